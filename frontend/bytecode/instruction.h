@@ -1,0 +1,79 @@
+// Canonical instructions: one small set for CPython 3.11, 3.12 and 3.13. The decoder produces them, the interpreter runs
+// them, the assembler lowers them for the running version.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/py_ref.h"
+
+namespace md {
+
+enum class Opcode : std::uint8_t {
+#define MD_OPCODE(name) name,
+#include "frontend/bytecode/opcode_list.inc"
+#undef MD_OPCODE
+};
+const char* opcode_name(Opcode op);
+
+// Absent members are -1.
+struct Position {
+  int line = -1, end_line = -1, column = -1, end_column = -1;
+  bool operator==(const Position&) const = default;
+};
+
+// Where an exception raised here goes: nowhere (label < 0), or to `label` with the stack cut to `depth`.
+struct Handler {
+  int label = -1;
+  int depth = 0;
+  bool lasti = false;
+  bool operator==(const Handler&) const = default;
+};
+
+struct Instruction {
+  Opcode op;
+  // Operands, by opcode (see opcode_list.inc): slot, name index, const index, count, operator number, flags.
+  int a = 0;
+  int b = 0;
+  int target = -1;      // label: index into CodeBody::instructions
+  PyRef kwnames;        // CALL: tuple of keyword names, or null
+  Position pos;
+  Handler handler;      // handler.label indexes CodeBody::instructions too
+  // As CPython printed it before canonicalisation, for logs; empty on instructions a split produced.
+  int offset = -1;              // bytes into co_code
+  const char* orig_name = "";   // "LOAD_METHOD"
+  std::string orig_arg;         // dis argrepr-like: name, constant repr, count, jump target offset; "None" without one
+};
+
+enum SlotKind : std::uint8_t { kSlotHidden = 0x10, kSlotLocal = 0x20, kSlotCell = 0x40, kSlotFree = 0x80 };
+
+struct CodeBody {
+  std::vector<Instruction> instructions;
+  std::vector<PyRef> consts;
+  std::vector<PyRef> names;              // str
+  std::vector<PyRef> slot_names;         // localsplus
+  std::vector<std::uint8_t> slot_kinds;  // SlotKind bits
+  int argcount = 0, posonlyargcount = 0, kwonlyargcount = 0;
+  int flags = 0, firstlineno = 0;
+  PyRef filename, name, qualname;        // str
+  int slot(const char* name) const;      // -1 if there is none
+  int add_const(PyRef v);
+};
+
+// Throws PythonError (SystemError set) on code the running version cannot have produced.
+std::unique_ptr<CodeBody> decode(PyCodeObject* code);
+// New code object. Verifies NULL discipline and stack depth first (InternalError). Original encoding is not remembered;
+// decode(assemble(x)) is x.
+PyRef assemble(const CodeBody& body);
+// Stack depth before each instruction (-1: unreachable) and the maximum; throws InternalError on a mismatch at a merge.
+std::vector<int> stack_depths(const CodeBody& body, int* max_depth = nullptr);
+
+}  // namespace md
+
+// Operand numbers of UNARY_OP and POP_JUMP_IF.
+namespace md {
+enum UnaryOp : int { kUnaryPositive, kUnaryNegative, kUnaryInvert, kUnaryNot };
+enum JumpIf : int { kJumpFalse, kJumpTrue, kJumpNone, kJumpNotNone };
+}  // namespace md

@@ -1,0 +1,51 @@
+// Owning reference to a Python object, and the one boundary where a CPython failure becomes a C++ exception.
+#pragma once
+
+#include <Python.h>
+
+#include <utility>
+
+namespace md {
+
+class PyRef {
+ public:
+  PyRef() = default;
+  static PyRef steal(PyObject* p) {
+    PyRef r;
+    r.p_ = p;
+    return r;
+  }
+  static PyRef borrow(PyObject* p) {
+    Py_XINCREF(p);
+    return steal(p);
+  }
+  PyRef(const PyRef& o) : p_(o.p_) { Py_XINCREF(p_); }
+  PyRef(PyRef&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
+  PyRef& operator=(PyRef o) noexcept {
+    std::swap(p_, o.p_);
+    return *this;
+  }
+  ~PyRef() { Py_XDECREF(p_); }
+  PyObject* get() const { return p_; }
+  PyObject* release() { return std::exchange(p_, nullptr); }
+  explicit operator bool() const { return p_ != nullptr; }
+
+ private:
+  PyObject* p_ = nullptr;
+};
+
+// A Python exception is set; catch at the boundary to Python and return NULL.
+struct PythonError {};
+
+// New reference or throw.
+inline PyRef checked(PyObject* p) {
+  if (!p) throw PythonError{};
+  return PyRef::steal(p);
+}
+// CPython int results never become bool without this.
+inline bool checked(int r) {
+  if (r < 0) throw PythonError{};
+  return r != 0;
+}
+
+}  // namespace md

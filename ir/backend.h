@@ -1,0 +1,43 @@
+// From a traced graph to something callable: the only way frontend/ reaches code generation.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace md {
+
+// A compiled graph. Thread-safe. Either it succeeds and all commits are done, or it throws OpError and no input has
+// changed.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  // inputs in placeholder order; `outputs` has graph-output size and is filled. An output that is an input (or the same
+  // tensor twice) is that very TensorRef.
+  virtual void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) = 0;
+  // Printed by the output_code artifact; may be empty.
+  virtual std::string code() const { return {}; }
+  // True if a failed run leaves every input unchanged, so that the frame may be run again eagerly.
+  virtual bool transactional() const { return true; }
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string name() const = 0;
+  // `functional` has been through the pipeline and is verified. Throws InternalError on a bug of ours.
+  virtual std::unique_ptr<Kernel> compile(const Graph& functional) = 0;
+};
+
+// "llvm" once backend/ is linked in and installed; null for an unknown name.
+Backend* find_backend(const std::string& name);
+void register_backend(std::unique_ptr<Backend> backend);
+
+// ir/pipeline.cpp: functionalize, decompose, ... each verified (MINIDYNAMO_VERIFY or debug builds), printed and timed on
+// demand. Traced in, functional out; `traced` is left alone.
+std::unique_ptr<Graph> optimize(const Graph& traced);
+
+}  // namespace md

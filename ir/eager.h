@@ -1,0 +1,45 @@
+// Running single ops and whole traced graphs on real tensors.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace md {
+
+// Executes bound calls of the kinds Pointwise, Reduction, Create, Random and Kernel on real tensors; views, composites
+// and argument checks are done before it is asked. Two implementations: the scalar reference (ir/evaluate.cpp, the
+// oracle) and the block kernels (backend/blocks/).
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  // `out` holds tensors already allocated with the inferred sizes and dtypes (dense, maybe permuted), or the operand
+  // itself for an in-place call (then possibly strided and overlapping the inputs).
+  virtual void run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) = 0;
+};
+Engine& reference_engine();
+Engine& engine();             // the installed one, else the reference
+void set_engine(Engine* e);   // e lives for ever
+
+// One op on real tensors: binds nothing, checks everything, allocates results. Throws OpError.
+// Views share storage with their operand. A list result comes back as one ListArg.
+Arg call_op(const Op& op, std::span<const Arg> bound);
+// self.op_(...): computes op and writes it into `self` (broadcast to it, cast rules of torch), returns self.
+TensorRef call_inplace(const Op& op, std::span<const Arg> bound);
+
+// x[index] and x[index] = value for basic indexing: int, slice, None, Ellipsis, tuples of them.
+TensorRef basic_index(const TensorRef& x, const Arg& index);
+
+// Runs a traced graph node by node (backend "eager", GraphModule.__call__). `failed`, if given, is set to the node that
+// raised before the exception leaves.
+std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed = nullptr);
+
+// Philox 4x32-10 default generator; offsets are reserved in program order, per thread of control.
+struct Generator {
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;
+};
+Generator& default_generator();
+
+}  // namespace md

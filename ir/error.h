@@ -1,0 +1,24 @@
+// Errors of ops and kernels, before they become Python exceptions of the same name.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace md {
+
+enum class ErrorKind { Type, Value, Index, Runtime, NotImplemented, Memory, ZeroDivision, Assertion };
+
+// The user's mistake in a tensor call: the frontend raises the Python exception of that kind.
+class OpError : public std::runtime_error {
+ public:
+  OpError(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind(kind) {}
+  ErrorKind kind;
+};
+
+// Our mistake: reported as such; the program continues eagerly.
+class InternalError : public std::logic_error {
+ public:
+  using std::logic_error::logic_error;
+};
+
+}  // namespace md

@@ -1,0 +1,86 @@
+// The graph: one node type, two dialects (traced: as the user wrote it; functional: after `functionalize`).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/op_table.h"
+
+namespace md {
+
+class ShapeEnv;
+struct Graph;
+
+enum class NodeKind : std::uint8_t {
+  Placeholder,  // graph input; `target` is the source name ("L_x_")
+  Op,           // op call
+  GetItem,      // element `index` of a multi-result node
+  GetAttr,      // module attribute (constant tensor); `constant` holds it
+  Commit,       // functional dialect: input `index` becomes args[0]
+  Output,       // args[0] is a tuple of results
+};
+
+// How the user spelled the call; decides how it prints and what graph.nodes[i].op / .target say.
+enum class Spelling : std::uint8_t { Function /* torch.sin */, Method /* x.sum */, Operator /* operator.add */, Inplace /* operator.iadd */ };
+
+// Where in the user's program a node comes from, outermost frame first.
+struct UserFrame {
+  std::string file, function, line_text;
+  int line = 0;
+};
+using UserStack = std::shared_ptr<const std::vector<UserFrame>>;
+
+struct Node {
+  NodeKind kind;
+  OpId op = kNoOp;
+  Spelling spelling = Spelling::Function;
+  std::string target;     // Placeholder: source name; Op: public name as spelled ("add", "sum", "getitem", "iadd")
+  std::string name;       // unique within the graph: "add_1"
+  std::vector<Arg> args;  // traced: as written; functional: bound, in schema order
+  KwArgs kwargs;          // traced only
+  int index = 0;          // GetItem: element; Commit: which input
+  std::vector<TensorType> types;  // one per result; empty for non-tensor results
+  bool multi = false;             // result is a tuple/list of `types.size()` tensors
+  TensorRef constant;             // GetAttr
+  UserStack stack;
+  std::vector<std::shared_ptr<Graph>> regions;
+
+  const TensorType& type() const { return types.front(); }
+};
+
+struct Graph {
+  std::vector<std::unique_ptr<Node>> nodes;  // in execution order; placeholders first, Output last
+  std::shared_ptr<ShapeEnv> shapes;          // null: every size is constant
+  std::string name;                          // "__compiled_fn_1_<uuid>"
+  bool functional = false;
+
+  Node* append(Node n);  // gives it a unique name derived from n.name (or its target)
+  std::vector<Node*> placeholders() const;
+  Node* output() const;  // null until set
+  std::string fresh_name(const std::string& base);
+  void rename(Node* n, const std::string& base);
+
+ private:
+  std::map<std::string, int> used_names_;
+};
+
+// Deep copy (regions included); `mapping`, if given, receives old -> new.
+std::unique_ptr<Graph> clone(const Graph& g, std::map<const Node*, Node*>* mapping = nullptr);
+
+// --- Texts -------------------------------------------------------------------------------------------------------
+std::string print_ir(const Graph& g);                       // our own text; parse_ir(print_ir(g)) is g
+std::unique_ptr<Graph> parse_ir(const std::string& text);   // throws OpError(Value) naming line and column
+struct CodeStyle {
+  bool strides_and_device = false;  // "f32[3][1]cpu" (logs) instead of "f32[3]" (print_readable)
+  bool fx_header = false;           // gm.code: "\n\n\ndef forward(self, L_x_ : torch.Tensor):"
+};
+std::string print_code(const Graph& g, const CodeStyle& style);  // body of class GraphModule, torch.fx's form
+std::vector<std::array<std::string, 5>> table_rows(const Graph& g);  // opcode name target args kwargs
+
+// Throws InternalError naming the first violated rule and node.
+void verify(const Graph& g);
+
+}  // namespace md

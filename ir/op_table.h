@@ -1,0 +1,89 @@
+// The op table at run time: schemas parsed from the declarations, argument binding, inference.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ir/arg.h"
+#include "registry/op.h"
+
+namespace md {
+
+using OpId = std::uint16_t;
+inline constexpr OpId kNoOp = 0xFFFF;
+
+enum class ParamType : std::uint8_t {
+  Tensor, Operand, TensorOpt, OperandOpt, TensorList, Scalar, ScalarOpt, Int, IntOpt, IntList, IntListOpt,
+  Float, FloatOpt, Bool, BoolOpt, Str, StrOpt, DTypeOpt, DeviceOpt
+};
+
+struct Param {
+  std::string name;
+  ParamType type;
+  bool has_default = false;
+  bool keyword_only = false;
+  Arg default_value;
+};
+
+struct Schema {
+  std::vector<Param> params;
+  int results = 1;  // number of tensors returned; -1: a list whose length inference decides
+  std::string text;
+};
+
+struct Op {
+  OpId id;
+  const OpDecl* decl;
+  Schema schema;
+  std::string public_name;  // "max" of "max.dim"
+  std::string_view name() const { return decl->name; }
+  OpKind kind() const { return decl->kind; }
+};
+
+std::span<const Op> all_ops();
+const Op& op(OpId id);
+OpId find_op(std::string_view unique_name);                     // "max.dim"; kNoOp if there is none
+std::span<const OpId> overloads(std::string_view public_name);  // "max" -> max, max.dim, max.other
+
+// What is known of a tensor before it is computed. `storage` names the storage among the tensors of one trace
+// (views share it); sizes may be symbolic.
+struct TensorType {
+  DType dtype = DType::Float32;
+  SizeVec sizes, strides;
+  Size offset = 0;
+  int storage = -1;
+  bool requires_grad = false;
+  bool wrapped_number = false;
+  int dim() const { return static_cast<int>(sizes.size()); }
+};
+
+// Positional and keyword arguments laid out in schema order with defaults filled in.
+using BoundArgs = std::vector<Arg>;
+using KwArgs = std::vector<std::pair<std::string, Arg>>;
+
+// Picks the overload of `public_name` the arguments fit and binds them. Throws OpError(Type) whose text names the op
+// and what it was given, in the wording the user would see from Python ("sin() takes 1 positional argument but 2 were
+// given").
+struct BoundCall {
+  OpId op;
+  BoundArgs args;
+};
+BoundCall bind(std::string_view public_name, std::span<const Arg> args, const KwArgs& kwargs);
+// As above for one known overload; false if it does not fit (no exception).
+bool try_bind(const Op& op, std::span<const Arg> args, const KwArgs& kwargs, BoundArgs& out);
+
+// Result types of a bound call whose tensor arguments are nodes (their types) or tensors. Checks shapes, dtypes, ranges:
+// throws OpError with torch's exception kind and our wording. For views, `storage` is the operand's; a fresh result has
+// storage -1 (the caller numbers it).
+std::vector<TensorType> infer(const Op& op, std::span<const Arg> args);
+// Type of a tensor argument (Node* or TensorRef).
+TensorType type_of(const Arg& a);
+
+// Process-wide defaults that take part in inference (thread-local overlay: frontend sets it around a trace).
+DType default_dtype();
+void set_default_dtype(DType t);
+
+}  // namespace md

@@ -1,0 +1,75 @@
+// Storage and TensorImpl: the Python-free tensor. CPU only; sizes, strides and offset count elements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "ir/ref.h"
+#include "ir/sizes/size.h"
+#include "registry/dtype.h"
+
+namespace md {
+
+// A block of bytes shared by every view of it.
+class Storage final : public RefCounted {
+ public:
+  using Release = void (*)(void* data, std::size_t bytes, void* context);
+  // Takes over `data`; `release` runs once, when the last view is gone.
+  Storage(void* data, std::size_t bytes, Release release, void* context)
+      : data_(data), bytes_(bytes), release_(release), context_(context) {}
+  ~Storage() override {
+    if (release_) release_(data_, bytes_, context_);
+  }
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  // Bumped by every in-place write (autograd's and the guards' version counter).
+  std::uint32_t version = 0;
+
+ private:
+  void* data_;
+  std::size_t bytes_;
+  Release release_;
+  void* context_;
+};
+
+// 64-byte aligned, uninitialised, from the caching allocator (backend/) once it is installed, else from malloc.
+// Throws OpError(Memory).
+Ref<Storage> allocate_storage(std::size_t bytes);
+using AllocateFn = Ref<Storage> (*)(std::size_t bytes);
+void set_allocator(AllocateFn fn);
+
+class TensorImpl final : public RefCounted {
+ public:
+  TensorImpl(Ref<Storage> storage, DType dtype, DimVec sizes, DimVec strides, std::int64_t offset)
+      : storage(std::move(storage)), sizes(std::move(sizes)), strides(std::move(strides)), offset(offset), dtype(dtype) {}
+
+  int dim() const { return static_cast<int>(sizes.size()); }
+  std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (auto s : sizes) n *= s;
+    return n;
+  }
+  void* data() const { return static_cast<char*>(storage->data()) + offset * static_cast<std::int64_t>(item_size(dtype)); }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data());
+  }
+  bool is_contiguous() const;
+
+  Ref<Storage> storage;
+  DimVec sizes, strides;
+  std::int64_t offset;
+  DType dtype;
+  bool requires_grad = false;
+  // 0-d tensor made from a Python number: takes part in promotion as a number does.
+  bool wrapped_number = false;
+};
+using TensorRef = Ref<TensorImpl>;
+
+DimVec contiguous_strides(const DimVec& sizes);
+TensorRef empty_tensor(const DimVec& sizes, DType dtype);  // contiguous, uninitialised
+TensorRef scalar_tensor(double v, DType dtype);            // 0-d
+TensorRef scalar_tensor(std::int64_t v, DType dtype);      // 0-d
+
+}  // namespace md

@@ -1,0 +1,61 @@
+// Element types: names, sizes, categories and torch's promotion lattice. One row per dtype; everything else asks the row.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace md {
+
+enum class DType : std::uint8_t { Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64 };
+inline constexpr int kDTypeCount = 10;
+
+// Ordered: a value of a higher category decides the result of a promotion across categories.
+enum class DTypeCategory : std::uint8_t { Bool, Integral, Floating };
+
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;        // "float32": repr is "torch.float32"
+  std::string_view short_name;  // "f32": graph annotations
+  std::string_view guard_name;  // "Float": recompile reasons
+  std::uint8_t size;            // bytes
+  DTypeCategory category;
+  bool supported;  // false: recognised, but tensors of it raise a clear error
+};
+
+inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes{{
+    {DType::Bool, "bool", "b8", "Bool", 1, DTypeCategory::Bool, true},
+    {DType::UInt8, "uint8", "u8", "Byte", 1, DTypeCategory::Integral, false},
+    {DType::Int8, "int8", "i8", "Char", 1, DTypeCategory::Integral, false},
+    {DType::Int16, "int16", "i16", "Short", 2, DTypeCategory::Integral, false},
+    {DType::Int32, "int32", "i32", "Int", 4, DTypeCategory::Integral, true},
+    {DType::Int64, "int64", "i64", "Long", 8, DTypeCategory::Integral, true},
+    {DType::Float16, "float16", "f16", "Half", 2, DTypeCategory::Floating, false},
+    {DType::BFloat16, "bfloat16", "bf16", "BFloat16", 2, DTypeCategory::Floating, false},
+    {DType::Float32, "float32", "f32", "Float", 4, DTypeCategory::Floating, true},
+    {DType::Float64, "float64", "f64", "Double", 8, DTypeCategory::Floating, true},
+}};
+
+constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<std::size_t>(t)]; }
+constexpr bool is_floating(DType t) { return info(t).category == DTypeCategory::Floating; }
+constexpr bool is_integral(DType t) { return info(t).category == DTypeCategory::Integral; }
+constexpr std::size_t item_size(DType t) { return info(t).size; }
+
+// The smallest dtype both convert to without changing category (torch.promote_types).
+constexpr DType promote(DType a, DType b) {
+  if (a == b) return a;
+  const auto ca = info(a).category, cb = info(b).category;
+  if (ca != cb) return ca > cb ? a : b;
+  if (ca == DTypeCategory::Floating) {
+    const bool halves = item_size(a) == 2 && item_size(b) == 2;  // float16 with bfloat16
+    return halves ? DType::Float32 : (item_size(a) > item_size(b) ? a : b);
+  }
+  if (a == DType::UInt8 || b == DType::UInt8) {
+    const DType other = a == DType::UInt8 ? b : a;
+    return other == DType::Int8 ? DType::Int16 : other;
+  }
+  return item_size(a) > item_size(b) ? a : b;
+}
+
+}  // namespace md

@@ -1,0 +1,50 @@
+// The declaration of a tensor op. Each op is one struct in registry/ops/<kind>.h with a `static constexpr OpDecl decl`
+// and, by kind, a body (see ops/builder.h) or nothing more. CMake collects the structs into ops.inc (one MD_OP(Struct)
+// line each, in file order), from which OpId, the op table, eager, inference, folding, LLVM, docs and tests derive.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace md {
+
+enum class OpKind : std::uint8_t {
+  Pointwise,  // out[i] = body(in0[i], in1[i], ...) after promotion and broadcasting
+  Reduction,  // an axis set is folded with an associative combiner, in the defined order
+  View,       // same storage, other sizes/strides/offset
+  Create,     // no tensor operand decides the values: zeros, full, arange, eye, ...
+  Random,     // as Create, values from the Philox generator
+  Kernel,     // a named kernel: matmul, cat, ...
+  Composite,  // written in terms of other ops; opened by the `decompose` pass
+  Extern,     // a C function pointer with context (custom ops)
+  Region,     // owns graphs: cond, ...
+};
+
+// How operand dtypes decide the compute dtype and the result dtype.
+enum class Promote : std::uint8_t {
+  None,        // not pointwise, or dtype decided by the op's own rule
+  Arithmetic,  // result = compute = promotion of all operands (torch's tensor / 0-d tensor / number priorities)
+  IntToFloat,  // as Arithmetic, but integral and bool compute in the default float dtype
+  Compare,     // computes in the promoted dtype, result bool
+  Logical,     // operands converted to bool (x != 0), result bool
+  Bitwise,     // Arithmetic restricted to bool and integers
+  KeepFirst,   // result dtype = dtype of the first operand
+};
+
+struct OpDecl {
+  // Unique name; text before the first '.' is the public one ("max.dim" is an overload of "max").
+  std::string_view name;
+  // Types: Tensor, Operand (Tensor or number), Tensor?, Operand?, Tensor[], Scalar, Scalar?, int, int?, int[], int[]?,
+  // float, float?, bool, bool?, str, str?, dtype?, device?. `int[]` also binds varargs when it is the only one left
+  // ("x.view(2, 3)"). Defaults as in torch's schemas: "add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor".
+  std::string_view signature;
+  OpKind kind;
+  Promote promote = Promote::None;
+  bool function = true;   // minidynamo.<name>
+  bool method = true;     // Tensor.<name>
+  bool inplace = false;   // also Tensor.<name>_
+  bool can_fail = false;  // may raise at run time, when sizes and dtypes are already known to fit
+  std::string_view doc;   // one or two sentences: shapes, dtypes, errors; source of the formula where there is one
+};
+
+}  // namespace md
