@@ -26,11 +26,18 @@ enum class SourceKind : std::uint8_t {
   ListItem,      // base[index] of list or tuple (exact or subclass storage)
   DictItem,      // base[key], key an exact str/int/float/bool/None/tuple of them, by identity or hash
   DictKey,       // the index-th key of base
-  FuncCode, FuncDefault /* index */, FuncKwDefault /* key */, FuncClosure /* index: the cell */, MethodSelf, MethodFunc,
-  PartialFunc, PartialArgs, PartialKeywords,
-  RangeField,    // key: "start" "stop" "step" of range or slice
-  Constant,      // `object` itself (a module reached by import, ...)
-  TensorAttr,    // attribute of a tensor (grad, a Python attribute); key: name
+  FuncCode,
+  FuncDefault /* index */,
+  FuncKwDefault /* key */,
+  FuncClosure /* index: the cell */,
+  MethodSelf,
+  MethodFunc,
+  PartialFunc,
+  PartialArgs,
+  PartialKeywords,
+  RangeField,  // key: "start" "stop" "step" of range or slice
+  Constant,    // `object` itself (a module reached by import, ...)
+  TensorAttr,  // attribute of a tensor (grad, a Python attribute); key: name
 };
 
 struct Source;
@@ -40,10 +47,10 @@ struct Source {
   SourceKind kind;
   SourceRef base = nullptr;
   int index = -1;
-  PyRef key;              // name or dict key
-  PyRef object;           // Constant
-  std::string name;       // "L['x'].y[0]", the reference's spelling
-  int id = 0;             // position in the table
+  PyRef key;                   // name or dict key
+  PyRef object;                // Constant
+  std::string name;            // "L['x'].y[0]", the reference's spelling
+  int id = 0;                  // position in the table
   bool global_rooted = false;  // starts at a global: prints and sorts with G['..']
 };
 
@@ -70,8 +77,8 @@ class SourceTable {
   std::unordered_multimap<std::size_t, SourceRef> index_;
 };
 
-// The object at `s` for these arguments, by raw look-ups that run no user code. New reference; null without an exception
-// if it is not there.
+// The object at `s` for these arguments, by raw look-ups that run no user code. New reference; null without an
+// exception if it is not there.
 PyRef load(SourceRef s, const FrameArgs& args);
 
 }  // namespace md

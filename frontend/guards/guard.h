@@ -63,6 +63,10 @@ class GuardSet {
 std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources);
 // The hot path. Runs no user code, allocates nothing, leaves no exception set.
 bool check(const GuardProgram& p, const FrameArgs& args);
+// True if the program refers weakly to an object that has died since: it can never pass again.
+bool is_dead(const GuardProgram& p);
+// Calls `visit` on every Python object the program owns (tp_traverse of its owner).
+int visit_held(const GuardProgram& p, visitproc visit, void* arg);
 // Text of the first failing guard as the recompile log prints it ("tensor 'x' size mismatch at index 0. expected 3,
 // actual 4"); empty if all pass.
 std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool with_comment);

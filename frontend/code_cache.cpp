@@ -1,0 +1,117 @@
+#include "frontend/code_cache.h"
+
+#include <algorithm>
+
+#include "frontend/cpython/code_extra.h"
+#include "frontend/guards/guard.h"
+
+namespace md {
+namespace {
+
+struct Stored : CodeState {
+  Stored* previous = nullptr;
+  Stored* next = nullptr;
+};
+
+// Head of the list of everything stored, for clear_code_cache() and remove_region(). Used with the GIL held.
+Stored* stored_head = nullptr;
+
+void unlink(Stored* s) {
+  (s->previous ? s->previous->next : stored_head) = s->next;
+  if (s->next) s->next->previous = s->previous;
+}
+
+// Entries may own Python objects whose release runs Python code, which may come back here: they are dropped only after
+// the state they were in is consistent again.
+using Dropped = std::vector<EntryRef>;
+
+void release_state(void* p) {
+  auto* s = static_cast<Stored*>(p);
+  if (!s) return;
+  unlink(s);
+  for (const EntryRef& e : s->entries) e->removed = true;
+  delete s;
+}
+
+template <class Predicate>
+void take_entries(CodeState& state, Predicate&& gone, Dropped& dropped) {
+  auto kept =
+      std::stable_partition(state.entries.begin(), state.entries.end(), [&](const EntryRef& e) { return !gone(*e); });
+  for (auto it = kept; it != state.entries.end(); ++it) {
+    (*it)->removed = true;
+    dropped.push_back(std::move(*it));
+  }
+  state.entries.erase(kept, state.entries.end());
+}
+
+}  // namespace
+
+CodeState* code_state(PyCodeObject* code) { return static_cast<Stored*>(code_extra(code)); }
+
+CodeState& ensure_code_state(PyCodeObject* code) {
+  if (CodeState* known = code_state(code)) return *known;
+  auto fresh = std::make_unique<Stored>();
+  set_code_extra(code, fresh.get(), release_state);
+  fresh->next = stored_head;
+  if (stored_head) stored_head->previous = fresh.get();
+  stored_head = fresh.get();
+  return *fresh.release();
+}
+
+EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args) {
+  CodeState* state = code_state(code);
+  if (!state) return {};
+  auto& entries = state->entries;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i]->region != region || !check(*entries[i]->guards, args)) continue;
+    if (i > 0)
+      std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i),
+                  entries.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    return entries.front();
+  }
+  return {};
+}
+
+EntryRef insert_entry(PyCodeObject* code, Entry entry) {
+  EntryRef made(new Entry(std::move(entry)));
+  auto& entries = ensure_code_state(code).entries;
+  entries.insert(entries.begin(), made);
+  return made;
+}
+
+std::vector<EntryRef> entries_of(PyCodeObject* code, const Region* region) {
+  std::vector<EntryRef> out;
+  if (const CodeState* state = code_state(code)) {
+    for (const EntryRef& e : state->entries) {
+      if (!region || e->region == region) out.push_back(e);
+    }
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const EntryRef& a, const EntryRef& b) { return a->entry_id > b->entry_id; });
+  return out;
+}
+
+void drop_dead_entries(PyCodeObject* code) {
+  Dropped dropped;
+  if (CodeState* state = code_state(code)) {
+    take_entries(*state, [](const Entry& e) { return is_dead(*e.guards); }, dropped);
+  }
+}
+
+void remove_region(const Region* region) {
+  Dropped dropped;
+  for (Stored* s = stored_head; s; s = s->next) {
+    take_entries(*s, [&](const Entry& e) { return e.region == region; }, dropped);
+  }
+}
+
+void clear_code_cache() {
+  Dropped dropped;
+  std::vector<std::unique_ptr<CodeNotes>> notes;
+  for (Stored* s = stored_head; s; s = s->next) {
+    take_entries(*s, [](const Entry&) { return true; }, dropped);
+    notes.push_back(std::move(s->notes));
+  }
+}
+
+}  // namespace md

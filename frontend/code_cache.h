@@ -1,0 +1,90 @@
+// What is kept for a code object: its compiled entries. Stored in the code object's co_extra and freed with it. All of
+// it is used with the GIL held.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "frontend/py_ref.h"
+
+namespace md {
+
+class GuardProgram;
+class Region;  // the options of one compile() call; compared by address
+struct FrameArgs;
+
+// What an entry runs; the frontend derives from it.
+class CompiledCode {
+ public:
+  virtual ~CompiledCode() = default;
+};
+
+struct Entry {
+  const Region* region = nullptr;
+  std::shared_ptr<const GuardProgram> guards;
+  std::shared_ptr<CompiledCode> compiled;
+  int frame_id = 0;
+  int entry_id = 0;
+  bool removed = false;  // no longer in the cache; an in-flight call may still hold it
+
+ private:
+  friend class EntryRef;
+  int refs_ = 0;  // changed with the GIL held only
+};
+
+class EntryRef {
+ public:
+  EntryRef() = default;
+  explicit EntryRef(Entry* e) : e_(e) { ++e->refs_; }
+  EntryRef(const EntryRef& o) : e_(o.e_) {
+    if (e_) ++e_->refs_;
+  }
+  EntryRef(EntryRef&& o) noexcept : e_(std::exchange(o.e_, nullptr)) {}
+  EntryRef& operator=(EntryRef o) noexcept {
+    std::swap(e_, o.e_);
+    return *this;
+  }
+  ~EntryRef() {
+    if (e_ && --e_->refs_ == 0) delete e_;
+  }
+  Entry* get() const { return e_; }
+  Entry* operator->() const { return e_; }
+  Entry& operator*() const { return *e_; }
+  explicit operator bool() const { return e_ != nullptr; }
+
+ private:
+  Entry* e_ = nullptr;
+};
+
+// Base of whatever else the frontend remembers per code object (frame id, skip marks, automatic dynamism).
+class CodeNotes {
+ public:
+  virtual ~CodeNotes() = default;
+};
+
+struct CodeState {
+  std::vector<EntryRef> entries;  // most recently used first
+  std::unique_ptr<CodeNotes> notes;
+};
+
+// Null if nothing is known of this code.
+CodeState* code_state(PyCodeObject* code);
+// Made on first use. Throws PythonError.
+CodeState& ensure_code_state(PyCodeObject* code);
+
+// The first entry of `region` whose guards pass, moved to the front; empty if there is none. Runs no Python code, sets
+// no exception.
+EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args);
+// Throws PythonError; nothing is visible then.
+EntryRef insert_entry(PyCodeObject* code, Entry entry);
+// Entries of `region` (null: of every region), newest (highest entry id) first: recompile reasons, explain.
+std::vector<EntryRef> entries_of(PyCodeObject* code, const Region* region);
+// Drops entries whose guards refer to an object that has died: they can never pass again.
+void drop_dead_entries(PyCodeObject* code);
+
+// Removes every entry of a region, wherever it is (the region dies), or every entry and all notes (reset()).
+void remove_region(const Region* region);
+void clear_code_cache();
+
+}  // namespace md
