@@ -1,5 +1,5 @@
-// Canonical instructions: one small set for CPython 3.11, 3.12 and 3.13. The decoder produces them, the interpreter runs
-// them, the assembler lowers them for the running version.
+// Canonical instructions: one small set for CPython 3.11, 3.12 and 3.13. The decoder produces them, the interpreter
+// runs them, the assembler lowers them for the running version.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,11 @@ enum class Opcode : std::uint8_t {
 #undef MD_OPCODE
 };
 const char* opcode_name(Opcode op);
+constexpr int kOpcodeCount = 0
+#define MD_OPCODE(name) +1
+#include "frontend/bytecode/opcode_list.inc"
+#undef MD_OPCODE
+    ;
 
 // Absent members are -1.
 struct Position {
@@ -32,19 +37,30 @@ struct Handler {
   bool operator==(const Handler&) const = default;
 };
 
+// A real instruction that has no canonical one of its own. Before a CALL: KW_NAMES and PRECALL, or the LOAD_CONST of
+// the keyword names (3.13). After an exhausted FOR_ITER: END_FOR and its POP_TOP.
+struct DroppedInstruction {
+  int offset;
+  const char* name;
+  std::string arg;
+  Position pos;
+};
+
 struct Instruction {
   Opcode op;
   // Operands, by opcode (see opcode_list.inc): slot, name index, const index, count, operator number, flags.
   int a = 0;
   int b = 0;
-  int target = -1;      // label: index into CodeBody::instructions
-  PyRef kwnames;        // CALL: tuple of keyword names, or null
+  int target = -1;  // label: index into CodeBody::instructions
+  PyRef kwnames;    // CALL: tuple of keyword names, or null
   Position pos;
-  Handler handler;      // handler.label indexes CodeBody::instructions too
-  // As CPython printed it before canonicalisation, for logs; empty on instructions a split produced.
-  int offset = -1;              // bytes into co_code
-  const char* orig_name = "";   // "LOAD_METHOD"
-  std::string orig_arg;         // dis argrepr-like: name, constant repr, count, jump target offset; "None" without one
+  Handler handler;  // handler.label indexes CodeBody::instructions too
+  // As CPython printed it before canonicalisation, for logs. One real instruction may become several: all have its
+  // offset, the first its name; an empty name prints no line. Superinstructions and slices print as their parts.
+  int offset = -1;             // bytes into co_code
+  const char* orig_name = "";  // "LOAD_METHOD"
+  std::string orig_arg;        // str of dis argval: name, constant, count, jump target offset; "None" without one
+  std::vector<DroppedInstruction> dropped;
 };
 
 enum SlotKind : std::uint8_t { kSlotHidden = 0x10, kSlotLocal = 0x20, kSlotCell = 0x40, kSlotFree = 0x80 };
@@ -57,15 +73,15 @@ struct CodeBody {
   std::vector<std::uint8_t> slot_kinds;  // SlotKind bits
   int argcount = 0, posonlyargcount = 0, kwonlyargcount = 0;
   int flags = 0, firstlineno = 0;
-  PyRef filename, name, qualname;        // str
-  int slot(const char* name) const;      // -1 if there is none
+  PyRef filename, name, qualname;    // str
+  int slot(const char* name) const;  // -1 if there is none
   int add_const(PyRef v);
 };
 
 // Throws PythonError (SystemError set) on code the running version cannot have produced.
 std::unique_ptr<CodeBody> decode(PyCodeObject* code);
-// New code object. Verifies NULL discipline and stack depth first (InternalError). Original encoding is not remembered;
-// decode(assemble(x)) is x.
+// New code object. Verifies NULL discipline and stack depth first (InternalError). decode(assemble(x)) is x;
+// instructions that were one real instruction (equal offset) become one again.
 PyRef assemble(const CodeBody& body);
 // Stack depth before each instruction (-1: unreachable) and the maximum; throws InternalError on a mismatch at a merge.
 std::vector<int> stack_depths(const CodeBody& body, int* max_depth = nullptr);
@@ -76,4 +92,12 @@ std::vector<int> stack_depths(const CodeBody& body, int* max_depth = nullptr);
 namespace md {
 enum UnaryOp : int { kUnaryPositive, kUnaryNegative, kUnaryInvert, kUnaryNot };
 enum JumpIf : int { kJumpFalse, kJumpTrue, kJumpNone, kJumpNotNone };
+enum Intrinsic1 : int {
+  kIntrinsicPrint = 1,
+  kIntrinsicImportStar = 2,
+  kIntrinsicAsyncGenWrap = 4,
+  kIntrinsicUnaryPositive = 5,  // canonically UNARY_OP
+  kIntrinsicListToTuple = 6,
+};
+enum Intrinsic2 : int { kIntrinsicPrepReraiseStar = 1 };
 }  // namespace md

@@ -1,0 +1,130 @@
+#include "frontend/bytecode/raw_code.h"
+
+#include <fmt/format.h>
+
+namespace md {
+namespace {
+
+Bytes bytes_of(PyObject* o) {
+  return {reinterpret_cast<const std::uint8_t*>(PyBytes_AS_STRING(o)), static_cast<std::size_t>(PyBytes_GET_SIZE(o))};
+}
+
+// Ranges are sorted and do not overlap, so one walk finds the handler of every unit.
+std::vector<Handler> handlers_by_unit(PyCodeObject* code, int units) {
+  std::vector<Handler> out(units);
+  for (const ExceptionRange& r : read_exceptions(bytes_of(code->co_exceptiontable))) {
+    if (r.end > units || r.handler.label >= units) throw BadCode("exception table reaches past the code");
+    std::fill(out.begin() + r.start, out.begin() + r.end, r.handler);
+  }
+  return out;
+}
+
+// Only types whose str() runs no user code.
+bool is_plain_constant(PyObject* o) {
+  if (o == Py_None || o == Py_Ellipsis || PyCode_Check(o)) return true;
+  if (PyTuple_CheckExact(o)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+      if (!is_plain_constant(PyTuple_GET_ITEM(o, i))) return false;
+    }
+    return true;
+  }
+  return PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyBool_Check(o) || PyFloat_CheckExact(o) ||
+         PyComplex_CheckExact(o) || PyBytes_CheckExact(o) || PyFrozenSet_CheckExact(o);
+}
+
+std::string text_of(PyObject* o) {
+  PyRef text = is_plain_constant(o) ? PyRef::steal(PyObject_Str(o)) : PyRef();
+  PyRef utf8 = text ? PyRef::steal(PyUnicode_AsEncodedString(text.get(), "utf-8", "backslashreplace")) : PyRef();
+  if (!utf8) {  // an int too long to print, or an object of ours
+    PyErr_Clear();
+    return fmt::format("<{}>", Py_TYPE(o)->tp_name);
+  }
+  return PyBytes_AS_STRING(utf8.get());
+}
+
+std::string tuple_item(PyObject* tuple, int index) {
+  if (index >= PyTuple_GET_SIZE(tuple)) throw BadCode("operand out of range");
+  return text_of(PyTuple_GET_ITEM(tuple, index));
+}
+
+const char* const kCompare[] = {"<", "<=", "==", "!=", ">", ">="};
+const char* const kConversion[] = {"None", "<class 'str'>", "<built-in function repr>", "<built-in function ascii>"};
+
+}  // namespace
+
+int RawInstruction::jump_to() const {
+  switch (raw_info(op).arg) {
+    case RawArg::Forward:
+      return end + arg;
+    case RawArg::Backward:
+      return end - arg;
+    default:
+      return -1;
+  }
+}
+
+std::vector<RawInstruction> read_code(PyCodeObject* code) {
+  const PyRef bytecode = checked(PyCode_GetCode(code));  // undoes specialisation and instrumentation
+  const Bytes bytes = bytes_of(bytecode.get());
+  const int units = static_cast<int>(bytes.size / 2);
+  const auto positions = read_locations(bytes_of(code->co_linetable), code->co_firstlineno, units);
+  const auto handlers = handlers_by_unit(code, units);
+  std::vector<RawInstruction> out;
+  for (int at = 0; at < units;) {
+    const int start = at;
+    unsigned arg = 0;
+    RawOp op;
+    while ((op = raw_op(bytes.data[2 * at])) == RawOp::EXTENDED_ARG) {
+      arg = (arg | bytes.data[2 * at + 1]) << 8;
+      if (++at == units) throw BadCode("code ends in EXTENDED_ARG");
+    }
+    if (op == RawOp::Unknown) throw BadCode(fmt::format("unknown opcode {} at {}", bytes.data[2 * at], 2 * at));
+    arg |= bytes.data[2 * at + 1];
+    at += 1 + raw_info(op).caches;
+    if (at > units) throw BadCode("code ends inside inline caches");
+    if (arg > 0x3fffffff) throw BadCode("operand too large");
+    out.push_back({op, static_cast<int>(arg), start, at, positions[start], handlers[start]});
+  }
+  return out;
+}
+
+std::string describe_operand(PyCodeObject* code, const RawInstruction& raw, int half) {
+  constexpr int kHaveArgument = kMinor >= 13 ? 44 : 90;
+  const int arg = raw.arg;
+  if (raw_info(raw.op).number < kHaveArgument) return "None";
+  switch (raw_info(raw.op).arg) {
+    case RawArg::None:
+      return "None";
+    case RawArg::Number:
+      return fmt::format("{}", arg);
+    case RawArg::Name:
+      return tuple_item(code->co_names, arg);
+    case RawArg::NameBit:
+      return tuple_item(code->co_names, arg >> 1);
+    case RawArg::Attr:
+      return tuple_item(code->co_names, kMinor == 11 ? arg : arg >> 1);
+    case RawArg::NameTwoBits:
+      return tuple_item(code->co_names, arg >> 2);
+    case RawArg::Const:
+      return tuple_item(code->co_consts, arg);
+    case RawArg::Slot:
+      return tuple_item(code->co_localsplusnames, arg);
+    case RawArg::TwoSlots:
+      return tuple_item(code->co_localsplusnames, half == 0 ? arg >> 4 : arg & 15);
+    case RawArg::Compare: {
+      const int index = kMinor == 11 ? arg : kMinor == 12 ? arg >> 4 : arg >> 5;
+      if (index > 5) throw BadCode("unknown comparison");
+      return kCompare[index];
+    }
+    case RawArg::Format:
+      return fmt::format("({}, {})", kConversion[arg & 3], arg & 4 ? "True" : "False");
+    case RawArg::Conversion:
+      return kConversion[arg & 3];
+    case RawArg::Forward:
+    case RawArg::Backward:
+      return fmt::format("{}", 2 * raw.jump_to());
+  }
+  return "";
+}
+
+}  // namespace md
