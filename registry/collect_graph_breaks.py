@@ -11,7 +11,12 @@ import re
 import sys
 import tomllib
 
-CLASSES = {"fundamental": "Fundamental", "supportable": "Supportable", "user_error": "UserError", "internal": "Internal"}
+CLASSES = {
+    "fundamental": "Fundamental",
+    "supportable": "Supportable",
+    "user_error": "UserError",
+    "internal": "Internal",
+}
 FIELDS = {"code", "type", "area", "class", "args", "context", "explanation", "hints", "variant"}
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w*)\}|[{}]")
 SEPARATOR = "\x1f"  # between hints and between argument names: they are one C string each

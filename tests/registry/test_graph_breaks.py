@@ -1,0 +1,102 @@
+"""The graph-break table: complete, consistent, and refused when it is not."""
+
+import collections
+import hashlib
+import importlib.util
+import pathlib
+import re
+import tomllib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TABLE = tomllib.loads((ROOT / "registry/graph_breaks.toml").read_text())
+ROWS = {row["code"]: row for row in TABLE["break"]}
+
+
+def load_generator():
+    spec = importlib.util.spec_from_file_location("collect_graph_breaks", ROOT / "registry/collect_graph_breaks.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATOR = load_generator()
+
+
+def every_text():
+    for code, row in ROWS.items():
+        for part in (row, *row.get("variant", ())):
+            for text in (part.get("explanation", ""), *part.get("hints", ())):
+                yield code, text
+
+
+def test_all_codes_once():
+    assert list(ROWS) == [f"GB{n:04d}" for n in range(222)]
+
+
+def test_titles_are_the_published_ones():
+    # The digest of "code title" lines of the published registry: a changed title shows here.
+    lines = "".join(f"{code} {ROWS[code]['type']}\n" for code in sorted(ROWS))
+    assert (
+        hashlib.sha256(lines.encode()).hexdigest() == "26536ba96c31ed34842ab75bdb7915248d744d4f44b56fcb1497ce701f22ec10"
+    )
+
+
+def test_every_row_explains_and_advises():
+    for code, row in ROWS.items():
+        assert len(row["explanation"].split()) >= 8, code
+        assert row["hints"], code
+
+
+def test_sentences_end_and_stay_on_one_line():
+    for code, text in every_text():
+        assert "\n" not in text and "  " not in text, code
+        assert text == "" or text[-1] in ".`" or text.endswith("}"), (code, text)
+
+
+def test_explanations_are_not_shared():
+    # Two codes with one explanation would mean one of them says nothing of its own.
+    shared = collections.Counter(row["explanation"] for row in ROWS.values())
+    assert [text for text, n in shared.items() if n > 1] == []
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"code": "GB12"}, "bad code"),
+        ({"class": "odd"}, "class 'odd'"),
+        ({"explanation": ""}, "empty"),
+        ({"explanation": "uses {nothing}"}, "not one of the arguments"),
+        ({"context": "open {"}, "not one of the arguments"),
+        ({"args": ["a"]}, "never used"),
+        ({"colour": "red"}, "unknown fields"),
+    ],
+)
+def test_generator_refuses(change, message):
+    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "explanation": "e"}
+    with pytest.raises(GENERATOR.TableError, match=re.escape(message)):
+        GENERATOR.render({"break": [{**row, **change}]})
+
+
+def test_generator_refuses_a_code_twice():
+    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "explanation": "e"}
+    with pytest.raises(GENERATOR.TableError, match="twice"):
+        GENERATOR.render({"break": [row, dict(row)]})
+
+
+def test_generated_text():
+    row = {
+        "code": "GB0007",
+        "type": 'a "quoted" title',
+        "area": "x",
+        "class": "user_error",
+        "args": ["f", "g"],
+        "context": "{g}: {{}} {f}",
+        "explanation": "e",
+        "hints": ["one", "2 {f}"],
+        "variant": [{"name": "other", "explanation": "o"}],
+    }
+    text = GENERATOR.render({"break": [row]})
+    assert "MD_BREAK(GB0007, 7, 2)\nMD_BREAK(GB0007_other, 7, 2)" in text
+    assert '"a \\"quoted\\" title", "{1}: {{}} {0}", "e", "one\\x1f" "2 {0}", "f\\x1f" "g", "x", UserError)' in text
