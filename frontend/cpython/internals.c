@@ -1,0 +1,134 @@
+#define Py_BUILD_CORE 1
+#include "frontend/cpython/internals.h"
+
+#include "internal/pycore_dict.h"
+#include "internal/pycore_object.h"
+
+static int is_scalar_type(PyTypeObject* t) {
+  return t == &PyUnicode_Type || t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type || t == &PyBytes_Type ||
+         t == &PyComplex_Type || t == &_PyNone_Type;
+}
+
+// Comparing two such objects runs no Python code.
+static int compares_natively(PyObject* o) {
+  PyTypeObject* t = Py_TYPE(o);
+  if (is_scalar_type(t) || t->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 1;
+  if (t != &PyTuple_Type) return 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+    if (!compares_natively(PyTuple_GET_ITEM(o, i))) return 0;
+  }
+  return 1;
+}
+
+// Two keys of equal hash: 1 equal, 0 different, -1 only a user's code knows.
+static int same_key(PyObject* a, PyObject* b) {
+  if (a == b) return 1;
+  if (!compares_natively(a) || !compares_natively(b)) return -1;
+  return PyObject_RichCompareBool(a, b, Py_EQ);
+}
+
+static Py_ssize_t index_at(PyDictKeysObject* keys, size_t slot) {
+  switch (keys->dk_log2_index_bytes - keys->dk_log2_size) {
+    case 0:
+      return ((const int8_t*)keys->dk_indices)[slot];
+    case 1:
+      return ((const int16_t*)keys->dk_indices)[slot];
+    case 2:
+      return ((const int32_t*)keys->dk_indices)[slot];
+    default:
+      return ((const int64_t*)keys->dk_indices)[slot];
+  }
+}
+
+// Position of `key` among the entries, -1: none, -2: undecidable.
+static Py_ssize_t find_entry(PyDictKeysObject* keys, PyObject* key, Py_hash_t hash) {
+  const size_t mask = (size_t)DK_SIZE(keys) - 1;
+  size_t perturb = (size_t)hash, slot = (size_t)hash & mask;
+  for (;;) {
+    const Py_ssize_t index = index_at(keys, slot);
+    if (index == -1) return -1;
+    if (index >= 0) {  // -2 marks a deleted entry
+      PyObject* candidate;
+      Py_hash_t candidate_hash;
+      if (keys->dk_kind == DICT_KEYS_GENERAL) {
+        candidate = DK_ENTRIES(keys)[index].me_key;
+        candidate_hash = DK_ENTRIES(keys)[index].me_hash;
+      } else {
+        candidate = DK_UNICODE_ENTRIES(keys)[index].me_key;
+        candidate_hash = ((PyASCIIObject*)candidate)->hash;
+      }
+      if (candidate == key) return index;
+      if (candidate_hash == hash) {
+        const int same = same_key(candidate, key);
+        if (same != 0) return same > 0 ? index : -2;
+      }
+    }
+    perturb >>= 5;
+    slot = (slot * 5 + perturb + 1) & mask;
+  }
+}
+
+static int result(PyObject* found, PyObject** value) {
+  *value = found;
+  return found != NULL;
+}
+
+int md_dict_find(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value) {
+  PyDictObject* d = (PyDictObject*)dict;
+  *value = NULL;
+  const Py_ssize_t index = find_entry(d->ma_keys, key, hash);
+  if (index < 0) return index == -1 ? 0 : -1;
+  if (d->ma_values) return result(d->ma_values->values[index], value);
+  if (d->ma_keys->dk_kind == DICT_KEYS_GENERAL) return result(DK_ENTRIES(d->ma_keys)[index].me_value, value);
+  return result(DK_UNICODE_ENTRIES(d->ma_keys)[index].me_value, value);
+}
+
+static int find_in_values(PyObject* object, PyDictValues* values, PyObject* name, PyObject** value) {
+  PyDictKeysObject* keys = ((PyHeapTypeObject*)Py_TYPE(object))->ht_cached_keys;
+  const Py_ssize_t index = find_entry(keys, name, PyObject_Hash(name));
+  if (index < 0) return index == -1 ? 0 : -1;
+  return result(values->values[index], value);
+}
+
+// The values of an instance without a dictionary of its own, or else that dictionary (which may be missing).
+static PyDictValues* managed_values(PyObject* object, PyObject** dict) {
+#if PY_VERSION_HEX < 0x030C0000
+  PyDictValues* values = *_PyObject_ValuesPointer(object);
+  *dict = values ? NULL : *_PyObject_ManagedDictPointer(object);
+  return values;
+#elif PY_VERSION_HEX < 0x030D0000
+  const PyDictOrValues either = *_PyObject_DictOrValuesPointer(object);
+  const int is_values = _PyDictOrValues_IsValues(either);
+  *dict = is_values ? NULL : _PyDictOrValues_GetDict(either);
+  return is_values ? _PyDictOrValues_GetValues(either) : NULL;
+#else
+  *dict = (PyObject*)_PyObject_GetManagedDict(object);
+  if (*dict || !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_INLINE_VALUES)) return NULL;
+  PyDictValues* values = _PyObject_InlineValues(object);
+  return values->valid ? values : NULL;
+#endif
+}
+
+int md_instance_find(PyObject* object, PyObject* name, PyObject** value) {
+  *value = NULL;
+  PyObject* dict = NULL;
+  if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+    PyDictValues* values = managed_values(object, &dict);
+    if (values) return find_in_values(object, values, name, value);
+  } else {
+    PyObject** place = _PyObject_GetDictPtr(object);
+    dict = place ? *place : NULL;
+  }
+  if (!dict) return 0;
+  return PyDict_Check(dict) ? md_dict_find(dict, name, PyObject_Hash(name), value) : -1;
+}
+
+int md_dict_has_inline_values(PyObject* dict) {
+#if PY_VERSION_HEX < 0x030D0000
+  (void)dict;
+  return 0;
+#else
+  PyDictValues* values = ((PyDictObject*)dict)->ma_values;
+  return values && values->embedded;
+#endif
+}

@@ -1,0 +1,20 @@
+// What only CPython's own headers can say, written in C because some of them are not C++. Nothing here runs Python code
+// or sets an exception; results are borrowed.
+#pragma once
+
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// 1: found, 0: not there, -1: cannot be told without running a user's __eq__.
+int md_dict_find(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value);
+// The attribute in the instance's own dictionary, without creating that dictionary. `name` is an exact str.
+int md_instance_find(PyObject* object, PyObject* name, PyObject** value);
+// The values live inside an instance, whose attribute stores leave the version tag alone (3.13).
+int md_dict_has_inline_values(PyObject* dict);
+
+#ifdef __cplusplus
+}
+#endif
