@@ -1,9 +1,11 @@
 // The graph: one node type, two dialects (traced: as the user wrote it; functional: after `functionalize`).
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,12 +21,19 @@ enum class NodeKind : std::uint8_t {
   Op,           // op call
   GetItem,      // element `index` of a multi-result node
   GetAttr,      // module attribute (constant tensor); `constant` holds it
+  State,        // ambient state that touches no tensor: "_C._set_grad_enabled"(False); kept for the printed graph
   Commit,       // functional dialect: input `index` becomes args[0]
   Output,       // args[0] is a tuple of results
 };
 
 // How the user spelled the call; decides how it prints and what graph.nodes[i].op / .target say.
-enum class Spelling : std::uint8_t { Function /* torch.sin */, Method /* x.sum */, Operator /* operator.add */, Inplace /* operator.iadd */ };
+enum class Spelling : std::uint8_t {
+  Function,   // torch.sin(x); target "sin", with a path where there is one ("nn.functional.relu")
+  Method,     // x.sum(); target "sum", in place "add_"
+  Operator,   // x + 1; target as in Python's operator module ("add", "truediv", "getitem")
+  Inplace,    // x += 1; target "iadd". Also x[0] = 7: target "setitem"
+  Attribute,  // x.T; target "T", the node is named getattr_1
+};
 
 // Where in the user's program a node comes from, outermost frame first.
 struct UserFrame {
@@ -61,24 +70,29 @@ struct Graph {
   std::vector<Node*> placeholders() const;
   Node* output() const;  // null until set
   std::string fresh_name(const std::string& base);
-  void rename(Node* n, const std::string& base);
+  void rename(Node* n, const std::string& base);  // first store to a variable: y = x * 2
 
  private:
-  std::map<std::string, int> used_names_;
+  friend std::unique_ptr<Graph> clone(const Graph& g, std::map<const Node*, Node*>* mapping);
+  std::set<std::string> used_names_;
+  std::map<std::string, int> last_number_;  // base name -> highest number given out
 };
 
 // Deep copy (regions included); `mapping`, if given, receives old -> new.
 std::unique_ptr<Graph> clone(const Graph& g, std::map<const Node*, Node*>* mapping = nullptr);
 
 // --- Texts -------------------------------------------------------------------------------------------------------
-std::string print_ir(const Graph& g);                       // our own text; parse_ir(print_ir(g)) is g
-std::unique_ptr<Graph> parse_ir(const std::string& text);   // throws OpError(Value) naming line and column
+std::string print_ir(const Graph& g);                      // our own text; parse_ir(print_ir(g)) is g
+std::unique_ptr<Graph> parse_ir(const std::string& text);  // throws OpError(Value) naming line and column
 struct CodeStyle {
   bool strides_and_device = false;  // "f32[3][1]cpu" (logs) instead of "f32[3]" (print_readable)
   bool fx_header = false;           // gm.code: "\n\n\ndef forward(self, L_x_ : torch.Tensor):"
 };
-std::string print_code(const Graph& g, const CodeStyle& style);  // body of class GraphModule, torch.fx's form
+// torch.fx's form: "class GraphModule(torch.nn.Module):\n    def forward(..." or, with fx_header, the function alone.
+// Ends with an indented empty line that has no newline.
+std::string print_code(const Graph& g, const CodeStyle& style);
 std::vector<std::array<std::string, 5>> table_rows(const Graph& g);  // opcode name target args kwargs
+std::string print_fx_graph(const Graph& g);  // "graph():\n    %l_x_ : torch.Tensor [num_users=1] = ..."
 
 // Throws InternalError naming the first violated rule and node.
 void verify(const Graph& g);

@@ -2,6 +2,7 @@
 // arithmetic on two constants stays inline and allocates nothing. Expressions live as long as their ShapeEnv.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -30,14 +31,35 @@ class Size {
   std::int64_t value_ = 0;
 };
 
-Size operator+(Size, Size);
-Size operator-(Size, Size);
-Size operator*(Size, Size);
-Size floordiv(Size, Size);  // Python's //
-Size mod(Size, Size);       // Python's %
-Size min(Size, Size);
-Size max(Size, Size);
-std::string to_string(Size);  // "4", "s0*4 + 1", "u0"
+// Slow paths: at least one operand is symbolic, or a constant result does not fit. Throw OpError(Runtime) on overflow
+// and OpError(ZeroDivision).
+Size add_sizes(Size, Size);
+Size sub_sizes(Size, Size);
+Size mul_sizes(Size, Size);
+Size min_sizes(Size, Size);
+Size max_sizes(Size, Size);
+
+inline Size operator+(Size a, Size b) {
+  std::int64_t r;
+  return a.is_const() && b.is_const() && !__builtin_add_overflow(a.value(), b.value(), &r) ? Size(r) : add_sizes(a, b);
+}
+inline Size operator-(Size a, Size b) {
+  std::int64_t r;
+  return a.is_const() && b.is_const() && !__builtin_sub_overflow(a.value(), b.value(), &r) ? Size(r) : sub_sizes(a, b);
+}
+inline Size operator*(Size a, Size b) {
+  std::int64_t r;
+  return a.is_const() && b.is_const() && !__builtin_mul_overflow(a.value(), b.value(), &r) ? Size(r) : mul_sizes(a, b);
+}
+inline Size min(Size a, Size b) {
+  return a.is_const() && b.is_const() ? Size(std::min(a.value(), b.value())) : min_sizes(a, b);
+}
+inline Size max(Size a, Size b) {
+  return a.is_const() && b.is_const() ? Size(std::max(a.value(), b.value())) : max_sizes(a, b);
+}
+Size floordiv(Size, Size);    // Python's //
+Size mod(Size, Size);         // Python's %
+std::string to_string(Size);  // "4", "4*s0 + 1", "u0"
 
 // The value under the environment's hints (a constant is its own hint). Throws InternalError for an unbacked symbol.
 std::int64_t hint(Size);

@@ -1,0 +1,137 @@
+// The symbols of one trace, what is known of them, and the expressions made of them.
+//
+// An expression is a polynomial in normal form: a sum of terms, each an int64 coefficient times a sorted product of
+// atoms; an atom is a symbol or an irreducible floordiv, mod, min or max of two expressions. Polynomials and atoms are
+// hash-consed, so that equal normal forms are equal pointers.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/sizes/size.h"
+
+namespace md {
+
+class ShapeEnv;
+
+enum class AtomKind : std::uint8_t { Symbol, FloorDiv, Mod, Min, Max };
+
+struct SizeAtom {
+  AtomKind kind;
+  int id;          // order of creation in the environment: the canonical order of factors
+  int symbol = 0;  // Symbol: index
+  Size a, b;       // the operands of the others
+};
+
+struct SizeTerm {
+  std::vector<const SizeAtom*> factors;  // sorted by id, repeated for powers; empty: the constant term
+  std::int64_t coefficient;
+  bool operator==(const SizeTerm&) const = default;
+};
+
+// Never constant; terms sorted, none zero.
+class SizeExpr {
+ public:
+  ShapeEnv* env;
+  std::vector<SizeTerm> terms;
+};
+
+// Closed interval; the extremes of int64 stand for "no bound".
+struct SizeRange {
+  static constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  static constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  std::int64_t lo = kMin, hi = kMax;
+};
+
+struct SizeSymbol {
+  std::string name;                  // "s0" backed, "u0" unbacked
+  std::optional<std::int64_t> hint;  // value while tracing
+  std::string source;                // "L['x'].size()[0]"; empty for unbacked
+  SizeRange range;
+  std::optional<Size> equals;  // learnt from an equality guard
+};
+
+enum class SizeRelation : std::uint8_t { Eq, Ne, Lt, Ge };
+
+// What a branch on a size assumed; true under the hints.
+struct SizeGuard {
+  SizeRelation relation;
+  Size lhs, rhs;
+  bool operator==(const SizeGuard&) const = default;
+};
+std::string to_string(const SizeGuard& g);  // "s0 == 4*s1"
+
+// A size that was 0 or 1 while tracing and is compiled as that constant.
+struct SpecialisedSize {
+  std::string source;
+  std::int64_t value;
+};
+
+class ShapeEnv {
+ public:
+  ShapeEnv() = default;
+  ShapeEnv(const ShapeEnv&) = delete;
+  ShapeEnv& operator=(const ShapeEnv&) = delete;
+
+  // The size of an input: 0 and 1 become constants, an equal earlier hint gives that symbol (duck sizing; the guard
+  // that they are equal is the shared symbol itself: `duck_sources`), anything else a new symbol of at least 2.
+  Size backed(std::int64_t hint, const std::string& source);
+  // A value known only at run time: the result of item(), the length of nonzero().
+  Size unbacked(SizeRange range = {0, SizeRange::kMax});
+  // As parsed from text.
+  Size declare(SizeSymbol symbol);
+
+  void assume_divisible(Size a, Size b);  // a % b == 0 from now on
+  void assume_range(Size symbol, SizeRange range);
+
+  SizeRange range(Size s) const;
+  bool divisible(Size a, Size b) const;
+  // Rewrites with what equality guards have taught since `s` was built.
+  Size simplify(Size s);
+  // The value with `values[i]` for symbol i. Throws OpError(Runtime) on overflow, OpError(ZeroDivision).
+  std::int64_t evaluate(Size s, std::span<const std::int64_t> values) const;
+  std::int64_t hint(Size s) const;
+  // Truth of the relation: proven, or decided by the hints and recorded. InternalError if it depends on unbacked
+  // symbols.
+  bool decide(SizeRelation relation, Size a, Size b);
+
+  const std::vector<SizeSymbol>& symbols() const { return symbols_; }
+  const std::vector<SizeGuard>& guards() const { return guards_; }
+  const std::vector<SpecialisedSize>& specialised() const { return specialised_; }
+  // (source, symbol) for every input size that shares a symbol with an earlier one.
+  const std::vector<std::pair<std::string, Size>>& duck_sources() const { return duck_sources_; }
+  const std::vector<std::pair<Size, Size>>& divisibility() const { return divisible_; }
+
+  // Builders of ir/sizes/arithmetic.cpp.
+  Size make(std::vector<SizeTerm> terms);  // any order, like terms not yet merged
+  Size atom(AtomKind kind, Size a, Size b);
+  Size symbol(int index);
+
+ private:
+  const SizeAtom* intern(AtomKind kind, int symbol, Size a, Size b);
+  Size of_atom(const SizeAtom* a);
+  void multiply_out(std::vector<SizeTerm>& terms) const;
+  SizeRange atom_range(const SizeAtom& a) const;
+  std::int64_t evaluate_atom(const SizeAtom& a, std::span<const std::int64_t> values) const;
+  std::optional<bool> prove(SizeRelation relation, Size difference) const;
+  void learn(const SizeGuard& g);
+
+  std::vector<SizeSymbol> symbols_;
+  std::vector<SizeGuard> guards_;
+  std::vector<SpecialisedSize> specialised_;
+  std::vector<std::pair<std::string, Size>> duck_sources_;
+  std::vector<std::pair<Size, Size>> divisible_;
+  std::vector<std::unique_ptr<SizeAtom>> atoms_;
+  std::unordered_multimap<std::size_t, const SizeAtom*> atom_index_;
+  std::vector<std::unique_ptr<SizeExpr>> exprs_;
+  std::unordered_multimap<std::size_t, const SizeExpr*> expr_index_;
+  int next_unbacked_ = 0, next_backed_ = 0;
+};
+
+}  // namespace md
