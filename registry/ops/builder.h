@@ -4,13 +4,24 @@
 // rounding step: `fma` only where written, min/max as compare + select, no reassociation.
 //
 // B::V value of the compute dtype, B::I signed integer lanes of the same width, B::M mask.
-//   V constant(double)            nearest value of the compute dtype      I iconst(std::int64_t)
+//   V constant(double)            nearest value of the compute dtype      I iconst(std::int64_t)  (truncated to the width)
 //   V add sub mul neg             (integers wrap)                         V div sqrt fma floor ceil trunc rint abs (float)
 //   V idiv imod                   truncating; the body has excluded 0 and MIN/-1
 //   M lt le gt ge eq ne (V, V)    false on NaN but for ne                 V select(M, V, V)   I iselect(M, I, I)
 //   M mand mor mxor (M, M)        M mnot(M)                               M mconst(bool)
 //   I as_bits(V)  V from_bits(I)  reinterpret                             I iadd isub imul iand ior ixor (I, I)
-//   I ishl isar ishr (I, int)     arithmetic / logical shift              M ilt ieq (I, I)
+//   I ishl isar ishr (I, int)     arithmetic / logical shift, wrapping    M ilt ieq (I, I)
 //   I to_int(V)                   toward zero; |v| < 2^(width-1) by contract      V from_int(I)
 // Bodies that differ for integers and floats offer `body` (float) and `body_int`. A body whose result is bool returns M.
+//
+// Floating-point builders (ops/math.h is written against these):
+//   static/bool is_double()       compute dtype is float64, not float32: an ordinary `if` on it serves all builders (a
+//                                 constant in C++ builders; known while the body is built in the LLVM builder)
+//   V call_rare<Fn>(M rare, V x, V usual)   select(rare, Fn(x), usual), where `rare` is expected to be all false: test it
+//                                 and skip the call. Fn is a struct with `static constexpr const char* kName` and
+//                                 `template <class B> static float eval(float)` and `... double eval(double)`, plain scalar
+//                                 C++: the LLVM builder calls it per lane through a pointer, out of line. (B keeps the
+//                                 instantiations of files compiled for different CPUs apart; pass the builder's type.)
+// Optional, detected with `requires`, the result must be the same bits as without it:
+//   V scale(V v, V k)             v * 2^k rounded once, for integral |k| < 2^12 and 1/4 < |v| < 4 or NaN (AVX-512 vscalef)
 #pragma once

@@ -1,0 +1,222 @@
+// Written by registry/fit_polynomials.py; coefficients, lowest first, for registry/ops/math.h.
+#pragma once
+
+#include <cstdint>
+
+namespace md::math_tables {
+
+// exp(r) = 1 + r + r^2 P(r); worst relative error 2^-31.1
+inline constexpr double kExp32[] = {
+    0x1.0000000000000p-1,
+    0x1.5555540000000p-3,
+    0x1.5554f80000000p-5,
+    0x1.1112d80000000p-7,
+    0x1.6d3a3a0000000p-10,
+    0x1.9e72e60000000p-13,
+};
+// exp(r) = 1 + r + r^2 P(r); worst relative error 2^-61.6
+inline constexpr double kExp64[] = {
+    0x1.0000000000000p-1,
+    0x1.5555555555559p-3,
+    0x1.5555555555553p-5,
+    0x1.111111110f69dp-7,
+    0x1.6c16c16c1888ap-10,
+    0x1.a01a01afdc5c1p-13,
+    0x1.a01a019708ce2p-16,
+    0x1.71ddf87cd9de8p-19,
+    0x1.27e5030adcc64p-22,
+    0x1.af5e65d28260dp-26,
+    0x1.1f2f9a20b6483p-29,
+};
+
+// log(1+f) = f + f^2 (-1/2 + f P(f)); worst relative error 2^-30.3
+inline constexpr double kLog32[] = {
+    0x1.5555480000000p-2,
+    -0x1.0000080000000p-2,
+    0x1.99a4780000000p-3,
+    -0x1.555b900000000p-3,
+    0x1.233af60000000p-3,
+    -0x1.fc3d520000000p-4,
+    0x1.e6dc380000000p-4,
+    -0x1.dd9f7c0000000p-4,
+    0x1.13c8840000000p-4,
+};
+
+// log((1+s)/(1-s)) = 2 s + s^3 P(s^2); worst relative error 2^-35.2
+inline constexpr double kAtanh32[] = {
+    0x1.5555540000000p-1,
+    0x1.999c260000000p-2,
+    0x1.23d3d00000000p-2,
+    0x1.f1409a0000000p-3,
+};
+// log((1+s)/(1-s)) = 2 s + s^3 P(s^2); worst relative error 2^-66.6
+inline constexpr double kAtanh64[] = {
+    0x1.5555555555555p-1,
+    0x1.9999999999d10p-2,
+    0x1.24924924399d0p-2,
+    0x1.c71c724b3e833p-3,
+    0x1.745ce1d656fdap-3,
+    0x1.3b20221b35988p-3,
+    0x1.0f677b03a296fp-3,
+    0x1.0f0bdf186acffp-3,
+};
+
+// log((1+s)/(1-s)) = 2 s + 2/3 s^3 + s^5 P(s^2); worst relative error 2^-73.5
+inline constexpr double kAtanh564[] = {
+    0x1.9999999999996p-2,
+    0x1.2492492492f4fp-2,
+    0x1.c71c71c596ea3p-3,
+    0x1.745d1829244ddp-3,
+    0x1.3b1364d766e16p-3,
+    0x1.11206d0987d17p-3,
+    0x1.de3dc66c369d9p-4,
+    0x1.eac30645af631p-4,
+};
+
+// sin(r) = r + r^3 P(r^2), |r| <= pi/2; worst relative error 2^-27.3
+inline constexpr double kSin32[] = {
+    -0x1.55554c0000000p-3,
+    0x1.110ed80000000p-7,
+    -0x1.9f70560000000p-13,
+    0x1.5dbe0e0000000p-19,
+};
+// sin(r) = r + r^3 P(r^2), |r| <= pi/2; worst relative error 2^-61.9
+inline constexpr double kSin64[] = {
+    -0x1.5555555555555p-3,
+    0x1.11111111110cep-7,
+    -0x1.a01a01a015773p-13,
+    0x1.71de3a5307e79p-19,
+    -0x1.ae64551890d89p-26,
+    0x1.6123e64f33991p-33,
+    -0x1.ae4e32c02dae7p-41,
+    0x1.8a98c6f5ac98bp-49,
+    -0x1.c79281e181ab5p-60,
+};
+
+// tan(r) = r + r^3 P(r^2), |r| <= pi/4; worst relative error 2^-29.5
+inline constexpr double kTan32[] = {
+    0x1.5555600000000p-2,
+    0x1.110d980000000p-3,
+    0x1.badb820000000p-5,
+    0x1.5ca9900000000p-6,
+    0x1.6359020000000p-7,
+    0x1.370a640000000p-14,
+    0x1.1f6bde0000000p-8,
+};
+// tan(r) = r + r^3 P(r^2), |r| <= pi/4; worst relative error 2^-59.9
+inline constexpr double kTan64[] = {
+    0x1.555555555555ep-2,
+    0x1.11111111105cfp-3,
+    0x1.ba1ba1babf75bp-5,
+    0x1.664f485d1344fp-6,
+    0x1.226e3a840b03ep-7,
+    0x1.d6d2e735a4ea7p-9,
+    0x1.7db19623266f4p-10,
+    0x1.34bbcf45ae587p-11,
+    0x1.ff32ebd938e37p-13,
+    0x1.5e6195610a8e2p-14,
+    0x1.1a217bc00ce90p-14,
+    -0x1.af11b6552285fp-16,
+    0x1.987167bcc5bb7p-15,
+    -0x1.97bc01f34acdep-16,
+    0x1.4908543695714p-17,
+};
+
+// tanh(x) = x + x^3 P(x^2), |x| <= 0.6; worst relative error 2^-28.4
+inline constexpr double kTanh32[] = {
+    -0x1.55553e0000000p-2,
+    0x1.1109be0000000p-3,
+    -0x1.b89aba0000000p-5,
+    0x1.54c3c20000000p-6,
+    -0x1.8287760000000p-8,
+};
+
+// erf(x) = x + x P(x^2), |x| <= 1; worst relative error 2^-29.4
+inline constexpr double kErfSmall32[] = {
+    0x1.06eba80000000p-3,
+    -0x1.81273e0000000p-2,
+    0x1.ce2cec0000000p-4,
+    -0x1.b7f7e00000000p-6,
+    0x1.53fabc0000000p-8,
+    -0x1.a39fc40000000p-11,
+    0x1.486e480000000p-14,
+};
+// erf(x) = x + x P(x^2), |x| <= 1; worst relative error 2^-56.4
+inline constexpr double kErfSmall64[] = {
+    0x1.06eba8214db69p-3,
+    -0x1.812746b037a38p-2,
+    0x1.ce2f21a047bd5p-4,
+    -0x1.b82ce3147d16ep-6,
+    0x1.565bcd74ff398p-8,
+    -0x1.c02dcd438828fp-11,
+    0x1.f9a730be2f63fp-14,
+    -0x1.f542ad4a353dbp-17,
+    0x1.c26a19ce5fabbp-20,
+    -0x1.d3e8d14b5b1f1p-23,
+    0x1.57414064c85d0p-24,
+    -0x1.d8057ceb8b3fbp-25,
+    0x1.f3d6aa436aea0p-26,
+    -0x1.3d1f8c2c471a3p-27,
+    0x1.6835f2996b107p-30,
+};
+
+// log(erfc(2.5 + t)), |t| <= 1.5; worst relative error 2^-34.2
+inline constexpr double kErfcLog32[] = {
+    -0x1.f3a2dc0000000p+2,
+    -0x1.5692500000000p+2,
+    -0x1.e3460c0000000p-1,
+    -0x1.63ed620000000p-7,
+    0x1.1a7a6c0000000p-9,
+    -0x1.c8ee080000000p-12,
+    0x1.0b939e0000000p-14,
+    -0x1.44d15e0000000p-16,
+    0x1.2686520000000p-21,
+};
+
+// erfc(x) = exp(-x^2) P(t), t = (x-2)/(x+2), 1 <= x <= 6; worst relative error 2^-63.5
+inline constexpr double kErfcScaled64[] = {
+    0x1.058671b52c776p-2,
+    -0x1.b57034efd3f71p-2,
+    0x1.eeea7dc8a77ccp-3,
+    -0x1.437f0b68c2afap-4,
+    0x1.e9471599d2af7p-9,
+    0x1.ca95ed6dfacabp-8,
+    -0x1.bc25a3cdf4ca0p-11,
+    -0x1.016b78bd19718p-10,
+    0x1.6d4fccee8168ep-15,
+    0x1.6dbb95c7f1c94p-13,
+    0x1.d28131b0bd426p-16,
+    -0x1.cd0ac929ae70fp-16,
+    -0x1.277338fdfceacp-16,
+    -0x1.f48ed668cb46ep-18,
+    0x1.9974d1291dcaep-17,
+    0x1.ef679056ec848p-15,
+    0x1.2dd7864010f4cp-14,
+    0x1.8b001e7d86aa0p-16,
+};
+
+// The first 1,216 fraction bits of 2/pi after 64 zero bits, most significant word first
+inline constexpr std::uint64_t kTwoOverPi[] = {
+    0x0,
+    0xa2f9836e4e441529,
+    0xfc2757d1f534ddc0,
+    0xdb6295993c439041,
+    0xfe5163abdebbc561,
+    0xb7246e3a424dd2e0,
+    0x06492eea09d1921c,
+    0xfe1deb1cb129a73e,
+    0xe88235f52ebb4484,
+    0xe99c7026b45f7e41,
+    0x3991d639835339f4,
+    0x9c845f8bbdf9283b,
+    0x1ff897ffde05980f,
+    0xef2f118b5a0a6d1f,
+    0x6d367ecf27cb09b7,
+    0x4f463f669e5fea2d,
+    0x7527bac7ebe5f17b,
+    0x3d0739f78a5292ea,
+    0x6bfb5fb11f8d5d08,
+    0x56033046fc7b6bab,
+};
+
+}  // namespace md::math_tables
