@@ -17,7 +17,7 @@ inline constexpr OpId kNoOp = 0xFFFF;
 
 enum class ParamType : std::uint8_t {
   Tensor, Operand, TensorOpt, OperandOpt, TensorList, Scalar, ScalarOpt, Int, IntOpt, IntList, IntListOpt,
-  Float, FloatOpt, Bool, BoolOpt, Str, StrOpt, DTypeOpt, DeviceOpt
+  Float, FloatOpt, Bool, BoolOpt, Str, StrOpt, DType, DTypeOpt, DeviceOpt, Index
 };
 
 struct Param {
@@ -31,14 +31,26 @@ struct Param {
 struct Schema {
   std::vector<Param> params;
   int results = 1;  // number of tensors returned; -1: a list whose length inference decides
+  std::vector<std::string> result_names;  // of a named tuple: values, indices
   std::string text;
+  int find(std::string_view param) const;  // its position, or -1
+};
+
+// What the struct of an op offers, asked at compile time (ir/op_visit.h) and kept for run time.
+struct OpTraits {
+  bool on_floats = false, on_ints = false, on_bools = false;  // compute dtypes there is a body or combiner for
+  bool needs_elements = false;                                // a reduction without identity: fails on no elements
+  bool finds_position = false;                                // argmax and its kin
 };
 
 struct Op {
   OpId id;
   const OpDecl* decl;
   Schema schema;
+  OpTraits traits;
   std::string public_name;  // "max" of "max.dim"
+  int operands = 0;         // leading Tensor and Operand parameters
+  int dim = -1, keepdim = -1, dtype = -1, device = -1, requires_grad = -1;  // positions of well-known parameters
   std::string_view name() const { return decl->name; }
   OpKind kind() const { return decl->kind; }
 };

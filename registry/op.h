@@ -28,23 +28,30 @@ enum class Promote : std::uint8_t {
   Compare,     // computes in the promoted dtype, result bool
   Logical,     // operands converted to bool (x != 0), result bool
   Bitwise,     // Arithmetic restricted to bool and integers
-  KeepFirst,   // result dtype = dtype of the first operand
+  KeepFirst,   // compute and result dtype = dtype of the first operand
+  Select,      // the first operand is a bool mask; the others as Arithmetic
+  Convert,     // compute and result dtype = the `dtype` parameter
+  Accumulate,  // as the `dtype` parameter if given, else bool and integers accumulate in int64, floats in themselves
 };
 
 struct OpDecl {
   // Unique name; text before the first '.' is the public one ("max.dim" is an overload of "max").
   std::string_view name;
   // Types: Tensor, Operand (Tensor or number), Tensor?, Operand?, Tensor[], Scalar, Scalar?, int, int?, int[], int[]?,
-  // float, float?, bool, bool?, str, str?, dtype?, device?. `int[]` also binds varargs when it is the only one left
-  // ("x.view(2, 3)"). Defaults as in torch's schemas: "add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor".
+  // float, float?, bool, bool?, str, str?, dtype, dtype?, device?, Index (what may stand in x[...]). `int[]` also binds
+  // varargs when it is the last positional parameter ("x.view(2, 3)"), and a lone int. Defaults as in torch's schemas:
+  // "add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor". Results: "Tensor", "(Tensor values, Tensor
+  // indices)", "Tensor[]" (length decided by inference) or "bool".
   std::string_view signature;
   OpKind kind;
   Promote promote = Promote::None;
-  bool function = true;   // minidynamo.<name>
-  bool method = true;     // Tensor.<name>
-  bool inplace = false;   // also Tensor.<name>_
-  bool can_fail = false;  // may raise at run time, when sizes and dtypes are already known to fit
-  std::string_view doc;   // one or two sentences: shapes, dtypes, errors; source of the formula where there is one
+  bool function = true;    // minidynamo.<name>
+  bool method = true;      // Tensor.<name>
+  bool inplace = false;    // also Tensor.<name>_
+  bool can_fail = false;   // may raise at run time, when sizes and dtypes are already known to fit
+  bool property = false;   // Tensor.<name> is an attribute, not a method
+  bool row_major = false;  // the result is contiguous whatever the operands' strides
+  std::string_view doc;    // one or two sentences: shapes, dtypes, errors; source of the formula where there is one
 };
 
 }  // namespace md
