@@ -144,7 +144,11 @@ struct Table {
 };
 
 Op make_op(OpId id, const Row& row) {
-  Op o{.id = id, .decl = row.decl, .schema = parse_schema(row.decl->signature), .traits = row.traits};
+  Op o{};
+  o.id = id;
+  o.decl = row.decl;
+  o.schema = parse_schema(row.decl->signature);
+  o.traits = row.traits;
   o.public_name = row.decl->name.substr(0, row.decl->name.find('.'));
   if (row.decl->signature.substr(0, row.decl->signature.find('(')) != o.public_name) {
     bad_signature(row.decl->signature, fmt::format("is not that of '{}'", row.decl->name));
