@@ -126,6 +126,14 @@ def odd_tail(f, terms):
     )
 
 
+def cos_tail():
+    coefficients = [mp.mpf(-1) ** (k + 1) / mp.factorial(2 * k + 2) for k in range(12)]
+    return (
+        series_guard(lambda z: (mp.cos(mp.sqrt(z)) - 1) / z, coefficients),
+        lambda z: z / mp.cos(mp.sqrt(z)),
+    )
+
+
 def erf_small():
     """erf(x) = x + x P(x^2)."""
     coefficients = taylor(mp.erf, 31)[1::2]
@@ -164,15 +172,15 @@ HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.0001")
 ROOT = mp.sqrt(mp.mpf(1) / 2)
 S_MAX = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
 QUARTER = (mp.pi / 4 * mp.mpf("1.002")) ** 2
-HALF = (mp.pi / 2 * mp.mpf("1.002")) ** 2
 
 # name, (function, weight), interval, degree for float32, degree for float64 (None: not used by that dtype)
 FITS = [
     ("Exp", exp_tail(), -HALF_LN2, HALF_LN2, 5, 10, "exp(r) = 1 + r + r^2 P(r)"),
     ("Log", log_tail(), ROOT - 1, mp.sqrt(2) - 1, 8, None, "log(1+f) = f + f^2 (-1/2 + f P(f))"),
-    ("Atanh", atanh_tail(), 0, S_MAX, 3, 7, "log((1+s)/(1-s)) = 2 s + s^3 P(s^2)"),
-    ("Atanh5", atanh_tail5(), 0, S_MAX, None, 7, "log((1+s)/(1-s)) = 2 s + 2/3 s^3 + s^5 P(s^2)"),
-    ("Sin", odd_tail(mp.sin, 20), 0, HALF, 3, 8, "sin(r) = r + r^3 P(r^2), |r| <= pi/2"),
+    ("Atanh", atanh_tail(), 0, S_MAX, None, 7, "log((1+s)/(1-s)) = 2 s + s^3 P(s^2)"),
+    ("Atanh5", atanh_tail5(), 0, S_MAX, 2, 7, "log((1+s)/(1-s)) = 2 s + 2/3 s^3 + s^5 P(s^2)"),
+    ("Sin", odd_tail(mp.sin, 20), 0, QUARTER, 2, 6, "sin(r) = r + r^3 P(r^2), |r| <= pi/4"),
+    ("Cos", cos_tail(), 0, QUARTER, 3, 7, "cos(r) = 1 + r^2 P(r^2), |r| <= pi/4"),
     ("Tan", odd_tail(mp.tan, 20), 0, QUARTER, 6, 14, "tan(r) = r + r^3 P(r^2), |r| <= pi/4"),
     ("Tanh", odd_tail(mp.tanh, 20), 0, mp.mpf("0.6") ** 2, 4, None, "tanh(x) = x + x^3 P(x^2), |x| <= 0.6"),
     ("ErfSmall", erf_small(), 0, 1, 6, 14, "erf(x) = x + x P(x^2), |x| <= 1"),

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 #include "registry/ops/math_tables.h"
 
@@ -45,15 +46,23 @@ ReducedAngle reduce_large_angle(double x) {
   return {static_cast<unsigned>(quadrant) & 3, r * kUnit, tail * kUnit};
 }
 
-// sin(r + low) for 0 <= r <= pi/2.
+// sin(r + low) and cos(r + low) for |r| <= pi/4, each as a sum of two parts.
+struct SineCosine {
+  double sine, sine_low, cosine, cosine_low;
+};
 template <class B>
-double sin_of_reduced(double r, double low) {
+SineCosine sine_cosine(double r, double low) {
   const double z = r * r;
-  double p = 0;
+  double ps = 0, pc = 0;
   for (int i = static_cast<int>(std::size(math_tables::kSin64)) - 1; i >= 0; --i) {
-    p = __builtin_fma(p, z, math_tables::kSin64[i]);
+    ps = __builtin_fma(ps, z, math_tables::kSin64[i]);
   }
-  return r + __builtin_fma(r * z, p, low * (1 - 0.5 * z));
+  for (int i = static_cast<int>(std::size(math_tables::kCos64)) - 1; i >= 0; --i) {
+    pc = __builtin_fma(pc, z, math_tables::kCos64[i]);
+  }
+  const double st = __builtin_fma(r * z, ps, low * (1 - 0.5 * z)), ct = __builtin_fma(z, pc, -r * low);
+  const double s = r + st, c = 1 + ct;
+  return {s, st - (s - r), c, ct - (c - 1)};
 }
 
 template <AngleFunction F>
@@ -66,17 +75,17 @@ struct LargeAngle {
     const double size = __builtin_fabs(x);
     if (!(size <= 0x1.fffffffffffffp+1023)) return x - x;  // infinite or NaN
     const ReducedAngle a = reduce_large_angle<B>(size);
-    const double high = __builtin_fabs(a.high), low = a.high < 0 ? -a.low : a.low;
-    const double s = __builtin_copysign(sin_of_reduced<B>(high, low), a.high);
-    // cos(r) = sin(pi/2 - r), the difference in two parts
-    constexpr double kPio2High = 0x1.921fb54442d18p+0, kPio2Low = 0x1.1a62633145c07p-54;
-    const double rest = kPio2High - high;
-    const double c = sin_of_reduced<B>(rest, ((kPio2High - rest) - high) + (kPio2Low - low));
+    const SineCosine f = sine_cosine<B>(a.high, a.low);
     const bool odd = a.quadrant & 1;
     const double sign = x < 0 ? -1 : 1;
-    if (F == AngleFunction::Tan) return sign * (odd ? -c / s : s / c);
-    if (F == AngleFunction::Sin) return (a.quadrant & 2 ? -sign : sign) * (odd ? c : s);
-    return ((a.quadrant + 1) & 2 ? -1 : 1) * (odd ? s : c);
+    if (F == AngleFunction::Sin) return (a.quadrant & 2 ? -sign : sign) * (odd ? f.cosine : f.sine);
+    if (F == AngleFunction::Cos) return ((a.quadrant + 1) & 2 ? -1 : 1) * (odd ? f.sine : f.cosine);
+    return sign * (odd ? -quotient(f.cosine, f.cosine_low, f.sine, f.sine_low)
+                       : quotient(f.sine, f.sine_low, f.cosine, f.cosine_low));
+  }
+  static double quotient(double n, double n_low, double d, double d_low) {
+    const double q = n / d;
+    return q + (__builtin_fma(-q, d, n) + n_low - q * d_low) / d;
   }
   template <class B>
   static float eval(float x) {

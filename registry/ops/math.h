@@ -28,6 +28,9 @@ inline constexpr FloatFormat kFormat64{52, 1023, 0x1.8p52, 0x1p-1022, 0x1p54, 54
 
 inline constexpr double kInfinity = __builtin_inf();
 inline constexpr double kNaN = __builtin_nan("");
+// -pi/2 without its leading part
+inline constexpr double kPio2Middle32 = 0x1.777a5cp-25, kPio2Low32 = 0x1.ee59dap-50;
+inline constexpr double kPio2Middle64 = -0x1.1a62633145c07p-54, kPio2Low64 = 0x1.f1976b7ed8fbcp-110;
 inline constexpr double kLog2e = 0x1.71547652b82fep+0;
 
 template <class B>
@@ -146,9 +149,29 @@ typename B::V exp2(B& b, typename B::V x) {
   return scale(b, y, k);
 }
 
-// exp(x) - 1 = s (exp(r) - 1) + (s - 1) with s = 2^k; halved throughout so that s does not overflow before the result.
+// An unevaluated sum; |low| is at most half an ulp of high, or nearly.
 template <class B>
-typename B::V expm1(B& b, typename B::V x) {
+struct TwoPart {
+  typename B::V high, low;
+};
+
+template <class B>
+TwoPart<B> fast_two_sum(B& b, typename B::V large, typename B::V small) {
+  const auto sum = b.add(large, small);
+  return {sum, b.sub(small, b.sub(sum, large))};
+}
+
+// The same for any order of magnitude.
+template <class B>
+TwoPart<B> two_sum(B& b, typename B::V x, typename B::V y) {
+  const auto sum = b.add(x, y);
+  const auto x_part = b.sub(sum, y);
+  return {sum, b.add(b.sub(x, x_part), b.sub(y, b.sub(sum, x_part)))};
+}
+
+// Half of exp(x) - 1, that is s (exp(r) - 1) + (s - 1/2) with s = 2^(k-1): s does not overflow before the result.
+template <class B>
+TwoPart<B> half_expm1(B& b, typename B::V x) {
   const auto c = at_most(b, at_least(b, x, b.is_double() ? -40 : -20), b.is_double() ? 710 : 89);
   const auto [k, r, low] = reduce_exp(b, c);
   const auto q = b.fma(b.mul(r, r), exp_tail(b, r), low);
@@ -156,7 +179,13 @@ typename B::V expm1(B& b, typename B::V x) {
   const auto m = b.sub(s, b.constant(0.5));
   const auto high = b.fma(s, r, m);
   const auto error = b.fma(s, r, b.sub(m, high));
-  const auto y = b.add(high, b.fma(s, q, error));
+  return {high, b.fma(s, q, error)};
+}
+
+template <class B>
+typename B::V expm1(B& b, typename B::V x) {
+  const auto half = half_expm1(b, x);
+  const auto y = b.add(half.high, half.low);
   const auto tiny = b.lt(b.abs(x), pick(b, 0x1p-27, 0x1p-56));  // exp(x) - 1 rounds to x; also keeps -0
   return b.select(tiny, x, b.add(y, y));
 }
@@ -262,68 +291,93 @@ typename B::V log10(B& b, typename B::V x) {
   return log_special(b, x, y);
 }
 
-// x - k c for c in three parts: the first step is exact, the second rounds relative to its result.
+// size - k pi/2 for the nearest k, pi/2 in three parts: the first step is exact, the others round relative to their
+// results.
 template <class B>
-typename B::V subtract_multiple(B& b, typename B::V x, typename B::V k, double high32, double mid32, double low32,
-                                double high64, double mid64, double low64) {
-  auto r = b.fma(k, pick(b, -high32, -high64), x);
-  r = b.fma(k, pick(b, -mid32, -mid64), r);
-  return b.fma(k, pick(b, -low32, -low64), r);
+struct AngleReduced {
+  Nearest<B> k;
+  typename B::V first, r;
+};
+template <class B>
+AngleReduced<B> reduce_angle(B& b, typename B::V size) {
+  const auto k = nearest(b, size, 0x1.45f306dc9c883p-1);
+  const auto first = b.fma(k.value, pick(b, -0x1.921fb6p+0, -0x1.921fb54442d18p+0), size);
+  const auto second = b.fma(k.value, pick(b, kPio2Middle32, kPio2Middle64), first);
+  return {k, first, b.fma(k.value, pick(b, kPio2Low32, kPio2Low64), second)};
 }
+// The same r with what its rounding lost.
 template <class B>
-typename B::V subtract_pi(B& b, typename B::V x, typename B::V k) {
-  return subtract_multiple(b, x, k, 0x1.921fb6p+1, -0x1.777a5cp-24, -0x1.ee59dap-49, 0x1.921fb54442d18p+1,
-                           0x1.1a62633145c07p-53, -0x1.f1976b7ed8fbcp-109);
-}
-
-template <class B>
-typename B::V sine_of_reduced(B& b, typename B::V r) {  // |r| <= pi/2
-  const auto z = b.mul(r, r);
-  const auto p = b.is_double() ? polynomial(b, z, math_tables::kSin64) : polynomial(b, z, math_tables::kSin32);
-  return b.fma(b.mul(p, z), r, r);
+TwoPart<B> reduced_two_part(B& b, const AngleReduced<B>& a) {
+  const auto middle = pick(b, kPio2Middle32, kPio2Middle64);
+  const auto product = b.mul(a.k.value, middle);
+  auto r = two_sum(b, a.first, product);
+  r.low = b.add(r.low, b.fma(a.k.value, middle, b.neg(product)));
+  r.low = b.fma(a.k.value, pick(b, kPio2Low32, kPio2Low64), r.low);
+  return r;
 }
 
 // Beyond it the reduction's quotient is too coarse. False for NaN, which takes care of itself.
 template <class B>
 typename B::M large_angle(B& b, typename B::V size) {
-  return b.ge(size, pick(b, 0x1p15, 0x1p30));
+  return b.ge(size, pick(b, 0x1p17, 0x1p30));
+}
+
+// sin(quadrant pi/2 + r)
+template <class B>
+typename B::V sine(B& b, typename B::I quadrant, typename B::V r) {
+  const bool wide = b.is_double();
+  const auto z = b.mul(r, r);
+  const auto ps = wide ? polynomial(b, z, math_tables::kSin64) : polynomial(b, z, math_tables::kSin32);
+  const auto pc = wide ? polynomial(b, z, math_tables::kCos64) : polynomial(b, z, math_tables::kCos32);
+  const auto s = b.fma(b.mul(r, z), ps, r);
+  const auto c = b.fma(z, pc, b.constant(1));
+  const auto even = b.ieq(b.iand(quadrant, b.iconst(1)), b.iconst(0));
+  const auto sign = b.iand(b.ishl(quadrant, wide ? 62 : 30), b.iconst(format(b).sign));
+  return flip(b, b.select(even, s, c), sign);
 }
 
 template <class B>
 typename B::V sin(B& b, typename B::V x) {
   const auto size = b.abs(x);  // a zero keeps its sign this way
-  const auto k = nearest(b, size, 0x1.45f306dc9c883p-2);
-  const auto y = sine_of_reduced(b, subtract_pi(b, size, k.value));
-  const auto odd = b.ishl(k.integer, b.is_double() ? 63 : 31);
-  const auto usual = flip(b, y, b.ixor(odd, sign_bits(b, x)));
+  const auto a = reduce_angle(b, size);
+  const auto usual = flip(b, sine(b, a.k.integer, a.r), sign_bits(b, x));
   return b.template call_rare<LargeAngle<AngleFunction::Sin>>(large_angle(b, size), x, usual);
 }
 
-// cos(x) with x = (n + 1/2) pi + r is -(-1)^n sin(r)
 template <class B>
 typename B::V cos(B& b, typename B::V x) {
   const auto size = b.abs(x);
-  const auto n = nearest(b, b.fma(size, b.constant(0x1.45f306dc9c883p-2), b.constant(-0.5)), 1);
-  const auto y = sine_of_reduced(b, subtract_pi(b, size, b.add(n.value, b.constant(0.5))));
-  const auto even = b.ishl(b.iadd(n.integer, b.iconst(1)), b.is_double() ? 63 : 31);
-  return b.template call_rare<LargeAngle<AngleFunction::Cos>>(large_angle(b, size), x, flip(b, y, even));
+  const auto a = reduce_angle(b, size);
+  const auto usual = sine(b, b.iadd(a.k.integer, b.iconst(1)), a.r);
+  return b.template call_rare<LargeAngle<AngleFunction::Cos>>(large_angle(b, size), x, usual);
 }
 
 template <class B>
 typename B::V tan(B& b, typename B::V x) {
   const auto size = b.abs(x);
-  const auto k = nearest(b, size, 0x1.45f306dc9c883p-1);
-  const auto r = subtract_multiple(b, size, k.value, 0x1.921fb6p+0, -0x1.777a5cp-25, -0x1.ee59dap-50,
-                                   0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110);
+  const auto a = reduce_angle(b, size);
+  const auto [r, low] = reduced_two_part(b, a);
   const auto z = b.mul(r, r);
   const auto p = b.is_double() ? polynomial(b, z, math_tables::kTan64) : polynomial(b, z, math_tables::kTan32);
-  const auto t = b.fma(b.mul(p, z), r, r);
-  const auto even = b.ieq(b.iand(k.integer, b.iconst(1)), b.iconst(0));
+  const auto tail = b.mul(b.mul(r, z), p);
+  const auto rough = b.add(r, tail);
+  const auto slope = b.fma(rough, rough, b.constant(1));  // tan' = 1 + tan^2
+  const auto t = b.add(r, b.fma(low, slope, tail));
+  const auto even = b.ieq(b.iand(a.k.integer, b.iconst(1)), b.iconst(0));
   const auto usual = flip(b, b.select(even, t, b.div(b.constant(-1), t)), sign_bits(b, x));
   return b.template call_rare<LargeAngle<AngleFunction::Tan>>(large_angle(b, size), x, usual);
 }
 
-// float32: a polynomial near 0, else 1 - 2 / (exp(2|x|) + 1). float64: t / (t + 2) with t = exp(2|x|) - 1.
+// n / (d + d_low) with one correction step.
+template <class B>
+typename B::V divide_two_part(B& b, TwoPart<B> n, TwoPart<B> d) {
+  const auto inverse = b.div(b.constant(1), d.high);
+  const auto q = b.mul(n.high, inverse);
+  const auto rest = b.fma(b.neg(q), d.low, b.add(b.fma(b.neg(q), d.high, n.high), n.low));
+  return b.fma(rest, inverse, q);
+}
+
+// float32: a polynomial near 0, else 1 - 2 / (exp(2|x|) + 1). float64: t / (t + 1) with t = (exp(2|x|) - 1) / 2.
 template <class B>
 typename B::V tanh(B& b, typename B::V x) {
   const auto size = b.abs(x);
@@ -331,8 +385,12 @@ typename B::V tanh(B& b, typename B::V x) {
   const auto one = b.constant(1), two = b.constant(2);
   typename B::V y;
   if (b.is_double()) {
-    const auto t = expm1(b, twice);
-    y = b.select(b.gt(size, b.constant(20)), one, b.div(t, b.add(t, two)));
+    const auto half = half_expm1(b, at_most(b, twice, 44));
+    const auto t = fast_two_sum(b, half.high, half.low);
+    auto d = two_sum(b, t.high, one);
+    d.low = b.add(d.low, t.low);
+    const auto tiny = b.lt(size, b.constant(0x1p-28));
+    y = b.select(tiny, size, divide_two_part(b, t, d));
   } else {
     const auto z = b.mul(size, size);
     const auto near = b.fma(b.mul(polynomial(b, z, math_tables::kTanh32), z), size, size);
@@ -345,9 +403,9 @@ typename B::V tanh(B& b, typename B::V x) {
 // 1 / (1 + exp(-x)), written with exp(-|x|) so that nothing overflows and tiny results stay accurate.
 template <class B>
 typename B::V sigmoid(B& b, typename B::V x) {
-  const auto one = b.constant(1);
+  const auto one = b.constant(1), zero = b.constant(0);
   const auto z = exp(b, b.neg(b.abs(x)));
-  return b.div(b.select(b.lt(x, b.constant(0)), z, one), b.add(one, z));
+  return divide_two_part(b, {b.select(b.lt(x, zero), z, one), zero}, fast_two_sum(b, one, z));
 }
 
 // A polynomial for |x| <= 1, else 1 - erfc(|x|).
@@ -376,18 +434,6 @@ typename B::V rsqrt(B& b, typename B::V x) {
   return b.div(b.constant(1), b.sqrt(x));
 }
 
-// An unevaluated sum; |low| is at most half an ulp of high, or nearly.
-template <class B>
-struct TwoPart {
-  typename B::V high, low;
-};
-
-template <class B>
-TwoPart<B> fast_two_sum(B& b, typename B::V large, typename B::V small) {
-  const auto sum = b.add(large, small);
-  return {sum, b.sub(small, b.sub(sum, large))};
-}
-
 // log(1 + f) to about 33 (65) bits: the series of 2 atanh(s) with s = f / (2 + f) in two parts.
 template <class B>
 TwoPart<B> log_two_part(B& b, typename B::V f) {
@@ -399,17 +445,14 @@ TwoPart<B> log_two_part(B& b, typename B::V f) {
   const auto s_low = b.div(rest, d);
   const auto z = b.mul(s, s);
   const auto twice = b.add(s, s), twice_low = b.add(s_low, s_low);
-  if (!b.is_double()) {
-    const auto tail = b.mul(b.mul(s, z), polynomial(b, z, math_tables::kAtanh32));
-    return fast_two_sum(b, twice, b.add(twice_low, tail));
-  }
   const auto z_low = b.fma(twice, s_low, b.fma(s, s, b.neg(z)));
   const auto cube = b.mul(z, s);
   const auto cube_low = b.add(b.fma(z, s, b.neg(cube)), b.fma(z_low, s, b.mul(z, s_low)));
-  const auto third = b.constant(0x1.5555555555555p-1), third_low = b.constant(0x1.5555555555555p-55);
+  const auto third = b.constant(0x1.5555555555555p-1), third_low = pick(b, -0x1.555556p-26, 0x1.5555555555555p-55);
   const auto term = b.mul(cube, third);
   auto low = b.add(b.fma(cube, third, b.neg(term)), b.fma(cube, third_low, b.mul(cube_low, third)));
-  low = b.fma(b.mul(cube, z), polynomial(b, z, math_tables::kAtanh564), low);
+  const auto p = b.is_double() ? polynomial(b, z, math_tables::kAtanh564) : polynomial(b, z, math_tables::kAtanh532);
+  low = b.fma(b.mul(cube, z), p, low);
   const auto sum = fast_two_sum(b, twice, term);
   return fast_two_sum(b, sum.high, b.add(sum.low, b.add(twice_low, low)));
 }

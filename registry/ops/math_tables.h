@@ -42,13 +42,6 @@ inline constexpr double kLog32[] = {
     0x1.13c8840000000p-4,
 };
 
-// log((1+s)/(1-s)) = 2 s + s^3 P(s^2); worst relative error 2^-35.2
-inline constexpr double kAtanh32[] = {
-    0x1.5555540000000p-1,
-    0x1.999c260000000p-2,
-    0x1.23d3d00000000p-2,
-    0x1.f1409a0000000p-3,
-};
 // log((1+s)/(1-s)) = 2 s + s^3 P(s^2); worst relative error 2^-66.6
 inline constexpr double kAtanh64[] = {
     0x1.5555555555555p-1,
@@ -61,6 +54,12 @@ inline constexpr double kAtanh64[] = {
     0x1.0f0bdf186acffp-3,
 };
 
+// log((1+s)/(1-s)) = 2 s + 2/3 s^3 + s^5 P(s^2); worst relative error 2^-36.8
+inline constexpr double kAtanh532[] = {
+    0x1.999a000000000p-2,
+    0x1.2452840000000p-2,
+    0x1.df9fec0000000p-3,
+};
 // log((1+s)/(1-s)) = 2 s + 2/3 s^3 + s^5 P(s^2); worst relative error 2^-73.5
 inline constexpr double kAtanh564[] = {
     0x1.9999999999996p-2,
@@ -73,24 +72,40 @@ inline constexpr double kAtanh564[] = {
     0x1.eac30645af631p-4,
 };
 
-// sin(r) = r + r^3 P(r^2), |r| <= pi/2; worst relative error 2^-27.3
+// sin(r) = r + r^3 P(r^2), |r| <= pi/4; worst relative error 2^-27.8
 inline constexpr double kSin32[] = {
-    -0x1.55554c0000000p-3,
-    0x1.110ed80000000p-7,
-    -0x1.9f70560000000p-13,
-    0x1.5dbe0e0000000p-19,
+    -0x1.5555440000000p-3,
+    0x1.1106dc0000000p-7,
+    -0x1.9927fe0000000p-13,
 };
-// sin(r) = r + r^3 P(r^2), |r| <= pi/2; worst relative error 2^-61.9
+// sin(r) = r + r^3 P(r^2), |r| <= pi/4; worst relative error 2^-63.2
 inline constexpr double kSin64[] = {
     -0x1.5555555555555p-3,
-    0x1.11111111110cep-7,
-    -0x1.a01a01a015773p-13,
-    0x1.71de3a5307e79p-19,
-    -0x1.ae64551890d89p-26,
-    0x1.6123e64f33991p-33,
-    -0x1.ae4e32c02dae7p-41,
-    0x1.8a98c6f5ac98bp-49,
-    -0x1.c79281e181ab5p-60,
+    0x1.111111111106ap-7,
+    -0x1.a01a019ffe95ep-13,
+    0x1.71de3a340d001p-19,
+    -0x1.ae642ce46bdebp-26,
+    0x1.610a1f87a9cbbp-33,
+    -0x1.a02f7dc98337ap-41,
+};
+
+// cos(r) = 1 + r^2 P(r^2), |r| <= pi/4; worst relative error 2^-33.0
+inline constexpr double kCos32[] = {
+    -0x1.0000000000000p-1,
+    0x1.55554a0000000p-5,
+    -0x1.6c0c260000000p-10,
+    0x1.99e71c0000000p-16,
+};
+// cos(r) = 1 + r^2 P(r^2), |r| <= pi/4; worst relative error 2^-69.0
+inline constexpr double kCos64[] = {
+    -0x1.0000000000000p-1,
+    0x1.5555555555555p-5,
+    -0x1.6c16c16c16b31p-10,
+    0x1.a01a019ffcf39p-16,
+    -0x1.27e4fb5a73d40p-22,
+    0x1.1eed6fef8c0b3p-29,
+    -0x1.9374e0b24f6a3p-37,
+    0x1.9df416506976bp-45,
 };
 
 // tan(r) = r + r^3 P(r^2), |r| <= pi/4; worst relative error 2^-29.5
