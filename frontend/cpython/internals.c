@@ -3,6 +3,10 @@
 
 #include "internal/pycore_dict.h"
 #include "internal/pycore_object.h"
+#if PY_VERSION_HEX >= 0x030C0000
+#include "internal/pycore_instruments.h"
+#include "internal/pycore_interp.h"
+#endif
 
 static int is_scalar_type(PyTypeObject* t) {
   return t == &PyUnicode_Type || t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type || t == &PyBytes_Type ||
@@ -130,5 +134,22 @@ int md_dict_has_inline_values(PyObject* dict) {
 #else
   PyDictValues* values = ((PyDictObject*)dict)->ma_values;
   return values && values->embedded;
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+static int wants(const uint8_t* tools) {
+  return tools[PY_MONITORING_EVENT_PY_START] | tools[PY_MONITORING_EVENT_PY_RETURN] | tools[PY_MONITORING_EVENT_CALL] |
+         tools[PY_MONITORING_EVENT_LINE] | tools[PY_MONITORING_EVENT_INSTRUCTION];
+}
+#endif
+
+int md_is_monitored(PyCodeObject* code) {
+#if PY_VERSION_HEX >= 0x030C0000
+  if (wants(PyInterpreterState_Get()->monitors.tools)) return 1;
+  return code->_co_monitoring && wants(code->_co_monitoring->local_monitors.tools);
+#else
+  (void)code;
+  return 0;
 #endif
 }

@@ -14,6 +14,8 @@ int md_dict_find(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value
 int md_instance_find(PyObject* object, PyObject* name, PyObject** value);
 // The values live inside an instance, whose attribute stores leave the version tag alone (3.13).
 int md_dict_has_inline_values(PyObject* dict);
+// A sys.monitoring tool watches starts, returns, calls, lines or instructions, everywhere or in this code (3.12+).
+int md_is_monitored(PyCodeObject* code);
 
 #ifdef __cplusplus
 }
