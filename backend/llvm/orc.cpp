@@ -1,0 +1,216 @@
+#include "backend/llvm/orc.h"
+
+#include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/ExecutionEngine/Orc/TaskDispatch.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <pthread.h>
+
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <mutex>
+#include <shared_mutex>
+#include <vector>
+
+#include "ir/error.h"
+
+namespace md {
+namespace {
+
+[[noreturn]] void fail(const char* what, llvm::Error error) {
+  throw InternalError(std::string(what) + ": " + llvm::toString(std::move(error)));
+}
+
+template <class T>
+T take(const char* what, llvm::Expected<T> value) {
+  if (!value) fail(what, value.takeError());
+  return std::move(*value);
+}
+
+struct HostDescription {
+  std::string triple, cpu, features;
+  const llvm::Target* target = nullptr;
+  HostTarget host;
+};
+
+HostDescription describe_host() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  HostDescription d;
+  d.triple = llvm::sys::getProcessTriple();
+  d.cpu = llvm::sys::getHostCPUName().str();
+  const auto features = llvm::sys::getHostCPUFeatures();
+  for (const auto& f : features)
+    d.features += (d.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
+  const auto has = [&](const char* name) { return features.lookup(name); };
+  const bool avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
+  d.host.vector_bytes = avx512 ? 64 : has("avx2") ? 32 : 16;
+  d.host.masked_moves = avx512;
+  std::string error;
+  d.target = llvm::TargetRegistry::lookupTarget(d.triple, error);
+  if (!d.target) throw InternalError("no code generator for this processor: " + error);
+  return d;
+}
+
+const HostDescription& host_description() {
+  static const HostDescription d = describe_host();
+  return d;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine() {
+  const HostDescription& d = host_description();
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  options.EnableFastISel = false;
+  std::unique_ptr<llvm::TargetMachine> tm(d.target->createTargetMachine(d.triple, d.cpu, d.features, options,
+                                                                        llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                        llvm::CodeGenOptLevel::Less, true));
+  if (!tm) throw InternalError("cannot create a code generator for " + d.cpu);
+  tm->setFastISel(false);
+  tm->setO0WantsFastISel(false);
+  return tm;
+}
+
+// A child forked while another thread generates code would inherit LLVM's locks in a held state, so fork() waits for
+// compilations to finish (milliseconds).
+std::shared_mutex& compile_gate() {
+  static std::shared_mutex gate;
+  return gate;
+}
+
+void install_fork_handlers() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    pthread_atfork([] { compile_gate().lock(); }, [] { compile_gate().unlock(); }, [] { compile_gate().unlock(); });
+  });
+}
+
+// One execution session for the process, never destroyed: kernels may be called while static objects die.
+class Jit {
+ public:
+  static Jit& instance() {
+    static Jit* jit = new Jit;
+    return *jit;
+  }
+
+  std::unique_ptr<llvm::TargetMachine> borrow_machine() {
+    {
+      std::lock_guard lock(mutex_);
+      if (!machines_.empty()) {
+        auto tm = std::move(machines_.back());
+        machines_.pop_back();
+        return tm;
+      }
+    }
+    return make_target_machine();
+  }
+  void give_back(std::unique_ptr<llvm::TargetMachine> tm) {
+    std::lock_guard lock(mutex_);
+    machines_.push_back(std::move(tm));
+  }
+
+  // Each module gets its own dylib-wide unique entry name, so one dylib serves all.
+  std::unique_ptr<LoadedCode> load(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& entry);
+  std::string unique_name() { return "md_kernel_" + std::to_string(counter_.fetch_add(1)); }
+
+ private:
+  Jit();
+  llvm::orc::ExecutionSession session_;
+  llvm::orc::ObjectLinkingLayer layer_;
+  llvm::orc::JITDylib& dylib_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<llvm::TargetMachine>> machines_;
+  std::atomic<std::uint64_t> counter_{0};
+};
+
+class TrackedCode final : public LoadedCode {
+ public:
+  explicit TrackedCode(llvm::orc::ResourceTrackerSP tracker) : tracker_(std::move(tracker)) {}
+  ~TrackedCode() override { llvm::consumeError(tracker_->remove()); }
+
+ private:
+  llvm::orc::ResourceTrackerSP tracker_;
+};
+
+std::unique_ptr<llvm::orc::ExecutorProcessControl> make_process_control() {
+  return take("starting the code loader", llvm::orc::SelfExecutorProcessControl::Create(
+                                              nullptr, std::make_unique<llvm::orc::InPlaceTaskDispatcher>()));
+}
+
+Jit::Jit()
+    : session_(make_process_control()),
+      layer_(session_, session_.getExecutorProcessControl().getMemMgr()),
+      dylib_(session_.createBareJITDylib("kernels")) {
+  // The only functions generated code may call: what the code generator falls back to for fmod, and for fma where the processor has none.
+  llvm::orc::SymbolMap symbols;
+  const auto define = [&](const char* name, auto* function) {
+    symbols[session_.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+  };
+  define("fmaf", static_cast<float (*)(float, float, float)>(&std::fma));
+  define("fma", static_cast<double (*)(double, double, double)>(&std::fma));
+  define("fmodf", static_cast<float (*)(float, float)>(&std::fmod));
+  define("fmod", static_cast<double (*)(double, double)>(&std::fmod));
+  define("memcpy", &std::memcpy);
+  define("memset", &std::memset);
+  if (auto error = dylib_.define(llvm::orc::absoluteSymbols(std::move(symbols))))
+    fail("defining symbols", std::move(error));
+}
+
+std::unique_ptr<LoadedCode> Jit::load(std::unique_ptr<llvm::MemoryBuffer> object, const std::string& entry) {
+  auto tracker = dylib_.createResourceTracker();
+  auto code = std::make_unique<TrackedCode>(tracker);
+  if (auto error = layer_.add(tracker, std::move(object))) fail("loading a kernel", std::move(error));
+  auto symbol = take("linking a kernel", session_.lookup({&dylib_}, session_.intern(entry)));
+  code->entry = symbol.getAddress().toPtr<void*>();
+  return code;
+}
+
+std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, llvm::TargetMachine& tm) {
+  llvm::SmallVector<char, 0> bytes;
+  {
+    llvm::raw_svector_ostream stream(bytes);
+    llvm::legacy::PassManager passes;
+    llvm::MCContext* context = nullptr;
+    if (tm.addPassesToEmitMC(passes, context, stream)) throw InternalError("the target cannot emit machine code");
+    passes.run(module);
+  }
+  return std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), false);
+}
+
+}  // namespace
+
+const HostTarget& host_target() { return host_description().host; }
+
+void prepare_module(llvm::Module& module) {
+  const HostDescription& d = host_description();
+  static const std::string layout = make_target_machine()->createDataLayout().getStringRepresentation();
+  module.setTargetTriple(d.triple);
+  module.setDataLayout(layout);
+}
+
+std::unique_ptr<LoadedCode> load_module(llvm::Module& module, const std::string& entry) {
+  install_fork_handlers();
+  std::shared_lock gate(compile_gate());
+  Jit& jit = Jit::instance();
+  llvm::GlobalValue* function = module.getNamedValue(entry);
+  if (!function) throw InternalError("a module lacks its entry " + entry);
+  const std::string name = jit.unique_name();
+  function->setName(name);
+  auto tm = jit.borrow_machine();
+  auto object = generate_object(module, *tm);
+  jit.give_back(std::move(tm));
+  return jit.load(std::move(object), name);
+}
+
+}  // namespace md
