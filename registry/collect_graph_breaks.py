@@ -35,7 +35,7 @@ def numbered(text, args, where):
             return token
         if match.group(1) is None or match.group(1) not in args:
             raise TableError(f"{where}: {token!r} is not one of the arguments {args}")
-        return "{%d}" % args.index(match.group(1))
+        return f"{{{args.index(match.group(1))}}}"
 
     return PLACEHOLDER.sub(one, text)
 

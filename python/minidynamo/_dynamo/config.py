@@ -1,0 +1,218 @@
+"""Settings of the compiler: `minidynamo._dynamo.config.<name>`.
+
+Assignment sets the process default. `patch(name=value)` is a context manager and decorator whose values are seen by the
+current context only (a thread, an asyncio task), so that one user's patch does not leak into another's compilation. A
+compilation reads one snapshot at its start.
+
+Environment variables set defaults at import; of a pair, MINIDYNAMO_<NAME> wins over the variable of the reference.
+"""
+
+import contextlib
+import contextvars
+import os
+import sys
+import types
+
+_ENV_TRUE = {"1", "true", "True", "on", "ON", "yes"}
+
+
+def _env_flag(default, *names):
+    """The first variable that is set decides."""
+    for name in names:
+        if name in os.environ:
+            return os.environ[name] in _ENV_TRUE
+    return default
+
+
+def _defaults():
+    tracing = {
+        "capture_scalar_outputs": _env_flag(
+            False, "MINIDYNAMO_CAPTURE_SCALAR_OUTPUTS", "TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS"
+        ),
+        "capture_dynamic_output_shape_ops": _env_flag(
+            False, "MINIDYNAMO_CAPTURE_DYNAMIC_OUTPUT_SHAPE_OPS", "TORCHDYNAMO_CAPTURE_DYNAMIC_OUTPUT_SHAPE_OPS"
+        ),
+        "trace_numpy": True,
+        "allow_rnn": False,
+        "allow_empty_graphs": False,
+        "dead_code_elimination": True,
+        "nested_graph_breaks": False,
+        "debug_force_graph_break_on_leaf_return": False,
+        "rewrite_assert_with_torch_assert": True,
+        "raise_on_ctx_manager_usage": True,
+        "graph_break_on_nn_param_ctor": True,
+        "only_allow_pt2_compliant_ops": False,
+        "enable_faithful_generator_behavior": True,
+        "enable_trace_contextlib": True,
+        "enable_trace_unittest": False,
+        "inject_BUILD_SET_unimplemented_TESTING_ONLY": False,
+        "dont_skip_tracing": False,
+        "reorderable_logging_functions": set(),
+        "ignore_logger_methods": set(),
+        "inline_inbuilt_nn_modules": True,
+        "compiled_autograd": False,
+        "optimize_ddp": True,
+        "numpy_default_float": "float64",
+        "numpy_default_int": "int64",
+        "numpy_default_complex": "complex128",
+        "use_numpy_random_stream": False,
+    }
+    shapes = {
+        "automatic_dynamic_shapes": True,
+        "assume_static_by_default": True,
+        "dynamic_shapes": True,
+        "specialize_int": False,
+        "specialize_float": False,
+        "allow_unspec_int_on_nn_module": False,
+        "force_parameter_static_shapes": True,
+        "force_nn_module_property_static_shapes": True,
+        "prefer_deferred_runtime_asserts_over_guards": False,
+        "do_not_emit_runtime_asserts": False,
+    }
+    entries = {
+        "recompile_limit": 8,
+        "accumulated_recompile_limit": 256,
+        "fail_on_recompile_limit_hit": False,
+        "error_on_recompile": False,
+        "skip_code_recursive_on_recompile_limit_hit": True,
+        "report_guard_failures": True,
+        "guard_nn_modules": True,
+        "skip_nnmodule_hook_guards": True,
+        "minimum_call_count": 1,
+        "caching_precompile": False,
+    }
+    running = {
+        "verbose": _env_flag(False, "MINIDYNAMO_VERBOSE", "TORCHDYNAMO_VERBOSE"),
+        "suppress_errors": _env_flag(False, "MINIDYNAMO_SUPPRESS_ERRORS", "TORCHDYNAMO_SUPPRESS_ERRORS"),
+        "disable": _env_flag(False, "MINIDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE"),
+        "cprofile": _env_flag(False, "MINIDYNAMO_CPROFILE", "TORCH_COMPILE_CPROFILE"),
+        "run_gc_after_compile": _env_flag(True, "MINIDYNAMO_RUN_GC_AFTER_COMPILE", "TORCH_DYNAMO_RUN_GC_AFTER_COMPILE"),
+        "log_file_name": None,
+    }
+    ours = {
+        # Compile and run compiled code although a debugger, profiler or coverage tool watches the thread.
+        "compile_while_traced": False,
+        # Trace constructs the reference breaks on although they can be traced.
+        "trace_more": False,
+        # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
+        "resume_anywhere": False,
+        # Keep float16 and bfloat16 intermediate results of a fused kernel in float32.
+        "fuse_low_precision": False,
+        # Where the links of graph-break messages point.
+        "registry_url": os.environ.get(
+            "MINIDYNAMO_REGISTRY_URL", "https://pytorch-labs.github.io/compile-graph-break-site"
+        ),
+    }
+    return {**tracing, **shapes, **entries, **running, **ours}
+
+
+# Older names of the same entry.
+_ALIASES = {
+    "cache_size_limit": "recompile_limit",
+    "accumulated_cache_size_limit": "accumulated_recompile_limit",
+    "fail_on_cache_limit_hit": "fail_on_recompile_limit_hit",
+}
+
+_DEFAULTS = _defaults()
+_values = {name: set(value) if isinstance(value, set) else value for name, value in _DEFAULTS.items()}
+# Names patched in this context; an immutable dict replaced as a whole, None when there is no patch.
+_overlay = contextvars.ContextVar("minidynamo_config_overlay", default=None)
+
+
+def _entry(name):
+    name = _ALIASES.get(name, name)
+    if name not in _DEFAULTS:
+        raise AttributeError(f"torch._dynamo.config.{name} does not exist")
+    return name
+
+
+def _checked(name, value):
+    default = _DEFAULTS[name]
+    if type(default) is int and (not isinstance(value, int) or isinstance(value, bool)):
+        raise TypeError(f"torch._dynamo.config.{name} must be an int, got {value!r}")
+    if type(default) is str and not isinstance(value, str):
+        raise TypeError(f"torch._dynamo.config.{name} must be a str, got {value!r}")
+    return value
+
+
+def _get(name):
+    overlay = _overlay.get()
+    if overlay and name in overlay:
+        return overlay[name]
+    return _values[name]
+
+
+def _set(name, value):
+    """Inside a patch of the same name the patched value changes, and its end restores the one before."""
+    overlay = _overlay.get()
+    if overlay and name in overlay:
+        _overlay.set({**overlay, name: value})
+    else:
+        _values[name] = value
+
+
+def _snapshot():
+    """Every entry as the current context sees it: a plain dict, read once by a compilation."""
+    return {**_values, **(_overlay.get() or {})}
+
+
+class _Patch(contextlib.ContextDecorator):
+    """Entering makes the changes visible in the current context, leaving takes them back."""
+
+    def __init__(self, changes):
+        self._changes = {_entry(name): _checked(_entry(name), value) for name, value in changes.items()}
+        self._before = []
+
+    def _recreate_cm(self):
+        return type(self)(self._changes)  # a decorated function may run in several threads at once
+
+    def __enter__(self):
+        overlay = _overlay.get() or {}
+        self._before.append({name: overlay[name] for name in self._changes if name in overlay})
+        _overlay.set({**overlay, **self._changes})
+
+    def __exit__(self, *exc):
+        kept = {name: v for name, v in (_overlay.get() or {}).items() if name not in self._changes}
+        _overlay.set({**kept, **self._before.pop()} or None)
+        return False
+
+
+class _Config(types.ModuleType):
+    """The module itself: attribute reads and writes go to the entries."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        return _get(_entry(name))
+
+    def __setattr__(self, name, value):
+        if name.startswith("__"):  # the import system's own attributes
+            return super().__setattr__(name, value)
+        name = _entry(name)
+        _set(name, _checked(name, value))
+
+    def __delattr__(self, name):
+        """Back to the default."""
+        name = _entry(name)
+        default = _DEFAULTS[name]
+        _set(name, set(default) if isinstance(default, set) else default)
+
+    def __dir__(self):
+        return sorted([*_DEFAULTS, *_ALIASES, "patch", "get_config_copy"])
+
+    def patch(self, name=None, value=None, **changes):
+        """patch(x=1), patch("x", 1) or patch({"x": 1}): context manager and decorator."""
+        if isinstance(name, dict):
+            changes = {**name, **changes}
+        elif name is not None:
+            changes[name] = value
+        if not changes:
+            raise TypeError("config.patch() needs at least one entry to change")
+        return _Patch(changes)
+
+    def get_config_copy(self):
+        """A dict of every entry; containers are copied."""
+        return {name: set(v) if isinstance(v, set) else v for name, v in _snapshot().items()}
+
+
+sys.modules[__name__].__class__ = _Config

@@ -1,0 +1,67 @@
+"""Results of `explain(f)(*args)`."""
+
+import dataclasses
+
+
+@dataclasses.dataclass
+class GraphCompileReason:
+    """Why a graph ended: `reason` is the break's text, or return_value, generic_jump TensorVariable(), ..."""
+
+    reason: str
+    user_stack: list  # traceback.FrameSummary, outermost first
+    graph_break: bool = True
+
+
+@dataclasses.dataclass
+class GuardSummary:
+    """One guard of a compiled entry."""
+
+    name: str
+    source: str
+    create_function: str
+    guard_types: list
+    code_list: list
+
+    def __str__(self):
+        return (
+            f"Name: {self.name!r}\n"
+            f"    Source: {self.source}\n"
+            f"    Create Function: {self.create_function}\n"
+            f"    Guard Types: {self.guard_types}\n"
+            f"    Code List: {self.code_list}\n"
+        )
+
+
+@dataclasses.dataclass
+class ExplainOutput:
+    graphs: list
+    graph_count: int
+    graph_break_count: int
+    break_reasons: list
+    op_count: int
+    ops_per_graph: list = None
+    out_guards: list = None
+    compile_times: str = None
+
+    def __str__(self):
+        return "".join(self._lines())
+
+    def _lines(self):
+        yield f"Graph Count: {self.graph_count}\n"
+        yield f"Graph Break Count: {self.graph_break_count}\n"
+        yield f"Op Count: {self.op_count}\n"
+        yield "Break Reasons:\n"
+        for number, reason in enumerate(self.break_reasons, 1):
+            yield f"  Break Reason {number}:\n    Reason: {reason.reason}\n    User Stack:\n"
+            yield from (f"      {frame}\n" for frame in reason.user_stack)
+        if self.ops_per_graph is not None:
+            yield "Ops per Graph:\n"
+            for number, ops in enumerate(self.ops_per_graph, 1):
+                yield f"  Ops {number}:\n"
+                yield from (f"    {op}\n" for op in ops)
+        if self.out_guards is not None:
+            yield "Out Guards:\n"
+            for number, guard in enumerate(self.out_guards, 1):
+                yield f"  Guard {number}:\n    {guard}"
+        if self.compile_times is not None:
+            yield f"Compile Times: {self.compile_times}\n"

@@ -1,0 +1,335 @@
+"""Texts of graph breaks, errors and skip lines. Native code calls these functions; the layouts are written only here.
+
+`frames` is always a list of (file, line, function), outermost traced frame first. A break's parts come as (code, type,
+context, explanation, hints); code -1 is a break that has a title only.
+"""
+
+import logging
+import os
+import re
+import sys
+import threading
+import traceback
+import warnings
+
+from .. import _logging
+from . import config
+from .exc import (
+    BackendCompilerFailed,
+    FailOnRecompileLimitHit,
+    InternalTorchDynamoError,
+    RecompileError,
+    RecompileLimitExceeded,
+    TorchRuntimeError,
+    Unsupported,
+)
+from .utils import counters
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$", re.DOTALL)
+_log = logging.getLogger("minidynamo._dynamo")
+_lock = threading.Lock()
+_seen_breaks = set()  # (file, line) of breaks whose stack was logged
+_limits_reported = set()
+_warned = set()
+
+_ITEM_ADVICE = """\
+Graph break from `Tensor.item()`, consider setting:
+    torch._dynamo.config.capture_scalar_outputs = True
+or:
+    env TORCHDYNAMO_CAPTURE_SCALAR_OUTPUTS=1
+to include these operations in the captured graph.
+
+Graph break: from user code at:
+{stack}"""
+_VERBOSE_ADVICE = (
+    "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to "
+    'minidynamo). For even more developer context, set TORCH_LOGS="+dynamo"\n'
+)
+_ATTEMPT_LINE = "========== most recent `torch.compile` tracing attempt started here =========="
+_CHAINED = "\nThe above exception was the direct cause of the following exception:\n\n"
+
+
+def code_name(code):
+    """ "GB0124", or None for a break without a registry row."""
+    return f"GB{code:04d}" if code is not None and code >= 0 else None
+
+
+def link(code):
+    return f"{config.registry_url.rstrip('/')}/gb/{code_name(code).lower()}.html"
+
+
+def break_message(code, type_, context, explanation, hints):
+    """The break as text, without any stack: what errors, logs, counters and explain() show."""
+    if code_name(code) is None:
+        return type_
+    hint_lines = "\n".join(f"  Hint: {hint}" for hint in hints)
+    return (
+        f"{type_}\n  Explanation: {explanation}\n{hint_lines}\n\n  Developer debug context: {context}\n\n"
+        f" For more details about this graph break, please visit: {link(code)}"
+    )
+
+
+def summaries(frames):
+    """traceback.StackSummary of frames; no column data, so that no line of carets is printed."""
+    return traceback.StackSummary.from_list([traceback.FrameSummary(f, n, name) for f, n, name in frames])
+
+
+def stack_text(frames):
+    return "".join(summaries(frames).format())
+
+
+def _with_user_stack(message, frames):
+    """The closing part all errors share."""
+    text = message
+    if frames:
+        text += f"\n\nfrom user code:\n {stack_text(frames)}"
+    return text + ("" if config.verbose else f"\n{_VERBOSE_ADVICE}\n")
+
+
+def _finish(error, frames):
+    """Gives an exception its full text and its stack."""
+    error.real_stack = summaries(frames)
+    error.args = (_with_user_stack(error.msg, frames), *error.args[1:])
+    return error
+
+
+def unsupported(code, type_, context, explanation, hints, frames, cause=None):
+    """The exception of a graph break that is not allowed."""
+    kind = RecompileLimitExceeded if code == 39 else Unsupported
+    error = kind(
+        break_message(code, type_, context, explanation, hints),
+        gb_code=code_name(code),
+        gb_type=type_,
+        context=context,
+        explanation=explanation,
+        hints=hints,
+    )
+    error.__cause__ = cause
+    error.__suppress_context__ = True
+    return _finish(error, frames)
+
+
+def runtime_error(node, cause, frames):
+    """An operation failed on fake tensors; `node` is the call as text."""
+    error = TorchRuntimeError(f"Dynamo failed to run FX node with fake tensors: {node}: got {cause!r}")
+    error.__cause__ = cause
+    return _finish(error, frames)
+
+
+def internal_error(cause, frames):
+    """A defect of ours; `cause` is the exception or a text."""
+    text = f"{type(cause).__name__}: {cause}" if isinstance(cause, BaseException) else str(cause)
+    error = InternalTorchDynamoError(text)
+    if isinstance(cause, BaseException):
+        error.__cause__ = cause
+    return _finish(error, frames)
+
+
+def backend_failed(backend, cause):
+    """A user's backend raised `cause`."""
+    error = BackendCompilerFailed(backend, cause)
+    error.__cause__ = cause
+    error.args = (f"{error.msg}\n\n{'' if config.verbose else _VERBOSE_ADVICE}\n",)
+    return error
+
+
+def count(category, message):
+    """counters["graph_break"] for breaks that were resumed, ["unimplemented"] for those that skipped the frame."""
+    with _lock:
+        counters[category][message] += 1
+
+
+# ---- the logged break --------------------------------------------------------------------------------------------
+
+
+def _callers():
+    """The real stack above the compiled call: this package's own frames removed."""
+    frames = []
+    frame = sys._getframe(1)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(_PACKAGE):
+            frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        frame = frame.f_back
+    return frames[::-1]
+
+
+def fold(frames):
+    """Shows a resume function as the function it resumes, once, at its last line."""
+    folded = []
+    for file, line, name in frames:
+        resumed = _RESUME.match(name)
+        if resumed:
+            name = resumed.group(1)
+            if folded and folded[-1][0] == file and folded[-1][2] == name:
+                folded.pop()
+        folded.append((file, line, name))
+    return folded
+
+
+def _break_stack(frames):
+    if not config.verbose:
+        return stack_text(fold(_callers() + list(frames)))
+    return (
+        f"{stack_text(_callers())}\n{_ATTEMPT_LINE}\n\n{stack_text(frames)}\n"
+        "NOTE: the frames above the line called the compiled function; those below were traced. A function that was "
+        "resumed after an earlier break appears under the name of its resume function.\n"
+    )
+
+
+def log_break(code, type_, context, explanation, hints, frames):
+    """Logs a break at DEBUG and returns its message. The stack is printed once for each place."""
+    message = break_message(code, type_, context, explanation, hints)
+    log = _logging.get_artifact_logger("graph_breaks")
+    if not log.isEnabledFor(logging.DEBUG):
+        return message
+    file, line, _ = frames[-1]
+    with _lock:
+        first = (file, line) not in _seen_breaks
+        _seen_breaks.add((file, line))
+    after = "" if code_name(code) is None else "\n"
+    if first or config.verbose:
+        log.debug(
+            "Graph break in user code at %s:%s\nGraph Break Reason: %s\n%sUser code traceback:\n%s",
+            file, line, message, after, _break_stack(frames),
+        )  # fmt: skip
+    else:
+        log.debug(
+            "Graph break (user stack suppressed due to duplicate graph break) in user code at %s:%s\n"
+            "Graph Break Reason: %s\n",
+            file, line, message,
+        )  # fmt: skip
+    return message
+
+
+def forget():
+    """reset(): breaks are logged in full again, limits are reported again."""
+    with _lock:
+        _seen_breaks.clear()
+        _limits_reported.clear()
+
+
+def log_skipped_break(error, cause=None):
+    """A break at a place that cannot be resumed: the frame will run as plain Python."""
+    log = _logging.get_artifact_logger("graph_breaks")
+    if log.isEnabledFor(logging.DEBUG):
+        stack = "".join(error.real_stack.format())
+        log.debug("Graph break: skip: from user code at:\n%s%s", stack, _exception_text(error, cause))
+
+
+def _exception_text(error, cause):
+    name = f"{type(error).__module__}.{type(error).__qualname__}".replace("minidynamo.", "torch.", 1)
+    first = f"torch._dynamo.exc.Unsupported: {cause.msg}\n{_CHAINED}" if cause is not None else ""
+    return f"{first}{name}: {error}"
+
+
+def log_wont_convert(name, file, first_line, error, cause=None):
+    """The frame runs as plain Python because of `error`."""
+    level = logging.WARNING if config.suppress_errors else logging.INFO
+    if _log.isEnabledFor(level):
+        text = _exception_text(error, cause)
+        _log.log(level, "WON'T CONVERT %s %s line %s \ndue to: \n%s", name, file, first_line, text)
+
+
+def log_skip_in_loop(frames, name, file, first_line):
+    file_, line, fn = frames[-1]
+    place = traceback.FrameSummary(file_, line, fn)
+    reason = f"Skipping frame because there is a graph break in a for/while loop\n{place}"
+    _log.info("%s", reason)
+    log_skipping(reason, name, file, first_line)
+
+
+def log_skipping(reason, name, file, first_line):
+    """A frame that is left alone after a look at it."""
+    _log.debug("Skipping frame %s %s                     %s %s", reason, name, file, first_line)
+
+
+def log_no_torch(name, file, first_line):
+    _log.debug("skipping because no torch.* %s             %s %s", name, file, first_line)
+
+
+def log_skipfile(name, reason, file):
+    _log.debug("skipping: %s (reason: %s, file: %s)", name, reason, file)
+
+
+def log_info(text):
+    _log.info("%s", text)
+
+
+def log_debug(text):
+    _log.debug("%s", text)
+
+
+def log_artifact(artifact, text):
+    """Output of one artifact: graph_code, guards, bytecode, ..."""
+    _logging.get_artifact_logger(artifact).debug("%s", text)
+
+
+# ---- recompilation -----------------------------------------------------------------------------------------------
+
+
+def recompile_text(name, file, first_line, failures):
+    lines = "".join(f"\n    - {failure}" for failure in failures)
+    return (
+        f"Recompiling function {name} in {file}:{first_line}\n    triggered by the following guard failure(s):{lines}"
+    )
+
+
+def on_recompile(name, file, first_line, failures):
+    """Logs it; RecompileError under config.error_on_recompile. Failures: "0/0: <guard>", newest entry first."""
+    text = recompile_text(name, file, first_line, failures)
+    _logging.get_artifact_logger("recompiles").debug("%s", text)
+    if config.error_on_recompile:
+        raise RecompileError(text)
+
+
+def on_limit(limit, value, name, file, first_line, last_reason, once_key):
+    """The limit named `limit` was reached; a warning, once for each `once_key` (the code object's identity)."""
+    with _lock:
+        if once_key in _limits_reported:
+            return
+        _limits_reported.add(once_key)
+    _log.warning(
+        "torch._dynamo hit config.%s (%s)\n"
+        "   function: '%s' (%s:%s)\n"
+        "   last reason: %s\n"
+        'To log all recompilation reasons, use TORCH_LOGS="recompiles".\n'
+        "To diagnose recompilation issues, see %s",
+        limit, value, name, file, first_line, last_reason, link(39),
+    )  # fmt: skip
+
+
+def limit_error(limit, fullgraph, cause=None):
+    """The error where running as plain Python is not allowed."""
+    if fullgraph:
+        text = f"{limit} reached with fullgraph=True. Excessive recompilations can degrade performance: look at the "
+        text += 'reasons with TORCH_LOGS="recompiles", or raise the limit.'
+    else:
+        text = f"{limit} reached, because fail_on_recompile_limit_hit = True this is a HARD failure"
+    error = FailOnRecompileLimitHit(text)
+    error.__cause__ = cause
+    return error
+
+
+# ---- once-only warnings ------------------------------------------------------------------------------------------
+
+
+def _first_time(key):
+    with _lock:
+        if key in _warned:
+            return False
+        _warned.add(key)
+        return True
+
+
+def warn_item(frames):
+    """Advice at the first break from `Tensor.item()`, visible by default."""
+    if _first_time("item"):
+        _log.warning("%s", _ITEM_ADVICE.format(stack=stack_text(frames)))
+
+
+def warn_untraceable(explanation, hints):
+    """A Python warning about a C function without a tracing rule, once for each text."""
+    text = "\n".join([explanation, *hints])
+    if _first_time(text):
+        warnings.warn(text, UserWarning, stacklevel=2)
