@@ -1,0 +1,74 @@
+"""Command line: python -m minidynamo explain GB0124, or explain WORDS."""
+
+import argparse
+import re
+import shutil
+import sys
+import textwrap
+
+KINDS = {
+    "fundamental": "no tracer can put this into a graph; the program has to be written differently",
+    "supportable": "could be traced, but is not",
+    "user_error": "plain Python fails here as well, or the API is used in a way it does not allow",
+    "internal": "a defect of minidynamo",
+}
+
+
+def _paragraph(text, first="  ", rest="  "):
+    width = min(shutil.get_terminal_size((100, 24)).columns, 100)
+    return textwrap.fill(
+        text, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def page(found):
+    """All texts of one code."""
+    from ._dynamo import report
+
+    first = found[0]
+    lines = [f"{first.code}  {first.type}", "", f"  Area: {first.area}", _paragraph(f"Kind: {KINDS[first.kind]}")]
+    for b in found:
+        case = b.id.partition("_")[2].replace("_", " ")
+        lines += ["", f"What happened{f' ({case})' if case else ''}", _paragraph(b.explanation)]
+        if b.hints:
+            lines += ["", "What to do", *(_paragraph(hint, "  - ", "    ") for hint in b.hints)]
+    if first.context:
+        lines += ["", "Debug context", _paragraph(first.context)]
+    lines += ["", f"See {report.link(int(first.code[2:]))}"]
+    return "\n".join(lines)
+
+
+def explain(words):
+    """Text to print and exit status."""
+    from . import registry
+
+    text = " ".join(words).strip()
+    if re.fullmatch(r"(GB)?\d+", text, re.IGNORECASE):
+        try:
+            return page(registry.lookup(text)), 0
+        except KeyError:
+            last = registry.all_breaks()[-1].code
+            return f"{text} is not in the registry: the codes are GB0000 to {last}. Words search the texts.", 2
+    exact = [b for b in registry.all_breaks() if b.type.lower() == text.lower()]
+    if exact:
+        return page(exact), 0
+    found = registry.search(text)
+    if not found:
+        return f"Nothing in the registry matches {text!r}.", 1
+    lines = [f"{b.code}  {b.type}" for b in found]
+    return "\n".join([*lines, "", f"python -m minidynamo explain {found[0].code} shows the first one in full."]), 0
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(prog="python -m minidynamo", description="Questions about graph breaks.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    sub = commands.add_parser("explain", help="what a graph break means and how to avoid it")
+    sub.add_argument("words", nargs="+", metavar="CODE or WORDS", help="GB0124, or words to look for in the texts")
+    args = parser.parse_args(argv)
+    text, status = explain(args.words)
+    print(text, file=sys.stdout if status == 0 else sys.stderr)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
