@@ -42,6 +42,22 @@ PyObject* py_decode(PyObject*, PyObject* code) {
   });
 }
 
+// `forget`: drop what the decoder remembers of the original encoding, so that only the rules decide.
+PyObject* py_roundtrip(PyObject*, PyObject* args) {
+  PyObject* code;
+  int forget = 0;
+  if (!PyArg_ParseTuple(args, "O|p", &code, &forget)) return nullptr;
+  return guarded([&] {
+    const auto body = decode(as_code(code));
+    for (Instruction& i : body->instructions) {
+      if (!forget) break;
+      i.offset = -1;
+      i.dropped.clear();
+    }
+    return assemble(*body);
+  });
+}
+
 PyObject* py_raw_opcodes(PyObject*, PyObject*) {
   return guarded([] {
     PyRef dict = checked(PyDict_New());
@@ -58,6 +74,7 @@ PyObject* py_raw_opcodes(PyObject*, PyObject*) {
 PyMethodDef methods[] = {
     {"decode", py_decode, METH_O,
      "decode(code) -> [(op, a, b, target, kwnames, position, handler, offset, original name, original operand)]"},
+    {"roundtrip", py_roundtrip, METH_VARARGS, "roundtrip(code, forget=False) -> assemble(decode(code))"},
     {"raw_opcodes", py_raw_opcodes, METH_NOARGS, "raw_opcodes() -> {name: (number, caches)}"},
     {nullptr, nullptr, 0, nullptr},
 };

@@ -1,0 +1,26 @@
+// Data flow over canonical code: what every stack item and slot can be before each instruction. Generated code is
+// verified with it before CPython sees it, since CPython checks nothing.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "frontend/bytecode/instruction.h"
+
+namespace md {
+
+// Bool: exactly True or False. Length: what GET_LEN pushed.
+enum class Item : std::uint8_t { Value, Bool, Length, Null, ValueOrNull };
+enum class SlotState : std::uint8_t { Unbound, Bound, Either };
+
+struct FlowState {
+  bool reached = false;
+  std::vector<Item> stack;  // bottom to top
+  std::vector<SlotState> slots;
+};
+
+// Before each instruction. Throws InternalError for underflow, merges of different depth, a NULL where a value is
+// needed or in the wrong place of a call, loads of slots that are surely unbound and code that runs off its end.
+std::vector<FlowState> analyse(const CodeBody& body);
+
+}  // namespace md
