@@ -84,6 +84,8 @@ struct BoundCall {
   BoundArgs args;
 };
 BoundCall bind(std::string_view public_name, std::span<const Arg> args, const KwArgs& kwargs);
+// The same for overloads(public_name) already looked up.
+BoundCall bind(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs);
 // As above for one known overload; false if it does not fit (no exception).
 bool try_bind(const Op& op, std::span<const Arg> args, const KwArgs& kwargs, BoundArgs& out);
 
@@ -94,8 +96,18 @@ std::vector<TensorType> infer(const Op& op, std::span<const Arg> args);
 // Type of a tensor argument (Node* or TensorRef).
 TensorType type_of(const Arg& a);
 
+// What a Pointwise or Reduction call computes in and returns: operands are converted to `compute` first (to bool for
+// Promote::Logical, the mask of Promote::Select), the body's value to `result` last.
+struct ComputeTypes {
+  DType compute, result;
+};
+ComputeTypes compute_types(const Op& op, std::span<const Arg> args);
+
 // Process-wide defaults that take part in inference (thread-local overlay: frontend sets it around a trace).
 DType default_dtype();
 void set_default_dtype(DType t);
+// Whether results of differentiable operands require gradients themselves; of this thread.
+bool grad_enabled();
+void set_grad_enabled(bool on);
 
 }  // namespace md

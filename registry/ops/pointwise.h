@@ -182,7 +182,7 @@ struct TruncDivide : IntegerDivision {
 };
 
 struct Pow {
-  static constexpr OpDecl decl = pointwise("pow", "pow(Operand self, Operand exponent) -> Tensor", Promote::Arithmetic,
+  static constexpr OpDecl decl = pointwise("pow", "pow(Operand self, Tensor exponent) -> Tensor", Promote::Arithmetic,
                                            "Power. A negative integer exponent gives 0 unless the base is 1 or -1.");
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {

@@ -1,0 +1,25 @@
+// What the rules of composite ops share. A rule is `Arg expand_rule(ops::X, const Expansion&)`.
+#pragma once
+
+#include "ir/composite.h"
+#include "ir/infer.h"
+#include "ir/op_ids.h"
+
+namespace md {
+
+struct Expansion : InferCall {
+  OpCaller& caller;
+
+  Arg call(OpId id, std::initializer_list<Arg> leading) const { return caller.call(id, leading); }
+};
+
+inline Arg sizes_arg(const SizeVec& sizes) {
+  ListArg l;
+  for (const Size s : sizes) l.items.emplace_back(s);
+  return l;
+}
+// x in dtype `t`: itself if it has it already.
+Arg converted(const Expansion& e, const Arg& x, DType t);
+Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes);
+
+}  // namespace md
