@@ -152,7 +152,8 @@ Jit::Jit()
     : session_(make_process_control()),
       layer_(session_, session_.getExecutorProcessControl().getMemMgr()),
       dylib_(session_.createBareJITDylib("kernels")) {
-  // The only functions generated code may call: what the code generator falls back to for fmod, and for fma where the processor has none.
+  // The only functions generated code may call: what the code generator falls back to for fmod, and for fma where the
+  // processor has none.
   llvm::orc::SymbolMap symbols;
   const auto define = [&](const char* name, auto* function) {
     symbols[session_.intern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};

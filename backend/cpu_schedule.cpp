@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "backend/schedule.h"
+#include "ir/error.h"
+#include "registry/reduction_order.h"
+
+namespace md {
+namespace {
+
+constexpr int kColumnBlock = 512;  // columns whose partial results stay in L1
+
+bool is_reduced(const LoopNest& nest, int axis) { return (nest.reduced >> axis) & 1; }
+
+// For every tensor, one step of `outer` is a whole walk along `inner`.
+bool collapses(const LoopNest& nest, int outer, int inner) {
+  const auto fits = [&](const Access& a) {
+    return a.strides[static_cast<std::size_t>(outer)] ==
+           a.strides[static_cast<std::size_t>(inner)] * nest.extents[static_cast<std::size_t>(inner)];
+  };
+  return std::all_of(nest.accesses.begin(), nest.accesses.end(), fits) &&
+         std::all_of(nest.stores.begin(), nest.stores.end(), [&](const Store& s) { return fits(s.to); });
+}
+
+std::vector<Loop> collapse(const LoopNest& nest, const std::vector<int>& axes) {
+  std::vector<Loop> loops;
+  for (int axis : axes) {
+    if (!loops.empty() && collapses(nest, loops.back().axes.back(), axis)) {
+      loops.back().axes.push_back(axis);
+    } else {
+      loops.emplace_back();
+      loops.back().axes.push_back(axis);
+    }
+  }
+  return loops;
+}
+
+// Slowest first in memory, by the first tensor that tells two axes apart: results before operands.
+bool slower(const LoopNest& nest, int a, int b) {
+  const auto decide = [&](const Access& t) {
+    const Size sa = t.strides[static_cast<std::size_t>(a)], sb = t.strides[static_cast<std::size_t>(b)];
+    if (!sa.is_const() || !sb.is_const() || sa.is_const(0) || sb.is_const(0)) return 0;
+    return sa.value() > sb.value() ? 1 : sa.value() < sb.value() ? -1 : 0;
+  };
+  for (const Store& s : nest.stores)
+    if (const int d = decide(s.to)) return d > 0;
+  for (const Access& t : nest.accesses)
+    if (const int d = decide(t)) return d > 0;
+  return a < b;
+}
+
+std::vector<int> axes_of(const LoopNest& nest, bool reduced) {
+  std::vector<int> axes;
+  for (int i = 0; i < static_cast<int>(nest.extents.size()); ++i)
+    if (!nest.extents[static_cast<std::size_t>(i)].is_const(1) && is_reduced(nest, i) == reduced) axes.push_back(i);
+  if (reduced) return axes;
+  // An insertion sort: `slower` need not be a strict weak order for odd strides, and must not confuse a library sort.
+  for (std::size_t i = 1; i < axes.size(); ++i)
+    for (std::size_t j = i; j > 0 && slower(nest, axes[j], axes[j - 1]) && !slower(nest, axes[j - 1], axes[j]); --j)
+      std::swap(axes[j], axes[j - 1]);
+  return axes;
+}
+
+// Everything computed from a fold is the same for all folded elements: one walk is enough.
+bool one_walk(const LoopNest& nest) {
+  return std::all_of(nest.values.begin(), nest.values.end(),
+                     [&](const NestValue& v) { return v.stage == 0 || (v.stage == 1 && !(v.axes & nest.reduced)); });
+}
+
+int widest_item(const LoopNest& nest) {
+  std::size_t bytes = 4;
+  for (const NestValue& v : nest.values) bytes = std::max({bytes, item_size(v.dtype), item_size(v.compute)});
+  return static_cast<int>(bytes);
+}
+
+// Whether the body is too long to be generated once per vector of an accumulator.
+bool long_body(const LoopNest& nest) {
+  int ops = 0;
+  for (const NestValue& v : nest.values)
+    if (v.kind == NestValue::Kind::Compute) ops += op(v.op).decl->promote == Promote::IntToFloat ? 8 : 1;
+  return ops > 12;
+}
+
+}  // namespace
+
+Size extent(const LoopNest& nest, const Loop& loop) {
+  Size n = 1;
+  for (int a : loop.axes) n = n * nest.extents[static_cast<std::size_t>(a)];
+  return n;
+}
+
+Size stride(const Access& access, const Loop& loop) {
+  return loop.axes.empty() ? Size(0) : access.strides[static_cast<std::size_t>(loop.axes.back())];
+}
+
+bool can_schedule(const LoopNest& nest) {
+  if (!nest.reduced) return true;
+  if (collapse(nest, axes_of(nest, true)).size() > 1) return false;
+  return nest.fold_lanes == kInnerLanes || one_walk(nest);
+}
+
+Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
+  if (!can_schedule(nest)) throw InternalError("a reduction whose axes no single loop walks");
+  Schedule s;
+  s.lanes = vector_bytes / widest_item(nest);
+  s.rows = collapse(nest, axes_of(nest, false));
+  if (!nest.reduced) {
+    if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
+    return s;
+  }
+  std::vector<Loop> folded = collapse(nest, axes_of(nest, true));
+  s.fold_lanes = nest.fold_lanes;
+  const Size count = folded.empty() ? Size(1) : extent(nest, folded[0]);
+  s.one_chunk = count.is_const() && count.value() <= kReductionChunk;
+  if (nest.fold_lanes == kInnerLanes || s.rows.empty()) {
+    if (!folded.empty()) s.cols = folded[0];
+    s.lanes = std::min(s.lanes, nest.fold_lanes);
+    s.accumulate_in_memory = long_body(nest) && s.lanes < nest.fold_lanes;
+    return s;
+  }
+  s.shape = Schedule::Shape::Columns;
+  if (!folded.empty()) s.folded = folded[0];
+  s.cols = s.rows.back(), s.rows.pop_back();
+  s.block = kColumnBlock;
+  return s;
+}
+
+}  // namespace md

@@ -1,0 +1,50 @@
+// Loop nest + schedule -> LLVM IR. The function made has the type
+//   i64 kernel(ptr buffers, ptr params, i64 row_begin, i64 row_end, i64 col_begin, i64 col_end)
+// and returns 0, or 1 if an op of the body failed (integer division by zero). Any split of rows, and of columns if no
+// reduction folds them, gives the same result.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "backend/schedule.h"
+
+namespace md {
+
+inline constexpr const char* kKernelName = "kernel";
+
+void emit_kernel(llvm::Module& module, const LoopNest& nest, const Schedule& schedule);
+
+// What `params` holds, in order: extents of the inner row loops, of the folded loop, then each dynamic stride.
+std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule);
+
+enum class StrideKind : std::uint8_t { Zero, One, Dynamic };
+StrideKind stride_kind(Size stride);
+
+// --- Bodies (emit_body.cpp)
+// --------------------------------------------------------------------------------------------
+
+// Where instructions go and how wide they are.
+struct Emit {
+  llvm::IRBuilder<>& ir;
+  int lanes;
+};
+// Register type of a dtype: bool is i1.
+llvm::Type* register_type(llvm::LLVMContext& c, DType t, int lanes);
+llvm::Value* emit_constant(const Emit& e, const NestValue& v);
+llvm::Value* emit_convert(const Emit& e, llvm::Value* v, DType from, DType to);
+// The body of a pointwise op on operands already in the compute dtype (masks where the op asks for them). `failed`, if
+// the op can fail, receives a mask of failing lanes, else null.
+llvm::Value* emit_compute(const Emit& e, const NestValue& v, std::span<llvm::Value* const> args, llvm::Value** failed);
+llvm::Value* emit_identity(const Emit& e, const NestValue& reduce);
+llvm::Value* emit_combine(const Emit& e, const NestValue& reduce, llvm::Value* a, llvm::Value* b);
+
+// Memory: bool is a byte.
+llvm::Value* emit_load(const Emit& e, DType t, llvm::Value* pointer, llvm::Value* stride);  // stride null: 1
+void emit_store(const Emit& e, DType t, llvm::Value* v, llvm::Value* pointer, llvm::Value* stride);
+
+}  // namespace md

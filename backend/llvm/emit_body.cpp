@@ -1,0 +1,209 @@
+#include <cmath>
+
+#include "backend/llvm/emit.h"
+#include "backend/llvm/llvm_builder.h"
+#include "ir/error.h"
+#include "ir/op_visit.h"
+
+namespace md {
+namespace {
+
+using llvm::Value;
+
+// Calls f with the builder of a compute dtype; Bool computes in masks, for which any builder will do.
+template <class F>
+Value* with_builder(const Emit& e, DType t, F&& f) {
+  switch (t) {
+    case DType::Float32: {
+      LlvmBuilder<float> b(e.ir, e.lanes);
+      return f(b);
+    }
+    case DType::Float64: {
+      LlvmBuilder<double> b(e.ir, e.lanes);
+      return f(b);
+    }
+    case DType::Int32: {
+      LlvmBuilder<std::int32_t> b(e.ir, e.lanes);
+      return f(b);
+    }
+    case DType::Int64: {
+      LlvmBuilder<std::int64_t> b(e.ir, e.lanes);
+      return f(b);
+    }
+    default:
+      throw InternalError("no compiled arithmetic in " + std::string(info(t).name));
+  }
+}
+
+template <class O, bool kMasks, class B>
+Value* apply(B& b, std::span<Value* const> a) {
+  using V = typename B::V;
+  using M = typename B::M;
+  constexpr bool kSelect = O::decl.promote == Promote::Select;
+  const auto operand = [&](auto index) {
+    if constexpr (kMasks || (kSelect && index.value == 0))
+      return M{a[index.value]};
+    else
+      return V{a[index.value]};
+  };
+  return [&]<std::size_t... i>(std::index_sequence<i...>) {
+    return apply_body<O, kMasks>(b, operand(std::integral_constant<std::size_t, i>{})...).v;
+  }(std::make_index_sequence<arity<O>>{});
+}
+
+template <class O, bool kMasks, class B>
+Value* apply_fails(B& b, std::span<Value* const> a) {
+  if constexpr (!kMasks && B::kInteger && requires(B& x, typename B::V v) { O::fails_int(x, v, v); }) {
+    return O::fails_int(b, {a[0]}, {a[1]}).v;
+  }
+  return nullptr;
+}
+
+template <class O>
+Value* emit_pointwise(const Emit& e, DType compute, std::span<Value* const> args, Value** failed) {
+  if (static_cast<int>(args.size()) != arity<O>)
+    throw InternalError("wrong number of operands for " + std::string(O::decl.name));
+  if (compute == DType::Bool) {
+    if constexpr (computes_in<O>(DTypeCategory::Bool)) {
+      LlvmBuilder<std::int32_t> b(e.ir, e.lanes);
+      return apply<O, true>(b, args);
+    }
+  } else {
+    return with_builder(e, compute, [&]<class B>(B& b) -> Value* {
+      if constexpr (computes_in<O>(B::kInteger ? DTypeCategory::Integral : DTypeCategory::Floating)) {
+        *failed = apply_fails<O, false>(b, args);
+        return apply<O, false>(b, args);
+      } else {
+        throw InternalError(std::string(O::decl.name) + " has no body for this dtype");
+      }
+    });
+  }
+  throw InternalError(std::string(O::decl.name) + " has no body for bool");
+}
+
+template <class O>
+Value* combine(const Emit& e, DType t, Value* x, Value* y) {
+  if (t == DType::Bool) {
+    if constexpr (probe::CombinesBool<O>) {
+      LlvmBuilder<std::int32_t> b(e.ir, e.lanes);
+      return O::combine_bool(b, {x}, {y}).v;
+    }
+  } else if constexpr (probe::Combines<O>) {
+    return with_builder(e, t, [&](auto& b) -> Value* { return O::combine(b, {x}, {y}).v; });
+  }
+  throw InternalError(std::string(O::decl.name) + " has no combiner for this dtype");
+}
+
+template <class O>
+Value* identity(const Emit& e, DType t) {
+  if (t == DType::Bool) {
+    if constexpr (probe::CombinesBool<O>) {
+      LlvmBuilder<std::int32_t> b(e.ir, e.lanes);
+      return O::identity_bool(b).v;
+    }
+  } else if constexpr (probe::Combines<O>) {
+    return with_builder(e, t, [&](auto& b) -> Value* { return O::identity(b).v; });
+  }
+  throw InternalError(std::string(O::decl.name) + " has no identity for this dtype");
+}
+
+// Float to integer, toward zero; what does not fit (NaN included) becomes the smallest integer.
+Value* float_to_int(const Emit& e, Value* v, DType from, DType to) {
+  const unsigned bits = static_cast<unsigned>(item_size(to) * 8);
+  llvm::Type* type = register_type(e.ir.getContext(), to, e.lanes);
+  const double limit = std::ldexp(1.0, static_cast<int>(bits) - 1);
+  // Truncation first, so that the bounds are exact in the source format.
+  Value* whole = e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, v);
+  Value* low = e.ir.CreateFCmpOGE(whole, llvm::ConstantFP::get(v->getType(), -limit));
+  Value* high = e.ir.CreateFCmpOLT(whole, llvm::ConstantFP::get(v->getType(), limit));
+  Value* smallest = llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(bits));
+  return e.ir.CreateSelect(e.ir.CreateAnd(low, high), e.ir.CreateFPToSI(whole, type), smallest);
+}
+
+}  // namespace
+
+llvm::Type* register_type(llvm::LLVMContext& c, DType t, int lanes) {
+  return lanes_of(t == DType::Bool ? llvm::Type::getInt1Ty(c) : element_type(c, t), lanes);
+}
+
+Value* emit_constant(const Emit& e, const NestValue& v) {
+  llvm::Type* type = register_type(e.ir.getContext(), v.dtype, e.lanes);
+  if (is_floating(v.dtype)) return llvm::ConstantFP::get(type, v.number);
+  return llvm::ConstantInt::get(type, static_cast<std::uint64_t>(v.integer), true);
+}
+
+Value* emit_convert(const Emit& e, Value* v, DType from, DType to) {
+  if (from == to) return v;
+  llvm::Type* type = register_type(e.ir.getContext(), to, e.lanes);
+  const bool from_float = is_floating(from), to_float = is_floating(to);
+  if (to == DType::Bool) {
+    Value* zero = llvm::Constant::getNullValue(v->getType());
+    return from_float ? e.ir.CreateFCmpUNE(v, zero) : e.ir.CreateICmpNE(v, zero);
+  }
+  const bool is_unsigned = from == DType::Bool || from == DType::UInt8;
+  if (from_float && to_float) return e.ir.CreateFPCast(v, type);
+  if (from_float) return float_to_int(e, v, from, to);
+  if (to_float) return is_unsigned ? e.ir.CreateUIToFP(v, type) : e.ir.CreateSIToFP(v, type);
+  return e.ir.CreateIntCast(v, type, !is_unsigned);
+}
+
+Value* emit_compute(const Emit& e, const NestValue& v, std::span<Value* const> args, Value** failed) {
+  *failed = nullptr;
+  return visit_op(v.op, [&]<class O>(O) -> Value* {
+    if constexpr (O::decl.kind == OpKind::Pointwise)
+      return emit_pointwise<O>(e, v.compute, args, failed);
+    else
+      throw InternalError(std::string(O::decl.name) + " has no pointwise body");
+  });
+}
+
+Value* emit_combine(const Emit& e, const NestValue& reduce, Value* a, Value* b) {
+  return visit_op(reduce.op, [&]<class O>(O) -> Value* {
+    if constexpr (O::decl.kind == OpKind::Reduction)
+      return combine<O>(e, reduce.dtype, a, b);
+    else
+      throw InternalError(std::string(O::decl.name) + " is not a reduction");
+  });
+}
+
+Value* emit_identity(const Emit& e, const NestValue& reduce) {
+  return visit_op(reduce.op, [&]<class O>(O) -> Value* {
+    if constexpr (O::decl.kind == OpKind::Reduction)
+      return identity<O>(e, reduce.dtype);
+    else
+      throw InternalError(std::string(O::decl.name) + " is not a reduction");
+  });
+}
+
+Value* emit_load(const Emit& e, DType t, Value* pointer, Value* stride) {
+  llvm::Type* element = element_type(e.ir.getContext(), t);
+  const llvm::Align align(item_size(t));
+  Value* v;
+  if (stride && e.lanes > 1) {
+    llvm::SmallVector<llvm::Constant*, 64> lane;
+    for (int i = 0; i < e.lanes; ++i) lane.push_back(e.ir.getInt64(static_cast<std::uint64_t>(i)));
+    Value* steps =
+        e.ir.CreateMul(llvm::ConstantVector::get(lane), e.ir.CreateVectorSplat(static_cast<unsigned>(e.lanes), stride));
+    v = e.ir.CreateMaskedGather(lanes_of(element, e.lanes), e.ir.CreateGEP(element, pointer, steps), align);
+  } else {
+    v = e.ir.CreateAlignedLoad(lanes_of(element, e.lanes), pointer, align);
+  }
+  return t == DType::Bool ? e.ir.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
+}
+
+void emit_store(const Emit& e, DType t, Value* v, Value* pointer, Value* stride) {
+  llvm::Type* element = element_type(e.ir.getContext(), t);
+  const llvm::Align align(item_size(t));
+  if (t == DType::Bool) v = e.ir.CreateZExt(v, lanes_of(element, e.lanes));
+  if (!stride || e.lanes == 1) {
+    e.ir.CreateAlignedStore(v, pointer, align);
+    return;
+  }
+  for (int i = 0; i < e.lanes; ++i) {
+    Value* offset = e.ir.CreateMul(stride, e.ir.getInt64(static_cast<std::uint64_t>(i)));
+    e.ir.CreateAlignedStore(e.ir.CreateExtractElement(v, static_cast<std::uint64_t>(i)),
+                            e.ir.CreateGEP(element, pointer, offset), align);
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,200 @@
+// The LLVM builder of op bodies (the concept of registry/ops/builder.h): every value is a vector of `lanes` elements,
+// or a scalar when lanes is 1. No fast-math flag is ever set: each instruction is one IEEE operation.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "backend/llvm/orc.h"
+#include "registry/dtype.h"
+
+namespace md {
+
+// Element type a dtype computes in. Bool values are i8 0/1 in memory and i1 masks in registers.
+inline llvm::Type* element_type(llvm::LLVMContext& c, DType t) {
+  switch (t) {
+    case DType::Float32:
+      return llvm::Type::getFloatTy(c);
+    case DType::Float64:
+      return llvm::Type::getDoubleTy(c);
+    case DType::Float16:
+      return llvm::Type::getHalfTy(c);
+    case DType::BFloat16:
+      return llvm::Type::getBFloatTy(c);
+    default:
+      return llvm::Type::getIntNTy(c, static_cast<unsigned>(item_size(t) * 8));
+  }
+}
+inline llvm::Type* lanes_of(llvm::Type* element, int lanes) {
+  return lanes == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
+}
+
+// T is the C++ type of the compute dtype.
+template <class T>
+class LlvmBuilder {
+ public:
+  using Scalar = T;
+  static constexpr bool kInteger = std::is_integral_v<T>;
+  static constexpr bool is_double() { return std::is_same_v<T, double>; }
+  struct V {
+    llvm::Value* v;
+  };
+  struct I {
+    llvm::Value* v;
+  };
+  struct M {
+    llvm::Value* v;
+  };
+
+  static constexpr int width() { return sizeof(T) * 8; }
+
+  LlvmBuilder(llvm::IRBuilder<>& ir, int lanes)
+      : ir_(ir),
+        lanes_(lanes),
+        int_type_(lanes_of(ir.getIntNTy(sizeof(T) * 8), lanes)),
+        value_type_(kInteger ? int_type_ : lanes_of(sizeof(T) == 4 ? ir.getFloatTy() : ir.getDoubleTy(), lanes)),
+        mask_type_(lanes_of(ir.getInt1Ty(), lanes)) {}
+
+  V constant(double d) const {
+    if constexpr (!kInteger) return {llvm::ConstantFP::get(value_type_, d)};
+    return {llvm::ConstantInt::get(int_type_, static_cast<std::uint64_t>(static_cast<std::int64_t>(d)), true)};
+  }
+  V lowest() const {
+    if constexpr (kInteger)
+      return {iconst(static_cast<std::int64_t>(std::numeric_limits<T>::min())).v};
+    else
+      return constant(-std::numeric_limits<double>::infinity());
+  }
+  V highest() const {
+    if constexpr (kInteger)
+      return {iconst(static_cast<std::int64_t>(std::numeric_limits<T>::max())).v};
+    else
+      return constant(std::numeric_limits<double>::infinity());
+  }
+  I iconst(std::int64_t i) const { return {llvm::ConstantInt::get(int_type_, static_cast<std::uint64_t>(i), true)}; }
+  M mconst(bool b) const { return {llvm::ConstantInt::get(mask_type_, b)}; }
+
+  V add(V a, V b) const { return {!kInteger ? ir_.CreateFAdd(a.v, b.v) : ir_.CreateAdd(a.v, b.v)}; }
+  V sub(V a, V b) const { return {!kInteger ? ir_.CreateFSub(a.v, b.v) : ir_.CreateSub(a.v, b.v)}; }
+  V mul(V a, V b) const { return {!kInteger ? ir_.CreateFMul(a.v, b.v) : ir_.CreateMul(a.v, b.v)}; }
+  V neg(V a) const { return {!kInteger ? ir_.CreateFNeg(a.v) : ir_.CreateNeg(a.v)}; }
+  V div(V a, V b) const { return {ir_.CreateFDiv(a.v, b.v)}; }
+  V sqrt(V a) const { return unary(llvm::Intrinsic::sqrt, a); }
+  V floor(V a) const { return unary(llvm::Intrinsic::floor, a); }
+  V ceil(V a) const { return unary(llvm::Intrinsic::ceil, a); }
+  V trunc(V a) const { return unary(llvm::Intrinsic::trunc, a); }
+  V rint(V a) const { return unary(llvm::Intrinsic::rint, a); }
+  V abs(V a) const { return unary(llvm::Intrinsic::fabs, a); }
+  V fma(V a, V b, V c) const { return {ir_.CreateIntrinsic(llvm::Intrinsic::fma, {value_type_}, {a.v, b.v, c.v})}; }
+  V fmod(V a, V b) const { return {ir_.CreateFRem(a.v, b.v)}; }
+  V scale(V v, V k) const;
+  template <class Fn>
+  V call_rare(M rare, V x, V usual) const;
+  V idiv(V a, V b) const { return {ir_.CreateSDiv(a.v, b.v)}; }
+  V imod(V a, V b) const { return {ir_.CreateSRem(a.v, b.v)}; }
+
+  M lt(V a, V b) const { return {!kInteger ? ir_.CreateFCmpOLT(a.v, b.v) : ir_.CreateICmpSLT(a.v, b.v)}; }
+  M le(V a, V b) const { return {!kInteger ? ir_.CreateFCmpOLE(a.v, b.v) : ir_.CreateICmpSLE(a.v, b.v)}; }
+  M gt(V a, V b) const { return lt(b, a); }
+  M ge(V a, V b) const { return le(b, a); }
+  M eq(V a, V b) const { return {!kInteger ? ir_.CreateFCmpOEQ(a.v, b.v) : ir_.CreateICmpEQ(a.v, b.v)}; }
+  M ne(V a, V b) const { return {!kInteger ? ir_.CreateFCmpUNE(a.v, b.v) : ir_.CreateICmpNE(a.v, b.v)}; }
+
+  V select(M m, V a, V b) const { return {ir_.CreateSelect(m.v, a.v, b.v)}; }
+  I iselect(M m, I a, I b) const { return {ir_.CreateSelect(m.v, a.v, b.v)}; }
+  M mand(M a, M b) const { return {ir_.CreateAnd(a.v, b.v)}; }
+  M mor(M a, M b) const { return {ir_.CreateOr(a.v, b.v)}; }
+  M mxor(M a, M b) const { return {ir_.CreateXor(a.v, b.v)}; }
+  M mnot(M a) const { return {ir_.CreateNot(a.v)}; }
+
+  I as_bits(V a) const { return {ir_.CreateBitCast(a.v, int_type_)}; }
+  V from_bits(I a) const { return {ir_.CreateBitCast(a.v, value_type_)}; }
+  I iadd(I a, I b) const { return {ir_.CreateAdd(a.v, b.v)}; }
+  I isub(I a, I b) const { return {ir_.CreateSub(a.v, b.v)}; }
+  I imul(I a, I b) const { return {ir_.CreateMul(a.v, b.v)}; }
+  I iand(I a, I b) const { return {ir_.CreateAnd(a.v, b.v)}; }
+  I ior(I a, I b) const { return {ir_.CreateOr(a.v, b.v)}; }
+  I ixor(I a, I b) const { return {ir_.CreateXor(a.v, b.v)}; }
+  I ishl(I a, int n) const { return {ir_.CreateShl(a.v, iconst(n).v)}; }
+  I isar(I a, int n) const { return {ir_.CreateAShr(a.v, iconst(n).v)}; }
+  I ishr(I a, int n) const { return {ir_.CreateLShr(a.v, iconst(n).v)}; }
+  M ilt(I a, I b) const { return {ir_.CreateICmpSLT(a.v, b.v)}; }
+  M ieq(I a, I b) const { return {ir_.CreateICmpEQ(a.v, b.v)}; }
+  I to_int(V a) const { return {!kInteger ? ir_.CreateFPToSI(a.v, int_type_) : a.v}; }
+  V from_int(I a) const { return {!kInteger ? ir_.CreateSIToFP(a.v, value_type_) : a.v}; }
+
+ private:
+  V unary(llvm::Intrinsic::ID id, V a) const { return {ir_.CreateUnaryIntrinsic(id, a.v)}; }
+
+  llvm::IRBuilder<>& ir_;
+  int lanes_;
+  llvm::Type* int_type_;
+  llvm::Type* value_type_;
+  llvm::Type* mask_type_;
+};
+
+// v * 2^k, rounded once: one instruction on AVX-512, else two exact-then-rounded products.
+template <class T>
+typename LlvmBuilder<T>::V LlvmBuilder<T>::scale(V v, V k) const {
+  if (host_target().masked_moves && lanes_ * static_cast<int>(sizeof(T)) == 64) {
+    const auto id =
+        is_double() ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512 : llvm::Intrinsic::x86_avx512_mask_scalef_ps_512;
+    auto* all = llvm::Constant::getAllOnesValue(ir_.getIntNTy(static_cast<unsigned>(lanes_)));
+    constexpr int kCurrentRounding = 4;
+    return {ir_.CreateIntrinsic(
+        id, {}, {v.v, k.v, llvm::Constant::getNullValue(value_type_), all, ir_.getInt32(kCurrentRounding)})};
+  }
+  constexpr int kMantissa = is_double() ? 52 : 23, kBias = is_double() ? 1023 : 127;
+  const V magic = constant(is_double() ? 0x1.8p52 : 0x1.8p23);  // leaves an integer in the low bits of a sum
+  const I whole = isub(as_bits(add(k, magic)), as_bits(magic));
+  const I half = isar(whole, 1);
+  const auto power = [&](I n) { return from_bits(ishl(iadd(n, iconst(kBias)), kMantissa)); };
+  return mul(mul(v, power(half)), power(isub(whole, half)));
+}
+
+// Replaces y[i] by Fn(x[i]) in every lane of `rare`: what compiled code calls when the lanes are not all usual.
+template <class Fn, class B, class T>
+void rare_lanes(const T* x, T* y, std::uint64_t rare) {
+  for (int i = 0; rare != 0; ++i, rare >>= 1)
+    if (rare & 1) y[i] = Fn::template eval<B>(x[i]);
+}
+
+template <class T>
+template <class Fn>
+typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare(M rare, V x, V usual) const {
+  llvm::Value* any = lanes_ == 1 ? rare.v : ir_.CreateOrReduce(rare.v);
+  llvm::Function* function = ir_.GetInsertBlock()->getParent();
+  llvm::BasicBlock* before = ir_.GetInsertBlock();
+  auto* call = llvm::BasicBlock::Create(ir_.getContext(), "rare", function);
+  auto* after = llvm::BasicBlock::Create(ir_.getContext(), "usual", function);
+  llvm::MDBuilder weights(ir_.getContext());
+  ir_.CreateCondBr(any, call, after, weights.createBranchWeights(1, 1 << 20));
+  llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
+  llvm::Value *in = entry.CreateAlloca(value_type_), *out = entry.CreateAlloca(value_type_);
+
+  ir_.SetInsertPoint(call);
+  ir_.CreateStore(x.v, in);
+  ir_.CreateStore(usual.v, out);
+  llvm::Value* bits =
+      ir_.CreateZExt(ir_.CreateBitCast(rare.v, ir_.getIntNTy(static_cast<unsigned>(lanes_))), ir_.getInt64Ty());
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getPtrTy(), ir_.getInt64Ty()}, false);
+  void (*address)(const T*, T*, std::uint64_t) = &rare_lanes<Fn, LlvmBuilder<T>, T>;
+  llvm::Value* pointer = ir_.CreateIntToPtr(ir_.getInt64(reinterpret_cast<std::uint64_t>(address)), ir_.getPtrTy());
+  ir_.CreateCall(type, pointer, {in, out, bits});
+  llvm::Value* replaced = ir_.CreateLoad(value_type_, out);
+  ir_.CreateBr(after);
+
+  ir_.SetInsertPoint(after);
+  auto* result = ir_.CreatePHI(value_type_, 2);
+  result->addIncoming(usual.v, before);
+  result->addIncoming(replaced, call);
+  return {result};
+}
+
+}  // namespace md
