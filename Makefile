@@ -1,0 +1,57 @@
+# make demo     set-up, build, and the main job with explanations
+# make test     set-up, build, C++ and Python tests
+# make build    set-up and build; make help lists the rest
+PY := .venv/bin/python
+TESTS ?= tests
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test smoke ulp bench sanitize refleak lint clean
+
+help:
+	@echo "make demo      the main job, explained (installs what is needed first)"
+	@echo "make test      every test (installs what is needed first)"
+	@echo "make build     the compiled package, importable from .venv"
+	@echo "make smoke     smoke tests on the other Pythons found (3.12, 3.13)"
+	@echo "make bench     benchmarks, JSON to out/bench.json"
+	@echo "make ulp       every float32 input of each unary function against long double (hours)"
+	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
+	@echo "make refleak   the examples under a reference-leak check"
+	@echo "make lint      formatting and static checks"
+
+setup:
+	@tools/setup
+
+build: setup
+	@tools/stage "C++ build" tools/build build -DMINIDYNAMO_TESTS=ON
+
+demo:
+	@tools/setup demo
+	@tools/stage "C++ build" tools/build build -DMINIDYNAMO_TESTS=ON -- _C
+	@tools/demo
+
+test: build
+	@tools/stage "C++ tests" ctest --test-dir build --output-on-failure
+	@tools/stage "Python tests" $(PY) -m pytest -n $(JOBS) $(TESTS)
+
+smoke: build
+	@tools/smoke
+
+ulp: build
+	@$(PY) tests/ulp/exhaustive.py
+
+bench: build
+	@mkdir -p out
+	@$(PY) benchmarks/run --out out/bench.json
+
+sanitize: setup
+	@tools/sanitize
+
+refleak: build
+	@$(PY) tools/refleak.py
+
+lint: setup
+	@tools/lint
+
+clean:
+	rm -rf build build-* out

@@ -1,0 +1,54 @@
+"""Runs each example several times in one process and fails if references or memory blocks keep growing.
+
+On a debug build of Python sys.gettotalrefcount counts references; otherwise allocated blocks stand in for them.
+"""
+
+import contextlib
+import gc
+import io
+import pathlib
+import runpy
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+WARM, ROUNDS = 3, 4
+TOLERANCE = 50  # caches of the interpreter still move by a few blocks
+
+
+def count():
+    gc.collect()
+    gc.collect()
+    total = getattr(sys, "gettotalrefcount", None)
+    return total() if total else sys.getallocatedblocks()
+
+
+def run_once(path):
+    import minidynamo
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        runpy.run_path(str(path), run_name="__main__")
+    minidynamo._dynamo.reset()
+
+
+def growth(path):
+    for _ in range(WARM):
+        run_once(path)
+    counts = [count()]
+    for _ in range(ROUNDS):
+        run_once(path)
+        counts.append(count())
+    return [after - before for before, after in zip(counts, counts[1:])]
+
+
+def main():
+    failed = False
+    for path in sorted((ROOT / "examples").glob("[0-9]*.py")):
+        steps = growth(path)
+        leaks = min(steps) > TOLERANCE
+        failed |= leaks
+        print(f"{path.name}: growth per run {steps}{'  LEAK' if leaks else ''}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
