@@ -23,13 +23,13 @@ enum class SourceKind : std::uint8_t {
   InstanceDict,  // key looked up in the __dict__ of base only
   TypeOf,        // type(base)
   TypeAttr,      // attribute found on the mro of type(base), unbound; key: name
-  ListItem,      // base[index] of list or tuple (exact or subclass storage)
+  ListItem,      // base[index] of list or tuple (exact or subclass storage), or of an exact deque
   DictItem,      // base[key], key an exact str/int/float/bool/None/tuple of them, by identity or hash
   DictKey,       // the index-th key of base
   FuncCode,
-  FuncDefault /* index */,
-  FuncKwDefault /* key */,
-  FuncClosure /* index: the cell */,
+  FuncDefault,    // index
+  FuncKwDefault,  // key
+  FuncClosure,    // index: the cell
   MethodSelf,
   MethodFunc,
   PartialFunc,
@@ -37,7 +37,7 @@ enum class SourceKind : std::uint8_t {
   PartialKeywords,
   RangeField,  // key: "start" "stop" "step" of range or slice
   Constant,    // `object` itself (a module reached by import, ...)
-  TensorAttr,  // attribute of a tensor (grad, a Python attribute); key: name
+  TensorAttr,  // attribute of a tensor (a Python attribute); key: name
 };
 
 struct Source;
@@ -61,6 +61,7 @@ struct FrameArgs {
   PyObject* builtins;           // dict
 };
 
+// Keys of sources run no user code to hash or compare; child() throws InternalError for any other.
 class SourceTable {
  public:
   SourceRef local(int slot, const std::string& name);
@@ -80,5 +81,8 @@ class SourceTable {
 // The object at `s` for these arguments, by raw look-ups that run no user code. New reference; null without an
 // exception if it is not there.
 PyRef load(SourceRef s, const FrameArgs& args);
+
+// repr() of a constant; "<name object>" for anything whose repr may run user code.
+std::string constant_repr(PyObject* o);
 
 }  // namespace md

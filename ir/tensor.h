@@ -25,6 +25,8 @@ class Storage final : public RefCounted {
   std::size_t bytes() const { return bytes_; }
   // Bumped by every in-place write (autograd's and the guards' version counter).
   std::uint32_t version = 0;
+  // The memory belongs to someone else (NumPy, DLPack): other storages may overlap it.
+  bool foreign = false;
 
  private:
   void* data_;

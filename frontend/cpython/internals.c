@@ -77,19 +77,35 @@ static int result(PyObject* found, PyObject** value) {
   return found != NULL;
 }
 
-int md_dict_find(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value) {
+static PyObject* key_of_entry(PyDictKeysObject* keys, Py_ssize_t index) {
+  return keys->dk_kind == DICT_KEYS_GENERAL ? DK_ENTRIES(keys)[index].me_key : DK_UNICODE_ENTRIES(keys)[index].me_key;
+}
+
+static Py_ssize_t find_entry_hinted(PyDictKeysObject* keys, PyObject* key, Py_hash_t hash, unsigned* hint) {
+  if ((Py_ssize_t)*hint < keys->dk_nentries && key_of_entry(keys, *hint) == key) return *hint;
+  const Py_ssize_t index = find_entry(keys, key, hash);
+  if (index >= 0) *hint = (unsigned)index;
+  return index;
+}
+
+int md_dict_find_hinted(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value, unsigned* hint) {
   PyDictObject* d = (PyDictObject*)dict;
   *value = NULL;
-  const Py_ssize_t index = find_entry(d->ma_keys, key, hash);
+  const Py_ssize_t index = find_entry_hinted(d->ma_keys, key, hash, hint);
   if (index < 0) return index == -1 ? 0 : -1;
   if (d->ma_values) return result(d->ma_values->values[index], value);
   if (d->ma_keys->dk_kind == DICT_KEYS_GENERAL) return result(DK_ENTRIES(d->ma_keys)[index].me_value, value);
   return result(DK_UNICODE_ENTRIES(d->ma_keys)[index].me_value, value);
 }
 
-static int find_in_values(PyObject* object, PyDictValues* values, PyObject* name, PyObject** value) {
+int md_dict_find(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value) {
+  unsigned hint = 0;
+  return md_dict_find_hinted(dict, key, hash, value, &hint);
+}
+
+static int find_in_values(PyObject* object, PyDictValues* values, PyObject* name, PyObject** value, unsigned* hint) {
   PyDictKeysObject* keys = ((PyHeapTypeObject*)Py_TYPE(object))->ht_cached_keys;
-  const Py_ssize_t index = find_entry(keys, name, PyObject_Hash(name));
+  const Py_ssize_t index = find_entry_hinted(keys, name, PyObject_Hash(name), hint);
   if (index < 0) return index == -1 ? 0 : -1;
   return result(values->values[index], value);
 }
@@ -113,18 +129,23 @@ static PyDictValues* managed_values(PyObject* object, PyObject** dict) {
 #endif
 }
 
-int md_instance_find(PyObject* object, PyObject* name, PyObject** value) {
+int md_instance_find_hinted(PyObject* object, PyObject* name, PyObject** value, unsigned* hint) {
   *value = NULL;
   PyObject* dict = NULL;
   if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
     PyDictValues* values = managed_values(object, &dict);
-    if (values) return find_in_values(object, values, name, value);
+    if (values) return find_in_values(object, values, name, value, hint);
   } else {
     PyObject** place = _PyObject_GetDictPtr(object);
     dict = place ? *place : NULL;
   }
   if (!dict) return 0;
-  return PyDict_Check(dict) ? md_dict_find(dict, name, PyObject_Hash(name), value) : -1;
+  return PyDict_Check(dict) ? md_dict_find_hinted(dict, name, PyObject_Hash(name), value, hint) : -1;
+}
+
+int md_instance_find(PyObject* object, PyObject* name, PyObject** value) {
+  unsigned hint = 0;
+  return md_instance_find_hinted(object, name, value, &hint);
 }
 
 int md_dict_has_inline_values(PyObject* dict) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "frontend/source.h"
@@ -10,29 +11,11 @@
 
 namespace md {
 
-// One struct per kind in frontend/guards/<kind>.h (template <bool explain> check); printed names are the reference's.
+// One struct per kind in this folder; printed names are the reference's.
 enum class GuardKind : std::uint8_t {
-  TypeMatch,       // TYPE_MATCH: exact type; object = the type
-  IdMatch,         // ID_MATCH: identity; object
-  EqualsMatch,     // EQUALS_MATCH: exact type and equal constant; object
-  NoneMatch, TrueMatch, FalseMatch,
-  Nan,             // float NaN
-  LengthCheck,     // LENGTH_CHECK (list, tuple, ...): value
-  DictLength,      // DICT_LENGTH: value
-  DictContains, DictNotContains,  // key
-  DictKeyOrder,    // object = tuple of keys, in order
-  SetMatch,        // object = frozenset of constants
-  SetContains, SetNotContains,
-  TensorMatch,     // tensor: dtype, sizes, strides, requires_grad, exact Python type
-  NoHasattr,       // NO_HASATTR: raw attribute is absent; key
-  Hasattr,         // raw attribute is present; key
-  Aliasing,        // LAMBDA_GUARD a is b: other
-  NoAliasing,      // NO_TENSOR_ALIASING: others: distinct storages (or the exact overlap relation recorded)
-  NotPresent,      // the source itself cannot be loaded (global or attribute absent)
-  GlobalState,     // GLOBAL_STATE: grad mode, default dtype, num threads
-  DefaultDevice,   // DEFAULT_DEVICE
-  TorchFunctionModeStack,  // TORCH_FUNCTION_MODE_STACK
-  SizeGuard,       // LAMBDA_GUARD on symbolic sizes; text + program over input sizes
+#define MD_GUARD(name) name,
+#include "frontend/guards/kinds.inc"
+#undef MD_GUARD
 };
 
 struct Guard {
@@ -40,15 +23,16 @@ struct Guard {
   SourceRef source = nullptr;  // null: ambient state
   PyRef object;                // payload by kind
   std::int64_t value = 0;
-  TensorType tensor;           // TensorMatch
+  TensorType tensor;  // TensorMatch
   SourceRef other = nullptr;
   std::vector<SourceRef> others;
-  UserFrame where;             // the user line that needed it
+  UserFrame where;  // the user line that needed it
 };
 
 class GuardProgram;  // immutable, flat; holds what it needs of the sources
 
-// Collects during a trace; equal guards are recorded once.
+// Collects during a trace; equal guards are recorded once, the first place wins. GlobalState guards note the state at
+// the time they are added.
 class GuardSet {
  public:
   void add(Guard g);
@@ -57,12 +41,17 @@ class GuardSet {
 
  private:
   std::vector<Guard> guards_;
+  std::unordered_multimap<std::size_t, std::size_t> index_;
 };
 
-// Throws nothing; a source that no longer loads fails its guard.
-std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources);
+// A source that no longer loads fails its guard. A guard that is neither ambient nor on a source says nothing and is
+// left out. `wanted`: sources whose objects check_and_load() hands out. Throws PythonError when out of memory.
+std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources,
+                                                   const std::vector<SourceRef>& wanted = {});
 // The hot path. Runs no user code, allocates nothing, leaves no exception set.
 bool check(const GuardProgram& p, const FrameArgs& args);
+// The same, and on success values[i] is the object at wanted[i], borrowed: valid until Python code runs.
+bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** values);
 // True if the program refers weakly to an object that has died since: it can never pass again.
 bool is_dead(const GuardProgram& p);
 // Calls `visit` on every Python object the program owns (tp_traverse of its owner).
@@ -78,6 +67,4 @@ struct GuardRow {
   std::vector<std::string> code;
 };
 std::vector<GuardRow> guard_rows(const GuardProgram& p);
-
-// The ambient state GLOBAL_STATE compares (thread-local grad mode etc. live in frontend/tensors/state.h).
 }  // namespace md

@@ -1,0 +1,31 @@
+// Fields of builtin objects whose structs CPython does not publish. Borrowed; null if `o` is of another type.
+#pragma once
+
+#include "frontend/py_ref.h"
+
+namespace md {
+
+enum class RangePart { Start, Stop, Step };
+PyObject* range_field(PyObject* o, RangePart part);  // range or slice
+
+enum class PartialPart { Func, Args, Keywords };
+PyObject* partial_field(PyObject* o, PartialPart part);  // functools.partial, subclasses too
+
+// Element of an exact collections.deque.
+PyObject* deque_item(PyObject* o, Py_ssize_t index);
+Py_ssize_t deque_length(PyObject* o);  // -1: not a deque
+
+// Walks the keys of a dict in the order Python shows, an OrderedDict's own order included.
+class DictKeyCursor {
+ public:
+  explicit DictKeyCursor(PyObject* dict);
+  PyObject* next();  // null at the end
+
+ private:
+  PyObject* dict_;
+  Py_ssize_t at_ = 0;
+  const void* node_ = nullptr;
+  bool ordered_;
+};
+
+}  // namespace md

@@ -1,0 +1,111 @@
+#include "frontend/cpython/plain_object.h"
+
+#include <cstring>
+
+#include "frontend/cpython/dict_access.h"
+
+namespace md {
+namespace {
+
+bool str_equal(PyObject* a, PyObject* b) {
+  if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b)) return false;
+  return std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
+                     static_cast<std::size_t>(PyUnicode_GET_LENGTH(a)) * PyUnicode_KIND(a)) == 0;
+}
+
+bool c_equal(PyObject* a, PyObject* b) {
+  PyObject* r = Py_TYPE(a)->tp_richcompare(a, b, Py_EQ);
+  if (!r) return PyErr_Clear(), false;
+  Py_DECREF(r);
+  return r == Py_True;
+}
+
+bool bits_equal(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+
+bool tuple_equal(PyObject* a, PyObject* b) {
+  if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
+    if (!plain_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+  }
+  return true;
+}
+
+// Calls f(key, hash) on the elements until it returns false; true if it never did.
+template <class F>
+bool all_elements(PyObject* set, F&& f) {
+  const auto* s = reinterpret_cast<PySetObject*>(set);
+  for (Py_ssize_t i = 0; i <= s->mask; ++i) {
+    PyObject* key = s->table[i].key;
+    if (key && s->table[i].hash != -1 && !f(key, s->table[i].hash)) return false;  // hash -1: a deleted entry
+  }
+  return true;
+}
+
+bool frozenset_equal(PyObject* a, PyObject* b) {
+  if (PySet_GET_SIZE(a) != PySet_GET_SIZE(b)) return false;
+  return all_elements(a, [&](PyObject* key, Py_hash_t hash) {
+    return !all_elements(b, [&](PyObject* other, Py_hash_t h) { return h != hash || !plain_equal(key, other); });
+  });
+}
+
+// The class (still) inherits object's own comparison and hash.
+bool by_identity(PyObject* o) {
+  const PyTypeObject* type = Py_TYPE(o);
+  return type->tp_richcompare == PyBaseObject_Type.tp_richcompare && type->tp_hash == PyBaseObject_Type.tp_hash;
+}
+
+}  // namespace
+
+bool is_plain(PyObject* o) {
+  if (o == Py_None || PyBool_Check(o) || PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+      PyBytes_CheckExact(o) || PyComplex_CheckExact(o)) {
+    return true;
+  }
+  if (PyTuple_CheckExact(o)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
+      if (!is_plain(PyTuple_GET_ITEM(o, i))) return false;
+    }
+    return true;
+  }
+  if (PyFrozenSet_CheckExact(o)) return all_elements(o, [](PyObject* key, Py_hash_t) { return is_plain(key); });
+  return by_identity(o);
+}
+
+bool plain_equal(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyUnicode_CheckExact(a)) return str_equal(a, b);
+  if (PyLong_CheckExact(a) || PyBytes_CheckExact(a)) return c_equal(a, b);
+  if (PyFloat_CheckExact(a)) return bits_equal(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
+  if (PyComplex_CheckExact(a)) {
+    const Py_complex x = reinterpret_cast<PyComplexObject*>(a)->cval, y = reinterpret_cast<PyComplexObject*>(b)->cval;
+    return bits_equal(x.real, y.real) && bits_equal(x.imag, y.imag);
+  }
+  if (PyTuple_CheckExact(a)) return tuple_equal(a, b);
+  if (PyFrozenSet_CheckExact(a)) return frozenset_equal(a, b);
+  return false;
+}
+
+int set_contains(PyObject* set, PyObject* key, Py_hash_t hash) {
+  bool doubt = false;
+  const bool absent = all_elements(set, [&](PyObject* element, Py_hash_t h) {
+    if (element == key) return false;
+    if (h != hash) return true;
+    if (!is_plain(element)) return !(doubt = true);
+    const int same = PyObject_RichCompareBool(element, key, Py_EQ);
+    if (same < 0) PyErr_Clear();
+    return same == 0;
+  });
+  return doubt ? -1 : !absent;
+}
+
+bool set_equals_keys(PyObject* set, PyObject* dict) {
+  if (PySet_GET_SIZE(set) != PyDict_GET_SIZE(dict)) return false;
+  return all_elements(set, [&](PyObject* element, Py_hash_t hash) {
+    if (!is_plain(element)) return false;
+    const Found known = dict_find(dict, element, hash);
+    return known.status == Lookup::Found && plain_equal(known.value, element);
+  });
+}
+
+}  // namespace md

@@ -1,0 +1,20 @@
+// Comparing constants without running user code.
+#pragma once
+
+#include "frontend/py_ref.h"
+
+namespace md {
+
+// Hash and equality are C code: exact str, bytes, int, float, bool, complex, None, an object whose class compares by
+// identity, or an exact tuple or frozenset of such.
+bool is_plain(PyObject* o);
+// Same exact type and same value, floats by their bits; `a` is plain, `b` anything. Never runs user code, leaves no
+// exception.
+bool plain_equal(PyObject* a, PyObject* b);
+
+// Membership of plain `key` in an exact or subclassed set: 1, 0, or -1 where only user code could tell.
+int set_contains(PyObject* set, PyObject* key, Py_hash_t hash);
+// The set holds exactly the elements of `dict`, which maps plain constants to themselves; 1 and True differ.
+bool set_equals_keys(PyObject* set, PyObject* dict);
+
+}  // namespace md

@@ -1,0 +1,36 @@
+#include "frontend/guards/containers.h"
+
+namespace md::guards {
+
+bool DictKeyOrder::same_keys(PyObject* dict, PyObject* keys) {
+  const Py_ssize_t count = PyTuple_GET_SIZE(keys);
+  if (PyDict_GET_SIZE(dict) != count) return false;
+  DictKeyCursor cursor(dict);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* key = cursor.next();
+    if (!key || !plain_equal(PyTuple_GET_ITEM(keys, i), key)) return false;
+  }
+  return true;
+}
+
+void SetMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+  PyRef dict = checked(PyDict_New());
+  const PyRef elements = checked(PySequence_List(g.object.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(elements.get()); ++i) {
+    PyObject* e = PyList_GET_ITEM(elements.get(), i);
+    checked(PyDict_SetItem(dict.get(), e, e));
+  }
+  op.object = b.hold(std::move(dict));
+}
+
+std::string SetMatch::text(const GuardRecord& r, const std::string& s) {
+  if (PySet_GET_SIZE(r.object.get()) == 0) return s + " == set()";
+  const PyRef elements = PyRef::steal(PySequence_List(r.object.get()));
+  std::string out;
+  for (Py_ssize_t i = 0; elements && i < PyList_GET_SIZE(elements.get()); ++i) {
+    out += (i ? ", " : "") + constant_repr(PyList_GET_ITEM(elements.get(), i));
+  }
+  return s + " == {" + out + "}";
+}
+
+}  // namespace md::guards

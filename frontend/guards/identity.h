@@ -1,0 +1,97 @@
+// Guards on what an object is: its type, its identity, its constant value.
+#pragma once
+
+#include <cmath>
+
+#include "frontend/cpython/plain_object.h"
+#include "frontend/guards/program.h"
+
+namespace md::guards {
+
+struct TypeMatch {
+  static constexpr const char* name = "TYPE_MATCH";
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.slot = b.refer(g.object.get()); }
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return reinterpret_cast<PyObject*>(Py_TYPE(regs[op.reg])) == *op.slot;
+  }
+  static std::string text(const GuardRecord& r, const std::string& s) {
+    return "___check_type_id(" + s + ", " + std::to_string(reinterpret_cast<std::uintptr_t>(r.id)) + ")";
+  }
+};
+
+struct IdMatch {
+  static constexpr const char* name = "ID_MATCH";
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+    op.slot = b.refer(g.object.get());
+    op.flag = g.object.get() == Py_None;
+  }
+  // The slot of a dead object holds None, which must not be taken for the object.
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    PyObject* o = regs[op.reg];
+    return o == *op.slot && (o != Py_None || op.flag);
+  }
+  static std::string text(const GuardRecord& r, const std::string& s) {
+    return "___check_obj_id(" + s + ", " + std::to_string(reinterpret_cast<std::uintptr_t>(r.id)) + ")";
+  }
+};
+
+struct EqualsMatch {
+  static constexpr const char* name = "EQUALS_MATCH";
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    PyObject* o = regs[op.reg];
+    return o == op.object || plain_equal(op.object, o) || library_equal(op.object, o);
+  }
+  static std::string text(const GuardRecord& r, const std::string& s) {
+    return s + " == " + constant_repr(r.object.get());
+  }
+
+ private:
+  static bool library_equal(PyObject* a, PyObject* b);
+};
+
+struct NoneMatch {
+  static constexpr const char* name = "NONE_MATCH";
+  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return regs[op.reg] == Py_None;
+  }
+  static std::string text(const GuardRecord&, const std::string& s) { return s + " is None"; }
+};
+
+struct TrueMatch {
+  static constexpr const char* name = "TRUE_MATCH";
+  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return regs[op.reg] == Py_True;
+  }
+  static std::string text(const GuardRecord&, const std::string& s) { return s + " == True"; }
+};
+
+struct FalseMatch {
+  static constexpr const char* name = "FALSE_MATCH";
+  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return regs[op.reg] == Py_False;
+  }
+  static std::string text(const GuardRecord&, const std::string& s) { return s + " == False"; }
+};
+
+struct Nan {
+  static constexpr const char* name = "LAMBDA_GUARD";
+  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    PyObject* o = regs[op.reg];
+    return PyFloat_CheckExact(o) && std::isnan(PyFloat_AS_DOUBLE(o));
+  }
+  static std::string text(const GuardRecord&, const std::string& s) { return "__math_isnan(" + s + ")"; }
+};
+
+}  // namespace md::guards

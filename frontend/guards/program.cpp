@@ -1,0 +1,296 @@
+// From recorded guards to the flat program: sort, build the source trie, give registers, emit.
+#include "frontend/guards/program.h"
+
+#include <algorithm>
+
+#include "frontend/guards/kinds.h"
+
+namespace md {
+namespace {
+
+bool is_ambient(GuardKind k) { return k <= GuardKind::TorchFunctionModeStack; }
+bool is_relation(GuardKind k) { return k == GuardKind::NoAliasing || k == GuardKind::Aliasing; }
+
+std::size_t hash_of(const Guard& g) {
+  std::size_t h = static_cast<std::size_t>(g.kind) + 31 * reinterpret_cast<std::uintptr_t>(g.source);
+  h = h * 1000003u + static_cast<std::size_t>(g.value);
+  return h * 1000003u + reinterpret_cast<std::uintptr_t>(g.other);
+}
+
+bool same_guard(const Guard& a, const Guard& b) {
+  if (a.kind != b.kind || a.source != b.source || a.value != b.value || a.other != b.other || a.others != b.others) {
+    return false;
+  }
+  PyObject *x = a.object.get(), *y = b.object.get();
+  return x == y || (x && y && is_plain(x) && plain_equal(x, y));
+}
+
+// The reference's order: ambient first, identities of two sources last, locals before globals, short names first.
+bool comes_before(const Guard& a, const Guard& b) {
+  const auto rank = [](const Guard& g) { return is_ambient(g.kind) ? 0 : g.kind == GuardKind::Aliasing ? 2 : 1; };
+  if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (a.source && b.source && a.source != b.source) {
+    if (a.source->global_rooted != b.source->global_rooted) return b.source->global_rooted;
+    if (a.source->name.size() != b.source->name.size()) return a.source->name.size() < b.source->name.size();
+    if (a.source->name != b.source->name) return a.source->name < b.source->name;
+  }
+  return a.kind < b.kind;
+}
+
+std::vector<const Guard*> in_order(const GuardSet& set) {
+  std::vector<const Guard*> out;
+  for (const Guard& g : set.guards()) {
+    if (is_ambient(g.kind) || g.source) out.push_back(&g);
+  }
+  std::stable_sort(out.begin(), out.end(), [](const Guard* a, const Guard* b) { return comes_before(*a, *b); });
+  return out;
+}
+
+class Compiler {
+ public:
+  Compiler(const GuardSet& set, const SourceTable& table, const std::vector<SourceRef>& wanted)
+      : guards_(in_order(set)), wanted_(wanted), program_(std::make_shared<GuardProgram>()), builder_(*program_) {
+    node_of_.assign(table.all().size(), -1);
+    pinned_.assign(table.all().size(), false);
+    builder_.registers_of.assign(table.all().size(), 0);
+  }
+
+  std::shared_ptr<const GuardProgram> run() {
+    for (const Guard* g : guards_) record(*g);
+    for (SourceRef s : wanted_) {
+      node(s);
+      pin(s);
+    }
+    give_registers();
+    for (std::size_t i = 0; i < guards_.size(); ++i) {
+      if (is_ambient(guards_[i]->kind)) emit_guard(i);
+    }
+    for (int root : roots_) emit_node(root);
+    for (std::size_t i = 0; i < guards_.size(); ++i) {
+      if (is_relation(guards_[i]->kind)) emit_guard(i);
+    }
+    for (SourceRef s : wanted_) program_->wanted.push_back(builder_.register_of(s));
+    return program_;
+  }
+
+ private:
+  struct Build {
+    SourceRef source;
+    int depth;
+    bool optional = false;
+    std::vector<int> children;
+    std::vector<std::size_t> guards;
+  };
+
+  int node(SourceRef s) {
+    int& known = node_of_[static_cast<std::size_t>(s->id)];
+    if (known >= 0) return known;
+    const int parent = s->base ? node(s->base) : -1;
+    const int made = static_cast<int>(build_.size());
+    known = made;
+    build_.push_back({s, parent < 0 ? 0 : build_[static_cast<std::size_t>(parent)].depth + 1});
+    (parent < 0 ? roots_ : build_[static_cast<std::size_t>(parent)].children).push_back(made);
+    program_->nodes.push_back({s->kind, parent, s->index, s->key, s->name, s->global_rooted});
+    return made;
+  }
+
+  void pin(SourceRef s) { pinned_[static_cast<std::size_t>(s->id)] = true; }
+
+  void record(const Guard& g) {
+    GuardRecord r{g.kind};
+    r.value = g.value;
+    r.tensor = g.tensor;
+    r.where = place(g.where);
+    describe(g, r);
+    if (g.source) {
+      r.node = node(g.source);
+      Build& b = build_[static_cast<std::size_t>(r.node)];
+      if (g.kind == GuardKind::NotPresent) b.optional = true;
+      if (!is_relation(g.kind)) b.guards.push_back(program_->records.size());
+    }
+    if (is_relation(g.kind)) {
+      pin(g.source);
+      if (g.other) node(g.other), pin(g.other);
+      for (SourceRef s : g.others) r.others.push_back(node(s)), pin(s);
+    }
+    program_->records.push_back(std::move(r));
+  }
+
+  // Texts that need what will not be kept.
+  static void describe(const Guard& g, GuardRecord& r) {
+    switch (g.kind) {
+      case GuardKind::TypeMatch:
+      case GuardKind::IdMatch:
+        r.id = g.object.get();
+        break;
+      case GuardKind::NotPresent:
+        r.described = guards::NotPresent::describe(*g.source);
+        break;
+      case GuardKind::Aliasing:
+        r.described = g.other->name;
+        break;
+      case GuardKind::TensorMatch:
+        r.described = class_name(g.object ? reinterpret_cast<PyTypeObject*>(g.object.get()) : tensor_type);
+        break;
+      case GuardKind::NoAliasing:
+        r.described = "check_no_aliasing(" + g.source->name;
+        for (SourceRef s : g.others) r.described += ", " + s->name;
+        r.described += ")";
+        break;
+      default:
+        r.object = g.object;
+    }
+    if (g.kind == GuardKind::TypeMatch) r.described = class_name(reinterpret_cast<PyTypeObject*>(g.object.get()));
+  }
+
+  int place(const UserFrame& f) {
+    if (f.file.empty()) return -1;
+    auto& places = program_->places;
+    const auto same = [&](const UserFrame& o) {
+      return o.line == f.line && o.file == f.file && o.function == f.function;
+    };
+    // Guards of one line come in runs.
+    for (std::size_t back = 1; back <= std::min<std::size_t>(places.size(), 8); ++back) {
+      if (same(places[places.size() - back])) return static_cast<int>(places.size() - back);
+    }
+    places.push_back(f);
+    return static_cast<int>(places.size()) - 1;
+  }
+
+  // A node lives in the register of its depth while its subtree is checked; what a later operation still needs gets a
+  // register of its own.
+  void give_registers() {
+    int deepest = 0;
+    for (const Build& b : build_) deepest = std::max(deepest, b.depth);
+    int next = deepest + 1;
+    for (const Build& b : build_) {
+      const auto id = static_cast<std::size_t>(b.source->id);
+      builder_.registers_of[id] = static_cast<std::uint16_t>(pinned_[id] ? next++ : b.depth);
+    }
+    if (next > 0xFFFF) throw InternalError("guards: too many related sources");
+    program_->registers = next;
+  }
+
+  void emit_node(int index) {
+    const Build& b = build_[static_cast<std::size_t>(index)];
+    emit_load(b, index);
+    for (std::size_t g : b.guards) emit_guard(g);
+    for (int child : b.children) emit_node(child);
+  }
+
+  void emit_load(const Build& b, int index) {
+    GuardOp op{};
+    op.reg = builder_.register_of(b.source);
+    op.record = static_cast<std::uint32_t>(index);
+    if (b.source->kind == SourceKind::Local && !b.optional) {
+      op.kind = kLoadSlot;
+      op.value = b.source->index;
+    } else {
+      op.kind = kLoad;
+      op.load = load_fact(b);
+    }
+    program_->ops.push_back(op);
+  }
+
+  const LoadFact* load_fact(const Build& b) {
+    const Source& s = *b.source;
+    auto fact = std::make_unique<LoadFact>();
+    fact->step = step_of(s);
+    if (s.key) builder_.hold(s.key);
+    if (s.object) fact->step.object = builder_.refer(s.object.get());
+    fact->base = s.base ? builder_.register_of(s.base) : 0;
+    fact->optional = b.optional;
+    fact->needs_base = s.base != nullptr;
+    program_->loads.push_back(std::move(fact));
+    return program_->loads.back().get();
+  }
+
+  void emit_guard(std::size_t index) {
+    const Guard& g = *guards_[index];
+    GuardOp op{};
+    op.kind = static_cast<std::uint8_t>(g.kind);
+    op.reg = g.source ? builder_.register_of(g.source) : 0;
+    op.record = static_cast<std::uint32_t>(index);
+    const bool needed = with_kind(g.kind, [&]<class K>() {
+      if constexpr (requires { K::holds_by_construction; }) return false;
+      K::prepare(g, builder_, op);
+      return true;
+    });
+    if (needed) program_->ops.push_back(op);
+  }
+
+  std::vector<const Guard*> guards_;
+  const std::vector<SourceRef>& wanted_;
+  std::shared_ptr<GuardProgram> program_;
+  GuardBuilder builder_;
+  std::vector<Build> build_;
+  std::vector<int> roots_;
+  std::vector<int> node_of_;  // by source id
+  std::vector<bool> pinned_;  // by source id
+};
+
+bool is_constant(PyObject* o) {
+  return o == Py_None || o == Py_Ellipsis || PyBool_Check(o) || PyLong_CheckExact(o) || PyUnicode_CheckExact(o);
+}
+
+}  // namespace
+
+ObjectSlot GuardBuilder::refer(PyObject* o) {
+  if (!is_constant(o) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(o))) {
+    PyRef w = PyRef::steal(PyWeakref_NewRef(o, nullptr));
+    if (w) {
+      const ObjectSlot slot = &reinterpret_cast<PyWeakReference*>(w.get())->wr_object;
+      program.weak.push_back(std::move(w));
+      return slot;
+    }
+    PyErr_Clear();
+  }
+  program.slots.push_back(std::make_unique<PyObject*>(hold(PyRef::borrow(o))));
+  return program.slots.back().get();
+}
+
+PyObject* GuardBuilder::hold(PyRef o) {
+  program.held.push_back(std::move(o));
+  return program.held.back().get();
+}
+
+const NameFact* GuardBuilder::name(const Guard& g) {
+  PyObject* name = g.object.get();
+  if (!name || !PyUnicode_CheckExact(name)) throw InternalError("guards: an attribute name must be a str");
+  Py_INCREF(name);
+  PyUnicode_InternInPlace(&name);
+  program.names.push_back(std::make_unique<NameFact>(NameFact{hold(PyRef::steal(name)), {}}));
+  return program.names.back().get();
+}
+
+const KeyFact* GuardBuilder::key(const Guard& g) {
+  if (!g.object || !is_plain(g.object.get())) throw InternalError("guards: a key whose comparison runs user code");
+  const Py_hash_t hash = PyObject_Hash(g.object.get());
+  if (hash == -1) throw PythonError{};
+  PyRef key = g.object;
+  if (PyUnicode_CheckExact(key.get())) {
+    PyObject* str = key.release();
+    PyUnicode_InternInPlace(&str);
+    key = PyRef::steal(str);
+  }
+  program.keys.push_back(std::make_unique<KeyFact>(KeyFact{hold(std::move(key)), hash, 0}));
+  return program.keys.back().get();
+}
+
+void GuardSet::add(Guard g) {
+  if (g.kind == GuardKind::GlobalState) g.value = ambient_state();
+  const std::size_t h = hash_of(g);
+  auto [first, last] = index_.equal_range(h);
+  for (; first != last; ++first) {
+    if (same_guard(guards_[first->second], g)) return;
+  }
+  index_.emplace(h, guards_.size());
+  guards_.push_back(std::move(g));
+}
+
+std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources,
+                                                   const std::vector<SourceRef>& wanted) {
+  return Compiler(guards, sources, wanted).run();
+}
+
+}  // namespace md

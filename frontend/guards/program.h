@@ -1,0 +1,145 @@
+// The compiled form of a GuardSet: one flat array of operations over registers that hold the objects at the sources.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "frontend/guards/guard.h"
+#include "frontend/source_step.h"
+
+namespace md {
+
+// Where a payload object is found: a slot of ours (strong) or the referent field of a weak reference, which CPython
+// sets to None when the object dies.
+using ObjectSlot = PyObject* const*;
+
+struct TensorFact {
+  ObjectSlot type;
+  const std::int64_t* extents;  // sizes, then strides; kAnyExtent where symbolic
+  DType dtype;
+  bool requires_grad;
+  bool wrapped_number;
+  std::uint8_t dim;
+};
+inline constexpr std::int64_t kAnyExtent = std::numeric_limits<std::int64_t>::min();
+
+struct AliasFact {
+  std::vector<std::uint16_t> registers;
+  std::vector<std::pair<int, std::int64_t>> groups;  // empty: all storages differ
+};
+
+struct LoadFact {
+  SourceStep step;
+  std::uint16_t base;
+  bool optional;  // may be absent: a NotPresent guard looks at it
+  bool needs_base;
+  mutable StepMemo memo;
+};
+
+struct NameFact {
+  PyObject* name;  // borrowed from held
+  mutable AttrMemo memo;
+};
+
+struct KeyFact {
+  PyObject* key;
+  Py_hash_t hash;
+  mutable unsigned hint;
+};
+
+inline constexpr std::uint8_t kLoad = 0xFF;
+inline constexpr std::uint8_t kLoadSlot = 0xFE;  // localsplus[value]
+
+struct GuardOp {
+  std::uint8_t kind;     // GuardKind, kLoad or kLoadSlot
+  std::uint8_t flag;     // meaning is the kind's
+  std::uint16_t reg;     // the object looked at; for a load, the one filled
+  std::uint32_t record;  // index into records; for a load, into nodes
+  union {
+    ObjectSlot slot;
+    std::int64_t value;
+    const TensorFact* tensor;
+    const AliasFact* alias;
+    const LoadFact* load;
+    const NameFact* name;
+    const KeyFact* key;
+    PyObject* object;  // borrowed from held
+  };
+};
+static_assert(sizeof(GuardOp) == 16);
+
+// A source the program needs, kept for the texts after the SourceTable is gone.
+struct GuardNode {
+  SourceKind kind;
+  int parent;  // -1: the frame
+  int index;
+  PyRef key;
+  std::string name;
+  bool global_rooted;
+};
+
+// A guard, for the texts.
+struct GuardRecord {
+  GuardKind kind;
+  int node = -1;
+  PyRef object;           // constants only; classes, functions, … are kept as `described`
+  std::string described;  // by kind: class name, condition, other source
+  const void* id = nullptr;
+  std::int64_t value = 0;
+  TensorType tensor;
+  std::vector<int> others;  // NoAliasing: the other nodes
+  int where = -1;           // index into GuardProgram::places
+};
+
+class GuardProgram {
+ public:
+  std::vector<GuardOp> ops;
+  int registers = 1;
+  std::vector<std::uint16_t> wanted;  // registers of the sources check_and_load() hands out
+
+  std::vector<GuardNode> nodes;
+  std::vector<GuardRecord> records;  // in the order of checking and printing
+  std::vector<UserFrame> places;
+
+  // What the operations point to.
+  std::vector<PyRef> held, weak;
+  std::vector<std::unique_ptr<PyObject*>> slots;
+  std::vector<std::unique_ptr<std::int64_t[]>> extents;
+  std::vector<std::unique_ptr<TensorFact>> tensors;
+  std::vector<std::unique_ptr<AliasFact>> aliases;
+  std::vector<std::unique_ptr<LoadFact>> loads;
+  std::vector<std::unique_ptr<NameFact>> names;
+  std::vector<std::unique_ptr<KeyFact>> keys;
+};
+
+// Filled by a failing check when it explains; empty text: the guard's own condition is the explanation.
+struct Why {
+  std::string text;
+  const GuardProgram* program = nullptr;
+  const GuardRecord* record = nullptr;
+  std::string source() const;  // printed as the recompile log does: L['x'] is x
+};
+
+// "L['l'][0] == 1" -> "l[0] == 1"
+std::string strip_local_scope(const std::string& text);
+// "Tensor", and "<class 'torch.Tensor'>", from the stored names only.
+std::string class_name(PyTypeObject* type);
+std::string class_text(PyTypeObject* type);
+
+// Gives guard kinds what they need while the program is built.
+class GuardBuilder {
+ public:
+  explicit GuardBuilder(GuardProgram& p) : program(p) {}
+  // Owns constants; refers weakly to everything that can be referred to weakly.
+  ObjectSlot refer(PyObject* o);
+  PyObject* hold(PyRef o);
+  const NameFact* name(const Guard& g);
+  const KeyFact* key(const Guard& g);
+  std::uint16_t register_of(SourceRef s) const { return registers_of[static_cast<std::size_t>(s->id)]; }
+
+  GuardProgram& program;
+  std::vector<std::uint16_t> registers_of;  // by source id; for relational guards
+};
+
+}  // namespace md

@@ -1,0 +1,66 @@
+// Guards on ambient state: what a trace depends on without naming it.
+#pragma once
+
+#include "frontend/guards/program.h"
+
+namespace md {
+
+// Grad mode, inference mode, default dtype and thread count in one word; GuardSet::add notes it in GlobalState guards.
+std::int64_t ambient_state();
+
+namespace guards {
+
+struct GlobalState {
+  static constexpr const char* name = "GLOBAL_STATE";
+  static void prepare(const Guard& g, GuardBuilder&, GuardOp& op) { op.value = g.value; }
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const*, Why* why) {
+    const std::int64_t now = ambient_state();
+    if (explain && now != op.value) why->text = "GLOBAL_STATE changed: " + changed(op.value, now);
+    return now == op.value;
+  }
+  static std::string text(const GuardRecord&, const std::string&) { return "___check_global_state()"; }
+
+ private:
+  static std::string changed(std::int64_t before, std::int64_t now);  // "grad_mode default_dtype "
+};
+
+// The library has one device and neither saved-tensor hooks nor __torch_function__ modes that could be installed, so
+// the next three hold by construction; they are kept for the log, whose readers look for them.
+struct SavedTensorHooks {
+  static constexpr bool holds_by_construction = true;
+  static constexpr const char* name = "LAMBDA_GUARD";
+  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
+  template <bool explain>
+  static bool check(const GuardOp&, PyObject* const*, Why*) {
+    return true;
+  }
+  static std::string text(const GuardRecord&, const std::string&) {
+    return "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None";
+  }
+};
+
+struct DefaultDevice {
+  static constexpr bool holds_by_construction = true;
+  static constexpr const char* name = "DEFAULT_DEVICE";
+  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
+  template <bool explain>
+  static bool check(const GuardOp&, PyObject* const*, Why*) {
+    return true;
+  }
+  static std::string text(const GuardRecord&, const std::string&) { return "utils_device.CURRENT_DEVICE == None"; }
+};
+
+struct TorchFunctionModeStack {
+  static constexpr bool holds_by_construction = true;
+  static constexpr const char* name = "TORCH_FUNCTION_MODE_STACK";
+  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
+  template <bool explain>
+  static bool check(const GuardOp&, PyObject* const*, Why*) {
+    return true;
+  }
+  static std::string text(const GuardRecord&, const std::string&) { return "___check_torch_function_mode_stack()"; }
+};
+
+}  // namespace guards
+}  // namespace md

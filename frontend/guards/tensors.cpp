@@ -1,0 +1,170 @@
+#include "frontend/guards/tensors.h"
+
+#include <algorithm>
+
+namespace md::guards {
+namespace {
+
+std::int64_t extent_of(Size s) { return s.is_const() ? s.value() : kAnyExtent; }
+
+std::string extents_text(const SizeVec& v) {
+  std::string out;
+  for (std::size_t i = 0; i < v.size(); ++i) {
+    out += (i ? ", " : "") + (v[i].is_const() ? std::to_string(v[i].value()) : std::string("None"));
+  }
+  return "[" + out + "]";
+}
+
+std::string mismatch(const char* what, std::size_t index, std::int64_t expected, std::int64_t actual) {
+  return std::string(what) + " mismatch at index " + std::to_string(index) + ". expected " + std::to_string(expected) +
+         ", actual " + std::to_string(actual);
+}
+
+const Storage* storage_of(PyObject* o) { return is_tensor(o) ? tensor_impl(o)->storage.get() : nullptr; }
+
+}  // namespace
+
+void TensorMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+  const TensorType& t = g.tensor;
+  auto& extents = b.program.extents.emplace_back(new std::int64_t[2 * t.sizes.size() + 1]);
+  std::int64_t* out = extents.get();
+  for (Size s : t.sizes) *out++ = extent_of(s);
+  for (Size s : t.strides) *out++ = extent_of(s);
+  auto fact = std::make_unique<TensorFact>();
+  fact->type = b.refer(g.object ? g.object.get() : reinterpret_cast<PyObject*>(tensor_type));
+  fact->extents = extents.get();
+  fact->dtype = t.dtype;
+  fact->requires_grad = t.requires_grad;
+  fact->wrapped_number = t.wrapped_number;
+  fact->dim = static_cast<std::uint8_t>(t.sizes.size());
+  op.tensor = fact.get();
+  b.program.tensors.push_back(std::move(fact));
+}
+
+std::string TensorMatch::text(const GuardRecord& r, const std::string& s) {
+  const TensorType& t = r.tensor;
+  return "check_tensor(" + s + ", " + r.described + ", torch." + std::string(info(t.dtype).name) +
+         ", device=None, requires_grad=" + (t.requires_grad ? "True" : "False") + ", size=" + extents_text(t.sizes) +
+         ", stride=" + extents_text(t.strides) + ")";
+}
+
+bool TensorMatch::explain_type(PyObject* o, Why& why) {
+  why.text = "expected type of '" + why.source() + "' to be a tensor type, ' but found " + class_text(Py_TYPE(o));
+  return false;
+}
+
+void TensorMatch::explain_difference(const TensorFact& f, const TensorImpl& t, Why& why) {
+  const auto set = [&](const std::string& what) { why.text = "tensor '" + why.source() + "' " + what; };
+  const auto dim = static_cast<std::size_t>(f.dim);
+  if (t.dtype != f.dtype) {
+    return set("dtype mismatch. expected " + std::string(info(f.dtype).guard_name) + ", actual " +
+               std::string(info(t.dtype).guard_name));
+  }
+  if (t.requires_grad != f.requires_grad) {
+    return set(std::string("requires_grad mismatch. expected requires_grad=") + (f.requires_grad ? "1" : "0"));
+  }
+  if (t.sizes.size() != dim) {
+    return set("rank mismatch. expected " + std::to_string(dim) + ", actual " + std::to_string(t.sizes.size()));
+  }
+  for (std::size_t d = 0; d < dim; ++d) {
+    if (!fits(t.sizes[d], f.extents[d])) return set(mismatch("size", d, f.extents[d], t.sizes[d]));
+  }
+  for (std::size_t d = 0; d < dim; ++d) {
+    if (!fits(t.strides[d], f.extents[dim + d])) return set(mismatch("stride", d, f.extents[dim + d], t.strides[d]));
+  }
+  set(std::string("wrapped number mismatch. expected ") + (f.wrapped_number ? "1" : "0"));
+}
+
+void NoAliasing::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+  auto fact = std::make_unique<AliasFact>();
+  fact->registers.push_back(b.register_of(g.source));
+  for (SourceRef s : g.others) fact->registers.push_back(b.register_of(s));
+  if (g.object) {
+    for (std::size_t i = 0; i < fact->registers.size(); ++i) {
+      PyObject* pair = PyTuple_GetItem(g.object.get(), static_cast<Py_ssize_t>(i));
+      int group;
+      long long offset;
+      if (!pair || !PyArg_ParseTuple(pair, "iL", &group, &offset)) throw PythonError{};
+      fact->groups.emplace_back(group, offset);
+    }
+  }
+  op.alias = fact.get();
+  b.program.aliases.push_back(std::move(fact));
+}
+
+namespace {
+
+bool overlap(const Storage& a, const Storage& b) {
+  const auto* pa = static_cast<const char*>(a.data());
+  const auto* pb = static_cast<const char*>(b.data());
+  return pa < pb + b.bytes() && pb < pa + a.bytes();
+}
+
+// Only memory that others own can be in two storages.
+bool foreign_overlap(const AliasFact& f, PyObject* const* regs) {
+  for (std::uint16_t r : f.registers) {
+    const Storage* s = storage_of(regs[r]);
+    if (!s->foreign) continue;
+    for (std::uint16_t other : f.registers) {
+      if (other != r && overlap(*s, *storage_of(regs[other]))) return true;
+    }
+  }
+  return false;
+}
+
+bool distinct_pairwise(const AliasFact& f, PyObject* const* regs) {
+  for (std::size_t i = 1; i < f.registers.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (storage_of(regs[f.registers[i]]) == storage_of(regs[f.registers[j]])) return false;
+    }
+  }
+  return true;
+}
+
+// An open-addressed table on the stack: many tensors (a model's parameters) without allocating.
+bool distinct_by_hash(const AliasFact& f, PyObject* const* regs) {
+  std::size_t mask = 31;
+  while (mask < 2 * f.registers.size()) mask = mask * 2 + 1;
+  auto* table = static_cast<const Storage**>(__builtin_alloca((mask + 1) * sizeof(Storage*)));
+  std::fill(table, table + mask + 1, nullptr);
+  for (std::uint16_t r : f.registers) {
+    const Storage* s = storage_of(regs[r]);
+    std::size_t at = (reinterpret_cast<std::uintptr_t>(s) >> 4) * 0x9E3779B97F4A7C15ull >> 40 & mask;
+    while (table[at] && table[at] != s) at = (at + 1) & mask;
+    if (table[at]) return false;
+    table[at] = s;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool NoAliasing::all_distinct(const AliasFact& f, PyObject* const* regs) {
+  bool foreign = false;
+  for (std::uint16_t r : f.registers) {
+    const Storage* s = storage_of(regs[r]);
+    if (!s) return false;
+    foreign |= s->foreign;
+  }
+  constexpr std::size_t kFewTensors = 12;
+  const bool distinct = f.registers.size() <= kFewTensors ? distinct_pairwise(f, regs) : distinct_by_hash(f, regs);
+  return distinct && !(foreign && foreign_overlap(f, regs));
+}
+
+bool NoAliasing::as_recorded(const AliasFact& f, PyObject* const* regs) {
+  for (std::size_t i = 0; i < f.registers.size(); ++i) {
+    PyObject* o = regs[f.registers[i]];
+    if (!is_tensor(o)) return false;
+    bool alone = true;
+    for (std::size_t j = 0; j < f.registers.size(); ++j) {
+      if (j == i) continue;
+      const bool grouped = f.groups[i].first == f.groups[j].first;
+      alone &= !grouped;
+      if (grouped != (storage_of(o) == storage_of(regs[f.registers[j]]))) return false;
+    }
+    if (!alone && tensor_impl(o)->offset != f.groups[i].second) return false;
+  }
+  return true;
+}
+
+}  // namespace md::guards

@@ -1,0 +1,118 @@
+#include "frontend/guards/text.h"
+
+#include <dlfcn.h>
+
+#include <string_view>
+
+#include "frontend/cpython/object_attr.h"
+#include "frontend/guards/kinds.h"
+
+namespace md {
+namespace {
+
+constexpr std::size_t kConditionWidth = 60;
+
+// The folder the extension lies in is the package's.
+const std::string& package_folder() {
+  static const std::string folder = [] {
+    Dl_info info;
+    if (!dladdr(reinterpret_cast<void*>(&package_folder), &info) || !info.dli_fname) return std::string("/");
+    const std::string path = info.dli_fname;
+    return path.substr(0, path.rfind('/'));
+  }();
+  return folder;
+}
+
+// Length of the longest common leading path of two absolute paths, "/" at least.
+std::size_t common_path(std::string_view a, std::string_view b) {
+  std::size_t common = 1;
+  for (std::size_t i = 1;; ++i) {
+    const bool a_ends = i >= a.size() || a[i] == '/', b_ends = i >= b.size() || b[i] == '/';
+    if (a_ends != b_ends) return common;
+    if (a_ends) common = i;
+    if (i >= a.size() || i >= b.size()) return common;
+    if (a[i] != b[i]) return common;
+  }
+}
+
+}  // namespace
+
+std::string short_file(const std::string& file) {
+  if (file.empty() || file[0] != '/') return file;
+  const std::size_t from = common_path(file, package_folder()) + 1;
+  return from < file.size() ? file.substr(from) : file;
+}
+
+std::string strip_local_scope(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = text.compare(i, 3, "L['") == 0 ? text.find("']", i) : std::string::npos;
+    const bool word_before = i > 0 && (std::isalnum(static_cast<unsigned char>(text[i - 1])) || text[i - 1] == '_');
+    if (end == std::string::npos || word_before) {
+      out += text[i++];
+      continue;
+    }
+    out += text.substr(i + 3, end - i - 3);
+    i = end + 2;
+  }
+  return out;
+}
+
+std::string class_name(PyTypeObject* type) {
+  const std::string full = type->tp_name;
+  return full.substr(full.rfind('.') + 1);
+}
+
+std::string class_text(PyTypeObject* type) {
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return std::string("<class '") + type->tp_name + "'>";
+  static PyObject* const key = PyUnicode_InternFromString("__module__");
+  PyObject* module = type_find(type, key);
+  const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname);
+  std::string text = module && PyUnicode_CheckExact(module) ? PyUnicode_AsUTF8(module) : "";
+  // Mirrored names print as the original's.
+  if (text.rfind("minidynamo", 0) == 0) text = "torch" + text.substr(10);
+  return "<class '" + (text.empty() || text == "builtins" ? "" : text + ".") + name + "'>";
+}
+
+std::string Why::source() const {
+  return strip_local_scope(program->nodes[static_cast<std::size_t>(record->node)].name);
+}
+
+std::string condition_text(const GuardProgram& p, const GuardRecord& r) {
+  static const std::string none;
+  const std::string& source = r.node >= 0 ? p.nodes[static_cast<std::size_t>(r.node)].name : none;
+  return with_kind(r.kind, [&]<class K>() { return K::text(r, source); });
+}
+
+std::string with_place(const GuardProgram& p, const GuardRecord& r, const std::string& text) {
+  if (r.where < 0) return text;
+  const UserFrame& f = p.places[static_cast<std::size_t>(r.where)];
+  std::string padded = text;
+  if (padded.size() < kConditionWidth) padded.resize(kConditionWidth, ' ');
+  return padded + "  # " + f.line_text + "  # " + short_file(f.file) + ":" + std::to_string(f.line) + " in " +
+         f.function;
+}
+
+std::vector<GuardRow> guard_rows(const GuardProgram& p) {
+  std::vector<GuardRow> rows;
+  std::vector<int> row_of_tensor(p.nodes.size(), -1);
+  for (const GuardRecord& r : p.records) {
+    const std::string condition = condition_text(p, r);
+    if (r.node < 0) {
+      rows.push_back({"", "global", printed_name(r.kind), {condition}});
+      continue;
+    }
+    const GuardNode& node = p.nodes[static_cast<std::size_t>(r.node)];
+    int& tensor_row = row_of_tensor[static_cast<std::size_t>(r.node)];
+    // The reference counts the mark it looks for on a tensor as part of the tensor's guard, and only that is "code".
+    if (r.kind == GuardKind::NoHasattr && guards::NoHasattr::is_dynamic_mark(r) && tensor_row >= 0) {
+      rows[static_cast<std::size_t>(tensor_row)].code = {condition};
+      continue;
+    }
+    if (r.kind == GuardKind::TensorMatch) tensor_row = static_cast<int>(rows.size());
+    rows.push_back({node.name, node.global_rooted ? "global" : "local", printed_name(r.kind), {condition}});
+  }
+  return rows;
+}
+
+}  // namespace md

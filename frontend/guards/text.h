@@ -1,0 +1,16 @@
+// How guards print.
+#pragma once
+
+#include "frontend/guards/program.h"
+
+namespace md {
+
+// "L['i'] == 3": the condition without its kind.
+std::string condition_text(const GuardProgram& p, const GuardRecord& r);
+// Padded to 60 columns and followed by "  # <source line>  # <short file>:<line> in <function>", if the place is known.
+std::string with_place(const GuardProgram& p, const GuardRecord& r, const std::string& text);
+
+// A path without what it has in common with the package's folder and one more character, as the reference cuts it.
+std::string short_file(const std::string& file);
+
+}  // namespace md

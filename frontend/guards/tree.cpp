@@ -1,0 +1,209 @@
+// The TREE_GUARD_MANAGER text: the source trie with its guards, as the reference prints it.
+
+#include <memory>
+
+#include "frontend/guards/kinds.h"
+#include "frontend/guards/text.h"
+
+namespace md {
+namespace {
+
+// One printed manager. It may stand for a step between two sources (a function's __defaults__, a frame's globals).
+struct Printed {
+  std::string source, accessor;
+  std::vector<std::string> guards;
+  std::vector<std::unique_ptr<Printed>> children;
+  PyObject* key_order = nullptr;  // tuple of keys: prints as key and value pairs
+  SourceKind kind = SourceKind::Local;
+  int index = -1;
+  PyObject* key = nullptr;
+
+  Printed& child(const std::string& name, const std::string& accessed_by) {
+    for (auto& c : children) {
+      if (c->source == name) return *c;
+    }
+    children.push_back(std::make_unique<Printed>());
+    children.back()->source = name;
+    children.back()->accessor = accessed_by;
+    return *children.back();
+  }
+};
+
+std::string call(const char* accessor, const std::string& argument) { return accessor + ("(" + argument + ")"); }
+std::string dict_item(PyObject* key) { return call("DictGetItemGuardAccessor", constant_repr(key)); }
+std::string get_attr(const std::string& name) { return call("GetAttrGuardAccessor", name); }
+
+class Tree {
+ public:
+  explicit Tree(const GuardProgram& p) : p_(p), printed_(p.nodes.size(), nullptr) {
+    for (const GuardRecord& r : p.records) add(r);
+  }
+
+  std::string text() const {
+    std::string out = "GUARDS:\n\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n";
+    render(root_, 1, out);
+    return out;
+  }
+
+ private:
+  void add(const GuardRecord& r) {
+    const std::string condition = condition_text(p_, r);
+    const std::string line = std::string(printed_name(r.kind)) + ": " + with_place(p_, r, condition);
+    if (r.node < 0) return root_.guards.push_back(line);
+    if (r.kind == GuardKind::NotPresent) return add_absence(r, condition);
+    Printed& at = manager(r.node);
+    if (r.kind == GuardKind::DictKeyOrder) {
+      at.key_order = r.object.get();
+      return;
+    }
+    at.guards.push_back(line);
+    // The others of a relation show only its name.
+    for (int other : r.others) manager(other).guards.push_back(printed_name(r.kind));
+  }
+
+  // Shown at the place where it was looked for.
+  void add_absence(const GuardRecord& r, const std::string& condition) {
+    const GuardNode& n = p_.nodes[static_cast<std::size_t>(r.node)];
+    const char* name = condition.rfind("not hasattr", 0) == 0 ? "NO_HASATTR" : printed_name(r.kind);
+    Printed& at = n.parent >= 0 ? manager(n.parent) : n.kind == SourceKind::Global ? globals() : root_;
+    at.guards.push_back(std::string(name) + ": " + with_place(p_, r, condition));
+  }
+
+  Printed& globals() { return root_.child("G", "GlobalsGuardAccessor"); }
+
+  Printed& manager(int node) {
+    Printed*& known = printed_[static_cast<std::size_t>(node)];
+    if (!known) {
+      const GuardNode& n = p_.nodes[static_cast<std::size_t>(node)];
+      Printed& base = n.parent >= 0 ? manager(n.parent) : root_;
+      known = n.parent >= 0 ? &below(base, n) : &top(n);
+      known->kind = n.kind;
+      known->index = n.index;
+      known->key = n.key.get();
+    }
+    return *known;
+  }
+
+  Printed& top(const GuardNode& n) {
+    if (n.kind == SourceKind::Global) return globals().child(n.name, dict_item(n.key.get()));
+    if (n.kind == SourceKind::Builtin) {
+      return globals()
+          .child("G['__builtins_dict___0']", call("DictGetItemGuardAccessor", "'__builtins_dict___0'"))
+          .child(n.name, dict_item(n.key.get()));
+    }
+    if (n.kind == SourceKind::Constant) {
+      const bool global = n.name.rfind("G['", 0) == 0 && n.name.find(']') == n.name.size() - 1;
+      if (!global) return root_.child(n.name, "ConstantGuardAccessor");
+      return globals().child(n.name, call("DictGetItemGuardAccessor", n.name.substr(2, n.name.size() - 3)));
+    }
+    const std::string key = n.name.substr(2, n.name.size() - 3);  // L['x'] without L[ ]
+    return root_.child(n.name,
+                       "FrameLocalsGuardAccessor(key=" + key + ", framelocals_idx=" + std::to_string(n.index) + ")");
+  }
+
+  Printed& below(Printed& base, const GuardNode& n) {
+    const std::string b = base.source;
+    switch (n.kind) {
+      // A free variable's cell and its content are one manager.
+      case SourceKind::CellContents:
+        return n.name == b ? base : base.child(n.name, get_attr("cell_contents"));
+      case SourceKind::Attr:
+      case SourceKind::TensorAttr:
+      case SourceKind::RangeField:
+        return base.child(n.name, get_attr(PyUnicode_AsUTF8(n.key.get())));
+      case SourceKind::InstanceDict:
+        return base.child(b + ".__dict__", "GetGenericDictGuardAccessor").child(n.name, dict_item(n.key.get()));
+      case SourceKind::ModuleGlobal:
+        return base.child(b + ".__globals__", get_attr("__globals__")).child(n.name, dict_item(n.key.get()));
+      case SourceKind::TypeOf:
+        return base.child(n.name, "TypeGuardAccessor");
+      case SourceKind::TypeAttr:
+        return base.child("type(" + b + ")", "TypeGuardAccessor")
+            .child("dict(type(" + b + ").__dict__)", "TypeDictGuardAccessor")
+            .child(n.name, dict_item(n.key.get()));
+      case SourceKind::ListItem:
+        return base.child(n.name, item_accessor(n));
+      case SourceKind::DictItem:
+        return base.child(n.name, dict_item(n.key.get()));
+      case SourceKind::FuncDefault:
+        return base.child(b + ".__defaults__", "FuncDefaultsGuardAccessor")
+            .child(n.name, call("GetItemGuardAccessor", std::to_string(n.index)));
+      case SourceKind::FuncKwDefault:
+        return base.child(b + ".__kwdefaults__", "FuncKwDefaultsGuardAccessor").child(n.name, dict_item(n.key.get()));
+      case SourceKind::FuncClosure:
+        return base.child(b + ".__closure__", get_attr("__closure__"))
+            .child(n.name, call("TupleGetItemGuardAccessor", std::to_string(n.index)));
+      case SourceKind::DictKey:
+        return base.child(n.name, call("DictKeyGuardAccessor", std::to_string(n.index)));
+      default:
+        return base.child(n.name, get_attr(n.name.substr(n.name.rfind('.') + 1)));
+    }
+  }
+
+  // Lists and tuples have accessors of their own, known by the type guard on the container.
+  std::string item_accessor(const GuardNode& n) const {
+    for (const GuardRecord& r : p_.records) {
+      if (r.node != n.parent || r.kind != GuardKind::TypeMatch) continue;
+      if (r.described == "list") return call("ListGetItemGuardAccessor", std::to_string(n.index));
+      if (r.described == "tuple") return call("TupleGetItemGuardAccessor", std::to_string(n.index));
+    }
+    return call("GetItemGuardAccessor", std::to_string(n.index));
+  }
+
+  static void line(int depth, const std::string& text, std::string& out) {
+    for (int i = 0; i < depth; ++i) out += "| ";
+    out += "+- " + text + "\n";
+  }
+
+  static void render(const Printed& at, int depth, std::string& out) {
+    for (const std::string& g : at.guards) line(depth, g, out);
+    if (at.key_order) render_pairs(at, depth, out);
+    for (const auto& c : at.children) {
+      if (at.key_order && in_pair(at, *c)) continue;
+      line(depth, manager_text(*c) + ", accessed_by=" + c->accessor, out);
+      render(*c, depth + 1, out);
+    }
+  }
+
+  static std::string manager_text(const Printed& at) {
+    return (at.key_order ? "DictGuardManager: source=" : "GuardManager: source=") + at.source;
+  }
+
+  static bool is_value_of(const Printed& c, PyObject* key) {
+    return c.kind == SourceKind::DictItem && c.key && plain_equal(key, c.key);
+  }
+
+  static bool in_pair(const Printed& at, const Printed& c) {
+    if (c.kind == SourceKind::DictKey) return c.index < PyTuple_GET_SIZE(at.key_order);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at.key_order); ++i) {
+      if (is_value_of(c, PyTuple_GET_ITEM(at.key_order, i))) return true;
+    }
+    return false;
+  }
+
+  static void render_pairs(const Printed& at, int depth, std::string& out) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at.key_order); ++i) {
+      PyObject* key = PyTuple_GET_ITEM(at.key_order, i);
+      const std::string key_source = "list(dict.keys(" + at.source + "))[" + std::to_string(i) + "]";
+      line(depth, "KeyValueManager pair at index=" + std::to_string(i), out);
+      line(depth + 1, "KeyManager: GuardManager: source=" + key_source, out);
+      line(depth + 2, "EQUALS_MATCH: " + key_source + " == " + constant_repr(key), out);
+      for (const auto& c : at.children) {
+        if (c->kind == SourceKind::DictKey && c->index == i) render(*c, depth + 2, out);
+        if (!is_value_of(*c, key)) continue;
+        line(depth + 1, "ValueManager: " + manager_text(*c), out);
+        render(*c, depth + 2, out);
+      }
+    }
+  }
+
+  const GuardProgram& p_;
+  Printed root_;
+  std::vector<Printed*> printed_;  // by node
+};
+
+}  // namespace
+
+std::string tree_text(const GuardProgram& p) { return Tree(p).text(); }
+
+}  // namespace md

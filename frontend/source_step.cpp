@@ -1,0 +1,139 @@
+#include "frontend/source_step.h"
+
+#include <cstring>
+
+#include "frontend/cpython/object_fields.h"
+#include "frontend/tensors/tensor_object.h"
+
+namespace md {
+namespace {
+
+PyObject* look_up(PyObject* dict, const SourceStep& s, StepMemo& memo) {
+  // The version is trusted for exact dicts only; it covers every store, so a hit skips nothing but the look-up.
+  const bool versioned = PyDict_CheckExact(dict) && dict_version_is_complete(dict);
+  const std::uint64_t version = versioned ? dict_version(dict) : 0;
+  if (version != 0 && version == memo.dict_version) return memo.value;
+  PyObject* value;
+  const int status = md_dict_find_hinted(dict, s.key, s.hash, &value, &memo.attr.hint);
+  memo.value = value;
+  memo.dict_version = status < 0 ? 0 : version;
+  return value;
+}
+
+PyObject* attribute(PyObject* o, const SourceStep& s, StepMemo& memo) {
+  if (PyModule_CheckExact(o)) {
+    if (PyObject* found = look_up(PyModule_GetDict(o), s, memo)) return found;
+  }
+  return raw_attr(o, s.key, memo.attr);
+}
+
+PyObject* in_instance_dict(PyObject* o, const SourceStep& s, StepMemo& memo) {
+  if (PyType_Check(o)) {
+    auto* type = reinterpret_cast<PyTypeObject*>(o);
+    return type->tp_dict ? look_up(type->tp_dict, s, memo) : nullptr;
+  }
+  PyObject* value;
+  md_instance_find_hinted(o, s.key, &value, &memo.attr.hint);
+  return value;
+}
+
+PyObject* key_at(PyObject* dict, int index) {
+  DictKeyCursor keys(dict);
+  PyObject* key = keys.next();
+  while (key && index-- > 0) key = keys.next();
+  return key;
+}
+
+PyObject* item(PyObject* o, Py_ssize_t index) {
+  if (index < 0) return nullptr;
+  if (PyTuple_Check(o)) return index < PyTuple_GET_SIZE(o) ? PyTuple_GET_ITEM(o, index) : nullptr;
+  if (PyList_Check(o)) return index < PyList_GET_SIZE(o) ? PyList_GET_ITEM(o, index) : nullptr;
+  return deque_item(o, index);
+}
+
+PyObject* function_part(PyObject* o, const SourceStep& s, StepMemo& memo) {
+  if (!PyFunction_Check(o)) return nullptr;
+  const auto* f = reinterpret_cast<PyFunctionObject*>(o);
+  switch (s.kind) {
+    case SourceKind::FuncCode:
+      return f->func_code;
+    case SourceKind::FuncDefault:
+      return f->func_defaults ? item(f->func_defaults, s.index) : nullptr;
+    case SourceKind::FuncClosure:
+      return f->func_closure ? item(f->func_closure, s.index) : nullptr;
+    case SourceKind::FuncKwDefault:
+      return f->func_kwdefaults ? look_up(f->func_kwdefaults, s, memo) : nullptr;
+    default:
+      return look_up(f->func_globals, s, memo);
+  }
+}
+
+PyObject* method_self(PyObject* o) {
+  if (PyMethod_Check(o)) return PyMethod_GET_SELF(o);
+  return PyCFunction_Check(o) ? PyCFunction_GET_SELF(o) : nullptr;
+}
+
+RangePart range_part(PyObject* key) {
+  const char* name = PyUnicode_AsUTF8(key);
+  return name[2] == 'a' ? RangePart::Start : name[2] == 'o' ? RangePart::Stop : RangePart::Step;
+}
+
+}  // namespace
+
+SourceStep step_of(const Source& s) {
+  PyObject* key = s.key.get();
+  return {s.kind, s.index, key, key ? PyObject_Hash(key) : 0, nullptr};
+}
+
+PyObject* step(const SourceStep& s, PyObject* base, const FrameArgs& args, StepMemo& memo) {
+  switch (s.kind) {
+    case SourceKind::Local:
+    case SourceKind::FreeCell:
+      return args.localsplus[s.index];
+    case SourceKind::CellContents:
+      return PyCell_Check(base) ? PyCell_GET(base) : nullptr;
+    case SourceKind::Global:
+      return look_up(args.globals, s, memo);
+    case SourceKind::Builtin:
+      return look_up(args.builtins, s, memo);
+    case SourceKind::Attr:
+      return attribute(base, s, memo);
+    case SourceKind::InstanceDict:
+      return in_instance_dict(base, s, memo);
+    case SourceKind::TypeOf:
+      return reinterpret_cast<PyObject*>(Py_TYPE(base));
+    case SourceKind::TypeAttr:
+      return type_find(Py_TYPE(base), s.key);
+    case SourceKind::ListItem:
+      return item(base, s.index);
+    case SourceKind::DictItem:
+      return PyDict_Check(base) ? look_up(base, s, memo) : nullptr;
+    case SourceKind::DictKey:
+      return PyDict_Check(base) ? key_at(base, s.index) : nullptr;
+    case SourceKind::ModuleGlobal:
+    case SourceKind::FuncCode:
+    case SourceKind::FuncDefault:
+    case SourceKind::FuncKwDefault:
+    case SourceKind::FuncClosure:
+      return function_part(base, s, memo);
+    case SourceKind::MethodSelf:
+      return method_self(base);
+    case SourceKind::MethodFunc:
+      return PyMethod_Check(base) ? PyMethod_GET_FUNCTION(base) : nullptr;
+    case SourceKind::PartialFunc:
+      return partial_field(base, PartialPart::Func);
+    case SourceKind::PartialArgs:
+      return partial_field(base, PartialPart::Args);
+    case SourceKind::PartialKeywords:
+      return partial_field(base, PartialPart::Keywords);
+    case SourceKind::RangeField:
+      return range_field(base, range_part(s.key));
+    case SourceKind::Constant:
+      return *s.object;
+    case SourceKind::TensorAttr:
+      return is_tensor(base) ? in_instance_dict(base, s, memo) : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace md
