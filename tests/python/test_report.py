@@ -208,6 +208,12 @@ def test_loop_skip_lines(program, logged):
     assert logged == [("INFO", reason), ("DEBUG", f"Skipping frame {reason} f{' ' * 21}{file} 1")]
 
 
+def test_skip_frame_lines(logged):
+    report.log_skip_frame(None, "f", "x.py", 2)
+    reason = "Skip frame due to `torch._dynamo.skip_frame()`. Message: None"
+    assert logged == [("INFO", reason), ("DEBUG", f"Skipping frame {reason} f{' ' * 21}x.py 2")]
+
+
 def test_other_skip_lines(logged):
     report.log_skipping("because no content in function call", "g", "x.py", 3)
     report.log_no_torch("h", "x.py", 4)
@@ -256,9 +262,9 @@ def test_recompile_text_and_error(logged):
 
 
 def test_limit_is_reported_once_per_code_object(logged):
-    for key in ("a", "a", "b"):
+    for key in ("a", "a", "b", None, None):
         report.on_limit("recompile_limit", 8, "f", "x.py", 1, "0/7: n == 9", key)
-    assert [level for level, _ in logged] == ["WARNING", "WARNING"]
+    assert [level for level, _ in logged] == ["WARNING"] * 4
     assert logged[0][1].startswith(
         "torch._dynamo hit config.recompile_limit (8)\n   function: 'f' (x.py:1)\n   last reason: 0/7: n == 9\n"
         'To log all recompilation reasons, use TORCH_LOGS="recompiles".\nTo diagnose recompilation issues, see https://'

@@ -244,6 +244,13 @@ def log_skipping(reason, name, file, first_line):
     _log.debug("Skipping frame %s %s                     %s %s", reason, name, file, first_line)
 
 
+def log_skip_frame(message, name, file, first_line):
+    """`skip_frame()` was traced."""
+    reason = f"Skip frame due to `torch._dynamo.skip_frame()`. Message: {message}"
+    _log.info("%s", reason)
+    log_skipping(reason, name, file, first_line)
+
+
 def log_no_torch(name, file, first_line):
     _log.debug("skipping because no torch.* %s             %s %s", name, file, first_line)
 
@@ -284,9 +291,9 @@ def on_recompile(name, file, first_line, failures):
 
 
 def on_limit(limit, value, name, file, first_line, last_reason, once_key):
-    """The limit named `limit` was reached; a warning, once for each `once_key` (the code object's identity)."""
+    """The limit named `limit` was reached: a warning, once for each `once_key` (the code object), always if None."""
     with _lock:
-        if once_key in _limits_reported:
+        if once_key is not None and once_key in _limits_reported:
             return
         _limits_reported.add(once_key)
     _log.warning(
