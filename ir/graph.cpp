@@ -258,6 +258,17 @@ std::string base_name(const Node& n) {
 
 }  // namespace
 
+bool is_setitem(const Node& n) {
+  return n.kind == NodeKind::Op && n.spelling == Spelling::Inplace && n.target == "setitem";
+}
+
+bool is_inplace(const Node& n) {
+  if (n.kind != NodeKind::Op) return false;
+  if (n.spelling == Spelling::Inplace) return true;
+  const bool call = n.spelling == Spelling::Function || n.spelling == Spelling::Method;
+  return call && n.target.ends_with('_') && n.op != kNoOp && !op(n.op).public_name.ends_with('_');
+}
+
 std::string Graph::fresh_name(const std::string& base) {
   std::string name = as_identifier(base);
   auto [stem, number] = split_number(name);

@@ -31,7 +31,7 @@ enum class Spelling : std::uint8_t {
   Function,   // torch.sin(x); target "sin", with a path where there is one ("nn.functional.relu")
   Method,     // x.sum(); target "sum", in place "add_"
   Operator,   // x + 1; target as in Python's operator module ("add", "truediv", "getitem")
-  Inplace,    // x += 1; target "iadd". Also x[0] = 7: target "setitem"
+  Inplace,    // x += 1; target "iadd", op add. Also x[0] = 7: target "setitem", op getitem, args (x, 0, 7)
   Attribute,  // x.T; target "T", the node is named getattr_1
 };
 
@@ -60,13 +60,18 @@ struct Node {
   const TensorType& type() const { return types.front(); }
 };
 
+bool is_setitem(const Node& n);
+// The node writes into its first argument and stands for it: x += 1, x.add_(1), x[0] = 7.
+bool is_inplace(const Node& n);
+
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;  // in execution order; placeholders first, Output last
   std::shared_ptr<ShapeEnv> shapes;          // null: every size is constant
   std::string name;                          // "__compiled_fn_1_<uuid>"
   bool functional = false;
 
-  Node* append(Node n);  // gives it a unique name derived from n.name (or its target)
+  // Gives it a unique name derived from n.name, or if that is empty from its kind, spelling and target.
+  Node* append(Node n);
   std::vector<Node*> placeholders() const;
   Node* output() const;  // null until set
   std::string fresh_name(const std::string& base);

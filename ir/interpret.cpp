@@ -1,0 +1,106 @@
+// Runs traced graphs node by node on real tensors: backend "eager" and GraphModule.__call__.
+#include <unordered_map>
+
+#include "ir/eager.h"
+#include "ir/error.h"
+#include "ir/op_ids.h"
+
+namespace md {
+namespace {
+
+// Values by node; each is dropped after its last use, as the printed code's `x = None` does.
+class Interpreter {
+ public:
+  Interpreter(const Graph& g, std::span<const TensorRef> inputs) : graph_(g), inputs_(inputs) {
+    for (const auto& n : g.nodes) for_each_input(*n, [&](Node*& in) { last_use_[in] = n.get(); });
+  }
+
+  std::vector<TensorRef> run(const Node** failed) {
+    if (inputs_.size() != graph_.placeholders().size()) throw InternalError("interpret: wrong number of inputs");
+    std::size_t next_input = 0;
+    for (const auto& n : graph_.nodes) {
+      if (failed) *failed = n.get();
+      if (n->kind == NodeKind::Output) return results(*n);
+      values_[n.get()] = n->kind == NodeKind::Placeholder ? Arg(inputs_[next_input++]) : evaluate(*n);
+      for_each_input(*n, [&](Node*& in) {
+        if (last_use_[in] == n.get()) values_.erase(in);
+      });
+      if (!last_use_.contains(n.get())) values_.erase(n.get());
+    }
+    throw InternalError("interpret: the graph has no output");
+  }
+
+ private:
+  template <class F>
+  static void for_each_input(const Node& n, F&& f) {
+    for (Arg a : n.args) for_each_node(a, f);
+    for (auto [key, a] : n.kwargs) for_each_node(a, f);
+  }
+
+  Arg value(const Arg& a) const {
+    if (const auto* n = a.get_if<Node*>()) return values_.at(*n);
+    if (const auto* l = a.get_if<ListArg>()) {
+      ListArg out{{}, l->tuple};
+      for (const Arg& x : l->items) out.items.push_back(value(x));
+      return out;
+    }
+    if (const auto* s = a.get_if<SliceArg>()) {
+      return make_slice(value(s->parts->at(0)), value(s->parts->at(1)), value(s->parts->at(2)));
+    }
+    return a;
+  }
+
+  Arg evaluate(const Node& n) const {
+    switch (n.kind) {
+      case NodeKind::Op:
+        return call(n);
+      case NodeKind::GetItem:
+        return value(n.args.at(0)).get<ListArg>().items.at(static_cast<std::size_t>(n.index));
+      case NodeKind::GetAttr:
+        return n.constant;
+      case NodeKind::State:
+        return NoneArg{};
+      default:
+        throw InternalError("interpret: node " + n.name + " belongs to the functional dialect");
+    }
+  }
+
+  Arg call(const Node& n) const {
+    std::vector<Arg> args;
+    for (const Arg& a : n.args) args.push_back(value(a));
+    KwArgs kwargs;
+    for (const auto& [key, a] : n.kwargs) kwargs.emplace_back(key, value(a));
+    if (is_setitem(n)) return assign(args);
+    BoundArgs bound;
+    if (n.op == kNoOp || !try_bind(op(n.op), args, kwargs, bound)) {
+      throw InternalError("interpret: the arguments of " + n.name + " do not fit its op");
+    }
+    return is_inplace(n) ? Arg(call_inplace(op(n.op), bound)) : call_op(op(n.op), bound);
+  }
+
+  // x[index] = value
+  static Arg assign(const std::vector<Arg>& args) {
+    const TensorRef view = basic_index(args.at(0).get<TensorRef>(), args.at(1));
+    call_inplace(op(args.at(2).is<TensorRef>() ? id::Copy : id::Fill), BoundArgs{view, args.at(2)});
+    return args.at(0);
+  }
+
+  std::vector<TensorRef> results(const Node& output) const {
+    std::vector<TensorRef> out;
+    for (const Arg& a : output.args.at(0).get<ListArg>().items) out.push_back(value(a).get<TensorRef>());
+    return out;
+  }
+
+  const Graph& graph_;
+  std::span<const TensorRef> inputs_;
+  std::unordered_map<const Node*, const Node*> last_use_;
+  std::unordered_map<const Node*, Arg> values_;
+};
+
+}  // namespace
+
+std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed) {
+  return Interpreter(traced, inputs).run(failed);
+}
+
+}  // namespace md
