@@ -1,0 +1,62 @@
+#include "ir/backend.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "ir/evaluate_graph.h"
+
+namespace md {
+namespace {
+
+class ProgramKernel final : public Kernel {
+ public:
+  explicit ProgramKernel(const Graph& functional) : program_(functional) {}
+  void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
+    program_.run(engine(), inputs, outputs);
+  }
+  std::string code() const override { return print_ir(program_.graph()); }
+
+ private:
+  GraphProgram program_;
+};
+
+// No compilation at all: op after op on the block kernels.
+class BlocksBackend final : public Backend {
+ public:
+  std::string name() const override { return "blocks"; }
+  std::unique_ptr<Kernel> compile(const Graph& functional) override {
+    return std::make_unique<ProgramKernel>(functional);
+  }
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Backend>> backends;
+};
+
+Registry& registry() {
+  // Never destroyed: kernels may still run while the process ends.
+  static Registry& r = *[] {
+    auto* made = new Registry;
+    made->backends.push_back(std::make_unique<BlocksBackend>());
+    return made;
+  }();
+  return r;
+}
+
+}  // namespace
+
+Backend* find_backend(const std::string& name) {
+  Registry& r = registry();
+  const std::scoped_lock lock(r.mutex);
+  const auto found = std::ranges::find_if(r.backends, [&](const auto& b) { return b->name() == name; });
+  return found == r.backends.end() ? nullptr : found->get();
+}
+
+void register_backend(std::unique_ptr<Backend> backend) {
+  Registry& r = registry();
+  const std::scoped_lock lock(r.mutex);
+  r.backends.push_back(std::move(backend));
+}
+
+}  // namespace md

@@ -1,0 +1,170 @@
+#include "ir/evaluate_graph.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/error.h"
+#include "ir/op_ids.h"
+#include "ir/sizes/shape_env.h"
+
+namespace md {
+
+// One execution: the values so far.
+class GraphProgram::Run {
+ public:
+  Run(const GraphProgram& program, Engine& engine, std::span<TensorImpl* const> inputs)
+      : program_(program), engine_(engine), slots_(static_cast<std::size_t>(program.slots_)) {
+    if (inputs.size() != static_cast<std::size_t>(program.inputs_)) {
+      throw InternalError("evaluate: wrong number of inputs");
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) slots_[i] = TensorRef(inputs[i]);
+    if (program.graph_->shapes) bind_symbols(inputs);
+  }
+
+  void execute(const Step& s) {
+    const Node& n = *s.node;
+    if (n.kind == NodeKind::GetAttr) {
+      slot(s.slot) = n.constant;
+    } else if (n.kind == NodeKind::GetItem) {
+      slot(s.slot) = slot(s.operands[0] + n.index);
+    } else {
+      call(s);
+    }
+    for (int d : s.dead) slot(d) = nullptr;
+  }
+
+  // Values that live in a committed input are copied first: commits read what was there before any of them.
+  void commit() {
+    std::vector<TensorRef> values;
+    for (const Step& c : program_.commits_) values.push_back(slot(c.operands[0]));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const bool hazard = std::ranges::any_of(
+          program_.commits_, [&](const Step& c) { return input(c)->storage.get() == values[i]->storage.get(); });
+      if (hazard) values[i] = call_op(op(id::Clone), std::vector<Arg>{values[i]}).get<TensorRef>();
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const TensorRef to = input(program_.commits_[i]);
+      engine_.run(op(id::Copy), std::vector<Arg>{to, values[i]}, std::span(&to, 1));
+      ++to->storage->version;
+    }
+  }
+
+  TensorRef& slot(int i) { return slots_[static_cast<std::size_t>(i)]; }
+
+ private:
+  TensorRef input(const Step& commit) { return slot(commit.node->index); }
+
+  void call(const Step& s) {
+    const Node& n = *s.node;
+    std::size_t next = 0;
+    std::vector<Arg> args;
+    args.reserve(n.args.size());
+    for (const Arg& a : n.args) args.push_back(value(a, s, next));
+    const Op& op = md::op(n.op);
+    if (op.kind() == OpKind::View) {
+      slot(s.slot) = call_op(op, args).get<TensorRef>();
+      return;
+    }
+    std::vector<TensorRef> results;
+    for (const TensorType& t : n.types) results.push_back(allocate(t));
+    engine_.run(op, args, results);
+    for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
+  }
+
+  Arg value(const Arg& a, const Step& s, std::size_t& next) {
+    if (a.is<Node*>()) return slot(s.operands[next++]);
+    if (const auto* l = a.get_if<ListArg>()) {
+      ListArg out{{}, l->tuple};
+      out.items.reserve(l->items.size());
+      for (const Arg& x : l->items) out.items.push_back(value(x, s, next));
+      return out;
+    }
+    if (const auto* size = a.get_if<Size>()) return concrete(*size);
+    return a;
+  }
+
+  std::int64_t concrete(Size s) const { return s.is_const() ? s.value() : s.expr()->env->evaluate(s, symbols_); }
+
+  TensorRef allocate(const TensorType& t) const {
+    DimVec sizes, strides;
+    for (const Size& s : t.sizes) sizes.push_back(concrete(s));
+    for (const Size& s : t.strides) strides.push_back(concrete(s));
+    std::int64_t count = 1;
+    for (std::int64_t s : sizes) count *= s;
+    Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(count) * item_size(t.dtype));
+    return make_ref<TensorImpl>(std::move(storage), t.dtype, std::move(sizes), std::move(strides), 0);
+  }
+
+  // Symbols take their values from the input sizes that are just that symbol.
+  void bind_symbols(std::span<TensorImpl* const> inputs) {
+    const ShapeEnv& env = *program_.graph_->shapes;
+    symbols_.resize(env.symbols().size());
+    const auto placeholders = program_.graph_->placeholders();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const SizeVec& sizes = placeholders[i]->type().sizes;
+      for (std::size_t d = 0; d < sizes.size(); ++d) {
+        if (sizes[d].is_const() || sizes[d].expr()->terms.size() != 1) continue;
+        const SizeTerm& t = sizes[d].expr()->terms[0];
+        if (t.coefficient != 1 || t.factors.size() != 1 || t.factors[0]->kind != AtomKind::Symbol) continue;
+        symbols_[static_cast<std::size_t>(t.factors[0]->symbol)] = inputs[i]->sizes[d];
+      }
+    }
+  }
+
+  const GraphProgram& program_;
+  Engine& engine_;
+  std::vector<TensorRef> slots_;
+  std::vector<std::int64_t> symbols_;
+};
+
+GraphProgram::GraphProgram(const Graph& functional) : graph_(clone(functional)) {
+  if (!functional.functional || !functional.output()) throw InternalError("evaluate: not a functional graph");
+  std::unordered_map<const Node*, int> slot_of;
+  std::unordered_map<int, std::size_t> last_reader;  // slot -> step
+  for (const auto& n : graph_->nodes) {
+    Step s{n.get(), {}, slots_, {}};
+    for (Arg a : n->args) for_each_node(a, [&](Node*& in) { s.operands.push_back(slot_of.at(in)); });
+    if (n->kind == NodeKind::Output) {
+      outputs_ = s.operands;
+      break;
+    }
+    if (n->kind == NodeKind::Commit) {
+      commits_.push_back(std::move(s));
+      continue;
+    }
+    if (n->kind == NodeKind::Placeholder) {
+      ++inputs_;
+    } else {
+      for (int slot : s.operands) last_reader[slot] = steps_.size();
+      if (n->kind == NodeKind::GetItem) last_reader[s.operands[0] + n->index] = steps_.size();
+      steps_.push_back(s);
+    }
+    slot_of[n.get()] = slots_;
+    slots_ += static_cast<int>(std::max<std::size_t>(1, n->types.size()));
+  }
+  for (int slot : outputs_) last_reader.erase(slot);
+  for (const Step& c : commits_) last_reader.erase(c.operands[0]);
+  for (const auto& [slot, step] : last_reader) {
+    if (slot >= inputs_) steps_[step].dead.push_back(slot);
+  }
+}
+
+std::size_t GraphProgram::output_count() const { return outputs_.size(); }
+
+void GraphProgram::run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
+  Run r(*this, engine, inputs);
+  for (const Step& s : steps_) r.execute(s);
+  r.commit();
+  for (std::size_t i = 0; i < outputs_.size(); ++i) outputs[i] = r.slot(outputs_[i]);
+}
+
+std::vector<TensorRef> evaluate(const Graph& functional, std::span<const TensorRef> inputs, Engine& engine) {
+  const GraphProgram program(functional);
+  std::vector<TensorImpl*> raw;
+  for (const TensorRef& t : inputs) raw.push_back(t.get());
+  std::vector<TensorRef> outputs(program.output_count());
+  program.run(engine, raw, outputs);
+  return outputs;
+}
+
+}  // namespace md

@@ -1,0 +1,39 @@
+// Runs functional graphs without compiling them: the oracle of the code generators, and backend "blocks".
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ir/eager.h"
+
+namespace md {
+
+// A functional graph made ready to run often: nodes numbered, last uses known. Thread-safe.
+class GraphProgram {
+ public:
+  explicit GraphProgram(const Graph& functional);  // copies the graph
+  // All values first, then the commits: an OpError leaves every input as it was.
+  void run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const;
+  std::size_t output_count() const;
+  const Graph& graph() const { return *graph_; }
+
+ private:
+  struct Step {
+    const Node* node;
+    std::vector<int> operands;  // slots, in the order for_each_node finds them
+    int slot;                   // of the first result
+    std::vector<int> dead;      // slots nobody reads afterwards
+  };
+  class Run;
+  void add_step(Node& n);
+
+  std::unique_ptr<Graph> graph_;
+  std::vector<Step> steps_, commits_;
+  std::vector<int> outputs_;
+  int inputs_ = 0, slots_ = 0;
+};
+
+// Once, on fresh outputs.
+std::vector<TensorRef> evaluate(const Graph& functional, std::span<const TensorRef> inputs, Engine& engine);
+
+}  // namespace md

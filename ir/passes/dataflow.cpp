@@ -1,0 +1,35 @@
+#include "ir/passes/dataflow.h"
+
+namespace md {
+
+bool is_view(const Node& n) { return n.kind == NodeKind::Op && op(n.op).kind() == OpKind::View; }
+
+const Node* memory_root(const Node* n) {
+  while (is_view(*n)) n = n->args[0].get<Node*>();
+  return n;
+}
+
+bool same_type(const TensorType& a, const TensorType& b) {
+  return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
+}
+
+std::unordered_set<const Node*> escaping(const Graph& g) {
+  std::unordered_set<const Node*> found;
+  const auto add = [&](const Node* n) {
+    while (found.insert(n).second && is_view(*n)) n = n->args[0].get<Node*>();
+    if (n->kind == NodeKind::GetItem) found.insert(n->args[0].get<Node*>());
+  };
+  for (const auto& n : g.nodes) {
+    if (n->kind == NodeKind::Commit || n->kind == NodeKind::Output) for_each_input(*n, add);
+  }
+  return found;
+}
+
+bool has_effect(const Node& n) {
+  if (n.kind == NodeKind::GetItem || n.kind == NodeKind::GetAttr) return false;
+  if (n.kind != NodeKind::Op) return true;
+  const Op& o = op(n.op);
+  return o.decl->can_fail || o.kind() == OpKind::Random || o.kind() == OpKind::Extern || o.kind() == OpKind::Region;
+}
+
+}  // namespace md

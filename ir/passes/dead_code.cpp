@@ -1,0 +1,18 @@
+#include "ir/passes/dead_code.h"
+
+#include "ir/passes/dataflow.h"
+
+namespace md {
+
+void remove_dead_code(Graph& g) {
+  std::unordered_set<const Node*> live;
+  for (auto it = g.nodes.rbegin(); it != g.nodes.rend(); ++it) {
+    const Node& n = **it;
+    if (!live.contains(&n) && !has_effect(n)) continue;
+    live.insert(&n);
+    for_each_input(n, [&](const Node* in) { live.insert(in); });
+  }
+  std::erase_if(g.nodes, [&](const auto& n) { return !live.contains(n.get()); });
+}
+
+}  // namespace md

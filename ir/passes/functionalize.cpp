@@ -1,0 +1,455 @@
+#include "ir/passes/functionalize.h"
+
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/composite.h"
+#include "ir/error.h"
+#include "ir/op_ids.h"
+
+namespace md {
+namespace {
+
+// A tensor of the traced program: where it lives and how it is seen. Handed to inference and to composite ops as the
+// address of `node`, which belongs to no graph.
+struct Handle {
+  Node node{.kind = NodeKind::Op};  // carries the type eager execution gives it
+  int storage = 0;
+  Handle* parent = nullptr;  // null: the storage's base
+  const Op* view = nullptr;  // how it is seen from `parent`
+  BoundArgs view_args;       // args[0] stands for the parent
+  Node* value = nullptr;     // functional value, valid while `version` is the storage's
+  int version = -1;
+  Node* alias = nullptr;  // for outputs: view nodes on the final base
+
+  const TensorType& type() const { return node.type(); }
+};
+
+struct StorageState {
+  Handle* base = nullptr;
+  Node* value = nullptr;
+  int version = 0;
+  Node* placeholder = nullptr;  // an input's
+  int input = -1;
+  bool shared = false;    // with another input
+  bool constant = false;  // a graph attribute
+};
+
+bool is_contiguous(const TensorType& t) {
+  Size expected = 1;
+  for (int d = t.dim() - 1; d >= 0; --d) {
+    const auto i = static_cast<std::size_t>(d);
+    if (t.sizes[i].is_const(1)) continue;
+    if (!(t.strides[i] == expected)) return false;
+    expected = expected * t.sizes[i];
+  }
+  return true;
+}
+
+Arg int_list(const SizeVec& v) {
+  ListArg l;
+  for (const Size& s : v) l.items.push_back(s);
+  return l;
+}
+
+SizeVec contiguous(const SizeVec& sizes) {
+  SizeVec strides(sizes.size());
+  Size step = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = step;
+    step = step * max(sizes[i], 1);
+  }
+  return strides;
+}
+
+Size element_count(const SizeVec& sizes) {
+  Size n = 1;
+  for (const Size& s : sizes) n = n * s;
+  return n;
+}
+
+// Dimensions of `t` from the slowest to the fastest in memory; ties keep their order.
+std::vector<int> memory_order(const TensorType& t) {
+  std::vector<int> order(t.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](int a, int b) {
+    return hint(t.strides[static_cast<std::size_t>(a)]) > hint(t.strides[static_cast<std::size_t>(b)]);
+  });
+  return order;
+}
+
+bool same_layout(const TensorType& a, const TensorType& b) {
+  for (std::size_t d = 0; d < a.sizes.size(); ++d) {
+    if (a.sizes[d].is_const(0)) return true;
+    if (!a.sizes[d].is_const(1) && !(a.strides[d] == b.strides[d])) return false;
+  }
+  return true;
+}
+
+bool overlaps_itself(const TensorType& t) {
+  for (std::size_t d = 0; d < t.sizes.size(); ++d) {
+    if (t.strides[d].is_const(0) && !t.sizes[d].is_const(1)) return true;
+  }
+  return false;
+}
+
+// Dense: a permutation of a contiguous tensor.
+bool is_dense(const TensorType& t) {
+  Size expected = 1;
+  const std::vector<int> order = memory_order(t);
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    const auto d = static_cast<std::size_t>(*it);
+    if (t.sizes[d].is_const(1)) continue;
+    if (!(t.strides[d] == expected)) return false;
+    expected = expected * t.sizes[d];
+  }
+  return true;
+}
+
+class Functionalizer final : public OpCaller {
+ public:
+  explicit Functionalizer(const Graph& traced) : traced_(traced), out_(std::make_unique<Graph>()) {
+    out_->shapes = traced.shapes;
+    out_->name = traced.name;
+    out_->functional = true;
+  }
+
+  std::unique_ptr<Graph> run() {
+    for (const auto& n : traced_.nodes) {
+      current_ = n.get();
+      step(*n);
+    }
+    if (!out_->output()) throw InternalError("functionalize: the graph has no output");
+    return std::move(out_);
+  }
+
+  using OpCaller::call;
+  // One bound op call on handles; composite ops come back here for each of their parts.
+  Arg call(const Op& op, BoundArgs args) override {
+    switch (op.kind()) {
+      case OpKind::Composite:
+        return expand(op, *this, args);
+      case OpKind::View:
+        return view(op, std::move(args));
+      case OpKind::Extern:
+      case OpKind::Region:
+        throw InternalError("functionalize: no functional form of op " + std::string(op.name()));
+      default:
+        return compute(op, std::move(args));
+    }
+  }
+
+ private:
+  void step(const Node& n) {
+    switch (n.kind) {
+      case NodeKind::Placeholder:
+        return add_input(n);
+      case NodeKind::GetAttr:
+        return add_constant(n);
+      case NodeKind::GetItem:
+        meaning_[&n] = argument(n.args.at(0)).get<ListArg>().items.at(static_cast<std::size_t>(n.index));
+        return;
+      case NodeKind::State:
+        return;
+      case NodeKind::Output:
+        return finish(n);
+      case NodeKind::Commit:
+        throw InternalError("functionalize: the graph is functional already");
+      case NodeKind::Op:
+        meaning_[&n] = run_op(n);
+    }
+  }
+
+  // --- Arguments ------------------------------------------------------------------------------------------------
+
+  // With the traced nodes replaced by handles (or lists of them).
+  Arg argument(const Arg& a) const {
+    if (const auto* n = a.get_if<Node*>()) return meaning_.at(*n);
+    if (const auto* l = a.get_if<ListArg>()) {
+      ListArg out{{}, l->tuple};
+      for (const Arg& x : l->items) out.items.push_back(argument(x));
+      return out;
+    }
+    if (const auto* s = a.get_if<SliceArg>()) {
+      return make_slice(argument(s->parts->at(0)), argument(s->parts->at(1)), argument(s->parts->at(2)));
+    }
+    return a;
+  }
+
+  Handle& handle(const Arg& a) const {
+    const auto* n = a.get_if<Node*>();
+    if (!n) throw InternalError("functionalize: " + current_->name + " needs a tensor");
+    return *by_node_.at(*n);
+  }
+
+  Handle& new_handle(TensorType type, int storage) {
+    Handle& h = handles_.emplace_back();
+    h.storage = storage;
+    type.storage = storage;
+    h.node.types = {std::move(type)};
+    by_node_[&h.node] = &h;
+    return h;
+  }
+
+  // A base with a storage of its own, whose value is `value`.
+  Handle& new_base(const TensorType& type, Node* value) {
+    Handle& h = new_handle(type, static_cast<int>(storages_.size()));
+    storages_.push_back({.base = &h, .value = value});
+    h.value = value, h.version = 0;
+    return h;
+  }
+
+  // --- Inputs ---------------------------------------------------------------------------------------------------
+
+  Node* append(Node n) {
+    n.stack = current_->stack;
+    return out_->append(std::move(n));
+  }
+
+  void add_input(const Node& n) {
+    Node* p = append({.kind = NodeKind::Placeholder, .target = n.target, .name = n.name, .types = n.types});
+    if (n.types.empty()) throw InternalError("functionalize: input " + n.name + " is no tensor");
+    Handle& h = new_base(n.type(), p);
+    StorageState& s = storages_.back();
+    s.placeholder = p;
+    s.input = input_count_++;
+    if (n.type().storage >= 0) {
+      const auto [first, fresh] = input_storage_.emplace(n.type().storage, h.storage);
+      if (!fresh) s.shared = storages_[static_cast<std::size_t>(first->second)].shared = true;
+    }
+    meaning_[&n] = &h.node;
+  }
+
+  void add_constant(const Node& n) {
+    Node* c = append({.kind = NodeKind::GetAttr, .target = n.target, .name = n.name, .types = n.types});
+    c->constant = n.constant;
+    meaning_[&n] = &new_base(n.type(), c).node;
+    storages_.back().constant = true;
+  }
+
+  // --- Ops ------------------------------------------------------------------------------------------------------
+
+  Arg run_op(const Node& n) {
+    std::vector<Arg> args;
+    for (const Arg& a : n.args) args.push_back(argument(a));
+    if (is_setitem(n)) return assign(args);
+    KwArgs kwargs;
+    for (const auto& [key, a] : n.kwargs) kwargs.emplace_back(key, argument(a));
+    BoundArgs bound;
+    if (n.op == kNoOp || !try_bind(op(n.op), args, kwargs, bound)) {
+      throw InternalError("functionalize: the arguments of " + n.name + " do not fit its op");
+    }
+    if (!is_inplace(n)) return call(op(n.op), std::move(bound));
+    Handle& self = handle(bound.at(0));
+    write(self, handle(call(op(n.op), std::move(bound))));
+    return &self.node;
+  }
+
+  // x[index] = value
+  Arg assign(const std::vector<Arg>& args) {
+    Handle& view = handle(call(op(id::GetItem), {args.at(0), args.at(1)}));
+    const OpId writer = args.at(2).is<Node*>() ? id::Copy : id::Fill;
+    write(view, handle(call(op(writer), {&view.node, args.at(2)})));
+    return args.at(0);
+  }
+
+  Arg view(const Op& op, BoundArgs args) {
+    Handle& parent = handle(args.at(0));
+    Handle& h = new_handle(infer(op, args).at(0), parent.storage);
+    h.parent = &parent;
+    h.view = &op;
+    h.view_args = std::move(args);
+    return &h.node;
+  }
+
+  Arg compute(const Op& op, BoundArgs args) {
+    const std::vector<TensorType> eager = infer(op, args);
+    for (Arg& a : args) {
+      for_each_node(a, [&](Node*& n) { n = value(*by_node_.at(n)); });
+    }
+    if (eager.empty()) throw InternalError("functionalize: op " + std::string(op.name()) + " gives no tensor");
+    Node* n = append_op(op, std::move(args));
+    if (op.schema.results == 1) return &new_base(eager.at(0), n).node;
+    ListArg results;
+    for (std::size_t i = 0; i < eager.size(); ++i) {
+      Node* item = append({.kind = NodeKind::GetItem, .args = {n}, .index = static_cast<int>(i)});
+      item->types = {n->types[i]};
+      results.items.push_back(&new_base(eager[i], item).node);
+    }
+    return results;
+  }
+
+  // A functional node on functional values.
+  Node* append_op(const Op& op, BoundArgs args) {
+    Node n{.kind = NodeKind::Op, .op = op.id, .target = op.public_name};
+    n.types = infer(op, args);
+    n.multi = op.schema.results != 1;
+    for (TensorType& t : n.types) {
+      if (op.kind() != OpKind::View) t.storage = next_storage_++;
+    }
+    n.args = std::move(args);
+    return append(std::move(n));
+  }
+
+  // --- Reading and writing --------------------------------------------------------------------------------------
+
+  StorageState& storage(const Handle& h) { return storages_[static_cast<std::size_t>(h.storage)]; }
+
+  // What the tensor holds now.
+  Node* value(Handle& h) {
+    const StorageState& s = storage(h);
+    if (h.version == s.version) return h.value;
+    h.value = h.parent ? see(*h.view, h.view_args, value(*h.parent)) : s.value;
+    h.version = s.version;
+    return h.value;
+  }
+
+  // A view node; on a compact copy where the layout of `on` differs from eager's and does not allow the view.
+  Node* see(const Op& view, BoundArgs args, Node* on) {
+    args[0] = on;
+    try {
+      return append_op(view, args);
+    } catch (const OpError&) {
+      args[0] = append_op(op(id::Compact), {on});
+      return append_op(view, std::move(args));
+    }
+  }
+
+  Node* compact(Node* n) { return is_contiguous(n->type()) ? n : append_op(op(id::Compact), {n}); }
+
+  // self <- result, in the dtype of `self`.
+  void write(Handle& self, Handle& result) {
+    StorageState& s = storage(self);
+    if (s.constant) throw InternalError("functionalize: a constant of the graph is written to");
+    if (s.shared) throw InternalError("functionalize: an input that shares storage with another one is written to");
+    if (overlaps_itself(self.type())) {
+      throw InternalError("functionalize: a tensor whose elements overlap is written to");
+    }
+    if (!(result.type().sizes == self.type().sizes)) {
+      throw InternalError("functionalize: the result of " + current_->name + " does not fit its operand");
+    }
+    Node* v = value(result);
+    const DType dtype = self.type().dtype;
+    if (v->type().dtype != dtype) {
+      if (info(v->type().dtype).category > info(dtype).category) {
+        throw InternalError("functionalize: the result of " + current_->name + " cannot be cast to its operand");
+      }
+      v = append_op(op(id::Convert), {v, dtype});
+    }
+    s.value = self.parent ? write_view(s, self, v) : compact(v);
+    ++s.version;
+    self.value = v, self.version = s.version;
+    s.base->value = s.value, s.base->version = s.version;
+  }
+
+  // Where `h` lies in a contiguous tensor with the sizes of its base.
+  TensorType placement(const Handle& h) const {
+    if (!h.parent) {
+      TensorType t = h.type();
+      t.strides = contiguous(t.sizes);
+      t.offset = 0;
+      return t;
+    }
+    Node on{.kind = NodeKind::Op, .types = {placement(*h.parent)}};
+    BoundArgs args = h.view_args;
+    args[0] = &on;
+    try {
+      return infer(*h.view, args).at(0);
+    } catch (const OpError& e) {
+      throw InternalError(std::string("functionalize: a view of a permuted tensor is written to: ") + e.what());
+    }
+  }
+
+  // The base's value with the elements that `h` shows replaced by `v`.
+  Node* write_view(const StorageState& s, const Handle& h, Node* v) {
+    const TensorType at = placement(h);
+    const SizeVec& base_sizes = s.base->type().sizes;
+    if (element_count(at.sizes) == element_count(base_sizes) && is_dense(at)) {  // every element: the old value is dead
+      ListArg order;
+      bool moved = false;
+      for (int d : memory_order(at)) {
+        moved |= d != static_cast<int>(order.items.size());
+        order.items.push_back(d);
+      }
+      Node* linear = compact(moved ? append_op(op(id::Permute), {v, order}) : v);
+      return linear->type().sizes == base_sizes ? linear : append_op(op(id::View), {linear, int_list(base_sizes)});
+    }
+    return append_op(op(id::WriteView), {s.value, v, int_list(at.strides), at.offset});
+  }
+
+  // --- The end --------------------------------------------------------------------------------------------------
+
+  void finish(const Node& output) {
+    ListArg results{{}, true};
+    for (const Arg& a : output.args.at(0).get<ListArg>().items) results.items.push_back(alias(handle(argument(a))));
+    std::vector<std::pair<int, Node*>> changed;
+    for (StorageState& s : storages_) {
+      if (s.placeholder && s.version > 0) changed.emplace_back(s.input, own(s.value));
+    }
+    for (const auto& [input, v] : changed) append({.kind = NodeKind::Commit, .args = {v}, .index = input});
+    append({.kind = NodeKind::Output, .name = "output", .args = {results}});
+  }
+
+  // `n`, or a copy if it is (a view of) an input: commits must not read what others have written.
+  Node* own(Node* n) {
+    const Node* root = n;
+    while (root->kind == NodeKind::Op && op(root->op).kind() == OpKind::View) root = root->args[0].get<Node*>();
+    return root->kind == NodeKind::Op || root->kind == NodeKind::GetItem ? n : append_op(op(id::Clone), {n});
+  }
+
+  // The node that stands for `h` in the output: shares memory exactly as eager's tensor does.
+  Node* alias(Handle& h) {
+    if (h.alias) return h.alias;
+    if (h.parent) {
+      BoundArgs args = h.view_args;
+      args[0] = alias(*h.parent);
+      return h.alias = append_op(*h.view, std::move(args));
+    }
+    StorageState& s = storage(h);
+    if (s.placeholder) return h.alias = s.placeholder;
+    Node* n = laid_out(s.value, h.type());
+    const bool taken = !escaped_.insert(n).second;  // two tensors with one value: each its own memory
+    return h.alias = taken ? append_op(op(id::Clone), {n}) : n;
+  }
+
+  // `n` with the strides of `t`.
+  Node* laid_out(Node* n, const TensorType& t) {
+    if (same_layout(n->type(), t)) return n;
+    ListArg order, back;
+    const std::vector<int> slow_to_fast = memory_order(t);
+    back.items.resize(slow_to_fast.size());
+    for (std::size_t i = 0; i < slow_to_fast.size(); ++i) {
+      order.items.push_back(slow_to_fast[i]);
+      back.items[static_cast<std::size_t>(slow_to_fast[i])] = static_cast<int>(i);
+    }
+    Node* dense = append_op(op(id::Compact), {append_op(op(id::Permute), {n, order})});
+    return append_op(op(id::Permute), {dense, back});
+  }
+
+  const Graph& traced_;
+  std::unique_ptr<Graph> out_;
+  const Node* current_ = nullptr;
+  std::deque<Handle> handles_;
+  std::unordered_map<const Node*, Handle*> by_node_;
+  std::unordered_map<const Node*, Arg> meaning_;  // traced node -> handle, or list of handles
+  std::vector<StorageState> storages_;
+  std::unordered_map<int, int> input_storage_;  // traced storage number -> the first input that has it
+  std::unordered_set<const Node*> escaped_;
+  int input_count_ = 0;
+  int next_storage_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Graph> functionalize(const Graph& traced) {
+  try {
+    return Functionalizer(traced).run();
+  } catch (const OpError& e) {
+    throw InternalError(std::string("functionalize: ") + e.what());
+  }
+}
+
+}  // namespace md

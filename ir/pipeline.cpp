@@ -1,0 +1,63 @@
+#include "ir/pipeline.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "ir/backend.h"
+#include "ir/error.h"
+#include "ir/passes/dead_code.h"
+#include "ir/passes/functionalize.h"
+
+namespace md {
+namespace {
+
+struct Pass {
+  std::string_view name;
+  void (*run)(Graph&);
+};
+
+constexpr Pass kPasses[] = {
+    {"dead_code", remove_dead_code},
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void check(std::string_view pass, const Graph& g) {
+  try {
+    verify(g);
+  } catch (const InternalError& e) {
+    throw InternalError("after pass " + std::string(pass) + ": " + e.what());
+  }
+}
+
+bool verify_by_default() {
+  const char* v = std::getenv("MINIDYNAMO_VERIFY");
+  return v && *v && std::string_view(v) != "0";
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> optimize(const Graph& traced, const PipelineOptions& options) {
+  const auto finish = [&](std::string_view pass, const Graph& g, std::chrono::steady_clock::time_point start) {
+    const double seconds = seconds_since(start);
+    if (options.verify) check(pass, g);
+    if (options.observer) options.observer(pass, g, seconds);
+  };
+  if (options.verify) check("tracing", traced);
+  auto start = std::chrono::steady_clock::now();
+  std::unique_ptr<Graph> g = functionalize(traced);
+  finish("functionalize", *g, start);
+  for (const Pass& pass : kPasses) {
+    start = std::chrono::steady_clock::now();
+    pass.run(*g);
+    finish(pass.name, *g, start);
+  }
+  return g;
+}
+
+std::unique_ptr<Graph> optimize(const Graph& traced) { return optimize(traced, {.verify = verify_by_default()}); }
+
+}  // namespace md
