@@ -193,4 +193,21 @@ TensorType infer_rule(ops::Cat, const InferCall& c) {
   return result;
 }
 
+TensorType infer_rule(ops::WriteView, const InferCall& c) {
+  const TensorType base = c.tensor(0), src = c.tensor(1);
+  const SizeVec strides = c.sizes(2);
+  if (src.dtype != base.dtype) c.fail(ErrorKind::Runtime, "base and source differ in dtype");
+  if (strides.size() != src.sizes.size()) c.fail(ErrorKind::Runtime, "as many strides as dimensions are needed");
+  Size last = c.size(3), count = 1;
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    if (guard_lt(strides[d], 0)) c.fail(ErrorKind::Runtime, "strides must not be negative");
+    last = last + (src.sizes[d] - 1) * strides[d];
+    count = count * src.sizes[d];
+  }
+  if (!guard_eq(count, 0) && (guard_lt(c.size(3), 0) || !guard_lt(last, product(base.sizes)))) {
+    c.fail(ErrorKind::Runtime, "the source reaches outside the base");
+  }
+  return product_type(c, base, src, base.sizes);
+}
+
 }  // namespace md

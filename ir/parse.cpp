@@ -115,7 +115,8 @@ class Reader {
         out += '\n';
       } else if (text_[at_] == 'x') {
         unsigned v = 0;
-        const auto end = std::from_chars(text_.data() + at_ + 1, text_.data() + std::min(at_ + 3, text_.size()), v, 16).ptr;
+        const auto end =
+            std::from_chars(text_.data() + at_ + 1, text_.data() + std::min(at_ + 3, text_.size()), v, 16).ptr;
         at_ = static_cast<std::size_t>(end - text_.data()) - 1;
         out += static_cast<char>(v);
       } else {

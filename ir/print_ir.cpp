@@ -13,8 +13,8 @@
 //     %output = output (%values, %l_x_)
 //   }
 //
-// Types: dtype[sizes]{strides}+offset $storage, then `grad`, `number`; left out: row-major strides, offset 0, storage -1.
-// Symbolic sizes among arguments stand in braces. `@n` is the n-th stack, printed outermost frame first.
+// Types: dtype[sizes]{strides}+offset $storage, then `grad`, `number`; left out: row-major strides, offset 0, storage
+// -1. Symbolic sizes among arguments stand in braces. `@n` is the n-th stack, printed outermost frame first.
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -211,8 +211,7 @@ std::string stack_text(const std::vector<UserFrame>& frames) {
 
 std::string graph_text(const Graph& g, const std::string& indent) {
   const std::string inner = indent + "  ";
-  std::string out =
-      fmt::format("{}{} graph {} {{\n", indent, g.functional ? "functional" : "traced", quoted(g.name));
+  std::string out = fmt::format("{}{} graph {} {{\n", indent, g.functional ? "functional" : "traced", quoted(g.name));
   if (g.shapes) out += symbols_text(*g.shapes, inner);
   std::unordered_map<const void*, int> stacks;
   for (const auto& n : g.nodes) {

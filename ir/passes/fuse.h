@@ -24,11 +24,11 @@ struct FusionGroup {
   };
 
   Kind kind = Kind::Loops;
-  std::vector<Member> members;         // in execution order
-  std::vector<const Node*> inputs;     // values from outside, in order of first use
-  std::vector<const Node*> outputs;    // values needed outside (other groups, commits, the graph's output)
-  SizeVec extents;                     // Loops: the iteration space
-  std::uint32_t reduced = 0;           // Loops: bit i: the group's reductions fold axis i (all of them the same axes)
+  std::vector<Member> members;       // in execution order
+  std::vector<const Node*> inputs;   // values from outside, in order of first use
+  std::vector<const Node*> outputs;  // values needed outside (other groups, commits, the graph's output)
+  SizeVec extents;                   // Loops: the iteration space
+  std::uint32_t reduced = 0;         // Loops: bit i: the group's reductions fold axis i (all of them the same axes)
 };
 
 // Operands line up with a member's result as broadcasting says (trailing dimensions), whether they come from inside or

@@ -125,4 +125,16 @@ struct Cat {
                                              "Tensors joined along `dim`; dtypes promote.");
 };
 
+// What `functionalize` makes of an in-place op on a view.
+struct WriteView {
+  static constexpr OpDecl decl{
+      .name = "write_view",
+      .signature = "write_view(Tensor self, Tensor src, int[] stride, int offset) -> Tensor",
+      .kind = OpKind::Kernel,
+      .function = false,
+      .method = false,
+      .row_major = true,
+      .doc = "A contiguous copy of `self` with the elements at offset + i * stride replaced by those of `src`."};
+};
+
 }  // namespace md::ops
