@@ -15,12 +15,13 @@ class Engine {
  public:
   virtual ~Engine() = default;
   // `out` holds tensors already allocated with the inferred sizes and dtypes (dense, maybe permuted), or the operand
-  // itself for an in-place call (then possibly strided and overlapping the inputs).
+  // itself for an in-place call: then possibly strided, and each input is either that very element or disjoint. The
+  // dtype of `out` is always the inferred one.
   virtual void run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) = 0;
 };
 Engine& reference_engine();
-Engine& engine();             // the installed one, else the reference
-void set_engine(Engine* e);   // e lives for ever
+Engine& engine();            // the installed one, else the reference
+void set_engine(Engine* e);  // e lives for ever
 
 // One op on real tensors: binds nothing, checks everything, allocates results. Throws OpError.
 // Views share storage with their operand. A list result comes back as one ListArg.
@@ -30,12 +31,13 @@ TensorRef call_inplace(const Op& op, std::span<const Arg> bound);
 
 // x[index] and x[index] = value for basic indexing: int, slice, None, Ellipsis, tuples of them.
 TensorRef basic_index(const TensorRef& x, const Arg& index);
+void assign_index(const TensorRef& x, const Arg& index, const Arg& value);
 
 // Runs a traced graph node by node (backend "eager", GraphModule.__call__). `failed`, if given, is set to the node that
 // raised before the exception leaves.
 std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed = nullptr);
 
-// Philox 4x32-10 default generator; offsets are reserved in program order, per thread of control.
+// Philox 4x32-10 default generator, one for the process; ir/philox.h reserves and seeds it under a lock.
 struct Generator {
   std::uint64_t seed = 0;
   std::uint64_t offset = 0;

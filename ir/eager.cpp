@@ -1,0 +1,195 @@
+// Eager calls: check and infer, allocate, let the installed engine compute.
+#include "ir/eager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "ir/composite.h"
+#include "ir/error.h"
+#include "ir/op_ids.h"
+
+namespace md {
+namespace {
+
+std::atomic<Engine*> installed{nullptr};
+
+class EagerCaller final : public OpCaller {
+ public:
+  using OpCaller::call;
+  Arg call(const Op& op, std::vector<Arg> bound) override { return call_op(op, bound); }
+};
+
+DimVec constant_dims(const SizeVec& sizes) {
+  DimVec d;
+  for (const Size s : sizes) {
+    if (!s.is_const()) throw InternalError("an eager call with a symbolic size");
+    d.push_back(s.value());
+  }
+  return d;
+}
+
+TensorRef allocate(const TensorType& t) {
+  TensorRef x = empty_tensor(constant_dims(t.sizes), t.dtype);
+  x->strides = constant_dims(t.strides);
+  x->requires_grad = t.requires_grad;
+  return x;
+}
+
+TensorRef view_of(const TensorRef& x, const TensorType& t) {
+  TensorRef v =
+      make_ref<TensorImpl>(x->storage, t.dtype, constant_dims(t.sizes), constant_dims(t.strides), t.offset.value());
+  v->requires_grad = t.requires_grad;
+  return v;
+}
+
+// Pointwise calls whose tensors are contiguous and of one shape need no general inference. Null if this is not one.
+TensorRef plain_pointwise(const Op& op, std::span<const Arg> args) {
+  const TensorImpl* first = nullptr;
+  bool grad = false;
+  if (op.decl->promote == Promote::Select) return nullptr;
+  for (int i = 0; i < op.operands; ++i) {
+    const auto* t = args[i].get_if<TensorRef>();
+    if (!t) continue;
+    const TensorImpl& x = **t;
+    if (!x.is_contiguous() || (first && !(first->sizes == x.sizes))) return nullptr;
+    first = &x;
+    grad |= x.requires_grad;
+  }
+  if (!first) return nullptr;
+  const ComputeTypes types = compute_types(op, args);
+  TensorRef out = empty_tensor(first->sizes, types.result);
+  out->requires_grad = grad && grad_enabled() && is_floating(types.result);
+  return out;
+}
+
+Arg run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
+  engine().run(op, args, out);
+  if (out.size() == 1) return out[0];
+  return ListArg{std::vector<Arg>(out.begin(), out.end()), true};
+}
+
+// --- In place ------------------------------------------------------------------------------------------------------
+
+bool same_elements(const TensorImpl& a, const TensorImpl& b) {
+  return a.offset == b.offset && a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
+}
+
+// Whether two indices reach one element (an expanded tensor).
+bool overlaps_itself(const TensorImpl& x) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> dims;
+  for (std::size_t i = 0; i < x.sizes.size(); ++i) {
+    if (x.sizes[i] == 0) return false;
+    if (x.sizes[i] > 1) dims.emplace_back(std::abs(x.strides[i]), x.sizes[i]);
+  }
+  std::sort(dims.begin(), dims.end());
+  std::int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+// Operands that share memory with `self` other than element by element are copied before `self` is written.
+std::vector<Arg> without_overlap(const TensorRef& self, std::span<const Arg> bound) {
+  std::vector<Arg> args(bound.begin(), bound.end());
+  for (Arg& a : args) {
+    const auto* t = a.get_if<TensorRef>();
+    if (!t || *t == self || !((*t)->storage == self->storage) || same_elements(**t, *self)) continue;
+    a = call_op(op(id::Clone), std::span<const Arg>(&a, 1));
+  }
+  return args;
+}
+
+std::string dims_text(const DimVec& sizes) { return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", ")); }
+
+void check_inplace(const Op& op, const TensorImpl& self, const TensorType& result) {
+  if (!(constant_dims(result.sizes) == self.sizes)) {
+    throw OpError(ErrorKind::Runtime,
+                  fmt::format("{}_(): the result of sizes {} does not fit a tensor of sizes {}", op.public_name,
+                              dims_text(constant_dims(result.sizes)), dims_text(self.sizes)));
+  }
+  if (info(result.dtype).category > info(self.dtype).category) {
+    throw OpError(ErrorKind::Runtime, fmt::format("{}_(): a result of {} cannot be stored in a tensor of {}",
+                                                  op.public_name, info(result.dtype).name, info(self.dtype).name));
+  }
+  if (overlaps_itself(self)) {
+    throw OpError(ErrorKind::Runtime, fmt::format("{}_(): the tensor has elements that share memory (it is expanded); "
+                                                  "clone() it before writing in place",
+                                                  op.public_name));
+  }
+}
+
+void store(const TensorRef& self, Arg result) {
+  const Arg args[] = {self, std::move(result)};
+  engine().run(op(id::Copy), args, std::span<const TensorRef>(&self, 1));
+}
+
+}  // namespace
+
+Engine& engine() {
+  Engine* e = installed.load(std::memory_order_acquire);
+  return e ? *e : reference_engine();
+}
+void set_engine(Engine* e) { installed.store(e, std::memory_order_release); }
+
+Arg call_op(const Op& op, std::span<const Arg> bound) {
+  switch (op.kind()) {
+    case OpKind::Composite: {
+      EagerCaller caller;
+      return expand(op, caller, bound);
+    }
+    case OpKind::View:
+      return view_of(bound[0].get<TensorRef>(), infer(op, bound)[0]);
+    case OpKind::Pointwise:
+      if (TensorRef out = plain_pointwise(op, bound)) return run(op, bound, std::span<const TensorRef>(&out, 1));
+      break;
+    default:
+      break;
+  }
+  std::vector<TensorRef> out;
+  for (const TensorType& t : infer(op, bound)) out.push_back(allocate(t));
+  return run(op, bound, out);
+}
+
+TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
+  const TensorRef self = bound[0].get<TensorRef>();
+  const TensorType result = infer(op, bound)[0];
+  check_inplace(op, *self, result);
+  if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {
+    const std::vector<Arg> args = without_overlap(self, bound);
+    engine().run(op, args, std::span<const TensorRef>(&self, 1));
+  } else {
+    Arg value = call_op(op, bound);
+    if (!(value == Arg(self))) store(self, std::move(value));
+  }
+  ++self->storage->version;
+  return self;
+}
+
+TensorRef basic_index(const TensorRef& x, const Arg& index) {
+  const Arg args[] = {x, index};
+  return call_op(op(id::GetItem), args).get<TensorRef>();
+}
+
+void assign_index(const TensorRef& x, const Arg& index, const Arg& value) {
+  const TensorRef part = basic_index(x, index);
+  const auto* tensor = value.get_if<TensorRef>();
+  if (!tensor) {
+    const Arg args[] = {part, value};
+    call_inplace(op(id::Fill), args);
+    return;
+  }
+  // Leading dimensions of size 1 that the target lacks are dropped, as NumPy and torch do.
+  TensorRef source = *tensor;
+  while (source->dim() > part->dim() && source->sizes[0] == 1) {
+    const Arg args[] = {source, 0, 0};
+    source = call_op(op(id::Select), args).get<TensorRef>();
+  }
+  const Arg args[] = {part, source};
+  call_inplace(op(id::Copy), args);
+}
+
+}  // namespace md

@@ -1,0 +1,84 @@
+// Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
+#include "ir/philox.h"
+
+#include <mutex>
+#include <random>
+
+#include "ir/eager.h"
+#include "ir/scalar_builder.h"
+#include "registry/ops/math.h"
+
+namespace md {
+namespace {
+
+constexpr std::uint32_t kMultiplier[2] = {0xD2511F53, 0xCD9E8D57};
+constexpr std::uint32_t kWeyl[2] = {0x9E3779B9, 0xBB67AE85};
+constexpr int kRounds = 10;
+
+std::mutex& generator_lock() {
+  static std::mutex m;
+  return m;
+}
+
+}  // namespace
+
+PhiloxBlock philox(std::uint64_t seed, std::uint64_t counter) {
+  PhiloxBlock x{static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0};
+  std::uint32_t key[2] = {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t a = std::uint64_t{kMultiplier[0]} * x[0], b = std::uint64_t{kMultiplier[1]} * x[2];
+    x = {static_cast<std::uint32_t>(b >> 32) ^ x[1] ^ key[0], static_cast<std::uint32_t>(b),
+         static_cast<std::uint32_t>(a >> 32) ^ x[3] ^ key[1], static_cast<std::uint32_t>(a)};
+    key[0] += kWeyl[0];
+    key[1] += kWeyl[1];
+  }
+  return x;
+}
+
+Generator& default_generator() {
+  static Generator g{(std::uint64_t{std::random_device{}()} << 32) | std::random_device{}(), 0};
+  return g;
+}
+
+RandomRange reserve_random(std::uint64_t blocks) {
+  const std::lock_guard hold(generator_lock());
+  Generator& g = default_generator();
+  const RandomRange r{g.seed, g.offset};
+  g.offset += blocks;
+  return r;
+}
+
+void seed_generator(std::uint64_t seed) {
+  const std::lock_guard hold(generator_lock());
+  default_generator() = {seed, 0};
+}
+
+float uniform_f32(const RandomRange& r, std::uint64_t i) {
+  const std::uint32_t word = philox(r.seed, r.first + i / 4)[i % 4];
+  return static_cast<float>(word >> 8) * 0x1p-24f;
+}
+
+std::uint64_t random_bits(const RandomRange& r, std::uint64_t i) {
+  const PhiloxBlock b = philox(r.seed, r.first + i / 2);
+  const std::size_t at = i % 2 * 2;
+  return (std::uint64_t{b[at + 1]} << 32) | b[at];
+}
+
+double uniform_f64(const RandomRange& r, std::uint64_t i) {
+  return static_cast<double>(random_bits(r, i) >> 11) * 0x1p-53;
+}
+
+double normal(const RandomRange& r, std::uint64_t i) {
+  // Two uniforms make two normals: even elements take the cosine, odd ones the sine.
+  ScalarBuilder<double> b;
+  const PhiloxBlock words = philox(r.seed, r.first + i / 2);
+  const auto unit = [&](std::size_t at) {
+    const std::uint64_t bits = (std::uint64_t{words[at + 1]} << 32) | words[at];
+    return (static_cast<double>(bits >> 11) + 1) * 0x1p-53;  // (0, 1]: its logarithm is finite
+  };
+  const double radius = b.sqrt(-2 * math::log(b, unit(0)));
+  const double angle = 0x1.921fb54442d18p+2 * unit(2);
+  return radius * (i % 2 ? math::sin(b, angle) : math::cos(b, angle));
+}
+
+}  // namespace md

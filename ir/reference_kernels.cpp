@@ -1,0 +1,163 @@
+// Reference kernels of creation, random, matrix and joining ops.
+#include <cmath>
+
+#include "ir/philox.h"
+#include "ir/reference.h"
+#include "registry/ops/kernels.h"
+
+namespace md {
+namespace {
+
+// Writes value(i) to element i, in row-major order, converted to the tensor's dtype.
+template <class F>
+void fill_elements(const TensorImpl& out, F&& value) {
+  visit_dtype(out.dtype, [&](auto to) {
+    using To = decltype(to);
+    ElementCursor at(out, out.sizes);
+    const std::int64_t n = out.numel();
+    for (std::int64_t i = 0; i < n; ++i, at.next()) out.as<To>()[at.offset()] = convert_value<To>(value(i));
+  });
+}
+
+void fill_number(const TensorImpl& out, const Arg& number) {
+  visit_dtype(out.dtype, [&](auto v) {
+    number_element(number, out.dtype, &v);
+    fill_elements(out, [v](std::int64_t) { return v; });
+  });
+}
+
+double as_double(const Arg& a) {
+  double v;
+  number_element(a, DType::Float64, &v);
+  return v;
+}
+
+std::int64_t as_int(const Arg& a) {
+  std::int64_t v;
+  number_element(a, DType::Int64, &v);
+  return v;
+}
+
+}  // namespace
+
+void reference_kernel(ops::Empty, const KernelCall&) {}
+void reference_kernel(ops::EmptyLike, const KernelCall&) {}
+void reference_kernel(ops::Zeros, const KernelCall& c) { fill_number(*c.out[0], 0); }
+void reference_kernel(ops::Ones, const KernelCall& c) { fill_number(*c.out[0], 1); }
+void reference_kernel(ops::Full, const KernelCall& c) { fill_number(*c.out[0], c.args[1]); }
+void reference_kernel(ops::FullLike, const KernelCall& c) { fill_number(*c.out[0], c.args[1]); }
+
+void reference_kernel(ops::Arange, const KernelCall& c) {
+  const bool floats = c.args[0].is<double>() || c.args[1].is<double>() || c.args[2].is<double>();
+  if (!floats) {
+    const std::int64_t start = as_int(c.args[0]), step = as_int(c.args[2]);
+    return fill_elements(*c.out[0], [=](std::int64_t i) { return start + i * step; });
+  }
+  // In double and rounded once, whatever the dtype.
+  const double start = as_double(c.args[0]), step = as_double(c.args[2]);
+  fill_elements(*c.out[0], [=](std::int64_t i) { return start + static_cast<double>(i) * step; });
+}
+
+void reference_kernel(ops::Linspace, const KernelCall& c) {
+  const double start = as_double(c.args[0]), end = as_double(c.args[1]);
+  const std::int64_t n = c.out[0]->numel();
+  const double step = n > 1 ? (end - start) / static_cast<double>(n - 1) : 0;
+  // Counted from the nearer end, so that both ends are exact.
+  fill_elements(*c.out[0], [=](std::int64_t i) {
+    return i < n / 2 || n == 1 ? start + static_cast<double>(i) * step : end - static_cast<double>(n - 1 - i) * step;
+  });
+}
+
+void reference_kernel(ops::Eye, const KernelCall& c) {
+  const std::int64_t m = c.out[0]->sizes[1];
+  fill_elements(*c.out[0], [=](std::int64_t i) { return i / m == i % m ? 1 : 0; });
+}
+
+void reference_kernel(ops::Rand, const KernelCall& c) {
+  const TensorImpl& out = *c.out[0];
+  const auto n = static_cast<std::uint64_t>(out.numel());
+  const bool wide = out.dtype == DType::Float64;
+  const RandomRange r = reserve_random(wide ? blocks_64(n) : blocks_f32(n));
+  fill_elements(out, [&](std::int64_t i) { return wide ? uniform_f64(r, i) : double{uniform_f32(r, i)}; });
+}
+
+void reference_kernel(ops::Randn, const KernelCall& c) {
+  const RandomRange r = reserve_random(blocks_64(static_cast<std::uint64_t>(c.out[0]->numel())));
+  fill_elements(*c.out[0], [&](std::int64_t i) { return normal(r, static_cast<std::uint64_t>(i)); });
+}
+
+void reference_kernel(ops::Randint, const KernelCall& c) {
+  const std::int64_t low = as_int(c.args[0]);
+  const auto range = static_cast<std::uint64_t>(as_int(c.args[1])) - static_cast<std::uint64_t>(low);
+  const RandomRange r = reserve_random(blocks_64(static_cast<std::uint64_t>(c.out[0]->numel())));
+  fill_elements(*c.out[0], [&](std::int64_t i) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + random_bits(r, i) % range);
+  });
+}
+
+namespace {
+
+// Sums in long double for floats, so that the result is the correctly rounded one nearly always; integers wrap.
+template <class T>
+using Accumulator =
+    std::conditional_t<std::is_floating_point_v<T>, long double,
+                       std::make_unsigned_t<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>>>;
+
+template <class T>
+void multiply(const T* a, std::int64_t a_row, std::int64_t a_col, const T* b, std::int64_t b_row, std::int64_t b_col,
+              T* out, std::int64_t out_row, std::int64_t out_col, std::int64_t n, std::int64_t k, std::int64_t m) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < m; ++j) {
+      Accumulator<T> sum = 0;
+      for (std::int64_t p = 0; p < k; ++p) {
+        sum += static_cast<Accumulator<T>>(a[i * a_row + p * a_col]) *
+               static_cast<Accumulator<T>>(b[p * b_row + j * b_col]);
+      }
+      out[i * out_row + j * out_col] = static_cast<T>(sum);
+    }
+  }
+}
+
+void multiply_batches(const KernelCall& c, std::int64_t batches) {
+  const TensorImpl &a = c.tensor(0), &b = c.tensor(1), &out = *c.out[0];
+  const int r = out.dim() - 2;
+  const auto batch_stride = [&](const TensorImpl& t) { return r ? t.strides[0] : 0; };
+  visit_dtype(out.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_same_v<T, bool>) {
+      for (std::int64_t i = 0; i < batches; ++i) {
+        multiply(a.as<T>() + i * batch_stride(a), a.strides[r], a.strides[r + 1], b.as<T>() + i * batch_stride(b),
+                 b.strides[r], b.strides[r + 1], out.as<T>() + i * batch_stride(out), out.strides[r],
+                 out.strides[r + 1], out.sizes[r], a.sizes[r + 1], out.sizes[r + 1]);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void reference_kernel(ops::Mm, const KernelCall& c) { multiply_batches(c, 1); }
+void reference_kernel(ops::Bmm, const KernelCall& c) { multiply_batches(c, c.out[0]->sizes[0]); }
+
+void reference_kernel(ops::Cat, const KernelCall& c) {
+  const TensorImpl& out = *c.out[0];
+  std::int64_t d = c.args[1].get<Size>().value();
+  if (d < 0) d += out.dim();
+  TensorImpl part(out.storage, out.dtype, out.sizes, out.strides, out.offset);
+  for (const Arg& a : c.args[0].get<ListArg>().items) {
+    const TensorImpl& t = *a.get<TensorRef>();
+    if (t.dim() != out.dim()) continue;  // an empty 1-d tensor among others
+    part.sizes = t.sizes;
+    ElementCursor from(t, t.sizes), to(part, part.sizes);
+    for (std::int64_t left = t.numel(); left > 0;) {
+      double buffer[64];
+      const std::int64_t n = std::min<std::int64_t>(left, 64);
+      gather(t, from, n, out.dtype, buffer);
+      scatter(buffer, out.dtype, n, part, to);
+      left -= n;
+    }
+    part.offset += t.sizes[d] * out.strides[d];
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,92 @@
+#include "ir/tensor.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "ir/error.h"
+
+namespace md {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+Ref<Storage> allocate_plain(std::size_t bytes) {
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded ? rounded : kAlignment);
+  if (!data) throw OpError(ErrorKind::Memory, "cannot allocate " + std::to_string(bytes) + " bytes for a tensor");
+  return make_ref<Storage>(data, bytes, [](void* p, std::size_t, void*) { std::free(p); }, nullptr);
+}
+
+std::atomic<AllocateFn> allocator{allocate_plain};
+
+// Bytes of a tensor; a product that does not fit is a request no allocator can meet.
+std::size_t checked_bytes(const DimVec& sizes, DType dtype) {
+  std::int64_t n = static_cast<std::int64_t>(item_size(dtype));
+  for (const std::int64_t s : sizes) {
+    if (s == 0) return 0;
+  }
+  for (const std::int64_t s : sizes) {
+    if (__builtin_mul_overflow(n, s, &n)) throw OpError(ErrorKind::Memory, "a tensor of that size does not fit memory");
+  }
+  return static_cast<std::size_t>(n);
+}
+
+template <class T>
+TensorRef filled_scalar(T v, DType dtype) {
+  TensorRef t = empty_tensor({}, dtype);
+  switch (dtype) {
+    case DType::Bool:
+      *t->as<bool>() = v != 0;
+      break;
+    case DType::Int32:
+      *t->as<std::int32_t>() = static_cast<std::int32_t>(v);
+      break;
+    case DType::Int64:
+      *t->as<std::int64_t>() = static_cast<std::int64_t>(v);
+      break;
+    case DType::Float32:
+      *t->as<float>() = static_cast<float>(v);
+      break;
+    case DType::Float64:
+      *t->as<double>() = static_cast<double>(v);
+      break;
+    default:
+      throw OpError(ErrorKind::NotImplemented, "dtype " + std::string(info(dtype).name) + " is not supported");
+  }
+  return t;
+}
+
+}  // namespace
+
+Ref<Storage> allocate_storage(std::size_t bytes) { return allocator.load(std::memory_order_relaxed)(bytes); }
+void set_allocator(AllocateFn fn) { allocator.store(fn ? fn : allocate_plain); }
+
+bool TensorImpl::is_contiguous() const {
+  std::int64_t expected = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return numel() == 0;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+DimVec contiguous_strides(const DimVec& sizes) {
+  DimVec strides(sizes.size());
+  std::int64_t next = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = next;
+    next *= sizes[i] > 1 ? sizes[i] : 1;
+  }
+  return strides;
+}
+
+TensorRef empty_tensor(const DimVec& sizes, DType dtype) {
+  Ref<Storage> storage = allocate_storage(checked_bytes(sizes, dtype));
+  return make_ref<TensorImpl>(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
+}
+
+TensorRef scalar_tensor(double v, DType dtype) { return filled_scalar(v, dtype); }
+TensorRef scalar_tensor(std::int64_t v, DType dtype) { return filled_scalar(v, dtype); }
+
+}  // namespace md
