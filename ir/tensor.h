@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 
 #include "ir/ref.h"
 #include "ir/sizes/size.h"
