@@ -175,6 +175,9 @@ SourceRef SourceTable::constant(PyObject* object, const std::string& printed) {
 
 SourceRef SourceTable::child(SourceRef base, SourceKind kind, PyObject* key, int index) {
   if (wants_name(kind) && !key) throw InternalError("source: a name is missing");
+  const bool indexed = kind == SourceKind::ListItem || kind == SourceKind::DictKey || kind == SourceKind::FuncDefault ||
+                       kind == SourceKind::FuncClosure;
+  if (indexed && index < 0) throw InternalError("source: an index is missing or negative");
   Source s{kind};
   s.base = base;
   s.index = index;

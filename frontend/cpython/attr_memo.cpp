@@ -19,6 +19,8 @@ void look_at_type(PyTypeObject* type, PyObject* name, AttrMemo& m) {
   m.on_type = type_find(type, name);
   m.slot_offset = 0;
   m.type_version = type->tp_version_tag;  // after the look-up, which assigns one
+  m.only_in_dict = !m.hidden && !m.on_type && m.type_version != 0 && type->tp_dictoffset > 0 &&
+                   !(type->tp_flags & Py_TPFLAGS_MANAGED_DICT) && !PyType_IsSubtype(type, &PyType_Type);
   if (m.hidden || !m.on_type || !Py_TYPE(m.on_type)->tp_descr_set) return;
   m.slot_offset = slot_offset(type, m.on_type);
   m.hidden = m.slot_offset == 0;
@@ -49,7 +51,7 @@ PyObject* raw_attr(PyObject* o, PyObject* name, AttrMemo& m) {
   return own.value ? own.value : m.on_type;
 }
 
-bool attr_absent(PyObject* o, PyObject* name, AttrMemo& m) {
+bool attr_absent_slow(PyObject* o, PyObject* name, AttrMemo& m) {
   refresh(Py_TYPE(o), name, m);
   if (m.slot_offset) return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + m.slot_offset) == nullptr;
   if (m.hidden || m.on_type) return false;

@@ -11,16 +11,14 @@ namespace {
 inline bool run_load(const LoadFact& f, std::uint16_t out, PyObject** regs, const FrameArgs& args) {
   PyObject* base = regs[f.base];
   // The base of an optional load may itself be absent.
-  PyObject* found = f.needs_base && !base ? nullptr : step(f.step, base, args, f.memo);
+  PyObject* found = f.needs_base && !base ? nullptr : quick_step(f.step, base, args, f.memo);
   regs[out] = found;
   return found != nullptr || f.optional;
 }
 
 template <bool explain>
-inline bool run_op(const GuardOp& op, PyObject** regs, const FrameArgs& args, Why* why) {
+[[gnu::always_inline]] inline bool run_op(const GuardOp& op, PyObject** regs, const FrameArgs& args, Why* why) {
   switch (op.kind) {
-    case kLoadSlot:
-      return (regs[op.reg] = args.localsplus[op.value]) != nullptr;
     case kLoad:
       return run_load(*op.load, op.reg, regs, args);
 #define MD_GUARD(name)                             \
@@ -54,7 +52,19 @@ class Registers {
   PyObject** regs_;
 };
 
+// The node of the first local that is unbound, or -1.
+inline int load_locals(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
+  for (const LocalLoad& l : p.locals) {
+    PyObject* o = args.localsplus[l.slot];
+    if (!o) [[unlikely]]
+      return static_cast<int>(l.node);
+    regs[l.reg] = o;
+  }
+  return -1;
+}
+
 inline bool run_all(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
+  if (load_locals(p, regs, args) >= 0) return false;
   for (const GuardOp& op : p.ops) {
     if (!run_op<false>(op, regs, args, nullptr)) return false;
   }
@@ -64,8 +74,8 @@ inline bool run_all(const GuardProgram& p, PyObject** regs, const FrameArgs& arg
 #define MD_STACK_REGISTERS(p) \
   ((p).registers <= kMostOnStack ? alloca(sizeof(PyObject*) * static_cast<std::size_t>((p).registers)) : nullptr)
 
-std::string missing_text(const GuardProgram& p, const GuardOp& op) {
-  const GuardNode& node = p.nodes[op.record];
+std::string missing_text(const GuardProgram& p, std::size_t index) {
+  const GuardNode& node = p.nodes[index];
   const std::string name = strip_local_scope(node.name);
   switch (node.kind) {
     case SourceKind::Global:
@@ -75,6 +85,8 @@ std::string missing_text(const GuardProgram& p, const GuardOp& op) {
     case SourceKind::FuncKwDefault:
     case SourceKind::ModuleGlobal:
       return "KeyError on " + name;
+    case SourceKind::Local:
+      return name + " is unbound";
     case SourceKind::ListItem:
     case SourceKind::DictKey:
     case SourceKind::FuncDefault:
@@ -102,11 +114,14 @@ bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** val
 std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool with_comment) {
   const Registers regs(p, MD_STACK_REGISTERS(p));
   if (!regs.get()) return "out of memory";
+  if (const int unbound = load_locals(p, regs.get(), args); unbound >= 0) {
+    return missing_text(p, static_cast<std::size_t>(unbound));
+  }
   for (const GuardOp& op : p.ops) {
-    const bool load = op.kind == kLoad || op.kind == kLoadSlot;
+    const bool load = op.kind == kLoad;
     Why why{{}, &p, load ? nullptr : &p.records[op.record]};
     if (run_op<true>(op, regs.get(), args, &why)) continue;
-    if (load) return missing_text(p, op);
+    if (load) return missing_text(p, op.record);
     if (!why.text.empty()) return why.text;
     const std::string text = strip_local_scope(condition_text(p, *why.record));
     return with_comment ? with_place(p, *why.record, text) : text;
@@ -116,7 +131,7 @@ std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool w
 
 bool is_dead(const GuardProgram& p) {
   for (const PyRef& w : p.weak) {
-    if (PyWeakref_GET_OBJECT(w.get()) == Py_None) return true;
+    if (reinterpret_cast<PyWeakReference*>(w.get())->wr_object == Py_None) return true;
   }
   return false;
 }

@@ -159,13 +159,14 @@ class Compiler {
 
   // A node lives in the register of its depth while its subtree is checked; what a later operation still needs gets a
   // register of its own.
+  // Locals always have one.
   void give_registers() {
     int deepest = 0;
     for (const Build& b : build_) deepest = std::max(deepest, b.depth);
     int next = deepest + 1;
     for (const Build& b : build_) {
       const auto id = static_cast<std::size_t>(b.source->id);
-      builder_.registers_of[id] = static_cast<std::uint16_t>(pinned_[id] ? next++ : b.depth);
+      builder_.registers_of[id] = static_cast<std::uint16_t>(pinned_[id] || is_plain_local(b) ? next++ : b.depth);
     }
     if (next > 0xFFFF) throw InternalError("guards: too many related sources");
     program_->registers = next;
@@ -178,17 +179,19 @@ class Compiler {
     for (int child : b.children) emit_node(child);
   }
 
+  static bool is_plain_local(const Build& b) { return b.source->kind == SourceKind::Local && !b.optional; }
+
   void emit_load(const Build& b, int index) {
+    if (is_plain_local(b)) {
+      program_->locals.push_back({static_cast<std::uint16_t>(b.source->index), builder_.register_of(b.source),
+                                  static_cast<std::uint32_t>(index)});
+      return;
+    }
     GuardOp op{};
     op.reg = builder_.register_of(b.source);
     op.record = static_cast<std::uint32_t>(index);
-    if (b.source->kind == SourceKind::Local && !b.optional) {
-      op.kind = kLoadSlot;
-      op.value = b.source->index;
-    } else {
-      op.kind = kLoad;
-      op.load = load_fact(b);
-    }
+    op.kind = kLoad;
+    op.load = load_fact(b);
     program_->ops.push_back(op);
   }
 

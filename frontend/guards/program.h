@@ -16,10 +16,11 @@ using ObjectSlot = PyObject* const*;
 
 struct TensorFact {
   ObjectSlot type;
-  const std::int64_t* extents;  // sizes, then strides; kAnyExtent where symbolic
+  const std::int64_t* extents;  // size and stride of each dimension; kAnyExtent where symbolic
   DType dtype;
   bool requires_grad;
   bool wrapped_number;
+  bool any_extent = false;
   std::uint8_t dim;
 };
 inline constexpr std::int64_t kAnyExtent = std::numeric_limits<std::int64_t>::min();
@@ -49,10 +50,15 @@ struct KeyFact {
 };
 
 inline constexpr std::uint8_t kLoad = 0xFF;
-inline constexpr std::uint8_t kLoadSlot = 0xFE;  // localsplus[value]
+
+// Locals are loaded all at once, before everything else.
+struct LocalLoad {
+  std::uint16_t slot, reg;
+  std::uint32_t node;
+};
 
 struct GuardOp {
-  std::uint8_t kind;     // GuardKind, kLoad or kLoadSlot
+  std::uint8_t kind;     // GuardKind or kLoad
   std::uint8_t flag;     // meaning is the kind's
   std::uint16_t reg;     // the object looked at; for a load, the one filled
   std::uint32_t record;  // index into records; for a load, into nodes
@@ -94,6 +100,7 @@ struct GuardRecord {
 
 class GuardProgram {
  public:
+  std::vector<LocalLoad> locals;
   std::vector<GuardOp> ops;
   int registers = 1;
   std::vector<std::uint16_t> wanted;  // registers of the sources check_and_load() hands out

@@ -28,9 +28,12 @@ void TensorMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   const TensorType& t = g.tensor;
   auto& extents = b.program.extents.emplace_back(new std::int64_t[2 * t.sizes.size() + 1]);
   std::int64_t* out = extents.get();
-  for (Size s : t.sizes) *out++ = extent_of(s);
-  for (Size s : t.strides) *out++ = extent_of(s);
   auto fact = std::make_unique<TensorFact>();
+  for (std::size_t d = 0; d < t.sizes.size(); ++d) {
+    *out++ = extent_of(t.sizes[d]);
+    *out++ = extent_of(t.strides[d]);
+    fact->any_extent |= !t.sizes[d].is_const() || !t.strides[d].is_const();
+  }
   fact->type = b.refer(g.object ? g.object.get() : reinterpret_cast<PyObject*>(tensor_type));
   fact->extents = extents.get();
   fact->dtype = t.dtype;
@@ -67,10 +70,11 @@ void TensorMatch::explain_difference(const TensorFact& f, const TensorImpl& t, W
     return set("rank mismatch. expected " + std::to_string(dim) + ", actual " + std::to_string(t.sizes.size()));
   }
   for (std::size_t d = 0; d < dim; ++d) {
-    if (!fits(t.sizes[d], f.extents[d])) return set(mismatch("size", d, f.extents[d], t.sizes[d]));
+    if (!fits(t.sizes[d], f.extents[2 * d])) return set(mismatch("size", d, f.extents[2 * d], t.sizes[d]));
   }
   for (std::size_t d = 0; d < dim; ++d) {
-    if (!fits(t.strides[d], f.extents[dim + d])) return set(mismatch("stride", d, f.extents[dim + d], t.strides[d]));
+    if (!fits(t.strides[d], f.extents[2 * d + 1]))
+      return set(mismatch("stride", d, f.extents[2 * d + 1], t.strides[d]));
   }
   set(std::string("wrapped number mismatch. expected ") + (f.wrapped_number ? "1" : "0"));
 }

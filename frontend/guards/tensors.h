@@ -16,20 +16,27 @@ struct TensorMatch {
     if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != *f.type) [[unlikely]]
       return explain && explain_type(o, *why);
     const TensorImpl& t = *tensor_impl(o);
-    bool same = t.dtype == f.dtype && t.requires_grad == f.requires_grad && t.wrapped_number == f.wrapped_number &&
-                t.sizes.size() == f.dim;
-    if (same) {
-      const std::int64_t* strides = f.extents + f.dim;
-      for (int d = 0; d < f.dim; ++d) {
-        same &= fits(t.sizes.data()[d], f.extents[d]) & fits(t.strides.data()[d], strides[d]);
-      }
-    }
+    const bool same = t.dtype == f.dtype && t.requires_grad == f.requires_grad &&
+                      t.wrapped_number == f.wrapped_number && t.sizes.size() == f.dim &&
+                      (f.any_extent ? extents_fit<true>(f, t) : extents_fit<false>(f, t));
     if (explain && !same) explain_difference(f, t, *why);
     return same;
   }
   static std::string text(const GuardRecord& r, const std::string& s);
 
  private:
+  template <bool any_extent>
+  static bool extents_fit(const TensorFact& f, const TensorImpl& t) {
+    const std::int64_t *sizes = t.sizes.data(), *strides = t.strides.data(), *wanted = f.extents;
+    for (int d = 0; d < f.dim; ++d, wanted += 2) {
+      if constexpr (any_extent) {
+        if (!fits(sizes[d], wanted[0]) || !fits(strides[d], wanted[1])) return false;
+      } else if (((sizes[d] ^ wanted[0]) | (strides[d] ^ wanted[1])) != 0) {
+        return false;
+      }
+    }
+    return true;
+  }
   static bool fits(std::int64_t actual, std::int64_t wanted) { return (actual == wanted) | (wanted == kAnyExtent); }
   static bool explain_type(PyObject* o, Why& why);  // false
   static void explain_difference(const TensorFact& f, const TensorImpl& t, Why& why);
