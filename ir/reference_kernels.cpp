@@ -139,6 +139,20 @@ void multiply_batches(const KernelCall& c, std::int64_t batches) {
 void reference_kernel(ops::Mm, const KernelCall& c) { multiply_batches(c, 1); }
 void reference_kernel(ops::Bmm, const KernelCall& c) { multiply_batches(c, c.out[0]->sizes[0]); }
 
+namespace {
+// `from` into `to` of the same sizes, converted.
+void copy_elements(const TensorImpl& from, const TensorImpl& to) {
+  constexpr std::int64_t kBlock = 64;
+  double buffer[kBlock];
+  ElementCursor read(from, from.sizes), write(to, to.sizes);
+  for (std::int64_t left = from.numel(); left > 0; left -= kBlock) {
+    const std::int64_t n = std::min(left, kBlock);
+    gather(from, read, n, to.dtype, buffer);
+    scatter(buffer, to.dtype, n, to, write);
+  }
+}
+}  // namespace
+
 void reference_kernel(ops::Cat, const KernelCall& c) {
   const TensorImpl& out = *c.out[0];
   std::int64_t d = c.args[1].get<Size>().value();
@@ -148,16 +162,17 @@ void reference_kernel(ops::Cat, const KernelCall& c) {
     const TensorImpl& t = *a.get<TensorRef>();
     if (t.dim() != out.dim()) continue;  // an empty 1-d tensor among others
     part.sizes = t.sizes;
-    ElementCursor from(t, t.sizes), to(part, part.sizes);
-    for (std::int64_t left = t.numel(); left > 0;) {
-      double buffer[64];
-      const std::int64_t n = std::min<std::int64_t>(left, 64);
-      gather(t, from, n, out.dtype, buffer);
-      scatter(buffer, out.dtype, n, part, to);
-      left -= n;
-    }
+    copy_elements(t, part);
     part.offset += t.sizes[d] * out.strides[d];
   }
+}
+
+void reference_kernel(ops::WriteView, const KernelCall& c) {
+  const TensorImpl &out = *c.out[0], &src = c.tensor(1);
+  copy_elements(c.tensor(0), out);
+  DimVec strides;
+  for (const Arg& s : c.args[2].get<ListArg>().items) strides.push_back(as_int(s));
+  copy_elements(src, TensorImpl(out.storage, out.dtype, src.sizes, strides, out.offset + as_int(c.args[3])));
 }
 
 }  // namespace md
