@@ -10,8 +10,8 @@ namespace md {
 
 struct TensorObject {
   PyObject_HEAD
-  TensorImpl* impl;     // owned reference
-  PyObject* dict;       // lazy; null for most tensors
+  TensorImpl* impl;  // owned reference
+  PyObject* dict;    // lazy; null for most tensors
   PyObject* weakrefs;
 };
 
@@ -23,9 +23,9 @@ inline TensorImpl* tensor_impl(PyObject* o) { return reinterpret_cast<TensorObje
 PyRef wrap_tensor(TensorRef t);
 
 // --- Other types of the mirror ---------------------------------------------------------------------------------
-PyObject* dtype_object(DType t);            // borrowed; minidynamo.float32, repr "torch.float32"
-bool as_dtype(PyObject* o, DType& out);     // false if o is not one of ours
-PyRef size_object(const DimVec& sizes);     // minidynamo.Size, a tuple subclass; repr "torch.Size([2, 3])"
+PyObject* dtype_object(DType t);         // borrowed; minidynamo.float32, repr "torch.float32"
+bool as_dtype(PyObject* o, DType& out);  // false if o is not one of ours
+PyRef size_object(const DimVec& sizes);  // minidynamo.Size, a tuple subclass; repr "torch.Size([2, 3])"
 bool is_size_type(PyTypeObject* t);
 PyRef device_object(const std::string& text);
 bool is_device(PyObject* o);
@@ -39,8 +39,8 @@ PyRef from_arg(const Arg& a);  // tensors are wrapped, lists become lists (tuple
 struct OpFunctionObject;
 extern PyTypeObject* op_function_type;
 bool is_op_function(PyObject* o);
-const char* op_function_name(PyObject* o);      // public op name, or a Python-level one such as "tensor"
-bool op_function_is_method(PyObject* o);        // the unbound method descriptor Tensor.add
+const char* op_function_name(PyObject* o);        // public op name, or a Python-level one such as "tensor"
+bool op_function_is_method(PyObject* o);          // the unbound method descriptor Tensor.add
 bool tensor_has_method(const std::string& name);  // "sum", "add_", "view"
 bool tensor_has_attr(const std::string& name);    // "shape", "T", "dtype", "grad", ...
 
@@ -48,12 +48,13 @@ bool tensor_has_attr(const std::string& name);    // "shape", "T", "dtype", "gra
 void raise_op_error(const OpError& e);
 // guarded(f), which turns C++ exceptions into Python ones, is in boundary.h.
 
-// Ambient state, thread-local: grad mode, default dtype, default device.
+// Ambient state of this thread, as GLOBAL_STATE compares it.
 struct TensorState {
-  bool grad_enabled = true;
-  bool inference_mode = false;
+  bool grad_enabled;
+  bool inference_mode;
 };
-TensorState& tensor_state();
+TensorState tensor_state();
+void set_inference_mode(bool on);  // grad mode is set_grad_enabled() of ir/op_table.h
 
 int init_tensors(PyObject* module);  // adds types and functions; -1 with an exception set
 

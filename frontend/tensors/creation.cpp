@@ -1,0 +1,313 @@
+// Tensors from Python values: tensor, as_tensor, Tensor(...).
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/tensor_parts.h"
+
+namespace md {
+
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+bool is_sequence(PyObject* o) {
+  if (PyList_Check(o) || PyTuple_Check(o)) return true;
+  return PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_tensor(o) && !PyDict_Check(o);
+}
+
+// What a scalar leaf contributes to the inferred dtype.
+DType leaf_dtype(PyObject* o) {
+  if (PyBool_Check(o)) return DType::Bool;
+  if (is_tensor(o)) return tensor_impl(o)->dtype;
+  const char* type = Py_TYPE(o)->tp_name;
+  if (std::strncmp(type, "numpy.", 6) == 0 && !is_array(o)) {
+    PyRef dtype = checked(PyObject_GetAttrString(o, "dtype"));
+    PyRef name = checked(PyObject_GetAttrString(dtype.get(), "name"));
+    for (const DTypeInfo& row : kDTypes) {
+      if (PyUnicode_CompareWithASCIIString(name.get(), std::string(row.name).c_str()) == 0) return row.dtype;
+    }
+    throw_type_error("minidynamo has no tensors of NumPy's %U", name.get());
+  }
+  if (PyFloat_Check(o)) return default_dtype();
+  if (PyLong_Check(o)) return DType::Int64;
+  if (PyComplex_Check(o)) throw_type_error("minidynamo has no complex tensors; a complex number was given");
+  if (PyUnicode_Check(o)) throw_type_error("new(): invalid data type 'str'");
+  throw OpError(ErrorKind::Runtime, std::string("Could not infer dtype of ") + type);
+}
+
+// Sizes of nested sequences as their first elements show them.
+void probe_sizes(PyObject* o, DimVec& sizes) {
+  if (is_array(o)) {
+    const TensorRef t = tensor_from_array(o);
+    for (std::int64_t s : t->sizes) sizes.push_back(s);
+    return;
+  }
+  if (!is_sequence(o)) return;
+  if (sizes.size() >= kMaxDepth) throw OpError(ErrorKind::Value, "too many dimensions in nested sequences");
+  const Py_ssize_t n = PySequence_Size(o);
+  if (n < 0) throw PythonError{};
+  sizes.push_back(n);
+  if (n == 0) return;
+  probe_sizes(checked(PySequence_GetItem(o, 0)).get(), sizes);
+}
+
+// Collects the leaves in row-major order, checking that the nesting is regular.
+class Leaves {
+ public:
+  explicit Leaves(const DimVec& sizes) : sizes_(sizes) {}
+  void collect(PyObject* o, std::size_t depth) {
+    if (depth == sizes_.size()) return add(o);
+    if (!is_sequence(o)) throw_type_error("not a sequence");
+    const PyRef fast = checked(PySequence_Fast(o, "not a sequence"));
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
+    if (n != sizes_[depth]) {
+      throw OpError(ErrorKind::Value, "expected sequence of length " + std::to_string(sizes_[depth]) + " at dim " +
+                                          std::to_string(depth) + " (got " + std::to_string(n) + ")");
+    }
+    for (Py_ssize_t i = 0; i < n; ++i) {
+      // Reading an element may run user code, which may shrink the list.
+      if (i >= PySequence_Fast_GET_SIZE(fast.get())) throw OpError(ErrorKind::Runtime, "sequence changed size");
+      collect(PyRef::borrow(PySequence_Fast_GET_ITEM(fast.get(), i)).get(), depth + 1);
+    }
+  }
+  const std::vector<PyRef>& all() const { return leaves_; }
+
+ private:
+  void add(PyObject* o) {
+    if (TensorRef zero_dim = tensor_from_array(o); zero_dim && zero_dim->dim() == 0) {
+      leaves_.push_back(wrap_tensor(std::move(zero_dim)));
+      return;
+    }
+    if (is_sequence(o)) throw_type_error("'%.200s' object cannot be interpreted as a number", Py_TYPE(o)->tp_name);
+    if (is_tensor(o) && tensor_impl(o)->numel() != 1) {
+      throw OpError(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
+    }
+    leaves_.push_back(PyRef::borrow(o));
+  }
+  const DimVec& sizes_;
+  std::vector<PyRef> leaves_;
+};
+
+[[noreturn]] void out_of_range(DType t) {
+  throw OpError(ErrorKind::Runtime,
+                "value cannot be converted to type " + std::string(info(t).name) + " without overflow");
+}
+
+template <class T>
+void store_integer(void* at, PyObject* number, DType dtype) {
+  if (PyFloat_Check(number)) {
+    const double d = std::trunc(PyFloat_AS_DOUBLE(number));
+    const double limit = std::ldexp(1.0, static_cast<int>(sizeof(T) * 8 - 1));
+    if (!(d >= -limit && d < limit)) out_of_range(dtype);
+    *static_cast<T*>(at) = static_cast<T>(d);
+    return;
+  }
+  int overflow = 0;
+  const long long v = PyLong_AsLongLongAndOverflow(number, &overflow);
+  if (overflow) throw OpError(ErrorKind::Value, "Overflow when unpacking long long");
+  if (v == -1 && PyErr_Occurred()) throw PythonError{};
+  if (v < std::numeric_limits<T>::min() || v > std::numeric_limits<T>::max()) out_of_range(dtype);
+  *static_cast<T*>(at) = static_cast<T>(v);
+}
+
+// A leaf as a Python bool, int or float.
+PyRef plain_number(PyObject* o) {
+  if (is_tensor(o)) return item(*tensor_impl(o));
+  if (PyLong_Check(o) || PyFloat_Check(o)) return PyRef::borrow(o);
+  if (PyIndex_Check(o)) return checked(PyNumber_Index(o));
+  if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
+    return checked(PyBool_FromLong(checked(PyObject_IsTrue(o))));
+  }
+  if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0) return checked(PyNumber_Float(o));
+  leaf_dtype(o);  // throws what is wrong with it
+  throw_type_error("'%.200s' object cannot be interpreted as a number", Py_TYPE(o)->tp_name);
+}
+
+void store(DType dtype, void* at, PyObject* leaf) {
+  const PyRef number = plain_number(leaf);
+  if (dtype == DType::Bool) {
+    *static_cast<std::uint8_t*>(at) = checked(PyObject_IsTrue(number.get()));
+  } else if (dtype == DType::Int32) {
+    store_integer<std::int32_t>(at, number.get(), dtype);
+  } else if (dtype == DType::Int64) {
+    store_integer<std::int64_t>(at, number.get(), dtype);
+  } else {
+    const double d = PyFloat_AsDouble(number.get());
+    if (d == -1 && PyErr_Occurred()) throw PythonError{};
+    if (dtype == DType::Float32) {
+      *static_cast<float*>(at) = static_cast<float>(d);
+    } else {
+      *static_cast<double*>(at) = d;
+    }
+  }
+}
+
+DType infer_dtype(const std::vector<PyRef>& leaves) {
+  if (leaves.empty()) return default_dtype();
+  DType t = leaf_dtype(leaves[0].get());
+  for (const PyRef& leaf : leaves) {
+    if (leaf.get() != leaves[0].get()) t = promote(t, leaf_dtype(leaf.get()));
+  }
+  if (!info(t).supported) tensor_dtype(dtype_object(t));  // throws
+  return t;
+}
+
+TensorRef converted(const TensorRef& t, const DType* dtype, bool copy) {
+  if (dtype && *dtype != t->dtype) return call_table("convert", {Arg(t), Arg(*dtype)}).get<TensorRef>();
+  return copy ? call_table("clone", {Arg(t)}).get<TensorRef>() : t;
+}
+
+// dtype, device and requires_grad arguments of a creation function.
+struct Options {
+  DType dtype = DType::Float32;
+  bool has_dtype = false;
+  bool requires_grad = false;
+  const DType* wanted() const { return has_dtype ? &dtype : nullptr; }
+};
+Options read_options(PyObject* dtype, PyObject* device, PyObject* requires_grad) {
+  Options o;
+  if (dtype && dtype != Py_None) {
+    o.dtype = tensor_dtype(dtype);
+    o.has_dtype = true;
+  }
+  check_tensor_device(device);
+  o.requires_grad = requires_grad && checked(PyObject_IsTrue(requires_grad));
+  return o;
+}
+
+PyRef finish(TensorRef t, const Options& o) {
+  if (o.requires_grad && !is_floating(t->dtype)) {
+    throw OpError(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
+  }
+  t->requires_grad = o.requires_grad;
+  return wrap_tensor(std::move(t));
+}
+
+PyRef tensor_function(const CallArgs& call) {
+  static const char* const names[] = {"data", "dtype", "device", "requires_grad", "pin_memory"};
+  PyObject* out[5];
+  parse_native({"tensor", names, 1, 4}, call, out);
+  const Options o = read_options(out[1], out[2], out[3]);
+  if (is_tensor(out[0])) {
+    checked(PyErr_WarnEx(PyExc_UserWarning,
+                         "tensor(x) of a tensor x makes a copy; x.detach().clone() says so, and "
+                         "x.detach().clone().requires_grad_(True) where gradients are wanted.",
+                         1));
+  }
+  return finish(tensor_from_data(out[0], o.wanted()), o);
+}
+
+PyRef as_tensor_function(const CallArgs& call) {
+  static const char* const names[] = {"data", "dtype", "device"};
+  PyObject* out[3];
+  parse_native({"as_tensor", names, 1, 2}, call, out);
+  const Options o = read_options(out[1], out[2], nullptr);
+  if (is_tensor(out[0])) {
+    if (!o.has_dtype || o.dtype == tensor_impl(out[0])->dtype) return PyRef::borrow(out[0]);
+    return wrap_tensor(converted(TensorRef(tensor_impl(out[0])), o.wanted(), false));
+  }
+  if (TensorRef t = tensor_from_array(out[0])) return wrap_tensor(converted(t, o.wanted(), false));
+  return wrap_tensor(tensor_from_data(out[0], o.wanted()));
+}
+
+// _rebuild_tensor(bytes, sizes, dtype, requires_grad, type): the inverse of Tensor.__reduce__.
+PyRef rebuild_function(const CallArgs& call) {
+  static const char* const names[] = {"data", "sizes", "dtype", "requires_grad", "type"};
+  PyObject* out[5];
+  parse_native({"_rebuild_tensor", names, 5}, call, out);
+  if (!PyBytes_Check(out[0]) || !PyTuple_Check(out[1]) || !PyType_Check(out[4]) ||
+      !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(out[4]), tensor_type)) {
+    throw_type_error("_rebuild_tensor() takes what pickling a tensor wrote");
+  }
+  DimVec sizes;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(out[1]); ++i) {
+    const long long n = PyLong_AsLongLong(PyTuple_GET_ITEM(out[1], i));
+    if (n == -1 && PyErr_Occurred()) throw PythonError{};
+    if (n < 0) throw OpError(ErrorKind::Value, "a pickled tensor has a negative size");
+    sizes.push_back(n);
+  }
+  TensorRef t = empty_tensor(sizes, tensor_dtype(out[2]));
+  const auto bytes = static_cast<std::size_t>(t->numel()) * item_size(t->dtype);
+  if (bytes != static_cast<std::size_t>(PyBytes_GET_SIZE(out[0]))) {
+    throw OpError(ErrorKind::Value, "a pickled tensor has more or fewer bytes than its sizes say");
+  }
+  if (bytes) std::memcpy(t->data(), PyBytes_AS_STRING(out[0]), bytes);
+  t->requires_grad = checked(PyObject_IsTrue(out[3]));
+  PyRef made = wrap_tensor(std::move(t));
+  auto* type = reinterpret_cast<PyTypeObject*>(out[4]);
+  return type == tensor_type ? made : as_subclass(made.get(), type);
+}
+
+constexpr NativeRow kFunctions[] = {
+    {"tensor", tensor_function,
+     "tensor(data, *, dtype=None, device=None, requires_grad=False)\n\nA new tensor with the values of `data`: "
+     "numbers, "
+     "nested sequences, arrays. The dtype is inferred unless given."},
+    {"as_tensor", as_tensor_function,
+     "as_tensor(data, *, dtype=None, device=None)\n\n`data` as a tensor, without copying a tensor or array."},
+    {"_rebuild_tensor", rebuild_function, "What pickle calls to make a tensor again."},
+};
+
+// Tensor(sizes...): uninitialised; Tensor(sequence): its values; Tensor(tensor): the same elements.
+TensorRef legacy_tensor(PyObject* args) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(args);
+  const DType dtype = default_dtype();
+  if (n == 0) return empty_tensor({0}, dtype);
+  PyObject* first = PyTuple_GET_ITEM(args, 0);
+  if (n == 1 && is_tensor(first)) {
+    if (tensor_impl(first)->dtype != dtype) {
+      throw_type_error("expected a %s tensor (got %s)", std::string(info(dtype).name).c_str(),
+                       std::string(info(tensor_impl(first)->dtype).name).c_str());
+    }
+    return alias(TensorRef(tensor_impl(first)));
+  }
+  if (n == 1 && !PyIndex_Check(first) && !is_size_type(Py_TYPE(first))) {
+    if (!is_sequence(first)) throw_type_error("new(): data must be a sequence (got %.200s)", Py_TYPE(first)->tp_name);
+    return tensor_from_data(first, &dtype);
+  }
+  DimVec sizes;
+  PyObject* list = is_size_type(Py_TYPE(first)) ? first : args;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list); ++i) {
+    const long long size = PyLong_AsLongLong(checked(PyNumber_Index(PyTuple_GET_ITEM(list, i))).get());
+    if (size == -1 && PyErr_Occurred()) throw PythonError{};
+    if (size < 0) throw OpError(ErrorKind::Runtime, "Tensor(): sizes must not be negative");
+    sizes.push_back(size);
+  }
+  return empty_tensor(sizes, dtype);
+}
+
+}  // namespace
+
+TensorRef tensor_from_data(PyObject* data, const DType* dtype) {
+  if (is_tensor(data)) return converted(TensorRef(tensor_impl(data)), dtype, true);
+  if (TensorRef t = tensor_from_array(data)) return converted(t, dtype, true);
+  DimVec sizes;
+  probe_sizes(data, sizes);
+  Leaves leaves(sizes);
+  leaves.collect(data, 0);
+  TensorRef t = empty_tensor(sizes, dtype ? *dtype : infer_dtype(leaves.all()));
+  char* at = static_cast<char*>(t->data());
+  for (const PyRef& leaf : leaves.all()) {
+    store(t->dtype, at, leaf.get());
+    at += item_size(t->dtype);
+  }
+  return t;
+}
+
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    // A subclass may take keywords in its __init__.
+    if (type == tensor_type && kwargs && PyDict_GET_SIZE(kwargs))
+      throw_type_error("Tensor() takes no keyword arguments");
+    PyRef made = wrap_tensor(legacy_tensor(args));
+    return (type == tensor_type ? std::move(made) : as_subclass(made.get(), type)).release();
+  });
+}
+
+std::span<const NativeRow> creation_functions() { return kFunctions; }
+
+}  // namespace md

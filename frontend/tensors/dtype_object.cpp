@@ -1,0 +1,144 @@
+// minidynamo.dtype: one immortal object per element type, and names for those no tensor can have.
+#include <array>
+#include <cstring>
+#include <string>
+
+#include "frontend/tensors/mirror_types.h"
+
+namespace md {
+
+PyTypeObject* dtype_type = nullptr;
+
+namespace {
+
+struct DTypeObject {
+  PyObject_HEAD
+  const char* name;  // of a table row: ends with NUL
+  int index;         // DType, or -1: only a name
+  bool floating, complex, is_signed;
+  int size;
+};
+
+// Recognised so that programs that mention them import; tensors of them raise.
+struct NamedOnly {
+  std::string_view name;
+  bool floating, complex, is_signed;
+  int size;
+};
+constexpr std::array<NamedOnly, 16> kNamedOnly{{
+    {"uint16", false, false, false, 2},
+    {"uint32", false, false, false, 4},
+    {"uint64", false, false, false, 8},
+    {"complex32", false, true, true, 4},
+    {"complex64", false, true, true, 8},
+    {"complex128", false, true, true, 16},
+    {"float8_e4m3fn", true, false, true, 1},
+    {"float8_e5m2", true, false, true, 1},
+    {"float8_e4m3fnuz", true, false, true, 1},
+    {"float8_e5m2fnuz", true, false, true, 1},
+    {"qint8", false, false, true, 1},
+    {"quint8", false, false, false, 1},
+    {"qint32", false, false, true, 4},
+    {"quint4x2", false, false, false, 1},
+    {"quint2x4", false, false, false, 1},
+    {"float8_e8m0fnu", true, false, false, 1},
+}};
+
+struct Alias {
+  const char* alias;
+  const char* name;
+};
+constexpr Alias kAliases[] = {
+    {"float", "float32"}, {"double", "float64"},  {"half", "float16"},     {"short", "int16"},        {"int", "int32"},
+    {"long", "int64"},    {"chalf", "complex32"}, {"cfloat", "complex64"}, {"cdouble", "complex128"},
+};
+
+std::array<PyObject*, kDTypeCount> dtype_objects{};
+
+DTypeObject* self_of(PyObject* o) { return reinterpret_cast<DTypeObject*>(o); }
+
+PyObject* dtype_repr(PyObject* o) { return PyUnicode_FromFormat("torch.%s", self_of(o)->name); }
+// Pickled and copied by name: every dtype is an attribute of the module.
+PyObject* dtype_reduce(PyObject* o, PyObject*) { return PyUnicode_FromString(self_of(o)->name); }
+PyObject* get_floating(PyObject* o, void*) { return PyBool_FromLong(self_of(o)->floating); }
+PyObject* get_complex(PyObject* o, void*) { return PyBool_FromLong(self_of(o)->complex); }
+PyObject* get_signed(PyObject* o, void*) { return PyBool_FromLong(self_of(o)->is_signed); }
+PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLong(self_of(o)->size); }
+
+PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {}};
+PyGetSetDef dtype_getset[] = {
+    {"is_floating_point", get_floating, nullptr, "True for floating-point element types.", nullptr},
+    {"is_complex", get_complex, nullptr, "True for complex element types.", nullptr},
+    {"is_signed", get_signed, nullptr, "True if the element type has negative values.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {},
+};
+PyType_Slot dtype_slots[] = {
+    {Py_tp_repr, reinterpret_cast<void*>(dtype_repr)},
+    {Py_tp_methods, dtype_methods},
+    {Py_tp_getset, dtype_getset},
+    {Py_tp_doc, const_cast<char*>("Element type of a tensor.")},
+    {0, nullptr},
+};
+PyType_Spec dtype_spec = {"minidynamo.dtype", sizeof(DTypeObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+                          dtype_slots};
+
+PyRef add_dtype(PyObject* module, const NamedOnly& row, int index) {
+  PyRef o = checked(reinterpret_cast<PyObject*>(PyObject_New(DTypeObject, dtype_type)));
+  DTypeObject* d = self_of(o.get());
+  d->name = row.name.data();
+  d->index = index;
+  d->floating = row.floating, d->complex = row.complex, d->is_signed = row.is_signed;
+  d->size = row.size;
+  checked(PyModule_AddObjectRef(module, row.name.data(), o.get()));
+  return o;
+}
+
+}  // namespace
+
+int init_dtypes(PyObject* module) {
+  dtype_type = add_type(module, &dtype_spec);
+  if (!dtype_type) return -1;
+  dtype_type->tp_name = "torch.dtype";
+  try {
+    for (const DTypeInfo& row : kDTypes) {
+      const bool is_signed = row.category != DTypeCategory::Bool && row.dtype != DType::UInt8;
+      const NamedOnly named{row.name, row.category == DTypeCategory::Floating, false, is_signed, row.size};
+      const int index = static_cast<int>(row.dtype);
+      dtype_objects[static_cast<std::size_t>(index)] = add_dtype(module, named, index).release();
+    }
+    for (const NamedOnly& row : kNamedOnly) add_dtype(module, row, -1);
+    for (const Alias& a : kAliases) {
+      PyRef target = checked(PyObject_GetAttrString(module, a.name));
+      checked(PyModule_AddObjectRef(module, a.alias, target.get()));
+    }
+  } catch (const PythonError&) {
+    return -1;
+  }
+  return 0;
+}
+
+PyObject* dtype_object(DType t) { return dtype_objects[static_cast<std::size_t>(t)]; }
+
+bool as_dtype(PyObject* o, DType& out) {
+  if (Py_TYPE(o) != dtype_type || self_of(o)->index < 0) return false;
+  out = static_cast<DType>(self_of(o)->index);
+  return true;
+}
+
+DType tensor_dtype(PyObject* o) {
+  DType t;
+  if (as_dtype(o, t)) {
+    if (info(t).supported) return t;
+  } else if (Py_TYPE(o) != dtype_type) {
+    PyErr_Format(PyExc_TypeError, "dtype must be a torch.dtype, not %.200s", Py_TYPE(o)->tp_name);
+    throw PythonError{};
+  }
+  PyErr_Format(PyExc_TypeError,
+               "minidynamo has no tensors of dtype %R; the element types are float32, float64, int32, int64 and bool",
+               o);
+  throw PythonError{};
+}
+
+}  // namespace md

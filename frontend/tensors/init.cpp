@@ -1,0 +1,23 @@
+// Puts the tensor part of minidynamo._C together.
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/tensor_parts.h"
+
+namespace md {
+
+int init_tensor_type(PyObject* module);
+
+int init_tensors(PyObject* module) {
+  if (init_dtypes(module) < 0 || init_size(module) < 0 || init_device(module) < 0) return -1;
+  if (init_op_functions(module) < 0 || init_tensor_type(module) < 0 || init_subclass(module) < 0) return -1;
+  if (add_table_ops(module) < 0 || add_table_properties() < 0 || add_return_types(module) < 0) return -1;
+  for (auto rows : {tensor_native_methods(), scalar_methods(), numpy_methods(), format_methods()}) {
+    if (add_native_methods(rows) < 0) return -1;
+  }
+  for (auto rows : {creation_functions(), numpy_functions(), format_functions(), namespace_functions()}) {
+    if (add_native_functions(module, rows) < 0) return -1;
+  }
+  return init_operators(module);
+}
+
+}  // namespace md

@@ -1,0 +1,181 @@
+// Functions of the namespace that are not ops: defaults, modes, questions about dtypes.
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/tensor_parts.h"
+#include "ir/eager.h"
+#include "ir/threads.h"
+
+namespace md {
+
+namespace {
+thread_local bool inference_mode = false;
+}
+
+TensorState tensor_state() { return {grad_enabled(), inference_mode}; }
+void set_inference_mode(bool on) { inference_mode = on; }
+
+namespace {
+
+PyRef none_ref() { return PyRef::borrow(Py_None); }
+PyRef bool_ref(bool b) { return PyRef::borrow(b ? Py_True : Py_False); }
+
+template <std::size_t N>
+std::array<PyObject*, N> arguments(const char* function, const char* const (&names)[N], const CallArgs& call) {
+  std::array<PyObject*, N> out;
+  parse_native({function, names, static_cast<int>(N)}, call, out);
+  return out;
+}
+
+const TensorImpl& tensor_argument(const char* function, PyObject* o) {
+  if (!is_tensor(o)) {
+    throw_type_error("%s(): argument 'input' (position 1) must be Tensor, not %.200s", function, Py_TYPE(o)->tp_name);
+  }
+  return *tensor_impl(o);
+}
+
+// --- Random numbers -------------------------------------------------------------------------------------------------
+
+PyRef manual_seed(const CallArgs& call) {
+  const auto [seed] = arguments("manual_seed", {"seed"}, call);
+  PyRef number = checked(PyNumber_Long(seed));
+  // Any 64-bit pattern, signed or not, as the reference takes it.
+  int overflow = 0;
+  const long long v = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+  std::uint64_t bits = static_cast<std::uint64_t>(v);
+  if (overflow > 0) bits = PyLong_AsUnsignedLongLong(number.get());
+  if (overflow < 0 || PyErr_Occurred()) {
+    PyErr_Clear();
+    throw OpError(ErrorKind::Value, "manual_seed() expects a 64-bit integer");
+  }
+  default_generator() = Generator{bits, 0};
+  return none_ref();
+}
+PyRef initial_seed(const CallArgs& call) {
+  no_arguments("initial_seed", call, 0);
+  return checked(PyLong_FromUnsignedLongLong(default_generator().seed));
+}
+
+// --- Defaults and modes ---------------------------------------------------------------------------------------------
+
+PyRef set_default(const CallArgs& call) {
+  const auto [d] = arguments("set_default_dtype", {"d"}, call);
+  DType t;
+  if (!as_dtype(d, t) || !is_floating(t)) {
+    throw_type_error("only floating-point types are supported as the default type");
+  }
+  set_default_dtype(tensor_dtype(d));
+  return none_ref();
+}
+PyRef get_default(const CallArgs& call) {
+  no_arguments("get_default_dtype", call, 0);
+  return PyRef::borrow(dtype_object(default_dtype()));
+}
+PyRef is_grad_enabled_function(const CallArgs& call) {
+  no_arguments("is_grad_enabled", call, 0);
+  return bool_ref(grad_enabled());
+}
+PyRef set_grad_enabled_function(const CallArgs& call) {
+  const auto [on] = arguments("_set_grad_enabled", {"enabled"}, call);
+  md::set_grad_enabled(checked(PyObject_IsTrue(on)));
+  return none_ref();
+}
+PyRef is_inference_mode_enabled(const CallArgs& call) {
+  no_arguments("is_inference_mode_enabled", call, 0);
+  return bool_ref(inference_mode);
+}
+PyRef set_inference_mode_function(const CallArgs& call) {
+  const auto [on] = arguments("_set_inference_mode", {"enabled"}, call);
+  md::set_inference_mode(checked(PyObject_IsTrue(on)));
+  return none_ref();
+}
+PyRef get_threads(const CallArgs& call) {
+  no_arguments("get_num_threads", call, 0);
+  return checked(PyLong_FromLong(num_threads()));
+}
+PyRef set_threads(const CallArgs& call) {
+  const auto [n] = arguments("set_num_threads", {"num_threads"}, call);
+  if (!PyLong_Check(n) || PyBool_Check(n)) {
+    throw_type_error("set_num_threads expects an int, but got %.200s", Py_TYPE(n)->tp_name);
+  }
+  const long count = PyLong_AsLong(n);
+  if (count == -1 && PyErr_Occurred()) throw PythonError{};
+  if (count < 1 || count > 4096)
+    throw OpError(ErrorKind::Runtime, "set_num_threads expects a positive number of threads");
+  set_num_threads(static_cast<int>(count));
+  return none_ref();
+}
+
+// --- Questions ------------------------------------------------------------------------------------------------------
+
+PyRef is_tensor_function(const CallArgs& call) {
+  const auto [obj] = arguments("is_tensor", {"obj"}, call);
+  return bool_ref(is_tensor(obj));
+}
+PyRef is_floating_point(const CallArgs& call) {
+  const auto [input] = arguments("is_floating_point", {"input"}, call);
+  return bool_ref(is_floating(tensor_argument("is_floating_point", input).dtype));
+}
+PyRef is_complex(const CallArgs& call) {
+  const auto [input] = arguments("is_complex", {"input"}, call);
+  tensor_argument("is_complex", input);
+  return bool_ref(false);
+}
+PyRef numel(const CallArgs& call) {
+  const auto [input] = arguments("numel", {"input"}, call);
+  return checked(PyLong_FromLongLong(tensor_argument("numel", input).numel()));
+}
+
+DType dtype_argument(const char* function, const char* name, PyObject* o) {
+  DType t;
+  if (as_dtype(o, t)) return t;
+  if (Py_TYPE(o) == dtype_type) tensor_dtype(o);  // throws: recognised, but out of the lattice
+  throw_type_error("%s(): argument '%s' must be torch.dtype, not %.200s", function, name, Py_TYPE(o)->tp_name);
+}
+PyRef promote_types(const CallArgs& call) {
+  const auto [a, b] = arguments("promote_types", {"type1", "type2"}, call);
+  return PyRef::borrow(
+      dtype_object(promote(dtype_argument("promote_types", "type1", a), dtype_argument("promote_types", "type2", b))));
+}
+
+Arg promotion_operand(PyObject* o) {
+  Arg a = to_arg(o);
+  if (!a.is<TensorRef>() && !a.is_number()) {
+    throw_type_error("result_type(): arguments must be Tensors or numbers, not %.200s", Py_TYPE(o)->tp_name);
+  }
+  return a;
+}
+DType number_dtype(const Arg& a) { return a.is<bool>() ? DType::Bool : a.is<Size>() ? DType::Int64 : default_dtype(); }
+PyRef result_type(const CallArgs& call) {
+  const auto [x, y] = arguments("result_type", {"tensor1", "tensor2"}, call);
+  const Arg operands[] = {promotion_operand(x), promotion_operand(y)};
+  if (operands[0].is_number() && operands[1].is_number()) {
+    return PyRef::borrow(dtype_object(promote(number_dtype(operands[0]), number_dtype(operands[1]))));
+  }
+  static const OpId product = find_op("mul");  // promotes any two dtypes, bool included
+  return PyRef::borrow(dtype_object(compute_types(op(product), operands).result));
+}
+
+constexpr NativeRow kFunctions[] = {
+    {"manual_seed", manual_seed, "manual_seed(seed)\n\nStarts the default random stream anew from `seed`."},
+    {"initial_seed", initial_seed, "initial_seed()\n\nThe seed the default random stream started from."},
+    {"set_default_dtype", set_default, "set_default_dtype(d)\n\nThe dtype of tensors made from Python floats."},
+    {"get_default_dtype", get_default, "get_default_dtype()\n\nThe dtype of tensors made from Python floats."},
+    {"is_grad_enabled", is_grad_enabled_function, "is_grad_enabled()\n\nWhether grad mode is on in this thread."},
+    {"_set_grad_enabled", set_grad_enabled_function, "Switches grad mode of this thread."},
+    {"is_inference_mode_enabled", is_inference_mode_enabled,
+     "is_inference_mode_enabled()\n\nWhether inference mode is on in this thread."},
+    {"_set_inference_mode", set_inference_mode_function, "Switches inference mode of this thread."},
+    {"get_num_threads", get_threads, "get_num_threads()\n\nThreads one kernel may use."},
+    {"set_num_threads", set_threads, "set_num_threads(n)\n\nThreads one kernel may use."},
+    {"is_tensor", is_tensor_function, "is_tensor(obj)\n\nWhether `obj` is a Tensor."},
+    {"is_floating_point", is_floating_point, "is_floating_point(input)\n\nWhether the dtype is a floating one."},
+    {"is_complex", is_complex, "is_complex(input)\n\nFalse: there are no complex tensors."},
+    {"numel", numel, "numel(input)\n\nNumber of elements."},
+    {"promote_types", promote_types, "promote_types(type1, type2)\n\nThe smallest dtype both convert to."},
+    {"result_type", result_type, "result_type(tensor1, tensor2)\n\nThe dtype arithmetic on both would have."},
+};
+
+}  // namespace
+
+std::span<const NativeRow> namespace_functions() { return kFunctions; }
+
+}  // namespace md

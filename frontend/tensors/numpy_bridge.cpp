@@ -1,0 +1,294 @@
+// NumPy in and out without copying, through the buffer protocol; numpy is imported by the first call that makes an
+// array.
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/tensor_parts.h"
+
+namespace md {
+
+namespace {
+
+PyTypeObject* memory_type = nullptr;
+
+// --- Tensor -> ndarray: an exporter of the storage that keeps it alive -----------------------------------------------
+
+struct MemoryObject {
+  PyObject_HEAD
+  TensorRef* tensor;
+  Py_ssize_t* layout;  // shape, then strides in bytes
+};
+MemoryObject* memory_of(PyObject* o) { return reinterpret_cast<MemoryObject*>(o); }
+
+const char* format_of(DType t) {
+  switch (t) {
+    case DType::Bool:
+      return "?";
+    case DType::UInt8:
+      return "B";
+    case DType::Int8:
+      return "b";
+    case DType::Int16:
+      return "h";
+    case DType::Int32:
+      return "i";
+    case DType::Int64:
+      return "l";
+    case DType::Float16:
+      return "e";
+    case DType::Float32:
+      return "f";
+    case DType::Float64:
+      return "d";
+    case DType::BFloat16:
+      break;
+  }
+  throw OpError(ErrorKind::Type, "NumPy has no counterpart of dtype torch." + std::string(info(t).name));
+}
+
+void memory_dealloc(PyObject* o) {
+  delete memory_of(o)->tensor;
+  delete[] memory_of(o)->layout;
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+int memory_getbuffer(PyObject* o, Py_buffer* view, int flags) {
+  const TensorImpl& t = **memory_of(o)->tensor;
+  if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES) {
+    PyErr_SetString(PyExc_BufferError, "tensor memory is exported with strides only");
+    return -1;
+  }
+  view->obj = Py_NewRef(o);
+  view->buf = t.data();
+  view->itemsize = static_cast<Py_ssize_t>(item_size(t.dtype));
+  view->len = static_cast<Py_ssize_t>(t.numel()) * view->itemsize;
+  view->readonly = 0;
+  view->format = const_cast<char*>(format_of(t.dtype));
+  view->ndim = t.dim();
+  view->shape = memory_of(o)->layout;
+  view->strides = memory_of(o)->layout + t.dim();
+  view->suboffsets = nullptr;
+  view->internal = nullptr;
+  return 0;
+}
+
+PyType_Slot memory_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(memory_dealloc)},
+    {Py_bf_getbuffer, reinterpret_cast<void*>(memory_getbuffer)},
+    {Py_tp_doc, const_cast<char*>("Memory of a tensor, as the buffer protocol shows it.")},
+    {0, nullptr},
+};
+PyType_Spec memory_spec = {"minidynamo._C.TensorMemory", sizeof(MemoryObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, memory_slots};
+
+// The type is made with the first array: most programs never need it.
+PyRef make_memory(const TensorRef& t) {
+  format_of(t->dtype);  // throws where NumPy has no such dtype
+  if (!memory_type) {
+    memory_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&memory_spec)).release());
+  }
+  PyRef made = checked(memory_type->tp_alloc(memory_type, 0));
+  MemoryObject* m = memory_of(made.get());
+  m->tensor = new TensorRef(t);
+  const auto n = static_cast<std::size_t>(t->dim());
+  m->layout = new Py_ssize_t[2 * n + 1];
+  for (std::size_t i = 0; i < n; ++i) {
+    m->layout[i] = static_cast<Py_ssize_t>(t->sizes[i]);
+    m->layout[n + i] = static_cast<Py_ssize_t>(t->strides[i]) * static_cast<Py_ssize_t>(item_size(t->dtype));
+  }
+  return made;
+}
+
+// --- ndarray -> Tensor: the storage holds the buffer -----------------------------------------------------------------
+
+void release_buffer(void*, std::size_t, void* context) {
+  auto* view = static_cast<Py_buffer*>(context);
+  if (!Py_IsInitialized()) return;  // too late to give anything back
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  PyBuffer_Release(view);
+  delete view;
+  PyGILState_Release(gil);
+}
+
+// Gives the buffer back unless a storage took it over.
+struct ViewGuard {
+  Py_buffer* view;
+  ~ViewGuard() {
+    if (view) PyBuffer_Release(view);
+  }
+};
+
+bool dtype_of_format(const char* format, Py_ssize_t itemsize, DType& out) {
+  if (!format || (format[0] == '@' || format[0] == '=' || format[0] == '<')) format = format ? format + 1 : "B";
+  if (std::strlen(format) != 1) return false;
+  const char c = format[0];
+  for (const DTypeInfo& row : kDTypes) {
+    if (row.size != itemsize || row.dtype == DType::BFloat16) continue;
+    const bool same = row.category == DTypeCategory::Bool       ? c == '?'
+                      : row.category == DTypeCategory::Floating ? std::strchr("efd", c) != nullptr
+                      : row.dtype == DType::UInt8               ? c == 'B'
+                                                                : std::strchr("bhilq", c) != nullptr;
+    if (same) {
+      out = row.dtype;
+      return true;
+    }
+  }
+  return false;
+}
+
+// The dtype of an array whose buffer could not be read, for the message.
+[[noreturn]] void unsupported_array(PyObject* o) {
+  PyRef dtype = checked(PyObject_GetAttrString(o, "dtype"));
+  PyRef order = checked(PyObject_GetAttrString(dtype.get(), "isnative"));
+  if (!checked(PyObject_IsTrue(order.get()))) {
+    throw OpError(ErrorKind::Value,
+                  "the array's byte order is not the machine's; convert it with "
+                  "a.astype(a.dtype.newbyteorder('='))");
+  }
+  throw_type_error(
+      "can't convert np.ndarray of type %S: minidynamo has float64, float32, int64, int32 and bool tensors",
+      dtype.get());
+}
+
+void warn_read_only() {
+  checked(PyErr_WarnEx(PyExc_UserWarning,
+                       "The given NumPy array is not writable, and a tensor cannot be read-only: writing to the tensor "
+                       "would change memory its owner declared constant. Copy the array first (a.copy()) to be safe.",
+                       1));
+}
+
+DimVec element_strides(const Py_buffer& view) {
+  DimVec strides;
+  for (int i = 0; i < view.ndim; ++i) {
+    if (view.strides[i] < 0) {
+      throw OpError(ErrorKind::Value,
+                    "At least one stride in the given numpy array is negative, and tensors with negative strides are "
+                    "not supported; make a copy with array.copy() first");
+    }
+    if (view.strides[i] % view.itemsize != 0 && view.shape[i] > 1) {
+      throw OpError(ErrorKind::Value,
+                    "given numpy array strides not a multiple of the element byte size; copy the array "
+                    "first to give the elements a uniform distance");
+    }
+    strides.push_back(view.strides[i] / view.itemsize);
+  }
+  return strides;
+}
+
+std::size_t reachable_bytes(const DimVec& sizes, const DimVec& strides, std::size_t itemsize) {
+  std::int64_t last = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    last += (sizes[i] - 1) * strides[i];
+  }
+  return static_cast<std::size_t>(last + 1) * itemsize;
+}
+
+PyRef numpy_module() { return checked(PyImport_ImportModule("numpy")); }
+
+PyRef numpy_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "force"};
+  PyObject* out[2];
+  parse_native({"numpy", names, 1, 1}, call, out);
+  TensorRef t(tensor_impl(out[0]));
+  const bool force = out[1] && checked(PyObject_IsTrue(out[1]));
+  if (t->requires_grad && !force) {
+    throw OpError(ErrorKind::Runtime,
+                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+  }
+  return array_from_tensor(t);
+}
+
+// __array__(dtype=None, copy=None), as NumPy calls it.
+PyRef array_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "dtype", "copy"};
+  PyObject* out[3];
+  parse_native({"__array__", names, 1}, call, out);
+  PyRef array = array_from_tensor(TensorRef(tensor_impl(out[0])));
+  const bool convert = out[1] && out[1] != Py_None;
+  const bool copy = out[2] && out[2] != Py_None && checked(PyObject_IsTrue(out[2]));
+  if (!convert && !copy) return array;
+  if (!convert) return checked(PyObject_CallMethod(array.get(), "copy", nullptr));
+  return checked(PyObject_CallMethod(array.get(), "astype", "O", out[1]));
+}
+
+PyRef from_numpy_function(const CallArgs& call) {
+  static const char* const names[] = {"ndarray"};
+  PyObject* out[1];
+  parse_native({"from_numpy", names, 1}, call, out);
+  TensorRef t = tensor_from_array(out[0]);
+  if (!t) throw_type_error("expected np.ndarray (got %.200s)", Py_TYPE(out[0])->tp_name);
+  return wrap_tensor(std::move(t));
+}
+
+// Results of NumPy functions on tensors are tensors where an operator of ndarray made them.
+PyRef array_wrap_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "array", "context", "return_scalar"};
+  PyObject* out[4];
+  parse_native({"__array_wrap__", names, 2}, call, out);
+  TensorRef t = tensor_from_array(out[1]);
+  return t ? wrap_tensor(std::move(t)) : PyRef::borrow(out[1]);
+}
+
+constexpr NativeRow kMethods[] = {
+    {"numpy", numpy_method, "numpy(*, force=False)\n\nAn ndarray over the same memory."},
+    {"__array__", array_method, "The ndarray over the same memory, converted if asked."},
+    {"__array_wrap__", array_wrap_method, "The tensor over the memory of an ndarray NumPy computed."},
+};
+constexpr NativeRow kFunctions[] = {
+    {"from_numpy", from_numpy_function, "from_numpy(ndarray)\n\nA tensor over the array's memory."},
+};
+
+}  // namespace
+
+bool is_array(PyObject* o) {
+  PyTypeObject* t = Py_TYPE(o);
+  if (std::strcmp(t->tp_name, "numpy.ndarray") == 0) return true;
+  if (!t->tp_as_buffer || !t->tp_as_buffer->bf_getbuffer || is_tensor(o)) return false;
+  for (PyTypeObject* base = t->tp_base; base; base = base->tp_base) {  // numpy.matrix, memmap, user classes
+    if (std::strcmp(base->tp_name, "numpy.ndarray") == 0) return true;
+  }
+  return false;
+}
+
+TensorRef tensor_from_array(PyObject* o) {
+  if (!is_array(o)) return nullptr;
+  auto view = std::make_unique<Py_buffer>();
+  bool read_only = false;
+  if (PyObject_GetBuffer(o, view.get(), PyBUF_STRIDES | PyBUF_FORMAT | PyBUF_WRITABLE) < 0) {
+    PyErr_Clear();
+    if (PyObject_GetBuffer(o, view.get(), PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
+      PyErr_Clear();
+      unsupported_array(o);
+    }
+    read_only = true;
+  }
+  ViewGuard guard{view.get()};
+  const Py_buffer* v = view.get();
+  DType dtype;
+  if (!dtype_of_format(v->format, v->itemsize, dtype) || !info(dtype).supported) unsupported_array(o);
+  DimVec strides = element_strides(*v);
+  DimVec sizes;
+  for (int i = 0; i < v->ndim; ++i) sizes.push_back(v->shape[i]);
+  if (read_only) warn_read_only();
+  // What the strides reach may be more or less than the length of the buffer.
+  const std::size_t bytes = reachable_bytes(sizes, strides, static_cast<std::size_t>(v->itemsize));
+  guard.view = nullptr;
+  Ref<Storage> storage = make_ref<Storage>(v->buf, bytes, release_buffer, view.release());
+  return make_ref<TensorImpl>(std::move(storage), dtype, std::move(sizes), std::move(strides), 0);
+}
+
+PyRef array_from_tensor(const TensorRef& t) {
+  PyRef numpy = numpy_module();
+  PyRef memory = make_memory(t);
+  return checked(PyObject_CallMethod(numpy.get(), "asarray", "O", memory.get()));
+}
+
+std::span<const NativeRow> numpy_methods() { return kMethods; }
+std::span<const NativeRow> numpy_functions() { return kFunctions; }
+
+}  // namespace md

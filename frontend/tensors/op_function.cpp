@@ -1,0 +1,326 @@
+#include "frontend/tensors/op_function.h"
+
+#include <structmember.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <set>
+#include <string>
+
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/subclass.h"
+#include "ir/eager.h"
+
+namespace md {
+
+PyTypeObject* op_function_type = nullptr;
+PyTypeObject* op_method_type = nullptr;
+
+namespace {
+
+OpFunctionObject* self_of(PyObject* o) { return reinterpret_cast<OpFunctionObject*>(o); }
+
+Arg convert_argument(PyObject* o, const char* function, const char* label) {
+  try {
+    return to_arg(o);
+  } catch (const PythonError&) {
+    if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_Format(PyExc_TypeError, "%s(): %s: %S", function, label, value);
+    Py_XDECREF(type), Py_XDECREF(value), Py_XDECREF(trace);
+    throw;
+  }
+}
+
+void convert_call(const CallArgs& call, const char* function, std::vector<Arg>& args, KwArgs& kwargs) {
+  args.reserve(static_cast<std::size_t>(call.nargs));
+  for (Py_ssize_t i = 0; i < call.nargs; ++i) {
+    PyObject* o = call.args[i];
+    if (is_tensor_exact(o)) {
+      args.emplace_back(TensorRef(tensor_impl(o)));
+    } else {
+      char label[40];
+      std::snprintf(label, sizeof label, "argument %zd", i + 1);
+      args.push_back(convert_argument(o, function, label));
+    }
+  }
+  for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
+    const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.kwnames, i));
+    if (!name) throw PythonError{};
+    kwargs.emplace_back(name, convert_argument(call.args[call.nargs + i], function, name));
+  }
+}
+
+void require_tensor_self(const OpFunctionObject& f, const CallArgs& call) {
+  if (call.nargs == 0) throw_type_error("unbound method Tensor.%s() needs an argument", f.name);
+  if (!is_tensor(call.args[0])) {
+    throw_type_error("descriptor '%s' for 'Tensor' objects doesn't apply to a '%.200s' object", f.name,
+                     Py_TYPE(call.args[0])->tp_name);
+  }
+}
+
+PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
+  const OpFunctionObject& f = *self_of(callable);
+  const CallArgs call{args, PyVectorcall_NARGS(nargsf), kwnames};
+  return guarded([&]() -> PyObject* {
+    if (f.method) require_tensor_self(f, call);
+    PyRef overridden = try_torch_function(callable, call);
+    if (overridden) return overridden.release();
+    PyRef result = f.native ? f.native(call)
+                            : call_overloads({f.overloads, static_cast<std::size_t>(f.overload_count)}, f.public_name,
+                                             call, f.inplace);
+    return keep_subclass(std::move(result), call).release();
+  });
+}
+
+void function_dealloc(PyObject* o) {
+  Py_XDECREF(self_of(o)->doc);
+  PyTypeObject* type = Py_TYPE(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+PyObject* function_repr(PyObject* o) {
+  const OpFunctionObject& f = *self_of(o);
+  if (f.method) return PyUnicode_FromFormat("<method '%s' of 'torch.Tensor' objects>", f.name);
+  return PyUnicode_FromFormat("<built-in method %s of type object at %p>", f.name, op_function_type);
+}
+
+PyObject* method_get(PyObject* o, PyObject* instance, PyObject*) {
+  if (!instance || instance == Py_None) return Py_NewRef(o);
+  return PyMethod_New(o, instance);
+}
+
+// Pickled and copied by name.
+PyObject* function_reduce(PyObject* o, PyObject*) {
+  const OpFunctionObject& f = *self_of(o);
+  if (!f.method) return PyUnicode_FromString(f.name);
+  return guarded([&]() -> PyObject* {
+    PyRef builtins = checked(PyImport_ImportModule("builtins"));
+    PyRef getattr = checked(PyObject_GetAttrString(builtins.get(), "getattr"));
+    return Py_BuildValue("(O(Os))", getattr.get(), reinterpret_cast<PyObject*>(tensor_type), f.name);
+  });
+}
+
+PyObject* get_name(PyObject* o, void*) { return PyUnicode_FromString(self_of(o)->name); }
+PyObject* get_qualname(PyObject* o, void*) {
+  return PyUnicode_FromFormat(self_of(o)->method ? "Tensor.%s" : "%s", self_of(o)->name);
+}
+PyObject* get_module(PyObject*, void*) { return PyUnicode_FromString("minidynamo"); }
+PyObject* get_doc(PyObject* o, void*) { return Py_NewRef(self_of(o)->doc); }
+PyObject* get_objclass(PyObject*, void*) { return Py_NewRef(reinterpret_cast<PyObject*>(tensor_type)); }
+
+PyMethodDef function_methods[] = {{"__reduce__", function_reduce, METH_NOARGS, nullptr}, {}};
+PyGetSetDef function_getset[] = {{"__name__", get_name, nullptr, nullptr, nullptr},
+                                 {"__qualname__", get_qualname, nullptr, nullptr, nullptr},
+                                 {"__module__", get_module, nullptr, nullptr, nullptr},
+                                 {"__doc__", get_doc, nullptr, nullptr, nullptr},
+                                 {}};
+PyGetSetDef method_getset[] = {{"__name__", get_name, nullptr, nullptr, nullptr},
+                               {"__qualname__", get_qualname, nullptr, nullptr, nullptr},
+                               {"__module__", get_module, nullptr, nullptr, nullptr},
+                               {"__doc__", get_doc, nullptr, nullptr, nullptr},
+                               {"__objclass__", get_objclass, nullptr, nullptr, nullptr},
+                               {}};
+PyMemberDef function_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OpFunctionObject, vectorcall), READONLY, nullptr}, {}};
+
+PyType_Slot function_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(function_dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(function_repr)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_methods, function_methods},
+    {Py_tp_getset, function_getset},
+    {Py_tp_members, function_members},
+    {0, nullptr},
+};
+PyType_Slot method_slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void*>(function_dealloc)},
+    {Py_tp_repr, reinterpret_cast<void*>(function_repr)},
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_methods, function_methods},
+    {Py_tp_getset, method_getset},
+    {Py_tp_members, function_members},
+    {Py_tp_descr_get, reinterpret_cast<void*>(method_get)},
+    {0, nullptr},
+};
+constexpr unsigned kFlags =
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE;
+PyType_Spec function_spec = {"minidynamo._C.op_function", sizeof(OpFunctionObject), 0, kFlags, function_slots};
+PyType_Spec method_spec = {"minidynamo._C.op_method", sizeof(OpFunctionObject), 0,
+                           kFlags | Py_TPFLAGS_METHOD_DESCRIPTOR, method_slots};
+
+PyRef make_function(PyTypeObject* type, const char* name) {
+  PyRef made = checked(type->tp_alloc(type, 0));
+  OpFunctionObject& f = *self_of(made.get());
+  f.vectorcall = call_function;
+  f.name = f.public_name = name;
+  f.method = type == op_method_type;
+  return made;
+}
+
+PyRef doc_of(std::span<const OpId> ids) {
+  std::string text;
+  for (OpId id : ids) {
+    const Op& o = op(id);
+    text += (text.empty() ? "" : "\n\n") + o.schema.text + "\n\n" + std::string(o.decl->doc);
+  }
+  return checked(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
+// A name that lives for ever: the interpreter interns it.
+const char* lasting(const std::string& s) {
+  PyRef o = checked(PyUnicode_InternFromString(s.c_str()));
+  const char* text = PyUnicode_AsUTF8(o.get());
+  if (!text) throw PythonError{};
+  o.release();
+  return text;
+}
+
+PyRef make_table_function(PyTypeObject* type, const std::string& public_name, bool inplace) {
+  const char* base = lasting(public_name);
+  PyRef made = make_function(type, inplace ? lasting(public_name + "_") : base);
+  OpFunctionObject& f = *self_of(made.get());
+  const std::span<const OpId> ids = overloads(base);
+  f.public_name = base;
+  f.overloads = ids.data(), f.overload_count = static_cast<Py_ssize_t>(ids.size());
+  f.inplace = inplace;
+  f.doc = doc_of(ids).release();
+  return made;
+}
+
+void add_public_op(PyObject* module, const std::string& name) {
+  bool function = false, method = false, inplace = false;
+  for (OpId id : overloads(name)) {
+    const OpDecl& d = *op(id).decl;
+    function |= d.function, method |= d.method, inplace |= d.inplace;
+  }
+  PyObject* type = reinterpret_cast<PyObject*>(tensor_type);
+  if (function) {
+    checked(PyObject_SetAttrString(module, name.c_str(), make_table_function(op_function_type, name, false).get()));
+  }
+  if (method)
+    checked(PyObject_SetAttrString(type, name.c_str(), make_table_function(op_method_type, name, false).get()));
+  if (inplace) {
+    checked(PyObject_SetAttrString(type, (name + "_").c_str(), make_table_function(op_method_type, name, true).get()));
+  }
+}
+
+// An attribute such as x.T: the op called with the tensor alone.
+PyObject* get_property(PyObject* self, void* context) {
+  const Op& o = *static_cast<const Op*>(context);
+  return guarded([&]() -> PyObject* {
+    const CallArgs call{&self, 1, nullptr};
+    BoundArgs bound{Arg(TensorRef(tensor_impl(self)))};
+    for (std::size_t i = 1; i < o.schema.params.size(); ++i) bound.push_back(o.schema.params[i].default_value);
+    return keep_subclass(wrap_result(o, call_op(o, bound), call), call).release();
+  });
+}
+
+void add_property(const Op& o) {
+  // CPython keeps a pointer to the definition for as long as the type lives.
+  auto* definition = new PyGetSetDef{lasting(o.public_name), get_property, nullptr, nullptr, const_cast<Op*>(&o)};
+  definition->doc = lasting(std::string(o.decl->doc));
+  PyRef descriptor = checked(PyDescr_NewGetSet(tensor_type, definition));
+  checked(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), definition->name, descriptor.get()));
+}
+
+PyRef make_native(PyTypeObject* type, const NativeRow& row) {
+  PyRef made = make_function(type, row.name);
+  self_of(made.get())->native = row.call;
+  self_of(made.get())->doc = checked(PyUnicode_FromString(row.doc)).release();
+  return made;
+}
+
+int add_natives(PyObject* where, PyTypeObject* type, std::span<const NativeRow> rows) {
+  return guarded([&]() -> PyObject* {
+    for (const NativeRow& row : rows) {
+      checked(PyObject_SetAttrString(where, row.name, make_native(type, row).get()));
+    }
+    return Py_None;
+  })
+             ? 0
+             : -1;
+}
+
+}  // namespace
+
+int init_op_functions(PyObject* module) {
+  op_function_type = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &function_spec, nullptr));
+  op_method_type = reinterpret_cast<PyTypeObject*>(PyType_FromModuleAndSpec(module, &method_spec, nullptr));
+  return op_function_type && op_method_type ? 0 : -1;
+}
+
+int add_table_ops(PyObject* module) {
+  return guarded([&]() -> PyObject* {
+    std::set<std::string> seen;
+    for (const Op& o : all_ops()) {
+      if (seen.insert(o.public_name).second) add_public_op(module, o.public_name);
+    }
+    return Py_None;
+  })
+             ? 0
+             : -1;
+}
+
+int add_table_properties() {
+  return guarded([&]() -> PyObject* {
+    for (const Op& o : all_ops()) {
+      if (o.decl->property) add_property(o);
+    }
+    return Py_None;
+  })
+             ? 0
+             : -1;
+}
+
+int add_native_functions(PyObject* module, std::span<const NativeRow> rows) {
+  return add_natives(module, op_function_type, rows);
+}
+int add_native_methods(std::span<const NativeRow> rows) {
+  return add_natives(reinterpret_cast<PyObject*>(tensor_type), op_method_type, rows);
+}
+
+PyRef wrap_result(const Op& op, const Arg& result, const CallArgs& call) {
+  if (auto* t = result.get_if<TensorRef>()) {
+    for (Py_ssize_t i = 0; i < call.nargs; ++i) {
+      if (is_tensor(call.args[i]) && tensor_impl(call.args[i]) == t->get()) return PyRef::borrow(call.args[i]);
+    }
+    return wrap_tensor(*t);
+  }
+  if (!op.schema.result_names.empty()) return named_result(op, result);
+  return from_arg(result);
+}
+
+PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const CallArgs& call, bool inplace) {
+  std::vector<Arg> args;
+  KwArgs kwargs;
+  convert_call(call, public_name, args, kwargs);
+  BoundArgs bound;
+  const Op* chosen = nullptr;
+  for (OpId id : overloads) {
+    const Op& candidate = op(id);
+    if (inplace && !candidate.decl->inplace) continue;
+    if (try_bind(candidate, args, kwargs, bound)) {
+      chosen = &candidate;
+      break;
+    }
+  }
+  if (!chosen) {
+    BoundCall b = md::bind(public_name, args, kwargs);  // throws what the user should read
+    chosen = &op(b.op);
+    bound = std::move(b.args);
+  }
+  if (inplace) {
+    call_inplace(*chosen, bound);
+    return PyRef::borrow(call.args[0]);
+  }
+  return wrap_result(*chosen, call_op(*chosen, bound), call);
+}
+
+bool is_op_function(PyObject* o) { return Py_TYPE(o) == op_function_type || Py_TYPE(o) == op_method_type; }
+const char* op_function_name(PyObject* o) { return self_of(o)->name; }
+bool op_function_is_method(PyObject* o) { return self_of(o)->method; }
+
+}  // namespace md

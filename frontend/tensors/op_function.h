@@ -1,0 +1,72 @@
+// minidynamo.<name> and Tensor.<name>: functions and methods derived from the op table, and the few written by hand
+// (native), all of one shape so that the tracer recognises them by one test.
+#pragma once
+
+#include <span>
+
+#include "frontend/tensors/tensor_object.h"
+
+namespace md {
+
+// Arguments as vectorcall hands them over; a method finds its tensor in args[0].
+struct CallArgs {
+  PyObject* const* args;
+  Py_ssize_t nargs;
+  PyObject* kwnames;  // tuple or null; the values follow the positional ones
+  Py_ssize_t keyword_count() const { return kwnames ? PyTuple_GET_SIZE(kwnames) : 0; }
+};
+
+// May throw OpError or PythonError. Returns a new reference.
+using NativeFunction = PyRef (*)(const CallArgs& call);
+
+struct NativeRow {
+  const char* name;
+  NativeFunction call;
+  const char* doc;
+};
+
+struct OpFunctionObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  const char* name;         // "add", "add_"
+  const char* public_name;  // the op's: "add" of "add_"
+  const OpId* overloads;    // into the op table; empty for natives
+  Py_ssize_t overload_count;
+  NativeFunction native;
+  PyObject* doc;
+  bool method, inplace;
+};
+extern PyTypeObject* op_method_type;
+
+int init_op_functions(PyObject* module);
+// Functions of the table go into `module`, methods into the Tensor type.
+int add_table_ops(PyObject* module);
+int add_native_functions(PyObject* module, std::span<const NativeRow> rows);
+int add_native_methods(std::span<const NativeRow> rows);
+
+// The op call itself, shared by functions, methods and operators.
+PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const CallArgs& call, bool inplace);
+// Wraps a result; a tensor that is one of the arguments comes back as that very object.
+PyRef wrap_result(const Op& op, const Arg& result, const CallArgs& call);
+
+// torch.return_types.<name>: the named tuple of an op with named results.
+PyRef named_result(const Op& op, const Arg& result);
+PyTypeObject* named_result_type(const Op& op);
+int add_return_types(PyObject* module);  // submodule `return_types`
+int add_table_properties();              // x.T and the like
+
+// --- Arguments of native functions ------------------------------------------------------------------------------
+// Distributes positional and keyword arguments over `names` (as many as `out`; absent ones stay null). The first
+// `required` must be given, the last `keyword_only` may not be positional. Throws TypeError naming `function`.
+struct NativeSignature {
+  const char* function;
+  std::span<const char* const> names;
+  int required = 0;
+  int keyword_only = 0;
+};
+void parse_native(const NativeSignature& sig, const CallArgs& call, std::span<PyObject*> out);
+// For functions without any argument (methods: beside self).
+void no_arguments(const char* function, const CallArgs& call, Py_ssize_t allowed);
+[[noreturn]] void throw_type_error(const char* format, ...);
+
+}  // namespace md

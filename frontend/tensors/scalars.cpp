@@ -1,0 +1,76 @@
+// Elements as Python values: item, tolist.
+#include "frontend/tensors/tensor_parts.h"
+
+namespace md {
+
+namespace {
+
+template <class T>
+T load(const void* at) {
+  return *static_cast<const T*>(at);
+}
+
+PyRef list_of(const TensorImpl& t, int dim, const char* at) {
+  if (dim == t.dim()) return element(t.dtype, at);
+  const auto d = static_cast<std::size_t>(dim);
+  PyRef list = checked(PyList_New(static_cast<Py_ssize_t>(t.sizes[d])));
+  const std::int64_t step = t.strides[d] * static_cast<std::int64_t>(item_size(t.dtype));
+  for (std::int64_t i = 0; i < t.sizes[d]; ++i) {
+    PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), list_of(t, dim + 1, at + i * step).release());
+  }
+  return list;
+}
+
+PyRef item_method(const CallArgs& call) {
+  no_arguments("item", call, 1);
+  return item(*tensor_impl(call.args[0]));
+}
+PyRef tolist_method(const CallArgs& call) {
+  no_arguments("tolist", call, 1);
+  const TensorImpl& t = *tensor_impl(call.args[0]);
+  return list_of(t, 0, static_cast<const char*>(t.data()));
+}
+
+constexpr NativeRow kMethods[] = {
+    {"item", item_method, "item()\n\nThe only element as a Python number."},
+    {"tolist", tolist_method, "tolist()\n\nThe elements as nested lists of Python numbers (0-d: the number)."},
+};
+
+}  // namespace
+
+PyRef element(DType dtype, const void* at) {
+  switch (dtype) {
+    case DType::Bool:
+      return PyRef::borrow(load<std::uint8_t>(at) ? Py_True : Py_False);
+    case DType::UInt8:
+      return checked(PyLong_FromLong(load<std::uint8_t>(at)));
+    case DType::Int8:
+      return checked(PyLong_FromLong(load<std::int8_t>(at)));
+    case DType::Int16:
+      return checked(PyLong_FromLong(load<std::int16_t>(at)));
+    case DType::Int32:
+      return checked(PyLong_FromLong(load<std::int32_t>(at)));
+    case DType::Int64:
+      return checked(PyLong_FromLongLong(load<std::int64_t>(at)));
+    case DType::Float32:
+      return checked(PyFloat_FromDouble(load<float>(at)));
+    case DType::Float64:
+      return checked(PyFloat_FromDouble(load<double>(at)));
+    case DType::Float16:
+    case DType::BFloat16:
+      break;
+  }
+  throw InternalError("no tensor has this dtype");
+}
+
+PyRef item(const TensorImpl& t) {
+  const std::int64_t n = t.numel();
+  if (n != 1) {
+    throw OpError(ErrorKind::Runtime, "a Tensor with " + std::to_string(n) + " elements cannot be converted to Scalar");
+  }
+  return element(t.dtype, t.data());
+}
+
+std::span<const NativeRow> scalar_methods() { return kMethods; }
+
+}  // namespace md

@@ -1,0 +1,83 @@
+// x.shape, x.dtype, ...: attributes that are read off the TensorImpl.
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/tensor_parts.h"
+
+namespace md {
+
+namespace {
+
+const TensorImpl& of(PyObject* o) { return *tensor_impl(o); }
+
+PyObject* get_shape(PyObject* o, void*) {
+  return guarded([&] { return size_object(of(o).sizes).release(); });
+}
+PyObject* get_dtype(PyObject* o, void*) { return Py_NewRef(dtype_object(of(o).dtype)); }
+PyObject* get_device(PyObject*, void*) {
+  return guarded([&] { return device_object("cpu").release(); });
+}
+PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(of(o).dim()); }
+PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromSize_t(item_size(of(o).dtype)); }
+PyObject* get_nbytes(PyObject* o, void*) {
+  return PyLong_FromLongLong(of(o).numel() * static_cast<std::int64_t>(item_size(of(o).dtype)));
+}
+PyObject* get_layout(PyObject*, void*) {
+  return guarded([&]() -> PyObject* {
+    PyRef module = checked(PyImport_ImportModule("minidynamo._C"));
+    return PyObject_GetAttrString(module.get(), "strided");
+  });
+}
+PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(of(o).requires_grad); }
+int set_requires_grad(PyObject* o, PyObject* value, void*) {
+  if (!value || !PyBool_Check(value)) {
+    PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
+    return -1;
+  }
+  if (value == Py_True && !is_floating(of(o).dtype)) {
+    PyErr_SetString(PyExc_RuntimeError, "only Tensors of floating point and complex dtype can require gradients");
+    return -1;
+  }
+  tensor_impl(o)->requires_grad = value == Py_True;
+  return 0;
+}
+// Every tensor is a leaf without a gradient: there is no autograd history here.
+PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
+PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
+PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
+PyObject* get_data(PyObject* o, void*) {
+  return guarded([&] {
+    TensorRef t = alias(TensorRef(tensor_impl(o)));
+    t->requires_grad = false;
+    return wrap_tensor(std::move(t)).release();
+  });
+}
+PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(of(o).storage->version); }
+PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
+
+}  // namespace
+
+PyGetSetDef tensor_getset[] = {
+    {"__dict__", tensor_get_dict, tensor_set_dict, nullptr, nullptr},
+    {"shape", get_shape, nullptr, "Sizes of all dimensions.", nullptr},
+    {"dtype", get_dtype, nullptr, "Element type.", nullptr},
+    {"device", get_device, nullptr, "Where the elements live.", nullptr},
+    {"layout", get_layout, nullptr, "strided.", nullptr},
+    {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
+    {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
+    {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are asked for.", nullptr},
+    {"grad", get_none, nullptr, "The gradient, None until one is computed.", nullptr},
+    {"grad_fn", get_none, nullptr, "The operation that gave this tensor, for autograd.", nullptr},
+    {"is_leaf", get_true, nullptr, "True: not the result of a recorded operation.", nullptr},
+    {"is_cuda", get_false, nullptr, "False: tensors live on the CPU.", nullptr},
+    {"is_cpu", get_true, nullptr, "True: tensors live on the CPU.", nullptr},
+    {"is_sparse", get_false, nullptr, "False: every tensor is strided.", nullptr},
+    {"is_quantized", get_false, nullptr, "False: there are no quantised tensors.", nullptr},
+    {"is_meta", get_false, nullptr, "False: every tensor has elements.", nullptr},
+    {"is_nested", get_false, nullptr, "False: there are no nested tensors.", nullptr},
+    {"data", get_data, nullptr, "The same elements, without gradient history.", nullptr},
+    {"_version", get_version, nullptr, "Counts in-place writes to the storage.", nullptr},
+    {"__array_priority__", get_priority, nullptr, "NumPy leaves mixed operators to the tensor.", nullptr},
+    {},
+};
+
+}  // namespace md

@@ -1,0 +1,100 @@
+// repr, format and print options of tensors.
+#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/tensor_parts.h"
+#include "frontend/tensors/text_layout.h"
+
+namespace md {
+
+namespace {
+
+// Process-wide, guarded by the GIL.
+PrintOptions& options() {
+  static PrintOptions o;
+  return o;
+}
+
+std::int64_t non_negative(PyObject* o, const char* name) {
+  const long long v = PyLong_AsLongLong(o);
+  if (v == -1 && PyErr_Occurred()) throw PythonError{};
+  if (v < 0 || v > 1'000'000'000'000) throw OpError(ErrorKind::Value, std::string(name) + " is out of range");
+  return v;
+}
+
+PrintOptions preset(PyObject* profile) {
+  PrintOptions o;
+  const char* name = PyUnicode_AsUTF8(profile);
+  if (!name) throw PythonError{};
+  const std::string text = name;
+  if (text == "short") {
+    o.precision = 2, o.edge_items = 2;
+  } else if (text == "full") {
+    o.threshold = std::int64_t{1} << 60;
+  } else if (text != "default") {
+    throw OpError(ErrorKind::Value, "profile must be 'default', 'short' or 'full'");
+  }
+  return o;
+}
+
+PyRef set_printoptions(const CallArgs& call) {
+  static const char* const names[] = {"precision", "threshold", "edgeitems", "linewidth", "profile", "sci_mode"};
+  PyObject* out[6];
+  parse_native({"set_printoptions", names}, call, out);
+  for (PyObject*& o : out) o = o == Py_None ? nullptr : o;
+  PrintOptions o = options();
+  if (out[4]) o = preset(out[4]);
+  if (out[0]) o.precision = static_cast<int>(std::min<std::int64_t>(non_negative(out[0], "precision"), 60));
+  if (out[1]) o.threshold = PyFloat_Check(out[1]) ? std::int64_t{1} << 60 : non_negative(out[1], "threshold");
+  if (out[2]) o.edge_items = non_negative(out[2], "edgeitems");
+  if (out[3]) o.line_width = static_cast<int>(std::min<std::int64_t>(non_negative(out[3], "linewidth"), 1'000'000));
+  o.scientific = PrintOptions::Scientific::Auto;
+  if (out[5]) {
+    o.scientific =
+        checked(PyObject_IsTrue(out[5])) ? PrintOptions::Scientific::Always : PrintOptions::Scientific::Never;
+  }
+  options() = o;
+  return PyRef::borrow(Py_None);
+}
+
+// __format__(spec): a 0-d tensor formats as its number.
+PyRef format_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "format_spec"};
+  PyObject* out[2];
+  parse_native({"__format__", names, 2}, call, out);
+  if (tensor_impl(out[0])->dim() == 0 && is_tensor_exact(out[0])) {
+    return checked(PyObject_Format(item(*tensor_impl(out[0])).get(), out[1]));
+  }
+  if (!PyUnicode_Check(out[1]) || PyUnicode_GET_LENGTH(out[1])) {
+    throw_type_error("unsupported format string passed to %.200s.__format__", Py_TYPE(out[0])->tp_name);
+  }
+  return checked(PyObject_Str(out[0]));
+}
+
+constexpr NativeRow kFunctions[] = {
+    {"set_printoptions", set_printoptions,
+     "set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None)\n\n"
+     "How tensors print from here on."},
+};
+constexpr NativeRow kMethods[] = {
+    {"__format__", format_method, "Text of the tensor; a 0-d tensor formats as its number."},
+};
+
+}  // namespace
+
+PyObject* tensor_repr(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    std::string prefix = "tensor(";
+    if (!is_tensor_exact(self)) {
+      PyRef name = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__name__"));
+      const char* text = PyUnicode_AsUTF8(name.get());
+      if (!text) throw PythonError{};
+      prefix = std::string(text) + "(";
+    }
+    const std::string text = tensor_text(*tensor_impl(self), prefix, options());
+    return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+  });
+}
+
+std::span<const NativeRow> format_functions() { return kFunctions; }
+std::span<const NativeRow> format_methods() { return kMethods; }
+
+}  // namespace md

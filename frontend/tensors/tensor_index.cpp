@@ -1,0 +1,145 @@
+// x[...], x[...] = value, len, iteration and `in`.
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/tensor_parts.h"
+#include "ir/eager.h"
+
+namespace md {
+
+namespace {
+
+[[noreturn]] void bad_index(PyObject* o) {
+  if (PyBool_Check(o)) throw OpError(ErrorKind::Index, "minidynamo does not index tensors with a bool");
+  if (is_tensor(o) || PyList_Check(o) || is_array(o)) {
+    throw OpError(ErrorKind::Index, std::string("minidynamo does not index tensors with a ") + Py_TYPE(o)->tp_name +
+                                        "; indices are integers, slices, None, Ellipsis and tuples of them");
+  }
+  throw OpError(ErrorKind::Index,
+                std::string("only integers, slices (`:`), ellipsis (`...`), None and tuples of them are valid indices "
+                            "(got ") +
+                    Py_TYPE(o)->tp_name + ")");
+}
+
+Arg index_element(PyObject* o) {
+  if (o == Py_None || o == Py_Ellipsis || PySlice_Check(o)) return to_arg(o);
+  if (PyBool_Check(o)) bad_index(o);
+  if (PyLong_Check(o)) return to_arg(o);
+  if (is_tensor(o)) {
+    const TensorImpl& t = *tensor_impl(o);
+    if (t.dim() == 0 && is_integral(t.dtype)) return to_arg(item(t).get());
+    bad_index(o);
+  }
+  if (is_array(o) || PyList_Check(o) || !PyIndex_Check(o)) bad_index(o);
+  return to_arg(checked(PyNumber_Index(o)).get());
+}
+
+Arg index_arg(PyObject* key) {
+  if (!PyTuple_Check(key)) return index_element(key);
+  ListArg list;
+  list.tuple = true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) list.items.push_back(index_element(PyTuple_GET_ITEM(key, i)));
+  return Arg(std::move(list));
+}
+
+// The method object behind x[...], so that overrides of __torch_function__ see the call.
+PyObject* overridden(PyObject* self, const char* name, std::initializer_list<PyObject*> operands) {
+  PyRef function = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name));
+  const CallArgs call{operands.begin(), static_cast<Py_ssize_t>(operands.size()), nullptr};
+  PyRef answer = try_torch_function(function.get(), call);
+  return answer.release();
+}
+
+TensorRef value_tensor(PyObject* value, DType like) {
+  if (is_tensor(value)) return TensorRef(tensor_impl(value));
+  if (TensorRef t = tensor_from_array(value)) return t;
+  const Arg number = to_arg(value);
+  if (!number.is_number()) {
+    throw OpError(ErrorKind::Type, std::string("can't assign a ") + Py_TYPE(value)->tp_name + " to a torch.Tensor");
+  }
+  if (auto* d = number.get_if<double>()) return scalar_tensor(*d, like);
+  return scalar_tensor(number.is<bool>() ? std::int64_t(number.get<bool>()) : number.get<Size>().value(), like);
+}
+
+void assign(PyObject* self, PyObject* key, PyObject* value) {
+  const TensorRef target = basic_index(TensorRef(tensor_impl(self)), index_arg(key));
+  TensorRef source = value_tensor(value, target->dtype);
+  // Leading dimensions of size 1 that the target lacks are dropped, as slice assignment allows.
+  if (source->dim() > target->dim()) {
+    int extra = source->dim() - target->dim();
+    TensorRef trimmed = alias(source);
+    while (extra > 0 && trimmed->sizes[0] == 1) {
+      trimmed->sizes.erase(trimmed->sizes.begin());
+      trimmed->strides.erase(trimmed->strides.begin());
+      --extra;
+    }
+    source = trimmed;
+  }
+  const Arg args[] = {target, source};
+  static const OpId copy = find_op("copy");
+  call_inplace(op(copy), args);
+}
+
+}  // namespace
+
+Py_ssize_t tensor_length(PyObject* self) {
+  const TensorImpl& t = *tensor_impl(self);
+  if (t.dim() == 0) {
+    PyErr_SetString(PyExc_TypeError, "len() of a 0-d tensor");
+    return -1;
+  }
+  return static_cast<Py_ssize_t>(t.sizes[0]);
+}
+
+PyObject* tensor_subscript(PyObject* self, PyObject* key) {
+  return guarded([&]() -> PyObject* {
+    if (is_tensor_exact(self)) return wrap_tensor(basic_index(TensorRef(tensor_impl(self)), index_arg(key))).release();
+    if (PyObject* answer = overridden(self, "__getitem__", {self, key})) return answer;
+    PyRef made = wrap_tensor(basic_index(TensorRef(tensor_impl(self)), index_arg(key)));
+    PyObject* args[] = {self, key};
+    return keep_subclass(std::move(made), CallArgs{args, 2, nullptr}).release();
+  });
+}
+
+int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
+  PyObject* ok = guarded([&]() -> PyObject* {
+    if (!value) throw_type_error("Tensor does not support deleting items");
+    if (!is_tensor_exact(self) || !is_tensor_exact(value)) {
+      if (PyRef answer = PyRef::steal(overridden(self, "__setitem__", {self, key, value}))) return Py_None;
+    }
+    assign(self, key, value);
+    return Py_None;
+  });
+  return ok ? 0 : -1;
+}
+
+PyObject* tensor_iter(PyObject* self) {
+  return guarded([&]() -> PyObject* {
+    if (tensor_impl(self)->dim() == 0) throw OpError(ErrorKind::Type, "iteration over a 0-d tensor");
+    const std::int64_t n = tensor_impl(self)->sizes[0];
+    PyRef rows = checked(PyTuple_New(static_cast<Py_ssize_t>(n)));
+    for (std::int64_t i = 0; i < n; ++i) {
+      PyRef index = checked(PyLong_FromLongLong(i));
+      PyRef row = checked(tensor_subscript(self, index.get()));
+      PyTuple_SET_ITEM(rows.get(), static_cast<Py_ssize_t>(i), row.release());
+    }
+    return PyObject_GetIter(rows.get());
+  });
+}
+
+int tensor_contains(PyObject* self, PyObject* value) {
+  int found = 0;
+  PyObject* ok = guarded([&]() -> PyObject* {
+    if (!is_tensor(value) && !PyLong_Check(value) && !PyFloat_Check(value)) {
+      PyErr_Format(PyExc_RuntimeError, "Tensor.__contains__ only supports Tensor or scalar, but you passed in a %R.",
+                   reinterpret_cast<PyObject*>(Py_TYPE(value)));
+      throw PythonError{};
+    }
+    PyRef equal = checked(PyObject_RichCompare(self, value, Py_EQ));
+    PyRef any = checked(PyObject_CallMethod(equal.get(), "any", nullptr));
+    found = checked(PyObject_IsTrue(any.get()));
+    return Py_None;
+  });
+  return ok ? found : -1;
+}
+
+}  // namespace md

@@ -1,0 +1,203 @@
+// Methods that are not ops: questions about sizes and memory, copies for Python's protocols.
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/tensor_parts.h"
+#include "ir/eager.h"
+
+namespace md {
+
+namespace {
+
+const TensorImpl& self_of(const CallArgs& call) { return *tensor_impl(call.args[0]); }
+PyRef long_ref(std::int64_t v) { return checked(PyLong_FromLongLong(v)); }
+PyRef bool_ref(bool b) { return PyRef::borrow(b ? Py_True : Py_False); }
+
+std::size_t dimension(const TensorImpl& t, PyObject* o) {
+  const long long d = PyLong_AsLongLong(o);
+  if (d == -1 && PyErr_Occurred()) throw PythonError{};
+  const int n = t.dim() ? t.dim() : 1;
+  if (d < -n || d >= n || t.dim() == 0) {
+    throw OpError(ErrorKind::Index,
+                  t.dim() == 0 ? "Dimension specified as " + std::to_string(d) + " but tensor has no dimensions"
+                               : "Dimension out of range (expected to be in range of [" + std::to_string(-n) + ", " +
+                                     std::to_string(n - 1) + "], but got " + std::to_string(d) + ")");
+  }
+  return static_cast<std::size_t>(d < 0 ? d + n : d);
+}
+
+PyObject* optional_dim(const CallArgs& call, const char* function) {
+  static const char* const names[] = {"self", "dim"};
+  PyObject* out[2];
+  parse_native({function, names, 1}, call, out);
+  return out[1] && out[1] != Py_None ? out[1] : nullptr;
+}
+
+PyRef size_method(const CallArgs& call) {
+  const TensorImpl& t = self_of(call);
+  if (PyObject* dim = optional_dim(call, "size")) return long_ref(t.sizes[dimension(t, dim)]);
+  return size_object(t.sizes);
+}
+PyRef stride_method(const CallArgs& call) {
+  const TensorImpl& t = self_of(call);
+  if (PyObject* dim = optional_dim(call, "stride")) return long_ref(t.strides[dimension(t, dim)]);
+  PyRef made = checked(PyTuple_New(t.dim()));
+  for (int i = 0; i < t.dim(); ++i) {
+    PyTuple_SET_ITEM(made.get(), i, long_ref(t.strides[static_cast<std::size_t>(i)]).release());
+  }
+  return made;
+}
+PyRef dim_method(const CallArgs& call) {
+  no_arguments("dim", call, 1);
+  return long_ref(self_of(call).dim());
+}
+PyRef numel_method(const CallArgs& call) {
+  no_arguments("numel", call, 1);
+  return long_ref(self_of(call).numel());
+}
+PyRef data_ptr_method(const CallArgs& call) {
+  no_arguments("data_ptr", call, 1);
+  const TensorImpl& t = self_of(call);
+  return checked(PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr));
+}
+PyRef element_size_method(const CallArgs& call) {
+  no_arguments("element_size", call, 1);
+  return long_ref(static_cast<std::int64_t>(item_size(self_of(call).dtype)));
+}
+PyRef storage_offset_method(const CallArgs& call) {
+  no_arguments("storage_offset", call, 1);
+  return long_ref(self_of(call).offset);
+}
+PyRef is_contiguous_method(const CallArgs& call) {
+  no_arguments("is_contiguous", call, 1);
+  return bool_ref(self_of(call).is_contiguous());
+}
+PyRef is_floating_point_method(const CallArgs& call) {
+  no_arguments("is_floating_point", call, 1);
+  return bool_ref(is_floating(self_of(call).dtype));
+}
+PyRef is_complex_method(const CallArgs& call) {
+  no_arguments("is_complex", call, 1);
+  return bool_ref(false);
+}
+PyRef is_signed_method(const CallArgs& call) {
+  no_arguments("is_signed", call, 1);
+  return bool_ref(self_of(call).dtype != DType::Bool && self_of(call).dtype != DType::UInt8);
+}
+PyRef get_device_method(const CallArgs& call) {
+  no_arguments("get_device", call, 1);
+  return long_ref(-1);
+}
+PyRef requires_grad_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "requires_grad"};
+  PyObject* out[2];
+  parse_native({"requires_grad_", names, 1}, call, out);
+  checked(PyObject_SetAttrString(out[0], "requires_grad", out[1] ? out[1] : Py_True));
+  return PyRef::borrow(out[0]);
+}
+PyRef as_subclass_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "cls"};
+  PyObject* out[2];
+  parse_native({"as_subclass", names, 2}, call, out);
+  if (!PyType_Check(out[1]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(out[1]), tensor_type)) {
+    throw_type_error("as_subclass(): argument 'cls' must be a subclass of Tensor");
+  }
+  return as_subclass(out[0], reinterpret_cast<PyTypeObject*>(out[1]));
+}
+
+TensorRef fresh_copy(const TensorImpl& t) {
+  Arg made = call_table("clone", {Arg(TensorRef(const_cast<TensorImpl*>(&t)))});
+  TensorRef copy = made.get<TensorRef>();
+  copy->requires_grad = t.requires_grad;
+  return copy;
+}
+
+// Copies of a subclass instance keep its type and get a copy of its attributes.
+PyRef with_attributes(PyObject* self, TensorRef t, PyObject* memo_or_null) {
+  PyRef made = wrap_tensor(std::move(t));
+  if (!is_tensor_exact(self)) made = as_subclass(made.get(), Py_TYPE(self));
+  PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict;
+  if (!dict) return made;
+  PyRef copied = PyRef::borrow(dict);
+  if (memo_or_null) {
+    PyRef module = checked(PyImport_ImportModule("copy"));
+    copied = checked(PyObject_CallMethod(module.get(), "deepcopy", "OO", dict, memo_or_null));
+  }
+  PyRef target = checked(PyObject_GetAttrString(made.get(), "__dict__"));
+  checked(PyDict_Update(target.get(), copied.get()));
+  return made;
+}
+
+PyRef copy_method(const CallArgs& call) {
+  no_arguments("__copy__", call, 1);
+  return with_attributes(call.args[0], alias(TensorRef(tensor_impl(call.args[0]))), nullptr);
+}
+PyRef deepcopy_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "memo"};
+  PyObject* out[2];
+  parse_native({"__deepcopy__", names, 2}, call, out);
+  PyRef key = checked(PyLong_FromVoidPtr(out[0]));
+  if (PyObject* seen = PyDict_GetItemWithError(out[1], key.get())) return PyRef::borrow(seen);
+  if (PyErr_Occurred()) throw PythonError{};
+  PyRef made = with_attributes(out[0], fresh_copy(self_of(call)), out[1]);
+  checked(PyDict_SetItem(out[1], key.get(), made.get()));
+  return made;
+}
+
+// (rebuild, (bytes, sizes, dtype, requires_grad, type), attributes)
+PyRef reduce_method(const CallArgs& call) {
+  PyObject* self = call.args[0];
+  const TensorRef flat = call_table("contiguous", {Arg(TensorRef(tensor_impl(self)))}).get<TensorRef>();
+  const auto bytes = static_cast<Py_ssize_t>(flat->numel() * static_cast<std::int64_t>(item_size(flat->dtype)));
+  PyRef data = checked(PyBytes_FromStringAndSize(bytes ? static_cast<const char*>(flat->data()) : "", bytes));
+  PyRef module = checked(PyImport_ImportModule("minidynamo._C"));
+  PyRef rebuild = checked(PyObject_GetAttrString(module.get(), "_rebuild_tensor"));
+  PyRef sizes = size_object(flat->sizes);
+  PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict;
+  return checked(Py_BuildValue("(O(OOOOO)O)", rebuild.get(), data.get(), sizes.get(), dtype_object(flat->dtype),
+                               tensor_impl(self)->requires_grad ? Py_True : Py_False,
+                               reinterpret_cast<PyObject*>(Py_TYPE(self)), dict ? dict : Py_None));
+}
+
+constexpr NativeRow kMethods[] = {
+    {"size", size_method, "size(dim=None)\n\nSizes of all dimensions, or of one."},
+    {"stride", stride_method, "stride(dim=None)\n\nElements between neighbours of each dimension, or of one."},
+    {"dim", dim_method, "dim()\n\nNumber of dimensions."},
+    {"ndimension", dim_method, "ndimension()\n\nNumber of dimensions."},
+    {"numel", numel_method, "numel()\n\nNumber of elements."},
+    {"nelement", numel_method, "nelement()\n\nNumber of elements."},
+    {"data_ptr", data_ptr_method, "data_ptr()\n\nAddress of the first element; 0 without elements."},
+    {"element_size", element_size_method, "element_size()\n\nBytes of one element."},
+    {"storage_offset", storage_offset_method, "storage_offset()\n\nElements before the first one in the storage."},
+    {"is_contiguous", is_contiguous_method,
+     "is_contiguous()\n\nWhether the elements lie in row-major order without gaps."},
+    {"is_floating_point", is_floating_point_method, "is_floating_point()\n\nWhether the dtype is a floating one."},
+    {"is_complex", is_complex_method, "is_complex()\n\nFalse: there are no complex tensors."},
+    {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},
+    {"get_device", get_device_method, "get_device()\n\n-1: the CPU has no ordinal."},
+    {"requires_grad_", requires_grad_method, "requires_grad_(requires_grad=True)\n\nSets requires_grad, returns self."},
+    {"as_subclass", as_subclass_method, "as_subclass(cls)\n\nThe same tensor as an instance of `cls`."},
+    {"__copy__", copy_method, "A tensor sharing the elements."},
+    {"__deepcopy__", deepcopy_method, "A tensor with elements of its own."},
+    {"__reduce__", reduce_method, "Pickled as bytes, sizes and dtype."},
+};
+
+}  // namespace
+
+TensorRef alias(const TensorRef& t) {
+  TensorRef made = make_ref<TensorImpl>(t->storage, t->dtype, t->sizes, t->strides, t->offset);
+  made->requires_grad = t->requires_grad;
+  return made;
+}
+
+Arg call_table(std::string_view name, std::initializer_list<Arg> args) {
+  const OpId id = find_op(name);
+  if (id == kNoOp) throw InternalError("no op named " + std::string(name));
+  BoundArgs bound(args);
+  const std::vector<Param>& params = op(id).schema.params;
+  for (std::size_t i = bound.size(); i < params.size(); ++i) bound.push_back(params[i].default_value);
+  return call_op(op(id), bound);
+}
+
+std::span<const NativeRow> tensor_native_methods() { return kMethods; }
+
+}  // namespace md

@@ -1,0 +1,331 @@
+// x + y, x += y, -x, x < y, int(x): the number protocol, with a short way for exact tensors and plain numbers.
+#include <array>
+#include <vector>
+
+#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/tensor_parts.h"
+#include "ir/eager.h"
+
+namespace md {
+
+namespace {
+
+enum Operator : int {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kMod,
+  kPow,
+  kMatmul,
+  kAnd,
+  kOr,
+  kXor,
+  kLshift,
+  kRshift,
+  kLt,
+  kLe,
+  kEq,
+  kNe,
+  kGt,
+  kGe,
+  kNeg,
+  kAbs,
+  kInvert,
+  kOperatorCount
+};
+constexpr std::array<const char*, kOperatorCount> kOpNames{"add",
+                                                           "sub",
+                                                           "mul",
+                                                           "div",
+                                                           "floor_divide",
+                                                           "remainder",
+                                                           "pow",
+                                                           "matmul",
+                                                           "bitwise_and",
+                                                           "bitwise_or",
+                                                           "bitwise_xor",
+                                                           "bitwise_left_shift",
+                                                           "bitwise_right_shift",
+                                                           "lt",
+                                                           "le",
+                                                           "eq",
+                                                           "ne",
+                                                           "gt",
+                                                           "ge",
+                                                           "neg",
+                                                           "abs",
+                                                           "bitwise_not"};
+constexpr std::size_t kMaxParams = 6;
+
+// What an operator needs of the table, looked up once.
+struct Resolved {
+  const Op* op = nullptr;      // the overload (Operand, Operand, defaults...); null: no short way
+  const Op* known = nullptr;   // any overload; null: the operator is not supported
+  bool numbers = false;        // it takes plain numbers too
+  PyObject* method = nullptr;  // Tensor.<name>
+  PyObject* function = nullptr;
+};
+std::array<Resolved, kOperatorCount>* resolved = nullptr;  // filled at import, never freed
+
+const Resolved& of(int which) { return (*resolved)[static_cast<std::size_t>(which)]; }
+
+bool fast_operand(PyObject* o, bool numbers, Arg& out) {
+  if (is_tensor_exact(o)) {
+    out.v.emplace<TensorRef>(tensor_impl(o));
+    return true;
+  }
+  if (!numbers) return false;
+  if (PyFloat_CheckExact(o)) {
+    out.v.emplace<double>(PyFloat_AS_DOUBLE(o));
+    return true;
+  }
+  if (!PyLong_CheckExact(o)) return false;
+  int overflow = 0;
+  const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+  if (overflow) return false;
+  out.v.emplace<Size>(static_cast<std::int64_t>(v));
+  return true;
+}
+
+// Arguments of `op`: the given ones, then defaults.
+struct FastArgs {
+  std::array<Arg, kMaxParams> items;
+  std::span<const Arg> finish(const Op& op, std::size_t given) {
+    const std::vector<Param>& params = op.schema.params;
+    for (std::size_t i = given; i < params.size(); ++i) items[i] = params[i].default_value;
+    return {items.data(), params.size()};
+  }
+};
+
+bool acceptable(PyObject* o) {
+  if (is_tensor(o) || PyLong_Check(o) || PyFloat_Check(o) || overrides_torch_function(o)) return true;
+  const char* name = Py_TYPE(o)->tp_name;
+  return std::string_view(name).starts_with("numpy.") && (PyIndex_Check(o) || PyNumber_Check(o));
+}
+
+// An ndarray operand takes part as the tensor that shares its memory.
+PyRef operand_object(PyObject* o) {
+  if (!is_array(o)) return PyRef::borrow(o);
+  return wrap_tensor(tensor_from_array(o));
+}
+
+PyObject* general_call(PyObject* callable, std::initializer_list<PyObject*> operands) {
+  std::array<PyRef, 2> held;
+  std::array<PyObject*, 2> args{};
+  std::size_t n = 0;
+  for (PyObject* o : operands) {
+    held[n] = operand_object(o);
+    args[n] = held[n].get();
+    ++n;
+  }
+  return PyObject_Vectorcall(callable, args.data(), n, nullptr);
+}
+
+PyObject* run_binary(int which, PyObject* a, PyObject* b) {
+  const Resolved& r = of(which);
+  return guarded([&]() -> PyObject* {
+    FastArgs args;
+    if (r.op && fast_operand(a, r.numbers, args.items[0]) && fast_operand(b, r.numbers, args.items[1])) {
+      const Arg result = call_op(*r.op, args.finish(*r.op, 2));
+      return wrap_tensor(result.get<TensorRef>()).release();
+    }
+    if (!r.known || !acceptable(a) || !acceptable(b)) Py_RETURN_NOTIMPLEMENTED;
+    return general_call(is_tensor(a) ? r.method : r.function, {a, b});
+  });
+}
+
+PyObject* run_inplace(int which, PyObject* self, PyObject* other) {
+  const Resolved& r = of(which);
+  return guarded([&]() -> PyObject* {
+    if (!r.known || !r.known->decl->inplace) return run_binary(which, self, other);
+    FastArgs args;
+    if (r.op && fast_operand(self, false, args.items[0]) && fast_operand(other, r.numbers, args.items[1])) {
+      call_inplace(*r.op, args.finish(*r.op, 2));
+      return Py_NewRef(self);
+    }
+    if (!acceptable(other)) Py_RETURN_NOTIMPLEMENTED;
+    const std::string name = std::string(kOpNames[static_cast<std::size_t>(which)]) + "_";
+    PyRef method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name.c_str()));
+    return general_call(method.get(), {self, other});
+  });
+}
+
+PyObject* run_unary(int which, PyObject* self) {
+  const Resolved& r = of(which);
+  return guarded([&]() -> PyObject* {
+    FastArgs args;
+    if (r.op && fast_operand(self, false, args.items[0])) {
+      return wrap_tensor(call_op(*r.op, args.finish(*r.op, 1)).get<TensorRef>()).release();
+    }
+    if (!r.known) Py_RETURN_NOTIMPLEMENTED;
+    return general_call(r.method, {self});
+  });
+}
+
+template <int Which>
+PyObject* binary(PyObject* a, PyObject* b) {
+  return run_binary(Which, a, b);
+}
+template <int Which>
+PyObject* inplace(PyObject* a, PyObject* b) {
+  return run_inplace(Which, a, b);
+}
+template <int Which>
+PyObject* unary(PyObject* a) {
+  return run_unary(Which, a);
+}
+PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
+  if (modulus != Py_None) Py_RETURN_NOTIMPLEMENTED;
+  return run_binary(kPow, a, b);
+}
+PyObject* inplace_power(PyObject* a, PyObject* b, PyObject*) { return run_inplace(kPow, a, b); }
+
+PyObject* invert(PyObject* self) {
+  const DType t = tensor_impl(self)->dtype;
+  if (is_floating(t) && !overrides_torch_function(self)) {
+    PyErr_SetString(PyExc_TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return nullptr;
+  }
+  return run_unary(kInvert, self);
+}
+PyObject* positive(PyObject* self) { return Py_NewRef(self); }
+
+PyObject* compare(PyObject* a, PyObject* b, int op) {
+  static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
+  return run_binary(kLt + op, a, b);
+}
+
+int truth(PyObject* self) {
+  int value = 0;
+  PyObject* ok = guarded([&]() -> PyObject* {
+    const TensorImpl& t = *tensor_impl(self);
+    const std::int64_t n = t.numel();
+    if (n != 1) {
+      throw OpError(ErrorKind::Runtime, n == 0 ? "Boolean value of Tensor with no values is ambiguous"
+                                               : "Boolean value of Tensor with more than one value is ambiguous");
+    }
+    value = checked(PyObject_IsTrue(item(t).get()));
+    return Py_None;
+  });
+  return ok ? value : -1;
+}
+
+PyRef single(PyObject* self) {
+  if (tensor_impl(self)->numel() != 1) {
+    throw OpError(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
+  }
+  return item(*tensor_impl(self));
+}
+PyObject* as_int(PyObject* self) {
+  return guarded([&] { return PyNumber_Long(single(self).get()); });
+}
+PyObject* as_float(PyObject* self) {
+  return guarded([&] { return PyNumber_Float(single(self).get()); });
+}
+PyObject* as_index(PyObject* self) {
+  return guarded([&] {
+    if (tensor_impl(self)->numel() != 1 || is_floating(tensor_impl(self)->dtype)) {
+      throw OpError(ErrorKind::Type, "only integer tensors of a single element can be converted to an index");
+    }
+    return PyNumber_Index(single(self).get());
+  });
+}
+
+template <class F>
+constexpr PyType_Slot slot(int id, F* f) {
+  return {id, reinterpret_cast<void*>(f)};
+}
+
+bool takes_number(ParamType t) { return t == ParamType::Operand || t == ParamType::Scalar; }
+bool takes_tensor(ParamType t) { return t == ParamType::Operand || t == ParamType::Tensor; }
+
+// True if `operands` positional arguments are all this overload needs.
+bool fits_operator(const Op& o, std::size_t operands) {
+  const std::vector<Param>& params = o.schema.params;
+  if (params.size() < operands || params.size() > kMaxParams || o.schema.results != 1) return false;
+  for (std::size_t i = operands; i < params.size(); ++i) {
+    if (!params[i].has_default) return false;
+  }
+  return true;
+}
+
+// The short way is open where exactly one overload can be meant.
+void choose_overload(Resolved& r, std::span<const OpId> ids, std::size_t operands) {
+  int for_tensors = 0, for_numbers = 0;
+  for (OpId id : ids) {
+    const Op& o = op(id);
+    if (!fits_operator(o, operands)) continue;
+    const ParamType last = o.schema.params[operands - 1].type;
+    for_numbers += takes_number(last);
+    if (!takes_tensor(last)) continue;
+    ++for_tensors;
+    r.op = &o;
+  }
+  if (for_tensors != 1) r.op = nullptr;
+  r.numbers = r.op && operands == 2 && for_numbers == 1 && takes_number(r.op->schema.params[0].type) &&
+              takes_number(r.op->schema.params[1].type);
+}
+
+}  // namespace
+
+std::span<const PyType_Slot> operator_slots() {
+  static const PyType_Slot slots[] = {slot(Py_nb_add, binary<kAdd>),
+                                      slot(Py_nb_subtract, binary<kSub>),
+                                      slot(Py_nb_multiply, binary<kMul>),
+                                      slot(Py_nb_true_divide, binary<kDiv>),
+                                      slot(Py_nb_floor_divide, binary<kFloorDiv>),
+                                      slot(Py_nb_remainder, binary<kMod>),
+                                      slot(Py_nb_power, power),
+                                      slot(Py_nb_matrix_multiply, binary<kMatmul>),
+                                      slot(Py_nb_and, binary<kAnd>),
+                                      slot(Py_nb_or, binary<kOr>),
+                                      slot(Py_nb_xor, binary<kXor>),
+                                      slot(Py_nb_lshift, binary<kLshift>),
+                                      slot(Py_nb_rshift, binary<kRshift>),
+                                      slot(Py_nb_inplace_add, inplace<kAdd>),
+                                      slot(Py_nb_inplace_subtract, inplace<kSub>),
+                                      slot(Py_nb_inplace_multiply, inplace<kMul>),
+                                      slot(Py_nb_inplace_true_divide, inplace<kDiv>),
+                                      slot(Py_nb_inplace_floor_divide, inplace<kFloorDiv>),
+                                      slot(Py_nb_inplace_remainder, inplace<kMod>),
+                                      slot(Py_nb_inplace_power, inplace_power),
+                                      slot(Py_nb_inplace_and, inplace<kAnd>),
+                                      slot(Py_nb_inplace_or, inplace<kOr>),
+                                      slot(Py_nb_inplace_xor, inplace<kXor>),
+                                      slot(Py_nb_inplace_lshift, inplace<kLshift>),
+                                      slot(Py_nb_inplace_rshift, inplace<kRshift>),
+                                      slot(Py_nb_negative, unary<kNeg>),
+                                      slot(Py_nb_positive, positive),
+                                      slot(Py_nb_absolute, unary<kAbs>),
+                                      slot(Py_nb_invert, invert),
+                                      slot(Py_nb_bool, truth),
+                                      slot(Py_nb_int, as_int),
+                                      slot(Py_nb_float, as_float),
+                                      slot(Py_nb_index, as_index),
+                                      slot(Py_tp_richcompare, compare)};
+  return slots;
+}
+
+int init_operators(PyObject* module) {
+  return guarded([&]() -> PyObject* {
+    auto table = std::make_unique<std::array<Resolved, kOperatorCount>>();
+    for (int i = 0; i < kOperatorCount; ++i) {
+      const char* name = kOpNames[static_cast<std::size_t>(i)];
+      Resolved& r = (*table)[static_cast<std::size_t>(i)];
+      const std::span<const OpId> ids = overloads(name);
+      if (ids.empty()) continue;
+      r.known = &op(ids[0]);
+      choose_overload(r, ids, i >= kNeg ? 1 : 2);
+      r.method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name)).release();
+      r.function = checked(PyObject_GetAttrString(module, name)).release();
+    }
+    resolved = table.release();
+    return Py_None;
+  })
+             ? 0
+             : -1;
+}
+
+}  // namespace md

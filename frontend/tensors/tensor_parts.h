@@ -1,0 +1,53 @@
+// The parts the Tensor type is put together from, one file each.
+#pragma once
+
+#include <span>
+
+#include "frontend/tensors/op_function.h"
+
+namespace md {
+
+// tensor_operators.cpp: slots of the number and comparison protocols.
+std::span<const PyType_Slot> operator_slots();
+int init_operators(PyObject* module);
+// tensor_index.cpp
+Py_ssize_t tensor_length(PyObject* self);
+PyObject* tensor_subscript(PyObject* self, PyObject* key);
+int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value);
+PyObject* tensor_iter(PyObject* self);
+int tensor_contains(PyObject* self, PyObject* value);
+// tensor_attributes.cpp
+extern PyGetSetDef tensor_getset[];
+// tensor_type.cpp
+PyObject* tensor_get_dict(PyObject* self, void* context);
+int tensor_set_dict(PyObject* self, PyObject* value, void* context);
+// tensor_methods.cpp, scalars.cpp, numpy_bridge.cpp, creation.cpp, namespace_functions.cpp
+std::span<const NativeRow> tensor_native_methods();
+std::span<const NativeRow> scalar_methods();
+std::span<const NativeRow> numpy_methods();
+std::span<const NativeRow> numpy_functions();
+std::span<const NativeRow> creation_functions();
+std::span<const NativeRow> namespace_functions();
+// tensor_format.cpp
+PyObject* tensor_repr(PyObject* self);
+std::span<const NativeRow> format_functions();
+std::span<const NativeRow> format_methods();
+
+// scalars.cpp: one element as a Python bool, int or float.
+PyRef element(DType dtype, const void* at);
+PyRef item(const TensorImpl& t);  // throws OpError(Runtime) unless there is exactly one element
+// creation.cpp: Tensor(...), the legacy constructor.
+PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
+// New tensor with the values of nested sequences, numbers, arrays or tensors. `dtype` null: inferred from the values.
+TensorRef tensor_from_data(PyObject* data, const DType* dtype);
+// numpy_bridge.cpp: shares memory; null without an exception if `o` is no ndarray.
+TensorRef tensor_from_array(PyObject* o);
+PyRef array_from_tensor(const TensorRef& t);
+bool is_array(PyObject* o);
+
+// Same storage, sizes and strides in a new TensorImpl.
+TensorRef alias(const TensorRef& t);
+// Calls an op of the table by its unique name with arguments in schema order; the rest takes its default.
+Arg call_table(std::string_view name, std::initializer_list<Arg> args);
+
+}  // namespace md

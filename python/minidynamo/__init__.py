@@ -1,0 +1,30 @@
+"""minidynamo: a bytecode-tracing compiler with the semantics of PyTorch Dynamo. `import minidynamo as torch`."""
+
+import importlib.util as _importlib_util
+from math import e as e
+from math import inf as inf
+from math import nan as nan
+from math import pi as pi
+
+from . import _C as _C
+from . import autograd as autograd
+from ._C import *  # noqa: F403  every op of the table, dtypes, Tensor, Size, device
+from ._C import _rebuild_tensor as _rebuild_tensor  # pickled tensors name it
+from ._limits import finfo as finfo
+from ._limits import iinfo as iinfo
+from .autograd.grad_mode import enable_grad as enable_grad
+from .autograd.grad_mode import inference_mode as inference_mode
+from .autograd.grad_mode import no_grad as no_grad
+from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
+
+__version__ = "0.1.0"
+newaxis = None
+
+if _importlib_util.find_spec("._dynamo.eval_frame", __name__) is not None:
+    from . import _dynamo as _dynamo
+
+    compile = _dynamo.compile
+
+
+def __getattr__(name):
+    raise AttributeError(f"module 'minidynamo' has no attribute '{name}' (torch.{name} is not part of minidynamo)")

@@ -1,0 +1,7 @@
+"""The part of autograd that exists: grad and inference modes."""
+
+from . import grad_mode as grad_mode
+from .grad_mode import enable_grad as enable_grad
+from .grad_mode import inference_mode as inference_mode
+from .grad_mode import no_grad as no_grad
+from .grad_mode import set_grad_enabled as set_grad_enabled

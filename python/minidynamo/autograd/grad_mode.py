@@ -1,0 +1,113 @@
+"""Grad and inference modes: thread-local flags switched by context managers that also decorate functions."""
+
+import functools
+
+from .. import _C
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
+
+
+class _ModeSwitch:
+    """Enters the mode on `with`; as a decorator, around every call of the function."""
+
+    def __call__(self, function):
+        if isinstance(function, type) or not callable(function):
+            raise TypeError(f"{type(self).__name__} decorates functions, not {function!r}")
+
+        @functools.wraps(function)
+        def in_mode(*args, **kwargs):
+            with self._fresh():
+                return function(*args, **kwargs)
+
+        return in_mode
+
+    def _fresh(self):
+        # Each call gets its own instance, so that recursion and threads restore what they found.
+        return type(self)()
+
+
+class _SwitchOnConstruction(_ModeSwitch):
+    """`no_grad` and `enable_grad`: usable bare, as in `@no_grad`, and called, as in `@no_grad()`."""
+
+    _enabled = True
+
+    def __new__(cls, function=None):
+        made = super().__new__(cls)
+        return made if function is None else made(function)
+
+    def __init__(self):
+        self.prev = None
+
+    def __enter__(self):
+        self.prev = _C.is_grad_enabled()
+        _C._set_grad_enabled(self._enabled)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _C._set_grad_enabled(self.prev)
+
+
+class no_grad(_SwitchOnConstruction):
+    """Switches gradients off for a block or a function."""
+
+    _enabled = False
+
+
+class enable_grad(_SwitchOnConstruction):
+    """Switches gradients on for a block or a function."""
+
+
+class set_grad_enabled(_ModeSwitch):
+    """Switches gradients at once; used with `with`, until the end of the block."""
+
+    def __init__(self, mode):
+        self.prev = _C.is_grad_enabled()
+        self.mode = bool(mode)
+        _C._set_grad_enabled(self.mode)
+
+    def __call__(self, function):
+        # As a decorator only the calls switch, not the decoration.
+        _C._set_grad_enabled(self.prev)
+        return super().__call__(function)
+
+    def __enter__(self):
+        _C._set_grad_enabled(self.mode)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        _C._set_grad_enabled(self.prev)
+
+    def __str__(self):
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
+
+    __repr__ = __str__
+
+    def _fresh(self):
+        return type(self)(self.mode)
+
+
+class inference_mode(_ModeSwitch):
+    """Switches gradients and their bookkeeping off for a block or a function."""
+
+    def __new__(cls, mode=True):
+        made = super().__new__(cls)
+        if isinstance(mode, bool):
+            return made
+        made.mode = True
+        return made(mode)
+
+    def __init__(self, mode=True):
+        self.mode = mode
+        self.prev = None
+
+    def __enter__(self):
+        self.prev = (_C.is_inference_mode_enabled(), _C.is_grad_enabled())
+        _C._set_inference_mode(self.mode)
+        if self.mode:
+            _C._set_grad_enabled(False)
+
+    def __exit__(self, exc_type, exc_value, traceback):
+        inference, grad = self.prev
+        _C._set_inference_mode(inference)
+        _C._set_grad_enabled(grad)
+
+    def _fresh(self):
+        return type(self)(self.mode)
