@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracle import pairs
+from tensor.oracle import pairs
 
 import minidynamo as torch
 
