@@ -94,7 +94,7 @@ double known_exponent(const Arg& a) {
 Arg power(const Expansion& e, const Arg& x, const Arg& exponent) {
   const DType t = arithmetic_dtype(x, exponent);
   const double n = known_exponent(exponent);
-  if (t == DType::Bool) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
+  if (t == DType::Bool && n != 0 && n != 1) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
   if (!is_floating(t) && n < 0) e.fail(ErrorKind::Runtime, "integers to negative integer powers are not allowed");
   const Arg base = converted(e, x, t);
   const auto squared = [&] { return e.call(id::Mul, {base, base}); };
@@ -135,11 +135,10 @@ Arg expand_rule(ops::RoundDecimals, const Expansion& e) {
 Arg expand_rule(ops::MaskedFill, const Expansion& e) {
   const DType t = e.tensor(0).dtype;
   const Arg& value = e.arg(2);
-  if (value.is<double>() && !is_floating(t)) {
-    e.fail(ErrorKind::Runtime, "value {} does not fit a tensor of {}", value.get<double>(), info(t).name);
-  }
   const Arg filled = e.call(id::Where, {e.arg(1), value.is_number() ? value : converted(e, value, t), e.arg(0)});
-  return converted(e, filled, t);
+  const Arg result = converted(e, filled, t);
+  const TensorType layout = type_of(result);
+  return is_row_major(layout.sizes, layout.strides) ? result : e.call(id::Compact, {result});
 }
 
 // --- Creation --------------------------------------------------------------------------------------------------------

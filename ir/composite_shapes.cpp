@@ -107,6 +107,7 @@ Arg expand_rule(ops::Chunk, const Expansion& e) {
 }
 
 Arg expand_rule(ops::Unbind, const Expansion& e) {
+  if (e.tensor(0).dim() == 0) e.fail(ErrorKind::Index, "a 0-d tensor has no dimension to unbind");
   const Cut cut = cut_of(e, e.size(1));
   ListArg parts;
   parts.tuple = true;

@@ -82,6 +82,12 @@ struct Promotion {
                 fmt::format("{}() is not defined for {} tensors", op.public_name, info(t).name));
 }
 
+[[noreturn]] void refuse_bools(const Op& op) {
+  throw OpError(ErrorKind::Runtime, fmt::format("{}(): bool operands are not supported; use the `^` or logical_xor() "
+                                                "operator, or `~` to invert a mask",
+                                                op.public_name));
+}
+
 void check_computes(const Op& op, DType t) {
   const DTypeInfo& i = info(t);
   if (!i.supported) {
@@ -120,7 +126,11 @@ ComputeTypes types_by_rule(const Op& op, std::span<const Arg> args) {
       break;
   }
   Promotion p;
-  for (int i = op.decl->promote == Promote::Select ? 1 : 0; i < op.operands; ++i) p.add(operand_info(args[i]));
+  for (int i = op.decl->promote == Promote::Select ? 1 : 0; i < op.operands; ++i) {
+    const OperandInfo o = operand_info(args[i]);
+    if (op.decl->no_bools && o.dtype == DType::Bool) refuse_bools(op);
+    p.add(o);
+  }
   DType t = p.result();
   if (op.decl->promote == Promote::IntToFloat && !is_floating(t)) t = default_dtype();
   return {t, op.decl->promote == Promote::Compare ? DType::Bool : t};
@@ -237,11 +247,13 @@ std::vector<bool> reduced_dims(const InferCall& c, int rank) {
 }
 
 void check_elements(const InferCall& c, const SizeVec& sizes, const std::vector<bool>& reduced) {
-  const bool all = std::ranges::find(reduced, false) == reduced.end();
+  const auto* list = c.arg(c.op.dim).get_if<ListArg>();
+  const bool no_dim = c.arg(c.op.dim).is_none() || (list && list->items.empty());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (!reduced[i] || !guard_eq(sizes[i], 0)) continue;
-    if (all) c.fail(ErrorKind::Index, "a tensor of sizes {} has no elements to choose from", sizes_text(sizes));
-    c.fail(ErrorKind::Index, "dim {} of sizes {} has no elements to choose from", i, sizes_text(sizes));
+    // torch raises RuntimeError for amax(x), IndexError for argmax(x) and wherever dim is given.
+    const ErrorKind kind = no_dim && !c.op.traits.finds_position ? ErrorKind::Runtime : ErrorKind::Index;
+    c.fail(kind, "dim {} of sizes {} has no elements to choose from", i, sizes_text(sizes));
   }
 }
 

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ir/infer.h"
+#include "ir/scalar_builder.h"
 #include "registry/ops/kernels.h"
 
 namespace md {
@@ -41,11 +42,15 @@ double as_double(const Arg& a) {
   return static_cast<double>(hint(a.get<Size>()));
 }
 
-Size whole(const Arg& a) { return a.is<bool>() ? Size(a.get<bool>()) : a.get<Size>(); }
+Size whole(const Arg& a) {
+  if (const auto* d = a.get_if<double>()) return convert_value<std::int64_t>(*d);
+  return a.is<bool>() ? Size(a.get<bool>()) : a.get<Size>();
+}
 
 // ceil((end - start) / step), exactly for ints.
-Size arange_length(const InferCall& c) {
-  if (!c.arg(0).is<double>() && !c.arg(1).is<double>() && !c.arg(2).is<double>()) {
+Size arange_length(const InferCall& c, DType t) {
+  // Into int64, torch truncates the bounds and the step first.
+  if (t == DType::Int64 || (!c.arg(0).is<double>() && !c.arg(1).is<double>() && !c.arg(2).is<double>())) {
     const Size start = whole(c.arg(0)), end = whole(c.arg(1)), step = whole(c.arg(2));
     if (guard_eq(step, 0)) c.fail(ErrorKind::Runtime, "step must be nonzero");
     const bool up = guard_lt(0, step);
@@ -97,7 +102,7 @@ TensorType infer_rule(ops::Arange, const InferCall& c) {
   for (int i = 0; i < 3; ++i) floats |= c.arg(i).is<double>();
   const DType t = chosen_dtype(c, floats ? default_dtype() : DType::Int64);
   if (t == DType::Bool) c.fail(ErrorKind::NotImplemented, "not defined for bool");
-  return fresh_type(c, t, SizeVec{arange_length(c)});
+  return fresh_type(c, t, SizeVec{arange_length(c, t)});
 }
 
 TensorType infer_rule(ops::Linspace, const InferCall& c) {

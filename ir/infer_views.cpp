@@ -119,6 +119,7 @@ TensorType infer_rule(ops::ReversedT, const InferCall& c) {
 
 TensorType infer_rule(ops::LastTwoT, const InferCall& c) {
   TensorType x = c.tensor(0);
+  if (x.dim() == 0) return x;
   if (x.dim() < 2) c.fail(ErrorKind::Runtime, "at least 2 dimensions are needed, not {}", x.dim());
   swap_dims(x, x.dim() - 2, x.dim() - 1);
   return x;

@@ -49,7 +49,7 @@ void reference_kernel(ops::FullLike, const KernelCall& c) { fill_number(*c.out[0
 
 void reference_kernel(ops::Arange, const KernelCall& c) {
   const bool floats = c.args[0].is<double>() || c.args[1].is<double>() || c.args[2].is<double>();
-  if (!floats) {
+  if (!floats || !is_floating(c.out[0]->dtype)) {
     const std::int64_t start = as_int(c.args[0]), step = as_int(c.args[2]);
     return fill_elements(*c.out[0], [=](std::int64_t i) { return start + i * step; });
   }

@@ -50,6 +50,7 @@ struct OpDecl {
   bool inplace = false;    // also Tensor.<name>_
   bool can_fail = false;   // may raise at run time, when sizes and dtypes are already known to fit
   bool property = false;   // Tensor.<name> is an attribute, not a method
+  bool no_bools = false;  // refuses bool operands even where the others decide the dtype
   bool row_major = false;  // the result is contiguous whatever the operands' strides
   std::string_view doc;    // one or two sentences: shapes, dtypes, errors; source of the formula where there is one
 };

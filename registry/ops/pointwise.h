@@ -31,6 +31,10 @@ constexpr OpDecl internal_pointwise(std::string_view name, std::string_view sign
           .method = false,
           .doc = doc};
 }
+constexpr OpDecl without_bools(OpDecl d) {
+  d.no_bools = true;
+  return d;
+}
 constexpr OpDecl failing(OpDecl d) {
   d.can_fail = true;
   return d;
@@ -52,8 +56,9 @@ struct Add {
 };
 
 struct Sub {
-  static constexpr OpDecl decl = pointwise("sub", "sub(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
-                                           "Difference, broadcast. Bool operands are refused.");
+  static constexpr OpDecl decl =
+      without_bools(pointwise("sub", "sub(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
+                              "Difference, broadcast. Bool operands are refused."));
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.sub(x, y);
