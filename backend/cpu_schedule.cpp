@@ -72,11 +72,14 @@ int widest_item(const LoopNest& nest) {
   return static_cast<int>(bytes);
 }
 
+// An op that takes tens of instructions: the elementary functions, by and large.
+bool is_elementary(const NestValue& v) { return op(v.op).decl->promote == Promote::IntToFloat; }
+
 // Whether the body is too long to be generated once per vector of an accumulator.
 bool long_body(const LoopNest& nest) {
   int ops = 0;
   for (const NestValue& v : nest.values)
-    if (v.kind == NestValue::Kind::Compute) ops += op(v.op).decl->promote == Promote::IntToFloat ? 8 : 1;
+    if (v.kind == NestValue::Kind::Compute) ops += is_elementary(v) ? 8 : 1;
   return ops > 12;
 }
 
@@ -90,6 +93,13 @@ Size extent(const LoopNest& nest, const Loop& loop) {
 
 Size stride(const Access& access, const Loop& loop) {
   return loop.axes.empty() ? Size(0) : access.strides[static_cast<std::size_t>(loop.axes.back())];
+}
+
+double element_cost(const LoopNest& nest) {
+  double cost = 0.05 * static_cast<double>(nest.accesses.size() + nest.stores.size());
+  for (const NestValue& v : nest.values)
+    if (v.kind == NestValue::Kind::Compute) cost += is_elementary(v) ? 0.12 : 0.02;
+  return cost;
 }
 
 bool can_schedule(const LoopNest& nest) {

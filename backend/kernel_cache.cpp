@@ -103,6 +103,8 @@ CompiledNest compile_nest(const LoopNest& nest) {
   result.params = kernel_params(nest, result.schedule);
   for (const Loop& row : result.schedule.rows) result.rows = result.rows * extent(nest, row);
   result.cols = extent(nest, result.schedule.cols);
+  result.folded = extent(nest, result.schedule.folded);
+  result.cost = element_cost(nest);
   return result;
 }
 

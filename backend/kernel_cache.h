@@ -20,7 +20,8 @@ struct CompiledNest {
   NestFunction function = nullptr;
   Schedule schedule;
   std::vector<Size> params;
-  Size rows = 1, cols = 1;
+  Size rows = 1, cols = 1, folded = 1;
+  double cost = 0;  // estimated nanoseconds per element of rows * cols * folded
 };
 
 // Generates code unless an equal nest (sizes and strides other than 0 and 1 do not count) is loaded already.

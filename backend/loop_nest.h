@@ -24,6 +24,7 @@ struct NestValue {
   enum class Kind : std::uint8_t {
     Load,      // element of accesses[access]
     Constant,  // `number` or `integer`, converted to dtype
+    Size,      // a symbolic size, as int64
     Convert,   // args[0] in another dtype
     Compute,   // body of a pointwise op, run in `compute`
     Reduce,    // args[0] folded over the nest's reduced axes with the combiner of a reduction op
@@ -35,6 +36,7 @@ struct NestValue {
   int access = -1;
   double number = 0;
   std::int64_t integer = 0;
+  md::Size size = 0;
   SmallVector<int, 4> args;
   AxisMask axes = 0;  // which axes the value varies over
   int stage = 0;      // how many reductions lie behind it, one after the other

@@ -33,6 +33,9 @@ Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes);
 // Whether the reduced axes can be walked in their defined order by one loop.
 bool can_schedule(const LoopNest& nest);
 
+// Nanoseconds per element of the iteration space on one thread, roughly.
+double element_cost(const LoopNest& nest);
+
 Size extent(const LoopNest& nest, const Loop& loop);
 Size stride(const Access& access, const Loop& loop);
 

@@ -22,6 +22,8 @@ std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule) 
   };
   for (const Access& a : nest.accesses) add_strides(a);
   for (const Store& s : nest.stores) add_strides(s.to);
+  for (const NestValue& v : nest.values)
+    if (v.kind == NestValue::Kind::Size) params.push_back(v.size);
   return params;
 }
 
@@ -95,6 +97,8 @@ void NestEmitter::read_params() {
   };
   for (const Access& a : nest_.accesses) add_port(a, false);
   for (const Store& s : nest_.stores) add_port(s.to, true);
+  for (std::size_t i = 0; i < nest_.values.size(); ++i)
+    if (nest_.values[i].kind == NestValue::Kind::Size) scalar_[i] = read();
 }
 
 // Points every port at the row with linear number `row` (null: there is only one).
@@ -131,7 +135,8 @@ void NestEmitter::emit_row_values(int stage, bool whole_kernel) {
     const NestValue& v = nest_.values[i];
     const bool once = v.axes == 0 && v.stage == 0;
     if (in_loop(v) || v.stage != stage || once != whole_kernel) continue;
-    if (v.kind == NestValue::Kind::Constant || v.kind == NestValue::Kind::Reduce) continue;
+    if (v.kind == NestValue::Kind::Constant || v.kind == NestValue::Kind::Size || v.kind == NestValue::Kind::Reduce)
+      continue;
     if (v.kind == NestValue::Kind::Load) {
       const Port& p = ports_[static_cast<std::size_t>(v.access)];
       scalar_[i] = emit_load(at(1), v.dtype, whole_kernel ? p.base : p.row, nullptr);

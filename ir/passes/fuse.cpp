@@ -15,9 +15,11 @@ namespace {
 constexpr std::size_t kMaxMembers = 128;
 constexpr std::size_t kMaxInputs = 32;
 
-AxisMap identity(std::size_t rank) {
-  AxisMap m(rank);
-  for (std::size_t d = 0; d < rank; ++d) m[d] = static_cast<int>(d);
+// A space's own axes; a dimension of size 1 follows none, so that no larger one is taken to lie along it.
+AxisMap identity(const SizeVec& sizes) {
+  AxisMap m(sizes.size(), -1);
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (!sizes[d].is_const(1)) m[d] = static_cast<int>(d);
   return m;
 }
 
@@ -204,8 +206,8 @@ class Fuser {
         if (auto axes = place(g, n)) return join(after, n, std::move(*axes));
       }
     }
-    if (const int beside = neighbour(n, sizes, after); beside >= 0) return join(beside, n, identity(sizes.size()));
-    open_loops(n, sizes, identity(sizes.size()));
+    if (const int beside = neighbour(n, sizes, after); beside >= 0) return join(beside, n, identity(sizes));
+    open_loops(n, sizes, identity(sizes));
   }
 
   void add_reduction(const Node& n, int after) {

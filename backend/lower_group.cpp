@@ -1,0 +1,261 @@
+#include "backend/lower_group.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "backend/schedule.h"
+#include "ir/error.h"
+#include "ir/passes/dataflow.h"
+#include "registry/reduction_order.h"
+
+namespace md {
+namespace {
+
+bool is_view_member(const Node& n) { return op(n.op).kind() == OpKind::View; }
+bool is_reduction(const Node& n) { return op(n.op).kind() == OpKind::Reduction; }
+
+class GroupLowering {
+ public:
+  explicit GroupLowering(const FusionGroup& group) : group_(group) {
+    nest_.extents = group.extents;
+    nest_.reduced = group.reduced;
+    if (group.reduced) {
+      const std::size_t rank = group.extents.size();
+      nest_.fold_lanes = rank == 0 || (group.reduced >> (rank - 1)) & 1 ? kInnerLanes : kOuterLanes;
+    }
+  }
+
+  LoweredGroup run() {
+    for (const FusionGroup::Member& m : group_.members) {
+      const Node& n = *m.node;
+      if (is_view_member(n)) {
+        value_of_[&n] = operand(m, n.args[0].get<Node*>());
+      } else {
+        value_of_[&n] = is_reduction(n) ? reduction(m) : pointwise(m);
+      }
+    }
+    add_stores();
+    nest_.buffers = static_cast<int>(buffers_.size());
+    return {nullptr, std::move(nest_), std::move(buffers_)};
+  }
+
+ private:
+  int pointwise(const FusionGroup::Member& m) {
+    const Node& n = *m.node;
+    const Op& o = op(n.op);
+    const ComputeTypes types = compute_types(o, n.args);
+    const Promote promote = o.decl->promote;
+    NestValue v;
+    v.kind = NestValue::Kind::Compute;
+    v.op = n.op;
+    v.compute = types.compute;
+    v.dtype = promote == Promote::Compare ? DType::Bool : types.compute;
+    for (int i = 0; i < o.operands; ++i) {
+      const bool mask = promote == Promote::Select && i == 0;
+      v.args.push_back(converted_operand(m, n.args[static_cast<std::size_t>(i)], mask ? DType::Bool : types.compute));
+    }
+    return convert(nest_.add(std::move(v)), types.result);
+  }
+
+  int reduction(const FusionGroup::Member& m) {
+    const Node& n = *m.node;
+    const ComputeTypes types = compute_types(op(n.op), n.args);
+    FusionGroup::Member whole = m;  // the operand follows the iteration space axis by axis
+    whole.axes.clear();
+    for (std::size_t i = 0; i < group_.extents.size(); ++i) whole.axes.push_back(static_cast<int>(i));
+    NestValue v;
+    v.kind = NestValue::Kind::Reduce;
+    v.op = n.op;
+    v.dtype = v.compute = types.compute;
+    v.args.push_back(converted_operand(whole, n.args[0], types.compute));
+    return convert(nest_.add(std::move(v)), types.result);
+  }
+
+  int converted_operand(const FusionGroup::Member& m, const Arg& a, DType to) {
+    if (const auto* n = a.get_if<Node*>()) return convert(operand(m, *n), to);
+    return number(a, to);
+  }
+
+  // A value computed inside, or an element of a tensor from outside, whose dimensions line up with the last ones of m.
+  int operand(const FusionGroup::Member& m, const Node* n) {
+    if (const auto it = value_of_.find(n); it != value_of_.end()) return it->second;
+    const TensorType& t = n->type();
+    SizeVec strides(group_.extents.size(), Size(0));
+    const int shift = static_cast<int>(m.axes.size()) - t.dim();
+    for (int d = 0; d < t.dim(); ++d) {
+      const int axis = shift + d < 0 ? -1 : m.axes[static_cast<std::size_t>(shift + d)];
+      if (axis < 0 || t.sizes[static_cast<std::size_t>(d)].is_const(1)) continue;
+      strides[static_cast<std::size_t>(axis)] = t.strides[static_cast<std::size_t>(d)];
+    }
+    return load(n, t.dtype, strides);
+  }
+
+  int load(const Node* n, DType dtype, const SizeVec& strides) {
+    for (const Loaded& l : loads_)
+      if (l.node == n && l.strides == strides) return l.value;
+    nest_.accesses.push_back(nest_.access(buffer(n), dtype, strides));
+    NestValue v;
+    v.dtype = dtype;
+    v.access = static_cast<int>(nest_.accesses.size()) - 1;
+    loads_.push_back({n, strides, nest_.add(std::move(v))});
+    return loads_.back().value;
+  }
+
+  int buffer(const Node* n) {
+    buffers_.push_back(n);
+    return static_cast<int>(buffers_.size()) - 1;
+  }
+
+  int number(const Arg& a, DType to) {
+    NestValue v;
+    v.kind = NestValue::Kind::Constant;
+    v.dtype = to;
+    const auto* size = a.get_if<Size>();
+    if (size && !size->is_const()) {  // as a constant would be: through double
+      v.kind = NestValue::Kind::Size;
+      v.dtype = DType::Int64;
+      v.size = *size;
+      const int value = nest_.add(std::move(v));
+      return is_floating(to) ? convert(convert(value, DType::Float64), to) : convert(value, to);
+    }
+    const auto* real = a.get_if<double>();
+    const std::int64_t whole = size ? size->value() : a.is<bool>() ? a.get<bool>() : 0;
+    if (is_floating(to)) {
+      v.number = real ? *real : static_cast<double>(whole);
+    } else if (to == DType::Bool) {
+      v.integer = real ? *real != 0 : whole != 0;
+    } else {
+      v.integer = real ? static_cast<std::int64_t>(*real) : whole;
+    }
+    return nest_.add(std::move(v));
+  }
+
+  int convert(int value, DType to) {
+    if (nest_.values[static_cast<std::size_t>(value)].dtype == to) return value;
+    const auto [it, fresh] =
+        converted_.try_emplace(static_cast<std::int64_t>(value) * kDTypeCount + static_cast<int>(to), 0);
+    if (!fresh) return it->second;
+    NestValue v;
+    v.kind = NestValue::Kind::Convert;
+    v.dtype = to;
+    v.args.push_back(value);
+    const int result = nest_.add(std::move(v));
+    return converted_[static_cast<std::int64_t>(value) * kDTypeCount + static_cast<int>(to)] = result;
+  }
+
+  // A view needed outside is a view of its base, which is what gets stored.
+  void add_stores() {
+    std::unordered_set<const Node*> stored;
+    for (const Node* out : group_.outputs) {
+      while (value_of_.contains(out) && is_view_member(*out) && value_of_.contains(out->args[0].get<Node*>()))
+        out = out->args[0].get<Node*>();
+      if (is_view_member(*out) || !stored.insert(out).second) continue;
+      const auto m =
+          std::find_if(group_.members.begin(), group_.members.end(), [&](const auto& x) { return x.node == out; });
+      if (m == group_.members.end())
+        throw InternalError("fusion: " + out->name + " is an output but no member of its group");
+      const TensorType& t = out->type();
+      SizeVec strides(group_.extents.size(), Size(0));
+      for (std::size_t d = 0; d < m->axes.size(); ++d)
+        if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = t.strides[d];
+      nest_.stores.push_back({value_of_.at(out), nest_.access(buffer(out), t.dtype, strides)});
+    }
+  }
+
+  struct Loaded {
+    const Node* node;
+    SizeVec strides;
+    int value;
+  };
+
+  const FusionGroup& group_;
+  LoopNest nest_;
+  std::vector<const Node*> buffers_;
+  std::vector<Loaded> loads_;
+  std::unordered_map<const Node*, int> value_of_;
+  std::unordered_map<std::int64_t, int> converted_;
+};
+
+// One group per number of reductions behind a member: each piece folds at most once, and what follows reads its results
+// from memory.
+std::vector<FusionGroup> split_by_stage(const FusionGroup& group) {
+  std::unordered_map<const Node*, int> stage;
+  int last = 0;
+  for (const FusionGroup::Member& m : group.members) {
+    int s = 0;
+    for_each_input(*m.node, [&](const Node* in) {
+      if (const auto it = stage.find(in); it != stage.end()) s = std::max(s, it->second + (is_reduction(*in) ? 1 : 0));
+    });
+    stage[m.node] = s;
+    last = std::max(last, s);
+  }
+  std::unordered_set<const Node*> needed(group.outputs.begin(), group.outputs.end());
+  for (const FusionGroup::Member& m : group.members)
+    for_each_input(*m.node, [&](const Node* in) {
+      if (const auto it = stage.find(in); it != stage.end() && it->second != stage[m.node]) needed.insert(in);
+    });
+  // A view of what another piece has stored is read as any tensor is.
+  const auto views_elsewhere = [&](const FusionGroup::Member& m) {
+    if (!is_view_member(*m.node)) return false;
+    const auto base = stage.find(m.node->args[0].get<Node*>());
+    return base == stage.end() || base->second != stage[m.node];
+  };
+  std::vector<FusionGroup> pieces(static_cast<std::size_t>(last) + 1);
+  for (const FusionGroup::Member& m : group.members) {
+    if (views_elsewhere(m)) continue;
+    FusionGroup& piece = pieces[static_cast<std::size_t>(stage[m.node])];
+    piece.extents = group.extents;
+    piece.members.push_back(m);
+    if (needed.contains(m.node)) piece.outputs.push_back(m.node);
+    if (is_reduction(*m.node)) piece.reduced = group.reduced;
+  }
+  return pieces;
+}
+
+std::vector<FusionGroup> split_by_member(const FusionGroup& group) {
+  std::vector<FusionGroup> pieces;
+  for (const FusionGroup::Member& m : group.members) {
+    if (is_view_member(*m.node)) continue;
+    FusionGroup piece;
+    piece.extents = group.extents;
+    piece.members = {m};
+    piece.outputs = {m.node};
+    piece.reduced = is_reduction(*m.node) ? group.reduced : 0;
+    pieces.push_back(std::move(piece));
+  }
+  return pieces;
+}
+
+// Without a reduction, an axis no member varies along is not walked.
+void drop_idle_axes(FusionGroup& piece) {
+  if (piece.reduced) return;
+  for (std::size_t i = 0; i < piece.extents.size(); ++i) {
+    const bool used = std::any_of(piece.members.begin(), piece.members.end(), [&](const FusionGroup::Member& m) {
+      return std::find(m.axes.begin(), m.axes.end(), static_cast<int>(i)) != m.axes.end();
+    });
+    if (!used) piece.extents[i] = 1;
+  }
+}
+
+}  // namespace
+
+std::vector<LoweredGroup> lower_group(const FusionGroup& group) {
+  std::vector<LoweredGroup> result;
+  const auto lower = [&](FusionGroup piece) {
+    drop_idle_axes(piece);
+    LoweredGroup lowered = GroupLowering(piece).run();
+    if (!can_schedule(lowered.nest)) return false;
+    if (!lowered.nest.stores.empty()) result.push_back(std::move(lowered));
+    return true;
+  };
+  if (lower(group)) return result;
+  for (const FusionGroup& piece : split_by_stage(group)) {
+    if (lower(piece)) continue;
+    for (const FusionGroup& single : split_by_member(piece))
+      if (!lower(single)) result.push_back({single.members[0].node, {}, {}});
+  }
+  return result;
+}
+
+}  // namespace md

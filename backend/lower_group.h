@@ -1,0 +1,20 @@
+// A fusion group becomes one loop nest.
+#pragma once
+
+#include <vector>
+
+#include "backend/loop_nest.h"
+#include "ir/passes/fuse.h"
+
+namespace md {
+
+struct LoweredGroup {
+  const Node* call = nullptr;  // set: no loop nest, but this op through the engine
+  LoopNest nest;
+  std::vector<const Node*> buffers;  // whose memory each buffer of the nest is: operands, then results
+};
+
+// What computes `group`, in order: one loop nest, or several steps if no single schedule can walk it.
+std::vector<LoweredGroup> lower_group(const FusionGroup& group);
+
+}  // namespace md
