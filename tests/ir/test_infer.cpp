@@ -58,12 +58,14 @@ TEST(Promotion, ByRule) {
 TEST(Promotion, RefusesDtypesWithoutABody) {
   const Arg b = make(DType::Bool, {2}), f = make(DType::Float32, {2});
   for (const auto& [name, args] : std::vector<std::pair<std::string, std::vector<Arg>>>{
-           {"sub", {b, b}}, {"neg", {b}}, {"abs", {b}}, {"floor", {b}}, {"bitwise_and", {f, f}}, {"argmax", {b}}}) {
+           {"neg", {b}}, {"abs", {b}}, {"floor", {b}}, {"bitwise_and", {f, f}}, {"argmax", {b}}}) {
     const BoundCall c = md::bind(name, args, {});
     EXPECT_EQ(raised([&] { infer(op(c.op), c.args); }).kind, ErrorKind::NotImplemented) << name;
   }
   EXPECT_EQ(raised([&] { type("mean", {make(DType::Int64, {2})}); }).kind, ErrorKind::Runtime);
   EXPECT_EQ(raised([&] { type("where", {f, 1, 2}); }).kind, ErrorKind::Runtime);
+  EXPECT_EQ(raised([&] { type("sub", {f, b}); }).kind, ErrorKind::Runtime);
+  EXPECT_EQ(raised([&] { type("sub", {b, true}); }).kind, ErrorKind::Runtime);
 }
 
 TEST(Broadcast, SizesAndErrors) {
