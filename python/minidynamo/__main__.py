@@ -1,6 +1,7 @@
 """Command line: python -m minidynamo explain GB0124, or explain WORDS."""
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -66,7 +67,10 @@ def main(argv=None):
     sub.add_argument("words", nargs="+", metavar="CODE or WORDS", help="GB0124, or words to look for in the texts")
     args = parser.parse_args(argv)
     text, status = explain(args.words)
-    print(text, file=sys.stdout if status == 0 else sys.stderr)
+    try:
+        print(text, file=sys.stdout if status == 0 else sys.stderr, flush=True)
+    except BrokenPipeError:  # `| head` has seen enough; nothing more may be written at exit either
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return status
 
 
