@@ -1,6 +1,7 @@
 // minidynamo._C: the C++ side of the package.
 #include <Python.h>
 
+#include "backend/install.h"
 #include "frontend/graph_break_init.h"
 #include "frontend/tensors/tensor_object.h"
 
@@ -19,6 +20,7 @@ PyModuleDef definition = {
 };
 
 int fill(PyObject* module) {
+  md::install_llvm_backend();
   if (md::init_tensors(module) < 0) return -1;
   return md::init_registry(module);
 }

@@ -154,6 +154,54 @@ PyRef result_type(const CallArgs& call) {
   return PyRef::borrow(dtype_object(compute_types(op(product), operands).result));
 }
 
+// --- Answers that look at the elements -------------------------------------------------------------------------------
+
+const TensorRef second_tensor(const char* function, PyObject* o) {
+  if (!is_tensor(o)) {
+    throw_type_error("%s(): argument 'other' must be Tensor, not %.200s", function, Py_TYPE(o)->tp_name);
+  }
+  return TensorRef(tensor_impl(o));
+}
+
+bool all_true(Arg mask) { return checked(PyObject_IsTrue(item(*call_table("all", {mask}).get<TensorRef>()).get())); }
+
+PyRef equal(const CallArgs& call) {
+  const auto [input, other] = arguments("equal", {"input", "other"}, call);
+  tensor_argument("equal", input);
+  const TensorRef a(tensor_impl(input)), b = second_tensor("equal", other);
+  if (!(a->sizes == b->sizes)) return bool_ref(false);
+  return bool_ref(all_true(call_table("eq", {Arg(a), Arg(b)})));
+}
+
+double float_argument(const char* name, PyObject* o, double otherwise) {
+  if (!o) return otherwise;
+  if (!PyFloat_Check(o) && !PyLong_Check(o)) {
+    throw_type_error("allclose(): argument '%s' must be float, not %.200s", name, Py_TYPE(o)->tp_name);
+  }
+  const double v = PyFloat_AsDouble(o);
+  if (v == -1 && PyErr_Occurred()) throw PythonError{};
+  return v;
+}
+
+PyRef allclose(const CallArgs& call) {
+  static const char* const names[] = {"input", "other", "rtol", "atol", "equal_nan"};
+  PyObject* out[5];
+  parse_native({"allclose", names, 2}, call, out);
+  tensor_argument("allclose", out[0]);
+  const TensorRef other = second_tensor("allclose", out[1]);
+  const bool equal_nan = out[4] && checked(PyObject_IsTrue(out[4]));
+  return bool_ref(all_true(
+      call_table("isclose", {Arg(TensorRef(tensor_impl(out[0]))), Arg(other), Arg(float_argument("rtol", out[2], 1e-5)),
+                             Arg(float_argument("atol", out[3], 1e-8)), Arg(equal_nan)})));
+}
+
+constexpr NativeRow kElementQuestions[] = {
+    {"equal", equal, "equal(input, other)\n\nWhether sizes and all elements are equal, as a Python bool."},
+    {"allclose", allclose,
+     "allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False)\n\nWhether all elements are close (isclose), as "
+     "a Python bool."},
+};
+
 constexpr NativeRow kFunctions[] = {
     {"manual_seed", manual_seed, "manual_seed(seed)\n\nStarts the default random stream anew from `seed`."},
     {"initial_seed", initial_seed, "initial_seed()\n\nThe seed the default random stream started from."},
@@ -177,5 +225,6 @@ constexpr NativeRow kFunctions[] = {
 }  // namespace
 
 std::span<const NativeRow> namespace_functions() { return kFunctions; }
+std::span<const NativeRow> element_questions() { return kElementQuestions; }
 
 }  // namespace md

@@ -28,6 +28,7 @@ std::span<const NativeRow> numpy_methods();
 std::span<const NativeRow> numpy_functions();
 std::span<const NativeRow> creation_functions();
 std::span<const NativeRow> namespace_functions();
+std::span<const NativeRow> element_questions();  // equal, allclose: functions and methods
 // tensor_format.cpp
 PyObject* tensor_repr(PyObject* self);
 std::span<const NativeRow> format_functions();

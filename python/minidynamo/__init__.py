@@ -1,6 +1,5 @@
 """minidynamo: a bytecode-tracing compiler with the semantics of PyTorch Dynamo. `import minidynamo as torch`."""
 
-import importlib.util as _importlib_util
 from math import e as e
 from math import inf as inf
 from math import nan as nan
@@ -20,11 +19,17 @@ from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 __version__ = "0.1.0"
 newaxis = None
 
-if _importlib_util.find_spec("._dynamo.eval_frame", __name__) is not None:
-    from . import _dynamo as _dynamo
-
-    compile = _dynamo.compile
-
 
 def __getattr__(name):
+    """Subpackages are reachable without an import of their own, as `minidynamo.fx`; other names are refused by name."""
+    from importlib import import_module
+
+    if name == "compile":
+        return import_module("._dynamo", __name__).compile
+    if not name.startswith("__"):
+        try:
+            return import_module("." + name, __name__)
+        except ModuleNotFoundError as error:
+            if error.name != f"{__name__}.{name}":
+                raise
     raise AttributeError(f"module 'minidynamo' has no attribute '{name}' (torch.{name} is not part of minidynamo)")

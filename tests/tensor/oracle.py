@@ -1,6 +1,7 @@
 """NumPy as the numeric oracle: arrays of every kind, the same views on both sides, comparison in ulps."""
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
@@ -108,3 +109,45 @@ def assert_matches(tensor, expected, dtype, tolerance=0):
     distance = ulps(np.atleast_1d(np.ascontiguousarray(actual)), np.atleast_1d(np.ascontiguousarray(expected)))
     worst = max(distance.flatten().tolist(), default=0)
     assert worst <= tolerance, f"{worst} units in the last place apart: {actual} and {expected}"
+
+
+RELAXED = settings(deadline=None, max_examples=60)
+
+
+def dtype_of(array):
+    return TO_TORCH[array.dtype]
+
+
+def float_dtype(array):
+    """Where the result is a float whatever the operand: integers and bool compute in the default dtype."""
+    return dtype_of(array) if array.dtype in FLOATS else torch.float32
+
+
+def wide(array):
+    """The array as the op sees it, in a type whose rounding does not show."""
+    return array.astype(np.float64 if float_dtype(array) is torch.float32 else np.longdouble)
+
+
+def numpy_dtype(dtype):
+    return np.dtype(str(dtype).removeprefix("torch."))
+
+
+def promoted(a, b):
+    """torch.result_type for two arrays: 0-d operands give way within and to higher categories."""
+
+    def category(x):
+        return 2 if x.dtype in FLOATS else 1 if x.dtype in INTEGERS else 0
+
+    if (a.ndim == 0) != (b.ndim == 0):
+        full, scalar = (b, a) if a.ndim == 0 else (a, b)
+        if category(scalar) <= category(full):
+            return dtype_of(full)
+        return dtype_of(scalar)
+    # NumPy has no int64 + float32 -> float32.
+    if category(a) != category(b):
+        return dtype_of(max(a, b, key=category))
+    return dtype_of(max(a, b, key=lambda x: x.dtype.itemsize))
+
+
+def in_dtype(dtype, *arrays):
+    return tuple(x.astype(numpy_dtype(dtype)) for x in arrays)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tensor.oracle import pairs
 
 import minidynamo as torch
+from tensor.oracle import pairs
 
 
 @st.composite
