@@ -71,12 +71,12 @@ bool wants_name(SourceKind kind) {
          kind == SourceKind::Global || kind == SourceKind::Builtin;
 }
 
-// Names are interned so that look-ups compare addresses.
+// Names are interned so that look-ups compare addresses. Dict keys are left alone: 3.12 never frees an interned str.
 PyRef prepared_key(SourceKind kind, PyObject* key) {
   if (!key) return {};
   if (wants_name(kind) && !PyUnicode_CheckExact(key)) throw InternalError("source: a name must be a str");
   if (!is_plain(key)) throw InternalError("source: a key whose comparison runs user code");
-  if (PyUnicode_CheckExact(key)) {
+  if (wants_name(kind)) {
     Py_INCREF(key);
     PyUnicode_InternInPlace(&key);
     return PyRef::steal(key);

@@ -3,6 +3,7 @@
 
 #include "backend/install.h"
 #include "frontend/graph_break_init.h"
+#include "frontend/guards/init.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace {
@@ -22,6 +23,7 @@ PyModuleDef definition = {
 int fill(PyObject* module) {
   md::install_llvm_backend();
   if (md::init_tensors(module) < 0) return -1;
+  if (md::init_guards(module) < 0) return -1;
   return md::init_registry(module);
 }
 

@@ -1,7 +1,5 @@
 // Running a GuardProgram.
 
-#include <alloca.h>
-
 #include "frontend/guards/kinds.h"
 #include "frontend/guards/text.h"
 
@@ -30,25 +28,20 @@ template <bool explain>
   return false;
 }
 
-// A program with very many live registers (a model's thousands of parameters) gets them from the heap.
-constexpr int kMostOnStack = 8192;
+// Registers live on the stack: few in a fixed array, more (a model's parameters) by alloca, absurdly many on the heap.
+constexpr int kFew = 64;
+constexpr int kMostOnStack = 16384;
 
-class Registers {
+class ManyRegisters {
  public:
-  Registers(const GuardProgram& p, void* stack)
-      : heap_(stack ? nullptr
-                    : static_cast<PyObject**>(
-                          PyMem_RawMalloc(sizeof(PyObject*) * static_cast<std::size_t>(p.registers)))),
-        regs_(stack ? static_cast<PyObject**>(stack) : heap_) {}
-  Registers(const Registers&) = delete;
-  Registers& operator=(const Registers&) = delete;
-  ~Registers() {
-    if (heap_) PyMem_RawFree(heap_);
-  }
+  explicit ManyRegisters(const GuardProgram& p)
+      : regs_(static_cast<PyObject**>(PyMem_RawMalloc(sizeof(PyObject*) * static_cast<std::size_t>(p.registers)))) {}
+  ManyRegisters(const ManyRegisters&) = delete;
+  ManyRegisters& operator=(const ManyRegisters&) = delete;
+  ~ManyRegisters() { PyMem_RawFree(regs_); }
   PyObject** get() const { return regs_; }
 
  private:
-  PyObject** heap_;
   PyObject** regs_;
 };
 
@@ -71,8 +64,22 @@ inline bool run_all(const GuardProgram& p, PyObject** regs, const FrameArgs& arg
   return true;
 }
 
-#define MD_STACK_REGISTERS(p) \
-  ((p).registers <= kMostOnStack ? alloca(sizeof(PyObject*) * static_cast<std::size_t>((p).registers)) : nullptr)
+inline bool run_and_load(const GuardProgram& p, PyObject** regs, const FrameArgs& args, PyObject** values) {
+  if (!run_all(p, regs, args)) return false;
+  if (values) {
+    for (std::uint16_t r : p.wanted) *values++ = regs[r];
+  }
+  return true;
+}
+
+[[gnu::noinline]] bool run_large(const GuardProgram& p, const FrameArgs& args, PyObject** values) {
+  if (p.registers <= kMostOnStack) {
+    void* regs = __builtin_alloca(sizeof(PyObject*) * static_cast<std::size_t>(p.registers));
+    return run_and_load(p, static_cast<PyObject**>(regs), args, values);
+  }
+  const ManyRegisters regs(p);
+  return regs.get() && run_and_load(p, regs.get(), args, values);
+}
 
 std::string missing_text(const GuardProgram& p, std::size_t index) {
   const GuardNode& node = p.nodes[index];
@@ -100,19 +107,19 @@ std::string missing_text(const GuardProgram& p, std::size_t index) {
 }  // namespace
 
 bool check(const GuardProgram& p, const FrameArgs& args) {
-  const Registers regs(p, MD_STACK_REGISTERS(p));
-  return regs.get() && run_all(p, regs.get(), args);
+  if (p.registers > kFew) return run_large(p, args, nullptr);
+  PyObject* regs[kFew];
+  return run_all(p, regs, args);
 }
 
 bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** values) {
-  const Registers regs(p, MD_STACK_REGISTERS(p));
-  if (!regs.get() || !run_all(p, regs.get(), args)) return false;
-  for (std::uint16_t r : p.wanted) *values++ = regs.get()[r];
-  return true;
+  if (p.registers > kFew) return run_large(p, args, values);
+  PyObject* regs[kFew];
+  return run_and_load(p, regs, args, values);
 }
 
 std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool with_comment) {
-  const Registers regs(p, MD_STACK_REGISTERS(p));
+  const ManyRegisters regs(p);
   if (!regs.get()) return "out of memory";
   if (const int unbound = load_locals(p, regs.get(), args); unbound >= 0) {
     return missing_text(p, static_cast<std::size_t>(unbound));

@@ -44,6 +44,10 @@ class GuardSet {
   std::unordered_multimap<std::size_t, std::size_t> index_;
 };
 
+// How the tensors at `sources` (two or more, all of which load as tensors) share memory now: which do, and how far
+// apart they lie; that all others are apart.
+Guard aliasing_guard(const std::vector<SourceRef>& sources, const FrameArgs& args);
+
 // A source that no longer loads fails its guard. A guard that is neither ambient nor on a source says nothing and is
 // left out. `wanted`: sources whose objects check_and_load() hands out. Throws PythonError when out of memory.
 std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources,

@@ -230,6 +230,14 @@ void program_dealloc(PyObject* self) {
 
 PyTypeObject* program_type = nullptr;  // made once by init_guards, with the GIL held
 
+PyObject* new_program(std::shared_ptr<const GuardProgram> program) {
+  auto* self = PyObject_GC_New(ProgramObject, program_type);
+  if (!self) throw PythonError{};
+  new (&self->program) std::shared_ptr<const GuardProgram>(std::move(program));
+  PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
+  return reinterpret_cast<PyObject*>(self);
+}
+
 PyObject* make_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     if (n < 1 || n > 2) bad_spec("expected (guards, wanted sources)");
@@ -242,12 +250,7 @@ PyObject* make_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; wants && i < PyTuple_GET_SIZE(wants.get()); ++i) {
       wanted.push_back(parse_source(table, part(wants.get(), i)));
     }
-    auto program = compile_guards(set, table, wanted);
-    auto* self = PyObject_GC_New(ProgramObject, program_type);
-    if (!self) throw PythonError{};
-    new (&self->program) std::shared_ptr<const GuardProgram>(std::move(program));
-    PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
-    return reinterpret_cast<PyObject*>(self);
+    return new_program(compile_guards(set, table, wanted));
   });
 }
 
@@ -262,6 +265,20 @@ PyObject* kind_names(PyObject*, PyObject*) {
     PyTuple_SET_ITEM(out, static_cast<Py_ssize_t>(i), PyUnicode_FromString(kNames[i]));
   }
   return out;
+}
+
+// A program of one guard: how the tensors at the sources share memory now.
+PyObject* aliasing_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
+  return guarded([&]() -> PyObject* {
+    ParsedArgs a;
+    if (n != 4 || !PyTuple_Check(args[0]) || !parse_args(args + 1, 3, a)) bad_spec("expected (sources, arguments, …)");
+    SourceTable table;
+    std::vector<SourceRef> sources;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) sources.push_back(parse_source(table, part(args[0], i)));
+    GuardSet set;
+    set.add(aliasing_guard(sources, a.frame));
+    return new_program(compile_guards(set, table));
+  });
 }
 
 PyObject* source_name(PyObject*, PyObject* spec) {
@@ -331,6 +348,7 @@ PyType_Spec program_spec = {"minidynamo._C._guards.Program", sizeof(ProgramObjec
 PyMethodDef functions[] = {
     {"program", method(make_program), METH_FASTCALL, "program([(source, kind, payload, place)], wanted) -> Program"},
     {"kinds", kind_names, METH_NOARGS, "kinds() -> names of every guard kind"},
+    {"aliasing", method(aliasing_program), METH_FASTCALL, "aliasing(sources, arguments, globals, builtins) -> Program"},
     {"source_name", source_name, METH_O, "source_name(source) -> str"},
     {"load", method(load_source), METH_FASTCALL, "load(source, arguments, globals, builtins) -> (object,) or None"},
     {"bind", method(bind_call), METH_FASTCALL | METH_KEYWORDS, "bind(function, *args, **kwargs) -> slots or None"},

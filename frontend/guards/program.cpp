@@ -270,13 +270,7 @@ const KeyFact* GuardBuilder::key(const Guard& g) {
   if (!g.object || !is_plain(g.object.get())) throw InternalError("guards: a key whose comparison runs user code");
   const Py_hash_t hash = PyObject_Hash(g.object.get());
   if (hash == -1) throw PythonError{};
-  PyRef key = g.object;
-  if (PyUnicode_CheckExact(key.get())) {
-    PyObject* str = key.release();
-    PyUnicode_InternInPlace(&str);
-    key = PyRef::steal(str);
-  }
-  program.keys.push_back(std::make_unique<KeyFact>(KeyFact{hold(std::move(key)), hash, 0}));
+  program.keys.push_back(std::make_unique<KeyFact>(KeyFact{hold(g.object), hash, 0}));
   return program.keys.back().get();
 }
 

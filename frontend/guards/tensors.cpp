@@ -155,20 +155,59 @@ bool NoAliasing::all_distinct(const AliasFact& f, PyObject* const* regs) {
   return distinct && !(foreign && foreign_overlap(f, regs));
 }
 
+namespace {
+
+bool share_memory(const Storage& a, const Storage& b) {
+  return &a == &b || ((a.foreign || b.foreign) && overlap(a, b));
+}
+
+std::int64_t distance(const TensorImpl& from, const TensorImpl& to) {
+  return static_cast<const char*>(to.data()) - static_cast<const char*>(from.data());
+}
+
+}  // namespace
+
 bool NoAliasing::as_recorded(const AliasFact& f, PyObject* const* regs) {
+  const auto tensor = [&](std::size_t i) -> const TensorImpl& { return *tensor_impl(regs[f.registers[i]]); };
   for (std::size_t i = 0; i < f.registers.size(); ++i) {
-    PyObject* o = regs[f.registers[i]];
-    if (!is_tensor(o)) return false;
-    bool alone = true;
-    for (std::size_t j = 0; j < f.registers.size(); ++j) {
-      if (j == i) continue;
+    if (!is_tensor(regs[f.registers[i]])) return false;
+    bool first = true;
+    for (std::size_t j = 0; j < i; ++j) {
       const bool grouped = f.groups[i].first == f.groups[j].first;
-      alone &= !grouped;
-      if (grouped != (storage_of(o) == storage_of(regs[f.registers[j]]))) return false;
+      if (grouped != share_memory(*tensor(i).storage, *tensor(j).storage)) return false;
+      // The first of the group with this number is what the distances count from.
+      if (grouped && first && distance(tensor(j), tensor(i)) != f.groups[i].second) return false;
+      first &= !grouped;
     }
-    if (!alone && tensor_impl(o)->offset != f.groups[i].second) return false;
   }
   return true;
 }
 
 }  // namespace md::guards
+
+namespace md {
+
+Guard aliasing_guard(const std::vector<SourceRef>& sources, const FrameArgs& args) {
+  std::vector<PyRef> tensors;
+  for (SourceRef s : sources) {
+    tensors.push_back(load(s, args));
+    if (!tensors.back() || !is_tensor(tensors.back().get())) throw InternalError("guards: no tensor at " + s->name);
+  }
+  Guard g{GuardKind::NoAliasing, sources.front()};
+  g.others.assign(sources.begin() + 1, sources.end());
+  PyRef pairs = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  bool any = false;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    std::size_t group = 0;
+    const TensorImpl& t = *tensor_impl(tensors[i].get());
+    while (!guards::share_memory(*tensor_impl(tensors[group].get())->storage, *t.storage)) ++group;
+    any |= group != i;
+    const std::int64_t apart = guards::distance(*tensor_impl(tensors[group].get()), t);
+    PyRef pair = checked(Py_BuildValue("nL", static_cast<Py_ssize_t>(group), static_cast<long long>(apart)));
+    PyTuple_SET_ITEM(pairs.get(), static_cast<Py_ssize_t>(i), pair.release());
+  }
+  if (any) g.object = std::move(pairs);
+  return g;
+}
+
+}  // namespace md

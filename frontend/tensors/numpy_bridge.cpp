@@ -279,6 +279,7 @@ TensorRef tensor_from_array(PyObject* o) {
   const std::size_t bytes = reachable_bytes(sizes, strides, static_cast<std::size_t>(v->itemsize));
   guard.view = nullptr;
   Ref<Storage> storage = make_ref<Storage>(v->buf, bytes, release_buffer, view.release());
+  storage->foreign = true;
   return make_ref<TensorImpl>(std::move(storage), dtype, std::move(sizes), std::move(strides), 0);
 }
 

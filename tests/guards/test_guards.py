@@ -185,10 +185,27 @@ def test_aliasing():
 
 
 def test_recorded_overlap():
-    y = local(1, "y")
-    p = program([(X, "NoAliasing", ((y,), ((0, 0), (0, 0))))])
-    assert run(p, TENSOR, TENSOR)[0]
-    assert not run(p, TENSOR, torch.ones(3, 4))[0]
+    y, z = local(1, "y"), local(2, "z")
+    a, b, c = torch.ones(6), torch.ones(6), torch.ones(6)
+    halves = lambda t: (t[:3], t[3:])  # noqa: E731
+    p = _C._guards.aliasing((X, y, z), (*halves(a), b), {}, {})
+    assert run(p, *halves(a), b)[0]
+    assert run(p, *halves(c), b)[0], "other memory, the same arrangement"
+    assert not run(p, a[:3], b[3:], c)[0], "shared no more"
+    assert not run(p, a[3:], a[:3], b)[0], "further apart"
+    assert not run(p, *halves(a), a)[0], "shared by one more"
+    assert not run(p, a, b, 3)[0]
+    apart = _C._guards.aliasing((X, y), (a, b), {}, {})
+    assert run(apart, b, c)[0] and not run(apart, *halves(a))[0]
+
+
+@pytest.mark.parametrize("count", [10, 63, 64, 65, 300, 20000])
+def test_any_number_of_sources(count):
+    items = [object() for _ in range(count)]
+    p = program([(("item", X, i), "IdMatch", o) for i, o in enumerate(items)], [("item", X, i) for i in range(count)])
+    assert run(p, items)[0] and p.load((items,), {}, {}) == tuple(items)
+    items[-1] = None
+    assert not run(p, items)[0] and p.load((items,), {}, {}) is None
 
 
 # --- the printed tree and rows --------------------------------------------------------------------------------------
@@ -365,3 +382,18 @@ def test_wanted_sources_are_handed_out():
     assert p.load((5, [1, 2]), scope, {}) == (2, 5, "W")
     assert p.load((5.0, [1, 2]), scope, {}) is None
     assert p.load((5, [1]), scope, {}) is None
+
+
+def test_memory_shared_behind_two_arrays_is_seen():
+    numpy = pytest.importorskip("numpy")
+    y = local(1, "y")
+    base = numpy.zeros(8)
+    for n in (0, 20):  # pairwise and hashed
+        more = [torch.ones(2) for _ in range(n)]
+        sources = (y, *(local(2 + i, f"t{i}") for i in range(n)))
+        apart = program([(X, "NoAliasing", (sources, None))])
+        assert run(apart, torch.from_numpy(base[:4]), torch.from_numpy(base[4:]), *more)[0]
+        assert not run(apart, torch.from_numpy(base[:5]), torch.from_numpy(base[4:]), *more)[0]
+    shared = _C._guards.aliasing((X, y), (torch.from_numpy(base[:5]), torch.from_numpy(base[4:])), {}, {})
+    assert run(shared, torch.from_numpy(base[:5]), torch.from_numpy(base[4:]))[0]
+    assert not run(shared, torch.from_numpy(base[:5]), torch.from_numpy(base[3:]))[0]
