@@ -6,8 +6,11 @@
 
 #include "ir/backend.h"
 #include "ir/error.h"
+#include "ir/passes/cse.h"
 #include "ir/passes/dead_code.h"
+#include "ir/passes/fold.h"
 #include "ir/passes/functionalize.h"
+#include "ir/passes/simplify.h"
 
 namespace md {
 namespace {
@@ -18,6 +21,8 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
+    {"dead_code", remove_dead_code},     {"simplify", simplify},
+    {"cse", merge_common_subexpressions}, {"fold", fold_constants},
     {"dead_code", remove_dead_code},
 };
 

@@ -9,6 +9,11 @@ const Node* memory_root(const Node* n) {
   return n;
 }
 
+Node* memory_root(Node* n) {
+  while (is_view(*n)) n = n->args[0].get<Node*>();
+  return n;
+}
+
 bool same_type(const TensorType& a, const TensorType& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
 }

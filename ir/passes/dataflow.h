@@ -11,6 +11,7 @@ namespace md {
 bool is_view(const Node& n);
 // The node whose memory `n` shows: follows views up.
 const Node* memory_root(const Node* n);
+Node* memory_root(Node* n);
 // Sizes, strides and dtype agree: one may stand for the other in every op.
 bool same_type(const TensorType& a, const TensorType& b);
 

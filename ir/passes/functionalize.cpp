@@ -216,6 +216,7 @@ class Functionalizer final : public OpCaller {
     StorageState& s = storages_.back();
     s.placeholder = p;
     s.input = input_count_++;
+    next_storage_ = std::max(next_storage_, n.type().storage + 1);
     if (n.type().storage >= 0) {
       const auto [first, fresh] = input_storage_.emplace(n.type().storage, h.storage);
       if (!fresh) s.shared = storages_[static_cast<std::size_t>(first->second)].shared = true;
