@@ -21,9 +21,8 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
-    {"dead_code", remove_dead_code},     {"simplify", simplify},
-    {"cse", merge_common_subexpressions}, {"fold", fold_constants},
-    {"dead_code", remove_dead_code},
+    {"dead_code", remove_dead_code}, {"simplify", simplify},          {"cse", merge_common_subexpressions},
+    {"fold", fold_constants},        {"dead_code", remove_dead_code},
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

@@ -20,7 +20,8 @@ Decimal shortest_digits(double v) {
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, v, std::chars_format::scientific).ptr;
   const std::string_view text(buffer, static_cast<std::size_t>(end - buffer));
   const std::size_t e = text.find('e');
-  Decimal d{{}, std::atoi(text.data() + e + 1)};
+  Decimal d{{}, 0};
+  std::from_chars(text.data() + e + (text[e + 1] == '+' ? 2 : 1), end, d.exponent);
   for (char c : text.substr(0, e)) {
     if (c != '.') d.digits += c;
   }

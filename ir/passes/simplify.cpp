@@ -86,15 +86,21 @@ void detach_copy(Node& n) {
   n.args = std::move(args);
 }
 
+// The value a node hands on unchanged, whatever the layout.
+Node* passed_on(const Node& n) {
+  if (n.kind != NodeKind::Op) return nullptr;
+  if (n.op == id::Copy) return node(n.args[1]);
+  return n.op == id::Clone || n.op == id::Compact || n.op == id::Convert ? node(n.args[0]) : nullptr;
+}
+
 // write_view reads its source in any layout.
 void strip_copies(Node& n) {
   if (n.op != id::WriteView) return;
-  while (true) {
-    const Node* src = node(n.args[1]);
-    if (src->kind != NodeKind::Op || (src->op != id::Copy && src->op != id::Clone && src->op != id::Compact)) return;
-    Node* from = node(src->args[src->op == id::Copy ? 1 : 0]);
+  const Node* src = node(n.args[1]);
+  for (Node* from = passed_on(*src); from; from = passed_on(*src)) {
     if (from->type().dtype != src->type().dtype || !(from->type().sizes == src->type().sizes)) return;
     n.args[1] = from;
+    src = from;
   }
 }
 
