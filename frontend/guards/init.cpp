@@ -5,6 +5,7 @@
 
 #include "frontend/arguments.h"
 #include "frontend/guards/kinds.h"
+#include "frontend/guards/program_object.h"
 #include "frontend/guards/text.h"
 #include "frontend/tensors/tensor_object.h"
 
@@ -131,39 +132,21 @@ Guard parse_guard(SourceTable& table, PyObject* spec) {
 }
 
 struct ProgramObject {
-  PyObject_HEAD std::shared_ptr<const GuardProgram> program;
+  PyObject_HEAD
+  std::shared_ptr<const GuardProgram> program;
 };
 
 const GuardProgram& program_of(PyObject* self) { return *reinterpret_cast<ProgramObject*>(self)->program; }
 
-// (localsplus tuple, None for unbound is ..., globals, builtins)
-struct ParsedArgs {
-  std::vector<PyObject*> slots;
-  FrameArgs frame;
-};
-
-bool parse_args(PyObject* const* args, Py_ssize_t n, ParsedArgs& out) {
-  if (n != 3 || !PyTuple_Check(args[0]) || !PyDict_Check(args[1]) || !PyDict_Check(args[2])) {
-    PyErr_SetString(PyExc_TypeError, "expected (tuple of arguments, globals dict, builtins dict)");
-    return false;
-  }
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
-    PyObject* o = PyTuple_GET_ITEM(args[0], i);
-    out.slots.push_back(o == Py_Ellipsis ? nullptr : o);
-  }
-  out.frame = {out.slots.data(), args[1], args[2]};
-  return true;
-}
-
 PyObject* program_check(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   ParsedArgs a;
-  if (!parse_args(args, n, a)) return nullptr;
+  if (!parse_frame_args(args, n, a)) return nullptr;
   return PyBool_FromLong(check(program_of(self), a.frame));
 }
 
 PyObject* program_load(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   ParsedArgs a;
-  if (!parse_args(args, n, a)) return nullptr;
+  if (!parse_frame_args(args, n, a)) return nullptr;
   const GuardProgram& p = program_of(self);
   std::vector<PyObject*> values(p.wanted.size());
   if (!check_and_load(p, a.frame, values.data())) Py_RETURN_NONE;
@@ -177,7 +160,7 @@ PyObject* program_load(PyObject* self, PyObject* const* args, Py_ssize_t n) {
 PyObject* program_explain(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     ParsedArgs a;
-    if (!parse_args(args, n, a)) return nullptr;
+    if (!parse_frame_args(args, n, a)) return nullptr;
     return PyUnicode_FromString(explain_failure(program_of(self), a.frame, true).c_str());
   });
 }
@@ -206,7 +189,7 @@ PyObject* program_rows(PyObject* self, PyObject*) {
 // Rounds of check() on the same arguments, for measuring and counting instructions.
 PyObject* program_repeat(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   ParsedArgs a;
-  if (n != 4 || !parse_args(args, 3, a)) return nullptr;
+  if (n != 4 || !parse_frame_args(args, 3, a)) return nullptr;
   long passed = 0;
   for (long i = PyLong_AsLong(args[3]); i > 0; --i) {
     passed += check(program_of(self), a.frame);
@@ -271,7 +254,8 @@ PyObject* kind_names(PyObject*, PyObject*) {
 PyObject* aliasing_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     ParsedArgs a;
-    if (n != 4 || !PyTuple_Check(args[0]) || !parse_args(args + 1, 3, a)) bad_spec("expected (sources, arguments, …)");
+    if (n != 4 || !PyTuple_Check(args[0]) || !parse_frame_args(args + 1, 3, a))
+      bad_spec("expected (sources, arguments, …)");
     SourceTable table;
     std::vector<SourceRef> sources;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) sources.push_back(parse_source(table, part(args[0], i)));
@@ -291,7 +275,7 @@ PyObject* source_name(PyObject*, PyObject* spec) {
 PyObject* load_source(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     ParsedArgs a;
-    if (n != 4 || !parse_args(args + 1, 3, a)) bad_spec("expected (source, arguments, globals, builtins)");
+    if (n != 4 || !parse_frame_args(args + 1, 3, a)) bad_spec("expected (source, arguments, globals, builtins)");
     SourceTable table;
     PyRef found = load(parse_source(table, args[0]), a.frame);
     return found ? PyTuple_Pack(1, found.get()) : Py_NewRef(Py_None);
@@ -363,11 +347,32 @@ int init_guards(PyObject* module) {
   if (!program_type) return -1;
   PyObject* guards = PyModule_Create(&definition);
   if (!guards) return -1;
+  if (PyModule_AddFunctions(guards, code_cache_functions) < 0) {
+    Py_DECREF(guards);
+    return -1;
+  }
   if (PyModule_AddObject(module, "_guards", guards) < 0) {
     Py_DECREF(guards);
     return -1;
   }
   return 0;
+}
+
+std::shared_ptr<const GuardProgram> program_of_object(PyObject* o) {
+  return Py_IS_TYPE(o, program_type) ? reinterpret_cast<ProgramObject*>(o)->program : nullptr;
+}
+
+bool parse_frame_args(PyObject* const* args, Py_ssize_t n, ParsedArgs& out) {
+  if (n != 3 || !PyTuple_Check(args[0]) || !PyDict_Check(args[1]) || !PyDict_Check(args[2])) {
+    PyErr_SetString(PyExc_TypeError, "expected (tuple of arguments, globals dict, builtins dict)");
+    return false;
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) {
+    PyObject* o = PyTuple_GET_ITEM(args[0], i);
+    out.slots.push_back(o == Py_Ellipsis ? nullptr : o);
+  }
+  out.frame = {out.slots.data(), args[1], args[2]};
+  return true;
 }
 
 }  // namespace md
