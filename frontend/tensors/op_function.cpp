@@ -60,10 +60,24 @@ void require_tensor_self(const OpFunctionObject& f, const CallArgs& call) {
   }
 }
 
+// The call if it can go the short way; null if not.
+PyObject* fast_call(const OpFunctionObject& f, const CallArgs& call) {
+  if (call.kwnames || call.nargs == 0 || call.nargs > static_cast<Py_ssize_t>(kMaxFastOperands)) return nullptr;
+  const Op* op = f.fast[call.nargs - 1];
+  FastArgs args;
+  if (!op || !args.fill(*op, call.args, static_cast<std::size_t>(call.nargs))) return nullptr;
+  if (f.inplace) {
+    call_inplace(*op, args.bound());
+    return Py_NewRef(call.args[0]);
+  }
+  return wrap_result(*op, call_op(*op, args.bound()), call).release();
+}
+
 PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
   const OpFunctionObject& f = *self_of(callable);
   const CallArgs call{args, PyVectorcall_NARGS(nargsf), kwnames};
   return guarded([&]() -> PyObject* {
+    if (PyObject* result = fast_call(f, call)) return result;
     if (f.method) require_tensor_self(f, call);
     PyRef overridden = try_torch_function(callable, call);
     if (overridden) return overridden.release();
@@ -186,6 +200,7 @@ PyRef make_table_function(PyTypeObject* type, const std::string& public_name, bo
   f.public_name = base;
   f.overloads = ids.data(), f.overload_count = static_cast<Py_ssize_t>(ids.size());
   f.inplace = inplace;
+  for (std::size_t i = 0; i < kMaxFastOperands; ++i) f.fast[i] = sole_overload(ids, i + 1, inplace);
   f.doc = doc_of(ids).release();
   return made;
 }

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "frontend/tensors/fast_call.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace md {
@@ -28,9 +29,10 @@ struct NativeRow {
 struct OpFunctionObject {
   PyObject_HEAD
   vectorcallfunc vectorcall;
-  const char* name;         // "add", "add_"
-  const char* public_name;  // the op's: "add" of "add_"
-  const OpId* overloads;    // into the op table; empty for natives
+  const char* name;                  // "add", "add_"
+  const char* public_name;           // the op's: "add" of "add_"
+  const Op* fast[kMaxFastOperands];  // sole_overload for one and two operands
+  const OpId* overloads;             // into the op table; empty for natives
   Py_ssize_t overload_count;
   NativeFunction native;
   PyObject* doc;

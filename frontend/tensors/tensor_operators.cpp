@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "frontend/tensors/fast_call.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/eager.h"
@@ -57,47 +58,17 @@ constexpr std::array<const char*, kOperatorCount> kOpNames{"add",
                                                            "neg",
                                                            "abs",
                                                            "bitwise_not"};
-constexpr std::size_t kMaxParams = 6;
 
 // What an operator needs of the table, looked up once.
 struct Resolved {
-  const Op* op = nullptr;      // the overload (Operand, Operand, defaults...); null: no short way
+  const Op* op = nullptr;      // the overload the operator means; null: the arguments decide
   const Op* known = nullptr;   // any overload; null: the operator is not supported
-  bool numbers = false;        // it takes plain numbers too
   PyObject* method = nullptr;  // Tensor.<name>
   PyObject* function = nullptr;
 };
 std::array<Resolved, kOperatorCount>* resolved = nullptr;  // filled at import, never freed
 
 const Resolved& of(int which) { return (*resolved)[static_cast<std::size_t>(which)]; }
-
-bool fast_operand(PyObject* o, bool numbers, Arg& out) {
-  if (is_tensor_exact(o)) {
-    out.v.emplace<TensorRef>(tensor_impl(o));
-    return true;
-  }
-  if (!numbers) return false;
-  if (PyFloat_CheckExact(o)) {
-    out.v.emplace<double>(PyFloat_AS_DOUBLE(o));
-    return true;
-  }
-  if (!PyLong_CheckExact(o)) return false;
-  int overflow = 0;
-  const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-  if (overflow) return false;
-  out.v.emplace<Size>(static_cast<std::int64_t>(v));
-  return true;
-}
-
-// Arguments of `op`: the given ones, then defaults.
-struct FastArgs {
-  std::array<Arg, kMaxParams> items;
-  std::span<const Arg> finish(const Op& op, std::size_t given) {
-    const std::vector<Param>& params = op.schema.params;
-    for (std::size_t i = given; i < params.size(); ++i) items[i] = params[i].default_value;
-    return {items.data(), params.size()};
-  }
-};
 
 bool acceptable(PyObject* o) {
   if (is_tensor(o) || PyLong_Check(o) || PyFloat_Check(o) || overrides_torch_function(o)) return true;
@@ -127,9 +98,9 @@ PyObject* run_binary(int which, PyObject* a, PyObject* b) {
   const Resolved& r = of(which);
   return guarded([&]() -> PyObject* {
     FastArgs args;
-    if (r.op && fast_operand(a, r.numbers, args.items[0]) && fast_operand(b, r.numbers, args.items[1])) {
-      const Arg result = call_op(*r.op, args.finish(*r.op, 2));
-      return wrap_tensor(result.get<TensorRef>()).release();
+    PyObject* operands[] = {a, b};
+    if (r.op && args.fill(*r.op, operands, 2)) {
+      return wrap_tensor(call_op(*r.op, args.bound()).get<TensorRef>()).release();
     }
     if (!r.known || !acceptable(a) || !acceptable(b)) Py_RETURN_NOTIMPLEMENTED;
     return general_call(is_tensor(a) ? r.method : r.function, {a, b});
@@ -141,8 +112,9 @@ PyObject* run_inplace(int which, PyObject* self, PyObject* other) {
   return guarded([&]() -> PyObject* {
     if (!r.known || !r.known->decl->inplace) return run_binary(which, self, other);
     FastArgs args;
-    if (r.op && fast_operand(self, false, args.items[0]) && fast_operand(other, r.numbers, args.items[1])) {
-      call_inplace(*r.op, args.finish(*r.op, 2));
+    PyObject* operands[] = {self, other};
+    if (r.op && args.fill(*r.op, operands, 2)) {
+      call_inplace(*r.op, args.bound());
       return Py_NewRef(self);
     }
     if (!acceptable(other)) Py_RETURN_NOTIMPLEMENTED;
@@ -156,8 +128,8 @@ PyObject* run_unary(int which, PyObject* self) {
   const Resolved& r = of(which);
   return guarded([&]() -> PyObject* {
     FastArgs args;
-    if (r.op && fast_operand(self, false, args.items[0])) {
-      return wrap_tensor(call_op(*r.op, args.finish(*r.op, 1)).get<TensorRef>()).release();
+    if (r.op && args.fill(*r.op, &self, 1)) {
+      return wrap_tensor(call_op(*r.op, args.bound()).get<TensorRef>()).release();
     }
     if (!r.known) Py_RETURN_NOTIMPLEMENTED;
     return general_call(r.method, {self});
@@ -238,36 +210,6 @@ constexpr PyType_Slot slot(int id, F* f) {
   return {id, reinterpret_cast<void*>(f)};
 }
 
-bool takes_number(ParamType t) { return t == ParamType::Operand || t == ParamType::Scalar; }
-bool takes_tensor(ParamType t) { return t == ParamType::Operand || t == ParamType::Tensor; }
-
-// True if `operands` positional arguments are all this overload needs.
-bool fits_operator(const Op& o, std::size_t operands) {
-  const std::vector<Param>& params = o.schema.params;
-  if (params.size() < operands || params.size() > kMaxParams || o.schema.results != 1) return false;
-  for (std::size_t i = operands; i < params.size(); ++i) {
-    if (!params[i].has_default) return false;
-  }
-  return true;
-}
-
-// The short way is open where exactly one overload can be meant.
-void choose_overload(Resolved& r, std::span<const OpId> ids, std::size_t operands) {
-  int for_tensors = 0, for_numbers = 0;
-  for (OpId id : ids) {
-    const Op& o = op(id);
-    if (!fits_operator(o, operands)) continue;
-    const ParamType last = o.schema.params[operands - 1].type;
-    for_numbers += takes_number(last);
-    if (!takes_tensor(last)) continue;
-    ++for_tensors;
-    r.op = &o;
-  }
-  if (for_tensors != 1) r.op = nullptr;
-  r.numbers = r.op && operands == 2 && for_numbers == 1 && takes_number(r.op->schema.params[0].type) &&
-              takes_number(r.op->schema.params[1].type);
-}
-
 }  // namespace
 
 std::span<const PyType_Slot> operator_slots() {
@@ -317,7 +259,7 @@ int init_operators(PyObject* module) {
       const std::span<const OpId> ids = overloads(name);
       if (ids.empty()) continue;
       r.known = &op(ids[0]);
-      choose_overload(r, ids, i >= kNeg ? 1 : 2);
+      r.op = sole_overload(ids, i >= kNeg ? 1 : 2, false);
       r.method = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name)).release();
       r.function = checked(PyObject_GetAttrString(module, name)).release();
     }
