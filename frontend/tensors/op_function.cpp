@@ -338,4 +338,13 @@ bool is_op_function(PyObject* o) { return Py_TYPE(o) == op_function_type || Py_T
 const char* op_function_name(PyObject* o) { return self_of(o)->name; }
 bool op_function_is_method(PyObject* o) { return self_of(o)->method; }
 
+bool tensor_has_method(const std::string& name) {
+  PyObject* found = PyDict_GetItemString(tensor_type->tp_dict, name.c_str());  // borrowed
+  return found && is_op_function(found);
+}
+bool tensor_has_attr(const std::string& name) {
+  PyObject* found = PyDict_GetItemString(tensor_type->tp_dict, name.c_str());  // borrowed
+  return found && Py_TYPE(found) == &PyGetSetDescr_Type;
+}
+
 }  // namespace md
