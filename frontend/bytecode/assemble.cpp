@@ -128,6 +128,17 @@ PyRef slots_of_kind(const CodeBody& body, SlotKind kind) {
   return tuple_of(names);
 }
 
+// CPython lays slots out as locals, then cells, then free variables.
+void check_slots(const CodeBody& body) {
+  if (body.slot_names.size() != body.slot_kinds.size()) throw InternalError("slots without a kind");
+  int last = 0;
+  for (const std::uint8_t kind : body.slot_kinds) {
+    const int group = kind & kSlotFree ? 2 : kind & kSlotLocal ? 0 : 1;
+    if (group < last) throw InternalError("slots out of order");
+    last = group;
+  }
+}
+
 PyRef bytes_object(const std::string& s) {
   return checked(PyBytes_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())));
 }
@@ -146,6 +157,7 @@ int stack_size(const CodeBody& body) {
 EncodedCode encode(const LoweredCode& lowered, int first_line) { return Encoder(lowered).run(first_line); }
 
 PyRef assemble(const CodeBody& body) {
+  check_slots(body);
   const std::vector<FlowState> flow = analyse(body);
   const LoweredCode lowered = lower(body, flow);
   const EncodedCode encoded = encode(lowered, body.firstlineno);

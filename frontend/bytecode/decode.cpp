@@ -6,6 +6,7 @@
 
 #include "frontend/bytecode/instruction.h"
 #include "frontend/bytecode/raw_code.h"
+#include "frontend/bytecode/split.h"
 
 namespace md {
 namespace {
@@ -34,6 +35,7 @@ class Decoder {
     }
     if (!waiting_.empty()) throw BadCode("keyword names without a call");
     resolve();
+    print_resume_prologue();
     return std::move(body_);
   }
 
@@ -126,6 +128,7 @@ class Decoder {
   bool is_cell_slot(int s) const { return (body_->slot_kinds[slot(s)] & (kSlotCell | kSlotFree)) != 0; }
   void load_fast(int s, bool check, int half);
   void end_for();
+  void print_resume_prologue();
   void end_send_311();
   void resolve();
   int canonical_of(int unit) const {
@@ -434,6 +437,32 @@ void Decoder::resolve() {
     if (i.target >= 0) i.target = canonical_of(i.target) - (kMinor == 11 && i.op == Opcode::SEND ? 1 : 0);
     if (i.handler.label >= 0) i.handler.label = canonical_of(i.handler.label);
     if (i.target >= size || i.handler.label >= size) throw BadCode("jump to the end of the code");
+  }
+}
+
+// Resume code (split.h) takes cells as arguments and clears its stack parameters; logs show what the reference has
+// there: one COPY_FREE_VARS, and plain loads.
+void Decoder::print_resume_prologue() {
+  const auto starts = [&](int slot, const char* prefix) {
+    const PyRef want = checked(PyUnicode_FromString(prefix));
+    return PyUnicode_Tailmatch(body_->slot_names[slot].get(), want.get(), 0, PY_SSIZE_T_MAX, -1) > 0;
+  };
+  int cells = 0;
+  for (int k = 0; k < body_->argcount; ++k) cells += starts(k, kCellParameter);
+  bool copied = false;
+  for (Instruction& i : body_->instructions) {
+    const bool loads = i.op == Opcode::LOAD_FAST || i.op == Opcode::LOAD_FAST_AND_CLEAR;
+    const bool moves = loads || i.op == Opcode::DELETE_FAST;
+    if (i.op == Opcode::JUMP) return;
+    if (moves && starts(i.a, kCellParameter)) {
+      i.orig_name = copied ? "" : "COPY_FREE_VARS";
+      i.orig_arg = copied ? "" : fmt::format("{}", cells);
+      copied = true;
+    } else if (moves && starts(i.a, kStackParameter)) {
+      i.orig_name = loads ? "LOAD_FAST" : "";
+    } else if (i.op == Opcode::STORE_FAST && (body_->slot_kinds[i.a] & kSlotFree)) {
+      i.orig_name = "";
+    }
   }
 }
 

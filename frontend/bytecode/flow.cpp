@@ -124,10 +124,9 @@ class Flow {
 
   void check_slot(int at, const Instruction& i, const FlowState& s) const {
     if (i.a < 0 || i.a >= static_cast<int>(s.slots.size())) fail(at, "no such slot");
-    if (s.slots[i.a] != SlotState::Unbound) return;
-    const bool needs_value = i.op != Opcode::STORE_FAST && i.op != Opcode::DELETE_FAST && i.op != Opcode::MAKE_CELL &&
-                             i.op != Opcode::LOAD_FAST_AND_CLEAR && !(i.op == Opcode::LOAD_FAST && i.b);
-    if (needs_value) fail(at, "slot is unbound");
+    const bool needs_cell = i.op == Opcode::LOAD_CLOSURE || i.op == Opcode::LOAD_DEREF || i.op == Opcode::STORE_DEREF ||
+                            i.op == Opcode::DELETE_DEREF || i.op == Opcode::LOAD_FROM_DICT_OR_DEREF;
+    if (needs_cell && s.slots[i.a] == SlotState::Unbound) fail(at, "no cell in the slot");
   }
 
   void apply(int at, const Instruction& i, FlowState& s) const {

@@ -20,7 +20,7 @@ struct FlowState {
 };
 
 // Before each instruction. Throws InternalError for underflow, merges of different depth, a NULL where a value is
-// needed or in the wrong place of a call, loads of slots that are surely unbound and code that runs off its end.
+// needed or in the wrong place of a call, slots surely without the cell that is used, and code that runs off its end.
 std::vector<FlowState> analyse(const CodeBody& body);
 
 }  // namespace md

@@ -1,0 +1,503 @@
+#include "frontend/bytecode/split.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/bytecode/effects.h"
+#include "frontend/bytecode/flow.h"
+#include "frontend/bytecode/raw_opcodes.h"
+#include "ir/error.h"
+
+namespace md {
+namespace {
+
+constexpr bool kNullAboveCallable = kMinor >= 13;
+constexpr int kGeneratorFlags = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+constexpr int kFutureFlags = 0x1FE0000;
+constexpr std::uint8_t kHoldsCell = kSlotCell | kSlotFree;
+
+using Kind = SplitParameter::Kind;
+
+PyRef text(const std::string& s) { return checked(PyUnicode_FromStringAndSize(s.data(), s.size())); }
+
+std::string utf8(const PyRef& s) {
+  const PyRef bytes = checked(PyUnicode_AsEncodedString(s.get(), "utf-8", "surrogatepass"));
+  return PyBytes_AS_STRING(bytes.get());
+}
+
+// One of the two or three code objects under construction: slots, parameters and the prologue that restores the state.
+class Part {
+ public:
+  Part(const CodeBody& body, const BreakLayout& layout, const std::vector<bool>& bound, const Position& at)
+      : body_(body), layout_(layout), bound_(bound), at_(at) {
+    copy_metadata();
+  }
+
+  CodeBody& out() { return out_; }
+  int new_slot(int old) const { return new_slot_[old]; }
+  int stack_slot(int item) const { return stack_slot_[item]; }
+  const OpenContext* context_at(int item) const {
+    for (const OpenContext& c : layout_.contexts) {
+      if (c.stack_index == item) return &c;
+    }
+    return nullptr;
+  }
+
+  // `used`: original slots the code mentions beside the passed ones. `scratch`: slots for as many stack items.
+  void lay_out_slots(const std::vector<bool>& used, int scratch) {
+    const int n = static_cast<int>(body_.slot_names.size());
+    new_slot_.assign(n, -1);
+    stack_slot_.assign(std::max<std::size_t>(layout_.stack_is_null.size(), scratch), -1);
+    const bool keep_first = first_argument_matters();
+    if (keep_first) first_parameter();
+    int number = 0;
+    for (std::size_t i = 0; i < layout_.stack_is_null.size(); ++i) {
+      if (layout_.stack_is_null[i]) continue;
+      stack_slot_[i] = add_slot(text(fmt::format("{}{}", kStackParameter, number++)), kSlotLocal);
+      parameters_.push_back({Kind::StackItem, static_cast<int>(i)});
+    }
+    std::vector<int> cells;
+    for (int k = 0; k < n; ++k) {
+      if (!bound_[k] || new_slot_[k] >= 0) continue;
+      if (body_.slot_kinds[k] & kHoldsCell) {
+        cells.push_back(k);
+        cell_parameters_.push_back(add_slot(text(kCellParameter + utf8(body_.slot_names[k])), kSlotLocal));
+      } else {
+        new_slot_[k] = add_slot(body_.slot_names[k], kSlotLocal);
+      }
+      parameters_.push_back({Kind::Slot, k});
+    }
+    out_.argcount = static_cast<int>(parameters_.size());
+    for (int& slot : stack_slot_) {
+      if (slot < 0 && scratch-- > 0) slot = add_slot(text("___scratch"), kSlotLocal);
+    }
+    add_unbound(used, false);
+    add_unbound(used, true);
+    for (int k : cells) new_slot_[k] = add_slot(body_.slot_names[k], kSlotFree);
+    moved_cells_ = cells;
+  }
+
+  // Restores cells, then the stack, entering the contexts on the way. `handler_of` gives what covers the code after the
+  // k-th context was entered. `keep_classes`: their parameters are needed again.
+  template <class HandlerOf>
+  void prologue(bool keep_classes, HandlerOf handler_of) {
+    for (std::size_t k = 0; k < moved_cells_.size(); ++k) {
+      emit(Opcode::LOAD_FAST_AND_CLEAR, cell_parameters_[k]);
+      emit(Opcode::STORE_FAST, new_slot_[moved_cells_[k]]);
+    }
+    if (drop_first_) emit(Opcode::DELETE_FAST, 0);
+    emit(Opcode::RESUME);
+    int entered = 0;
+    for (std::size_t i = 0; i < layout_.stack_is_null.size(); ++i) {
+      if (layout_.stack_is_null[i]) {
+        emit(Opcode::PUSH_NULL);
+      } else if (const OpenContext* c = context_at(static_cast<int>(i))) {
+        emit(keep_classes ? Opcode::LOAD_FAST : Opcode::LOAD_FAST_AND_CLEAR, stack_slot_[i]);
+        enter(*c, [&] { handler_ = handler_of(entered++, static_cast<int>(i)); });
+      } else {
+        emit(Opcode::LOAD_FAST_AND_CLEAR, stack_slot_[i]);
+      }
+    }
+  }
+
+  Instruction& emit(Opcode op, int a = 0, int b = 0) {
+    Instruction& i = out_.instructions.emplace_back();
+    i.op = op;
+    i.a = a;
+    i.b = b;
+    i.pos = at_;
+    i.handler = handler_;
+    return i;
+  }
+  int size() const { return static_cast<int>(out_.instructions.size()); }
+  int constant(PyObject* o) { return out_.add_const(PyRef::borrow(o)); }
+  void set_handler(const Handler& h) { handler_ = h; }
+  void set_position(const Position& p) { at_ = p; }
+
+  // The exit function on top of the stack is called with three Nones and popped.
+  void leave_context() {
+    for (int k = 0; k < 3; ++k) emit(Opcode::LOAD_CONST, constant(Py_None));
+    emit(Opcode::CALL, 2);
+    emit(Opcode::POP_TOP);
+  }
+
+  PartCode finish() { return {assemble(out_), parameters_}; }
+
+ private:
+  void copy_metadata() {
+    out_.consts = body_.consts;
+    out_.names = body_.names;
+    out_.flags = CO_OPTIMIZED | CO_NEWLOCALS | (body_.flags & (CO_NESTED | kFutureFlags));
+    out_.firstlineno = body_.firstlineno;
+    out_.filename = body_.filename;
+    out_.name = body_.name;
+    out_.qualname = body_.qualname;
+  }
+
+  int add_slot(PyRef name, std::uint8_t kind) {
+    out_.slot_names.push_back(std::move(name));
+    out_.slot_kinds.push_back(kind);
+    return static_cast<int>(out_.slot_names.size()) - 1;
+  }
+
+  // super() without arguments takes the frame's slot 0 for self.
+  bool first_argument_matters() const {
+    if (body_.argcount == 0) return false;
+    for (std::size_t k = 0; k < body_.slot_names.size(); ++k) {
+      const bool is_free = body_.slot_kinds[k] & kSlotFree;
+      if (is_free && PyUnicode_CompareWithASCIIString(body_.slot_names[k].get(), "__class__") == 0) return true;
+    }
+    return false;
+  }
+  void first_parameter() {
+    if (!bound_[0]) {
+      drop_first_ = true;
+      parameters_.push_back({Kind::Nothing});
+      add_slot(text("___nothing"), kSlotLocal);
+    } else if (body_.slot_kinds[0] & kHoldsCell) {
+      parameters_.push_back({Kind::FirstArgument});
+      add_slot(text("___self"), kSlotLocal);
+    } else {
+      parameters_.push_back({Kind::Slot, 0});
+      new_slot_[0] = add_slot(body_.slot_names[0], kSlotLocal);
+    }
+  }
+
+  // Slots without a value that the code may still set; a comprehension's own cells among them.
+  void add_unbound(const std::vector<bool>& used, bool cells) {
+    for (std::size_t k = 0; k < used.size(); ++k) {
+      const bool is_cell = body_.slot_kinds[k] & kHoldsCell;
+      if (bound_[k] || !used[k] || is_cell != cells) continue;
+      PyRef name = body_.slot_names[k];
+      while (has_slot_name(name)) name = text(utf8(name) + " ");
+      new_slot_[k] = add_slot(std::move(name), cells ? kSlotCell : kSlotLocal);
+    }
+  }
+  bool has_slot_name(const PyRef& name) const {
+    return std::any_of(out_.slot_names.begin(), out_.slot_names.end(),
+                       [&](const PyRef& s) { return PyUnicode_Compare(s.get(), name.get()) == 0; });
+  }
+
+  template <class F>
+  void enter(const OpenContext& c, F covered) {
+    emit(Opcode::PUSH_NULL);
+    if (!kNullAboveCallable) emit(Opcode::SWAP, 2);
+    for (const PyRef& arg : c.args) emit(Opcode::LOAD_CONST, constant(arg.get()));
+    emit(Opcode::CALL, static_cast<int>(c.args.size()));
+    emit(Opcode::NOP);
+    emit(Opcode::BEFORE_WITH);
+    covered();
+    emit(Opcode::POP_TOP);
+    emit(Opcode::NOP);
+  }
+
+  const CodeBody& body_;
+  const BreakLayout& layout_;
+  const std::vector<bool>& bound_;
+  Position at_;
+  Handler handler_;
+  CodeBody out_;
+  std::vector<SplitParameter> parameters_;
+  std::vector<int> new_slot_;    // original slot → slot here, -1: not mentioned
+  std::vector<int> stack_slot_;  // stack item → slot of its parameter or scratch slot
+  std::vector<int> moved_cells_, cell_parameters_;
+  bool drop_first_ = false;
+};
+
+void refuse(const char* why) { throw InternalError(fmt::format("cannot split: {}", why)); }
+
+// Checks what does not depend on the layout's values, and finds which slots are passed.
+std::vector<bool> passed_slots(const CodeBody& body, const BreakLayout& layout) {
+  if (body.flags & kGeneratorFlags) refuse("a generator's frame is the generator");
+  if (!(body.flags & CO_OPTIMIZED)) refuse("not a function");
+  if (layout.instruction < 0 || layout.instruction >= static_cast<int>(body.instructions.size())) {
+    refuse("no such instruction");
+  }
+  if (layout.slot_bound.size() != body.slot_names.size()) refuse("one status for each slot is needed");
+  const FlowState state = analyse(body)[layout.instruction];
+  if (!state.reached) refuse("the instruction is never reached");
+  if (state.stack.size() != layout.stack_is_null.size()) refuse("the stack has another depth there");
+  std::vector<bool> bound = layout.slot_bound;
+  for (std::size_t k = 0; k < bound.size(); ++k) {
+    if (!(body.slot_kinds[k] & kHoldsCell) || state.slots[k] == SlotState::Either) continue;
+    bound[k] = state.slots[k] == SlotState::Bound;
+  }
+  return bound;
+}
+
+Position line_only(const CodeBody& body, int instruction) {
+  const int line = body.instructions[instruction].pos.line;
+  const int known = line >= 0 ? line : body.firstlineno;
+  return {known, known, -1, -1};
+}
+
+std::vector<int> reachable_from(const CodeBody& body, int entry) {
+  std::vector<bool> seen(body.instructions.size());
+  std::vector<int> work{entry}, out;
+  while (!work.empty()) {
+    int i = work.back();
+    work.pop_back();
+    for (; i < static_cast<int>(seen.size()) && !seen[i]; ++i) {
+      seen[i] = true;
+      out.push_back(i);
+      const Instruction& at = body.instructions[i];
+      if (at.handler.label >= 0) work.push_back(at.handler.label);
+      if (at.target >= 0) work.push_back(at.target);
+      if (ends_block(at.op)) break;
+    }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+// The handler of the `with` statement whose exit function is stack item `item`, seen from `from` outwards.
+Handler with_handler(const CodeBody& body, int from, int item) {
+  Handler h = body.instructions[from].handler;
+  for (int steps = 0; h.label >= 0 && steps < 1000; ++steps) {
+    const std::size_t next = h.label + 1;
+    const bool is_with = next < body.instructions.size() && body.instructions[next].op == Opcode::WITH_EXCEPT_START;
+    if (is_with && h.depth == item + 1) return h;
+    h = body.instructions[h.label].handler;
+  }
+  return {};
+}
+
+PartCode make_resume(const CodeBody& body, const BreakLayout& layout, const std::vector<bool>& bound, Position at) {
+  const int entry = layout.instruction;
+  const std::vector<int> kept = reachable_from(body, entry);
+  std::vector<int> place(body.instructions.size(), -1);
+  std::vector<bool> used(body.slot_names.size());
+  for (std::size_t k = 0; k < kept.size(); ++k) {
+    place[kept[k]] = static_cast<int>(k);
+    const Instruction& i = body.instructions[kept[k]];
+    if (has_slot_operand(i.op)) used[i.a] = true;
+  }
+  Part part(body, layout, bound, at);
+  part.lay_out_slots(used, 0);
+  // Handlers of the prologue are original labels until everything moves to its place below.
+  part.prologue(false, [&](int, int item) { return with_handler(body, entry, item); });
+  part.set_handler({});
+  part.emit(Opcode::JUMP).target = entry;
+  const int start = part.size();
+  for (const int k : kept) {
+    Instruction i = body.instructions[k];
+    if (has_slot_operand(i.op)) i.a = part.new_slot(i.a);
+    i.offset = -1;
+    part.out().instructions.push_back(std::move(i));
+  }
+  for (Instruction& i : part.out().instructions) {
+    if (i.target >= 0) i.target = start + place[i.target];
+    if (i.handler.label >= 0) i.handler.label = start + place[i.handler.label];
+  }
+  return part.finish();
+}
+
+// The breaking instruction between a prologue that restores its operands and code that hands its results over.
+class BreakPart {
+ public:
+  BreakPart(const CodeBody& body, const BreakLayout& layout, const std::vector<bool>& bound)
+      : body_(body),
+        layout_(layout),
+        instruction_(body.instructions[layout.instruction]),
+        part_(body, layout, bound, line_only(body, layout.instruction)) {}
+
+  PartCode run(const std::vector<bool>& after, const std::vector<bool>& after_jump) {
+    std::vector<bool> used(body_.slot_names.size());
+    if (has_slot_operand(instruction_.op)) used[instruction_.a] = true;
+    part_.lay_out_slots(used, static_cast<int>(std::max(after.size(), after_jump.size())));
+    // The labels are placeholders until the handlers stand.
+    part_.prologue(true, [&](int entered, int) { return context_handler(entered); });
+    Instruction i = instruction_;
+    if (has_slot_operand(i.op)) i.a = part_.new_slot(i.a);
+    if (i.op == Opcode::LOAD_ATTR || i.op == Opcode::LOAD_SUPER_ATTR) i.b &= ~1;
+    const int at = part_.size();
+    Instruction& placed = part_.emit(i.op);
+    const Handler handler = placed.handler;
+    placed = std::move(i);
+    placed.handler = handler;
+    placed.offset = -1;
+    const bool jumps = placed.target >= 0;
+    if (!ends_block(instruction_.op)) hand_over(after, jumps ? Py_False : nullptr);
+    if (jumps) {
+      part_.out().instructions[at].target = part_.size();
+      hand_over(after_jump, Py_True);
+    }
+    exception_paths();
+    return part_.finish();
+  }
+
+ private:
+  // From the top down every item goes to a slot; contexts are left when they come up. Then all of them as a tuple.
+  void hand_over(const std::vector<bool>& is_null, PyObject* jumped) {
+    const Handler innermost = context_handler(static_cast<int>(layout_.contexts.size()) - 1);
+    int open = static_cast<int>(layout_.contexts.size());
+    part_.set_handler(innermost);
+    for (int item = static_cast<int>(is_null.size()) - 1; item >= 0; --item) {
+      if (open > 0 && layout_.contexts[open - 1].stack_index == item) {
+        part_.set_handler(context_handler(--open - 1));
+        part_.leave_context();
+      } else {
+        part_.emit(Opcode::STORE_FAST, part_.stack_slot(item));
+      }
+    }
+    int count = 0;
+    if (jumped) {
+      part_.emit(Opcode::LOAD_CONST, part_.constant(jumped));
+      ++count;
+    }
+    for (std::size_t item = 0; item < is_null.size(); ++item) {
+      if (is_null[item]) continue;
+      part_.emit(Opcode::LOAD_FAST, part_.stack_slot(static_cast<int>(item)));
+      ++count;
+    }
+    part_.emit(Opcode::BUILD_TUPLE, count);
+    part_.emit(Opcode::RETURN_VALUE);
+  }
+
+  Handler context_handler(int context) const {
+    if (context < 0) return {};
+    return {-2 - context, layout_.contexts[context].stack_index + 1, true};
+  }
+
+  // What `with` compiles to: call the exit function with the exception; its answer is ignored, since library managers
+  // swallow nothing, and the exception goes on to the next context outside.
+  void exception_paths() {
+    std::vector<int> labels;
+    for (int k = static_cast<int>(layout_.contexts.size()) - 1; k >= 0; --k) {
+      labels.insert(labels.begin(), part_.size());
+      const int cleanup = part_.size() + 4;
+      part_.set_handler({cleanup, layout_.contexts[k].stack_index + 3, true});
+      part_.emit(Opcode::PUSH_EXC_INFO);
+      part_.emit(Opcode::WITH_EXCEPT_START);
+      part_.emit(Opcode::POP_TOP);
+      part_.emit(Opcode::RERAISE, 2);
+      part_.set_handler(context_handler(k - 1));
+      part_.emit(Opcode::COPY, 3);
+      part_.emit(Opcode::POP_EXCEPT);
+      part_.emit(Opcode::RERAISE, 1);
+    }
+    for (Instruction& i : part_.out().instructions) {
+      if (i.handler.label <= -2) i.handler.label = labels[-2 - i.handler.label];
+    }
+  }
+
+  const CodeBody& body_;
+  const BreakLayout& layout_;
+  const Instruction& instruction_;
+  Part part_;
+};
+
+// Which items are NULL after the instruction, or at its target.
+std::vector<bool> stack_after(const Instruction& i, const std::vector<bool>& before, bool jumped) {
+  std::vector<bool> after = before;
+  switch (i.op) {
+    case Opcode::COPY:
+      after.push_back(after[after.size() - i.a]);
+      return after;
+    case Opcode::SWAP: {
+      const bool top = after.back();
+      after.back() = after[after.size() - i.a];
+      after[after.size() - i.a] = top;
+      return after;
+    }
+    case Opcode::PUSH_NULL:
+      after.push_back(true);
+      return after;
+    default:
+      break;
+  }
+  const Effect e = stack_effect(i);
+  const std::size_t depth = before.size() - e.pop + e.push;
+  after.resize(before.size() - e.pop);
+  after.resize(jumped ? depth_at_target(i, static_cast<int>(before.size())) : depth);
+  const bool method = (i.op == Opcode::LOAD_ATTR || i.op == Opcode::LOAD_SUPER_ATTR) && (i.b & 1);
+  if (method) after[after.size() - (kNullAboveCallable ? 1 : 2)] = true;
+  return after;
+}
+
+// Leaves the frame's slots alone and does not depend on its place in the code.
+bool can_stand_alone(const Instruction& i) {
+  switch (i.op) {
+    case Opcode::STORE_FAST:
+    case Opcode::DELETE_FAST:
+    case Opcode::LOAD_FAST_AND_CLEAR:
+    case Opcode::MAKE_CELL:
+    case Opcode::COPY_FREE_VARS:
+    case Opcode::RESUME:
+    case Opcode::RETURN_VALUE:
+    case Opcode::RERAISE:
+    case Opcode::JUMP:
+      return false;
+    case Opcode::SET_FUNCTION_ATTRIBUTE:
+      return kMinor >= 13;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+PartCode resume_at(const CodeBody& body, const BreakLayout& layout) {
+  const std::vector<bool> bound = passed_slots(body, layout);
+  return make_resume(body, layout, bound, line_only(body, layout.instruction));
+}
+
+SplitCode split(const CodeBody& body, const BreakLayout& layout) {
+  const std::vector<bool> bound = passed_slots(body, layout);
+  const Instruction& i = body.instructions[layout.instruction];
+  if (!can_stand_alone(i)) refuse(opcode_name(i.op));
+  for (std::size_t k = 0; k < layout.contexts.size(); ++k) {
+    const int item = layout.contexts[k].stack_index;
+    const int lowest = k == 0 ? 0 : layout.contexts[k - 1].stack_index + 1;
+    if (item < lowest || item >= static_cast<int>(layout.stack_is_null.size())) refuse("contexts are out of order");
+    if (item >= static_cast<int>(layout.stack_is_null.size()) - stack_effect(i).pop) refuse("it uses an exit function");
+  }
+  SplitCode out;
+  const Position at = line_only(body, layout.instruction);
+  out.line = at.line;
+  BreakLayout after = layout;
+  if (!ends_block(i.op)) {
+    out.resume_stack_is_null = stack_after(i, layout.stack_is_null, false);
+    after.instruction = layout.instruction + 1;
+    after.stack_is_null = out.resume_stack_is_null;
+    out.resume = make_resume(body, after, bound, at);
+  }
+  if (i.target >= 0) {
+    out.taken_stack_is_null = stack_after(i, layout.stack_is_null, true);
+    after.instruction = i.target;
+    after.stack_is_null = out.taken_stack_is_null;
+    out.resume_taken = make_resume(body, after, bound, at);
+  }
+  out.break_part = BreakPart(body, layout, bound).run(out.resume_stack_is_null, out.taken_stack_is_null);
+  return out;
+}
+
+void make_methods_plain(CodeBody& body) {
+  std::vector<Instruction> out;
+  std::vector<int> place;
+  for (Instruction& i : body.instructions) {
+    place.push_back(static_cast<int>(out.size()));
+    const bool method = (i.op == Opcode::LOAD_ATTR || i.op == Opcode::LOAD_SUPER_ATTR) && (i.b & 1);
+    out.push_back(std::move(i));
+    if (!method) continue;
+    out.back().b &= ~1;
+    Instruction null = out.back();
+    null.offset = -1;
+    null.op = Opcode::PUSH_NULL;
+    null.a = null.b = 0;
+    null.orig_name = "";
+    out.push_back(null);
+    if (kNullAboveCallable) continue;
+    null.op = Opcode::SWAP;
+    null.a = 2;
+    out.push_back(null);
+  }
+  for (Instruction& i : out) {
+    if (i.target >= 0) i.target = place[i.target];
+    if (i.handler.label >= 0) i.handler.label = place[i.handler.label];
+  }
+  body.instructions = std::move(out);
+}
+
+}  // namespace md
