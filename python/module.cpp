@@ -1,7 +1,11 @@
 // minidynamo._C: the C++ side of the package.
 #include <Python.h>
 
+#include <initializer_list>
+
 #include "backend/install.h"
+#include "frontend/bytecode/init.h"
+#include "frontend/cpython/cpython_init.h"
 #include "frontend/graph_break_init.h"
 #include "frontend/guards/init.h"
 #include "frontend/tensors/tensor_object.h"
@@ -22,9 +26,10 @@ PyModuleDef definition = {
 
 int fill(PyObject* module) {
   md::install_llvm_backend();
-  if (md::init_tensors(module) < 0) return -1;
-  if (md::init_guards(module) < 0) return -1;
-  return md::init_registry(module);
+  for (const auto init : {md::init_tensors, md::init_guards, md::init_registry, md::init_bytecode, md::init_cpython}) {
+    if (init(module) < 0) return -1;
+  }
+  return 0;
 }
 
 }  // namespace

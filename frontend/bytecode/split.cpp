@@ -7,6 +7,7 @@
 #include "frontend/bytecode/effects.h"
 #include "frontend/bytecode/flow.h"
 #include "frontend/bytecode/raw_opcodes.h"
+#include "frontend/bytecode/split_part.h"
 #include "ir/error.h"
 
 namespace md {
@@ -14,196 +15,6 @@ namespace {
 
 constexpr bool kNullAboveCallable = kMinor >= 13;
 constexpr int kGeneratorFlags = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-constexpr int kFutureFlags = 0x1FE0000;
-constexpr std::uint8_t kHoldsCell = kSlotCell | kSlotFree;
-
-using Kind = SplitParameter::Kind;
-
-PyRef text(const std::string& s) { return checked(PyUnicode_FromStringAndSize(s.data(), s.size())); }
-
-std::string utf8(const PyRef& s) {
-  const PyRef bytes = checked(PyUnicode_AsEncodedString(s.get(), "utf-8", "surrogatepass"));
-  return PyBytes_AS_STRING(bytes.get());
-}
-
-// One of the two or three code objects under construction: slots, parameters and the prologue that restores the state.
-class Part {
- public:
-  Part(const CodeBody& body, const BreakLayout& layout, const std::vector<bool>& bound, const Position& at)
-      : body_(body), layout_(layout), bound_(bound), at_(at) {
-    copy_metadata();
-  }
-
-  CodeBody& out() { return out_; }
-  int new_slot(int old) const { return new_slot_[old]; }
-  int stack_slot(int item) const { return stack_slot_[item]; }
-  const OpenContext* context_at(int item) const {
-    for (const OpenContext& c : layout_.contexts) {
-      if (c.stack_index == item) return &c;
-    }
-    return nullptr;
-  }
-
-  // `used`: original slots the code mentions beside the passed ones. `scratch`: slots for as many stack items.
-  void lay_out_slots(const std::vector<bool>& used, int scratch) {
-    const int n = static_cast<int>(body_.slot_names.size());
-    new_slot_.assign(n, -1);
-    stack_slot_.assign(std::max<std::size_t>(layout_.stack_is_null.size(), scratch), -1);
-    const bool keep_first = first_argument_matters();
-    if (keep_first) first_parameter();
-    int number = 0;
-    for (std::size_t i = 0; i < layout_.stack_is_null.size(); ++i) {
-      if (layout_.stack_is_null[i]) continue;
-      stack_slot_[i] = add_slot(text(fmt::format("{}{}", kStackParameter, number++)), kSlotLocal);
-      parameters_.push_back({Kind::StackItem, static_cast<int>(i)});
-    }
-    std::vector<int> cells;
-    for (int k = 0; k < n; ++k) {
-      if (!bound_[k] || new_slot_[k] >= 0) continue;
-      if (body_.slot_kinds[k] & kHoldsCell) {
-        cells.push_back(k);
-        cell_parameters_.push_back(add_slot(text(kCellParameter + utf8(body_.slot_names[k])), kSlotLocal));
-      } else {
-        new_slot_[k] = add_slot(body_.slot_names[k], kSlotLocal);
-      }
-      parameters_.push_back({Kind::Slot, k});
-    }
-    out_.argcount = static_cast<int>(parameters_.size());
-    for (int& slot : stack_slot_) {
-      if (slot < 0 && scratch-- > 0) slot = add_slot(text("___scratch"), kSlotLocal);
-    }
-    add_unbound(used, false);
-    add_unbound(used, true);
-    for (int k : cells) new_slot_[k] = add_slot(body_.slot_names[k], kSlotFree);
-    moved_cells_ = cells;
-  }
-
-  // Restores cells, then the stack, entering the contexts on the way. `handler_of` gives what covers the code after the
-  // k-th context was entered. `keep_classes`: their parameters are needed again.
-  template <class HandlerOf>
-  void prologue(bool keep_classes, HandlerOf handler_of) {
-    for (std::size_t k = 0; k < moved_cells_.size(); ++k) {
-      emit(Opcode::LOAD_FAST_AND_CLEAR, cell_parameters_[k]);
-      emit(Opcode::STORE_FAST, new_slot_[moved_cells_[k]]);
-    }
-    if (drop_first_) emit(Opcode::DELETE_FAST, 0);
-    emit(Opcode::RESUME);
-    int entered = 0;
-    for (std::size_t i = 0; i < layout_.stack_is_null.size(); ++i) {
-      if (layout_.stack_is_null[i]) {
-        emit(Opcode::PUSH_NULL);
-      } else if (const OpenContext* c = context_at(static_cast<int>(i))) {
-        emit(keep_classes ? Opcode::LOAD_FAST : Opcode::LOAD_FAST_AND_CLEAR, stack_slot_[i]);
-        enter(*c, [&] { handler_ = handler_of(entered++, static_cast<int>(i)); });
-      } else {
-        emit(Opcode::LOAD_FAST_AND_CLEAR, stack_slot_[i]);
-      }
-    }
-  }
-
-  Instruction& emit(Opcode op, int a = 0, int b = 0) {
-    Instruction& i = out_.instructions.emplace_back();
-    i.op = op;
-    i.a = a;
-    i.b = b;
-    i.pos = at_;
-    i.handler = handler_;
-    return i;
-  }
-  int size() const { return static_cast<int>(out_.instructions.size()); }
-  int constant(PyObject* o) { return out_.add_const(PyRef::borrow(o)); }
-  void set_handler(const Handler& h) { handler_ = h; }
-  void set_position(const Position& p) { at_ = p; }
-
-  // The exit function on top of the stack is called with three Nones and popped.
-  void leave_context() {
-    for (int k = 0; k < 3; ++k) emit(Opcode::LOAD_CONST, constant(Py_None));
-    emit(Opcode::CALL, 2);
-    emit(Opcode::POP_TOP);
-  }
-
-  PartCode finish() { return {assemble(out_), parameters_}; }
-
- private:
-  void copy_metadata() {
-    out_.consts = body_.consts;
-    out_.names = body_.names;
-    out_.flags = CO_OPTIMIZED | CO_NEWLOCALS | (body_.flags & (CO_NESTED | kFutureFlags));
-    out_.firstlineno = body_.firstlineno;
-    out_.filename = body_.filename;
-    out_.name = body_.name;
-    out_.qualname = body_.qualname;
-  }
-
-  int add_slot(PyRef name, std::uint8_t kind) {
-    out_.slot_names.push_back(std::move(name));
-    out_.slot_kinds.push_back(kind);
-    return static_cast<int>(out_.slot_names.size()) - 1;
-  }
-
-  // super() without arguments takes the frame's slot 0 for self.
-  bool first_argument_matters() const {
-    if (body_.argcount == 0) return false;
-    for (std::size_t k = 0; k < body_.slot_names.size(); ++k) {
-      const bool is_free = body_.slot_kinds[k] & kSlotFree;
-      if (is_free && PyUnicode_CompareWithASCIIString(body_.slot_names[k].get(), "__class__") == 0) return true;
-    }
-    return false;
-  }
-  void first_parameter() {
-    if (!bound_[0]) {
-      drop_first_ = true;
-      parameters_.push_back({Kind::Nothing});
-      add_slot(text("___nothing"), kSlotLocal);
-    } else if (body_.slot_kinds[0] & kHoldsCell) {
-      parameters_.push_back({Kind::FirstArgument});
-      add_slot(text("___self"), kSlotLocal);
-    } else {
-      parameters_.push_back({Kind::Slot, 0});
-      new_slot_[0] = add_slot(body_.slot_names[0], kSlotLocal);
-    }
-  }
-
-  // Slots without a value that the code may still set; a comprehension's own cells among them.
-  void add_unbound(const std::vector<bool>& used, bool cells) {
-    for (std::size_t k = 0; k < used.size(); ++k) {
-      const bool is_cell = body_.slot_kinds[k] & kHoldsCell;
-      if (bound_[k] || !used[k] || is_cell != cells) continue;
-      PyRef name = body_.slot_names[k];
-      while (has_slot_name(name)) name = text(utf8(name) + " ");
-      new_slot_[k] = add_slot(std::move(name), cells ? kSlotCell : kSlotLocal);
-    }
-  }
-  bool has_slot_name(const PyRef& name) const {
-    return std::any_of(out_.slot_names.begin(), out_.slot_names.end(),
-                       [&](const PyRef& s) { return PyUnicode_Compare(s.get(), name.get()) == 0; });
-  }
-
-  template <class F>
-  void enter(const OpenContext& c, F covered) {
-    emit(Opcode::PUSH_NULL);
-    if (!kNullAboveCallable) emit(Opcode::SWAP, 2);
-    for (const PyRef& arg : c.args) emit(Opcode::LOAD_CONST, constant(arg.get()));
-    emit(Opcode::CALL, static_cast<int>(c.args.size()));
-    emit(Opcode::NOP);
-    emit(Opcode::BEFORE_WITH);
-    covered();
-    emit(Opcode::POP_TOP);
-    emit(Opcode::NOP);
-  }
-
-  const CodeBody& body_;
-  const BreakLayout& layout_;
-  const std::vector<bool>& bound_;
-  Position at_;
-  Handler handler_;
-  CodeBody out_;
-  std::vector<SplitParameter> parameters_;
-  std::vector<int> new_slot_;    // original slot → slot here, -1: not mentioned
-  std::vector<int> stack_slot_;  // stack item → slot of its parameter or scratch slot
-  std::vector<int> moved_cells_, cell_parameters_;
-  bool drop_first_ = false;
-};
 
 void refuse(const char* why) { throw InternalError(fmt::format("cannot split: {}", why)); }
 
@@ -273,7 +84,7 @@ PartCode make_resume(const CodeBody& body, const BreakLayout& layout, const std:
     const Instruction& i = body.instructions[kept[k]];
     if (has_slot_operand(i.op)) used[i.a] = true;
   }
-  Part part(body, layout, bound, at);
+  SplitPart part(body, layout, bound, at);
   part.lay_out_slots(used, 0);
   // Handlers of the prologue are original labels until everything moves to its place below.
   part.prologue(false, [&](int, int item) { return with_handler(body, entry, item); });
@@ -385,7 +196,7 @@ class BreakPart {
   const CodeBody& body_;
   const BreakLayout& layout_;
   const Instruction& instruction_;
-  Part part_;
+  SplitPart part_;
 };
 
 // Which items are NULL after the instruction, or at its target.

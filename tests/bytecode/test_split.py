@@ -4,8 +4,9 @@ import sys
 
 import pytest
 from minidynamo._C import _bytecode
-from splitting import Split
-from tricky import CASES, Manager, log
+
+from bytecode.splitting import Split
+from bytecode.tricky import CASES, Manager, log
 
 # What a break cannot execute on its own: it changes slots or depends on its place.
 NOT_ALONE = set(
