@@ -30,10 +30,10 @@ Arg converted(const Expansion& e, const Arg& x, DType t) {
 
 namespace {
 
-// The dtype add, pow, ... give for these operands.
-DType arithmetic_dtype(const Arg& a, const Arg& b) {
+// The dtype this op gives for these operands.
+DType arithmetic_dtype(OpId id, const Arg& a, const Arg& b) {
   const Arg args[] = {a, b};
-  return compute_types(op(id::Add), args).result;
+  return compute_types(op(id), args).result;
 }
 
 Arg scaled_number(const Arg& x, const Arg& alpha) {
@@ -47,9 +47,9 @@ Arg scaled_number(const Arg& x, const Arg& alpha) {
 
 bool is_one(const Arg& a) { return a == Arg(1) || a == Arg(1.0) || a == Arg(true); }
 
-// alpha * x, in the dtype the sum will have.
-Arg scaled(const Expansion& e, const Arg& self, const Arg& x, const Arg& alpha) {
-  const DType t = arithmetic_dtype(self, x);
+// alpha * x, in the dtype `id` of self and x will have.
+Arg scaled(const Expansion& e, OpId id, const Arg& self, const Arg& x, const Arg& alpha) {
+  const DType t = arithmetic_dtype(id, self, x);
   if (alpha.is<bool>() && t != DType::Bool) e.fail(ErrorKind::Runtime, "a bool alpha needs bool operands");
   if (alpha.is<double>() && !is_floating(t)) {
     e.fail(ErrorKind::Runtime, "alpha must be an integer when the operands are, not {}", alpha.get<double>());
@@ -63,15 +63,15 @@ Arg scaled(const Expansion& e, const Arg& self, const Arg& x, const Arg& alpha) 
 }  // namespace
 
 Arg expand_rule(ops::AddAlpha, const Expansion& e) {
-  return e.call(id::Add, {e.arg(0), scaled(e, e.arg(0), e.arg(1), e.arg(2))});
+  return e.call(id::Add, {e.arg(0), scaled(e, id::Add, e.arg(0), e.arg(1), e.arg(2))});
 }
 
 Arg expand_rule(ops::SubAlpha, const Expansion& e) {
-  return e.call(id::Sub, {e.arg(0), scaled(e, e.arg(0), e.arg(1), e.arg(2))});
+  return e.call(id::Sub, {e.arg(0), scaled(e, id::Sub, e.arg(0), e.arg(1), e.arg(2))});
 }
 
 Arg expand_rule(ops::Rsub, const Expansion& e) {
-  return e.call(id::Sub, {e.arg(1), scaled(e, e.arg(1), e.arg(0), e.arg(2))});
+  return e.call(id::Sub, {e.arg(1), scaled(e, id::Sub, e.arg(1), e.arg(0), e.arg(2))});
 }
 
 Arg expand_rule(ops::DivMode, const Expansion& e) {
@@ -92,7 +92,7 @@ double known_exponent(const Arg& a) {
 }
 
 Arg power(const Expansion& e, const Arg& x, const Arg& exponent) {
-  const DType t = arithmetic_dtype(x, exponent);
+  const DType t = arithmetic_dtype(id::Add, x, exponent);
   const double n = known_exponent(exponent);
   if (t == DType::Bool && n != 0 && n != 1) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
   if (!is_floating(t) && n < 0) e.fail(ErrorKind::Runtime, "integers to negative integer powers are not allowed");

@@ -139,7 +139,7 @@ Arg expand_rule(ops::Stack, const Expansion& e) {
 
 namespace {
 
-int dims_taken(const std::vector<Arg>& items) {
+int dims_taken(std::span<const Arg> items) {
   int n = 0, ellipses = 0;
   for (const Arg& a : items) {
     if (a.is<Size>() || a.is<SliceArg>()) {
@@ -155,45 +155,51 @@ int dims_taken(const std::vector<Arg>& items) {
   return n;
 }
 
+bool is_full_slice(const SliceArg& slice) {
+  return std::ranges::all_of(*slice.parts, [](const Arg& p) { return p.is_none(); });
+}
+
 Arg sliced(const Expansion& e, const Arg& x, int dim, const SliceArg& slice) {
   const std::vector<Arg>& parts = *slice.parts;
   for (const Arg& p : parts) {
     if (!p.is_none() && !p.is<Size>()) throw OpError(ErrorKind::Type, "slice indices must be integers or None");
   }
-  if (parts[0].is_none() && parts[1].is_none() && parts[2].is_none()) return x;
   return e.call(id::Slice, {x, dim, parts[0], parts[1], parts[2].is_none() ? Arg(1) : parts[2]});
+}
+
+[[noreturn]] void too_many_indices(int rank) {
+  throw OpError(ErrorKind::Index, rank == 0 ? std::string("a 0-d tensor cannot be indexed; item() gives its value")
+                                            : fmt::format("too many indices for tensor of dimension {}", rank));
 }
 
 }  // namespace
 
 Arg expand_rule(ops::GetItem, const Expansion& e) {
   const auto* list = e.arg(1).get_if<ListArg>();
-  const std::vector<Arg> items = list && list->tuple ? list->items : std::vector<Arg>{e.arg(1)};
-  const TensorType t = e.tensor(0);
-  const int taken = dims_taken(items);
-  if (taken > t.dim()) {
-    throw OpError(ErrorKind::Index, t.dim() == 0 ? std::string("a 0-d tensor cannot be indexed; item() gives its value")
-                                                 : fmt::format("too many indices for tensor of dimension {}", t.dim()));
-  }
+  const std::span<const Arg> items = list && list->tuple ? std::span<const Arg>(list->items) : e.args.subspan(1, 1);
+  const int rank = e.rank(0), taken = dims_taken(items);
+  if (taken > rank) too_many_indices(rank);
   Arg x = e.arg(0);
   int dim = 0;
   bool changed = false;
   for (const Arg& a : items) {
     if (a.is<EllipsisArg>()) {
-      dim += t.dim() - taken;
+      dim += rank - taken;
       continue;
     }
-    const Arg before = x;
+    const auto* slice = a.get_if<SliceArg>();
     if (a.is<Size>()) {
-      x = e.call(id::Select, {x, dim, a});
-    } else {
-      x = a.is_none() ? e.call(id::Unsqueeze, {x, dim}) : sliced(e, x, dim, a.get<SliceArg>());
-      ++dim;
+      x = e.call(id::Select, {x, dim--, a});
+    } else if (a.is_none()) {
+      x = e.call(id::Unsqueeze, {x, dim});
+    } else if (!is_full_slice(*slice)) {
+      x = sliced(e, x, dim, *slice);
     }
-    changed |= !(before == x);
+    changed |= !slice || !is_full_slice(*slice);
+    ++dim;
   }
   // x[...] and x[:] are new tensors over the same storage.
-  return changed ? x : e.call(id::View, {x, sizes_arg(t.sizes)});
+  return changed ? x : e.call(id::View, {x, sizes_arg(e.tensor(0).sizes)});
 }
 
 // --- Products

@@ -44,11 +44,15 @@ TensorRef view_of(const TensorRef& x, const TensorType& t) {
   return v;
 }
 
+bool is_mask(const Arg& a) {
+  const auto* t = a.get_if<TensorRef>();
+  return t && (*t)->dtype == DType::Bool;
+}
+
 // Pointwise calls whose tensors are contiguous and of one shape need no general inference. Null if this is not one.
 TensorRef plain_pointwise(const Op& op, std::span<const Arg> args) {
   const TensorImpl* first = nullptr;
   bool grad = false;
-  if (op.decl->promote == Promote::Select) return nullptr;
   for (int i = 0; i < op.operands; ++i) {
     const auto* t = args[i].get_if<TensorRef>();
     if (!t) continue;
@@ -57,7 +61,7 @@ TensorRef plain_pointwise(const Op& op, std::span<const Arg> args) {
     first = &x;
     grad |= x.requires_grad;
   }
-  if (!first) return nullptr;
+  if (!first || (op.decl->promote == Promote::Select && !is_mask(args[0]))) return nullptr;
   const ComputeTypes types = compute_types(op, args);
   TensorRef out = empty_tensor(first->sizes, types.result);
   out->requires_grad = grad && grad_enabled() && is_floating(types.result);
@@ -122,6 +126,18 @@ void check_inplace(const Op& op, const TensorImpl& self, const TensorType& resul
   }
 }
 
+// In-place pointwise calls on a contiguous tensor and numbers or separate contiguous tensors of the same shape: nothing
+// to check but dtypes.
+bool plain_inplace(const Op& op, const TensorImpl& self, std::span<const Arg> args) {
+  if (op.kind() != OpKind::Pointwise || op.decl->promote == Promote::Select || !self.is_contiguous()) return false;
+  for (int i = 1; i < op.operands; ++i) {
+    const auto* t = args[i].get_if<TensorRef>();
+    if (!t || t->get() == &self) continue;
+    if ((*t)->storage == self.storage || !((*t)->sizes == self.sizes)) return false;
+  }
+  return compute_types(op, args).result == self.dtype;
+}
+
 void store(const TensorRef& self, Arg result) {
   const Arg args[] = {self, std::move(result)};
   engine().run(op(id::Copy), args, std::span<const TensorRef>(&self, 1));
@@ -156,6 +172,11 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
 
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
   const TensorRef self = bound[0].get<TensorRef>();
+  if (plain_inplace(op, *self, bound)) {
+    engine().run(op, bound, std::span<const TensorRef>(&self, 1));
+    ++self->storage->version;
+    return self;
+  }
   const TensorType result = infer(op, bound)[0];
   check_inplace(op, *self, result);
   if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {

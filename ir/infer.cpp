@@ -344,8 +344,9 @@ TensorType type_of(const Arg& a) {
   const TensorImpl& x = **a.get_if<TensorRef>();
   TensorType t;
   t.dtype = x.dtype;
-  t.sizes = SizeVec(x.sizes.begin(), x.sizes.end());
-  t.strides = SizeVec(x.strides.begin(), x.strides.end());
+  t.sizes.resize(x.sizes.size());
+  t.strides.resize(x.sizes.size());
+  for (std::size_t i = 0; i < x.sizes.size(); ++i) t.sizes[i] = x.sizes[i], t.strides[i] = x.strides[i];
   t.offset = x.offset;
   t.requires_grad = x.requires_grad;
   t.wrapped_number = x.wrapped_number;

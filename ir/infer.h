@@ -17,6 +17,7 @@ struct InferCall {
 
   const Arg& arg(int i) const { return args[static_cast<std::size_t>(i)]; }
   TensorType tensor(int i) const { return type_of(arg(i)); }
+  int rank(int i) const;  // tensor(i).dim() without copying the type
   Size size(int i) const { return arg(i).get<Size>(); }
   SizeVec sizes(int i) const;  // an int[] argument
   bool flag(int i) const { return arg(i).get<bool>(); }

@@ -3,6 +3,11 @@
 
 namespace md {
 
+int InferCall::rank(int i) const {
+  if (const auto* t = arg(i).get_if<TensorRef>()) return (*t)->dim();
+  return arg(i).get<Node*>()->type().dim();
+}
+
 SizeVec InferCall::sizes(int i) const {
   SizeVec v;
   for (const Arg& a : arg(i).get<ListArg>().items) v.push_back(a.get<Size>());

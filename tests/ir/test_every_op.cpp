@@ -1,0 +1,169 @@
+// Every declared op runs through the reference engine in every dtype it claims, and refuses the others cleanly.
+#include <cstring>
+#include <set>
+
+#include "tests/ir/calls.h"
+
+namespace md {
+namespace {
+
+constexpr DType kDtypesHere[] = {DType::Bool, DType::Int32, DType::Int64, DType::Float32, DType::Float64};
+
+bool computes(const Op& o, DType t) {
+  switch (info(t).category) {
+    case DTypeCategory::Floating:
+      return o.traits.on_floats;
+    case DTypeCategory::Integral:
+      return o.traits.on_ints;
+    default:
+      return o.traits.on_bools;
+  }
+}
+
+TensorRef small(DType t, DimVec sizes) {
+  TensorRef x = empty_tensor(sizes, t);
+  const TensorRef from = testing::run("arange", {1, x->numel() + 1});
+  const Arg convert[] = {from, t};
+  const TensorRef values = call_op(op(id::Convert), convert).get<TensorRef>();
+  std::memcpy(x->data(), values->data(), static_cast<std::size_t>(x->numel()) * item_size(t));
+  return x;
+}
+
+// A plausible argument for every kind of required parameter.
+Arg sample(const Op& o, std::size_t i, DType t) {
+  const Param& p = o.schema.params[i];
+  switch (p.type) {
+    case ParamType::Tensor:
+    case ParamType::Operand:
+      if (i == 0 && o.decl->promote == Promote::Select) return small(DType::Bool, {2, 2});
+      if (p.name == "mask") return small(DType::Bool, {2, 2});
+      return small(t, {2, 2});
+    case ParamType::TensorList:
+      return testing::list({small(t, {2, 2}), small(t, {2, 2})});
+    case ParamType::DType:
+      return t;
+    case ParamType::IntList:
+      return testing::list({2, 2});
+    case ParamType::Int:
+      return 1;
+    case ParamType::Scalar:
+      return 2;
+    case ParamType::Bool:
+      return true;
+    case ParamType::Str:
+      return "floor";
+    case ParamType::Index:
+      return 0;
+    default:
+      return NoneArg{};
+  }
+}
+
+// Arguments whose shapes or values an op is particular about, by op.
+std::vector<Arg> special_args(const Op& o, DType t) {
+  switch (o.id) {
+    case id::Permute:
+      return {small(t, {2, 2}), testing::list({1, 0})};
+    case id::SqueezeDim:
+      return {small(t, {2, 2}), testing::list({0})};
+    case id::Transpose:
+      return {small(t, {2, 2}), 0, 1};
+    case id::Clamp:
+      return {small(t, {2, 2}), 0, 1};
+    case id::SplitSizes:
+      return {small(t, {2, 2}), testing::list({1, 1}), 0};
+    case id::Mv:
+      return {small(t, {2, 2}), small(t, {2})};
+    case id::Dot:
+      return {small(t, {2}), small(t, {2})};
+    case id::Bmm:
+      return {small(t, {2, 2, 2}), small(t, {2, 2, 2})};
+    case id::Randint:
+      return {1, 5, testing::list({2})};
+    case id::WriteView:
+      return {small(t, {2, 2}), small(t, {2}), testing::list({1}), 1};
+    case id::PowScalar:
+      return {small(t, {2, 2}), 3};
+    default:
+      return {};
+  }
+}
+
+std::vector<Arg> arguments(const Op& o, DType t) {
+  std::vector<Arg> args = special_args(o, t);
+  for (std::size_t i = args.size(); i < o.schema.params.size(); ++i) {
+    const Param& p = o.schema.params[i];
+    args.push_back(p.has_default ? p.default_value : sample(o, i, t));
+  }
+  return args;
+}
+
+void expect_as_inferred(const Op& o, const Arg& result, const std::vector<TensorType>& types) {
+  const auto* list = result.get_if<ListArg>();
+  const std::vector<Arg> results = list ? list->items : std::vector<Arg>{result};
+  ASSERT_EQ(results.size(), types.size()) << o.name();
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const TensorType t = type_of(results[i]);
+    EXPECT_EQ(t.dtype, types[i].dtype) << o.name();
+    EXPECT_EQ(t.sizes, types[i].sizes) << o.name();
+    EXPECT_EQ(t.strides, types[i].strides) << o.name();
+  }
+}
+
+TEST(EveryOp, RunsInEveryDtypeAsInferred) {
+  std::set<std::string_view> never_ran;
+  for (const Op& o : all_ops()) {
+    never_ran.insert(o.name());
+    for (const DType t : kDtypesHere) {
+      const std::vector<Arg> args = arguments(o, t);
+      try {
+        const std::vector<TensorType> types = infer(o, args);
+        expect_as_inferred(o, call_op(o, args), types);
+        never_ran.erase(o.name());
+      } catch (const OpError& e) {
+        // Only a dtype may be refused here, and only by an op that computes nothing in it.
+        EXPECT_TRUE(e.kind == ErrorKind::NotImplemented || e.kind == ErrorKind::Runtime) << o.name() << e.what();
+        const bool elementwise = o.kind() == OpKind::Pointwise || o.kind() == OpKind::Reduction;
+        EXPECT_FALSE(elementwise && computes(o, t)) << o.name() << " " << info(t).name << ": " << e.what();
+      }
+    }
+  }
+  EXPECT_TRUE(never_ran.empty()) << *never_ran.begin();
+}
+
+TEST(EveryOp, EmptyTensorsGiveEmptyResults) {
+  for (const Op& o : all_ops()) {
+    if (o.kind() != OpKind::Pointwise) continue;
+    std::vector<Arg> args = arguments(o, DType::Float32);
+    for (Arg& a : args) {
+      if (auto* x = a.get_if<TensorRef>()) a = empty_tensor({0, 3}, (*x)->dtype);
+    }
+    try {
+      EXPECT_EQ(call_op(o, args).get<TensorRef>()->numel(), 0) << o.name();
+    } catch (const OpError& e) {
+      EXPECT_FALSE(o.traits.on_floats) << o.name() << ": " << e.what();
+    }
+  }
+}
+
+TEST(EveryOp, InPlaceFormsGiveWhatTheOpGives) {
+  for (const Op& o : all_ops()) {
+    if (!o.decl->inplace) continue;
+    for (const DType t : {DType::Int64, DType::Float64}) {
+      std::vector<Arg> args = arguments(o, t);
+      try {
+        const TensorType type = infer(o, args).front();
+        if (type.dtype != t) continue;
+        const TensorRef expected = call_op(o, args).get<TensorRef>();
+        const TensorRef self = call_inplace(o, args);
+        EXPECT_EQ(self, args[0].get<TensorRef>());
+        EXPECT_EQ(std::memcmp(self->data(), expected->data(), 4 * item_size(t)), 0) << o.name();
+      } catch (const OpError& e) {
+        EXPECT_FALSE(o.kind() == OpKind::Pointwise && computes(o, t)) << o.name() << ": " << e.what();
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace md
