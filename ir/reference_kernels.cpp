@@ -97,23 +97,25 @@ void reference_kernel(ops::Randint, const KernelCall& c) {
 
 namespace {
 
-// Sums in long double for floats, so that the result is the correctly rounded one nearly always; integers wrap.
+// One step of the defined chain (docs/numerics.md): fused for floats, wrapping for integers.
 template <class T>
-using Accumulator =
-    std::conditional_t<std::is_floating_point_v<T>, long double,
-                       std::make_unsigned_t<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>>>;
+T multiply_add(T x, T y, T sum) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fma(x, y, sum);
+  } else {
+    ScalarBuilder<T> b;
+    return b.add(sum, b.mul(x, y));
+  }
+}
 
 template <class T>
 void multiply(const T* a, std::int64_t a_row, std::int64_t a_col, const T* b, std::int64_t b_row, std::int64_t b_col,
               T* out, std::int64_t out_row, std::int64_t out_col, std::int64_t n, std::int64_t k, std::int64_t m) {
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < m; ++j) {
-      Accumulator<T> sum = 0;
-      for (std::int64_t p = 0; p < k; ++p) {
-        sum += static_cast<Accumulator<T>>(a[i * a_row + p * a_col]) *
-               static_cast<Accumulator<T>>(b[p * b_row + j * b_col]);
-      }
-      out[i * out_row + j * out_col] = static_cast<T>(sum);
+      T sum = 0;
+      for (std::int64_t p = 0; p < k; ++p) sum = multiply_add(a[i * a_row + p * a_col], b[p * b_row + j * b_col], sum);
+      out[i * out_row + j * out_col] = sum;
     }
   }
 }

@@ -25,7 +25,9 @@ PyModuleDef definition = {
 };
 
 int fill(PyObject* module) {
+  md::install_block_engine();
   md::install_llvm_backend();
+  Py_AtExit(&md::shut_down_block_engine);
   for (const auto init : {md::init_tensors, md::init_guards, md::init_registry, md::init_bytecode, md::init_cpython}) {
     if (init(module) < 0) return -1;
   }

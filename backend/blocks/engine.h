@@ -1,0 +1,35 @@
+// Single ops on real tensors without any compilation: block kernels made ahead of time (kernels/), driven here.
+#pragma once
+
+#include "backend/blocks/kernel_table.h"
+#include "ir/eager.h"
+
+namespace md::blocks {
+
+class BlockEngine final : public Engine {
+ public:
+  explicit BlockEngine(const KernelTable& kernels) : kernels_(kernels) {}
+  void run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) override;
+
+ private:
+  const KernelTable& kernels_;
+};
+
+// The parts of BlockEngine::run, by kind. Each returns false if the call is one it leaves to the reference engine.
+bool run_pointwise(const KernelTable& kernels, const Op& op, std::span<const Arg> args, TensorImpl& out);
+bool run_reduction(const KernelTable& kernels, const Op& op, std::span<const Arg> args, std::span<const TensorRef> out);
+bool run_kernel(const KernelTable& kernels, const Op& op, std::span<const Arg> args, std::span<const TensorRef> out);
+bool run_create(const KernelTable& kernels, const Op& op, std::span<const Arg> args, TensorImpl& out);
+
+// A compact copy of t.
+TensorRef dense_copy(const TensorImpl& t);
+// to[...] = from[...], converted; same sizes, no overlap.
+void copy_converted(const KernelTable& kernels, const TensorImpl& from, TensorImpl& to);
+
+// A number argument in dtype t, as an element in memory.
+void convert_number(const KernelTable& kernels, const Arg& number, DType t, void* element);
+
+// Least elements one thread should get in a cheap elementwise loop.
+inline constexpr std::int64_t kGrain = 32 * kBlock;
+
+}  // namespace md::blocks

@@ -1,0 +1,91 @@
+// What the block kernels compiled for one CPU level offer. A kernel works on dense, 64-byte-friendly blocks; the engine
+// brings strided operands into that form.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/op_table.h"
+
+namespace md::blocks {
+
+inline constexpr std::int64_t kBlock = 1024;  // elements; operands of several ops stay in L1
+
+// out[i] = body(in[0][i], in[1][i], ...) for i < n. True if the op's failure condition holds for some element (`out` is
+// then meaningless). Masks are bytes 0 or 1.
+using PointwiseKernel = bool (*)(const void* const* in, void* out, std::int64_t n);
+using ConvertKernel = void (*)(const void* in, void* out, std::int64_t n);
+// One chunk (n <= 1024 contiguous elements) folded in 64 lanes.
+using FoldInnerKernel = void (*)(const void* in, std::int64_t n, void* out);
+// One chunk for each of `columns` neighbouring columns, folded in 4 lanes; row k starts `offsets[k]` elements after
+// `in`.
+using FoldOuterKernel = void (*)(const void* in, const std::int64_t* offsets, std::int64_t rows, std::int64_t columns,
+                                 void* out);
+// into[i] = combine(into[i], from[i])
+using CombineKernel = void (*)(void* into, const void* from, std::int64_t n);
+// Position of the winner among n <= 1024 contiguous elements.
+using FindKernel = std::int64_t (*)(const void* in, std::int64_t n);
+// Where candidate[i] wins against best[i], it and `index` take its place.
+using ChallengeKernel = void (*)(const void* candidate, std::int64_t index, std::int64_t n, void* best,
+                                 std::int64_t* best_index);
+
+// c (m x n) = a (m x k) b (k x n); strides in elements, c has unit column stride.
+struct Product {
+  std::int64_t m, n, k;
+  const void* a;
+  std::int64_t a_row, a_column;
+  const void* b;
+  std::int64_t b_row, b_column;
+  void* c;
+  std::int64_t c_row;
+};
+// `workspace` holds product_workspace(p, item) bytes, 64-byte aligned.
+using ProductKernel = void (*)(const Product& p, void* workspace);
+inline constexpr std::int64_t kProductRows = 192, kProductColumns = 1536, kProductDepth = 384;  // packed panels
+constexpr std::int64_t product_workspace(const Product& p, std::int64_t item) {
+  const std::int64_t columns = (p.n < kProductColumns ? p.n : kProductColumns) + 64;
+  const std::int64_t rows = (p.m < kProductRows ? p.m : kProductRows) + 16;
+  return (p.k < kProductDepth ? p.k : kProductDepth) * (rows + columns) * item + 256;
+}
+
+// The compute dtypes, in the order of the tables below.
+inline constexpr int kComputeTypes = 5;
+constexpr int compute_index(DType t) {
+  switch (t) {
+    case DType::Float32:
+      return 0;
+    case DType::Float64:
+      return 1;
+    case DType::Int32:
+      return 2;
+    case DType::Int64:
+      return 3;
+    case DType::Bool:
+      return 4;
+    default:
+      return -1;
+  }
+}
+
+struct ReductionKernels {
+  FoldInnerKernel fold_inner = nullptr;
+  FoldOuterKernel fold_outer = nullptr;
+  CombineKernel combine = nullptr;
+  FindKernel find = nullptr;
+  ChallengeKernel challenge = nullptr;
+};
+
+// Tables are indexed by OpId; null where the op does not compute in that dtype.
+struct KernelTable {
+  const char* level;  // "x86-64-v4"
+  const PointwiseKernel* pointwise[kComputeTypes];
+  const ReductionKernels* reductions[kComputeTypes];
+  const ProductKernel* product;                   // by compute dtype; null for bool
+  const ConvertKernel (*convert)[kComputeTypes];  // [from][to]
+};
+
+// The best table this CPU can run.
+const KernelTable& kernel_table();
+// Every table this CPU can run, best first (for tests).
+const KernelTable* const* runnable_tables(int* count);
+
+}  // namespace md::blocks

@@ -1,0 +1,13 @@
+#include "backend/blocks/kernels/level.h"
+
+namespace md::blocks::MD_LEVEL {
+
+constexpr KernelTable kTable = {
+    .level = kLevelName,
+    .pointwise = {kPointwiseFloat32, kPointwiseFloat64, kPointwiseInt32, kPointwiseInt64, kPointwiseBool},
+    .reductions = {kReduceFloat32, kReduceFloat64, kReduceInt32, kReduceInt64, kReduceBool},
+    .product = kProducts,
+    .convert = kConvert,
+};
+
+}  // namespace md::blocks::MD_LEVEL

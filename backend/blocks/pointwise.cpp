@@ -1,0 +1,282 @@
+// Pointwise ops: operands become dense blocks of the compute dtype (in place where they already are), one kernel call
+// per block, the result goes straight to its place or through a block of its own.
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "backend/blocks/engine.h"
+#include "backend/blocks/iteration.h"
+#include "backend/thread_pool.h"
+#include "ir/error.h"
+#include "ir/op_visit.h"
+
+namespace md::blocks {
+
+namespace {
+
+constexpr int kMostOperands = 3;
+static_assert(kMostOperands < kMaxOperands);
+
+struct Operand {
+  TensorImpl* tensor = nullptr;  // null: a number
+  DType dtype, wanted;
+  bool constant = false;              // one value for all elements ...
+  alignas(8) unsigned char value[8];  // ... in the wanted dtype
+  bool dense = false;
+  const char* data = nullptr;
+  ConvertKernel convert = nullptr;  // null: dtype is the wanted one
+  std::int64_t item = 0, wanted_item = 0;
+};
+
+struct Call {
+  PointwiseKernel kernel;
+  Axes axes;  // operand 0 is the result
+  std::int64_t total;
+  int count = 0;
+  Operand operands[kMostOperands];
+  TensorImpl* out;
+  bool out_dense;
+  bool strided;  // some operand or the result is neither dense nor constant
+  std::int64_t out_item;
+  ConvertKernel convert_result = nullptr;
+};
+
+ConvertKernel converter(const KernelTable& kernels, DType from, DType to) {
+  return from == to ? nullptr : kernels.convert[compute_index(from)][compute_index(to)];
+}
+
+void set_number(const KernelTable& kernels, const Arg& a, Operand& o) {
+  o.constant = true;
+  convert_number(kernels, a, o.wanted, o.value);
+}
+
+void set_tensor(const KernelTable& kernels, TensorImpl* t, Operand& o) {
+  o.tensor = t;
+  o.dtype = t->dtype;
+  o.item = static_cast<std::int64_t>(item_size(o.dtype));
+  o.data = static_cast<const char*>(t->data());
+  o.convert = converter(kernels, o.dtype, o.wanted);
+  o.constant = t->numel() == 1;
+  if (!o.constant) return;
+  if (o.convert) {
+    o.convert(o.data, o.value, 1);
+  } else {
+    std::memcpy(o.value, o.data, static_cast<std::size_t>(o.item));
+  }
+}
+
+DType wanted_dtype(const Op& op, int k, DType compute) {
+  const Promote p = op.decl->promote;
+  return p == Promote::Logical || (p == Promote::Select && k == 0) ? DType::Bool : compute;
+}
+
+// Buffers of one thread: a gathered and a converted block per operand, and two for the result.
+struct Buffers {
+  alignas(64) unsigned char gathered[kMostOperands][kBlock * 8];
+  alignas(64) unsigned char converted[kMostOperands][kBlock * 8];
+  alignas(64) unsigned char result[kBlock * 8];
+  alignas(64) unsigned char converted_result[kBlock * 8];
+};
+
+// The operand's elements [start, start + n) as a dense block of the wanted dtype.
+const void* load_block(const Call& c, int k, const Walker& here, std::int64_t start, std::int64_t n, Buffers& buffers) {
+  const Operand& o = c.operands[k];
+  if (o.constant) return buffers.converted[k];  // filled once
+  const char* p;
+  if (o.dense) {
+    p = o.data + start * o.item;
+  } else if (n <= here.left() && c.axes.back().stride[k + 1] == o.item) {
+    p = o.data + here.offset(k + 1);
+  } else {
+    gather(c.axes, k + 1, o.data, o.item, start, n, buffers.gathered[k]);
+    p = reinterpret_cast<const char*>(buffers.gathered[k]);
+  }
+  if (!o.convert) return p;
+  o.convert(p, buffers.converted[k], n);
+  return buffers.converted[k];
+}
+
+// Runs the kernel and brings its result to its place. True if the op failed.
+bool store_block(const Call& c, const void* const* in, const Walker& here, std::int64_t start, std::int64_t n,
+                 Buffers& buffers) {
+  char* const data = static_cast<char*>(c.out->data());
+  char* place = nullptr;
+  if (c.out_dense) {
+    place = data + start * c.out_item;
+  } else if (n <= here.left() && c.axes.back().stride[0] == c.out_item) {
+    place = data + here.offset(0);
+  }
+  void* const into = place && !c.convert_result ? static_cast<void*>(place) : buffers.result;
+  const bool failed = c.kernel(in, into, n);
+  const void* result = into;
+  if (c.convert_result) {
+    void* const converted = place ? static_cast<void*>(place) : buffers.converted_result;
+    c.convert_result(result, converted, n);
+    result = converted;
+  }
+  if (!place) scatter(c.axes, 0, data, c.out_item, start, n, result);
+  return failed;
+}
+
+// Elements [begin, end) of the space. True if the op failed on one of them.
+bool run_range(const Call& c, std::int64_t begin, std::int64_t end) {
+  // Blocks keep to one row where rows are long, so that a row operand is read in place.
+  constexpr std::int64_t kLongRow = 256;
+  Buffers buffers;
+  const std::int64_t most = std::min(kBlock, end - begin);
+  for (int k = 0; k < c.count; ++k) {
+    const Operand& o = c.operands[k];
+    if (o.constant) fill(o.value, o.wanted_item, most, buffers.converted[k]);
+  }
+  const bool by_row = c.strided && c.axes.back().size >= kLongRow;
+  bool failed = false;
+  Walker here(c.axes, c.count + 1, c.strided ? begin : 0);
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t n = by_row ? std::min({kBlock, end - at, here.left()}) : std::min(kBlock, end - at);
+    const void* in[kMostOperands];
+    for (int k = 0; k < c.count; ++k) in[k] = load_block(c, k, here, at, n, buffers);
+    failed |= store_block(c, in, here, at, n, buffers);
+    at += n;
+    if (by_row) {
+      here.advance(n);
+    } else if (c.strided && at < end) {
+      here = Walker(c.axes, c.count + 1, at);
+    }
+  }
+  return failed;
+}
+
+bool same_view(const TensorImpl& a, const TensorImpl& b) {
+  return a.data() == b.data() && a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
+}
+
+[[noreturn]] void raise_failure(const Op& op) {
+  std::string_view text = "invalid value";
+  visit_op(op.id, [&]<class O>(O) {
+    if constexpr (CanFail<O>) text = O::failure;
+  });
+  throw OpError(ErrorKind::Runtime, std::string(text));
+}
+
+bool supported(const Op& op, std::span<const Arg> args, const TensorImpl& out) {
+  if (op.operands > kMostOperands || compute_index(out.dtype) < 0) return false;
+  for (int k = 0; k < op.operands; ++k) {
+    const auto* t = args[k].get_if<TensorRef>();
+    if (t ? compute_index((*t)->dtype) < 0 : !args[k].is_number()) return false;
+  }
+  return true;
+}
+
+void run_call(Call& c, const Op& op, std::span<TensorImpl* const> tensors) {
+  c.axes = make_axes(c.out->sizes, tensors);
+  simplify(c.axes, c.count + 1);
+  c.out_dense = is_dense(c.axes, 0, c.out_item);
+  c.strided = !c.out_dense;
+  for (int k = 0; k < c.count; ++k) {
+    Operand& o = c.operands[k];
+    o.dense = !o.constant && is_dense(c.axes, k + 1, o.item);
+    c.strided |= !o.constant && !o.dense;
+  }
+  std::atomic<bool> failed{false};
+  parallel_for(c.total, kGrain, [&](std::int64_t begin, std::int64_t end) {
+    if (run_range(c, begin, end)) failed.store(true, std::memory_order_relaxed);
+  });
+  if (failed.load(std::memory_order_relaxed)) raise_failure(op);
+}
+
+}  // namespace
+
+bool run_pointwise(const KernelTable& kernels, const Op& op, std::span<const Arg> args, TensorImpl& out) {
+  const ComputeTypes types = compute_types(op, args);
+  const int table = compute_index(types.compute);
+  if (table < 0 || !supported(op, args, out)) return false;
+  Call c;
+  c.kernel = kernels.pointwise[table][op.id];
+  if (!c.kernel) return false;
+  c.total = out.numel();
+  if (c.total == 0) return true;
+  c.count = op.operands;
+  c.out_item = static_cast<std::int64_t>(item_size(out.dtype));
+  c.convert_result = converter(kernels, types.result, out.dtype);
+  const Extent written = extent(out);
+  TensorRef kept[kMostOperands + 1];  // copies of operands the result would overwrite
+  TensorImpl* tensors[kMaxOperands] = {&out};
+  bool inplace = false;
+  for (int k = 0; k < c.count; ++k) {
+    Operand& o = c.operands[k];
+    o.wanted = wanted_dtype(op, k, types.compute);
+    o.wanted_item = static_cast<std::int64_t>(item_size(o.wanted));
+    const auto* given = args[k].get_if<TensorRef>();
+    if (!given) {
+      set_number(kernels, args[k], o);
+      tensors[k + 1] = nullptr;
+      continue;
+    }
+    TensorImpl* t = given->get();
+    if (written.overlaps(extent(*t))) {
+      inplace = true;
+      if (!same_view(*t, out)) t = (kept[k] = dense_copy(*t)).get();
+    }
+    set_tensor(kernels, t, o);
+    tensors[k + 1] = t;
+  }
+  // A failing op must leave its operand as it was.
+  TensorRef fresh;
+  if (inplace && op.decl->can_fail) {
+    fresh = empty_tensor(out.sizes, out.dtype);
+    tensors[0] = fresh.get();
+  }
+  c.out = tensors[0];
+  TensorImpl number_stand_in(nullptr, DType::Float32, {}, {}, 0);
+  for (int k = 1; k <= c.count; ++k) {
+    if (!tensors[k]) tensors[k] = &number_stand_in;
+  }
+  run_call(c, op, {tensors, static_cast<std::size_t>(c.count) + 1});
+  if (fresh) copy_converted(kernels, *fresh, out);
+  return true;
+}
+
+void convert_number(const KernelTable& kernels, const Arg& number, DType t, void* element) {
+  const auto put = [&](DType from, const void* value) {
+    kernels.convert[compute_index(from)][compute_index(t)](value, element, 1);
+  };
+  if (const bool* b = number.get_if<bool>()) {
+    const std::uint8_t byte = *b;
+    put(DType::Bool, &byte);
+  } else if (const double* d = number.get_if<double>()) {
+    put(DType::Float64, d);
+  } else {
+    const std::int64_t i = number.get<Size>().value();
+    put(DType::Int64, &i);
+  }
+}
+
+TensorRef dense_copy(const TensorImpl& t) {
+  TensorRef copy = empty_tensor(t.sizes, t.dtype);
+  TensorImpl* const tensors[] = {copy.get(), const_cast<TensorImpl*>(&t)};
+  Axes axes = make_axes(t.sizes, tensors);
+  merge(axes, 2);
+  gather(axes, 1, static_cast<const char*>(t.data()), static_cast<std::int64_t>(item_size(t.dtype)), 0, t.numel(),
+         copy->data());
+  return copy;
+}
+
+void copy_converted(const KernelTable& kernels, const TensorImpl& from, TensorImpl& to) {
+  TensorImpl* const tensors[] = {&to, const_cast<TensorImpl*>(&from)};
+  Axes axes = make_axes(to.sizes, tensors);
+  simplify(axes, 2);
+  const auto from_item = static_cast<std::int64_t>(item_size(from.dtype));
+  const auto to_item = static_cast<std::int64_t>(item_size(to.dtype));
+  const ConvertKernel convert = converter(kernels, from.dtype, to.dtype);
+  parallel_for(to.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    alignas(64) unsigned char gathered[kBlock * 8], converted[kBlock * 8];
+    for (std::int64_t at = begin; at < end; at += kBlock) {
+      const std::int64_t n = std::min(kBlock, end - at);
+      gather(axes, 1, static_cast<const char*>(from.data()), from_item, at, n, gathered);
+      if (convert) convert(gathered, converted, n);
+      scatter(axes, 0, static_cast<char*>(to.data()), to_item, at, n, convert ? converted : gathered);
+    }
+  });
+}
+
+}  // namespace md::blocks

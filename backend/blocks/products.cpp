@@ -1,0 +1,135 @@
+// Matrix products and joining.
+#include <algorithm>
+#include <cstring>
+
+#include "backend/blas.h"
+#include "backend/blocks/engine.h"
+#include "backend/blocks/iteration.h"
+#include "backend/thread_pool.h"
+#include "ir/op_visit.h"
+
+namespace md::blocks {
+
+namespace {
+
+constexpr std::int64_t kLeastWork = 1 << 17;  // multiply-adds worth a task of their own
+constexpr std::int64_t kPanel = 96;           // rows or columns of a task: a multiple of every tile
+
+// c += 0 terms.
+void clear(const Product& p, std::int64_t item) {
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    std::memset(static_cast<char*>(p.c) + i * p.c_row * item, 0, static_cast<std::size_t>(p.n * item));
+  }
+}
+
+// Splits along the longer side of c; how does not matter to the bits.
+void multiply(ProductKernel kernel, const Product& p, std::int64_t item) {
+  if (p.m == 0 || p.n == 0) return;
+  if (p.k == 0) return clear(p, item);
+  const bool by_rows = p.m >= p.n;
+  const std::int64_t length = by_rows ? p.m : p.n, other = by_rows ? p.n : p.m;
+  const std::int64_t least = std::max<std::int64_t>(1, kLeastWork / std::max<std::int64_t>(1, other * p.k));
+  // Each task packs the other operand anew, so panels are no narrower than an eighth.
+  const std::int64_t wanted = std::max(least, (length + 7) / 8);
+  parallel_for(length, (wanted + kPanel - 1) / kPanel * kPanel, [&](std::int64_t begin, std::int64_t end) {
+    Product part = p;
+    (by_rows ? part.m : part.n) = end - begin;
+    auto move = [&](const void* base, std::int64_t elements) {
+      return static_cast<const char*>(base) + elements * item;
+    };
+    if (by_rows) {
+      part.a = move(p.a, begin * p.a_row);
+    } else {
+      part.b = move(p.b, begin * p.b_column);
+    }
+    part.c = const_cast<char*>(move(p.c, begin * (by_rows ? p.c_row : 1)));
+    const Ref<Storage> workspace = allocate_storage(static_cast<std::size_t>(product_workspace(part, item)));
+    kernel(part, workspace->data());
+  });
+}
+
+// The same product with its result's column stride 1, if that can be had by transposing everything.
+Product oriented(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a, const MatrixView& b,
+                 const MatrixView& c) {
+  if (c.column == 1 || n == 1) return {m, n, k, a.data, a.row, a.column, b.data, b.row, b.column, c.data, c.row};
+  return {n, m, k, b.data, b.column, b.row, a.data, a.column, a.row, c.data, c.column};
+}
+
+struct KernelArgs {
+  const KernelTable& kernels;
+  std::span<const Arg> args;
+  std::span<const TensorRef> out;
+  const TensorImpl& tensor(int i) const { return *args[static_cast<std::size_t>(i)].get<TensorRef>(); }
+};
+
+MatrixView matrix(const TensorImpl& t, std::int64_t batch) {
+  const int r = t.dim() - 2;
+  const std::int64_t skip = r ? batch * t.strides[0] : 0;
+  return {static_cast<char*>(t.data()) + skip * static_cast<std::int64_t>(item_size(t.dtype)), t.strides[r],
+          t.strides[r + 1]};
+}
+
+bool multiply_batches(const KernelArgs& c, std::int64_t batches) {
+  const TensorImpl &a = c.tensor(0), &b = c.tensor(1), &out = *c.out[0];
+  const int r = out.dim() - 2;
+  const int table = compute_index(out.dtype);
+  if (table < 0 || !c.kernels.product[table] || a.dtype != out.dtype || b.dtype != out.dtype) return false;
+  const ProductKernel kernel = c.kernels.product[table];
+  const auto item = static_cast<std::int64_t>(item_size(out.dtype));
+  const std::int64_t m = out.sizes[r], n = out.sizes[r + 1], k = a.sizes[r + 1];
+  if (m > 1 && n > 1 && out.strides[r] != 1 && out.strides[r + 1] != 1) return false;
+  const std::int64_t work = std::max<std::int64_t>(1, m * n * k);
+  parallel_for(batches, std::max<std::int64_t>(1, kLeastWork / work), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      multiply(kernel, oriented(m, n, k, matrix(a, i), matrix(b, i), matrix(out, i)), item);
+    }
+  });
+  return true;
+}
+
+// Tensors joined: each is copied, converted, into its part of the result.
+bool join(const KernelArgs& c) {
+  const TensorImpl& out = *c.out[0];
+  std::int64_t dim = c.args[1].get<Size>().value();
+  if (dim < 0) dim += out.dim();
+  const auto& items = c.args[0].get<ListArg>().items;
+  for (const Arg& a : items) {
+    if (compute_index(a.get<TensorRef>()->dtype) < 0) return false;
+  }
+  TensorImpl part(out.storage, out.dtype, out.sizes, out.strides, out.offset);
+  for (const Arg& a : items) {
+    const TensorImpl& t = *a.get<TensorRef>();
+    if (t.dim() != out.dim()) continue;  // an empty 1-d tensor among others
+    part.sizes = t.sizes;
+    copy_converted(c.kernels, t, part);
+    part.offset += t.sizes[static_cast<std::size_t>(dim)] * out.strides[static_cast<std::size_t>(dim)];
+  }
+  return true;
+}
+
+// Kernel ops without a block kernel are left to the reference engine.
+template <class O>
+bool run_op(O, const KernelArgs&) {
+  return false;
+}
+bool run_op(ops::Mm, const KernelArgs& c) { return multiply_batches(c, 1); }
+bool run_op(ops::Bmm, const KernelArgs& c) { return multiply_batches(c, c.out[0]->sizes[0]); }
+bool run_op(ops::Cat, const KernelArgs& c) { return join(c); }
+
+}  // namespace
+
+bool run_kernel(const KernelTable& kernels, const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
+  return visit_op(op.id, [&](auto o) { return run_op(o, KernelArgs{kernels, args, out}); });
+}
+
+}  // namespace md::blocks
+
+namespace md {
+
+void multiply_matrices(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
+                       const MatrixView& b, const MatrixView& c) {
+  const blocks::ProductKernel kernel = blocks::kernel_table().product[blocks::compute_index(dtype)];
+  blocks::multiply(kernel, blocks::oriented(m, n, k, a, b, c), static_cast<std::int64_t>(item_size(dtype)));
+}
+
+}  // namespace md

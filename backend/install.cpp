@@ -1,0 +1,21 @@
+#include "backend/install.h"
+
+#include "backend/allocator.h"
+#include "backend/blocks/engine.h"
+#include "backend/thread_pool.h"
+
+namespace md {
+
+void install_block_engine() {
+  static blocks::BlockEngine* const engine = [] {
+    auto* e = new blocks::BlockEngine(blocks::kernel_table());
+    set_engine(e);
+    set_allocator(&allocate_cached_storage);
+    return e;
+  }();
+  (void)engine;
+}
+
+void shut_down_block_engine() { shut_down_thread_pool(); }
+
+}  // namespace md

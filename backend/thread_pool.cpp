@@ -1,0 +1,202 @@
+#include "backend/thread_pool.h"
+
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <vector>
+
+#include "ir/threads.h"
+
+namespace md {
+
+namespace {
+
+// About 30 microseconds: longer than the gap between the ops of a busy program, short against a time slice.
+constexpr int kSpins = 2000;
+
+thread_local bool in_task = false;
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+void futex_wake_all(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+class Pool {
+ public:
+  static Pool& instance() {
+    static Pool* const pool = [] {
+      auto* p = new Pool;
+      // No region is running while fork() copies the process; the child has no workers.
+      pthread_atfork([] { instance().region_.lock(); }, [] { instance().region_.unlock(); },
+                     [] {
+                       instance().forget_workers();
+                       instance().region_.unlock();
+                     });
+      return p;
+    }();
+    return *pool;
+  }
+
+  void run(std::int64_t tasks, TaskFunction fn, void* context) {
+    const int threads = num_threads();
+    if (tasks < 2 || threads < 2 || tasks > kMostTasks || in_task || !region_.try_lock()) {
+      return run_here(tasks, fn, context);
+    }
+    const std::lock_guard guard(region_, std::adopt_lock);
+    if (stopped_ || !start_workers(threads - 1)) return run_here(tasks, fn, context);
+    fn_ = fn, context_ = context;
+    error_ = nullptr;
+    helpers_.store(threads - 1, std::memory_order_relaxed);
+    pending_.store(static_cast<std::uint32_t>(tasks), std::memory_order_relaxed);
+    ++generation_;
+    ticket_.store(generation_ << 32 | static_cast<std::uint64_t>(tasks), std::memory_order_seq_cst);
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst)) futex_wake_all(epoch_);
+    work();
+    wait_for_helpers();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  void stop() {
+    const std::lock_guard guard(region_);
+    if (stopped_) return;
+    stopped_ = true;
+    stopping_.store(true, std::memory_order_seq_cst);
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    futex_wake_all(epoch_);
+    for (const pthread_t t : workers_) pthread_join(t, nullptr);
+    workers_.clear();
+  }
+
+ private:
+  static constexpr std::int64_t kMostTasks = 0x7fffffff;
+
+  static void run_here(std::int64_t tasks, TaskFunction fn, void* context) {
+    for (std::int64_t t = 0; t < tasks; ++t) fn(context, t);
+  }
+
+  bool start_workers(int count) {
+    if (static_cast<int>(workers_.size()) >= count) return true;
+    sigset_t all, before;  // signals belong to the threads of the program
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (static_cast<int>(workers_.size()) < count) {
+      auto* start = new Start{this, static_cast<int>(workers_.size())};
+      pthread_t thread;
+      if (pthread_create(&thread, nullptr, &Pool::worker_main, start)) {
+        delete start;
+        break;
+      }
+      workers_.push_back(thread);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return !workers_.empty();
+  }
+
+  // In the child of a fork: the workers do not exist here, and what they were doing to the counters does not matter.
+  void forget_workers() {
+    workers_.clear();
+    sleepers_.store(0, std::memory_order_relaxed);
+    ticket_.store(generation_ << 32, std::memory_order_relaxed);
+  }
+
+  struct Start {
+    Pool* pool;
+    int index;
+  };
+  static void* worker_main(void* argument) {
+    const Start start = *static_cast<Start*>(argument);
+    delete static_cast<Start*>(argument);
+    start.pool->serve(start.index);
+    return nullptr;
+  }
+
+  void serve(int index) {
+    in_task = true;
+    std::uint32_t seen = 0;
+    while (!stopping_.load(std::memory_order_acquire)) {
+      if (index < helpers_.load(std::memory_order_relaxed)) work();
+      int spins = 0;
+      while (epoch_.load(std::memory_order_acquire) == seen) {
+        if (++spins < kSpins) {
+          _mm_pause();
+          continue;
+        }
+        sleepers_.fetch_add(1, std::memory_order_seq_cst);
+        futex_wait(epoch_, seen);
+        sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+      }
+      seen = epoch_.load(std::memory_order_acquire);
+    }
+  }
+
+  // Takes tasks of the current region until none is left. A successful claim keeps the region alive until the task is
+  // counted off, so fn_ and context_ may be read after it.
+  void work() {
+    const bool outer = in_task;
+    in_task = true;
+    std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+    while (ticket & 0xffffffff) {
+      if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+      run_one(static_cast<std::int64_t>(ticket & 0xffffffff) - 1);
+      ticket = ticket_.load(std::memory_order_acquire);
+    }
+    in_task = outer;
+  }
+
+  void run_one(std::int64_t task) {
+    try {
+      fn_(context_, task);
+    } catch (...) {
+      const std::lock_guard guard(error_lock_);
+      if (!error_) error_ = std::current_exception();
+    }
+    if (pending_.fetch_sub(1, std::memory_order_seq_cst) == 1 && waiting_.load(std::memory_order_seq_cst)) {
+      futex_wake_all(pending_);
+    }
+  }
+
+  void wait_for_helpers() {
+    int spins = 0;
+    while (const std::uint32_t left = pending_.load(std::memory_order_acquire)) {
+      if (++spins < kSpins) {
+        _mm_pause();
+        continue;
+      }
+      waiting_.store(true, std::memory_order_seq_cst);
+      if (pending_.load(std::memory_order_seq_cst) == left) futex_wait(pending_, left);
+      waiting_.store(false, std::memory_order_relaxed);
+    }
+  }
+
+  std::mutex region_;  // held while a region runs
+  std::mutex error_lock_;
+  std::vector<pthread_t> workers_;
+  TaskFunction fn_ = nullptr;
+  void* context_ = nullptr;
+  std::exception_ptr error_;
+  std::uint64_t generation_ = 0;
+  std::atomic<std::uint64_t> ticket_{0};  // generation << 32 | tasks not yet claimed
+  std::atomic<std::uint32_t> epoch_{0};   // counts regions; workers sleep on it
+  std::atomic<std::uint32_t> pending_{0};
+  std::atomic<int> sleepers_{0}, helpers_{0};
+  std::atomic<bool> waiting_{false}, stopping_{false};
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+void run_tasks(std::int64_t tasks, TaskFunction fn, void* context) { Pool::instance().run(tasks, fn, context); }
+
+void shut_down_thread_pool() { Pool::instance().stop(); }
+
+}  // namespace md
