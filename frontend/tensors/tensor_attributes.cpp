@@ -50,6 +50,20 @@ PyObject* get_data(PyObject* o, void*) {
     return wrap_tensor(std::move(t)).release();
   });
 }
+// A real tensor is its own real part.
+PyObject* get_real(PyObject* o, void*) { return Py_NewRef(o); }
+int set_real(PyObject* o, PyObject* value, void*) {
+  PyObject* ok = guarded([&]() -> PyObject* {
+    if (!value) throw_type_error("the real part of a tensor cannot be deleted");
+    return PyObject_CallMethod(o, "copy_", "O", value);
+  });
+  Py_XDECREF(ok);
+  return ok ? 0 : -1;
+}
+PyObject* get_imag(PyObject*, void*) {
+  PyErr_SetString(PyExc_RuntimeError, "imag is not implemented for tensors with non-complex dtypes.");
+  return nullptr;
+}
 PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(of(o).storage->version); }
 PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 
@@ -74,7 +88,9 @@ PyGetSetDef tensor_getset[] = {
     {"is_quantized", get_false, nullptr, "False: there are no quantised tensors.", nullptr},
     {"is_meta", get_false, nullptr, "False: every tensor has elements.", nullptr},
     {"is_nested", get_false, nullptr, "False: there are no nested tensors.", nullptr},
-    {"data", get_data, nullptr, "The same elements, without gradient history.", nullptr},
+    {"data", get_data, set_tensor_data, "The same elements, without gradient history.", nullptr},
+    {"real", get_real, set_real, "The tensor itself: there are no complex tensors.", nullptr},
+    {"imag", get_imag, nullptr, "Raises: there are no complex tensors.", nullptr},
     {"_version", get_version, nullptr, "Counts in-place writes to the storage.", nullptr},
     {"__array_priority__", get_priority, nullptr, "NumPy leaves mixed operators to the tensor.", nullptr},
     {},

@@ -172,6 +172,8 @@ constexpr NativeRow kMethods[] = {
      "is_contiguous()\n\nWhether the elements lie in row-major order without gaps."},
     {"is_floating_point", is_floating_point_method, "is_floating_point()\n\nWhether the dtype is a floating one."},
     {"is_complex", is_complex_method, "is_complex()\n\nFalse: there are no complex tensors."},
+    {"is_neg", is_complex_method, "is_neg()\n\nFalse: no tensor is a lazily negated view."},
+    {"is_conj", is_complex_method, "is_conj()\n\nFalse: there are no complex tensors."},
     {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},
     {"get_device", get_device_method, "get_device()\n\n-1: the CPU has no ordinal."},
     {"requires_grad_", requires_grad_method, "requires_grad_(requires_grad=True)\n\nSets requires_grad, returns self."},

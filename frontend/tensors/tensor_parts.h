@@ -24,6 +24,8 @@ int tensor_set_dict(PyObject* self, PyObject* value, void* context);
 // tensor_methods.cpp, scalars.cpp, numpy_bridge.cpp, creation.cpp, namespace_functions.cpp
 std::span<const NativeRow> tensor_native_methods();
 std::span<const NativeRow> scalar_methods();
+std::span<const NativeRow> metadata_methods();
+int set_tensor_data(PyObject* self, PyObject* value, void* context);  // x.data = value
 std::span<const NativeRow> numpy_methods();
 std::span<const NativeRow> numpy_functions();
 std::span<const NativeRow> creation_functions();

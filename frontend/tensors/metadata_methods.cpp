@@ -1,0 +1,169 @@
+// Methods that give a tensor another shape, memory or both, in place: t_, squeeze_, resize_, set_, x.data = y.
+#include <cstring>
+
+#include "frontend/tensors/tensor_parts.h"
+#include "ir/eager.h"
+
+namespace md {
+
+namespace {
+
+void adopt(TensorImpl& self, const TensorImpl& from) {
+  self.storage = from.storage;
+  self.sizes = from.sizes;
+  self.strides = from.strides;
+  self.offset = from.offset;
+  self.dtype = from.dtype;
+}
+
+// The tensor becomes what the view op of the same name returns.
+PyRef become_view(const CallArgs& call, const char* view) {
+  PyRef made = call_overloads(overloads(view), view, call, false);
+  adopt(*tensor_impl(call.args[0]), *tensor_impl(made.get()));
+  return PyRef::borrow(call.args[0]);
+}
+PyRef transposed(const CallArgs& call) { return become_view(call, "t"); }
+PyRef swapped(const CallArgs& call) { return become_view(call, "transpose"); }
+PyRef squeezed(const CallArgs& call) { return become_view(call, "squeeze"); }
+PyRef unsqueezed(const CallArgs& call) { return become_view(call, "unsqueeze"); }
+
+DimVec int_list(PyObject* o, const char* function) {
+  PyRef items = checked(PySequence_Fast(o, "expected a sequence of ints"));
+  DimVec list;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
+    if (!PyLong_Check(item) || PyBool_Check(item)) {
+      throw_type_error("%s(): sizes and strides must be ints, not %.200s", function, Py_TYPE(item)->tp_name);
+    }
+    const long long v = PyLong_AsLongLong(item);
+    if (v == -1 && PyErr_Occurred()) throw PythonError{};
+    if (v < 0) throw OpError(ErrorKind::Runtime, std::string(function) + "(): sizes and strides must not be negative");
+    list.push_back(v);
+  }
+  return list;
+}
+
+// Elements of the storage a tensor of these sizes and strides reaches. Throws OpError if that overflows.
+std::int64_t reach(const DimVec& sizes, const DimVec& strides, std::int64_t offset) {
+  std::int64_t last = offset;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) return 0;
+    std::int64_t span = 0;
+    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &span) || __builtin_add_overflow(last, span, &last)) {
+      throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
+    }
+  }
+  return last + 1;
+}
+
+// Memory of at least `elements`, keeping what is there.
+void grow(TensorImpl& t, std::int64_t elements) {
+  const std::size_t size = item_size(t.dtype);
+  if (static_cast<std::uint64_t>(elements) > (std::uint64_t{1} << 62) / size) {
+    throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
+  }
+  const std::size_t bytes = static_cast<std::size_t>(elements) * size;
+  if (bytes <= t.storage->bytes()) return;
+  if (t.storage->use_count() > 1) {
+    throw OpError(ErrorKind::Runtime, "resize_() cannot enlarge memory that other tensors share");
+  }
+  Ref<Storage> larger = allocate_storage(bytes);
+  if (t.storage->bytes()) std::memcpy(larger->data(), t.storage->data(), t.storage->bytes());
+  t.storage = std::move(larger);
+}
+
+PyRef resize(PyObject* self, const DimVec& sizes) {
+  TensorImpl& t = *tensor_impl(self);
+  if (t.requires_grad) throw OpError(ErrorKind::Runtime, "cannot resize variables that require grad");
+  std::int64_t count = 1;
+  for (std::int64_t s : sizes) {
+    if (__builtin_mul_overflow(count, s, &count)) {
+      throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
+    }
+  }
+  const DimVec strides = contiguous_strides(sizes);
+  if (count) grow(t, reach(sizes, strides, t.offset));
+  t.sizes = sizes;
+  t.strides = strides;
+  return PyRef::borrow(self);
+}
+
+// resize_(sizes) and resize_(*sizes)
+PyRef resize_method(const CallArgs& call) {
+  if (call.keyword_count()) throw_type_error("resize_() takes no keyword arguments");
+  if (call.nargs == 2 && (PyTuple_Check(call.args[1]) || PyList_Check(call.args[1]))) {
+    return resize(call.args[0], int_list(call.args[1], "resize_"));
+  }
+  PyRef sizes = checked(PyTuple_New(call.nargs - 1));
+  for (Py_ssize_t i = 1; i < call.nargs; ++i) PyTuple_SET_ITEM(sizes.get(), i - 1, Py_NewRef(call.args[i]));
+  return resize(call.args[0], int_list(sizes.get(), "resize_"));
+}
+PyRef resize_as_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "the_template"};
+  PyObject* out[2];
+  parse_native({"resize_as_", names, 2}, call, out);
+  if (!is_tensor(out[1]))
+    throw_type_error("resize_as_(): argument must be Tensor, not %.200s", Py_TYPE(out[1])->tp_name);
+  return resize(out[0], tensor_impl(out[1])->sizes);
+}
+
+// set_(), set_(source), set_(source, offset, sizes, strides)
+PyRef set_method(const CallArgs& call) {
+  static const char* const names[] = {"self", "source", "storage_offset", "size", "stride"};
+  PyObject* out[5];
+  parse_native({"set_", names, 1}, call, out);
+  TensorImpl& self = *tensor_impl(out[0]);
+  if (!out[1]) {
+    adopt(self, *empty_tensor({0}, self.dtype));
+    return PyRef::borrow(out[0]);
+  }
+  if (!is_tensor(out[1]))
+    throw_type_error("set_(): argument 'source' must be Tensor, not %.200s", Py_TYPE(out[1])->tp_name);
+  const TensorImpl& source = *tensor_impl(out[1]);
+  if (source.dtype != self.dtype) {
+    throw OpError(ErrorKind::Runtime, "set_() needs a source of dtype " + std::string(info(self.dtype).name) +
+                                          ", not " + std::string(info(source.dtype).name));
+  }
+  TensorRef made = alias(TensorRef(const_cast<TensorImpl*>(&source)));
+  if (out[2]) {
+    made->offset = PyLong_AsLongLong(out[2]);
+    if (made->offset == -1 && PyErr_Occurred()) throw PythonError{};
+    if (!out[3]) throw_type_error("set_() with an offset needs sizes too");
+    made->sizes = int_list(out[3], "set_");
+    made->strides = out[4] ? int_list(out[4], "set_") : contiguous_strides(made->sizes);
+    const auto available = static_cast<std::int64_t>(source.storage->bytes() / item_size(source.dtype));
+    if (made->strides.size() != made->sizes.size() || made->offset < 0 ||
+        reach(made->sizes, made->strides, made->offset) > available) {
+      throw OpError(ErrorKind::Runtime, "set_(): offset, sizes and strides reach outside the storage of the source");
+    }
+  }
+  adopt(self, *made);
+  return PyRef::borrow(out[0]);
+}
+
+constexpr NativeRow kMethods[] = {
+    {"t_", transposed, "t_()\n\nt() in place: the same elements, other sizes."},
+    {"transpose_", swapped, "transpose_(dim0, dim1)\n\ntranspose() in place: the same elements, other sizes."},
+    {"squeeze_", squeezed, "squeeze_(dim=None)\n\nsqueeze() in place: the same elements, other sizes."},
+    {"unsqueeze_", unsqueezed, "unsqueeze_(dim)\n\nunsqueeze() in place: the same elements, other sizes."},
+    {"resize_", resize_method,
+     "resize_(*sizes)\n\nOther sizes over the same memory, which grows if it must; new elements are uninitialised."},
+    {"resize_as_", resize_as_method, "resize_as_(the_template)\n\nresize_ to the sizes of another tensor."},
+    {"set_", set_method,
+     "set_(source=None, storage_offset=0, size=None, stride=None)\n\nMakes this tensor a view of the source's memory."},
+};
+
+}  // namespace
+
+int set_tensor_data(PyObject* self, PyObject* value, void*) {
+  if (!value || !is_tensor(value)) {
+    PyErr_SetString(PyExc_TypeError, "Variable data has to be a tensor");
+    return -1;
+  }
+  adopt(*tensor_impl(self), *tensor_impl(value));
+  return 0;
+}
+
+std::span<const NativeRow> metadata_methods() { return kMethods; }
+
+}  // namespace md
