@@ -162,12 +162,16 @@ class ProgramBuilder {
   void add_outputs() {
     const Node* out = graph_.output();
     if (!out) throw InternalError("a graph without output");
+    std::unordered_map<const Node*, int> seen;
     for (const Arg& a : out->args.at(0).get<ListArg>().items) {
       const auto* n = a.get_if<Node*>();
       if (!n) throw InternalError("an output that is no tensor");
       Place p = place(*n);
       Slot& s = program_.slots[static_cast<std::size_t>(p.slot)];
       if (s.kind == Slot::Kind::Temporary) s.kind = Slot::Kind::Output;
+      const auto [first, fresh] = seen.emplace(*n, static_cast<int>(program_.outputs.size()));
+      program_.output_inputs.push_back((*n)->kind == NodeKind::Placeholder ? s.input : -1);
+      program_.output_repeats.push_back(fresh ? -1 : first->second);
       program_.outputs.push_back(std::move(p));
     }
   }

@@ -151,17 +151,8 @@ Arg Plan::planned(const Arg& a) {
 }
 
 void Plan::plan_outputs() {
-  for (const Place& p : program_.outputs) {
-    PlannedOutput o{.tensor = planned(p)};
-    const Slot& slot = program_.slots[static_cast<std::size_t>(p.slot)];
-    if (slot.kind == Slot::Kind::Input && o.tensor.whole) o.input = slot.input;
-    for (std::size_t i = 0; i < outputs_.size() && o.input < 0; ++i) {
-      const PlannedTensor& t = outputs_[i].tensor;
-      if (t.slot == p.slot && t.shift == o.tensor.shift && t.sizes == o.tensor.sizes && t.strides == o.tensor.strides &&
-          o.same_as < 0)
-        o.same_as = static_cast<int>(i);
-    }
-    outputs_.push_back(std::move(o));
+  for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+    outputs_.push_back({planned(program_.outputs[i]), program_.output_inputs[i], program_.output_repeats[i]});
   }
 }
 
@@ -250,6 +241,14 @@ TensorRef Plan::tensor(const PlannedTensor& t, Frame& f) const {
   return view(f.outputs[static_cast<std::size_t>(m.owner)]->storage, 0);
 }
 
+// A result that shows memory another tensor owns; of a whole input too a tensor of its own.
+TensorRef Plan::output_view(const PlannedTensor& t, Frame& f) const {
+  const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
+  if (m.kind != Slot::Kind::Input || !t.whole) return tensor(t, f);
+  const TensorImpl& x = *f.inputs[static_cast<std::size_t>(m.input)];
+  return TensorRef(new TensorImpl(x.storage, t.dtype, t.sizes, t.strides, x.offset));
+}
+
 Arg Plan::argument(const Arg& a, Frame& f) const {
   if (const auto* n = a.get_if<Node*>()) return tensor(operands_.at(*n), f);
   if (const auto* l = a.get_if<ListArg>()) {
@@ -311,7 +310,7 @@ void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs
     else if (o.same_as >= 0)
       outputs[i] = outputs[static_cast<std::size_t>(o.same_as)];
     else if (slots_[static_cast<std::size_t>(o.tensor.slot)].owner != static_cast<int>(i))
-      outputs[i] = tensor(o.tensor, f);
+      outputs[i] = output_view(o.tensor, f);
   }
 }
 

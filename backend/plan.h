@@ -69,6 +69,7 @@ class Plan {
   void execute(const PlannedStep& s, Frame& f) const;
   void execute_call(const PlannedStep& s, Frame& f) const;
   TensorRef tensor(const PlannedTensor& t, Frame& f) const;
+  TensorRef output_view(const PlannedTensor& t, Frame& f) const;
   Arg argument(const Arg& a, Frame& f) const;
 
   const Program& program_;

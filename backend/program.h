@@ -52,6 +52,8 @@ struct Program {
   std::vector<int> committed;  // the input each of them writes
   std::unordered_map<const Node*, Place> places;
   std::vector<Place> outputs;
+  // Per output: the input it is, or the earlier output; else -1. Another view of the same place is a tensor of its own.
+  std::vector<int> output_inputs, output_repeats;
   std::vector<Place> inputs;
   std::shared_ptr<ShapeEnv> shapes;
   std::vector<SymbolSource> symbols;  // where each symbol's value is read

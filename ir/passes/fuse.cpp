@@ -198,11 +198,20 @@ class Fuser {
            g.inputs.size() < kMaxInputs;
   }
 
+  // No operand is a view (a slice, say) of a value inside: that is there only once the group has stored it.
+  bool reads_nothing_stored(Group& g, const Node& n) {
+    bool holds = true;
+    for_each_input(n, [&](const Node* in) {
+      holds &= rank(in) != static_cast<int>(&g - groups_.data()) || inside(g, in) != nullptr;
+    });
+    return holds;
+  }
+
   void add_pointwise(const Node& n, int after) {
     const SizeVec& sizes = n.type().sizes;
     if (after >= 0) {
       Group& g = groups_[static_cast<std::size_t>(after)];
-      if (has_room(g)) {
+      if (has_room(g) && reads_nothing_stored(g, n)) {
         if (auto axes = place(g, n)) return join(after, n, std::move(*axes));
       }
     }
@@ -221,7 +230,10 @@ class Fuser {
       if ((reduced >> d & 1) && keep) axes.push_back(-1);
     }
     int into = -1;
-    if (after >= 0 && takes_reduction(groups_[static_cast<std::size_t>(after)], x, sizes, reduced)) into = after;
+    if (after >= 0) {
+      Group& g = groups_[static_cast<std::size_t>(after)];
+      if (reads_nothing_stored(g, n) && takes_reduction(g, x, sizes, reduced)) into = after;
+    }
     if (into < 0) into = neighbour(n, sizes, after);
     if (into >= 0) {
       const std::uint32_t other = groups_[static_cast<std::size_t>(into)].result.reduced;

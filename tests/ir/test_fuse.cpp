@@ -1,11 +1,7 @@
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
-
-#include "ir/passes/dataflow.h"
 #include "ir/passes/fuse.h"
+#include "tests/ir/fusion_check.h"
 #include "tests/ir/traced_builder.h"
 
 namespace md {
@@ -39,45 +35,13 @@ std::string show(const Graph& g) {
   return out;
 }
 
-// Values are defined before they are read, and every group says what it reads and what others read of it.
-void check(const Graph& g) {
-  std::unordered_set<const Node*> ready;
-  for (const auto& n : g.nodes) {
-    if (n->kind == NodeKind::Placeholder || n->kind == NodeKind::GetAttr) ready.insert(n.get());
-  }
-  std::unordered_map<const Node*, int> times;
-  for (const FusionGroup& group : fuse(g)) {
-    for (const Node* in : group.inputs) EXPECT_TRUE(ready.contains(in)) << in->name;
-    std::unordered_set<const Node*> members;
-    for (const auto& m : group.members) {
-      for_each_input(*m.node, [&](const Node* in) {
-        EXPECT_TRUE(members.contains(in) || std::ranges::count(group.inputs, in)) << in->name;
-      });
-      members.insert(m.node);
-      if (!is_view(*m.node)) ++times[m.node];
-    }
-    for (const Node* o : group.outputs) {
-      EXPECT_TRUE(members.contains(o));
-      ready.insert(o);
-    }
-  }
-  for (const auto& n : g.nodes) {
-    if (n->kind == NodeKind::Op && !is_view(*n)) {
-      EXPECT_EQ(times[n.get()], 1) << n->name;
-    }
-    if (n->kind == NodeKind::Commit || n->kind == NodeKind::Output) {
-      for_each_input(*n, [&](const Node* in) { EXPECT_TRUE(ready.contains(in)) << in->name; });
-    }
-  }
-}
-
 std::string fused(const std::string& body) {
   const auto g = parse_ir(
       "functional graph \"\" {\n%x = input \"x\" : f32[4, 5]\n%w = input \"w\" : f32[5]\n"
       "%z = input \"z\" : f32[5, 4]\n" +
       body + "}\n");
   verify(*g);
-  check(*g);
+  check_groups(*g);
   return show(*g);
 }
 
@@ -135,6 +99,13 @@ TEST(Fuse, ViewsHoldNobodyBack) {
       << "outside it is a view of stored memory";
 }
 
+TEST(Fuse, PartsOfAStoredValueWaitForIt) {
+  EXPECT_EQ(fused("%a = mul(%w, 2) : f32[5]\n%s = select(%a, 0, 1) : f32[]+(1)\n%b = mul(%a, %s) : f32[5]\n"
+                  "%t = slice(%b, 0, 0, 1, 1) : f32[1]\n%c = sum(%t, None, False, None) : f32[]\n"
+                  "%output = output (%b, %c)\n"),
+            "loops[5](a) -> a; view(s) -> s; loops[5](b) -> b; view(t) -> t; loops[1]/1(c<>) -> c");
+}
+
 TEST(Fuse, KernelsAndCreation) {
   EXPECT_EQ(fused("%a = mul(%x, 2) : f32[4, 5]\n%m = mm(%a, %z) : f32[4, 4]\n%f = full([4, 4], 1, None, None, False) : "
                   "i64[4, 4]\n%b = add(%m, %f) : f32[4, 4]\n%output = output (%b,)\n"),
@@ -153,7 +124,7 @@ TEST(Fuse, LongChainsSplitAndStayLinear) {
   for (int i = 0; i < 2000; ++i)
     x = b.call(i % 7 == 0 ? "transpose" : "neg", i % 7 == 0 ? std::vector<Arg>{x, 0, 1} : std::vector<Arg>{x});
   b.output({x});
-  check(*b.graph);
+  check_groups(*b.graph);
 }
 
 }  // namespace
