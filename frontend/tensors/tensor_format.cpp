@@ -60,10 +60,13 @@ PyRef format_method(const CallArgs& call) {
   static const char* const names[] = {"self", "format_spec"};
   PyObject* out[2];
   parse_native({"__format__", names, 2}, call, out);
+  if (!PyUnicode_Check(out[1])) {
+    throw_type_error("__format__() argument must be str, not %.200s", Py_TYPE(out[1])->tp_name);
+  }
   if (tensor_impl(out[0])->dim() == 0 && is_tensor_exact(out[0])) {
     return checked(PyObject_Format(item(*tensor_impl(out[0])).get(), out[1]));
   }
-  if (!PyUnicode_Check(out[1]) || PyUnicode_GET_LENGTH(out[1])) {
+  if (PyUnicode_GET_LENGTH(out[1])) {
     throw_type_error("unsupported format string passed to %.200s.__format__", Py_TYPE(out[0])->tp_name);
   }
   return checked(PyObject_Str(out[0]));

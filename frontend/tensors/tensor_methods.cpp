@@ -135,6 +135,8 @@ PyRef deepcopy_method(const CallArgs& call) {
   static const char* const names[] = {"self", "memo"};
   PyObject* out[2];
   parse_native({"__deepcopy__", names, 2}, call, out);
+  if (!PyDict_Check(out[1]))
+    throw_type_error("__deepcopy__(): memo must be a dict, not %.200s", Py_TYPE(out[1])->tp_name);
   PyRef key = checked(PyLong_FromVoidPtr(out[0]));
   if (PyObject* seen = PyDict_GetItemWithError(out[1], key.get())) return PyRef::borrow(seen);
   if (PyErr_Occurred()) throw PythonError{};
