@@ -8,6 +8,7 @@
 #include "frontend/cpython/cpython_init.h"
 #include "frontend/graph_break_init.h"
 #include "frontend/guards/init.h"
+#include "frontend/init.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace {
@@ -28,7 +29,7 @@ int fill(PyObject* module) {
   md::install_block_engine();
   md::install_llvm_backend();
   Py_AtExit(&md::shut_down_block_engine);
-  for (const auto init : {md::init_tensors, md::init_guards, md::init_registry, md::init_bytecode, md::init_cpython}) {
+  for (const auto init : {md::init_tensors, md::init_guards, md::init_registry, md::init_bytecode, md::init_cpython, md::init_frontend}) {
     if (init(module) < 0) return -1;
   }
   return 0;

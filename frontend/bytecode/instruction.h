@@ -91,6 +91,8 @@ std::vector<int> stack_depths(const CodeBody& body, int* max_depth = nullptr);
 // Operand numbers of UNARY_OP and POP_JUMP_IF.
 namespace md {
 enum UnaryOp : int { kUnaryPositive, kUnaryNegative, kUnaryInvert, kUnaryNot };
+// Where a call's NULL stands: below the callable up to 3.12, above it from 3.13.
+inline constexpr bool kNullBelowCallable = PY_VERSION_HEX < 0x030D0000;
 enum JumpIf : int { kJumpFalse, kJumpTrue, kJumpNone, kJumpNotNone };
 enum Intrinsic1 : int {
   kIntrinsicPrint = 1,

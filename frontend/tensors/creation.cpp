@@ -187,7 +187,7 @@ PyRef finish(TensorRef t, const Options& o) {
   return wrap_tensor(std::move(t));
 }
 
-PyRef tensor_function(const CallArgs& call) {
+PyRef tensor_function(const PassedArgs& call) {
   static const char* const names[] = {"data", "dtype", "device", "requires_grad", "pin_memory"};
   PyObject* out[5];
   parse_native({"tensor", names, 1, 4}, call, out);
@@ -201,7 +201,7 @@ PyRef tensor_function(const CallArgs& call) {
   return finish(tensor_from_data(out[0], o.wanted()), o);
 }
 
-PyRef as_tensor_function(const CallArgs& call) {
+PyRef as_tensor_function(const PassedArgs& call) {
   static const char* const names[] = {"data", "dtype", "device"};
   PyObject* out[3];
   parse_native({"as_tensor", names, 1, 2}, call, out);
@@ -215,7 +215,7 @@ PyRef as_tensor_function(const CallArgs& call) {
 }
 
 // _rebuild_tensor(bytes, sizes, dtype, requires_grad, type): the inverse of Tensor.__reduce__.
-PyRef rebuild_function(const CallArgs& call) {
+PyRef rebuild_function(const PassedArgs& call) {
   static const char* const names[] = {"data", "sizes", "dtype", "requires_grad", "type"};
   PyObject* out[5];
   parse_native({"_rebuild_tensor", names, 5}, call, out);

@@ -17,15 +17,15 @@ void adopt(TensorImpl& self, const TensorImpl& from) {
 }
 
 // The tensor becomes what the view op of the same name returns.
-PyRef become_view(const CallArgs& call, const char* view) {
+PyRef become_view(const PassedArgs& call, const char* view) {
   PyRef made = call_overloads(overloads(view), view, call, false);
   adopt(*tensor_impl(call.args[0]), *tensor_impl(made.get()));
   return PyRef::borrow(call.args[0]);
 }
-PyRef transposed(const CallArgs& call) { return become_view(call, "t"); }
-PyRef swapped(const CallArgs& call) { return become_view(call, "transpose"); }
-PyRef squeezed(const CallArgs& call) { return become_view(call, "squeeze"); }
-PyRef unsqueezed(const CallArgs& call) { return become_view(call, "unsqueeze"); }
+PyRef transposed(const PassedArgs& call) { return become_view(call, "t"); }
+PyRef swapped(const PassedArgs& call) { return become_view(call, "transpose"); }
+PyRef squeezed(const PassedArgs& call) { return become_view(call, "squeeze"); }
+PyRef unsqueezed(const PassedArgs& call) { return become_view(call, "unsqueeze"); }
 
 DimVec int_list(PyObject* o, const char* function) {
   PyRef items = checked(PySequence_Fast(o, "expected a sequence of ints"));
@@ -89,7 +89,7 @@ PyRef resize(PyObject* self, const DimVec& sizes) {
 }
 
 // resize_(sizes) and resize_(*sizes)
-PyRef resize_method(const CallArgs& call) {
+PyRef resize_method(const PassedArgs& call) {
   if (call.keyword_count()) throw_type_error("resize_() takes no keyword arguments");
   if (call.nargs == 2 && (PyTuple_Check(call.args[1]) || PyList_Check(call.args[1]))) {
     return resize(call.args[0], int_list(call.args[1], "resize_"));
@@ -98,7 +98,7 @@ PyRef resize_method(const CallArgs& call) {
   for (Py_ssize_t i = 1; i < call.nargs; ++i) PyTuple_SET_ITEM(sizes.get(), i - 1, Py_NewRef(call.args[i]));
   return resize(call.args[0], int_list(sizes.get(), "resize_"));
 }
-PyRef resize_as_method(const CallArgs& call) {
+PyRef resize_as_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "the_template"};
   PyObject* out[2];
   parse_native({"resize_as_", names, 2}, call, out);
@@ -108,7 +108,7 @@ PyRef resize_as_method(const CallArgs& call) {
 }
 
 // set_(), set_(source), set_(source, offset, sizes, strides)
-PyRef set_method(const CallArgs& call) {
+PyRef set_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "source", "storage_offset", "size", "stride"};
   PyObject* out[5];
   parse_native({"set_", names, 1}, call, out);

@@ -19,7 +19,7 @@ PyRef none_ref() { return PyRef::borrow(Py_None); }
 PyRef bool_ref(bool b) { return PyRef::borrow(b ? Py_True : Py_False); }
 
 template <std::size_t N>
-std::array<PyObject*, N> arguments(const char* function, const char* const (&names)[N], const CallArgs& call) {
+std::array<PyObject*, N> arguments(const char* function, const char* const (&names)[N], const PassedArgs& call) {
   std::array<PyObject*, N> out;
   parse_native({function, names, static_cast<int>(N)}, call, out);
   return out;
@@ -34,7 +34,7 @@ const TensorImpl& tensor_argument(const char* function, PyObject* o) {
 
 // --- Random numbers -------------------------------------------------------------------------------------------------
 
-PyRef manual_seed(const CallArgs& call) {
+PyRef manual_seed(const PassedArgs& call) {
   const auto [seed] = arguments("manual_seed", {"seed"}, call);
   PyRef number = checked(PyNumber_Long(seed));
   // Any 64-bit pattern, signed or not, as the reference takes it.
@@ -49,14 +49,14 @@ PyRef manual_seed(const CallArgs& call) {
   default_generator() = Generator{bits, 0};
   return none_ref();
 }
-PyRef initial_seed(const CallArgs& call) {
+PyRef initial_seed(const PassedArgs& call) {
   no_arguments("initial_seed", call, 0);
   return checked(PyLong_FromUnsignedLongLong(default_generator().seed));
 }
 
 // --- Defaults and modes ---------------------------------------------------------------------------------------------
 
-PyRef set_default(const CallArgs& call) {
+PyRef set_default(const PassedArgs& call) {
   const auto [d] = arguments("set_default_dtype", {"d"}, call);
   DType t;
   if (!as_dtype(d, t) || !is_floating(t)) {
@@ -65,33 +65,33 @@ PyRef set_default(const CallArgs& call) {
   set_default_dtype(tensor_dtype(d));
   return none_ref();
 }
-PyRef get_default(const CallArgs& call) {
+PyRef get_default(const PassedArgs& call) {
   no_arguments("get_default_dtype", call, 0);
   return PyRef::borrow(dtype_object(default_dtype()));
 }
-PyRef is_grad_enabled_function(const CallArgs& call) {
+PyRef is_grad_enabled_function(const PassedArgs& call) {
   no_arguments("is_grad_enabled", call, 0);
   return bool_ref(grad_enabled());
 }
-PyRef set_grad_enabled_function(const CallArgs& call) {
+PyRef set_grad_enabled_function(const PassedArgs& call) {
   const auto [on] = arguments("_set_grad_enabled", {"enabled"}, call);
   md::set_grad_enabled(checked(PyObject_IsTrue(on)));
   return none_ref();
 }
-PyRef is_inference_mode_enabled(const CallArgs& call) {
+PyRef is_inference_mode_enabled(const PassedArgs& call) {
   no_arguments("is_inference_mode_enabled", call, 0);
   return bool_ref(inference_mode);
 }
-PyRef set_inference_mode_function(const CallArgs& call) {
+PyRef set_inference_mode_function(const PassedArgs& call) {
   const auto [on] = arguments("_set_inference_mode", {"enabled"}, call);
   md::set_inference_mode(checked(PyObject_IsTrue(on)));
   return none_ref();
 }
-PyRef get_threads(const CallArgs& call) {
+PyRef get_threads(const PassedArgs& call) {
   no_arguments("get_num_threads", call, 0);
   return checked(PyLong_FromLong(num_threads()));
 }
-PyRef set_threads(const CallArgs& call) {
+PyRef set_threads(const PassedArgs& call) {
   const auto [n] = arguments("set_num_threads", {"num_threads"}, call);
   if (!PyLong_Check(n) || PyBool_Check(n)) {
     throw_type_error("set_num_threads expects an int, but got %.200s", Py_TYPE(n)->tp_name);
@@ -106,20 +106,20 @@ PyRef set_threads(const CallArgs& call) {
 
 // --- Questions ------------------------------------------------------------------------------------------------------
 
-PyRef is_tensor_function(const CallArgs& call) {
+PyRef is_tensor_function(const PassedArgs& call) {
   const auto [obj] = arguments("is_tensor", {"obj"}, call);
   return bool_ref(is_tensor(obj));
 }
-PyRef is_floating_point(const CallArgs& call) {
+PyRef is_floating_point(const PassedArgs& call) {
   const auto [input] = arguments("is_floating_point", {"input"}, call);
   return bool_ref(is_floating(tensor_argument("is_floating_point", input).dtype));
 }
-PyRef is_complex(const CallArgs& call) {
+PyRef is_complex(const PassedArgs& call) {
   const auto [input] = arguments("is_complex", {"input"}, call);
   tensor_argument("is_complex", input);
   return bool_ref(false);
 }
-PyRef numel(const CallArgs& call) {
+PyRef numel(const PassedArgs& call) {
   const auto [input] = arguments("numel", {"input"}, call);
   return checked(PyLong_FromLongLong(tensor_argument("numel", input).numel()));
 }
@@ -130,7 +130,7 @@ DType dtype_argument(const char* function, const char* name, PyObject* o) {
   if (Py_TYPE(o) == dtype_type) tensor_dtype(o);  // throws: recognised, but out of the lattice
   throw_type_error("%s(): argument '%s' must be torch.dtype, not %.200s", function, name, Py_TYPE(o)->tp_name);
 }
-PyRef promote_types(const CallArgs& call) {
+PyRef promote_types(const PassedArgs& call) {
   const auto [a, b] = arguments("promote_types", {"type1", "type2"}, call);
   return PyRef::borrow(
       dtype_object(promote(dtype_argument("promote_types", "type1", a), dtype_argument("promote_types", "type2", b))));
@@ -144,7 +144,7 @@ Arg promotion_operand(PyObject* o) {
   return a;
 }
 DType number_dtype(const Arg& a) { return a.is<bool>() ? DType::Bool : a.is<Size>() ? DType::Int64 : default_dtype(); }
-PyRef result_type(const CallArgs& call) {
+PyRef result_type(const PassedArgs& call) {
   const auto [x, y] = arguments("result_type", {"tensor1", "tensor2"}, call);
   const Arg operands[] = {promotion_operand(x), promotion_operand(y)};
   if (operands[0].is_number() && operands[1].is_number()) {
@@ -165,7 +165,7 @@ const TensorRef second_tensor(const char* function, PyObject* o) {
 
 bool all_true(Arg mask) { return checked(PyObject_IsTrue(item(*call_table("all", {mask}).get<TensorRef>()).get())); }
 
-PyRef equal(const CallArgs& call) {
+PyRef equal(const PassedArgs& call) {
   const auto [input, other] = arguments("equal", {"input", "other"}, call);
   tensor_argument("equal", input);
   const TensorRef a(tensor_impl(input)), b = second_tensor("equal", other);
@@ -183,7 +183,7 @@ double float_argument(const char* name, PyObject* o, double otherwise) {
   return v;
 }
 
-PyRef allclose(const CallArgs& call) {
+PyRef allclose(const PassedArgs& call) {
   static const char* const names[] = {"input", "other", "rtol", "atol", "equal_nan"};
   PyObject* out[5];
   parse_native({"allclose", names, 2}, call, out);

@@ -16,7 +16,7 @@ int index_of(const NativeSignature& sig, PyObject* name) {
 
 }  // namespace
 
-void parse_native(const NativeSignature& sig, const CallArgs& call, std::span<PyObject*> out) {
+void parse_native(const NativeSignature& sig, const PassedArgs& call, std::span<PyObject*> out) {
   const auto positional = static_cast<Py_ssize_t>(sig.names.size()) - sig.keyword_only;
   if (call.nargs > positional) {
     throw_type_error("%s() takes %zd positional argument%s but %zd were given", sig.function, positional,
@@ -40,7 +40,7 @@ void parse_native(const NativeSignature& sig, const CallArgs& call, std::span<Py
   }
 }
 
-void no_arguments(const char* function, const CallArgs& call, Py_ssize_t allowed) {
+void no_arguments(const char* function, const PassedArgs& call, Py_ssize_t allowed) {
   if (call.nargs > allowed || call.keyword_count()) {
     throw_type_error("%s() takes no arguments (%zd given)", function, call.nargs - allowed + call.keyword_count());
   }

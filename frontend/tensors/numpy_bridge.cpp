@@ -190,7 +190,7 @@ std::size_t reachable_bytes(const DimVec& sizes, const DimVec& strides, std::siz
 
 PyRef numpy_module() { return checked(PyImport_ImportModule("numpy")); }
 
-PyRef numpy_method(const CallArgs& call) {
+PyRef numpy_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "force"};
   PyObject* out[2];
   parse_native({"numpy", names, 1, 1}, call, out);
@@ -204,7 +204,7 @@ PyRef numpy_method(const CallArgs& call) {
 }
 
 // __array__(dtype=None, copy=None), as NumPy calls it.
-PyRef array_method(const CallArgs& call) {
+PyRef array_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "dtype", "copy"};
   PyObject* out[3];
   parse_native({"__array__", names, 1}, call, out);
@@ -216,7 +216,7 @@ PyRef array_method(const CallArgs& call) {
   return checked(PyObject_CallMethod(array.get(), "astype", "O", out[1]));
 }
 
-PyRef from_numpy_function(const CallArgs& call) {
+PyRef from_numpy_function(const PassedArgs& call) {
   static const char* const names[] = {"ndarray"};
   PyObject* out[1];
   parse_native({"from_numpy", names, 1}, call, out);
@@ -226,7 +226,7 @@ PyRef from_numpy_function(const CallArgs& call) {
 }
 
 // Results of NumPy functions on tensors are tensors where an operator of ndarray made them.
-PyRef array_wrap_method(const CallArgs& call) {
+PyRef array_wrap_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "array", "context", "return_scalar"};
   PyObject* out[4];
   parse_native({"__array_wrap__", names, 2}, call, out);

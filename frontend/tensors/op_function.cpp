@@ -33,7 +33,7 @@ Arg convert_argument(PyObject* o, const char* function, const char* label) {
   }
 }
 
-void convert_call(const CallArgs& call, const char* function, std::vector<Arg>& args, KwArgs& kwargs) {
+void convert_call(const PassedArgs& call, const char* function, std::vector<Arg>& args, KwArgs& kwargs) {
   args.reserve(static_cast<std::size_t>(call.nargs));
   for (Py_ssize_t i = 0; i < call.nargs; ++i) {
     PyObject* o = call.args[i];
@@ -52,7 +52,7 @@ void convert_call(const CallArgs& call, const char* function, std::vector<Arg>& 
   }
 }
 
-void require_tensor_self(const OpFunctionObject& f, const CallArgs& call) {
+void require_tensor_self(const OpFunctionObject& f, const PassedArgs& call) {
   if (call.nargs == 0) throw_type_error("unbound method Tensor.%s() needs an argument", f.name);
   if (!is_tensor(call.args[0])) {
     throw_type_error("descriptor '%s' for 'Tensor' objects doesn't apply to a '%.200s' object", f.name,
@@ -61,7 +61,7 @@ void require_tensor_self(const OpFunctionObject& f, const CallArgs& call) {
 }
 
 // The call if it can go the short way; null if not.
-PyObject* fast_call(const OpFunctionObject& f, const CallArgs& call) {
+PyObject* fast_call(const OpFunctionObject& f, const PassedArgs& call) {
   if (call.kwnames || call.nargs == 0 || call.nargs > static_cast<Py_ssize_t>(kMaxFastOperands)) return nullptr;
   const Op* op = f.fast[call.nargs - 1];
   FastArgs args;
@@ -75,7 +75,7 @@ PyObject* fast_call(const OpFunctionObject& f, const CallArgs& call) {
 
 PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
   const OpFunctionObject& f = *self_of(callable);
-  const CallArgs call{args, PyVectorcall_NARGS(nargsf), kwnames};
+  const PassedArgs call{args, PyVectorcall_NARGS(nargsf), kwnames};
   return guarded([&]() -> PyObject* {
     if (PyObject* result = fast_call(f, call)) return result;
     if (f.method) require_tensor_self(f, call);
@@ -226,7 +226,7 @@ void add_public_op(PyObject* module, const std::string& name) {
 PyObject* get_property(PyObject* self, void* context) {
   const Op& o = *static_cast<const Op*>(context);
   return guarded([&]() -> PyObject* {
-    const CallArgs call{&self, 1, nullptr};
+    const PassedArgs call{&self, 1, nullptr};
     BoundArgs bound{Arg(TensorRef(tensor_impl(self)))};
     for (std::size_t i = 1; i < o.schema.params.size(); ++i) bound.push_back(o.schema.params[i].default_value);
     return keep_subclass(wrap_result(o, call_op(o, bound), call), call).release();
@@ -297,7 +297,7 @@ int add_native_methods(std::span<const NativeRow> rows) {
   return add_natives(reinterpret_cast<PyObject*>(tensor_type), op_method_type, rows);
 }
 
-PyRef wrap_result(const Op& op, const Arg& result, const CallArgs& call) {
+PyRef wrap_result(const Op& op, const Arg& result, const PassedArgs& call) {
   if (auto* t = result.get_if<TensorRef>()) {
     for (Py_ssize_t i = 0; i < call.nargs; ++i) {
       if (is_tensor(call.args[i]) && tensor_impl(call.args[i]) == t->get()) return PyRef::borrow(call.args[i]);
@@ -308,7 +308,7 @@ PyRef wrap_result(const Op& op, const Arg& result, const CallArgs& call) {
   return from_arg(result);
 }
 
-PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const CallArgs& call, bool inplace) {
+PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const PassedArgs& call, bool inplace) {
   std::vector<Arg> args;
   KwArgs kwargs;
   convert_call(call, public_name, args, kwargs);

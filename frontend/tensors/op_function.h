@@ -10,7 +10,7 @@
 namespace md {
 
 // Arguments as vectorcall hands them over; a method finds its tensor in args[0].
-struct CallArgs {
+struct PassedArgs {
   PyObject* const* args;
   Py_ssize_t nargs;
   PyObject* kwnames;  // tuple or null; the values follow the positional ones
@@ -18,7 +18,7 @@ struct CallArgs {
 };
 
 // May throw OpError or PythonError. Returns a new reference.
-using NativeFunction = PyRef (*)(const CallArgs& call);
+using NativeFunction = PyRef (*)(const PassedArgs& call);
 
 struct NativeRow {
   const char* name;
@@ -47,9 +47,9 @@ int add_native_functions(PyObject* module, std::span<const NativeRow> rows);
 int add_native_methods(std::span<const NativeRow> rows);
 
 // The op call itself, shared by functions, methods and operators.
-PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const CallArgs& call, bool inplace);
+PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const PassedArgs& call, bool inplace);
 // Wraps a result; a tensor that is one of the arguments comes back as that very object.
-PyRef wrap_result(const Op& op, const Arg& result, const CallArgs& call);
+PyRef wrap_result(const Op& op, const Arg& result, const PassedArgs& call);
 
 // torch.return_types.<name>: the named tuple of an op with named results.
 PyRef named_result(const Op& op, const Arg& result);
@@ -66,9 +66,9 @@ struct NativeSignature {
   int required = 0;
   int keyword_only = 0;
 };
-void parse_native(const NativeSignature& sig, const CallArgs& call, std::span<PyObject*> out);
+void parse_native(const NativeSignature& sig, const PassedArgs& call, std::span<PyObject*> out);
 // For functions without any argument (methods: beside self).
-void no_arguments(const char* function, const CallArgs& call, Py_ssize_t allowed);
+void no_arguments(const char* function, const PassedArgs& call, Py_ssize_t allowed);
 [[noreturn]] void throw_type_error(const char* format, ...);
 
 }  // namespace md

@@ -21,11 +21,11 @@ PyRef list_of(const TensorImpl& t, int dim, const char* at) {
   return list;
 }
 
-PyRef item_method(const CallArgs& call) {
+PyRef item_method(const PassedArgs& call) {
   no_arguments("item", call, 1);
   return item(*tensor_impl(call.args[0]));
 }
-PyRef tolist_method(const CallArgs& call) {
+PyRef tolist_method(const PassedArgs& call) {
   no_arguments("tolist", call, 1);
   const TensorImpl& t = *tensor_impl(call.args[0]);
   return list_of(t, 0, static_cast<const char*>(t.data()));

@@ -24,7 +24,7 @@ bool plain_value(PyObject* o) {
 
 // Looks at arguments and, one level down, into lists and tuples, as the reference does.
 template <class F>
-void for_each_candidate(const CallArgs& call, F&& f) {
+void for_each_candidate(const PassedArgs& call, F&& f) {
   const Py_ssize_t n = call.nargs + call.keyword_count();
   for (Py_ssize_t i = 0; i < n; ++i) {
     PyObject* o = call.args[i];
@@ -50,7 +50,7 @@ void add_overloaded(std::vector<PyObject*>& list, PyObject* o) {
   list.insert(at, o);
 }
 
-PyRef keyword_dict(const CallArgs& call) {
+PyRef keyword_dict(const PassedArgs& call) {
   PyRef kwargs = checked(PyDict_New());
   for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
     checked(PyDict_SetItem(kwargs.get(), PyTuple_GET_ITEM(call.kwnames, i), call.args[call.nargs + i]));
@@ -117,7 +117,7 @@ bool overrides_torch_function(PyObject* o) {
   return found && found != default_torch_function && found != Py_None;
 }
 
-PyRef try_torch_function(PyObject* callable, const CallArgs& call) {
+PyRef try_torch_function(PyObject* callable, const PassedArgs& call) {
   if (torch_function_disabled) return {};
   std::vector<PyObject*> overloaded;
   for_each_candidate(call, [&](PyObject* o) {
@@ -142,7 +142,7 @@ PyRef try_torch_function(PyObject* callable, const CallArgs& call) {
                    types.get());
 }
 
-PyRef keep_subclass(PyRef result, const CallArgs& call) {
+PyRef keep_subclass(PyRef result, const PassedArgs& call) {
   if (torch_function_disabled) return result;
   PyTypeObject* type = nullptr;
   for_each_candidate(call, [&](PyObject* o) {

@@ -6,9 +6,9 @@
 namespace md {
 
 // If an argument overrides __torch_function__, its answer; null if nobody does. Throws PythonError.
-PyRef try_torch_function(PyObject* callable, const CallArgs& call);
+PyRef try_torch_function(PyObject* callable, const PassedArgs& call);
 // Without an override, results of a call on a subclass are of that subclass.
-PyRef keep_subclass(PyRef result, const CallArgs& call);
+PyRef keep_subclass(PyRef result, const PassedArgs& call);
 // True if `o` is no plain value and its type defines __torch_function__ (Tensor's own default does not count).
 bool overrides_torch_function(PyObject* o);
 

@@ -35,7 +35,7 @@ PrintOptions preset(PyObject* profile) {
   return o;
 }
 
-PyRef set_printoptions(const CallArgs& call) {
+PyRef set_printoptions(const PassedArgs& call) {
   static const char* const names[] = {"precision", "threshold", "edgeitems", "linewidth", "profile", "sci_mode"};
   PyObject* out[6];
   parse_native({"set_printoptions", names}, call, out);
@@ -56,7 +56,7 @@ PyRef set_printoptions(const CallArgs& call) {
 }
 
 // __format__(spec): a 0-d tensor formats as its number.
-PyRef format_method(const CallArgs& call) {
+PyRef format_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "format_spec"};
   PyObject* out[2];
   parse_native({"__format__", names, 2}, call, out);

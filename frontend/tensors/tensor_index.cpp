@@ -44,7 +44,7 @@ Arg index_arg(PyObject* key) {
 // The method object behind x[...], so that overrides of __torch_function__ see the call.
 PyObject* overridden(PyObject* self, const char* name, std::initializer_list<PyObject*> operands) {
   PyRef function = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name));
-  const CallArgs call{operands.begin(), static_cast<Py_ssize_t>(operands.size()), nullptr};
+  const PassedArgs call{operands.begin(), static_cast<Py_ssize_t>(operands.size()), nullptr};
   PyRef answer = try_torch_function(function.get(), call);
   return answer.release();
 }
@@ -96,7 +96,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
     if (PyObject* answer = overridden(self, "__getitem__", {self, key})) return answer;
     PyRef made = wrap_tensor(basic_index(TensorRef(tensor_impl(self)), index_arg(key)));
     PyObject* args[] = {self, key};
-    return keep_subclass(std::move(made), CallArgs{args, 2, nullptr}).release();
+    return keep_subclass(std::move(made), PassedArgs{args, 2, nullptr}).release();
   });
 }
 

@@ -8,7 +8,7 @@ namespace md {
 
 namespace {
 
-const TensorImpl& self_of(const CallArgs& call) { return *tensor_impl(call.args[0]); }
+const TensorImpl& self_of(const PassedArgs& call) { return *tensor_impl(call.args[0]); }
 PyRef long_ref(std::int64_t v) { return checked(PyLong_FromLongLong(v)); }
 PyRef bool_ref(bool b) { return PyRef::borrow(b ? Py_True : Py_False); }
 
@@ -25,19 +25,19 @@ std::size_t dimension(const TensorImpl& t, PyObject* o) {
   return static_cast<std::size_t>(d < 0 ? d + n : d);
 }
 
-PyObject* optional_dim(const CallArgs& call, const char* function) {
+PyObject* optional_dim(const PassedArgs& call, const char* function) {
   static const char* const names[] = {"self", "dim"};
   PyObject* out[2];
   parse_native({function, names, 1}, call, out);
   return out[1] && out[1] != Py_None ? out[1] : nullptr;
 }
 
-PyRef size_method(const CallArgs& call) {
+PyRef size_method(const PassedArgs& call) {
   const TensorImpl& t = self_of(call);
   if (PyObject* dim = optional_dim(call, "size")) return long_ref(t.sizes[dimension(t, dim)]);
   return size_object(t.sizes);
 }
-PyRef stride_method(const CallArgs& call) {
+PyRef stride_method(const PassedArgs& call) {
   const TensorImpl& t = self_of(call);
   if (PyObject* dim = optional_dim(call, "stride")) return long_ref(t.strides[dimension(t, dim)]);
   PyRef made = checked(PyTuple_New(t.dim()));
@@ -46,55 +46,55 @@ PyRef stride_method(const CallArgs& call) {
   }
   return made;
 }
-PyRef dim_method(const CallArgs& call) {
+PyRef dim_method(const PassedArgs& call) {
   no_arguments("dim", call, 1);
   return long_ref(self_of(call).dim());
 }
-PyRef numel_method(const CallArgs& call) {
+PyRef numel_method(const PassedArgs& call) {
   no_arguments("numel", call, 1);
   return long_ref(self_of(call).numel());
 }
-PyRef data_ptr_method(const CallArgs& call) {
+PyRef data_ptr_method(const PassedArgs& call) {
   no_arguments("data_ptr", call, 1);
   const TensorImpl& t = self_of(call);
   return checked(PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr));
 }
-PyRef element_size_method(const CallArgs& call) {
+PyRef element_size_method(const PassedArgs& call) {
   no_arguments("element_size", call, 1);
   return long_ref(static_cast<std::int64_t>(item_size(self_of(call).dtype)));
 }
-PyRef storage_offset_method(const CallArgs& call) {
+PyRef storage_offset_method(const PassedArgs& call) {
   no_arguments("storage_offset", call, 1);
   return long_ref(self_of(call).offset);
 }
-PyRef is_contiguous_method(const CallArgs& call) {
+PyRef is_contiguous_method(const PassedArgs& call) {
   no_arguments("is_contiguous", call, 1);
   return bool_ref(self_of(call).is_contiguous());
 }
-PyRef is_floating_point_method(const CallArgs& call) {
+PyRef is_floating_point_method(const PassedArgs& call) {
   no_arguments("is_floating_point", call, 1);
   return bool_ref(is_floating(self_of(call).dtype));
 }
-PyRef is_complex_method(const CallArgs& call) {
+PyRef is_complex_method(const PassedArgs& call) {
   no_arguments("is_complex", call, 1);
   return bool_ref(false);
 }
-PyRef is_signed_method(const CallArgs& call) {
+PyRef is_signed_method(const PassedArgs& call) {
   no_arguments("is_signed", call, 1);
   return bool_ref(self_of(call).dtype != DType::Bool && self_of(call).dtype != DType::UInt8);
 }
-PyRef get_device_method(const CallArgs& call) {
+PyRef get_device_method(const PassedArgs& call) {
   no_arguments("get_device", call, 1);
   return long_ref(-1);
 }
-PyRef requires_grad_method(const CallArgs& call) {
+PyRef requires_grad_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "requires_grad"};
   PyObject* out[2];
   parse_native({"requires_grad_", names, 1}, call, out);
   checked(PyObject_SetAttrString(out[0], "requires_grad", out[1] ? out[1] : Py_True));
   return PyRef::borrow(out[0]);
 }
-PyRef as_subclass_method(const CallArgs& call) {
+PyRef as_subclass_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "cls"};
   PyObject* out[2];
   parse_native({"as_subclass", names, 2}, call, out);
@@ -127,11 +127,11 @@ PyRef with_attributes(PyObject* self, TensorRef t, PyObject* memo_or_null) {
   return made;
 }
 
-PyRef copy_method(const CallArgs& call) {
+PyRef copy_method(const PassedArgs& call) {
   no_arguments("__copy__", call, 1);
   return with_attributes(call.args[0], alias(TensorRef(tensor_impl(call.args[0]))), nullptr);
 }
-PyRef deepcopy_method(const CallArgs& call) {
+PyRef deepcopy_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "memo"};
   PyObject* out[2];
   parse_native({"__deepcopy__", names, 2}, call, out);
@@ -146,7 +146,7 @@ PyRef deepcopy_method(const CallArgs& call) {
 }
 
 // (rebuild, (bytes, sizes, dtype, requires_grad, type), attributes)
-PyRef reduce_method(const CallArgs& call) {
+PyRef reduce_method(const PassedArgs& call) {
   PyObject* self = call.args[0];
   const TensorRef flat = call_table("contiguous", {Arg(TensorRef(tensor_impl(self)))}).get<TensorRef>();
   const auto bytes = static_cast<Py_ssize_t>(flat->numel() * static_cast<std::int64_t>(item_size(flat->dtype)));

@@ -340,3 +340,37 @@ def warn_untraceable(explanation, hints):
     text = "\n".join([explanation, *hints])
     if _first_time(text):
         warnings.warn(text, UserWarning, stacklevel=2)
+
+
+# ---- events of a compilation -------------------------------------------------------------------------------------
+
+
+def on_break(message, frames):
+    """A break was met; explain() collects them."""
+    from .recording import on_break as record
+
+    record(message, frames)
+
+
+def on_entry(code):
+    """An entry was compiled for this code object."""
+    from .recording import on_entry as record
+
+    record(code)
+
+
+def on_compile(backend, calls):
+    """A graph goes to a backend."""
+    with _lock:
+        counters["stats"]["unique_graphs"] += 1
+        counters["stats"]["calls_captured"] += calls
+
+
+def warn_internal(name, file, first_line, error):
+    """A defect of ours: said once for each place; the program goes on as plain Python."""
+    if _first_time(("internal", file, first_line, str(error))):
+        _log.warning(
+            "minidynamo failed on %s (%s line %s) and runs it as plain Python. This is a defect of minidynamo, not of "
+            "your program:\n%s",
+            name, file, first_line, error,
+        )  # fmt: skip

@@ -1,0 +1,60 @@
+// Applying a backend to a traced graph.
+#include "frontend/finish_trace.h"
+#include "frontend/graph_module.h"
+#include "frontend/tensors/tensor_object.h"
+
+namespace md {
+
+namespace {
+
+[[noreturn]] void backend_failed(const std::string& name, PyRef cause) {
+  PyRef error = report("backend_failed", {py_str(name), std::move(cause)});
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  throw PythonError{};
+}
+
+// A user's callable gets the graph and the real inputs, and returns what to call.
+std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region) {
+  std::size_t outputs = graph->output()->args[0].get<ListArg>().items.size();
+  PyRef gm = make_graph_module(std::move(graph));
+  PyRef inputs = checked(PyList_New(0));
+  for (auto& v : t.inputs) checked(PyList_Append(inputs.get(), v->real.get()));
+  PyRef args = checked(PyTuple_Pack(2, gm.get(), inputs.get()));
+  PyRef compiled = PyRef::steal(PyObject_Call(region.backend.get(), args.get(), region.options.get()));
+  if (!compiled) {
+    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw PythonError{};
+    backend_failed(region.backend_name, take_exception());
+  }
+  if (!PyCallable_Check(compiled.get())) {
+    PyErr_SetString(PyExc_AssertionError, "compiler_fn did not return callable");
+    backend_failed(region.backend_name, take_exception());
+  }
+  return python_kernel(std::move(compiled), outputs);
+}
+
+std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Region& region, const LogSwitches& logs) {
+  Backend* backend = find_backend(region.backend_name);
+  if (!backend) throw InternalError("backend '" + region.backend_name + "' is not installed");
+  std::unique_ptr<Graph> functional = optimize(*graph);
+  std::shared_ptr<Kernel> kernel = backend->compile(*functional);
+  if (logs.output_code) report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + kernel->code())});
+  return kernel;
+}
+
+}  // namespace
+
+std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region, const LogSwitches& logs) {
+  report("on_compile", {py_str(region.backend_name), py_int(t.calls_captured)});
+  if (logs.info) report("log_info", {py_str("Step 2: calling compiler function " + region.backend_name)});
+  std::shared_ptr<Kernel> kernel;
+  if (region.backend)
+    kernel = call_user_backend(graph, t, region);
+  else if (region.backend_name == "eager")
+    kernel = interpreting_kernel(graph);
+  else
+    kernel = compile_own(graph, region, logs);
+  if (logs.info) report("log_info", {py_str("Step 2: done compiler function " + region.backend_name)});
+  return kernel;
+}
+
+}  // namespace md

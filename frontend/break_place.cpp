@@ -1,0 +1,57 @@
+#include "frontend/break_place.h"
+
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+bool resumable(Opcode op) {
+  switch (op) {
+    case Opcode::CALL:
+    case Opcode::CALL_FUNCTION_EX:
+    case Opcode::BINARY_SUBSCR:
+    case Opcode::STORE_SUBSCR:
+    case Opcode::STORE_ATTR:
+    case Opcode::POP_JUMP_IF: return true;
+    default: return false;
+  }
+}
+
+// From the next instruction to the first return some jump goes back to before this one.
+bool in_loop(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  for (std::size_t k = static_cast<std::size_t>(f.current); k < code.size(); ++k) {
+    if (code[k].op == Opcode::RETURN_VALUE) return false;
+    if (code[k].target >= 0 && code[k].target < f.current && code[k].op != Opcode::FOR_ITER) return true;
+  }
+  return false;
+}
+
+// The handlers around the instruction all belong to `with` statements.
+bool only_with_handlers(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  Handler h = f.instruction().handler;
+  for (int depth = 0; h.label >= 0; ++depth) {
+    const auto at = static_cast<std::size_t>(h.label);
+    if (depth > 64 || at + 1 >= code.size() || code[at].op != Opcode::PUSH_EXC_INFO || code[at + 1].op != Opcode::WITH_EXCEPT_START) return false;
+    const int cleanup = code[at].handler.label;
+    if (cleanup < 0) return true;
+    h = code[static_cast<std::size_t>(cleanup)].handler;
+  }
+  return true;
+}
+
+}  // namespace
+
+BreakVerdict judge_break(const Tracer& t) {
+  for (auto& f : t.frames)
+    if (in_loop(*f)) return BreakVerdict::SkipLoop;
+  const SymbolicFrame& root = *t.frames.front();
+  for (auto& c : root.contexts)
+    if (c.manager->kind != ValueKind::Context) return BreakVerdict::SkipContext;
+  if (!only_with_handlers(root) || !root.handled.empty()) return BreakVerdict::SkipPlace;
+  return resumable(root.instruction().op) ? BreakVerdict::Resume : BreakVerdict::SkipPlace;
+}
+
+}  // namespace md

@@ -1,0 +1,16 @@
+// May the frame be split where it broke, and how?
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "frontend/tracer.h"
+
+namespace md {
+
+enum class BreakVerdict : std::uint8_t { Resume, SkipLoop, SkipPlace /* inside try, or an instruction that cannot be resumed */, SkipContext };
+
+// Looks at every symbolic frame; the root frame's current instruction is the one that would be executed for real.
+BreakVerdict judge_break(const Tracer& t);
+
+}  // namespace md

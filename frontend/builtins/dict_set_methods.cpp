@@ -1,0 +1,211 @@
+// dict and set methods.
+#include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+
+namespace md {
+
+void fill_dict(Tracer& t, DictValue& d, const ValueRef& raw) {
+  ValueRef from = t.realize(raw);
+  if (auto* other = as<DictValue>(from)) {
+    other->observe_keys(t);
+    for (auto& e : other->live()) d.put(t, e.key, e.value);
+    return;
+  }
+  for (auto& pair : collect(t, from)) {
+    auto kv = collect(t, pair);
+    if (kv.size() != 2) t.raise(PyExc_ValueError, "dictionary update sequence element #0 has length " + std::to_string(kv.size()) + "; 2 is required");
+    d.put(t, kv[0], kv[1]);
+  }
+}
+
+namespace {
+
+DictValue& dict_of(Value& self) { return static_cast<DictValue&>(self); }
+SetValue& set_of(Value& self) { return static_cast<SetValue&>(self); }
+
+ValueRef dict_get(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "get", args, 1, 2);
+  if (ValueRef v = dict_of(self).find(t, args[0])) return v;
+  return args.size() == 2 ? args[1] : t.none();
+}
+
+ValueRef dict_setdefault(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "setdefault", args, 1, 2);
+  if (ValueRef v = dict_of(self).find(t, args[0])) return v;
+  ValueRef v = args.size() == 2 ? args[1] : t.none();
+  dict_of(self).put(t, args[0], v);
+  return v;
+}
+
+ValueRef dict_pop(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "pop", args, 1, 2);
+  ValueRef v = dict_of(self).find(t, args[0]);
+  if (!v && args.size() == 2) return args[1];
+  if (!v) {
+    PyErr_SetObject(PyExc_KeyError, key_object(t, args[0]).get());
+    t.raise_current();
+  }
+  dict_of(self).remove(t, args[0]);
+  return v;
+}
+
+ValueRef dict_popitem(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "popitem", args, 0, 0);
+  dict_of(self).observe_keys(t);
+  auto live = dict_of(self).live();
+  if (live.empty()) t.raise(PyExc_KeyError, "popitem(): dictionary is empty");
+  dict_of(self).remove(t, live.back().key);
+  return make_ref<TupleValue>(std::vector<ValueRef>{live.back().key, live.back().value});
+}
+
+ValueRef dict_update(Tracer& t, Value& self, CallArgs& args) {
+  if (args.positional.size() > 1) t.raise(PyExc_TypeError, "update expected at most 1 argument, got " + std::to_string(args.positional.size()));
+  if (!args.positional.empty()) fill_dict(t, dict_of(self), args[0]);
+  for (auto& [k, v] : args.keywords) dict_of(self).put(t, t.constant(k), v);
+  return t.none();
+}
+
+ValueRef dict_clear(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "clear", args, 0, 0);
+  dict_of(self).clear(t);
+  return t.none();
+}
+
+ValueRef dict_copy(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "copy", args, 0, 0);
+  dict_of(self).observe_keys(t);
+  auto d = make_ref<DictValue>(dict_of(self).type);
+  d->default_factory = dict_of(self).default_factory;
+  for (auto& e : dict_of(self).live()) d->put(t, e.key, e.value);
+  return d;
+}
+
+template <ViewKind which>
+ValueRef dict_view(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "view", args, 0, 0);
+  return make_ref<DictViewValue>(Ref<DictValue>(&dict_of(self)), which);
+}
+
+ValueRef set_add(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "set.add", args, 1, 1);
+  if (set_of(self).frozen) return {};
+  set_of(self).add(t, args[0]);
+  return t.none();
+}
+
+ValueRef set_discard(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "set.discard", args, 1, 1);
+  set_of(self).discard(t, args[0]);
+  return t.none();
+}
+
+ValueRef set_remove(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "set.remove", args, 1, 1);
+  if (!set_of(self).discard(t, args[0])) {
+    PyErr_SetObject(PyExc_KeyError, key_object(t, args[0]).get());
+    t.raise_current();
+  }
+  return t.none();
+}
+
+ValueRef set_clear(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "set.clear", args, 0, 0);
+  set_of(self).clear(t);
+  return t.none();
+}
+
+Ref<SetValue> copy_of(Tracer& t, SetValue& s) {
+  auto out = make_ref<SetValue>(s.frozen);
+  for (auto& v : s.items(t)) out->add(t, v);
+  return out;
+}
+
+ValueRef set_copy(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "set.copy", args, 0, 0);
+  return copy_of(t, set_of(self));
+}
+
+ValueRef set_update(Tracer& t, Value& self, CallArgs& args) {
+  for (auto& a : args.positional)
+    for (auto& v : collect(t, a)) set_of(self).add(t, v);
+  return t.none();
+}
+
+ValueRef set_union(Tracer& t, Value& self, CallArgs& args) {
+  auto out = copy_of(t, set_of(self));
+  for (auto& a : args.positional)
+    for (auto& v : collect(t, a)) out->add(t, v);
+  return out;
+}
+
+// Members of `a` that are (or are not) in `b`.
+Ref<SetValue> filtered(Tracer& t, SetValue& a, const ValueRef& b, bool keep) {
+  auto other = make_ref<SetValue>(true);
+  for (auto& v : collect(t, b)) other->add(t, v);
+  auto out = make_ref<SetValue>(a.frozen);
+  for (auto& v : a.items(t))
+    if (other->contains(t, v) == keep) out->add(t, v);
+  return out;
+}
+
+ValueRef set_intersection(Tracer& t, Value& self, CallArgs& args) {
+  ValueRef out = copy_of(t, set_of(self));
+  for (auto& a : args.positional) out = filtered(t, static_cast<SetValue&>(*out), a, true);
+  return out;
+}
+
+ValueRef set_difference(Tracer& t, Value& self, CallArgs& args) {
+  ValueRef out = copy_of(t, set_of(self));
+  for (auto& a : args.positional) out = filtered(t, static_cast<SetValue&>(*out), a, false);
+  return out;
+}
+
+ValueRef set_symmetric_difference(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "symmetric_difference", args, 1, 1);
+  auto right = make_ref<SetValue>(false);
+  for (auto& v : collect(t, args[0])) right->add(t, v);
+  auto out = filtered(t, set_of(self), right, false);
+  for (auto& v : filtered(t, *right, ValueRef(&self), false)->items(t)) out->add(t, v);
+  return out;
+}
+
+bool subset(Tracer& t, SetValue& a, const ValueRef& b) { return *filtered(t, a, b, false)->length(t) == 0; }
+
+ValueRef set_issubset(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "issubset", args, 1, 1);
+  return t.boolean(subset(t, set_of(self), args[0]));
+}
+
+ValueRef set_issuperset(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "issuperset", args, 1, 1);
+  for (auto& v : collect(t, args[0]))
+    if (!self.contains(t, v)) return t.boolean(false);
+  return t.boolean(true);
+}
+
+ValueRef set_isdisjoint(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "isdisjoint", args, 1, 1);
+  return t.boolean(*filtered(t, set_of(self), args[0], true)->length(t) == 0);
+}
+
+constexpr MethodRow kDictRows[] = {
+    {ValueKind::Dict, "get", dict_get}, {ValueKind::Dict, "setdefault", dict_setdefault}, {ValueKind::Dict, "pop", dict_pop},
+    {ValueKind::Dict, "popitem", dict_popitem}, {ValueKind::Dict, "update", dict_update}, {ValueKind::Dict, "clear", dict_clear},
+    {ValueKind::Dict, "copy", dict_copy}, {ValueKind::Dict, "keys", dict_view<ViewKind::Keys>}, {ValueKind::Dict, "values", dict_view<ViewKind::Values>},
+    {ValueKind::Dict, "items", dict_view<ViewKind::Items>}};
+
+constexpr MethodRow kSetRows[] = {
+    {ValueKind::Set, "add", set_add}, {ValueKind::Set, "discard", set_discard}, {ValueKind::Set, "remove", set_remove},
+    {ValueKind::Set, "clear", set_clear}, {ValueKind::Set, "copy", set_copy}, {ValueKind::Set, "update", set_update},
+    {ValueKind::Set, "union", set_union}, {ValueKind::Set, "intersection", set_intersection}, {ValueKind::Set, "difference", set_difference},
+    {ValueKind::Set, "symmetric_difference", set_symmetric_difference}, {ValueKind::Set, "issubset", set_issubset},
+    {ValueKind::Set, "issuperset", set_issuperset}, {ValueKind::Set, "isdisjoint", set_isdisjoint}};
+
+}  // namespace
+
+std::span<const MethodRow> dict_methods() { return kDictRows; }
+std::span<const MethodRow> set_methods() { return kSetRows; }
+
+}  // namespace md

@@ -1,0 +1,127 @@
+// Library functions the tracer knows: our own _dynamo functions, grad mode, contextlib, functools, copy.
+#include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+// The message reaches the text only by keyword, as in the reference.
+std::string message_of(const CallArgs& args) {
+  for (auto& [name, v] : args.keywords)
+    if (text_of(name.get()) == "msg") {
+      PyRef c = v->as_constant();
+      return c ? text_of(c.get()) : v->print();
+    }
+  return "None";
+}
+
+ValueRef rule_graph_break(Tracer&, CallArgs& args) {
+  graph_break<GB0025>(print_list(args.positional), print_keywords(args), message_of(args));
+}
+
+ValueRef rule_skip_frame(Tracer&, CallArgs& args) {
+  SkipFrame skip{"Skip frame due to `torch._dynamo.skip_frame()`. Message: " + message_of(args)};
+  skip.user_request = true;
+  throw skip;
+}
+
+ValueRef rule_is_compiling(Tracer& t, CallArgs& args) {
+  expect_args(t, "is_compiling", args, 0, 0);
+  return t.boolean(true);
+}
+
+ValueRef rule_is_grad_enabled(Tracer& t, CallArgs& args) {
+  expect_args(t, "is_grad_enabled", args, 0, 0);
+  return t.boolean(t.grad_enabled);
+}
+
+PyRef library_class(const char* name) { return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("minidynamo")).get(), name)); }
+
+ValueRef grad_manager(Tracer& t, CallArgs& args, const char* name, bool target) {
+  // As a decorator inside traced code: nothing models wrapping a function.
+  if (args.size() == 1 && args[0]->kind == ValueKind::Function) unmodelled(name, "grad mode as a decorator in traced code");
+  auto c = make_ref<ContextValue>(ContextKind::GradMode, library_class(name), args.positional);
+  c->target = target;
+  (void)t;
+  return c;
+}
+
+ValueRef rule_no_grad(Tracer& t, CallArgs& args) { return grad_manager(t, args, "no_grad", false); }
+ValueRef rule_enable_grad(Tracer& t, CallArgs& args) { return grad_manager(t, args, "enable_grad", true); }
+
+ValueRef rule_set_grad_enabled(Tracer& t, CallArgs& args) {
+  expect_args(t, "set_grad_enabled", args, 1, 1);
+  if (args[0]->kind != ValueKind::Constant) unmodelled(args[0]->print(), "grad mode that is no constant");
+  return grad_manager(t, args, "set_grad_enabled", args[0]->truth(t));
+}
+
+ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
+  ValueRef given = args.take_keyword("enter_result");
+  if (given) args.positional.push_back(given);
+  PyRef cls = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("contextlib")).get(), "nullcontext"));
+  return make_ref<ContextValue>(ContextKind::Null, cls, args.positional);
+}
+
+ValueRef rule_partial(Tracer& t, CallArgs& args) {
+  if (args.positional.empty()) t.raise(PyExc_TypeError, "type 'partial' takes at least one argument");
+  ValueRef fn = args[0];
+  CallArgs rest = args;
+  rest.positional.erase(rest.positional.begin());
+  return make_ref<PartialValue>(fn, std::move(rest));
+}
+
+ValueRef rule_reduce(Tracer& t, CallArgs& args) {
+  expect_args(t, "reduce", args, 2, 3);
+  auto items = collect(t, args[1]);
+  std::size_t k = 0;
+  ValueRef total = args.size() == 3 ? args[2] : ValueRef();
+  if (!total) {
+    if (items.empty()) t.raise(PyExc_TypeError, "reduce() of empty iterable with no initial value");
+    total = items[k++];
+  }
+  for (; k < items.size(); ++k) total = t.call(args[0], CallArgs{{total, items[k]}, {}});
+  return total;
+}
+
+ValueRef rule_deepcopy(Tracer&, CallArgs& args) { graph_break<GB0179>(args.positional.empty() ? std::string() : args[0]->print()); }
+
+ValueRef rule_cast(Tracer&, CallArgs& args) {
+  if (args.size() != 2) graph_break<GB0174>(print_list(args.positional), print_keywords(args));
+  return args.positional.size() == 2 ? args[1] : ValueRef();
+}
+
+ValueRef rule_is_tensor(Tracer& t, CallArgs& args) {
+  expect_args(t, "is_tensor", args, 1, 1);
+  return t.boolean(args[0]->kind == ValueKind::Tensor);
+}
+
+ValueRef rule_is_floating_point(Tracer& t, CallArgs& args) {
+  auto* x = args.size() == 1 ? as<TensorValue>(args[0]) : nullptr;
+  return x ? t.boolean(is_floating(x->type.dtype)) : ValueRef();
+}
+
+ValueRef rule_numel(Tracer& t, CallArgs& args) {
+  auto* x = args.size() == 1 ? as<TensorValue>(args[0]) : nullptr;
+  return x ? x->call_method(t, checked(PyUnicode_FromString("numel")).get(), {}) : ValueRef();
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"minidynamo._dynamo", "graph_break", rule_graph_break}, {"minidynamo._dynamo", "skip_frame", rule_skip_frame},
+    {"minidynamo._dynamo", "is_compiling", rule_is_compiling}, {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
+    {"minidynamo", "no_grad", rule_no_grad}, {"minidynamo", "enable_grad", rule_enable_grad},
+    {"minidynamo", "set_grad_enabled", rule_set_grad_enabled}, {"minidynamo", "is_tensor", rule_is_tensor},
+    {"minidynamo", "is_floating_point", rule_is_floating_point}, {"minidynamo", "numel", rule_numel},
+    {"contextlib", "nullcontext", rule_nullcontext}, {"functools", "partial", rule_partial}, {"functools", "reduce", rule_reduce},
+    {"copy", "deepcopy", rule_deepcopy}, {"typing", "cast", rule_cast}};
+
+}  // namespace
+
+std::span<const BuiltinRow> library_rules() { return kRows; }
+
+}  // namespace md

@@ -1,0 +1,192 @@
+// Method dispatch of modelled containers, and list methods.
+#include "frontend/builtins/methods.h"
+
+#include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs args) {
+  const std::string n = text_of(name);
+  for (auto& a : args.positional) a = t.realize(a);
+  for (auto& k : args.keywords) k.second = t.realize(k.second);
+  for (auto rows : method_families())
+    for (const MethodRow& row : rows)
+      if (row.kind == self->kind && n == row.name)
+        if (ValueRef r = row.rule(t, *self, args)) return r;
+  PyTypeObject* type = self->python_type();
+  if (type && !type_find(type, name)) t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
+  if (n == "__getitem__" && args.size() == 1) return self->get_item(t, args[0]);
+  if (n == "__len__" && args.size() == 0) return t.integer(*self->length(t));
+  if (n == "__contains__" && args.size() == 1) return t.boolean(self->contains(t, args[0]));
+  if (n == "__iter__" && args.size() == 0) return self->iter(t);
+  if (n == "__setitem__" && args.size() == 2) {
+    self->set_item(t, args[0], args[1]);
+    return t.none();
+  }
+  unmodelled_method(*self, n, args);
+}
+
+ValueRef method_attr(Tracer& t, Value* self, PyObject* name) {
+  const std::string n = text_of(name);
+  PyTypeObject* type = self->python_type();
+  if (!type) unmodelled(self->print() + "." + n, "attribute");
+  if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
+  PyObject* found = type_find(type, name);
+  if (!found) t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
+  if (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyClassMethod_Type || Py_TYPE(found) == &PyStaticMethod_Type)
+    return bind_class_attr(t, found, nullptr, ValueRef(self), t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+  return make_ref<BoundAttrValue>(ValueRef(self), PyRef::borrow(name));
+}
+
+namespace {
+
+ListValue& list_of(Value& self) { return static_cast<ListValue&>(self); }
+
+ValueRef list_append(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "list.append", args, 1, 1);
+  list_of(self).append(t, args[0]);
+  return t.none();
+}
+
+ValueRef list_extend(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "list.extend", args, 1, 1);
+  for (auto& v : collect(t, args[0])) list_of(self).append(t, v);
+  return t.none();
+}
+
+ValueRef list_insert(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "insert", args, 2, 2);
+  std::int64_t at;
+  if (!constant_int(args[0], at)) unmodelled_method(self, "insert", args);
+  auto& items = list_of(self).items;
+  const auto n = static_cast<std::int64_t>(items.size());
+  if (at < 0) at = std::max<std::int64_t>(0, at + n);
+  items.insert(items.begin() + std::min(at, n), args[1]);
+  list_of(self).changed(t);
+  return t.none();
+}
+
+ValueRef list_pop(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "pop", args, 0, 1);
+  auto& items = list_of(self).items;
+  std::int64_t at = -1;
+  if (args.size() && !constant_int(args[0], at)) unmodelled_method(self, "pop", args);
+  const auto n = static_cast<std::int64_t>(items.size());
+  if (n == 0) t.raise(PyExc_IndexError, "pop from empty list");
+  if (at < 0) at += n;
+  if (at < 0 || at >= n) t.raise(PyExc_IndexError, "pop index out of range");
+  ValueRef v = items[static_cast<std::size_t>(at)];
+  items.erase(items.begin() + at);
+  list_of(self).changed(t);
+  return v;
+}
+
+std::size_t find_in(Tracer& t, const std::vector<ValueRef>& items, const ValueRef& x) {
+  std::size_t k = 0;
+  while (k < items.size() && !values_equal(t, items[k], x)) ++k;
+  return k;
+}
+
+ValueRef list_remove(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "list.remove", args, 1, 1);
+  auto& items = list_of(self).items;
+  const std::size_t k = find_in(t, items, args[0]);
+  if (k == items.size()) t.raise(PyExc_ValueError, "list.remove(x): x not in list");
+  items.erase(items.begin() + static_cast<std::ptrdiff_t>(k));
+  list_of(self).changed(t);
+  return t.none();
+}
+
+ValueRef list_clear(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "list.clear", args, 0, 0);
+  list_of(self).items.clear();
+  list_of(self).changed(t);
+  return t.none();
+}
+
+ValueRef list_reverse(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "list.reverse", args, 0, 0);
+  std::reverse(list_of(self).items.begin(), list_of(self).items.end());
+  list_of(self).changed(t);
+  return t.none();
+}
+
+ValueRef list_sort(Tracer& t, Value& self, CallArgs& args) {
+  ValueRef key = args.take_keyword("key"), reverse = args.take_keyword("reverse");
+  expect_args(t, "sort", args, 0, 0);
+  list_of(self).items = sorted_values(t, list_of(self).items, key, reverse && t.realize(reverse)->truth(t));
+  list_of(self).changed(t);
+  return t.none();
+}
+
+ValueRef list_copy(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "list.copy", args, 0, 0);
+  return make_ref<ListValue>(list_of(self).items);
+}
+
+const std::vector<ValueRef>& items_of(Value& self) {
+  return self.kind == ValueKind::List ? list_of(self).items : static_cast<TupleValue&>(self).items;
+}
+
+ValueRef sequence_index(Tracer& t, Value& self, CallArgs& args) {
+  if (args.positional.size() != 1) return {};
+  const std::size_t k = find_in(t, items_of(self), args[0]);
+  if (k == items_of(self).size())
+    t.raise(PyExc_ValueError, self.kind == ValueKind::List ? args[0]->print() + " is not in list" : "tuple.index(x): x not in tuple");
+  return t.integer(static_cast<std::int64_t>(k));
+}
+
+ValueRef sequence_count(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "count", args, 1, 1);
+  std::int64_t n = 0;
+  for (auto& v : items_of(self)) n += values_equal(t, v, args[0]);
+  return t.integer(n);
+}
+
+// torch.Size.numel() and named tuples' _replace, _asdict.
+ValueRef tuple_numel(Tracer& t, Value& self, CallArgs& args) {
+  if (args.size() != 0) return {};
+  std::int64_t n = 1, x;
+  for (auto& v : items_of(self)) {
+    if (!constant_int(v, x)) return {};
+    n *= x;
+  }
+  return t.integer(n);
+}
+
+ValueRef tuple_replace(Tracer& t, Value& self, CallArgs& args) {
+  auto& tuple = static_cast<TupleValue&>(self);
+  if (!tuple.is_namedtuple() || !args.positional.empty()) return {};
+  std::vector<ValueRef> items = tuple.items;
+  PyObject* fields = PyDict_GetItemString(tuple.type->tp_dict, "_fields");
+  for (auto& [name, v] : args.keywords) {
+    Py_ssize_t at = PySequence_Index(fields, name.get());
+    if (at < 0) {
+      PyErr_Clear();
+      t.raise(PyExc_ValueError, "Got unexpected field names: ['" + text_of(name.get()) + "']");
+    }
+    items[static_cast<std::size_t>(at)] = v;
+  }
+  return make_ref<TupleValue>(std::move(items), tuple.type);
+}
+
+constexpr MethodRow kRows[] = {
+    {ValueKind::List, "append", list_append}, {ValueKind::List, "extend", list_extend}, {ValueKind::List, "insert", list_insert},
+    {ValueKind::List, "pop", list_pop}, {ValueKind::List, "remove", list_remove}, {ValueKind::List, "clear", list_clear},
+    {ValueKind::List, "reverse", list_reverse}, {ValueKind::List, "sort", list_sort}, {ValueKind::List, "copy", list_copy},
+    {ValueKind::List, "index", sequence_index}, {ValueKind::List, "count", sequence_count}, {ValueKind::Tuple, "index", sequence_index},
+    {ValueKind::Tuple, "count", sequence_count}, {ValueKind::Tuple, "numel", tuple_numel}, {ValueKind::Tuple, "_replace", tuple_replace}};
+
+}  // namespace
+
+std::span<const MethodRow> list_methods() { return kRows; }
+
+}  // namespace md

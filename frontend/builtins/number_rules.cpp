@@ -1,0 +1,152 @@
+// Numbers, reductions over Python sequences, the operator module.
+#include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
+#include "frontend/opcodes/family.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+ValueRef rule_abs(Tracer& t, CallArgs& args) {
+  expect_args(t, "abs", args, 1, 1);
+  if (args[0]->kind == ValueKind::Tensor) return t.call_operator("abs", args);
+  if (auto* o = as<ObjectValue>(args[0]))
+    if (ValueRef m = o->special(t, "__abs__")) return t.call(m, {});
+  return {};
+}
+
+ValueRef rule_sum(Tracer& t, CallArgs& args) {
+  ValueRef start = args.take_keyword("start");
+  if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
+  expect_args(t, "sum", args, 1, 1);
+  ValueRef total = start ? t.realize(start) : t.integer(0);
+  ValueRef it = args[0]->iter(t);
+  while (ValueRef v = it->next(t)) total = binary_op(t, total, v, 0);
+  return total;
+}
+
+// min and max over arguments or one iterable, by < or > as Python does it.
+ValueRef extremum(Tracer& t, CallArgs& args, bool largest) {
+  const char* name = largest ? "max" : "min";
+  ValueRef key = args.take_keyword("key"), fallback = args.take_keyword("default");
+  if (args.positional.empty()) t.raise(PyExc_TypeError, std::string(name) + " expected at least 1 argument, got 0");
+  std::vector<ValueRef> items = args.positional.size() == 1 ? collect(t, args[0]) : args.positional;
+  if (items.empty()) {
+    if (fallback) return fallback;
+    t.raise(PyExc_ValueError, std::string(name) + "() arg is an empty sequence");
+  }
+  auto keyed = [&](const ValueRef& v) { return key && !is_true_constant(t.realize(key), Py_None) ? t.call(key, CallArgs{{v}, {}}) : v; };
+  ValueRef best = items[0], best_key = keyed(items[0]);
+  for (std::size_t k = 1; k < items.size(); ++k) {
+    ValueRef candidate = keyed(items[k]);
+    if (t.realize(t.compare(candidate, best_key, largest ? Py_GT : Py_LT))->truth(t)) best = items[k], best_key = candidate;
+  }
+  return best;
+}
+ValueRef rule_max(Tracer& t, CallArgs& args) { return extremum(t, args, true); }
+ValueRef rule_min(Tracer& t, CallArgs& args) { return extremum(t, args, false); }
+
+[[noreturn]] void scalar_of_tensor(Tracer& t, const ValueRef& v) {
+  t.item_break_seen = true;
+  graph_break<GB0124>(v->print(), std::string("()"), std::string("{}"));
+}
+
+ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
+  if (args.size() == 1 && !args.positional.empty()) {
+    if (args[0]->kind == ValueKind::Tensor) scalar_of_tensor(t, args[0]);
+    if (auto* o = as<ObjectValue>(args[0])) {
+      if (ValueRef m = o->special(t, dunder)) return t.call(m, {});
+      if (ValueRef m = o->special(t, "__index__")) return t.call(m, {});
+    }
+  }
+  return {};
+}
+ValueRef rule_int(Tracer& t, CallArgs& args) { return to_number(t, args, "__int__"); }
+ValueRef rule_float(Tracer& t, CallArgs& args) { return to_number(t, args, "__float__"); }
+
+ValueRef rule_bool(Tracer& t, CallArgs& args) {
+  expect_args(t, "bool", args, 0, 1);
+  return t.boolean(args.size() && args[0]->truth(t));
+}
+
+ValueRef rule_pow(Tracer& t, CallArgs& args) {
+  return args.positional.size() == 2 && args.keywords.empty() ? binary_op(t, args[0], args[1], 8) : ValueRef();
+}
+
+ValueRef rule_divmod(Tracer& t, CallArgs& args) {
+  expect_args(t, "divmod", args, 2, 2);
+  if (args[0]->as_constant() && args[1]->as_constant()) return {};
+  return make_ref<TupleValue>(std::vector<ValueRef>{binary_op(t, args[0], args[1], 2), binary_op(t, args[0], args[1], 6)});
+}
+
+ValueRef rule_round(Tracer& t, CallArgs& args) {
+  if (args.positional.empty() || args[0]->kind != ValueKind::Tensor) return {};
+  unmodelled_method(*args[0], "__round__", args);
+}
+
+// --- operator.* --------------------------------------------------------------------------------------------------------
+
+template <int number>
+ValueRef rule_binary(Tracer& t, CallArgs& args) {
+  expect_args(t, "operator", args, 2, 2);
+  return binary_op(t, args[0], args[1], number);
+}
+template <int op>
+ValueRef rule_compare(Tracer& t, CallArgs& args) {
+  expect_args(t, "operator", args, 2, 2);
+  return t.compare(args[0], args[1], op);
+}
+template <int op>
+ValueRef rule_unary(Tracer& t, CallArgs& args) {
+  expect_args(t, "operator", args, 1, 1);
+  return unary_op(t, args[0], op);
+}
+ValueRef rule_getitem(Tracer& t, CallArgs& args) {
+  expect_args(t, "getitem", args, 2, 2);
+  return args[0]->get_item(t, args[1]);
+}
+ValueRef rule_setitem(Tracer& t, CallArgs& args) {
+  expect_args(t, "setitem", args, 3, 3);
+  args[0]->set_item(t, args[1], args[2]);
+  return t.none();
+}
+ValueRef rule_is(Tracer& t, CallArgs& args) {
+  expect_args(t, "is_", args, 2, 2);
+  return t.boolean(same_object(t, args[0], args[1]));
+}
+ValueRef rule_truth(Tracer& t, CallArgs& args) {
+  expect_args(t, "truth", args, 1, 1);
+  return t.boolean(args[0]->truth(t));
+}
+ValueRef rule_contains(Tracer& t, CallArgs& args) {
+  expect_args(t, "contains", args, 2, 2);
+  return t.boolean(args[0]->contains(t, args[1]));
+}
+ValueRef rule_index(Tracer& t, CallArgs& args) {
+  if (args.size() == 1 && args[0]->kind == ValueKind::Tensor) graph_break<GB0218>(args[0]->print());
+  return {};
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"builtins", "abs", rule_abs}, {"builtins", "sum", rule_sum}, {"builtins", "max", rule_max}, {"builtins", "min", rule_min},
+    {"builtins", "int", rule_int}, {"builtins", "float", rule_float}, {"builtins", "bool", rule_bool}, {"builtins", "pow", rule_pow},
+    {"builtins", "divmod", rule_divmod}, {"builtins", "round", rule_round},
+    {"operator", "add", rule_binary<0>}, {"operator", "and_", rule_binary<1>}, {"operator", "floordiv", rule_binary<2>},
+    {"operator", "matmul", rule_binary<4>}, {"operator", "mul", rule_binary<5>}, {"operator", "mod", rule_binary<6>},
+    {"operator", "or_", rule_binary<7>}, {"operator", "pow", rule_binary<8>}, {"operator", "sub", rule_binary<10>},
+    {"operator", "truediv", rule_binary<11>}, {"operator", "xor", rule_binary<12>}, {"operator", "iadd", rule_binary<13>},
+    {"operator", "isub", rule_binary<23>}, {"operator", "imul", rule_binary<18>}, {"operator", "itruediv", rule_binary<24>},
+    {"operator", "lt", rule_compare<Py_LT>}, {"operator", "le", rule_compare<Py_LE>}, {"operator", "eq", rule_compare<Py_EQ>},
+    {"operator", "ne", rule_compare<Py_NE>}, {"operator", "gt", rule_compare<Py_GT>}, {"operator", "ge", rule_compare<Py_GE>},
+    {"operator", "neg", rule_unary<kUnaryNegative>}, {"operator", "pos", rule_unary<kUnaryPositive>}, {"operator", "not_", rule_unary<kUnaryNot>},
+    {"operator", "invert", rule_unary<kUnaryInvert>}, {"operator", "getitem", rule_getitem}, {"operator", "setitem", rule_setitem},
+    {"operator", "is_", rule_is}, {"operator", "truth", rule_truth}, {"operator", "contains", rule_contains}, {"operator", "index", rule_index}};
+
+}  // namespace
+
+std::span<const BuiltinRow> number_rules() { return kRows; }
+
+}  // namespace md

@@ -1,0 +1,198 @@
+// Types, attributes, identity.
+#include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/opcodes/family.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+PyTypeObject* type_or_break(const ValueRef& v, const std::string& asked = "") {
+  if (PyTypeObject* type = v->python_type()) return type;
+  graph_break<GB0175>(v->print(), asked);
+}
+
+// isinstance without user code: exact metaclass `type` (or ABCs answered from their registry for builtin types).
+bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
+  if (PyTuple_Check(cls)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i)
+      if (instance_of(t, v, PyTuple_GET_ITEM(cls, i))) return true;
+    return false;
+  }
+  PyTypeObject* type = type_or_break(v, repr_of(cls));
+  if (PyType_Check(cls) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls))) return true;
+  if (PyType_CheckExact(cls)) return false;
+  const int r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), cls);
+  if (r < 0) t.raise_current();
+  return r != 0;
+}
+
+ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
+  expect_args(t, "isinstance", args, 2, 2);
+  PyRef cls = args[1]->as_constant();
+  if (!cls) unmodelled(args[1]->print(), "class argument of isinstance");
+  return t.boolean(instance_of(t, args[0], cls.get()));
+}
+
+ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
+  expect_args(t, "issubclass", args, 2, 2);
+  PyRef a = args[0]->as_constant(), b = args[1]->as_constant();
+  if (!a || !b) graph_break<GB0195>(args[0]->print(), args[1]->print());
+  const int r = PyObject_IsSubclass(a.get(), b.get());
+  if (r < 0) t.raise_current();
+  return t.boolean(r != 0);
+}
+
+ValueRef rule_type(Tracer& t, CallArgs& args) {
+  if (args.size() != 1) unmodelled("type", "creating a class");
+  SourceRef s = args[0]->source ? t.sources.child(args[0]->source, SourceKind::TypeOf) : nullptr;
+  return t.from_object(reinterpret_cast<PyObject*>(type_or_break(args[0])), s && args[0]->kind == ValueKind::Object ? s : nullptr);
+}
+
+PyRef attr_name(const ValueRef& v, const std::string& object = "", const std::string& fallback = "None") {
+  PyRef n = v->as_constant();
+  if (!n || !PyUnicode_Check(n.get())) graph_break<GB0190>(object, v->print(), fallback);
+  PyObject* interned = n.release();
+  PyUnicode_InternInPlace(&interned);
+  return PyRef::steal(interned);
+}
+
+ValueRef rule_getattr(Tracer& t, CallArgs& args) {
+  expect_args(t, "getattr", args, 2, 3);
+  PyRef name = attr_name(args[1], args[0]->print(), args.size() == 3 ? args[2]->print() : std::string("None"));
+  if (args.size() == 2) return args[0]->get_attr(t, name.get());
+  try {
+    return args[0]->get_attr(t, name.get());
+  } catch (const TracedRaise& e) {
+    if (!PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError))) throw;
+    return args[2];
+  }
+}
+
+ValueRef rule_hasattr(Tracer& t, CallArgs& args) {
+  expect_args(t, "hasattr", args, 2, 2);
+  return t.boolean(args[0]->has_attr(t, attr_name(args[1]).get()));
+}
+
+ValueRef rule_setattr(Tracer& t, CallArgs& args) {
+  expect_args(t, "setattr", args, 3, 3);
+  args[0]->set_attr(t, attr_name(args[1]).get(), args[2]);
+  return t.none();
+}
+
+ValueRef rule_delattr(Tracer& t, CallArgs& args) {
+  expect_args(t, "delattr", args, 2, 2);
+  args[0]->set_attr(t, attr_name(args[1]).get(), {});
+  return t.none();
+}
+
+ValueRef rule_callable(Tracer& t, CallArgs& args) {
+  expect_args(t, "callable", args, 1, 1);
+  return t.boolean(type_or_break(args[0])->tp_call != nullptr);
+}
+
+ValueRef rule_object(Tracer& t, CallArgs& args) {
+  expect_args(t, "object", args, 0, 0);
+  return make_ref<ObjectValue>(&PyBaseObject_Type);
+}
+
+// id() of something that existed before; guarded by identity.
+ValueRef rule_id(Tracer& t, CallArgs& args) {
+  expect_args(t, "id", args, 1, 1);
+  const ValueRef& v = args[0];
+  if (v->kind == ValueKind::Tensor && !v->source) graph_break<GB0141>(v->print());
+  if (!v->real || !v->source) graph_break<GB0191>(v->print());
+  t.guard(GuardKind::IdMatch, v->source, v->real);
+  return t.constant(checked(PyLong_FromVoidPtr(v->real.get())));
+}
+
+ValueRef rule_super(Tracer& t, CallArgs& args) {
+  if (args.size() == 2) {
+    PyRef start = args[0]->as_constant();
+    if (!start || !PyType_Check(start.get())) t.raise(PyExc_TypeError, "super() argument 1 must be a type");
+    return make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), args[1]);
+  }
+  if (args.size() != 0) unmodelled("super", "unbound super object");
+  SymbolicFrame& f = t.frame();
+  const int at = f.body->slot("__class__");
+  if (at < 0) t.raise(PyExc_RuntimeError, "super(): __class__ cell not found");
+  auto* cell = as<CellValue>(t.realize(f.slots[static_cast<std::size_t>(at)]));
+  ValueRef cls = cell ? cell->get(t) : ValueRef();
+  PyRef start = cls ? t.realize(cls)->as_constant() : PyRef();
+  if (!start || f.body->argcount == 0) t.raise(PyExc_RuntimeError, "super(): no arguments");
+  ValueRef self = t.realize(f.slots[0]);
+  if (auto* c = as<CellValue>(self)) self = t.realize(c->get(t));
+  return make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), self);
+}
+
+ValueRef rule_repr(Tracer& t, CallArgs& args) {
+  expect_args(t, "repr", args, 1, 1);
+  return format_value(t, args[0], 2, {});
+}
+
+ValueRef rule_str(Tracer& t, CallArgs& args) {
+  if (args.size() == 0) return t.constant(checked(PyUnicode_FromString("")));
+  if (args.size() != 1) return {};
+  return format_value(t, args[0], 1, {});
+}
+
+ValueRef rule_format(Tracer& t, CallArgs& args) {
+  expect_args(t, "format", args, 1, 2);
+  return format_value(t, args[0], 0, args.size() == 2 ? args[1] : ValueRef());
+}
+
+ValueRef rule_vars(Tracer& t, CallArgs& args) {
+  auto* o = args.size() == 1 ? as<ObjectValue>(args[0]) : nullptr;
+  return o ? o->instance_dict(t) : ValueRef();
+}
+
+ValueRef rule_hash(Tracer& t, CallArgs& args) {
+  expect_args(t, "hash", args, 1, 1);
+  PyRef c = args[0]->as_constant();
+  if (!c) return {};
+  const Py_hash_t h = PyObject_Hash(c.get());
+  if (h == -1) t.raise_current();
+  return t.integer(h);
+}
+
+constexpr BuiltinRow kRows[] = {
+    {"builtins", "isinstance", rule_isinstance}, {"builtins", "issubclass", rule_issubclass}, {"builtins", "type", rule_type},
+    {"builtins", "getattr", rule_getattr}, {"builtins", "hasattr", rule_hasattr}, {"builtins", "setattr", rule_setattr},
+    {"builtins", "delattr", rule_delattr}, {"builtins", "callable", rule_callable}, {"builtins", "object", rule_object},
+    {"builtins", "id", rule_id}, {"builtins", "super", rule_super}, {"builtins", "repr", rule_repr}, {"builtins", "str", rule_str},
+    {"builtins", "format", rule_format}, {"builtins", "vars", rule_vars}, {"builtins", "hash", rule_hash}};
+
+}  // namespace
+
+std::span<const BuiltinRow> object_rules() { return kRows; }
+
+ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& name, CallArgs& args) {
+  auto* o = as<ObjectValue>(self);
+  if (auto* e = as<ExceptionValue>(self); e && name == "__init__") {
+    e->args = args.positional;
+    return t.none();
+  }
+  if (!o) return {};
+  if (name == "__init__") return t.none();
+  if (name == "__init_subclass__") return t.none();
+  if (name == "__setattr__" && args.size() == 2) {
+    o->plain_store(t, attr_name(args[0]).get(), args[1]);
+    return t.none();
+  }
+  if (name == "__delattr__" && args.size() == 1) {
+    if (args[0]->kind != ValueKind::Constant) graph_break<GB0084>(self->print(), args[0]->print());
+    o->plain_store(t, attr_name(args[0]).get(), {});
+    return t.none();
+  }
+  if (name == "__getattribute__" && args.size() == 1) return o->get_attr(t, attr_name(args[0]).get());
+  if (name == "__eq__" && args.size() == 1) return same_object(t, self, args[0]) ? t.boolean(true) : t.constant(Py_NotImplemented);
+  return {};
+}
+
+}  // namespace md

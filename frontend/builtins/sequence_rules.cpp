@@ -1,0 +1,211 @@
+// Sequences, iteration, containers.
+#include <algorithm>
+
+#include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
+#include "frontend/opcodes/family.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+bool less_than(Tracer& t, const ValueRef& a, const ValueRef& b) { return t.realize(t.compare(a, b, Py_LT))->truth(t); }
+
+std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, const ValueRef& key, bool reverse) {
+  struct Keyed {
+    ValueRef key, item;
+  };
+  std::vector<Keyed> keyed;
+  for (auto& x : items) {
+    ValueRef k = key && !is_true_constant(key, Py_None) ? t.call(key, CallArgs{{x}, {}}) : x;
+    k = t.realize(k);
+    if (!k->as_constant()) graph_break<GB0207>(k->print());
+    keyed.push_back({k, x});
+  }
+  // Insertion keeps equal keys in order and uses only <, as list.sort does.
+  if (reverse) std::reverse(keyed.begin(), keyed.end());
+  std::stable_sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) { return less_than(t, a.key, b.key); });
+  if (reverse) std::reverse(keyed.begin(), keyed.end());
+  std::vector<ValueRef> out;
+  for (auto& k : keyed) out.push_back(k.item);
+  return out;
+}
+
+namespace {
+
+ValueRef rule_len(Tracer& t, CallArgs& args) {
+  expect_args(t, "len", args, 1, 1);
+  auto n = args[0]->length(t);
+  return n ? t.integer(*n) : ValueRef();
+}
+
+ValueRef rule_range(Tracer& t, CallArgs& args) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!all_constant(args, positional, kwargs)) unmodelled("range", print_list(args.positional));
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
+  PyRef r = PyRef::steal(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), tuple.get(), kwargs.get()));
+  if (!r) t.raise_current();
+  return make_ref<RangeValue>(r);
+}
+
+ValueRef rule_list(Tracer& t, CallArgs& args) {
+  expect_args(t, "list", args, 0, 1);
+  return make_ref<ListValue>(args.size() ? collect(t, args[0]) : std::vector<ValueRef>());
+}
+
+ValueRef rule_tuple(Tracer& t, CallArgs& args) {
+  expect_args(t, "tuple", args, 0, 1);
+  if (args.size() && args[0]->kind == ValueKind::Tuple && args[0]->python_type() == &PyTuple_Type) return args[0];
+  return make_ref<TupleValue>(args.size() ? collect(t, args[0]) : std::vector<ValueRef>());
+}
+
+ValueRef make_set(Tracer& t, CallArgs& args, const char* name, bool frozen) {
+  expect_args(t, name, args, 0, 1);
+  auto s = make_ref<SetValue>(frozen);
+  if (args.size())
+    for (auto& x : collect(t, args[0])) s->add(t, x);
+  return s;
+}
+ValueRef rule_set(Tracer& t, CallArgs& args) { return make_set(t, args, "set", false); }
+ValueRef rule_frozenset(Tracer& t, CallArgs& args) { return make_set(t, args, "frozenset", true); }
+
+ValueRef rule_dict(Tracer& t, CallArgs& args) {
+  auto d = make_ref<DictValue>(&PyDict_Type);
+  if (args.positional.size() > 1) t.raise(PyExc_TypeError, "dict expected at most 1 argument, got " + std::to_string(args.positional.size()));
+  if (!args.positional.empty()) fill_dict(t, *d, args[0]);
+  for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
+  return d;
+}
+
+ValueRef rule_slice(Tracer& t, CallArgs& args) {
+  expect_args(t, "slice", args, 1, 3);
+  if (args.size() == 1) return make_ref<SliceValue>(t.none(), args[0], t.none());
+  return make_ref<SliceValue>(args[0], args[1], args.size() == 3 ? args[2] : t.none());
+}
+
+ValueRef rule_iter(Tracer& t, CallArgs& args) {
+  expect_args(t, "iter", args, 1, 1);
+  return args[0]->iter(t);
+}
+
+ValueRef rule_next(Tracer& t, CallArgs& args) {
+  expect_args(t, "next", args, 1, 2);
+  if (auto* g = as<GeneratorValue>(args[0]); g && args.size() == 1) return g->call_method(t, checked(PyUnicode_FromString("__next__")).get(), {});
+  if (ValueRef v = args[0]->next(t)) return v;
+  if (args.size() == 2) return args[1];
+  throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::vector<ValueRef>{})};
+}
+
+ValueRef step_enumerate(Tracer& t, StepIterator& self) {
+  ValueRef v = self.inner[0]->next(t);
+  if (!v) return {};
+  return make_ref<TupleValue>(std::vector<ValueRef>{t.integer(self.count++), v});
+}
+
+ValueRef rule_enumerate(Tracer& t, CallArgs& args) {
+  ValueRef start = args.take_keyword("start");
+  if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
+  if (args.size() != 1) t.raise(PyExc_TypeError, "enumerate() missing required argument 'iterable' (pos 1)");
+  auto it = make_ref<StepIterator>("EnumerateVariable()", &PyEnum_Type, std::vector<ValueRef>{t.realize(args[0])->iter(t)}, step_enumerate);
+  if (start && !constant_int(t.realize(start), it->count)) unmodelled("enumerate", "start that is no constant");
+  return it;
+}
+
+ValueRef step_zip(Tracer& t, StepIterator& self) {
+  std::vector<ValueRef> row;
+  for (std::size_t k = 0; k < self.inner.size(); ++k) {
+    ValueRef v = self.inner[k]->next(t);
+    if (v) {
+      if (self.strict && row.size() < k) t.raise(PyExc_ValueError, "zip() argument " + std::to_string(k + 1) + " is longer than argument" + (k == 1 ? " 1" : "s 1-" + std::to_string(k)));
+      row.push_back(v);
+    } else if (!self.strict) {
+      return {};
+    } else if (k > 0 && row.size() == k) {
+      t.raise(PyExc_ValueError, "zip() argument " + std::to_string(k + 1) + " is shorter than argument" + (k == 1 ? " 1" : "s 1-" + std::to_string(k)));
+    }
+  }
+  return row.empty() ? ValueRef() : ValueRef(make_ref<TupleValue>(std::move(row)));
+}
+
+ValueRef rule_zip(Tracer& t, CallArgs& args) {
+  ValueRef strict = args.take_keyword("strict");
+  std::vector<ValueRef> inner;
+  for (auto& a : args.positional) inner.push_back(t.realize(a)->iter(t));
+  auto it = make_ref<StepIterator>("ZipVariable()", &PyZip_Type, std::move(inner), step_zip);
+  it->strict = strict && t.realize(strict)->truth(t);
+  return it;
+}
+
+ValueRef step_map(Tracer& t, StepIterator& self) {
+  CallArgs args;
+  for (auto& x : self.inner) {
+    ValueRef v = x->next(t);
+    if (!v) return {};
+    args.positional.push_back(v);
+  }
+  return t.call(self.function, std::move(args));
+}
+
+ValueRef rule_map(Tracer& t, CallArgs& args) {
+  if (args.size() < 2) t.raise(PyExc_TypeError, "map() must have at least two arguments.");
+  std::vector<ValueRef> inner;
+  for (std::size_t k = 1; k < args.positional.size(); ++k) inner.push_back(t.realize(args[k])->iter(t));
+  auto it = make_ref<StepIterator>("MapVariable()", &PyMap_Type, std::move(inner), step_map);
+  it->function = args[0];
+  return it;
+}
+
+ValueRef step_filter(Tracer& t, StepIterator& self) {
+  while (ValueRef v = self.inner[0]->next(t)) {
+    ValueRef keep = is_true_constant(self.function, Py_None) ? v : t.call(self.function, CallArgs{{v}, {}});
+    if (t.realize(keep)->truth(t)) return v;
+  }
+  return {};
+}
+
+ValueRef rule_filter(Tracer& t, CallArgs& args) {
+  expect_args(t, "filter", args, 2, 2);
+  auto it = make_ref<StepIterator>("FilterVariable()", &PyFilter_Type, std::vector<ValueRef>{t.realize(args[1])->iter(t)}, step_filter);
+  it->function = args[0];
+  return it;
+}
+
+ValueRef rule_reversed(Tracer& t, CallArgs& args) {
+  expect_args(t, "reversed", args, 1, 1);
+  auto items = collect(t, args[0]);
+  std::reverse(items.begin(), items.end());
+  return make_ref<SequenceIterator>(items, make_ref<ListValue>(items));
+}
+
+ValueRef rule_sorted(Tracer& t, CallArgs& args) {
+  ValueRef key = args.take_keyword("key"), reverse = args.take_keyword("reverse");
+  expect_args(t, "sorted", args, 1, 1);
+  return make_ref<ListValue>(sorted_values(t, collect(t, args[0]), key, reverse && t.realize(reverse)->truth(t)));
+}
+
+ValueRef any_all(Tracer& t, CallArgs& args, bool stop_at, const char* name) {
+  expect_args(t, name, args, 1, 1);
+  ValueRef it = args[0]->iter(t);
+  while (ValueRef v = it->next(t))
+    if (t.realize(v)->truth(t) == stop_at) return t.boolean(stop_at);
+  return t.boolean(!stop_at);
+}
+ValueRef rule_any(Tracer& t, CallArgs& args) { return any_all(t, args, true, "any"); }
+ValueRef rule_all(Tracer& t, CallArgs& args) { return any_all(t, args, false, "all"); }
+
+constexpr BuiltinRow kRows[] = {
+    {"builtins", "len", rule_len}, {"builtins", "range", rule_range}, {"builtins", "list", rule_list}, {"builtins", "tuple", rule_tuple},
+    {"builtins", "set", rule_set}, {"builtins", "frozenset", rule_frozenset}, {"builtins", "dict", rule_dict}, {"builtins", "slice", rule_slice},
+    {"builtins", "iter", rule_iter}, {"builtins", "next", rule_next}, {"builtins", "enumerate", rule_enumerate}, {"builtins", "zip", rule_zip},
+    {"builtins", "map", rule_map}, {"builtins", "filter", rule_filter}, {"builtins", "reversed", rule_reversed}, {"builtins", "sorted", rule_sorted},
+    {"builtins", "any", rule_any}, {"builtins", "all", rule_all}};
+
+}  // namespace
+
+std::span<const BuiltinRow> sequence_rules() { return kRows; }
+
+}  // namespace md

@@ -1,0 +1,140 @@
+// Finding rules: real objects → rows, and what happens to a builtin without one.
+#include "frontend/builtins/table.h"
+
+#include <unordered_map>
+
+#include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+// Written once at import with the GIL held, read-only afterwards.
+std::unordered_map<PyObject*, const BuiltinRow*>& rules() {
+  static auto* map = new std::unordered_map<PyObject*, const BuiltinRow*>();
+  return *map;
+}
+
+PyRef resolve(const BuiltinRow& row) {
+  PyRef o = PyRef::steal(PyImport_ImportModule(row.module));
+  std::string name = row.name;
+  while (o && !name.empty()) {
+    const auto dot = name.find('.');
+    o = PyRef::steal(PyObject_GetAttrString(o.get(), name.substr(0, dot).c_str()));
+    name = dot == std::string::npos ? "" : name.substr(dot + 1);
+  }
+  return o;
+}
+
+// C functions of constants that have no side effects: they run at trace time.
+bool is_pure_module(const std::string& module) {
+  for (const char* pure : {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct", "unicodedata"})
+    if (module == pure) return true;
+  return false;
+}
+
+bool has_effects(const std::string& name) {
+  for (const char* effect : {"print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "id", "globals", "locals", "vars",
+                             "dir", "setattr", "delattr", "iter", "next", "super", "object", "memoryview", "bytearray"})
+    if (name == effect) return true;
+  return false;
+}
+
+std::string attr_text(PyObject* o, const char* name) {
+  PyRef v = PyRef::steal(PyObject_GetAttrString(o, name));
+  if (!v || v.get() == Py_None) {
+    PyErr_Clear();
+    return "";
+  }
+  return text_of(v.get());
+}
+
+ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positional, const PyRef& kwargs) {
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
+  PyRef r = PyRef::steal(PyObject_Call(callee.real.get(), tuple.get(), kwargs.get()));
+  if (!r) t.raise_current();
+  return from_folded(t, r.get());
+}
+
+[[noreturn]] void no_rule(Tracer& t, BuiltinValue& callee, const CallArgs& args) {
+  const std::string module = attr_text(callee.real.get(), "__module__"), name = attr_text(callee.real.get(), "__name__");
+  if (module == "builtins") {
+    PyRef types = checked(PyList_New(0));
+    auto add = [&](const ValueRef& v) {
+      PyTypeObject* type = v->python_type();
+      checked(PyList_Append(types.get(), checked(PyUnicode_FromString(type ? type_name(type).c_str() : "object")).get()));
+    };
+    for (auto& a : args.positional) add(t.realize(a));
+    for (auto& k : args.keywords) add(t.realize(k.second));
+    not_modelled<GB0059>(name, repr_of(types.get()), std::string(args.keywords.empty() ? "False" : "True"));
+  }
+  break_on_skipped(t, callee.real.get());
+}
+
+}  // namespace
+
+void init_builtin_table() {
+  for (auto rows : builtin_families())
+    for (const BuiltinRow& row : rows) {
+      PyRef o = resolve(row);
+      if (!o) throw PythonError{};
+      rules()[o.release()] = &row;  // kept for the life of the process
+    }
+}
+
+const BuiltinRow* find_builtin_rule(PyObject* object) {
+  auto it = rules().find(object);
+  return it == rules().end() ? nullptr : it->second;
+}
+
+ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
+  if (const BuiltinRow* row = find_builtin_rule(callee.real.get())) {
+    if (row->realize) {
+      for (auto& a : args.positional) a = t.realize(a);
+      for (auto& k : args.keywords) k.second = t.realize(k.second);
+    }
+    if (ValueRef r = row->rule(t, args)) return r;
+  } else if (Py_TYPE(callee.real.get()) == &PyMethodDescr_Type || Py_TYPE(callee.real.get()) == &PyWrapperDescr_Type) {
+    // list.append(x, v): the method of its first argument.
+    if (!args.positional.empty()) {
+      ValueRef self = t.realize(args.positional[0]);
+      PyRef name = checked(PyObject_GetAttrString(callee.real.get(), "__name__"));
+      args.positional.erase(args.positional.begin());
+      if (ValueRef r = call_object_slot(t, self, text_of(name.get()), args)) return r;
+      if (self->kind != ValueKind::Object) return self->call_method(t, name.get(), std::move(args));
+    }
+    break_on_skipped(t, callee.real.get());
+  }
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  for (auto& a : args.positional) a = t.realize(a);
+  for (auto& k : args.keywords) k.second = t.realize(k.second);
+  const std::string module = attr_text(callee.real.get(), "__module__"), name = attr_text(callee.real.get(), "__name__");
+  if (is_pure_module(module) && !has_effects(name) && all_constant(args, positional, kwargs)) return fold(t, callee, positional, kwargs);
+  no_rule(t, callee, args);
+}
+
+ValueRef call_op_function(Tracer& t, const std::string& name, CallArgs args) {
+  for (auto& a : args.positional) a = t.realize(a);
+  for (auto& k : args.keywords) k.second = t.realize(k.second);
+  return t.call_op(name, Spelling::Function, args);
+}
+
+void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t least, std::size_t most) {
+  const std::size_t n = args.positional.size();
+  if (!args.keywords.empty()) t.raise(PyExc_TypeError, std::string(name) + "() takes no keyword arguments");
+  if (n >= least && n <= most) return;
+  if (least == most)
+    t.raise(PyExc_TypeError, std::string(name) + (most == 1 ? "() takes exactly one argument (" : "() expected " + std::to_string(most) + " arguments (") + std::to_string(n) + " given)");
+  const bool few = n < least;
+  const std::size_t bound = few ? least : most;
+  t.raise(PyExc_TypeError, std::string(name) + " expected at " + (few ? "least " : "most ") + std::to_string(bound) + " argument" + (bound == 1 ? "" : "s") + ", got " + std::to_string(n));
+}
+
+}  // namespace md

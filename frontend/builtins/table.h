@@ -1,0 +1,33 @@
+// Rules for builtin and library functions: one block each in frontend/builtins/<family>.cpp.
+#pragma once
+
+#include <span>
+
+#include "frontend/tracer.h"
+#include "frontend/values/functions.h"
+
+namespace md {
+
+using BuiltinRule = ValueRef (*)(Tracer& t, CallArgs& args);
+
+struct BuiltinRow {
+  const char* module;
+  const char* name;  // dotted: "dict.fromkeys"
+  BuiltinRule rule;
+  bool realize = true;  // arguments are looked at before the rule runs
+};
+
+// The rule of a real object, by identity; null if it has none.
+const BuiltinRow* find_builtin_rule(PyObject* object);
+// Resolves the rows' objects. Throws PythonError.
+void init_builtin_table();
+void clear_builtin_table();
+
+ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args);
+// minidynamo.<name>(args): a graph node.
+ValueRef call_op_function(Tracer& t, const std::string& name, CallArgs args);
+
+// Argument count checks with CPython's own words.
+void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t least, std::size_t most);
+
+}  // namespace md

@@ -1,0 +1,243 @@
+#include "frontend/compile_frame.h"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+
+#include "frontend/break_place.h"
+#include "frontend/breaks.h"
+#include "frontend/builtins/table.h"
+#include "frontend/cpython/frame_access.h"
+#include "frontend/events.h"
+#include "frontend/finish_trace.h"
+#include "frontend/frame_notes.h"
+#include "frontend/source_lines.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+constexpr int kMaxRestarts = 64;
+std::atomic<int> next_frame_id{0};
+
+// One attempt after another until the trace ends or the frame is given up.
+struct Compilation {
+  const FrameRequest& request;
+  TraceConfig config;
+  LogSwitches logs;
+  FrameNotes& notes;
+  SpeculationLog speculation;
+  std::string file, name;
+  int first_line;
+
+  explicit Compilation(const FrameRequest& r)
+      : request(r), config(config_snapshot(*r.region)), logs(log_switches()), notes(frame_notes(r.code)),
+        file(text_of(r.code->co_filename)), name(r.printed_name), first_line(r.code->co_firstlineno) {}
+
+  std::unique_ptr<SymbolicFrame> root_frame(Tracer& t) {
+    auto f = std::make_unique<SymbolicFrame>();
+    f->body = decoded_body(request.code);
+    f->code = PyRef::borrow(reinterpret_cast<PyObject*>(request.code));
+    f->globals = PyRef::borrow(request.args.globals);
+    f->builtins = PyRef::borrow(request.args.builtins);
+    f->printed_name = name;
+    const auto& body = *f->body;
+    f->slots.resize(body.slot_names.size());
+    for (std::size_t k = 0; k < body.slot_names.size(); ++k) {
+      PyObject* v = request.args.localsplus[k];
+      if (!v) continue;
+      const std::string slot_name = text_of(body.slot_names[k].get());
+      const int slot = static_cast<int>(k);
+      SourceRef s = body.slot_kinds[k] & kSlotFree ? t.sources.free_cell(slot, slot_name) : t.sources.local(slot, slot_name);
+      f->slots[k] = PyCell_Check(v) ? t.wrap(v, s) : t.lazy(v, s);
+    }
+    return f;
+  }
+
+  EntryRef run() {
+    for (speculation.restarts = 0; speculation.restarts <= kMaxRestarts; ++speculation.restarts) {
+      next_name_number();
+      Tracer t(config, speculation);
+      t.log_traces = logs.debug || logs.trace_bytecode || logs.trace_source || logs.trace_call;
+      t.grad_enabled = t.initial_grad_enabled = grad_enabled();
+      try {
+        if (logs.info) report("log_info", {py_str("Step 1: torchdynamo start tracing " + name + " " + file + ":" + std::to_string(first_line))});
+        TraceResult end = t.run(root_frame(t), request.args);
+        return finish_trace(t, end, request, speculation, notes, logs);
+      } catch (GraphBreak& b) {
+        if (!on_break(t, b)) return {};
+      } catch (const RestartTrace&) {
+      } catch (const SkipFrame& s) {
+        return on_skip(t, s);
+      } catch (const TracedRaise& e) {
+        return on_raise(t, e);
+      } catch (const OpError& e) {
+        return on_op_error(t, e);
+      } catch (const InternalError& e) {
+        return on_internal(t, e.what());
+      }
+    }
+    raise_unsupported(make_break<GB0052>(std::to_string(kMaxRestarts)), {});
+  }
+
+  // True: restart; the trace then stops right before the breaking instruction.
+  bool on_break(Tracer& t, GraphBreak& b) {
+    const auto frames = t.user_frames();
+    if (config.fullgraph) raise_unsupported(b, frames);
+    if (t.item_break_seen) report("warn_item", {frames_list(frames)});
+    if (b.code == 7) report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
+    const BreakVerdict verdict = judge_break(t);
+    if (verdict == BreakVerdict::Resume) {
+      PyRef message = break_parts_call("log_break", b, frames);
+      if (b.code != 170) report("count", {py_str("graph_break"), message});
+      report("on_break", {message, frames_list(frames)});
+      const SymbolicFrame& root = *t.frames.front();
+      speculation.breaks[t.ordinal] = {root.current, text_of(message.get())};
+      if (logs.info) report("log_info", {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
+      return true;
+    }
+    notes.skip = true;
+    PyRef error = break_parts_call("unsupported", b, frames);
+    PyRef message = checked(PyObject_GetAttrString(error.get(), "msg"));
+    report("count", {py_str("unimplemented"), message});
+    report("on_break", {message, frames_list(frames)});
+    if (verdict == BreakVerdict::SkipLoop) {
+      break_parts_call("log_break", b, frames);
+      report("log_skip_in_loop", {frames_list({frames.front()}), py_str(name), py_str(file), py_int(first_line)});
+      return false;
+    }
+    PyRef cause;
+    if (verdict == BreakVerdict::SkipContext) {
+      cause = error;
+      error = break_parts_call("unsupported", make_break<GB0066>(t.frames.front()->contexts.back().manager->print()), frames);
+      report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
+    }
+    report("log_skipped_break", {error, cause});
+    report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});
+    return false;
+  }
+
+  static PyRef hint_list(const GraphBreak& b) {
+    PyRef hints = checked(PyList_New(0));
+    for (auto& h : b.hints) checked(PyList_Append(hints.get(), py_str(h).get()));
+    return hints;
+  }
+
+  EntryRef on_skip(Tracer& t, const SkipFrame& s) {
+    if (s.user_request && t.frames.size() > 1) {
+      // In an inlined callee it becomes a break of the caller at the call.
+      PyObject* code = t.frame().code.get();
+      GraphBreak b;
+      b.code = -1;
+      b.type = "SKIPPED INLINING " + repr_of(code) + ": " + s.reason;
+      t.frames.pop_back();
+      return on_break(t, b) ? run_again() : EntryRef();
+    }
+    if (config.fullgraph && !s.user_request && !s.no_content) raise_internal(t, s.reason);
+    notes.skip = true;
+    if (logs.debug) report("log_skipping", {py_str(s.reason), py_str(name), py_str(file), py_int(first_line)});
+    return {};
+  }
+
+  EntryRef run_again() {
+    ++speculation.restarts;
+    return run();
+  }
+
+  // The exception would leave the frame: plain Python raises it for real.
+  EntryRef on_raise(Tracer& t, const TracedRaise& e) {
+    auto* x = as<ExceptionValue>(e.exception);
+    const std::string type = x ? type_name(x->type) : "Exception";
+    GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
+    const auto frames = t.user_frames();
+    if (config.fullgraph) raise_unsupported(b, frames);
+    notes.skip = true;
+    PyRef error = break_parts_call("unsupported", b, frames);
+    report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
+    report("log_skipped_break", {error});
+    report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
+    return {};
+  }
+
+  // Shapes or dtypes do not fit: the plain program raises the same at the same line.
+  EntryRef on_op_error(Tracer& t, const OpError& e) {
+    if (!config.fullgraph) return {};
+    raise_op_error(e);
+    PyRef cause = take_exception();
+    PyRef error = report("runtime_error", {py_str("call_function"), cause, frames_list(t.user_frames())});
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+
+  [[noreturn]] void raise_internal(Tracer& t, const std::string& what) {
+    PyRef error = report("internal_error", {py_str(what), frames_list(t.user_frames())});
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+
+  EntryRef on_internal(Tracer& t, const std::string& what) {
+    if (config.fullgraph) raise_internal(t, what);
+    notes.skip = true;
+    PyRef error = report("internal_error", {py_str(what), frames_list(t.user_frames())});
+    report("warn_internal", {py_str(name), py_str(file), py_int(first_line), error});
+    return {};
+  }
+};
+
+}  // namespace
+
+TraceConfig config_snapshot(const Region& region) {
+  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.config"));
+  PyRef values = checked(PyObject_CallMethod(module.get(), "_snapshot", nullptr));
+  auto get = [&](const char* key) -> PyObject* { return PyDict_GetItemString(values.get(), key); };
+  auto flag = [&](const char* key) { return get(key) && PyObject_IsTrue(get(key)) == 1; };
+  auto number = [&](const char* key, int fallback) { return get(key) && PyLong_Check(get(key)) ? static_cast<int>(PyLong_AsLong(get(key))) : fallback; };
+  TraceConfig c;
+  c.fullgraph = region.fullgraph;
+  c.verbose = flag("verbose");
+  c.suppress_errors = flag("suppress_errors");
+  c.capture_scalar_outputs = flag("capture_scalar_outputs");
+  c.trace_more = flag("trace_more");
+  c.error_on_recompile = flag("error_on_recompile");
+  c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");
+  c.skip_code_recursive_on_limit = flag("skip_code_recursive_on_recompile_limit_hit");
+  c.recompile_limit = number("recompile_limit", c.recompile_limit);
+  c.accumulated_recompile_limit = number("accumulated_recompile_limit", c.accumulated_recompile_limit);
+  return c;
+}
+
+void reset_frame_ids() { next_frame_id.store(0); }
+
+int next_name_number() {
+  static std::atomic<int> counter{0};
+  return counter.fetch_add(1);
+}
+
+EntryRef compile_frame(const FrameRequest& request) {
+  static bool tables_ready = false;  // with the GIL held
+  if (!tables_ready) {
+    init_builtin_table();
+    tables_ready = true;
+  }
+  Disarmed plain;
+  FrameNotes& notes = frame_notes(request.code);
+  if (notes.compiling) return {};
+  struct Busy {
+    FrameNotes& n;
+    explicit Busy(FrameNotes& n) : n(n) { n.compiling = true; }
+    ~Busy() { n.compiling = false; }
+  } busy(notes);
+  if (notes.frame_id < 0) notes.frame_id = next_frame_id.fetch_add(1);
+  report("count", {py_str("frames"), py_str("total")});
+  Compilation c(request);
+  EntryRef e = c.run();
+  report("count", {py_str("frames"), py_str("ok")});
+  return e;
+}
+
+}  // namespace md

@@ -1,0 +1,30 @@
+// The story of a miss: trace → graph → backend → plan → cache entry.
+#pragma once
+
+#include "frontend/code_cache.h"
+#include "frontend/plan.h"
+#include "frontend/region.h"
+#include "frontend/trace_config.h"
+
+namespace md {
+
+class CompiledPlan final : public CompiledCode {
+ public:
+  Plan plan;
+};
+
+// What to compile: a code object about to run with these arguments.
+struct FrameRequest {
+  PyCodeObject* code;
+  FrameArgs args;
+  Region* region;
+  std::string printed_name;  // for logs and errors
+};
+
+// Empty if the frame must run as plain Python (it has been logged why). Throws PythonError for what the user must see:
+// Unsupported under fullgraph, a failing user backend, Ctrl-C.
+EntryRef compile_frame(const FrameRequest& request);
+
+TraceConfig config_snapshot(const Region& region);  // throws PythonError
+
+}  // namespace md

@@ -1,0 +1,176 @@
+// CompiledFunction: what compile() returns for a function. A call that hits runs guards, kernel and plan in C++.
+#include "frontend/compiled_function.h"
+
+#include <structmember.h>
+
+#include "frontend/arguments.h"
+#include "frontend/cpython/frame_access.h"
+#include "frontend/events.h"
+#include "frontend/frame_notes.h"
+#include "frontend/run_frame.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+namespace {
+
+struct CompiledFunctionObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* function;
+  Region* region;
+  PyObject* dict;
+  PyObject* weakrefs;
+};
+
+CompiledFunctionObject* cast(PyObject* o) { return reinterpret_cast<CompiledFunctionObject*>(o); }
+
+PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::size_t nargsf, PyObject* kwnames, bool hooked) {
+  if (!hooked) return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+  Region* outer = current_region();
+  current_region() = self->region;
+  PyObject* r;
+  {
+    Armed below;
+    r = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+  }
+  current_region() = outer;
+  return r;
+}
+
+// A generator's frame is the generator: it cannot be replaced. False: an exception is set (fullgraph).
+bool give_up_generator(Region* region, PyCodeObject* code) {
+  try {
+    FrameNotes& notes = frame_notes(code);
+    GraphBreak b = make_break<GB0003>();
+    std::vector<UserFrame> frames(1);
+    frames[0].file = text_of(code->co_filename), frames[0].line = code->co_firstlineno, frames[0].function = text_of(code->co_name);
+    if (region->fullgraph) raise_unsupported(b, frames);
+    notes.skip = true;
+    PyRef error = break_parts_call("unsupported", b, frames);
+    report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
+    report("log_wont_convert", {py_str(frames[0].function), py_str(frames[0].file), py_int(code->co_firstlineno), error});
+    return true;
+  } catch (const PythonError&) {
+    return false;
+  }
+}
+
+PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
+  auto* self = cast(o);
+  auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
+  auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
+  const RunSwitches& switches = run_switches();
+  if (switches.disabled || (!switches.while_traced && is_observed(PyThreadState_Get(), code))) {
+    Disarmed below;
+    return call_plain(self, args, nargsf, kwnames, false);
+  }
+  BoundArguments bound;
+  if (!bound.bind(fn, args, nargsf, kwnames)) return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, false);
+  FrameNotes* notes = find_frame_notes(code);
+  if (notes && notes->skip_recursively && !find_entry(code, self->region, bound.frame())) {
+    Disarmed below;
+    return call_plain(self, args, nargsf, kwnames, false);
+  }
+  if (!(notes && notes->skip)) {
+    if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+      if (!give_up_generator(self->region, code)) return nullptr;
+      return call_plain(self, args, nargsf, kwnames, true);
+    }
+    if (!bound.complete()) return nullptr;
+    FrameRequest request{code, bound.frame(), self->region, std::string()};
+    PyRef result;
+    switch (run_frame(request, result)) {
+      case RunOutcome::Done: return result.release();
+      case RunOutcome::Raised: return nullptr;
+      case RunOutcome::Plain: break;
+    }
+  }
+  return call_plain(self, args, nargsf, kwnames, true);
+}
+
+int compiled_traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(o));
+  Py_VISIT(cast(o)->function);
+  Py_VISIT(cast(o)->dict);
+  return 0;
+}
+
+int compiled_clear(PyObject* o) {
+  Py_CLEAR(cast(o)->function);
+  Py_CLEAR(cast(o)->dict);
+  return 0;
+}
+
+void compiled_dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  PyTypeObject* type = Py_TYPE(o);
+  if (cast(o)->weakrefs) PyObject_ClearWeakRefs(o);
+  compiled_clear(o);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+PyObject* compiled_get(PyObject* self, PyObject* instance, PyObject*) {
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+
+PyObject* compiled_repr(PyObject* o) { return PyUnicode_FromFormat("<compiled %R>", cast(o)->function); }
+
+PyObject* compiled_getattro(PyObject* o, PyObject* name) {
+  PyObject* v = PyObject_GenericGetAttr(o, name);
+  if (v || !PyErr_ExceptionMatches(PyExc_AttributeError)) return v;
+  PyErr_Clear();
+  return PyObject_GetAttr(cast(o)->function, name);
+}
+
+PyObject* compiled_reduce(PyObject* o, PyObject*) { return PyObject_GetAttrString(cast(o)->function, "__qualname__"); }
+
+PyMemberDef kMembers[] = {{"__wrapped__", T_OBJECT, offsetof(CompiledFunctionObject, function), READONLY, nullptr},
+                          {"_torchdynamo_orig_callable", T_OBJECT, offsetof(CompiledFunctionObject, function), READONLY, nullptr},
+                          {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, dict), READONLY, nullptr},
+                          {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, weakrefs), READONLY, nullptr},
+                          {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, vectorcall), READONLY, nullptr},
+                          {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef kGetSet[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef kMethods[] = {{"__reduce__", compiled_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc)},
+                        {Py_tp_traverse, reinterpret_cast<void*>(compiled_traverse)},
+                        {Py_tp_clear, reinterpret_cast<void*>(compiled_clear)},
+                        {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                        {Py_tp_descr_get, reinterpret_cast<void*>(compiled_get)},
+                        {Py_tp_repr, reinterpret_cast<void*>(compiled_repr)},
+                        {Py_tp_getattro, reinterpret_cast<void*>(compiled_getattro)},
+                        {Py_tp_members, kMembers}, {Py_tp_getset, kGetSet}, {Py_tp_methods, kMethods},
+                        {0, nullptr}};
+PyType_Spec kSpec = {"minidynamo.CompiledFunction", sizeof(CompiledFunctionObject), 0,
+                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, kSlots};
+PyTypeObject* compiled_type = nullptr;  // set at import
+
+}  // namespace
+
+bool is_compiled_function(PyObject* o) { return Py_TYPE(o) == compiled_type; }
+PyObject* compiled_function_original(PyObject* o) { return cast(o)->function; }
+
+PyRef make_compiled_function(PyObject* function, Region* region) {
+  PyRef o = checked(compiled_type->tp_alloc(compiled_type, 0));
+  auto* self = cast(o.get());
+  self->vectorcall = compiled_call;
+  self->function = Py_NewRef(function);
+  self->region = region;
+  for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__"}) {
+    PyRef v = PyRef::steal(PyObject_GetAttrString(function, name));
+    if (!v || PyObject_SetAttrString(o.get(), name, v.get()) < 0) PyErr_Clear();
+  }
+  return o;
+}
+
+int init_compiled_function(PyObject* module) {
+  PyObject* type = PyType_FromSpec(&kSpec);
+  if (!type) return -1;
+  compiled_type = reinterpret_cast<PyTypeObject*>(type);
+  return PyModule_AddObjectRef(module, "CompiledFunction", type);
+}
+
+}  // namespace md

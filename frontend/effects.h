@@ -1,0 +1,47 @@
+// Side effects of the traced program on objects that existed before it: recorded in program order, replayed after the
+// graph has run. Objects made while tracing need none: they are rebuilt with their final contents.
+#pragma once
+
+#include <vector>
+
+#include "frontend/value.h"
+
+namespace md {
+
+enum class EffectKind : std::uint8_t {
+  ListAppend,   // value
+  ListAssign,   // whole new contents: items
+  DictSet,      // key, value
+  DictDelete,   // key
+  DictClear,
+  SetAdd, SetDiscard,  // key
+  SetClear,
+  AttrSet,      // name, value; plain instance attribute
+  AttrDelete,   // name
+  CellSet,      // value (null: emptied)
+  GlobalSet,    // name, value
+  GlobalDelete, // name
+  IteratorAdvance,  // count
+};
+
+struct Effect {
+  EffectKind kind;
+  ValueRef target;  // null for globals
+  PyRef name;
+  ValueRef key, value;
+  std::vector<ValueRef> items;
+  std::int64_t count = 0;
+};
+
+class Effects {
+ public:
+  void record(Effect e) { list_.push_back(std::move(e)); }
+  bool empty() const { return list_.empty(); }
+  const std::vector<Effect>& list() const { return list_; }
+  std::vector<Effect>& list() { return list_; }
+
+ private:
+  std::vector<Effect> list_;
+};
+
+}  // namespace md

@@ -1,0 +1,33 @@
+// What a compilation tells the Python side: logs, counters, explain(). Texts are written in minidynamo/_dynamo/report.py.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frontend/graph_break.h"
+#include "frontend/guards/guard.h"
+#include "frontend/py_ref.h"
+#include "ir/graph.h"
+
+namespace md {
+
+// Bits of minidynamo._logging.names.BITS, read once per compilation.
+struct LogSwitches {
+  bool graph_breaks = false, graph_code = false, graph = false, guards = false, recompiles = false, bytecode = false;
+  bool info = false, debug = false, trace_source = false, trace_bytecode = false, trace_call = false, output_code = false;
+};
+LogSwitches log_switches();
+
+PyRef frames_list(const std::vector<UserFrame>& frames);  // [(file, line, function)]
+// minidynamo._dynamo.report.<function>(*args); args are stolen into a tuple. Throws PythonError.
+PyRef report(const char* function, std::initializer_list<PyRef> args);
+PyRef py_str(const std::string& s);
+PyRef py_int(long long v);
+PyRef break_parts_call(const char* function, const GraphBreak& b, const std::vector<UserFrame>& frames);
+
+// The exception of a break under fullgraph is set; throws PythonError.
+[[noreturn]] void raise_unsupported(const GraphBreak& b, const std::vector<UserFrame>& frames);
+// Fetches the Python exception that is set as a normalised instance and clears it.
+PyRef take_exception();
+
+}  // namespace md

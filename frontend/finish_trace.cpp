@@ -1,0 +1,237 @@
+#include "frontend/finish_trace.h"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "frontend/bytecode/split.h"
+#include "frontend/graph_module.h"
+#include "frontend/liveness.h"
+#include "frontend/logs.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+// The values alive at a break, each held once, and which of them a split function's parameters take.
+struct HeldValues {
+  PlanBuilder& b;
+  SymbolicFrame& f;
+  const BreakLayout& layout;
+  BreakPoint& point;
+  std::map<Reg, int> positions;
+
+  int hold(Reg r) {
+    auto [it, fresh] = positions.try_emplace(r, static_cast<int>(point.held.size()));
+    if (fresh) point.held.push_back(r);
+    return it->second;
+  }
+
+  Reg stack_item(int index) {
+    for (auto& open : layout.contexts)
+      if (open.stack_index == index) return b.load_constant(open.cls);
+    return b.rebuild(f.stack[static_cast<std::size_t>(index)]);
+  }
+
+  Reg first_argument() {
+    ValueRef v = f.slots[0];
+    if (auto* cell = as<CellValue>(v)) v = cell->get(b.tracer);
+    return b.rebuild(v);
+  }
+
+  // `after`: the stack once the instruction has run, whose items the break's result holds.
+  void fill(BreakPoint::Part& part, const PartCode& code, const std::vector<bool>* after, int first_item) {
+    for (const SplitParameter& p : code.parameters) {
+      if (p.kind == SplitParameter::Kind::StackItem && after) {
+        const auto nulls = std::count(after->begin(), after->begin() + p.index, true);
+        part.from.push_back(~(first_item + p.index - static_cast<int>(nulls)));
+        continue;
+      }
+      switch (p.kind) {
+        case SplitParameter::Kind::StackItem: part.from.push_back(hold(stack_item(p.index))); break;
+        case SplitParameter::Kind::Slot: part.from.push_back(hold(b.rebuild(f.slots[static_cast<std::size_t>(p.index)]))); break;
+        case SplitParameter::Kind::FirstArgument: part.from.push_back(hold(first_argument())); break;
+        case SplitParameter::Kind::Nothing: part.from.push_back(hold(b.load_constant(PyRef::borrow(Py_None)))); break;
+      }
+    }
+  }
+};
+
+struct Finisher {
+  Tracer& t;
+  TraceResult& end;
+  const FrameRequest& request;
+  const SpeculationLog& log;
+  FrameNotes& notes;
+  const LogSwitches& logs;
+  std::shared_ptr<CompiledPlan> compiled = std::make_shared<CompiledPlan>();
+  std::shared_ptr<const SourceTable> sources;
+  std::shared_ptr<Graph> graph;
+
+  // Everything alive at the break is an argument of the two split functions.
+  void plan_break(PlanBuilder& b) {
+    SymbolicFrame& f = *t.frames.front();
+    const CodeBody& body = *f.body;
+    BreakLayout layout;
+    layout.instruction = end.break_instruction;
+    const auto live = live_after(body, end.break_instruction);
+    for (std::size_t k = 0; k < f.slots.size(); ++k) layout.slot_bound.push_back(!is_null(f.slots[k]) && live[k]);
+    for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
+    for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c) static_cast<ContextValue*>(c->manager.get())->exit(t);
+    for (auto& c : f.contexts) {
+      auto* manager = static_cast<ContextValue*>(c.manager.get());
+      OpenContext open{c.stack_index, manager->cls, {}};
+      for (auto& a : manager->args) open.args.push_back(a->as_constant());
+      layout.contexts.push_back(std::move(open));
+      next_name_number();
+    }
+    SplitCode code = split(body, layout);
+    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    const std::string resumed = fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
+    point.conditional = static_cast<bool>(code.resume_taken);
+    HeldValues held{b, f, layout, point, {}};
+    held.fill(point.breaking, code.break_part, nullptr, 0);
+    held.fill(point.resume, code.resume, &code.resume_stack_is_null, point.conditional);
+    held.fill(point.resume_taken, code.resume_taken, &code.taken_stack_is_null, point.conditional);
+    point.breaking.function = function_over(code.break_part, "", true);
+    point.resume.function = function_over(code.resume, resumed, false);
+    point.resume_taken.function = function_over(code.resume_taken, resumed, false);
+  }
+
+  PyRef function_over(const PartCode& part, const std::string& printed, bool plain) {
+    if (!part) return {};
+    const PyRef& code = part.code;
+    FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code.get()));
+    n.printed_name = printed;
+    n.skip = plain;
+    n.is_split = true;
+    if (!plain) next_name_number();
+    return checked(PyFunction_New(code.get(), request.args.globals));
+  }
+
+  bool has_ops() const {
+    return std::any_of(t.graph->nodes.begin(), t.graph->nodes.end(), [](auto& n) { return n->kind == NodeKind::Op; });
+  }
+
+  // Inputs nobody uses never appear.
+  void drop_unused_inputs(const std::vector<Node*>& outputs) {
+    std::set<const Node*> used(outputs.begin(), outputs.end());
+    for (auto& n : t.graph->nodes) {
+      for (Arg& a : n->args) for_each_node(a, [&](Node*& x) { used.insert(x); });
+      for (auto& [k, a] : n->kwargs) for_each_node(a, [&](Node*& x) { used.insert(x); });
+    }
+    std::vector<Ref<TensorValue>> kept;
+    for (auto& v : t.inputs) {
+      Node* placeholder = find_placeholder(*v);
+      if (used.contains(placeholder)) {
+        kept.push_back(v);
+      } else {
+        std::erase_if(t.graph->nodes, [&](auto& n) { return n.get() == placeholder; });
+      }
+    }
+    t.inputs = std::move(kept);
+  }
+
+  // The value may have moved on to an in-place node.
+  Node* find_placeholder(const TensorValue& v) const {
+    for (auto& n : t.graph->nodes)
+      if (n->kind == NodeKind::Placeholder && n->target == placeholder_target(v.source->name)) return n.get();
+    throw InternalError("an input lost its placeholder");
+  }
+
+  void finish_graph(const std::vector<Node*>& outputs) {
+    drop_unused_inputs(outputs);
+    Node out{NodeKind::Output};
+    out.name = "output";
+    ListArg tuple;
+    tuple.tuple = true;
+    for (Node* n : outputs) tuple.items.push_back(n);
+    out.args = {Arg(tuple)};
+    t.graph->append(std::move(out));
+    t.graph->name = compiled_name();
+    graph = std::move(t.graph);
+    if (logs.graph_code) report("log_artifact", {py_str("graph_code"), py_str(graph_code_text(*graph))});
+    Plan& plan = compiled->plan;
+    plan.outputs = outputs.size();
+    for (auto& v : t.inputs) {
+      plan.inputs.push_back(v->source);
+      plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
+    }
+    plan.kernel = compile_graph(graph, t, *request.region, logs);
+  }
+
+  static std::string compiled_name() {
+    static thread_local std::mt19937_64 random{std::random_device{}()};
+    const std::uint64_t a = random(), b = random();
+    return fmt::format("__compiled_fn_{}_{:08x}_{:04x}_4{:03x}_{:04x}_{:012x}", next_name_number(), a >> 32, (a >> 16) & 0xFFFF, a & 0xFFF,
+                       0x8000 | ((b >> 48) & 0x3FFF), b & 0xFFFFFFFFFFFF);
+  }
+
+  void add_ambient_guards() {
+    for (GuardKind k : {GuardKind::DefaultDevice, GuardKind::GlobalState, GuardKind::TorchFunctionModeStack}) t.guards.add(Guard{k});
+    if (t.inputs.size() < 2) return;
+    Guard g{GuardKind::NoAliasing, t.inputs.front()->source};
+    for (std::size_t k = 1; k < t.inputs.size(); ++k) g.others.push_back(t.inputs[k]->source);
+    t.guards.add(std::move(g));
+  }
+
+  void mark_single_output() {
+    Plan& p = compiled->plan;
+    p.single_output = p.kernel && !p.broken && p.effects.empty() && p.loads.empty() && p.steps.size() == 1 &&
+                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= 8 &&
+                      std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
+  }
+
+  EntryRef install() {
+    // The guards see the whole trie, so the table outlives the trace.
+    Entry e;
+    e.region = request.region;
+    e.guards = compile_guards(t.guards, *sources);
+    e.compiled = compiled;
+    e.frame_id = notes.frame_id;
+    e.entry_id = notes.entries_made++;
+    if (logs.guards) log_guards(*e.guards, request.args);
+    return insert_entry(request.code, std::move(e));
+  }
+
+  EntryRef run() {
+    Plan& plan = compiled->plan;
+    PlanBuilder b(t, plan);
+    const bool broke = end.end == TraceResult::End::Break;
+    if (broke)
+      plan_break(b);
+    else
+      plan.result = b.rebuild(end.returned);
+    b.replay(t.effects);
+    if (!broke && t.grad_enabled != t.initial_grad_enabled) {
+      PlanStep s{StepOp::SetGradEnabled};
+      s.index = t.grad_enabled;
+      b.effect(std::move(s));
+    }
+    if (!broke && !has_ops() && plan.effects.empty())
+      throw SkipFrame{"because no content in function call", true};
+    if (has_ops()) finish_graph(b.outputs);
+    else if (!b.outputs.empty()) throw InternalError("outputs without a graph");
+    add_ambient_guards();
+    sources = std::make_shared<SourceTable>(std::move(t.sources));
+    plan.sources = sources;
+    mark_single_output();
+    report("on_entry", {PyRef::borrow(reinterpret_cast<PyObject*>(request.code))});
+    return install();
+  }
+};
+
+}  // namespace
+
+EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, const SpeculationLog& log, FrameNotes& notes, const LogSwitches& logs) {
+  return Finisher{t, end, request, log, notes, logs}.run();
+}
+
+}  // namespace md

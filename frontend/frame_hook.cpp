@@ -1,0 +1,111 @@
+// PEP 523: frames called from a compiled region (a breaking call, a skipped frame) are compiled as they are entered.
+#include "frontend/frame_hook.h"
+
+#include "frontend/cpython/frame_access.h"
+#include "frontend/frame_notes.h"
+#include "frontend/run_frame.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+namespace {
+
+bool mentions_tensors(PyObject* o, int depth) {
+  if (is_tensor(o)) return true;
+  if (depth == 0) return false;
+  if (PyList_CheckExact(o) || PyTuple_Check(o)) {
+    PyObject** items = PySequence_Fast_ITEMS(o);
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k)
+      if (mentions_tensors(items[k], depth - 1)) return true;
+  }
+  if (PyDict_CheckExact(o)) {
+    PyObject *k, *v;
+    for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &k, &v);)
+      if (mentions_tensors(v, depth - 1)) return true;
+  }
+  return false;
+}
+
+bool is_library_module(PyObject* m) {
+  if (!PyModule_Check(m)) return false;
+  const char* name = PyModule_GetName(m);
+  if (!name) {
+    PyErr_Clear();
+    return false;
+  }
+  const std::string n = name;
+  return n == "minidynamo" || n.rfind("minidynamo.", 0) == 0 || n == "numpy" || n.rfind("numpy.", 0) == 0;
+}
+
+// Frames without tensors, and without the library's name among their globals, are left alone.
+bool frame_uses_tensors(PyCodeObject* code, PyObject* globals, PyObject** slots) {
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(code->co_names); ++k) {
+    PyObject* v = PyDict_GetItemWithError(globals, PyTuple_GET_ITEM(code->co_names, k));
+    if (v && is_library_module(v)) return true;
+  }
+  const int n = code->co_nlocals;
+  for (int k = 0; k < n; ++k)
+    if (slots[k] && mentions_tensors(slots[k], 3)) return true;
+  return false;
+}
+
+// Files whose frames are never compiled on their own: this package, the standard library, numpy.
+bool is_skipped_file(PyCodeObject* code) {
+  static const std::string* const package = [] {
+    PyRef m = PyRef::steal(PyImport_ImportModule("minidynamo"));
+    PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
+    std::string f = file ? text_of(file.get()) : "";
+    return new std::string(f.substr(0, f.rfind('/') + 1));
+  }();
+  static const std::string* const library = [] {
+    PyRef m = PyRef::steal(PyImport_ImportModule("os"));
+    PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
+    std::string f = file ? text_of(file.get()) : "";
+    return new std::string(f.substr(0, f.rfind('/') + 1));
+  }();
+  const std::string file = text_of(code->co_filename);
+  if (file.rfind("<frozen", 0) == 0) return true;
+  if (!package->empty() && file.rfind(*package, 0) == 0) return true;
+  return !library->empty() && file.rfind(*library, 0) == 0 && file.find("/test/") == std::string::npos;
+}
+
+struct SlotCopy {
+  std::vector<PyObject*> slots;
+  // Free slots are still empty at entry: the function's closure fills them.
+  SlotCopy(PyCodeObject* code, PyFunctionObject* fn, PyObject** live) : slots(live, live + code->co_nlocalsplus) {
+    if (!fn->func_closure) return;
+    const auto n = static_cast<std::size_t>(PyTuple_GET_SIZE(fn->func_closure));
+    for (std::size_t k = 0; k < n; ++k) slots[slots.size() - n + k] = PyTuple_GET_ITEM(fn->func_closure, static_cast<Py_ssize_t>(k));
+  }
+};
+
+PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
+  if (!is_armed_here() || !is_function_entry(frame, throwflag)) return pass_through(thread, frame, throwflag);
+  Region* region = current_region();
+  PyCodeObject* code = frame_code(frame);
+  FrameNotes* notes = find_frame_notes(code);
+  if (!region || (notes && notes->skip)) return pass_through(thread, frame, throwflag);
+  if (notes && notes->skip_recursively) {
+    Disarmed below;
+    return run_default(thread, frame, throwflag);
+  }
+  PyObject** live = frame_slots(frame);
+  if (is_observed(thread, code) && !run_switches().while_traced) return pass_through(thread, frame, throwflag);
+  if (!notes && (is_skipped_file(code) || !frame_uses_tensors(code, frame_globals(frame), live))) return pass_through(thread, frame, throwflag);
+  SlotCopy copy(code, frame_function(frame), live);
+  FrameRequest request{code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name)};
+  PyRef result;
+  switch (run_frame(request, result)) {
+    case RunOutcome::Done: return finish_frame(thread, frame, result.release());
+    case RunOutcome::Raised: return finish_frame(thread, frame, nullptr);
+    case RunOutcome::Plain: break;
+  }
+  return pass_through(thread, frame, throwflag);
+}
+
+}  // namespace
+
+bool install_hook() { return install_frame_hook(hook); }
+
+}  // namespace md

@@ -1,0 +1,22 @@
+#include "frontend/frame_notes.h"
+
+namespace md {
+
+FrameNotes& frame_notes(PyCodeObject* code) {
+  CodeState& state = ensure_code_state(code);
+  if (!state.notes) state.notes = std::make_unique<FrameNotes>();
+  return static_cast<FrameNotes&>(*state.notes);
+}
+
+FrameNotes* find_frame_notes(PyCodeObject* code) {
+  CodeState* state = code_state(code);
+  return state ? static_cast<FrameNotes*>(state->notes.get()) : nullptr;
+}
+
+std::shared_ptr<const CodeBody> decoded_body(PyCodeObject* code) {
+  FrameNotes& notes = frame_notes(code);
+  if (!notes.body) notes.body = decode(code);
+  return notes.body;
+}
+
+}  // namespace md

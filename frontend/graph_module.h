@@ -1,0 +1,20 @@
+// Graphs as Python objects, and backends that are Python callables.
+#pragma once
+
+#include <memory>
+
+#include "frontend/py_ref.h"
+#include "ir/backend.h"
+#include "ir/graph.h"
+
+namespace md {
+
+// minidynamo.fx.GraphModule over a traced graph. Throws PythonError.
+PyRef make_graph_module(std::shared_ptr<Graph> graph);
+// A callable taking and returning tensors (a tuple or list, in output order) as a kernel.
+std::shared_ptr<Kernel> python_kernel(PyRef callable, std::size_t outputs);
+// Runs the traced graph node by node: backend "eager".
+std::shared_ptr<Kernel> interpreting_kernel(std::shared_ptr<Graph> graph);
+int init_graph_module(PyObject* module);  // _C._Graph; -1 with an exception set
+
+}  // namespace md

@@ -1,0 +1,112 @@
+#include "frontend/init.h"
+
+#include "frontend/code_cache.h"
+#include "frontend/compiled_function.h"
+#include "frontend/cpython/frame_access.h"
+#include "frontend/events.h"
+#include "frontend/frame_hook.h"
+#include "frontend/frame_notes.h"
+#include "frontend/graph_module.h"
+#include "frontend/guards/guard.h"
+#include "frontend/run_frame.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+namespace {
+
+// _compile(function, backend or None, backend_name, fullgraph, dynamic, options or None) -> CompiledFunction
+PyObject* py_compile(PyObject*, PyObject* args) {
+  PyObject *function, *backend, *options;
+  const char* name;
+  int fullgraph, dynamic;
+  if (!PyArg_ParseTuple(args, "O!OspiO", &PyFunction_Type, &function, &backend, &name, &fullgraph, &dynamic, &options)) return nullptr;
+  return guarded([&] {
+    Region* r = get_region(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic, options == Py_None ? nullptr : options);
+    return make_compiled_function(function, r).release();
+  });
+}
+
+PyObject* py_original(PyObject*, PyObject* o) {
+  if (!is_compiled_function(o)) Py_RETURN_NONE;
+  return Py_NewRef(compiled_function_original(o));
+}
+
+PyObject* py_reset(PyObject*, PyObject*) {
+  return guarded([&] {
+    clear_code_cache();
+    reset_frame_ids();
+    return Py_NewRef(Py_None);
+  });
+}
+
+// _set_switches(disabled, while_traced)
+PyObject* py_set_switches(PyObject*, PyObject* args) {
+  int disabled, while_traced;
+  if (!PyArg_ParseTuple(args, "pp", &disabled, &while_traced)) return nullptr;
+  run_switches().disabled = disabled;
+  run_switches().while_traced = while_traced;
+  Py_RETURN_NONE;
+}
+
+// _mark_skip(code, recursive): the code runs as plain Python.
+PyObject* py_mark_skip(PyObject*, PyObject* args) {
+  PyObject* code;
+  int recursive;
+  if (!PyArg_ParseTuple(args, "O!p", &PyCode_Type, &code, &recursive)) return nullptr;
+  return guarded([&] {
+    FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code));
+    (recursive ? n.skip_recursively : n.skip) = true;
+    return Py_NewRef(Py_None);
+  });
+}
+
+// _call_unhooked(function, args, kwargs): nothing below is compiled on its own.
+PyObject* py_call_unhooked(PyObject*, PyObject* args) {
+  PyObject *function, *positional, *keywords;
+  if (!PyArg_ParseTuple(args, "OO!O!", &function, &PyTuple_Type, &positional, &PyDict_Type, &keywords)) return nullptr;
+  Disarmed below;
+  const bool was = run_switches().disabled;
+  run_switches().disabled = true;
+  PyObject* r = PyObject_Call(function, positional, keywords);
+  run_switches().disabled = was;
+  return r;
+}
+
+// _guard_rows(code): [[(name, source, create function, [code])]] of each entry, newest first.
+PyObject* py_guard_rows(PyObject*, PyObject* code) {
+  if (!PyCode_Check(code)) {
+    PyErr_SetString(PyExc_TypeError, "a code object is needed");
+    return nullptr;
+  }
+  return guarded([&] {
+    PyRef out = checked(PyList_New(0));
+    for (auto& e : entries_of(reinterpret_cast<PyCodeObject*>(code), nullptr)) {
+      PyRef rows = checked(PyList_New(0));
+      for (auto& row : guard_rows(*e->guards)) {
+        PyRef code_list = checked(PyList_New(0));
+        for (auto& c : row.code) checked(PyList_Append(code_list.get(), py_str(c).get()));
+        checked(PyList_Append(rows.get(), checked(PyTuple_Pack(4, py_str(row.name).get(), py_str(row.source).get(), py_str(row.create_fn).get(), code_list.get())).get()));
+      }
+      checked(PyList_Append(out.get(), rows.get()));
+    }
+    return out.release();
+  });
+}
+
+PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr}, {"_original", py_original, METH_O, nullptr},
+                          {"_reset", py_reset, METH_NOARGS, nullptr}, {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
+                          {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr}, {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
+                          {"_guard_rows", py_guard_rows, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace
+
+int init_frontend(PyObject* module) {
+  if (PyModule_AddFunctions(module, kMethods) < 0) return -1;
+  if (init_compiled_function(module) < 0 || init_graph_module(module) < 0) return -1;
+  install_hook();
+  return 0;
+}
+
+}  // namespace md

@@ -1,0 +1,206 @@
+// The symbolic interpreter: one flat step loop over canonical instructions. Inlining a Python callee pushes a frame; an
+// exception of the traced program unwinds by the exception tables.
+#include "frontend/breaks.h"
+#include "frontend/frame_notes.h"
+#include "frontend/logs.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+constexpr long kSignalInterval = 1024;
+constexpr long kMaxSteps = 20'000'000;  // an unrolled loop this long would never compile in useful time
+constexpr int kMaxDepth = 1000;
+}  // namespace
+
+TraceResult Tracer::run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& frame_args) {
+  args = frame_args;
+  root->on_return = OnReturn::Stop;
+  frames.push_back(std::move(root));
+  step_until(0);
+  if (!stopped_) {
+    result_.end = TraceResult::End::Return;
+    result_.returned = std::move(nested_result_);
+  }
+  return std::move(result_);
+}
+
+void Tracer::step_until(std::size_t depth) {
+  while (frames.size() > depth && !stopped_) {
+    SymbolicFrame& f = *frames.back();
+    f.current = f.pc++;
+    const Instruction& i = f.instruction();
+    if (frames.size() == 1) {
+      ++ordinal;
+      if (auto it = speculation.breaks.find(ordinal); it != speculation.breaks.end()) {
+        if (it->second.instruction != f.current) throw InternalError("the trace took another path after a restart");
+        result_.end = TraceResult::End::Break;
+        result_.break_instruction = f.current;
+        stopped_ = true;
+        return;
+      }
+    }
+    if (++steps_ % kSignalInterval == 0) {
+      if (PyErr_CheckSignals() < 0) throw PythonError{};
+      if (steps_ > kMaxSteps) throw SkipFrame{"the trace is longer than " + std::to_string(kMaxSteps) + " instructions"};
+    }
+    if (log_traces) log_instruction(*this, f, i);
+    try {
+      opcode_handler(i.op)(*this, f, i);
+    } catch (const TracedRaise& e) {
+      if (!unwind(e, depth)) throw;
+    }
+  }
+}
+
+// Finds the handler in the frames above `floor`; frames without one are left.
+bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
+  if (auto* x = as<ExceptionValue>(e.exception); x && !x->context && !frame().handled.empty() && frame().handled.back().get() != x)
+    x->context = frame().handled.back();
+  while (frames.size() > floor) {
+    SymbolicFrame& f = *frames.back();
+    const Handler& h = f.instruction().handler;
+    if (h.label >= 0) {
+      f.stack.resize(static_cast<std::size_t>(h.depth));
+      if (h.lasti) f.push(integer(f.current));
+      f.push(e.exception);
+      while (!f.contexts.empty() && f.contexts.back().stack_index >= h.depth) f.contexts.pop_back();
+      f.pc = h.label;
+      return true;
+    }
+    if (frames.size() == 1) return false;  // the root frame stays for the report
+    frames.pop_back();
+  }
+  return false;
+}
+
+// --- calls ---------------------------------------------------------------------------------------------------------------
+
+ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) { return realize(callee)->call(*this, std::move(call_args)); }
+
+bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn on_return, ValueRef held) {
+  ValueRef v = realize(callee);
+  if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function)) {
+    call_args.positional.insert(call_args.positional.begin(), m->self);
+    v = m->function;
+  }
+  auto* fn = as<FunctionValue>(v);
+  if (!fn) return false;
+  if (!may_inline(*fn)) {
+    fn->call(*this, std::move(call_args));  // breaks
+    return false;
+  }
+  auto f = make_frame(*fn, std::move(call_args));
+  f->on_return = on_return;
+  f->held = std::move(held);
+  frames.push_back(std::move(f));
+  return true;
+}
+
+ValueRef Tracer::run_nested(std::unique_ptr<SymbolicFrame> f) {
+  f->on_return = OnReturn::Stop;
+  const std::size_t depth = frames.size();
+  frames.push_back(std::move(f));
+  step_until(depth);
+  return std::move(nested_result_);
+}
+
+void Tracer::return_from_frame(ValueRef v) {
+  std::unique_ptr<SymbolicFrame> done = std::move(frames.back());
+  if (done->inline_depth > 0 && log_traces) log_inlining_done(*this, *done);
+  frames.pop_back();
+  switch (done->on_return) {
+    case OnReturn::Push: frame().push(std::move(v)); return;
+    case OnReturn::DiscardAndPush: frame().push(done->held); return;
+    case OnReturn::Stop: nested_result_ = std::move(v); return;
+  }
+}
+
+ValueRef Tracer::resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef sent, ValueRef& returned) {
+  f->push(std::move(sent));
+  f->on_return = OnReturn::Stop;
+  f->yielded = false;
+  const std::size_t depth = frames.size();
+  SymbolicFrame* raw = f.get();
+  frames.push_back(std::move(f));
+  step_until(depth);
+  (void)raw;
+  if (parked_) {
+    f = std::move(parked_);
+    return std::move(nested_result_);
+  }
+  returned = std::move(nested_result_);
+  return {};
+}
+
+void Tracer::yield_from_frame(ValueRef v) {
+  parked_ = std::move(frames.back());
+  frames.pop_back();
+  nested_result_ = std::move(v);
+}
+
+void Tracer::make_generator() {
+  std::unique_ptr<SymbolicFrame> f = std::move(frames.back());
+  frames.pop_back();
+  const OnReturn on_return = f->on_return;
+  ValueRef held = f->held;
+  auto g = make_ref<GeneratorValue>(std::move(f), "");
+  g->name = g->frame->printed_name;
+  if (on_return == OnReturn::Stop)
+    nested_result_ = g;
+  else
+    frame().push(on_return == OnReturn::Push ? ValueRef(g) : held);
+}
+
+std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs call_args) {
+  if (frames.size() > kMaxDepth) throw SkipFrame{"calls nest deeper than " + std::to_string(kMaxDepth)};
+  auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
+  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) unmodelled(fn.print(), "coroutine");
+  auto f = std::make_unique<SymbolicFrame>();
+  f->code = fn.code;
+  f->body = decoded_body(code);
+  f->globals = fn.globals;
+  f->builtins = frame().builtins;
+  f->own_globals = frame().own_globals && fn.globals.get() == frames.front()->globals.get();
+  if (fn.globals.get() == frames.front()->globals.get()) f->own_globals = true;
+  f->inline_depth = static_cast<int>(frames.size());
+  f->printed_name = text_of(code->co_name);
+  f->slots.resize(f->body->slot_names.size());
+  bind_call(*this, fn, *f->body, std::move(call_args), f->slots);
+  const std::size_t first_free = f->slots.size() - fn.closure.size();
+  for (std::size_t k = 0; k < fn.closure.size(); ++k) f->slots[first_free + k] = fn.closure[k];
+  if (log_traces) log_inlining(*this, *f);
+  return f;
+}
+
+// --- exceptions ----------------------------------------------------------------------------------------------------------
+
+void Tracer::raise(PyObject* type, const std::string& message) {
+  std::vector<ValueRef> args_of;
+  args_of.push_back(constant(checked(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())))));
+  throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(type), std::move(args_of))};
+}
+
+void Tracer::raise_current() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyRef t = PyRef::steal(type), v = PyRef::steal(value), tb = PyRef::steal(traceback);
+  if (PyErr_GivenExceptionMatches(t.get(), PyExc_KeyboardInterrupt) || PyErr_GivenExceptionMatches(t.get(), PyExc_MemoryError) ||
+      PyErr_GivenExceptionMatches(t.get(), PyExc_SystemError)) {
+    PyErr_Restore(t.release(), v.release(), tb.release());
+    throw PythonError{};
+  }
+  PyRef raw_args = v ? PyRef::steal(PyObject_GetAttrString(v.get(), "args")) : PyRef();
+  std::vector<ValueRef> values;
+  if (raw_args && PyTuple_Check(raw_args.get()))
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(raw_args.get()); ++k) values.push_back(from_folded(*this, PyTuple_GET_ITEM(raw_args.get(), k)));
+  PyErr_Clear();
+  throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(t.get()), std::move(values))};
+}
+
+}  // namespace md

@@ -1,0 +1,61 @@
+#include "frontend/liveness.h"
+
+#include "frontend/values/constant.h"
+
+namespace md {
+
+namespace {
+
+bool reads_slot(Opcode op) {
+  return op == Opcode::LOAD_FAST || op == Opcode::LOAD_FAST_AND_CLEAR || op == Opcode::LOAD_DEREF || op == Opcode::LOAD_CLOSURE ||
+         op == Opcode::STORE_DEREF || op == Opcode::DELETE_DEREF || op == Opcode::DELETE_FAST || op == Opcode::LOAD_FROM_DICT_OR_DEREF ||
+         op == Opcode::MAKE_CELL;
+}
+
+bool ends_path(Opcode op) {
+  return op == Opcode::RETURN_VALUE || op == Opcode::RAISE_VARARGS || op == Opcode::RERAISE || op == Opcode::JUMP;
+}
+
+bool looks_at_frame(const CodeBody& body) {
+  for (auto& n : body.names)
+    for (const char* name : {"locals", "vars", "eval", "exec", "dir", "_getframe", "currentframe", "stack"})
+      if (PyUnicode_CompareWithASCIIString(n.get(), name) == 0) return true;
+  return false;
+}
+
+std::vector<int> successors(const CodeBody& body, int at) {
+  const Instruction& i = body.instructions[static_cast<std::size_t>(at)];
+  std::vector<int> out;
+  if (!ends_path(i.op) && at + 1 < static_cast<int>(body.instructions.size())) out.push_back(at + 1);
+  if (i.target >= 0) out.push_back(i.target);
+  if (i.handler.label >= 0) out.push_back(i.handler.label);
+  return out;
+}
+
+}  // namespace
+
+std::vector<bool> live_after(const CodeBody& body, int instruction) {
+  const std::size_t slots = body.slot_names.size(), n = body.instructions.size();
+  if (looks_at_frame(body)) return std::vector<bool>(slots, true);
+  std::vector<std::vector<bool>> before(n, std::vector<bool>(slots, false));
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t k = n; k-- > 0;) {
+      std::vector<bool> live(slots, false);
+      for (int s : successors(body, static_cast<int>(k)))
+        for (std::size_t v = 0; v < slots; ++v)
+          if (before[static_cast<std::size_t>(s)][v]) live[v] = true;
+      const Instruction& i = body.instructions[k];
+      if (i.op == Opcode::STORE_FAST) live[static_cast<std::size_t>(i.a)] = false;
+      if (reads_slot(i.op)) live[static_cast<std::size_t>(i.a)] = true;
+      if (live != before[k]) before[k] = std::move(live), changed = true;
+    }
+  }
+  std::vector<bool> out(slots, false);
+  for (int s : successors(body, instruction))
+    for (std::size_t v = 0; v < slots; ++v)
+      if (before[static_cast<std::size_t>(s)][v]) out[v] = true;
+  return out;
+}
+
+}  // namespace md

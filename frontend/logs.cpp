@@ -1,0 +1,57 @@
+#include "frontend/logs.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "frontend/source_lines.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+namespace {
+
+std::string depth_note(const SymbolicFrame& f) { return f.inline_depth > 0 ? fmt::format(" (inline depth: {})", f.inline_depth) : ""; }
+
+void debug(const std::string& text) { report("log_debug", {py_str(text)}); }
+
+}  // namespace
+
+void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
+  if (i.offset < 0) return;
+  const std::string file = text_of(f.body->filename.get());
+  if (i.pos.line >= 0 && i.pos.line != f.last_line) {
+    f.last_line = i.pos.line;
+    debug(fmt::format("TRACE starts_line {}:{} in {}{}\n    {}", file, i.pos.line, f.printed_name, depth_note(f), raw_source_line(file, i.pos.line, f.globals.get())));
+  }
+  std::string stack = "[";
+  for (auto& v : f.stack) stack += (stack.size() > 1 ? ", " : "") + (v ? v->print() : std::string("NullVariable"));
+  debug(fmt::format("TRACE {} {} {}]", i.orig_name, i.orig_arg.empty() ? "None" : i.orig_arg, stack));
+}
+
+void log_inlining(Tracer&, const SymbolicFrame& callee) {
+  debug(fmt::format("INLINING {}, inlined according trace_rules.lookup inlined by default", repr_of(callee.code.get())));
+}
+
+void log_inlining_done(Tracer&, const SymbolicFrame& callee) { debug("DONE INLINING " + repr_of(callee.code.get())); }
+
+static std::string package_folder() {
+  PyRef m = PyRef::steal(PyImport_ImportModule("minidynamo"));
+  PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
+  PyErr_Clear();
+  const std::string f = file ? text_of(file.get()) : "";
+  return f.substr(0, f.rfind('/'));
+}
+
+std::string graph_code_text(const Graph& g) {
+  return fmt::format("TRACED GRAPH\n ===== {} =====\n {}/fx/__init__.py {}\n", g.name, package_folder(), print_code(g, {.strides_and_device = true}));
+}
+
+void log_guards(const GuardProgram& p, const FrameArgs& args) {
+  const auto start = std::chrono::steady_clock::now();
+  check(p, args);
+  const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+  report("log_artifact", {py_str("guards"), py_str(fmt::format("{}\nGuard eval latency = {:.2f} us", tree_text(p), took.count()))});
+}
+
+}  // namespace md

@@ -1,0 +1,185 @@
+// Building, unpacking and formatting.
+#include "frontend/opcodes/family.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+std::vector<ValueRef> pop_n(SymbolicFrame& f, int n) {
+  std::vector<ValueRef> out(f.stack.end() - n, f.stack.end());
+  f.stack.resize(f.stack.size() - static_cast<std::size_t>(n));
+  return out;
+}
+
+}  // namespace
+
+ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const ValueRef& spec) {
+  ValueRef v = t.realize(raw);
+  if (auto* o = as<ObjectValue>(v)) {
+    ValueRef m = conversion == 2 || conversion == 3 ? o->special(t, "__repr__") : ValueRef();
+    if (conversion <= 1) {
+      m = conversion == 0 ? o->special(t, "__format__") : ValueRef();
+      if (m) return t.call(m, CallArgs{{spec ? spec : t.constant(checked(PyUnicode_FromString("")))}, {}});
+      if (!(m = o->special(t, "__str__"))) m = o->special(t, "__repr__");
+    }
+    if (m && !spec) return t.call(m, {});
+  }
+  if (auto* e = as<ExceptionValue>(v); e && conversion <= 1 && !spec && e->args.size() == 1) return format_value(t, e->args[0], 1, {});
+  PyRef c = v->as_constant();
+  PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
+  if (!c || (spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + v->print() + "]", std::string("False"));
+  PyRef text = c;
+  if (conversion == 1) text = PyRef::steal(PyObject_Str(c.get()));
+  if (conversion == 2) text = PyRef::steal(PyObject_Repr(c.get()));
+  if (conversion == 3) text = PyRef::steal(PyObject_ASCII(c.get()));
+  if (text && (conversion == 0 || s)) text = PyRef::steal(PyObject_Format(text.get(), s.get()));
+  if (!text) t.raise_current();
+  return t.constant(text);
+}
+
+namespace {
+
+OPCODE(BUILD_TUPLE) { f.push(make_ref<TupleValue>(pop_n(f, i.a))); }
+OPCODE(BUILD_LIST) { f.push(make_ref<ListValue>(pop_n(f, i.a))); }
+
+OPCODE(BUILD_SET) {
+  auto s = make_ref<SetValue>(false);
+  for (auto& v : pop_n(f, i.a)) s->add(t, v);
+  f.push(s);
+}
+
+OPCODE(BUILD_STRING) {
+  PyRef parts = checked(PyList_New(0));
+  for (auto& v : pop_n(f, i.a)) {
+    PyRef c = t.realize(v)->as_constant();
+    if (!c) graph_break<GB0021>(v->print());
+    checked(PyList_Append(parts.get(), c.get()));
+  }
+  f.push(t.constant(checked(PyUnicode_Join(checked(PyUnicode_FromString("")).get(), parts.get()))));
+}
+
+OPCODE(BUILD_MAP) {
+  auto d = make_ref<DictValue>(&PyDict_Type);
+  auto items = pop_n(f, 2 * i.a);
+  for (std::size_t k = 0; k + 1 < items.size(); k += 2) d->put(t, items[k], items[k + 1]);
+  f.push(d);
+}
+
+OPCODE(BUILD_CONST_KEY_MAP) {
+  auto* keys = as<TupleValue>(f.top());
+  if (!keys) throw InternalError("BUILD_CONST_KEY_MAP without a tuple of keys");
+  auto names = keys->items;
+  f.pop();
+  auto values = pop_n(f, i.a);
+  auto d = make_ref<DictValue>(&PyDict_Type);
+  for (std::size_t k = 0; k < values.size(); ++k) d->put(t, names[k], values[k]);
+  f.push(d);
+}
+
+OPCODE(BUILD_SLICE) {
+  auto p = pop_n(f, i.a);
+  for (auto& v : p) v = t.realize(v);
+  f.push(make_ref<SliceValue>(p[0], p[1], i.a == 3 ? p[2] : t.none()));
+}
+
+OPCODE(LIST_APPEND) {
+  ValueRef v = f.pop();
+  as<ListValue>(t.realize(f.top(i.a)))->append(t, v);
+}
+
+OPCODE(SET_ADD) {
+  ValueRef v = f.pop();
+  as<SetValue>(t.realize(f.top(i.a)))->add(t, v);
+}
+
+OPCODE(MAP_ADD) {
+  ValueRef v = f.pop(), k = f.pop();
+  as<DictValue>(t.realize(f.top(i.a)))->put(t, k, v);
+}
+
+OPCODE(LIST_EXTEND) {
+  ValueRef v = f.pop();
+  auto* list = as<ListValue>(t.realize(f.top(i.a)));
+  for (auto& x : collect(t, v)) list->append(t, x);
+}
+
+OPCODE(SET_UPDATE) {
+  ValueRef v = f.pop();
+  auto* set = as<SetValue>(t.realize(f.top(i.a)));
+  for (auto& x : collect(t, v)) set->add(t, x);
+}
+
+// {**a} and f(**a): the latter refuses a key twice.
+void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) {
+  ValueRef v = t.realize(f.pop());
+  auto* into = as<DictValue>(t.realize(f.top(i.a)));
+  auto* from = as<DictValue>(v);
+  if (!from) unmodelled(v->print(), "** of a mapping that is not a dict");
+  from->observe_keys(t);
+  for (auto& e : from->live()) {
+    if (once && into->find(t, e.key)) t.raise(PyExc_TypeError, "got multiple values for keyword argument " + e.key->print());
+    into->put(t, e.key, e.value);
+  }
+}
+
+OPCODE(DICT_UPDATE) { merge(t, f, i, false); }
+OPCODE(DICT_MERGE) { merge(t, f, i, true); }
+
+std::vector<ValueRef> unpacked(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  if (v->kind == ValueKind::Object && !static_cast<ObjectValue*>(v.get())->special(t, "__iter__")) {
+    PyTypeObject* type = v->python_type();
+    if (!type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+      t.raise(PyExc_TypeError, "cannot unpack non-iterable " + type_name(type) + " object");
+  }
+  if (v->kind == ValueKind::Constant && !Py_TYPE(v->real.get())->tp_iter)
+    t.raise(PyExc_TypeError, "cannot unpack non-iterable " + type_name(v->python_type()) + " object");
+  return collect(t, v);
+}
+
+OPCODE(UNPACK_SEQUENCE) {
+  auto items = unpacked(t, f.pop());
+  const auto want = static_cast<std::size_t>(i.a);
+  if (items.size() < want)
+    t.raise(PyExc_ValueError, "not enough values to unpack (expected " + std::to_string(want) + ", got " + std::to_string(items.size()) + ")");
+  if (items.size() > want) t.raise(PyExc_ValueError, "too many values to unpack (expected " + std::to_string(want) + ")");
+  for (std::size_t k = items.size(); k-- > 0;) f.push(items[k]);
+}
+
+OPCODE(UNPACK_EX) {
+  auto items = unpacked(t, f.pop());
+  const auto before = static_cast<std::size_t>(i.a), after = static_cast<std::size_t>(i.b);
+  if (items.size() < before + after)
+    t.raise(PyExc_ValueError, "not enough values to unpack (expected at least " + std::to_string(before + after) + ", got " + std::to_string(items.size()) + ")");
+  for (std::size_t k = 0; k < after; ++k) f.push(items[items.size() - 1 - k]);
+  f.push(make_ref<ListValue>(std::vector<ValueRef>(items.begin() + i.a, items.end() - i.b)));
+  for (std::size_t k = before; k-- > 0;) f.push(items[k]);
+}
+
+OPCODE(CONVERT_VALUE) {
+  ValueRef v = f.pop();
+  f.push(format_value(t, v, i.a, {}));
+}
+
+OPCODE(FORMAT_VALUE) {
+  ValueRef spec = i.b ? f.pop() : ValueRef();
+  ValueRef v = f.pop();
+  ValueRef s = format_value(t, v, i.a, i.a == 0 ? spec : ValueRef());
+  if (i.a != 0 && spec) s = format_value(t, s, 0, spec);
+  f.push(std::move(s));
+}
+
+constexpr OpcodeRow kRows[] = {
+    {Opcode::BUILD_TUPLE, BUILD_TUPLE}, {Opcode::BUILD_LIST, BUILD_LIST}, {Opcode::BUILD_SET, BUILD_SET}, {Opcode::BUILD_STRING, BUILD_STRING},
+    {Opcode::BUILD_MAP, BUILD_MAP}, {Opcode::BUILD_CONST_KEY_MAP, BUILD_CONST_KEY_MAP}, {Opcode::BUILD_SLICE, BUILD_SLICE},
+    {Opcode::LIST_APPEND, LIST_APPEND}, {Opcode::SET_ADD, SET_ADD}, {Opcode::MAP_ADD, MAP_ADD}, {Opcode::LIST_EXTEND, LIST_EXTEND},
+    {Opcode::SET_UPDATE, SET_UPDATE}, {Opcode::DICT_UPDATE, DICT_UPDATE}, {Opcode::DICT_MERGE, DICT_MERGE},
+    {Opcode::UNPACK_SEQUENCE, UNPACK_SEQUENCE}, {Opcode::UNPACK_EX, UNPACK_EX}, {Opcode::CONVERT_VALUE, CONVERT_VALUE}, {Opcode::FORMAT_VALUE, FORMAT_VALUE}};
+
+}  // namespace
+
+std::span<const OpcodeRow> build_opcodes() { return kRows; }
+
+}  // namespace md

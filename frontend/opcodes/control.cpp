@@ -1,0 +1,93 @@
+// Jumps, iteration, returns, generators.
+#include "frontend/opcodes/family.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+namespace {
+
+OPCODE(JUMP) { f.pc = i.target; }
+
+OPCODE(POP_JUMP_IF) {
+  if (i.a == kJumpNone || i.a == kJumpNotNone) {
+    const bool none = is_true_constant(t.realize(f.pop()), Py_None);
+    if (none == (i.a == kJumpNone)) f.pc = i.target;
+    return;
+  }
+  ValueRef v = t.realize(f.top());
+  const bool truth = v->truth(t);
+  f.pop();
+  if (truth == (i.a == kJumpTrue)) f.pc = i.target;
+}
+
+OPCODE(GET_ITER) {
+  ValueRef v = t.realize(f.pop());
+  f.push(v->iter(t));
+}
+
+OPCODE(FOR_ITER) {
+  ValueRef it = t.realize(f.top());
+  ValueRef v = it->next(t);
+  if (v) return f.push(std::move(v));
+  f.pop();
+  f.pc = i.target;
+}
+
+OPCODE(RETURN_VALUE) {
+  ValueRef v = f.pop();
+  t.return_from_frame(std::move(v));
+}
+
+OPCODE(RETURN_GENERATOR) {
+  f.is_generator = true;
+  t.make_generator();
+}
+
+OPCODE(YIELD_VALUE) {
+  ValueRef v = f.pop();
+  t.yield_from_frame(std::move(v));
+}
+
+OPCODE(GET_YIELD_FROM_ITER) {
+  ValueRef v = t.realize(f.pop());
+  f.push(v->kind == ValueKind::Generator ? v : v->iter(t));
+}
+
+// receiver, sent → receiver, yielded; or at the end → receiver, returned (END_SEND drops the receiver).
+OPCODE(SEND) {
+  ValueRef sent = f.pop();
+  ValueRef receiver = t.realize(f.top());
+  ValueRef returned = t.none(), v;
+  if (auto* g = as<GeneratorValue>(receiver)) {
+    v = g->step(t, sent, returned);
+  } else {
+    if (!is_true_constant(sent, Py_None)) graph_break<GB0120>();
+    v = receiver->next(t);
+  }
+  if (v) return f.push(std::move(v));
+  f.push(returned);
+  f.pc = i.target;
+}
+
+OPCODE(END_SEND) {
+  ValueRef v = f.pop();
+  f.pop();
+  f.push(std::move(v));
+}
+
+OPCODE(GET_LEN) {
+  ValueRef v = t.realize(f.top());
+  auto n = v->length(t);
+  f.push(t.integer(n.value_or(0)));
+}
+
+constexpr OpcodeRow kRows[] = {{Opcode::JUMP, JUMP}, {Opcode::POP_JUMP_IF, POP_JUMP_IF}, {Opcode::GET_ITER, GET_ITER}, {Opcode::FOR_ITER, FOR_ITER},
+                               {Opcode::RETURN_VALUE, RETURN_VALUE}, {Opcode::RETURN_GENERATOR, RETURN_GENERATOR}, {Opcode::YIELD_VALUE, YIELD_VALUE},
+                               {Opcode::GET_YIELD_FROM_ITER, GET_YIELD_FROM_ITER}, {Opcode::SEND, SEND}, {Opcode::END_SEND, END_SEND},
+                               {Opcode::GET_LEN, GET_LEN}};
+
+}  // namespace
+
+std::span<const OpcodeRow> control_opcodes() { return kRows; }
+
+}  // namespace md

@@ -1,0 +1,121 @@
+// raise, except, with.
+#include "frontend/cpython/object_attr.h"
+#include "frontend/opcodes/family.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+namespace {
+
+bool is_exception_type(PyObject* o) { return PyType_Check(o) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(o), reinterpret_cast<PyTypeObject*>(PyExc_BaseException)); }
+
+// An exception class is called, an instance is itself.
+Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  if (auto* e = as<ExceptionValue>(v)) return Ref<ExceptionValue>(e);
+  if (PyRef c = v->as_constant(); c && is_exception_type(c.get())) {
+    ValueRef made = t.call(v, {});
+    if (auto* e = as<ExceptionValue>(made)) return Ref<ExceptionValue>(e);
+  }
+  if (v->real && PyExceptionInstance_Check(v->real.get())) unmodelled(v->print(), "raising an exception object made outside");
+  if (v->kind == ValueKind::Constant) t.raise(PyExc_TypeError, "exceptions must derive from BaseException");
+  graph_break<GB0057>(v->print());
+}
+
+OPCODE(RAISE_VARARGS) {
+  if (i.a == 0) {
+    if (f.handled.empty()) t.raise(PyExc_RuntimeError, "No active exception to reraise");
+    throw TracedRaise{f.handled.back()};
+  }
+  ValueRef cause = i.a == 2 ? t.realize(f.pop()) : ValueRef();
+  auto e = exception_of(t, f.pop());
+  if (cause) {
+    e->suppress_context = true;
+    e->cause = is_true_constant(cause, Py_None) ? ValueRef() : ValueRef(exception_of(t, cause));
+  }
+  throw TracedRaise{e};
+}
+
+OPCODE(RERAISE) {
+  ValueRef e = f.pop();
+  throw TracedRaise{e};
+}
+
+OPCODE(PUSH_EXC_INFO) {
+  ValueRef e = f.pop();
+  f.push(f.handled.empty() ? t.none() : f.handled.back());
+  f.push(e);
+  f.handled.push_back(e);
+}
+
+OPCODE(POP_EXCEPT) {
+  f.pop();
+  if (!f.handled.empty()) f.handled.pop_back();
+}
+
+bool matches(Tracer& t, const ValueRef& raw, PyTypeObject* type) {
+  ValueRef v = t.realize(raw);
+  if (auto* tuple = as<TupleValue>(v)) {
+    for (auto& x : tuple->items)
+      if (matches(t, x, type)) return true;
+    return false;
+  }
+  PyRef c = v->as_constant();
+  if (!c || !is_exception_type(c.get())) graph_break<GB0050>(v->print());
+  return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(c.get()));
+}
+
+OPCODE(CHECK_EXC_MATCH) {
+  ValueRef wanted = f.pop();
+  ValueRef e = f.top();
+  if (!e->python_type() || e->kind != ValueKind::Exception) graph_break<GB0028>(e->print());
+  f.push(t.boolean(matches(t, wanted, e->python_type())));
+}
+
+OPCODE(LOAD_ASSERTION_ERROR) { f.push(t.from_object(PyExc_AssertionError, nullptr)); }
+
+// manager → exit, value
+OPCODE(BEFORE_WITH) {
+  ValueRef m = t.realize(f.pop());
+  const int index = static_cast<int>(f.stack.size());
+  PyRef exit_name = checked(PyUnicode_InternFromString("__exit__"));
+  if (auto* c = as<ContextValue>(m)) {
+    c->enter(t);
+    f.push(make_ref<BoundAttrValue>(m, exit_name));
+    f.push(c->which == ContextKind::Null && !c->args.empty() ? c->args[0] : t.none());
+    f.contexts.push_back({m, index});
+    return;
+  }
+  auto* o = as<ObjectValue>(m);
+  ValueRef enter = o ? o->special(t, "__enter__") : ValueRef(), exit = o ? o->special(t, "__exit__") : ValueRef();
+  if (o && (!enter || !exit) && !type_find(o->type, checked(PyUnicode_InternFromString(enter ? "__exit__" : "__enter__")).get()))
+    t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object does not support the context manager protocol");
+  if (!enter || !exit) graph_break<GB0142>(m->print());
+  f.push(exit);
+  f.contexts.push_back({m, index});
+  ValueRef entered = t.call(enter, {});
+  f.push(std::move(entered));
+}
+
+// exit, lasti, prev, exc → the same, result of exit
+OPCODE(WITH_EXCEPT_START) {
+  ValueRef e = f.top();
+  ValueRef exit = f.top(4);
+  CallArgs args;
+  args.positional = {t.from_object(reinterpret_cast<PyObject*>(e->python_type()), nullptr), e, t.none()};
+  const int index = static_cast<int>(f.stack.size()) - 4;
+  if (!f.contexts.empty() && f.contexts.back().stack_index == index) f.contexts.pop_back();
+  f.push(t.call(exit, std::move(args)));
+}
+
+constexpr OpcodeRow kRows[] = {{Opcode::RAISE_VARARGS, RAISE_VARARGS}, {Opcode::RERAISE, RERAISE}, {Opcode::PUSH_EXC_INFO, PUSH_EXC_INFO},
+                               {Opcode::POP_EXCEPT, POP_EXCEPT}, {Opcode::CHECK_EXC_MATCH, CHECK_EXC_MATCH},
+                               {Opcode::LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR}, {Opcode::BEFORE_WITH, BEFORE_WITH},
+                               {Opcode::WITH_EXCEPT_START, WITH_EXCEPT_START}};
+
+}  // namespace
+
+std::span<const OpcodeRow> exception_opcodes() { return kRows; }
+
+}  // namespace md

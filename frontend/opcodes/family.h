@@ -1,0 +1,34 @@
+// How an opcode family file is laid out: one OPCODE block per canonical instruction, one row for each in its table.
+#pragma once
+
+#include <span>
+
+#include "frontend/breaks.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+
+namespace md {
+
+struct OpcodeRow {
+  Opcode op;
+  OpcodeHandler handler;
+};
+
+#define OPCODE(name) void name([[maybe_unused]] Tracer& t, [[maybe_unused]] SymbolicFrame& f, [[maybe_unused]] const Instruction& i)
+
+std::span<const OpcodeRow> stack_opcodes();
+std::span<const OpcodeRow> name_opcodes();
+std::span<const OpcodeRow> operator_opcodes();
+std::span<const OpcodeRow> build_opcodes();
+std::span<const OpcodeRow> call_opcodes();
+std::span<const OpcodeRow> control_opcodes();
+std::span<const OpcodeRow> exception_opcodes();
+
+// a <op> b with CPython's operator number; also behind operator.add and friends.
+ValueRef binary_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op);
+ValueRef unary_op(Tracer& t, const ValueRef& v, int op);
+// str(v), repr(v), ascii(v), format(v, spec)
+ValueRef format_value(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec);
+
+}  // namespace md

@@ -1,0 +1,105 @@
+// Globals, attributes, imports.
+#include "frontend/opcodes/family.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+namespace {
+
+PyObject* name_of(const SymbolicFrame& f, int n) { return f.body->names[static_cast<std::size_t>(n)].get(); }
+
+// The source of a name in a module's globals, as seen from the root frame.
+SourceRef global_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
+  if (f.own_globals) return t.sources.global(name);
+  PyObject* module = PyDict_GetItemString(f.globals.get(), "__name__");
+  std::string printed = module ? text_of(module) : "?";
+  for (std::size_t at = 0; (at = printed.find('.', at)) != std::string::npos;) printed.replace(at, 1, "_dot_");
+  SourceRef dict = t.sources.constant(f.globals.get(), "G['__import_" + printed + "']");
+  return t.sources.child(dict, SourceKind::DictItem, name);
+}
+
+std::string stored_key(const SymbolicFrame& f, PyObject* name) {
+  return std::to_string(reinterpret_cast<std::uintptr_t>(f.globals.get())) + ":" + text_of(name);
+}
+
+OPCODE(LOAD_GLOBAL) {
+  PyObject* name = name_of(f, i.a);
+  auto stored = t.stored_globals.find(stored_key(f, name));
+  const bool known = stored != t.stored_globals.end();
+  PyObject* v = nullptr;
+  if (known && stored->second) return f.push(stored->second);
+  if (!known) v = PyDict_GetItemWithError(f.globals.get(), name);
+  if (v) return f.push(t.lazy(v, global_source(t, f, name)));
+  if (PyErr_Occurred()) throw PythonError{};
+  if (!known) t.guard(GuardKind::NotPresent, global_source(t, f, name));
+  v = PyDict_GetItemWithError(f.builtins.get(), name);
+  if (!v) t.raise(PyExc_NameError, "name '" + text_of(name) + "' is not defined");
+  f.push(t.lazy(v, t.sources.builtin(name)));
+}
+
+OPCODE(STORE_GLOBAL) {
+  ValueRef v = f.pop();
+  PyObject* name = name_of(f, i.a);
+  t.name_node(v, text_of(name));
+  t.stored_globals[stored_key(f, name)] = v;
+  Effect e{EffectKind::GlobalSet, ValueRef()};
+  e.name = PyRef::borrow(name);
+  e.value = std::move(v);
+  if (!f.own_globals) unmodelled("global " + text_of(name), "global of another module");
+  t.effects.record(std::move(e));
+}
+
+void push_method(SymbolicFrame& f, ValueRef v) {
+  if (kNullBelowCallable) f.push(null_value());
+  f.push(std::move(v));
+  if (!kNullBelowCallable) f.push(null_value());
+}
+
+OPCODE(LOAD_ATTR) {
+  ValueRef v = t.realize(f.pop())->get_attr(t, name_of(f, i.a));
+  if (i.b) return push_method(f, std::move(v));
+  f.push(std::move(v));
+}
+
+OPCODE(LOAD_SUPER_ATTR) {
+  ValueRef self = t.realize(f.pop()), cls = t.realize(f.pop());
+  f.pop();  // the global `super`
+  PyRef start = cls->as_constant();
+  if (!start || !PyType_Check(start.get())) graph_break<GB0113>(text_of(name_of(f, i.a)), cls->print());
+  auto super = make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), self);
+  ValueRef v = super->get_attr(t, name_of(f, i.a));
+  if (i.b & 1) return push_method(f, std::move(v));
+  f.push(std::move(v));
+}
+
+OPCODE(STORE_ATTR) {
+  ValueRef target = t.realize(f.pop()), v = f.pop();
+  target->set_attr(t, name_of(f, i.a), v);
+}
+
+OPCODE(DELETE_ATTR) { t.realize(f.pop())->set_attr(t, name_of(f, i.a), {}); }
+
+// Only modules already loaded: importing for real has effects of its own.
+OPCODE(IMPORT_NAME) {
+  PyRef fromlist = t.realize(f.pop())->as_constant();
+  std::int64_t level = -1;
+  const bool absolute = constant_int(t.realize(f.pop()), level) && level == 0;
+  PyObject* name = name_of(f, i.a);
+  if (!absolute || !fromlist || !checked(PyDict_Contains(PyImport_GetModuleDict(), name)))
+    unmodelled("import " + text_of(name), "import of a module that is not loaded, or relative");
+  PyRef m = PyRef::steal(PyImport_ImportModuleLevelObject(name, f.globals.get(), nullptr, fromlist.get(), 0));
+  if (!m) t.raise_current();
+  if (!PyModule_Check(m.get())) graph_break<GB0022>(repr_of(m.get()));
+  f.push(t.from_object(m.get(), nullptr));
+}
+
+OPCODE(IMPORT_FROM) { f.push(t.realize(f.top())->get_attr(t, name_of(f, i.a))); }
+
+constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL}, {Opcode::STORE_GLOBAL, STORE_GLOBAL}, {Opcode::LOAD_ATTR, LOAD_ATTR},
+                               {Opcode::LOAD_SUPER_ATTR, LOAD_SUPER_ATTR}, {Opcode::STORE_ATTR, STORE_ATTR}, {Opcode::DELETE_ATTR, DELETE_ATTR},
+                               {Opcode::IMPORT_NAME, IMPORT_NAME}, {Opcode::IMPORT_FROM, IMPORT_FROM}};
+
+}  // namespace
+
+std::span<const OpcodeRow> name_opcodes() { return kRows; }
+
+}  // namespace md

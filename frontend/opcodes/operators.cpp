@@ -1,0 +1,270 @@
+// Unary, binary, comparison, identity, membership, subscripts.
+#include "frontend/cpython/object_attr.h"
+#include "frontend/opcodes/family.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+struct BinaryRow {
+  const char* name;  // operator module, not in place
+  const char* dunder;
+  const char* symbol;
+  PyObject* (*fold)(PyObject*, PyObject*);
+};
+
+PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
+
+constexpr BinaryRow kBinary[] = {
+    {"add", "add", "+", PyNumber_Add}, {"and_", "and", "&", PyNumber_And}, {"floordiv", "floordiv", "//", PyNumber_FloorDivide},
+    {"lshift", "lshift", "<<", PyNumber_Lshift}, {"matmul", "matmul", "@", PyNumber_MatrixMultiply}, {"mul", "mul", "*", PyNumber_Multiply},
+    {"mod", "mod", "%", PyNumber_Remainder}, {"or_", "or", "|", PyNumber_Or}, {"pow", "pow", "** or pow()", power},
+    {"rshift", "rshift", ">>", PyNumber_Rshift}, {"sub", "sub", "-", PyNumber_Subtract}, {"truediv", "truediv", "/", PyNumber_TrueDivide},
+    {"xor", "xor", "^", PyNumber_Xor}};
+enum : int { kAdd = 0, kAnd = 1, kMul = 5, kOr = 7, kSub = 10, kXor = 12 };
+
+std::string type_text(const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; }
+
+[[noreturn]] void unsupported_operands(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& symbol) {
+  t.raise(PyExc_TypeError, "unsupported operand type(s) for " + symbol + ": '" + type_text(a) + "' and '" + type_text(b) + "'");
+}
+
+std::vector<ValueRef> joined(const std::vector<ValueRef>& a, const std::vector<ValueRef>& b) {
+  std::vector<ValueRef> out = a;
+  out.insert(out.end(), b.begin(), b.end());
+  return out;
+}
+
+std::vector<ValueRef> repeated(Tracer& t, const std::vector<ValueRef>& items, std::int64_t n) {
+  std::vector<ValueRef> out;
+  if (n > 0 && items.size() * static_cast<std::size_t>(n) > 10'000'000) unmodelled("sequence * " + std::to_string(n), "a sequence this long");
+  (void)t;
+  for (std::int64_t k = 0; k < n; ++k) out.insert(out.end(), items.begin(), items.end());
+  return out;
+}
+
+// Concatenation and repetition of lists and tuples, which keep their elements' identity.
+ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool inplace) {
+  std::int64_t n;
+  if (auto* x = as<ListValue>(a)) {
+    if (op == kAdd && inplace) {
+      for (auto& v : collect(t, b)) x->append(t, v);
+      return a;
+    }
+    if (auto* y = as<ListValue>(b); op == kAdd && y) return make_ref<ListValue>(joined(x->items, y->items));
+    if (op == kMul && constant_int(b, n)) {
+      if (!inplace) return make_ref<ListValue>(repeated(t, x->items, n));
+      x->items = repeated(t, x->items, n);
+      x->changed(t);
+      return a;
+    }
+  }
+  if (auto* x = as<TupleValue>(a)) {
+    if (auto* y = as<TupleValue>(b); op == kAdd && y) return make_ref<TupleValue>(joined(x->items, y->items));
+    if (op == kMul && constant_int(b, n)) return make_ref<TupleValue>(repeated(t, x->items, n));
+  }
+  if (op == kMul && constant_int(a, n) && (b->kind == ValueKind::List || b->kind == ValueKind::Tuple)) return sequence_op(t, b, a, op, false);
+  return {};
+}
+
+// | & - ^ of sets, | of dicts.
+ValueRef set_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool inplace) {
+  auto *x = as<SetValue>(a), *y = as<SetValue>(b);
+  if (x && y && (op == kOr || op == kAnd || op == kSub || op == kXor)) {
+    static const std::pair<int, const char*> names[] = {{kOr, "union"}, {kAnd, "intersection"}, {kSub, "difference"}, {kXor, "symmetric_difference"}};
+    for (auto& [code, name] : names)
+      if (op == code) {
+        if (inplace && !x->frozen) unmodelled_method(*x, std::string("__i") + name);
+        return x->call_method(t, checked(PyUnicode_FromString(name)).get(), CallArgs{{b}, {}});
+      }
+  }
+  auto *d = as<DictValue>(a), *e = as<DictValue>(b);
+  if (d && e && op == kOr) {
+    d->observe_keys(t), e->observe_keys(t);
+    Ref<DictValue> out = inplace ? Ref<DictValue>(d) : make_ref<DictValue>(&PyDict_Type);
+    if (!inplace)
+      for (auto& item : d->live()) out->put(t, item.key, item.value);
+    for (auto& item : e->live()) out->put(t, item.key, item.value);
+    return out;
+  }
+  return {};
+}
+
+// __add__, __iadd__, __radd__ of user objects, in Python's order.
+ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
+  auto attempt = [&](const ValueRef& self, const std::string& name, const ValueRef& other) -> ValueRef {
+    auto* o = as<ObjectValue>(self);
+    ValueRef m = o ? o->special(t, ("__" + name + "__").c_str()) : ValueRef();
+    if (!m) return {};
+    ValueRef r = t.call(m, CallArgs{{other}, {}});
+    return is_true_constant(r, Py_NotImplemented) ? ValueRef() : r;
+  };
+  auto *x = as<ObjectValue>(a), *y = as<ObjectValue>(b);
+  if (inplace)
+    if (ValueRef r = attempt(a, "i" + dunder, b)) return r;
+  const bool right_first = x && y && x->type != y->type && PyType_IsSubtype(y->type, x->type);
+  if (right_first)
+    if (ValueRef r = attempt(b, "r" + dunder, a)) return r;
+  if (ValueRef r = attempt(a, dunder, b)) return r;
+  if (!right_first && y && (!x || x->type != y->type))
+    if (ValueRef r = attempt(b, "r" + dunder, a)) return r;
+  return {};
+}
+
+bool is_tensor_value(const ValueRef& v) { return v->kind == ValueKind::Tensor; }
+
+}  // namespace
+
+ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number) {
+  ValueRef a = t.realize(ra), b = t.realize(rb);
+  const bool inplace = number >= 13;
+  const int op = number % 13;
+  const BinaryRow& row = kBinary[op];
+  const std::string symbol = std::string(row.symbol) + (inplace ? "=" : "");
+  if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
+    if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
+    unsupported_operands(t, a, b, symbol);
+  }
+  if (is_tensor_value(a) || is_tensor_value(b)) {
+    std::string name = row.name;
+    if (inplace && is_tensor_value(a)) name = "i" + (name.back() == '_' ? name.substr(0, name.size() - 1) : name);
+    return t.call_operator(name, CallArgs{{a, b}, {}});
+  }
+  if (ValueRef r = sequence_op(t, a, b, op, inplace)) return r;
+  if (ValueRef r = set_op(t, a, b, op, inplace)) return r;
+  if (a->kind == ValueKind::Constant || b->kind == ValueKind::Constant || a->kind == ValueKind::Class || a->kind == ValueKind::Builtin) {
+    PyRef x = a->as_constant(), y = b->as_constant();
+    if (x && y) {
+      PyRef r = PyRef::steal(row.fold(x.get(), y.get()));
+      if (!r) t.raise_current();
+      return from_folded(t, r.get());
+    }
+  }
+  if (a->kind <= ValueKind::Range && b->kind <= ValueKind::Range) unsupported_operands(t, a, b, symbol);
+  not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]", std::string("False"));
+}
+
+ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
+  ValueRef v = t.realize(raw);
+  if (op == kUnaryNot) {
+    if (v->kind == ValueKind::Tensor) graph_break<GB0170>(v->print());
+    return t.boolean(!v->truth(t));
+  }
+  static const char* const names[] = {"pos", "neg", "invert"};
+  if (v->kind == ValueKind::Tensor) return t.call_operator(names[op], CallArgs{{v}, {}});
+  if (auto* o = as<ObjectValue>(v))
+    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
+  PyRef c = v->as_constant();
+  if (!c) unmodelled_method(*v, std::string("__") + names[op] + "__");
+  PyRef r = PyRef::steal(op == kUnaryPositive ? PyNumber_Positive(c.get()) : op == kUnaryNegative ? PyNumber_Negative(c.get()) : PyNumber_Invert(c.get()));
+  if (!r) t.raise_current();
+  return from_folded(t, r.get());
+}
+
+ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
+  static const char* const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+  static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  ValueRef a = realize(ra), b = realize(rb);
+  for (int side = 0; side < 2; ++side) {
+    auto* o = as<ObjectValue>(side == 0 ? a : b);
+    if (!o) continue;
+    const std::string name = std::string("__") + names[side == 0 ? op : mirrored[op]] + "__";
+    ValueRef m = o->special(*this, name.c_str());
+    if (!m && op == Py_NE && (m = o->special(*this, "__eq__"))) return boolean(!call(m, CallArgs{{side == 0 ? b : a}, {}})->truth(*this));
+    if (!m) continue;
+    ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
+    if (!is_true_constant(r, Py_NotImplemented)) return r;
+  }
+  if (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor) {
+    const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor || (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant;
+    if (!other_is_number || is_true_constant(a, Py_None) || is_true_constant(b, Py_None))
+      if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
+    return call_operator(names[op], CallArgs{{a, b}, {}});
+  }
+  PyRef x = a->as_constant(), y = b->as_constant();
+  if (x && y) {
+    PyRef r = PyRef::steal(PyObject_RichCompare(x.get(), y.get(), op));
+    if (!r) raise_current();
+    return from_folded(*this, r.get());
+  }
+  if (op == Py_EQ || op == Py_NE) {
+    const bool containers = (a->kind == b->kind) && (a->kind == ValueKind::List || a->kind == ValueKind::Tuple || a->kind == ValueKind::Dict);
+    const bool equal = containers ? values_equal(*this, a, b) : same_object(*this, a, b);
+    return boolean(equal == (op == Py_EQ));
+  }
+  auto ordered_items = [](const ValueRef& v) -> const std::vector<ValueRef>* {
+    if (auto* l = as<ListValue>(v)) return &l->items;
+    if (auto* tup = as<TupleValue>(v)) return &tup->items;
+    return nullptr;
+  };
+  if (auto *p = ordered_items(a), *q = ordered_items(b); p && q && a->kind == b->kind) {
+    for (std::size_t k = 0; k < std::min(p->size(), q->size()); ++k)
+      if (!values_equal(*this, (*p)[k], (*q)[k])) return compare((*p)[k], (*q)[k], op);
+    return compare(integer(static_cast<std::int64_t>(p->size())), integer(static_cast<std::int64_t>(q->size())), op);
+  }
+  if (a->kind == ValueKind::Set && b->kind == ValueKind::Set) unmodelled_method(*a, std::string("__") + names[op] + "__");
+  static const char* const symbols[] = {"<", "<=", "==", "!=", ">", ">="};
+  raise(PyExc_TypeError, std::string("'") + symbols[op] + "' not supported between instances of '" + type_text(a) + "' and '" + type_text(b) + "'");
+}
+
+namespace {
+
+OPCODE(UNARY_OP) { f.push(unary_op(t, f.pop(), i.a)); }
+
+OPCODE(BINARY_OP) {
+  ValueRef b = f.pop(), a = f.pop();
+  f.push(binary_op(t, a, b, i.a));
+}
+
+OPCODE(COMPARE_OP) {
+  ValueRef b = f.pop(), a = f.pop();
+  ValueRef r = t.compare(a, b, i.a);
+  if (i.b) {
+    if (r->kind == ValueKind::Tensor) return f.push(r);  // the jump that follows decides
+    r = t.boolean(t.realize(r)->truth(t));
+  }
+  f.push(std::move(r));
+}
+
+OPCODE(CONTAINS_OP) {
+  ValueRef container = t.realize(f.pop()), item = f.pop();
+  f.push(t.boolean(container->contains(t, item) != (i.a == 1)));
+}
+
+OPCODE(IS_OP) {
+  ValueRef b = f.pop(), a = f.pop();
+  f.push(t.boolean(same_object(t, a, b) != (i.a == 1)));
+}
+
+OPCODE(TO_BOOL) {
+  ValueRef v = t.realize(f.top());
+  if (v->kind == ValueKind::Tensor) return;  // the jump that follows decides
+  f.pop();
+  f.push(t.boolean(v->truth(t)));
+}
+
+OPCODE(BINARY_SUBSCR) {
+  ValueRef key = f.pop(), container = t.realize(f.pop());
+  f.push(container->get_item(t, key));
+}
+
+OPCODE(STORE_SUBSCR) {
+  ValueRef key = f.pop(), container = t.realize(f.pop()), v = f.pop();
+  container->set_item(t, key, v);
+}
+
+OPCODE(DELETE_SUBSCR) {
+  ValueRef key = f.pop(), container = t.realize(f.pop());
+  container->set_item(t, key, {});
+}
+
+constexpr OpcodeRow kRows[] = {{Opcode::UNARY_OP, UNARY_OP}, {Opcode::BINARY_OP, BINARY_OP}, {Opcode::COMPARE_OP, COMPARE_OP},
+                               {Opcode::CONTAINS_OP, CONTAINS_OP}, {Opcode::IS_OP, IS_OP}, {Opcode::TO_BOOL, TO_BOOL},
+                               {Opcode::BINARY_SUBSCR, BINARY_SUBSCR}, {Opcode::STORE_SUBSCR, STORE_SUBSCR}, {Opcode::DELETE_SUBSCR, DELETE_SUBSCR}};
+
+}  // namespace
+
+std::span<const OpcodeRow> operator_opcodes() { return kRows; }
+
+}  // namespace md

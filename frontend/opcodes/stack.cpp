@@ -1,0 +1,99 @@
+// Stack, locals, cells.
+#include "frontend/opcodes/family.h"
+#include "frontend/values/functions.h"
+
+namespace md {
+namespace {
+
+std::string slot_name(const SymbolicFrame& f, int slot) { return text_of(f.body->slot_names[static_cast<std::size_t>(slot)].get()); }
+ValueRef& slot(SymbolicFrame& f, int n) { return f.slots[static_cast<std::size_t>(n)]; }
+
+Ref<CellValue> cell_at(Tracer& t, SymbolicFrame& f, int n) {
+  ValueRef v = t.realize(slot(f, n));
+  auto* c = as<CellValue>(v);
+  if (!c) throw InternalError("slot " + slot_name(f, n) + " holds no cell");
+  return Ref<CellValue>(c);
+}
+
+OPCODE(NOP) {}
+OPCODE(RESUME) {}
+OPCODE(POP_TOP) { f.pop(); }
+OPCODE(COPY) { f.push(f.top(i.a)); }
+OPCODE(SWAP) { std::swap(f.top(), f.top(i.a)); }
+OPCODE(PUSH_NULL) { f.push(null_value()); }
+
+OPCODE(LOAD_CONST) {
+  PyObject* c = f.body->consts[static_cast<std::size_t>(i.a)].get();
+  f.push(is_constant_object(c) ? t.constant(c) : from_folded(t, c));
+}
+
+OPCODE(LOAD_FAST) {
+  ValueRef v = slot(f, i.a);
+  if (is_null(v)) {
+    if (i.handler.label < 0 && t.frames.size() == 1) graph_break<GB0011>(slot_name(f, i.a));
+    t.raise(PyExc_UnboundLocalError, "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
+  }
+  f.push(std::move(v));
+}
+
+OPCODE(STORE_FAST) {
+  ValueRef v = f.pop();
+  t.name_node(v, slot_name(f, i.a));
+  slot(f, i.a) = std::move(v);
+}
+
+OPCODE(DELETE_FAST) {
+  if (is_null(slot(f, i.a)))
+    t.raise(PyExc_UnboundLocalError, "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
+  slot(f, i.a) = ValueRef();
+}
+
+OPCODE(LOAD_FAST_AND_CLEAR) {
+  ValueRef v = std::move(slot(f, i.a));
+  slot(f, i.a) = ValueRef();
+  f.push(v ? v : null_value());
+}
+
+OPCODE(MAKE_CELL) {
+  auto c = make_ref<CellValue>();
+  c->content = slot(f, i.a);
+  c->looked = true;
+  slot(f, i.a) = c;
+}
+
+// make_frame and the root set-up have filled the free slots.
+OPCODE(COPY_FREE_VARS) {}
+OPCODE(LOAD_CLOSURE) { f.push(slot(f, i.a)); }
+
+OPCODE(LOAD_DEREF) {
+  ValueRef v = cell_at(t, f, i.a)->get(t);
+  if (is_null(v)) {
+    if (i.handler.label < 0 && t.frames.size() == 1) graph_break<GB0091>(slot_name(f, i.a));
+    const bool free = f.body->slot_kinds[static_cast<std::size_t>(i.a)] & kSlotFree;
+    t.raise(free ? PyExc_NameError : PyExc_UnboundLocalError,
+            free ? "cannot access free variable '" + slot_name(f, i.a) + "' where it is not associated with a value in enclosing scope"
+                 : "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
+  }
+  f.push(v);
+}
+
+OPCODE(STORE_DEREF) {
+  ValueRef v = f.pop();
+  t.name_node(v, slot_name(f, i.a));
+  cell_at(t, f, i.a)->set(t, std::move(v));
+}
+
+OPCODE(DELETE_DEREF) { cell_at(t, f, i.a)->set(t, {}); }
+
+constexpr OpcodeRow kRows[] = {
+    {Opcode::NOP, NOP}, {Opcode::RESUME, RESUME}, {Opcode::POP_TOP, POP_TOP}, {Opcode::COPY, COPY}, {Opcode::SWAP, SWAP},
+    {Opcode::PUSH_NULL, PUSH_NULL}, {Opcode::LOAD_CONST, LOAD_CONST}, {Opcode::LOAD_FAST, LOAD_FAST}, {Opcode::STORE_FAST, STORE_FAST},
+    {Opcode::DELETE_FAST, DELETE_FAST}, {Opcode::LOAD_FAST_AND_CLEAR, LOAD_FAST_AND_CLEAR}, {Opcode::MAKE_CELL, MAKE_CELL},
+    {Opcode::COPY_FREE_VARS, COPY_FREE_VARS}, {Opcode::LOAD_CLOSURE, LOAD_CLOSURE}, {Opcode::LOAD_DEREF, LOAD_DEREF},
+    {Opcode::STORE_DEREF, STORE_DEREF}, {Opcode::DELETE_DEREF, DELETE_DEREF}};
+
+}  // namespace
+
+std::span<const OpcodeRow> stack_opcodes() { return kRows; }
+
+}  // namespace md

@@ -1,0 +1,247 @@
+#include "frontend/plan.h"
+
+#include "frontend/effects.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+
+namespace md {
+
+// --- building ----------------------------------------------------------------------------------------------------------
+
+Reg PlanBuilder::rebuild(const ValueRef& raw) {
+  ValueRef v = raw;
+  if (auto* lazy = as<LazyValue>(v); lazy && lazy->realized) v = lazy->realized;
+  if (auto it = built_.find(v.get()); it != built_.end()) return it->second;
+  keep_.push_back(v);
+  const Reg r = v->rebuild(*this);
+  built_[v.get()] = r;
+  return r;
+}
+
+Reg PlanBuilder::step(PlanStep s) {
+  s.out = plan.registers++;
+  plan.steps.push_back(std::move(s));
+  return plan.registers - 1;
+}
+
+Reg PlanBuilder::load_source(SourceRef s) {
+  if (auto it = loaded_.find(s); it != loaded_.end()) return it->second;
+  PlanStep load{StepOp::LoadSource};
+  load.out = plan.registers++;
+  load.source = s;
+  if (s->kind == SourceKind::Local) load.op = StepOp::LoadLocal, load.index = s->index;
+  if (s->kind == SourceKind::Constant) load.op = StepOp::LoadConst, load.object = s->object;
+  plan.loads.push_back(std::move(load));
+  return loaded_[s] = plan.registers - 1;
+}
+
+Reg PlanBuilder::load_constant(const PyRef& object) {
+  PlanStep load{StepOp::LoadConst};
+  load.out = plan.registers++;
+  load.object = object;
+  plan.loads.push_back(std::move(load));
+  return plan.registers - 1;
+}
+
+Reg PlanBuilder::graph_output(Node* n) {
+  if (auto it = output_regs_.find(n); it != output_regs_.end()) return it->second;
+  PlanStep s{StepOp::LoadOutput};
+  s.index = static_cast<std::int64_t>(outputs.size());
+  outputs.push_back(n);
+  return output_regs_[n] = step(std::move(s));
+}
+
+void PlanBuilder::replay(const Effects& effects) {
+  for (const Effect& e : effects.list()) {
+    PlanStep s{};
+    if (e.target) s.a = rebuild(e.target);
+    s.object = e.name;
+    s.index = e.count;
+    switch (e.kind) {
+      case EffectKind::ListAppend: s.op = StepOp::ListAppend, s.b = rebuild(e.value); break;
+      case EffectKind::ListAssign:
+        s.op = StepOp::ListAssign;
+        for (auto& v : e.items) s.regs.push_back(rebuild(v));
+        break;
+      case EffectKind::DictSet: s.op = StepOp::DictSet, s.regs = {rebuild(e.key), rebuild(e.value)}; break;
+      case EffectKind::DictDelete: s.op = StepOp::DictDelete, s.b = rebuild(e.key); break;
+      case EffectKind::DictClear: s.op = StepOp::DictClear; break;
+      case EffectKind::SetAdd: s.op = StepOp::SetAdd, s.b = rebuild(e.key); break;
+      case EffectKind::SetDiscard: s.op = StepOp::SetDiscard, s.b = rebuild(e.key); break;
+      case EffectKind::SetClear: s.op = StepOp::SetClear; break;
+      case EffectKind::AttrSet: s.op = StepOp::AttrSet, s.b = rebuild(e.value); break;
+      case EffectKind::AttrDelete: s.op = StepOp::AttrDelete; break;
+      case EffectKind::CellSet: s.op = StepOp::CellSet, s.b = e.value ? rebuild(e.value) : -1; break;
+      case EffectKind::GlobalSet: s.op = StepOp::GlobalSet, s.b = rebuild(e.value); break;
+      case EffectKind::GlobalDelete: s.op = StepOp::GlobalDelete; break;
+      case EffectKind::IteratorAdvance: s.op = StepOp::Advance; break;
+    }
+    effect(std::move(s));
+  }
+}
+
+// --- running -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+struct Runner {
+  const Plan& plan;
+  const FrameArgs& args;
+  std::vector<PyRef> regs;
+  std::vector<TensorRef> outputs;
+
+  PyObject* reg(Reg r) const { return regs[static_cast<std::size_t>(r)].get(); }
+
+  PyRef tuple(const std::vector<Reg>& list) const {
+    PyRef t = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
+    for (std::size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), Py_NewRef(reg(list[i])));
+    return t;
+  }
+
+  PyRef make_function(const PlanStep& s) const {
+    PyObject* parts = s.object.get();
+    PyRef f = checked(PyFunction_NewWithQualName(PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1), PyTuple_GET_ITEM(parts, 3)));
+    if (s.regs[0] >= 0) checked(PyFunction_SetDefaults(f.get(), reg(s.regs[0])));
+    if (s.regs[1] >= 0) checked(PyFunction_SetKwDefaults(f.get(), reg(s.regs[1])));
+    if (s.regs[2] >= 0) checked(PyFunction_SetClosure(f.get(), reg(s.regs[2])));
+    if (s.regs[3] >= 0) checked(PyFunction_SetAnnotations(f.get(), reg(s.regs[3])));
+    return f;
+  }
+
+  PyRef new_dict(const PlanStep& s) const {
+    if (s.object.get() == reinterpret_cast<PyObject*>(&PyDict_Type)) return checked(PyDict_New());
+    return checked(PyObject_CallFunctionObjArgs(s.object.get(), s.regs.empty() ? nullptr : reg(s.regs[0]), nullptr));
+  }
+
+  PyRef iterate(const PlanStep& s) const {
+    PyRef it = checked(PyObject_GetIter(reg(s.a)));
+    for (std::int64_t k = 0; k < s.index; ++k) {
+      PyRef skipped = PyRef::steal(PyIter_Next(it.get()));
+      if (!skipped && PyErr_Occurred()) throw PythonError{};
+    }
+    return it;
+  }
+
+  PyRef new_set(const PlanStep& s) const {
+    PyRef t = tuple(s.regs);
+    return checked(s.op == StepOp::NewSet ? PySet_New(t.get()) : PyFrozenSet_New(t.get()));
+  }
+
+  PyRef build(const PlanStep& s) {
+    switch (s.op) {
+      case StepOp::LoadLocal: return PyRef::borrow(args.localsplus[s.index]);
+      case StepOp::LoadSource: {
+        PyRef v = load(s.source, args);
+        if (!v) throw InternalError("an input vanished after its guard passed: " + s.source->name);
+        return v;
+      }
+      case StepOp::LoadConst: return s.object;
+      case StepOp::LoadOutput: return wrap_tensor(outputs[static_cast<std::size_t>(s.index)]);
+      case StepOp::BuildTuple: return tuple(s.regs);
+      case StepOp::BuildTupleType: {
+        PyRef t = tuple(s.regs);
+        auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
+        if (!PyDict_GetItemString(type->tp_dict, "_fields")) return checked(PyObject_CallOneArg(s.object.get(), t.get()));
+        return checked(PyTuple_Type.tp_new(type, checked(PyTuple_Pack(1, t.get())).get(), nullptr));
+      }
+      case StepOp::NewList: return checked(PyList_New(0));
+      case StepOp::BuildList: return checked(PySequence_List(tuple(s.regs).get()));
+      case StepOp::NewDict: return new_dict(s);
+      case StepOp::NewSet:
+      case StepOp::BuildFrozenSet: return new_set(s);
+      case StepOp::BuildSlice: return checked(PySlice_New(reg(s.regs[0]), reg(s.regs[1]), reg(s.regs[2])));
+      case StepOp::NewCell: return checked(PyCell_New(nullptr));
+      case StepOp::NewObject: {
+        auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
+        return checked(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
+      }
+      case StepOp::NewException: return checked(PyObject_CallObject(s.object.get(), tuple(s.regs).get()));
+      case StepOp::MakeFunction: return make_function(s);
+      case StepOp::MakeMethod: return checked(PyMethod_New(reg(s.regs[0]), reg(s.regs[1])));
+      case StepOp::GetAttr: return checked(PyObject_GetAttr(reg(s.a), s.object.get()));
+      case StepOp::Call: return checked(PyObject_CallObject(reg(s.a), tuple(s.regs).get()));
+      case StepOp::Iterate: return iterate(s);
+      default: throw InternalError("not a building step");
+    }
+  }
+
+  void effect(const PlanStep& s) {
+    switch (s.op) {
+      case StepOp::ListAppend: checked(PyList_Append(reg(s.a), reg(s.b))); return;
+      case StepOp::ListAssign: checked(PyList_SetSlice(reg(s.a), 0, PyList_GET_SIZE(reg(s.a)), checked(PySequence_List(tuple(s.regs).get())).get())); return;
+      case StepOp::DictSet: checked(PyDict_SetItem(reg(s.a), reg(s.regs[0]), reg(s.regs[1]))); return;
+      case StepOp::DictDelete: checked(PyDict_DelItem(reg(s.a), reg(s.b))); return;
+      case StepOp::DictClear: PyDict_Clear(reg(s.a)); return;
+      case StepOp::SetAdd: checked(PySet_Add(reg(s.a), reg(s.b))); return;
+      case StepOp::SetDiscard: checked(PySet_Discard(reg(s.a), reg(s.b))); return;
+      case StepOp::SetClear: checked(PySet_Clear(reg(s.a))); return;
+      case StepOp::AttrSet: checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), reg(s.b))); return;
+      case StepOp::AttrDelete: checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), nullptr)); return;
+      case StepOp::CellSet: checked(PyCell_Set(reg(s.a), s.b < 0 ? nullptr : reg(s.b))); return;
+      case StepOp::GlobalSet: checked(PyDict_SetItem(args.globals, s.object.get(), reg(s.b))); return;
+      case StepOp::GlobalDelete: checked(PyDict_DelItem(args.globals, s.object.get())); return;
+      case StepOp::Advance: iterate(s); return;
+      case StepOp::SetGradEnabled: set_grad_enabled(s.index != 0); return;
+      default: throw InternalError("not an effect");
+    }
+  }
+
+  void run_steps(const std::vector<PlanStep>& steps) {
+    for (const PlanStep& s : steps) {
+      if (s.out >= 0)
+        regs[static_cast<std::size_t>(s.out)] = build(s);
+      else
+        effect(s);
+    }
+  }
+
+  void run_kernel() {
+    outputs.resize(plan.outputs);
+    SmallVector<TensorImpl*, 8> inputs;
+    std::vector<PyRef> held;
+    for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
+      PyObject* o = plan.input_slots[k] >= 0 ? args.localsplus[plan.input_slots[k]] : nullptr;
+      if (!o) {
+        held.push_back(load(plan.inputs[k], args));
+        o = held.back().get();
+      }
+      if (!o) throw InternalError("a graph input vanished after its guard passed");
+      inputs.push_back(tensor_impl(o));
+    }
+    plan.kernel->run(std::span(inputs.data(), inputs.size()), outputs);
+  }
+};
+
+}  // namespace
+
+// The commonest plan: every input a parameter, one output, returned as it is.
+static PyRef run_direct(const Plan& plan, const FrameArgs& args) {
+  constexpr std::size_t kFew = 8;
+  TensorImpl* inputs[kFew];
+  const std::size_t n = plan.input_slots.size();
+  for (std::size_t k = 0; k < n; ++k) inputs[k] = tensor_impl(args.localsplus[plan.input_slots[k]]);
+  TensorRef out;
+  plan.kernel->run(std::span(inputs, n), std::span(&out, 1));
+  return wrap_tensor(std::move(out));
+}
+
+void run_plan(const Plan& plan, const FrameArgs& args, PlanRun& out) {
+  if (plan.single_output) {
+    out.returned = run_direct(plan, args);
+    return;
+  }
+  Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}};
+  r.run_steps(plan.loads);
+  if (plan.kernel) r.run_kernel();
+  r.run_steps(plan.steps);
+  r.run_steps(plan.effects);
+  if (plan.broken) {
+    for (Reg a : plan.broken->held) out.held.push_back(r.regs[static_cast<std::size_t>(a)]);
+  } else {
+    out.returned = r.regs[static_cast<std::size_t>(plan.result)];
+  }
+}
+
+}  // namespace md

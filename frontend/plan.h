@@ -1,0 +1,114 @@
+// What a compiled entry does around its kernel: load inputs, run, rebuild live values, replay effects. A straight-line
+// program over registers of Python objects, run in C++ with no Python frame.
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/source.h"
+#include "frontend/value.h"
+#include "ir/backend.h"
+
+namespace md {
+
+enum class StepOp : std::uint8_t {
+  LoadSource,    // source
+  LoadConst,     // object
+  LoadOutput,    // index: graph output, wrapped once
+  LoadLocal,     // index: localsplus slot (fast form of LoadSource)
+  BuildTuple,    // regs
+  BuildTupleType,  // object = type, regs: named tuple, Size
+  NewList,       // empty
+  BuildList,     // regs
+  NewDict,       // object = type
+  NewSet,        // frozen sets: BuildFrozenSet
+  BuildFrozenSet,  // regs
+  BuildSlice,    // regs: start, stop, step
+  NewCell,       // empty
+  NewObject,     // object = type: object.__new__
+  NewException,  // object = type; regs: args
+  MakeFunction,  // object = (code, globals, name, qualname) tuple; regs: defaults, kwdefaults, closure, annotations (-1: none)
+  MakeMethod,    // regs: function, self
+  GetAttr,       // a = reg, object = name: a bound method of a builtin type
+  Call,          // a = callable reg; regs: positional arguments
+  Iterate,       // a = reg: iter(x), then advanced `index` times
+  // effects: return nothing
+  ListAppend, ListAssign /* a, regs */, DictSet /* a, regs key, value */, DictDelete, DictClear, SetAdd, SetDiscard, SetClear,
+  AttrSet /* a, object name, b */, AttrDelete, CellSet, GlobalSet /* object name, b */, GlobalDelete, Advance,
+  SetGradEnabled,  // index: 0 or 1
+};
+
+struct PlanStep {
+  StepOp op;
+  Reg out = -1;
+  Reg a = -1, b = -1;
+  std::int64_t index = 0;
+  std::vector<Reg> regs;
+  PyRef object;
+  SourceRef source = nullptr;
+};
+
+// Where a break goes on.
+struct BreakPoint {
+  // A function over a split code and where its arguments come from: held value k, or ~k: item k of the break's result.
+  struct Part {
+    PyRef function;
+    std::vector<int> from;
+  };
+  Part breaking;               // executes the instruction; takes held values only
+  Part resume, resume_taken;   // taken: of a conditional jump
+  bool conditional = false;    // item 0 of the result says whether the jump was taken
+  std::vector<Reg> held;
+};
+
+struct Plan {
+  std::shared_ptr<const SourceTable> sources;  // keeps the sources alive
+  std::vector<SourceRef> inputs;               // kernel inputs, in placeholder order
+  std::vector<int> input_slots;                // localsplus slot of each, or -1
+  std::shared_ptr<Kernel> kernel;              // null: no graph
+  std::size_t outputs = 0;
+  std::vector<PlanStep> loads, steps, effects;  // in this order: sources are read before anything changes
+  int registers = 0;
+  Reg result = -1;          // Return
+  std::unique_ptr<BreakPoint> broken;
+  // Fast form: the result is graph output 0 and there is nothing else to do.
+  bool single_output = false;
+};
+
+// Appends steps; every value is built once, so identity and aliasing survive.
+class PlanBuilder {
+ public:
+  PlanBuilder(Tracer& t, Plan& plan) : tracer(t), plan(plan) {}
+  Reg rebuild(const ValueRef& v);
+  Reg load_source(SourceRef s);
+  Reg load_constant(const PyRef& object);
+  Reg graph_output(Node* n);
+  Reg step(PlanStep s);  // gives it an output register
+  // For containers that may contain themselves: names the register before the elements are built.
+  void remember(const Value* v, Reg r) { built_[v] = r; }
+  void effect(PlanStep s) { plan.effects.push_back(std::move(s)); }
+  // Filling steps of fresh containers come before the effects, after every container exists.
+  void fill(PlanStep s) { plan.steps.push_back(std::move(s)); }
+  void replay(const class Effects& effects);
+
+  Tracer& tracer;
+  Plan& plan;
+  std::vector<Node*> outputs;
+
+ private:
+  std::unordered_map<const Value*, Reg> built_;
+  std::unordered_map<SourceRef, Reg> loaded_;
+  std::unordered_map<Node*, Reg> output_regs_;
+  std::vector<ValueRef> keep_;  // values keyed by address must stay alive
+};
+
+// Runs a plan. Result: a new reference to the return value, or for a break the argument tuple contents in `next`.
+struct PlanRun {
+  PyRef returned;
+  std::vector<PyRef> held;  // break
+};
+// Throws PythonError; OpError when the kernel failed and nothing has been committed.
+void run_plan(const Plan& plan, const FrameArgs& args, PlanRun& out);
+
+}  // namespace md

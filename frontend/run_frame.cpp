@@ -1,0 +1,189 @@
+#include "frontend/run_frame.h"
+
+#include "frontend/cpython/frame_access.h"
+#include "frontend/events.h"
+#include "frontend/frame_notes.h"
+#include "frontend/guards/guard.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+RunSwitches& run_switches() {
+  static RunSwitches switches;  // written with the GIL held
+  return switches;
+}
+
+Region*& current_region() {
+  thread_local Region* region = nullptr;
+  return region;
+}
+
+namespace {
+
+struct InRegion {
+  Region* outer;
+  explicit InRegion(Region* r) : outer(current_region()) { current_region() = r; }
+  ~InRegion() { current_region() = outer; }
+};
+
+// Over the limit of entries: reported once, then the function runs as plain Python on a miss.
+bool over_limit(const FrameRequest& r, FrameNotes& notes) {
+  const auto entries = entries_of(r.code, r.region);
+  if (entries.empty()) return false;
+  const TraceConfig config = config_snapshot(*r.region);
+  const auto all = entries_of(r.code, nullptr).size();
+  const bool local = static_cast<int>(entries.size()) >= config.recompile_limit;
+  if (!local && static_cast<int>(all) < config.accumulated_recompile_limit) return false;
+  const char* name = local ? "recompile_limit" : "accumulated_recompile_limit";
+  const int value = local ? config.recompile_limit : config.accumulated_recompile_limit;
+  std::string reason = std::to_string(notes.frame_id) + "/" + std::to_string(entries.front()->entry_id) + ": " +
+                       explain_failure(*entries.front()->guards, r.args, false);
+  report("on_limit", {py_str(name), py_int(value), py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno),
+                      py_str(reason), checked(PyLong_FromVoidPtr(r.code))});
+  if (r.region->fullgraph || config.fail_on_recompile_limit_hit) {
+    PyRef error = report("limit_error", {py_str(name), PyRef::borrow(r.region->fullgraph ? Py_True : Py_False)});
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+  if (config.skip_code_recursive_on_limit) notes.skip_recursively = true;
+  return true;
+}
+
+void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
+  const auto entries = entries_of(r.code, r.region);
+  if (entries.empty()) return;
+  PyRef failures = checked(PyList_New(0));
+  for (auto& e : entries) {
+    std::string text = std::to_string(notes.frame_id) + "/" + std::to_string(e->entry_id) + ": " + explain_failure(*e->guards, r.args, true);
+    checked(PyList_Append(failures.get(), py_str(text).get()));
+  }
+  report("on_recompile", {py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno), failures});
+}
+
+EntryRef find_or_compile(const FrameRequest& asked) {
+  if (EntryRef e = find_entry(asked.code, asked.region, asked.args)) return e;
+  FrameNotes* notes = find_frame_notes(asked.code);
+  FrameRequest r = asked;
+  if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
+  if (notes && (notes->skip || notes->compiling)) return {};
+  if (notes) {
+    drop_dead_entries(r.code);
+    Disarmed plain;
+    if (over_limit(r, *notes)) return {};
+    report_recompile(r, *notes);
+  }
+  return compile_frame(r);
+}
+
+// The frame's slots as the driver holds them between a break and the resume function.
+struct ResumeArgs {
+  std::vector<PyRef> values;
+  std::vector<PyObject*> slots;
+
+  FrameArgs frame(PyFunctionObject* fn) {
+    auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
+    slots.assign(static_cast<std::size_t>(code->co_nlocalsplus), nullptr);
+    for (std::size_t k = 0; k < values.size(); ++k) slots[k] = values[k].get();
+    return {slots.data(), fn->func_globals, fn->func_builtins};
+  }
+};
+
+std::vector<PyRef> pick(const BreakPoint::Part& part, const std::vector<PyRef>& held, PyObject* result) {
+  std::vector<PyRef> out;
+  for (int k : part.from) out.push_back(k >= 0 ? held[static_cast<std::size_t>(k)] : PyRef::borrow(PyTuple_GET_ITEM(result, ~k)));
+  return out;
+}
+
+PyRef call_plain(PyObject* function, const std::vector<PyRef>& args) {
+  SmallVector<PyObject*, 16> raw;
+  for (auto& a : args) raw.push_back(a.get());
+  Armed hook;
+  return PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+}
+
+// Executes the breaking instruction; gives the function that goes on and its arguments. Null: it raised.
+PyRef step_over(const BreakPoint& point, std::vector<PyRef> held, std::vector<PyRef>& args) {
+  PyRef out;
+  {
+    std::vector<PyRef> given = pick(point.breaking, held, nullptr);
+    out = call_plain(point.breaking.function.get(), given);
+  }
+  if (!out) return {};
+  const bool taken = point.conditional && PyTuple_GET_ITEM(out.get(), 0) == Py_True;
+  const BreakPoint::Part& next = taken ? point.resume_taken : point.resume;
+  if (!next.function) throw InternalError("a break has no function to go on with");
+  args = pick(next, held, out.get());
+  return next.function;
+}
+
+// After a break: execute the instruction, look the resume function up as any frame, go on until a value comes back.
+RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& result) {
+  for (;;) {
+    ResumeArgs args;
+    PyRef resume = step_over(*static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken, std::move(run.held), args.values);
+    if (!resume) return RunOutcome::Raised;
+    auto* fn = reinterpret_cast<PyFunctionObject*>(resume.get());
+    auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
+    FrameRequest request{code, args.frame(fn), region, frame_notes(code).printed_name};
+    EntryRef next = find_or_compile(request);
+    run = PlanRun();
+    if (next) {
+      const Plan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
+      try {
+        run_plan(plan, request.args, run);
+      } catch (const OpError&) {
+        if (!plan.kernel->transactional()) throw;
+        next = EntryRef();
+      }
+    }
+    if (!next) {
+      result = call_plain(resume.get(), args.values);
+      return result ? RunOutcome::Done : RunOutcome::Raised;
+    }
+    if (run.returned) {
+      result = std::move(run.returned);
+      return RunOutcome::Done;
+    }
+    entry = std::move(next);
+  }
+}
+
+}  // namespace
+
+RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
+  try {
+    InRegion in(request.region);
+    EntryRef entry = find_or_compile(request);
+    if (!entry) return RunOutcome::Plain;
+    PlanRun run;
+    const Plan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
+    try {
+      run_plan(plan, request.args, run);
+    } catch (const OpError& e) {
+      // Nothing has been committed: plain Python raises the same at the user's line.
+      if (plan.kernel->transactional()) return RunOutcome::Plain;
+      raise_op_error(e);
+      return RunOutcome::Raised;
+    }
+    if (!run.returned) return run_from_break(std::move(entry), std::move(run), request.region, result);
+    result = std::move(run.returned);
+    return RunOutcome::Done;
+  } catch (const PythonError&) {
+    return RunOutcome::Raised;
+  } catch (const OpError& e) {
+    raise_op_error(e);
+    return RunOutcome::Raised;
+  } catch (const GraphBreak& b) {
+    PyErr_Format(PyExc_RuntimeError, "%s: %s", b.type.c_str(), b.context.c_str());
+    return RunOutcome::Raised;
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return RunOutcome::Raised;
+  } catch (const std::exception& e) {
+    PyErr_Format(PyExc_SystemError, "minidynamo internal error: %s", e.what());
+    return RunOutcome::Raised;
+  }
+}
+
+}  // namespace md

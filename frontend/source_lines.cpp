@@ -1,0 +1,28 @@
+#include "frontend/source_lines.h"
+
+#include "frontend/values/constant.h"
+
+namespace md {
+
+std::string raw_source_line(const std::string& file, int line, PyObject* globals) {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  std::string out;
+  if (PyRef linecache = PyRef::steal(PyImport_ImportModule("linecache"))) {
+    PyRef text = PyRef::steal(PyObject_CallMethod(linecache.get(), "getline", "siO", file.c_str(), line, globals ? globals : Py_None));
+    if (text) out = text_of(text.get());
+  }
+  PyErr_Clear();
+  PyErr_Restore(type, value, traceback);
+  while (!out.empty() && (out.back() == '\n' || out.back() == '\r')) out.pop_back();
+  return out;
+}
+
+std::string source_line(const std::string& file, int line, PyObject* globals) {
+  std::string s = raw_source_line(file, line, globals);
+  const auto first = s.find_first_not_of(" \t\f");
+  if (first == std::string::npos) return {};
+  return s.substr(first, s.find_last_not_of(" \t\f") - first + 1);
+}
+
+}  // namespace md

@@ -1,0 +1,256 @@
+// Tracer: tensor calls become graph nodes.
+#include <fmt/format.h>
+
+#include "frontend/breaks.h"
+#include "frontend/source_lines.h"
+#include "frontend/tensors/op_function.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "ir/op_table.h"
+
+namespace md {
+
+namespace {
+
+struct OperatorRow {
+  const char* name;  // in Python's operator module
+  const char* op;    // public op name
+};
+constexpr OperatorRow kOperators[] = {
+    {"add", "add"}, {"sub", "sub"}, {"mul", "mul"}, {"truediv", "div"}, {"floordiv", "floor_divide"}, {"mod", "remainder"},
+    {"pow", "pow"}, {"matmul", "matmul"}, {"and_", "bitwise_and"}, {"or_", "bitwise_or"}, {"xor", "bitwise_xor"},
+    {"neg", "neg"}, {"invert", "bitwise_not"}, {"abs", "abs"}, {"eq", "eq"}, {"ne", "ne"}, {"lt", "lt"}, {"le", "le"},
+    {"gt", "gt"}, {"ge", "ge"}, {"getitem", "getitem"}, {"setitem", "setitem"},
+    {"iadd", "add"}, {"isub", "sub"}, {"imul", "mul"}, {"itruediv", "div"}, {"ifloordiv", "floor_divide"}, {"imod", "remainder"},
+    {"ipow", "pow"}, {"iand", "bitwise_and"}, {"ior", "bitwise_or"}, {"ixor", "bitwise_xor"}};
+
+Arg slice_arg(Tracer& t, SliceValue& s) {
+  for (const ValueRef* part : {&s.start, &s.stop, &s.step})
+    if (t.realize(*part)->kind == ValueKind::Tensor) graph_break<GB0038>(s.start->print(), s.stop->print(), s.step->print());
+  return make_slice(t.to_arg(s.start), t.to_arg(s.stop), t.to_arg(s.step));
+}
+
+// The node a method or function mutates is its first operand.
+bool is_inplace_method(const std::string& name) { return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_'; }
+
+}  // namespace
+
+Arg Tracer::to_arg(const ValueRef& raw) {
+  ValueRef v = realize(raw);
+  if (auto* x = as<TensorValue>(v)) return x->node;
+  if (auto* s = as<SliceValue>(v)) return slice_arg(*this, *s);
+  const bool list = v->kind == ValueKind::List;
+  if (list || v->kind == ValueKind::Tuple) {
+    ListArg out;
+    out.tuple = !list;
+    for (auto& item : list ? static_cast<ListValue*>(v.get())->items : static_cast<TupleValue*>(v.get())->items)
+      out.items.push_back(to_arg(item));
+    return out;
+  }
+  if (v->kind == ValueKind::Range) {
+    ListArg out;
+    for (auto& item : collect(*this, v)) out.items.push_back(to_arg(item));
+    return out;
+  }
+  if (v->kind == ValueKind::Constant) {
+    PyObject* o = v->real.get();
+    if (PyComplex_Check(o) || PyBytes_Check(o)) unmodelled(v->print(), "argument of a tensor op");
+    return md::to_arg(o);
+  }
+  if (v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin)
+    raise(PyExc_TypeError, std::string("argument of a tensor op must be a tensor, a number or a sequence of them, not '") +
+                               (v->python_type() ? type_name(v->python_type()) : "object") + "'");
+  graph_break<GB0055>(v->print());
+}
+
+ValueRef Tracer::tensor_value(Node* n, std::size_t result) { return make_ref<TensorValue>(n, n->types.at(result)); }
+
+ValueRef Tracer::op_result(Node* n) {
+  for (TensorType& type : n->types)
+    if (type.storage < 0) type.storage = next_storage++;
+  if (!n->multi) return tensor_value(n);
+  std::vector<ValueRef> items;
+  for (std::size_t i = 0; i < n->types.size(); ++i) {
+    Node get{NodeKind::GetItem};
+    get.target = get.name = "getitem";
+    get.args = {n};
+    get.index = static_cast<int>(i);
+    get.types = {n->types[i]};
+    get.stack = n->stack;
+    items.push_back(tensor_value(graph->append(std::move(get))));
+  }
+  return result_tuple(n, std::move(items));
+}
+
+ValueRef Tracer::result_tuple(Node* n, std::vector<ValueRef> items) {
+  const Op& called = op(n->op);
+  if (called.schema.results == -1) return make_ref<TupleValue>(std::move(items));
+  auto tuple = make_ref<TupleValue>(std::move(items), named_result_type(called));
+  tuple->fields = called.schema.result_names;
+  return tuple;
+}
+
+// One node for a bound call; in-place forms move their first operand on to the new node.
+ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace, const CallArgs& args) {
+  Node n{NodeKind::Op};
+  n.spelling = spelling;
+  n.target = target;
+  n.name = target;
+  for (auto& a : args.positional) n.args.push_back(to_arg(a));
+  for (auto& [k, v] : args.keywords) n.kwargs.emplace_back(text_of(k.get()), to_arg(v));
+  n.stack = user_stack();
+  try {
+    const bool setitem = public_name == "setitem";
+    BoundCall call = md::bind(setitem ? "getitem" : public_name, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+    n.op = call.op;
+    n.types = infer(op(call.op), call.args);
+    n.multi = op(call.op).schema.results != 1;
+  } catch (const OpError& e) {
+    report_op_error(e, public_name, spelling);
+  }
+  ++calls_captured;
+  if (!inplace) return op_result(graph->append(std::move(n)));
+  auto* self = as<TensorValue>(realize(args.positional.at(0)));
+  if (!self) raise(PyExc_TypeError, target + " needs a tensor");
+  if (public_name == "setitem") {
+    n.types = {self->type};
+  } else {
+    check_inplace(*self, n.types.at(0), target);
+    n.types = {self->type};
+  }
+  self->node = graph->append(std::move(n));
+  return ValueRef(self);
+}
+
+void Tracer::check_inplace(const TensorValue& self, const TensorType& result, const std::string& target) {
+  if (!(result.sizes == self.type.sizes))
+    raise(PyExc_RuntimeError, fmt::format("output with the sizes of `self` does not fit the result of {}", target));
+  if (info(result.dtype).category > info(self.type.dtype).category)
+    raise(PyExc_RuntimeError, fmt::format("result type {} can't be cast to the desired output type {}", info(result.dtype).guard_name, info(self.type.dtype).guard_name));
+}
+
+void Tracer::report_op_error(const OpError& e, const std::string& name, Spelling spelling) {
+  if (e.kind == ErrorKind::Type) {
+    PyRef module = PyRef::steal(PyImport_ImportModule("minidynamo"));
+    PyRef fn = module && spelling != Spelling::Method ? PyRef::steal(PyObject_GetAttrString(module.get(), name.c_str())) : PyRef();
+    PyErr_Clear();
+    graph_break<GB0112>(fn ? repr_of(fn.get()) : name, std::string(e.what()));
+  }
+  throw e;
+}
+
+ValueRef Tracer::call_op(const std::string& name, Spelling spelling, const CallArgs& args, const std::string& target) {
+  const bool inplace = is_inplace_method(name);
+  const std::string base = inplace ? name.substr(0, name.size() - 1) : name;
+  return emit(base, spelling, target.empty() ? name : target, inplace, args);
+}
+
+ValueRef Tracer::call_operator(const std::string& name, const CallArgs& args) {
+  if (name == "pos") return realize(args.positional.at(0));
+  for (const OperatorRow& row : kOperators) {
+    if (name != row.name) continue;
+    const bool inplace = (name[0] == 'i' && name != "invert") || name == "setitem";
+    return emit(row.op, inplace ? Spelling::Inplace : Spelling::Operator, name, inplace, args);
+  }
+  unmodelled("operator." + name, print_list(args.positional));
+}
+
+ValueRef Tracer::call_attribute_op(const std::string& name, const CallArgs& args) {
+  return emit(name, Spelling::Attribute, name, false, args);
+}
+
+void Tracer::emit_grad_switch(bool on) {
+  Node n{NodeKind::State};
+  n.target = "_C._set_grad_enabled";
+  n.name = "_set_grad_enabled";
+  n.args = {Arg(on)};
+  n.stack = user_stack();
+  graph->append(std::move(n));
+}
+
+void Tracer::name_node(const ValueRef& v, const std::string& variable) {
+  auto* x = as<TensorValue>(v);
+  if (!x || x->node->kind == NodeKind::Placeholder || !named_.insert(x->node).second) return;
+  graph->rename(x->node, variable);
+}
+
+// --- inputs ------------------------------------------------------------------------------------------------------------
+
+std::string placeholder_target(const std::string& source) {
+  std::string out;
+  for (char c : source) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  // Runs of separators print as one underscore, the closing bracket's stays.
+  std::string squeezed;
+  for (char c : out)
+    if (c != '_' || squeezed.empty() || squeezed.back() != '_') squeezed += c;
+  return squeezed;
+}
+
+ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
+  TensorImpl* impl = tensor_impl(object);
+  TensorType type;
+  type.dtype = impl->dtype;
+  for (auto s : impl->sizes) type.sizes.push_back(s);
+  for (auto s : impl->strides) type.strides.push_back(s);
+  type.offset = impl->offset;
+  type.requires_grad = impl->requires_grad;
+  for (auto& other : inputs)
+    if (tensor_impl(other->real.get())->storage == impl->storage) type.storage = other->type.storage;
+  if (type.storage < 0) type.storage = next_storage++;
+
+  Node n{NodeKind::Placeholder};
+  n.target = placeholder_target(source->name);
+  n.name = n.target;
+  for (char& c : n.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  n.types = {type};
+  // Placeholders stand before everything else.
+  Node* node = graph->append(std::move(n));
+  auto& nodes = graph->nodes;
+  auto own = std::move(nodes.back());
+  nodes.pop_back();
+  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(inputs.size()), std::move(own));
+
+  auto v = make_ref<TensorValue>(node, type);
+  v->source = source;
+  v->real = PyRef::borrow(object);
+  Guard g{GuardKind::TensorMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))};
+  g.tensor = type;
+  g.where = user_frame();
+  guards.add(std::move(g));
+  guard(GuardKind::NoHasattr, source, checked(PyUnicode_InternFromString("_dynamo_dynamic_indices")));
+  inputs.push_back(v);
+  return v;
+}
+
+// --- where the user is ---------------------------------------------------------------------------------------------------
+
+static UserFrame frame_location(const SymbolicFrame& f) {
+  UserFrame u;
+  u.file = text_of(f.body->filename.get());
+  u.function = f.printed_name;
+  u.line = f.instruction().pos.line;
+  if (u.line < 0) u.line = f.body->firstlineno;
+  u.line_text = source_line(u.file, u.line, f.globals.get());
+  return u;
+}
+
+std::vector<UserFrame> Tracer::user_frames() const {
+  std::vector<UserFrame> out;
+  for (auto& f : frames) out.push_back(frame_location(*f));
+  return out;
+}
+
+UserFrame Tracer::user_frame() const { return frames.empty() ? UserFrame{} : frame_location(*frames.back()); }
+
+// Nodes of one line share their stack.
+UserStack Tracer::user_stack() const {
+  std::vector<std::pair<const void*, int>> key;
+  for (auto& f : frames) key.emplace_back(f.get(), f->instruction().pos.line);
+  if (last_stack_ && key == last_stack_key_) return last_stack_;
+  last_stack_key_ = std::move(key);
+  return last_stack_ = std::make_shared<const std::vector<UserFrame>>(user_frames());
+}
+
+}  // namespace md

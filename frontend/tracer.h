@@ -1,0 +1,204 @@
+// The state of one trace of one frame: the symbolic frames, the graph, guards, effects. The interpreter steps it;
+// values act through it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/bytecode/instruction.h"
+#include "frontend/effects.h"
+#include "frontend/graph_break.h"
+#include "frontend/guards/guard.h"
+#include "frontend/trace_config.h"
+#include "frontend/value.h"
+#include "frontend/values/tensor.h"
+#include "ir/error.h"
+
+namespace md {
+
+struct FunctionValue;
+struct CellValue;
+struct ContextValue;
+
+// --- What ends a step other than its result ----------------------------------------------------------------------
+// An exception of the traced program.
+struct TracedRaise {
+  ValueRef exception;
+};
+// Trace again from the start, with something learnt.
+struct RestartTrace {
+  std::string reason;
+};
+// Leave the whole frame to CPython.
+struct SkipFrame {
+  std::string reason;
+  bool no_content = false;   // nothing to capture: quiet
+  bool user_request = false;  // skip_frame(): callees are still compiled
+};
+
+enum class OnReturn : std::uint8_t { Push, DiscardAndPush /* __init__: push `held` */, Stop /* nested run: leave in `result` */ };
+
+// A context manager entered in traced code, in the order of entry.
+struct ActiveContext {
+  Ref<Value> manager;  // ContextValue or Object
+  int stack_index;     // of its exit function
+};
+
+struct SymbolicFrame {
+  std::shared_ptr<const CodeBody> body;
+  PyRef code, globals, builtins;
+  bool own_globals = true;  // the root frame's globals: sources print as G['x']
+  std::vector<ValueRef> slots, stack;
+  std::vector<ActiveContext> contexts;
+  int pc = 0;       // next instruction
+  int current = 0;  // executing instruction
+  int last_line = -1;
+  OnReturn on_return = OnReturn::Push;
+  ValueRef held, result;
+  bool finished = false;
+  bool is_generator = false, yielded = false;
+  int inline_depth = 0;
+  std::vector<ValueRef> handled;  // exceptions being handled, innermost last
+  std::string printed_name;       // "fn" or "torch_dynamo_resume_in_fn_at_5"
+
+  const Instruction& instruction() const { return body->instructions[static_cast<std::size_t>(current)]; }
+  void push(ValueRef v) { stack.push_back(std::move(v)); }
+  ValueRef pop() {
+    ValueRef v = std::move(stack.back());
+    stack.pop_back();
+    return v;
+  }
+  ValueRef& top(int n = 1) { return stack[stack.size() - static_cast<std::size_t>(n)]; }
+};
+
+// Where the trace stopped and why.
+struct TraceResult {
+  enum class End { Return, Break } end = End::Return;
+  ValueRef returned;
+  int break_instruction = -1;  // index in the root frame's body
+};
+
+// Breaks already known, by ordinal of the root frame's executed instruction.
+struct SpeculationLog {
+  struct Entry {
+    int instruction;
+    std::string reason;
+  };
+  std::map<long, Entry> breaks;
+  int restarts = 0;
+};
+
+class Tracer {
+ public:
+  Tracer(const TraceConfig& config, SpeculationLog& log) : config(config), speculation(log) {}
+
+  // Runs the root frame to its end. Throws GraphBreak, SkipFrame, RestartTrace, TracedRaise, OpError, PythonError.
+  TraceResult run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& args);
+
+  // --- values -----------------------------------------------------------------------------------------------------
+  ValueRef lazy(PyObject* object, SourceRef source);
+  ValueRef wrap(PyObject* object, SourceRef source);  // looks at it: guards
+  ValueRef realize(const ValueRef& v);                // lazy → wrapped; anything else itself
+  ValueRef constant(PyRef object);
+  ValueRef constant(PyObject* borrowed) { return constant(PyRef::borrow(borrowed)); }
+  ValueRef none() { return constant(Py_None); }
+  ValueRef boolean(bool b) { return constant(b ? Py_True : Py_False); }
+  ValueRef integer(std::int64_t i) { return constant(checked(PyLong_FromLongLong(i))); }
+  // A real object met on the way (a class attribute, a method found on a type): wrapped below `source` when given.
+  ValueRef from_object(PyObject* object, SourceRef source);
+
+  // --- calls ------------------------------------------------------------------------------------------------------
+  // Calls anything now and returns its result; Python callees run nested.
+  ValueRef call(const ValueRef& callee, CallArgs args);
+  // Pushes a frame for a Python callee (flat); false: the caller must use call().
+  bool try_push_call(const ValueRef& callee, CallArgs& args, OnReturn on_return = OnReturn::Push, ValueRef held = {});
+  std::unique_ptr<SymbolicFrame> make_frame(FunctionValue& fn, CallArgs args);
+  ValueRef run_nested(std::unique_ptr<SymbolicFrame> f);
+  // Runs a parked generator frame to its next yield; null: it has returned.
+  ValueRef resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef sent, ValueRef& returned);
+
+  void return_from_frame(ValueRef v);   // RETURN_VALUE
+  void yield_from_frame(ValueRef v);    // YIELD_VALUE
+  void make_generator();                // RETURN_GENERATOR
+
+  // --- graph ------------------------------------------------------------------------------------------------------
+  // One node per torch call. `name` is the public op name.
+  ValueRef call_op(const std::string& name, Spelling spelling, const CallArgs& args, const std::string& target = "");
+  // operator.<name>: "add", "iadd", "getitem", "setitem", "truediv", "neg", ...
+  ValueRef call_operator(const std::string& name, const CallArgs& args);
+  // x.T and the like: a view reached by attribute.
+  ValueRef call_attribute_op(const std::string& name, const CallArgs& args);
+  void emit_grad_switch(bool on);
+  // The first variable a node's value is stored to names the node.
+  void name_node(const ValueRef& v, const std::string& variable);
+  Arg to_arg(const ValueRef& v);  // throws GraphBreak for what cannot go into the graph
+  ValueRef tensor_value(Node* n, std::size_t result = 0);
+  ValueRef op_result(Node* n);
+  ValueRef result_tuple(Node* n, std::vector<ValueRef> items);
+  ValueRef input_tensor(PyObject* tensor, SourceRef source);
+  UserStack user_stack() const;
+  std::vector<UserFrame> user_frames() const;
+  UserFrame user_frame() const;  // innermost
+
+  // --- guards and effects -----------------------------------------------------------------------------------------
+  void guard(GuardKind kind, SourceRef source, PyRef object = {}, std::int64_t value = 0);
+
+  // --- exceptions of the traced program ---------------------------------------------------------------------------
+  [[noreturn]] void raise(PyObject* type, const std::string& message);
+  ValueRef compare(const ValueRef& a, const ValueRef& b, int op);  // Py_LT ... Py_GE
+  [[noreturn]] void raise_current();  // turns the Python exception that is set into a traced one
+
+  SymbolicFrame& frame() { return *frames.back(); }
+
+  const TraceConfig& config;
+  SpeculationLog& speculation;
+  std::unique_ptr<Graph> graph = std::make_unique<Graph>();
+  SourceTable sources;
+  GuardSet guards;
+  Effects effects;
+  std::vector<std::unique_ptr<SymbolicFrame>> frames;
+  std::vector<Ref<TensorValue>> inputs;                       // placeholder order
+  std::unordered_map<PyObject*, ValueRef> known;              // real objects already wrapped, by identity
+  std::vector<PyRef> keep_alive;                              // the keys of `known`
+  std::unordered_map<std::string, ValueRef> stored_globals;   // root module's globals written so far
+  bool grad_enabled = true;
+  bool initial_grad_enabled = true;
+  int next_storage = 0;
+  long ordinal = 0;  // executed instructions of the root frame
+  FrameArgs args{};
+  int calls_captured = 0;
+  bool item_break_seen = false;
+  bool log_traces = false;  // TRACE lines are wanted
+
+ private:
+  void step_until(std::size_t depth);
+  ValueRef emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace, const CallArgs& args);
+  void check_inplace(const TensorValue& self, const TensorType& result, const std::string& target);
+  [[noreturn]] void report_op_error(const OpError& e, const std::string& name, Spelling spelling);
+  bool unwind(const TracedRaise& e, std::size_t floor);
+
+  std::set<const Node*> named_;
+  mutable UserStack last_stack_;
+  mutable std::vector<std::pair<const void*, int>> last_stack_key_;
+  std::unique_ptr<SymbolicFrame> parked_;  // by YIELD_VALUE, for resume_generator
+  long steps_ = 0;
+  ValueRef nested_result_;
+  bool stopped_ = false;  // at a known break
+  TraceResult result_;
+};
+
+// "L['x']" → "L_x_"
+std::string placeholder_target(const std::string& source);
+
+// Lays a call's arguments out in a callee's slots; raises the TypeError CPython would.
+void bind_call(Tracer& t, FunctionValue& fn, const CodeBody& body, CallArgs args, std::vector<ValueRef>& slots);
+
+// Dispatch: one block per opcode in frontend/opcodes/.
+using OpcodeHandler = void (*)(Tracer& t, SymbolicFrame& f, const Instruction& i);
+OpcodeHandler opcode_handler(Opcode op);
+
+}  // namespace md

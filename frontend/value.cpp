@@ -1,0 +1,97 @@
+// The defaults of Value: what nothing models breaks with the registry's "no handler" codes.
+#include "frontend/value.h"
+
+#include "frontend/builtins/methods.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/breaks.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+std::string type_name(PyTypeObject* type) {
+  const std::string full = type->tp_name;
+  const auto dot = full.rfind('.');
+  return dot == std::string::npos ? full : full.substr(dot + 1);
+}
+
+ValueRef CallArgs::take_keyword(const char* name) {
+  for (auto it = keywords.begin(); it != keywords.end(); ++it) {
+    if (PyUnicode_CompareWithASCIIString(it->first.get(), name) != 0) continue;
+    ValueRef v = std::move(it->second);
+    keywords.erase(it);
+    return v;
+  }
+  return {};
+}
+
+ValueRef Value::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
+
+bool Value::has_attr(Tracer& t, PyObject* name) {
+  PyTypeObject* type = python_type();
+  if (!type) graph_break<GB0150>(print(), text_of(name));
+  return type_find(type, name) != nullptr;
+}
+
+void Value::set_attr(Tracer&, PyObject* name, ValueRef) {
+  unmodelled_method(*this, "__setattr__ " + text_of(name));
+}
+
+ValueRef Value::call(Tracer& t, CallArgs args) {
+  PyTypeObject* type = python_type();
+  if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
+  unmodelled(print(), print_list(args.positional));
+}
+
+ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) { return t.call(get_attr(t, name), std::move(args)); }
+
+ValueRef Value::get_item(Tracer& t, const ValueRef& key) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_subscript) && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not subscriptable");
+  unmodelled_method(*this, "__getitem__");
+}
+
+void Value::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_ass_item))
+    t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object does not support item " + (v ? "assignment" : "deletion"));
+  unmodelled_method(*this, v ? "__setitem__" : "__delitem__");
+}
+
+std::optional<std::int64_t> Value::length(Tracer& t) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_length) && !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
+    t.raise(PyExc_TypeError, std::string("object of type '") + type->tp_name + "' has no len()");
+  unmodelled_method(*this, "__len__");
+}
+
+bool Value::truth(Tracer&) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_number && type->tp_as_number->nb_bool) && !(type->tp_as_sequence && type->tp_as_sequence->sq_length) &&
+      !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
+    return true;
+  unmodelled_method(*this, "__bool__");
+}
+
+ValueRef Value::iter(Tracer& t) {
+  PyTypeObject* type = python_type();
+  if (type && !type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not iterable");
+  unmodelled_method(*this, "__iter__");
+}
+
+ValueRef Value::next(Tracer&) { graph_break<GB0160>(print()); }
+
+bool Value::contains(Tracer& t, const ValueRef& item) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_contains) && !type->tp_iter &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    t.raise(PyExc_TypeError, std::string("argument of type '") + type->tp_name + "' is not iterable");
+  unmodelled_method(*this, "__contains__");
+}
+
+Reg Value::rebuild(PlanBuilder&) { graph_break<GB0092>(print()); }
+
+}  // namespace md

@@ -1,0 +1,189 @@
+#include "frontend/values/constant.h"
+
+#include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/breaks.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/iterators.h"
+
+namespace md {
+
+ValueRef null_value() { return make_ref<NullValue>(); }
+
+Reg NullValue::rebuild(PlanBuilder&) { throw InternalError("a NULL has no object"); }
+
+Reg LazyValue::rebuild(PlanBuilder& b) { return realized ? b.rebuild(realized) : b.load_source(source); }
+
+std::string text_of(PyObject* o) {
+  PyRef s = PyUnicode_Check(o) ? PyRef::borrow(o) : PyRef::steal(PyObject_Str(o));
+  Py_ssize_t n = 0;
+  const char* text = s ? PyUnicode_AsUTF8AndSize(s.get(), &n) : nullptr;
+  if (!text) {
+    PyErr_Clear();
+    return "<unprintable>";
+  }
+  return std::string(text, static_cast<std::size_t>(n));
+}
+
+std::string repr_of(PyObject* o) {
+  PyRef r = PyRef::steal(PyObject_Repr(o));
+  if (!r) {
+    PyErr_Clear();
+    return std::string("<") + Py_TYPE(o)->tp_name + " object>";
+  }
+  return text_of(r.get());
+}
+
+std::string ConstantValue::print() const {
+  return std::string("ConstantVariable(") + Py_TYPE(real.get())->tp_name + ": " + repr_of(real.get()) + ")";
+}
+
+bool is_constant_object(PyObject* o) {
+  if (o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented) return true;
+  PyTypeObject* t = Py_TYPE(o);
+  if (t == &PyBool_Type || t == &PyLong_Type || t == &PyFloat_Type || t == &PyUnicode_Type || t == &PyBytes_Type ||
+      t == &PyComplex_Type || t == &PyCode_Type)
+    return true;
+  DType ignored;
+  if (as_dtype(o, ignored) || is_device(o)) return true;
+  if (t == &PyFrozenSet_Type) {
+    PyRef it = PyRef::steal(PyObject_GetIter(o));
+    while (PyRef x = PyRef::steal(PyIter_Next(it.get())))
+      if (!is_constant_object(x.get())) return false;
+    return true;
+  }
+  return false;
+}
+
+bool is_true_constant(const ValueRef& v, PyObject* singleton) {
+  auto* c = as<ConstantValue>(v);
+  return c && c->real.get() == singleton;
+}
+
+bool constant_int(const ValueRef& v, std::int64_t& out) {
+  auto* c = as<ConstantValue>(v);
+  if (!c || !PyLong_Check(c->real.get())) return false;
+  int overflow = 0;
+  out = PyLong_AsLongLongAndOverflow(c->real.get(), &overflow);
+  return overflow == 0;
+}
+
+bool constant_str(const ValueRef& v, std::string& out) {
+  auto* c = as<ConstantValue>(v);
+  if (!c || !PyUnicode_CheckExact(c->real.get())) return false;
+  out = text_of(c->real.get());
+  return true;
+}
+
+namespace {
+std::vector<ValueRef> folded_items(Tracer& t, PyObject* iterable) {
+  std::vector<ValueRef> out;
+  PyRef it = checked(PyObject_GetIter(iterable));
+  while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) out.push_back(from_folded(t, x.get()));
+  if (PyErr_Occurred()) throw PythonError{};
+  return out;
+}
+}  // namespace
+
+ValueRef from_folded(Tracer& t, PyObject* o) {
+  if (is_constant_object(o)) return t.constant(o);
+  if (PyTuple_CheckExact(o)) return make_ref<TupleValue>(folded_items(t, o));
+  if (is_size_type(Py_TYPE(o))) return make_ref<TupleValue>(folded_items(t, o), Py_TYPE(o));
+  if (PyList_CheckExact(o)) return make_ref<ListValue>(folded_items(t, o));
+  if (PySet_Check(o)) {
+    auto s = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
+    for (auto& x : folded_items(t, o)) s->add(t, x);
+    return s;
+  }
+  if (PyDict_CheckExact(o)) {
+    auto d = make_ref<DictValue>(&PyDict_Type);
+    PyObject *k, *v;
+    for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &k, &v);) d->put(t, from_folded(t, k), from_folded(t, v));
+    return d;
+  }
+  if (PyRange_Check(o)) return make_ref<RangeValue>(PyRef::borrow(o));
+  return t.from_object(o, nullptr);
+}
+
+bool all_constant(const CallArgs& args, std::vector<PyRef>& positional, PyRef& kwargs) {
+  for (auto& a : args.positional) {
+    PyRef c = a->as_constant();
+    if (!c) return false;
+    positional.push_back(std::move(c));
+  }
+  if (args.keywords.empty()) return true;
+  kwargs = checked(PyDict_New());
+  for (auto& [name, v] : args.keywords) {
+    PyRef c = v->as_constant();
+    if (!c) return false;
+    checked(PyDict_SetItem(kwargs.get(), name.get(), c.get()));
+  }
+  return true;
+}
+
+ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
+  PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!v) t.raise_current();
+  if (is_constant_object(v.get())) return t.constant(v);
+  return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+}
+
+// Methods of constants run for real: their types are immutable and run no user code.
+ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (text_of(name) == "join" && args.size() == 1) {
+    args.positional[0] = make_ref<ListValue>(collect(t, t.realize(args.positional[0])));
+  }
+  for (auto& a : args.positional) a = t.realize(a);
+  for (auto& k : args.keywords) k.second = t.realize(k.second);
+  if (!all_constant(args, positional, kwargs)) unmodelled_method(*this, text_of(name), args);
+  PyRef fn = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!fn) t.raise_current();
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
+  PyRef r = PyRef::steal(PyObject_Call(fn.get(), tuple.get(), kwargs.get()));
+  if (!r) t.raise_current();
+  return from_folded(t, r.get());
+}
+
+ValueRef ConstantValue::get_item(Tracer& t, const ValueRef& key) {
+  PyRef k = t.realize(key)->as_constant();
+  if (!k) return Value::get_item(t, key);
+  PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
+  if (!r) t.raise_current();
+  return from_folded(t, r.get());
+}
+
+std::optional<std::int64_t> ConstantValue::length(Tracer& t) {
+  const Py_ssize_t n = PyObject_Length(real.get());
+  if (n < 0) t.raise_current();
+  return n;
+}
+
+bool ConstantValue::truth(Tracer& t) {
+  const int r = PyObject_IsTrue(real.get());
+  if (r < 0) t.raise_current();
+  return r != 0;
+}
+
+ValueRef ConstantValue::iter(Tracer& t) {
+  PyRef it = PyRef::steal(PyObject_GetIter(real.get()));
+  if (!it) t.raise_current();
+  return make_ref<SequenceIterator>(folded_items(t, real.get()), t.realize(ValueRef(this)));
+}
+
+bool ConstantValue::contains(Tracer& t, const ValueRef& item) {
+  PyRef k = t.realize(item)->as_constant();
+  if (!k) return Value::contains(t, item);
+  const int r = PySequence_Contains(real.get(), k.get());
+  if (r < 0) t.raise_current();
+  return r != 0;
+}
+
+Reg ConstantValue::rebuild(PlanBuilder& b) { return b.load_constant(real); }
+
+}  // namespace md

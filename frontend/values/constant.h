@@ -1,0 +1,58 @@
+// Immutable Python constants, the NULL of the stack, and objects nobody has looked at yet.
+#pragma once
+
+#include "frontend/value.h"
+
+namespace md {
+
+struct NullValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Null;
+  NullValue() : Value(kKind) {}
+  std::string print() const override { return "NullVariable"; }
+  Reg rebuild(PlanBuilder& b) override;
+};
+ValueRef null_value();
+inline bool is_null(const ValueRef& v) { return !v || v->kind == ValueKind::Null; }
+
+// A load records nothing; the first use realizes it, which records guards.
+struct LazyValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Lazy;
+  LazyValue(PyObject* object, SourceRef s) : Value(kKind) {
+    real = PyRef::borrow(object);
+    source = s;
+  }
+  std::string print() const override { return realized ? realized->print() : "LazyVariableTracker()"; }
+  PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
+  Reg rebuild(PlanBuilder& b) override;
+  ValueRef realized;
+};
+
+struct ConstantValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Constant;
+  explicit ConstantValue(PyRef object) : Value(kKind) { real = std::move(object); }
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
+  PyRef as_constant() const override { return real; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  std::optional<std::int64_t> length(Tracer& t) override;
+  bool truth(Tracer& t) override;
+  ValueRef iter(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+};
+
+// True for exact instances of the immutable types constants are made of (int, str, None, dtype, device, ...).
+bool is_constant_object(PyObject* o);
+bool is_true_constant(const ValueRef& v, PyObject* singleton);       // v is that very object
+bool constant_int(const ValueRef& v, std::int64_t& out);             // int or bool
+bool constant_str(const ValueRef& v, std::string& out);
+// A Python object made by folding: constants, and fresh lists, tuples, dicts, sets, ranges and slices of them.
+ValueRef from_folded(Tracer& t, PyObject* o);
+// Every argument as a constant, or false.
+bool all_constant(const CallArgs& args, std::vector<PyRef>& positional, PyRef& kwargs);
+std::string text_of(PyObject* str);  // UTF-8 of a str; str(o) of anything else
+std::string repr_of(PyObject* o);    // never fails
+
+}  // namespace md

@@ -1,0 +1,165 @@
+// Lists, tuples (named tuples, Size), dicts, sets, slices, ranges. Those that existed before the trace keep their
+// source; changes to them become effects.
+#pragma once
+
+#include "frontend/value.h"
+
+namespace md {
+
+struct ListValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::List;
+  explicit ListValue(std::vector<ValueRef> items) : Value(kKind), items(std::move(items)) {}
+  std::string print() const override { return "ListVariable(length=" + std::to_string(items.size()) + ")"; }
+  PyTypeObject* python_type() const override { return &PyList_Type; }
+  PyRef as_constant() const override;
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  void set_item(Tracer& t, const ValueRef& key, ValueRef v) override;
+  std::optional<std::int64_t> length(Tracer&) override { return static_cast<std::int64_t>(items.size()); }
+  bool truth(Tracer&) override { return !items.empty(); }
+  ValueRef iter(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+
+  void append(Tracer& t, ValueRef v);
+  void changed(Tracer& t);  // after any other change of `items`
+
+  std::vector<ValueRef> items;
+};
+
+struct TupleValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Tuple;
+  explicit TupleValue(std::vector<ValueRef> items, PyTypeObject* type = &PyTuple_Type)
+      : Value(kKind), items(std::move(items)), type(type) {}
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return type; }
+  PyRef as_constant() const override;
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  std::optional<std::int64_t> length(Tracer&) override { return static_cast<std::int64_t>(items.size()); }
+  bool truth(Tracer&) override { return !items.empty(); }
+  ValueRef iter(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+  bool is_namedtuple() const { return type != &PyTuple_Type && PyDict_GetItemString(type->tp_dict, "_fields"); }
+
+  std::vector<ValueRef> items;
+  PyTypeObject* type;  // tuple, Size, a named tuple class
+  std::vector<std::string> fields;  // of an op's named results: values, indices
+};
+
+// Keys are constants or objects hashed by identity; a real dict maps them to entries.
+struct DictValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Dict;
+  explicit DictValue(PyTypeObject* type);
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return type; }
+  PyRef as_constant() const override;
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  void set_item(Tracer& t, const ValueRef& key, ValueRef v) override;
+  std::optional<std::int64_t> length(Tracer& t) override;
+  bool truth(Tracer& t) override { return *length(t) != 0; }
+  ValueRef iter(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+
+  struct Entry {
+    ValueRef key, value;  // value null: deleted
+  };
+  ValueRef find(Tracer& t, const ValueRef& key);  // null if absent; guards presence or absence
+  void put(Tracer& t, const ValueRef& key, ValueRef v);
+  bool remove(Tracer& t, const ValueRef& key);
+  void clear(Tracer& t);
+  void observe_keys(Tracer& t);  // guards the key sequence of a real dict
+  std::vector<Entry> live() const;
+
+  std::vector<Entry> entries;
+  PyRef index;  // dict: key object -> position in entries
+  PyTypeObject* type;
+  ValueRef default_factory;  // defaultdict
+  bool keys_observed = false;
+};
+// The object a key hashes as; breaks on keys whose hash or equality would run user code.
+PyRef key_object(Tracer& t, const ValueRef& key);
+
+struct SetValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Set;
+  explicit SetValue(bool frozen);
+  std::string print() const override { return frozen ? "FrozensetVariable()" : "SetVariable()"; }
+  PyTypeObject* python_type() const override { return frozen ? &PyFrozenSet_Type : &PySet_Type; }
+  PyRef as_constant() const override;
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  std::optional<std::int64_t> length(Tracer&) override { return PySet_GET_SIZE(members.get()); }
+  bool truth(Tracer&) override { return PySet_GET_SIZE(members.get()) != 0; }
+  ValueRef iter(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+
+  void add(Tracer& t, const ValueRef& v);
+  bool discard(Tracer& t, const ValueRef& v);
+  void clear(Tracer& t);
+  std::vector<ValueRef> items(Tracer& t) const;  // in the real set's order
+
+  PyRef members;  // a real set of the key objects: same order as eager's
+  PyRef values;   // dict: key object -> position in `held`
+  std::vector<ValueRef> held;
+  bool frozen;
+};
+
+struct SliceValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Slice;
+  SliceValue(ValueRef start, ValueRef stop, ValueRef step)
+      : Value(kKind), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
+  std::string print() const override { return "SliceVariable()"; }
+  PyTypeObject* python_type() const override { return &PySlice_Type; }
+  PyRef as_constant() const override;
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  Reg rebuild(PlanBuilder& b) override;
+  ValueRef start, stop, step;
+};
+
+struct RangeValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Range;
+  explicit RangeValue(PyRef range) : Value(kKind) { real = std::move(range); }
+  std::string print() const override { return "RangeVariable()"; }
+  PyTypeObject* python_type() const override { return &PyRange_Type; }
+  PyRef as_constant() const override { return real; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  std::optional<std::int64_t> length(Tracer& t) override;
+  bool truth(Tracer& t) override { return *length(t) != 0; }
+  ValueRef iter(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+};
+
+enum class ViewKind : std::uint8_t { Keys, Values, Items };
+struct DictViewValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::DictView;
+  DictViewValue(Ref<DictValue> dict, ViewKind which) : Value(kKind), dict(std::move(dict)), which(which) {}
+  std::string print() const override;
+  PyTypeObject* python_type() const override;
+  std::optional<std::int64_t> length(Tracer& t) override { return dict->length(t); }
+  bool truth(Tracer& t) override { return dict->truth(t); }
+  ValueRef iter(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+  Ref<DictValue> dict;
+  ViewKind which;
+};
+
+// Every element of an iterable, by running its iterator to the end.
+std::vector<ValueRef> collect(Tracer& t, const ValueRef& iterable);
+// Items selected by a slice of constants.
+std::vector<ValueRef> sliced(Tracer& t, const std::vector<ValueRef>& items, SliceValue& s);
+// The constants equal rule: identity, then Python's == on constants; breaks where user code would decide.
+bool values_equal(Tracer& t, const ValueRef& a, const ValueRef& b);
+bool same_object(Tracer& t, const ValueRef& a, const ValueRef& b);
+
+}  // namespace md

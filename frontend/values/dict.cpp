@@ -1,0 +1,202 @@
+// DictValue and its views. Methods: frontend/builtins/dict_methods.cpp.
+#include "frontend/builtins/methods.h"
+#include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/breaks.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+DictValue::DictValue(PyTypeObject* type) : Value(kKind), index(checked(PyDict_New())), type(type) {}
+
+PyRef key_object(Tracer& t, const ValueRef& raw) {
+  ValueRef key = t.realize(raw);
+  if (PyRef c = key->as_constant()) {
+    if (PyObject_Hash(c.get()) == -1) t.raise_current();
+    return c;
+  }
+  if (key->kind == ValueKind::List || key->kind == ValueKind::Dict || (key->kind == ValueKind::Set && !static_cast<SetValue*>(key.get())->frozen))
+    t.raise(PyExc_TypeError, std::string("unhashable type: '") + key->python_type()->tp_name + "'");
+  // Objects hashed by identity: the real object is the key itself.
+  if (key->real && Py_TYPE(key->real.get())->tp_hash == PyBaseObject_Type.tp_hash) return key->real;
+  unmodelled(key->print(), "dictionary or set key");
+}
+
+std::string DictValue::print() const {
+  if (default_factory) return "DefaultDictVariable()";
+  return "ConstDictVariable()";
+}
+
+PyRef DictValue::as_constant() const {
+  if (type != &PyDict_Type) return {};
+  PyRef out = checked(PyDict_New());
+  for (auto& e : live()) {
+    PyRef k = e.key->as_constant();
+    ValueRef v = e.value;
+    if (auto* lazy = as<LazyValue>(v); lazy && lazy->realized) v = lazy->realized;
+    PyRef c = v->as_constant();
+    if (!k || !c) return {};
+    checked(PyDict_SetItem(out.get(), k.get(), c.get()));
+  }
+  return out;
+}
+
+std::vector<DictValue::Entry> DictValue::live() const {
+  std::vector<Entry> out;
+  for (auto& e : entries)
+    if (e.value) out.push_back(e);
+  return out;
+}
+
+ValueRef DictValue::find(Tracer& t, const ValueRef& key) {
+  PyRef k = key_object(t, key);
+  PyObject* at = PyDict_GetItemWithError(index.get(), k.get());
+  if (!at && PyErr_Occurred()) throw PythonError{};
+  if (source && !keys_observed && real) {
+    const int was_there = PyDict_Contains(real.get(), k.get());
+    checked(was_there);
+    t.guard(was_there ? GuardKind::DictContains : GuardKind::DictNotContains, source, k);
+  }
+  return at ? entries[PyLong_AsSize_t(at)].value : ValueRef();
+}
+
+void DictValue::put(Tracer& t, const ValueRef& key, ValueRef v) {
+  PyRef k = key_object(t, key);
+  PyObject* at = PyDict_GetItemWithError(index.get(), k.get());
+  if (!at && PyErr_Occurred()) throw PythonError{};
+  if (at) {
+    entries[PyLong_AsSize_t(at)].value = v;
+  } else {
+    checked(PyDict_SetItem(index.get(), k.get(), checked(PyLong_FromSize_t(entries.size())).get()));
+    entries.push_back({key, v});
+  }
+  if (!source) return;
+  Effect e{EffectKind::DictSet, ValueRef(this)};
+  e.key = key, e.value = std::move(v);
+  t.effects.record(std::move(e));
+}
+
+bool DictValue::remove(Tracer& t, const ValueRef& key) {
+  PyRef k = key_object(t, key);
+  PyObject* at = PyDict_GetItemWithError(index.get(), k.get());
+  if (!at) {
+    if (PyErr_Occurred()) throw PythonError{};
+    return false;
+  }
+  entries[PyLong_AsSize_t(at)].value = ValueRef();
+  checked(PyDict_DelItem(index.get(), k.get()));
+  if (!source) return true;
+  Effect e{EffectKind::DictDelete, ValueRef(this)};
+  e.key = key;
+  t.effects.record(std::move(e));
+  return true;
+}
+
+void DictValue::clear(Tracer& t) {
+  observe_keys(t);
+  entries.clear();
+  PyDict_Clear(index.get());
+  if (source) t.effects.record({EffectKind::DictClear, ValueRef(this)});
+}
+
+void DictValue::observe_keys(Tracer& t) {
+  if (!source || !real || keys_observed) return;
+  keys_observed = true;
+  PyRef keys = checked(PyDict_Keys(real.get()));
+  t.guard(GuardKind::DictKeyOrder, source, checked(PyList_AsTuple(keys.get())));
+}
+
+ValueRef DictValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
+
+ValueRef DictValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  return call_builtin_method(t, ValueRef(this), name, std::move(args));
+}
+
+ValueRef DictValue::get_item(Tracer& t, const ValueRef& key) {
+  if (ValueRef v = find(t, key)) return v;
+  if (default_factory) {
+    ValueRef fresh = t.call(default_factory, {});
+    put(t, key, fresh);
+    return fresh;
+  }
+  PyRef k = key_object(t, key);
+  PyErr_SetObject(PyExc_KeyError, k.get());
+  t.raise_current();
+}
+
+void DictValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  if (v) return put(t, key, std::move(v));
+  (void)find(t, key);
+  if (!remove(t, key)) {
+    PyErr_SetObject(PyExc_KeyError, key_object(t, key).get());
+    t.raise_current();
+  }
+}
+
+std::optional<std::int64_t> DictValue::length(Tracer& t) {
+  if (source && real && !keys_observed) t.guard(GuardKind::DictLength, source, {}, PyDict_GET_SIZE(real.get()));
+  return PyDict_GET_SIZE(index.get());
+}
+
+ValueRef DictValue::iter(Tracer& t) { return make_ref<DictViewValue>(Ref<DictValue>(this), ViewKind::Keys)->iter(t); }
+bool DictValue::contains(Tracer& t, const ValueRef& item) { return bool(find(t, item)); }
+
+Reg DictValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  PlanStep make{StepOp::NewDict};
+  make.object = PyRef::borrow(reinterpret_cast<PyObject*>(type));
+  if (default_factory) make.regs.push_back(b.rebuild(default_factory));
+  const Reg r = b.step(std::move(make));
+  b.remember(this, r);
+  for (auto& e : live()) {
+    PlanStep put{StepOp::DictSet};
+    put.a = r;
+    put.regs = {b.rebuild(e.key), b.rebuild(e.value)};
+    b.fill(std::move(put));
+  }
+  return r;
+}
+
+// --- views -----------------------------------------------------------------------------------------------------------
+
+std::string DictViewValue::print() const {
+  return which == ViewKind::Keys ? "DictKeysVariable()" : which == ViewKind::Values ? "DictValuesVariable()" : "DictItemsVariable()";
+}
+
+PyTypeObject* DictViewValue::python_type() const {
+  return which == ViewKind::Keys ? &PyDictKeys_Type : which == ViewKind::Values ? &PyDictValues_Type : &PyDictItems_Type;
+}
+
+ValueRef DictViewValue::iter(Tracer& t) {
+  dict->observe_keys(t);
+  std::vector<ValueRef> items;
+  for (auto& e : dict->live()) {
+    if (which == ViewKind::Keys) items.push_back(e.key);
+    if (which == ViewKind::Values) items.push_back(e.value);
+    if (which == ViewKind::Items) items.push_back(make_ref<TupleValue>(std::vector<ValueRef>{e.key, e.value}));
+  }
+  return make_ref<SequenceIterator>(std::move(items), ValueRef(this));
+}
+
+bool DictViewValue::contains(Tracer& t, const ValueRef& item) {
+  if (which == ViewKind::Keys) return dict->contains(t, item);
+  for (auto& x : collect(t, ValueRef(this)))
+    if (values_equal(t, x, item)) return true;
+  return false;
+}
+
+Reg DictViewValue::rebuild(PlanBuilder& b) {
+  static const char* const names[] = {"keys", "values", "items"};
+  PlanStep get{StepOp::GetAttr};
+  get.a = b.rebuild(dict);
+  get.object = checked(PyUnicode_FromString(names[static_cast<int>(which)]));
+  PlanStep call{StepOp::Call};
+  call.a = b.step(std::move(get));
+  return b.step(std::move(call));
+}
+
+}  // namespace md

@@ -1,0 +1,98 @@
+// Everything that can be called: Python functions, bound methods, builtins, tensor ops; and the cells functions close over.
+#pragma once
+
+#include "frontend/value.h"
+
+namespace md {
+
+struct CellValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Cell;
+  CellValue() : Value(kKind) {}
+  std::string print() const override { return "CellVariable()"; }
+  PyTypeObject* python_type() const override { return &PyCell_Type; }
+  ValueRef get(Tracer& t);  // null: empty
+  void set(Tracer& t, ValueRef v);
+  Reg rebuild(PlanBuilder& b) override;
+  ValueRef content;      // after the first look or store
+  bool looked = false;   // content is current
+  bool stored = false;
+};
+
+struct FunctionValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Function;
+  FunctionValue() : Value(kKind) {}
+  std::string print() const override { return real ? "UserFunctionVariable()" : "NestedUserFunctionVariable()"; }
+  PyTypeObject* python_type() const override { return &PyFunction_Type; }
+  PyRef as_constant() const override { return closure.empty() ? real : PyRef(); }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
+  ValueRef call(Tracer& t, CallArgs args) override;
+  bool truth(Tracer&) override { return true; }
+  Reg rebuild(PlanBuilder& b) override;
+  const char* module_name() const;  // of its globals; "" if unknown
+  std::string file_name() const;
+
+  PyRef code, globals, qualname;
+  std::vector<ValueRef> defaults;                       // of the last positional parameters
+  std::vector<std::pair<PyRef, ValueRef>> kwdefaults;
+  std::vector<Ref<CellValue>> closure;
+  ValueRef annotations;
+  std::vector<std::pair<PyRef, ValueRef>> attrs;  // set while tracing, on a function made while tracing
+};
+
+struct MethodValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Method;
+  MethodValue(ValueRef function, ValueRef self) : Value(kKind), function(std::move(function)), self(std::move(self)) {}
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return &PyMethod_Type; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call(Tracer& t, CallArgs args) override;
+  bool truth(Tracer&) override { return true; }
+  Reg rebuild(PlanBuilder& b) override;
+  ValueRef function, self;
+};
+
+// A builtin function, builtin type or library function the tracer knows a rule for, or a C function it does not.
+struct BuiltinValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Builtin;
+  explicit BuiltinValue(PyRef object) : Value(kKind) { real = std::move(object); }
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
+  PyRef as_constant() const override { return real; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call(Tracer& t, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;  // list[int]
+  bool truth(Tracer&) override { return true; }
+  Reg rebuild(PlanBuilder& b) override;
+};
+
+struct OpFunctionValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::OpFunction;
+  explicit OpFunctionValue(PyRef object) : Value(kKind) { real = std::move(object); }
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
+  PyRef as_constant() const override { return real; }
+  ValueRef call(Tracer& t, CallArgs args) override;
+  bool truth(Tracer&) override { return true; }
+  Reg rebuild(PlanBuilder& b) override;
+};
+
+// functools.partial, real or made while tracing.
+struct PartialValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Partial;
+  PartialValue(ValueRef function, CallArgs args) : Value(kKind), function(std::move(function)), args(std::move(args)) {}
+  std::string print() const override { return "FunctoolsPartialVariable()"; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call(Tracer& t, CallArgs more) override;
+  bool truth(Tracer&) override { return true; }
+  Reg rebuild(PlanBuilder& b) override;
+  ValueRef function;
+  CallArgs args;
+};
+
+// Breaks as the registry says for a function the tracer has no rule for and may not enter.
+[[noreturn]] void break_on_skipped(Tracer& t, PyObject* callable);
+// Null if the function may be traced into; otherwise the object to report.
+bool may_inline(const FunctionValue& f);
+
+}  // namespace md

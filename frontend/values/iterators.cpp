@@ -1,0 +1,135 @@
+#include "frontend/values/iterators.h"
+
+#include "frontend/breaks.h"
+#include "frontend/plan.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+std::string SequenceIterator::print() const {
+  std::size_t n = items.size();
+  if (auto* l = as<ListValue>(base)) n = l->items.size();
+  if (auto* r = as<RangeValue>(base)) n = static_cast<std::size_t>(PyObject_Length(r->real.get()));
+  return "ListIteratorVariable(length=" + std::to_string(n) + ", index=" + std::to_string(index) + ")";
+}
+
+static PyTypeObject* iterator_type(const ValueRef& base) {
+  switch (base->kind) {
+    case ValueKind::Tuple: return &PyTupleIter_Type;
+    case ValueKind::Range: return &PyRangeIter_Type;
+    case ValueKind::Set: return &PySetIter_Type;
+    case ValueKind::Dict: return &PyDictIterKey_Type;
+    default: return &PyListIter_Type;
+  }
+}
+
+PyTypeObject* SequenceIterator::python_type() const { return iterator_type(base); }
+
+ValueRef SequenceIterator::next(Tracer& t) {
+  if (exhausted) return {};
+  if (auto* l = as<ListValue>(base)) {
+    if (index < l->items.size()) return l->items[index++];
+  } else if (auto* r = as<RangeValue>(base)) {
+    const Py_ssize_t n = PyObject_Length(r->real.get());
+    if (n < 0) t.raise_current();
+    if (static_cast<Py_ssize_t>(index) < n) return t.constant(checked(PySequence_GetItem(r->real.get(), static_cast<Py_ssize_t>(index++))));
+  } else if (index < items.size()) {
+    return items[index++];
+  }
+  exhausted = true;
+  return {};
+}
+
+Reg SequenceIterator::rebuild(PlanBuilder& b) {
+  PlanStep s{StepOp::Iterate};
+  s.a = b.rebuild(base);
+  s.index = static_cast<std::int64_t>(index);
+  s.out = b.plan.registers++;
+  b.remember(this, s.out);
+  b.fill(s);  // after the iterable has been filled
+  return s.out;
+}
+
+Reg StepIterator::rebuild(PlanBuilder& b) {
+  // Every one of them is its type called on what is left of its inner iterators.
+  if (strict || type == &PySeqIter_Type || type == &PyReversed_Type) graph_break<GB0092>(print());
+  PlanStep s{StepOp::Call};
+  s.a = b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(type)));
+  if (function) s.regs.push_back(b.rebuild(function));
+  for (auto& x : inner) s.regs.push_back(b.rebuild(x));
+  if (type == &PyEnum_Type) s.regs.push_back(b.load_constant(checked(PyLong_FromLongLong(count))));
+  s.out = b.plan.registers++;
+  b.remember(this, s.out);
+  b.fill(s);
+  return s.out;
+}
+
+std::vector<ValueRef> collect(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  if (auto* l = as<ListValue>(v)) return l->items;
+  if (auto* tup = as<TupleValue>(v)) return tup->items;
+  ValueRef it = v->iter(t);
+  std::vector<ValueRef> out;
+  while (ValueRef x = it->next(t)) out.push_back(std::move(x));
+  return out;
+}
+
+// --- generators --------------------------------------------------------------------------------------------------------
+
+GeneratorValue::GeneratorValue(std::unique_ptr<SymbolicFrame> f, std::string name)
+    : Value(kKind), frame(std::move(f)), name(std::move(name)) {}
+GeneratorValue::~GeneratorValue() = default;
+
+ValueRef GeneratorValue::next(Tracer& t) {
+  ValueRef returned;
+  return step(t, t.none(), returned);
+}
+
+ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
+  if (running) t.raise(PyExc_ValueError, "generator already executing");
+  if (!frame) {
+    returned = t.none();
+    return {};
+  }
+  running = true;
+  try {
+    ValueRef v = t.resume_generator(frame, std::move(sent), returned);
+    running = false;
+    return v;
+  } catch (...) {
+    running = false;
+    frame.reset();
+    throw;
+  }
+}
+
+ValueRef GeneratorValue::get_attr(Tracer&, PyObject* attr) { return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(attr)); }
+
+ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args) {
+  const std::string n = text_of(method);
+  const bool is_next = n == "__next__" && args.size() == 0;
+  if (is_next || (n == "send" && args.size() == 1)) {
+    ValueRef returned;
+    if (ValueRef v = step(t, is_next ? t.none() : args[0], returned)) return v;
+    std::vector<ValueRef> values;
+    if (!is_true_constant(returned, Py_None)) values.push_back(returned);
+    throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::move(values))};
+  }
+  if (n == "__iter__") return ValueRef(this);
+  if (n == "close" && args.size() == 0 && (!frame || !started)) {
+    frame.reset();
+    return t.none();
+  }
+  unmodelled_method(*this, n, args);
+}
+
+Reg GeneratorValue::rebuild(PlanBuilder& b) {
+  graph_break<GB0092>(print());
+  (void)b;
+}
+
+}  // namespace md

@@ -1,0 +1,68 @@
+// Iterators. One class for everything that steps: a sequence position, or a small closure for enumerate, zip, map, ...
+#pragma once
+
+#include <memory>
+
+#include "frontend/value.h"
+
+namespace md {
+
+struct SymbolicFrame;
+
+// iter() of lists, tuples, ranges, strings, dict views: items fixed at creation, or read live from a list.
+struct SequenceIterator final : Value {
+  static constexpr ValueKind kKind = ValueKind::Iterator;
+  SequenceIterator(std::vector<ValueRef> items, ValueRef base)
+      : Value(kKind), items(std::move(items)), base(std::move(base)) {}
+  std::string print() const override;
+  PyTypeObject* python_type() const override;
+  ValueRef iter(Tracer&) override { return ValueRef(this); }
+  ValueRef next(Tracer& t) override;
+  Reg rebuild(PlanBuilder& b) override;
+  std::vector<ValueRef> items;
+  ValueRef base;  // the iterable: a list is read live
+  std::size_t index = 0;
+  bool exhausted = false;
+};
+
+// enumerate, zip, map, filter, reversed, iter over generators: the real type, its inner iterators and one step.
+struct StepIterator final : Value {
+  static constexpr ValueKind kKind = ValueKind::StepIterator;
+  using Step = ValueRef (*)(Tracer&, StepIterator&);  // null at the end
+  StepIterator(const char* printed, PyTypeObject* type, std::vector<ValueRef> inner, Step step)
+      : Value(kKind), printed(printed), type(type), inner(std::move(inner)), step(step) {}
+  std::string print() const override { return printed; }
+  PyTypeObject* python_type() const override { return type; }
+  ValueRef iter(Tracer&) override { return ValueRef(this); }
+  ValueRef next(Tracer& t) override { return step(t, *this); }
+  Reg rebuild(PlanBuilder& b) override;
+  const char* printed;
+  PyTypeObject* type;
+  std::vector<ValueRef> inner;
+  Step step;
+  ValueRef function;       // map, filter
+  std::int64_t count = 0;  // enumerate
+  bool strict = false;     // zip
+};
+
+// A generator object: its frame, parked between yields.
+struct GeneratorValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Generator;
+  GeneratorValue(std::unique_ptr<SymbolicFrame> frame, std::string name);
+  ~GeneratorValue() override;
+  std::string print() const override { return "LocalGeneratorObjectVariable(" + name + ")"; }
+  PyTypeObject* python_type() const override { return &PyGen_Type; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef iter(Tracer&) override { return ValueRef(this); }
+  ValueRef next(Tracer& t) override;
+  Reg rebuild(PlanBuilder& b) override;
+  // The next value yielded; null when the body returns, which gives `returned`.
+  ValueRef step(Tracer& t, ValueRef sent, ValueRef& returned);
+  std::unique_ptr<SymbolicFrame> frame;  // null when finished
+  bool started = false;
+  std::string name;
+  bool running = false;
+};
+
+}  // namespace md

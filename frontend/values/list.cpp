@@ -1,0 +1,174 @@
+// ListValue and what all sequences share. Methods: frontend/builtins/list_methods.cpp.
+#include "frontend/builtins/methods.h"
+#include "frontend/plan.h"
+#include "frontend/breaks.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/iterators.h"
+
+namespace md {
+
+namespace {
+PyRef constants_of(const std::vector<ValueRef>& items) {
+  PyRef out = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    ValueRef v = items[i];
+    if (auto* lazy = as<LazyValue>(v); lazy && lazy->realized) v = lazy->realized;
+    PyRef c = v->as_constant();
+    if (!c) return {};
+    PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i), c.release());
+  }
+  return out;
+}
+}  // namespace
+
+PyRef ListValue::as_constant() const {
+  PyRef t = constants_of(items);
+  return t ? checked(PySequence_List(t.get())) : PyRef();
+}
+
+void ListValue::append(Tracer& t, ValueRef v) {
+  items.push_back(v);
+  if (!source) return;
+  Effect e{EffectKind::ListAppend, ValueRef(this)};
+  e.value = std::move(v);
+  t.effects.record(std::move(e));
+}
+
+void ListValue::changed(Tracer& t) {
+  if (!source) return;
+  Effect e{EffectKind::ListAssign, ValueRef(this)};
+  e.items = items;
+  t.effects.record(std::move(e));
+}
+
+ValueRef ListValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
+
+ValueRef ListValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  return call_builtin_method(t, ValueRef(this), name, std::move(args));
+}
+
+// Python's index of a sequence, or IndexError with the type's own text.
+static std::size_t checked_index(Tracer& t, const ValueRef& key, std::size_t size, const char* what) {
+  std::int64_t i;
+  if (!constant_int(key, i)) unmodelled(key->print(), std::string(what) + " index");
+  const auto n = static_cast<std::int64_t>(size);
+  if (i < 0) i += n;
+  if (i < 0 || i >= n) t.raise(PyExc_IndexError, std::string(what) + " index out of range");
+  return static_cast<std::size_t>(i);
+}
+
+std::vector<ValueRef> sliced(Tracer& t, const std::vector<ValueRef>& items, SliceValue& s) {
+  PyRef c = s.as_constant();
+  if (!c) unmodelled(s.print(), "slice of a sequence");
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(c.get(), &start, &stop, &step) < 0) t.raise_current();
+  const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+  std::vector<ValueRef> out;
+  for (Py_ssize_t k = 0; k < n; ++k) out.push_back(items[static_cast<std::size_t>(start + k * step)]);
+  return out;
+}
+
+ValueRef ListValue::get_item(Tracer& t, const ValueRef& raw) {
+  ValueRef key = t.realize(raw);
+  if (auto* s = as<SliceValue>(key)) return make_ref<ListValue>(sliced(t, items, *s));
+  if (key->kind != ValueKind::Constant) return Value::get_item(t, key);
+  return items[checked_index(t, key, items.size(), "list")];
+}
+
+void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
+  ValueRef key = t.realize(raw);
+  if (auto* s = as<SliceValue>(key)) {
+    PyRef c = s->as_constant();
+    if (!c) unmodelled(s->print(), "slice assignment");
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(c.get(), &start, &stop, &step) < 0) t.raise_current();
+    const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+    if (step != 1) unmodelled(s->print(), "extended slice assignment");
+    std::vector<ValueRef> fresh = v ? collect(t, v) : std::vector<ValueRef>();
+    items.erase(items.begin() + start, items.begin() + start + n);
+    items.insert(items.begin() + start, fresh.begin(), fresh.end());
+    return changed(t);
+  }
+  const std::size_t at = checked_index(t, key, items.size(), v ? "list assignment" : "list assignment");
+  if (v)
+    items[at] = std::move(v);
+  else
+    items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
+  changed(t);
+}
+
+ValueRef ListValue::iter(Tracer&) { return make_ref<SequenceIterator>(std::vector<ValueRef>{}, ValueRef(this)); }
+
+static bool any_equal(Tracer& t, const std::vector<ValueRef>& items, const ValueRef& item) {
+  for (auto& x : items)
+    if (values_equal(t, x, item)) return true;
+  return false;
+}
+
+bool ListValue::contains(Tracer& t, const ValueRef& item) { return any_equal(t, items, item); }
+
+Reg ListValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  const Reg r = b.step({StepOp::NewList});
+  b.remember(this, r);
+  std::vector<Reg> regs;
+  for (auto& x : items) regs.push_back(b.rebuild(x));
+  PlanStep fill{StepOp::ListAssign};
+  fill.a = r;
+  fill.regs = std::move(regs);
+  if (!items.empty()) b.fill(std::move(fill));
+  return r;
+}
+
+// --- tuples ----------------------------------------------------------------------------------------------------------
+
+std::string TupleValue::print() const {
+  const char* name = is_namedtuple() ? "NamedTuple" : (type == &PyTuple_Type ? "Tuple" : "Size");
+  return std::string(name) + "Variable(length=" + std::to_string(items.size()) + ")";
+}
+
+PyRef TupleValue::as_constant() const {
+  PyRef t = constants_of(items);
+  if (!t || type == &PyTuple_Type) return t;
+  return is_namedtuple() ? checked(PyObject_CallObject(reinterpret_cast<PyObject*>(type), t.get()))
+                         : checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(type), t.get(), nullptr));
+}
+
+ValueRef TupleValue::get_attr(Tracer& t, PyObject* name) {
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (text_of(name) == fields[i]) return items[i];
+  if (is_namedtuple()) {
+    PyObject* fields = PyDict_GetItemString(type->tp_dict, "_fields");
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); ++i)
+      if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, i), name) == 0) return items[static_cast<std::size_t>(i)];
+  }
+  return method_attr(t, this, name);
+}
+
+ValueRef TupleValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  return call_builtin_method(t, ValueRef(this), name, std::move(args));
+}
+
+ValueRef TupleValue::get_item(Tracer& t, const ValueRef& raw) {
+  ValueRef key = t.realize(raw);
+  if (auto* s = as<SliceValue>(key)) return make_ref<TupleValue>(sliced(t, items, *s));
+  if (key->kind != ValueKind::Constant) return Value::get_item(t, key);
+  return items[checked_index(t, key, items.size(), "tuple")];
+}
+
+ValueRef TupleValue::iter(Tracer&) { return make_ref<SequenceIterator>(items, ValueRef(this)); }
+bool TupleValue::contains(Tracer& t, const ValueRef& item) { return any_equal(t, items, item); }
+
+Reg TupleValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  if (PyRef c = as_constant(); c && type == &PyTuple_Type && items.empty()) return b.load_constant(c);
+  PlanStep s{type == &PyTuple_Type ? StepOp::BuildTuple : StepOp::BuildTupleType};
+  for (auto& x : items) s.regs.push_back(b.rebuild(x));
+  if (type != &PyTuple_Type) s.object = PyRef::borrow(reinterpret_cast<PyObject*>(type));
+  return b.step(std::move(s));
+}
+
+}  // namespace md

@@ -1,0 +1,267 @@
+// User objects: attribute access by raw look-ups, so that no user code runs outside the trace.
+#include "frontend/values/objects.h"
+
+#include "frontend/cpython/object_attr.h"
+#include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/breaks.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/iterators.h"
+
+namespace md {
+
+ObjectValue::ObjectValue(PyTypeObject* type)
+    : Value(kKind), type(type), type_ref(PyRef::borrow(reinterpret_cast<PyObject*>(type))) {}
+
+std::string ObjectValue::print() const { return std::string("UserDefinedObjectVariable(") + type_name(type) + ")"; }
+
+const ObjectValue::Stored* ObjectValue::stored(PyObject* name) const {
+  for (auto& s : attrs)
+    if (PyUnicode_Compare(s.name.get(), name) == 0) return &s;
+  return nullptr;
+}
+
+static bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
+
+// Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
+ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueRef& self, const ValueRef& cls) {
+  if (PyFunction_Check(found)) {
+    ValueRef f = t.wrap(found, src);
+    return self ? ValueRef(make_ref<MethodValue>(f, self)) : f;
+  }
+  if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
+    PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
+    SourceRef inner_src = src ? t.sources.child(src, SourceKind::Attr, checked(PyUnicode_FromString("__func__")).get()) : nullptr;
+    ValueRef f = t.from_object(inner.get(), inner_src);
+    return Py_TYPE(found) == &PyStaticMethod_Type ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
+  }
+  if (Py_TYPE(found) == &PyProperty_Type && self) {
+    PyRef get = checked(PyObject_GetAttrString(found, "fget"));
+    if (!PyFunction_Check(get.get())) unmodelled(repr_of(found), "property without a Python getter");
+    if (src) t.guard(GuardKind::IdMatch, src, PyRef::borrow(found));
+    CallArgs args;
+    args.positional.push_back(self);
+    return t.call(t.wrap(get.get(), nullptr), std::move(args));
+  }
+  if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
+    if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)
+      return make_ref<MethodValue>(t.from_object(found, src), self);
+    unmodelled(repr_of(found), "descriptor implemented outside the traced program");
+  }
+  return t.lazy(found, src);
+}
+
+// What the class has under a name, before the instance is looked at.
+static bool class_overrides_getattribute(PyTypeObject* type) {
+  PyRef key = checked(PyUnicode_InternFromString("__getattribute__"));
+  return type_find(type, key.get()) != type_find(&PyBaseObject_Type, key.get());
+}
+
+ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
+  const std::string n = text_of(name);
+  if (n == "__class__") return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
+  if (class_overrides_getattribute(type)) unmodelled(print() + "." + n, "class with its own __getattribute__");
+  PyObject* found = type_find(type, name);
+  SourceRef found_src = source ? t.sources.child(source, SourceKind::TypeAttr, name) : nullptr;
+  ValueRef cls = t.from_object(type_ref.get(), nullptr);
+  const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
+  if (found && is_data_descriptor(found) && !slot) {
+    if (n == "__dict__") return instance_dict(t);
+    return bind_class_attr(t, found, found_src, ValueRef(this), cls);
+  }
+  const Stored* s = stored(name);
+  if (s && s->value) return s->value;
+  if (real && !s) {
+    Attr a = find_attr(real.get(), name);
+    if (a.where == AttrWhere::Undecidable) unmodelled(print() + "." + n, "attribute only user code can find");
+    if (a.where == AttrWhere::Slot) return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+    if (a.where == AttrWhere::Instance) return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::InstanceDict, name) : nullptr);
+    if (source && !slot) t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::InstanceDict, name));
+  }
+  if (found && !slot) return bind_class_attr(t, found, found_src, ValueRef(this), cls);
+  PyObject* hook = type_find(type, checked(PyUnicode_InternFromString("__getattr__")).get());
+  if (hook && PyFunction_Check(hook)) {
+    CallArgs args;
+    args.positional = {ValueRef(this), t.constant(name)};
+    return t.call(t.wrap(hook, nullptr), std::move(args));
+  }
+  t.raise(PyExc_AttributeError, std::string("'") + type_name(type) + "' object has no attribute '" + n + "'");
+}
+
+// vars(obj) of a real object: its live entries, guarded one by one.
+ValueRef ObjectValue::instance_dict(Tracer& t) {
+  auto d = make_ref<DictValue>(&PyDict_Type);
+  if (real) unmodelled(print() + ".__dict__", "the attribute dictionary of an existing object");
+  for (auto& s : attrs)
+    if (s.value) d->put(t, t.constant(s.name), s.value);
+  return d;
+}
+
+bool ObjectValue::has_attr(Tracer& t, PyObject* name) {
+  try {
+    get_attr(t, name);
+    return true;
+  } catch (const TracedRaise& e) {
+    if (!PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError))) throw;
+    return false;
+  }
+}
+
+bool ObjectValue::store_is_plain(PyObject* name) const {
+  if (!(type->tp_setattro == PyObject_GenericSetAttr)) return false;
+  PyObject* found = type_find(type, name);
+  return !found || !is_data_descriptor(found) || Py_TYPE(found) == &PyMemberDescr_Type;
+}
+
+void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  if (!(type->tp_setattro == PyObject_GenericSetAttr)) {
+    PyObject* hook = type_find(type, checked(PyUnicode_FromString(v ? "__setattr__" : "__delattr__")).get());
+    if (!hook || !PyFunction_Check(hook)) title_only_break("STORE_ATTR-caused graph break");
+    CallArgs args;
+    args.positional = {ValueRef(this), t.constant(name)};
+    if (v) args.positional.push_back(v);
+    t.call(t.wrap(hook, nullptr), std::move(args));
+    return;
+  }
+  plain_store(t, name, std::move(v));
+}
+
+void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
+  PyObject* found = type_find(type, name);
+  if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
+    if (Py_TYPE(found) != &PyProperty_Type) title_only_break("STORE_ATTR-caused graph break");
+    PyRef set = checked(PyObject_GetAttrString(found, v ? "fset" : "fdel"));
+    if (!PyFunction_Check(set.get()))
+      t.raise(PyExc_AttributeError, std::string("property '") + text_of(name) + "' of '" + type_name(type) + "' object has no " + (v ? "setter" : "deleter"));
+    CallArgs args;
+    args.positional = {ValueRef(this)};
+    if (v) args.positional.push_back(v);
+    t.call(t.wrap(set.get(), nullptr), std::move(args));
+    return;
+  }
+  if (!v && !has_attr(t, name)) t.raise(PyExc_AttributeError, text_of(name));
+  bool replaced = false;
+  for (auto it = attrs.begin(); it != attrs.end() && !replaced; ++it)
+    if (PyUnicode_Compare(it->name.get(), name) == 0) {
+      if (!v && !real) {
+        attrs.erase(it);
+      } else {
+        it->value = v;
+      }
+      replaced = true;
+    }
+  if (!replaced) attrs.push_back({PyRef::borrow(name), v});
+  if (!source) return;
+  Effect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};
+  e.name = PyRef::borrow(name);
+  e.value = std::move(v);
+  t.effects.record(std::move(e));
+}
+
+ValueRef ObjectValue::special(Tracer& t, const char* name) {
+  PyRef key = checked(PyUnicode_InternFromString(name));
+  PyObject* found = type_find(type, key.get());
+  if (!found || !PyFunction_Check(found)) return {};
+  SourceRef src = source ? t.sources.child(source, SourceKind::TypeAttr, key.get()) : nullptr;
+  return make_ref<MethodValue>(t.wrap(found, src), ValueRef(this));
+}
+
+ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
+  if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
+  return Value::call(t, std::move(args));
+}
+
+ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
+  ValueRef m = special(t, "__getitem__");
+  if (!m) return Value::get_item(t, key);
+  CallArgs args;
+  args.positional.push_back(key);
+  return t.call(m, std::move(args));
+}
+
+void ObjectValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  ValueRef m = special(t, v ? "__setitem__" : "__delitem__");
+  if (!m) return Value::set_item(t, key, v);
+  CallArgs args;
+  args.positional.push_back(key);
+  if (v) args.positional.push_back(v);
+  t.call(m, std::move(args));
+}
+
+std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
+  ValueRef m = special(t, "__len__");
+  if (!m) return Value::length(t);
+  std::int64_t n;
+  if (!constant_int(t.call(m, {}), n)) unmodelled(print(), "__len__ that gives no constant");
+  return n;
+}
+
+bool ObjectValue::truth(Tracer& t) {
+  for (const char* name : {"__bool__", "__len__"}) {
+    ValueRef m = special(t, name);
+    if (!m) continue;
+    ValueRef r = t.call(m, {});
+    if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
+    return r->truth(t);
+  }
+  if (type_find(type, checked(PyUnicode_FromString("__len__")).get())) return *length(t) != 0;
+  return true;
+}
+
+ValueRef ObjectValue::iter(Tracer& t) {
+  if (ValueRef m = special(t, "__iter__")) return t.call(m, {});
+  if (!special(t, "__getitem__")) return Value::iter(t);
+  return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type, std::vector<ValueRef>{ValueRef(this)},
+                                [](Tracer& tr, StepIterator& self) -> ValueRef {
+                                  try {
+                                    return self.inner[0]->get_item(tr, tr.integer(self.count++));
+                                  } catch (const TracedRaise& e) {
+                                    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_IndexError)) throw;
+                                    return {};
+                                  }
+                                });
+}
+
+ValueRef ObjectValue::next(Tracer& t) {
+  ValueRef m = special(t, "__next__");
+  if (!m) return Value::next(t);
+  try {
+    return t.call(m, {});
+  } catch (const TracedRaise& e) {
+    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) throw;
+    return {};
+  }
+}
+
+bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
+  if (ValueRef m = special(t, "__contains__")) {
+    CallArgs args;
+    args.positional.push_back(item);
+    return t.call(m, std::move(args))->truth(t);
+  }
+  for (auto& x : collect(t, ValueRef(this)))
+    if (values_equal(t, x, item)) return true;
+  return false;
+}
+
+Reg ObjectValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  if (real) return b.load_constant(real);
+  PlanStep make{StepOp::NewObject};
+  make.object = type_ref;
+  const Reg r = b.step(std::move(make));
+  b.remember(this, r);
+  for (auto& s : attrs) {
+    if (!s.value) continue;
+    PlanStep set{StepOp::AttrSet};
+    set.a = r, set.b = b.rebuild(s.value), set.object = s.name;
+    b.fill(std::move(set));
+  }
+  return r;
+}
+
+}  // namespace md

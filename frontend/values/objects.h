@@ -1,0 +1,131 @@
+// Instances of user classes, classes, modules, exceptions, super(), and real objects that are only passed around.
+#pragma once
+
+#include "frontend/value.h"
+
+namespace md {
+
+struct ObjectValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Object;
+  explicit ObjectValue(PyTypeObject* type);
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return type; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  bool has_attr(Tracer& t, PyObject* name) override;
+  void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
+  ValueRef call(Tracer& t, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  void set_item(Tracer& t, const ValueRef& key, ValueRef v) override;
+  std::optional<std::int64_t> length(Tracer& t) override;
+  bool truth(Tracer& t) override;
+  ValueRef iter(Tracer& t) override;
+  ValueRef next(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+
+  // The Python-level special method of the class, bound; null if the class has none (object's do not count).
+  ValueRef special(Tracer& t, const char* name);
+  bool store_is_plain(PyObject* name) const;  // no __setattr__, no data descriptor
+  void plain_store(Tracer& t, PyObject* name, ValueRef v);  // object.__setattr__
+  ValueRef instance_dict(Tracer& t);
+
+  struct Stored {
+    PyRef name;
+    ValueRef value;  // null: deleted
+  };
+  const Stored* stored(PyObject* name) const;
+
+  PyTypeObject* type;
+  PyRef type_ref;
+  std::vector<Stored> attrs;  // written while tracing, in order of first write
+};
+
+struct ClassValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Class;
+  explicit ClassValue(PyRef type) : Value(kKind) { real = std::move(type); }
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
+  PyTypeObject* type() const { return reinterpret_cast<PyTypeObject*>(real.get()); }
+  PyRef as_constant() const override { return real; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  ValueRef call(Tracer& t, CallArgs args) override;
+  bool truth(Tracer&) override { return true; }
+  ValueRef iter(Tracer& t) override;  // enums
+  Reg rebuild(PlanBuilder& b) override;
+};
+
+struct ModuleValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Module;
+  explicit ModuleValue(PyRef module) : Value(kKind) { real = std::move(module); }
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return &PyModule_Type; }
+  PyRef as_constant() const override { return real; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  bool has_attr(Tracer& t, PyObject* name) override;
+  bool truth(Tracer&) override { return true; }
+  Reg rebuild(PlanBuilder& b) override;
+};
+
+struct ExceptionValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Exception;
+  ExceptionValue(PyTypeObject* type, std::vector<ValueRef> args);
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return type; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
+  bool truth(Tracer&) override { return true; }
+  Reg rebuild(PlanBuilder& b) override;
+  PyTypeObject* type;
+  PyRef type_ref;
+  std::vector<ValueRef> args;
+  ValueRef cause, context;
+  bool suppress_context = false;
+  std::vector<std::pair<PyRef, ValueRef>> attrs;
+};
+
+struct SuperValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Super;
+  SuperValue(PyTypeObject* start, ValueRef self) : Value(kKind), start(start), self(std::move(self)) {}
+  std::string print() const override { return "SuperVariable()"; }
+  PyTypeObject* python_type() const override { return &PySuper_Type; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  PyTypeObject* start;
+  ValueRef self;
+};
+
+struct OpaqueValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Opaque;
+  explicit OpaqueValue(PyRef object) : Value(kKind) { real = std::move(object); }
+  std::string print() const override;
+  PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef next(Tracer& t) override;
+  Reg rebuild(PlanBuilder& b) override;
+};
+
+// Managers of the library: grad mode and nullcontext.
+enum class ContextKind : std::uint8_t { GradMode, Null };
+struct ContextValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Context;
+  ContextValue(ContextKind which, PyRef cls, std::vector<ValueRef> args)
+      : Value(kKind), which(which), cls(std::move(cls)), args(std::move(args)) {}
+  std::string print() const override;
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  Reg rebuild(PlanBuilder& b) override;
+  void enter(Tracer& t);
+  void exit(Tracer& t);
+  ContextKind which;
+  PyRef cls;                   // no_grad, set_grad_enabled, nullcontext, ...
+  std::vector<ValueRef> args;  // constants
+  bool target = false;         // grad mode inside
+  bool outer = false;          // grad mode to go back to
+  bool inference = false;
+};
+
+// What a class-level attribute gives when read through an instance (`self` set) or the class itself.
+ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef found_source, const ValueRef& self, const ValueRef& cls);
+
+}  // namespace md

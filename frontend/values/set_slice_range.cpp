@@ -1,0 +1,184 @@
+// SetValue, SliceValue, RangeValue, and equality and identity of values.
+#include "frontend/builtins/methods.h"
+#include "frontend/plan.h"
+#include "frontend/breaks.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/iterators.h"
+
+namespace md {
+
+SetValue::SetValue(bool frozen)
+    : Value(kKind), members(checked(PySet_New(nullptr))), values(checked(PyDict_New())), frozen(frozen) {}
+
+PyRef SetValue::as_constant() const {
+  for (auto& v : held)
+    if (v && !v->as_constant()) return {};
+  return frozen ? checked(PyFrozenSet_New(members.get())) : checked(PySet_New(members.get()));
+}
+
+void SetValue::add(Tracer& t, const ValueRef& v) {
+  PyRef k = key_object(t, v);
+  const int had = PySet_Contains(members.get(), k.get());
+  if (!checked(had)) {
+    checked(PySet_Add(members.get(), k.get()));
+    checked(PyDict_SetItem(values.get(), k.get(), checked(PyLong_FromSize_t(held.size())).get()));
+    held.push_back(t.realize(v));
+  }
+  if (!source) return;
+  Effect e{EffectKind::SetAdd, ValueRef(this)};
+  e.key = v;
+  t.effects.record(std::move(e));
+}
+
+bool SetValue::discard(Tracer& t, const ValueRef& v) {
+  PyRef k = key_object(t, v);
+  if (!checked(PySet_Discard(members.get(), k.get()))) return false;
+  checked(PyDict_DelItem(values.get(), k.get()));
+  if (!source) return true;
+  Effect e{EffectKind::SetDiscard, ValueRef(this)};
+  e.key = v;
+  t.effects.record(std::move(e));
+  return true;
+}
+
+void SetValue::clear(Tracer& t) {
+  checked(PySet_Clear(members.get()));
+  PyDict_Clear(values.get());
+  held.clear();
+  if (source) t.effects.record({EffectKind::SetClear, ValueRef(this)});
+}
+
+std::vector<ValueRef> SetValue::items(Tracer&) const {
+  std::vector<ValueRef> out;
+  PyRef it = checked(PyObject_GetIter(members.get()));
+  while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) {
+    PyObject* at = PyDict_GetItemWithError(values.get(), k.get());
+    if (!at) throw InternalError("a set member has no value");
+    out.push_back(held[PyLong_AsSize_t(at)]);
+  }
+  return out;
+}
+
+ValueRef SetValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
+ValueRef SetValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  return call_builtin_method(t, ValueRef(this), name, std::move(args));
+}
+ValueRef SetValue::iter(Tracer& t) { return make_ref<SequenceIterator>(items(t), ValueRef(this)); }
+
+bool SetValue::contains(Tracer& t, const ValueRef& item) {
+  return checked(PySet_Contains(members.get(), key_object(t, item).get()));
+}
+
+Reg SetValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  std::vector<Reg> regs;
+  for (auto& v : held)
+    if (v && checked(PyDict_Contains(values.get(), key_object(b.tracer, v).get()))) regs.push_back(b.rebuild(v));
+  PlanStep make{frozen ? StepOp::BuildFrozenSet : StepOp::NewSet};
+  make.regs = std::move(regs);
+  return b.step(std::move(make));
+}
+
+// --- slice and range -------------------------------------------------------------------------------------------------
+
+PyRef SliceValue::as_constant() const {
+  PyRef a = start->as_constant(), o = stop->as_constant(), e = step->as_constant();
+  return a && o && e ? checked(PySlice_New(a.get(), o.get(), e.get())) : PyRef();
+}
+
+ValueRef SliceValue::get_attr(Tracer& t, PyObject* name) {
+  const std::string n = text_of(name);
+  if (n == "start") return start;
+  if (n == "stop") return stop;
+  if (n == "step") return step;
+  return method_attr(t, this, name);
+}
+
+Reg SliceValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  PlanStep s{StepOp::BuildSlice};
+  s.regs = {b.rebuild(start), b.rebuild(stop), b.rebuild(step)};
+  return b.step(std::move(s));
+}
+
+ValueRef RangeValue::get_attr(Tracer& t, PyObject* name) {
+  PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!v) t.raise_current();
+  return is_constant_object(v.get()) ? t.constant(v) : method_attr(t, this, name);
+}
+
+ValueRef RangeValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  return make_ref<ConstantValue>(real)->call_method(t, name, std::move(args));
+}
+
+ValueRef RangeValue::get_item(Tracer& t, const ValueRef& key) {
+  PyRef k = t.realize(key)->as_constant();
+  if (!k) return Value::get_item(t, key);
+  PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
+  if (!r) t.raise_current();
+  return from_folded(t, r.get());
+}
+
+std::optional<std::int64_t> RangeValue::length(Tracer& t) {
+  const Py_ssize_t n = PyObject_Length(real.get());
+  if (n < 0) t.raise_current();
+  return n;
+}
+
+ValueRef RangeValue::iter(Tracer& t) {
+  std::vector<ValueRef> items;
+  PyRef it = checked(PyObject_GetIter(real.get()));
+  while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) items.push_back(t.constant(x));
+  if (PyErr_Occurred()) throw PythonError{};
+  return make_ref<SequenceIterator>(std::move(items), ValueRef(this));
+}
+
+bool RangeValue::contains(Tracer& t, const ValueRef& item) {
+  PyRef k = t.realize(item)->as_constant();
+  if (!k) return Value::contains(t, item);
+  return checked(PySequence_Contains(real.get(), k.get()));
+}
+
+Reg RangeValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
+
+// --- equality and identity -------------------------------------------------------------------------------------------
+
+bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
+  ValueRef a = t.realize(ra), b = t.realize(rb);
+  if (a.get() == b.get()) return true;
+  if (a->real && b->real) return a->real.get() == b->real.get();
+  return false;
+}
+
+static bool sequences_equal(Tracer& t, const std::vector<ValueRef>& a, const std::vector<ValueRef>& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    if (!values_equal(t, a[i], b[i])) return false;
+  return true;
+}
+
+bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
+  ValueRef a = t.realize(ra), b = t.realize(rb);
+  if (same_object(t, a, b)) return true;
+  PyRef ca = a->as_constant(), cb = b->as_constant();
+  if (ca && cb) {
+    const int r = PyObject_RichCompareBool(ca.get(), cb.get(), Py_EQ);
+    if (r < 0) t.raise_current();
+    return r != 0;
+  }
+  if (auto *x = as<ListValue>(a), *y = as<ListValue>(b); x && y) return sequences_equal(t, x->items, y->items);
+  if (auto *x = as<TupleValue>(a), *y = as<TupleValue>(b); x && y) return sequences_equal(t, x->items, y->items);
+  if (auto *x = as<DictValue>(a), *y = as<DictValue>(b); x && y) {
+    if (*x->length(t) != *y->length(t)) return false;
+    for (auto& e : x->live()) {
+      ValueRef v = y->find(t, e.key);
+      if (!v || !values_equal(t, e.value, v)) return false;
+    }
+    return true;
+  }
+  return t.compare(a, b, Py_EQ)->truth(t);
+}
+
+}  // namespace md

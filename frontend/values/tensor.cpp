@@ -1,0 +1,207 @@
+#include "frontend/values/tensor.h"
+
+#include "frontend/breaks.h"
+#include "frontend/builtins/table.h"
+#include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+PyTypeObject* TensorValue::python_type() const { return real ? Py_TYPE(real.get()) : tensor_type; }
+
+// Sizes as Python ints; symbolic sizes arrive with dynamic shapes.
+static std::vector<ValueRef> constant_sizes(Tracer& t, const SizeVec& sizes) {
+  std::vector<ValueRef> out;
+  for (const Size& s : sizes) out.push_back(t.integer(hint(s)));
+  return out;
+}
+
+static PyTypeObject* size_type() {
+  PyRef s = size_object(DimVec{});
+  return Py_TYPE(s.get());
+}
+
+// Attributes that are metadata: known while tracing, no node.
+static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
+  const TensorType& type = v.type;
+  if (n == "shape") return make_ref<TupleValue>(constant_sizes(t, type.sizes), size_type());
+  if (n == "dtype") return t.constant(dtype_object(type.dtype));
+  if (n == "device") return t.constant(device_object("cpu"));
+  if (n == "ndim") return t.integer(type.dim());
+  if (n == "requires_grad") return t.boolean(type.requires_grad);
+  if (n == "is_leaf") return t.boolean(true);
+  if (n == "itemsize") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
+  if (n == "is_cuda" || n == "is_sparse" || n == "is_quantized" || n == "is_meta") return t.boolean(false);
+  if (n == "grad" && !v.source) return t.none();
+  return {};
+}
+
+// Methods that answer from metadata.
+static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n, CallArgs& args) {
+  const TensorType& type = v.type;
+  std::int64_t dim = 0;
+  const bool has_dim = args.size() == 1 && args.keywords.empty() && constant_int(t.realize(args[0]), dim);
+  if ((n == "size" || n == "stride") && (args.size() == 0 || has_dim)) {
+    auto all = constant_sizes(t, n == "size" ? type.sizes : type.strides);
+    if (!has_dim) return make_ref<TupleValue>(std::move(all), n == "size" ? size_type() : &PyTuple_Type);
+    const auto rank = static_cast<std::int64_t>(all.size());
+    if (dim < -rank || dim >= rank)
+      t.raise(PyExc_IndexError, "Dimension out of range (expected to be in range of [" + std::to_string(-std::max<std::int64_t>(rank, 1)) + ", " +
+                                    std::to_string(std::max<std::int64_t>(rank, 1) - 1) + "], but got " + std::to_string(dim) + ")");
+    return all[static_cast<std::size_t>(dim < 0 ? dim + rank : dim)];
+  }
+  if (args.size() != 0) return {};
+  if (n == "dim" || n == "ndimension") return t.integer(type.dim());
+  if (n == "numel" || n == "nelement") {
+    std::int64_t count = 1;
+    for (const Size& s : type.sizes) count *= hint(s);
+    return t.integer(count);
+  }
+  if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
+  if (n == "is_complex") return t.boolean(false);
+  if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
+  if (n == "storage_offset") return t.integer(hint(type.offset));
+  if (n == "is_contiguous") {
+    std::int64_t expect = 1;
+    bool dense = true;
+    for (std::size_t i = type.sizes.size(); i-- > 0;) {
+      const std::int64_t s = hint(type.sizes[i]);
+      if (s != 1 && hint(type.strides[i]) != expect) dense = false;
+      expect *= s;
+      if (s == 0) return t.boolean(true);
+    }
+    return t.boolean(dense);
+  }
+  return {};
+}
+
+ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
+  const std::string n = text_of(name);
+  if (ValueRef v = metadata(t, *this, n)) return v;
+  if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(python_type()), nullptr);
+  if (n == "grad_fn") return t.none();
+  if (n == "grad" && real) {
+    PyRef v = checked(PyObject_GetAttr(real.get(), name));
+    return t.lazy(v.get(), t.sources.child(source, SourceKind::TensorAttr, name));
+  }
+  if (n == "data") return call_method(t, checked(PyUnicode_FromString("detach")).get(), {});
+  if (tensor_has_method(n)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (n == "T" || n == "mT") {
+    CallArgs args;
+    args.positional.push_back(ValueRef(this));
+    return t.call_attribute_op(n, args);
+  }
+  if (real) {  // a Python attribute put on the tensor
+    if (PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name)); v && !tensor_has_attr(n))
+      return t.lazy(v.get(), t.sources.child(source, SourceKind::TensorAttr, name));
+    PyErr_Clear();
+  }
+  if (tensor_has_attr(n)) unmodelled(print() + "." + n, "tensor attribute");
+  t.raise(PyExc_AttributeError, "'Tensor' object has no attribute '" + n + "'");
+}
+
+bool TensorValue::has_attr(Tracer& t, PyObject* name) {
+  const std::string n = text_of(name);
+  if (tensor_has_method(n) || tensor_has_attr(n)) return true;
+  if (!real) return false;
+  const bool there = PyObject_HasAttr(real.get(), name) != 0;
+  t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
+  return there;
+}
+
+void TensorValue::set_attr(Tracer&, PyObject* name, ValueRef v) {
+  const std::string n = text_of(name), given = v ? v->print() : "";
+  if (n == "requires_grad") graph_break<GB0206>(print(), n, given);
+  if (n == "data") graph_break<GB0056>(print(), n, given);
+  graph_break<GB0058>(print(), n, given);
+}
+
+// Methods that break the graph by their nature.
+static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, const CallArgs& args) {
+  auto tuple = [&] {
+    std::string s = print_list(args.positional);
+    s.front() = '(', s.back() = ')';
+    return s;
+  };
+  if (n == "item") {
+    t.item_break_seen = true;
+    graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
+  }
+  if (n == "backward") graph_break<GB0123>(v.print(), tuple(), print_keywords(args));
+  if (n == "requires_grad_") graph_break<GB0125>(v.print());
+  if (n == "resize_") graph_break<GB0126>(v.print(), tuple(), print_keywords(args));
+  if (n == "retain_grad") graph_break<GB0108>(v.print());
+  if (n == "tolist" && !is_integral(v.type.dtype)) graph_break<GB0109>(v.print());
+}
+
+ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  const std::string n = text_of(name);
+  if (ValueRef v = metadata_method(t, *this, n, args)) return v;
+  breaking_method(t, *this, n, args);
+  if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
+  if (!tensor_has_method(n)) return t.call(get_attr(t, name), std::move(args));
+  args.positional.insert(args.positional.begin(), ValueRef(this));
+  return t.call_op(n, Spelling::Method, args);
+}
+
+ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args) {
+  if (n == "__getitem__" && args.size() == 1) return get_item(t, args[0]);
+  if (n == "__setitem__" && args.size() == 2) {
+    set_item(t, args[0], args[1]);
+    return t.none();
+  }
+  if (n == "__len__" && args.size() == 0) return t.integer(*length(t));
+  if (n == "__iter__" && args.size() == 0) return iter(t);
+  static const std::pair<const char*, const char*> operators[] = {
+      {"__add__", "add"}, {"__sub__", "sub"}, {"__mul__", "mul"}, {"__truediv__", "truediv"}, {"__floordiv__", "floordiv"},
+      {"__mod__", "mod"}, {"__pow__", "pow"}, {"__matmul__", "matmul"}, {"__neg__", "neg"}, {"__eq__", "eq"}, {"__ne__", "ne"},
+      {"__lt__", "lt"}, {"__le__", "le"}, {"__gt__", "gt"}, {"__ge__", "ge"}, {"__and__", "and_"}, {"__or__", "or_"}, {"__xor__", "xor"}};
+  for (auto& [dunder, op] : operators)
+    if (n == dunder) {
+      args.positional.insert(args.positional.begin(), ValueRef(this));
+      return t.call_operator(op, args);
+    }
+  unmodelled_method(*this, n, args);
+}
+
+ValueRef TensorValue::get_item(Tracer& t, const ValueRef& key) {
+  CallArgs args;
+  args.positional = {ValueRef(this), t.realize(key)};
+  return t.call_operator("getitem", args);
+}
+
+void TensorValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  if (!v) t.raise(PyExc_TypeError, "Tensor does not support deleting items");
+  CallArgs args;
+  args.positional = {ValueRef(this), t.realize(key), t.realize(v)};
+  t.call_operator("setitem", args);
+}
+
+std::optional<std::int64_t> TensorValue::length(Tracer& t) {
+  if (type.dim() == 0) t.raise(PyExc_TypeError, "len() of a 0-d tensor");
+  return hint(type.sizes[0]);
+}
+
+bool TensorValue::truth(Tracer&) { graph_break<GB0170>(print()); }
+
+ValueRef TensorValue::iter(Tracer& t) {
+  if (type.dim() == 0) t.raise(PyExc_TypeError, "iteration over a 0-d tensor");
+  std::vector<ValueRef> rows;
+  const std::int64_t n = *length(t);
+  for (std::int64_t i = 0; i < n; ++i) rows.push_back(get_item(t, t.integer(i)));
+  return make_ref<SequenceIterator>(std::move(rows), ValueRef(this));
+}
+
+bool TensorValue::contains(Tracer& t, const ValueRef& item) {
+  unmodelled_method(*this, "__contains__", CallArgs{{t.realize(item)}, {}});
+}
+
+Reg TensorValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.graph_output(node); }
+
+}  // namespace md

@@ -1,0 +1,32 @@
+// A tensor of the traced program: a graph node and what is known of it.
+#pragma once
+
+#include "frontend/value.h"
+#include "ir/graph.h"
+
+namespace md {
+
+struct TensorValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Tensor;
+  TensorValue(Node* node, TensorType type) : Value(kKind), node(node), type(std::move(type)) {}
+
+  std::string print() const override { return "TensorVariable()"; }
+  PyTypeObject* python_type() const override;
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  bool has_attr(Tracer& t, PyObject* name) override;
+  void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  void set_item(Tracer& t, const ValueRef& key, ValueRef v) override;
+  std::optional<std::int64_t> length(Tracer& t) override;
+  bool truth(Tracer& t) override;
+  ValueRef iter(Tracer& t) override;
+  bool contains(Tracer& t, const ValueRef& item) override;
+  Reg rebuild(PlanBuilder& b) override;
+  ValueRef call_dunder(Tracer& t, const std::string& name, CallArgs args);
+
+  Node* node;  // the latest one: an in-place op moves it on
+  TensorType type;
+};
+
+}  // namespace md

@@ -1,0 +1,247 @@
+// A real object and where it lives become a Value; looking at it records what was assumed.
+#include "frontend/breaks.h"
+#include "frontend/builtins/table.h"
+#include "frontend/compiled_function.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+ValueRef Tracer::lazy(PyObject* object, SourceRef source) {
+  if (!source) return from_object(object, nullptr);
+  return make_ref<LazyValue>(object, source);
+}
+
+ValueRef Tracer::realize(const ValueRef& v) {
+  auto* lazy = as<LazyValue>(v);
+  if (!lazy) return v;
+  if (!lazy->realized) lazy->realized = wrap(lazy->real.get(), lazy->source);
+  return lazy->realized;
+}
+
+ValueRef Tracer::constant(PyRef object) { return make_ref<ConstantValue>(std::move(object)); }
+
+ValueRef Tracer::from_object(PyObject* object, SourceRef source) {
+  if (!source && is_constant_object(object)) return constant(object);
+  return wrap(object, source);
+}
+
+void Tracer::guard(GuardKind kind, SourceRef source, PyRef object, std::int64_t value) {
+  if (source && source->kind == SourceKind::Constant) return;
+  Guard g{kind, source, std::move(object), value};
+  g.where = user_frame();
+  guards.add(std::move(g));
+}
+
+namespace {
+
+PyRef type_object(PyObject* o) { return PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o))); }
+
+ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s) {
+  if (o == Py_None) {
+    t.guard(GuardKind::NoneMatch, s);
+  } else if (o == Py_True || o == Py_False) {
+    t.guard(o == Py_True ? GuardKind::TrueMatch : GuardKind::FalseMatch, s);
+  } else if (PyFloat_CheckExact(o) && PyFloat_AS_DOUBLE(o) != PyFloat_AS_DOUBLE(o)) {
+    t.guard(GuardKind::Nan, s);
+  } else if (PyCode_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented) {
+    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  } else {
+    t.guard(GuardKind::EqualsMatch, s, PyRef::borrow(o));
+  }
+  return make_ref<ConstantValue>(PyRef::borrow(o));
+}
+
+std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
+  PyRef fast = checked(PySequence_Fast(sequence, "sequence"));
+  std::vector<ValueRef> items;
+  const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
+  for (Py_ssize_t i = 0; i < n; ++i)
+    items.push_back(t.lazy(PySequence_Fast_GET_ITEM(fast.get(), i), t.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
+  return items;
+}
+
+ValueRef wrap_sequence(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::TypeMatch, s, type_object(o));
+  t.guard(GuardKind::LengthCheck, s, {}, PyObject_Length(o));
+  if (PyList_Check(o)) return make_ref<ListValue>(lazy_items(t, o, s));
+  return make_ref<TupleValue>(lazy_items(t, o, s), Py_TYPE(o));
+}
+
+bool plain_key(PyObject* k) { return is_constant_object(k) || Py_TYPE(k)->tp_hash == PyBaseObject_Type.tp_hash || PyType_Check(k) || PyFunction_Check(k); }
+
+ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::TypeMatch, s, type_object(o));
+  auto d = make_ref<DictValue>(Py_TYPE(o));
+  PyObject *k, *v;
+  for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &k, &v);) {
+    PyRef constant_key = PyTuple_CheckExact(k) ? from_folded(t, k)->as_constant() : PyRef();
+    if (!plain_key(k) && !constant_key) unmodelled(s->name, "dictionary key whose hash runs user code");
+    checked(PyDict_SetItem(d->index.get(), k, checked(PyLong_FromSize_t(d->entries.size())).get()));
+    ValueRef key = constant_key ? from_folded(t, k) : t.from_object(k, nullptr);
+    d->entries.push_back({key, t.lazy(v, t.sources.child(s, SourceKind::DictItem, k))});
+  }
+  return d;
+}
+
+ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::TypeMatch, s, type_object(o));
+  auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
+  PyRef it = checked(PyObject_GetIter(o));
+  while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) {
+    if (!is_constant_object(x.get()) && !PyTuple_CheckExact(x.get())) unmodelled(s->name, "set whose members are not constants");
+    set->add(t, from_folded(t, x.get()));
+  }
+  set->members = set->frozen ? checked(PySet_New(o)) : checked(PyObject_CallMethod(o, "copy", nullptr));
+  t.guard(GuardKind::SetMatch, s, checked(PyFrozenSet_New(o)));
+  return set;
+}
+
+ValueRef wrap_slice(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::TypeMatch, s, type_object(o));
+  auto* sl = reinterpret_cast<PySliceObject*>(o);
+  auto field = [&](PyObject* v, const char* name) {
+    return t.lazy(v, t.sources.child(s, SourceKind::RangeField, checked(PyUnicode_InternFromString(name)).get()));
+  };
+  return make_ref<SliceValue>(field(sl->start, "start"), field(sl->stop, "stop"), field(sl->step, "step"));
+}
+
+ValueRef wrap_range(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::TypeMatch, s, type_object(o));
+  for (const char* name : {"start", "stop", "step"}) {
+    PyRef v = checked(PyObject_GetAttrString(o, name));
+    t.guard(GuardKind::EqualsMatch, t.sources.child(s, SourceKind::RangeField, checked(PyUnicode_InternFromString(name)).get()), v);
+  }
+  return make_ref<RangeValue>(PyRef::borrow(o));
+}
+
+ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
+  auto* fn = reinterpret_cast<PyFunctionObject*>(o);
+  auto f = make_ref<FunctionValue>();
+  f->code = PyRef::borrow(fn->func_code);
+  f->globals = PyRef::borrow(fn->func_globals);
+  f->qualname = PyRef::borrow(fn->func_qualname);
+  t.guard(GuardKind::IdMatch, t.sources.child(s, SourceKind::FuncCode), f->code);
+  if (fn->func_defaults)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_defaults); ++i)
+      f->defaults.push_back(t.lazy(PyTuple_GET_ITEM(fn->func_defaults, i), t.sources.child(s, SourceKind::FuncDefault, nullptr, static_cast<int>(i))));
+  if (fn->func_kwdefaults) {
+    PyObject *k, *v;
+    for (Py_ssize_t pos = 0; PyDict_Next(fn->func_kwdefaults, &pos, &k, &v);)
+      f->kwdefaults.emplace_back(PyRef::borrow(k), t.lazy(v, t.sources.child(s, SourceKind::FuncKwDefault, k)));
+  }
+  if (fn->func_closure)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_closure); ++i) {
+      PyObject* cell = PyTuple_GET_ITEM(fn->func_closure, i);
+      f->closure.push_back(Ref<CellValue>(as<CellValue>(t.wrap(cell, t.sources.child(s, SourceKind::FuncClosure, nullptr, static_cast<int>(i))))));
+    }
+  return f;
+}
+
+ValueRef wrap_method(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::TypeMatch, s, type_object(o));
+  ValueRef f = t.wrap(PyMethod_GET_FUNCTION(o), t.sources.child(s, SourceKind::MethodFunc));
+  return make_ref<MethodValue>(f, t.lazy(PyMethod_GET_SELF(o), t.sources.child(s, SourceKind::MethodSelf)));
+}
+
+bool is_user_instance(PyTypeObject* type) {
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_iternext) {
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  }
+  for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(type->tp_mro); ++i)
+    if (!(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+  return type->tp_dictoffset != 0 || type->tp_basicsize > PyBaseObject_Type.tp_basicsize || type->tp_basicsize == PyBaseObject_Type.tp_basicsize;
+}
+
+ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {
+    PyObject* meta = reinterpret_cast<PyObject*>(Py_TYPE(type));
+    const bool enumeration = std::string(reinterpret_cast<PyTypeObject*>(meta)->tp_name).find("Enum") != std::string::npos;
+    t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s, enumeration ? PyRef::borrow(o) : type_object(o));
+    return make_ref<ObjectValue>(type);
+  }
+  t.guard(GuardKind::TypeMatch, s, type_object(o));
+  return make_ref<OpaqueValue>(PyRef::borrow(o));
+}
+
+ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (type == &PyList_Type || type == &PyTuple_Type || is_size_type(type)) return wrap_sequence(t, o, s);
+  if (PyTuple_Check(o) && PyDict_GetItemString(type->tp_dict, "_fields")) return wrap_sequence(t, o, s);
+  if (type == &PyDict_Type) return wrap_dict(t, o, s);
+  if (type == &PySet_Type || type == &PyFrozenSet_Type) return wrap_set(t, o, s);
+  if (type == &PySlice_Type) return wrap_slice(t, o, s);
+  if (type == &PyRange_Type) return wrap_range(t, o, s);
+  if (PyCell_Check(o)) return make_ref<CellValue>();
+  if (const BuiltinRow* row = find_builtin_rule(o)) {
+    (void)row;
+    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+    return make_ref<BuiltinValue>(PyRef::borrow(o));
+  }
+  if (type == &PyFunction_Type) return wrap_function(t, o, s);
+  if (is_compiled_function(o)) {  // inlined: the inner backend and options play no part
+    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+    return wrap_function(t, compiled_function_original(o), t.sources.constant(compiled_function_original(o), s->name));
+  }
+  if (type == &PyMethod_Type) return wrap_method(t, o, s);
+  if (is_op_function(o)) {
+    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+    return make_ref<OpFunctionValue>(PyRef::borrow(o));
+  }
+  if (PyModule_Check(o)) {
+    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+    return make_ref<ModuleValue>(PyRef::borrow(o));
+  }
+  if (PyType_Check(o)) {
+    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+    return make_ref<ClassValue>(PyRef::borrow(o));
+  }
+  if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type) {
+    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+    return make_ref<BuiltinValue>(PyRef::borrow(o));
+  }
+  return wrap_other(t, o, s);
+}
+
+}  // namespace
+
+ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
+  if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);
+  if (!source) source = sources.constant(object, std::string("___constant_") + type_name(Py_TYPE(object)));
+  if (auto it = known.find(object); it != known.end()) {
+    ValueRef v = it->second;
+    const bool has_identity = v->kind != ValueKind::Builtin && v->kind != ValueKind::OpFunction && v->kind != ValueKind::Module && v->kind != ValueKind::Class;
+    if (v->source && v->source != source && (has_identity || source->kind != SourceKind::Constant)) {
+      if (has_identity && source->kind != SourceKind::Constant && v->source->kind != SourceKind::Constant) {
+        Guard g{GuardKind::Aliasing, source};
+        g.other = v->source;
+        g.where = user_frame();
+        guards.add(std::move(g));
+      } else {
+        guard(GuardKind::IdMatch, source, PyRef::borrow(object));
+      }
+    }
+    return v;
+  }
+  ValueRef v;
+  if (is_tensor_exact(object)) {
+    v = input_tensor(object, source);
+  } else if (is_tensor(object)) {
+    unmodelled(std::string("TensorWithTFOverrideVariable(") + type_name(Py_TYPE(object)) + ")", "tensor subclass");
+  } else {
+    v = wrap_by_type(*this, object, source);
+    v->source = source;
+    v->real = PyRef::borrow(object);
+  }
+  known[object] = v;
+  keep_alive.push_back(PyRef::borrow(object));
+  return v;
+}
+
+}  // namespace md

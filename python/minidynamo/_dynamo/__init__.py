@@ -1,0 +1,42 @@
+"""The tracer's controls: graph_break, skip_frame, disable, reset, explain, config, exceptions, counters."""
+
+from . import config, exc, report, utils
+from .eval_frame import (
+    compile,
+    disable,
+    explain,
+    graph_break,
+    is_compiling,
+    list_backends,
+    lookup_backend,
+    optimize,
+    register_backend,
+    reset,
+    skip_frame,
+)
+
+__all__ = [
+    "compile",
+    "config",
+    "disable",
+    "exc",
+    "explain",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "lookup_backend",
+    "optimize",
+    "register_backend",
+    "report",
+    "reset",
+    "skip_frame",
+    "utils",
+]
+
+
+def __getattr__(name):
+    if name in ("testing", "output"):
+        import importlib
+
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,232 @@
+"""compile() and its companions."""
+
+import functools
+import types
+import warnings
+
+from .. import _C
+from . import config, report
+from .exc import InvalidBackend
+from .recording import recording
+
+_OWN_BACKENDS = {"llvm": "llvm", "inductor": "llvm", "eager": "eager", "blocks": "blocks"}
+_DEBUG_BACKENDS = ("aot_eager", "eager", "eager_debug", "eager_noexcept")
+_MODES = ("default", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+_registered = {}
+
+
+def register_backend(compiler_fn=None, name=None, tags=()):
+    """Makes a callable `(GraphModule, example_inputs) -> callable` known by name; also a decorator."""
+    if compiler_fn is None:
+        return functools.partial(register_backend, name=name, tags=tags)
+    if not callable(compiler_fn):
+        raise AssertionError(f"A backend must be callable, not {type(compiler_fn)}")
+    _registered[name or compiler_fn.__name__] = compiler_fn
+    return compiler_fn
+
+
+def list_backends(exclude_tags=("debug", "experimental")):
+    """Names for compile(backend=...). With `exclude_tags=()` those meant for debugging too."""
+    debug = () if exclude_tags else _DEBUG_BACKENDS
+    return sorted({"llvm", *_registered, *debug})
+
+
+def lookup_backend(backend):
+    """A callable `(GraphModule, example_inputs) -> callable` for a name or a callable."""
+    if not isinstance(backend, str):
+        return backend
+    if backend in _registered:
+        return _registered[backend]
+    if backend in _OWN_BACKENDS or backend in _DEBUG_BACKENDS:
+        return lambda gm, example_inputs: gm.forward
+    raise InvalidBackend(backend)
+
+
+def _resolve(backend):
+    """(callable or None, name) of a backend argument."""
+    if backend is None:
+        return None, "llvm"
+    if isinstance(backend, str):
+        if backend in _registered:
+            return _registered[backend], backend
+        if backend in _OWN_BACKENDS:
+            return None, _OWN_BACKENDS[backend]
+        if backend in _DEBUG_BACKENDS:
+            return None, "eager"
+        raise InvalidBackend(backend)
+    if not callable(backend):
+        raise AssertionError(f"A callable or the name of a backend is expected, but {type(backend)} is provided.")
+    return backend, getattr(backend, "__name__", type(backend).__name__)
+
+
+def _check_options(backend, mode, options):
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
+    own = backend in (None, "llvm", "inductor")
+    if own and mode is not None and mode not in _MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if own and options:
+        name = next(iter(options))
+        raise RuntimeError(f"Unexpected optimization option {name}, known options are []")
+    if backend == "eager" and (options or mode):
+        extra = {"options": options} if options else {"mode": mode}
+        warnings.warn(f"eager backend ignoring extra kwargs {extra}", stacklevel=4)
+
+
+def compile(
+    model=None,
+    *,
+    fullgraph=False,
+    dynamic=None,
+    backend=None,
+    mode=None,
+    options=None,
+    disable=False,
+):
+    """Compiles a function (or gives a decorator when called without one).
+
+    Nothing happens until the first call, which traces the bytecode, compiles the tensor operations and guards what was
+    assumed. `fullgraph=True` turns every graph break into an exception; `backend` is a name of list_backends(), "eager",
+    or a callable `(GraphModule, example_inputs) -> callable`.
+    """
+    if model is None:
+        given = dict(
+            fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
+        )
+        return lambda fn: compile(fn, **given)
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    if dynamic not in (None, True, False):
+        raise AssertionError(f"Expected dynamic to be a bool or None, got {type(dynamic)}")
+    _check_options(backend, mode, options)
+    function, name = _resolve(backend)
+    if disable:
+        return model
+    extra = {"options": options} if function is not None and options else None
+    return _wrap(model, function, name, bool(fullgraph), -1 if dynamic is None else int(dynamic), extra)
+
+
+def _wrap(model, function, name, fullgraph, dynamic, extra):
+    if isinstance(model, types.MethodType):
+        return types.MethodType(_wrap(model.__func__, function, name, fullgraph, dynamic, extra), model.__self__)
+    original = _C._original(model)
+    if original is not None:
+        model = original
+    if isinstance(model, types.FunctionType):
+        return _C._compile(model, function, name, fullgraph, dynamic, extra)
+    if isinstance(model, type):
+        call = model.__dict__.get("__call__")
+        if isinstance(call, types.FunctionType):
+            model.__call__ = _wrap(call, function, name, fullgraph, dynamic, extra)
+        return model
+    call = getattr(type(model), "__call__", None)
+    if not isinstance(call, types.FunctionType):
+        return model  # a builtin: it simply runs
+
+    bound = _C._compile(call, function, name, fullgraph, dynamic, extra)
+
+    @functools.wraps(model, updated=())
+    def call_compiled(*args, **kwargs):
+        return bound(model, *args, **kwargs)
+
+    call_compiled._torchdynamo_orig_callable = model
+    return call_compiled
+
+
+def optimize(backend="llvm", *, nopython=False, dynamic=None):
+    """Decorator form of older programs."""
+    return lambda fn: compile(fn, backend=backend, fullgraph=nopython, dynamic=dynamic)
+
+
+def graph_break(msg=""):
+    """In compiled code: ends the graph here and goes on in a new one. In plain Python: nothing."""
+
+
+def skip_frame(msg=""):
+    """In compiled code: leaves the whole function to plain Python; functions it calls are still compiled."""
+
+
+def is_compiling():
+    """True while traced, False in plain Python."""
+    return False
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """A function that is never compiled; with `recursive=False` functions it calls still are.
+
+    Called from compiled code it is a graph break.
+    """
+    if fn is None:
+        return lambda f: disable(f, recursive, reason=reason)
+    if not callable(fn):
+        raise AssertionError(f"A callable function is expected, but {type(fn)} is provided.")
+    if isinstance(fn, type):
+        for name, method in list(vars(fn).items()):
+            if isinstance(method, types.FunctionType):
+                setattr(fn, name, disable(method, recursive, reason=reason))
+        return fn
+    fn = _C._original(fn) or fn
+    if not recursive:
+        _C._mark_skip(fn.__code__, False)
+        fn._torchdynamo_disable = True
+        fn._torchdynamo_disable_msg = reason
+        return fn
+
+    @functools.wraps(fn)
+    def disabled(*args, **kwargs):
+        return _C._call_unhooked(fn, args, kwargs)
+
+    disabled._torchdynamo_disable = True
+    disabled._torchdynamo_disable_msg = reason
+    disabled._torchdynamo_orig_callable = fn
+    _C._mark_skip(disabled.__code__, False)
+    return disabled
+
+
+def reset():
+    """Forgets every compiled entry, skip decision and logged break."""
+    _C._reset()
+    report.forget()
+
+
+def explain(f, *extra_args, **extra_kwargs):
+    """`explain(f)(*args)` runs f compiled and returns an ExplainOutput: graphs, breaks, guards."""
+    from .output import ExplainOutput
+
+    def inner(*args, **kwargs):
+        reset()
+        original = _C._original(f) or f
+        with recording() as record:
+            compile(original, backend=record.backend)(*args, **kwargs)
+        guards = record.guards()
+        graphs = record.graphs
+        op_counts = record.ops_per_graph()
+        result = ExplainOutput(
+            graphs=graphs,
+            graph_count=len(graphs),
+            graph_break_count=len(graphs) - 1,
+            break_reasons=record.break_reasons,
+            op_count=sum(len(ops) for ops in op_counts),
+            ops_per_graph=op_counts,
+            out_guards=guards,
+            compile_times=record.times_text(),
+        )
+        reset()
+        return result
+
+    if extra_args or extra_kwargs:
+        warnings.warn(
+            "explain(f, *args, **kwargs) is deprecated, use explain(f)(*args, **kwargs) instead",
+            FutureWarning,
+            stacklevel=2,
+        )
+        return inner(*extra_args, **extra_kwargs)
+    return inner
+
+
+def apply_switches():
+    """Tells native code which settings make compiled functions run as plain Python."""
+    _C._set_switches(bool(config.disable), bool(config.compile_while_traced))
+
+
+apply_switches()

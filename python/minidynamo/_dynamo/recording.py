@@ -1,0 +1,61 @@
+"""What explain() collects while functions are compiled."""
+
+import contextlib
+import time
+
+from .output import GraphCompileReason, GuardSummary
+
+_active = []
+
+
+class Record:
+    """Graphs, break reasons and codes of one recorded run."""
+
+    def __init__(self):
+        self.graphs = []
+        self.break_reasons = []
+        self.codes = []
+        self.started = time.perf_counter()
+
+    def backend(self, gm, example_inputs):
+        self.graphs.append(gm)
+        return gm.forward
+
+    def ops_per_graph(self):
+        return [[n.target for n in gm.graph.nodes if "call" in n.op] for gm in self.graphs]
+
+    def guards(self):
+        from .. import _C
+
+        rows = []
+        for code in self.codes:
+            for entry in _C._guard_rows(code):
+                rows += [GuardSummary(name, source, create, [create], code_list) for name, source, create, code_list in entry]
+        return rows
+
+    def times_text(self):
+        took = time.perf_counter() - self.started
+        return f"TorchDynamo compilation metrics:\nFunction, Runtimes (s)\n_compile.compile_inner, {took:.4f}"
+
+
+@contextlib.contextmanager
+def recording():
+    """Records every compilation of the block."""
+    record = Record()
+    _active.append(record)
+    try:
+        yield record
+    finally:
+        _active.remove(record)
+
+
+def on_break(reason, frames):
+    from .report import summaries
+
+    for record in _active:
+        record.break_reasons.append(GraphCompileReason(reason, list(summaries(frames))))
+
+
+def on_entry(code):
+    for record in _active:
+        record.codes.append(code)
