@@ -32,7 +32,8 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   return python_kernel(std::move(compiled), outputs);
 }
 
-std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Region& region, const LogSwitches& logs) {
+std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Region& region,
+                                    const LogSwitches& logs) {
   Backend* backend = find_backend(region.backend_name);
   if (!backend) throw InternalError("backend '" + region.backend_name + "' is not installed");
   std::unique_ptr<Graph> functional = optimize(*graph);
@@ -43,7 +44,8 @@ std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const R
 
 }  // namespace
 
-std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region, const LogSwitches& logs) {
+std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region,
+                                      const LogSwitches& logs) {
   report("on_compile", {py_str(region.backend_name), py_int(t.calls_captured)});
   if (logs.info) report("log_info", {py_str("Step 2: calling compiler function " + region.backend_name)});
   std::shared_ptr<Kernel> kernel;

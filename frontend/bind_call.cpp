@@ -21,9 +21,11 @@ struct Binder {
   void too_many(std::size_t given) {
     const auto most = static_cast<std::size_t>(body.argcount);
     const std::size_t least = most - fn.defaults.size();
-    std::string takes = fn.defaults.empty() ? std::to_string(most) : "from " + std::to_string(least) + " to " + std::to_string(most);
-    t.raise(PyExc_TypeError, name() + " takes " + takes + " positional argument" + (most == 1 && fn.defaults.empty() ? "" : "s") + " but " +
-                                 std::to_string(given) + (given == 1 ? " was" : " were") + " given");
+    std::string takes =
+        fn.defaults.empty() ? std::to_string(most) : "from " + std::to_string(least) + " to " + std::to_string(most);
+    t.raise(PyExc_TypeError, name() + " takes " + takes + " positional argument" +
+                                 (most == 1 && fn.defaults.empty() ? "" : "s") + " but " + std::to_string(given) +
+                                 (given == 1 ? " was" : " were") + " given");
   }
 
   void keywords(CallArgs& args, Ref<DictValue>& extra) {
@@ -33,7 +35,8 @@ struct Binder {
       for (int k = body.posonlyargcount; k < total && at < 0; ++k)
         if (PyUnicode_Compare(body.slot_names[static_cast<std::size_t>(k)].get(), key.get()) == 0) at = k;
       if (at < 0) {
-        if (!extra) t.raise(PyExc_TypeError, name() + " got an unexpected keyword argument '" + text_of(key.get()) + "'");
+        if (!extra)
+          t.raise(PyExc_TypeError, name() + " got an unexpected keyword argument '" + text_of(key.get()) + "'");
         extra->put(t, t.constant(key), v);
       } else if (slots[static_cast<std::size_t>(at)]) {
         t.raise(PyExc_TypeError, name() + " got multiple values for argument '" + text_of(key.get()) + "'");
@@ -82,7 +85,8 @@ void bind_call(Tracer& t, FunctionValue& fn, const CodeBody& body, CallArgs args
   for (std::size_t i = 0; i < std::min(given, positional); ++i) slots[i] = args.positional[i];
   if (varargs) {
     std::vector<ValueRef> rest;
-    if (given > positional) rest.assign(args.positional.begin() + static_cast<std::ptrdiff_t>(positional), args.positional.end());
+    if (given > positional)
+      rest.assign(args.positional.begin() + static_cast<std::ptrdiff_t>(positional), args.positional.end());
     slots[after] = make_ref<TupleValue>(std::move(rest));
   }
   Ref<DictValue> extra;

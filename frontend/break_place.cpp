@@ -13,8 +13,10 @@ bool resumable(Opcode op) {
     case Opcode::BINARY_SUBSCR:
     case Opcode::STORE_SUBSCR:
     case Opcode::STORE_ATTR:
-    case Opcode::POP_JUMP_IF: return true;
-    default: return false;
+    case Opcode::POP_JUMP_IF:
+      return true;
+    default:
+      return false;
   }
 }
 
@@ -34,7 +36,9 @@ bool only_with_handlers(const SymbolicFrame& f) {
   Handler h = f.instruction().handler;
   for (int depth = 0; h.label >= 0; ++depth) {
     const auto at = static_cast<std::size_t>(h.label);
-    if (depth > 64 || at + 1 >= code.size() || code[at].op != Opcode::PUSH_EXC_INFO || code[at + 1].op != Opcode::WITH_EXCEPT_START) return false;
+    if (depth > 64 || at + 1 >= code.size() || code[at].op != Opcode::PUSH_EXC_INFO ||
+        code[at + 1].op != Opcode::WITH_EXCEPT_START)
+      return false;
     const int cleanup = code[at].handler.label;
     if (cleanup < 0) return true;
     h = code[static_cast<std::size_t>(cleanup)].handler;

@@ -8,7 +8,12 @@
 
 namespace md {
 
-enum class BreakVerdict : std::uint8_t { Resume, SkipLoop, SkipPlace /* inside try, or an instruction that cannot be resumed */, SkipContext };
+enum class BreakVerdict : std::uint8_t {
+  Resume,
+  SkipLoop,
+  SkipPlace /* inside try, or an instruction that cannot be resumed */,
+  SkipContext
+};
 
 // Looks at every symbolic frame; the root frame's current instruction is the one that would be executed for real.
 BreakVerdict judge_break(const Tracer& t);

@@ -36,8 +36,13 @@ struct Compilation {
   int first_line;
 
   explicit Compilation(const FrameRequest& r)
-      : request(r), config(config_snapshot(*r.region)), logs(log_switches()), notes(frame_notes(r.code)),
-        file(text_of(r.code->co_filename)), name(r.printed_name), first_line(r.code->co_firstlineno) {}
+      : request(r),
+        config(config_snapshot(*r.region)),
+        logs(log_switches()),
+        notes(frame_notes(r.code)),
+        file(text_of(r.code->co_filename)),
+        name(r.printed_name),
+        first_line(r.code->co_firstlineno) {}
 
   std::unique_ptr<SymbolicFrame> root_frame(Tracer& t) {
     auto f = std::make_unique<SymbolicFrame>();
@@ -53,7 +58,8 @@ struct Compilation {
       if (!v) continue;
       const std::string slot_name = text_of(body.slot_names[k].get());
       const int slot = static_cast<int>(k);
-      SourceRef s = body.slot_kinds[k] & kSlotFree ? t.sources.free_cell(slot, slot_name) : t.sources.local(slot, slot_name);
+      SourceRef s =
+          body.slot_kinds[k] & kSlotFree ? t.sources.free_cell(slot, slot_name) : t.sources.local(slot, slot_name);
       f->slots[k] = PyCell_Check(v) ? t.wrap(v, s) : t.lazy(v, s);
     }
     return f;
@@ -66,7 +72,9 @@ struct Compilation {
       t.log_traces = logs.debug || logs.trace_bytecode || logs.trace_source || logs.trace_call;
       t.grad_enabled = t.initial_grad_enabled = grad_enabled();
       try {
-        if (logs.info) report("log_info", {py_str("Step 1: torchdynamo start tracing " + name + " " + file + ":" + std::to_string(first_line))});
+        if (logs.info)
+          report("log_info",
+                 {py_str("Step 1: torchdynamo start tracing " + name + " " + file + ":" + std::to_string(first_line))});
         TraceResult end = t.run(root_frame(t), request.args);
         return finish_trace(t, end, request, speculation, notes, logs);
       } catch (GraphBreak& b) {
@@ -98,7 +106,9 @@ struct Compilation {
       report("on_break", {message, frames_list(frames)});
       const SymbolicFrame& root = *t.frames.front();
       speculation.breaks[t.ordinal] = {root.current, text_of(message.get())};
-      if (logs.info) report("log_info", {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
+      if (logs.info)
+        report("log_info",
+               {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
       return true;
     }
     notes.skip = true;
@@ -114,7 +124,8 @@ struct Compilation {
     PyRef cause;
     if (verdict == BreakVerdict::SkipContext) {
       cause = error;
-      error = break_parts_call("unsupported", make_break<GB0066>(t.frames.front()->contexts.back().manager->print()), frames);
+      error = break_parts_call("unsupported", make_break<GB0066>(t.frames.front()->contexts.back().manager->print()),
+                               frames);
       report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
     }
     report("log_skipped_break", {error, cause});
@@ -196,7 +207,9 @@ TraceConfig config_snapshot(const Region& region) {
   PyRef values = checked(PyObject_CallMethod(module.get(), "_snapshot", nullptr));
   auto get = [&](const char* key) -> PyObject* { return PyDict_GetItemString(values.get(), key); };
   auto flag = [&](const char* key) { return get(key) && PyObject_IsTrue(get(key)) == 1; };
-  auto number = [&](const char* key, int fallback) { return get(key) && PyLong_Check(get(key)) ? static_cast<int>(PyLong_AsLong(get(key))) : fallback; };
+  auto number = [&](const char* key, int fallback) {
+    return get(key) && PyLong_Check(get(key)) ? static_cast<int>(PyLong_AsLong(get(key))) : fallback;
+  };
   TraceConfig c;
   c.fullgraph = region.fullgraph;
   c.verbose = flag("verbose");

@@ -25,7 +25,8 @@ struct CompiledFunctionObject {
 
 CompiledFunctionObject* cast(PyObject* o) { return reinterpret_cast<CompiledFunctionObject*>(o); }
 
-PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::size_t nargsf, PyObject* kwnames, bool hooked) {
+PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::size_t nargsf, PyObject* kwnames,
+                     bool hooked) {
   if (!hooked) return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
   Region* outer = current_region();
   current_region() = self->region;
@@ -44,12 +45,14 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
     FrameNotes& notes = frame_notes(code);
     GraphBreak b = make_break<GB0003>();
     std::vector<UserFrame> frames(1);
-    frames[0].file = text_of(code->co_filename), frames[0].line = code->co_firstlineno, frames[0].function = text_of(code->co_name);
+    frames[0].file = text_of(code->co_filename), frames[0].line = code->co_firstlineno,
+    frames[0].function = text_of(code->co_name);
     if (region->fullgraph) raise_unsupported(b, frames);
     notes.skip = true;
     PyRef error = break_parts_call("unsupported", b, frames);
     report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
-    report("log_wont_convert", {py_str(frames[0].function), py_str(frames[0].file), py_int(code->co_firstlineno), error});
+    report("log_wont_convert",
+           {py_str(frames[0].function), py_str(frames[0].file), py_int(code->co_firstlineno), error});
     return true;
   } catch (const PythonError&) {
     return false;
@@ -66,7 +69,8 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
     return call_plain(self, args, nargsf, kwnames, false);
   }
   BoundArguments bound;
-  if (!bound.bind(fn, args, nargsf, kwnames)) return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, false);
+  if (!bound.bind(fn, args, nargsf, kwnames))
+    return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, false);
   FrameNotes* notes = find_frame_notes(code);
   if (notes && notes->skip_recursively && !find_entry(code, self->region, bound.frame())) {
     Disarmed below;
@@ -81,9 +85,12 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
     FrameRequest request{code, bound.frame(), self->region, std::string()};
     PyRef result;
     switch (run_frame(request, result)) {
-      case RunOutcome::Done: return result.release();
-      case RunOutcome::Raised: return nullptr;
-      case RunOutcome::Plain: break;
+      case RunOutcome::Done:
+        return result.release();
+      case RunOutcome::Raised:
+        return nullptr;
+      case RunOutcome::Plain:
+        break;
     }
   }
   return call_plain(self, args, nargsf, kwnames, true);
@@ -127,13 +134,15 @@ PyObject* compiled_getattro(PyObject* o, PyObject* name) {
 
 PyObject* compiled_reduce(PyObject* o, PyObject*) { return PyObject_GetAttrString(cast(o)->function, "__qualname__"); }
 
-PyMemberDef kMembers[] = {{"__wrapped__", T_OBJECT, offsetof(CompiledFunctionObject, function), READONLY, nullptr},
-                          {"_torchdynamo_orig_callable", T_OBJECT, offsetof(CompiledFunctionObject, function), READONLY, nullptr},
-                          {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, dict), READONLY, nullptr},
-                          {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, weakrefs), READONLY, nullptr},
-                          {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, vectorcall), READONLY, nullptr},
-                          {nullptr, 0, 0, 0, nullptr}};
-PyGetSetDef kGetSet[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMemberDef kMembers[] = {
+    {"__wrapped__", T_OBJECT, offsetof(CompiledFunctionObject, function), READONLY, nullptr},
+    {"_torchdynamo_orig_callable", T_OBJECT, offsetof(CompiledFunctionObject, function), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, weakrefs), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef kGetSet[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef kMethods[] = {{"__reduce__", compiled_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc)},
                         {Py_tp_traverse, reinterpret_cast<void*>(compiled_traverse)},
@@ -142,10 +151,13 @@ PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc
                         {Py_tp_descr_get, reinterpret_cast<void*>(compiled_get)},
                         {Py_tp_repr, reinterpret_cast<void*>(compiled_repr)},
                         {Py_tp_getattro, reinterpret_cast<void*>(compiled_getattro)},
-                        {Py_tp_members, kMembers}, {Py_tp_getset, kGetSet}, {Py_tp_methods, kMethods},
+                        {Py_tp_members, kMembers},
+                        {Py_tp_getset, kGetSet},
+                        {Py_tp_methods, kMethods},
                         {0, nullptr}};
-PyType_Spec kSpec = {"minidynamo.CompiledFunction", sizeof(CompiledFunctionObject), 0,
-                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, kSlots};
+PyType_Spec kSpec = {
+    "minidynamo.CompiledFunction", sizeof(CompiledFunctionObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, kSlots};
 PyTypeObject* compiled_type = nullptr;  // set at import
 
 }  // namespace

@@ -9,18 +9,19 @@
 namespace md {
 
 enum class EffectKind : std::uint8_t {
-  ListAppend,   // value
-  ListAssign,   // whole new contents: items
-  DictSet,      // key, value
-  DictDelete,   // key
+  ListAppend,  // value
+  ListAssign,  // whole new contents: items
+  DictSet,     // key, value
+  DictDelete,  // key
   DictClear,
-  SetAdd, SetDiscard,  // key
+  SetAdd,
+  SetDiscard,  // key
   SetClear,
-  AttrSet,      // name, value; plain instance attribute
-  AttrDelete,   // name
-  CellSet,      // value (null: emptied)
-  GlobalSet,    // name, value
-  GlobalDelete, // name
+  AttrSet,          // name, value; plain instance attribute
+  AttrDelete,       // name
+  CellSet,          // value (null: emptied)
+  GlobalSet,        // name, value
+  GlobalDelete,     // name
   IteratorAdvance,  // count
 };
 

@@ -2,7 +2,9 @@
 
 namespace md {
 
-PyRef py_str(const std::string& s) { return checked(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace")); }
+PyRef py_str(const std::string& s) {
+  return checked(PyUnicode_DecodeUTF8(s.data(), static_cast<Py_ssize_t>(s.size()), "replace"));
+}
 PyRef py_int(long long v) { return checked(PyLong_FromLongLong(v)); }
 
 LogSwitches log_switches() {
@@ -17,8 +19,10 @@ LogSwitches log_switches() {
     PyObject* bit = PyDict_GetItemString(bits.get(), name);
     return bit && (value & PyLong_AsUnsignedLongLong(bit));
   };
-  out.graph_breaks = on("graph_breaks"), out.graph_code = on("graph_code"), out.graph = on("graph"), out.guards = on("guards");
-  out.recompiles = on("recompiles"), out.bytecode = on("bytecode"), out.info = on("dynamo_info"), out.debug = on("dynamo_debug");
+  out.graph_breaks = on("graph_breaks"), out.graph_code = on("graph_code"), out.graph = on("graph"),
+  out.guards = on("guards");
+  out.recompiles = on("recompiles"), out.bytecode = on("bytecode"), out.info = on("dynamo_info"),
+  out.debug = on("dynamo_debug");
   out.trace_source = on("trace_source"), out.trace_bytecode = on("trace_bytecode"), out.trace_call = on("trace_call");
   out.output_code = on("output_code");
   return out;
@@ -27,7 +31,9 @@ LogSwitches log_switches() {
 PyRef frames_list(const std::vector<UserFrame>& frames) {
   PyRef list = checked(PyList_New(0));
   for (auto& f : frames)
-    checked(PyList_Append(list.get(), checked(PyTuple_Pack(3, py_str(f.file).get(), py_int(f.line).get(), py_str(f.function).get())).get()));
+    checked(PyList_Append(
+        list.get(),
+        checked(PyTuple_Pack(3, py_str(f.file).get(), py_int(f.line).get(), py_str(f.function).get())).get()));
   return list;
 }
 
@@ -43,7 +49,8 @@ PyRef report(const char* function, std::initializer_list<PyRef> args) {
 PyRef break_parts_call(const char* function, const GraphBreak& b, const std::vector<UserFrame>& frames) {
   PyRef hints = checked(PyList_New(0));
   for (auto& h : b.hints) checked(PyList_Append(hints.get(), py_str(h).get()));
-  return report(function, {py_int(b.code), py_str(b.type), py_str(b.context), py_str(b.explanation), hints, frames_list(frames)});
+  return report(function,
+                {py_int(b.code), py_str(b.type), py_str(b.context), py_str(b.explanation), hints, frames_list(frames)});
 }
 
 void raise_unsupported(const GraphBreak& b, const std::vector<UserFrame>& frames) {

@@ -1,4 +1,5 @@
-// What a compilation tells the Python side: logs, counters, explain(). Texts are written in minidynamo/_dynamo/report.py.
+// What a compilation tells the Python side: logs, counters, explain(). Texts are written in
+// minidynamo/_dynamo/report.py.
 #pragma once
 
 #include <string>
@@ -14,7 +15,8 @@ namespace md {
 // Bits of minidynamo._logging.names.BITS, read once per compilation.
 struct LogSwitches {
   bool graph_breaks = false, graph_code = false, graph = false, guards = false, recompiles = false, bytecode = false;
-  bool info = false, debug = false, trace_source = false, trace_bytecode = false, trace_call = false, output_code = false;
+  bool info = false, debug = false, trace_source = false, trace_bytecode = false, trace_call = false,
+       output_code = false;
 };
 LogSwitches log_switches();
 

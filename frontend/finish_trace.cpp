@@ -1,11 +1,11 @@
 #include "frontend/finish_trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <random>
 #include <set>
-
-#include <fmt/format.h>
 
 #include "frontend/bytecode/split.h"
 #include "frontend/graph_module.h"
@@ -55,10 +55,18 @@ struct HeldValues {
         continue;
       }
       switch (p.kind) {
-        case SplitParameter::Kind::StackItem: part.from.push_back(hold(stack_item(p.index))); break;
-        case SplitParameter::Kind::Slot: part.from.push_back(hold(b.rebuild(f.slots[static_cast<std::size_t>(p.index)]))); break;
-        case SplitParameter::Kind::FirstArgument: part.from.push_back(hold(first_argument())); break;
-        case SplitParameter::Kind::Nothing: part.from.push_back(hold(b.load_constant(PyRef::borrow(Py_None)))); break;
+        case SplitParameter::Kind::StackItem:
+          part.from.push_back(hold(stack_item(p.index)));
+          break;
+        case SplitParameter::Kind::Slot:
+          part.from.push_back(hold(b.rebuild(f.slots[static_cast<std::size_t>(p.index)])));
+          break;
+        case SplitParameter::Kind::FirstArgument:
+          part.from.push_back(hold(first_argument()));
+          break;
+        case SplitParameter::Kind::Nothing:
+          part.from.push_back(hold(b.load_constant(PyRef::borrow(Py_None))));
+          break;
       }
     }
   }
@@ -84,7 +92,8 @@ struct Finisher {
     const auto live = live_after(body, end.break_instruction);
     for (std::size_t k = 0; k < f.slots.size(); ++k) layout.slot_bound.push_back(!is_null(f.slots[k]) && live[k]);
     for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
-    for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c) static_cast<ContextValue*>(c->manager.get())->exit(t);
+    for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
+      static_cast<ContextValue*>(c->manager.get())->exit(t);
     for (auto& c : f.contexts) {
       auto* manager = static_cast<ContextValue*>(c.manager.get());
       OpenContext open{c.stack_index, manager->cls, {}};
@@ -94,7 +103,8 @@ struct Finisher {
     }
     SplitCode code = split(body, layout);
     BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
-    const std::string resumed = fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
+    const std::string resumed =
+        fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
     point.conditional = static_cast<bool>(code.resume_taken);
     HeldValues held{b, f, layout, point, {}};
     held.fill(point.breaking, code.break_part, nullptr, 0);
@@ -170,12 +180,13 @@ struct Finisher {
   static std::string compiled_name() {
     static thread_local std::mt19937_64 random{std::random_device{}()};
     const std::uint64_t a = random(), b = random();
-    return fmt::format("__compiled_fn_{}_{:08x}_{:04x}_4{:03x}_{:04x}_{:012x}", next_name_number(), a >> 32, (a >> 16) & 0xFFFF, a & 0xFFF,
-                       0x8000 | ((b >> 48) & 0x3FFF), b & 0xFFFFFFFFFFFF);
+    return fmt::format("__compiled_fn_{}_{:08x}_{:04x}_4{:03x}_{:04x}_{:012x}", next_name_number(), a >> 32,
+                       (a >> 16) & 0xFFFF, a & 0xFFF, 0x8000 | ((b >> 48) & 0x3FFF), b & 0xFFFFFFFFFFFF);
   }
 
   void add_ambient_guards() {
-    for (GuardKind k : {GuardKind::DefaultDevice, GuardKind::GlobalState, GuardKind::TorchFunctionModeStack}) t.guards.add(Guard{k});
+    for (GuardKind k : {GuardKind::DefaultDevice, GuardKind::GlobalState, GuardKind::TorchFunctionModeStack})
+      t.guards.add(Guard{k});
     if (t.inputs.size() < 2) return;
     Guard g{GuardKind::NoAliasing, t.inputs.front()->source};
     for (std::size_t k = 1; k < t.inputs.size(); ++k) g.others.push_back(t.inputs[k]->source);
@@ -215,10 +226,11 @@ struct Finisher {
       s.index = t.grad_enabled;
       b.effect(std::move(s));
     }
-    if (!broke && !has_ops() && plan.effects.empty())
-      throw SkipFrame{"because no content in function call", true};
-    if (has_ops()) finish_graph(b.outputs);
-    else if (!b.outputs.empty()) throw InternalError("outputs without a graph");
+    if (!broke && !has_ops() && plan.effects.empty()) throw SkipFrame{"because no content in function call", true};
+    if (has_ops())
+      finish_graph(b.outputs);
+    else if (!b.outputs.empty())
+      throw InternalError("outputs without a graph");
     add_ambient_guards();
     sources = std::make_shared<SourceTable>(std::move(t.sources));
     plan.sources = sources;
@@ -230,7 +242,8 @@ struct Finisher {
 
 }  // namespace
 
-EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, const SpeculationLog& log, FrameNotes& notes, const LogSwitches& logs) {
+EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, const SpeculationLog& log,
+                      FrameNotes& notes, const LogSwitches& logs) {
   return Finisher{t, end, request, log, notes, logs}.run();
 }
 

@@ -9,12 +9,14 @@
 namespace md {
 
 // Throws SkipFrame when there is nothing to capture.
-EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, const SpeculationLog& log, FrameNotes& notes, const LogSwitches& logs);
+EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, const SpeculationLog& log,
+                      FrameNotes& notes, const LogSwitches& logs);
 
 // The process-wide counter behind names like __compiled_fn_3.
 int next_name_number();
 
 // A user's or our own backend applied to a graph. Throws PythonError (BackendCompilerFailed) or InternalError.
-std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region, const LogSwitches& logs);
+std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region,
+                                      const LogSwitches& logs);
 
 }  // namespace md

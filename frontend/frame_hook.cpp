@@ -76,7 +76,8 @@ struct SlotCopy {
   SlotCopy(PyCodeObject* code, PyFunctionObject* fn, PyObject** live) : slots(live, live + code->co_nlocalsplus) {
     if (!fn->func_closure) return;
     const auto n = static_cast<std::size_t>(PyTuple_GET_SIZE(fn->func_closure));
-    for (std::size_t k = 0; k < n; ++k) slots[slots.size() - n + k] = PyTuple_GET_ITEM(fn->func_closure, static_cast<Py_ssize_t>(k));
+    for (std::size_t k = 0; k < n; ++k)
+      slots[slots.size() - n + k] = PyTuple_GET_ITEM(fn->func_closure, static_cast<Py_ssize_t>(k));
   }
 };
 
@@ -92,14 +93,19 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   }
   PyObject** live = frame_slots(frame);
   if (is_observed(thread, code) && !run_switches().while_traced) return pass_through(thread, frame, throwflag);
-  if (!notes && (is_skipped_file(code) || !frame_uses_tensors(code, frame_globals(frame), live))) return pass_through(thread, frame, throwflag);
+  if (!notes && (is_skipped_file(code) || !frame_uses_tensors(code, frame_globals(frame), live)))
+    return pass_through(thread, frame, throwflag);
   SlotCopy copy(code, frame_function(frame), live);
-  FrameRequest request{code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name)};
+  FrameRequest request{
+      code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name)};
   PyRef result;
   switch (run_frame(request, result)) {
-    case RunOutcome::Done: return finish_frame(thread, frame, result.release());
-    case RunOutcome::Raised: return finish_frame(thread, frame, nullptr);
-    case RunOutcome::Plain: break;
+    case RunOutcome::Done:
+      return finish_frame(thread, frame, result.release());
+    case RunOutcome::Raised:
+      return finish_frame(thread, frame, nullptr);
+    case RunOutcome::Plain:
+      break;
   }
   return pass_through(thread, frame, throwflag);
 }

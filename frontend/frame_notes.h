@@ -14,17 +14,17 @@ struct FrameNotes final : CodeNotes {
   std::shared_ptr<const CodeBody> body;  // decoded once
   int frame_id = -1;                     // order of first compile; -1: never compiled
   int entries_made = 0;
-  bool skip = false;             // run as plain Python, callees still compiled
+  bool skip = false;              // run as plain Python, callees still compiled
   bool skip_recursively = false;  // and so is everything below
   bool limit_reported = false;
-  bool compiling = false;        // by some thread, right now
-  bool is_split = false;         // a break or resume code of ours
-  std::string printed_name;      // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
+  bool compiling = false;    // by some thread, right now
+  bool is_split = false;     // a break or resume code of ours
+  std::string printed_name;  // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
 };
 
-FrameNotes& frame_notes(PyCodeObject* code);         // made on first use; throws PythonError
-FrameNotes* find_frame_notes(PyCodeObject* code);    // null if there are none
-void reset_frame_ids();                              // compile ids start at 0 again
+FrameNotes& frame_notes(PyCodeObject* code);       // made on first use; throws PythonError
+FrameNotes* find_frame_notes(PyCodeObject* code);  // null if there are none
+void reset_frame_ids();                            // compile ids start at 0 again
 std::shared_ptr<const CodeBody> decoded_body(PyCodeObject* code);
 
 }  // namespace md

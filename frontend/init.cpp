@@ -21,9 +21,11 @@ PyObject* py_compile(PyObject*, PyObject* args) {
   PyObject *function, *backend, *options;
   const char* name;
   int fullgraph, dynamic;
-  if (!PyArg_ParseTuple(args, "O!OspiO", &PyFunction_Type, &function, &backend, &name, &fullgraph, &dynamic, &options)) return nullptr;
+  if (!PyArg_ParseTuple(args, "O!OspiO", &PyFunction_Type, &function, &backend, &name, &fullgraph, &dynamic, &options))
+    return nullptr;
   return guarded([&] {
-    Region* r = get_region(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic, options == Py_None ? nullptr : options);
+    Region* r = get_region(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
+                           options == Py_None ? nullptr : options);
     return make_compiled_function(function, r).release();
   });
 }
@@ -87,7 +89,9 @@ PyObject* py_guard_rows(PyObject*, PyObject* code) {
       for (auto& row : guard_rows(*e->guards)) {
         PyRef code_list = checked(PyList_New(0));
         for (auto& c : row.code) checked(PyList_Append(code_list.get(), py_str(c).get()));
-        checked(PyList_Append(rows.get(), checked(PyTuple_Pack(4, py_str(row.name).get(), py_str(row.source).get(), py_str(row.create_fn).get(), code_list.get())).get()));
+        checked(PyList_Append(rows.get(), checked(PyTuple_Pack(4, py_str(row.name).get(), py_str(row.source).get(),
+                                                               py_str(row.create_fn).get(), code_list.get()))
+                                              .get()));
       }
       checked(PyList_Append(out.get(), rows.get()));
     }
@@ -95,10 +99,11 @@ PyObject* py_guard_rows(PyObject*, PyObject* code) {
   });
 }
 
-PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr}, {"_original", py_original, METH_O, nullptr},
-                          {"_reset", py_reset, METH_NOARGS, nullptr}, {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
-                          {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr}, {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
-                          {"_guard_rows", py_guard_rows, METH_O, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kMethods[] = {
+    {"_compile", py_compile, METH_VARARGS, nullptr},     {"_original", py_original, METH_O, nullptr},
+    {"_reset", py_reset, METH_NOARGS, nullptr},          {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
+    {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr}, {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
+    {"_guard_rows", py_guard_rows, METH_O, nullptr},     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 

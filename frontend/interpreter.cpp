@@ -46,7 +46,8 @@ void Tracer::step_until(std::size_t depth) {
     }
     if (++steps_ % kSignalInterval == 0) {
       if (PyErr_CheckSignals() < 0) throw PythonError{};
-      if (steps_ > kMaxSteps) throw SkipFrame{"the trace is longer than " + std::to_string(kMaxSteps) + " instructions"};
+      if (steps_ > kMaxSteps)
+        throw SkipFrame{"the trace is longer than " + std::to_string(kMaxSteps) + " instructions"};
     }
     if (log_traces) log_instruction(*this, f, i);
     try {
@@ -59,7 +60,8 @@ void Tracer::step_until(std::size_t depth) {
 
 // Finds the handler in the frames above `floor`; frames without one are left.
 bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
-  if (auto* x = as<ExceptionValue>(e.exception); x && !x->context && !frame().handled.empty() && frame().handled.back().get() != x)
+  if (auto* x = as<ExceptionValue>(e.exception);
+      x && !x->context && !frame().handled.empty() && frame().handled.back().get() != x)
     x->context = frame().handled.back();
   while (frames.size() > floor) {
     SymbolicFrame& f = *frames.back();
@@ -78,9 +80,12 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
   return false;
 }
 
-// --- calls ---------------------------------------------------------------------------------------------------------------
+// --- calls
+// ---------------------------------------------------------------------------------------------------------------
 
-ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) { return realize(callee)->call(*this, std::move(call_args)); }
+ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) {
+  return realize(callee)->call(*this, std::move(call_args));
+}
 
 bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn on_return, ValueRef held) {
   ValueRef v = realize(callee);
@@ -114,9 +119,15 @@ void Tracer::return_from_frame(ValueRef v) {
   if (done->inline_depth > 0 && log_traces) log_inlining_done(*this, *done);
   frames.pop_back();
   switch (done->on_return) {
-    case OnReturn::Push: frame().push(std::move(v)); return;
-    case OnReturn::DiscardAndPush: frame().push(done->held); return;
-    case OnReturn::Stop: nested_result_ = std::move(v); return;
+    case OnReturn::Push:
+      frame().push(std::move(v));
+      return;
+    case OnReturn::DiscardAndPush:
+      frame().push(done->held);
+      return;
+    case OnReturn::Stop:
+      nested_result_ = std::move(v);
+      return;
   }
 }
 
@@ -177,11 +188,13 @@ std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs ca
   return f;
 }
 
-// --- exceptions ----------------------------------------------------------------------------------------------------------
+// --- exceptions
+// ----------------------------------------------------------------------------------------------------------
 
 void Tracer::raise(PyObject* type, const std::string& message) {
   std::vector<ValueRef> args_of;
-  args_of.push_back(constant(checked(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())))));
+  args_of.push_back(
+      constant(checked(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())))));
   throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(type), std::move(args_of))};
 }
 
@@ -190,7 +203,8 @@ void Tracer::raise_current() {
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
   PyRef t = PyRef::steal(type), v = PyRef::steal(value), tb = PyRef::steal(traceback);
-  if (PyErr_GivenExceptionMatches(t.get(), PyExc_KeyboardInterrupt) || PyErr_GivenExceptionMatches(t.get(), PyExc_MemoryError) ||
+  if (PyErr_GivenExceptionMatches(t.get(), PyExc_KeyboardInterrupt) ||
+      PyErr_GivenExceptionMatches(t.get(), PyExc_MemoryError) ||
       PyErr_GivenExceptionMatches(t.get(), PyExc_SystemError)) {
     PyErr_Restore(t.release(), v.release(), tb.release());
     throw PythonError{};
@@ -198,7 +212,8 @@ void Tracer::raise_current() {
   PyRef raw_args = v ? PyRef::steal(PyObject_GetAttrString(v.get(), "args")) : PyRef();
   std::vector<ValueRef> values;
   if (raw_args && PyTuple_Check(raw_args.get()))
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(raw_args.get()); ++k) values.push_back(from_folded(*this, PyTuple_GET_ITEM(raw_args.get(), k)));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(raw_args.get()); ++k)
+      values.push_back(from_folded(*this, PyTuple_GET_ITEM(raw_args.get(), k)));
   PyErr_Clear();
   throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(t.get()), std::move(values))};
 }

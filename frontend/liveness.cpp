@@ -7,9 +7,9 @@ namespace md {
 namespace {
 
 bool reads_slot(Opcode op) {
-  return op == Opcode::LOAD_FAST || op == Opcode::LOAD_FAST_AND_CLEAR || op == Opcode::LOAD_DEREF || op == Opcode::LOAD_CLOSURE ||
-         op == Opcode::STORE_DEREF || op == Opcode::DELETE_DEREF || op == Opcode::DELETE_FAST || op == Opcode::LOAD_FROM_DICT_OR_DEREF ||
-         op == Opcode::MAKE_CELL;
+  return op == Opcode::LOAD_FAST || op == Opcode::LOAD_FAST_AND_CLEAR || op == Opcode::LOAD_DEREF ||
+         op == Opcode::LOAD_CLOSURE || op == Opcode::STORE_DEREF || op == Opcode::DELETE_DEREF ||
+         op == Opcode::DELETE_FAST || op == Opcode::LOAD_FROM_DICT_OR_DEREF || op == Opcode::MAKE_CELL;
 }
 
 bool ends_path(Opcode op) {

@@ -1,8 +1,8 @@
 #include "frontend/logs.h"
 
-#include <chrono>
-
 #include <fmt/format.h>
+
+#include <chrono>
 
 #include "frontend/source_lines.h"
 #include "frontend/values/constant.h"
@@ -11,7 +11,9 @@ namespace md {
 
 namespace {
 
-std::string depth_note(const SymbolicFrame& f) { return f.inline_depth > 0 ? fmt::format(" (inline depth: {})", f.inline_depth) : ""; }
+std::string depth_note(const SymbolicFrame& f) {
+  return f.inline_depth > 0 ? fmt::format(" (inline depth: {})", f.inline_depth) : "";
+}
 
 void debug(const std::string& text) { report("log_debug", {py_str(text)}); }
 
@@ -22,7 +24,8 @@ void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
   const std::string file = text_of(f.body->filename.get());
   if (i.pos.line >= 0 && i.pos.line != f.last_line) {
     f.last_line = i.pos.line;
-    debug(fmt::format("TRACE starts_line {}:{} in {}{}\n    {}", file, i.pos.line, f.printed_name, depth_note(f), raw_source_line(file, i.pos.line, f.globals.get())));
+    debug(fmt::format("TRACE starts_line {}:{} in {}{}\n    {}", file, i.pos.line, f.printed_name, depth_note(f),
+                      raw_source_line(file, i.pos.line, f.globals.get())));
   }
   std::string stack = "[";
   for (auto& v : f.stack) stack += (stack.size() > 1 ? ", " : "") + (v ? v->print() : std::string("NullVariable"));
@@ -30,7 +33,8 @@ void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
 }
 
 void log_inlining(Tracer&, const SymbolicFrame& callee) {
-  debug(fmt::format("INLINING {}, inlined according trace_rules.lookup inlined by default", repr_of(callee.code.get())));
+  debug(
+      fmt::format("INLINING {}, inlined according trace_rules.lookup inlined by default", repr_of(callee.code.get())));
 }
 
 void log_inlining_done(Tracer&, const SymbolicFrame& callee) { debug("DONE INLINING " + repr_of(callee.code.get())); }
@@ -44,14 +48,16 @@ static std::string package_folder() {
 }
 
 std::string graph_code_text(const Graph& g) {
-  return fmt::format("TRACED GRAPH\n ===== {} =====\n {}/fx/__init__.py {}\n", g.name, package_folder(), print_code(g, {.strides_and_device = true}));
+  return fmt::format("TRACED GRAPH\n ===== {} =====\n {}/fx/__init__.py {}\n", g.name, package_folder(),
+                     print_code(g, {.strides_and_device = true}));
 }
 
 void log_guards(const GuardProgram& p, const FrameArgs& args) {
   const auto start = std::chrono::steady_clock::now();
   check(p, args);
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
-  report("log_artifact", {py_str("guards"), py_str(fmt::format("{}\nGuard eval latency = {:.2f} us", tree_text(p), took.count()))});
+  report("log_artifact",
+         {py_str("guards"), py_str(fmt::format("{}\nGuard eval latency = {:.2f} us", tree_text(p), took.count()))});
 }
 
 }  // namespace md

@@ -8,7 +8,8 @@
 
 namespace md {
 
-// --- building ----------------------------------------------------------------------------------------------------------
+// --- building
+// ----------------------------------------------------------------------------------------------------------
 
 Reg PlanBuilder::rebuild(const ValueRef& raw) {
   ValueRef v = raw;
@@ -60,29 +61,56 @@ void PlanBuilder::replay(const Effects& effects) {
     s.object = e.name;
     s.index = e.count;
     switch (e.kind) {
-      case EffectKind::ListAppend: s.op = StepOp::ListAppend, s.b = rebuild(e.value); break;
+      case EffectKind::ListAppend:
+        s.op = StepOp::ListAppend, s.b = rebuild(e.value);
+        break;
       case EffectKind::ListAssign:
         s.op = StepOp::ListAssign;
         for (auto& v : e.items) s.regs.push_back(rebuild(v));
         break;
-      case EffectKind::DictSet: s.op = StepOp::DictSet, s.regs = {rebuild(e.key), rebuild(e.value)}; break;
-      case EffectKind::DictDelete: s.op = StepOp::DictDelete, s.b = rebuild(e.key); break;
-      case EffectKind::DictClear: s.op = StepOp::DictClear; break;
-      case EffectKind::SetAdd: s.op = StepOp::SetAdd, s.b = rebuild(e.key); break;
-      case EffectKind::SetDiscard: s.op = StepOp::SetDiscard, s.b = rebuild(e.key); break;
-      case EffectKind::SetClear: s.op = StepOp::SetClear; break;
-      case EffectKind::AttrSet: s.op = StepOp::AttrSet, s.b = rebuild(e.value); break;
-      case EffectKind::AttrDelete: s.op = StepOp::AttrDelete; break;
-      case EffectKind::CellSet: s.op = StepOp::CellSet, s.b = e.value ? rebuild(e.value) : -1; break;
-      case EffectKind::GlobalSet: s.op = StepOp::GlobalSet, s.b = rebuild(e.value); break;
-      case EffectKind::GlobalDelete: s.op = StepOp::GlobalDelete; break;
-      case EffectKind::IteratorAdvance: s.op = StepOp::Advance; break;
+      case EffectKind::DictSet:
+        s.op = StepOp::DictSet, s.regs = {rebuild(e.key), rebuild(e.value)};
+        break;
+      case EffectKind::DictDelete:
+        s.op = StepOp::DictDelete, s.b = rebuild(e.key);
+        break;
+      case EffectKind::DictClear:
+        s.op = StepOp::DictClear;
+        break;
+      case EffectKind::SetAdd:
+        s.op = StepOp::SetAdd, s.b = rebuild(e.key);
+        break;
+      case EffectKind::SetDiscard:
+        s.op = StepOp::SetDiscard, s.b = rebuild(e.key);
+        break;
+      case EffectKind::SetClear:
+        s.op = StepOp::SetClear;
+        break;
+      case EffectKind::AttrSet:
+        s.op = StepOp::AttrSet, s.b = rebuild(e.value);
+        break;
+      case EffectKind::AttrDelete:
+        s.op = StepOp::AttrDelete;
+        break;
+      case EffectKind::CellSet:
+        s.op = StepOp::CellSet, s.b = e.value ? rebuild(e.value) : -1;
+        break;
+      case EffectKind::GlobalSet:
+        s.op = StepOp::GlobalSet, s.b = rebuild(e.value);
+        break;
+      case EffectKind::GlobalDelete:
+        s.op = StepOp::GlobalDelete;
+        break;
+      case EffectKind::IteratorAdvance:
+        s.op = StepOp::Advance;
+        break;
     }
     effect(std::move(s));
   }
 }
 
-// --- running -----------------------------------------------------------------------------------------------------------
+// --- running
+// -----------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -96,13 +124,15 @@ struct Runner {
 
   PyRef tuple(const std::vector<Reg>& list) const {
     PyRef t = checked(PyTuple_New(static_cast<Py_ssize_t>(list.size())));
-    for (std::size_t i = 0; i < list.size(); ++i) PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), Py_NewRef(reg(list[i])));
+    for (std::size_t i = 0; i < list.size(); ++i)
+      PyTuple_SET_ITEM(t.get(), static_cast<Py_ssize_t>(i), Py_NewRef(reg(list[i])));
     return t;
   }
 
   PyRef make_function(const PlanStep& s) const {
     PyObject* parts = s.object.get();
-    PyRef f = checked(PyFunction_NewWithQualName(PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1), PyTuple_GET_ITEM(parts, 3)));
+    PyRef f = checked(
+        PyFunction_NewWithQualName(PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1), PyTuple_GET_ITEM(parts, 3)));
     if (s.regs[0] >= 0) checked(PyFunction_SetDefaults(f.get(), reg(s.regs[0])));
     if (s.regs[1] >= 0) checked(PyFunction_SetKwDefaults(f.get(), reg(s.regs[1])));
     if (s.regs[2] >= 0) checked(PyFunction_SetClosure(f.get(), reg(s.regs[2])));
@@ -131,60 +161,110 @@ struct Runner {
 
   PyRef build(const PlanStep& s) {
     switch (s.op) {
-      case StepOp::LoadLocal: return PyRef::borrow(args.localsplus[s.index]);
+      case StepOp::LoadLocal:
+        return PyRef::borrow(args.localsplus[s.index]);
       case StepOp::LoadSource: {
         PyRef v = load(s.source, args);
         if (!v) throw InternalError("an input vanished after its guard passed: " + s.source->name);
         return v;
       }
-      case StepOp::LoadConst: return s.object;
-      case StepOp::LoadOutput: return wrap_tensor(outputs[static_cast<std::size_t>(s.index)]);
-      case StepOp::BuildTuple: return tuple(s.regs);
+      case StepOp::LoadConst:
+        return s.object;
+      case StepOp::LoadOutput:
+        return wrap_tensor(outputs[static_cast<std::size_t>(s.index)]);
+      case StepOp::BuildTuple:
+        return tuple(s.regs);
       case StepOp::BuildTupleType: {
         PyRef t = tuple(s.regs);
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
-        if (!PyDict_GetItemString(type->tp_dict, "_fields")) return checked(PyObject_CallOneArg(s.object.get(), t.get()));
+        if (!PyDict_GetItemString(type->tp_dict, "_fields"))
+          return checked(PyObject_CallOneArg(s.object.get(), t.get()));
         return checked(PyTuple_Type.tp_new(type, checked(PyTuple_Pack(1, t.get())).get(), nullptr));
       }
-      case StepOp::NewList: return checked(PyList_New(0));
-      case StepOp::BuildList: return checked(PySequence_List(tuple(s.regs).get()));
-      case StepOp::NewDict: return new_dict(s);
+      case StepOp::NewList:
+        return checked(PyList_New(0));
+      case StepOp::BuildList:
+        return checked(PySequence_List(tuple(s.regs).get()));
+      case StepOp::NewDict:
+        return new_dict(s);
       case StepOp::NewSet:
-      case StepOp::BuildFrozenSet: return new_set(s);
-      case StepOp::BuildSlice: return checked(PySlice_New(reg(s.regs[0]), reg(s.regs[1]), reg(s.regs[2])));
-      case StepOp::NewCell: return checked(PyCell_New(nullptr));
+      case StepOp::BuildFrozenSet:
+        return new_set(s);
+      case StepOp::BuildSlice:
+        return checked(PySlice_New(reg(s.regs[0]), reg(s.regs[1]), reg(s.regs[2])));
+      case StepOp::NewCell:
+        return checked(PyCell_New(nullptr));
       case StepOp::NewObject: {
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
         return checked(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
       }
-      case StepOp::NewException: return checked(PyObject_CallObject(s.object.get(), tuple(s.regs).get()));
-      case StepOp::MakeFunction: return make_function(s);
-      case StepOp::MakeMethod: return checked(PyMethod_New(reg(s.regs[0]), reg(s.regs[1])));
-      case StepOp::GetAttr: return checked(PyObject_GetAttr(reg(s.a), s.object.get()));
-      case StepOp::Call: return checked(PyObject_CallObject(reg(s.a), tuple(s.regs).get()));
-      case StepOp::Iterate: return iterate(s);
-      default: throw InternalError("not a building step");
+      case StepOp::NewException:
+        return checked(PyObject_CallObject(s.object.get(), tuple(s.regs).get()));
+      case StepOp::MakeFunction:
+        return make_function(s);
+      case StepOp::MakeMethod:
+        return checked(PyMethod_New(reg(s.regs[0]), reg(s.regs[1])));
+      case StepOp::GetAttr:
+        return checked(PyObject_GetAttr(reg(s.a), s.object.get()));
+      case StepOp::Call:
+        return checked(PyObject_CallObject(reg(s.a), tuple(s.regs).get()));
+      case StepOp::Iterate:
+        return iterate(s);
+      default:
+        throw InternalError("not a building step");
     }
   }
 
   void effect(const PlanStep& s) {
     switch (s.op) {
-      case StepOp::ListAppend: checked(PyList_Append(reg(s.a), reg(s.b))); return;
-      case StepOp::ListAssign: checked(PyList_SetSlice(reg(s.a), 0, PyList_GET_SIZE(reg(s.a)), checked(PySequence_List(tuple(s.regs).get())).get())); return;
-      case StepOp::DictSet: checked(PyDict_SetItem(reg(s.a), reg(s.regs[0]), reg(s.regs[1]))); return;
-      case StepOp::DictDelete: checked(PyDict_DelItem(reg(s.a), reg(s.b))); return;
-      case StepOp::DictClear: PyDict_Clear(reg(s.a)); return;
-      case StepOp::SetAdd: checked(PySet_Add(reg(s.a), reg(s.b))); return;
-      case StepOp::SetDiscard: checked(PySet_Discard(reg(s.a), reg(s.b))); return;
-      case StepOp::SetClear: checked(PySet_Clear(reg(s.a))); return;
-      case StepOp::AttrSet: checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), reg(s.b))); return;
-      case StepOp::AttrDelete: checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), nullptr)); return;
-      case StepOp::CellSet: checked(PyCell_Set(reg(s.a), s.b < 0 ? nullptr : reg(s.b))); return;
-      case StepOp::GlobalSet: checked(PyDict_SetItem(args.globals, s.object.get(), reg(s.b))); return;
-      case StepOp::GlobalDelete: checked(PyDict_DelItem(args.globals, s.object.get())); return;
-      case StepOp::Advance: iterate(s); return;
-      case StepOp::SetGradEnabled: set_grad_enabled(s.index != 0); return;
-      default: throw InternalError("not an effect");
+      case StepOp::ListAppend:
+        checked(PyList_Append(reg(s.a), reg(s.b)));
+        return;
+      case StepOp::ListAssign:
+        checked(PyList_SetSlice(reg(s.a), 0, PyList_GET_SIZE(reg(s.a)),
+                                checked(PySequence_List(tuple(s.regs).get())).get()));
+        return;
+      case StepOp::DictSet:
+        checked(PyDict_SetItem(reg(s.a), reg(s.regs[0]), reg(s.regs[1])));
+        return;
+      case StepOp::DictDelete:
+        checked(PyDict_DelItem(reg(s.a), reg(s.b)));
+        return;
+      case StepOp::DictClear:
+        PyDict_Clear(reg(s.a));
+        return;
+      case StepOp::SetAdd:
+        checked(PySet_Add(reg(s.a), reg(s.b)));
+        return;
+      case StepOp::SetDiscard:
+        checked(PySet_Discard(reg(s.a), reg(s.b)));
+        return;
+      case StepOp::SetClear:
+        checked(PySet_Clear(reg(s.a)));
+        return;
+      case StepOp::AttrSet:
+        checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), reg(s.b)));
+        return;
+      case StepOp::AttrDelete:
+        checked(PyObject_GenericSetAttr(reg(s.a), s.object.get(), nullptr));
+        return;
+      case StepOp::CellSet:
+        checked(PyCell_Set(reg(s.a), s.b < 0 ? nullptr : reg(s.b)));
+        return;
+      case StepOp::GlobalSet:
+        checked(PyDict_SetItem(args.globals, s.object.get(), reg(s.b)));
+        return;
+      case StepOp::GlobalDelete:
+        checked(PyDict_DelItem(args.globals, s.object.get()));
+        return;
+      case StepOp::Advance:
+        iterate(s);
+        return;
+      case StepOp::SetGradEnabled:
+        set_grad_enabled(s.index != 0);
+        return;
+      default:
+        throw InternalError("not an effect");
     }
   }
 

@@ -13,29 +13,42 @@
 namespace md {
 
 enum class StepOp : std::uint8_t {
-  LoadSource,    // source
-  LoadConst,     // object
-  LoadOutput,    // index: graph output, wrapped once
-  LoadLocal,     // index: localsplus slot (fast form of LoadSource)
-  BuildTuple,    // regs
+  LoadSource,      // source
+  LoadConst,       // object
+  LoadOutput,      // index: graph output, wrapped once
+  LoadLocal,       // index: localsplus slot (fast form of LoadSource)
+  BuildTuple,      // regs
   BuildTupleType,  // object = type, regs: named tuple, Size
-  NewList,       // empty
-  BuildList,     // regs
-  NewDict,       // object = type
-  NewSet,        // frozen sets: BuildFrozenSet
+  NewList,         // empty
+  BuildList,       // regs
+  NewDict,         // object = type
+  NewSet,          // frozen sets: BuildFrozenSet
   BuildFrozenSet,  // regs
-  BuildSlice,    // regs: start, stop, step
-  NewCell,       // empty
-  NewObject,     // object = type: object.__new__
-  NewException,  // object = type; regs: args
-  MakeFunction,  // object = (code, globals, name, qualname) tuple; regs: defaults, kwdefaults, closure, annotations (-1: none)
-  MakeMethod,    // regs: function, self
-  GetAttr,       // a = reg, object = name: a bound method of a builtin type
-  Call,          // a = callable reg; regs: positional arguments
-  Iterate,       // a = reg: iter(x), then advanced `index` times
+  BuildSlice,      // regs: start, stop, step
+  NewCell,         // empty
+  NewObject,       // object = type: object.__new__
+  NewException,    // object = type; regs: args
+  MakeFunction,    // object = (code, globals, name, qualname) tuple; regs: defaults, kwdefaults, closure, annotations
+                   // (-1: none)
+  MakeMethod,      // regs: function, self
+  GetAttr,         // a = reg, object = name: a bound method of a builtin type
+  Call,            // a = callable reg; regs: positional arguments
+  Iterate,         // a = reg: iter(x), then advanced `index` times
   // effects: return nothing
-  ListAppend, ListAssign /* a, regs */, DictSet /* a, regs key, value */, DictDelete, DictClear, SetAdd, SetDiscard, SetClear,
-  AttrSet /* a, object name, b */, AttrDelete, CellSet, GlobalSet /* object name, b */, GlobalDelete, Advance,
+  ListAppend,
+  ListAssign /* a, regs */,
+  DictSet /* a, regs key, value */,
+  DictDelete,
+  DictClear,
+  SetAdd,
+  SetDiscard,
+  SetClear,
+  AttrSet /* a, object name, b */,
+  AttrDelete,
+  CellSet,
+  GlobalSet /* object name, b */,
+  GlobalDelete,
+  Advance,
   SetGradEnabled,  // index: 0 or 1
 };
 
@@ -56,9 +69,9 @@ struct BreakPoint {
     PyRef function;
     std::vector<int> from;
   };
-  Part breaking;               // executes the instruction; takes held values only
-  Part resume, resume_taken;   // taken: of a conditional jump
-  bool conditional = false;    // item 0 of the result says whether the jump was taken
+  Part breaking;              // executes the instruction; takes held values only
+  Part resume, resume_taken;  // taken: of a conditional jump
+  bool conditional = false;   // item 0 of the result says whether the jump was taken
   std::vector<Reg> held;
 };
 
@@ -70,7 +83,7 @@ struct Plan {
   std::size_t outputs = 0;
   std::vector<PlanStep> loads, steps, effects;  // in this order: sources are read before anything changes
   int registers = 0;
-  Reg result = -1;          // Return
+  Reg result = -1;  // Return
   std::unique_ptr<BreakPoint> broken;
   // Fast form: the result is graph output 0 and there is nothing else to do.
   bool single_output = false;

@@ -14,11 +14,12 @@ class Region {
   PyRef backend;             // a callable, or null for a backend of ours
   std::string backend_name;  // "llvm", "eager", or the callable's name
   bool fullgraph = false;
-  int dynamic = -1;          // -1: automatic
-  PyRef options;             // passed on to a callable backend as keyword arguments; may be null
+  int dynamic = -1;  // -1: automatic
+  PyRef options;     // passed on to a callable backend as keyword arguments; may be null
 };
 
 // Borrowed from a process-wide list, kept for the life of the process (regions are few; callables are held).
-Region* get_region(PyObject* backend_or_null, const std::string& backend_name, bool fullgraph, int dynamic, PyObject* options);
+Region* get_region(PyObject* backend_or_null, const std::string& backend_name, bool fullgraph, int dynamic,
+                   PyObject* options);
 
 }  // namespace md

@@ -39,8 +39,8 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
   const int value = local ? config.recompile_limit : config.accumulated_recompile_limit;
   std::string reason = std::to_string(notes.frame_id) + "/" + std::to_string(entries.front()->entry_id) + ": " +
                        explain_failure(*entries.front()->guards, r.args, false);
-  report("on_limit", {py_str(name), py_int(value), py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno),
-                      py_str(reason), checked(PyLong_FromVoidPtr(r.code))});
+  report("on_limit", {py_str(name), py_int(value), py_str(r.printed_name), py_str(text_of(r.code->co_filename)),
+                      py_int(r.code->co_firstlineno), py_str(reason), checked(PyLong_FromVoidPtr(r.code))});
   if (r.region->fullgraph || config.fail_on_recompile_limit_hit) {
     PyRef error = report("limit_error", {py_str(name), PyRef::borrow(r.region->fullgraph ? Py_True : Py_False)});
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
@@ -55,10 +55,12 @@ void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
   if (entries.empty()) return;
   PyRef failures = checked(PyList_New(0));
   for (auto& e : entries) {
-    std::string text = std::to_string(notes.frame_id) + "/" + std::to_string(e->entry_id) + ": " + explain_failure(*e->guards, r.args, true);
+    std::string text = std::to_string(notes.frame_id) + "/" + std::to_string(e->entry_id) + ": " +
+                       explain_failure(*e->guards, r.args, true);
     checked(PyList_Append(failures.get(), py_str(text).get()));
   }
-  report("on_recompile", {py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno), failures});
+  report("on_recompile",
+         {py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno), failures});
 }
 
 EntryRef find_or_compile(const FrameRequest& asked) {
@@ -91,7 +93,8 @@ struct ResumeArgs {
 
 std::vector<PyRef> pick(const BreakPoint::Part& part, const std::vector<PyRef>& held, PyObject* result) {
   std::vector<PyRef> out;
-  for (int k : part.from) out.push_back(k >= 0 ? held[static_cast<std::size_t>(k)] : PyRef::borrow(PyTuple_GET_ITEM(result, ~k)));
+  for (int k : part.from)
+    out.push_back(k >= 0 ? held[static_cast<std::size_t>(k)] : PyRef::borrow(PyTuple_GET_ITEM(result, ~k)));
   return out;
 }
 
@@ -121,7 +124,8 @@ PyRef step_over(const BreakPoint& point, std::vector<PyRef> held, std::vector<Py
 RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& result) {
   for (;;) {
     ResumeArgs args;
-    PyRef resume = step_over(*static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken, std::move(run.held), args.values);
+    PyRef resume =
+        step_over(*static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken, std::move(run.held), args.values);
     if (!resume) return RunOutcome::Raised;
     auto* fn = reinterpret_cast<PyFunctionObject*>(resume.get());
     auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);

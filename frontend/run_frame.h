@@ -12,8 +12,8 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result);
 
 // Stances and switches that make compiled functions run as plain Python.
 struct RunSwitches {
-  bool disabled = false;          // config.disable, MINIDYNAMO_DISABLE
-  bool while_traced = false;      // config.compile_while_traced
+  bool disabled = false;      // config.disable, MINIDYNAMO_DISABLE
+  bool while_traced = false;  // config.compile_while_traced
 };
 RunSwitches& run_switches();
 

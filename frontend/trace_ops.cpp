@@ -18,22 +18,50 @@ struct OperatorRow {
   const char* name;  // in Python's operator module
   const char* op;    // public op name
 };
-constexpr OperatorRow kOperators[] = {
-    {"add", "add"}, {"sub", "sub"}, {"mul", "mul"}, {"truediv", "div"}, {"floordiv", "floor_divide"}, {"mod", "remainder"},
-    {"pow", "pow"}, {"matmul", "matmul"}, {"and_", "bitwise_and"}, {"or_", "bitwise_or"}, {"xor", "bitwise_xor"},
-    {"neg", "neg"}, {"invert", "bitwise_not"}, {"abs", "abs"}, {"eq", "eq"}, {"ne", "ne"}, {"lt", "lt"}, {"le", "le"},
-    {"gt", "gt"}, {"ge", "ge"}, {"getitem", "getitem"}, {"setitem", "setitem"},
-    {"iadd", "add"}, {"isub", "sub"}, {"imul", "mul"}, {"itruediv", "div"}, {"ifloordiv", "floor_divide"}, {"imod", "remainder"},
-    {"ipow", "pow"}, {"iand", "bitwise_and"}, {"ior", "bitwise_or"}, {"ixor", "bitwise_xor"}};
+constexpr OperatorRow kOperators[] = {{"add", "add"},
+                                      {"sub", "sub"},
+                                      {"mul", "mul"},
+                                      {"truediv", "div"},
+                                      {"floordiv", "floor_divide"},
+                                      {"mod", "remainder"},
+                                      {"pow", "pow"},
+                                      {"matmul", "matmul"},
+                                      {"and_", "bitwise_and"},
+                                      {"or_", "bitwise_or"},
+                                      {"xor", "bitwise_xor"},
+                                      {"neg", "neg"},
+                                      {"invert", "bitwise_not"},
+                                      {"abs", "abs"},
+                                      {"eq", "eq"},
+                                      {"ne", "ne"},
+                                      {"lt", "lt"},
+                                      {"le", "le"},
+                                      {"gt", "gt"},
+                                      {"ge", "ge"},
+                                      {"getitem", "getitem"},
+                                      {"setitem", "setitem"},
+                                      {"iadd", "add"},
+                                      {"isub", "sub"},
+                                      {"imul", "mul"},
+                                      {"itruediv", "div"},
+                                      {"ifloordiv", "floor_divide"},
+                                      {"imod", "remainder"},
+                                      {"ipow", "pow"},
+                                      {"iand", "bitwise_and"},
+                                      {"ior", "bitwise_or"},
+                                      {"ixor", "bitwise_xor"}};
 
 Arg slice_arg(Tracer& t, SliceValue& s) {
   for (const ValueRef* part : {&s.start, &s.stop, &s.step})
-    if (t.realize(*part)->kind == ValueKind::Tensor) graph_break<GB0038>(s.start->print(), s.stop->print(), s.step->print());
+    if (t.realize(*part)->kind == ValueKind::Tensor)
+      graph_break<GB0038>(s.start->print(), s.stop->print(), s.step->print());
   return make_slice(t.to_arg(s.start), t.to_arg(s.stop), t.to_arg(s.step));
 }
 
 // The node a method or function mutates is its first operand.
-bool is_inplace_method(const std::string& name) { return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_'; }
+bool is_inplace_method(const std::string& name) {
+  return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
+}
 
 }  // namespace
 
@@ -60,8 +88,9 @@ Arg Tracer::to_arg(const ValueRef& raw) {
     return md::to_arg(o);
   }
   if (v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin)
-    raise(PyExc_TypeError, std::string("argument of a tensor op must be a tensor, a number or a sequence of them, not '") +
-                               (v->python_type() ? type_name(v->python_type()) : "object") + "'");
+    raise(PyExc_TypeError,
+          std::string("argument of a tensor op must be a tensor, a number or a sequence of them, not '") +
+              (v->python_type() ? type_name(v->python_type()) : "object") + "'");
   graph_break<GB0055>(v->print());
 }
 
@@ -93,7 +122,8 @@ ValueRef Tracer::result_tuple(Node* n, std::vector<ValueRef> items) {
 }
 
 // One node for a bound call; in-place forms move their first operand on to the new node.
-ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace, const CallArgs& args) {
+ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace,
+                      const CallArgs& args) {
   Node n{NodeKind::Op};
   n.spelling = spelling;
   n.target = target;
@@ -103,7 +133,8 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   n.stack = user_stack();
   try {
     const bool setitem = public_name == "setitem";
-    BoundCall call = md::bind(setitem ? "getitem" : public_name, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+    BoundCall call = md::bind(setitem ? "getitem" : public_name,
+                              setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
     n.op = call.op;
     n.types = infer(op(call.op), call.args);
     n.multi = op(call.op).schema.results != 1;
@@ -128,13 +159,15 @@ void Tracer::check_inplace(const TensorValue& self, const TensorType& result, co
   if (!(result.sizes == self.type.sizes))
     raise(PyExc_RuntimeError, fmt::format("output with the sizes of `self` does not fit the result of {}", target));
   if (info(result.dtype).category > info(self.type.dtype).category)
-    raise(PyExc_RuntimeError, fmt::format("result type {} can't be cast to the desired output type {}", info(result.dtype).guard_name, info(self.type.dtype).guard_name));
+    raise(PyExc_RuntimeError, fmt::format("result type {} can't be cast to the desired output type {}",
+                                          info(result.dtype).guard_name, info(self.type.dtype).guard_name));
 }
 
 void Tracer::report_op_error(const OpError& e, const std::string& name, Spelling spelling) {
   if (e.kind == ErrorKind::Type) {
     PyRef module = PyRef::steal(PyImport_ImportModule("minidynamo"));
-    PyRef fn = module && spelling != Spelling::Method ? PyRef::steal(PyObject_GetAttrString(module.get(), name.c_str())) : PyRef();
+    PyRef fn = module && spelling != Spelling::Method ? PyRef::steal(PyObject_GetAttrString(module.get(), name.c_str()))
+                                                      : PyRef();
     PyErr_Clear();
     graph_break<GB0112>(fn ? repr_of(fn.get()) : name, std::string(e.what()));
   }
@@ -176,7 +209,8 @@ void Tracer::name_node(const ValueRef& v, const std::string& variable) {
   graph->rename(x->node, variable);
 }
 
-// --- inputs ------------------------------------------------------------------------------------------------------------
+// --- inputs
+// ------------------------------------------------------------------------------------------------------------
 
 std::string placeholder_target(const std::string& source) {
   std::string out;
@@ -224,7 +258,8 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   return v;
 }
 
-// --- where the user is ---------------------------------------------------------------------------------------------------
+// --- where the user is
+// ---------------------------------------------------------------------------------------------------
 
 static UserFrame frame_location(const SymbolicFrame& f) {
   UserFrame u;

@@ -36,11 +36,15 @@ struct RestartTrace {
 // Leave the whole frame to CPython.
 struct SkipFrame {
   std::string reason;
-  bool no_content = false;   // nothing to capture: quiet
+  bool no_content = false;    // nothing to capture: quiet
   bool user_request = false;  // skip_frame(): callees are still compiled
 };
 
-enum class OnReturn : std::uint8_t { Push, DiscardAndPush /* __init__: push `held` */, Stop /* nested run: leave in `result` */ };
+enum class OnReturn : std::uint8_t {
+  Push,
+  DiscardAndPush /* __init__: push `held` */,
+  Stop /* nested run: leave in `result` */
+};
 
 // A context manager entered in traced code, in the order of entry.
 struct ActiveContext {
@@ -121,9 +125,9 @@ class Tracer {
   // Runs a parked generator frame to its next yield; null: it has returned.
   ValueRef resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef sent, ValueRef& returned);
 
-  void return_from_frame(ValueRef v);   // RETURN_VALUE
-  void yield_from_frame(ValueRef v);    // YIELD_VALUE
-  void make_generator();                // RETURN_GENERATOR
+  void return_from_frame(ValueRef v);  // RETURN_VALUE
+  void yield_from_frame(ValueRef v);   // YIELD_VALUE
+  void make_generator();               // RETURN_GENERATOR
 
   // --- graph ------------------------------------------------------------------------------------------------------
   // One node per torch call. `name` is the public op name.
@@ -161,10 +165,10 @@ class Tracer {
   GuardSet guards;
   Effects effects;
   std::vector<std::unique_ptr<SymbolicFrame>> frames;
-  std::vector<Ref<TensorValue>> inputs;                       // placeholder order
-  std::unordered_map<PyObject*, ValueRef> known;              // real objects already wrapped, by identity
-  std::vector<PyRef> keep_alive;                              // the keys of `known`
-  std::unordered_map<std::string, ValueRef> stored_globals;   // root module's globals written so far
+  std::vector<Ref<TensorValue>> inputs;                      // placeholder order
+  std::unordered_map<PyObject*, ValueRef> known;             // real objects already wrapped, by identity
+  std::vector<PyRef> keep_alive;                             // the keys of `known`
+  std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
   int next_storage = 0;
@@ -176,7 +180,8 @@ class Tracer {
 
  private:
   void step_until(std::size_t depth);
-  ValueRef emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace, const CallArgs& args);
+  ValueRef emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace,
+                const CallArgs& args);
   void check_inplace(const TensorValue& self, const TensorType& result, const std::string& target);
   [[noreturn]] void report_op_error(const OpError& e, const std::string& name, Spelling spelling);
   bool unwind(const TracedRaise& e, std::size_t floor);

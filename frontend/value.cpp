@@ -1,9 +1,9 @@
 // The defaults of Value: what nothing models breaks with the registry's "no handler" codes.
 #include "frontend/value.h"
 
+#include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 
@@ -33,9 +33,7 @@ bool Value::has_attr(Tracer& t, PyObject* name) {
   return type_find(type, name) != nullptr;
 }
 
-void Value::set_attr(Tracer&, PyObject* name, ValueRef) {
-  unmodelled_method(*this, "__setattr__ " + text_of(name));
-}
+void Value::set_attr(Tracer&, PyObject* name, ValueRef) { unmodelled_method(*this, "__setattr__ " + text_of(name)); }
 
 ValueRef Value::call(Tracer& t, CallArgs args) {
   PyTypeObject* type = python_type();
@@ -43,11 +41,14 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
   unmodelled(print(), print_list(args.positional));
 }
 
-ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) { return t.call(get_attr(t, name), std::move(args)); }
+ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  return t.call(get_attr(t, name), std::move(args));
+}
 
 ValueRef Value::get_item(Tracer& t, const ValueRef& key) {
   PyTypeObject* type = python_type();
-  if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_subscript) && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+  if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_subscript) &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
     t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not subscriptable");
   unmodelled_method(*this, "__getitem__");
 }
@@ -56,20 +57,23 @@ void Value::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   PyTypeObject* type = python_type();
   if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) &&
       !(type->tp_as_sequence && type->tp_as_sequence->sq_ass_item))
-    t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object does not support item " + (v ? "assignment" : "deletion"));
+    t.raise(PyExc_TypeError,
+            std::string("'") + type->tp_name + "' object does not support item " + (v ? "assignment" : "deletion"));
   unmodelled_method(*this, v ? "__setitem__" : "__delitem__");
 }
 
 std::optional<std::int64_t> Value::length(Tracer& t) {
   PyTypeObject* type = python_type();
-  if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_length) && !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
+  if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_length) &&
+      !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
     t.raise(PyExc_TypeError, std::string("object of type '") + type->tp_name + "' has no len()");
   unmodelled_method(*this, "__len__");
 }
 
 bool Value::truth(Tracer&) {
   PyTypeObject* type = python_type();
-  if (type && !(type->tp_as_number && type->tp_as_number->nb_bool) && !(type->tp_as_sequence && type->tp_as_sequence->sq_length) &&
+  if (type && !(type->tp_as_number && type->tp_as_number->nb_bool) &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_length) &&
       !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
     return true;
   unmodelled_method(*this, "__bool__");

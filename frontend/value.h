@@ -29,21 +29,34 @@ struct CallArgs {
 };
 
 enum class ValueKind : std::uint8_t {
-  Null,        // a NULL on the stack or an unbound local
-  Lazy,        // a real object nobody has looked at yet
-  Constant,    // immutable Python constant
+  Null,      // a NULL on the stack or an unbound local
+  Lazy,      // a real object nobody has looked at yet
+  Constant,  // immutable Python constant
   Tensor,
-  List, Tuple, Dict, Set, Slice, Range, DictView,
-  Iterator, StepIterator, Generator,
-  Function,    // Python function, real or made while tracing
-  Method,      // bound Python method
+  List,
+  Tuple,
+  Dict,
+  Set,
+  Slice,
+  Range,
+  DictView,
+  Iterator,
+  StepIterator,
+  Generator,
+  Function,  // Python function, real or made while tracing
+  Method,    // bound Python method
   Cell,
   Builtin,     // builtin function or C-implemented callable
   OpFunction,  // minidynamo.sin, Tensor.sin
-  Class, Module, Object, Exception,
-  BoundAttr,   // a method of a modelled value, not yet called: x.sum, lst.append
-  Super, Context, Partial,
-  Opaque,      // a real object we only pass around
+  Class,
+  Module,
+  Object,
+  Exception,
+  BoundAttr,  // a method of a modelled value, not yet called: x.sum, lst.append
+  Super,
+  Context,
+  Partial,
+  Opaque,  // a real object we only pass around
 };
 
 struct Value : RefCounted {
@@ -53,7 +66,8 @@ struct Value : RefCounted {
   virtual std::string print() const = 0;
   // Borrowed; null when unknown.
   virtual PyTypeObject* python_type() const { return nullptr; }
-  // The real immutable object this stands for (constants, tuples of constants, functions and classes with a source, ...).
+  // The real immutable object this stands for (constants, tuples of constants, functions and classes with a source,
+  // ...).
   virtual PyRef as_constant() const { return {}; }
 
   // Python's protocols. The defaults raise the registry's "no handler" codes.
@@ -64,7 +78,7 @@ struct Value : RefCounted {
   virtual ValueRef call_method(Tracer& t, PyObject* name, CallArgs args);  // default: get_attr, then call
   virtual ValueRef get_item(Tracer& t, const ValueRef& key);
   virtual void set_item(Tracer& t, const ValueRef& key, ValueRef v);  // v null: delete
-  virtual std::optional<std::int64_t> length(Tracer& t);               // nullopt: has no len()
+  virtual std::optional<std::int64_t> length(Tracer& t);              // nullopt: has no len()
   virtual bool truth(Tracer& t);
   virtual ValueRef iter(Tracer& t);
   virtual ValueRef next(Tracer& t);  // null: exhausted

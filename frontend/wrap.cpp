@@ -62,7 +62,8 @@ std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
   std::vector<ValueRef> items;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
   for (Py_ssize_t i = 0; i < n; ++i)
-    items.push_back(t.lazy(PySequence_Fast_GET_ITEM(fast.get(), i), t.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
+    items.push_back(t.lazy(PySequence_Fast_GET_ITEM(fast.get(), i),
+                           t.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
   return items;
 }
 
@@ -73,7 +74,10 @@ ValueRef wrap_sequence(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<TupleValue>(lazy_items(t, o, s), Py_TYPE(o));
 }
 
-bool plain_key(PyObject* k) { return is_constant_object(k) || Py_TYPE(k)->tp_hash == PyBaseObject_Type.tp_hash || PyType_Check(k) || PyFunction_Check(k); }
+bool plain_key(PyObject* k) {
+  return is_constant_object(k) || Py_TYPE(k)->tp_hash == PyBaseObject_Type.tp_hash || PyType_Check(k) ||
+         PyFunction_Check(k);
+}
 
 ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
@@ -94,7 +98,8 @@ ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
   auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
   PyRef it = checked(PyObject_GetIter(o));
   while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) {
-    if (!is_constant_object(x.get()) && !PyTuple_CheckExact(x.get())) unmodelled(s->name, "set whose members are not constants");
+    if (!is_constant_object(x.get()) && !PyTuple_CheckExact(x.get()))
+      unmodelled(s->name, "set whose members are not constants");
     set->add(t, from_folded(t, x.get()));
   }
   set->members = set->frozen ? checked(PySet_New(o)) : checked(PyObject_CallMethod(o, "copy", nullptr));
@@ -115,7 +120,8 @@ ValueRef wrap_range(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   for (const char* name : {"start", "stop", "step"}) {
     PyRef v = checked(PyObject_GetAttrString(o, name));
-    t.guard(GuardKind::EqualsMatch, t.sources.child(s, SourceKind::RangeField, checked(PyUnicode_InternFromString(name)).get()), v);
+    t.guard(GuardKind::EqualsMatch,
+            t.sources.child(s, SourceKind::RangeField, checked(PyUnicode_InternFromString(name)).get()), v);
   }
   return make_ref<RangeValue>(PyRef::borrow(o));
 }
@@ -129,7 +135,8 @@ ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::IdMatch, t.sources.child(s, SourceKind::FuncCode), f->code);
   if (fn->func_defaults)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_defaults); ++i)
-      f->defaults.push_back(t.lazy(PyTuple_GET_ITEM(fn->func_defaults, i), t.sources.child(s, SourceKind::FuncDefault, nullptr, static_cast<int>(i))));
+      f->defaults.push_back(t.lazy(PyTuple_GET_ITEM(fn->func_defaults, i),
+                                   t.sources.child(s, SourceKind::FuncDefault, nullptr, static_cast<int>(i))));
   if (fn->func_kwdefaults) {
     PyObject *k, *v;
     for (Py_ssize_t pos = 0; PyDict_Next(fn->func_kwdefaults, &pos, &k, &v);)
@@ -138,7 +145,8 @@ ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
   if (fn->func_closure)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_closure); ++i) {
       PyObject* cell = PyTuple_GET_ITEM(fn->func_closure, i);
-      f->closure.push_back(Ref<CellValue>(as<CellValue>(t.wrap(cell, t.sources.child(s, SourceKind::FuncClosure, nullptr, static_cast<int>(i))))));
+      f->closure.push_back(Ref<CellValue>(
+          as<CellValue>(t.wrap(cell, t.sources.child(s, SourceKind::FuncClosure, nullptr, static_cast<int>(i))))));
     }
   return f;
 }
@@ -154,16 +162,20 @@ bool is_user_instance(PyTypeObject* type) {
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
   }
   for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(type->tp_mro); ++i)
-    if (!(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
-  return type->tp_dictoffset != 0 || type->tp_basicsize > PyBaseObject_Type.tp_basicsize || type->tp_basicsize == PyBaseObject_Type.tp_basicsize;
+    if (!(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))->tp_flags & Py_TPFLAGS_HEAPTYPE))
+      return false;
+  return type->tp_dictoffset != 0 || type->tp_basicsize > PyBaseObject_Type.tp_basicsize ||
+         type->tp_basicsize == PyBaseObject_Type.tp_basicsize;
 }
 
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {
     PyObject* meta = reinterpret_cast<PyObject*>(Py_TYPE(type));
-    const bool enumeration = std::string(reinterpret_cast<PyTypeObject*>(meta)->tp_name).find("Enum") != std::string::npos;
-    t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s, enumeration ? PyRef::borrow(o) : type_object(o));
+    const bool enumeration =
+        std::string(reinterpret_cast<PyTypeObject*>(meta)->tp_name).find("Enum") != std::string::npos;
+    t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s,
+            enumeration ? PyRef::borrow(o) : type_object(o));
     return make_ref<ObjectValue>(type);
   }
   t.guard(GuardKind::TypeMatch, s, type_object(o));
@@ -202,7 +214,8 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<ClassValue>(PyRef::borrow(o));
   }
-  if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type) {
+  if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+      type == &PyClassMethodDescr_Type) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<BuiltinValue>(PyRef::borrow(o));
   }
@@ -216,7 +229,8 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
   if (!source) source = sources.constant(object, std::string("___constant_") + type_name(Py_TYPE(object)));
   if (auto it = known.find(object); it != known.end()) {
     ValueRef v = it->second;
-    const bool has_identity = v->kind != ValueKind::Builtin && v->kind != ValueKind::OpFunction && v->kind != ValueKind::Module && v->kind != ValueKind::Class;
+    const bool has_identity = v->kind != ValueKind::Builtin && v->kind != ValueKind::OpFunction &&
+                              v->kind != ValueKind::Module && v->kind != ValueKind::Class;
     if (v->source && v->source != source && (has_identity || source->kind != SourceKind::Constant)) {
       if (has_identity && source->kind != SourceKind::Constant && v->source->kind != SourceKind::Constant) {
         Guard g{GuardKind::Aliasing, source};

@@ -15,7 +15,9 @@ void fill_dict(Tracer& t, DictValue& d, const ValueRef& raw) {
   }
   for (auto& pair : collect(t, from)) {
     auto kv = collect(t, pair);
-    if (kv.size() != 2) t.raise(PyExc_ValueError, "dictionary update sequence element #0 has length " + std::to_string(kv.size()) + "; 2 is required");
+    if (kv.size() != 2)
+      t.raise(PyExc_ValueError,
+              "dictionary update sequence element #0 has length " + std::to_string(kv.size()) + "; 2 is required");
     d.put(t, kv[0], kv[1]);
   }
 }
@@ -61,7 +63,8 @@ ValueRef dict_popitem(Tracer& t, Value& self, CallArgs& args) {
 }
 
 ValueRef dict_update(Tracer& t, Value& self, CallArgs& args) {
-  if (args.positional.size() > 1) t.raise(PyExc_TypeError, "update expected at most 1 argument, got " + std::to_string(args.positional.size()));
+  if (args.positional.size() > 1)
+    t.raise(PyExc_TypeError, "update expected at most 1 argument, got " + std::to_string(args.positional.size()));
   if (!args.positional.empty()) fill_dict(t, dict_of(self), args[0]);
   for (auto& [k, v] : args.keywords) dict_of(self).put(t, t.constant(k), v);
   return t.none();
@@ -190,18 +193,30 @@ ValueRef set_isdisjoint(Tracer& t, Value& self, CallArgs& args) {
   return t.boolean(*filtered(t, set_of(self), args[0], true)->length(t) == 0);
 }
 
-constexpr MethodRow kDictRows[] = {
-    {ValueKind::Dict, "get", dict_get}, {ValueKind::Dict, "setdefault", dict_setdefault}, {ValueKind::Dict, "pop", dict_pop},
-    {ValueKind::Dict, "popitem", dict_popitem}, {ValueKind::Dict, "update", dict_update}, {ValueKind::Dict, "clear", dict_clear},
-    {ValueKind::Dict, "copy", dict_copy}, {ValueKind::Dict, "keys", dict_view<ViewKind::Keys>}, {ValueKind::Dict, "values", dict_view<ViewKind::Values>},
-    {ValueKind::Dict, "items", dict_view<ViewKind::Items>}};
+constexpr MethodRow kDictRows[] = {{ValueKind::Dict, "get", dict_get},
+                                   {ValueKind::Dict, "setdefault", dict_setdefault},
+                                   {ValueKind::Dict, "pop", dict_pop},
+                                   {ValueKind::Dict, "popitem", dict_popitem},
+                                   {ValueKind::Dict, "update", dict_update},
+                                   {ValueKind::Dict, "clear", dict_clear},
+                                   {ValueKind::Dict, "copy", dict_copy},
+                                   {ValueKind::Dict, "keys", dict_view<ViewKind::Keys>},
+                                   {ValueKind::Dict, "values", dict_view<ViewKind::Values>},
+                                   {ValueKind::Dict, "items", dict_view<ViewKind::Items>}};
 
-constexpr MethodRow kSetRows[] = {
-    {ValueKind::Set, "add", set_add}, {ValueKind::Set, "discard", set_discard}, {ValueKind::Set, "remove", set_remove},
-    {ValueKind::Set, "clear", set_clear}, {ValueKind::Set, "copy", set_copy}, {ValueKind::Set, "update", set_update},
-    {ValueKind::Set, "union", set_union}, {ValueKind::Set, "intersection", set_intersection}, {ValueKind::Set, "difference", set_difference},
-    {ValueKind::Set, "symmetric_difference", set_symmetric_difference}, {ValueKind::Set, "issubset", set_issubset},
-    {ValueKind::Set, "issuperset", set_issuperset}, {ValueKind::Set, "isdisjoint", set_isdisjoint}};
+constexpr MethodRow kSetRows[] = {{ValueKind::Set, "add", set_add},
+                                  {ValueKind::Set, "discard", set_discard},
+                                  {ValueKind::Set, "remove", set_remove},
+                                  {ValueKind::Set, "clear", set_clear},
+                                  {ValueKind::Set, "copy", set_copy},
+                                  {ValueKind::Set, "update", set_update},
+                                  {ValueKind::Set, "union", set_union},
+                                  {ValueKind::Set, "intersection", set_intersection},
+                                  {ValueKind::Set, "difference", set_difference},
+                                  {ValueKind::Set, "symmetric_difference", set_symmetric_difference},
+                                  {ValueKind::Set, "issubset", set_issubset},
+                                  {ValueKind::Set, "issuperset", set_issuperset},
+                                  {ValueKind::Set, "isdisjoint", set_isdisjoint}};
 
 }  // namespace
 

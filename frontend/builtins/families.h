@@ -9,18 +9,23 @@
 
 namespace md {
 
-std::span<const BuiltinRow> object_rules();     // isinstance, getattr, type, super, ...
-std::span<const BuiltinRow> sequence_rules();   // len, range, zip, list, sorted, ...
-std::span<const BuiltinRow> number_rules();     // abs, min, sum, int, operator.*, ...
-std::span<const BuiltinRow> library_rules();    // functools, contextlib, our own _dynamo functions, grad mode
-inline std::array<std::span<const BuiltinRow>, 4> builtin_families() { return {object_rules(), sequence_rules(), number_rules(), library_rules()}; }
+std::span<const BuiltinRow> object_rules();    // isinstance, getattr, type, super, ...
+std::span<const BuiltinRow> sequence_rules();  // len, range, zip, list, sorted, ...
+std::span<const BuiltinRow> number_rules();    // abs, min, sum, int, operator.*, ...
+std::span<const BuiltinRow> library_rules();   // functools, contextlib, our own _dynamo functions, grad mode
+inline std::array<std::span<const BuiltinRow>, 4> builtin_families() {
+  return {object_rules(), sequence_rules(), number_rules(), library_rules()};
+}
 
 std::span<const MethodRow> list_methods();
 std::span<const MethodRow> dict_methods();
 std::span<const MethodRow> set_methods();
-inline std::array<std::span<const MethodRow>, 3> method_families() { return {list_methods(), dict_methods(), set_methods()}; }
+inline std::array<std::span<const MethodRow>, 3> method_families() {
+  return {list_methods(), dict_methods(), set_methods()};
+}
 
-// object.__init__, object.__setattr__, dict.__getitem__ ... reached through super() or the class; null if not one of them.
+// object.__init__, object.__setattr__, dict.__getitem__ ... reached through super() or the class; null if not one of
+// them.
 ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& name, CallArgs& args);
 
 }  // namespace md

@@ -41,11 +41,14 @@ ValueRef rule_is_grad_enabled(Tracer& t, CallArgs& args) {
   return t.boolean(t.grad_enabled);
 }
 
-PyRef library_class(const char* name) { return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("minidynamo")).get(), name)); }
+PyRef library_class(const char* name) {
+  return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("minidynamo")).get(), name));
+}
 
 ValueRef grad_manager(Tracer& t, CallArgs& args, const char* name, bool target) {
   // As a decorator inside traced code: nothing models wrapping a function.
-  if (args.size() == 1 && args[0]->kind == ValueKind::Function) unmodelled(name, "grad mode as a decorator in traced code");
+  if (args.size() == 1 && args[0]->kind == ValueKind::Function)
+    unmodelled(name, "grad mode as a decorator in traced code");
   auto c = make_ref<ContextValue>(ContextKind::GradMode, library_class(name), args.positional);
   c->target = target;
   (void)t;
@@ -89,7 +92,9 @@ ValueRef rule_reduce(Tracer& t, CallArgs& args) {
   return total;
 }
 
-ValueRef rule_deepcopy(Tracer&, CallArgs& args) { graph_break<GB0179>(args.positional.empty() ? std::string() : args[0]->print()); }
+ValueRef rule_deepcopy(Tracer&, CallArgs& args) {
+  graph_break<GB0179>(args.positional.empty() ? std::string() : args[0]->print());
+}
 
 ValueRef rule_cast(Tracer&, CallArgs& args) {
   if (args.size() != 2) graph_break<GB0174>(print_list(args.positional), print_keywords(args));
@@ -111,14 +116,21 @@ ValueRef rule_numel(Tracer& t, CallArgs& args) {
   return x ? x->call_method(t, checked(PyUnicode_FromString("numel")).get(), {}) : ValueRef();
 }
 
-constexpr BuiltinRow kRows[] = {
-    {"minidynamo._dynamo", "graph_break", rule_graph_break}, {"minidynamo._dynamo", "skip_frame", rule_skip_frame},
-    {"minidynamo._dynamo", "is_compiling", rule_is_compiling}, {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
-    {"minidynamo", "no_grad", rule_no_grad}, {"minidynamo", "enable_grad", rule_enable_grad},
-    {"minidynamo", "set_grad_enabled", rule_set_grad_enabled}, {"minidynamo", "is_tensor", rule_is_tensor},
-    {"minidynamo", "is_floating_point", rule_is_floating_point}, {"minidynamo", "numel", rule_numel},
-    {"contextlib", "nullcontext", rule_nullcontext}, {"functools", "partial", rule_partial}, {"functools", "reduce", rule_reduce},
-    {"copy", "deepcopy", rule_deepcopy}, {"typing", "cast", rule_cast}};
+constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph_break},
+                                {"minidynamo._dynamo", "skip_frame", rule_skip_frame},
+                                {"minidynamo._dynamo", "is_compiling", rule_is_compiling},
+                                {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
+                                {"minidynamo", "no_grad", rule_no_grad},
+                                {"minidynamo", "enable_grad", rule_enable_grad},
+                                {"minidynamo", "set_grad_enabled", rule_set_grad_enabled},
+                                {"minidynamo", "is_tensor", rule_is_tensor},
+                                {"minidynamo", "is_floating_point", rule_is_floating_point},
+                                {"minidynamo", "numel", rule_numel},
+                                {"contextlib", "nullcontext", rule_nullcontext},
+                                {"functools", "partial", rule_partial},
+                                {"functools", "reduce", rule_reduce},
+                                {"copy", "deepcopy", rule_deepcopy},
+                                {"typing", "cast", rule_cast}};
 
 }  // namespace
 

@@ -22,7 +22,8 @@ ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs 
       if (row.kind == self->kind && n == row.name)
         if (ValueRef r = row.rule(t, *self, args)) return r;
   PyTypeObject* type = self->python_type();
-  if (type && !type_find(type, name)) t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
+  if (type && !type_find(type, name))
+    t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
   if (n == "__getitem__" && args.size() == 1) return self->get_item(t, args[0]);
   if (n == "__len__" && args.size() == 0) return t.integer(*self->length(t));
   if (n == "__contains__" && args.size() == 1) return t.boolean(self->contains(t, args[0]));
@@ -41,8 +42,10 @@ ValueRef method_attr(Tracer& t, Value* self, PyObject* name) {
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
   PyObject* found = type_find(type, name);
   if (!found) t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
-  if (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyClassMethod_Type || Py_TYPE(found) == &PyStaticMethod_Type)
-    return bind_class_attr(t, found, nullptr, ValueRef(self), t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+  if (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyClassMethod_Type ||
+      Py_TYPE(found) == &PyStaticMethod_Type)
+    return bind_class_attr(t, found, nullptr, ValueRef(self),
+                           t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
   return make_ref<BoundAttrValue>(ValueRef(self), PyRef::borrow(name));
 }
 
@@ -140,7 +143,8 @@ ValueRef sequence_index(Tracer& t, Value& self, CallArgs& args) {
   if (args.positional.size() != 1) return {};
   const std::size_t k = find_in(t, items_of(self), args[0]);
   if (k == items_of(self).size())
-    t.raise(PyExc_ValueError, self.kind == ValueKind::List ? args[0]->print() + " is not in list" : "tuple.index(x): x not in tuple");
+    t.raise(PyExc_ValueError,
+            self.kind == ValueKind::List ? args[0]->print() + " is not in list" : "tuple.index(x): x not in tuple");
   return t.integer(static_cast<std::int64_t>(k));
 }
 
@@ -179,11 +183,14 @@ ValueRef tuple_replace(Tracer& t, Value& self, CallArgs& args) {
 }
 
 constexpr MethodRow kRows[] = {
-    {ValueKind::List, "append", list_append}, {ValueKind::List, "extend", list_extend}, {ValueKind::List, "insert", list_insert},
-    {ValueKind::List, "pop", list_pop}, {ValueKind::List, "remove", list_remove}, {ValueKind::List, "clear", list_clear},
-    {ValueKind::List, "reverse", list_reverse}, {ValueKind::List, "sort", list_sort}, {ValueKind::List, "copy", list_copy},
-    {ValueKind::List, "index", sequence_index}, {ValueKind::List, "count", sequence_count}, {ValueKind::Tuple, "index", sequence_index},
-    {ValueKind::Tuple, "count", sequence_count}, {ValueKind::Tuple, "numel", tuple_numel}, {ValueKind::Tuple, "_replace", tuple_replace}};
+    {ValueKind::List, "append", list_append},     {ValueKind::List, "extend", list_extend},
+    {ValueKind::List, "insert", list_insert},     {ValueKind::List, "pop", list_pop},
+    {ValueKind::List, "remove", list_remove},     {ValueKind::List, "clear", list_clear},
+    {ValueKind::List, "reverse", list_reverse},   {ValueKind::List, "sort", list_sort},
+    {ValueKind::List, "copy", list_copy},         {ValueKind::List, "index", sequence_index},
+    {ValueKind::List, "count", sequence_count},   {ValueKind::Tuple, "index", sequence_index},
+    {ValueKind::Tuple, "count", sequence_count},  {ValueKind::Tuple, "numel", tuple_numel},
+    {ValueKind::Tuple, "_replace", tuple_replace}};
 
 }  // namespace
 

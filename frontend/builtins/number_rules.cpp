@@ -38,11 +38,14 @@ ValueRef extremum(Tracer& t, CallArgs& args, bool largest) {
     if (fallback) return fallback;
     t.raise(PyExc_ValueError, std::string(name) + "() arg is an empty sequence");
   }
-  auto keyed = [&](const ValueRef& v) { return key && !is_true_constant(t.realize(key), Py_None) ? t.call(key, CallArgs{{v}, {}}) : v; };
+  auto keyed = [&](const ValueRef& v) {
+    return key && !is_true_constant(t.realize(key), Py_None) ? t.call(key, CallArgs{{v}, {}}) : v;
+  };
   ValueRef best = items[0], best_key = keyed(items[0]);
   for (std::size_t k = 1; k < items.size(); ++k) {
     ValueRef candidate = keyed(items[k]);
-    if (t.realize(t.compare(candidate, best_key, largest ? Py_GT : Py_LT))->truth(t)) best = items[k], best_key = candidate;
+    if (t.realize(t.compare(candidate, best_key, largest ? Py_GT : Py_LT))->truth(t))
+      best = items[k], best_key = candidate;
   }
   return best;
 }
@@ -79,7 +82,8 @@ ValueRef rule_pow(Tracer& t, CallArgs& args) {
 ValueRef rule_divmod(Tracer& t, CallArgs& args) {
   expect_args(t, "divmod", args, 2, 2);
   if (args[0]->as_constant() && args[1]->as_constant()) return {};
-  return make_ref<TupleValue>(std::vector<ValueRef>{binary_op(t, args[0], args[1], 2), binary_op(t, args[0], args[1], 6)});
+  return make_ref<TupleValue>(
+      std::vector<ValueRef>{binary_op(t, args[0], args[1], 2), binary_op(t, args[0], args[1], 6)});
 }
 
 ValueRef rule_round(Tracer& t, CallArgs& args) {
@@ -87,7 +91,8 @@ ValueRef rule_round(Tracer& t, CallArgs& args) {
   unmodelled_method(*args[0], "__round__", args);
 }
 
-// --- operator.* --------------------------------------------------------------------------------------------------------
+// --- operator.*
+// --------------------------------------------------------------------------------------------------------
 
 template <int number>
 ValueRef rule_binary(Tracer& t, CallArgs& args) {
@@ -130,20 +135,47 @@ ValueRef rule_index(Tracer& t, CallArgs& args) {
   return {};
 }
 
-constexpr BuiltinRow kRows[] = {
-    {"builtins", "abs", rule_abs}, {"builtins", "sum", rule_sum}, {"builtins", "max", rule_max}, {"builtins", "min", rule_min},
-    {"builtins", "int", rule_int}, {"builtins", "float", rule_float}, {"builtins", "bool", rule_bool}, {"builtins", "pow", rule_pow},
-    {"builtins", "divmod", rule_divmod}, {"builtins", "round", rule_round},
-    {"operator", "add", rule_binary<0>}, {"operator", "and_", rule_binary<1>}, {"operator", "floordiv", rule_binary<2>},
-    {"operator", "matmul", rule_binary<4>}, {"operator", "mul", rule_binary<5>}, {"operator", "mod", rule_binary<6>},
-    {"operator", "or_", rule_binary<7>}, {"operator", "pow", rule_binary<8>}, {"operator", "sub", rule_binary<10>},
-    {"operator", "truediv", rule_binary<11>}, {"operator", "xor", rule_binary<12>}, {"operator", "iadd", rule_binary<13>},
-    {"operator", "isub", rule_binary<23>}, {"operator", "imul", rule_binary<18>}, {"operator", "itruediv", rule_binary<24>},
-    {"operator", "lt", rule_compare<Py_LT>}, {"operator", "le", rule_compare<Py_LE>}, {"operator", "eq", rule_compare<Py_EQ>},
-    {"operator", "ne", rule_compare<Py_NE>}, {"operator", "gt", rule_compare<Py_GT>}, {"operator", "ge", rule_compare<Py_GE>},
-    {"operator", "neg", rule_unary<kUnaryNegative>}, {"operator", "pos", rule_unary<kUnaryPositive>}, {"operator", "not_", rule_unary<kUnaryNot>},
-    {"operator", "invert", rule_unary<kUnaryInvert>}, {"operator", "getitem", rule_getitem}, {"operator", "setitem", rule_setitem},
-    {"operator", "is_", rule_is}, {"operator", "truth", rule_truth}, {"operator", "contains", rule_contains}, {"operator", "index", rule_index}};
+constexpr BuiltinRow kRows[] = {{"builtins", "abs", rule_abs},
+                                {"builtins", "sum", rule_sum},
+                                {"builtins", "max", rule_max},
+                                {"builtins", "min", rule_min},
+                                {"builtins", "int", rule_int},
+                                {"builtins", "float", rule_float},
+                                {"builtins", "bool", rule_bool},
+                                {"builtins", "pow", rule_pow},
+                                {"builtins", "divmod", rule_divmod},
+                                {"builtins", "round", rule_round},
+                                {"operator", "add", rule_binary<0>},
+                                {"operator", "and_", rule_binary<1>},
+                                {"operator", "floordiv", rule_binary<2>},
+                                {"operator", "matmul", rule_binary<4>},
+                                {"operator", "mul", rule_binary<5>},
+                                {"operator", "mod", rule_binary<6>},
+                                {"operator", "or_", rule_binary<7>},
+                                {"operator", "pow", rule_binary<8>},
+                                {"operator", "sub", rule_binary<10>},
+                                {"operator", "truediv", rule_binary<11>},
+                                {"operator", "xor", rule_binary<12>},
+                                {"operator", "iadd", rule_binary<13>},
+                                {"operator", "isub", rule_binary<23>},
+                                {"operator", "imul", rule_binary<18>},
+                                {"operator", "itruediv", rule_binary<24>},
+                                {"operator", "lt", rule_compare<Py_LT>},
+                                {"operator", "le", rule_compare<Py_LE>},
+                                {"operator", "eq", rule_compare<Py_EQ>},
+                                {"operator", "ne", rule_compare<Py_NE>},
+                                {"operator", "gt", rule_compare<Py_GT>},
+                                {"operator", "ge", rule_compare<Py_GE>},
+                                {"operator", "neg", rule_unary<kUnaryNegative>},
+                                {"operator", "pos", rule_unary<kUnaryPositive>},
+                                {"operator", "not_", rule_unary<kUnaryNot>},
+                                {"operator", "invert", rule_unary<kUnaryInvert>},
+                                {"operator", "getitem", rule_getitem},
+                                {"operator", "setitem", rule_setitem},
+                                {"operator", "is_", rule_is},
+                                {"operator", "truth", rule_truth},
+                                {"operator", "contains", rule_contains},
+                                {"operator", "index", rule_index}};
 
 }  // namespace
 

@@ -52,7 +52,8 @@ ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
 ValueRef rule_type(Tracer& t, CallArgs& args) {
   if (args.size() != 1) unmodelled("type", "creating a class");
   SourceRef s = args[0]->source ? t.sources.child(args[0]->source, SourceKind::TypeOf) : nullptr;
-  return t.from_object(reinterpret_cast<PyObject*>(type_or_break(args[0])), s && args[0]->kind == ValueKind::Object ? s : nullptr);
+  return t.from_object(reinterpret_cast<PyObject*>(type_or_break(args[0])),
+                       s && args[0]->kind == ValueKind::Object ? s : nullptr);
 }
 
 PyRef attr_name(const ValueRef& v, const std::string& object = "", const std::string& fallback = "None") {
@@ -161,12 +162,22 @@ ValueRef rule_hash(Tracer& t, CallArgs& args) {
   return t.integer(h);
 }
 
-constexpr BuiltinRow kRows[] = {
-    {"builtins", "isinstance", rule_isinstance}, {"builtins", "issubclass", rule_issubclass}, {"builtins", "type", rule_type},
-    {"builtins", "getattr", rule_getattr}, {"builtins", "hasattr", rule_hasattr}, {"builtins", "setattr", rule_setattr},
-    {"builtins", "delattr", rule_delattr}, {"builtins", "callable", rule_callable}, {"builtins", "object", rule_object},
-    {"builtins", "id", rule_id}, {"builtins", "super", rule_super}, {"builtins", "repr", rule_repr}, {"builtins", "str", rule_str},
-    {"builtins", "format", rule_format}, {"builtins", "vars", rule_vars}, {"builtins", "hash", rule_hash}};
+constexpr BuiltinRow kRows[] = {{"builtins", "isinstance", rule_isinstance},
+                                {"builtins", "issubclass", rule_issubclass},
+                                {"builtins", "type", rule_type},
+                                {"builtins", "getattr", rule_getattr},
+                                {"builtins", "hasattr", rule_hasattr},
+                                {"builtins", "setattr", rule_setattr},
+                                {"builtins", "delattr", rule_delattr},
+                                {"builtins", "callable", rule_callable},
+                                {"builtins", "object", rule_object},
+                                {"builtins", "id", rule_id},
+                                {"builtins", "super", rule_super},
+                                {"builtins", "repr", rule_repr},
+                                {"builtins", "str", rule_str},
+                                {"builtins", "format", rule_format},
+                                {"builtins", "vars", rule_vars},
+                                {"builtins", "hash", rule_hash}};
 
 }  // namespace
 
@@ -191,7 +202,8 @@ ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& na
     return t.none();
   }
   if (name == "__getattribute__" && args.size() == 1) return o->get_attr(t, attr_name(args[0]).get());
-  if (name == "__eq__" && args.size() == 1) return same_object(t, self, args[0]) ? t.boolean(true) : t.constant(Py_NotImplemented);
+  if (name == "__eq__" && args.size() == 1)
+    return same_object(t, self, args[0]) ? t.boolean(true) : t.constant(Py_NotImplemented);
   return {};
 }
 

@@ -26,7 +26,8 @@ std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, cons
   }
   // Insertion keeps equal keys in order and uses only <, as list.sort does.
   if (reverse) std::reverse(keyed.begin(), keyed.end());
-  std::stable_sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) { return less_than(t, a.key, b.key); });
+  std::stable_sort(keyed.begin(), keyed.end(),
+                   [&](const Keyed& a, const Keyed& b) { return less_than(t, a.key, b.key); });
   if (reverse) std::reverse(keyed.begin(), keyed.end());
   std::vector<ValueRef> out;
   for (auto& k : keyed) out.push_back(k.item);
@@ -46,7 +47,8 @@ ValueRef rule_range(Tracer& t, CallArgs& args) {
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs)) unmodelled("range", print_list(args.positional));
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
-  for (std::size_t i = 0; i < positional.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
   PyRef r = PyRef::steal(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), tuple.get(), kwargs.get()));
   if (!r) t.raise_current();
   return make_ref<RangeValue>(r);
@@ -75,7 +77,8 @@ ValueRef rule_frozenset(Tracer& t, CallArgs& args) { return make_set(t, args, "f
 
 ValueRef rule_dict(Tracer& t, CallArgs& args) {
   auto d = make_ref<DictValue>(&PyDict_Type);
-  if (args.positional.size() > 1) t.raise(PyExc_TypeError, "dict expected at most 1 argument, got " + std::to_string(args.positional.size()));
+  if (args.positional.size() > 1)
+    t.raise(PyExc_TypeError, "dict expected at most 1 argument, got " + std::to_string(args.positional.size()));
   if (!args.positional.empty()) fill_dict(t, *d, args[0]);
   for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
   return d;
@@ -94,10 +97,12 @@ ValueRef rule_iter(Tracer& t, CallArgs& args) {
 
 ValueRef rule_next(Tracer& t, CallArgs& args) {
   expect_args(t, "next", args, 1, 2);
-  if (auto* g = as<GeneratorValue>(args[0]); g && args.size() == 1) return g->call_method(t, checked(PyUnicode_FromString("__next__")).get(), {});
+  if (auto* g = as<GeneratorValue>(args[0]); g && args.size() == 1)
+    return g->call_method(t, checked(PyUnicode_FromString("__next__")).get(), {});
   if (ValueRef v = args[0]->next(t)) return v;
   if (args.size() == 2) return args[1];
-  throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::vector<ValueRef>{})};
+  throw TracedRaise{
+      make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::vector<ValueRef>{})};
 }
 
 ValueRef step_enumerate(Tracer& t, StepIterator& self) {
@@ -110,7 +115,8 @@ ValueRef rule_enumerate(Tracer& t, CallArgs& args) {
   ValueRef start = args.take_keyword("start");
   if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
   if (args.size() != 1) t.raise(PyExc_TypeError, "enumerate() missing required argument 'iterable' (pos 1)");
-  auto it = make_ref<StepIterator>("EnumerateVariable()", &PyEnum_Type, std::vector<ValueRef>{t.realize(args[0])->iter(t)}, step_enumerate);
+  auto it = make_ref<StepIterator>("EnumerateVariable()", &PyEnum_Type,
+                                   std::vector<ValueRef>{t.realize(args[0])->iter(t)}, step_enumerate);
   if (start && !constant_int(t.realize(start), it->count)) unmodelled("enumerate", "start that is no constant");
   return it;
 }
@@ -120,12 +126,15 @@ ValueRef step_zip(Tracer& t, StepIterator& self) {
   for (std::size_t k = 0; k < self.inner.size(); ++k) {
     ValueRef v = self.inner[k]->next(t);
     if (v) {
-      if (self.strict && row.size() < k) t.raise(PyExc_ValueError, "zip() argument " + std::to_string(k + 1) + " is longer than argument" + (k == 1 ? " 1" : "s 1-" + std::to_string(k)));
+      if (self.strict && row.size() < k)
+        t.raise(PyExc_ValueError, "zip() argument " + std::to_string(k + 1) + " is longer than argument" +
+                                      (k == 1 ? " 1" : "s 1-" + std::to_string(k)));
       row.push_back(v);
     } else if (!self.strict) {
       return {};
     } else if (k > 0 && row.size() == k) {
-      t.raise(PyExc_ValueError, "zip() argument " + std::to_string(k + 1) + " is shorter than argument" + (k == 1 ? " 1" : "s 1-" + std::to_string(k)));
+      t.raise(PyExc_ValueError, "zip() argument " + std::to_string(k + 1) + " is shorter than argument" +
+                                    (k == 1 ? " 1" : "s 1-" + std::to_string(k)));
     }
   }
   return row.empty() ? ValueRef() : ValueRef(make_ref<TupleValue>(std::move(row)));
@@ -169,7 +178,8 @@ ValueRef step_filter(Tracer& t, StepIterator& self) {
 
 ValueRef rule_filter(Tracer& t, CallArgs& args) {
   expect_args(t, "filter", args, 2, 2);
-  auto it = make_ref<StepIterator>("FilterVariable()", &PyFilter_Type, std::vector<ValueRef>{t.realize(args[1])->iter(t)}, step_filter);
+  auto it = make_ref<StepIterator>("FilterVariable()", &PyFilter_Type,
+                                   std::vector<ValueRef>{t.realize(args[1])->iter(t)}, step_filter);
   it->function = args[0];
   return it;
 }
@@ -197,12 +207,24 @@ ValueRef any_all(Tracer& t, CallArgs& args, bool stop_at, const char* name) {
 ValueRef rule_any(Tracer& t, CallArgs& args) { return any_all(t, args, true, "any"); }
 ValueRef rule_all(Tracer& t, CallArgs& args) { return any_all(t, args, false, "all"); }
 
-constexpr BuiltinRow kRows[] = {
-    {"builtins", "len", rule_len}, {"builtins", "range", rule_range}, {"builtins", "list", rule_list}, {"builtins", "tuple", rule_tuple},
-    {"builtins", "set", rule_set}, {"builtins", "frozenset", rule_frozenset}, {"builtins", "dict", rule_dict}, {"builtins", "slice", rule_slice},
-    {"builtins", "iter", rule_iter}, {"builtins", "next", rule_next}, {"builtins", "enumerate", rule_enumerate}, {"builtins", "zip", rule_zip},
-    {"builtins", "map", rule_map}, {"builtins", "filter", rule_filter}, {"builtins", "reversed", rule_reversed}, {"builtins", "sorted", rule_sorted},
-    {"builtins", "any", rule_any}, {"builtins", "all", rule_all}};
+constexpr BuiltinRow kRows[] = {{"builtins", "len", rule_len},
+                                {"builtins", "range", rule_range},
+                                {"builtins", "list", rule_list},
+                                {"builtins", "tuple", rule_tuple},
+                                {"builtins", "set", rule_set},
+                                {"builtins", "frozenset", rule_frozenset},
+                                {"builtins", "dict", rule_dict},
+                                {"builtins", "slice", rule_slice},
+                                {"builtins", "iter", rule_iter},
+                                {"builtins", "next", rule_next},
+                                {"builtins", "enumerate", rule_enumerate},
+                                {"builtins", "zip", rule_zip},
+                                {"builtins", "map", rule_map},
+                                {"builtins", "filter", rule_filter},
+                                {"builtins", "reversed", rule_reversed},
+                                {"builtins", "sorted", rule_sorted},
+                                {"builtins", "any", rule_any},
+                                {"builtins", "all", rule_all}};
 
 }  // namespace
 

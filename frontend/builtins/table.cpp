@@ -33,14 +33,16 @@ PyRef resolve(const BuiltinRow& row) {
 
 // C functions of constants that have no side effects: they run at trace time.
 bool is_pure_module(const std::string& module) {
-  for (const char* pure : {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct", "unicodedata"})
+  for (const char* pure :
+       {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct", "unicodedata"})
     if (module == pure) return true;
   return false;
 }
 
 bool has_effects(const std::string& name) {
-  for (const char* effect : {"print", "input", "open", "exec", "eval", "compile", "breakpoint", "__import__", "id", "globals", "locals", "vars",
-                             "dir", "setattr", "delattr", "iter", "next", "super", "object", "memoryview", "bytearray"})
+  for (const char* effect : {"print",      "input", "open",    "exec",   "eval",   "compile",    "breakpoint",
+                             "__import__", "id",    "globals", "locals", "vars",   "dir",        "setattr",
+                             "delattr",    "iter",  "next",    "super",  "object", "memoryview", "bytearray"})
     if (name == effect) return true;
   return false;
 }
@@ -56,19 +58,22 @@ std::string attr_text(PyObject* o, const char* name) {
 
 ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positional, const PyRef& kwargs) {
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
-  for (std::size_t i = 0; i < positional.size(); ++i) PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
   PyRef r = PyRef::steal(PyObject_Call(callee.real.get(), tuple.get(), kwargs.get()));
   if (!r) t.raise_current();
   return from_folded(t, r.get());
 }
 
 [[noreturn]] void no_rule(Tracer& t, BuiltinValue& callee, const CallArgs& args) {
-  const std::string module = attr_text(callee.real.get(), "__module__"), name = attr_text(callee.real.get(), "__name__");
+  const std::string module = attr_text(callee.real.get(), "__module__"),
+                    name = attr_text(callee.real.get(), "__name__");
   if (module == "builtins") {
     PyRef types = checked(PyList_New(0));
     auto add = [&](const ValueRef& v) {
       PyTypeObject* type = v->python_type();
-      checked(PyList_Append(types.get(), checked(PyUnicode_FromString(type ? type_name(type).c_str() : "object")).get()));
+      checked(
+          PyList_Append(types.get(), checked(PyUnicode_FromString(type ? type_name(type).c_str() : "object")).get()));
     };
     for (auto& a : args.positional) add(t.realize(a));
     for (auto& k : args.keywords) add(t.realize(k.second));
@@ -115,8 +120,10 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   PyRef kwargs;
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
-  const std::string module = attr_text(callee.real.get(), "__module__"), name = attr_text(callee.real.get(), "__name__");
-  if (is_pure_module(module) && !has_effects(name) && all_constant(args, positional, kwargs)) return fold(t, callee, positional, kwargs);
+  const std::string module = attr_text(callee.real.get(), "__module__"),
+                    name = attr_text(callee.real.get(), "__name__");
+  if (is_pure_module(module) && !has_effects(name) && all_constant(args, positional, kwargs))
+    return fold(t, callee, positional, kwargs);
   no_rule(t, callee, args);
 }
 
@@ -131,10 +138,14 @@ void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t 
   if (!args.keywords.empty()) t.raise(PyExc_TypeError, std::string(name) + "() takes no keyword arguments");
   if (n >= least && n <= most) return;
   if (least == most)
-    t.raise(PyExc_TypeError, std::string(name) + (most == 1 ? "() takes exactly one argument (" : "() expected " + std::to_string(most) + " arguments (") + std::to_string(n) + " given)");
+    t.raise(PyExc_TypeError, std::string(name) +
+                                 (most == 1 ? "() takes exactly one argument ("
+                                            : "() expected " + std::to_string(most) + " arguments (") +
+                                 std::to_string(n) + " given)");
   const bool few = n < least;
   const std::size_t bound = few ? least : most;
-  t.raise(PyExc_TypeError, std::string(name) + " expected at " + (few ? "least " : "most ") + std::to_string(bound) + " argument" + (bound == 1 ? "" : "s") + ", got " + std::to_string(n));
+  t.raise(PyExc_TypeError, std::string(name) + " expected at " + (few ? "least " : "most ") + std::to_string(bound) +
+                               " argument" + (bound == 1 ? "" : "s") + ", got " + std::to_string(n));
 }
 
 }  // namespace md

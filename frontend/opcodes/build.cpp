@@ -26,7 +26,8 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
     }
     if (m && !spec) return t.call(m, {});
   }
-  if (auto* e = as<ExceptionValue>(v); e && conversion <= 1 && !spec && e->args.size() == 1) return format_value(t, e->args[0], 1, {});
+  if (auto* e = as<ExceptionValue>(v); e && conversion <= 1 && !spec && e->args.size() == 1)
+    return format_value(t, e->args[0], 1, {});
   PyRef c = v->as_constant();
   PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
   if (!c || (spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + v->print() + "]", std::string("False"));
@@ -119,7 +120,8 @@ void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) {
   if (!from) unmodelled(v->print(), "** of a mapping that is not a dict");
   from->observe_keys(t);
   for (auto& e : from->live()) {
-    if (once && into->find(t, e.key)) t.raise(PyExc_TypeError, "got multiple values for keyword argument " + e.key->print());
+    if (once && into->find(t, e.key))
+      t.raise(PyExc_TypeError, "got multiple values for keyword argument " + e.key->print());
     into->put(t, e.key, e.value);
   }
 }
@@ -143,8 +145,10 @@ OPCODE(UNPACK_SEQUENCE) {
   auto items = unpacked(t, f.pop());
   const auto want = static_cast<std::size_t>(i.a);
   if (items.size() < want)
-    t.raise(PyExc_ValueError, "not enough values to unpack (expected " + std::to_string(want) + ", got " + std::to_string(items.size()) + ")");
-  if (items.size() > want) t.raise(PyExc_ValueError, "too many values to unpack (expected " + std::to_string(want) + ")");
+    t.raise(PyExc_ValueError, "not enough values to unpack (expected " + std::to_string(want) + ", got " +
+                                  std::to_string(items.size()) + ")");
+  if (items.size() > want)
+    t.raise(PyExc_ValueError, "too many values to unpack (expected " + std::to_string(want) + ")");
   for (std::size_t k = items.size(); k-- > 0;) f.push(items[k]);
 }
 
@@ -152,7 +156,8 @@ OPCODE(UNPACK_EX) {
   auto items = unpacked(t, f.pop());
   const auto before = static_cast<std::size_t>(i.a), after = static_cast<std::size_t>(i.b);
   if (items.size() < before + after)
-    t.raise(PyExc_ValueError, "not enough values to unpack (expected at least " + std::to_string(before + after) + ", got " + std::to_string(items.size()) + ")");
+    t.raise(PyExc_ValueError, "not enough values to unpack (expected at least " + std::to_string(before + after) +
+                                  ", got " + std::to_string(items.size()) + ")");
   for (std::size_t k = 0; k < after; ++k) f.push(items[items.size() - 1 - k]);
   f.push(make_ref<ListValue>(std::vector<ValueRef>(items.begin() + i.a, items.end() - i.b)));
   for (std::size_t k = before; k-- > 0;) f.push(items[k]);
@@ -171,12 +176,24 @@ OPCODE(FORMAT_VALUE) {
   f.push(std::move(s));
 }
 
-constexpr OpcodeRow kRows[] = {
-    {Opcode::BUILD_TUPLE, BUILD_TUPLE}, {Opcode::BUILD_LIST, BUILD_LIST}, {Opcode::BUILD_SET, BUILD_SET}, {Opcode::BUILD_STRING, BUILD_STRING},
-    {Opcode::BUILD_MAP, BUILD_MAP}, {Opcode::BUILD_CONST_KEY_MAP, BUILD_CONST_KEY_MAP}, {Opcode::BUILD_SLICE, BUILD_SLICE},
-    {Opcode::LIST_APPEND, LIST_APPEND}, {Opcode::SET_ADD, SET_ADD}, {Opcode::MAP_ADD, MAP_ADD}, {Opcode::LIST_EXTEND, LIST_EXTEND},
-    {Opcode::SET_UPDATE, SET_UPDATE}, {Opcode::DICT_UPDATE, DICT_UPDATE}, {Opcode::DICT_MERGE, DICT_MERGE},
-    {Opcode::UNPACK_SEQUENCE, UNPACK_SEQUENCE}, {Opcode::UNPACK_EX, UNPACK_EX}, {Opcode::CONVERT_VALUE, CONVERT_VALUE}, {Opcode::FORMAT_VALUE, FORMAT_VALUE}};
+constexpr OpcodeRow kRows[] = {{Opcode::BUILD_TUPLE, BUILD_TUPLE},
+                               {Opcode::BUILD_LIST, BUILD_LIST},
+                               {Opcode::BUILD_SET, BUILD_SET},
+                               {Opcode::BUILD_STRING, BUILD_STRING},
+                               {Opcode::BUILD_MAP, BUILD_MAP},
+                               {Opcode::BUILD_CONST_KEY_MAP, BUILD_CONST_KEY_MAP},
+                               {Opcode::BUILD_SLICE, BUILD_SLICE},
+                               {Opcode::LIST_APPEND, LIST_APPEND},
+                               {Opcode::SET_ADD, SET_ADD},
+                               {Opcode::MAP_ADD, MAP_ADD},
+                               {Opcode::LIST_EXTEND, LIST_EXTEND},
+                               {Opcode::SET_UPDATE, SET_UPDATE},
+                               {Opcode::DICT_UPDATE, DICT_UPDATE},
+                               {Opcode::DICT_MERGE, DICT_MERGE},
+                               {Opcode::UNPACK_SEQUENCE, UNPACK_SEQUENCE},
+                               {Opcode::UNPACK_EX, UNPACK_EX},
+                               {Opcode::CONVERT_VALUE, CONVERT_VALUE},
+                               {Opcode::FORMAT_VALUE, FORMAT_VALUE}};
 
 }  // namespace
 

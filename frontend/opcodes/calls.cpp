@@ -102,8 +102,9 @@ OPCODE(INTRINSIC_1) {
     ValueRef v = t.realize(f.top());
     if (v->python_type() == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) {
       f.pop();
-      auto e = make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_RuntimeError),
-                                        std::vector<ValueRef>{t.constant(checked(PyUnicode_FromString("generator raised StopIteration")))});
+      auto e = make_ref<ExceptionValue>(
+          reinterpret_cast<PyTypeObject*>(PyExc_RuntimeError),
+          std::vector<ValueRef>{t.constant(checked(PyUnicode_FromString("generator raised StopIteration")))});
       e->cause = e->context = v;
       f.push(e);
     }
@@ -112,8 +113,11 @@ OPCODE(INTRINSIC_1) {
   graph_break<GB0079>(std::to_string(i.a));
 }
 
-constexpr OpcodeRow kRows[] = {{Opcode::CALL, CALL}, {Opcode::CALL_FUNCTION_EX, CALL_FUNCTION_EX}, {Opcode::MAKE_FUNCTION, MAKE_FUNCTION},
-                               {Opcode::SET_FUNCTION_ATTRIBUTE, SET_FUNCTION_ATTRIBUTE}, {Opcode::LOAD_BUILD_CLASS, LOAD_BUILD_CLASS},
+constexpr OpcodeRow kRows[] = {{Opcode::CALL, CALL},
+                               {Opcode::CALL_FUNCTION_EX, CALL_FUNCTION_EX},
+                               {Opcode::MAKE_FUNCTION, MAKE_FUNCTION},
+                               {Opcode::SET_FUNCTION_ATTRIBUTE, SET_FUNCTION_ATTRIBUTE},
+                               {Opcode::LOAD_BUILD_CLASS, LOAD_BUILD_CLASS},
                                {Opcode::INTRINSIC_1, INTRINSIC_1}};
 
 }  // namespace

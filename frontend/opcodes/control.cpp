@@ -81,9 +81,16 @@ OPCODE(GET_LEN) {
   f.push(t.integer(n.value_or(0)));
 }
 
-constexpr OpcodeRow kRows[] = {{Opcode::JUMP, JUMP}, {Opcode::POP_JUMP_IF, POP_JUMP_IF}, {Opcode::GET_ITER, GET_ITER}, {Opcode::FOR_ITER, FOR_ITER},
-                               {Opcode::RETURN_VALUE, RETURN_VALUE}, {Opcode::RETURN_GENERATOR, RETURN_GENERATOR}, {Opcode::YIELD_VALUE, YIELD_VALUE},
-                               {Opcode::GET_YIELD_FROM_ITER, GET_YIELD_FROM_ITER}, {Opcode::SEND, SEND}, {Opcode::END_SEND, END_SEND},
+constexpr OpcodeRow kRows[] = {{Opcode::JUMP, JUMP},
+                               {Opcode::POP_JUMP_IF, POP_JUMP_IF},
+                               {Opcode::GET_ITER, GET_ITER},
+                               {Opcode::FOR_ITER, FOR_ITER},
+                               {Opcode::RETURN_VALUE, RETURN_VALUE},
+                               {Opcode::RETURN_GENERATOR, RETURN_GENERATOR},
+                               {Opcode::YIELD_VALUE, YIELD_VALUE},
+                               {Opcode::GET_YIELD_FROM_ITER, GET_YIELD_FROM_ITER},
+                               {Opcode::SEND, SEND},
+                               {Opcode::END_SEND, END_SEND},
                                {Opcode::GET_LEN, GET_LEN}};
 
 }  // namespace

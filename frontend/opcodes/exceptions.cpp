@@ -8,7 +8,10 @@
 namespace md {
 namespace {
 
-bool is_exception_type(PyObject* o) { return PyType_Check(o) && PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(o), reinterpret_cast<PyTypeObject*>(PyExc_BaseException)); }
+bool is_exception_type(PyObject* o) {
+  return PyType_Check(o) &&
+         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(o), reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
+}
 
 // An exception class is called, an instance is itself.
 Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
@@ -18,7 +21,8 @@ Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
     ValueRef made = t.call(v, {});
     if (auto* e = as<ExceptionValue>(made)) return Ref<ExceptionValue>(e);
   }
-  if (v->real && PyExceptionInstance_Check(v->real.get())) unmodelled(v->print(), "raising an exception object made outside");
+  if (v->real && PyExceptionInstance_Check(v->real.get()))
+    unmodelled(v->print(), "raising an exception object made outside");
   if (v->kind == ValueKind::Constant) t.raise(PyExc_TypeError, "exceptions must derive from BaseException");
   graph_break<GB0057>(v->print());
 }
@@ -89,7 +93,8 @@ OPCODE(BEFORE_WITH) {
   }
   auto* o = as<ObjectValue>(m);
   ValueRef enter = o ? o->special(t, "__enter__") : ValueRef(), exit = o ? o->special(t, "__exit__") : ValueRef();
-  if (o && (!enter || !exit) && !type_find(o->type, checked(PyUnicode_InternFromString(enter ? "__exit__" : "__enter__")).get()))
+  if (o && (!enter || !exit) &&
+      !type_find(o->type, checked(PyUnicode_InternFromString(enter ? "__exit__" : "__enter__")).get()))
     t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object does not support the context manager protocol");
   if (!enter || !exit) graph_break<GB0142>(m->print());
   f.push(exit);
@@ -109,10 +114,11 @@ OPCODE(WITH_EXCEPT_START) {
   f.push(t.call(exit, std::move(args)));
 }
 
-constexpr OpcodeRow kRows[] = {{Opcode::RAISE_VARARGS, RAISE_VARARGS}, {Opcode::RERAISE, RERAISE}, {Opcode::PUSH_EXC_INFO, PUSH_EXC_INFO},
-                               {Opcode::POP_EXCEPT, POP_EXCEPT}, {Opcode::CHECK_EXC_MATCH, CHECK_EXC_MATCH},
-                               {Opcode::LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR}, {Opcode::BEFORE_WITH, BEFORE_WITH},
-                               {Opcode::WITH_EXCEPT_START, WITH_EXCEPT_START}};
+constexpr OpcodeRow kRows[] = {
+    {Opcode::RAISE_VARARGS, RAISE_VARARGS},     {Opcode::RERAISE, RERAISE},
+    {Opcode::PUSH_EXC_INFO, PUSH_EXC_INFO},     {Opcode::POP_EXCEPT, POP_EXCEPT},
+    {Opcode::CHECK_EXC_MATCH, CHECK_EXC_MATCH}, {Opcode::LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR},
+    {Opcode::BEFORE_WITH, BEFORE_WITH},         {Opcode::WITH_EXCEPT_START, WITH_EXCEPT_START}};
 
 }  // namespace
 

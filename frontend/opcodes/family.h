@@ -15,7 +15,8 @@ struct OpcodeRow {
   OpcodeHandler handler;
 };
 
-#define OPCODE(name) void name([[maybe_unused]] Tracer& t, [[maybe_unused]] SymbolicFrame& f, [[maybe_unused]] const Instruction& i)
+#define OPCODE(name) \
+  void name([[maybe_unused]] Tracer& t, [[maybe_unused]] SymbolicFrame& f, [[maybe_unused]] const Instruction& i)
 
 std::span<const OpcodeRow> stack_opcodes();
 std::span<const OpcodeRow> name_opcodes();

@@ -94,8 +94,9 @@ OPCODE(IMPORT_NAME) {
 
 OPCODE(IMPORT_FROM) { f.push(t.realize(f.top())->get_attr(t, name_of(f, i.a))); }
 
-constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL}, {Opcode::STORE_GLOBAL, STORE_GLOBAL}, {Opcode::LOAD_ATTR, LOAD_ATTR},
-                               {Opcode::LOAD_SUPER_ATTR, LOAD_SUPER_ATTR}, {Opcode::STORE_ATTR, STORE_ATTR}, {Opcode::DELETE_ATTR, DELETE_ATTR},
+constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL}, {Opcode::STORE_GLOBAL, STORE_GLOBAL},
+                               {Opcode::LOAD_ATTR, LOAD_ATTR},     {Opcode::LOAD_SUPER_ATTR, LOAD_SUPER_ATTR},
+                               {Opcode::STORE_ATTR, STORE_ATTR},   {Opcode::DELETE_ATTR, DELETE_ATTR},
                                {Opcode::IMPORT_NAME, IMPORT_NAME}, {Opcode::IMPORT_FROM, IMPORT_FROM}};
 
 }  // namespace

@@ -16,18 +16,26 @@ struct BinaryRow {
 
 PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
 
-constexpr BinaryRow kBinary[] = {
-    {"add", "add", "+", PyNumber_Add}, {"and_", "and", "&", PyNumber_And}, {"floordiv", "floordiv", "//", PyNumber_FloorDivide},
-    {"lshift", "lshift", "<<", PyNumber_Lshift}, {"matmul", "matmul", "@", PyNumber_MatrixMultiply}, {"mul", "mul", "*", PyNumber_Multiply},
-    {"mod", "mod", "%", PyNumber_Remainder}, {"or_", "or", "|", PyNumber_Or}, {"pow", "pow", "** or pow()", power},
-    {"rshift", "rshift", ">>", PyNumber_Rshift}, {"sub", "sub", "-", PyNumber_Subtract}, {"truediv", "truediv", "/", PyNumber_TrueDivide},
-    {"xor", "xor", "^", PyNumber_Xor}};
+constexpr BinaryRow kBinary[] = {{"add", "add", "+", PyNumber_Add},
+                                 {"and_", "and", "&", PyNumber_And},
+                                 {"floordiv", "floordiv", "//", PyNumber_FloorDivide},
+                                 {"lshift", "lshift", "<<", PyNumber_Lshift},
+                                 {"matmul", "matmul", "@", PyNumber_MatrixMultiply},
+                                 {"mul", "mul", "*", PyNumber_Multiply},
+                                 {"mod", "mod", "%", PyNumber_Remainder},
+                                 {"or_", "or", "|", PyNumber_Or},
+                                 {"pow", "pow", "** or pow()", power},
+                                 {"rshift", "rshift", ">>", PyNumber_Rshift},
+                                 {"sub", "sub", "-", PyNumber_Subtract},
+                                 {"truediv", "truediv", "/", PyNumber_TrueDivide},
+                                 {"xor", "xor", "^", PyNumber_Xor}};
 enum : int { kAdd = 0, kAnd = 1, kMul = 5, kOr = 7, kSub = 10, kXor = 12 };
 
 std::string type_text(const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; }
 
 [[noreturn]] void unsupported_operands(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& symbol) {
-  t.raise(PyExc_TypeError, "unsupported operand type(s) for " + symbol + ": '" + type_text(a) + "' and '" + type_text(b) + "'");
+  t.raise(PyExc_TypeError,
+          "unsupported operand type(s) for " + symbol + ": '" + type_text(a) + "' and '" + type_text(b) + "'");
 }
 
 std::vector<ValueRef> joined(const std::vector<ValueRef>& a, const std::vector<ValueRef>& b) {
@@ -38,7 +46,8 @@ std::vector<ValueRef> joined(const std::vector<ValueRef>& a, const std::vector<V
 
 std::vector<ValueRef> repeated(Tracer& t, const std::vector<ValueRef>& items, std::int64_t n) {
   std::vector<ValueRef> out;
-  if (n > 0 && items.size() * static_cast<std::size_t>(n) > 10'000'000) unmodelled("sequence * " + std::to_string(n), "a sequence this long");
+  if (n > 0 && items.size() * static_cast<std::size_t>(n) > 10'000'000)
+    unmodelled("sequence * " + std::to_string(n), "a sequence this long");
   (void)t;
   for (std::int64_t k = 0; k < n; ++k) out.insert(out.end(), items.begin(), items.end());
   return out;
@@ -64,7 +73,8 @@ ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bo
     if (auto* y = as<TupleValue>(b); op == kAdd && y) return make_ref<TupleValue>(joined(x->items, y->items));
     if (op == kMul && constant_int(b, n)) return make_ref<TupleValue>(repeated(t, x->items, n));
   }
-  if (op == kMul && constant_int(a, n) && (b->kind == ValueKind::List || b->kind == ValueKind::Tuple)) return sequence_op(t, b, a, op, false);
+  if (op == kMul && constant_int(a, n) && (b->kind == ValueKind::List || b->kind == ValueKind::Tuple))
+    return sequence_op(t, b, a, op, false);
   return {};
 }
 
@@ -72,7 +82,8 @@ ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bo
 ValueRef set_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool inplace) {
   auto *x = as<SetValue>(a), *y = as<SetValue>(b);
   if (x && y && (op == kOr || op == kAnd || op == kSub || op == kXor)) {
-    static const std::pair<int, const char*> names[] = {{kOr, "union"}, {kAnd, "intersection"}, {kSub, "difference"}, {kXor, "symmetric_difference"}};
+    static const std::pair<int, const char*> names[] = {
+        {kOr, "union"}, {kAnd, "intersection"}, {kSub, "difference"}, {kXor, "symmetric_difference"}};
     for (auto& [code, name] : names)
       if (op == code) {
         if (inplace && !x->frozen) unmodelled_method(*x, std::string("__i") + name);
@@ -133,7 +144,8 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
   }
   if (ValueRef r = sequence_op(t, a, b, op, inplace)) return r;
   if (ValueRef r = set_op(t, a, b, op, inplace)) return r;
-  if (a->kind == ValueKind::Constant || b->kind == ValueKind::Constant || a->kind == ValueKind::Class || a->kind == ValueKind::Builtin) {
+  if (a->kind == ValueKind::Constant || b->kind == ValueKind::Constant || a->kind == ValueKind::Class ||
+      a->kind == ValueKind::Builtin) {
     PyRef x = a->as_constant(), y = b->as_constant();
     if (x && y) {
       PyRef r = PyRef::steal(row.fold(x.get(), y.get()));
@@ -142,7 +154,8 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     }
   }
   if (a->kind <= ValueKind::Range && b->kind <= ValueKind::Range) unsupported_operands(t, a, b, symbol);
-  not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]", std::string("False"));
+  not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
+                       std::string("False"));
 }
 
 ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
@@ -157,7 +170,9 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
     if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
   PyRef c = v->as_constant();
   if (!c) unmodelled_method(*v, std::string("__") + names[op] + "__");
-  PyRef r = PyRef::steal(op == kUnaryPositive ? PyNumber_Positive(c.get()) : op == kUnaryNegative ? PyNumber_Negative(c.get()) : PyNumber_Invert(c.get()));
+  PyRef r = PyRef::steal(op == kUnaryPositive   ? PyNumber_Positive(c.get())
+                         : op == kUnaryNegative ? PyNumber_Negative(c.get())
+                                                : PyNumber_Invert(c.get()));
   if (!r) t.raise_current();
   return from_folded(t, r.get());
 }
@@ -171,13 +186,15 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     if (!o) continue;
     const std::string name = std::string("__") + names[side == 0 ? op : mirrored[op]] + "__";
     ValueRef m = o->special(*this, name.c_str());
-    if (!m && op == Py_NE && (m = o->special(*this, "__eq__"))) return boolean(!call(m, CallArgs{{side == 0 ? b : a}, {}})->truth(*this));
+    if (!m && op == Py_NE && (m = o->special(*this, "__eq__")))
+      return boolean(!call(m, CallArgs{{side == 0 ? b : a}, {}})->truth(*this));
     if (!m) continue;
     ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
     if (!is_true_constant(r, Py_NotImplemented)) return r;
   }
   if (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor) {
-    const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor || (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant;
+    const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor ||
+                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant;
     if (!other_is_number || is_true_constant(a, Py_None) || is_true_constant(b, Py_None))
       if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
     return call_operator(names[op], CallArgs{{a, b}, {}});
@@ -189,7 +206,8 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     return from_folded(*this, r.get());
   }
   if (op == Py_EQ || op == Py_NE) {
-    const bool containers = (a->kind == b->kind) && (a->kind == ValueKind::List || a->kind == ValueKind::Tuple || a->kind == ValueKind::Dict);
+    const bool containers = (a->kind == b->kind) &&
+                            (a->kind == ValueKind::List || a->kind == ValueKind::Tuple || a->kind == ValueKind::Dict);
     const bool equal = containers ? values_equal(*this, a, b) : same_object(*this, a, b);
     return boolean(equal == (op == Py_EQ));
   }
@@ -203,9 +221,11 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
       if (!values_equal(*this, (*p)[k], (*q)[k])) return compare((*p)[k], (*q)[k], op);
     return compare(integer(static_cast<std::int64_t>(p->size())), integer(static_cast<std::int64_t>(q->size())), op);
   }
-  if (a->kind == ValueKind::Set && b->kind == ValueKind::Set) unmodelled_method(*a, std::string("__") + names[op] + "__");
+  if (a->kind == ValueKind::Set && b->kind == ValueKind::Set)
+    unmodelled_method(*a, std::string("__") + names[op] + "__");
   static const char* const symbols[] = {"<", "<=", "==", "!=", ">", ">="};
-  raise(PyExc_TypeError, std::string("'") + symbols[op] + "' not supported between instances of '" + type_text(a) + "' and '" + type_text(b) + "'");
+  raise(PyExc_TypeError, std::string("'") + symbols[op] + "' not supported between instances of '" + type_text(a) +
+                             "' and '" + type_text(b) + "'");
 }
 
 namespace {
@@ -259,9 +279,15 @@ OPCODE(DELETE_SUBSCR) {
   container->set_item(t, key, {});
 }
 
-constexpr OpcodeRow kRows[] = {{Opcode::UNARY_OP, UNARY_OP}, {Opcode::BINARY_OP, BINARY_OP}, {Opcode::COMPARE_OP, COMPARE_OP},
-                               {Opcode::CONTAINS_OP, CONTAINS_OP}, {Opcode::IS_OP, IS_OP}, {Opcode::TO_BOOL, TO_BOOL},
-                               {Opcode::BINARY_SUBSCR, BINARY_SUBSCR}, {Opcode::STORE_SUBSCR, STORE_SUBSCR}, {Opcode::DELETE_SUBSCR, DELETE_SUBSCR}};
+constexpr OpcodeRow kRows[] = {{Opcode::UNARY_OP, UNARY_OP},
+                               {Opcode::BINARY_OP, BINARY_OP},
+                               {Opcode::COMPARE_OP, COMPARE_OP},
+                               {Opcode::CONTAINS_OP, CONTAINS_OP},
+                               {Opcode::IS_OP, IS_OP},
+                               {Opcode::TO_BOOL, TO_BOOL},
+                               {Opcode::BINARY_SUBSCR, BINARY_SUBSCR},
+                               {Opcode::STORE_SUBSCR, STORE_SUBSCR},
+                               {Opcode::DELETE_SUBSCR, DELETE_SUBSCR}};
 
 }  // namespace
 

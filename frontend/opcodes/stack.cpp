@@ -5,7 +5,9 @@
 namespace md {
 namespace {
 
-std::string slot_name(const SymbolicFrame& f, int slot) { return text_of(f.body->slot_names[static_cast<std::size_t>(slot)].get()); }
+std::string slot_name(const SymbolicFrame& f, int slot) {
+  return text_of(f.body->slot_names[static_cast<std::size_t>(slot)].get());
+}
 ValueRef& slot(SymbolicFrame& f, int n) { return f.slots[static_cast<std::size_t>(n)]; }
 
 Ref<CellValue> cell_at(Tracer& t, SymbolicFrame& f, int n) {
@@ -31,7 +33,8 @@ OPCODE(LOAD_FAST) {
   ValueRef v = slot(f, i.a);
   if (is_null(v)) {
     if (i.handler.label < 0 && t.frames.size() == 1) graph_break<GB0011>(slot_name(f, i.a));
-    t.raise(PyExc_UnboundLocalError, "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
+    t.raise(PyExc_UnboundLocalError,
+            "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
   }
   f.push(std::move(v));
 }
@@ -44,7 +47,8 @@ OPCODE(STORE_FAST) {
 
 OPCODE(DELETE_FAST) {
   if (is_null(slot(f, i.a)))
-    t.raise(PyExc_UnboundLocalError, "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
+    t.raise(PyExc_UnboundLocalError,
+            "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
   slot(f, i.a) = ValueRef();
 }
 
@@ -71,7 +75,8 @@ OPCODE(LOAD_DEREF) {
     if (i.handler.label < 0 && t.frames.size() == 1) graph_break<GB0091>(slot_name(f, i.a));
     const bool free = f.body->slot_kinds[static_cast<std::size_t>(i.a)] & kSlotFree;
     t.raise(free ? PyExc_NameError : PyExc_UnboundLocalError,
-            free ? "cannot access free variable '" + slot_name(f, i.a) + "' where it is not associated with a value in enclosing scope"
+            free ? "cannot access free variable '" + slot_name(f, i.a) +
+                       "' where it is not associated with a value in enclosing scope"
                  : "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
   }
   f.push(v);
@@ -85,12 +90,23 @@ OPCODE(STORE_DEREF) {
 
 OPCODE(DELETE_DEREF) { cell_at(t, f, i.a)->set(t, {}); }
 
-constexpr OpcodeRow kRows[] = {
-    {Opcode::NOP, NOP}, {Opcode::RESUME, RESUME}, {Opcode::POP_TOP, POP_TOP}, {Opcode::COPY, COPY}, {Opcode::SWAP, SWAP},
-    {Opcode::PUSH_NULL, PUSH_NULL}, {Opcode::LOAD_CONST, LOAD_CONST}, {Opcode::LOAD_FAST, LOAD_FAST}, {Opcode::STORE_FAST, STORE_FAST},
-    {Opcode::DELETE_FAST, DELETE_FAST}, {Opcode::LOAD_FAST_AND_CLEAR, LOAD_FAST_AND_CLEAR}, {Opcode::MAKE_CELL, MAKE_CELL},
-    {Opcode::COPY_FREE_VARS, COPY_FREE_VARS}, {Opcode::LOAD_CLOSURE, LOAD_CLOSURE}, {Opcode::LOAD_DEREF, LOAD_DEREF},
-    {Opcode::STORE_DEREF, STORE_DEREF}, {Opcode::DELETE_DEREF, DELETE_DEREF}};
+constexpr OpcodeRow kRows[] = {{Opcode::NOP, NOP},
+                               {Opcode::RESUME, RESUME},
+                               {Opcode::POP_TOP, POP_TOP},
+                               {Opcode::COPY, COPY},
+                               {Opcode::SWAP, SWAP},
+                               {Opcode::PUSH_NULL, PUSH_NULL},
+                               {Opcode::LOAD_CONST, LOAD_CONST},
+                               {Opcode::LOAD_FAST, LOAD_FAST},
+                               {Opcode::STORE_FAST, STORE_FAST},
+                               {Opcode::DELETE_FAST, DELETE_FAST},
+                               {Opcode::LOAD_FAST_AND_CLEAR, LOAD_FAST_AND_CLEAR},
+                               {Opcode::MAKE_CELL, MAKE_CELL},
+                               {Opcode::COPY_FREE_VARS, COPY_FREE_VARS},
+                               {Opcode::LOAD_CLOSURE, LOAD_CLOSURE},
+                               {Opcode::LOAD_DEREF, LOAD_DEREF},
+                               {Opcode::STORE_DEREF, STORE_DEREF},
+                               {Opcode::DELETE_DEREF, DELETE_DEREF}};
 
 }  // namespace
 

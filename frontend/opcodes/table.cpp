@@ -8,13 +8,15 @@ namespace md {
 namespace {
 
 void missing(Tracer&, SymbolicFrame&, const Instruction& i) {
-  not_modelled<GB0082>(std::string(*i.orig_name ? i.orig_name : opcode_name(i.op)), i.orig_arg.empty() ? std::string("None") : i.orig_arg);
+  not_modelled<GB0082>(std::string(*i.orig_name ? i.orig_name : opcode_name(i.op)),
+                       i.orig_arg.empty() ? std::string("None") : i.orig_arg);
 }
 
 std::array<OpcodeHandler, 256> build_table() {
   std::array<OpcodeHandler, 256> table;
   table.fill(missing);
-  for (auto rows : {stack_opcodes(), name_opcodes(), operator_opcodes(), build_opcodes(), call_opcodes(), control_opcodes(), exception_opcodes()})
+  for (auto rows : {stack_opcodes(), name_opcodes(), operator_opcodes(), build_opcodes(), call_opcodes(),
+                    control_opcodes(), exception_opcodes()})
     for (const OpcodeRow& r : rows) table[static_cast<std::size_t>(r.op)] = r.handler;
   return table;
 }

@@ -1,8 +1,8 @@
 // Classes, modules, super() and objects that are only passed around.
+#include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
@@ -13,14 +13,15 @@
 
 namespace md {
 
-// --- classes -----------------------------------------------------------------------------------------------------------
+// --- classes
+// -----------------------------------------------------------------------------------------------------------
 
 std::string ClassValue::print() const { return "UserDefinedClassVariable(" + repr_of(real.get()) + ")"; }
 
 ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
-  if (n == "__name__" || n == "__qualname__" || n == "__module__" || n == "__doc__" || n == "__mro__" || n == "__bases__" ||
-      n == "__members__") {
+  if (n == "__name__" || n == "__qualname__" || n == "__module__" || n == "__doc__" || n == "__mro__" ||
+      n == "__bases__" || n == "__members__") {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return from_folded(t, v.get());
@@ -34,9 +35,10 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     if (meta) return make_ref<BuiltinValue>(checked(PyObject_GetAttr(real.get(), name)));
     t.raise(PyExc_AttributeError, std::string("type object '") + type_name(type()) + "' has no attribute '" + n + "'");
   }
-  if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type) return make_ref<OpaqueValue>(PyRef::borrow(found));
-  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) && Py_TYPE(found) != &PyStaticMethod_Type &&
-      Py_TYPE(found) != &PyClassMethod_Type) {
+  if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type)
+    return make_ref<OpaqueValue>(PyRef::borrow(found));
+  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) &&
+      Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return t.from_object(v.get(), src);
@@ -73,7 +75,8 @@ static bool is_exception_class(PyTypeObject* type) {
 // Some base below object is implemented in C: its instances hold more than attributes.
 static bool has_c_base(PyTypeObject* type) {
   for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(type->tp_mro); ++i)
-    if (!(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))->tp_flags & Py_TPFLAGS_HEAPTYPE)) return true;
+    if (!(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))->tp_flags & Py_TPFLAGS_HEAPTYPE))
+      return true;
   return false;
 }
 
@@ -84,15 +87,21 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
   if (!fields || !defaults || !PyTuple_Check(fields)) unmodelled(cls.print(), "tuple subclass");
   std::vector<ValueRef> items = args.positional;
   const auto n = static_cast<std::size_t>(PyTuple_GET_SIZE(fields));
-  if (items.size() > n) t.raise(PyExc_TypeError, std::string(type_name(cls.type())) + ".__new__() takes " + std::to_string(n + 1) + " positional arguments but " + std::to_string(items.size() + 1) + " were given");
+  if (items.size() > n)
+    t.raise(PyExc_TypeError, std::string(type_name(cls.type())) + ".__new__() takes " + std::to_string(n + 1) +
+                                 " positional arguments but " + std::to_string(items.size() + 1) + " were given");
   for (std::size_t i = items.size(); i < n; ++i) {
     PyObject* field = PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i));
     ValueRef v = args.take_keyword(PyUnicode_AsUTF8(field));
     if (PyObject* d = v ? nullptr : PyDict_GetItemWithError(defaults, field)) v = t.from_object(d, nullptr);
-    if (!v) t.raise(PyExc_TypeError, std::string(type_name(cls.type())) + ".__new__() missing required argument '" + text_of(field) + "'");
+    if (!v)
+      t.raise(PyExc_TypeError,
+              std::string(type_name(cls.type())) + ".__new__() missing required argument '" + text_of(field) + "'");
     items.push_back(std::move(v));
   }
-  if (!args.keywords.empty()) t.raise(PyExc_TypeError, std::string(type_name(cls.type())) + ".__new__() got an unexpected keyword argument '" + text_of(args.keywords[0].first.get()) + "'");
+  if (!args.keywords.empty())
+    t.raise(PyExc_TypeError, std::string(type_name(cls.type())) + ".__new__() got an unexpected keyword argument '" +
+                                 text_of(args.keywords[0].first.get()) + "'");
   return make_ref<TupleValue>(std::move(items), cls.type());
 }
 
@@ -115,9 +124,13 @@ static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   auto self = make_ref<ObjectValue>(type);
   if (init && PyFunction_Check(init)) {
     args.positional.insert(args.positional.begin(), self);
-    ValueRef r = t.call(t.wrap(init, cls.source ? t.sources.child(cls.source, SourceKind::Attr, checked(PyUnicode_FromString("__init__")).get()) : nullptr),
+    ValueRef r = t.call(t.wrap(init, cls.source ? t.sources.child(cls.source, SourceKind::Attr,
+                                                                  checked(PyUnicode_FromString("__init__")).get())
+                                                : nullptr),
                         std::move(args));
-    if (!is_true_constant(r, Py_None)) t.raise(PyExc_TypeError, std::string("__init__() should return None, not '") + (r->python_type() ? r->python_type()->tp_name : "object") + "'");
+    if (!is_true_constant(r, Py_None))
+      t.raise(PyExc_TypeError, std::string("__init__() should return None, not '") +
+                                   (r->python_type() ? r->python_type()->tp_name : "object") + "'");
   } else if (args.size() > 0) {
     t.raise(PyExc_TypeError, std::string(type_name(type)) + "() takes no arguments");
   }
@@ -128,7 +141,9 @@ ValueRef ClassValue::call(Tracer& t, CallArgs args) {
   if (Py_TYPE(real.get()) != &PyType_Type && std::string(Py_TYPE(real.get())->tp_name) != "ABCMeta") {
     if (PyObject_HasAttrString(real.get(), "__members__") && args.size() == 1 && !args.positional.empty()) {
       PyRef v = t.realize(args[0])->as_constant();
-      if (!v) graph_break<GB0054>(args[0]->print(), repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
+      if (!v)
+        graph_break<GB0054>(args[0]->print(),
+                            repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
       PyRef member = PyRef::steal(PyObject_CallOneArg(real.get(), v.get()));
       if (!member) t.raise_current();
       return t.from_object(member.get(), nullptr);
@@ -140,7 +155,8 @@ ValueRef ClassValue::call(Tracer& t, CallArgs args) {
 
 Reg ClassValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
 
-// --- modules -----------------------------------------------------------------------------------------------------------
+// --- modules
+// -----------------------------------------------------------------------------------------------------------
 
 std::string ModuleValue::print() const { return "PythonModuleVariable(" + repr_of(real.get()) + ")"; }
 
@@ -165,7 +181,8 @@ bool ModuleValue::has_attr(Tracer& t, PyObject* name) {
 
 Reg ModuleValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
 
-// --- super() -----------------------------------------------------------------------------------------------------------
+// --- super()
+// -----------------------------------------------------------------------------------------------------------
 
 ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
   const bool on_class = self->kind == ValueKind::Class;
@@ -191,14 +208,19 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
   t.raise(PyExc_AttributeError, "'super' object has no attribute '" + text_of(name) + "'");
 }
 
-// --- opaque objects ------------------------------------------------------------------------------------------------------
+// --- opaque objects
+// ------------------------------------------------------------------------------------------------------
 
-std::string OpaqueValue::print() const { return std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(real.get())) + ")"; }
+std::string OpaqueValue::print() const {
+  return std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(real.get())) + ")";
+}
 
 ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
   if (text_of(name) == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
   PyObject* found = type_find(Py_TYPE(real.get()), name);
-  if (!found) t.raise(PyExc_AttributeError, std::string("'") + Py_TYPE(real.get())->tp_name + "' object has no attribute '" + text_of(name) + "'");
+  if (!found)
+    t.raise(PyExc_AttributeError,
+            std::string("'") + Py_TYPE(real.get())->tp_name + "' object has no attribute '" + text_of(name) + "'");
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 
@@ -209,7 +231,8 @@ ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     return t.call(t.wrap(found, nullptr), std::move(args));
   }
   if (PyIter_Check(real.get()))
-    graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name), print_list(args.positional), print_keywords(args));
+    graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name),
+                                 print_list(args.positional), print_keywords(args));
   PyRef bound = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!bound) t.raise_current();
   break_on_skipped(t, bound.get());

@@ -1,8 +1,8 @@
 #include "frontend/values/constant.h"
 
+#include "frontend/breaks.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/containers.h"

@@ -45,8 +45,8 @@ struct ConstantValue final : Value {
 
 // True for exact instances of the immutable types constants are made of (int, str, None, dtype, device, ...).
 bool is_constant_object(PyObject* o);
-bool is_true_constant(const ValueRef& v, PyObject* singleton);       // v is that very object
-bool constant_int(const ValueRef& v, std::int64_t& out);             // int or bool
+bool is_true_constant(const ValueRef& v, PyObject* singleton);  // v is that very object
+bool constant_int(const ValueRef& v, std::int64_t& out);        // int or bool
 bool constant_str(const ValueRef& v, std::string& out);
 // A Python object made by folding: constants, and fresh lists, tuples, dicts, sets, ranges and slices of them.
 ValueRef from_folded(Tracer& t, PyObject* o);

@@ -46,7 +46,7 @@ struct TupleValue final : Value {
   bool is_namedtuple() const { return type != &PyTuple_Type && PyDict_GetItemString(type->tp_dict, "_fields"); }
 
   std::vector<ValueRef> items;
-  PyTypeObject* type;  // tuple, Size, a named tuple class
+  PyTypeObject* type;               // tuple, Size, a named tuple class
   std::vector<std::string> fields;  // of an op's named results: values, indices
 };
 

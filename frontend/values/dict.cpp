@@ -1,8 +1,8 @@
 // DictValue and its views. Methods: frontend/builtins/dict_methods.cpp.
+#include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -19,7 +19,8 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
     if (PyObject_Hash(c.get()) == -1) t.raise_current();
     return c;
   }
-  if (key->kind == ValueKind::List || key->kind == ValueKind::Dict || (key->kind == ValueKind::Set && !static_cast<SetValue*>(key.get())->frozen))
+  if (key->kind == ValueKind::List || key->kind == ValueKind::Dict ||
+      (key->kind == ValueKind::Set && !static_cast<SetValue*>(key.get())->frozen))
     t.raise(PyExc_TypeError, std::string("unhashable type: '") + key->python_type()->tp_name + "'");
   // Objects hashed by identity: the real object is the key itself.
   if (key->real && Py_TYPE(key->real.get())->tp_hash == PyBaseObject_Type.tp_hash) return key->real;
@@ -164,11 +165,15 @@ Reg DictValue::rebuild(PlanBuilder& b) {
 // --- views -----------------------------------------------------------------------------------------------------------
 
 std::string DictViewValue::print() const {
-  return which == ViewKind::Keys ? "DictKeysVariable()" : which == ViewKind::Values ? "DictValuesVariable()" : "DictItemsVariable()";
+  return which == ViewKind::Keys     ? "DictKeysVariable()"
+         : which == ViewKind::Values ? "DictValuesVariable()"
+                                     : "DictItemsVariable()";
 }
 
 PyTypeObject* DictViewValue::python_type() const {
-  return which == ViewKind::Keys ? &PyDictKeys_Type : which == ViewKind::Values ? &PyDictValues_Type : &PyDictItems_Type;
+  return which == ViewKind::Keys     ? &PyDictKeys_Type
+         : which == ViewKind::Values ? &PyDictValues_Type
+                                     : &PyDictItems_Type;
 }
 
 ValueRef DictViewValue::iter(Tracer& t) {

@@ -1,8 +1,8 @@
 // Exceptions of the traced program, and the library's context managers.
+#include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
@@ -60,9 +60,12 @@ Reg ExceptionValue::rebuild(PlanBuilder& b) {
   return b.step(std::move(s));
 }
 
-// --- library context managers --------------------------------------------------------------------------------------------
+// --- library context managers
+// --------------------------------------------------------------------------------------------
 
-std::string ContextValue::print() const { return which == ContextKind::Null ? "NullContextVariable()" : "GradModeVariable()"; }
+std::string ContextValue::print() const {
+  return which == ContextKind::Null ? "NullContextVariable()" : "GradModeVariable()";
+}
 
 ValueRef ContextValue::get_attr(Tracer&, PyObject* name) {
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));

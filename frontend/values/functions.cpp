@@ -1,9 +1,9 @@
 #include "frontend/values/functions.h"
 
+#include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
@@ -49,18 +49,22 @@ Reg CellValue::rebuild(PlanBuilder& b) {
   return r;
 }
 
-// --- Python functions --------------------------------------------------------------------------------------------------
+// --- Python functions
+// --------------------------------------------------------------------------------------------------
 
 const char* FunctionValue::module_name() const {
   PyObject* name = PyDict_GetItemString(globals.get(), "__name__");
   return name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
 }
 
-std::string FunctionValue::file_name() const { return text_of(reinterpret_cast<PyCodeObject*>(code.get())->co_filename); }
+std::string FunctionValue::file_name() const {
+  return text_of(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
+}
 
 bool may_inline(const FunctionValue& f) {
-  static const char* const closed[] = {"minidynamo", "random", "copy", "threading", "logging", "warnings", "traceback",
-                                       "linecache", "inspect", "numpy", "pdb", "subprocess", "multiprocessing", "pickle"};
+  static const char* const closed[] = {"minidynamo",      "random",    "copy",    "threading", "logging", "warnings",
+                                       "traceback",       "linecache", "inspect", "numpy",     "pdb",     "subprocess",
+                                       "multiprocessing", "pickle"};
   const std::string module = f.module_name();
   for (const char* c : closed)
     if (module == c || module.rfind(std::string(c) + ".", 0) == 0) return module.rfind("minidynamo.polyfills", 0) == 0;
@@ -92,7 +96,8 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
   auto* co = reinterpret_cast<PyCodeObject*>(code.get());
-  if (n == "__name__") return t.constant(real ? checked(PyObject_GetAttr(real.get(), name)) : PyRef::borrow(co->co_name));
+  if (n == "__name__")
+    return t.constant(real ? checked(PyObject_GetAttr(real.get(), name)) : PyRef::borrow(co->co_name));
   if (n == "__qualname__" && !real) return t.constant(qualname);
   if (n == "__code__") return t.constant(code);
   if (!real) unmodelled(print() + "." + n, "attribute of a function made while tracing");
@@ -142,7 +147,8 @@ Reg FunctionValue::rebuild(PlanBuilder& b) {
   return r;
 }
 
-// --- bound methods -----------------------------------------------------------------------------------------------------
+// --- bound methods
+// -----------------------------------------------------------------------------------------------------
 
 std::string MethodValue::print() const {
   PyObject* f = function->real.get();
@@ -168,7 +174,8 @@ Reg MethodValue::rebuild(PlanBuilder& b) {
   return b.step(std::move(s));
 }
 
-// --- builtins ----------------------------------------------------------------------------------------------------------
+// --- builtins
+// ----------------------------------------------------------------------------------------------------------
 
 std::string BuiltinValue::print() const {
   PyRef name = PyRef::steal(PyObject_GetAttrString(real.get(), "__name__"));
@@ -209,7 +216,8 @@ ValueRef OpFunctionValue::call(Tracer& t, CallArgs args) {
 
 Reg OpFunctionValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
 
-// --- functools.partial -------------------------------------------------------------------------------------------------
+// --- functools.partial
+// -------------------------------------------------------------------------------------------------
 
 ValueRef PartialValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
@@ -246,9 +254,12 @@ Reg PartialValue::rebuild(PlanBuilder& b) {
   return b.step(std::move(s));
 }
 
-// --- attributes taken and not called -----------------------------------------------------------------------------------
+// --- attributes taken and not called
+// -----------------------------------------------------------------------------------
 
-std::string BoundAttrValue::print() const { return "GetAttrVariable(" + self->print() + ", " + text_of(name.get()) + ")"; }
+std::string BoundAttrValue::print() const {
+  return "GetAttrVariable(" + self->print() + ", " + text_of(name.get()) + ")";
+}
 PyTypeObject* BoundAttrValue::python_type() const { return &PyCFunction_Type; }
 ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_method(t, name.get(), std::move(args)); }
 

@@ -1,4 +1,5 @@
-// Everything that can be called: Python functions, bound methods, builtins, tensor ops; and the cells functions close over.
+// Everything that can be called: Python functions, bound methods, builtins, tensor ops; and the cells functions close
+// over.
 #pragma once
 
 #include "frontend/value.h"
@@ -13,8 +14,8 @@ struct CellValue final : Value {
   ValueRef get(Tracer& t);  // null: empty
   void set(Tracer& t, ValueRef v);
   Reg rebuild(PlanBuilder& b) override;
-  ValueRef content;      // after the first look or store
-  bool looked = false;   // content is current
+  ValueRef content;     // after the first look or store
+  bool looked = false;  // content is current
   bool stored = false;
 };
 
@@ -33,7 +34,7 @@ struct FunctionValue final : Value {
   std::string file_name() const;
 
   PyRef code, globals, qualname;
-  std::vector<ValueRef> defaults;                       // of the last positional parameters
+  std::vector<ValueRef> defaults;  // of the last positional parameters
   std::vector<std::pair<PyRef, ValueRef>> kwdefaults;
   std::vector<Ref<CellValue>> closure;
   ValueRef annotations;

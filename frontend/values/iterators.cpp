@@ -19,11 +19,16 @@ std::string SequenceIterator::print() const {
 
 static PyTypeObject* iterator_type(const ValueRef& base) {
   switch (base->kind) {
-    case ValueKind::Tuple: return &PyTupleIter_Type;
-    case ValueKind::Range: return &PyRangeIter_Type;
-    case ValueKind::Set: return &PySetIter_Type;
-    case ValueKind::Dict: return &PyDictIterKey_Type;
-    default: return &PyListIter_Type;
+    case ValueKind::Tuple:
+      return &PyTupleIter_Type;
+    case ValueKind::Range:
+      return &PyRangeIter_Type;
+    case ValueKind::Set:
+      return &PySetIter_Type;
+    case ValueKind::Dict:
+      return &PyDictIterKey_Type;
+    default:
+      return &PyListIter_Type;
   }
 }
 
@@ -36,7 +41,8 @@ ValueRef SequenceIterator::next(Tracer& t) {
   } else if (auto* r = as<RangeValue>(base)) {
     const Py_ssize_t n = PyObject_Length(r->real.get());
     if (n < 0) t.raise_current();
-    if (static_cast<Py_ssize_t>(index) < n) return t.constant(checked(PySequence_GetItem(r->real.get(), static_cast<Py_ssize_t>(index++))));
+    if (static_cast<Py_ssize_t>(index) < n)
+      return t.constant(checked(PySequence_GetItem(r->real.get(), static_cast<Py_ssize_t>(index++))));
   } else if (index < items.size()) {
     return items[index++];
   }
@@ -78,7 +84,8 @@ std::vector<ValueRef> collect(Tracer& t, const ValueRef& raw) {
   return out;
 }
 
-// --- generators --------------------------------------------------------------------------------------------------------
+// --- generators
+// --------------------------------------------------------------------------------------------------------
 
 GeneratorValue::GeneratorValue(std::unique_ptr<SymbolicFrame> f, std::string name)
     : Value(kKind), frame(std::move(f)), name(std::move(name)) {}
@@ -107,7 +114,9 @@ ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
   }
 }
 
-ValueRef GeneratorValue::get_attr(Tracer&, PyObject* attr) { return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(attr)); }
+ValueRef GeneratorValue::get_attr(Tracer&, PyObject* attr) {
+  return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(attr));
+}
 
 ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args) {
   const std::string n = text_of(method);
@@ -117,7 +126,8 @@ ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args)
     if (ValueRef v = step(t, is_next ? t.none() : args[0], returned)) return v;
     std::vector<ValueRef> values;
     if (!is_true_constant(returned, Py_None)) values.push_back(returned);
-    throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::move(values))};
+    throw TracedRaise{
+        make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::move(values))};
   }
   if (n == "__iter__") return ValueRef(this);
   if (n == "close" && args.size() == 0 && (!frame || !started)) {

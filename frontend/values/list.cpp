@@ -1,7 +1,7 @@
 // ListValue and what all sequences share. Methods: frontend/builtins/list_methods.cpp.
+#include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/plan.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"

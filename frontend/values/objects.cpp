@@ -1,10 +1,10 @@
 // User objects: attribute access by raw look-ups, so that no user code runs outside the trace.
 #include "frontend/values/objects.h"
 
+#include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
@@ -35,7 +35,8 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
-    SourceRef inner_src = src ? t.sources.child(src, SourceKind::Attr, checked(PyUnicode_FromString("__func__")).get()) : nullptr;
+    SourceRef inner_src =
+        src ? t.sources.child(src, SourceKind::Attr, checked(PyUnicode_FromString("__func__")).get()) : nullptr;
     ValueRef f = t.from_object(inner.get(), inner_src);
     return Py_TYPE(found) == &PyStaticMethod_Type ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
   }
@@ -63,7 +64,8 @@ static bool class_overrides_getattribute(PyTypeObject* type) {
 
 ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
-  if (n == "__class__") return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
+  if (n == "__class__")
+    return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
   if (class_overrides_getattribute(type)) unmodelled(print() + "." + n, "class with its own __getattribute__");
   PyObject* found = type_find(type, name);
   SourceRef found_src = source ? t.sources.child(source, SourceKind::TypeAttr, name) : nullptr;
@@ -78,8 +80,10 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   if (real && !s) {
     Attr a = find_attr(real.get(), name);
     if (a.where == AttrWhere::Undecidable) unmodelled(print() + "." + n, "attribute only user code can find");
-    if (a.where == AttrWhere::Slot) return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
-    if (a.where == AttrWhere::Instance) return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::InstanceDict, name) : nullptr);
+    if (a.where == AttrWhere::Slot)
+      return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+    if (a.where == AttrWhere::Instance)
+      return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::InstanceDict, name) : nullptr);
     if (source && !slot) t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::InstanceDict, name));
   }
   if (found && !slot) return bind_class_attr(t, found, found_src, ValueRef(this), cls);
@@ -136,7 +140,8 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     if (Py_TYPE(found) != &PyProperty_Type) title_only_break("STORE_ATTR-caused graph break");
     PyRef set = checked(PyObject_GetAttrString(found, v ? "fset" : "fdel"));
     if (!PyFunction_Check(set.get()))
-      t.raise(PyExc_AttributeError, std::string("property '") + text_of(name) + "' of '" + type_name(type) + "' object has no " + (v ? "setter" : "deleter"));
+      t.raise(PyExc_AttributeError, std::string("property '") + text_of(name) + "' of '" + type_name(type) +
+                                        "' object has no " + (v ? "setter" : "deleter"));
     CallArgs args;
     args.positional = {ValueRef(this)};
     if (v) args.positional.push_back(v);
@@ -215,12 +220,13 @@ bool ObjectValue::truth(Tracer& t) {
 ValueRef ObjectValue::iter(Tracer& t) {
   if (ValueRef m = special(t, "__iter__")) return t.call(m, {});
   if (!special(t, "__getitem__")) return Value::iter(t);
-  return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type, std::vector<ValueRef>{ValueRef(this)},
-                                [](Tracer& tr, StepIterator& self) -> ValueRef {
+  return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type,
+                                std::vector<ValueRef>{ValueRef(this)}, [](Tracer& tr, StepIterator& self) -> ValueRef {
                                   try {
                                     return self.inner[0]->get_item(tr, tr.integer(self.count++));
                                   } catch (const TracedRaise& e) {
-                                    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_IndexError)) throw;
+                                    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_IndexError))
+                                      throw;
                                     return {};
                                   }
                                 });

@@ -25,7 +25,7 @@ struct ObjectValue final : Value {
 
   // The Python-level special method of the class, bound; null if the class has none (object's do not count).
   ValueRef special(Tracer& t, const char* name);
-  bool store_is_plain(PyObject* name) const;  // no __setattr__, no data descriptor
+  bool store_is_plain(PyObject* name) const;                // no __setattr__, no data descriptor
   void plain_store(Tracer& t, PyObject* name, ValueRef v);  // object.__setattr__
   ValueRef instance_dict(Tracer& t);
 

@@ -1,7 +1,7 @@
 // SetValue, SliceValue, RangeValue, and equality and identity of values.
+#include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/plan.h"
-#include "frontend/breaks.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"

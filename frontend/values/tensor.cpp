@@ -52,8 +52,10 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
     if (!has_dim) return make_ref<TupleValue>(std::move(all), n == "size" ? size_type() : &PyTuple_Type);
     const auto rank = static_cast<std::int64_t>(all.size());
     if (dim < -rank || dim >= rank)
-      t.raise(PyExc_IndexError, "Dimension out of range (expected to be in range of [" + std::to_string(-std::max<std::int64_t>(rank, 1)) + ", " +
-                                    std::to_string(std::max<std::int64_t>(rank, 1) - 1) + "], but got " + std::to_string(dim) + ")");
+      t.raise(PyExc_IndexError, "Dimension out of range (expected to be in range of [" +
+                                    std::to_string(-std::max<std::int64_t>(rank, 1)) + ", " +
+                                    std::to_string(std::max<std::int64_t>(rank, 1) - 1) + "], but got " +
+                                    std::to_string(dim) + ")");
     return all[static_cast<std::size_t>(dim < 0 ? dim + rank : dim)];
   }
   if (args.size() != 0) return {};
@@ -158,10 +160,24 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
   }
   if (n == "__len__" && args.size() == 0) return t.integer(*length(t));
   if (n == "__iter__" && args.size() == 0) return iter(t);
-  static const std::pair<const char*, const char*> operators[] = {
-      {"__add__", "add"}, {"__sub__", "sub"}, {"__mul__", "mul"}, {"__truediv__", "truediv"}, {"__floordiv__", "floordiv"},
-      {"__mod__", "mod"}, {"__pow__", "pow"}, {"__matmul__", "matmul"}, {"__neg__", "neg"}, {"__eq__", "eq"}, {"__ne__", "ne"},
-      {"__lt__", "lt"}, {"__le__", "le"}, {"__gt__", "gt"}, {"__ge__", "ge"}, {"__and__", "and_"}, {"__or__", "or_"}, {"__xor__", "xor"}};
+  static const std::pair<const char*, const char*> operators[] = {{"__add__", "add"},
+                                                                  {"__sub__", "sub"},
+                                                                  {"__mul__", "mul"},
+                                                                  {"__truediv__", "truediv"},
+                                                                  {"__floordiv__", "floordiv"},
+                                                                  {"__mod__", "mod"},
+                                                                  {"__pow__", "pow"},
+                                                                  {"__matmul__", "matmul"},
+                                                                  {"__neg__", "neg"},
+                                                                  {"__eq__", "eq"},
+                                                                  {"__ne__", "ne"},
+                                                                  {"__lt__", "lt"},
+                                                                  {"__le__", "le"},
+                                                                  {"__gt__", "gt"},
+                                                                  {"__ge__", "ge"},
+                                                                  {"__and__", "and_"},
+                                                                  {"__or__", "or_"},
+                                                                  {"__xor__", "xor"}};
   for (auto& [dunder, op] : operators)
     if (n == dunder) {
       args.positional.insert(args.positional.begin(), ValueRef(this));

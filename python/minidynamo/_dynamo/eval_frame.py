@@ -90,9 +90,7 @@ def compile(
     or a callable `(GraphModule, example_inputs) -> callable`.
     """
     if model is None:
-        given = dict(
-            fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable
-        )
+        given = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
         return lambda fn: compile(fn, **given)
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")

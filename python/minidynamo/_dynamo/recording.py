@@ -30,7 +30,9 @@ class Record:
         rows = []
         for code in self.codes:
             for entry in _C._guard_rows(code):
-                rows += [GuardSummary(name, source, create, [create], code_list) for name, source, create, code_list in entry]
+                rows += [
+                    GuardSummary(name, source, create, [create], code_list) for name, source, create, code_list in entry
+                ]
         return rows
 
     def times_text(self):
