@@ -7,6 +7,7 @@
 namespace md {
 namespace {
 
+constexpr int kPassBlock = 256;    // columns a pass hands on through L1
 constexpr int kColumnBlock = 512;  // columns whose partial results stay in L1
 
 bool is_reduced(const LoopNest& nest, int axis) { return (nest.reduced >> axis) & 1; }
@@ -83,6 +84,27 @@ bool long_body(const LoopNest& nest) {
   return ops > 12;
 }
 
+// Cuts a chain of elementary functions behind each of them. One pass, so nothing, if there is no chain.
+std::vector<int> passes(const LoopNest& nest) {
+  std::vector<int> pass(nest.values.size(), 0);
+  int last = 0, elementary = 0;
+  for (std::size_t i = 0; i < nest.values.size(); ++i) {
+    const NestValue& v = nest.values[i];
+    if (v.kind == NestValue::Kind::Load) pass[i] = -1;
+    for (int a : v.args) {
+      const NestValue& arg = nest.values[static_cast<std::size_t>(a)];
+      const bool cut = arg.kind == NestValue::Kind::Compute && is_elementary(arg);
+      pass[i] = std::max(pass[i], pass[static_cast<std::size_t>(a)] + (cut ? 1 : 0));
+    }
+    if (v.kind == NestValue::Kind::Compute && is_elementary(v)) {
+      ++elementary;
+      last = std::max(last, pass[i]);
+    }
+  }
+  if (elementary < 2 || last == 0) return {};
+  return pass;
+}
+
 }  // namespace
 
 Size extent(const LoopNest& nest, const Loop& loop) {
@@ -115,6 +137,8 @@ Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
   s.rows = collapse(nest, axes_of(nest, false));
   if (!nest.reduced) {
     if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
+    s.pass = passes(nest);
+    if (!s.pass.empty()) s.block = kPassBlock;
     return s;
   }
   std::vector<Loop> folded = collapse(nest, axes_of(nest, true));

@@ -5,16 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-#if __has_include("backend/thread_pool.h")
 #include "backend/thread_pool.h"
-#else
-namespace md {
-template <class F>
-void parallel_for(std::int64_t n, std::int64_t, F&& f) {
-  f(0, n);
-}
-}  // namespace md
-#endif
 #include "ir/eager.h"
 #include "ir/error.h"
 #include "ir/passes/dataflow.h"

@@ -9,8 +9,9 @@
 namespace md {
 
 namespace {
+constexpr int kRowsAhead = 4;
 constexpr int kTreeLevels = 24;  // 2^24 chunks of 1,024
-}
+}  // namespace
 
 // What one fold keeps per column.
 struct NestEmitter::ColumnFold {
@@ -85,6 +86,7 @@ void NestEmitter::fold_columns(const std::vector<ColumnFold>& folds, const std::
       Value* lane = ir_.CreateMul(ir_.CreateAnd(k, i64(schedule_.fold_lanes - 1)), i64(schedule_.block));
       Strip strip{.ports = ports_of(values, stores), .start = column, .count = width, .masks = status_ != nullptr};
       strip.body = [&](const Step& step, std::vector<Value*>&) {
+        prefetch_rows(strip, step);
         emit_loop_values(values, strip, step);
         emit_loop_stores(stores, strip, step);
         for (const ColumnFold& f : folds) {
@@ -103,6 +105,18 @@ void NestEmitter::fold_columns(const std::vector<ColumnFold>& folds, const std::
   Value* chunks = ir_.CreateLShr(ir_.CreateAdd(end, i64(kReductionChunk - 1)), i64(10));
   chunks = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, chunks, i64(1));
   for (const ColumnFold& f : folds) finish_tree(f, width, chunks, end);
+}
+
+// The processor's own prefetching stops where a row ends in this block or on its page.
+void NestEmitter::prefetch_rows(const Strip& strip, const Step& step) {
+  for (std::size_t i = 0; i < strip.ports.size(); ++i) {
+    const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
+    if (port.store || !port.folded_stride || port.col == StrideKind::Zero) continue;
+    Value* ahead = ir_.CreateMul(port.folded_stride, i64(kRowsAhead));
+    Value* address = element_at(port.access->dtype, step.pointers[i], ahead);
+    ir_.CreateIntrinsic(llvm::Intrinsic::prefetch, {ir_.getPtrTy()},
+                        {address, ir_.getInt32(0), ir_.getInt32(3), ir_.getInt32(1)});
+  }
 }
 
 // Lanes fold by halving; the chunk joins the tree.

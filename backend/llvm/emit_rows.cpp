@@ -63,6 +63,7 @@ void NestEmitter::create_function() {
                                      llvm::Function::ExternalLinkage, kKernelName, module_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   function_->addFnAttr("prefer-vector-width", "512");
+  function_->addFnAttr(llvm::Attribute::NoRedZone);  // rare calls are not visible as calls
   ir_.SetInsertPoint(block("entry"));
   buffers_ = function_->getArg(0);
   params_ = function_->getArg(1);
@@ -185,6 +186,10 @@ void NestEmitter::emit_stage(int stage) {
   make_splats(roots);
   if (!reduces.empty()) {
     emit_reduction_stage(reduces, stores, values);
+    return;
+  }
+  if (!schedule_.pass.empty()) {
+    emit_passes(values, stores);
     return;
   }
   Strip strip{.ports = ports_of(values, stores),

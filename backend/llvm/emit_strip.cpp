@@ -34,7 +34,12 @@ void NestEmitter::emit_strip(Strip& strip) {
   llvm::BasicBlock *check = block("rest"), *in = block("tail_in"), *out = block("tail_out"), *done = block("done");
   p.head = block("phase"), p.after = block("phase_end");
   begin_phase(strip, p);
-  emit_vector_loop(strip, p);
+  if (strip.passes == 1) {
+    emit_vector_loop(strip, p);
+  } else {
+    walk_passes(strip, p.count, [&](Step& step, Value* column) { position_step(strip, p, column, step); });
+    ir_.CreateBr(p.after);
+  }
 
   ir_.SetInsertPoint(p.after);
   ir_.CreateCondBr(p.last, out, check);
@@ -89,16 +94,8 @@ void NestEmitter::emit_vector_loop(Strip& strip, Phase& p) {
   }
   for (int v = 0; v < strip.vectors; ++v) {
     Value* column = v == 0 ? j : ir_.CreateAdd(j, i64(v * schedule_.lanes));
-    Step step{.position = ir_.CreateAdd(p.position, column),
-              .mask = strip.masks ? p.masks[static_cast<std::size_t>(v)] : nullptr,
-              .vector = v};
-    for (std::size_t i = 0; i < strip.ports.size(); ++i) {
-      const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
-      Value* offset = p.step[i] ? ir_.CreateMul(column, p.step[i]) : column;
-      step.pointers.push_back(port.col == StrideKind::Zero ? static_cast<Value*>(p.pointer[i])
-                                                           : element_at(port.access->dtype, p.pointer[i], offset));
-      step.strides.push_back(p.step[i]);
-    }
+    Step step{.vector = v};
+    position_step(strip, p, column, step);
     strip.body(step, carried);
   }
   Value* next = ir_.CreateAdd(j, i64(schedule_.lanes * strip.vectors));
@@ -109,6 +106,19 @@ void NestEmitter::emit_vector_loop(Strip& strip, Phase& p) {
     p.result[i]->addIncoming(carried[i], latch);
   }
   ir_.CreateCondBr(ir_.CreateICmpSLT(next, p.count), inside, p.after);
+}
+
+// Where the vector that starts at `column` of this phase lies.
+void NestEmitter::position_step(const Strip& strip, const Phase& p, Value* column, Step& step) {
+  step.position = ir_.CreateAdd(p.position, column);
+  step.mask = strip.masks ? p.masks[static_cast<std::size_t>(step.vector)] : nullptr;
+  for (std::size_t i = 0; i < strip.ports.size(); ++i) {
+    const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
+    Value* offset = p.step[i] ? ir_.CreateMul(column, p.step[i]) : column;
+    const bool fixed = port.col == StrideKind::Zero;
+    step.pointers.push_back(fixed ? p.pointer[i] : element_at(port.access->dtype, p.pointer[i], offset));
+    step.strides.push_back(p.step[i]);
+  }
 }
 
 NestEmitter::Value* NestEmitter::tail_mask(Value* rest, int vector) {

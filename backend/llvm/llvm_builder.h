@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
@@ -12,6 +13,7 @@
 #include <type_traits>
 
 #include "backend/llvm/orc.h"
+#include "backend/llvm/rare_call.h"
 #include "registry/dtype.h"
 
 namespace md {
@@ -183,10 +185,17 @@ typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare(M rare, V x, V usual) const
   ir_.CreateStore(usual.v, out);
   llvm::Value* bits =
       ir_.CreateZExt(ir_.CreateBitCast(rare.v, ir_.getIntNTy(static_cast<unsigned>(lanes_))), ir_.getInt64Ty());
-  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ir_.getPtrTy(), ir_.getPtrTy(), ir_.getInt64Ty()}, false);
-  void (*address)(const T*, T*, std::uint64_t) = &rare_lanes<Fn, LlvmBuilder<T>, T>;
-  llvm::Value* pointer = ir_.CreateIntToPtr(ir_.getInt64(reinterpret_cast<std::uint64_t>(address)), ir_.getPtrTy());
-  ir_.CreateCall(type, pointer, {in, out, bits});
+  RareFunction address = [](const void* from, void* to, std::uint64_t lanes) {
+    rare_lanes<Fn, LlvmBuilder<T>, T>(static_cast<const T*>(from), static_cast<T*>(to), lanes);
+  };
+  const auto pointer = [&](const void* p) {
+    return ir_.CreateIntToPtr(ir_.getInt64(reinterpret_cast<std::uint64_t>(p)), ir_.getPtrTy());
+  };
+  llvm::Type* ptr = ir_.getPtrTy();
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ptr, ptr, ptr, ptr, ir_.getInt64Ty()}, false);
+  auto* assembly = llvm::InlineAsm::get(type, "call *$0", "{rax},{rdi},{rsi},{rdx},{rcx},~{memory}", true, true);
+  ir_.CreateCall(assembly,
+                 {pointer(rare_call_entry()), pointer(reinterpret_cast<const void*>(address)), in, out, bits});
   llvm::Value* replaced = ir_.CreateLoad(value_type_, out);
   ir_.CreateBr(after);
 

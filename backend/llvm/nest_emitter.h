@@ -32,7 +32,9 @@ class NestEmitter {
     std::vector<Value*> strides{};   // null: 1
     Value* position = nullptr;       // columns since the strip's start
     Value* mask = nullptr;           // lanes that exist; null: all
-    int vector = 0;                  // which vector of the iteration
+    Value* in_block = nullptr;       // passes: columns since the block's start
+    int pass = 0;
+    int vector = 0;  // which vector of the iteration
   };
   // A run of columns: whole vectors in place, the rest once more through tail buffers, so that the body exists once.
   struct Strip {
@@ -41,6 +43,7 @@ class NestEmitter {
     Value* count = nullptr;
     int vectors = 1;  // per iteration
     bool masks = false;
+    int passes = 1;
     std::vector<Value*> carried{};  // loop-carried values: initial, afterwards final
     std::function<void(const Step&, std::vector<Value*>& carried)> body{};
   };
@@ -79,6 +82,15 @@ class NestEmitter {
   void copy_tail(const Strip& strip, Phase& p, bool stores);
   Value* tail_mask(Value* rest, int vector);
 
+  void position_step(const Strip& strip, const Phase& p, Value* column, Step& step);
+
+  // emit_passes.cpp
+  void emit_passes(const std::vector<int>& values, const std::vector<int>& stores);
+  int pass_of(int value) const;
+  bool crosses(int value, int to) const;
+  void fetch(const std::vector<int>& own, const std::vector<int>& stores, const Strip& strip, const Step& step);
+  void walk_passes(Strip& strip, Value* count, const std::function<void(Step&, Value*)>& position);
+
   // emit_reduce.cpp
   void emit_reduction_stage(const std::vector<int>& reduces, const std::vector<int>& stores,
                             const std::vector<int>& values);
@@ -95,6 +107,7 @@ class NestEmitter {
   void emit_columns();
   void fold_columns(const std::vector<ColumnFold>& folds, const std::vector<int>& values,
                     const std::vector<int>& stores, Value* column, Value* width);
+  void prefetch_rows(const Strip& strip, const Step& step);
   void finish_chunk(const ColumnFold& f, Value* width, Value* index);
   void join_level(const ColumnFold& f, Value* width, Value* row);
   void finish_tree(const ColumnFold& f, Value* width, Value* chunks, Value* folded);
@@ -130,6 +143,7 @@ class NestEmitter {
   std::vector<Value*> scalar_;  // per nest value, outside the vector loop
   std::vector<Value*> splat_;   // the same, broadcast to a vector in front of the loop
   std::vector<Value*> vector_;  // per nest value, inside
+  std::vector<Value*> spill_;   // passes: per nest value, its block in L1 or null
   std::vector<int> fold_of_;    // Columns: per nest value, its fold or -1
 };
 

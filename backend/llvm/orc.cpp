@@ -47,6 +47,7 @@ HostDescription describe_host() {
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
   HostDescription d;
   d.triple = llvm::sys::getProcessTriple();
   d.cpu = llvm::sys::getHostCPUName().str();

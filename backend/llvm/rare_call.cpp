@@ -1,0 +1,94 @@
+#include "backend/llvm/rare_call.h"
+
+#include "backend/llvm/orc.h"
+
+// An ordinary call may change every vector register, which would make the code generator spill a whole loop's constants
+// for a call that practically never happens. These save what the calling convention does not.
+#define MD_PUSH_GENERAL                                                                                                \
+  "pushq %rbp\n movq %rsp, %rbp\n pushq %rax\n pushq %rcx\n pushq %rdx\n pushq %rsi\n pushq %rdi\n pushq %r8\n pushq " \
+  "%r9\n"                                                                                                              \
+  "pushq %r10\n pushq %r11\n pushfq\n"
+#define MD_POP_GENERAL                                                                                                \
+  "leaq -80(%rbp), %rsp\n popfq\n popq %r11\n popq %r10\n popq %r9\n popq %r8\n popq %rdi\n popq %rsi\n popq %rdx\n " \
+  "popq %rcx\n"                                                                                                       \
+  "popq %rax\n popq %rbp\n ret\n"
+#define MD_CALL "movq %rdi, %rax\n movq %rsi, %rdi\n movq %rdx, %rsi\n movq %rcx, %rdx\n call *%rax\n"
+
+// clang-format off
+asm(R"(
+  .text
+  .p2align 4
+  .type md_rare_call_sse, @function
+md_rare_call_sse:
+)" MD_PUSH_GENERAL R"(
+  andq $-64, %rsp
+  subq $256, %rsp
+  .irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+  movups %xmm\n, (16*\n)(%rsp)
+  .endr
+)" MD_CALL R"(
+  .irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+  movups (16*\n)(%rsp), %xmm\n
+  .endr
+)" MD_POP_GENERAL R"(
+  .size md_rare_call_sse, .-md_rare_call_sse
+
+  .p2align 4
+  .type md_rare_call_avx, @function
+md_rare_call_avx:
+)" MD_PUSH_GENERAL R"(
+  andq $-64, %rsp
+  subq $512, %rsp
+  .irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+  vmovups %ymm\n, (32*\n)(%rsp)
+  .endr
+  vzeroupper
+)" MD_CALL R"(
+  .irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+  vmovups (32*\n)(%rsp), %ymm\n
+  .endr
+)" MD_POP_GENERAL R"(
+  .size md_rare_call_avx, .-md_rare_call_avx
+
+  .p2align 4
+  .type md_rare_call_avx512, @function
+md_rare_call_avx512:
+)" MD_PUSH_GENERAL R"(
+  andq $-64, %rsp
+  subq $2112, %rsp
+  .irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+  vmovups %zmm\n, (64*\n)(%rsp)
+  .endr
+  .irp n, 0,1,2,3,4,5,6,7
+  kmovq %k\n, (2048+8*\n)(%rsp)
+  .endr
+  vzeroupper
+)" MD_CALL R"(
+  .irp n, 0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31
+  vmovups (64*\n)(%rsp), %zmm\n
+  .endr
+  .irp n, 0,1,2,3,4,5,6,7
+  kmovq (2048+8*\n)(%rsp), %k\n
+  .endr
+)" MD_POP_GENERAL R"(
+  .size md_rare_call_avx512, .-md_rare_call_avx512
+)");
+// clang-format on
+
+extern "C" {
+void md_rare_call_sse();
+void md_rare_call_avx();
+void md_rare_call_avx512();
+}
+
+namespace md {
+
+const void* rare_call_entry() {
+  const HostTarget& host = host_target();
+  void (*entry)() = host.masked_moves         ? md_rare_call_avx512
+                    : host.vector_bytes == 32 ? md_rare_call_avx
+                                              : md_rare_call_sse;
+  return reinterpret_cast<const void*>(entry);
+}
+
+}  // namespace md
