@@ -152,6 +152,7 @@ Engine& engine() {
 void set_engine(Engine* e) { installed.store(e, std::memory_order_release); }
 
 Arg call_op(const Op& op, std::span<const Arg> bound) {
+  check_enabled(op);
   switch (op.kind()) {
     case OpKind::Composite: {
       EagerCaller caller;
@@ -171,6 +172,7 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
 }
 
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
+  check_enabled(op);
   const TensorRef self = bound[0].get<TensorRef>();
   if (plain_inplace(op, *self, bound)) {
     engine().run(op, bound, std::span<const TensorRef>(&self, 1));

@@ -326,6 +326,7 @@ ComputeTypes compute_types(const Op& op, std::span<const Arg> args) {
 }
 
 std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
+  check_enabled(op);
   const InferCall c{op, args};
   switch (op.kind()) {
     case OpKind::Pointwise:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <unordered_map>
 
 #include "ir/op_visit.h"
@@ -177,6 +178,13 @@ const Table& table() {
 }
 
 }  // namespace
+
+#ifdef MINIDYNAMO_MUTATE
+void check_enabled(const Op& op) {
+  const char* name = std::getenv("MINIDYNAMO_MUTATE_OP");
+  if (name && op.name() == name) throw InternalError("mutation check: op disabled");
+}
+#endif
 
 int Schema::find(std::string_view param) const {
   for (std::size_t i = 0; i < params.size(); ++i) {

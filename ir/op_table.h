@@ -55,6 +55,14 @@ struct Op {
   OpKind kind() const { return decl->kind; }
 };
 
+// Mutation check (-DMINIDYNAMO_MUTATE=ON): the op named by the environment variable MINIDYNAMO_MUTATE_OP fails as if its
+// code were gone.
+#ifdef MINIDYNAMO_MUTATE
+void check_enabled(const Op& op);
+#else
+inline void check_enabled(const Op&) {}
+#endif
+
 std::span<const Op> all_ops();
 const Op& op(OpId id);
 OpId find_op(std::string_view unique_name);                     // "max.dim"; kNoOp if there is none
