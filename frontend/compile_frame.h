@@ -10,7 +10,7 @@ namespace md {
 
 class CompiledPlan final : public CompiledCode {
  public:
-  Plan plan;
+  EntryPlan plan;
 };
 
 // What to compile: a code object about to run with these arguments.

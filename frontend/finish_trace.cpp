@@ -168,7 +168,7 @@ struct Finisher {
     t.graph->name = compiled_name();
     graph = std::move(t.graph);
     if (logs.graph_code) report("log_artifact", {py_str("graph_code"), py_str(graph_code_text(*graph))});
-    Plan& plan = compiled->plan;
+    EntryPlan& plan = compiled->plan;
     plan.outputs = outputs.size();
     for (auto& v : t.inputs) {
       plan.inputs.push_back(v->source);
@@ -194,7 +194,7 @@ struct Finisher {
   }
 
   void mark_single_output() {
-    Plan& p = compiled->plan;
+    EntryPlan& p = compiled->plan;
     p.single_output = p.kernel && !p.broken && p.effects.empty() && p.loads.empty() && p.steps.size() == 1 &&
                       p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= 8 &&
                       std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
@@ -213,7 +213,7 @@ struct Finisher {
   }
 
   EntryRef run() {
-    Plan& plan = compiled->plan;
+    EntryPlan& plan = compiled->plan;
     PlanBuilder b(t, plan);
     const bool broke = end.end == TraceResult::End::Break;
     if (broke)

@@ -115,7 +115,7 @@ void PlanBuilder::replay(const Effects& effects) {
 namespace {
 
 struct Runner {
-  const Plan& plan;
+  const EntryPlan& plan;
   const FrameArgs& args;
   std::vector<PyRef> regs;
   std::vector<TensorRef> outputs;
@@ -297,7 +297,7 @@ struct Runner {
 }  // namespace
 
 // The commonest plan: every input a parameter, one output, returned as it is.
-static PyRef run_direct(const Plan& plan, const FrameArgs& args) {
+static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args) {
   constexpr std::size_t kFew = 8;
   TensorImpl* inputs[kFew];
   const std::size_t n = plan.input_slots.size();
@@ -307,7 +307,7 @@ static PyRef run_direct(const Plan& plan, const FrameArgs& args) {
   return wrap_tensor(std::move(out));
 }
 
-void run_plan(const Plan& plan, const FrameArgs& args, PlanRun& out) {
+void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
   if (plan.single_output) {
     out.returned = run_direct(plan, args);
     return;

@@ -75,7 +75,7 @@ struct BreakPoint {
   std::vector<Reg> held;
 };
 
-struct Plan {
+struct EntryPlan {
   std::shared_ptr<const SourceTable> sources;  // keeps the sources alive
   std::vector<SourceRef> inputs;               // kernel inputs, in placeholder order
   std::vector<int> input_slots;                // localsplus slot of each, or -1
@@ -92,7 +92,7 @@ struct Plan {
 // Appends steps; every value is built once, so identity and aliasing survive.
 class PlanBuilder {
  public:
-  PlanBuilder(Tracer& t, Plan& plan) : tracer(t), plan(plan) {}
+  PlanBuilder(Tracer& t, EntryPlan& plan) : tracer(t), plan(plan) {}
   Reg rebuild(const ValueRef& v);
   Reg load_source(SourceRef s);
   Reg load_constant(const PyRef& object);
@@ -106,7 +106,7 @@ class PlanBuilder {
   void replay(const class Effects& effects);
 
   Tracer& tracer;
-  Plan& plan;
+  EntryPlan& plan;
   std::vector<Node*> outputs;
 
  private:
@@ -122,6 +122,6 @@ struct PlanRun {
   std::vector<PyRef> held;  // break
 };
 // Throws PythonError; OpError when the kernel failed and nothing has been committed.
-void run_plan(const Plan& plan, const FrameArgs& args, PlanRun& out);
+void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out);
 
 }  // namespace md

@@ -133,7 +133,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
     EntryRef next = find_or_compile(request);
     run = PlanRun();
     if (next) {
-      const Plan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
+      const EntryPlan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
       try {
         run_plan(plan, request.args, run);
       } catch (const OpError&) {
@@ -161,7 +161,7 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     EntryRef entry = find_or_compile(request);
     if (!entry) return RunOutcome::Plain;
     PlanRun run;
-    const Plan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
+    const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
     try {
       run_plan(plan, request.args, run);
     } catch (const OpError& e) {
