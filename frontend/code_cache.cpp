@@ -58,18 +58,32 @@ CodeState& ensure_code_state(PyCodeObject* code) {
   return *fresh.release();
 }
 
-EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args) {
+namespace {
+
+template <class Passes>
+EntryRef first_passing(PyCodeObject* code, const Region* region, Passes&& passes) {
   CodeState* state = code_state(code);
   if (!state) return {};
   auto& entries = state->entries;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i]->region != region || !check(*entries[i]->guards, args)) continue;
-    if (i > 0)
-      std::rotate(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(i),
-                  entries.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  for (auto it = entries.begin(); it != entries.end(); ++it) {
+    if ((*it)->region != region || !passes(*(*it)->guards)) continue;
+    if (it != entries.begin()) std::rotate(entries.begin(), it, it + 1);
     return entries.front();
   }
   return {};
+}
+
+}  // namespace
+
+EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args) {
+  return first_passing(code, region, [&](const GuardProgram& p) { return check(p, args); });
+}
+
+EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args, LoadedValues& values) {
+  return first_passing(code, region, [&](const GuardProgram& p) {
+    values.resize(wanted_count(p));
+    return check_and_load(p, args, values.data());
+  });
 }
 
 EntryRef insert_entry(PyCodeObject* code, Entry entry) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/py_ref.h"
+#include "ir/small_vector.h"
 
 namespace md {
 
@@ -76,6 +77,10 @@ CodeState& ensure_code_state(PyCodeObject* code);
 // The first entry of `region` whose guards pass, moved to the front; empty if there is none. Runs no Python code, sets
 // no exception.
 EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args);
+// The same, and values[i] is the object at the i-th source the entry's guards were asked to hand out (compile_guards'
+// `wanted`), borrowed: valid until Python code runs.
+using LoadedValues = SmallVector<PyObject*, 16>;
+EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args, LoadedValues& values);
 // Throws PythonError; nothing is visible then.
 EntryRef insert_entry(PyCodeObject* code, Entry entry);
 // Entries of `region` (null: of every region), newest (highest entry id) first: recompile reasons, explain.

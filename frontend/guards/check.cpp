@@ -112,6 +112,8 @@ bool check(const GuardProgram& p, const FrameArgs& args) {
   return run_all(p, regs, args);
 }
 
+std::size_t wanted_count(const GuardProgram& p) { return p.wanted.size(); }
+
 bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** values) {
   if (p.registers > kFew) return run_large(p, args, values);
   PyObject* regs[kFew];

@@ -55,6 +55,7 @@ std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const
 // The hot path. Runs no user code, allocates nothing, leaves no exception set.
 bool check(const GuardProgram& p, const FrameArgs& args);
 // The same, and on success values[i] is the object at wanted[i], borrowed: valid until Python code runs.
+std::size_t wanted_count(const GuardProgram& p);
 bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** values);
 // True if the program refers weakly to an object that has died since: it can never pass again.
 bool is_dead(const GuardProgram& p);

@@ -20,7 +20,9 @@ std::string mismatch(const char* what, std::size_t index, std::int64_t expected,
          ", actual " + std::to_string(actual);
 }
 
-const Storage* storage_of(PyObject* o) { return is_tensor(o) ? tensor_impl(o)->storage.get() : nullptr; }
+const Storage* storage_of(PyObject* o) {
+  return is_tensor_exact(o) || is_tensor(o) ? tensor_impl(o)->storage.get() : nullptr;
+}
 
 }  // namespace
 

@@ -1,6 +1,7 @@
 // The TREE_GUARD_MANAGER text: the source trie with its guards, as the reference prints it.
 
 #include <memory>
+#include <unordered_map>
 
 #include "frontend/guards/kinds.h"
 #include "frontend/guards/text.h"
@@ -17,16 +18,6 @@ struct Printed {
   SourceKind kind = SourceKind::Local;
   int index = -1;
   PyObject* key = nullptr;
-
-  Printed& child(const std::string& name, const std::string& accessed_by) {
-    for (auto& c : children) {
-      if (c->source == name) return *c;
-    }
-    children.push_back(std::make_unique<Printed>());
-    children.back()->source = name;
-    children.back()->accessor = accessed_by;
-    return *children.back();
-  }
 };
 
 std::string call(const char* accessor, const std::string& argument) { return accessor + ("(" + argument + ")"); }
@@ -35,7 +26,10 @@ std::string get_attr(const std::string& name) { return call("GetAttrGuardAccesso
 
 class Tree {
  public:
-  explicit Tree(const GuardProgram& p) : p_(p), printed_(p.nodes.size(), nullptr) {
+  explicit Tree(const GuardProgram& p) : p_(p), printed_(p.nodes.size(), nullptr), type_of_(p.nodes.size(), nullptr) {
+    for (const GuardRecord& r : p.records) {
+      if (r.kind == GuardKind::TypeMatch && r.node >= 0) type_of_[static_cast<std::size_t>(r.node)] = &r.described;
+    }
     for (const GuardRecord& r : p.records) add(r);
   }
 
@@ -69,7 +63,19 @@ class Tree {
     at.guards.push_back(std::string(name) + ": " + with_place(p_, r, condition));
   }
 
-  Printed& globals() { return root_.child("G", "GlobalsGuardAccessor"); }
+  // A source's name is also its place in the tree, so one index serves all levels.
+  Printed& child(Printed& of, const std::string& name, const std::string& accessed_by) {
+    Printed*& known = by_name_[name];
+    if (!known) {
+      of.children.push_back(std::make_unique<Printed>());
+      known = of.children.back().get();
+      known->source = name;
+      known->accessor = accessed_by;
+    }
+    return *known;
+  }
+
+  Printed& globals() { return child(root_, "G", "GlobalsGuardAccessor"); }
 
   Printed& manager(int node) {
     Printed*& known = printed_[static_cast<std::size_t>(node)];
@@ -85,20 +91,20 @@ class Tree {
   }
 
   Printed& top(const GuardNode& n) {
-    if (n.kind == SourceKind::Global) return globals().child(n.name, dict_item(n.key.get()));
+    if (n.kind == SourceKind::Global) return child(globals(), n.name, dict_item(n.key.get()));
     if (n.kind == SourceKind::Builtin) {
-      return globals()
-          .child("G['__builtins_dict___0']", call("DictGetItemGuardAccessor", "'__builtins_dict___0'"))
-          .child(n.name, dict_item(n.key.get()));
+      Printed& builtins =
+          child(globals(), "G['__builtins_dict___0']", call("DictGetItemGuardAccessor", "'__builtins_dict___0'"));
+      return child(builtins, n.name, dict_item(n.key.get()));
     }
     if (n.kind == SourceKind::Constant) {
       const bool global = n.name.rfind("G['", 0) == 0 && n.name.find(']') == n.name.size() - 1;
-      if (!global) return root_.child(n.name, "ConstantGuardAccessor");
-      return globals().child(n.name, call("DictGetItemGuardAccessor", n.name.substr(2, n.name.size() - 3)));
+      if (!global) return child(root_, n.name, "ConstantGuardAccessor");
+      return child(globals(), n.name, call("DictGetItemGuardAccessor", n.name.substr(2, n.name.size() - 3)));
     }
     const std::string key = n.name.substr(2, n.name.size() - 3);  // L['x'] without L[ ]
-    return root_.child(n.name,
-                       "FrameLocalsGuardAccessor(key=" + key + ", framelocals_idx=" + std::to_string(n.index) + ")");
+    return child(root_, n.name,
+                 "FrameLocalsGuardAccessor(key=" + key + ", framelocals_idx=" + std::to_string(n.index) + ")");
   }
 
   Printed& below(Printed& base, const GuardNode& n) {
@@ -106,47 +112,45 @@ class Tree {
     switch (n.kind) {
       // A free variable's cell and its content are one manager.
       case SourceKind::CellContents:
-        return n.name == b ? base : base.child(n.name, get_attr("cell_contents"));
+        return n.name == b ? base : child(base, n.name, get_attr("cell_contents"));
       case SourceKind::Attr:
       case SourceKind::TensorAttr:
       case SourceKind::RangeField:
-        return base.child(n.name, get_attr(PyUnicode_AsUTF8(n.key.get())));
+        return child(base, n.name, get_attr(PyUnicode_AsUTF8(n.key.get())));
       case SourceKind::InstanceDict:
-        return base.child(b + ".__dict__", "GetGenericDictGuardAccessor").child(n.name, dict_item(n.key.get()));
+        return child(child(base, b + ".__dict__", "GetGenericDictGuardAccessor"), n.name, dict_item(n.key.get()));
       case SourceKind::ModuleGlobal:
-        return base.child(b + ".__globals__", get_attr("__globals__")).child(n.name, dict_item(n.key.get()));
+        return child(child(base, b + ".__globals__", get_attr("__globals__")), n.name, dict_item(n.key.get()));
       case SourceKind::TypeOf:
-        return base.child(n.name, "TypeGuardAccessor");
+        return child(base, n.name, "TypeGuardAccessor");
       case SourceKind::TypeAttr:
-        return base.child("type(" + b + ")", "TypeGuardAccessor")
-            .child("dict(type(" + b + ").__dict__)", "TypeDictGuardAccessor")
-            .child(n.name, dict_item(n.key.get()));
+        return child(child(child(base, "type(" + b + ")", "TypeGuardAccessor"), "dict(type(" + b + ").__dict__)",
+                           "TypeDictGuardAccessor"),
+                     n.name, dict_item(n.key.get()));
       case SourceKind::ListItem:
-        return base.child(n.name, item_accessor(n));
+        return child(base, n.name, item_accessor(n));
       case SourceKind::DictItem:
-        return base.child(n.name, dict_item(n.key.get()));
+        return child(base, n.name, dict_item(n.key.get()));
       case SourceKind::FuncDefault:
-        return base.child(b + ".__defaults__", "FuncDefaultsGuardAccessor")
-            .child(n.name, call("GetItemGuardAccessor", std::to_string(n.index)));
+        return child(child(base, b + ".__defaults__", "FuncDefaultsGuardAccessor"), n.name,
+                     call("GetItemGuardAccessor", std::to_string(n.index)));
       case SourceKind::FuncKwDefault:
-        return base.child(b + ".__kwdefaults__", "FuncKwDefaultsGuardAccessor").child(n.name, dict_item(n.key.get()));
+        return child(child(base, b + ".__kwdefaults__", "FuncKwDefaultsGuardAccessor"), n.name, dict_item(n.key.get()));
       case SourceKind::FuncClosure:
-        return base.child(b + ".__closure__", get_attr("__closure__"))
-            .child(n.name, call("TupleGetItemGuardAccessor", std::to_string(n.index)));
+        return child(child(base, b + ".__closure__", get_attr("__closure__")), n.name,
+                     call("TupleGetItemGuardAccessor", std::to_string(n.index)));
       case SourceKind::DictKey:
-        return base.child(n.name, call("DictKeyGuardAccessor", std::to_string(n.index)));
+        return child(base, n.name, call("DictKeyGuardAccessor", std::to_string(n.index)));
       default:
-        return base.child(n.name, get_attr(n.name.substr(n.name.rfind('.') + 1)));
+        return child(base, n.name, get_attr(n.name.substr(n.name.rfind('.') + 1)));
     }
   }
 
   // Lists and tuples have accessors of their own, known by the type guard on the container.
   std::string item_accessor(const GuardNode& n) const {
-    for (const GuardRecord& r : p_.records) {
-      if (r.node != n.parent || r.kind != GuardKind::TypeMatch) continue;
-      if (r.described == "list") return call("ListGetItemGuardAccessor", std::to_string(n.index));
-      if (r.described == "tuple") return call("TupleGetItemGuardAccessor", std::to_string(n.index));
-    }
+    const std::string* type = type_of_[static_cast<std::size_t>(n.parent)];
+    if (type && *type == "list") return call("ListGetItemGuardAccessor", std::to_string(n.index));
+    if (type && *type == "tuple") return call("TupleGetItemGuardAccessor", std::to_string(n.index));
     return call("GetItemGuardAccessor", std::to_string(n.index));
   }
 
@@ -199,7 +203,9 @@ class Tree {
 
   const GuardProgram& p_;
   Printed root_;
-  std::vector<Printed*> printed_;  // by node
+  std::unordered_map<std::string, Printed*> by_name_;
+  std::vector<Printed*> printed_;            // by node
+  std::vector<const std::string*> type_of_;  // by node: the class a type guard names
 };
 
 }  // namespace

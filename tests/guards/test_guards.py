@@ -291,6 +291,47 @@ def test_tree_sorts_by_length_not_by_slot():
     ]
 
 
+def test_tree_names_the_steps_between_two_sources():
+    o, f = local(0, "o"), local(1, "f")
+    p = program(
+        [
+            (("type_attr", o, "m"), "IdMatch", function),
+            (("instance_dict", o, "v"), "EqualsMatch", 1),
+            (("builtin", "len"), "IdMatch", len),
+            (("module_global", f, "k"), "EqualsMatch", 1),
+            (("cell_contents", ("free", 2, "n")), "EqualsMatch", 1),
+            (("kwdefault", f, "k"), "EqualsMatch", 1),
+            (("item", ("attr", o, "t"), 0), "EqualsMatch", 1),
+            (("attr", o, "t"), "TypeMatch", tuple),
+            (("instance_dict", o, "w"), "NotPresent", None),
+            (("global", "gone"), "NotPresent", None),
+        ]
+    )
+    lines = [line.rstrip() for line in p.tree().split("\n")[4:-1]]
+    assert [line for line in lines if "EQUALS" not in line and "ID_MATCH" not in line and "TYPE_MATCH" not in line] == [
+        "| +- GuardManager: source=L['n'], accessed_by=FrameLocalsGuardAccessor(key='n', framelocals_idx=2)",
+        "| +- GuardManager: source=L['o'], accessed_by=FrameLocalsGuardAccessor(key='o', framelocals_idx=0)",
+        "| | +- DICT_CONTAINS: not ___dict_contains('w', L['o'].__dict__)",
+        "| | +- GuardManager: source=L['o'].t, accessed_by=GetAttrGuardAccessor(t)",
+        "| | | +- GuardManager: source=L['o'].t[0], accessed_by=TupleGetItemGuardAccessor(0)",
+        "| | +- GuardManager: source=L['o'].__dict__, accessed_by=GetGenericDictGuardAccessor",
+        "| | | +- GuardManager: source=L['o'].__dict__['v'], accessed_by=DictGetItemGuardAccessor('v')",
+        "| | +- GuardManager: source=type(L['o']), accessed_by=TypeGuardAccessor",
+        "| | | +- GuardManager: source=dict(type(L['o']).__dict__), accessed_by=TypeDictGuardAccessor",
+        "| | | | +- GuardManager: source=dict(type(L['o']).__dict__)['m'], accessed_by=DictGetItemGuardAccessor('m')",
+        "| +- GuardManager: source=L['f'], accessed_by=FrameLocalsGuardAccessor(key='f', framelocals_idx=1)",
+        "| | +- GuardManager: source=L['f'].__globals__, accessed_by=GetAttrGuardAccessor(__globals__)",
+        "| | | +- GuardManager: source=L['f'].__globals__['k'], accessed_by=DictGetItemGuardAccessor('k')",
+        "| | +- GuardManager: source=L['f'].__kwdefaults__, accessed_by=FuncKwDefaultsGuardAccessor",
+        "| | | +- GuardManager: source=L['f'].__kwdefaults__['k'], accessed_by=DictGetItemGuardAccessor('k')",
+        "| +- GuardManager: source=G, accessed_by=GlobalsGuardAccessor",
+        "| | +- DICT_CONTAINS: not ___dict_contains('gone', G)",
+        "| | +- GuardManager: source=G['__builtins_dict___0'], "
+        "accessed_by=DictGetItemGuardAccessor('__builtins_dict___0')",
+        "| | | +- GuardManager: source=G['__builtins_dict___0']['len'], accessed_by=DictGetItemGuardAccessor('len')",
+    ]
+
+
 def test_tree_of_an_iterated_dict():
     d = local(0, "d")
     p = program([(d, "TypeMatch", dict), (d, "DictKeyOrder", ("a", "b")), (("dict_item", d, "b"), "EqualsMatch", 2)])
