@@ -33,24 +33,13 @@ def fit_once(g, weight, grid, fixed, degree):
     for _ in range(12):
         scale = [e * w * w for e, w in zip(emphasis, weights)]
         moments = [mp.fdot(scale, [p[0] * p[j] for p in powers]) for j in range(free)]
-        moments += [
-            mp.fdot(scale, [p[free - 1] * p[j] for p in powers]) for j in range(1, free)
-        ]
+        moments += [mp.fdot(scale, [p[free - 1] * p[j] for p in powers]) for j in range(1, free)]
         normal = mp.matrix([[moments[i + j] for j in range(free)] for i in range(free)])
-        right = mp.matrix(
-            [
-                mp.fdot(scale, [p[i] * r for p, r in zip(powers, rest)])
-                for i in range(free)
-            ]
-        )
+        right = mp.matrix([mp.fdot(scale, [p[i] * r for p, r in zip(powers, rest)]) for i in range(free)])
         solution = mp.lu_solve(normal, right)
-        errors = [
-            w * abs(mp.fdot(p, solution) - r) for w, p, r in zip(weights, powers, rest)
-        ]
+        errors = [w * abs(mp.fdot(p, solution) - r) for w, p, r in zip(weights, powers, rest)]
         largest = max(errors)
-        emphasis = [
-            e * (error / largest + mp.mpf("0.01")) for e, error in zip(emphasis, errors)
-        ]
+        emphasis = [e * (error / largest + mp.mpf("0.01")) for e, error in zip(emphasis, errors)]
     return fixed + list(solution)
 
 
@@ -68,9 +57,7 @@ def fit(g, lo, hi, degree, weight, rounding):
 
 def series_guard(direct, series):
     """`direct` cancels near 0; below 1e-4 its Taylor series (a list, lowest first) is used."""
-    return lambda x: (
-        mp.polyval(series[::-1], x) if abs(x) < mp.mpf("1e-4") else direct(x)
-    )
+    return lambda x: mp.polyval(series[::-1], x) if abs(x) < mp.mpf("1e-4") else direct(x)
 
 
 def taylor(f, n, at=0):
@@ -80,16 +67,18 @@ def taylor(f, n, at=0):
 
 def exp_tail():
     coefficients = [1 / mp.factorial(k + 2) for k in range(16)]
-    return series_guard(
-        lambda r: (mp.expm1(r) - r) / r**2, coefficients
-    ), lambda r: abs(r**2 / mp.expm1(r))
+    return series_guard(lambda r: (mp.expm1(r) - r) / r**2, coefficients), lambda r: abs(r**2 / mp.expm1(r))
+
+
+def exp_short():
+    """(exp(r) - 1) / r where only exp itself has to be accurate, not exp - 1."""
+    coefficients = [1 / mp.factorial(k + 1) for k in range(16)]
+    return series_guard(lambda r: mp.expm1(r) / r, coefficients), lambda r: abs(r / mp.exp(r))
 
 
 def log_tail():
     coefficients = [mp.mpf(-1) ** k / (k + 3) for k in range(16)]
-    return series_guard(
-        lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, coefficients
-    ), lambda f: abs(f**3 / mp.log1p(f))
+    return series_guard(lambda f: (mp.log1p(f) - f + f * f / 2) / f**3, coefficients), lambda f: abs(f**3 / mp.log1p(f))
 
 
 def atanh_tail():
@@ -110,18 +99,14 @@ def atanh_tail5():
         s = mp.sqrt(z)
         return (2 * mp.atanh(s) - 2 * s - 2 * s**3 / 3) / s**5
 
-    return series_guard(
-        direct, coefficients
-    ), lambda z: mp.sqrt(z) ** 5 / (2 * mp.atanh(mp.sqrt(z)))
+    return series_guard(direct, coefficients), lambda z: mp.sqrt(z) ** 5 / (2 * mp.atanh(mp.sqrt(z)))
 
 
 def odd_tail(f, terms):
     """f(x) = x + x^3 P(x^2): P as a function of z = x^2, with f's Taylor coefficients for small z."""
     coefficients = taylor(f, 2 * terms + 3)[3::2]
     return (
-        series_guard(
-            lambda z: (f(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3, coefficients
-        ),
+        series_guard(lambda z: (f(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3, coefficients),
         lambda z: mp.sqrt(z) ** 3 / f(mp.sqrt(z)),
     )
 
@@ -146,9 +131,7 @@ def erf_small():
 
 def erfc_log(center):
     """log(erfc(x)) as a polynomial in t = x - center; errors count relative to erf, hence the factor erfc/erf."""
-    return lambda t: mp.log(
-        mp.erfc(t + center)
-    ), lambda t: mp.erfc(t + center) / mp.erf(t + center)
+    return lambda t: mp.log(mp.erfc(t + center)), lambda t: mp.erfc(t + center) / mp.erf(t + center)
 
 
 def erfc_scaled(a, b):
@@ -176,7 +159,8 @@ QUARTER = (mp.pi / 4 * mp.mpf("1.002")) ** 2
 # name, (function, weight), interval, degree for float32, degree for float64 (None: not used by that dtype)
 FITS = [
     ("Exp", exp_tail(), -HALF_LN2, HALF_LN2, 5, 10, "exp(r) = 1 + r + r^2 P(r)"),
-    ("Log", log_tail(), ROOT - 1, mp.sqrt(2) - 1, 8, None, "log(1+f) = f + f^2 (-1/2 + f P(f))"),
+    ("ExpShort", exp_short(), -HALF_LN2, HALF_LN2, 5, 10, "exp(r) = 1 + r P(r)"),
+    ("Log", log_tail(), ROOT - 1, mp.sqrt(2) - 1, 7, None, "log(1+f) = f + f^2 (-1/2 + f P(f))"),
     ("Atanh", atanh_tail(), 0, S_MAX, None, 7, "log((1+s)/(1-s)) = 2 s + s^3 P(s^2)"),
     ("Atanh5", atanh_tail5(), 0, S_MAX, 2, 7, "log((1+s)/(1-s)) = 2 s + 2/3 s^3 + s^5 P(s^2)"),
     ("Sin", odd_tail(mp.sin, 20), 0, QUARTER, 2, 6, "sin(r) = r + r^3 P(r^2), |r| <= pi/4"),
@@ -199,9 +183,7 @@ def write(name, bits, coefficients, worst, text):
 
 
 def main():
-    print(
-        "// Written by registry/fit_polynomials.py; coefficients, lowest first, for registry/ops/math.h."
-    )
+    print("// Written by registry/fit_polynomials.py; coefficients, lowest first, for registry/ops/math.h.")
     print("#pragma once\n\n#include <cstdint>\n\nnamespace md::math_tables {\n")
     for name, (g, weight), lo, hi, degree32, degree64, text in FITS:
         for bits, degree, rounding in (
@@ -211,9 +193,7 @@ def main():
             if degree is not None:
                 write(name, bits, *fit(g, lo, hi, degree, weight, rounding), text)
         print()
-    print(
-        "// The first 1,216 fraction bits of 2/pi after 64 zero bits, most significant word first"
-    )
+    print("// The first 1,216 fraction bits of 2/pi after 64 zero bits, most significant word first")
     print("inline constexpr std::uint64_t kTwoOverPi[] = {\n    0x0,")
     with mp.workprec(1400):
         bits = int(mp.floor(2 / mp.pi * mp.mpf(2) ** 1216))

@@ -30,4 +30,5 @@
 //                                 instantiations of files compiled for different CPUs apart; pass the builder's type.)
 // Optional, detected with `requires`, the result must be the same bits as without it:
 //   V scale(V v, V k)             v * 2^k rounded once, for integral |k| < 2^12 and 1/4 < |v| < 4 or NaN (AVX-512 vscalef)
+//   V at_least(V x, V c)  V at_most(V x, V c)   select(lt(x, c), c, x), select(gt(x, c), c, x)
 #pragma once

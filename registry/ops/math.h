@@ -99,15 +99,32 @@ typename B::V scale(B& b, typename B::V v, const Nearest<B>& k) {
   }
 }
 
+// The larger of x and the bound; NaN stays. Vector units have just that as one instruction.
 template <class B>
-typename B::V at_least(B& b, typename B::V x, double bound) {  // NaN stays
+typename B::V at_least(B& b, typename B::V x, double bound) {
   const auto c = b.constant(bound);
-  return b.select(b.lt(x, c), c, x);
+  if constexpr (requires { b.at_least(x, c); }) {
+    return b.at_least(x, c);
+  } else {
+    return b.select(b.lt(x, c), c, x);
+  }
 }
 template <class B>
-typename B::V at_most(B& b, typename B::V x, double bound) {  // NaN stays
+typename B::V at_most(B& b, typename B::V x, double bound) {
   const auto c = b.constant(bound);
-  return b.select(b.gt(x, c), c, x);
+  if constexpr (requires { b.at_most(x, c); }) {
+    return b.at_most(x, c);
+  } else {
+    return b.select(b.gt(x, c), c, x);
+  }
+}
+
+// exp(r) for |r| <= ln(2)/2
+template <class B>
+typename B::V exp_of_reduced(B& b, typename B::V r) {
+  const auto p =
+      b.is_double() ? polynomial(b, r, math_tables::kExpShort64) : polynomial(b, r, math_tables::kExpShort32);
+  return b.fma(r, p, b.constant(1));
 }
 
 template <class B>
@@ -136,8 +153,7 @@ typename B::V exp(B& b, typename B::V x) {
   const auto k = nearest(b, x, kLog2e);
   auto r = b.fma(k.value, pick(b, -0x1.62e4p-1, -0x1.62e42fefa3p-1), x);
   r = b.fma(k.value, pick(b, -0x1.7f7d1cp-20, -0x1.3de6af278ece6p-42), r);
-  const auto y = b.add(b.fma(b.mul(r, r), exp_tail(b, r), r), b.constant(1));
-  return scale(b, y, k);
+  return scale(b, exp_of_reduced(b, r), k);
 }
 
 template <class B>
@@ -145,8 +161,7 @@ typename B::V exp2(B& b, typename B::V x) {
   x = at_most(b, at_least(b, x, b.is_double() ? -1076 : -151), b.is_double() ? 1025 : 129);
   const auto k = nearest(b, x, 1);
   const auto r = b.mul(b.sub(x, k.value), b.constant(0x1.62e42fefa39efp-1));
-  const auto y = b.add(b.fma(b.mul(r, r), exp_tail(b, r), r), b.constant(1));
-  return scale(b, y, k);
+  return scale(b, exp_of_reduced(b, r), k);
 }
 
 // An unevaluated sum; |low| is at most half an ulp of high, or nearly.
@@ -228,10 +243,10 @@ typename B::V log_tail(B& b, typename B::V f) {
 // Replaces y where log's argument is not positive and finite.
 template <class B>
 typename B::V log_special(B& b, typename B::V x, typename B::V y) {
-  const auto zero = b.constant(0), infinity = b.constant(kInfinity);
-  auto odd = b.select(b.eq(x, zero), b.constant(-kInfinity), b.constant(kNaN));
-  odd = b.select(b.eq(x, infinity), infinity, odd);
-  return b.select(b.mand(b.gt(x, zero), b.lt(x, infinity)), y, odd);
+  const auto zero = b.constant(0);
+  y = b.select(b.lt(x, b.constant(kInfinity)), y, x);  // infinity, NaN
+  y = b.select(b.eq(x, zero), b.constant(-kInfinity), y);
+  return b.select(b.lt(x, zero), b.constant(kNaN), y);
 }
 
 // exponent * ln(2) + f + t
@@ -488,7 +503,7 @@ typename B::V pow_of_size(B& b, typename B::V size, typename B::V y) {
   const auto k = nearest(b, high, 1);
   const auto ln2 = b.constant(0x1.62e42fefa39efp-1);
   const auto r = b.mul(b.add(b.sub(high, k.value), low), ln2);
-  return scale(b, b.add(b.fma(b.mul(r, r), exp_tail(b, r), r), b.constant(1)), k);
+  return scale(b, exp_of_reduced(b, r), k);
 }
 
 // C's pow, special cases included.

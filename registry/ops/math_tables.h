@@ -29,17 +29,40 @@ inline constexpr double kExp64[] = {
     0x1.1f2f9a20b6483p-29,
 };
 
-// log(1+f) = f + f^2 (-1/2 + f P(f)); worst relative error 2^-30.3
+// exp(r) = 1 + r P(r); worst relative error 2^-28.3
+inline constexpr double kExpShort32[] = {
+    0x1.0000000000000p+0,
+    0x1.fffffc0000000p-2,
+    0x1.5554920000000p-3,
+    0x1.5558ae0000000p-5,
+    0x1.12397e0000000p-7,
+    0x1.6a4f4e0000000p-10,
+};
+// exp(r) = 1 + r P(r); worst relative error 2^-57.9
+inline constexpr double kExpShort64[] = {
+    0x1.0000000000000p+0,
+    0x1.000000000000ap-1,
+    0x1.5555555555500p-3,
+    0x1.55555555506b1p-5,
+    0x1.1111111126324p-7,
+    0x1.6c16c1847a219p-10,
+    0x1.a01a0132aa728p-13,
+    0x1.a01999560f08ep-16,
+    0x1.71df12d789d48p-19,
+    0x1.28ae0513d4d50p-22,
+    0x1.ad9c85c943631p-26,
+};
+
+// log(1+f) = f + f^2 (-1/2 + f P(f)); worst relative error 2^-27.3
 inline constexpr double kLog32[] = {
-    0x1.5555480000000p-2,
-    -0x1.0000080000000p-2,
-    0x1.99a4780000000p-3,
-    -0x1.555b900000000p-3,
-    0x1.233af60000000p-3,
-    -0x1.fc3d520000000p-4,
-    0x1.e6dc380000000p-4,
-    -0x1.dd9f7c0000000p-4,
-    0x1.13c8840000000p-4,
+    0x1.5555540000000p-2,
+    -0x1.0002280000000p-2,
+    0x1.99a0220000000p-3,
+    -0x1.5472160000000p-3,
+    0x1.22d8640000000p-3,
+    -0x1.0d85600000000p-3,
+    0x1.0564ee0000000p-3,
+    -0x1.38c97e0000000p-4,
 };
 
 // log((1+s)/(1-s)) = 2 s + s^3 P(s^2); worst relative error 2^-66.6

@@ -26,8 +26,9 @@ struct Simd : VectorBase<T, 32> {
     }
   }
   static void store_mask(std::uint8_t* p, M m) {
-    const unsigned bits = mask_bits(m);
-    for (int i = 0; i < kLanes; ++i) p[i] = bits >> i & 1;
+    // Each bit of the mask to a byte of its own, by deposit: lane i is bit i.
+    const std::uint64_t bytes = _pdep_u64(mask_bits(m), 0x0101010101010101);
+    std::memcpy(p, &bytes, kLanes);
   }
   static bool any(M m) { return mask_bits(m) != 0; }
 
@@ -43,6 +44,21 @@ struct Simd : VectorBase<T, 32> {
       return (V)_mm256_sqrt_pd((__m256d)a);
     } else {
       return (V)_mm256_sqrt_ps((__m256)a);
+    }
+  }
+  // The machine's max and min return their second operand where they cannot tell: NaN, equal zeros.
+  static V at_least(V x, V c) {
+    if constexpr (kWide) {
+      return (V)_mm256_max_pd((__m256d)c, (__m256d)x);
+    } else {
+      return (V)_mm256_max_ps((__m256)c, (__m256)x);
+    }
+  }
+  static V at_most(V x, V c) {
+    if constexpr (kWide) {
+      return (V)_mm256_min_pd((__m256d)c, (__m256d)x);
+    } else {
+      return (V)_mm256_min_ps((__m256)c, (__m256)x);
     }
   }
   static V floor(V a) { return round < _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC > (a); }
@@ -68,13 +84,18 @@ struct Simd : VectorBase<T, 32> {
   static V call_rare(M rare, V x, V usual) {
     if (!any(rare)) [[likely]]
       return usual;
+    return rare_lanes<Fn>(rare, x, usual);
+  }
+
+ private:
+  // Out of line, so that the usual path keeps its vectors in registers.
+  template <class Fn>
+  [[gnu::noinline, gnu::cold]] static V rare_lanes(M rare, V x, V usual) {
     for (int i = 0; i < kLanes; ++i) {
       if (rare[i]) usual[i] = Fn::template eval<Simd>(x[i]);
     }
     return usual;
   }
-
- private:
   static unsigned mask_bits(M m) {
     if constexpr (kWide) {
       return static_cast<unsigned>(_mm256_movemask_pd((__m256d)m));

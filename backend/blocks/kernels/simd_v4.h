@@ -52,6 +52,21 @@ struct Simd : VectorBase<T, 64> {
       return (V)_mm512_scalef_ps((__m512)v, (__m512)k);
     }
   }
+  // The machine's max and min return their second operand where they cannot tell: NaN, equal zeros.
+  static V at_least(V x, V c) {
+    if constexpr (kWide) {
+      return (V)_mm512_max_pd((__m512d)c, (__m512d)x);
+    } else {
+      return (V)_mm512_max_ps((__m512)c, (__m512)x);
+    }
+  }
+  static V at_most(V x, V c) {
+    if constexpr (kWide) {
+      return (V)_mm512_min_pd((__m512d)c, (__m512d)x);
+    } else {
+      return (V)_mm512_min_ps((__m512)c, (__m512)x);
+    }
+  }
   static V floor(V a) { return round < _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC > (a); }
   static V ceil(V a) { return round < _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC > (a); }
   static V trunc(V a) { return round < _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC > (a); }
@@ -81,13 +96,18 @@ struct Simd : VectorBase<T, 64> {
   static V call_rare(M rare, V x, V usual) {
     if (!rare) [[likely]]
       return usual;
+    return rare_lanes<Fn>(rare, x, usual);
+  }
+
+ private:
+  // Out of line, so that the usual path keeps its vectors in registers.
+  template <class Fn>
+  [[gnu::noinline, gnu::cold]] static V rare_lanes(M rare, V x, V usual) {
     for (int i = 0; i < kLanes; ++i) {
       if (rare >> i & 1) usual[i] = Fn::template eval<Simd>(x[i]);
     }
     return usual;
   }
-
- private:
   template <int kFloat, int kInt>
   static M compare(V a, V b) {
     if constexpr (kInteger) {
