@@ -4,6 +4,7 @@
 
 #include "backend/program.h"
 #include "ir/error.h"
+#include "ir/op_ids.h"
 #include "ir/passes/dataflow.h"
 
 namespace md {
@@ -15,6 +16,7 @@ class ProgramBuilder {
 
   Program run() {
     add_inputs();
+    find_direct_writes();
     for (const FusionGroup& group : fuse(graph_)) add_group(group);
     for (const auto& n : graph_.nodes)
       if (n->kind == NodeKind::Commit) add_commit(*n);
@@ -68,24 +70,31 @@ class ProgramBuilder {
         for (const FusionGroup::Member& m : group.members) place(m.node);
         return;
       case FusionGroup::Kind::Call:
-        for (const FusionGroup::Member& m : group.members) add_call(*m.node);
+        for (const FusionGroup::Member& m : group.members) {
+          if (m.node->kind == NodeKind::GetItem) continue;  // a part of the call before it
+          if (m.node->op == id::WriteView)
+            add_write_view(*m.node);
+          else
+            add_call(*m.node);
+        }
         return;
       case FusionGroup::Kind::Loops:
         for (LoweredGroup& l : lower_group(group)) {
           if (l.call)
             add_call(*l.call);
           else
-            add_nest(std::move(l));
+            add_nest(std::move(l), group);
         }
         return;
     }
   }
 
-  void add_nest(LoweredGroup l) {
+  void add_nest(LoweredGroup l, const FusionGroup& group) {
+    place_direct_writes(l, group);
     Step s{.nest = compile_nest(l.nest)};
     const std::size_t loads = l.nest.accesses.size();
     for (std::size_t i = 0; i < l.buffers.size(); ++i) {
-      if (i >= loads) define(*l.buffers[i], {.type = l.buffers[i]->type()});
+      if (i >= loads && !program_.places.contains(l.buffers[i])) define(*l.buffers[i], {.type = l.buffers[i]->type()});
       s.buffers.push_back(use(place(l.buffers[i])));
     }
     for (const NestValue& v : l.nest.values)
@@ -135,24 +144,99 @@ class ProgramBuilder {
     return p;
   }
 
-  // Copying a value into an input: a nest of its own.
-  void add_commit(const Node& n) {
-    const Place from = place(n.args[0].get<Node*>());
-    const Place& to = program_.inputs.at(static_cast<std::size_t>(n.index));
+  // Copying one tensor over another of the same sizes: a nest of its own.
+  static Step copy_step(const Place& from, const Place& to) {
     LoopNest nest;
     nest.extents = to.type.sizes;
     nest.buffers = 2;
-    if (from.type.dtype != to.type.dtype || from.type.dim() != to.type.dim())
-      throw InternalError("commit of another type into input " + std::to_string(n.index));
+    if (from.type.dtype != to.type.dtype || !(from.type.sizes == to.type.sizes))
+      throw InternalError("a copy between tensors of different types");
     nest.accesses.push_back(nest.access(0, from.type.dtype, from.type.strides));
     NestValue v;
     v.dtype = from.type.dtype;
     v.access = 0;
     const int value = nest.add(std::move(v));
     nest.stores.push_back({value, nest.access(1, to.type.dtype, to.type.strides)});
+    return {.nest = compile_nest(nest), .buffers = {from, to}};
+  }
+
+  // The part of `whole` that a write_view or commit with these arguments writes.
+  static Place part(Place whole, const Node& source, const Arg& strides, const Arg& offset) {
+    whole.type.sizes = source.type().sizes;
+    whole.type.strides.clear();
+    for (const Arg& s : strides.get<ListArg>().items) whole.type.strides.push_back(s.get<Size>());
+    whole.shift = whole.shift + offset.get<Size>();
+    return whole;
+  }
+
+  void add_commit(const Node& n) {
+    const Node* value = n.args[0].get<Node*>();
+    const Place from = place(value);
+    Place to = program_.inputs.at(static_cast<std::size_t>(n.index));
+    if (n.args.size() > 1) to = part(to, *value, n.args[1], n.args[2]);
     keep(from);
-    program_.commits.push_back({.nest = compile_nest(nest), .buffers = {from, to}});
+    program_.commits.push_back(copy_step(from, to));
     program_.committed.push_back(n.index);
+  }
+
+  // --- write_view: the base is copied, then the source over its part
+  // ---------------------------------------------------
+
+  // Sources that nothing else reads are stored into the copy by the nest that computes them.
+  void find_direct_writes() {
+    std::unordered_map<const Node*, int> readers;
+    for (const auto& n : graph_.nodes) for_each_input(*n, [&](const Node* in) { ++readers[in]; });
+    for (const auto& n : graph_.nodes) {
+      if (n->kind != NodeKind::Op || n->op != id::WriteView) continue;
+      const Node* source = n->args[1].get<Node*>();
+      if (readers[source] == 1) written_by_[source] = n.get();
+    }
+  }
+
+  bool is_known(const Node* n) const {
+    while (!program_.places.contains(n)) {
+      if (n->kind == NodeKind::GetItem) return parts_.contains(n->args[0].get<Node*>());
+      if (!is_view(*n)) return false;
+      n = n->args[0].get<Node*>();
+    }
+    return true;
+  }
+
+  Place copy_base(const Node& write) {
+    const Place base = place(write.args[0].get<Node*>());
+    const Place whole = define(write, {.type = write.type()});
+    add_copy(base, whole);
+    return whole;
+  }
+
+  void add_copy(const Place& from, const Place& to) {
+    Step s = copy_step(from, to);
+    for (const Place& p : s.buffers) use(p);
+    program_.steps.push_back(std::move(s));
+  }
+
+  void add_write_view(const Node& n) {
+    if (program_.places.contains(&n)) return;  // its source was stored in place
+    const Node* source = n.args[1].get<Node*>();
+    add_copy(place(source), part(copy_base(n), *source, n.args[2], n.args[3]));
+  }
+
+  // Results of `l` that go straight into a write_view: their places are parts of it.
+  void place_direct_writes(LoweredGroup& l, const FusionGroup& group) {
+    for (std::size_t i = l.nest.accesses.size(); i < l.buffers.size(); ++i) {
+      const Node* n = l.buffers[i];
+      const auto found = written_by_.find(n);
+      if (found == written_by_.end() || !is_known(found->second->args[0].get<Node*>())) continue;
+      const Node& write = *found->second;
+      const Place to = part(copy_base(write), *n, write.args[2], write.args[3]);
+      program_.places[n] = to;
+      const auto m = std::ranges::find(group.members, n, &FusionGroup::Member::node);
+      SizeVec strides(l.nest.extents.size(), Size(0));
+      for (std::size_t d = 0; d < m->axes.size(); ++d)
+        if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = to.type.strides[d];
+      for (Store& s : l.nest.stores)
+        if (s.to.buffer == static_cast<int>(i)) s.to = l.nest.access(s.to.buffer, n->type().dtype, strides);
+    }
   }
 
   void keep(const Place& p) {
@@ -179,6 +263,7 @@ class ProgramBuilder {
   const Graph& graph_;
   Program program_;
   std::unordered_map<const Node*, std::vector<Place>> parts_;
+  std::unordered_map<const Node*, const Node*> written_by_;  // source -> the write_view that alone reads it
 };
 
 }  // namespace

@@ -43,7 +43,7 @@ class GraphProgram::Run {
       if (hazard) values[i] = call_op(op(id::Clone), std::vector<Arg>{values[i]}).get<TensorRef>();
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const TensorRef to = input(program_.commits_[i]);
+      const TensorRef to = target(program_.commits_[i], *values[i]);
       engine_.run(op(id::Copy), std::vector<Arg>{to, values[i]}, std::span(&to, 1));
       ++to->storage->version;
     }
@@ -53,6 +53,17 @@ class GraphProgram::Run {
 
  private:
   TensorRef input(const Step& commit) { return slot(commit.node->index); }
+
+  // The input, or the part of it that a commit writes.
+  TensorRef target(const Step& commit, const TensorImpl& value) {
+    const TensorRef whole = input(commit);
+    const std::vector<Arg>& args = commit.node->args;
+    if (args.size() == 1) return whole;
+    DimVec strides;
+    for (const Arg& s : args[1].get<ListArg>().items) strides.push_back(concrete(s.get<Size>()));
+    return make_ref<TensorImpl>(whole->storage, whole->dtype, value.sizes, std::move(strides),
+                                whole->offset + concrete(args[2].get<Size>()));
+  }
 
   void call(const Step& s) {
     const Node& n = *s.node;

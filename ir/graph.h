@@ -22,7 +22,7 @@ enum class NodeKind : std::uint8_t {
   GetItem,      // element `index` of a multi-result node
   GetAttr,      // module attribute (constant tensor); `constant` holds it
   State,        // ambient state that touches no tensor: "_C._set_grad_enabled"(False); kept for the printed graph
-  Commit,       // functional dialect: input `index` becomes args[0]
+  Commit,       // functional dialect: input `index` becomes args[0]; or its part at strides args[1], offset args[2]
   Output,       // args[0] is a tuple of results
 };
 

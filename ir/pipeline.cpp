@@ -10,6 +10,7 @@
 #include "ir/passes/dead_code.h"
 #include "ir/passes/fold.h"
 #include "ir/passes/functionalize.h"
+#include "ir/passes/shrink_commits.h"
 #include "ir/passes/simplify.h"
 
 namespace md {
@@ -21,8 +22,10 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
-    {"dead_code", remove_dead_code}, {"simplify", simplify},          {"cse", merge_common_subexpressions},
-    {"fold", fold_constants},        {"dead_code", remove_dead_code},
+    {"dead_code", remove_dead_code},  // what the program never uses
+    {"simplify", simplify},          {"cse", merge_common_subexpressions},
+    {"fold", fold_constants},        {"shrink_commits", shrink_commits},
+    {"dead_code", remove_dead_code},  // what the passes before left behind
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

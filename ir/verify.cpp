@@ -7,6 +7,7 @@
 
 #include "ir/error.h"
 #include "ir/graph.h"
+#include "ir/op_ids.h"
 #include "ir/passes/dataflow.h"
 #include "ir/sizes/shape_env.h"
 
@@ -50,7 +51,7 @@ class Verifier {
     switch (n.kind) {
       case NodeKind::Placeholder:
         need(stage_ == Stage::Inputs, "inputs come first");
-        inputs_.push_back(&n);
+        inputs_.push_back(const_cast<Node*>(&n));  // arguments hold nodes they may change; nothing here does
         return;
       case NodeKind::Commit:
         need(g_.functional, "commits belong to the functional dialect");
@@ -186,12 +187,19 @@ class Verifier {
   }
 
   void check_commit(const Node& n) const {
-    need(n.args.size() == 1 && n.args[0].is<Node*>(), "a commit has one value");
+    need((n.args.size() == 1 || n.args.size() == 3) && n.args[0].is<Node*>(),
+         "a commit has a value, and maybe a place");
     need(n.index >= 0 && static_cast<std::size_t>(n.index) < inputs_.size(), "a commit names an input");
     const Node& value = *n.args[0].get<Node*>();
     const TensorType& to = inputs_[static_cast<std::size_t>(n.index)]->type();
-    need(value.types.size() == 1 && value.type().dtype == to.dtype && value.type().sizes == to.sizes,
-         "the value has the dtype and sizes of the input");
+    need(value.types.size() == 1 && value.type().dtype == to.dtype, "the value has the dtype of the input");
+    if (n.args.size() == 1) {
+      need(value.type().sizes == to.sizes, "the value has the sizes of the input");
+    } else {
+      need(is_row_major(to), "an input committed in parts is row-major");
+      // The bounds are those of a write_view.
+      inferred(op(id::WriteView), {inputs_[static_cast<std::size_t>(n.index)], n.args[0], n.args[1], n.args[2]});
+    }
     const NodeKind root = memory_root(&value)->kind;
     need(root == NodeKind::Op || root == NodeKind::GetItem, "a committed value has memory of its own");
   }
@@ -209,7 +217,7 @@ class Verifier {
   Stage stage_ = Stage::Inputs;
   std::unordered_set<std::string> names_;
   std::unordered_set<const Node*> defined_;
-  std::vector<const Node*> inputs_;
+  std::vector<Node*> inputs_;
 };
 
 }  // namespace

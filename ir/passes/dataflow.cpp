@@ -18,6 +18,16 @@ bool same_type(const TensorType& a, const TensorType& b) {
   return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
 }
 
+bool is_row_major(const TensorType& t) {
+  Size step = 1;
+  for (std::size_t i = t.sizes.size(); i-- > 0;) {
+    if (t.sizes[i].is_const(1)) continue;
+    if (!(t.strides[i] == step)) return false;
+    step = step * t.sizes[i];
+  }
+  return true;
+}
+
 std::unordered_set<const Node*> escaping(const Graph& g) {
   std::unordered_set<const Node*> found;
   const auto add = [&](const Node* n) {

@@ -15,6 +15,9 @@ Node* memory_root(Node* n);
 // Sizes, strides and dtype agree: one may stand for the other in every op.
 bool same_type(const TensorType& a, const TensorType& b);
 
+// Contiguous; strides of dimensions of size 1 do not matter.
+bool is_row_major(const TensorType& t);
+
 // Values that leave the graph, and the memory behind them: results, committed values, what their views show. Each is a
 // tensor of its own to the user, so that none may be merged with another or with an input.
 std::unordered_set<const Node*> escaping(const Graph& functional);

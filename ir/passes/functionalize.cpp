@@ -9,6 +9,7 @@
 #include "ir/composite.h"
 #include "ir/error.h"
 #include "ir/op_ids.h"
+#include "ir/passes/dataflow.h"
 
 namespace md {
 namespace {
@@ -37,17 +38,6 @@ struct StorageState {
   bool shared = false;    // with another input
   bool constant = false;  // a graph attribute
 };
-
-bool is_contiguous(const TensorType& t) {
-  Size expected = 1;
-  for (int d = t.dim() - 1; d >= 0; --d) {
-    const auto i = static_cast<std::size_t>(d);
-    if (t.sizes[i].is_const(1)) continue;
-    if (!(t.strides[i] == expected)) return false;
-    expected = expected * t.sizes[i];
-  }
-  return true;
-}
 
 Arg int_list(const SizeVec& v) {
   ListArg l;
@@ -319,7 +309,7 @@ class Functionalizer final : public OpCaller {
     }
   }
 
-  Node* compact(Node* n) { return is_contiguous(n->type()) ? n : append_op(op(id::Compact), {n}); }
+  Node* compact(Node* n) { return is_row_major(n->type()) ? n : append_op(op(id::Compact), {n}); }
 
   // self <- result, in the dtype of `self`.
   void write(Handle& self, Handle& result) {

@@ -93,14 +93,16 @@ Node* passed_on(const Node& n) {
   return n.op == id::Clone || n.op == id::Compact || n.op == id::Convert ? node(n.args[0]) : nullptr;
 }
 
-// write_view reads its source in any layout.
+// write_view copies its base and reads its source in any layout.
 void strip_copies(Node& n) {
   if (n.op != id::WriteView) return;
-  const Node* src = node(n.args[1]);
-  for (Node* from = passed_on(*src); from; from = passed_on(*src)) {
-    if (from->type().dtype != src->type().dtype || !(from->type().sizes == src->type().sizes)) return;
-    n.args[1] = from;
-    src = from;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Node* of = node(n.args[i]);
+    for (Node* from = passed_on(*of); from; from = passed_on(*of)) {
+      if (from->type().dtype != of->type().dtype || !(from->type().sizes == of->type().sizes)) break;
+      n.args[i] = from;
+      of = from;
+    }
   }
 }
 

@@ -153,7 +153,8 @@ class RandomProgram {
   void keep(Node* n) { tensors_.push_back(n); }
 
   void pieces(Node* x) {
-    Node* s = builder_.call("split", {x, 1 + pick(2)});
+    Node* s = pick(2) ? builder_.call("max", {x, pick(std::max(x->type().dim(), 1))})
+                      : builder_.call("split", {x, 1 + pick(2)});
     for (std::size_t i = 0; i < s->types.size(); ++i) keep(builder_.item(s, static_cast<int>(i)));
   }
 

@@ -6,6 +6,7 @@
 #include "ir/passes/dead_code.h"
 #include "ir/passes/fold.h"
 #include "ir/passes/functionalize.h"
+#include "ir/passes/shrink_commits.h"
 #include "ir/passes/simplify.h"
 #include "ir/pipeline.h"
 
@@ -262,6 +263,33 @@ TEST(Simplify, CopiesForgetWhatTheyOverwrite) {
             "%commit = commit 1 (%c)\n%output = output ()\n");
 }
 
+TEST(ShrinkCommits, PartsAreWrittenAlone) {
+  EXPECT_EQ(after(shrink_commits,
+                  "%a = neg(%y) : f32[5]\n%v = write_view(%x, %a, [1], 5) : f32[4, 5]\n"
+                  "%s = sum(%v, [1], False, None) : f32[4]\n%b = exp(%s) : f32[4]\n"
+                  "%w = write_view(%v, %b, [5], 0) : f32[4, 5]\n%commit = commit 0 (%w)\n%output = output ()\n"),
+            "%a = neg(%y) : f32[5]\n%v = write_view(%x, %a, [1], 5) : f32[4, 5]\n"
+            "%s = sum(%v, [1], False, None) : f32[4]\n%b = exp(%s) : f32[4]\n"
+            "%w = write_view(%v, %b, [5], 0) : f32[4, 5]\n%commit = commit 0 (%a, [1], 5)\n"
+            "%commit_1 = commit 0 (%b, [5], 0)\n%output = output ()\n")
+      << "in program order; the whole is left to its other users";
+}
+
+TEST(ShrinkCommits, InputsAreCopiedBeforeAnyCommit) {
+  EXPECT_EQ(after(shrink_commits,
+                  "%v = write_view(%x, %y, [1], 5) : f32[4, 5]\n%n2 = neg(%y) : f32[5]\n"
+                  "%commit = commit 1 (%n2)\n%commit_1 = commit 0 (%v)\n%output = output ()\n"),
+            "%v = write_view(%x, %y, [1], 5) : f32[4, 5]\n%n2 = neg(%y) : f32[5]\n%clone = clone(%y) : f32[5]\n"
+            "%commit = commit 1 (%n2)\n%commit_1 = commit 0 (%clone, [1], 5)\n%output = output ()\n");
+}
+
+TEST(ShrinkCommits, OtherBasesStayWhole) {
+  const std::string body =
+      "%a = neg(%x) : f32[4, 5]\n%b = neg(%y) : f32[5]\n%v = write_view(%a, %b, [1], 5) : f32[4, 5]\n"
+      "%commit = commit 0 (%v)\n%output = output ()\n";
+  EXPECT_EQ(after(shrink_commits, body), body);
+}
+
 TEST(Fold, SmallValuesOfNumbers) {
   EXPECT_EQ(after(fold_constants,
                   "%z = full([2], 1.5, None, None, False) : f32[2]\n%a = mul(%z, 2) : f32[2]\n"
@@ -290,7 +318,7 @@ TEST(Pipeline, EveryPassIsSeenAndVerified) {
                                       EXPECT_GE(s, 0);
                                       EXPECT_TRUE(g.functional);
                                     }});
-  EXPECT_EQ(passes, "functionalize dead_code simplify cse fold dead_code ");
+  EXPECT_EQ(passes, "functionalize dead_code simplify cse fold shrink_commits dead_code ");
   EXPECT_EQ(body_of(*g), "%sin = sin(%x) : f32[4, 5]\n%output = output (%sin,)\n");
   EXPECT_EQ(print_ir(*traced), before);
 }

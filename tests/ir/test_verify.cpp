@@ -79,7 +79,11 @@ TEST(Verify, FunctionalRules) {
                  "a commit names an input");
   expect_refused(
       functional("%y = permute(%x, [1, 0]) : f32[3, 2]{1, 3}\n%commit = commit 0 (%y)\n%output = output ()\n"),
-      "dtype and sizes of the input");
+      "the value has the sizes of the input");
+  expect_refused(functional("%y = convert(%x, f64) : f64[2, 3]\n%commit = commit 0 (%y)\n%output = output ()\n"),
+                 "the value has the dtype of the input");
+  expect_refused(functional("%y = neg(%x) : f32[2, 3]\n%commit = commit 0 (%y, [3, 1], 1)\n%output = output ()\n"),
+                 "reaches outside the base");
   expect_refused(functional("%y = view(%x, [2, 3]) : f32[2, 3]\n%commit = commit 0 (%y)\n%output = output ()\n"),
                  "memory of its own");
   expect_refused(traced("%y = neg(%x) : f32[2, 3]\n%commit = commit 0 (%y)\n%output = output ()\n"),
