@@ -44,18 +44,20 @@ PyObject* py_decode(PyObject*, PyObject* code) {
   });
 }
 
-// `forget`: drop what the decoder remembers of the original encoding, so that only the rules decide.
+enum RoundtripMode { kExact, kByRule, kPadded };
+
 PyObject* py_roundtrip(PyObject*, PyObject* args) {
   PyObject* code;
-  int forget = 0;
-  if (!PyArg_ParseTuple(args, "O|p", &code, &forget)) return nullptr;
+  int mode = kExact;
+  if (!PyArg_ParseTuple(args, "O|i", &code, &mode)) return nullptr;
   return guarded([&] {
     const auto body = decode(as_code(code));
     for (Instruction& i : body->instructions) {
-      if (!forget) break;
+      if (mode == kExact) break;
       i.offset = -1;
       i.dropped.clear();
     }
+    if (mode == kPadded) pad_with_nops(*body);
     return assemble(*body);
   });
 }
@@ -185,7 +187,9 @@ PyObject* py_raw_opcodes(PyObject*, PyObject*) {
 PyMethodDef methods[] = {
     {"decode", py_decode, METH_O,
      "decode(code) -> [(op, a, b, target, kwnames, position, handler, offset, original name, original operand)]"},
-    {"roundtrip", py_roundtrip, METH_VARARGS, "roundtrip(code, forget=False) -> assemble(decode(code))"},
+    {"roundtrip", py_roundtrip, METH_VARARGS,
+     "roundtrip(code, mode=0) -> assemble(decode(code)); mode 1: without what the decoder remembers of the original "
+     "encoding, 2: with a NOP before every instruction"},
     {"split_points", py_split_points, METH_O,
      "split_points(code) -> [(instruction, name, stack_is_null, slot_bound, handler, offset)] where all is known"},
     {"stop_before", py_stop_before, METH_VARARGS,

@@ -4,6 +4,7 @@
 
 #include "frontend/bytecode/effects.h"
 #include "frontend/bytecode/flow.h"
+#include "frontend/bytecode/raw_opcodes.h"
 
 namespace md {
 namespace {
@@ -80,7 +81,38 @@ bool known(const FlowState& s) {
   return std::all_of(s.stack.begin(), s.stack.end(), sure) && std::all_of(s.slots.begin(), s.slots.end(), settled);
 }
 
+// What CPython expects directly behind its predecessor, or one real instruction with it before 3.13.
+bool follows_directly(const CodeBody& body, std::size_t k) {
+  const Opcode op = body.instructions[k].op, before = k ? body.instructions[k - 1].op : Opcode::NOP;
+  const bool prologue = op == Opcode::MAKE_CELL || op == Opcode::COPY_FREE_VARS || op == Opcode::RETURN_GENERATOR;
+  return k == 0 || prologue || before == Opcode::RETURN_GENERATOR || op == Opcode::RESUME || op == Opcode::END_SEND ||
+         op == Opcode::YIELD_VALUE || op == Opcode::SET_FUNCTION_ATTRIBUTE || before == Opcode::LOAD_LOCALS ||
+         before == Opcode::INTRINSIC_1 || (kMinor == 11 && before == Opcode::YIELD_VALUE);
+}
+
 }  // namespace
+
+void pad_with_nops(CodeBody& body) {
+  std::vector<Instruction> out;
+  std::vector<int> place;
+  for (std::size_t k = 0; k < body.instructions.size(); ++k) {
+    Instruction& i = body.instructions[k];
+    place.push_back(static_cast<int>(out.size()));
+    i.offset = -1;
+    if (!follows_directly(body, k)) {
+      Instruction& nop = out.emplace_back();
+      nop.op = Opcode::NOP;
+      nop.pos = i.pos;
+      nop.handler = i.handler;
+    }
+    out.push_back(std::move(i));
+  }
+  for (Instruction& i : out) {
+    if (i.target >= 0) i.target = place[i.target];
+    if (i.handler.label >= 0) i.handler.label = place[i.handler.label];
+  }
+  body.instructions = std::move(out);
+}
 
 std::vector<SplitPoint> split_points(const CodeBody& body) {
   std::vector<SplitPoint> out;

@@ -1,4 +1,5 @@
-// Test support for split.h: the first half of a function, which hands its state over instead of running an instruction.
+// Test support: the first half of a split function, which hands its state over instead of running an instruction; and
+// code stretched by NOPs.
 #pragma once
 
 #include "frontend/bytecode/split.h"
@@ -14,5 +15,8 @@ std::vector<SplitPoint> split_points(const CodeBody& body);
 
 // The same function, except that reaching layout.instruction returns (marker, *stack values, *values of bound slots).
 PyRef stop_before(const CodeBody& body, const BreakLayout& layout, PyRef marker);
+
+// A NOP before every instruction that need not follow its predecessor directly: every jump, table and size changes.
+void pad_with_nops(CodeBody& body);
 
 }  // namespace md
