@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "backend/body_cost.h"
 #include "backend/schedule.h"
 #include "ir/error.h"
 #include "registry/reduction_order.h"
@@ -7,6 +8,8 @@
 namespace md {
 namespace {
 
+constexpr int kPassLatency = 80;   // cycles: several iterations fit into a reorder buffer of 450 instructions
+constexpr int kLongBody = 40;      // instructions not worth repeating for each of an accumulator's vectors
 constexpr int kPassBlock = 256;    // columns a pass hands on through L1
 constexpr int kColumnBlock = 512;  // columns whose partial results stay in L1
 
@@ -73,36 +76,31 @@ int widest_item(const LoopNest& nest) {
   return static_cast<int>(bytes);
 }
 
-// An op that takes tens of instructions: the elementary functions, by and large.
-bool is_elementary(const NestValue& v) { return op(v.op).decl->promote == Promote::IntToFloat; }
-
-// Whether the body is too long to be generated once per vector of an accumulator.
-bool long_body(const LoopNest& nest) {
-  int ops = 0;
-  for (const NestValue& v : nest.values)
-    if (v.kind == NestValue::Kind::Compute) ops += is_elementary(v) ? 8 : 1;
-  return ops > 12;
+int instructions(const LoopNest& nest) {
+  int n = 0;
+  for (const NestValue& v : nest.values) n += body_cost(v).instructions;
+  return n;
 }
 
-// Cuts a chain of elementary functions behind each of them. One pass, so nothing, if there is no chain.
+// Cuts the body into passes no dependent chain of which is too long for several iterations to overlap. Nothing if one
+// pass is enough.
 std::vector<int> passes(const LoopNest& nest) {
-  std::vector<int> pass(nest.values.size(), 0);
-  int last = 0, elementary = 0;
+  std::vector<int> pass(nest.values.size(), 0), ready(nest.values.size(), 0);
+  int last = 0;
   for (std::size_t i = 0; i < nest.values.size(); ++i) {
     const NestValue& v = nest.values[i];
     if (v.kind == NestValue::Kind::Load) pass[i] = -1;
-    for (int a : v.args) {
-      const NestValue& arg = nest.values[static_cast<std::size_t>(a)];
-      const bool cut = arg.kind == NestValue::Kind::Compute && is_elementary(arg);
-      pass[i] = std::max(pass[i], pass[static_cast<std::size_t>(a)] + (cut ? 1 : 0));
-    }
-    if (v.kind == NestValue::Kind::Compute && is_elementary(v)) {
-      ++elementary;
-      last = std::max(last, pass[i]);
-    }
+    for (int a : v.args) pass[i] = std::max(pass[i], pass[static_cast<std::size_t>(a)]);
+    for (int a : v.args)
+      if (pass[static_cast<std::size_t>(a)] == pass[i])
+        ready[i] = std::max(ready[i], ready[static_cast<std::size_t>(a)]);
+    if (v.kind != NestValue::Kind::Compute && v.kind != NestValue::Kind::Convert) continue;
+    const int latency = body_cost(v).latency;
+    if (ready[i] > 0 && ready[i] + latency > kPassLatency) ++pass[i], ready[i] = 0;
+    ready[i] += latency;
+    last = std::max(last, pass[i]);
   }
-  if (elementary < 2 || last == 0) return {};
-  return pass;
+  return last == 0 ? std::vector<int>{} : pass;
 }
 
 }  // namespace
@@ -118,10 +116,9 @@ Size stride(const Access& access, const Loop& loop) {
 }
 
 double element_cost(const LoopNest& nest) {
-  double cost = 0.05 * static_cast<double>(nest.accesses.size() + nest.stores.size());
-  for (const NestValue& v : nest.values)
-    if (v.kind == NestValue::Kind::Compute) cost += is_elementary(v) ? 0.12 : 0.02;
-  return cost;
+  constexpr double kStream = 0.05, kInstruction = 0.002;  // per element, per byte of the widest type
+  return kStream * static_cast<double>(nest.accesses.size() + nest.stores.size()) +
+         kInstruction * instructions(nest) * widest_item(nest);
 }
 
 bool can_schedule(const LoopNest& nest) {
@@ -148,7 +145,7 @@ Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
   if (nest.fold_lanes == kInnerLanes || s.rows.empty()) {
     if (!folded.empty()) s.cols = folded[0];
     s.lanes = std::min(s.lanes, nest.fold_lanes);
-    s.accumulate_in_memory = long_body(nest) && s.lanes < nest.fold_lanes;
+    s.accumulate_in_memory = instructions(nest) > kLongBody && s.lanes < nest.fold_lanes;
     return s;
   }
   s.shape = Schedule::Shape::Columns;

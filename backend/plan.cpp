@@ -118,7 +118,8 @@ void Plan::choose_split(const Step& s, PlannedStep& p) const {
     p.split = Split::Rows;
     p.grain = std::max<std::int64_t>(1, static_cast<std::int64_t>(kTask / row));
   } else if (!folds_columns) {
-    constexpr std::int64_t kColumns = 64;  // whole cache lines
+    // Whole cache lines; across rows, enough of each to be worth walking down.
+    const std::int64_t kColumns = schedule.shape == Schedule::Shape::Columns ? 256 : 64;
     p.split = Split::Columns;
     p.grain = static_cast<std::int64_t>(kTask / (row / static_cast<double>(p.cols) * static_cast<double>(p.rows)));
     p.grain = std::max<std::int64_t>(kColumns, p.grain / kColumns * kColumns);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ir/error.h"
 #include "ir/passes/dataflow.h"
@@ -73,6 +74,7 @@ class Fuser {
     std::unordered_map<const Node*, std::optional<AxisMap>>
         axes;                                       // of members and views of them; nothing: no such view
     std::unordered_set<const Node*> inputs, views;  // views: those that are members
+    std::vector<const Node*> ready;                 // values of this rank
   };
 
   // --- Which group ----------------------------------------------------------------------------------------------
@@ -83,7 +85,7 @@ class Fuser {
     for_each_input(n, [&](const Node* in) { after = std::max(after, rank(in)); });
     if (kind == OpKind::View) {
       // A view costs nothing: it stands right behind its operand, so that it holds no user back.
-      rank_[&n] = after;
+      set_rank(n, after);
       views_.push_back(&n);
     } else if (kind == OpKind::Pointwise && !may_fail(n)) {
       add_pointwise(n, after);
@@ -100,7 +102,12 @@ class Fuser {
   void add_item(const Node& n) {
     const int of = rank(n.args[0].get<Node*>());
     groups_[static_cast<std::size_t>(of)].result.members.push_back({&n, {}});
-    rank_[&n] = of;
+    set_rank(n, of);
+  }
+
+  void set_rank(const Node& n, int index) {
+    rank_[&n] = index;
+    if (index >= 0) groups_[static_cast<std::size_t>(index)].ready.push_back(&n);
   }
 
   int rank(const Node* n) const {
@@ -132,7 +139,7 @@ class Fuser {
     for_each_input(n, [&](const Node* in) {
       if (!bring_in(g, in)) g.inputs.insert(in);
     });
-    rank_[&n] = index;
+    set_rank(n, index);
     g.axes[&n] = axes;
     g.result.members.push_back({&n, std::move(axes)});
   }
@@ -210,6 +217,7 @@ class Fuser {
   void add_pointwise(const Node& n, int after) {
     const SizeVec& sizes = n.type().sizes;
     if (after >= 0) {
+      gather(n, after);
       Group& g = groups_[static_cast<std::size_t>(after)];
       if (has_room(g) && reads_nothing_stored(g, n)) {
         if (auto axes = place(g, n)) return join(after, n, std::move(*axes));
@@ -245,6 +253,42 @@ class Fuser {
       into = open_loops(n, sizes, std::move(axes));
     }
     groups_[static_cast<std::size_t>(into)].result.reduced = reduced;
+  }
+
+  // Where several groups over one space meet in a node, the earlier ones may as well run with the last.
+  void gather(const Node& n, int after) {
+    if (!(groups_[static_cast<std::size_t>(after)].result.extents == n.type().sizes)) return;
+    for_each_input(n, [&](const Node* in) {
+      const int r = rank(in);
+      if (r >= 0 && r < after && may_wait(r, after)) absorb(r, after);
+    });
+  }
+
+  // Whether group `from` may run where `into` does: the same space, and nothing in between reads what it computes.
+  bool may_wait(int from, int into) const {
+    constexpr int kFar = 32;  // keeps the search linear
+    const Group &a = groups_[static_cast<std::size_t>(from)], &b = groups_[static_cast<std::size_t>(into)];
+    const auto is_loops = [](const Group& g) { return g.result.kind == FusionGroup::Kind::Loops; };
+    if (into - from > kFar || !is_loops(a) || !is_loops(b) || !(a.result.extents == b.result.extents)) return false;
+    if (a.result.reduced && b.result.reduced && a.result.reduced != b.result.reduced) return false;
+    if (a.result.members.size() + b.result.members.size() >= kMaxMembers) return false;
+    if (a.inputs.size() + b.inputs.size() >= kMaxInputs) return false;
+    for (int g = from + 1; g <= into; ++g)
+      for (const Node* in : groups_[static_cast<std::size_t>(g)].inputs)
+        if (rank(in) == from) return false;
+    return true;
+  }
+
+  void absorb(int from, int into) {
+    Group a = std::exchange(groups_[static_cast<std::size_t>(from)], Group{});
+    Group& b = groups_[static_cast<std::size_t>(into)];
+    b.result.members.insert(b.result.members.begin(), a.result.members.begin(), a.result.members.end());
+    b.result.reduced |= a.result.reduced;
+    b.axes.merge(a.axes);
+    b.inputs.merge(a.inputs);
+    b.views.merge(a.views);
+    for (const Node* n : a.ready) set_rank(*n, into);
+    if (int& last = last_over_[key(b.result.extents)]; last == from) last = into;
   }
 
   // The operand spans the whole space, straight.
@@ -372,6 +416,7 @@ class Fuser {
     for (std::size_t i = 0; i <= groups_.size(); ++i) {
       if (i > 0) {
         FusionGroup& g = groups_[i - 1].result;
+        if (g.members.empty()) continue;  // absorbed
         for (const auto& m : g.members) {
           if (needed_.contains(m.node) && !is_view(*m.node)) g.outputs.push_back(m.node);
         }

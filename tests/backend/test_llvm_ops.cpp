@@ -102,6 +102,7 @@ TEST(LlvmOps, ReductionsEveryDtypeAxesAndLayout) {
         for (const auto& dims : kDims)
           for (DimVec sizes : {DimVec{3, 5, 70}, DimVec{1, 1100, 2}}) {
             if (sizes[0] == 1 && (layout != Layout::Contiguous || t != DType::Float32)) continue;
+            if (random() % 3 != 0) continue;  // each combination compiles a kernel
             GraphFixture g;
             std::vector<Arg> args{g.input(random_tensor(random, sizes, t, layout))};
             args = with_defaults(o, args, t);
