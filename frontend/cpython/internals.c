@@ -81,7 +81,13 @@ static PyObject* key_of_entry(PyDictKeysObject* keys, Py_ssize_t index) {
   return keys->dk_kind == DICT_KEYS_GENERAL ? DK_ENTRIES(keys)[index].me_key : DK_UNICODE_ENTRIES(keys)[index].me_key;
 }
 
-static Py_ssize_t find_entry_hinted(PyDictKeysObject* keys, PyObject* key, Py_hash_t hash, unsigned* hint) {
+// A str that has been a key knows its hash.
+static inline Py_hash_t hash_of_name(PyObject* name) {
+  const Py_hash_t hash = ((PyASCIIObject*)name)->hash;
+  return hash != -1 ? hash : PyObject_Hash(name);
+}
+
+static inline Py_ssize_t find_entry_hinted(PyDictKeysObject* keys, PyObject* key, Py_hash_t hash, unsigned* hint) {
   if ((Py_ssize_t)*hint < keys->dk_nentries && key_of_entry(keys, *hint) == key) return *hint;
   const Py_ssize_t index = find_entry(keys, key, hash);
   if (index >= 0) *hint = (unsigned)index;
@@ -103,15 +109,15 @@ int md_dict_find(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value
   return md_dict_find_hinted(dict, key, hash, value, &hint);
 }
 
-static int find_in_values(PyObject* object, PyDictValues* values, PyObject* name, PyObject** value, unsigned* hint) {
+static inline int find_in_values(PyObject* object, PyDictValues* values, PyObject* name, PyObject** value, unsigned* hint) {
   PyDictKeysObject* keys = ((PyHeapTypeObject*)Py_TYPE(object))->ht_cached_keys;
-  const Py_ssize_t index = find_entry_hinted(keys, name, PyObject_Hash(name), hint);
+  const Py_ssize_t index = find_entry_hinted(keys, name, hash_of_name(name), hint);
   if (index < 0) return index == -1 ? 0 : -1;
   return result(values->values[index], value);
 }
 
 // The values of an instance without a dictionary of its own, or else that dictionary (which may be missing).
-static PyDictValues* managed_values(PyObject* object, PyObject** dict) {
+static inline PyDictValues* managed_values(PyObject* object, PyObject** dict) {
 #if PY_VERSION_HEX < 0x030C0000
   PyDictValues* values = *_PyObject_ValuesPointer(object);
   *dict = values ? NULL : *_PyObject_ManagedDictPointer(object);
@@ -140,7 +146,7 @@ int md_instance_find_hinted(PyObject* object, PyObject* name, PyObject** value, 
     dict = place ? *place : NULL;
   }
   if (!dict) return 0;
-  return PyDict_Check(dict) ? md_dict_find_hinted(dict, name, PyObject_Hash(name), value, hint) : -1;
+  return PyDict_Check(dict) ? md_dict_find_hinted(dict, name, hash_of_name(name), value, hint) : -1;
 }
 
 int md_instance_find(PyObject* object, PyObject* name, PyObject** value) {
