@@ -25,7 +25,7 @@ enum class EffectKind : std::uint8_t {
   IteratorAdvance,  // count
 };
 
-struct Effect {
+struct SideEffect {
   EffectKind kind;
   ValueRef target;  // null for globals
   PyRef name;
@@ -36,13 +36,13 @@ struct Effect {
 
 class Effects {
  public:
-  void record(Effect e) { list_.push_back(std::move(e)); }
+  void record(SideEffect e) { list_.push_back(std::move(e)); }
   bool empty() const { return list_.empty(); }
-  const std::vector<Effect>& list() const { return list_; }
-  std::vector<Effect>& list() { return list_; }
+  const std::vector<SideEffect>& list() const { return list_; }
+  std::vector<SideEffect>& list() { return list_; }
 
  private:
-  std::vector<Effect> list_;
+  std::vector<SideEffect> list_;
 };
 
 }  // namespace md

@@ -188,9 +188,9 @@ struct Finisher {
     for (GuardKind k : {GuardKind::DefaultDevice, GuardKind::GlobalState, GuardKind::TorchFunctionModeStack})
       t.guards.add(Guard{k});
     if (t.inputs.size() < 2) return;
-    Guard g{GuardKind::NoAliasing, t.inputs.front()->source};
-    for (std::size_t k = 1; k < t.inputs.size(); ++k) g.others.push_back(t.inputs[k]->source);
-    t.guards.add(std::move(g));
+    std::vector<SourceRef> places;
+    for (auto& v : t.inputs) places.push_back(v->source);
+    t.guards.add(aliasing_guard(places, request.args));
   }
 
   void mark_single_output() {

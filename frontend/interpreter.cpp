@@ -191,6 +191,12 @@ std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs ca
 // --- exceptions
 // ----------------------------------------------------------------------------------------------------------
 
+bool Tracer::uncaught() const {
+  for (auto& f : frames)
+    if (f->instruction().handler.label >= 0) return false;
+  return true;
+}
+
 void Tracer::raise(PyObject* type, const std::string& message) {
   std::vector<ValueRef> args_of;
   args_of.push_back(

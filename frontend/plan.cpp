@@ -55,7 +55,7 @@ Reg PlanBuilder::graph_output(Node* n) {
 }
 
 void PlanBuilder::replay(const Effects& effects) {
-  for (const Effect& e : effects.list()) {
+  for (const SideEffect& e : effects.list()) {
     PlanStep s{};
     if (e.target) s.a = rebuild(e.target);
     s.object = e.name;

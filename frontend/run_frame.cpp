@@ -42,7 +42,8 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
   report("on_limit", {py_str(name), py_int(value), py_str(r.printed_name), py_str(text_of(r.code->co_filename)),
                       py_int(r.code->co_firstlineno), py_str(reason), checked(PyLong_FromVoidPtr(r.code))});
   if (r.region->fullgraph || config.fail_on_recompile_limit_hit) {
-    PyRef error = report("limit_error", {py_str(name), PyRef::borrow(r.region->fullgraph ? Py_True : Py_False)});
+    PyRef cause = break_parts_call("unsupported", make_break<GB0039>(std::string(name)), {});
+    PyRef error = report("limit_error", {py_str(name), PyRef::borrow(r.region->fullgraph ? Py_True : Py_False), cause});
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }

@@ -194,6 +194,17 @@ ValueRef Tracer::call_attribute_op(const std::string& name, const CallArgs& args
   return emit(name, Spelling::Attribute, name, false, args);
 }
 
+ValueRef Tracer::constant_tensor(PyObject* object) {
+  Node n{NodeKind::GetAttr};
+  n.target = n.name = "_tensor_constant" + std::to_string(constant_count_++);
+  n.constant = TensorRef(tensor_impl(object));
+  n.types = {type_of(Arg(n.constant))};
+  n.types[0].storage = next_storage++;
+  n.stack = user_stack();
+  Node* held = graph->append(std::move(n));
+  return call_op("clone", Spelling::Method, CallArgs{{tensor_value(held)}, {}});
+}
+
 void Tracer::emit_grad_switch(bool on) {
   Node n{NodeKind::State};
   n.target = "_C._set_grad_enabled";

@@ -136,6 +136,8 @@ class Tracer {
   ValueRef call_operator(const std::string& name, const CallArgs& args);
   // x.T and the like: a view reached by attribute.
   ValueRef call_attribute_op(const std::string& name, const CallArgs& args);
+  // A tensor the graph holds; every run gets a copy.
+  ValueRef constant_tensor(PyObject* tensor);
   void emit_grad_switch(bool on);
   // The first variable a node's value is stored to names the node.
   void name_node(const ValueRef& v, const std::string& variable);
@@ -153,6 +155,8 @@ class Tracer {
 
   // --- exceptions of the traced program ---------------------------------------------------------------------------
   [[noreturn]] void raise(PyObject* type, const std::string& message);
+  // No traced frame would handle an exception raised now: it would leave the compiled function.
+  bool uncaught() const;
   ValueRef compare(const ValueRef& a, const ValueRef& b, int op);  // Py_LT ... Py_GE
   [[noreturn]] void raise_current();  // turns the Python exception that is set into a traced one
 
@@ -187,6 +191,7 @@ class Tracer {
   bool unwind(const TracedRaise& e, std::size_t floor);
 
   std::set<const Node*> named_;
+  int constant_count_ = 0;
   mutable UserStack last_stack_;
   mutable std::vector<std::pair<const void*, int>> last_stack_key_;
   std::unique_ptr<SymbolicFrame> parked_;  // by YIELD_VALUE, for resume_generator

@@ -5,6 +5,7 @@
 #include "frontend/builtins/methods.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 
 namespace md {
@@ -28,6 +29,7 @@ ValueRef CallArgs::take_keyword(const char* name) {
 ValueRef Value::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
 
 bool Value::has_attr(Tracer& t, PyObject* name) {
+  if (kind == ValueKind::Slice || kind == ValueKind::Super) graph_break<GB0150>(print(), text_of(name));
   PyTypeObject* type = python_type();
   if (!type) graph_break<GB0150>(print(), text_of(name));
   return type_find(type, name) != nullptr;
@@ -42,7 +44,9 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
 }
 
 ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) {
-  return t.call(get_attr(t, name), std::move(args));
+  ValueRef method = get_attr(t, name);
+  if (auto* bound = as<BoundAttrValue>(method); bound && bound->self.get() == this) unmodelled_method(*this, text_of(name), args);
+  return t.call(method, std::move(args));
 }
 
 ValueRef Value::get_item(Tracer& t, const ValueRef& key) {

@@ -116,6 +116,51 @@ ValueRef rule_numel(Tracer& t, CallArgs& args) {
   return x ? x->call_method(t, checked(PyUnicode_FromString("numel")).get(), {}) : ValueRef();
 }
 
+// A Python bool computed from tensor contents.
+template <int which>
+ValueRef rule_data_dependent(Tracer&, CallArgs&) {
+  graph_break<GB0033>(std::string(which == 0 ? "equal" : "allclose"));
+}
+
+ValueRef rule_inference_mode_enabled(Tracer&, CallArgs&) { graph_break<GB0046>(); }
+
+ValueRef rule_result_type(Tracer&, CallArgs& args) {
+  graph_break<GB0208>("dtype", "call_function", "result_type" + print_list(args.positional));
+}
+
+// Answers that depend on nothing but constants and the guarded default dtype.
+template <int which>
+ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
+  static const char* const names[] = {"get_default_dtype", "promote_types"};
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!all_constant(args, positional, kwargs)) return {};
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
+  PyRef r = PyRef::steal(PyObject_Call(library_class(names[which]).get(), tuple.get(), kwargs.get()));
+  if (!r) t.raise_current();
+  return from_folded(t, r.get());
+}
+
+// A tensor made from constants: held by the graph, copied at each call.
+ValueRef make_tensor(Tracer& t, CallArgs& args, const char* name) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!all_constant(args, positional, kwargs)) unmodelled(name, print_list(args.positional));
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
+  PyRef made = PyRef::steal(PyObject_Call(library_class(name).get(), tuple.get(), kwargs.get()));
+  if (!made) t.raise_current();
+  return t.constant_tensor(made.get());
+}
+ValueRef rule_tensor(Tracer& t, CallArgs& args) { return make_tensor(t, args, "tensor"); }
+ValueRef rule_as_tensor(Tracer& t, CallArgs& args) {
+  if (args.size() == 1 && !args.positional.empty() && args[0]->kind == ValueKind::Tensor) return args[0];
+  return make_tensor(t, args, "as_tensor");
+}
+
 constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph_break},
                                 {"minidynamo._dynamo", "skip_frame", rule_skip_frame},
                                 {"minidynamo._dynamo", "is_compiling", rule_is_compiling},
@@ -126,7 +171,15 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo", "is_tensor", rule_is_tensor},
                                 {"minidynamo", "is_floating_point", rule_is_floating_point},
                                 {"minidynamo", "numel", rule_numel},
-                                {"contextlib", "nullcontext", rule_nullcontext},
+                                {"minidynamo", "equal", rule_data_dependent<0>},
+    {"minidynamo", "allclose", rule_data_dependent<1>},
+    {"minidynamo", "is_inference_mode_enabled", rule_inference_mode_enabled},
+    {"minidynamo", "result_type", rule_result_type},
+    {"minidynamo", "get_default_dtype", rule_constant_answer<0>},
+    {"minidynamo", "promote_types", rule_constant_answer<1>},
+    {"minidynamo", "tensor", rule_tensor},
+    {"minidynamo", "as_tensor", rule_as_tensor},
+    {"contextlib", "nullcontext", rule_nullcontext},
                                 {"functools", "partial", rule_partial},
                                 {"functools", "reduce", rule_reduce},
                                 {"copy", "deepcopy", rule_deepcopy},

@@ -130,6 +130,10 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
 ValueRef call_op_function(Tracer& t, const std::string& name, CallArgs args) {
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
+  if (overloads(name).empty()) {
+    PyRef fn = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("minidynamo")).get(), name.c_str()));
+    break_on_skipped(t, fn.get());
+  }
   return t.call_op(name, Spelling::Function, args);
 }
 

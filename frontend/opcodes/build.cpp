@@ -82,6 +82,8 @@ OPCODE(BUILD_CONST_KEY_MAP) {
 OPCODE(BUILD_SLICE) {
   auto p = pop_n(f, i.a);
   for (auto& v : p) v = t.realize(v);
+  if (p[0]->kind == ValueKind::Tensor || p[1]->kind == ValueKind::Tensor)
+    graph_break<GB0038>(p[0]->print(), p[1]->print(), i.a == 3 ? p[2]->print() : t.none()->print());
   f.push(make_ref<SliceValue>(p[0], p[1], i.a == 3 ? p[2] : t.none()));
 }
 
@@ -129,21 +131,21 @@ void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) {
 OPCODE(DICT_UPDATE) { merge(t, f, i, false); }
 OPCODE(DICT_MERGE) { merge(t, f, i, true); }
 
-std::vector<ValueRef> unpacked(Tracer& t, const ValueRef& raw) {
-  ValueRef v = t.realize(raw);
-  if (v->kind == ValueKind::Object && !static_cast<ObjectValue*>(v.get())->special(t, "__iter__")) {
-    PyTypeObject* type = v->python_type();
-    if (!type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
-      t.raise(PyExc_TypeError, "cannot unpack non-iterable " + type_name(type) + " object");
-  }
-  if (v->kind == ValueKind::Constant && !Py_TYPE(v->real.get())->tp_iter)
-    t.raise(PyExc_TypeError, "cannot unpack non-iterable " + type_name(v->python_type()) + " object");
-  return collect(t, v);
+bool can_iterate(const ValueRef& v) {
+  if (auto* o = as<ObjectValue>(v))
+    return o->type->tp_iter || (o->type->tp_as_sequence && o->type->tp_as_sequence->sq_item);
+  return v->kind != ValueKind::Constant || Py_TYPE(v->real.get())->tp_iter;
 }
 
 OPCODE(UNPACK_SEQUENCE) {
-  auto items = unpacked(t, f.pop());
+  ValueRef v = t.realize(f.pop());
+  if (!can_iterate(v)) {
+    if (t.uncaught()) graph_break<GB0063>(v->print());
+    t.raise(PyExc_TypeError, "cannot unpack non-iterable " + type_name(v->python_type()) + " object");
+  }
+  auto items = collect(t, v);
   const auto want = static_cast<std::size_t>(i.a);
+  if (items.size() != want && t.uncaught()) graph_break<GB0077>(std::to_string(want), std::to_string(items.size()));
   if (items.size() < want)
     t.raise(PyExc_ValueError, "not enough values to unpack (expected " + std::to_string(want) + ", got " +
                                   std::to_string(items.size()) + ")");
@@ -153,7 +155,12 @@ OPCODE(UNPACK_SEQUENCE) {
 }
 
 OPCODE(UNPACK_EX) {
-  auto items = unpacked(t, f.pop());
+  ValueRef v = t.realize(f.pop());
+  if (!can_iterate(v)) {
+    if (t.uncaught()) graph_break<GB0062>(v->print());
+    t.raise(PyExc_TypeError, "cannot unpack non-iterable " + type_name(v->python_type()) + " object");
+  }
+  auto items = collect(t, v);
   const auto before = static_cast<std::size_t>(i.a), after = static_cast<std::size_t>(i.b);
   if (items.size() < before + after)
     t.raise(PyExc_ValueError, "not enough values to unpack (expected at least " + std::to_string(before + after) +

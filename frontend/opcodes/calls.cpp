@@ -42,6 +42,7 @@ OPCODE(CALL) {
 }
 
 OPCODE(CALL_FUNCTION_EX) {
+  if (i.a > 1) graph_break<GB0168>(std::to_string(i.a));
   CallArgs args;
   ValueRef keywords = i.a ? t.realize(f.pop()) : ValueRef();
   ValueRef positional = t.realize(f.pop());

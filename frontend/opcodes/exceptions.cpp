@@ -23,7 +23,7 @@ Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
   }
   if (v->real && PyExceptionInstance_Check(v->real.get()))
     unmodelled(v->print(), "raising an exception object made outside");
-  if (v->kind == ValueKind::Constant) t.raise(PyExc_TypeError, "exceptions must derive from BaseException");
+  if (v->kind == ValueKind::Constant && !t.uncaught()) t.raise(PyExc_TypeError, "exceptions must derive from BaseException");
   graph_break<GB0057>(v->print());
 }
 
@@ -61,8 +61,11 @@ OPCODE(POP_EXCEPT) {
 bool matches(Tracer& t, const ValueRef& raw, PyTypeObject* type) {
   ValueRef v = t.realize(raw);
   if (auto* tuple = as<TupleValue>(v)) {
-    for (auto& x : tuple->items)
+    for (auto& x : tuple->items) {
+      PyRef c = t.realize(x)->as_constant();
+      if (!c || (!is_exception_type(c.get()) && !PyTuple_Check(c.get()))) graph_break<GB0051>(v->print());
       if (matches(t, x, type)) return true;
+    }
     return false;
   }
   PyRef c = v->as_constant();

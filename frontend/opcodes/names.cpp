@@ -41,7 +41,7 @@ OPCODE(STORE_GLOBAL) {
   PyObject* name = name_of(f, i.a);
   t.name_node(v, text_of(name));
   t.stored_globals[stored_key(f, name)] = v;
-  Effect e{EffectKind::GlobalSet, ValueRef()};
+  SideEffect e{EffectKind::GlobalSet, ValueRef()};
   e.name = PyRef::borrow(name);
   e.value = std::move(v);
   if (!f.own_globals) unmodelled("global " + text_of(name), "global of another module");
@@ -78,12 +78,21 @@ OPCODE(STORE_ATTR) {
 
 OPCODE(DELETE_ATTR) { t.realize(f.pop())->set_attr(t, name_of(f, i.a), {}); }
 
+bool module_exists(PyObject* name) {
+  if (checked(PyDict_Contains(PyImport_GetModuleDict(), name))) return true;
+  PyRef util = checked(PyImport_ImportModule("importlib.util"));
+  PyRef spec = PyRef::steal(PyObject_CallMethod(util.get(), "find_spec", "O", name));
+  PyErr_Clear();
+  return spec && spec.get() != Py_None;
+}
+
 // Only modules already loaded: importing for real has effects of its own.
 OPCODE(IMPORT_NAME) {
   PyRef fromlist = t.realize(f.pop())->as_constant();
   std::int64_t level = -1;
   const bool absolute = constant_int(t.realize(f.pop()), level) && level == 0;
   PyObject* name = name_of(f, i.a);
+  if (absolute && fromlist && !module_exists(name)) graph_break<GB0069>(text_of(name), repr_of(fromlist.get()), "0");
   if (!absolute || !fromlist || !checked(PyDict_Contains(PyImport_GetModuleDict(), name)))
     unmodelled("import " + text_of(name), "import of a module that is not loaded, or relative");
   PyRef m = PyRef::steal(PyImport_ImportModuleLevelObject(name, f.globals.get(), nullptr, fromlist.get(), 0));

@@ -32,7 +32,8 @@ OPCODE(LOAD_CONST) {
 OPCODE(LOAD_FAST) {
   ValueRef v = slot(f, i.a);
   if (is_null(v)) {
-    if (i.handler.label < 0 && t.frames.size() == 1) graph_break<GB0011>(slot_name(f, i.a));
+    if (t.uncaught() && slot_name(f, i.a)[0] == '.') graph_break<GB0012>(slot_name(f, i.a));
+    if (t.uncaught()) graph_break<GB0011>(slot_name(f, i.a));
     t.raise(PyExc_UnboundLocalError,
             "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
   }
@@ -72,7 +73,7 @@ OPCODE(LOAD_CLOSURE) { f.push(slot(f, i.a)); }
 OPCODE(LOAD_DEREF) {
   ValueRef v = cell_at(t, f, i.a)->get(t);
   if (is_null(v)) {
-    if (i.handler.label < 0 && t.frames.size() == 1) graph_break<GB0091>(slot_name(f, i.a));
+    if (t.uncaught()) graph_break<GB0091>(slot_name(f, i.a));
     const bool free = f.body->slot_kinds[static_cast<std::size_t>(i.a)] & kSlotFree;
     t.raise(free ? PyExc_NameError : PyExc_UnboundLocalError,
             free ? "cannot access free variable '" + slot_name(f, i.a) +

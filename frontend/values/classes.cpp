@@ -116,6 +116,9 @@ static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
       t.call(t.wrap(init, nullptr), std::move(args));
       return e;
     }
+    if (type == reinterpret_cast<PyTypeObject*>(PyExc_AssertionError))
+      for (auto& a : args.positional)
+        if (PyRef c = t.realize(a)->as_constant(); !c || !PyUnicode_Check(c.get())) graph_break<GB0171>(print_list(args.positional));
     return make_ref<ExceptionValue>(type, args.positional);
   }
   if (PyType_IsSubtype(type, &PyTuple_Type)) return make_namedtuple(t, cls, std::move(args));

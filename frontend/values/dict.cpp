@@ -76,7 +76,7 @@ void DictValue::put(Tracer& t, const ValueRef& key, ValueRef v) {
     entries.push_back({key, v});
   }
   if (!source) return;
-  Effect e{EffectKind::DictSet, ValueRef(this)};
+  SideEffect e{EffectKind::DictSet, ValueRef(this)};
   e.key = key, e.value = std::move(v);
   t.effects.record(std::move(e));
 }
@@ -91,7 +91,7 @@ bool DictValue::remove(Tracer& t, const ValueRef& key) {
   entries[PyLong_AsSize_t(at)].value = ValueRef();
   checked(PyDict_DelItem(index.get(), k.get()));
   if (!source) return true;
-  Effect e{EffectKind::DictDelete, ValueRef(this)};
+  SideEffect e{EffectKind::DictDelete, ValueRef(this)};
   e.key = key;
   t.effects.record(std::move(e));
   return true;

@@ -44,7 +44,7 @@ void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
     suppress_context = t.realize(v)->truth(t);
   } else if (n == "__traceback__") {
     if (!is_true_constant(t.realize(v), Py_None)) graph_break<GB0095>(print(), n);
-  } else if (PyObject* found = type_find(type, name); found && Py_TYPE(found)->tp_descr_set) {
+  } else if (PyObject* found = type_find(type, name); (found && Py_TYPE(found)->tp_descr_set) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     graph_break<GB0135>(print(), n);
   } else {
     attrs.emplace_back(PyRef::borrow(name), std::move(v));

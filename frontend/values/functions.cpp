@@ -31,7 +31,7 @@ void CellValue::set(Tracer& t, ValueRef v) {
   looked = stored = true;
   content = v;
   if (!source) return;
-  Effect e{EffectKind::CellSet, ValueRef(this)};
+  SideEffect e{EffectKind::CellSet, ValueRef(this)};
   e.value = std::move(v);
   t.effects.record(std::move(e));
 }
@@ -62,6 +62,7 @@ std::string FunctionValue::file_name() const {
 }
 
 bool may_inline(const FunctionValue& f) {
+  if (f.real && PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return false;
   static const char* const closed[] = {"minidynamo",      "random",    "copy",    "threading", "logging", "warnings",
                                        "traceback",       "linecache", "inspect", "numpy",     "pdb",     "subprocess",
                                        "multiprocessing", "pickle"};
@@ -113,7 +114,18 @@ void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   (void)t;
 }
 
+// compiler.disable() marks the wrapper it makes (recursive) or the function itself.
+static void break_if_disabled(const FunctionValue& f) {
+  if (!f.real || !PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return;
+  PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
+  PyErr_Clear();
+  const std::string why = reason ? text_of(reason.get()) : "None";
+  if (PyObject_HasAttrString(f.real.get(), "_torchdynamo_orig_callable")) graph_break<GB0098>(repr_of(f.real.get()), why);
+  graph_break<GB0099>(repr_of(f.real.get()), why);
+}
+
 ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
+  break_if_disabled(*this);
   if (!may_inline(*this)) {
     if (real) break_on_skipped(t, real.get());
     unmodelled(print(), "function of a module that is not traced");

@@ -32,14 +32,14 @@ PyRef ListValue::as_constant() const {
 void ListValue::append(Tracer& t, ValueRef v) {
   items.push_back(v);
   if (!source) return;
-  Effect e{EffectKind::ListAppend, ValueRef(this)};
+  SideEffect e{EffectKind::ListAppend, ValueRef(this)};
   e.value = std::move(v);
   t.effects.record(std::move(e));
 }
 
 void ListValue::changed(Tracer& t) {
   if (!source) return;
-  Effect e{EffectKind::ListAssign, ValueRef(this)};
+  SideEffect e{EffectKind::ListAssign, ValueRef(this)};
   e.items = items;
   t.effects.record(std::move(e));
 }
@@ -53,6 +53,7 @@ ValueRef ListValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
 // Python's index of a sequence, or IndexError with the type's own text.
 static std::size_t checked_index(Tracer& t, const ValueRef& key, std::size_t size, const char* what) {
   std::int64_t i;
+  if (key->kind == ValueKind::Tensor) graph_break<GB0070>(what, "__getitem__", "[" + key->print() + "]", "{}");
   if (!constant_int(key, i)) unmodelled(key->print(), std::string(what) + " index");
   const auto n = static_cast<std::int64_t>(size);
   if (i < 0) i += n;
@@ -74,7 +75,7 @@ std::vector<ValueRef> sliced(Tracer& t, const std::vector<ValueRef>& items, Slic
 ValueRef ListValue::get_item(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
   if (auto* s = as<SliceValue>(key)) return make_ref<ListValue>(sliced(t, items, *s));
-  if (key->kind != ValueKind::Constant) return Value::get_item(t, key);
+  if (key->kind != ValueKind::Constant && key->kind != ValueKind::Tensor) return Value::get_item(t, key);
   return items[checked_index(t, key, items.size(), "list")];
 }
 
@@ -87,6 +88,8 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
     if (PySlice_Unpack(c.get(), &start, &stop, &step) < 0) t.raise_current();
     const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
     if (step != 1) unmodelled(s->print(), "extended slice assignment");
+    if (v && t.uncaught() && t.realize(v)->kind == ValueKind::Constant && !Py_TYPE(t.realize(v)->real.get())->tp_iter)
+      graph_break<GB0143>(print(), "__setitem__", "[" + key->print() + ", " + v->print() + "]");
     std::vector<ValueRef> fresh = v ? collect(t, v) : std::vector<ValueRef>();
     items.erase(items.begin() + start, items.begin() + start + n);
     items.insert(items.begin() + start, fresh.begin(), fresh.end());

@@ -77,6 +77,7 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   }
   const Stored* s = stored(name);
   if (s && s->value) return s->value;
+  if (s && t.uncaught() && !found) graph_break<GB0010>(print(), n);
   if (real && !s) {
     Attr a = find_attr(real.get(), name);
     if (a.where == AttrWhere::Undecidable) unmodelled(print() + "." + n, "attribute only user code can find");
@@ -161,7 +162,7 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     }
   if (!replaced) attrs.push_back({PyRef::borrow(name), v});
   if (!source) return;
-  Effect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};
+  SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};
   e.name = PyRef::borrow(name);
   e.value = std::move(v);
   t.effects.record(std::move(e));

@@ -27,7 +27,7 @@ void SetValue::add(Tracer& t, const ValueRef& v) {
     held.push_back(t.realize(v));
   }
   if (!source) return;
-  Effect e{EffectKind::SetAdd, ValueRef(this)};
+  SideEffect e{EffectKind::SetAdd, ValueRef(this)};
   e.key = v;
   t.effects.record(std::move(e));
 }
@@ -37,7 +37,7 @@ bool SetValue::discard(Tracer& t, const ValueRef& v) {
   if (!checked(PySet_Discard(members.get(), k.get()))) return false;
   checked(PyDict_DelItem(values.get(), k.get()));
   if (!source) return true;
-  Effect e{EffectKind::SetDiscard, ValueRef(this)};
+  SideEffect e{EffectKind::SetDiscard, ValueRef(this)};
   e.key = v;
   t.effects.record(std::move(e));
   return true;
@@ -93,6 +93,7 @@ ValueRef SliceValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "start") return start;
   if (n == "stop") return stop;
   if (n == "step") return step;
+  if (t.uncaught() && n != "indices" && n.rfind("__", 0) != 0) graph_break<GB0137>(print(), n);
   return method_attr(t, this, name);
 }
 
@@ -105,6 +106,10 @@ Reg SliceValue::rebuild(PlanBuilder& b) {
 
 ValueRef RangeValue::get_attr(Tracer& t, PyObject* name) {
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!v && t.uncaught()) {
+    PyErr_Clear();
+    graph_break<GB0136>(print(), text_of(name));
+  }
   if (!v) t.raise_current();
   return is_constant_object(v.get()) ? t.constant(v) : method_attr(t, this, name);
 }
