@@ -62,6 +62,8 @@ int add_return_types(PyObject* module) {
       PyTypeObject* type = (*result_types)[o.id] = make_type(o);
       checked(PyObject_SetAttrString(submodule.get(), o.public_name.c_str(), reinterpret_cast<PyObject*>(type)));
     }
+    // Importable by name, so that results can be pickled.
+    checked(PyDict_SetItemString(PyImport_GetModuleDict(), "minidynamo.return_types", submodule.get()));
     checked(PyModule_AddObjectRef(module, "return_types", submodule.get()));
     return Py_None;
   })

@@ -93,6 +93,7 @@ PyMethodDef torch_function_def = {
     "__torch_function__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_torch_function)),
     METH_VARARGS | METH_KEYWORDS | METH_CLASS, "Answers a call with an instance of this class among its arguments."};
 
+// with DisableTorchFunctionSubclass(): from here on no override is asked.
 PyObject* disable_enter(PyObject*, PyObject*) {
   ++torch_function_disabled;
   Py_RETURN_NONE;
@@ -101,10 +102,18 @@ PyObject* disable_exit(PyObject*, PyObject*) {
   if (torch_function_disabled > 0) --torch_function_disabled;
   Py_RETURN_NONE;
 }
+PyMethodDef disable_methods[] = {
+    {"__enter__", disable_enter, METH_NOARGS, nullptr}, {"__exit__", disable_exit, METH_VARARGS, nullptr}, {}};
+PyType_Slot disable_slots[] = {
+    {Py_tp_methods, disable_methods},
+    {Py_tp_doc, const_cast<char*>("Context manager: calls inside ask no __torch_function__.")},
+    {0, nullptr},
+};
+PyType_Spec disable_spec = {"minidynamo._C.DisableTorchFunctionSubclass", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT,
+                            disable_slots};
+
 PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(torch_function_disabled == 0); }
 PyMethodDef module_functions[] = {
-    {"_push_disabled_torch_function", disable_enter, METH_NOARGS, "From here on no override is asked."},
-    {"_pop_disabled_torch_function", disable_exit, METH_NOARGS, "Undoes the innermost push."},
     {"_is_torch_function_enabled", is_enabled, METH_NOARGS, "True unless overrides are switched off."},
     {},
 };
@@ -162,6 +171,9 @@ int init_subclass(PyObject* module) {
   if (!descriptor) return -1;
   default_torch_function = descriptor;  // kept for the life of the process
   if (PyObject_SetAttr(reinterpret_cast<PyObject*>(tensor_type), torch_function_name, descriptor) < 0) return -1;
+  PyObject* disable = PyType_FromModuleAndSpec(module, &disable_spec, nullptr);
+  // Not exported with the rest: programs reach it as _C.DisableTorchFunctionSubclass.
+  if (!disable || PyModule_AddObject(module, "DisableTorchFunctionSubclass", disable) < 0) return -1;
   return PyModule_AddFunctions(module, module_functions);
 }
 

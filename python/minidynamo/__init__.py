@@ -17,6 +17,7 @@ from .autograd.grad_mode import no_grad as no_grad
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 
 __version__ = "0.1.0"
+del DisableTorchFunctionSubclass  # noqa: F821  stays in _C, as in the mirrored namespace
 newaxis = None
 
 

@@ -215,6 +215,21 @@ def test_torch_function_of_foreign_objects():
     assert torch.ones(1) + Length() == ("add", 2)
 
 
+def test_torch_function_can_be_switched_off():
+    class Refusing(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            with torch._C.DisableTorchFunctionSubclass():
+                assert not torch._C._is_torch_function_enabled()
+                result = func(*args, **(kwargs or {}))
+            return "refused", result
+
+    x = torch.ones(2).as_subclass(Refusing)
+    text, result = x + 1
+    assert text == "refused" and type(result) is torch.Tensor
+    assert torch._C._is_torch_function_enabled()
+
+
 def test_torch_function_that_declines():
     class Declining:
         @classmethod
@@ -262,6 +277,8 @@ def test_pickle_of_names():
     for thing in (torch.float32, torch.int64, torch.add, torch.tensor, torch.Tensor, torch.Size([1, 2]), torch.strided):
         same = pickle.loads(pickle.dumps(thing))
         assert same is thing or (type(same) is torch.Size and same == thing)
+    result = pickle.loads(pickle.dumps(torch.ones(2, 2).max(0)))
+    assert type(result) is torch.return_types.max and result.values.tolist() == [1.0, 1.0]
     assert pickle.loads(pickle.dumps(torch.Tensor.add)) is torch.Tensor.add
     assert pickle.loads(pickle.dumps(torch.device("cuda:1"))) == torch.device("cuda", 1)
 
