@@ -20,13 +20,14 @@ __version__ = "0.1.0"
 del DisableTorchFunctionSubclass  # noqa: F821  stays in _C, as in the mirrored namespace
 newaxis = None
 
+from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
+from ._dynamo import compile as compile  # noqa: E402
+
 
 def __getattr__(name):
     """Subpackages are reachable without an import of their own, as `minidynamo.fx`; other names are refused by name."""
     from importlib import import_module
 
-    if name == "compile":
-        return import_module("._dynamo", __name__).compile
     if not name.startswith("__"):
         try:
             return import_module("." + name, __name__)

@@ -150,4 +150,5 @@ def promoted(a, b):
 
 
 def in_dtype(dtype, *arrays):
-    return tuple(x.astype(numpy_dtype(dtype)) for x in arrays)
+    with np.errstate(over="ignore"):
+        return tuple(x.astype(numpy_dtype(dtype)) for x in arrays)
