@@ -34,6 +34,8 @@ std::vector<bool> passed_slots(const CodeBody& body, const BreakLayout& layout) 
     if (!(body.slot_kinds[k] & kHoldsCell) || state.slots[k] == SlotState::Either) continue;
     bound[k] = state.slots[k] == SlotState::Bound;
   }
+  // super() reads slot 0 without naming it: a caller's liveness does not see that.
+  if (reads_first_argument(body) && state.slots[0] == SlotState::Bound) bound[0] = true;
   return bound;
 }
 

@@ -22,6 +22,15 @@ std::string utf8(const PyRef& s) {
 
 }  // namespace
 
+bool reads_first_argument(const CodeBody& body) {
+  if (body.argcount == 0) return false;
+  for (std::size_t k = 0; k < body.slot_names.size(); ++k) {
+    const bool is_free = body.slot_kinds[k] & kSlotFree;
+    if (is_free && PyUnicode_CompareWithASCIIString(body.slot_names[k].get(), "__class__") == 0) return true;
+  }
+  return false;
+}
+
 SplitPart::SplitPart(const CodeBody& body, const BreakLayout& layout, const std::vector<bool>& bound,
                      const Position& at)
     : body_(body), layout_(layout), bound_(bound), at_(at) {
@@ -37,7 +46,7 @@ SplitPart::SplitPart(const CodeBody& body, const BreakLayout& layout, const std:
 void SplitPart::lay_out_slots(const std::vector<bool>& used, int scratch) {
   new_slot_.assign(body_.slot_names.size(), -1);
   stack_slot_.assign(std::max<std::size_t>(layout_.stack_is_null.size(), scratch), -1);
-  if (first_argument_matters()) first_parameter();
+  if (reads_first_argument(body_)) first_parameter();
   stack_parameters();
   moved_cells_ = slot_parameters();
   out_.argcount = static_cast<int>(parameters_.size());
@@ -117,16 +126,6 @@ int SplitPart::add_slot(PyRef name, std::uint8_t kind) {
   out_.slot_names.push_back(std::move(name));
   out_.slot_kinds.push_back(kind);
   return static_cast<int>(out_.slot_names.size()) - 1;
-}
-
-// super() without arguments takes the frame's slot 0 for self.
-bool SplitPart::first_argument_matters() const {
-  if (body_.argcount == 0) return false;
-  for (std::size_t k = 0; k < body_.slot_names.size(); ++k) {
-    const bool is_free = body_.slot_kinds[k] & kSlotFree;
-    if (is_free && PyUnicode_CompareWithASCIIString(body_.slot_names[k].get(), "__class__") == 0) return true;
-  }
-  return false;
 }
 
 void SplitPart::first_parameter() {

@@ -9,6 +9,9 @@ namespace md {
 
 constexpr std::uint8_t kHoldsCell = kSlotCell | kSlotFree;
 
+// super() without arguments takes the frame's slot 0 for self.
+bool reads_first_argument(const CodeBody& body);
+
 class SplitPart {
  public:
   // `bound`: slots that are passed. Code of ours gets the position `at`. All of it must outlive the part.
@@ -37,7 +40,6 @@ class SplitPart {
 
  private:
   int add_slot(PyRef name, std::uint8_t kind);
-  bool first_argument_matters() const;
   void first_parameter();
   void stack_parameters();
   std::vector<int> slot_parameters();

@@ -6,7 +6,7 @@ import pytest
 from minidynamo._C import _bytecode
 
 from bytecode.splitting import Split
-from bytecode.tricky import CASES, Manager, log
+from bytecode.tricky import CASES, Derived, Manager, log, loops
 
 # What a break cannot execute on its own: it changes slots or depends on its place.
 NOT_ALONE = set(
@@ -84,6 +84,19 @@ def test_not_splittable():
     assert [name for _, name, *_ in points] == ["LOAD_CONST", "RETURN_VALUE"]
     with pytest.raises(SystemError, match="cannot split: RETURN_VALUE"):
         _bytecode.split(plain.__code__, *points[1][:1], *points[1][2:4])
+
+
+def test_super_keeps_its_argument():
+    """super() reads slot 0 without naming it, so liveness of names must not drop it."""
+    code = Derived.plain.__code__
+    call = [p for p in _bytecode.split_points(code) if p[1] == "CALL"][-1]
+    dead = [False] * len(call[3])
+    parts = _bytecode.split(code, call[0], call[2], dead)
+    assert parts["break"][1][0] == parts["resume"][1][0] == ("slot", 0)
+    assert parts["break"][0].co_varnames[0] == "self"
+    call = [p for p in _bytecode.split_points(loops.__code__) if p[1] == "GET_ITER"][0]
+    parts = _bytecode.split(loops.__code__, call[0], call[2], [False] * len(call[3]))
+    assert parts["break"][1] == [("stack", 0)]
 
 
 def in_context(x):
