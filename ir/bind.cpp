@@ -40,7 +40,6 @@ bool is_int_list(const Arg& a) {
 }
 
 bool is_tensor_list(const Arg& a) {
-  if (const auto* n = a.get_if<Node*>()) return (*n)->multi;
   const auto* l = a.get_if<ListArg>();
   return l && std::ranges::all_of(l->items, is_tensor_arg);
 }

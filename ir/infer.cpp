@@ -211,7 +211,6 @@ void check_mask(const InferCall& c) {
 TensorType infer_pointwise(const InferCall& c) {
   const ComputeTypes types = compute_types(c.op, c.args);
   check_mask(c);
-  SmallVector<int, 4> tensors;
   std::vector<TensorType> operands;
   bool grad = false;
   for (int i = 0; i < c.op.operands; ++i) {

@@ -30,6 +30,15 @@ TensorType created_like(const InferCall& c) {
   return t;
 }
 
+// A whole number that int32 cannot hold is refused, as torch does, and not wrapped.
+TensorType filled(const InferCall& c, TensorType t) {
+  const auto* n = c.arg(1).get_if<Size>();
+  if (t.dtype == DType::Int32 && n && n->is_const() && n->value() != static_cast<std::int32_t>(n->value())) {
+    c.fail(ErrorKind::Runtime, "{} does not fit int32", n->value());
+  }
+  return t;
+}
+
 TensorType random(const InferCall& c) {
   TensorType t = created(c, default_dtype());
   if (!is_floating(t.dtype)) c.fail(ErrorKind::NotImplemented, "not defined for {}", info(t.dtype).name);
@@ -91,8 +100,8 @@ TensorType product_type(const InferCall& c, const TensorType& a, const TensorTyp
 TensorType infer_rule(ops::Empty, const InferCall& c) { return created(c, default_dtype()); }
 TensorType infer_rule(ops::Zeros, const InferCall& c) { return created(c, default_dtype()); }
 TensorType infer_rule(ops::Ones, const InferCall& c) { return created(c, default_dtype()); }
-TensorType infer_rule(ops::Full, const InferCall& c) { return created(c, number_dtype(c.arg(1))); }
-TensorType infer_rule(ops::FullLike, const InferCall& c) { return created_like(c); }
+TensorType infer_rule(ops::Full, const InferCall& c) { return filled(c, created(c, number_dtype(c.arg(1)))); }
+TensorType infer_rule(ops::FullLike, const InferCall& c) { return filled(c, created_like(c)); }
 TensorType infer_rule(ops::EmptyLike, const InferCall& c) { return created_like(c); }
 TensorType infer_rule(ops::Rand, const InferCall& c) { return random(c); }
 TensorType infer_rule(ops::Randn, const InferCall& c) { return random(c); }

@@ -9,6 +9,7 @@
 #include "frontend/graph_break_init.h"
 #include "frontend/guards/init.h"
 #include "frontend/init.h"
+#include "frontend/op_table_init.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace {
@@ -29,8 +30,8 @@ int fill(PyObject* module) {
   md::install_block_engine();
   md::install_llvm_backend();
   Py_AtExit(&md::shut_down_block_engine);
-  for (const auto init :
-       {md::init_tensors, md::init_guards, md::init_registry, md::init_bytecode, md::init_cpython, md::init_frontend}) {
+  for (const auto init : {md::init_tensors, md::init_op_table, md::init_guards, md::init_registry, md::init_bytecode,
+                          md::init_cpython, md::init_frontend}) {
     if (init(module) < 0) return -1;
   }
   return 0;
