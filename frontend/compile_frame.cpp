@@ -25,6 +25,18 @@ namespace {
 constexpr int kMaxRestarts = 64;
 std::atomic<int> next_frame_id{0};
 
+// "[GenericContextWrappingVariable(Quiet)]": the open managers of user classes, outermost first.
+std::string active_managers(const SymbolicFrame& f) {
+  std::string list;
+  for (const ActiveContext& c : f.contexts) {
+    if (c.manager->kind == ValueKind::Context) continue;
+    PyTypeObject* type = c.manager->python_type();
+    if (!list.empty()) list += ", ";
+    list += "GenericContextWrappingVariable(" + std::string(type ? type->tp_name : "object") + ")";
+  }
+  return "[" + list + "]";
+}
+
 // One attempt after another until the trace ends or the frame is given up.
 struct Compilation {
   const FrameRequest& request;
@@ -114,7 +126,6 @@ struct Compilation {
     notes.skip = true;
     PyRef error = break_parts_call("unsupported", b, frames);
     PyRef message = checked(PyObject_GetAttrString(error.get(), "msg"));
-    report("count", {py_str("unimplemented"), message});
     report("on_break", {message, frames_list(frames)});
     if (verdict == BreakVerdict::SkipLoop) {
       break_parts_call("log_break", b, frames);
@@ -124,9 +135,7 @@ struct Compilation {
     PyRef cause;
     if (verdict == BreakVerdict::SkipContext) {
       cause = error;
-      error = break_parts_call("unsupported", make_break<GB0066>(t.frames.front()->contexts.back().manager->print()),
-                               frames);
-      report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
+      error = break_parts_call("unsupported", make_break<GB0066>(active_managers(*t.frames.front())), frames);
     }
     report("log_skipped_break", {error, cause});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});

@@ -65,6 +65,11 @@ ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positio
   return from_folded(t, r.get());
 }
 
+// Input and output: effects a graph cannot have, so the missing rule is meant.
+bool acts_on_the_world(const std::string& builtin) {
+  return builtin == "print" || builtin == "input" || builtin == "open" || builtin == "breakpoint";
+}
+
 [[noreturn]] void no_rule(Tracer& t, BuiltinValue& callee, const CallArgs& args) {
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
@@ -77,7 +82,9 @@ ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positio
     };
     for (auto& a : args.positional) add(t.realize(a));
     for (auto& k : args.keywords) add(t.realize(k.second));
-    not_modelled<GB0059>(name, repr_of(types.get()), std::string(args.keywords.empty() ? "False" : "True"));
+    const std::string has_kwargs = args.keywords.empty() ? "False" : "True";
+    if (acts_on_the_world(name)) graph_break<GB0059>(name, repr_of(types.get()), has_kwargs);
+    not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
   }
   break_on_skipped(t, callee.real.get());
 }

@@ -295,4 +295,4 @@ def test_untraceable_warning_once(monkeypatch):
     with pytest.warns(UserWarning, match="^why\nhint$") as seen:
         report.warn_untraceable("why", ["hint"])
         report.warn_untraceable("why", ["hint"])
-    assert len(seen) == 1
+    assert len(seen) == 1 and seen[0].filename == __file__

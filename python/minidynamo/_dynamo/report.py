@@ -339,7 +339,15 @@ def warn_untraceable(explanation, hints):
     """A Python warning about a C function without a tracing rule, once for each text."""
     text = "\n".join([explanation, *hints])
     if _first_time(text):
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warnings.warn(text, UserWarning, stacklevel=_users_level())
+
+
+def _users_level():
+    """The stacklevel at which a warning names the user's line instead of one of ours."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 # ---- events of a compilation -------------------------------------------------------------------------------------

@@ -1,0 +1,14 @@
+# logs: dynamo,graph_breaks,graph_code
+import minidynamo as torch
+
+
+@torch.compile(backend="eager")
+def climb(x):
+    for step in range(4):
+        x = x * 2
+        if step == 2:
+            torch._dynamo.graph_break()
+    return x
+
+
+print(climb(torch.ones(2)))

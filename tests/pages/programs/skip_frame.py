@@ -1,0 +1,20 @@
+# logs: graph_breaks,graph_code
+import minidynamo as torch
+
+
+def first(x):
+    return x + 10
+
+
+def second(x):
+    return x * 2
+
+
+@torch.compile(backend="eager")
+def outer(x):
+    x = first(x)
+    torch._dynamo.skip_frame()
+    return second(x)
+
+
+print(outer(torch.zeros(3)))

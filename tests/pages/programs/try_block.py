@@ -1,0 +1,15 @@
+# logs: dynamo,graph_breaks,graph_code
+import minidynamo as torch
+
+
+@torch.compile(backend="eager")
+def careful(x):
+    try:
+        x = x + 1
+        torch._dynamo.graph_break()
+        return x * 3
+    except ValueError:
+        return x
+
+
+print(careful(torch.ones(2)))
