@@ -88,6 +88,7 @@ struct Compilation {
           report("log_info",
                  {py_str("Step 1: torchdynamo start tracing " + name + " " + file + ":" + std::to_string(first_line))});
         TraceResult end = t.run(root_frame(t), request.args);
+        t.finishing = true;
         return finish_trace(t, end, request, speculation, notes, logs);
       } catch (GraphBreak& b) {
         if (!on_break(t, b)) return {};
@@ -102,16 +103,27 @@ struct Compilation {
         return on_internal(t, e.what());
       }
     }
-    raise_unsupported(make_break<GB0052>(std::to_string(kMaxRestarts)), {});
+    GraphBreak b = make_break<GB0052>(std::to_string(kMaxRestarts));
+    Tracer none(config, speculation);
+    on_break(none, b);
+    return {};
+  }
+
+  // The user frames of the trace; after its end the function as a whole.
+  std::vector<UserFrame> places(const Tracer& t) const {
+    if (!t.frames.empty()) return t.user_frames();
+    UserFrame whole;
+    whole.file = file, whole.line = first_line, whole.function = name;
+    return {whole};
   }
 
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
-    const auto frames = t.user_frames();
+    const auto frames = places(t);
     if (config.fullgraph) raise_unsupported(b, frames);
     if (t.item_break_seen) report("warn_item", {frames_list(frames)});
     if (b.code == 7) report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
-    const BreakVerdict verdict = judge_break(t);
+    const BreakVerdict verdict = t.finishing || t.frames.empty() ? BreakVerdict::SkipPlace : judge_break(t);
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
       if (b.code != 170) report("count", {py_str("graph_break"), message});
@@ -189,13 +201,13 @@ struct Compilation {
     if (!config.fullgraph) return {};
     raise_op_error(e);
     PyRef cause = take_exception();
-    PyRef error = report("runtime_error", {py_str("call_function"), cause, frames_list(t.user_frames())});
+    PyRef error = report("runtime_error", {py_str("call_function"), cause, frames_list(places(t))});
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }
 
   [[noreturn]] void raise_internal(Tracer& t, const std::string& what) {
-    PyRef error = report("internal_error", {py_str(what), frames_list(t.user_frames())});
+    PyRef error = report("internal_error", {py_str(what), frames_list(places(t))});
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }
@@ -203,7 +215,7 @@ struct Compilation {
   EntryRef on_internal(Tracer& t, const std::string& what) {
     if (config.fullgraph) raise_internal(t, what);
     notes.skip = true;
-    PyRef error = report("internal_error", {py_str(what), frames_list(t.user_frames())});
+    PyRef error = report("internal_error", {py_str(what), frames_list(places(t))});
     report("warn_internal", {py_str(name), py_str(file), py_int(first_line), error});
     return {};
   }

@@ -180,6 +180,7 @@ class Tracer {
   FrameArgs args{};
   int calls_captured = 0;
   bool item_break_seen = false;
+  bool finishing = false;   // the trace has ended: values are being rebuilt
   bool log_traces = false;  // TRACE lines are wanted
 
  private:
