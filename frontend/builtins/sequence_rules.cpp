@@ -207,7 +207,16 @@ ValueRef any_all(Tracer& t, CallArgs& args, bool stop_at, const char* name) {
 ValueRef rule_any(Tracer& t, CallArgs& args) { return any_all(t, args, true, "any"); }
 ValueRef rule_all(Tracer& t, CallArgs& args) { return any_all(t, args, false, "all"); }
 
+// Named tuples make themselves through it.
+ValueRef rule_tuple_new(Tracer& t, CallArgs& args) {
+  expect_args(t, "tuple.__new__", args, 1, 2);
+  PyRef cls = args[0]->as_constant();
+  if (!cls || !PyType_Check(cls.get())) return {};
+  return make_ref<TupleValue>(args.size() == 2 ? collect(t, args[1]) : std::vector<ValueRef>(), reinterpret_cast<PyTypeObject*>(cls.get()));
+}
+
 constexpr BuiltinRow kRows[] = {{"builtins", "len", rule_len},
+    {"builtins", "tuple.__new__", rule_tuple_new},
                                 {"builtins", "range", rule_range},
                                 {"builtins", "list", rule_list},
                                 {"builtins", "tuple", rule_tuple},

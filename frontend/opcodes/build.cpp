@@ -26,8 +26,13 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
     }
     if (m && !spec) return t.call(m, {});
   }
-  if (auto* e = as<ExceptionValue>(v); e && conversion <= 1 && !spec && e->args.size() == 1)
-    return format_value(t, e->args[0], 1, {});
+  if (auto* e = as<ExceptionValue>(v); e && !spec && !(e->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    // A builtin exception of constants prints as a real one does.
+    PyRef args = make_ref<TupleValue>(e->args)->as_constant();
+    PyRef real = args ? PyRef::steal(PyObject_CallObject(e->type_ref.get(), args.get())) : PyRef();
+    if (real) return t.constant(checked(conversion == 2 ? PyObject_Repr(real.get()) : PyObject_Str(real.get())));
+    PyErr_Clear();
+  }
   PyRef c = v->as_constant();
   PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
   if (!c || (spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + v->print() + "]", std::string("False"));

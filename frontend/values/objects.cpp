@@ -35,9 +35,8 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
-    SourceRef inner_src =
-        src ? t.sources.child(src, SourceKind::Attr, checked(PyUnicode_FromString("__func__")).get()) : nullptr;
-    ValueRef f = t.from_object(inner.get(), inner_src);
+    if (src) t.guard(GuardKind::IdMatch, src, PyRef::borrow(found));
+    ValueRef f = t.from_object(inner.get(), nullptr);
     return Py_TYPE(found) == &PyStaticMethod_Type ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
   }
   if (Py_TYPE(found) == &PyProperty_Type && self) {
@@ -70,6 +69,11 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   PyObject* found = type_find(type, name);
   SourceRef found_src = source ? t.sources.child(source, SourceKind::TypeAttr, name) : nullptr;
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
+  if (real && (n == "value" || n == "name") && PyObject_HasAttrString(type_ref.get(), "__members__")) {
+    // An enum member is a constant: guarded by identity, its fields are too.
+    PyRef v = checked(PyObject_GetAttr(real.get(), name));
+    return is_constant_object(v.get()) ? t.constant(v) : t.from_object(v.get(), nullptr);
+  }
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (found && is_data_descriptor(found) && !slot) {
     if (n == "__dict__") return instance_dict(t);

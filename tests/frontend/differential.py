@@ -1,0 +1,112 @@
+"""Runs a function plain and compiled and compares everything a program could see.
+
+`same(f, make_args, ...)` calls `make_args()` afresh for every run, so that each works on objects of its own.
+"""
+
+import contextlib
+import io
+import re
+import traceback
+
+import minidynamo as torch
+from minidynamo._dynamo.testing import CompileCounter
+
+
+class Seen:
+    """What one run showed: result or exception, printed text, final state of the arguments."""
+
+    def __init__(self, function, args, kwargs):
+        self.args = (args, kwargs)
+        self.value = self.error = None
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            try:
+                self.value = function(*args, **kwargs)
+            except Exception as error:  # noqa: BLE001  whatever the program raises is its behaviour
+                self.error = error
+        self.printed = out.getvalue()
+
+    def summary(self):
+        graph = Reachable()
+        return {
+            "result": graph.describe(self.value),
+            "error": self._error(),
+            "printed": self.printed,
+            "state": graph.describe(self.args),
+        }
+
+    def _error(self):
+        if self.error is None:
+            return None
+        lines = [
+            (frame.name, frame.lineno)
+            for frame in traceback.extract_tb(self.error.__traceback__)
+            if "/minidynamo/" not in frame.filename and not frame.filename.endswith("differential.py")
+        ]
+        chain = [type(e).__name__ for e in (self.error.__cause__, self.error.__context__) if e is not None]
+        return type(self.error).__name__, str(self.error), lines, chain
+
+
+class Reachable:
+    """Describes values by structure, contents and identity: shared objects get the number of their first visit."""
+
+    def __init__(self):
+        self.seen = {}
+        self.keep = []
+
+    def describe(self, v):
+        if v is None or isinstance(v, (bool, int, float, str, bytes, complex, torch.dtype)):
+            return (type(v).__name__, repr(v))
+        if id(v) in self.seen:
+            return ("again", self.seen[id(v)])
+        self.seen[id(v)] = len(self.seen)
+        self.keep.append(v)
+        if isinstance(v, torch.Tensor):
+            shared = self.seen.setdefault(("storage", v.data_ptr()), len(self.seen)) if v.numel() else None
+            return ("tensor", str(v.dtype), tuple(v.shape), tuple(v.stride()), v.requires_grad, repr(v.tolist()), shared)
+        if isinstance(v, (list, tuple)):
+            return (type(v).__name__, [self.describe(x) for x in v])
+        if isinstance(v, dict):
+            return (type(v).__name__, [(self.describe(k), self.describe(x)) for k, x in v.items()])
+        if isinstance(v, (set, frozenset)):
+            return (type(v).__name__, [self.describe(x) for x in v])
+        if hasattr(v, "__dict__"):
+            return (type(v).__name__, self.describe(vars(v)))
+        return (type(v).__name__, re.sub(r"0x[0-9a-f]+", "0x", repr(v)))
+
+
+def codes():
+    """Registry codes counted since the counters were cleared."""
+    found = set()
+    for counter in torch._dynamo.utils.counters.values():
+        for message in counter:
+            found |= {m.upper() for m in re.findall(r"gb/(gb\d{4})", str(message))}
+    return found
+
+
+def same(function, make_args=tuple, *, kwargs=None, calls=2, frames=None, ops=None, breaks=None, backends=("eager", "llvm")):
+    """Asserts that `function` behaves the same plain and compiled, for several calls in a row, with each backend.
+
+    frames, ops: graphs compiled and call nodes in them (counted once, with a counting backend). breaks: registry codes.
+    """
+    kwargs = kwargs or dict
+
+    def runs(callee):
+        return [Seen(callee, make_args(), kwargs()).summary() for _ in range(calls)]
+
+    expected = runs(function)
+    counter = CompileCounter()
+    for backend in (counter, *backends):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        found = runs(torch.compile(function, backend=backend))
+        name = "counting" if backend is counter else backend
+        for number, (want, got) in enumerate(zip(expected, found)):
+            for part in want:
+                assert got[part] == want[part], f"{part} of call {number} differs with backend {name}"
+        if backend is counter and breaks is not None:
+            assert codes() == set(breaks), dict(torch._dynamo.utils.counters)
+    if frames is not None:
+        assert counter.frame_count == frames
+    if ops is not None:
+        assert counter.op_count == ops

@@ -1,0 +1,560 @@
+"""The language: each program runs plain and compiled; results, state, output, graphs and breaks are compared."""
+
+import collections
+import contextlib
+import enum
+import functools
+import math
+
+import pytest
+from frontend.differential import same
+
+import minidynamo as torch
+
+SCALE = 3
+HISTORY = []
+
+
+def x():
+    return torch.tensor([1.0, 2.0, 3.0])
+
+
+def one():
+    return (x(),)
+
+
+class Point:
+    kind = "point"
+
+    def __init__(self, v, w=2):
+        self.v = v
+        self.w = w
+
+    @property
+    def doubled(self):
+        return self.v * 2
+
+    @doubled.setter
+    def doubled(self, value):
+        self.v = value / 2
+
+    def shifted(self, by, *more, sign=1, **named):
+        return self.v + sign * by + len(more) + named.get("z", 0)
+
+    @classmethod
+    def make(cls, v):
+        return cls(v, w=5)
+
+    @staticmethod
+    def twice(v):
+        return v + v
+
+    def __add__(self, other):
+        return Point(self.v + other, self.w)
+
+    def __radd__(self, other):
+        return Point(other + self.v, -self.w)
+
+    def __getitem__(self, k):
+        return self.v[k]
+
+    def __len__(self):
+        return 3
+
+    def __contains__(self, k):
+        return k == self.w
+
+    def __call__(self, v):
+        return self.v * v
+
+
+class Deep(Point):
+    def shifted(self, by, **named):
+        return super().shifted(by, **named) * 10
+
+
+Pair = collections.namedtuple("Pair", "first second", defaults=[7])
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+def test_straight_line():
+    same(lambda a: a * 2 + 1, one, frames=1, ops=2, breaks=[])
+
+
+def test_for_and_while():
+    def f(a):
+        total = 0
+        for i in range(4):
+            if i == 2:
+                continue
+            total = total + a * i
+        else:
+            total = total + 1
+        n = 3
+        while n:
+            n -= 1
+            if n == 1:
+                break
+            total = total - n
+        return total, n
+
+    same(f, one, frames=1, breaks=[])
+
+
+def test_call_forms():
+    def callee(a, /, b, c=3, *rest, d, e=5, **named):
+        return a * b + c + sum(rest) + d + e + sum(named.values())
+
+    def f(a):
+        extra = {"d": 4, "q": 1}
+        return callee(a, 2, d=1), callee(a, 2, 3, 4, 5, **extra), callee(*[a, 2], **{"d": 3, "e": 1})
+
+    same(f, one, frames=1, breaks=[])
+
+
+@pytest.mark.parametrize("bad", [{"d": 1}, {"a": 1, "b": 2, "d": 1}, {"zz": 1, "b": 1, "d": 1}])
+def test_wrong_call_raises_as_plain(bad):
+    def callee(a, /, b, *, d):
+        return a
+
+    same(lambda v: callee(v, **bad), one)
+
+
+def test_closures_and_nonlocal():
+    def f(a):
+        count = 0
+
+        def add(k):
+            nonlocal a, count
+            count += 1
+            a = a + k
+            return lambda: a * count
+
+        late = add(1)
+        add(2)
+        return a, count, late()
+
+    same(f, one, frames=1, breaks=[])
+
+
+def test_returned_closure_keeps_its_cells():
+    def f(a):
+        b = a + 1
+
+        def inner(k=4):
+            return b * k
+
+        return inner
+
+    compiled = torch.compile(f, backend="eager")
+    assert compiled(x())(2).tolist() == [4.0, 6.0, 8.0]
+    assert compiled(x())().tolist() == [8.0, 12.0, 16.0]
+
+
+def test_globals_are_written():
+    def f(a):
+        global SCALE
+        SCALE = SCALE + 1
+        return a * SCALE
+
+    global SCALE
+    before = SCALE
+    try:
+        plain = f(x()).tolist()
+        SCALE = before
+        compiled = torch.compile(f, backend="eager")
+        assert compiled(x()).tolist() == plain
+        assert SCALE == before + 1
+        assert compiled(x()).tolist() == (x() * (before + 2)).tolist()
+    finally:
+        SCALE = before
+
+
+def test_containers():
+    def f(a):
+        d = {"k": a, 1: [a, (a,)]}
+        d["z"] = d.pop("k") + 1
+        d.setdefault("s", []).append(3)
+        l = [1, 2, *[3, 4]]
+        l.insert(1, a)
+        l.reverse()
+        del l[0]
+        s = {1, 2} | {3}
+        s.discard(2)
+        first, *middle, last = l
+        return d, l, s, first, middle, last, l[1:], l[::-1], {**d, "q": 1}, (1, *l)
+
+    same(f, one, frames=1, breaks=[])
+
+
+def test_identity_and_aliasing_survive():
+    def f(a, items):
+        items.append(items[0])
+        b = [a]
+        return b, b, a, items, (b, [b])
+
+    same(f, lambda: (x(), [[1], 2]), breaks=[])
+
+
+def test_mutated_arguments():
+    def f(items, table, group, p, a):
+        items.append(a + 1)
+        items[0] = 5
+        table["new"] = a * 2
+        del table["old"]
+        group.add(9)
+        p.v = p.v + a
+        p.fresh = "yes"
+        p.doubled = p.doubled + 2
+        del p.w
+        return len(items), len(table), len(group)
+
+    same(f, lambda: ([1, 2], {"old": 1, "kept": x()}, {1, 2}, Point(x()), x()), frames=1, breaks=[])
+
+
+def test_objects_and_methods():
+    def f(p, a):
+        q = Point.make(a)
+        r = p + 1
+        s = 2 + q
+        return (
+            p.shifted(1, 2, sign=-1, z=4),
+            q.w,
+            r.v,
+            s.w,
+            Point.twice(a),
+            p[0],
+            len(p),
+            2 in p,
+            p(a),
+            p.kind,
+            hasattr(p, "nothing"),
+            getattr(p, "nothing", 4),
+            isinstance(p, Point),
+            type(q) is Point,
+        )
+
+    same(f, lambda: (Point(x()), x()), frames=1, breaks=[])
+
+
+def test_super_and_new_objects_escape():
+    def f(a):
+        d = Deep(a)
+        d.other = [d.w]
+        return d.shifted(1), d
+
+    same(f, one, frames=1, breaks=[])
+
+
+def test_named_tuples_and_enums():
+    def f(p, c, a):
+        q = Pair(a, second=2)._replace(first=a + 1)
+        return q, p.second, p[0], Pair(1), c is Color.RED, c.value if c == Color.BLUE else c.name
+
+    same(f, lambda: (Pair(1, 2), Color.RED, x()), frames=1, breaks=[])
+
+
+def test_comprehensions_and_builtins():
+    def f(a):
+        return (
+            [a + i for i in range(3) if i],
+            {k: a * k for k in (1, 2)},
+            {k % 2 for k in range(5)},
+            sum(a * k for k in range(3)),
+            list(zip([1, 2], "ab")),
+            list(enumerate([4, 5], 1)),
+            list(map(lambda v: v + 1, [1, 2])),
+            list(filter(None, [0, 1])),
+            sorted([3, 1, 2], key=lambda v: -v),
+            max([1, 5, 3]),
+            min(2, 1, key=lambda v: -v),
+            any([0, 1]),
+            all([]),
+            abs(-2),
+            divmod(7, 2),
+            round(2.567, 1),
+            list(reversed([1, 2])),
+            functools.reduce(lambda p, q: p * q, [1, 2, 3]),
+            math.sqrt(4.0),
+        )
+
+    same(f, one, frames=1, breaks=[])
+
+
+def test_strings():
+    def f(a):
+        name = "n"
+        return f"{name!r}:{3.14159:.2f}|{a.shape[0]:>4}|{'x' * 3}", "a,b".split(","), "-".join(str(i) for i in range(3)), "%d" % 4
+
+    same(lambda a: (f(a), a + 1), one, frames=1, breaks=[])
+
+
+def test_exceptions_handled_while_tracing():
+    def f(a, key):
+        log = []
+        try:
+            try:
+                log.append({"k": 1}[key])
+            except KeyError as e:
+                log.append(str(e))
+                raise ValueError("outer") from e
+            else:
+                log.append("else")
+            finally:
+                log.append("finally")
+        except ValueError as e:
+            log.append((type(e).__name__, e.args))
+        return a + len(log), log
+
+    same(f, lambda: (x(), "k"), breaks=[])
+    same(f, lambda: (x(), "missing"), breaks=[])
+
+
+def test_exception_leaves_the_function():
+    def inner(a, n):
+        if n > 1:
+            raise ValueError(f"bad {n}")
+        return a + n
+
+    def f(a):
+        b = a * 2
+        return inner(b, 5)
+
+    same(f, one, breaks=["GB0088"])
+
+
+def test_with_statements():
+    class Log:
+        def __init__(self, log, swallow):
+            self.log, self.swallow = log, swallow
+
+        def __enter__(self):
+            self.log.append("in")
+            return self
+
+        def __exit__(self, kind, error, trace):
+            self.log.append(kind.__name__ if kind else None)
+            return self.swallow
+
+    def f(a):
+        log = []
+        with Log(log, True) as one, contextlib.nullcontext(4) as four:
+            log.append(one.swallow)
+            a = a + four
+            raise KeyError("k")
+        with torch.no_grad():
+            a = a * 2
+        return a, log, torch.is_grad_enabled()
+
+    same(f, one, frames=1, breaks=[])
+
+
+@contextlib.contextmanager
+def tagged(log):
+    log.append("enter")
+    try:
+        yield 3
+    finally:
+        log.append("exit")
+
+
+def test_generator_context_manager():
+    def f(a):
+        log = []
+        with tagged(log) as n:
+            a = a * n
+        return a, log
+
+    same(f, one)
+
+
+def test_generators():
+    def numbers(a):
+        got = yield a
+        yield got
+        yield from [a * 2, 7]
+        return 5
+
+    def f(a):
+        g = numbers(a)
+        first = next(g)
+        second = g.send(4)
+        return first, second, list(g), next(iter([]), "none")
+
+    same(f, one, frames=1, breaks=[])
+
+
+def test_partial_and_lambdas_as_values():
+    def f(a):
+        add = functools.partial(lambda p, q, r=0: p + q + r, 1, r=2)
+        table = {"f": add, "g": lambda v: v * 3}
+        return table["f"](a), table["g"](a)
+
+    same(f, one, frames=1, breaks=[])
+
+
+def test_in_place_and_views():
+    def f(a):
+        b = a[1:]
+        b += 10
+        a[0] = 7
+        a.mul_(2)
+        c = a.view(3, 1)
+        c.add_(1)
+        return a, b, c, a is a[...]
+
+    same(f, one, frames=1)
+
+
+def test_two_arguments_that_share_memory():
+    def f(a, b):
+        a.add_(1)
+        return a + b
+
+    def aliased():
+        base = torch.arange(6).float()
+        return base[:4], base[2:]
+
+    same(f, aliased)
+    same(f, lambda: (lambda t: (t, t))(x()))
+
+
+def test_branch_on_data_resumes():
+    def f(a):
+        b = a.sum()
+        if b > 0:
+            return a + b.item()
+        return a - b.item()
+
+    same(f, one, breaks=["GB0124"])
+    same(f, lambda: (-x(),), breaks=["GB0124"])
+
+
+def test_print_keeps_its_place():
+    def f(a, log):
+        b = a + 1
+        log.append("before")
+        print("value", b.shape)
+        log.append("after")
+        return b * 2
+
+    same(f, lambda: (x(), []), frames=2, breaks=["GB0059"])
+
+
+def test_break_in_callee():
+    def callee(a, log):
+        log.append(1)
+        torch._dynamo.graph_break()
+        log.append(2)
+        return a.cos()
+
+    def f(a, log):
+        b = a * 2
+        c = callee(b, log)
+        return c.sin(), log
+
+    same(f, lambda: (x(), []), frames=3, breaks=["GB0025"])
+
+
+def test_break_with_values_on_the_stack():
+    def callee(a):
+        torch._dynamo.graph_break()
+        return a
+
+    def f(a):
+        return (a + 1) * callee(a.sin()) + [i * 2 for i in range(2)][1]
+
+    same(f, one, breaks=["GB0025"])
+
+
+def test_break_in_loop_try_and_with():
+    def loop(a):
+        for i in range(3):
+            a = a + 1
+            if i == 1:
+                torch._dynamo.graph_break()
+        return a
+
+    def guarded(a):
+        try:
+            a = a + 1
+            torch._dynamo.graph_break()
+            a = a + {}["missing"]
+        except KeyError:
+            a = a * 2
+        return a
+
+    def inside(a):
+        with tagged([]):
+            torch._dynamo.graph_break()
+            return a + 1
+
+    same(loop, one, frames=0)
+    same(guarded, one, frames=0)
+    same(inside, one)
+
+
+def test_break_inside_no_grad_resumes():
+    def f(a):
+        with torch.no_grad():
+            b = a * 2
+            torch._dynamo.graph_break()
+            return b + 1, torch.is_grad_enabled()
+
+    same(f, one, frames=2, breaks=["GB0025"])
+
+
+def test_cells_across_a_break():
+    def f(a):
+        n = 1
+
+        def bump():
+            nonlocal n
+            n += 1
+            return n
+
+        bump()
+        torch._dynamo.graph_break()
+        bump()
+        return a * n, bump
+
+    compiled = torch.compile(f, backend="eager")
+    value, bump = compiled(x())
+    assert value.tolist() == [3.0, 6.0, 9.0]
+    assert bump() == 4
+
+
+def test_a_thousand_breaks_need_no_stack():
+    source = "def f(a, b):\n" + "    a = a + 1\n    b()\n" * 300 + "    return a\n"
+    scope = {}
+    exec(source, scope)
+    torch._dynamo.reset()
+    compiled = torch.compile(scope["f"], backend="eager")
+    assert compiled(x(), torch._dynamo.graph_break).tolist() == [301.0, 302.0, 303.0]
+
+
+def test_recompiles_when_a_guarded_value_changes():
+    def f(a, n, flag):
+        return a + n if flag else a - n
+
+    counter = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(f, backend=counter)
+    torch._dynamo.reset()
+    for n, flag in [(1, True), (2, True), (1, False), (1, True)]:
+        assert compiled(x(), n, flag).tolist() == f(x(), n, flag).tolist()
+    assert counter.frame_count == 3
+
+
+def test_global_list_is_updated_in_order():
+    def f(a):
+        HISTORY.append(len(HISTORY))
+        return a + len(HISTORY)
+
+    HISTORY.clear()
+    compiled = torch.compile(f, backend="eager")
+    assert [compiled(x())[0].item() for _ in range(3)] == [2.0, 3.0, 4.0]
+    assert HISTORY == [0, 1, 2]
