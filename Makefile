@@ -25,8 +25,7 @@ setup:
 build: setup
 	@tools/stage "C++ build" tools/build build -DMINIDYNAMO_TESTS=ON
 
-demo:
-	@tools/setup demo
+demo: setup
 	@tools/stage "C++ build" tools/build build -DMINIDYNAMO_TESTS=ON -- _C
 	@tools/demo
 

@@ -1,28 +1,52 @@
-"""What the examples share: timing and a small table."""
+"""What the examples share: options, the check of results, and timing."""
 
 import argparse
+import sys
+import textwrap
 import time
 
+import numpy as np
 
-def arguments(description):
-    parser = argparse.ArgumentParser(description=description)
+
+def begin(description):
+    """Prints what the example is about; returns its options."""
+    parser = argparse.ArgumentParser(description=description.split("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, for tests")
-    return parser.parse_args()
+    options = parser.parse_args()
+    print(textwrap.dedent(description).strip(), end="\n\n")
+    return options
 
 
-def best_seconds(call, repeat=5):
-    """Shortest of several runs: the one least disturbed by the rest of the machine."""
-    best = float("inf")
-    for _ in range(repeat):
-        start = time.perf_counter()
-        call()
-        best = min(best, time.perf_counter() - start)
+def check(what, ours, expected, relative=1e-4, absolute=1e-5):
+    """Ends the program with a message and exit status 1 if the arrays differ."""
+    ours, expected = np.asarray(ours), np.asarray(expected)
+    if ours.shape != expected.shape:
+        sys.exit(f"MISMATCH {what}: shape {ours.shape} instead of {expected.shape}")
+    if not np.allclose(ours, expected, rtol=relative, atol=absolute):
+        sys.exit(f"MISMATCH {what}: values differ by up to {np.abs(ours - expected).max():.3g}")
+
+
+def first_call(call):
+    """Result and seconds of the call that traces and compiles."""
+    start = time.perf_counter()
+    result = call()
+    return result, time.perf_counter() - start
+
+
+def race(contestants, rounds):
+    """(name, call) pairs, run in turn so that all meet the same machine: the shortest seconds of each by name."""
+    best = {name: float("inf") for name, _ in contestants}
+    for _ in range(rounds):
+        for name, call in contestants:
+            start = time.perf_counter()
+            call()
+            best[name] = min(best[name], time.perf_counter() - start)
     return best
 
 
-def print_times(rows, unit=1e3, name="ms"):
-    """rows: (what, seconds). Each is compared with the first one."""
-    first = rows[0][1]
-    for what, seconds in rows:
-        ratio = "" if seconds is rows[0][1] else f"   {seconds / first:6.1f} times as long"
-        print(f"  {what:<24}{seconds * unit:10.3f} {name}{ratio}")
+def print_times(seconds, unit=1e3, name="ms"):
+    """Each is compared with the first one."""
+    reference = next(iter(seconds.values()))
+    for what, value in seconds.items():
+        ratio = "" if value is reference else f"{value / reference:8.1f} x the time"
+        print(f"  {what:<26}{value * unit:10.3f} {name}{ratio}")
