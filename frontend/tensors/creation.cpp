@@ -210,7 +210,7 @@ PyRef as_tensor_function(const PassedArgs& call) {
     if (!o.has_dtype || o.dtype == tensor_impl(out[0])->dtype) return PyRef::borrow(out[0]);
     return wrap_tensor(converted(TensorRef(tensor_impl(out[0])), o.wanted(), false));
   }
-  if (TensorRef t = tensor_from_array(out[0])) return wrap_tensor(converted(t, o.wanted(), false));
+  if (TensorRef t = tensor_from_array(out[0], ReadOnly::Warn)) return wrap_tensor(converted(t, o.wanted(), false));
   return wrap_tensor(tensor_from_data(out[0], o.wanted()));
 }
 

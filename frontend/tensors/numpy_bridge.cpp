@@ -220,7 +220,7 @@ PyRef from_numpy_function(const PassedArgs& call) {
   static const char* const names[] = {"ndarray"};
   PyObject* out[1];
   parse_native({"from_numpy", names, 1}, call, out);
-  TensorRef t = tensor_from_array(out[0]);
+  TensorRef t = tensor_from_array(out[0], ReadOnly::Warn);
   if (!t) throw_type_error("expected np.ndarray (got %.200s)", Py_TYPE(out[0])->tp_name);
   return wrap_tensor(std::move(t));
 }
@@ -255,17 +255,17 @@ bool is_array(PyObject* o) {
   return false;
 }
 
-TensorRef tensor_from_array(PyObject* o) {
+TensorRef tensor_from_array(PyObject* o, ReadOnly read_only) {
   if (!is_array(o)) return nullptr;
   auto view = std::make_unique<Py_buffer>();
-  bool read_only = false;
+  bool writable = true;
   if (PyObject_GetBuffer(o, view.get(), PyBUF_STRIDES | PyBUF_FORMAT | PyBUF_WRITABLE) < 0) {
     PyErr_Clear();
     if (PyObject_GetBuffer(o, view.get(), PyBUF_STRIDES | PyBUF_FORMAT) < 0) {
       PyErr_Clear();
       unsupported_array(o);
     }
-    read_only = true;
+    writable = false;
   }
   ViewGuard guard{view.get()};
   const Py_buffer* v = view.get();
@@ -274,7 +274,7 @@ TensorRef tensor_from_array(PyObject* o) {
   DimVec strides = element_strides(*v);
   DimVec sizes;
   for (int i = 0; i < v->ndim; ++i) sizes.push_back(v->shape[i]);
-  if (read_only) warn_read_only();
+  if (!writable && read_only == ReadOnly::Warn) warn_read_only();
   // What the strides reach may be more or less than the length of the buffer.
   const std::size_t bytes = reachable_bytes(sizes, strides, static_cast<std::size_t>(v->itemsize));
   guard.view = nullptr;

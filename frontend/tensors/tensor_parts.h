@@ -43,8 +43,10 @@ PyRef item(const TensorImpl& t);  // throws OpError(Runtime) unless there is exa
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 // New tensor with the values of nested sequences, numbers, arrays or tensors. `dtype` null: inferred from the values.
 TensorRef tensor_from_data(PyObject* data, const DType* dtype);
-// numpy_bridge.cpp: shares memory; null without an exception if `o` is no ndarray.
-TensorRef tensor_from_array(PyObject* o);
+// numpy_bridge.cpp: shares memory; null without an exception if `o` is no ndarray. Where the tensor reaches the user
+// (not a copy or an operand that is only read), a read-only array gets a warning.
+enum class ReadOnly { Accept, Warn };
+TensorRef tensor_from_array(PyObject* o, ReadOnly read_only = ReadOnly::Accept);
 PyRef array_from_tensor(const TensorRef& t);
 bool is_array(PyObject* o);
 

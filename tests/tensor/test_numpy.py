@@ -1,6 +1,7 @@
 """NumPy in and out: shared memory, lifetimes, strides, refusals."""
 
 import gc
+import warnings
 
 import numpy as np
 import pytest
@@ -108,6 +109,11 @@ def test_read_only_arrays_warn():
     with pytest.warns(UserWarning, match="not writable"):
         tensor = torch.from_numpy(array)
     assert tensor.tolist() == [1.0, 1.0, 1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.tensor(array).add_(1).tolist() == [2.0, 2.0, 2.0]
+        assert (torch.ones(3) + array).tolist() == [2.0, 2.0, 2.0]
+    assert array.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_tensor_copies_and_as_tensor_does_not():
