@@ -124,7 +124,8 @@ struct Columns {
 
 Columns columns_of(const Call& c) {
   Columns s{1, c.kept, 1};
-  if (!s.outer.empty()) {
+  // A kept last axis of size 1 has been merged away: what is last then need not be dense.
+  if (!s.outer.empty() && s.outer.back().stride[0] == c.item) {
     s.count = s.outer.back().size;
     s.outer.pop_back();
   }

@@ -1,5 +1,7 @@
 """Reductions against NumPy."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -119,3 +121,14 @@ def test_variance(data):
         torch.var(tensor, correction=correction).item() / scale, np.var(array, ddof=correction) / scale, atol=1e-14
     )
     np.testing.assert_allclose(tensor.std().item() ** 2 / scale, np.var(array, ddof=1) / scale, atol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(2, 2, 1), (3, 5, 1), (2, 3, 1, 1), (1, 4, 1), (4, 1, 3), (2, 3000, 1)])
+def test_axes_of_size_one(shape):
+    array = np.arange(math.prod(shape), dtype=np.float64).reshape(shape) % 7
+    tensor = torch.from_numpy(array)
+    for dim in range(len(shape)):
+        assert_matches(tensor.sum(dim), array.sum(dim), torch.float64)
+        assert_matches(tensor.amax(dim), array.max(dim), torch.float64)
+        assert_matches(tensor.max(dim).values, array.max(dim), torch.float64)
+        assert_matches(tensor.argmin(dim), array.argmin(dim), torch.int64)
