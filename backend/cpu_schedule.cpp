@@ -103,6 +103,19 @@ std::vector<int> passes(const LoopNest& nest) {
   return last == 0 ? std::vector<int>{} : pass;
 }
 
+// Columns that fill less than half a vector leave most lanes idle: the nearest loop that fills one becomes the columns,
+// reached with strides. What is close in memory stays close in time, since the short loop is then the innermost row.
+void widen_columns(const LoopNest& nest, Schedule& s) {
+  const Size have = extent(nest, s.cols);
+  if (!have.is_const() || 2 * have.value() > s.lanes) return;
+  for (std::size_t i = s.rows.size(); i-- > 0;) {
+    const Size n = extent(nest, s.rows[i]);
+    if (!n.is_const() || n.value() < s.lanes) continue;
+    std::swap(s.cols, s.rows[i]);
+    return;
+  }
+}
+
 }  // namespace
 
 Size extent(const LoopNest& nest, const Loop& loop) {
@@ -134,6 +147,7 @@ Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
   s.rows = collapse(nest, axes_of(nest, false));
   if (!nest.reduced) {
     if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
+    widen_columns(nest, s);
     s.pass = passes(nest);
     if (!s.pass.empty()) s.block = kPassBlock;
     return s;

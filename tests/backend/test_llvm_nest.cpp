@@ -93,6 +93,30 @@ TEST(LlvmNest, StridesBroadcastAndBool) {
     for (int j = 0; j < cols; ++j) EXPECT_EQ(out[i * cols + j], a[j * rows + i] + b[i] < c[j]) << i << "," << j;
 }
 
+// Pixels with a few channels next to each other, as pictures have them, times one value per pixel.
+TEST(LlvmNest, ShortInnermostAxis) {
+  for (int channels : {2, 3, 4, 5, 9, 20}) {
+    const int height = 3, width = 70, count = height * width * channels;
+    LoopNest nest;
+    nest.extents = {height, width, channels};
+    const int x =
+        load(nest, DType::Float32, {(width + 1) * channels, channels, 1});  // rows apart: no two axes collapse
+    const int shade = load(nest, DType::Float32, {width, 1, 0});
+    store(nest, compute(nest, id::Mul, DType::Float32, DType::Float32, {x, shade}), DType::Float32,
+          {width * channels, channels, 1});
+    auto a = ramp(height * (width + 1) * channels), b = ramp(height * width);
+    std::vector<float> out(static_cast<std::size_t>(count) + 1, 42.f);
+    const CompiledNest compiled = compile_nest(nest);
+    EXPECT_EQ(compiled.cols.value(), 2 * channels <= compiled.schedule.lanes ? width : channels);
+    EXPECT_EQ(run(compiled, {a.data(), b.data(), out.data()}), 0);
+    for (int i = 0; i < count; ++i) {
+      const int pixel = i / channels, row = pixel / width;
+      EXPECT_EQ(out[i], a[i + row * channels] * b[pixel]) << i << ", " << channels << " channels";
+    }
+    EXPECT_EQ(out[count], 42.f);
+  }
+}
+
 // The defined order, written down once more.
 float fold(const std::vector<float>& v, int lanes) {
   std::vector<float> chunks;
