@@ -24,19 +24,29 @@ void with_item(std::int64_t item, F&& f) {
   }
 }
 
+// n copies of one element, by copying what is there already: memcpy knows the machine's widest stores.
+template <class T>
+void repeat(T value, std::int64_t n, T* to) {
+  constexpr std::int64_t kSeed = 16;
+  std::fill_n(to, std::min(n, kSeed), value);
+  for (std::int64_t have = kSeed; have < n; have *= 2) {
+    std::memcpy(to + have, to, static_cast<std::size_t>(std::min(have, n - have)) * sizeof(T));
+  }
+}
+
 // One run of equally spaced elements.
 template <class T>
-void gather_run(const char* from, std::int64_t stride, std::int64_t n, T* to) {
+void read_run(const char* from, std::int64_t stride, std::int64_t n, T* to) {
   if (stride == sizeof(T)) {
     std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
   } else if (stride == 0) {
-    std::fill_n(to, n, *reinterpret_cast<const T*>(from));
+    repeat(*reinterpret_cast<const T*>(from), n, to);
   } else {
     for (std::int64_t i = 0; i < n; ++i) to[i] = *reinterpret_cast<const T*>(from + i * stride);
   }
 }
 template <class T>
-void scatter_run(char* to, std::int64_t stride, std::int64_t n, const T* from) {
+void write_run(char* to, std::int64_t stride, std::int64_t n, const T* from) {
   if (stride == sizeof(T)) {
     std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(T));
   } else {
@@ -146,7 +156,7 @@ void gather(const Axes& axes, int k, const char* base, std::int64_t item, std::i
     auto* to = static_cast<decltype(unit)*>(block);
     for_each_run(axes, k, start, count,
                  [&](std::int64_t offset, std::int64_t stride, std::int64_t done, std::int64_t n) {
-                   gather_run(base + offset, stride, n, to + done);
+                   read_run(base + offset, stride, n, to + done);
                  });
   });
 }
@@ -157,15 +167,38 @@ void scatter(const Axes& axes, int k, char* base, std::int64_t item, std::int64_
     const auto* from = static_cast<const decltype(unit)*>(block);
     for_each_run(axes, k, start, count,
                  [&](std::int64_t offset, std::int64_t stride, std::int64_t done, std::int64_t n) {
-                   scatter_run(base + offset, stride, n, from + done);
+                   write_run(base + offset, stride, n, from + done);
                  });
   });
+}
+
+void gather_tile(const char* base, std::int64_t column_stride, std::int64_t rows, std::int64_t columns,
+                 std::int64_t item, void* block) {
+  with_item(item, [&](auto unit) {
+    using T = decltype(unit);
+    auto* const to = static_cast<T*>(block);
+    const auto copy = [&](std::int64_t count) __attribute__((always_inline)) {
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const auto* from = reinterpret_cast<const T*>(base + j * column_stride);
+        for (std::int64_t i = 0; i < count; ++i) to[i * kTileColumns + j] = from[i];
+      }
+    };
+    rows == kTileRows ? copy(kTileRows) : copy(rows);
+  });
+}
+
+void gather_run(const char* from, std::int64_t stride, std::int64_t item, std::int64_t n, void* to) {
+  with_item(item, [&](auto unit) { read_run(from, stride, n, static_cast<decltype(unit)*>(to)); });
+}
+
+void scatter_run(char* to, std::int64_t stride, std::int64_t item, std::int64_t n, const void* from) {
+  with_item(item, [&](auto unit) { write_run(to, stride, n, static_cast<const decltype(unit)*>(from)); });
 }
 
 void fill(const void* value, std::int64_t item, std::int64_t count, void* block) {
   with_item(item, [&](auto unit) {
     std::memcpy(&unit, value, sizeof unit);
-    std::fill_n(static_cast<decltype(unit)*>(block), count, unit);
+    repeat(unit, count, static_cast<decltype(unit)*>(block));
   });
 }
 

@@ -48,6 +48,14 @@ void gather(const Axes& axes, int k, const char* base, std::int64_t item, std::i
             void* block);
 void scatter(const Axes& axes, int k, char* base, std::int64_t item, std::int64_t start, std::int64_t count,
              const void* block);
+// Rows of a matrix whose columns are contiguous in memory, read a cache line at a time: row i of the result starts at
+// block + i * kTileColumns elements. rows <= kTileRows, columns <= kTileColumns.
+inline constexpr std::int64_t kTileRows = 16, kTileColumns = 256;
+void gather_tile(const char* base, std::int64_t column_stride, std::int64_t rows, std::int64_t columns,
+                 std::int64_t item, void* block);
+// n equally spaced elements as a dense run, and back.
+void gather_run(const char* from, std::int64_t stride, std::int64_t item, std::int64_t n, void* to);
+void scatter_run(char* to, std::int64_t stride, std::int64_t item, std::int64_t n, const void* from);
 // block[i] = *value for i < count
 void fill(const void* value, std::int64_t item, std::int64_t count, void* block);
 

@@ -74,6 +74,8 @@ DType wanted_dtype(const Op& op, int k, DType compute) {
 struct Buffers {
   alignas(64) unsigned char gathered[kMostOperands][kBlock * 8];
   alignas(64) unsigned char converted[kMostOperands][kBlock * 8];
+  // Of an operand constant along the row: the offset whose value fills `gathered`, and how far.
+  std::int64_t repeated[kMostOperands] = {-1, -1, -1}, repeats[kMostOperands] = {};
   alignas(64) unsigned char result[kBlock * 8];
   alignas(64) unsigned char converted_result[kBlock * 8];
 };
@@ -87,8 +89,16 @@ const void* load_block(const Call& c, int k, const Walker& here, std::int64_t st
     p = o.data + start * o.item;
   } else if (n <= here.left() && c.axes.back().stride[k + 1] == o.item) {
     p = o.data + here.offset(k + 1);
+  } else if (n <= here.left() && c.axes.back().stride[k + 1] == 0) {
+    const std::int64_t at = here.offset(k + 1);
+    if (buffers.repeated[k] != at || buffers.repeats[k] < n) {
+      fill(o.data + at, o.item, n, buffers.gathered[k]);
+      buffers.repeated[k] = at, buffers.repeats[k] = n;
+    }
+    p = reinterpret_cast<const char*>(buffers.gathered[k]);
   } else {
     gather(c.axes, k + 1, o.data, o.item, start, n, buffers.gathered[k]);
+    buffers.repeated[k] = -1;
     p = reinterpret_cast<const char*>(buffers.gathered[k]);
   }
   if (!o.convert) return p;
@@ -129,10 +139,15 @@ bool run_range(const Call& c, std::int64_t begin, std::int64_t end) {
     if (o.constant) fill(o.value, o.wanted_item, most, buffers.converted[k]);
   }
   const bool by_row = c.strided && c.axes.back().size >= kLongRow;
+  // A value repeated along the row is written once and read often: shorter blocks.
+  std::int64_t block = kBlock;
+  for (int k = 0; by_row && k < c.count; ++k) {
+    if (!c.operands[k].constant && c.axes.back().stride[k + 1] == 0) block = kBlock / 4;
+  }
   bool failed = false;
   Walker here(c.axes, c.count + 1, c.strided ? begin : 0);
   for (std::int64_t at = begin; at < end;) {
-    const std::int64_t n = by_row ? std::min({kBlock, end - at, here.left()}) : std::min(kBlock, end - at);
+    const std::int64_t n = by_row ? std::min({block, end - at, here.left()}) : std::min(kBlock, end - at);
     const void* in[kMostOperands];
     for (int k = 0; k < c.count; ++k) in[k] = load_block(c, k, here, at, n, buffers);
     failed |= store_block(c, in, here, at, n, buffers);
@@ -143,6 +158,101 @@ bool run_range(const Call& c, std::int64_t begin, std::int64_t end) {
       here = Walker(c.axes, c.count + 1, at);
     }
   }
+  return failed;
+}
+
+// --- Tiles ---------------------------------------------------------------------------------------------------------
+// An operand that is contiguous along another axis than the result (a transpose) would be read one element per cache
+// line. Two axes then run in tiles, read along one and written along the other.
+
+// Moves the axis along which such an operand is contiguous next to the innermost; false if there is none.
+bool arrange_tiles(Call& c) {
+  const std::size_t rank = c.axes.size();
+  for (int k = 0; rank > 1 && k < c.count; ++k) {
+    const Operand& o = c.operands[k];
+    const std::int64_t inner = c.axes.back().stride[k + 1];
+    if (o.constant || inner == o.item || inner == 0 || c.axes.back().size < 8) continue;
+    for (std::size_t d = 0; d + 1 < rank; ++d) {
+      if (c.axes[d].stride[k + 1] != o.item || c.axes[d].size < 8) continue;
+      std::rotate(c.axes.begin() + d, c.axes.begin() + d + 1, c.axes.end() - 1);
+      return true;
+    }
+  }
+  return false;
+}
+
+struct TileBuffers {
+  Buffers rows;
+  alignas(64) unsigned char tiles[kMostOperands][kTileRows * kTileColumns * 8];
+};
+
+// One tile: `rows` by `columns` elements at the byte offsets `at` of the result and the operands.
+bool run_tile(const Call& c, const std::int64_t* at, std::int64_t rows, std::int64_t columns, TileBuffers& buffers) {
+  const Axis &down = c.axes[c.axes.size() - 2], &across = c.axes.back();
+  const char* first[kMostOperands];
+  std::int64_t step[kMostOperands];  // bytes from row to row
+  for (int k = 0; k < c.count; ++k) {
+    const Operand& o = c.operands[k];
+    first[k] = o.data + at[k + 1];
+    step[k] = down.stride[k + 1];
+    if (o.constant || across.stride[k + 1] == o.item) continue;
+    unsigned char* const tile = buffers.tiles[k];
+    if (step[k] == o.item && across.stride[k + 1] != 0) {
+      gather_tile(first[k], across.stride[k + 1], rows, columns, o.item, tile);
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        gather_run(first[k] + i * step[k], across.stride[k + 1], o.item, columns, tile + i * kTileColumns * o.item);
+      }
+    }
+    first[k] = reinterpret_cast<const char*>(tile);
+    step[k] = kTileColumns * o.item;
+  }
+  bool failed = false;
+  const bool direct = across.stride[0] == c.out_item;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const void* in[kMostOperands];
+    for (int k = 0; k < c.count; ++k) {
+      const Operand& o = c.operands[k];
+      in[k] = o.constant || o.convert ? static_cast<const void*>(buffers.rows.converted[k]) : first[k] + i * step[k];
+      if (o.convert && !o.constant) o.convert(first[k] + i * step[k], buffers.rows.converted[k], columns);
+    }
+    char* const place = static_cast<char*>(c.out->data()) + at[0] + i * down.stride[0];
+    void* const into = direct && !c.convert_result ? static_cast<void*>(place) : buffers.rows.result;
+    failed |= c.kernel(in, into, columns);
+    const void* result = into;
+    if (c.convert_result) {
+      void* const converted = direct ? static_cast<void*>(place) : buffers.rows.converted_result;
+      c.convert_result(result, converted, columns);
+      result = converted;
+    }
+    if (!direct) scatter_run(place, across.stride[0], c.out_item, columns, result);
+  }
+  return failed;
+}
+
+bool run_tiles(const Call& c) {
+  const Axis &down = c.axes[c.axes.size() - 2], &across = c.axes.back();
+  Axes outer = c.axes;
+  outer.pop_back(), outer.pop_back();
+  const std::int64_t strips = (down.size + kTileRows - 1) / kTileRows;
+  const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (kTileRows * across.size));
+  std::atomic<bool> failed{false};
+  parallel_for(product(outer) * strips, grain, [&](std::int64_t begin, std::int64_t end) {
+    TileBuffers buffers;
+    for (int k = 0; k < c.count; ++k) {
+      const Operand& o = c.operands[k];
+      if (o.constant) fill(o.value, o.wanted_item, std::min(kTileColumns, across.size), buffers.rows.converted[k]);
+    }
+    for (std::int64_t unit = begin; unit < end; ++unit) {
+      const Walker corner(outer, c.count + 1, unit / strips);
+      const std::int64_t i = unit % strips * kTileRows, rows = std::min(kTileRows, down.size - i);
+      for (std::int64_t j = 0; j < across.size; j += kTileColumns) {
+        std::int64_t at[kMaxOperands];
+        for (int k = 0; k <= c.count; ++k) at[k] = corner.offset(k) + i * down.stride[k] + j * across.stride[k];
+        if (run_tile(c, at, rows, std::min(kTileColumns, across.size - j), buffers)) failed = true;
+      }
+    }
+  });
   return failed;
 }
 
@@ -176,6 +286,10 @@ void run_call(Call& c, const Op& op, std::span<TensorImpl* const> tensors) {
     Operand& o = c.operands[k];
     o.dense = !o.constant && is_dense(c.axes, k + 1, o.item);
     c.strided |= !o.constant && !o.dense;
+  }
+  if (c.strided && arrange_tiles(c)) {
+    if (run_tiles(c)) raise_failure(op);
+    return;
   }
   std::atomic<bool> failed{false};
   parallel_for(c.total, kGrain, [&](std::int64_t begin, std::int64_t end) {

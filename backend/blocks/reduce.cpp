@@ -145,7 +145,7 @@ void row_offsets(const Call& c, std::int64_t start, std::int64_t n, std::int64_t
 }
 
 void fold_outer(const Call& c, char* out) {
-  constexpr std::int64_t kStrip = 256;
+  constexpr std::int64_t kStrip = 1024;
   const Columns s = columns_of(c);
   const std::int64_t strips = (s.count + kStrip - 1) / kStrip;
   Ref<Storage> partial;

@@ -455,9 +455,10 @@ TwoPart<B> log_two_part(B& b, typename B::V f) {
   const auto two = b.constant(2);
   const auto d = b.add(f, two);
   const auto d_low = b.sub(f, b.sub(d, two));
-  const auto s = b.div(f, d);
+  const auto inverse = b.div(b.constant(1), d);
+  const auto s = b.mul(f, inverse);
   const auto rest = b.fma(b.neg(s), d_low, b.fma(b.neg(s), d, f));
-  const auto s_low = b.div(rest, d);
+  const auto s_low = b.mul(rest, inverse);
   const auto z = b.mul(s, s);
   const auto twice = b.add(s, s), twice_low = b.add(s_low, s_low);
   const auto z_low = b.fma(twice, s_low, b.fma(s, s, b.neg(z)));

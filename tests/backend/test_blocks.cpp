@@ -23,6 +23,7 @@ const Shape kShapes[] = {
     {{3, 600}, Layout::BroadcastFirst, Layout::Transposed},
     {{4, 0, 3}, Layout::RowMajor, Layout::RowMajor},
     {{5, 4, 70}, Layout::Stepped, Layout::BroadcastLast},
+    {{6, 40, 300}, Layout::RowMajor, Layout::Transposed},
 };
 
 // --- Pointwise -----------------------------------------------------------------------------------------------------

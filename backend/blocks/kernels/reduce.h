@@ -118,10 +118,49 @@ struct FoldLoops {
     }
   }
 
+  // Wide rows: lanes wait in memory while sixteen rows at a time stream through, each read from end to end.
+  static constexpr std::int64_t kWide = 1024;
+  static void wide(const Element* p, const std::int64_t* offsets, std::int64_t rows, std::int64_t columns,
+                   Element* out) {
+    constexpr int kRows = 16;
+    alignas(64) Element lanes[kOuterLanes][kWide];
+    for (auto& lane : lanes) {
+      for (std::int64_t c = 0; c < columns; c += kLanes) F::store(lane + c, F::identity());
+    }
+    std::int64_t k = 0;
+    for (; k + kRows <= rows; k += kRows) {
+      for (std::int64_t c = 0; c < columns; c += kLanes) {
+#pragma GCC unroll 4
+        for (int lane = 0; lane < kOuterLanes; ++lane) {
+          Vector v = F::load(lanes[lane] + c);
+#pragma GCC unroll 4
+          for (int r = lane; r < kRows; r += kOuterLanes) v = F::combine(v, F::load(p + offsets[k + r] + c));
+          F::store(lanes[lane] + c, v);
+        }
+      }
+    }
+    for (; k < rows; ++k) {
+      Element* const lane = lanes[k % kOuterLanes];
+      for (std::int64_t c = 0; c < columns; c += kLanes) {
+        F::store(lane + c, F::combine(F::load(lane + c), F::load(p + offsets[k] + c)));
+      }
+    }
+    for (std::int64_t c = 0; c < columns; c += kLanes) {
+      const Vector a = F::combine(F::load(lanes[0] + c), F::load(lanes[2] + c));
+      const Vector b = F::combine(F::load(lanes[1] + c), F::load(lanes[3] + c));
+      F::store(out + c, F::combine(a, b));
+    }
+  }
+
   static void outer(const void* in, const std::int64_t* offsets, std::int64_t rows, std::int64_t columns, void* out) {
     const auto* p = static_cast<const Element*>(in);
     auto* to = static_cast<Element*>(out);
     std::int64_t c = 0;
+    for (; columns - c >= kWide / 4 && rows >= 32;) {
+      const std::int64_t n = std::min(kWide, (columns - c) / kLanes * kLanes);
+      wide(p + c, offsets, rows, n, to + c);
+      c += n;
+    }
     for (; c + 4 * kLanes <= columns; c += 4 * kLanes) strip<F, 4>(p + c, offsets, rows, to + c);
     for (; c + kLanes <= columns; c += kLanes) strip<F, 1>(p + c, offsets, rows, to + c);
     for (; c < columns; ++c) strip<OneLane, 1>(p + c, offsets, rows, to + c);
@@ -145,7 +184,7 @@ struct FindLoops {
     const auto* p = static_cast<const Element*>(in);
     std::int64_t best = 0, k = 1;
     if constexpr (!std::is_void_v<T>) {
-      if (n >= 2 * F::kLanes) best = find_in_vectors(p, n, k);
+      if (n >= 2 * kChains * F::kLanes) best = find_in_vectors(p, n, k);
     }
     for (; k < n; ++k) {
       if (F::wins(p[k], p[best])) best = k;
@@ -153,27 +192,50 @@ struct FindLoops {
     return best;
   }
 
-  // Looks at whole vectors, lane by lane; sets `next` to the first element not looked at.
+  using Index = typename ScalarLane<std::conditional_t<std::is_void_v<T>, std::int32_t, T>>::I;
+  static constexpr int kChains = 4;  // independent candidates, to hide the latency of compare and select
+
+  // Looks at whole groups of vectors, lane by lane; sets `next` to the first element not looked at.
   static std::int64_t find_in_vectors(const Element* p, std::int64_t n, std::int64_t& next) {
     using B = typename Compute<T>::B;
-    using Index = typename ScalarLane<T>::I;
     B b;
-    Index positions[B::kLanes];
-    for (int i = 0; i < B::kLanes; ++i) positions[i] = i;
-    typename B::I at;
-    __builtin_memcpy(&at, positions, sizeof at);
-    auto best = B::load(p);
-    auto best_at = at;
-    for (next = B::kLanes; next + B::kLanes <= n; next += B::kLanes) {
-      at = B::iadd(at, B::iconst(B::kLanes));
-      const auto candidate = B::load(p + next);
-      const auto wins = O::wins(b, candidate, best);
-      best = B::select(wins, candidate, best);
-      best_at = B::iselect(wins, at, best_at);
+    Index positions[kChains][B::kLanes];
+    typename B::I at[kChains], best_at[kChains];
+    typename B::V best[kChains];
+    for (int c = 0; c < kChains; ++c) {
+      for (int i = 0; i < B::kLanes; ++i) positions[c][i] = static_cast<Index>(c * B::kLanes + i);
+      __builtin_memcpy(&at[c], positions[c], sizeof at[c]);
+      best_at[c] = at[c];
+      best[c] = B::load(p + c * B::kLanes);
     }
-    __builtin_memcpy(positions, &best_at, sizeof at);
+    constexpr int kGroup = kChains * B::kLanes;
+    for (next = kGroup; next + kGroup <= n; next += kGroup) {
+#pragma GCC unroll 4
+      for (int c = 0; c < kChains; ++c) {
+        at[c] = B::iadd(at[c], B::iconst(kGroup));
+        const auto candidate = B::load(p + next + c * B::kLanes);
+        const auto wins = O::wins(b, candidate, best[c]);
+        best[c] = B::select(wins, candidate, best[c]);
+        best_at[c] = B::iselect(wins, at[c], best_at[c]);
+      }
+    }
+    for (int c = 1; c < kChains; ++c) {  // of equals the lower position
+      const auto tie = B::mand(B::mnot(O::wins(b, best[0], best[c])), B::ilt(best_at[c], best_at[0]));
+      const auto wins = B::mor(O::wins(b, best[c], best[0]), tie);
+      best[0] = B::select(wins, best[c], best[0]);
+      best_at[0] = B::iselect(wins, best_at[c], best_at[0]);
+    }
+    return best_lane(p, best_at[0]);
+  }
+
+  // The winner among the elements at the positions a vector holds.
+  template <class I>
+  static std::int64_t best_lane(const Element* p, const I& best_at) {
+    constexpr int kLanes = sizeof(I) / sizeof(Index);
+    Index positions[kLanes];
+    __builtin_memcpy(positions, &best_at, sizeof best_at);
     std::int64_t winner = positions[0];
-    for (int i = 1; i < B::kLanes; ++i) {
+    for (int i = 1; i < kLanes; ++i) {
       const std::int64_t k = positions[i];
       if (F::wins(p[k], p[winner]) || (k < winner && !F::wins(p[winner], p[k]))) winner = k;
     }
