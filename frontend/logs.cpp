@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <string_view>
 
 #include "frontend/source_lines.h"
 #include "frontend/values/constant.h"
@@ -29,7 +30,16 @@ void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
   }
   std::string stack = "[";
   for (auto& v : f.stack) stack += (stack.size() > 1 ? ", " : "") + (v ? v->print() : std::string("NullVariable"));
-  debug(fmt::format("TRACE {} {} {}]", i.orig_name, i.orig_arg.empty() ? "None" : i.orig_arg, stack));
+  // Real instructions that went into this one, and parts of one that was printed already.
+  if (i.op == Opcode::CALL) {
+    for (const DroppedInstruction& d : i.dropped) {
+      debug(fmt::format("TRACE {} {} {}]", d.name, d.arg, stack));
+      if (std::string_view(d.name) == "LOAD_CONST") {
+        stack += fmt::format(", TupleVariable(length={})", PyTuple_GET_SIZE(i.kwnames.get()));
+      }
+    }
+  }
+  if (*i.orig_name) debug(fmt::format("TRACE {} {} {}]", i.orig_name, i.orig_arg, stack));
 }
 
 void log_inlining(Tracer&, const SymbolicFrame& callee) {
