@@ -135,7 +135,7 @@ struct Compilation {
                {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
       return true;
     }
-    notes.skip = true;
+    notes.broke = true;
     PyRef error = break_parts_call("unsupported", b, frames);
     PyRef message = checked(PyObject_GetAttrString(error.get(), "msg"));
     report("on_break", {message, frames_list(frames)});
@@ -188,7 +188,7 @@ struct Compilation {
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
     const auto frames = t.user_frames();
     if (config.fullgraph) raise_unsupported(b, frames);
-    notes.skip = true;
+    notes.broke = true;
     PyRef error = break_parts_call("unsupported", b, frames);
     report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
     report("log_skipped_break", {error});
@@ -214,7 +214,7 @@ struct Compilation {
 
   EntryRef on_internal(Tracer& t, const std::string& what) {
     if (config.fullgraph) raise_internal(t, what);
-    notes.skip = true;
+    notes.broke = true;
     PyRef error = report("internal_error", {py_str(what), frames_list(places(t))});
     report("warn_internal", {py_str(name), py_str(file), py_int(first_line), error});
     return {};

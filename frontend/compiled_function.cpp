@@ -48,7 +48,7 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
     frames[0].file = text_of(code->co_filename), frames[0].line = code->co_firstlineno,
     frames[0].function = text_of(code->co_name);
     if (region->fullgraph) raise_unsupported(b, frames);
-    notes.skip = true;
+    notes.broke = true;
     PyRef error = break_parts_call("unsupported", b, frames);
     report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
     report("log_wont_convert",
@@ -72,11 +72,11 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   if (!bound.bind(fn, args, nargsf, kwnames))
     return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, false);
   FrameNotes* notes = find_frame_notes(code);
-  if (notes && notes->skip_recursively && !find_entry(code, self->region, bound.frame())) {
+  if (notes && notes->runs_plain_below(*self->region) && !find_entry(code, self->region, bound.frame())) {
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, false);
   }
-  if (!(notes && notes->skip)) {
+  if (!(notes && notes->runs_plain(*self->region))) {
     if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
       if (!give_up_generator(self->region, code)) return nullptr;
       return call_plain(self, args, nargsf, kwnames, true);

@@ -86,8 +86,8 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   Region* region = current_region();
   PyCodeObject* code = frame_code(frame);
   FrameNotes* notes = find_frame_notes(code);
-  if (!region || (notes && notes->skip)) return pass_through(thread, frame, throwflag);
-  if (notes && notes->skip_recursively) {
+  if (!region || (notes && notes->runs_plain(*region))) return pass_through(thread, frame, throwflag);
+  if (notes && notes->runs_plain_below(*region)) {
     Disarmed below;
     return run_default(thread, frame, throwflag);
   }

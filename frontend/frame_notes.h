@@ -7,6 +7,7 @@
 
 #include "frontend/bytecode/instruction.h"
 #include "frontend/code_cache.h"
+#include "frontend/region.h"
 
 namespace md {
 
@@ -15,11 +16,15 @@ struct FrameNotes final : CodeNotes {
   int frame_id = -1;                     // order of first compile; -1: never compiled
   int entries_made = 0;
   bool skip = false;              // run as plain Python, callees still compiled
+  bool broke = false;             // so does a frame that could not be split; not under fullgraph, which must report it
   bool skip_recursively = false;  // and so is everything below
   bool limit_reported = false;
   bool compiling = false;    // by some thread, right now
   bool is_split = false;     // a break or resume code of ours
   std::string printed_name;  // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
+
+  bool runs_plain(const Region& region) const { return skip || (broke && !region.fullgraph); }
+  bool runs_plain_below(const Region& region) const { return skip_recursively && !region.fullgraph; }
 };
 
 FrameNotes& frame_notes(PyCodeObject* code);       // made on first use; throws PythonError

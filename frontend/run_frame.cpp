@@ -69,7 +69,7 @@ EntryRef find_or_compile(const FrameRequest& asked) {
   FrameNotes* notes = find_frame_notes(asked.code);
   FrameRequest r = asked;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
-  if (notes && (notes->skip || notes->compiling)) return {};
+  if (notes && (notes->runs_plain(*r.region) || notes->compiling)) return {};
   if (notes) {
     drop_dead_entries(r.code);
     Disarmed plain;

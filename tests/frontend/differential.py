@@ -63,7 +63,15 @@ class Reachable:
         self.keep.append(v)
         if isinstance(v, torch.Tensor):
             shared = self.seen.setdefault(("storage", v.data_ptr()), len(self.seen)) if v.numel() else None
-            return ("tensor", str(v.dtype), tuple(v.shape), tuple(v.stride()), v.requires_grad, repr(v.tolist()), shared)
+            return (
+                "tensor",
+                str(v.dtype),
+                tuple(v.shape),
+                tuple(v.stride()),
+                v.requires_grad,
+                repr(v.tolist()),
+                shared,
+            )
         if isinstance(v, (list, tuple)):
             return (type(v).__name__, [self.describe(x) for x in v])
         if isinstance(v, dict):
@@ -84,7 +92,9 @@ def codes():
     return found
 
 
-def same(function, make_args=tuple, *, kwargs=None, calls=2, frames=None, ops=None, breaks=None, backends=("eager", "llvm")):
+def same(
+    function, make_args=tuple, *, kwargs=None, calls=2, frames=None, ops=None, breaks=None, backends=("eager", "llvm")
+):
     """Asserts that `function` behaves the same plain and compiled, for several calls in a row, with each backend.
 
     frames, ops: graphs compiled and call nodes in them (counted once, with a counting backend). breaks: registry codes.
@@ -103,7 +113,9 @@ def same(function, make_args=tuple, *, kwargs=None, calls=2, frames=None, ops=No
         name = "counting" if backend is counter else backend
         for number, (want, got) in enumerate(zip(expected, found)):
             for part in want:
-                assert got[part] == want[part], f"{part} of call {number} differs with backend {name}"
+                assert got[part] == want[part], (
+                    f"{part} of call {number} differs with backend {name}:\n{got[part]}\ninstead of\n{want[part]}"
+                )
         if backend is counter and breaks is not None:
             assert codes() == set(breaks), dict(torch._dynamo.utils.counters)
     if frames is not None:

@@ -7,9 +7,9 @@ import functools
 import math
 
 import pytest
-from frontend.differential import same
 
 import minidynamo as torch
+from frontend.differential import same
 
 SCALE = 3
 HISTORY = []
@@ -179,14 +179,14 @@ def test_containers():
         d = {"k": a, 1: [a, (a,)]}
         d["z"] = d.pop("k") + 1
         d.setdefault("s", []).append(3)
-        l = [1, 2, *[3, 4]]
-        l.insert(1, a)
-        l.reverse()
-        del l[0]
+        items = [1, 2, *[3, 4]]
+        items.insert(1, a)
+        items.reverse()
+        del items[0]
         s = {1, 2} | {3}
         s.discard(2)
-        first, *middle, last = l
-        return d, l, s, first, middle, last, l[1:], l[::-1], {**d, "q": 1}, (1, *l)
+        first, *middle, last = items
+        return d, items, s, first, middle, last, items[1:], items[::-1], {**d, "q": 1}, (1, *items)
 
     same(f, one, frames=1, breaks=[])
 
@@ -288,7 +288,12 @@ def test_comprehensions_and_builtins():
 def test_strings():
     def f(a):
         name = "n"
-        return f"{name!r}:{3.14159:.2f}|{a.shape[0]:>4}|{'x' * 3}", "a,b".split(","), "-".join(str(i) for i in range(3)), "%d" % 4
+        return (
+            f"{name!r}:{3.14159:.2f}|{a.shape[0]:>4}|{'x' * 3}",
+            "a,b".split(","),
+            "-".join(str(i) for i in range(3)),
+            "%d" % 4,  # noqa: UP031,
+        )
 
     same(lambda a: (f(a), a + 1), one, frames=1, breaks=[])
 
