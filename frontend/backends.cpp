@@ -36,7 +36,12 @@ std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const R
                                     const LogSwitches& logs) {
   Backend* backend = find_backend(region.backend_name);
   if (!backend) throw InternalError("backend '" + region.backend_name + "' is not installed");
-  std::unique_ptr<Graph> functional = optimize(*graph);
+  std::unique_ptr<Graph> functional;
+  try {
+    functional = optimize(*graph);
+  } catch (const NotFunctional&) {
+    return interpreting_kernel(graph);
+  }
   std::shared_ptr<Kernel> kernel = backend->compile(*functional);
   if (logs.output_code) report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + kernel->code())});
   return kernel;

@@ -171,7 +171,7 @@ struct Runner {
       case StepOp::LoadConst:
         return s.object;
       case StepOp::LoadOutput:
-        return wrap_tensor(outputs[static_cast<std::size_t>(s.index)]);
+        return output(static_cast<std::size_t>(s.index));
       case StepOp::BuildTuple:
         return tuple(s.regs);
       case StepOp::BuildTupleType: {
@@ -277,10 +277,19 @@ struct Runner {
     }
   }
 
+  // An input that comes back (x.float() of a float32 tensor) is the object that went in.
+  PyRef output(std::size_t k) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (inputs[i] == outputs[k].get()) return PyRef::borrow(objects[i]);
+    return wrap_tensor(outputs[k]);
+  }
+
+  SmallVector<TensorImpl*, 8> inputs;
+  SmallVector<PyObject*, 8> objects;
+  std::vector<PyRef> held;  // objects the frame does not hold
+
   void run_kernel() {
     outputs.resize(plan.outputs);
-    SmallVector<TensorImpl*, 8> inputs;
-    std::vector<PyRef> held;
     for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
       PyObject* o = plan.input_slots[k] >= 0 ? args.localsplus[plan.input_slots[k]] : nullptr;
       if (!o) {
@@ -289,6 +298,7 @@ struct Runner {
       }
       if (!o) throw InternalError("a graph input vanished after its guard passed");
       inputs.push_back(tensor_impl(o));
+      objects.push_back(o);
     }
     plan.kernel->run(std::span(inputs.data(), inputs.size()), outputs);
   }
@@ -304,6 +314,8 @@ static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args) {
   for (std::size_t k = 0; k < n; ++k) inputs[k] = tensor_impl(args.localsplus[plan.input_slots[k]]);
   TensorRef out;
   plan.kernel->run(std::span(inputs, n), std::span(&out, 1));
+  for (std::size_t k = 0; k < n; ++k)
+    if (inputs[k] == out.get()) return PyRef::borrow(args.localsplus[plan.input_slots[k]]);
   return wrap_tensor(std::move(out));
 }
 

@@ -146,12 +146,14 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   auto* self = as<TensorValue>(realize(args.positional.at(0)));
   if (!self) raise(PyExc_TypeError, target + " needs a tensor");
   if (public_name == "setitem") {
-    n.types = {self->type};
+    n.types.clear();
   } else {
     check_inplace(*self, n.types.at(0), target);
     n.types = {self->type};
   }
-  self->node = graph->append(std::move(n));
+  Node* made = graph->append(std::move(n));
+  // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
+  if (spelling == Spelling::Inplace && public_name != "setitem") self->node = made;
   return ValueRef(self);
 }
 
@@ -210,7 +212,6 @@ void Tracer::emit_grad_switch(bool on) {
   n.target = "_C._set_grad_enabled";
   n.name = "_set_grad_enabled";
   n.args = {Arg(on)};
-  n.stack = user_stack();
   graph->append(std::move(n));
 }
 

@@ -37,7 +37,7 @@ Backend* find_backend(const std::string& name);
 void register_backend(std::unique_ptr<Backend> backend);
 
 // ir/pipeline.cpp: functionalize, decompose, ... each verified (MINIDYNAMO_VERIFY or debug builds), printed and timed on
-// demand. Traced in, functional out; `traced` is left alone.
+// demand. Traced in, functional out; `traced` is left alone. Throws NotFunctional for a graph to be interpreted.
 std::unique_ptr<Graph> optimize(const Graph& traced);
 
 }  // namespace md

@@ -21,4 +21,10 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+// Nobody's: a graph the functional dialect cannot express. It is interpreted as traced.
+class NotFunctional : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace md

@@ -235,7 +235,9 @@ std::string snake_case(std::string_view text) {
 }
 
 std::string base_name(const Node& n) {
-  if (!n.name.empty()) return n.name;
+  // A call named as its target is spelt has no name of its own yet.
+  const bool call = n.kind == NodeKind::Op || n.kind == NodeKind::State;
+  if (!n.name.empty() && !(call && n.name == n.target)) return n.name;
   switch (n.kind) {
     case NodeKind::Op:
       if (n.spelling == Spelling::Attribute) return "getattr";

@@ -15,7 +15,7 @@ struct PipelineOptions {
   std::function<void(std::string_view pass, const Graph& after, double seconds)> observer;
 };
 
-// `traced` is left alone. Throws InternalError if the graph has no functional form: run it by interpret().
+// `traced` is left alone. Throws NotFunctional if the graph has no functional form: run it by interpret().
 std::unique_ptr<Graph> optimize(const Graph& traced, const PipelineOptions& options);
 
 }  // namespace md

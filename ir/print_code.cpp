@@ -64,9 +64,9 @@ std::string sizes_text(const SizeVec& sizes) {
   return "[" + out + "]";
 }
 
-// `: "f32[2, 2]"`; empty for results that are no single tensor.
+// `: "f32[2, 2]"`; empty for results that are no single tensor, such as an assignment's.
 std::string annotation(const Node& n, const CodeStyle& style) {
-  if (style.fx_header || n.multi || n.types.empty()) return {};
+  if (style.fx_header || n.multi || n.types.empty() || is_setitem(n)) return {};
   const TensorType& t = n.type();
   const std::string layout = style.strides_and_device ? sizes_text(t.strides) + "cpu" : "";
   return fmt::format(": \"{}{}{}\"", info(t.dtype).short_name, sizes_text(t.sizes), layout);

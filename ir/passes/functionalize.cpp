@@ -126,7 +126,7 @@ class Functionalizer final : public OpCaller {
         return view(op, std::move(args));
       case OpKind::Extern:
       case OpKind::Region:
-        throw InternalError("functionalize: no functional form of op " + std::string(op.name()));
+        throw NotFunctional("functionalize: no functional form of op " + std::string(op.name()));
       default:
         return compute(op, std::move(args));
     }
@@ -201,7 +201,7 @@ class Functionalizer final : public OpCaller {
 
   void add_input(const Node& n) {
     Node* p = append({.kind = NodeKind::Placeholder, .target = n.target, .name = n.name, .types = n.types});
-    if (n.types.empty()) throw InternalError("functionalize: input " + n.name + " is no tensor");
+    if (n.types.empty()) throw NotFunctional("functionalize: input " + n.name + " is no tensor");
     Handle& h = new_base(n.type(), p);
     StorageState& s = storages_.back();
     s.placeholder = p;
@@ -234,6 +234,7 @@ class Functionalizer final : public OpCaller {
       throw InternalError("functionalize: the arguments of " + n.name + " do not fit its op");
     }
     if (!is_inplace(n)) return call(op(n.op), std::move(bound));
+    if (!op(n.op).decl->inplace) throw NotFunctional("functionalize: " + n.name + " changes more than values");
     Handle& self = handle(bound.at(0));
     write(self, handle(call(op(n.op), std::move(bound))));
     return &self.node;
@@ -261,7 +262,7 @@ class Functionalizer final : public OpCaller {
     for (Arg& a : args) {
       for_each_node(a, [&](Node*& n) { n = value(*by_node_.at(n)); });
     }
-    if (eager.empty()) throw InternalError("functionalize: op " + std::string(op.name()) + " gives no tensor");
+    if (eager.empty()) throw NotFunctional("functionalize: op " + std::string(op.name()) + " gives no tensor");
     Node* n = append_op(op, std::move(args));
     if (op.schema.results == 1) return &new_base(eager.at(0), n).node;
     ListArg results;
@@ -314,19 +315,19 @@ class Functionalizer final : public OpCaller {
   // self <- result, in the dtype of `self`.
   void write(Handle& self, Handle& result) {
     StorageState& s = storage(self);
-    if (s.constant) throw InternalError("functionalize: a constant of the graph is written to");
-    if (s.shared) throw InternalError("functionalize: an input that shares storage with another one is written to");
+    if (s.constant) throw NotFunctional("functionalize: a constant of the graph is written to");
+    if (s.shared) throw NotFunctional("functionalize: an input that shares storage with another one is written to");
     if (overlaps_itself(self.type())) {
-      throw InternalError("functionalize: a tensor whose elements overlap is written to");
+      throw NotFunctional("functionalize: a tensor whose elements overlap is written to");
     }
     if (!(result.type().sizes == self.type().sizes)) {
-      throw InternalError("functionalize: the result of " + current_->name + " does not fit its operand");
+      throw NotFunctional("functionalize: the result of " + current_->name + " does not fit its operand");
     }
     Node* v = value(result);
     const DType dtype = self.type().dtype;
     if (v->type().dtype != dtype) {
       if (info(v->type().dtype).category > info(dtype).category) {
-        throw InternalError("functionalize: the result of " + current_->name + " cannot be cast to its operand");
+        throw NotFunctional("functionalize: the result of " + current_->name + " cannot be cast to its operand");
       }
       v = append_op(op(id::Convert), {v, dtype});
     }
@@ -350,7 +351,7 @@ class Functionalizer final : public OpCaller {
     try {
       return infer(*h.view, args).at(0);
     } catch (const OpError& e) {
-      throw InternalError(std::string("functionalize: a view of a permuted tensor is written to: ") + e.what());
+      throw NotFunctional(std::string("functionalize: a view of a permuted tensor is written to: ") + e.what());
     }
   }
 

@@ -12,8 +12,8 @@
 
 namespace md {
 
-// Throws InternalError for what the functional dialect cannot say (writes to overlapping memory, to inputs that share
-// storage, to constants); such graphs are interpreted.
+// Throws NotFunctional for what the functional dialect cannot say (writes to overlapping memory, to inputs that share
+// storage, to constants).
 std::unique_ptr<Graph> functionalize(const Graph& traced);
 
 }  // namespace md

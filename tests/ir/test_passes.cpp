@@ -145,7 +145,7 @@ void expect_refused(const std::string& text, const std::string& why) {
   try {
     functionalize(*parse_ir(text));
     FAIL() << "accepted: " << text;
-  } catch (const InternalError& e) {
+  } catch (const NotFunctional& e) {
     EXPECT_NE(std::string(e.what()).find(why), std::string::npos) << e.what();
   }
 }
