@@ -50,7 +50,6 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
     if (region->fullgraph) raise_unsupported(b, frames);
     notes.broke = true;
     PyRef error = break_parts_call("unsupported", b, frames);
-    report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
     report("log_wont_convert",
            {py_str(frames[0].function), py_str(frames[0].file), py_int(code->co_firstlineno), error});
     return true;
