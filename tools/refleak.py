@@ -25,6 +25,7 @@ def count():
 def run_once(path):
     import minidynamo
 
+    sys.argv = [str(path), "--quick"]
     with contextlib.redirect_stdout(io.StringIO()):
         runpy.run_path(str(path), run_name="__main__")
     minidynamo._dynamo.reset()
@@ -41,6 +42,7 @@ def growth(path):
 
 
 def main():
+    sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples")]
     failed = False
     for path in sorted((ROOT / "examples").glob("[0-9]*.py")):
         steps = growth(path)
