@@ -8,6 +8,7 @@
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "ir/inplace.h"
 #include "ir/op_table.h"
 
 namespace md {
@@ -146,23 +147,16 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   auto* self = as<TensorValue>(realize(args.positional.at(0)));
   if (!self) raise(PyExc_TypeError, target + " needs a tensor");
   if (public_name == "setitem") {
+    check_assignment(n.types.at(0), n.args.at(2));
     n.types.clear();
   } else {
-    check_inplace(*self, n.types.at(0), target);
+    md::check_inplace(op(n.op), self->type, n.types.at(0));
     n.types = {self->type};
   }
   Node* made = graph->append(std::move(n));
   // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
   if (spelling == Spelling::Inplace && public_name != "setitem") self->node = made;
   return ValueRef(self);
-}
-
-void Tracer::check_inplace(const TensorValue& self, const TensorType& result, const std::string& target) {
-  if (!(result.sizes == self.type.sizes))
-    raise(PyExc_RuntimeError, fmt::format("output with the sizes of `self` does not fit the result of {}", target));
-  if (info(result.dtype).category > info(self.type.dtype).category)
-    raise(PyExc_RuntimeError, fmt::format("result type {} can't be cast to the desired output type {}",
-                                          info(result.dtype).guard_name, info(self.type.dtype).guard_name));
 }
 
 void Tracer::report_op_error(const OpError& e, const std::string& name, Spelling spelling) {

@@ -187,7 +187,6 @@ class Tracer {
   void step_until(std::size_t depth);
   ValueRef emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace,
                 const CallArgs& args);
-  void check_inplace(const TensorValue& self, const TensorType& result, const std::string& target);
   [[noreturn]] void report_op_error(const OpError& e, const std::string& name, Spelling spelling);
   bool unwind(const TracedRaise& e, std::size_t floor);
 

@@ -8,6 +8,7 @@
 
 #include "ir/composite.h"
 #include "ir/error.h"
+#include "ir/inplace.h"
 #include "ir/op_ids.h"
 
 namespace md {
@@ -80,22 +81,6 @@ bool same_elements(const TensorImpl& a, const TensorImpl& b) {
   return a.offset == b.offset && a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
 }
 
-// Whether two indices reach one element (an expanded tensor).
-bool overlaps_itself(const TensorImpl& x) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> dims;
-  for (std::size_t i = 0; i < x.sizes.size(); ++i) {
-    if (x.sizes[i] == 0) return false;
-    if (x.sizes[i] > 1) dims.emplace_back(std::abs(x.strides[i]), x.sizes[i]);
-  }
-  std::sort(dims.begin(), dims.end());
-  std::int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
-}
-
 // Operands that share memory with `self` other than element by element are copied before `self` is written.
 std::vector<Arg> without_overlap(const TensorRef& self, std::span<const Arg> bound) {
   std::vector<Arg> args(bound.begin(), bound.end());
@@ -105,25 +90,6 @@ std::vector<Arg> without_overlap(const TensorRef& self, std::span<const Arg> bou
     a = call_op(op(id::Clone), std::span<const Arg>(&a, 1));
   }
   return args;
-}
-
-std::string dims_text(const DimVec& sizes) { return fmt::format("[{}]", fmt::join(sizes.begin(), sizes.end(), ", ")); }
-
-void check_inplace(const Op& op, const TensorImpl& self, const TensorType& result) {
-  if (!(constant_dims(result.sizes) == self.sizes)) {
-    throw OpError(ErrorKind::Runtime,
-                  fmt::format("{}_(): the result of sizes {} does not fit a tensor of sizes {}", op.public_name,
-                              dims_text(constant_dims(result.sizes)), dims_text(self.sizes)));
-  }
-  if (info(result.dtype).category > info(self.dtype).category) {
-    throw OpError(ErrorKind::Runtime, fmt::format("{}_(): a result of {} cannot be stored in a tensor of {}",
-                                                  op.public_name, info(result.dtype).name, info(self.dtype).name));
-  }
-  if (overlaps_itself(self)) {
-    throw OpError(ErrorKind::Runtime, fmt::format("{}_(): the tensor has elements that share memory (it is expanded); "
-                                                  "clone() it before writing in place",
-                                                  op.public_name));
-  }
 }
 
 // In-place pointwise calls on a contiguous tensor and numbers or separate contiguous tensors of the same shape: nothing
@@ -180,7 +146,7 @@ TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
     return self;
   }
   const TensorType result = infer(op, bound)[0];
-  check_inplace(op, *self, result);
+  check_inplace(op, type_of(bound[0]), result);
   if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {
     const std::vector<Arg> args = without_overlap(self, bound);
     engine().run(op, args, std::span<const TensorRef>(&self, 1));
@@ -199,20 +165,14 @@ TensorRef basic_index(const TensorRef& x, const Arg& index) {
 
 void assign_index(const TensorRef& x, const Arg& index, const Arg& value) {
   const TensorRef part = basic_index(x, index);
-  const auto* tensor = value.get_if<TensorRef>();
-  if (!tensor) {
-    const Arg args[] = {part, value};
-    call_inplace(op(id::Fill), args);
-    return;
-  }
-  // Leading dimensions of size 1 that the target lacks are dropped, as NumPy and torch do.
-  TensorRef source = *tensor;
-  while (source->dim() > part->dim() && source->sizes[0] == 1) {
+  const int dropped = check_assignment(type_of(part), value);
+  Arg source = value;
+  for (int i = 0; i < dropped; ++i) {
     const Arg args[] = {source, 0, 0};
-    source = call_op(op(id::Select), args).get<TensorRef>();
+    source = call_op(op(id::Select), args);
   }
   const Arg args[] = {part, source};
-  call_inplace(op(id::Copy), args);
+  call_inplace(op(source.is_number() ? id::Fill : id::Copy), args);
 }
 
 }  // namespace md

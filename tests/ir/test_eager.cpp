@@ -132,7 +132,10 @@ TEST(Eager, ViewsShareAndIndexAssigns) {
   EXPECT_EQ(values<float>(x), (Floats{7, 8, 9, 3, 9, 5}));
   inplace("add", {run("t", {x}), 1});
   EXPECT_EQ(values<float>(x), (Floats{8, 9, 10, 4, 10, 6}));
-  EXPECT_EQ(raised([&] { assign_index(x, 0, vec<float>({1, 2})); }).kind, ErrorKind::Runtime);
+  EXPECT_EQ(raised([&] { assign_index(x, 0, vec<float>({1, 2})); }).text,
+            "assignment to x[...]: a value of sizes [2] does not fit a part of sizes [3]");
+  EXPECT_EQ(raised([&] { assign_index(run("expand", {x, 2, 2, 3}), EllipsisArg{}, 1); }).kind, ErrorKind::Runtime);
+  EXPECT_EQ(raised([&] { assign_index(x, 0, NoneArg{}); }).kind, ErrorKind::Type);
 }
 
 TEST(Eager, InPlace) {
