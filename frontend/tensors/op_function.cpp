@@ -342,6 +342,10 @@ bool tensor_has_method(const std::string& name) {
   PyObject* found = PyDict_GetItemString(tensor_type->tp_dict, name.c_str());  // borrowed
   return found && is_op_function(found);
 }
+bool tensor_method_is_op(const std::string& name) {
+  PyObject* found = PyDict_GetItemString(tensor_type->tp_dict, name.c_str());  // borrowed
+  return found && is_op_function(found) && !self_of(found)->native;
+}
 bool tensor_has_attr(const std::string& name) {
   PyObject* found = PyDict_GetItemString(tensor_type->tp_dict, name.c_str());  // borrowed
   return found && Py_TYPE(found) == &PyGetSetDescr_Type;

@@ -138,6 +138,9 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "backward") graph_break<GB0123>(v.print(), tuple(), print_keywords(args));
   if (n == "requires_grad_") graph_break<GB0125>(v.print());
   if (n == "resize_") graph_break<GB0126>(v.print(), tuple(), print_keywords(args));
+  if (n == "resize_as_") graph_break<GB0127>(v.print(), tuple(), print_keywords(args));
+  if (n == "set_" && args.positional.size() > 1) graph_break<GB0128>(v.print(), tuple(), print_keywords(args));
+  if (n == "random_") graph_break<GB0107>(n, print_list(args.positional), print_keywords(args));
   if (n == "retain_grad") graph_break<GB0108>(v.print());
   if (n == "tolist" && !is_integral(v.type.dtype)) graph_break<GB0109>(v.print());
 }
@@ -148,6 +151,7 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   breaking_method(t, *this, n, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
   if (!tensor_has_method(n)) return t.call(get_attr(t, name), std::move(args));
+  if (!tensor_method_is_op(n)) unmodelled_method(*this, n, args);
   args.positional.insert(args.positional.begin(), ValueRef(this));
   return t.call_op(n, Spelling::Method, args);
 }

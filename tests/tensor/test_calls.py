@@ -54,6 +54,33 @@ def test_random_numbers():
     assert set(torch.randint(3, (1000,)).tolist()) == {0, 1, 2}
 
 
+def test_random_numbers_in_place():
+    torch.manual_seed(0)
+    x = torch.zeros(20000)
+    assert x.uniform_(-1, 3) is x
+    assert -1 <= x.min().item() and x.max().item() < 3 and abs(x.mean().item() - 1) < 0.05
+    x.uniform_(**{"from": 5.0, "to": 6.0})
+    assert 5 <= x.min().item() <= x.max().item() < 6
+    x.normal_(2, 0.5)
+    assert abs(x.mean().item() - 2) < 0.03 and abs(x.std().item() - 0.5) < 0.03
+    assert set(torch.zeros(1000, dtype=torch.int32).random_(3).tolist()) == {0, 1, 2}
+    assert set(torch.zeros(1000).random_(-2, 1).tolist()) == {-2.0, -1.0, 0.0}
+    assert set(torch.zeros(100, dtype=torch.bool).random_().tolist()) == {True, False}
+    drawn = torch.zeros(100).random_()
+    assert drawn.max().item() < 2**24 and (drawn == drawn.floor()).all()
+    for call, error in (
+        (lambda: x.uniform_(2, 1), RuntimeError),
+        (lambda: x.uniform_("a"), TypeError),
+        (lambda: x.normal_(0, -1), RuntimeError),
+        (lambda: x.random_(5, 5), RuntimeError),
+        (lambda: x.random_(1.5), TypeError),
+        (lambda: torch.zeros(2, dtype=torch.int64).uniform_(), NotImplementedError),
+        (lambda: torch.zeros(1).expand(3).uniform_(), RuntimeError),
+    ):
+        with pytest.raises(error):
+            call()
+
+
 def test_wrong_creation():
     for call, error in (
         (lambda: torch.zeros("a"), TypeError),
