@@ -92,8 +92,20 @@ class ProgramBuilder {
   void add_nest(LoweredGroup l, const FusionGroup& group) {
     place_direct_writes(l, group);
     Step s{.nest = compile_nest(l.nest)};
+    s.part = l.part;
     const std::size_t loads = l.nest.accesses.size();
+    std::size_t scratch = 0;
     for (std::size_t i = 0; i < l.buffers.size(); ++i) {
+      if (!l.buffers[i]) {
+        if (i >= loads) {
+          scratch_.resize(scratch);
+          scratch_.push_back({.slot = static_cast<int>(program_.slots.size()), .type = l.scratch[scratch]});
+          program_.slots.push_back({.type = l.scratch[scratch]});
+          s.part_buffers.push_back(static_cast<int>(i));
+        }
+        s.buffers.push_back(use(scratch_[scratch++]));
+        continue;
+      }
       if (i >= loads && !program_.places.contains(l.buffers[i])) define(*l.buffers[i], {.type = l.buffers[i]->type()});
       s.buffers.push_back(use(place(l.buffers[i])));
     }
@@ -263,6 +275,7 @@ class ProgramBuilder {
   const Graph& graph_;
   Program program_;
   std::unordered_map<const Node*, std::vector<Place>> parts_;
+  std::vector<Place> scratch_;                               // of the fold that was split last
   std::unordered_map<const Node*, const Node*> written_by_;  // source -> the write_view that alone reads it
 };
 

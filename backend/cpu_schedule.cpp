@@ -137,7 +137,7 @@ double element_cost(const LoopNest& nest) {
 bool can_schedule(const LoopNest& nest) {
   if (!nest.reduced) return true;
   if (collapse(nest, axes_of(nest, true)).size() > 1) return false;
-  return nest.fold_lanes == kInnerLanes || one_walk(nest);
+  return nest.fold_lanes != kOuterLanes || one_walk(nest);
 }
 
 Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
@@ -155,8 +155,9 @@ Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
   std::vector<Loop> folded = collapse(nest, axes_of(nest, true));
   s.fold_lanes = nest.fold_lanes;
   const Size count = folded.empty() ? Size(1) : extent(nest, folded[0]);
-  s.one_chunk = count.is_const() && count.value() <= kReductionChunk;
-  if (nest.fold_lanes == kInnerLanes || s.rows.empty()) {
+  s.chunk = nest.fold_lanes == 1 ? 1 : kReductionChunk;  // one lane: the elements are chunks, folded already
+  s.one_chunk = count.is_const() && count.value() <= s.chunk;
+  if (nest.fold_lanes != kOuterLanes || s.rows.empty()) {
     if (!folded.empty()) s.cols = folded[0];
     s.lanes = std::min(s.lanes, nest.fold_lanes);
     s.accumulate_in_memory = instructions(nest) > kLongBody && s.lanes < nest.fold_lanes;

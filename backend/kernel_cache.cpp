@@ -17,7 +17,7 @@ namespace {
 class NestKey {
  public:
   NestKey(const LoopNest& nest, const Schedule& s) : schedule_(s) {
-    add(static_cast<std::int64_t>(s.shape), static_cast<std::int64_t>(s.rows.size()), s.lanes, s.fold_lanes,
+    add(static_cast<std::int64_t>(s.shape), static_cast<std::int64_t>(s.rows.size()), s.lanes, s.fold_lanes, s.chunk,
         s.accumulate_in_memory, s.one_chunk, s.block, nest.reduced != 0);
     for (int p : s.pass) add(p);
     for (const Access& a : nest.accesses) add_access(a);
@@ -61,6 +61,14 @@ class NestKey {
 struct Cache {
   std::mutex mutex;
   std::unordered_map<std::string, std::weak_ptr<const LoadedCode>> kernels;
+  std::size_t limit = 256;
+
+  // Whenever the table has doubled.
+  void drop_dead() {
+    if (kernels.size() < limit) return;
+    std::erase_if(kernels, [](const auto& k) { return k.second.expired(); });
+    limit = std::max<std::size_t>(256, 2 * kernels.size());
+  }
 };
 Cache& cache() {
   static Cache* c = new Cache;
@@ -77,6 +85,7 @@ void emit_checked(llvm::Module& module, const LoopNest& nest, const Schedule& sc
 
 std::shared_ptr<const LoadedCode> load_nest(const LoopNest& nest, const Schedule& schedule) {
   const std::string key = NestKey(nest, schedule).take();
+  const ForkGate gate;
   {
     std::lock_guard lock(cache().mutex);
     if (auto it = cache().kernels.find(key); it != cache().kernels.end())
@@ -87,6 +96,7 @@ std::shared_ptr<const LoadedCode> load_nest(const LoopNest& nest, const Schedule
   emit_checked(module, nest, schedule);
   std::shared_ptr<const LoadedCode> code = load_module(module, kKernelName);
   std::lock_guard lock(cache().mutex);
+  cache().drop_dead();
   std::weak_ptr<const LoadedCode>& slot = cache().kernels[key];
   if (auto first = slot.lock()) return first;  // another thread was faster
   slot = code;
@@ -109,6 +119,7 @@ CompiledNest compile_nest(const LoopNest& nest) {
 }
 
 std::string print_nest(const LoopNest& nest) {
+  const ForkGate gate;
   llvm::LLVMContext context;
   llvm::Module module("nest", context);
   emit_checked(module, nest, make_cpu_schedule(nest, host_target().vector_bytes));

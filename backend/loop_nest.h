@@ -50,7 +50,7 @@ struct Store {
 struct LoopNest {
   SizeVec extents;
   AxisMask reduced = 0;  // axes that Reduce folds, numbered in row-major order
-  int fold_lanes = 0;    // lanes of that fold (registry/reduction_order.h)
+  int fold_lanes = 0;    // lanes of that fold (registry/reduction_order.h); 1: the elements are folded chunks
   std::vector<Access> accesses;
   std::vector<NestValue> values;
   std::vector<Store> stores;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "backend/schedule.h"
+#include "backend/split_fold.h"
 #include "ir/error.h"
 #include "ir/passes/dataflow.h"
 #include "registry/reduction_order.h"
@@ -37,7 +38,10 @@ class GroupLowering {
     }
     add_stores();
     nest_.buffers = static_cast<int>(buffers_.size());
-    return {nullptr, std::move(nest_), std::move(buffers_)};
+    LoweredGroup result;
+    result.nest = std::move(nest_);
+    result.buffers = std::move(buffers_);
+    return result;
   }
 
  private:
@@ -246,14 +250,27 @@ std::vector<LoweredGroup> lower_group(const FusionGroup& group) {
     drop_idle_axes(piece);
     LoweredGroup lowered = GroupLowering(piece).run();
     if (!can_schedule(lowered.nest)) return false;
-    if (!lowered.nest.stores.empty()) result.push_back(std::move(lowered));
+    if (lowered.nest.stores.empty()) return true;
+    const FoldShape shape = fold_shape(lowered);
+    if (shape == FoldShape::WalkedAgain) return false;
+    if (shape == FoldShape::Splits) {
+      SplitFold split = split_fold(lowered);
+      result.push_back(std::move(split.parts));
+      result.push_back(std::move(split.rest));
+    } else {
+      result.push_back(std::move(lowered));
+    }
     return true;
   };
   if (lower(group)) return result;
   for (const FusionGroup& piece : split_by_stage(group)) {
     if (lower(piece)) continue;
     for (const FusionGroup& single : split_by_member(piece))
-      if (!lower(single)) result.push_back({single.members[0].node, {}, {}});
+      if (!lower(single)) {
+        LoweredGroup call;
+        call.call = single.members[0].node;
+        result.push_back(std::move(call));
+      }
   }
   return result;
 }

@@ -104,6 +104,11 @@ Plan::PlannedStep Plan::planned(const Step& s) const {
   const bool folds_columns = s.nest.schedule.shape == Schedule::Shape::Rows && s.nest.schedule.fold_lanes > 0;
   p.empty = p.rows == 0 || (p.cols == 0 && !folds_columns);
   choose_split(s, p);
+  p.part = s.part;
+  if (s.part) p.split = Split::Parts;
+  for (int b : s.part_buffers)
+    p.part_buffers.push_back(
+        {b, static_cast<std::int64_t>(item_size(s.buffers[static_cast<std::size_t>(b)].type.dtype))});
   return p;
 }
 
@@ -259,6 +264,24 @@ void Plan::execute_call(const PlannedStep& s, Frame& f) const {
   engine().run(op(s.op), args, results);
 }
 
+// Part t of the columns goes to element t of each scratch tensor.
+std::int64_t Plan::execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const {
+  std::atomic<std::int64_t> failed{0};
+  const std::int64_t parts = std::max<std::int64_t>(1, (s.cols + s.part - 1) / s.part);
+  parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    SmallVector<void*, 24> mine = buffers;
+    for (std::int64_t t = begin; t < end; ++t) {
+      for (const Buffer& b : s.part_buffers)
+        mine[static_cast<std::size_t>(b.slot)] =
+            static_cast<char*>(buffers[static_cast<std::size_t>(b.slot)]) + t * b.byte_shift;
+      const std::int64_t last = std::min(s.cols, (t + 1) * s.part);
+      if (s.function(mine.data(), s.params.data(), 0, s.rows, t * s.part, last))
+        failed.store(1, std::memory_order_relaxed);
+    }
+  });
+  return failed.load(std::memory_order_relaxed);
+}
+
 void Plan::execute(const PlannedStep& s, Frame& f) const {
   if (!s.function) return execute_call(s, f);
   if (s.empty) return;
@@ -268,6 +291,8 @@ void Plan::execute(const PlannedStep& s, Frame& f) const {
   std::int64_t failed = 0;
   if (s.split == Split::None) {
     failed = s.function(buffers.data(), s.params.data(), 0, s.rows, 0, s.cols);
+  } else if (s.split == Split::Parts) {
+    failed = execute_parts(s, buffers);
   } else {
     std::atomic<std::int64_t> any{0};
     const bool rows = s.split == Split::Rows;

@@ -36,13 +36,15 @@ class Plan {
     int slot;
     std::int64_t byte_shift;
   };
-  enum class Split : std::uint8_t { None, Rows, Columns };
+  enum class Split : std::uint8_t { None, Rows, Columns, Parts };
   struct PlannedStep {
     NestFunction function = nullptr;  // null: a call
     std::vector<Buffer> buffers;
     std::vector<std::int64_t> params;
     std::int64_t rows = 1, cols = 1, grain = 0;
     Split split = Split::None;
+    std::int64_t part = 0;
+    SmallVector<Buffer, 4> part_buffers;  // index into buffers, bytes per part
     bool can_fail = false;
     bool empty = false;
     OpId op = kNoOp;
@@ -67,6 +69,7 @@ class Plan {
   void check_inputs(std::span<TensorImpl* const> inputs) const;
   void allocate(Frame& f) const;
   void execute(const PlannedStep& s, Frame& f) const;
+  std::int64_t execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const;
   void execute_call(const PlannedStep& s, Frame& f) const;
   TensorRef tensor(const PlannedTensor& t, Frame& f) const;
   TensorRef output_view(const PlannedTensor& t, Frame& f) const;

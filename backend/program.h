@@ -35,6 +35,8 @@ struct Step {
   CompiledNest nest;
   std::vector<Place> buffers;
   bool can_fail = false;
+  std::int64_t part = 0;          // run once per so many columns, each storing one element further ...
+  std::vector<int> part_buffers;  // ... in these
   // ... or, without a function, a call through the engine.
   OpId op = kNoOp;
   std::vector<Arg> args;  // nodes stand for their places

@@ -22,6 +22,7 @@ struct Schedule {
   Loop cols;
   int lanes = 1;                      // elements per vector
   int fold_lanes = 0;                 // lanes a reduction folds into (registry/reduction_order.h)
+  std::int64_t chunk = 0;             // elements folded in lanes before the tree; a power of two
   bool accumulate_in_memory = false;  // the 64 lanes of a reduction live on the stack, not in registers
   bool one_chunk = false;             // at most 1,024 elements are folded, known now
   std::vector<int> pass;              // per value: which pass over an L1 block computes it; empty: one pass

@@ -1,5 +1,7 @@
 // Reductions along the columns, in the one order the language defines: element k of a 1,024-element chunk goes to lane
 // k mod 64, lanes are combined by halving, chunks form a binary tree by index.
+#include <bit>
+
 #include "backend/llvm/llvm_builder.h"
 #include "backend/llvm/nest_emitter.h"
 #include "registry/reduction_order.h"
@@ -19,19 +21,20 @@ void NestEmitter::emit_reduction_stage(const std::vector<int>& reduces, const st
     fold_strip(reduces, stores, values, col_begin_, ir_.CreateSub(col_end_, col_begin_));
     return;
   }
+  const int shift = std::countr_zero(static_cast<std::uint64_t>(schedule_.chunk));
   std::vector<Value*> trees;
   for (std::size_t i = 0; i < reduces.size(); ++i)
     trees.push_back(stack(register_type(ir_.getContext(), reduce_at(i).dtype, 1), kTreeLevels));
-  loop(col_begin_, col_end_, kReductionChunk, true, [&](Value* start) {
+  loop(col_begin_, col_end_, schedule_.chunk, true, [&](Value* start) {
     Value* left = ir_.CreateSub(col_end_, start);
-    Value* count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, i64(kReductionChunk));
+    Value* count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, i64(schedule_.chunk));
     fold_strip(reduces, stores, values, start, count);
-    Value* index = ir_.CreateLShr(ir_.CreateSub(start, col_begin_), i64(10));
+    Value* index = ir_.CreateLShr(ir_.CreateSub(start, col_begin_), i64(shift));
     for (std::size_t i = 0; i < reduces.size(); ++i)
       tree_push(reduce_at(i), trees[i], scalar_[static_cast<std::size_t>(reduces[i])], index);
   });
   Value* columns = ir_.CreateSub(col_end_, col_begin_);
-  Value* chunks = ir_.CreateLShr(ir_.CreateAdd(columns, i64(kReductionChunk - 1)), i64(10));
+  Value* chunks = ir_.CreateLShr(ir_.CreateAdd(columns, i64(schedule_.chunk - 1)), i64(shift));
   chunks = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, chunks, i64(1));
   for (std::size_t i = 0; i < reduces.size(); ++i)
     scalar_[static_cast<std::size_t>(reduces[i])] = tree_result(reduce_at(i), trees[i], chunks);

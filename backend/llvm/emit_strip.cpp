@@ -158,7 +158,7 @@ void NestEmitter::copy_tail(const Strip& strip, Phase& p, bool stores) {
   for (std::size_t i = 0; i < strip.ports.size(); ++i) {
     const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
     if (port.store != stores || port.col == StrideKind::Zero) continue;
-    if (p.stride[i] || !host_target().masked_moves) {
+    if (p.stride[i] || !host_target().masked_moves || schedule_.lanes == 1) {
       single.push_back(i);
       continue;
     }

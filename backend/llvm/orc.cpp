@@ -83,18 +83,19 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine() {
   return tm;
 }
 
-// A child forked while another thread generates code would inherit LLVM's locks in a held state, so fork() waits for
-// compilations to finish (milliseconds).
-std::shared_mutex& compile_gate() {
-  static std::shared_mutex gate;
-  return gate;
-}
+// A child forked while another thread generates or frees code would inherit LLVM's locks in a held state, so fork()
+// waits until nobody does (milliseconds).
+alignas(std::shared_mutex) unsigned char gate_memory[sizeof(std::shared_mutex)];
 
-void install_fork_handlers() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    pthread_atfork([] { compile_gate().lock(); }, [] { compile_gate().unlock(); }, [] { compile_gate().unlock(); });
-  });
+std::shared_mutex& compile_gate() {
+  static std::shared_mutex* gate = [] {
+    auto* made = new (gate_memory) std::shared_mutex;
+    // The child makes a new one: threads that wait for the old one are not there to take it.
+    pthread_atfork([] { compile_gate().lock(); }, [] { compile_gate().unlock(); },
+                   [] { new (gate_memory) std::shared_mutex; });
+    return made;
+  }();
+  return *gate;
 }
 
 // One execution session for the process, never destroyed: kernels may be called while static objects die.
@@ -138,7 +139,11 @@ class Jit {
 class TrackedCode final : public LoadedCode {
  public:
   explicit TrackedCode(llvm::orc::ResourceTrackerSP tracker) : tracker_(std::move(tracker)) {}
-  ~TrackedCode() override { llvm::consumeError(tracker_->remove()); }
+  ~TrackedCode() override {
+    const ForkGate gate;
+    llvm::consumeError(tracker_->remove());
+    tracker_ = nullptr;
+  }
 
  private:
   llvm::orc::ResourceTrackerSP tracker_;
@@ -192,6 +197,9 @@ std::unique_ptr<llvm::MemoryBuffer> generate_object(llvm::Module& module, llvm::
 
 }  // namespace
 
+ForkGate::ForkGate() { compile_gate().lock_shared(); }
+ForkGate::~ForkGate() { compile_gate().unlock_shared(); }
+
 const HostTarget& host_target() { return host_description().host; }
 
 void prepare_module(llvm::Module& module) {
@@ -202,8 +210,6 @@ void prepare_module(llvm::Module& module) {
 }
 
 std::unique_ptr<LoadedCode> load_module(llvm::Module& module, const std::string& entry) {
-  install_fork_handlers();
-  std::shared_lock gate(compile_gate());
   Jit& jit = Jit::instance();
   llvm::GlobalValue* function = module.getNamedValue(entry);
   if (!function) throw InternalError("a module lacks its entry " + entry);

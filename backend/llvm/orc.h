@@ -17,6 +17,15 @@ struct HostTarget {
 };
 const HostTarget& host_target();
 
+// While one exists, fork() waits: hold it around all work with LLVM and the locks taken meanwhile.
+class ForkGate {
+ public:
+  ForkGate();
+  ~ForkGate();
+  ForkGate(const ForkGate&) = delete;
+  ForkGate& operator=(const ForkGate&) = delete;
+};
+
 // Owns loaded machine code; the memory is returned when it dies.
 class LoadedCode {
  public:
@@ -26,7 +35,8 @@ class LoadedCode {
 
 // Sets triple and data layout; call before emitting into the module.
 void prepare_module(llvm::Module& module);
-// Generates code for `module` and loads it; `entry` names the function wanted. Thread-safe. Throws InternalError.
+// Generates code for `module` and loads it; `entry` names the function wanted. Under a ForkGate. Thread-safe. Throws
+// InternalError.
 std::unique_ptr<LoadedCode> load_module(llvm::Module& module, const std::string& entry);
 
 }  // namespace md

@@ -68,14 +68,27 @@ TEST(LlvmGraphs, ColumnSumsOfTwoThings) {
   }
 }
 
-TEST(LlvmGraphs, WholeReductionsOfManyElements) {
+TEST(LlvmGraphs, FewLongRowsFoldInParts) {
   std::mt19937 random(5);
-  for (DType t : {DType::Float32, DType::Float64, DType::Int64}) {
+  for (DType t : {DType::Float32, DType::Float64, DType::Int64, DType::Bool}) {
     GraphFixture g;
-    Node* x = g.input(random_tensor(random, {700, 1000}, t, Layout::Contiguous));
-    g.finish({g.call("sum", {x}), g.call("amax", {x}), g.call("sum", {g.call("mul", {x, x})})});
-    g.check("whole sum");
+    Node* x = g.input(random_tensor(random, {2, 100, 1500}, t, Layout::Contiguous));
+    const ListArg last{{Arg(1), Arg(2)}};
+    Node* sum = g.call("sum", {x, last, Arg(true)});
+    g.finish(
+        {g.call("add", {sum, Arg(1)}), g.call("amax", {x, last}), g.call("any", {x, last}), g.call("mul", {x, x})});
+    g.check("long rows of " + std::string(info(t).name));
   }
+}
+
+TEST(LlvmGraphs, LongSoftmax) {
+  std::mt19937 random(6);
+  GraphFixture g;
+  Node* x = g.input(random_tensor(random, {200001}, DType::Float32, Layout::Contiguous, true));
+  const ListArg all{{Arg(0)}};
+  Node* e = g.call("exp", {g.call("sub", {x, g.call("amax", {x, all, Arg(true)})})});
+  g.finish({g.call("div", {e, g.call("sum", {e, all, Arg(true)})}), g.call("sum", {g.call("mul", {x, x})})});
+  g.check("softmax of one long row");
 }
 
 // Programs of random ops over values of three shapes.
