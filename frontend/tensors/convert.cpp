@@ -63,6 +63,20 @@ bool numpy_scalar_arg(PyObject* o, Arg& out) {
   return true;
 }
 
+// dtype=float, int or bool: Python's number types stand for the element types of their values.
+bool python_number_dtype(PyObject* type, Arg& out) {
+  if (type == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
+    out = Arg(DType::Float64);
+  } else if (type == reinterpret_cast<PyObject*>(&PyLong_Type)) {
+    out = Arg(DType::Int64);
+  } else if (type == reinterpret_cast<PyObject*>(&PyBool_Type)) {
+    out = Arg(DType::Bool);
+  } else {
+    return false;
+  }
+  return true;
+}
+
 bool other_arg(PyObject* o, Arg& out) {
   if (PySlice_Check(o)) {
     out = slice_arg(o);
@@ -70,6 +84,8 @@ bool other_arg(PyObject* o, Arg& out) {
     out = Arg(EllipsisArg{});
   } else if (Py_TYPE(o) == dtype_type) {
     out = Arg(tensor_dtype(o));
+  } else if (PyType_Check(o) && python_number_dtype(o, out)) {
+    return true;
   } else if (is_device(o)) {
     out = Arg(device_value(o));
   } else if (PyUnicode_Check(o)) {

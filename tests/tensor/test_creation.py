@@ -161,3 +161,9 @@ def test_legacy_constructor():
     for wrong in ((2.5,), (-1,), ("a",), (2, 2.5), (torch.ones(1, dtype=torch.int64),)):
         with pytest.raises((TypeError, RuntimeError)):
             torch.Tensor(*wrong)
+
+
+@pytest.mark.parametrize(("number", "dtype"), [(float, torch.float64), (int, torch.int64), (bool, torch.bool)])
+def test_python_number_types_are_dtypes(number, dtype):
+    assert torch.ones(2, dtype=number).dtype is dtype
+    assert torch.ones(2).to(number).dtype is dtype
