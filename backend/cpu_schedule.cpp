@@ -156,7 +156,7 @@ Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
   s.fold_lanes = nest.fold_lanes;
   const Size count = folded.empty() ? Size(1) : extent(nest, folded[0]);
   s.chunk = nest.fold_lanes == 1 ? 1 : kReductionChunk;  // one lane: the elements are chunks, folded already
-  s.one_chunk = count.is_const() && count.value() <= s.chunk;
+  s.one_chunk = count.is_const() && count.value() > 0 && count.value() <= s.chunk;
   if (nest.fold_lanes != kOuterLanes || s.rows.empty()) {
     if (!folded.empty()) s.cols = folded[0];
     s.lanes = std::min(s.lanes, nest.fold_lanes);
