@@ -221,6 +221,14 @@ struct Compilation {
   }
 };
 
+// A Python exception that is set while nothing was traced to its end: a TypeError or ValueError of an argument is the
+// program's own, and plain Python raises it at its line. Ours and the interpreter's (Ctrl-C) reach the user.
+bool is_programs_own() {
+  PyObject* set = PyErr_Occurred();
+  return set &&
+         (PyErr_GivenExceptionMatches(set, PyExc_TypeError) || PyErr_GivenExceptionMatches(set, PyExc_ValueError));
+}
+
 }  // namespace
 
 TraceConfig config_snapshot(const Region& region) {
@@ -269,7 +277,13 @@ EntryRef compile_frame(const FrameRequest& request) {
   if (notes.frame_id < 0) notes.frame_id = next_frame_id.fetch_add(1);
   report("count", {py_str("frames"), py_str("total")});
   Compilation c(request);
-  EntryRef e = c.run();
+  EntryRef e;
+  try {
+    e = c.run();
+  } catch (const PythonError&) {
+    if (request.region->fullgraph || !is_programs_own()) throw;
+    PyErr_Clear();
+  }
   report("count", {py_str("frames"), py_str("ok")});
   return e;
 }

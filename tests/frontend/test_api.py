@@ -161,6 +161,18 @@ def test_shape_error_is_raised_at_the_users_line():
         torch.compile(f, fullgraph=True)(x())
 
 
+def test_unsupported_dtype_is_reported_at_the_users_line():
+    def f(a):
+        return a.to(torch.bfloat16)
+
+    with pytest.raises(TypeError) as plain:
+        f(x())
+    with pytest.raises(TypeError) as compiled:
+        torch.compile(f)(x())
+    assert str(compiled.value) == str(plain.value)
+    assert traceback.extract_tb(compiled.value.__traceback__)[-1].name == "f"
+
+
 def test_wrong_arguments_raise_pythons_own_error():
     with pytest.raises(TypeError, match=r"double\(\) takes 1 positional argument but 2 were given"):
         torch.compile(double)(1, 2)
