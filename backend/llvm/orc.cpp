@@ -7,6 +7,7 @@
 #include <llvm/ExecutionEngine/Orc/TaskDispatch.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
@@ -16,6 +17,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <shared_mutex>
@@ -42,6 +44,7 @@ struct HostDescription {
   HostTarget host;
 };
 
+// MINIDYNAMO_CPU names a lesser processor to generate code for ("x86-64-v3"): results are the same, to the bit.
 HostDescription describe_host() {
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
@@ -50,17 +53,20 @@ HostDescription describe_host() {
   LLVMInitializeX86AsmParser();
   HostDescription d;
   d.triple = llvm::sys::getProcessTriple();
-  d.cpu = llvm::sys::getHostCPUName().str();
-  const auto features = llvm::sys::getHostCPUFeatures();
-  for (const auto& f : features)
-    d.features += (d.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
-  const auto has = [&](const char* name) { return features.lookup(name); };
-  const bool avx512 = has("avx512f") && has("avx512bw") && has("avx512dq") && has("avx512vl");
-  d.host.vector_bytes = avx512 ? 64 : has("avx2") ? 32 : 16;
-  d.host.masked_moves = avx512;
+  if (const char* lower = std::getenv("MINIDYNAMO_CPU"); lower && *lower) {
+    d.cpu = lower;
+  } else {
+    d.cpu = llvm::sys::getHostCPUName().str();
+    for (const auto& f : llvm::sys::getHostCPUFeatures())
+      d.features += (d.features.empty() ? "" : ",") + std::string(f.second ? "+" : "-") + f.first().str();
+  }
   std::string error;
   d.target = llvm::TargetRegistry::lookupTarget(d.triple, error);
   if (!d.target) throw InternalError("no code generator for this processor: " + error);
+  const std::unique_ptr<llvm::MCSubtargetInfo> offered(d.target->createMCSubtargetInfo(d.triple, d.cpu, d.features));
+  const auto has = [&](const char* features) { return offered->checkFeatures(features); };
+  d.host.masked_moves = has("+avx512f,+avx512bw,+avx512dq,+avx512vl");
+  d.host.vector_bytes = d.host.masked_moves ? 64 : has("+avx2") ? 32 : 16;
   return d;
 }
 

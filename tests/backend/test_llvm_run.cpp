@@ -135,6 +135,20 @@ TEST(LlvmRun, DeadKernelsGiveTheirMemoryBack) {
   EXPECT_NE(compile_nest(nest).function, nullptr);
 }
 
+// The processor is looked at once per process, so other ones are tried in processes of their own.
+TEST(LlvmRun, LesserProcessors) {
+  char self[4096];
+  const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+  ASSERT_GT(n, 0);
+  self[n] = 0;
+  for (const char* cpu : {"x86-64-v2", "x86-64-v3"}) {
+    const std::string command = std::string("MINIDYNAMO_CPU=") + cpu + " " + self +
+                                " --gtest_filter=LlvmNest.*:LlvmGraphs.LayerNorm*:LlvmGraphs.ColumnSums*:LlvmOps."
+                                "PointwiseMixed* >/dev/null 2>&1";
+    EXPECT_EQ(std::system(command.c_str()), 0) << command;
+  }
+}
+
 TEST(LlvmRun, CodeIsTheIrOfEveryNest) {
   GraphFixture g;
   std::mt19937 random(4);
