@@ -136,10 +136,8 @@ ValueRef Tracer::resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef se
   f->on_return = OnReturn::Stop;
   f->yielded = false;
   const std::size_t depth = frames.size();
-  SymbolicFrame* raw = f.get();
   frames.push_back(std::move(f));
   step_until(depth);
-  (void)raw;
   if (parked_) {
     f = std::move(parked_);
     return std::move(nested_result_);

@@ -191,8 +191,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (type == &PySlice_Type) return wrap_slice(t, o, s);
   if (type == &PyRange_Type) return wrap_range(t, o, s);
   if (PyCell_Check(o)) return make_ref<CellValue>();
-  if (const BuiltinRow* row = find_builtin_rule(o)) {
-    (void)row;
+  if (find_builtin_rule(o)) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<BuiltinValue>(PyRef::borrow(o));
   }

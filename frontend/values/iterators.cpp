@@ -137,9 +137,8 @@ ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args)
   unmodelled_method(*this, n, args);
 }
 
-Reg GeneratorValue::rebuild(PlanBuilder& b) {
+Reg GeneratorValue::rebuild(PlanBuilder&) {
   graph_break<GB0092>(print());
-  (void)b;
 }
 
 }  // namespace md
