@@ -1,18 +1,17 @@
 #include "frontend/graph_break_init.h"
 
+#include <pybind11/pybind11.h>
+
 #include "frontend/graph_break.h"
-#include "frontend/py_ref.h"
 
 namespace md {
 namespace {
 
-PyRef text(std::string_view s) {
-  return checked(PyUnicode_FromStringAndSize(s.data(), static_cast<Py_ssize_t>(s.size())));
-}
+namespace py = pybind11;
 
-PyRef list_of(std::string_view separated) {
-  PyRef list = checked(PyList_New(0));
-  for (std::string_view item : split_list(separated)) checked(PyList_Append(list.get(), text(item).get()));
+py::list list_of(std::string_view separated) {
+  py::list list;
+  for (std::string_view item : split_list(separated)) list.append(item);
   return list;
 }
 
@@ -30,47 +29,31 @@ const char* class_name(BreakClass c) {
   return "";
 }
 
-PyRef row_dict(const BreakRow& row) {
-  PyRef dict = checked(PyDict_New());
-  const auto put = [&](const char* key, PyRef value) { checked(PyDict_SetItemString(dict.get(), key, value.get())); };
-  put("id", text(row.id));
-  put("code", text(break_code_name(row.code)));
-  put("type", text(row.type));
-  put("context", text(row.context));
-  put("explanation", text(row.explanation));
-  put("hints", list_of(row.hints));
-  put("args", list_of(row.args));
-  put("area", text(row.area));
-  put("class", text(class_name(row.break_class)));
+py::dict row_dict(const BreakRow& row) {
+  py::dict dict;
+  dict["id"] = row.id;
+  dict["code"] = break_code_name(row.code);
+  dict["type"] = row.type;
+  dict["context"] = row.context;
+  dict["explanation"] = row.explanation;
+  dict["hints"] = list_of(row.hints);
+  dict["args"] = list_of(row.args);
+  dict["area"] = row.area;
+  dict["class"] = class_name(row.break_class);
   return dict;
 }
 
-PyObject* rows(PyObject*, PyObject*) {
-  try {
-    PyRef list = checked(PyList_New(0));
-    for (const BreakRow& row : break_rows()) checked(PyList_Append(list.get(), row_dict(row).get()));
-    return list.release();
-  } catch (const PythonError&) {
-    return nullptr;
-  }
+py::list rows() {
+  py::list list;
+  for (const BreakRow& row : break_rows()) list.append(row_dict(row));
+  return list;
 }
-
-PyMethodDef kMethods[] = {
-    {"rows", rows, METH_NOARGS, "One dict per row of the graph-break table; templates hold {0}, {1}, ... for args."},
-    {nullptr, nullptr, 0, nullptr},
-};
 
 }  // namespace
 
-int init_registry(PyObject* module) {
-  try {
-    PyRef sub = checked(PyModule_New("minidynamo._C._registry"));
-    checked(PyModule_AddFunctions(sub.get(), kMethods));
-    checked(PyModule_AddObjectRef(module, "_registry", sub.get()));
-    return 0;
-  } catch (const PythonError&) {
-    return -1;
-  }
+void bind_registry(py::module_& module) {
+  py::module_ registry = module.def_submodule("_registry", "The graph-break table.");
+  registry.def("rows", &rows, "One dict per row of the graph-break table; templates hold {0}, {1}, ... for args.");
 }
 
 }  // namespace md

@@ -1,11 +1,12 @@
 // The registry as Python data: _C._registry.rows().
 #pragma once
 
-#include <Python.h>
+namespace pybind11 {
+class module_;
+}
 
 namespace md {
 
-// Adds the submodule `_registry` to `module`; -1 with a Python exception set on failure.
-int init_registry(PyObject* module);
+void bind_registry(pybind11::module_& module);
 
 }  // namespace md

@@ -7,6 +7,10 @@
 #include "ir/backend.h"
 #include "ir/graph.h"
 
+namespace pybind11 {
+class module_;
+}
+
 namespace md {
 
 // minidynamo.fx.GraphModule over a traced graph. Throws PythonError.
@@ -15,6 +19,6 @@ PyRef make_graph_module(std::shared_ptr<Graph> graph);
 std::shared_ptr<Kernel> python_kernel(PyRef callable, std::size_t outputs);
 // Runs the traced graph node by node: backend "eager".
 std::shared_ptr<Kernel> interpreting_kernel(std::shared_ptr<Graph> graph);
-int init_graph_module(PyObject* module);  // _C._Graph; -1 with an exception set
+void bind_graph(pybind11::module_& module);  // _C._Graph
 
 }  // namespace md

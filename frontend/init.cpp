@@ -6,7 +6,6 @@
 #include "frontend/events.h"
 #include "frontend/frame_hook.h"
 #include "frontend/frame_notes.h"
-#include "frontend/graph_module.h"
 #include "frontend/guards/guard.h"
 #include "frontend/run_frame.h"
 #include "frontend/tensors/tensor_object.h"
@@ -109,7 +108,7 @@ PyMethodDef kMethods[] = {
 
 int init_frontend(PyObject* module) {
   if (PyModule_AddFunctions(module, kMethods) < 0) return -1;
-  if (init_compiled_function(module) < 0 || init_graph_module(module) < 0) return -1;
+  if (init_compiled_function(module) < 0) return -1;
   install_hook();
   return 0;
 }

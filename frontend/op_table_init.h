@@ -1,11 +1,12 @@
 // The op table as Python data: _C.op_table_json().
 #pragma once
 
-#include <Python.h>
+namespace pybind11 {
+class module_;
+}
 
 namespace md {
 
-// Adds the function to `module`; -1 with a Python exception set on failure.
-int init_op_table(PyObject* module);
+void bind_op_table(pybind11::module_& module);
 
 }  // namespace md

@@ -1,50 +1,29 @@
 // minidynamo._C: the C++ side of the package.
-#include <Python.h>
-
-#include <initializer_list>
+#include <pybind11/pybind11.h>
 
 #include "backend/install.h"
 #include "frontend/bytecode/init.h"
 #include "frontend/cpython/cpython_init.h"
 #include "frontend/graph_break_init.h"
+#include "frontend/graph_module.h"
 #include "frontend/guards/init.h"
 #include "frontend/init.h"
 #include "frontend/op_table_init.h"
 #include "frontend/tensors/tensor_object.h"
 
-namespace {
+namespace py = pybind11;
 
-PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    "minidynamo._C",
-    "Tensors, tracing and compiled code.",
-    -1,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-};
-
-int fill(PyObject* module) {
+// Functions of hot paths are written against the C API and add themselves; the others are bound here.
+PYBIND11_MODULE(_C, module) {
+  module.doc() = "Tensors, tracing and compiled code.";
+  py::register_local_exception_translator(
+      [](std::exception_ptr error) { md::guarded([&]() -> PyObject* { std::rethrow_exception(error); }); });
   md::install_block_engine();
   md::install_llvm_backend();
   Py_AtExit(&md::shut_down_block_engine);
-  for (const auto init : {md::init_tensors, md::init_op_table, md::init_guards, md::init_registry, md::init_bytecode,
-                          md::init_cpython, md::init_frontend}) {
-    if (init(module) < 0) return -1;
-  }
-  return 0;
-}
-
-}  // namespace
-
-PyMODINIT_FUNC PyInit__C() {
-  PyObject* module = PyModule_Create(&definition);
-  if (!module) return nullptr;
-  if (fill(module) < 0) {
-    Py_DECREF(module);
-    return nullptr;
-  }
-  return module;
+  for (const auto init : {md::init_tensors, md::init_guards, md::init_bytecode, md::init_cpython, md::init_frontend})
+    if (init(module.ptr()) < 0) throw py::error_already_set();
+  md::bind_op_table(module);
+  md::bind_registry(module);
+  md::bind_graph(module);
 }
