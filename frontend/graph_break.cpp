@@ -1,8 +1,6 @@
 #include "frontend/graph_break.h"
 
-#include <cstdlib>
-
-#include "ir/error.h"
+#include "ir/mutation.h"
 
 namespace md {
 namespace {
@@ -36,14 +34,6 @@ std::string fill(std::string_view text, std::initializer_list<std::string> args)
   return out;
 }
 
-#ifdef MINIDYNAMO_MUTATE
-// Mutation check: the named raise site fails as if its code were gone.
-bool disabled(BreakId id) {
-  const char* name = std::getenv("MINIDYNAMO_MUTATE_BREAK");
-  return name && kRows[id].id == name;
-}
-#endif
-
 }  // namespace
 
 std::span<const BreakRow> break_rows() { return kRows; }
@@ -76,17 +66,17 @@ GraphBreak detail::fill_break(BreakId id, std::initializer_list<std::string> arg
   return b;
 }
 
-void detail::throw_break(GraphBreak b, [[maybe_unused]] BreakId id) {
-#ifdef MINIDYNAMO_MUTATE
-  if (disabled(id)) throw InternalError("mutation check: raise site disabled");
-#endif
-  throw b;
-}
+void detail::throw_break(GraphBreak b) { throw b; }
 
-void title_only_break(std::string title) {
-  GraphBreak b;
-  b.type = std::move(title);
-  throw b;
+#ifdef MINIDYNAMO_MUTATE
+GraphBreak detail::RaiseSite::unless_mutated(GraphBreak b) const {
+  const std::string_view path = file;
+  const std::string place(path.substr(path.rfind("frontend/")));
+  if (!is_mutated("break", place + ":" + std::to_string(line))) return b;
+  GraphBreak other;
+  other.type = "a break without a code";
+  return other;
 }
+#endif
 
 }  // namespace md

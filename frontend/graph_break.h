@@ -49,7 +49,7 @@ inline constexpr std::uint8_t kBreakArgs[] = {
 #include "registry/graph_breaks.inc"
 };
 GraphBreak fill_break(BreakId id, std::initializer_list<std::string> args);
-[[noreturn]] void throw_break(GraphBreak b, BreakId id);
+[[noreturn]] void throw_break(GraphBreak b);
 }  // namespace detail
 
 // The break as a value, for the places that postpone it.
@@ -61,18 +61,64 @@ GraphBreak make_break(Args&&... args) {
 
 template <BreakId id, class... Args>
 [[noreturn]] void graph_break(Args&&... args) {
-  detail::throw_break(make_break<id>(std::forward<Args>(args)...), id);
+  detail::throw_break(make_break<id>(std::forward<Args>(args)...));
 }
 
 // A construct the interpreter could model but does not yet: a "no handler" code whose debug context says so.
 template <BreakId id, class... Args>
-[[noreturn]] void not_modelled(Args&&... args) {
+GraphBreak make_not_modelled(Args&&... args) {
   GraphBreak b = make_break<id>(std::forward<Args>(args)...);
   b.context += b.context.empty() ? "not modelled yet" : " (not modelled yet)";
-  detail::throw_break(std::move(b), id);
+  return b;
+}
+
+template <BreakId id, class... Args>
+[[noreturn]] void not_modelled(Args&&... args) {
+  detail::throw_break(make_not_modelled<id>(std::forward<Args>(args)...));
 }
 
 // A break without registry text: STORE_ATTR, SKIPPED INLINING, reordered logging.
-[[noreturn]] void title_only_break(std::string title);
+[[noreturn]] inline void title_only_break(std::string title) {
+  GraphBreak b;
+  b.type = std::move(title);
+  detail::throw_break(std::move(b));
+}
+
+#ifdef MINIDYNAMO_MUTATE
+// Mutation check (ir/mutation.h): every use of the functions above knows its place; a disabled one raises a break
+// without a code instead.
+namespace detail {
+struct RaiseSite {
+  const char* file;
+  int line;
+
+  GraphBreak unless_mutated(GraphBreak b) const;
+
+  template <BreakId id, class... Args>
+  GraphBreak make_break(Args&&... args) const {
+    return unless_mutated(md::make_break<id>(std::forward<Args>(args)...));
+  }
+  template <BreakId id, class... Args>
+  [[noreturn]] void graph_break(Args&&... args) const {
+    throw unless_mutated(md::make_break<id>(std::forward<Args>(args)...));
+  }
+  template <BreakId id, class... Args>
+  [[noreturn]] void not_modelled(Args&&... args) const {
+    throw unless_mutated(md::make_not_modelled<id>(std::forward<Args>(args)...));
+  }
+  [[noreturn]] void title_only_break(std::string title) const {
+    GraphBreak b;
+    b.type = std::move(title);
+    throw unless_mutated(std::move(b));
+  }
+};
+}  // namespace detail
+#define MD_RAISE_SITE \
+  ::md::detail::RaiseSite { __FILE__, __LINE__ }
+#define make_break MD_RAISE_SITE.make_break
+#define graph_break MD_RAISE_SITE.graph_break
+#define not_modelled MD_RAISE_SITE.not_modelled
+#define title_only_break MD_RAISE_SITE.title_only_break
+#endif
 
 }  // namespace md

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <cstdlib>
 #include <unordered_map>
 
+#include "ir/mutation.h"
 #include "ir/op_visit.h"
 
 namespace md {
@@ -181,8 +181,7 @@ const Table& table() {
 
 #ifdef MINIDYNAMO_MUTATE
 void check_enabled(const Op& op) {
-  const char* name = std::getenv("MINIDYNAMO_MUTATE_OP");
-  if (name && op.name() == name) throw InternalError("mutation check: op disabled");
+  if (is_mutated("op", op.name())) throw InternalError("mutation check: op disabled");
 }
 #endif
 

@@ -13,24 +13,43 @@ std::vector<ValueRef> pop_n(SymbolicFrame& f, int n) {
   return out;
 }
 
+constexpr int kAsciiOfText = 4;  // of the text a __repr__ gave: the last part of ascii()
+
+// What a __str__, __repr__ or __format__ of the program gave.
+ValueRef checked_text(Tracer& t, const ValueRef& raw, const std::string& complaint) {
+  ValueRef v = t.realize(raw);
+  PyTypeObject* type = v->python_type();
+  if (type && !PyType_IsSubtype(type, &PyUnicode_Type))
+    t.raise(PyExc_TypeError,
+            complaint + (complaint.back() == ' ' ? type_name(type) : " (type " + type_name(type) + ")"));
+  return v;
+}
+
 }  // namespace
 
 ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const ValueRef& spec) {
   ValueRef v = t.realize(raw);
   if (auto* o = as<ObjectValue>(v)) {
-    ValueRef m = conversion == 2 || conversion == 3 ? o->special(t, "__repr__") : ValueRef();
-    if (conversion <= 1) {
-      m = conversion == 0 ? o->special(t, "__format__") : ValueRef();
-      if (m) return t.call(m, CallArgs{{spec ? spec : t.constant(checked(PyUnicode_FromString("")))}, {}});
-      if (!(m = o->special(t, "__str__"))) m = o->special(t, "__repr__");
+    const bool repr = conversion == 2 || conversion == 3;
+    ValueRef m = conversion == 0 ? o->special(t, "__format__") : ValueRef();
+    if (m) {
+      CallArgs args{{spec ? spec : t.constant(checked(PyUnicode_FromString("")))}, {}};
+      return checked_text(t, t.call(m, std::move(args)), "__format__ must return a str, not ");
     }
-    if (m && !spec) return t.call(m, {});
+    if (!repr) m = o->special(t, "__str__");
+    if (!m) m = o->special(t, "__repr__");
+    if (m && !spec) {
+      v = checked_text(t, t.call(m, {}), repr ? "__repr__ returned non-string" : "__str__ returned non-string");
+      if (conversion != 3) return v;
+      conversion = kAsciiOfText;
+    }
   }
   if (auto* e = as<ExceptionValue>(v); e && !spec && !(e->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     // A builtin exception of constants prints as a real one does.
     PyRef args = make_ref<TupleValue>(e->args)->as_constant();
     PyRef real = args ? PyRef::steal(PyObject_CallObject(e->type_ref.get(), args.get())) : PyRef();
-    if (real) return t.constant(checked(conversion == 2 ? PyObject_Repr(real.get()) : PyObject_Str(real.get())));
+    auto* written = conversion == 2 ? PyObject_Repr : conversion == 3 ? PyObject_ASCII : PyObject_Str;
+    if (real) return t.constant(checked(written(real.get())));
     PyErr_Clear();
   }
   PyRef c = v->as_constant();
@@ -40,6 +59,10 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
   if (conversion == 1) text = PyRef::steal(PyObject_Str(c.get()));
   if (conversion == 2) text = PyRef::steal(PyObject_Repr(c.get()));
   if (conversion == 3) text = PyRef::steal(PyObject_ASCII(c.get()));
+  if (conversion == kAsciiOfText) {
+    PyRef bytes = checked(PyUnicode_AsEncodedString(c.get(), "ascii", "backslashreplace"));
+    text = checked(PyUnicode_FromEncodedObject(bytes.get(), "ascii", nullptr));
+  }
   if (text && (conversion == 0 || s)) text = PyRef::steal(PyObject_Format(text.get(), s.get()));
   if (!text) t.raise_current();
   return t.constant(text);

@@ -1,8 +1,8 @@
 // The dispatch table: every family's rows; an opcode without a row is GB0082.
 #include <array>
-#include <cstdlib>
 
 #include "frontend/opcodes/family.h"
+#include "ir/mutation.h"
 
 namespace md {
 
@@ -26,9 +26,7 @@ std::array<OpcodeHandler, 256> build_table() {
 
 OpcodeHandler opcode_handler(Opcode op) {
 #ifdef MINIDYNAMO_MUTATE
-  // Mutation check: the opcode named by the environment has no handler.
-  static const char* const disabled = std::getenv("MINIDYNAMO_MUTATE_OPCODE");
-  if (disabled && std::string(disabled) == opcode_name(op)) return missing;
+  if (is_mutated("opcode", opcode_name(op))) return missing;  // as if its block were gone
 #endif
   static const std::array<OpcodeHandler, 256> table = build_table();
   return table[static_cast<std::size_t>(op)];

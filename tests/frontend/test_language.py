@@ -297,6 +297,34 @@ def test_strings():
     same(lambda a: (f(a), a + 1), one, frames=1, breaks=[])
 
 
+@pytest.mark.parametrize("given", ["é", 3, ["a"]], ids=["text", "int", "list"])
+def test_text_methods_must_return_text(given):
+    class Odd:
+        def __str__(self):
+            return given if given != ["a"] else [given]
+
+        __repr__ = __str__
+
+        def __format__(self, spec):
+            return given
+
+    class NoFormat:
+        __repr__ = Odd.__repr__
+
+    def written(a, odd):
+        return a + 1, f"{odd}{1}"
+
+    def converted(a, odd):
+        return a + 1, f"{odd!s}", f"{odd!r}", f"{odd!a}", f"{ValueError('é')!a}"
+
+    def called(a, odd):
+        return a + 1, repr(odd)
+
+    for f in (written, converted, called):
+        for cls in (Odd, NoFormat):
+            same(f, lambda cls=cls: (x(), cls()), breaks=[] if given == "é" else ["GB0088"])
+
+
 def test_exceptions_handled_while_tracing():
     def f(a, key):
         log = []

@@ -1,0 +1,177 @@
+"""Mutation check: with any one op, opcode handler or raise site of a graph break disabled, some test must fail.
+
+    .venv/bin/python tools/mutate.py [--keep] [WORD...]
+
+Builds with -DMINIDYNAMO_MUTATE=ON into build-mutate (the switch is ir/mutation.h), runs the test suite once to record
+which test uses what, then for each mutant the tests that use it, quickest first, until one fails. WORDs restrict the
+mutants ("opcode", "GB0092", "frontend/values", "op:sin"); --keep uses the last build and recording. The table goes to
+out/mutants.tsv as well; the exit status is 1 if a mutant survived.
+"""
+
+import collections
+import concurrent.futures
+import hashlib
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build-mutate"
+TREE = BUILD / "tree"  # the package with the switch compiled in, and all that its tests read
+HITS = BUILD / "hits"
+FOLDERS = ("python", "tests", "examples", "registry", "docs", "tools")
+# Not about what the compiler does, or too slow to run for each mutant.
+LEFT_OUT = ("tests/layout", "tests/ulp", "tests/examples")
+LATE = ("tests/fuzz", "tests/conformance")  # a fixed test says more about a mutant than a random program
+FIRST = 8
+PROCESSES = 2
+SITE = re.compile(r"\b(?:(?:make_break|graph_break|not_modelled)<(GB\w+)>|(title_only_break)\()")
+UNREACHABLE = {}  # what no program on CPython 3.11 gets to: mutant without its line number -> reason
+
+
+# --- as a pytest plugin: each test gets a file of its own for what it uses
+
+
+def pytest_runtest_setup(item):
+    if os.environ.get("MINIDYNAMO_MUTATE_HITS"):
+        name = hashlib.sha256(item.nodeid.encode()).hexdigest()[:16]
+        os.environ["MINIDYNAMO_MUTATE_RECORD"] = str(HITS / name)
+        (HITS / name).write_text(item.nodeid + "\n")
+
+
+def pytest_runtest_logreport(report):
+    here = os.environ.get("MINIDYNAMO_MUTATE_RECORD")
+    if here and report.when == "call":
+        # Only tests that pass when nothing is disabled can catch anything.
+        pathlib.Path(here + ".end").write_text(f"{report.outcome} {report.duration}")
+
+
+# --- the mutants
+
+
+def build():
+    for folder in FOLDERS:
+        target = TREE / folder
+        for old in target.rglob("*") if target.exists() else ():
+            if old.is_file() and old.suffix != ".so":
+                old.unlink()
+        shutil.copytree(
+            ROOT / folder, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.so", "*.debug", "__pycache__")
+        )
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, TREE / name)
+    options = ["-DMINIDYNAMO_MUTATE=ON", f"-DMINIDYNAMO_OUTPUT_DIR={TREE / 'python/minidynamo'}"]
+    subprocess.run(["nice", ROOT / "tools/build", BUILD.name, *options, "--", "_C"], cwd=ROOT, check=True)
+
+
+def raise_sites():
+    """{"break:frontend/value.cpp:93": "GB0160"}"""
+    found = {}
+    for path in sorted((ROOT / "frontend").rglob("*.cpp")):
+        for number, line in enumerate(path.read_text().split("\n"), 1):
+            if (site := SITE.search(line)) and not line.startswith(("void", "GraphBreak", "//")):
+                found[f"break:{path.relative_to(ROOT)}:{number}"] = site[1] or "no code"
+    return found
+
+
+def mutants():
+    """Every mutant with the text the table shows."""
+    families = sorted((ROOT / "frontend/opcodes").glob("*.cpp"))
+    opcodes = [name for path in families for name in re.findall(r"^OPCODE\((\w+)\)", path.read_text(), re.MULTILINE)]
+    listing = "import json, minidynamo._C as c; print(*[op['name'] for op in json.loads(c.op_table_json())])"
+    done = subprocess.run(
+        [sys.executable, "-c", listing], env=environment(), capture_output=True, text=True, check=True
+    )
+    named = [f"op:{name}" for name in done.stdout.split()] + [f"opcode:{name}" for name in opcodes]
+    return {mutant: mutant for mutant in named} | {mutant: f"{mutant} {code}" for mutant, code in raise_sites().items()}
+
+
+def unreachable(mutant):
+    return UNREACHABLE.get(re.sub(r":\d+( |$)", r"\1", mutant))
+
+
+# --- running tests
+
+
+def environment(**more):
+    return {**os.environ, "PYTHONPATH": f"{TREE / 'python'}:{TREE / 'tools'}", **more}
+
+
+def pytest(*arguments, **more):
+    command = ["nice", "-n", "10", sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
+    return subprocess.run(
+        [*command, *arguments], cwd=TREE, env=environment(**more), capture_output=True, text=True, errors="replace"
+    )
+
+
+def record():
+    """Runs every test once; what each used is in HITS afterwards."""
+    shutil.rmtree(HITS, ignore_errors=True)
+    HITS.mkdir(parents=True)
+    left_out = [f"--ignore={folder}" for folder in LEFT_OUT]
+    done = pytest("-p", "mutate", "-n", str(PROCESSES), *left_out, "tests", MINIDYNAMO_MUTATE_HITS="1")
+    print(done.stdout.strip().split("\n")[-1], flush=True)
+
+
+def users():
+    """{mutant: tests that use it, those to be run first in front}"""
+    using = collections.defaultdict(list)
+    for end in HITS.glob("*.end"):
+        outcome, seconds = end.read_text().split()
+        test, *used = end.with_suffix("").read_text().split("\n")
+        if outcome == "passed":
+            for mutant in filter(None, used):
+                using[mutant].append((test.startswith(LATE), float(seconds), test))
+    return {mutant: [test for *_, test in sorted(tests)] for mutant, tests in using.items()}
+
+
+def check(mutant, tests):
+    """What became of the mutant: (verdict, the test or what was seen)."""
+    for some in (tests[:FIRST], tests[FIRST:]):
+        if not some:
+            continue
+        done = pytest("-x", "--timeout=300", *some, MINIDYNAMO_MUTATE=mutant)
+        if done.returncode == 1:
+            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
+            return "caught", failed[1] if failed else done.stdout[-200:]
+        if done.returncode < 0:
+            return "CRASHED", f"signal {-done.returncode}"
+        if done.returncode:
+            return "BROKEN", (done.stdout + done.stderr)[-300:]
+    return "SURVIVED", f"{len(tests)} tests use it"
+
+
+def main():
+    words = [a for a in sys.argv[1:] if not a.startswith("-")]
+    if "--keep" not in sys.argv:
+        build()
+        record()
+    using = users()
+    chosen = {m: text for m, text in mutants().items() if not words or any(w in text for w in words)}
+    counts, lines = collections.Counter(), []
+
+    def judge(mutant):
+        if reason := unreachable(chosen[mutant]):
+            return "unreachable", reason
+        return check(mutant, using.get(mutant, []))
+
+    start = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(PROCESSES) as pool:
+        for mutant, (verdict, what) in zip(chosen, pool.map(judge, chosen)):
+            counts[mutant.split(":")[0], verdict] += 1
+            lines.append(f"{chosen[mutant]}\t{verdict}\t{what}")
+            print(f"{chosen[mutant]:60} {verdict:12} {what}", flush=True)
+    (ROOT / "out").mkdir(exist_ok=True)
+    (ROOT / "out/mutants.tsv").write_text("\n".join(lines) + "\n")
+    print(
+        f"{time.monotonic() - start:.0f} s:", ", ".join(f"{n} {kind}s {v}" for (kind, v), n in sorted(counts.items()))
+    )
+    return 1 if any(v not in ("caught", "unreachable") for _, v in counts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
