@@ -55,8 +55,8 @@ struct Op {
   OpKind kind() const { return decl->kind; }
 };
 
-// Mutation check (-DMINIDYNAMO_MUTATE=ON): the op named by the environment variable MINIDYNAMO_MUTATE_OP fails as if its
-// code were gone.
+// Mutation check (ir/mutation.h): a disabled op fails as if its code were gone. Only files that ask know the macro, see
+// ir/CMakeLists.txt.
 #ifdef MINIDYNAMO_MUTATE
 void check_enabled(const Op& op);
 #else

@@ -8,6 +8,8 @@ import pytest
 import minidynamo as torch
 from frontend.differential import same
 
+STEPS = None
+
 
 def x():
     return torch.tensor([1.0, 2.0, 3.0])
@@ -15,6 +17,25 @@ def x():
 
 def one():
     return (x(),)
+
+
+def test_globals_are_stored_in_one_graph():
+    def f(a):
+        global STEPS
+        STEPS = a.shape[0]
+        STEPS += 1
+        b = a * STEPS
+        return b, STEPS
+
+    def tensor_stored(a):
+        global STEPS
+        STEPS = a + 1
+        return STEPS * 2
+
+    same(f, one, frames=1, breaks=[])
+    assert STEPS == 4
+    same(tensor_stored, one, frames=1, breaks=[])
+    assert STEPS.tolist() == [2.0, 3.0, 4.0]
 
 
 def test_imports_inside_functions():
