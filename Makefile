@@ -6,7 +6,7 @@ TESTS ?= tests
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test smoke ulp bench sanitize refleak lint clean
+.PHONY: help setup build demo test smoke ulp bench sanitize refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
@@ -17,6 +17,7 @@ help:
 	@echo "make ulp       every float32 input of each unary function against libm (half an hour)"
 	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
 	@echo "make refleak   the examples under a reference-leak check"
+	@echo "make mutate    with any one op, opcode or graph break disabled some test fails (half an hour)"
 	@echo "make lint      formatting and static checks"
 
 setup:
@@ -49,6 +50,9 @@ sanitize: setup
 
 refleak: build
 	@$(PY) tools/refleak.py
+
+mutate: setup
+	@$(PY) tools/mutate.py
 
 lint: setup
 	@tools/lint

@@ -220,6 +220,11 @@ def resized_as_another(a):
     return a.resize_as_(a)
 
 
+@breaks_at("GB0128")
+def set_to_a_part_of_another(a):
+    return a.set_(torch.arange(5.0), 1, (2,), (2,))
+
+
 # --- generators
 
 
