@@ -55,11 +55,9 @@ class ProgramBuilder {
     if (!graph_.shapes) return;
     program_.symbols.resize(graph_.shapes->symbols().size());
     for (int d = 0; d < p.type.dim(); ++d) {
-      const SizeExpr* e = p.type.sizes[static_cast<std::size_t>(d)].expr();
-      if (!e || e->terms.size() != 1 || e->terms[0].coefficient != 1 || e->terms[0].factors.size() != 1) continue;
-      const SizeAtom& a = *e->terms[0].factors[0];
-      if (a.kind != AtomKind::Symbol) continue;
-      SymbolSource& s = program_.symbols[static_cast<std::size_t>(a.symbol)];
+      const auto symbol = symbol_index(p.type.sizes[static_cast<std::size_t>(d)]);
+      if (!symbol) continue;
+      SymbolSource& s = program_.symbols[static_cast<std::size_t>(*symbol)];
       if (s.input < 0) s = {program_.slots[static_cast<std::size_t>(p.slot)].input, d};
     }
   }

@@ -15,9 +15,14 @@ namespace {
 
 // A user's callable gets the graph and the real inputs, and returns what to call.
 std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region) {
-  std::size_t outputs = graph->output()->args[0].get<ListArg>().items.size();
-  PyRef gm = make_graph_module(std::move(graph));
+  std::size_t sizes = 0;
+  PyRef gm = make_graph_module(graph);
   PyRef inputs = checked(PyList_New(0));
+  for (const Node* n : graph->placeholders()) {
+    if (!n->is_size) break;
+    checked(PyList_Append(inputs.get(), py_int(hint(n->type().sizes[0])).get()));
+    ++sizes;
+  }
   for (auto& v : t.inputs) checked(PyList_Append(inputs.get(), v->real.get()));
   PyRef args = checked(PyTuple_Pack(2, gm.get(), inputs.get()));
   PyRef compiled = PyRef::steal(PyObject_Call(region.backend.get(), args.get(), region.options.get()));
@@ -29,7 +34,7 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
     PyErr_SetString(PyExc_AssertionError, "compiler_fn did not return callable");
     backend_failed(region.backend_name, take_exception());
   }
-  return python_kernel(std::move(compiled), outputs);
+  return python_kernel(std::move(compiled), sizes);
 }
 
 std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Region& region,

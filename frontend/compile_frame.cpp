@@ -83,6 +83,7 @@ struct Compilation {
       Tracer t(config, speculation);
       t.log_traces = logs.debug || logs.trace_bytecode || logs.trace_source || logs.trace_call;
       t.grad_enabled = t.initial_grad_enabled = grad_enabled();
+      t.observed = &notes.observed;
       try {
         if (logs.info)
           report("log_info",
@@ -241,6 +242,11 @@ TraceConfig config_snapshot(const Region& region) {
   };
   TraceConfig c;
   c.fullgraph = region.fullgraph;
+  c.dynamic = region.dynamic;
+  c.dynamic_shapes = flag("dynamic_shapes");
+  c.automatic_dynamic_shapes = flag("automatic_dynamic_shapes");
+  c.assume_static_by_default = flag("assume_static_by_default");
+  c.specialize_int = flag("specialize_int");
   c.verbose = flag("verbose");
   c.suppress_errors = flag("suppress_errors");
   c.capture_scalar_outputs = flag("capture_scalar_outputs");

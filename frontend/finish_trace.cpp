@@ -101,7 +101,7 @@ struct Finisher {
       layout.contexts.push_back(std::move(open));
       next_name_number();
     }
-    SplitCode code = split(body, layout);
+    const SplitCode& code = split_at(body, layout);
     BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
     const std::string resumed =
         fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
@@ -115,13 +115,31 @@ struct Finisher {
     point.resume_taken.function = function_over(code.resume_taken, resumed, false);
   }
 
+  static bool same(const BreakLayout& a, const BreakLayout& b) {
+    const auto alike = [](const OpenContext& x, const OpenContext& y) {
+      return x.stack_index == y.stack_index && x.cls.get() == y.cls.get() &&
+             std::ranges::equal(x.args, y.args, {}, &PyRef::get, &PyRef::get);
+    };
+    return a.instruction == b.instruction && a.stack_is_null == b.stack_is_null && a.slot_bound == b.slot_bound &&
+           std::ranges::equal(a.contexts, b.contexts, alike);
+  }
+
+  const SplitCode& split_at(const CodeBody& body, const BreakLayout& layout) {
+    for (auto& [known, code] : notes.splits)
+      if (same(known, layout)) return code;
+    notes.splits.emplace_back(layout, split(body, layout));
+    return notes.splits.back().second;
+  }
+
   PyRef function_over(const PartCode& part, const std::string& printed, bool plain) {
     if (!part) return {};
     const PyRef& code = part.code;
     FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code.get()));
-    n.printed_name = printed;
-    n.skip = plain;
-    n.is_split = true;
+    if (!n.is_split) {
+      n.printed_name = printed;
+      n.skip = plain;
+      n.is_split = true;
+    }
     if (!plain) next_name_number();
     return checked(PyFunction_New(code.get(), request.args.globals));
   }
@@ -165,6 +183,7 @@ struct Finisher {
     for (Node* n : outputs) tuple.items.push_back(n);
     out.args = {Arg(tuple)};
     t.graph->append(std::move(out));
+    compiled->plan.size_inputs = add_size_inputs(t, *t.graph);
     t.graph->name = compiled_name();
     graph = std::move(t.graph);
     if (logs.graph_code) report("log_artifact", {py_str("graph_code"), py_str(graph_code_text(*graph))});
@@ -195,8 +214,9 @@ struct Finisher {
 
   void mark_single_output() {
     EntryPlan& p = compiled->plan;
-    p.single_output = p.kernel && !p.broken && p.effects.empty() && p.loads.empty() && p.steps.size() == 1 &&
-                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= 8 &&
+    p.single_output = p.kernel && !p.broken && p.effects.empty() && p.loads.empty() && p.size_inputs.empty() &&
+                      p.steps.size() == 1 && p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 &&
+                      p.inputs.size() <= 8 &&
                       std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
   }
 
@@ -232,6 +252,7 @@ struct Finisher {
     else if (!b.outputs.empty())
       throw InternalError("outputs without a graph");
     add_ambient_guards();
+    add_size_guards(t);
     sources = std::make_shared<SourceTable>(std::move(t.sources));
     plan.sources = sources;
     mark_single_output();

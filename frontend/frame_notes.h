@@ -5,8 +5,9 @@
 #include <set>
 #include <string>
 
-#include "frontend/bytecode/instruction.h"
+#include "frontend/bytecode/split.h"
 #include "frontend/code_cache.h"
+#include "frontend/dynamic_sizes.h"
 #include "frontend/region.h"
 
 namespace md {
@@ -15,13 +16,15 @@ struct FrameNotes final : CodeNotes {
   std::shared_ptr<const CodeBody> body;  // decoded once
   int frame_id = -1;                     // order of first compile; -1: never compiled
   int entries_made = 0;
+  ObservedInputs observed;
   bool skip = false;              // run as plain Python, callees still compiled
   bool broke = false;             // so does a frame that could not be split; not under fullgraph, which must report it
   bool skip_recursively = false;  // and so is everything below
   bool limit_reported = false;
-  bool compiling = false;    // by some thread, right now
-  bool is_split = false;     // a break or resume code of ours
-  std::string printed_name;  // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
+  bool compiling = false;                                 // by some thread, right now
+  bool is_split = false;                                  // a break or resume code of ours
+  std::vector<std::pair<BreakLayout, SplitCode>> splits;  // entries that break alike share their resume code
+  std::string printed_name;                               // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
 
   bool runs_plain(const Region& region) const { return skip || (broke && !region.fullgraph); }
   bool runs_plain_below(const Region& region) const { return skip_recursively && !region.fullgraph; }

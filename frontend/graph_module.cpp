@@ -101,12 +101,17 @@ py::list graph_nodes(const Graph& g) {
 }
 
 py::tuple graph_run(Graph& g, const py::args& args) {
-  const std::size_t want = g.placeholders().size();
+  const auto placeholders = g.placeholders();
+  const std::size_t want = placeholders.size();
   if (args.size() != want)
     throw py::type_error(
-        fmt::format("forward() takes {} tensor{} but {} were given", want, want == 1 ? "" : "s", args.size()));
+        fmt::format("forward() takes {} input{} but {} were given", want, want == 1 ? "" : "s", args.size()));
   std::vector<TensorRef> inputs;
   for (const py::handle o : args) {
+    if (placeholders[inputs.size()]->is_size) {
+      inputs.push_back(size_carrier(py::cast<std::int64_t>(o)));
+      continue;
+    }
     if (!is_tensor(o.ptr()))
       throw py::type_error(fmt::format("forward() takes tensors, argument {} is of type '{}'", inputs.size() + 1,
                                        Py_TYPE(o.ptr())->tp_name));
@@ -134,10 +139,13 @@ struct InterpretingKernel final : Kernel {
 
 struct PythonKernel final : Kernel {
   PyRef callable;
+  std::size_t sizes = 0;
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     PyRef args = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs.size())));
     for (std::size_t k = 0; k < inputs.size(); ++k)
-      PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(k), wrap_tensor(TensorRef(inputs[k])).release());
+      PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(k),
+                       k < sizes ? checked(PyLong_FromLongLong(inputs[k]->sizes[0])).release()
+                                 : wrap_tensor(TensorRef(inputs[k])).release());
     PyRef result = checked(PyObject_CallObject(callable.get(), args.get()));
     PyRef items = checked(
         PySequence_Fast(result.get(), "the compiled function of a backend must return a tuple or list of tensors"));
@@ -166,8 +174,14 @@ PyRef make_graph_module(std::shared_ptr<Graph> graph) {
   return checked(PyObject_CallMethod(module.get(), "_module_of", "O", py::cast(std::move(graph)).ptr()));
 }
 
-std::shared_ptr<Kernel> python_kernel(PyRef callable, std::size_t) {
+TensorRef size_carrier(std::int64_t value) {
+  static const Ref<Storage> nothing = allocate_storage(0);
+  return make_ref<TensorImpl>(nothing, DType::Int64, DimVec{value}, DimVec{1}, 0);
+}
+
+std::shared_ptr<Kernel> python_kernel(PyRef callable, std::size_t sizes) {
   auto k = std::make_shared<PythonKernel>();
+  k->sizes = sizes;
   k->callable = std::move(callable);
   return k;
 }

@@ -16,7 +16,10 @@ namespace md {
 // minidynamo.fx.GraphModule over a traced graph. Throws PythonError.
 PyRef make_graph_module(std::shared_ptr<Graph> graph);
 // A callable taking and returning tensors (a tuple or list, in output order) as a kernel.
-std::shared_ptr<Kernel> python_kernel(PyRef callable, std::size_t outputs);
+// Its first `sizes` arguments are ints.
+std::shared_ptr<Kernel> python_kernel(PyRef callable, std::size_t sizes);
+// An int as kernels take it: a tensor of that one size, without elements anybody reads.
+TensorRef size_carrier(std::int64_t value);
 // Runs the traced graph node by node: backend "eager".
 std::shared_ptr<Kernel> interpreting_kernel(std::shared_ptr<Graph> graph);
 void bind_graph(pybind11::module_& module);  // _C._Graph

@@ -1,6 +1,7 @@
 #include "frontend/plan.h"
 
 #include "frontend/effects.h"
+#include "frontend/graph_module.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -52,6 +53,21 @@ Reg PlanBuilder::graph_output(Node* n) {
   s.index = static_cast<std::int64_t>(outputs.size());
   outputs.push_back(n);
   return output_regs_[n] = step(std::move(s));
+}
+
+Reg PlanBuilder::evaluate_size(Size s) {
+  if (s.is_const()) return load_constant(checked(PyLong_FromLongLong(s.value())));
+  plan.shapes = tracer.shape_env;
+  for_each_symbol(s, [&](int i) {
+    for (auto& known : plan.symbols)
+      if (known.first == i) return;
+    plan.symbols.emplace_back(i, tracer.symbol_places.at(static_cast<std::size_t>(i)));
+  });
+  PlanStep load{StepOp::EvaluateSize};
+  load.out = plan.registers++;
+  load.size = s;
+  plan.loads.push_back(std::move(load));
+  return plan.registers - 1;
 }
 
 void PlanBuilder::replay(const Effects& effects) {
@@ -119,6 +135,8 @@ struct Runner {
   const FrameArgs& args;
   std::vector<PyRef> regs;
   std::vector<TensorRef> outputs;
+  std::vector<std::int64_t> symbols;
+  std::vector<TensorRef> carriers;  // ints as kernel inputs
 
   PyObject* reg(Reg r) const { return regs[static_cast<std::size_t>(r)].get(); }
 
@@ -143,6 +161,22 @@ struct Runner {
   PyRef new_dict(const PlanStep& s) const {
     if (s.object.get() == reinterpret_cast<PyObject*>(&PyDict_Type)) return checked(PyDict_New());
     return checked(PyObject_CallFunctionObjArgs(s.object.get(), s.regs.empty() ? nullptr : reg(s.regs[0]), nullptr));
+  }
+
+  std::int64_t number_at(const SizePlace& p) const {
+    PyRef o = load(p.source, args);
+    std::int64_t value;
+    if (!o || !read_size(o.get(), p.field, p.dim, value))
+      throw InternalError("a size vanished after its guard passed: " + to_string(p));
+    return value;
+  }
+
+  std::span<const std::int64_t> symbol_values() {
+    if (symbols.empty()) {
+      symbols.resize(plan.shapes->symbols().size());
+      for (auto& [index, place] : plan.symbols) symbols[static_cast<std::size_t>(index)] = number_at(place);
+    }
+    return symbols;
   }
 
   PyRef iterate(const PlanStep& s) const {
@@ -170,6 +204,8 @@ struct Runner {
       }
       case StepOp::LoadConst:
         return s.object;
+      case StepOp::EvaluateSize:
+        return checked(PyLong_FromLongLong(plan.shapes->evaluate(s.size, symbol_values())));
       case StepOp::LoadOutput:
         return output(static_cast<std::size_t>(s.index));
       case StepOp::BuildTuple:
@@ -279,7 +315,7 @@ struct Runner {
 
   // An input that comes back (x.float() of a float32 tensor) is the object that went in.
   PyRef output(std::size_t k) const {
-    for (std::size_t i = 0; i < inputs.size(); ++i)
+    for (std::size_t i = plan.size_inputs.size(); i < inputs.size(); ++i)
       if (inputs[i] == outputs[k].get()) return PyRef::borrow(objects[i]);
     return wrap_tensor(outputs[k]);
   }
@@ -290,6 +326,11 @@ struct Runner {
 
   void run_kernel() {
     outputs.resize(plan.outputs);
+    for (const SizePlace& p : plan.size_inputs) {
+      carriers.push_back(size_carrier(number_at(p)));
+      inputs.push_back(carriers.back().get());
+      objects.push_back(nullptr);
+    }
     for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
       PyObject* o = plan.input_slots[k] >= 0 ? args.localsplus[plan.input_slots[k]] : nullptr;
       if (!o) {
@@ -324,7 +365,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
     out.returned = run_direct(plan, args);
     return;
   }
-  Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}};
+  Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}, {}, {}};
   r.run_steps(plan.loads);
   if (plan.kernel) r.run_kernel();
   r.run_steps(plan.steps);

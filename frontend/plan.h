@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/guards/sizes.h"
 #include "frontend/source.h"
 #include "frontend/value.h"
 #include "ir/backend.h"
@@ -17,6 +18,7 @@ enum class StepOp : std::uint8_t {
   LoadConst,       // object
   LoadOutput,      // index: graph output, wrapped once
   LoadLocal,       // index: localsplus slot (fast form of LoadSource)
+  EvaluateSize,    // size: an int
   BuildTuple,      // regs
   BuildTupleType,  // object = type, regs: named tuple, Size
   NewList,         // empty
@@ -60,6 +62,7 @@ struct PlanStep {
   std::vector<Reg> regs;
   PyRef object;
   SourceRef source = nullptr;
+  Size size;
 };
 
 // Where a break goes on.
@@ -77,9 +80,12 @@ struct BreakPoint {
 
 struct EntryPlan {
   std::shared_ptr<const SourceTable> sources;  // keeps the sources alive
-  std::vector<SourceRef> inputs;               // kernel inputs, in placeholder order
+  std::vector<SizePlace> size_inputs;          // the kernel's first inputs: ints
+  std::vector<SourceRef> inputs;               // its tensors, in placeholder order
   std::vector<int> input_slots;                // localsplus slot of each, or -1
-  std::shared_ptr<Kernel> kernel;              // null: no graph
+  std::shared_ptr<ShapeEnv> shapes;            // of the sizes that steps evaluate; null: none
+  std::vector<std::pair<int, SizePlace>> symbols;
+  std::shared_ptr<Kernel> kernel;  // null: no graph
   std::size_t outputs = 0;
   std::vector<PlanStep> loads, steps, effects;  // in this order: sources are read before anything changes
   int registers = 0;
@@ -97,6 +103,7 @@ class PlanBuilder {
   Reg load_source(SourceRef s);
   Reg load_constant(const PyRef& object);
   Reg graph_output(Node* n);
+  Reg evaluate_size(Size s);
   Reg step(PlanStep s);  // gives it an output register
   // For containers that may contain themselves: names the register before the elements are built.
   void remember(const Value* v, Reg r) { built_[v] = r; }

@@ -17,6 +17,11 @@ struct TraceConfig {
   bool error_on_recompile = false;
   bool fail_on_recompile_limit_hit = false;
   bool skip_code_recursive_on_limit = true;
+  int dynamic = -1;  // of compile(): -1 automatic
+  bool dynamic_shapes = true;
+  bool automatic_dynamic_shapes = true;
+  bool assume_static_by_default = true;
+  bool specialize_int = false;
   int recompile_limit = 8;
   int accumulated_recompile_limit = 256;
 };

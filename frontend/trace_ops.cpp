@@ -8,6 +8,7 @@
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/size_value.h"
 #include "ir/inplace.h"
 #include "ir/op_table.h"
 
@@ -69,6 +70,7 @@ bool is_inplace_method(const std::string& name) {
 Arg Tracer::to_arg(const ValueRef& raw) {
   ValueRef v = realize(raw);
   if (auto* x = as<TensorValue>(v)) return x->node;
+  if (auto* n = as<SizeValue>(v)) return n->size;
   if (auto* s = as<SliceValue>(v)) return slice_arg(*this, *s);
   const bool list = v->kind == ValueKind::List;
   if (list || v->kind == ValueKind::Tuple) {
@@ -230,12 +232,7 @@ std::string placeholder_target(const std::string& source) {
 
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   TensorImpl* impl = tensor_impl(object);
-  TensorType type;
-  type.dtype = impl->dtype;
-  for (auto s : impl->sizes) type.sizes.push_back(s);
-  for (auto s : impl->strides) type.strides.push_back(s);
-  type.offset = impl->offset;
-  type.requires_grad = impl->requires_grad;
+  TensorType type = input_type(*this, object, source);
   for (auto& other : inputs)
     if (tensor_impl(other->real.get())->storage == impl->storage) type.storage = other->type.storage;
   if (type.storage < 0) type.storage = next_storage++;
@@ -259,7 +256,14 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   g.tensor = type;
   g.where = user_frame();
   guards.add(std::move(g));
-  guard(GuardKind::NoHasattr, source, checked(PyUnicode_InternFromString("_dynamo_dynamic_indices")));
+  PyRef mark = checked(PyUnicode_InternFromString("_dynamo_dynamic_indices"));
+  if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
+    guard(GuardKind::SetMatch, sources.child(source, SourceKind::TensorAttr, mark.get()),
+          checked(PyFrozenSet_New(dims.get())));
+  } else {
+    PyErr_Clear();
+    guard(GuardKind::NoHasattr, source, mark);
+  }
   inputs.push_back(v);
   return v;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frontend/bytecode/instruction.h"
+#include "frontend/dynamic_sizes.h"
 #include "frontend/effects.h"
 #include "frontend/graph_break.h"
 #include "frontend/guards/guard.h"
@@ -86,6 +87,13 @@ struct TraceResult {
   int break_instruction = -1;  // index in the root frame's body
 };
 
+// A number of an input and the expression it has to equal.
+struct InputSize {
+  SizePlace place;
+  Size size;
+  UserFrame where;
+};
+
 // Breaks already known, by ordinal of the root frame's executed instruction.
 struct SpeculationLog {
   struct Entry {
@@ -146,6 +154,7 @@ class Tracer {
   ValueRef op_result(Node* n);
   ValueRef result_tuple(Node* n, std::vector<ValueRef> items);
   ValueRef input_tensor(PyObject* tensor, SourceRef source);
+  ShapeEnv& shapes();  // made on first use
   UserStack user_stack() const;
   std::vector<UserFrame> user_frames() const;
   UserFrame user_frame() const;  // innermost
@@ -176,7 +185,11 @@ class Tracer {
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
   int next_storage = 0;
-  long ordinal = 0;  // executed instructions of the root frame
+  ObservedInputs* observed = nullptr;    // of the code object; null: nothing is remembered
+  std::shared_ptr<ShapeEnv> shape_env;   // null until a size is a symbol
+  std::vector<SizePlace> symbol_places;  // by symbol
+  std::vector<InputSize> input_sizes;    // symbolic numbers of inputs
+  long ordinal = 0;                      // executed instructions of the root frame
   FrameArgs args{};
   int calls_captured = 0;
   bool item_break_seen = false;

@@ -45,7 +45,8 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
 
 ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) {
   ValueRef method = get_attr(t, name);
-  if (auto* bound = as<BoundAttrValue>(method); bound && bound->self.get() == this) unmodelled_method(*this, text_of(name), args);
+  if (auto* bound = as<BoundAttrValue>(method); bound && bound->self.get() == this)
+    unmodelled_method(*this, text_of(name), args);
   return t.call(method, std::move(args));
 }
 
@@ -72,6 +73,11 @@ std::optional<std::int64_t> Value::length(Tracer& t) {
       !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
     t.raise(PyExc_TypeError, std::string("object of type '") + type->tp_name + "' has no len()");
   unmodelled_method(*this, "__len__");
+}
+
+ValueRef Value::length_value(Tracer& t) {
+  const auto n = length(t);
+  return n ? t.integer(*n) : ValueRef();
 }
 
 bool Value::truth(Tracer&) {

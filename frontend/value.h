@@ -32,6 +32,7 @@ enum class ValueKind : std::uint8_t {
   Null,      // a NULL on the stack or an unbound local
   Lazy,      // a real object nobody has looked at yet
   Constant,  // immutable Python constant
+  Size,      // an int that is an expression of sizes
   Tensor,
   List,
   Tuple,
@@ -79,6 +80,7 @@ struct Value : RefCounted {
   virtual ValueRef get_item(Tracer& t, const ValueRef& key);
   virtual void set_item(Tracer& t, const ValueRef& key, ValueRef v);  // v null: delete
   virtual std::optional<std::int64_t> length(Tracer& t);              // nullopt: has no len()
+  virtual ValueRef length_value(Tracer& t);                           // the same as an int value; null: has no len()
   virtual bool truth(Tracer& t);
   virtual ValueRef iter(Tracer& t);
   virtual ValueRef next(Tracer& t);  // null: exhausted

@@ -224,6 +224,8 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
 }  // namespace
 
 ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
+  if (PyLong_CheckExact(object) && source)
+    if (ValueRef v = dynamic_int(*this, object, source)) return v;
   if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);
   if (!source) source = sources.constant(object, std::string("___constant_") + type_name(Py_TYPE(object)));
   if (auto it = known.find(object); it != known.end()) {

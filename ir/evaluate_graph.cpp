@@ -106,20 +106,15 @@ class GraphProgram::Run {
     return make_ref<TensorImpl>(std::move(storage), t.dtype, std::move(sizes), std::move(strides), 0);
   }
 
-  // Symbols take their values from the input sizes that are just that symbol.
   void bind_symbols(std::span<TensorImpl* const> inputs) {
-    const ShapeEnv& env = *program_.graph_->shapes;
-    symbols_.resize(env.symbols().size());
+    std::vector<const SizeVec*> declared;
+    std::vector<const DimVec*> actual;
     const auto placeholders = program_.graph_->placeholders();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const SizeVec& sizes = placeholders[i]->type().sizes;
-      for (std::size_t d = 0; d < sizes.size(); ++d) {
-        if (sizes[d].is_const() || sizes[d].expr()->terms.size() != 1) continue;
-        const SizeTerm& t = sizes[d].expr()->terms[0];
-        if (t.coefficient != 1 || t.factors.size() != 1 || t.factors[0]->kind != AtomKind::Symbol) continue;
-        symbols_[static_cast<std::size_t>(t.factors[0]->symbol)] = inputs[i]->sizes[d];
-      }
+      declared.push_back(&placeholders[i]->type().sizes);
+      actual.push_back(&inputs[i]->sizes);
     }
+    md::bind_symbols(*program_.graph_->shapes, declared, actual, symbols_);
   }
 
   const GraphProgram& program_;

@@ -52,6 +52,7 @@ struct Node {
   KwArgs kwargs;          // traced only
   int index = 0;          // GetItem: element; Commit: which input
   std::vector<TensorType> types;  // one per result; empty for non-tensor results
+  bool is_size = false;           // Placeholder: not a tensor but an int, the value of types[0].sizes[0]
   bool multi = false;             // result is a tuple/list of `types.size()` tensors
   TensorRef constant;             // GetAttr
   UserStack stack;

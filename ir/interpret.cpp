@@ -4,6 +4,7 @@
 #include "ir/eager.h"
 #include "ir/error.h"
 #include "ir/op_ids.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 namespace {
@@ -13,6 +14,7 @@ class Interpreter {
  public:
   Interpreter(const Graph& g, std::span<const TensorRef> inputs) : graph_(g), inputs_(inputs) {
     for (const auto& n : g.nodes) for_each_input(*n, [&](Node*& in) { last_use_[in] = n.get(); });
+    if (g.shapes && inputs.size() == g.placeholders().size()) bind();
   }
 
   std::vector<TensorRef> run(const Node** failed) {
@@ -31,6 +33,16 @@ class Interpreter {
   }
 
  private:
+  void bind() {
+    std::vector<const SizeVec*> declared;
+    std::vector<const DimVec*> actual;
+    for (const Node* p : graph_.placeholders()) {
+      declared.push_back(&p->type().sizes);
+      actual.push_back(&inputs_[actual.size()]->sizes);
+    }
+    bind_symbols(*graph_.shapes, declared, actual, symbols_);
+  }
+
   template <class F>
   static void for_each_input(const Node& n, F&& f) {
     for (Arg a : n.args) for_each_node(a, f);
@@ -47,6 +59,7 @@ class Interpreter {
     if (const auto* s = a.get_if<SliceArg>()) {
       return make_slice(value(s->parts->at(0)), value(s->parts->at(1)), value(s->parts->at(2)));
     }
+    if (const auto* size = a.get_if<Size>(); size && !size->is_const()) return graph_.shapes->evaluate(*size, symbols_);
     return a;
   }
 
@@ -95,6 +108,7 @@ class Interpreter {
   std::span<const TensorRef> inputs_;
   std::unordered_map<const Node*, const Node*> last_use_;
   std::unordered_map<const Node*, Arg> values_;
+  std::vector<std::int64_t> symbols_;
 };
 
 }  // namespace

@@ -282,8 +282,9 @@ class GraphParser {
   }
 
   void head(Node& n) {
-    if (in_.accept("input")) {
+    if (const bool size = in_.accept("size"); size || in_.accept("input")) {
       n.kind = NodeKind::Placeholder;
+      n.is_size = size;
       n.target = in_.string();
     } else if (in_.accept("item")) {
       n.kind = NodeKind::GetItem;

@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "ir/graph.h"
+#include "ir/sizes/shape_env.h"
 #include "ir/text.h"
 
 namespace md {
@@ -155,10 +156,25 @@ std::string indented(const std::string& text) {
   return out;
 }
 
+// Names of the symbols that are sizes of this input and of none before it.
+std::vector<std::string> symbols_brought(const Node& n, std::unordered_set<std::string>& known) {
+  std::vector<std::string> fresh;
+  for (const TensorType& t : n.types) {
+    for (const Size& s : t.sizes) {
+      if (symbol_index(s) && known.insert(to_string(s)).second) fresh.push_back(to_string(s));
+    }
+  }
+  return fresh;
+}
+
 std::string function_header(const Graph& g, const CodeStyle& style) {
   std::string params;
+  std::unordered_set<std::string> printed;
   for (const auto& n : g.nodes) {
     if (n->kind != NodeKind::Placeholder) continue;
+    for (const std::string& symbol : symbols_brought(*n, printed))
+      params += ", " + symbol + (style.fx_header ? " : torch.SymInt" : fmt::format(": \"Sym({})\"", symbol));
+    if (n->is_size) continue;
     const bool tensor = !n->types.empty();
     params += ", " + n->target + (style.fx_header ? (tensor ? " : torch.Tensor" : "") : annotation(*n, style));
   }
@@ -171,7 +187,7 @@ std::string function_text(const Graph& g, const CodeStyle& style) {
   const Node* previous = nullptr;
   for (const auto& n : g.nodes) {
     if (n->kind == NodeKind::Placeholder) {
-      if (n->name != n->target) body += statement(*n, style) + "\n";
+      if (n->name != n->target && !n->is_size) body += statement(*n, style) + "\n";
       continue;
     }
     if (n->kind != NodeKind::Output) {
@@ -276,7 +292,7 @@ std::string print_fx_graph(const Graph& g) {
     if (n->kind == NodeKind::Output) {
       out += "\n    return " + python_repr(n->args.at(0));
     } else if (n->kind == NodeKind::Placeholder) {
-      const char* type = n->types.empty() ? "" : " torch.Tensor";
+      const char* type = n->is_size ? " Sym" : n->types.empty() ? "" : " torch.Tensor";
       out += fmt::format("\n    %{} :{} [num_users={}] = placeholder[target={}]", n->name, type, count, n->target);
     } else if (n->kind == NodeKind::GetAttr) {
       out += fmt::format("\n    %{} : [num_users={}] = get_attr[target={}]", n->name, count, n->target);

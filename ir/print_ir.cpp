@@ -164,7 +164,7 @@ std::string call_text(const Node& n) {
 std::string head_text(const Node& n) {
   switch (n.kind) {
     case NodeKind::Placeholder:
-      return "input " + quoted(n.target);
+      return (n.is_size ? "size " : "input ") + quoted(n.target);
     case NodeKind::Op:
       return call_text(n);
     case NodeKind::GetItem:

@@ -1,8 +1,8 @@
 """Fits the polynomials of registry/ops/math.h and writes them to registry/ops/math_tables.h.
 
-Nearly minimax fits of the relative error in 60-digit arithmetic (Lawson's iteration). Coefficients are rounded to the compute dtype one
-after the other, lowest first, and the rest is fitted again after each rounding, so that what is printed is what was
-minimised. Run: python registry/fit_polynomials.py > registry/ops/math_tables.h
+Nearly minimax fits of the relative error in 60-digit arithmetic (Lawson's iteration). Coefficients are rounded to the
+compute dtype one after the other, lowest first, and the rest is fitted again after each rounding, so that what is
+printed is what was minimised. Run: python registry/fit_polynomials.py > registry/ops/math_tables.h
 """
 
 import struct

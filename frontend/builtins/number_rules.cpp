@@ -5,6 +5,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/size_value.h"
 
 namespace md {
 
@@ -13,6 +14,7 @@ namespace {
 ValueRef rule_abs(Tracer& t, CallArgs& args) {
   expect_args(t, "abs", args, 1, 1);
   if (args[0]->kind == ValueKind::Tensor) return t.call_operator("abs", args);
+  if (auto* n = as<SizeValue>(args[0])) return guard_lt(n->size, Size(0)) ? size_value(t, Size(0) - n->size) : args[0];
   if (auto* o = as<ObjectValue>(args[0]))
     if (ValueRef m = o->special(t, "__abs__")) return t.call(m, {});
   return {};
@@ -67,7 +69,10 @@ ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
   }
   return {};
 }
-ValueRef rule_int(Tracer& t, CallArgs& args) { return to_number(t, args, "__int__"); }
+ValueRef rule_int(Tracer& t, CallArgs& args) {
+  if (args.positional.size() == 1 && args.size() == 1 && args[0]->kind == ValueKind::Size) return args[0];
+  return to_number(t, args, "__int__");
+}
 ValueRef rule_float(Tracer& t, CallArgs& args) { return to_number(t, args, "__float__"); }
 
 ValueRef rule_bool(Tracer& t, CallArgs& args) {
@@ -81,7 +86,8 @@ ValueRef rule_pow(Tracer& t, CallArgs& args) {
 
 ValueRef rule_divmod(Tracer& t, CallArgs& args) {
   expect_args(t, "divmod", args, 2, 2);
-  if (args[0]->as_constant() && args[1]->as_constant()) return {};
+  const bool symbolic = args[0]->kind == ValueKind::Size || args[1]->kind == ValueKind::Size;
+  if (!symbolic && args[0]->as_constant() && args[1]->as_constant()) return {};
   return make_ref<TupleValue>(
       std::vector<ValueRef>{binary_op(t, args[0], args[1], 2), binary_op(t, args[0], args[1], 6)});
 }
@@ -132,6 +138,7 @@ ValueRef rule_contains(Tracer& t, CallArgs& args) {
 }
 ValueRef rule_index(Tracer& t, CallArgs& args) {
   if (args.size() == 1 && args[0]->kind == ValueKind::Tensor) graph_break<GB0218>(args[0]->print());
+  if (args.size() == 1 && args[0]->kind == ValueKind::Size) return args[0];
   return {};
 }
 

@@ -38,8 +38,7 @@ namespace {
 
 ValueRef rule_len(Tracer& t, CallArgs& args) {
   expect_args(t, "len", args, 1, 1);
-  auto n = args[0]->length(t);
-  return n ? t.integer(*n) : ValueRef();
+  return args[0]->length_value(t);
 }
 
 ValueRef rule_range(Tracer& t, CallArgs& args) {
@@ -212,11 +211,12 @@ ValueRef rule_tuple_new(Tracer& t, CallArgs& args) {
   expect_args(t, "tuple.__new__", args, 1, 2);
   PyRef cls = args[0]->as_constant();
   if (!cls || !PyType_Check(cls.get())) return {};
-  return make_ref<TupleValue>(args.size() == 2 ? collect(t, args[1]) : std::vector<ValueRef>(), reinterpret_cast<PyTypeObject*>(cls.get()));
+  return make_ref<TupleValue>(args.size() == 2 ? collect(t, args[1]) : std::vector<ValueRef>(),
+                              reinterpret_cast<PyTypeObject*>(cls.get()));
 }
 
 constexpr BuiltinRow kRows[] = {{"builtins", "len", rule_len},
-    {"builtins", "tuple.__new__", rule_tuple_new},
+                                {"builtins", "tuple.__new__", rule_tuple_new},
                                 {"builtins", "range", rule_range},
                                 {"builtins", "list", rule_list},
                                 {"builtins", "tuple", rule_tuple},

@@ -26,7 +26,8 @@ struct Guard {
   TensorType tensor;  // TensorMatch
   SourceRef other = nullptr;
   std::vector<SourceRef> others;
-  UserFrame where;  // the user line that needed it
+  std::shared_ptr<const struct SizeCondition> sizes;  // SizeAssumption
+  UserFrame where;                                    // the user line that needed it
 };
 
 class GuardProgram;  // immutable, flat; holds what it needs of the sources

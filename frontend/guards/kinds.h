@@ -4,6 +4,7 @@
 #include "frontend/guards/attributes.h"
 #include "frontend/guards/containers.h"
 #include "frontend/guards/identity.h"
+#include "frontend/guards/sizes.h"
 #include "frontend/guards/state.h"
 #include "frontend/guards/tensors.h"
 

@@ -9,7 +9,9 @@ namespace md {
 namespace {
 
 bool is_ambient(GuardKind k) { return k <= GuardKind::TorchFunctionModeStack; }
-bool is_relation(GuardKind k) { return k == GuardKind::NoAliasing || k == GuardKind::Aliasing; }
+bool is_relation(GuardKind k) {
+  return k == GuardKind::NoAliasing || k == GuardKind::Aliasing || k == GuardKind::SizeAssumption;
+}
 
 std::size_t hash_of(const Guard& g) {
   std::size_t h = static_cast<std::size_t>(g.kind) + 31 * reinterpret_cast<std::uintptr_t>(g.source);
@@ -18,7 +20,8 @@ std::size_t hash_of(const Guard& g) {
 }
 
 bool same_guard(const Guard& a, const Guard& b) {
-  if (a.kind != b.kind || a.source != b.source || a.value != b.value || a.other != b.other || a.others != b.others) {
+  if (a.kind != b.kind || a.source != b.source || a.value != b.value || a.other != b.other || a.others != b.others ||
+      a.sizes != b.sizes) {
     return false;
   }
   PyObject *x = a.object.get(), *y = b.object.get();
@@ -27,8 +30,12 @@ bool same_guard(const Guard& a, const Guard& b) {
 
 // The reference's order: ambient first, identities of two sources last, locals before globals, short names first.
 bool comes_before(const Guard& a, const Guard& b) {
-  const auto rank = [](const Guard& g) { return is_ambient(g.kind) ? 0 : g.kind == GuardKind::Aliasing ? 2 : 1; };
+  const auto rank = [](const Guard& g) {
+    if (is_ambient(g.kind)) return 0;
+    return g.kind == GuardKind::SizeAssumption ? 3 : g.kind == GuardKind::Aliasing ? 2 : 1;
+  };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
+  if (a.kind == GuardKind::SizeAssumption) return false;  // as recorded
   if (a.source && b.source && a.source != b.source) {
     if (a.source->global_rooted != b.source->global_rooted) return b.source->global_rooted;
     if (a.source->name.size() != b.source->name.size()) return a.source->name.size() < b.source->name.size();
@@ -125,6 +132,9 @@ class Compiler {
         break;
       case GuardKind::NotPresent:
         r.described = guards::NotPresent::describe(*g.source);
+        break;
+      case GuardKind::SizeAssumption:
+        r.described = g.sizes->text;
         break;
       case GuardKind::Aliasing:
         r.described = g.other->name;

@@ -30,6 +30,8 @@ struct AliasFact {
   std::vector<std::pair<int, std::int64_t>> groups;  // empty: all storages differ
 };
 
+struct SizeFact;  // frontend/guards/sizes.h
+
 struct LoadFact {
   SourceStep step;
   std::uint16_t base;
@@ -67,6 +69,7 @@ struct GuardOp {
     std::int64_t value;
     const TensorFact* tensor;
     const AliasFact* alias;
+    const SizeFact* size;
     const LoadFact* load;
     const NameFact* name;
     const KeyFact* key;
@@ -115,6 +118,7 @@ class GuardProgram {
   std::vector<std::unique_ptr<std::int64_t[]>> extents;
   std::vector<std::unique_ptr<TensorFact>> tensors;
   std::vector<std::unique_ptr<AliasFact>> aliases;
+  std::vector<std::shared_ptr<SizeFact>> sizes;
   std::vector<std::unique_ptr<LoadFact>> loads;
   std::vector<std::unique_ptr<NameFact>> names;
   std::vector<std::unique_ptr<KeyFact>> keys;

@@ -36,6 +36,7 @@ class Tree {
   std::string text() const {
     std::string out = "GUARDS:\n\nTREE_GUARD_MANAGER:\n+- RootGuardManager\n";
     render(root_, 1, out);
+    for (const std::string& line : sizes_) out += "+- " + line + "\n";
     return out;
   }
 
@@ -43,6 +44,7 @@ class Tree {
   void add(const GuardRecord& r) {
     const std::string condition = condition_text(p_, r);
     const std::string line = std::string(printed_name(r.kind)) + ": " + with_place(p_, r, condition);
+    if (r.kind == GuardKind::SizeAssumption) return sizes_.push_back(line);
     if (r.node < 0) return root_.guards.push_back(line);
     if (r.kind == GuardKind::NotPresent) return add_absence(r, condition);
     Printed& at = manager(r.node);
@@ -203,6 +205,7 @@ class Tree {
 
   const GuardProgram& p_;
   Printed root_;
+  std::vector<std::string> sizes_;  // below the root manager
   std::unordered_map<std::string, Printed*> by_name_;
   std::vector<Printed*> printed_;            // by node
   std::vector<const std::string*> type_of_;  // by node: the class a type guard names

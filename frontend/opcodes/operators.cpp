@@ -2,6 +2,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/size_value.h"
 
 namespace md {
 
@@ -142,10 +143,11 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     if (inplace && is_tensor_value(a)) name = "i" + (name.back() == '_' ? name.substr(0, name.size() - 1) : name);
     return t.call_operator(name, CallArgs{{a, b}, {}});
   }
+  if (ValueRef r = size_binary(t, a, b, row.name)) return r;
   if (ValueRef r = sequence_op(t, a, b, op, inplace)) return r;
   if (ValueRef r = set_op(t, a, b, op, inplace)) return r;
-  if (a->kind == ValueKind::Constant || b->kind == ValueKind::Constant || a->kind == ValueKind::Class ||
-      a->kind == ValueKind::Builtin) {
+  if (a->kind == ValueKind::Constant || b->kind == ValueKind::Constant || a->kind == ValueKind::Size ||
+      a->kind == ValueKind::Class || a->kind == ValueKind::Builtin) {
     PyRef x = a->as_constant(), y = b->as_constant();
     if (x && y) {
       PyRef r = PyRef::steal(row.fold(x.get(), y.get()));
@@ -168,6 +170,8 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
   if (v->kind == ValueKind::Tensor) return t.call_operator(names[op], CallArgs{{v}, {}});
   if (auto* o = as<ObjectValue>(v))
     if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
+  if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)
+    return op == kUnaryNegative ? size_value(t, Size(0) - n->size) : v;
   PyRef c = v->as_constant();
   if (!c) unmodelled_method(*v, std::string("__") + names[op] + "__");
   PyRef r = PyRef::steal(op == kUnaryPositive   ? PyNumber_Positive(c.get())
@@ -194,12 +198,16 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   }
   if (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor) {
     const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor ||
-                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant;
+                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant ||
+                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Size;
     if (!other_is_number || is_true_constant(a, Py_None) || is_true_constant(b, Py_None))
       if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
     return call_operator(names[op], CallArgs{{a, b}, {}});
   }
-  PyRef x = a->as_constant(), y = b->as_constant();
+  if (ValueRef r = size_compare(*this, a, b, op)) return r;
+  const bool sequences = (a->kind == ValueKind::List || a->kind == ValueKind::Tuple) && a->kind == b->kind;
+  const bool keep_symbols = sequences && (holds_size(a) || holds_size(b));
+  PyRef x = keep_symbols ? PyRef() : a->as_constant(), y = keep_symbols ? PyRef() : b->as_constant();
   if (x && y) {
     PyRef r = PyRef::steal(PyObject_RichCompare(x.get(), y.get(), op));
     if (!r) raise_current();

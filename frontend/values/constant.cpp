@@ -7,6 +7,7 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/size_value.h"
 
 namespace md {
 
@@ -63,6 +64,10 @@ bool is_true_constant(const ValueRef& v, PyObject* singleton) {
 }
 
 bool constant_int(const ValueRef& v, std::int64_t& out) {
+  if (auto* n = as<SizeValue>(v)) {
+    out = PyLong_AsLongLong(n->as_constant().get());
+    return true;
+  }
   auto* c = as<ConstantValue>(v);
   if (!c || !PyLong_Check(c->real.get())) return false;
   int overflow = 0;

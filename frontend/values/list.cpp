@@ -75,7 +75,8 @@ std::vector<ValueRef> sliced(Tracer& t, const std::vector<ValueRef>& items, Slic
 ValueRef ListValue::get_item(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
   if (auto* s = as<SliceValue>(key)) return make_ref<ListValue>(sliced(t, items, *s));
-  if (key->kind != ValueKind::Constant && key->kind != ValueKind::Tensor) return Value::get_item(t, key);
+  if (key->kind != ValueKind::Constant && key->kind != ValueKind::Tensor && key->kind != ValueKind::Size)
+    return Value::get_item(t, key);
   return items[checked_index(t, key, items.size(), "list")];
 }
 
@@ -158,7 +159,7 @@ ValueRef TupleValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
 ValueRef TupleValue::get_item(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
   if (auto* s = as<SliceValue>(key)) return make_ref<TupleValue>(sliced(t, items, *s));
-  if (key->kind != ValueKind::Constant) return Value::get_item(t, key);
+  if (key->kind != ValueKind::Constant && key->kind != ValueKind::Size) return Value::get_item(t, key);
   return items[checked_index(t, key, items.size(), "tuple")];
 }
 
@@ -167,7 +168,7 @@ bool TupleValue::contains(Tracer& t, const ValueRef& item) { return any_equal(t,
 
 Reg TupleValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
-  if (PyRef c = as_constant(); c && type == &PyTuple_Type && items.empty()) return b.load_constant(c);
+  if (items.empty() && type == &PyTuple_Type) return b.load_constant(checked(PyTuple_New(0)));
   PlanStep s{type == &PyTuple_Type ? StepOp::BuildTuple : StepOp::BuildTupleType};
   for (auto& x : items) s.regs.push_back(b.rebuild(x));
   if (type != &PyTuple_Type) s.object = PyRef::borrow(reinterpret_cast<PyObject*>(type));

@@ -6,6 +6,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/size_value.h"
 
 namespace md {
 
@@ -153,6 +154,10 @@ Reg RangeValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) 
 bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   ValueRef a = t.realize(ra), b = t.realize(rb);
   if (a.get() == b.get()) return true;
+  if (a->kind == ValueKind::Size || b->kind == ValueKind::Size) {
+    if (!a->python_type() || !b->python_type() || a->python_type() != b->python_type()) return false;
+    return a->as_constant().get() == b->as_constant().get();  // small ints are shared
+  }
   if (a->real && b->real) return a->real.get() == b->real.get();
   return false;
 }
@@ -164,8 +169,21 @@ static bool sequences_equal(Tracer& t, const std::vector<ValueRef>& a, const std
   return true;
 }
 
+// Sequences with symbols inside are compared element by element: as constants they would lose them.
+static bool sizes_equal(Tracer& t, const ValueRef& a, const ValueRef& b) {
+  if (auto *x = as<ListValue>(a), *y = as<ListValue>(b); x && y) return sequences_equal(t, x->items, y->items);
+  if (auto *x = as<TupleValue>(a), *y = as<TupleValue>(b); x && y) return sequences_equal(t, x->items, y->items);
+  PyRef x = a->as_constant(), y = b->as_constant();
+  if (!x || !y) return false;
+  const int r = PyObject_RichCompareBool(x.get(), y.get(), Py_EQ);
+  if (r < 0) t.raise_current();
+  return r != 0;
+}
+
 bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   ValueRef a = t.realize(ra), b = t.realize(rb);
+  if (ValueRef r = size_compare(t, a, b, Py_EQ)) return r->truth(t);
+  if (holds_size(a) || holds_size(b)) return sizes_equal(t, a, b);
   if (same_object(t, a, b)) return true;
   PyRef ca = a->as_constant(), cb = b->as_constant();
   if (ca && cb) {

@@ -10,15 +10,15 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/size_value.h"
 
 namespace md {
 
 PyTypeObject* TensorValue::python_type() const { return real ? Py_TYPE(real.get()) : tensor_type; }
 
-// Sizes as Python ints; symbolic sizes arrive with dynamic shapes.
-static std::vector<ValueRef> constant_sizes(Tracer& t, const SizeVec& sizes) {
+static std::vector<ValueRef> size_values(Tracer& t, const SizeVec& sizes) {
   std::vector<ValueRef> out;
-  for (const Size& s : sizes) out.push_back(t.integer(hint(s)));
+  for (const Size& s : sizes) out.push_back(size_value(t, s));
   return out;
 }
 
@@ -30,7 +30,7 @@ static PyTypeObject* size_type() {
 // Attributes that are metadata: known while tracing, no node.
 static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   const TensorType& type = v.type;
-  if (n == "shape") return make_ref<TupleValue>(constant_sizes(t, type.sizes), size_type());
+  if (n == "shape") return make_ref<TupleValue>(size_values(t, type.sizes), size_type());
   if (n == "dtype") return t.constant(dtype_object(type.dtype));
   if (n == "device") return t.constant(device_object("cpu"));
   if (n == "ndim") return t.integer(type.dim());
@@ -46,9 +46,11 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
 static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n, CallArgs& args) {
   const TensorType& type = v.type;
   std::int64_t dim = 0;
-  const bool has_dim = args.size() == 1 && args.keywords.empty() && constant_int(t.realize(args[0]), dim);
-  if ((n == "size" || n == "stride") && (args.size() == 0 || has_dim)) {
-    auto all = constant_sizes(t, n == "size" ? type.sizes : type.strides);
+  const bool asks_extent = n == "size" || n == "stride";
+  const bool has_dim =
+      asks_extent && args.size() == 1 && args.keywords.empty() && constant_int(t.realize(args[0]), dim);
+  if (asks_extent && (args.size() == 0 || has_dim)) {
+    auto all = size_values(t, n == "size" ? type.sizes : type.strides);
     if (!has_dim) return make_ref<TupleValue>(std::move(all), n == "size" ? size_type() : &PyTuple_Type);
     const auto rank = static_cast<std::int64_t>(all.size());
     if (dim < -rank || dim >= rank)
@@ -61,22 +63,22 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   if (args.size() != 0) return {};
   if (n == "dim" || n == "ndimension") return t.integer(type.dim());
   if (n == "numel" || n == "nelement") {
-    std::int64_t count = 1;
-    for (const Size& s : type.sizes) count *= hint(s);
-    return t.integer(count);
+    Size count = 1;
+    for (const Size& s : type.sizes) count = count * s;
+    return size_value(t, count);
   }
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
   if (n == "is_complex") return t.boolean(false);
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
-  if (n == "storage_offset") return t.integer(hint(type.offset));
+  if (n == "storage_offset") return size_value(t, type.offset);
   if (n == "is_contiguous") {
-    std::int64_t expect = 1;
+    Size expect = 1;
     bool dense = true;
     for (std::size_t i = type.sizes.size(); i-- > 0;) {
-      const std::int64_t s = hint(type.sizes[i]);
-      if (s != 1 && hint(type.strides[i]) != expect) dense = false;
-      expect *= s;
-      if (s == 0) return t.boolean(true);
+      const Size s = type.sizes[i];
+      if (guard_eq(s, Size(0))) return t.boolean(true);
+      if (dense && !guard_eq(s, Size(1)) && !guard_eq(type.strides[i], expect)) dense = false;
+      expect = expect * s;
     }
     return t.boolean(dense);
   }
@@ -162,7 +164,7 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
     set_item(t, args[0], args[1]);
     return t.none();
   }
-  if (n == "__len__" && args.size() == 0) return t.integer(*length(t));
+  if (n == "__len__" && args.size() == 0) return length_value(t);
   if (n == "__iter__" && args.size() == 0) return iter(t);
   static const std::pair<const char*, const char*> operators[] = {{"__add__", "add"},
                                                                   {"__sub__", "sub"},
@@ -205,7 +207,13 @@ void TensorValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
 
 std::optional<std::int64_t> TensorValue::length(Tracer& t) {
   if (type.dim() == 0) t.raise(PyExc_TypeError, "len() of a 0-d tensor");
-  return hint(type.sizes[0]);
+  const std::int64_t n = hint(type.sizes[0]);
+  return guard_eq(type.sizes[0], Size(n)) ? n : 0;  // assumed from here on: loops over rows are unrolled
+}
+
+ValueRef TensorValue::length_value(Tracer& t) {
+  if (type.dim() == 0) t.raise(PyExc_TypeError, "len() of a 0-d tensor");
+  return size_value(t, type.sizes[0]);
 }
 
 bool TensorValue::truth(Tracer&) { graph_break<GB0170>(print()); }

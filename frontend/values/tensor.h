@@ -19,6 +19,7 @@ struct TensorValue final : Value {
   ValueRef get_item(Tracer& t, const ValueRef& key) override;
   void set_item(Tracer& t, const ValueRef& key, ValueRef v) override;
   std::optional<std::int64_t> length(Tracer& t) override;
+  ValueRef length_value(Tracer& t) override;
   bool truth(Tracer& t) override;
   ValueRef iter(Tracer& t) override;
   bool contains(Tracer& t, const ValueRef& item) override;

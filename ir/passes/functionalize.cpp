@@ -200,7 +200,8 @@ class Functionalizer final : public OpCaller {
   }
 
   void add_input(const Node& n) {
-    Node* p = append({.kind = NodeKind::Placeholder, .target = n.target, .name = n.name, .types = n.types});
+    Node* p = append(
+        {.kind = NodeKind::Placeholder, .target = n.target, .name = n.name, .types = n.types, .is_size = n.is_size});
     if (n.types.empty()) throw NotFunctional("functionalize: input " + n.name + " is no tensor");
     Handle& h = new_base(n.type(), p);
     StorageState& s = storages_.back();

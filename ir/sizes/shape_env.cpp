@@ -73,20 +73,6 @@ SizeRange mod_range(SizeRange a, SizeRange b) {
   return {0, a.lo >= 0 ? std::min(a.hi, below) : below};
 }
 
-bool holds(SizeRelation relation, std::int64_t a, std::int64_t b) {
-  switch (relation) {
-    case SizeRelation::Eq:
-      return a == b;
-    case SizeRelation::Ne:
-      return a != b;
-    case SizeRelation::Lt:
-      return a < b;
-    case SizeRelation::Ge:
-      return a >= b;
-  }
-  return false;
-}
-
 SizeRelation negated(SizeRelation r) {
   switch (r) {
     case SizeRelation::Eq:
@@ -98,14 +84,6 @@ SizeRelation negated(SizeRelation r) {
     default:
       return SizeRelation::Lt;
   }
-}
-
-// The symbol, if `s` is just one.
-std::optional<int> as_symbol(Size s) {
-  if (s.is_const() || s.expr()->terms.size() != 1) return {};
-  const SizeTerm& t = s.expr()->terms[0];
-  if (t.coefficient != 1 || t.factors.size() != 1 || t.factors[0]->kind != AtomKind::Symbol) return {};
-  return t.factors[0]->symbol;
 }
 
 // The first symbol inside `s` that `test` accepts.
@@ -129,6 +107,46 @@ bool mentions(Size s, int symbol) {
 }
 
 }  // namespace
+
+bool holds_for(SizeRelation relation, std::int64_t a, std::int64_t b) {
+  switch (relation) {
+    case SizeRelation::Eq:
+      return a == b;
+    case SizeRelation::Ne:
+      return a != b;
+    case SizeRelation::Lt:
+      return a < b;
+    case SizeRelation::Ge:
+      return a >= b;
+  }
+  return false;
+}
+
+std::optional<int> symbol_index(Size s) {
+  if (s.is_const() || s.expr()->terms.size() != 1) return {};
+  const SizeTerm& t = s.expr()->terms[0];
+  if (t.coefficient != 1 || t.factors.size() != 1 || t.factors[0]->kind != AtomKind::Symbol) return {};
+  return t.factors[0]->symbol;
+}
+
+void for_each_symbol(Size s, const std::function<void(int)>& f) {
+  find_symbol(s, [&](int i) {
+    f(i);
+    return false;
+  });
+}
+
+void bind_symbols(const ShapeEnv& env, std::span<const SizeVec* const> declared, std::span<const DimVec* const> actual,
+                  std::vector<std::int64_t>& values) {
+  values.assign(env.symbols().size(), 0);
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    for (std::size_t d = 0; d < declared[i]->size(); ++d) {
+      if (const auto symbol = symbol_index((*declared[i])[d])) {
+        values[static_cast<std::size_t>(*symbol)] = (*actual[i])[d];
+      }
+    }
+  }
+}
 
 // --- Building ---------------------------------------------------------------------------------------------------
 
@@ -202,18 +220,22 @@ Size ShapeEnv::declare(SizeSymbol s) {
   return symbol(static_cast<int>(symbols_.size()) - 1);
 }
 
-Size ShapeEnv::backed(std::int64_t hint, const std::string& source) {
+Size ShapeEnv::backed(std::int64_t hint, const std::string& source, bool share) {
   if (hint == 0 || hint == 1) {
     specialised_.push_back({source, hint});
     return hint;
   }
-  for (std::size_t i = 0; i < symbols_.size(); ++i) {
-    if (symbols_[i].hint != hint) continue;
+  for (std::size_t i = 0; share && i < symbols_.size(); ++i) {
+    if (symbols_[i].hint != hint || symbols_[i].range.lo < 2) continue;
     const Size same = symbol(static_cast<int>(i));
     duck_sources_.emplace_back(source, same);
     return same;
   }
   return declare({"s" + std::to_string(next_backed_++), hint, source, {2, SizeRange::kMax}, {}});
+}
+
+Size ShapeEnv::integer(std::int64_t hint, const std::string& source) {
+  return declare({"s" + std::to_string(next_backed_++), hint, source, {}, {}});
 }
 
 Size ShapeEnv::unbacked(SizeRange range) {
@@ -229,7 +251,7 @@ bool ShapeEnv::divisible(Size a, Size b) const {
 }
 
 void ShapeEnv::assume_range(Size s, SizeRange range) {
-  if (const auto index = as_symbol(s)) {
+  if (const auto index = symbol_index(s)) {
     SizeRange& known = symbols_[static_cast<std::size_t>(*index)].range;
     known = {std::max(known.lo, range.lo), std::min(known.hi, range.hi)};
   }
@@ -347,7 +369,7 @@ std::optional<bool> ShapeEnv::prove(SizeRelation relation, Size difference) cons
 }
 
 void ShapeEnv::learn(const SizeGuard& g) {
-  const auto left = as_symbol(g.lhs), right = as_symbol(g.rhs);
+  const auto left = symbol_index(g.lhs), right = symbol_index(g.rhs);
   if (g.relation == SizeRelation::Eq) {
     if (left && !mentions(g.rhs, *left)) {
       symbols_[static_cast<std::size_t>(*left)].equals = g.rhs;
@@ -377,13 +399,18 @@ void ShapeEnv::learn(const SizeGuard& g) {
 
 bool ShapeEnv::decide(SizeRelation relation, Size a, Size b) {
   a = simplify(a), b = simplify(b);
-  if (a.is_const() && b.is_const()) return holds(relation, a.value(), b.value());
+  if (a.is_const() && b.is_const()) return holds_for(relation, a.value(), b.value());
   if (const auto known = prove(relation, simplify(a - b))) return *known;
-  const bool truth = holds(relation, hint(a), hint(b));
+  const bool truth = holds_for(relation, hint(a), hint(b));
   const SizeGuard g{truth ? relation : negated(relation), a, b};
   if (std::ranges::find(guards_, g) == guards_.end()) guards_.push_back(g);
   learn(g);
   return truth;
+}
+
+bool ShapeEnv::proven(const SizeGuard& g) const {
+  const Size difference = g.lhs - g.rhs;
+  return difference.is_const() ? holds_for(g.relation, difference.value(), 0) : prove(g.relation, difference) == true;
 }
 
 std::int64_t hint(Size s) { return s.is_const() ? s.value() : s.expr()->env->hint(s); }

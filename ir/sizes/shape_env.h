@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -65,7 +66,18 @@ struct SizeGuard {
   Size lhs, rhs;
   bool operator==(const SizeGuard&) const = default;
 };
+bool holds_for(SizeRelation relation, std::int64_t a, std::int64_t b);
 std::string to_string(const SizeGuard& g);  // "s0 == 4*s1"
+// With other names for the symbols.
+std::string to_string(Size s, const std::function<std::string(int)>& name);
+
+// The symbol, if `s` is just one.
+std::optional<int> symbol_index(Size s);
+// Calls f(index) for every symbol inside `s`, repeatedly for one that occurs several times.
+void for_each_symbol(Size s, const std::function<void(int)>& f);
+// Fills values[i] of every symbol i that is an input's size.
+void bind_symbols(const ShapeEnv& env, std::span<const SizeVec* const> declared, std::span<const DimVec* const> actual,
+                  std::vector<std::int64_t>& values);
 
 // A size that was 0 or 1 while tracing and is compiled as that constant.
 struct SpecialisedSize {
@@ -80,8 +92,11 @@ class ShapeEnv {
   ShapeEnv& operator=(const ShapeEnv&) = delete;
 
   // The size of an input: 0 and 1 become constants, an equal earlier hint gives that symbol (duck sizing; the guard
-  // that they are equal is the shared symbol itself: `duck_sources`), anything else a new symbol of at least 2.
-  Size backed(std::int64_t hint, const std::string& source);
+  // that they are equal is the shared symbol itself: `duck_sources`) unless `share` is off, anything else a new symbol
+  // of at least 2.
+  Size backed(std::int64_t hint, const std::string& source, bool share = true);
+  // A Python int: any value, 0 and 1 included, and a symbol of its own.
+  Size integer(std::int64_t hint, const std::string& source);
   // A value known only at run time: the result of item(), the length of nonzero().
   Size unbacked(SizeRange range = {0, SizeRange::kMax});
   // As parsed from text.
@@ -100,6 +115,8 @@ class ShapeEnv {
   // Truth of the relation: proven, or decided by the hints and recorded. InternalError if it depends on unbacked
   // symbols.
   bool decide(SizeRelation relation, Size a, Size b);
+  // Follows from the ranges of the symbols alone.
+  bool proven(const SizeGuard& g) const;
 
   const std::vector<SizeSymbol>& symbols() const { return symbols_; }
   const std::vector<SizeGuard>& guards() const { return guards_; }

@@ -184,7 +184,7 @@ def test_recompile_limit():
     def f(a, n):
         return a + n
 
-    compiled = torch.compile(f, backend=counter)
+    compiled = torch.compile(f, backend=counter, dynamic=False)
     with torch._dynamo.config.patch(recompile_limit=3):
         for n in range(10, 18):
             assert compiled(x(), n).tolist() == f(x(), n).tolist()

@@ -112,6 +112,7 @@ def test_every_kind_is_tested_or_ambient():
         "NotPresent",
         "NoAliasing",
         "Aliasing",
+        "SizeAssumption",  # tests/frontend/test_dynamic_sizes.py
     }
     assert {c[0] for c in CASES} | elsewhere == set(_C._guards.kinds())
 

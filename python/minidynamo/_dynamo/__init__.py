@@ -1,6 +1,7 @@
 """The tracer's controls: graph_break, skip_frame, disable, reset, explain, config, exceptions, counters."""
 
 from . import config, exc, report, utils
+from .dynamic_marks import mark_dynamic, mark_static, maybe_mark_dynamic
 from .eval_frame import (
     compile,
     disable,
@@ -25,6 +26,9 @@ __all__ = [
     "is_compiling",
     "list_backends",
     "lookup_backend",
+    "mark_dynamic",
+    "mark_static",
+    "maybe_mark_dynamic",
     "optimize",
     "register_backend",
     "report",

@@ -86,8 +86,9 @@ def compile(
     """Compiles a function (or gives a decorator when called without one).
 
     Nothing happens until the first call, which traces the bytecode, compiles the tensor operations and guards what was
-    assumed. `fullgraph=True` turns every graph break into an exception; `backend` is a name of list_backends(), "eager",
-    or a callable `(GraphModule, example_inputs) -> callable`.
+    assumed. `fullgraph=True` turns every graph break into an exception; `backend` is a name of list_backends(),
+    "eager", or a callable `(GraphModule, example_inputs) -> callable`. `dynamic=None` makes a size or int argument a
+    symbol once it has changed, `True` from the first call, `False` never.
     """
     if model is None:
         given = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
@@ -117,7 +118,7 @@ def _wrap(model, function, name, fullgraph, dynamic, extra):
         if isinstance(call, types.FunctionType):
             model.__call__ = _wrap(call, function, name, fullgraph, dynamic, extra)
         return model
-    call = getattr(type(model), "__call__", None)
+    call = getattr(type(model), "__call__", None)  # noqa: B004  the function itself is wanted
     if not isinstance(call, types.FunctionType):
         return model  # a builtin: it simply runs
 

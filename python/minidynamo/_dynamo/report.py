@@ -117,6 +117,22 @@ def runtime_error(node, cause, frames):
     return _finish(error, frames)
 
 
+def constraint_violation(rows, frames):
+    """Sizes marked as dynamic that became constants: (source, value) each."""
+    from ..fx.experimental.symbolic_shapes import ConstraintViolationError
+
+    bullets = "".join(
+        f"  - {source} is marked as dynamic, but the function works for {value} only. "
+        f"Remove the mark, or use maybe_mark_dynamic.\n"
+        for source, value in rows
+    )
+    sources = ", ".join(source for source, _ in rows)
+    return ConstraintViolationError(
+        f'Constraints violated ({sources})! For more information, run with TORCH_LOGS="+dynamic".\n{bullets}\n'
+        f"User stack:\n{stack_text(frames)}"
+    )
+
+
 def internal_error(cause, frames):
     """A defect of ours; `cause` is the exception or a text."""
     text = f"{type(cause).__name__}: {cause}" if isinstance(cause, BaseException) else str(cause)

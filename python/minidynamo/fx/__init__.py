@@ -144,3 +144,12 @@ class GraphModule:
 def _module_of(native):
     """Called by the tracer for each graph a Python backend gets."""
     return GraphModule(native)
+
+
+def __getattr__(name):
+    if name == "experimental":
+        import importlib
+
+        importlib.import_module(f"{__name__}.experimental.symbolic_shapes")
+        return importlib.import_module(f"{__name__}.experimental")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

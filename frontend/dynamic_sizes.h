@@ -1,0 +1,33 @@
+// Which sizes and ints of a frame's inputs are symbols, and what was assumed of them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "frontend/guards/sizes.h"
+#include "frontend/value.h"
+
+namespace md {
+
+// What earlier compilations of a code object have seen at one source: a number that has changed is a symbol from then
+// on.
+struct ObservedInput {
+  std::vector<std::int64_t> numbers;  // an int: one; a tensor: its sizes, then its strides
+  std::vector<bool> changes;
+  bool is_int = false;
+};
+using ObservedInputs = std::map<std::string, ObservedInput>;
+
+// The type of an input tensor, with symbols where its sizes and strides are dynamic; their facts are noted in `t`.
+TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source);
+// A symbol for an int that is dynamic; null: it is a constant of the trace.
+ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source);
+// Records what the trace assumed of its symbols. Throws PythonError (ConstraintViolationError) where a size the user
+// marked as dynamic has become a constant.
+void add_size_guards(Tracer& t);
+// Symbols the graph uses that no size of its tensor inputs gives: each becomes an input of its own, first of all, in
+// the order returned.
+std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g);
+
+}  // namespace md

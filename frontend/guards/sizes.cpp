@@ -1,0 +1,74 @@
+#include "frontend/guards/sizes.h"
+
+#include "frontend/tensors/tensor_object.h"
+#include "ir/error.h"
+
+namespace md {
+
+std::string to_string(const SizePlace& p) {
+  if (p.field == SizePlace::Field::Value) return p.source->name;
+  return p.source->name + (p.field == SizePlace::Field::Size ? ".size()[" : ".stride()[") + std::to_string(p.dim) + "]";
+}
+
+bool read_size(PyObject* o, SizePlace::Field field, int dim, std::int64_t& out) {
+  if (field == SizePlace::Field::Value) {
+    if (!PyLong_CheckExact(o)) return false;
+    int overflow = 0;
+    out = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return overflow == 0;
+  }
+  if (!is_tensor(o) || dim >= tensor_impl(o)->dim()) return false;
+  const TensorImpl& t = *tensor_impl(o);
+  out = (field == SizePlace::Field::Size ? t.sizes : t.strides)[static_cast<std::size_t>(dim)];
+  return true;
+}
+
+namespace guards {
+
+void SizeAssumption::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+  auto fact = std::make_shared<SizeFact>();
+  fact->condition = g.sizes;
+  const auto read = [&](const SizePlace& p, int symbol) {
+    return SizeFact::Read{b.register_of(p.source), p.field, p.dim, symbol};
+  };
+  for (const auto& [symbol, place] : g.sizes->symbols) fact->reads.push_back(read(place, symbol));
+  if (g.sizes->form == SizeCondition::Form::Equals) fact->actual = read(g.sizes->actual, -1);
+  op.size = fact.get();
+  b.program.sizes.push_back(std::move(fact));
+}
+
+bool SizeAssumption::holds(const SizeFact& f, PyObject* const* regs) {
+  constexpr std::size_t kFew = 32;
+  const SizeCondition& c = *f.condition;
+  // Only the symbols of the condition are filled; nothing reads the others.
+  std::int64_t few[kFew];
+  std::vector<std::int64_t> many;
+  const std::size_t count = c.env->symbols().size();
+  if (count > kFew) many.resize(count);
+  std::int64_t* values = count > kFew ? many.data() : few;
+  for (const SizeFact::Read& r : f.reads) {
+    if (!read_size(regs[r.reg], r.field, r.dim, values[r.symbol])) return false;
+  }
+  const std::span<const std::int64_t> known(values, count);
+  try {
+    switch (c.form) {
+      case SizeCondition::Form::Equals: {
+        std::int64_t actual;
+        return read_size(regs[f.actual.reg], f.actual.field, f.actual.dim, actual) &&
+               actual == c.env->evaluate(c.value, known);
+      }
+      case SizeCondition::Form::Between: {
+        const std::int64_t v = c.env->evaluate(c.value, known);
+        return c.range.lo <= v && v <= c.range.hi;
+      }
+      case SizeCondition::Form::Holds:
+        return holds_for(c.relation.relation, c.env->evaluate(c.relation.lhs, known),
+                         c.env->evaluate(c.relation.rhs, known));
+    }
+  } catch (const OpError&) {  // overflow or division by zero: not what was assumed
+  }
+  return false;
+}
+
+}  // namespace guards
+}  // namespace md

@@ -1,0 +1,70 @@
+// Guards on symbolic sizes and ints: what the expressions of a trace assumed.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frontend/guards/program.h"
+#include "ir/sizes/shape_env.h"
+
+namespace md {
+
+// A number of an input: an int itself, or one size or stride of a tensor.
+struct SizePlace {
+  enum class Field : std::uint8_t { Value, Size, Stride };
+  SourceRef source = nullptr;
+  Field field = Field::Value;
+  int dim = 0;
+};
+std::string to_string(const SizePlace& p);  // "L['x'].size()[0]"
+// False: not there, or an int that needs more than 64 bits.
+bool read_size(PyObject* object, SizePlace::Field field, int dim, std::int64_t& out);
+
+// One condition on the symbols, whose values are read at `symbols`.
+struct SizeCondition {
+  enum class Form : std::uint8_t {
+    Equals,   // the number at `actual` is `value`
+    Between,  // `value` is in `range`
+    Holds     // `relation`
+  };
+  std::shared_ptr<ShapeEnv> env;
+  std::vector<std::pair<int, SizePlace>> symbols;
+  Form form = Form::Holds;
+  SizePlace actual;
+  Size value;
+  SizeRange range;
+  SizeGuard relation{};
+  std::string text;
+};
+
+// The same, with registers for sources.
+struct SizeFact {
+  struct Read {
+    std::uint16_t reg;
+    SizePlace::Field field;
+    int dim;
+    int symbol;
+  };
+  std::shared_ptr<const SizeCondition> condition;
+  std::vector<Read> reads;
+  Read actual{};
+};
+
+namespace guards {
+
+struct SizeAssumption {
+  static constexpr const char* name = "LAMBDA_GUARD";
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op);
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return holds(*op.size, regs);
+  }
+  static std::string text(const GuardRecord& r, const std::string&) { return r.described; }
+
+ private:
+  static bool holds(const SizeFact& f, PyObject* const* regs);
+};
+
+}  // namespace guards
+}  // namespace md

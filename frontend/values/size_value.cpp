@@ -1,0 +1,139 @@
+#include "frontend/values/size_value.h"
+
+#include "frontend/breaks.h"
+#include "frontend/opcodes/family.h"
+#include "frontend/plan.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "ir/sizes/shape_env.h"
+
+namespace md {
+
+PyTypeObject* SizeValue::python_type() const { return &PyLong_Type; }
+
+PyRef SizeValue::as_constant() const {
+  const std::int64_t value = hint(size);
+  if (!guard_eq(size, Size(value))) throw InternalError("a size differs from its own value");
+  return checked(PyLong_FromLongLong(value));
+}
+
+ValueRef SizeValue::get_attr(Tracer& t, PyObject* name) {
+  const std::string n = text_of(name);
+  if (n == "real" || n == "numerator") return ValueRef(this);
+  if (n == "imag") return t.integer(0);
+  if (n == "denominator") return t.integer(1);
+  if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(&PyLong_Type), nullptr);
+  if (!PyObject_HasAttr(reinterpret_cast<PyObject*>(&PyLong_Type), name))
+    t.raise(PyExc_AttributeError, "'int' object has no attribute '" + n + "'");
+  return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+}
+
+bool SizeValue::has_attr(Tracer&, PyObject* name) {
+  return PyObject_HasAttr(reinterpret_cast<PyObject*>(&PyLong_Type), name) != 0;
+}
+
+ValueRef SizeValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  const std::string n = text_of(name);
+  if ((n == "__int__" || n == "__index__" || n == "conjugate") && args.size() == 0) return ValueRef(this);
+  if (n == "__bool__" && args.size() == 0) return t.boolean(truth(t));
+  if (n.starts_with("__")) return t.constant(as_constant())->call_method(t, name, std::move(args));
+  get_attr(t, name);  // AttributeError
+  graph_break<GB0081>(n, std::string("SymInt"));
+}
+
+bool SizeValue::truth(Tracer&) { return !guard_eq(size, Size(0)); }
+
+Reg SizeValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  return b.evaluate_size(size);
+}
+
+ValueRef size_value(Tracer& t, Size s) {
+  if (s.is_const()) return t.integer(s.value());
+  s = s.expr()->env->simplify(s);
+  return s.is_const() ? t.integer(s.value()) : ValueRef(make_ref<SizeValue>(s));
+}
+
+bool as_size(const ValueRef& v, Size& out) {
+  if (auto* s = as<SizeValue>(v)) {
+    out = s->size;
+    return true;
+  }
+  std::int64_t value;
+  if (v->kind != ValueKind::Constant || !constant_int(v, value)) return false;
+  out = Size(value);
+  return true;
+}
+
+bool holds_size(const ValueRef& raw) {
+  ValueRef v = raw;
+  if (auto* lazy = as<LazyValue>(v); lazy && lazy->realized) v = lazy->realized;
+  if (v->kind == ValueKind::Size) return true;
+  if (auto* s = as<SliceValue>(v)) return holds_size(s->start) || holds_size(s->stop) || holds_size(s->step);
+  const std::vector<ValueRef>* items = nullptr;
+  if (auto* l = as<ListValue>(v)) items = &l->items;
+  if (auto* tuple = as<TupleValue>(v)) items = &tuple->items;
+  if (!items) return false;
+  for (auto& x : *items)
+    if (holds_size(x)) return true;
+  return false;
+}
+
+namespace {
+
+constexpr std::int64_t kLargestPower = 8;
+
+// n ** 2 as n * n; larger or symbolic exponents are not size arithmetic.
+bool size_power(Size base, Size exponent, Size& out) {
+  if (!exponent.is_const() || exponent.value() < 0 || exponent.value() > kLargestPower) return false;
+  out = 1;
+  for (std::int64_t k = 0; k < exponent.value(); ++k) out = out * base;
+  return true;
+}
+
+}  // namespace
+
+ValueRef size_binary(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& name) {
+  if (a->kind != ValueKind::Size && b->kind != ValueKind::Size) return {};
+  Size x, y, out;
+  if (!as_size(a, x) || !as_size(b, y)) return {};
+  const bool divides = name == "floordiv" || name == "mod";
+  if (divides && guard_eq(y, Size(0))) return {};  // the constants raise
+  if (name == "add")
+    out = x + y;
+  else if (name == "sub")
+    out = x - y;
+  else if (name == "mul")
+    out = x * y;
+  else if (name == "floordiv")
+    out = floordiv(x, y);
+  else if (name == "mod")
+    out = mod(x, y);
+  else if (name != "pow" || !size_power(x, y, out))
+    return {};
+  return size_value(t, out);
+}
+
+ValueRef size_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
+  if (a->kind != ValueKind::Size && b->kind != ValueKind::Size) return {};
+  Size x, y;
+  if (!as_size(a, x) || !as_size(b, y)) return {};
+  switch (op) {
+    case Py_LT:
+      return t.boolean(guard_lt(x, y));
+    case Py_LE:
+      return t.boolean(!guard_lt(y, x));
+    case Py_EQ:
+      return t.boolean(guard_eq(x, y));
+    case Py_NE:
+      return t.boolean(!guard_eq(x, y));
+    case Py_GT:
+      return t.boolean(guard_lt(y, x));
+    default:
+      return t.boolean(!guard_lt(x, y));
+  }
+}
+
+}  // namespace md

@@ -1,0 +1,45 @@
+"""Which sizes of a tensor a compiled function takes as symbols: marks on the tensor object, read when compiling."""
+
+from .. import _C
+
+
+def _indices(index):
+    if isinstance(index, bool) or not isinstance(index, (int, list, tuple)):
+        raise AssertionError(f"Expected index to be int, list, or tuple, got {type(index)}")
+    return [index] if isinstance(index, int) else list(index)
+
+
+def _mark(t, attribute, index):
+    if not _C.is_tensor(t):
+        raise AttributeError(f"{type(t).__name__!r} object has no attribute {attribute!r}")
+    marks = getattr(t, attribute, None)
+    if marks is None:
+        marks = set()
+        setattr(t, attribute, marks)
+    for dim in _indices(index):
+        if not isinstance(dim, int):
+            raise AssertionError(f"Expected index to be int, got {type(dim)}")
+        marks.add(dim)
+
+
+def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
+    """The size of dimension `index` (an int, or several) of tensor `t` is a symbol when `t` is next compiled.
+
+    `min`/`max` bound it: a call with a size outside compiles anew. Sizes 0 and 1 stay constants. If the function fixes
+    the size to one number, compiling raises `ConstraintViolationError`; `maybe_mark_dynamic` lets that pass.
+    """
+    _mark(t, "_dynamo_dynamic_indices", index)
+    if min is not None or max is not None:
+        ranges = getattr(t, "_dynamo_dynamic_range", None) or {}
+        ranges.update(dict.fromkeys(_indices(index), (min, max)))
+        t._dynamo_dynamic_range = ranges
+
+
+def maybe_mark_dynamic(t, index):
+    """Like `mark_dynamic`, without an error where the function fixes the size."""
+    _mark(t, "_dynamo_weak_dynamic_indices", index)
+
+
+def mark_static(t, index=None):
+    """The sizes of dimensions `index` (all of them if None) are constants, also under `dynamic=True`."""
+    _mark(t, "_dynamo_static_indices", list(range(t.ndim)) if index is None else index)

@@ -1,0 +1,1 @@
+"""Parts of graphs that are about symbolic sizes."""

@@ -1,0 +1,208 @@
+"""Sizes and ints that become symbols: results equal plain Python's, as many compilations as expected."""
+
+import numpy as np
+import pytest
+
+import minidynamo as torch
+from minidynamo._dynamo.testing import CompileCounter
+
+pytestmark = pytest.mark.smoke
+
+
+def tensor(*shape):
+    return torch.from_numpy(np.arange(np.prod(shape), dtype="float32").reshape(shape) / 7 - 1)
+
+
+def equal(got, want):
+    if isinstance(want, (tuple, list)):
+        return type(got) is type(want) and len(got) == len(want) and all(map(equal, got, want))
+    if torch.is_tensor(want):
+        return got.shape == want.shape and got.dtype == want.dtype and torch.equal(got, want)
+    return type(got) is type(want) and got == want
+
+
+def frames(function, calls, **options):
+    """Runs every call compiled by each backend and plainly; returns how many frames were compiled."""
+    counter = CompileCounter()
+    for backend in (counter, "eager", "llvm"):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, backend=backend, **options)
+        for args in calls:
+            assert equal(compiled(*args), function(*args)), (backend, args)
+    return counter.frame_count
+
+
+def sizes(*extents):
+    return [(tensor(k, 4),) for k in extents]
+
+
+CASES = {
+    "zero and one stay constants": (lambda x: x * 2 + x.shape[0], sizes(3, 4, 5, 6, 1, 0, 7), 4),
+    "the size is returned": (lambda x: (x.sum(), x.shape, x.shape[0] * 2, x.numel(), len(x)), sizes(3, 4, 5), 2),
+    "views of symbolic size": (lambda x: x.view(-1)[: x.shape[0]] + 1, sizes(3, 4, 5), 2),
+    "a divided size": (lambda x: x.reshape(x.shape[0] // 2, 2, -1).sum(1), sizes(6, 8, 10, 12), 2),
+    "a branch on a size": (lambda x: x + 1 if x.shape[0] > 4 else x - 1, sizes(3, 4, 5, 6, 7, 3), 3),
+    "a loop over rows unrolls": (lambda x: sum(x[i] for i in range(x.shape[0])), sizes(3, 4, 5), 3),
+    "creation by size": (lambda x: torch.zeros(x.shape[0], 2) + x.sum(), sizes(3, 4, 5), 2),
+    "arange": (lambda x: torch.arange(x.shape[0]) * x[:, 0], sizes(3, 4, 5), 2),
+    "statistics": (lambda x: (x - x.mean(0)) / x.std(), sizes(3, 4, 5), 2),
+    "a transposed copy": (lambda x: x.T.contiguous() + 1, sizes(3, 4, 5), 2),
+    "is_contiguous": (lambda x: (x.is_contiguous(), x.T.is_contiguous(), x + 1), sizes(3, 4, 5), 2),
+    "products": (lambda x, y: x @ y, [(tensor(k, 4), tensor(4, k + 1)) for k in (3, 4, 5, 6)], 2),
+    "equal sizes share a symbol": (lambda x, y: x + y, [(tensor(k), tensor(k)) for k in (3, 4, 5)], 2),
+    "cat": (lambda x, y: torch.cat([x, y]) * 2, [(tensor(k), tensor(k + 2)) for k in (3, 4, 5)], 2),
+    "columns of one base": (lambda x: x + 1, [(tensor(10, 20)[:, :k],) for k in (3, 4, 5)], 2),
+    "a stride that changes": (lambda x: x * 2, [(tensor(9, 10 + k)[:, :4],) for k in (3, 4, 5, 6)], 2),
+    "an int argument": (lambda x, n: x * n + 1, [(tensor(3), n) for n in (1, 2, 3, -5, 0)], 2),
+    "an int into a method": (lambda x, n: x.clone().add_(n), [(tensor(3), n) for n in (1, 2, 3, 7)], 2),
+    "a slice to an int": (lambda x, n: x[:n] * 2, [(tensor(10), n) for n in (3, 4, 5, 20)], 3),
+    "None instead of an int": (lambda x, n=None: x if n is None else x * n, [(tensor(3), n) for n in (3, 4, 5)], 2),
+    "ints in a list": (lambda x, pair: x * pair[0] + pair[1], [(tensor(3), [k, k + 1]) for k in (3, 4, 5)], 2),
+    "int arithmetic": (
+        lambda x, n: (x + n, n // 2, n % 3, -n, n**2, abs(n), n == 100, max(n, 1), min(n, 1000), divmod(n, 4)),
+        [(tensor(3), n) for n in (3, 4, 5, 6)],
+        2,
+    ),
+    "an int as text is a constant": (lambda x, n: (x + n, f"{n}"), [(tensor(3), n) for n in (3, 4, 5)], 3),
+    "an int as float is a constant": (lambda x, n: x * (n / 2), [(tensor(3), n) for n in (3, 4, 5)], 3),
+    "an int beyond 64 bits": (lambda x, n: (x + 1, n + 1), [(tensor(3), n) for n in (2**70, 2**70 + 1, 2**71)], 3),
+    "shapes compared": (lambda x: x + (x.shape == (4, 4)), sizes(3, 4, 5, 6), 3),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_automatic(name):
+    function, calls, expected = CASES[name]
+    assert frames(function, calls) == expected
+
+
+def test_dynamic_true_compiles_once():
+    calls = [(tensor(k, 3), k) for k in (3, 4, 5, 20)]
+    assert frames(lambda x, n: x * n + x.shape[0], calls, dynamic=True) == 2  # sizes [3, 3] share a symbol at first
+
+
+def test_dynamic_false_compiles_every_size():
+    assert frames(lambda x: x + 1, sizes(3, 5, 6), dynamic=False) == 3
+
+
+def test_automatic_switched_off():
+    with torch._dynamo.config.patch(automatic_dynamic_shapes=False):
+        assert frames(lambda x: x + 1, sizes(3, 5, 6)) == 3
+
+
+def test_break_keeps_sizes():
+    def function(x, n):
+        y = x * n
+        torch._dynamo.graph_break()
+        return y + n + x.shape[0]
+
+    assert frames(function, [(tensor(k), k + 3) for k in (3, 4, 5, 6)]) == 4
+
+
+def test_globals_stay_constants():
+    scope = {"torch": torch, "n": 1}
+    exec("def function(x):\n    return x * n", scope)
+    counter = CompileCounter()
+    compiled = torch.compile(scope["function"], backend=counter)
+    for n in (1, 2, 3, 4):
+        scope["n"] = n
+        assert equal(compiled(tensor(3)), tensor(3) * n)
+    assert counter.frame_count == 4
+
+
+def test_division_by_an_int_that_becomes_zero():
+    compiled = torch.compile(lambda x, n: x + 10 // n, backend="eager")
+    for n in (1, 2, 5):
+        assert equal(compiled(tensor(3), n), tensor(3) + 10 // n)
+    with pytest.raises(ZeroDivisionError):
+        compiled(tensor(3), 0)
+
+
+def test_mark_dynamic():
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x: x + x.shape[0], backend=counter)
+    x = tensor(3, 4)
+    torch._dynamo.mark_dynamic(x, 0)
+    compiled(x)
+    for k in (5, 6, 7):
+        y = tensor(k, 4)
+        torch._dynamo.mark_dynamic(y, 0)
+        assert equal(compiled(y), y + k)
+    assert counter.frame_count == 1
+
+
+def test_mark_dynamic_that_is_specialised():
+    def function(x):
+        if x.shape[0] == 3:
+            return x + 1
+        return x - 1
+
+    x = tensor(3, 4)
+    torch._dynamo.mark_dynamic(x, 0)
+    with pytest.raises(torch.fx.experimental.symbolic_shapes.ConstraintViolationError) as caught:
+        torch.compile(function, backend="eager")(x)
+    assert "Constraints violated (L['x'].size()[0])!" in str(caught.value)
+    assert "in function" in str(caught.value)
+    y = tensor(3, 4)
+    torch._dynamo.maybe_mark_dynamic(y, 0)
+    assert equal(torch.compile(function, backend="eager")(y), y + 1)
+
+
+def test_mark_dynamic_range():
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x: x + 1 if x.shape[0] < 100 else x - 1, backend=counter)
+    for k in (5, 50, 99):
+        x = tensor(k)
+        torch._dynamo.mark_dynamic(x, 0, min=2, max=99)
+        assert equal(compiled(x), x + 1)
+    assert counter.frame_count == 1
+
+
+def test_mark_static_wins():
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x: x + 1, backend=counter, dynamic=True)
+    for k in (3, 4, 5):
+        x = tensor(k)
+        torch._dynamo.mark_static(x)
+        compiled(x)
+    assert counter.frame_count == 3
+
+
+def test_wrong_marks():
+    with pytest.raises(AssertionError, match="Expected index to be int, list, or tuple"):
+        torch._dynamo.mark_dynamic(tensor(3), "0")
+    with pytest.raises(AttributeError, match="'int' object has no attribute '_dynamo_dynamic_indices'"):
+        torch._dynamo.mark_dynamic(3, 0)
+
+
+def test_guards_and_code(capsys):
+    seen = []
+
+    def backend(gm, inputs):
+        seen.append((gm.print_readable(print_output=False), inputs))
+        return gm.forward
+
+    compiled = torch.compile(lambda x, n: x * n, backend=backend)
+    for k in (3, 5):
+        compiled(tensor(k), k + 1)
+    text, inputs = seen[1]
+    assert 'def forward(self, s1: "Sym(s1)", s0: "Sym(s0)", L_x_: "f32[s0]")' in text
+    assert inputs[0] == 6 and inputs[1].shape == (5,)
+    explained = torch._dynamo.explain(lambda x: x + 1)(tensor(3))
+    assert explained.graph_count == 1
+
+
+def test_int_method_that_symbols_lack():
+    def function(x, n):
+        return x + n.bit_count()
+
+    with pytest.raises(torch._dynamo.exc.Unsupported) as caught:
+        torch.compile(function, backend="eager", fullgraph=True, dynamic=True)(tensor(3), 5)
+    assert caught.value.gb_code == "GB0081"
+    assert frames(function, [(tensor(3), n) for n in (5, 7, 8)], dynamic=True) >= 1
+
+
+def test_many_shapes_in_a_row():
+    compiled = torch.compile(lambda x: (x * 2 + 1).sum(0))
+    for k in range(2, 300):
+        assert equal(compiled(tensor(k, 3)), (tensor(k, 3) * 2 + 1).sum(0))
