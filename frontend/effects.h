@@ -22,7 +22,6 @@ enum class EffectKind : std::uint8_t {
   CellSet,          // value (null: emptied)
   GlobalSet,        // name, value
   GlobalDelete,     // name
-  IteratorAdvance,  // count
 };
 
 struct SideEffect {
@@ -31,7 +30,6 @@ struct SideEffect {
   PyRef name;
   ValueRef key, value;
   std::vector<ValueRef> items;
-  std::int64_t count = 0;
 };
 
 class Effects {

@@ -59,7 +59,6 @@ void PlanBuilder::replay(const Effects& effects) {
     PlanStep s{};
     if (e.target) s.a = rebuild(e.target);
     s.object = e.name;
-    s.index = e.count;
     switch (e.kind) {
       case EffectKind::ListAppend:
         s.op = StepOp::ListAppend, s.b = rebuild(e.value);
@@ -100,9 +99,6 @@ void PlanBuilder::replay(const Effects& effects) {
         break;
       case EffectKind::GlobalDelete:
         s.op = StepOp::GlobalDelete;
-        break;
-      case EffectKind::IteratorAdvance:
-        s.op = StepOp::Advance;
         break;
     }
     effect(std::move(s));
@@ -183,8 +179,6 @@ struct Runner {
       }
       case StepOp::NewList:
         return checked(PyList_New(0));
-      case StepOp::BuildList:
-        return checked(PySequence_List(tuple(s.regs).get()));
       case StepOp::NewDict:
         return new_dict(s);
       case StepOp::NewSet:
@@ -257,9 +251,6 @@ struct Runner {
       case StepOp::GlobalDelete:
         checked(PyDict_DelItem(args.globals, s.object.get()));
         return;
-      case StepOp::Advance:
-        iterate(s);
-        return;
       case StepOp::SetGradEnabled:
         set_grad_enabled(s.index != 0);
         return;
@@ -307,13 +298,15 @@ struct Runner {
 }  // namespace
 
 // The commonest plan: every input a parameter, one output, returned as it is.
-static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args) {
+static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args, bool& committed) {
   constexpr std::size_t kFew = 8;
   TensorImpl* inputs[kFew];
   const std::size_t n = plan.input_slots.size();
   for (std::size_t k = 0; k < n; ++k) inputs[k] = tensor_impl(args.localsplus[plan.input_slots[k]]);
   TensorRef out;
+  committed = !plan.kernel->transactional();
   plan.kernel->run(std::span(inputs, n), std::span(&out, 1));
+  committed = true;
   for (std::size_t k = 0; k < n; ++k)
     if (inputs[k] == out.get()) return PyRef::borrow(args.localsplus[plan.input_slots[k]]);
   return wrap_tensor(std::move(out));
@@ -321,12 +314,14 @@ static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args) {
 
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
   if (plan.single_output) {
-    out.returned = run_direct(plan, args);
+    out.returned = run_direct(plan, args, out.committed);
     return;
   }
   Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}};
   r.run_steps(plan.loads);
+  out.committed = plan.kernel && !plan.kernel->transactional();
   if (plan.kernel) r.run_kernel();
+  out.committed = true;
   r.run_steps(plan.steps);
   r.run_steps(plan.effects);
   if (plan.broken) {

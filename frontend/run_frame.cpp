@@ -64,7 +64,43 @@ void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
          {py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno), failures});
 }
 
-EntryRef find_or_compile(const FrameRequest& asked) {
+// A defect of ours or too little memory, with nothing done yet: said once, and the frame runs as plain Python.
+void go_on_plain(const FrameRequest& r, const std::string& what) {
+  PyErr_Clear();
+  Disarmed plain;
+  PyRef error = report("internal_error", {py_str(what), frames_list({})});
+  if (r.region->fullgraph) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+  frame_notes(r.code).broke = true;
+  report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
+                           py_int(r.code->co_firstlineno), error});
+}
+
+// Runs `attempt`, which has done nothing if it fails in a way that is not the program's own; false: it failed so.
+template <class F>
+bool ours_to_lose(const FrameRequest& r, F&& attempt) {
+  std::string what;
+  try {
+    attempt();
+    return true;
+  } catch (const PythonError&) {
+    throw;
+  } catch (const OpError&) {
+    throw;
+  } catch (const GraphBreak& b) {
+    what = b.type + ": " + b.context;
+  } catch (const std::bad_alloc&) {
+    what = "out of memory";
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  go_on_plain(r, what);
+  return false;
+}
+
+EntryRef look_up_or_compile(const FrameRequest& asked) {
   if (EntryRef e = find_entry(asked.code, asked.region, asked.args)) return e;
   FrameNotes* notes = find_frame_notes(asked.code);
   FrameRequest r = asked;
@@ -77,6 +113,32 @@ EntryRef find_or_compile(const FrameRequest& asked) {
     report_recompile(r, *notes);
   }
   return compile_frame(r);
+}
+
+EntryRef find_or_compile(const FrameRequest& r) {
+  EntryRef e;
+  return ours_to_lose(r, [&] { e = look_up_or_compile(r); }) ? e : EntryRef();
+}
+
+// False: nothing has been done, and the frame is to run as plain Python.
+bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
+  return ours_to_lose(r, [&] {
+    try {
+      run_plan(plan, r.args, run);
+    } catch (const PythonError&) {
+      throw;
+    } catch (const OpError&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      if (!run.committed) throw;
+      PyErr_NoMemory();
+      throw PythonError{};
+    } catch (const std::exception& e) {
+      if (!run.committed) throw;
+      PyErr_Format(PyExc_SystemError, "minidynamo internal error: %s", e.what());
+      throw PythonError{};
+    }
+  });
 }
 
 // The frame's slots as the driver holds them between a break and the resume function.
@@ -136,7 +198,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
     if (next) {
       const EntryPlan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
       try {
-        run_plan(plan, request.args, run);
+        if (!run_entry(plan, request, run)) next = EntryRef();
       } catch (const OpError&) {
         if (!plan.kernel->transactional()) throw;
         next = EntryRef();
@@ -164,7 +226,7 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     PlanRun run;
     const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
     try {
-      run_plan(plan, request.args, run);
+      if (!run_entry(plan, request, run)) return RunOutcome::Plain;
     } catch (const OpError& e) {
       // Nothing has been committed: plain Python raises the same at the user's line.
       if (plan.kernel->transactional()) return RunOutcome::Plain;
@@ -178,9 +240,6 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     return RunOutcome::Raised;
   } catch (const OpError& e) {
     raise_op_error(e);
-    return RunOutcome::Raised;
-  } catch (const GraphBreak& b) {
-    PyErr_Format(PyExc_RuntimeError, "%s: %s", b.type.c_str(), b.context.c_str());
     return RunOutcome::Raised;
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();

@@ -26,8 +26,11 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
     return false;
   }
   PyTypeObject* type = type_or_break(v, repr_of(cls));
-  if (PyType_Check(cls) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls))) return true;
-  if (PyType_CheckExact(cls)) return false;
+  if (PyType_Check(cls)) {
+    const bool is = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
+    t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(cls), is);
+    if (is || PyType_CheckExact(cls)) return is;
+  }
   const int r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), cls);
   if (r < 0) t.raise_current();
   return r != 0;
@@ -95,7 +98,10 @@ ValueRef rule_delattr(Tracer& t, CallArgs& args) {
 
 ValueRef rule_callable(Tracer& t, CallArgs& args) {
   expect_args(t, "callable", args, 1, 1);
-  return t.boolean(type_or_break(args[0])->tp_call != nullptr);
+  PyTypeObject* type = type_or_break(args[0]);
+  t.expect_on_class(type, attr_name(t.constant(checked(PyUnicode_FromString("__call__")))).get(),
+                    type_find(type, checked(PyUnicode_FromString("__call__")).get()));
+  return t.boolean(type->tp_call != nullptr);
 }
 
 ValueRef rule_object(Tracer& t, CallArgs& args) {

@@ -9,7 +9,9 @@ namespace md {
 namespace {
 
 bool is_ambient(GuardKind k) { return k <= GuardKind::TorchFunctionModeStack; }
-bool is_relation(GuardKind k) { return k == GuardKind::NoAliasing || k == GuardKind::Aliasing; }
+bool is_relation(GuardKind k) {
+  return k == GuardKind::NoAliasing || k == GuardKind::Aliasing || k == GuardKind::Distinct;
+}
 
 std::size_t hash_of(const Guard& g) {
   std::size_t h = static_cast<std::size_t>(g.kind) + 31 * reinterpret_cast<std::uintptr_t>(g.source);
@@ -27,7 +29,7 @@ bool same_guard(const Guard& a, const Guard& b) {
 
 // The reference's order: ambient first, identities of two sources last, locals before globals, short names first.
 bool comes_before(const Guard& a, const Guard& b) {
-  const auto rank = [](const Guard& g) { return is_ambient(g.kind) ? 0 : g.kind == GuardKind::Aliasing ? 2 : 1; };
+  const auto rank = [](const Guard& g) { return is_ambient(g.kind) ? 0 : g.kind >= GuardKind::Aliasing ? 2 : 1; };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (a.source && b.source && a.source != b.source) {
     if (a.source->global_rooted != b.source->global_rooted) return b.source->global_rooted;
@@ -136,6 +138,14 @@ class Compiler {
         r.described = "check_no_aliasing(" + g.source->name;
         for (SourceRef s : g.others) r.described += ", " + s->name;
         r.described += ")";
+        break;
+      case GuardKind::Distinct:
+        r.described = g.others.size() > 1 ? "check_distinct(" + g.source->name : g.source->name + " is not ";
+        for (SourceRef s : g.others) r.described += (g.others.size() > 1 ? ", " : "") + s->name;
+        if (g.others.size() > 1) r.described += ")";
+        break;
+      case GuardKind::ClassLookups:
+        r.described = guards::ClassLookups::describe(g);
         break;
       default:
         r.object = g.object;
