@@ -71,7 +71,10 @@ struct Binder {
     for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k) {
       ValueRef& s = slots[static_cast<std::size_t>(k)];
       for (auto& [key, v] : fn.kwdefaults)
-        if (!s && PyUnicode_Compare(key.get(), body.slot_names[static_cast<std::size_t>(k)].get()) == 0) s = v;
+        if (!s && PyUnicode_Compare(key.get(), body.slot_names[static_cast<std::size_t>(k)].get()) == 0) {
+          s = v;
+          if (fn.parts) t.expect_present(t.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
+        }
       if (s) continue;
       PyObject* name = body.slot_names[static_cast<std::size_t>(k)].get();
       if (fn.parts) t.guard(GuardKind::NotPresent, t.sources.child(fn.parts, SourceKind::FuncKwDefault, name));

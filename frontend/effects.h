@@ -17,11 +17,11 @@ enum class EffectKind : std::uint8_t {
   SetAdd,
   SetDiscard,  // key
   SetClear,
-  AttrSet,          // name, value; plain instance attribute
-  AttrDelete,       // name
-  CellSet,          // value (null: emptied)
-  GlobalSet,        // name, value
-  GlobalDelete,     // name
+  AttrSet,       // name, value; plain instance attribute
+  AttrDelete,    // name
+  CellSet,       // value (null: emptied)
+  GlobalSet,     // name, value
+  GlobalDelete,  // name
 };
 
 struct SideEffect {

@@ -201,9 +201,9 @@ struct Finisher {
                       std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
   }
 
-  // What the plan loads must be there, looked at or not.
+  // What the plan loads must be there, and what the trace found.
   std::vector<SourceRef> loaded() const {
-    std::vector<SourceRef> out;
+    std::vector<SourceRef> out = t.present;
     for (const PlanStep& s : compiled->plan.loads)
       if (s.op == StepOp::LoadSource) out.push_back(s.source);
     return out;

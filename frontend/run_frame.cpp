@@ -80,7 +80,7 @@ void go_on_plain(const FrameRequest& r, const std::string& what) {
 
 // Runs `attempt`, which has done nothing if it fails in a way that is not the program's own; false: it failed so.
 template <class F>
-bool ours_to_lose(const FrameRequest& r, F&& attempt) {
+bool survived(const FrameRequest& r, F&& attempt) {
   std::string what;
   try {
     attempt();
@@ -117,12 +117,12 @@ EntryRef look_up_or_compile(const FrameRequest& asked) {
 
 EntryRef find_or_compile(const FrameRequest& r) {
   EntryRef e;
-  return ours_to_lose(r, [&] { e = look_up_or_compile(r); }) ? e : EntryRef();
+  return survived(r, [&] { e = look_up_or_compile(r); }) ? e : EntryRef();
 }
 
 // False: nothing has been done, and the frame is to run as plain Python.
 bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
-  return ours_to_lose(r, [&] {
+  return survived(r, [&] {
     try {
       run_plan(plan, r.args, run);
     } catch (const PythonError&) {

@@ -71,8 +71,8 @@ std::string child_name(const Source& base, SourceKind kind, PyObject* key, int i
 bool wants_name(SourceKind kind) {
   return kind == SourceKind::Attr || kind == SourceKind::TensorAttr || kind == SourceKind::InstanceDict ||
          kind == SourceKind::TypeAttr || kind == SourceKind::ClassAttr || kind == SourceKind::Field ||
-         kind == SourceKind::ModuleGlobal || kind == SourceKind::RangeField ||
-         kind == SourceKind::Global || kind == SourceKind::Builtin;
+         kind == SourceKind::ModuleGlobal || kind == SourceKind::RangeField || kind == SourceKind::Global ||
+         kind == SourceKind::Builtin;
 }
 
 // Names are interned so that look-ups compare addresses. Dict keys are left alone: 3.12 never frees an interned str.

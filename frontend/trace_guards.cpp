@@ -1,9 +1,11 @@
 // What a trace assumed of classes and of the identity of objects.
+#include <cmath>
+
 #include "frontend/breaks.h"
 #include "frontend/cpython/internals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/plain_object.h"
-#include "frontend/guards/program.h"
+#include "frontend/guards/state.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -36,9 +38,7 @@ bool same_item(PyObject* a, PyObject* b) {
 
 // --- classes ---------------------------------------------------------------------------------------------------------
 
-SourceRef Tracer::class_source(PyTypeObject* type) {
-  return wrap(reinterpret_cast<PyObject*>(type), nullptr)->source;
-}
+SourceRef Tracer::class_source(PyTypeObject* type) { return wrap(reinterpret_cast<PyObject*>(type), nullptr)->source; }
 
 void Tracer::note_class(PyTypeObject* type, PyRef item) {
   auto* object = reinterpret_cast<PyObject*>(type);
@@ -78,6 +78,12 @@ Tracer::ClassAttribute Tracer::on_class(PyTypeObject* type, PyObject* name, Sour
   return {found, sources.child(class_source(type), SourceKind::ClassAttr, name)};
 }
 
+void Tracer::expect_no_registration() {
+  PyRef module = checked(PyImport_ImportModule("_abc"));
+  PyRef token = checked(PyObject_GetAttrString(module.get(), "get_cache_token"));
+  guard(GuardKind::AbcToken, sources.constant(token.get(), "abc.get_cache_token"), {}, abc_token(token.get()));
+}
+
 // --- identity --------------------------------------------------------------------------------------------------------
 
 void Tracer::expect_identity(const ValueRef& a, const ValueRef& b) {
@@ -87,8 +93,12 @@ void Tracer::expect_identity(const ValueRef& a, const ValueRef& b) {
     if (a->kind == k) return;
   const bool same = a->real.get() == b->real.get();
   const bool constants = a->kind == ValueKind::Constant && b->kind == ValueKind::Constant;
-  // Guards on constants compare values: different values are different objects, equal ones either way.
-  if (constants && !plain_equal(a->real.get(), b->real.get())) return;
+  // Guards on constants compare values: different values are different objects, equal ones either way. One guard
+  // stands for every NaN.
+  const auto is_nan = [](const ValueRef& v) {
+    return PyFloat_CheckExact(v->real.get()) && std::isnan(PyFloat_AS_DOUBLE(v->real.get()));
+  };
+  if (constants && !plain_equal(a->real.get(), b->real.get()) && !(is_nan(a) && is_nan(b))) return;
   if ((!a->source && !b->source) || (same && !constants)) return;
   const auto place = [&](const ValueRef& v) {
     return v->source ? v->source : sources.constant(v->real.get(), constant_repr(v->real.get()));

@@ -164,8 +164,12 @@ class Tracer {
   // Nothing on the class comes before the instance's own attribute of this name.
   void expect_no_setter(PyTypeObject* type, PyObject* name);
   void expect_subclass(PyTypeObject* type, PyTypeObject* of, bool is);
+  // No abstract class knows more classes than now.
+  void expect_no_registration();
   // Two real objects were told apart, or found to be one.
   void expect_identity(const ValueRef& a, const ValueRef& b);
+  // It matters that something is there, looked at or not.
+  void expect_present(SourceRef s) { present.push_back(s); }
   // At the end of the trace: the guards on classes, and that what it changed is not seen under another name.
   void add_object_guards();
   // The value the trace has stored to a global of the module with these globals; null if none.
@@ -190,6 +194,7 @@ class Tracer {
   std::vector<Ref<TensorValue>> inputs;                      // placeholder order
   std::unordered_map<PyObject*, ValueRef> known;             // real objects already wrapped, by identity
   std::vector<PyRef> keep_alive;                             // the keys of `known`
+  std::vector<SourceRef> present;                            // must load
   std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
   bool grad_enabled = true;
   bool initial_grad_enabled = true;

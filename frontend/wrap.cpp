@@ -14,6 +14,19 @@ namespace md {
 
 ValueRef Tracer::lazy(PyObject* object, SourceRef source) {
   if (!source) return from_object(object, nullptr);
+  switch (source->kind) {
+    // Found where a look-up might have failed: an exception handler tells the difference.
+    case SourceKind::Global:
+    case SourceKind::Builtin:
+    case SourceKind::Attr:
+    case SourceKind::InstanceDict:
+    case SourceKind::TensorAttr:
+    case SourceKind::CellContents:
+      expect_present(source);
+      break;
+    default:
+      break;
+  }
   return make_ref<LazyValue>(object, source);
 }
 
@@ -55,6 +68,9 @@ ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s) {
     t.guard(GuardKind::Nan, s);
   } else if (PyCode_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  } else if (PyFrozenSet_CheckExact(o) && PySet_GET_SIZE(o) > 1) {
+    t.guard(GuardKind::TypeMatch, s, type_object(o));
+    t.guard(GuardKind::SetOrder, s, checked(PySequence_Tuple(o)));
   } else {
     t.guard(GuardKind::EqualsMatch, s, PyRef::borrow(o));
   }

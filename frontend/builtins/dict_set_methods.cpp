@@ -141,9 +141,7 @@ Ref<SetValue> filtered(Tracer& t, SetValue& a, const ValueRef& b, bool keep) {
   return out;
 }
 
-ValueRef set_union(Tracer& t, Value& self, CallArgs& args) {
-  return set_of(self).combine(t, "union", args.positional);
-}
+ValueRef set_union(Tracer& t, Value& self, CallArgs& args) { return set_of(self).combine(t, "union", args.positional); }
 ValueRef set_intersection(Tracer& t, Value& self, CallArgs& args) {
   return set_of(self).combine(t, "intersection", args.positional);
 }

@@ -44,8 +44,7 @@ ValueRef method_attr(Tracer& t, Value* self, PyObject* name) {
   if (!found) t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
   if (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyClassMethod_Type ||
       Py_TYPE(found) == &PyStaticMethod_Type)
-    return bind_class_attr(t, found, place, ValueRef(self),
-                           t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+    return bind_class_attr(t, found, place, ValueRef(self), t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
   return make_ref<BoundAttrValue>(ValueRef(self), PyRef::borrow(name));
 }
 

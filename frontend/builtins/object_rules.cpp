@@ -33,6 +33,7 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
   }
   const int r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), cls);
   if (r < 0) t.raise_current();
+  if (!r) t.expect_no_registration();
   return r != 0;
 }
 
@@ -49,6 +50,11 @@ ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
   if (!a || !b) graph_break<GB0195>(args[0]->print(), args[1]->print());
   const int r = PyObject_IsSubclass(a.get(), b.get());
   if (r < 0) t.raise_current();
+  if (!r && !PyType_CheckExact(b.get())) t.expect_no_registration();
+  if (PyType_Check(a.get()) && PyType_Check(b.get())) {
+    auto *sub = reinterpret_cast<PyTypeObject*>(a.get()), *base = reinterpret_cast<PyTypeObject*>(b.get());
+    t.expect_subclass(sub, base, PyType_IsSubtype(sub, base));
+  }
   return t.boolean(r != 0);
 }
 

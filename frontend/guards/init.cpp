@@ -120,7 +120,7 @@ Guard parse_guard(SourceTable& table, PyObject* spec) {
     if (part(payload, 1) != Py_None) g.object = PyRef::borrow(part(payload, 1));
   } else if (g.kind == GuardKind::Distinct) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(payload); ++i) g.others.push_back(parse_source(table, part(payload, i)));
-  } else if (g.kind == GuardKind::LengthCheck || g.kind == GuardKind::DictLength) {
+  } else if (g.kind == GuardKind::LengthCheck || g.kind == GuardKind::DictLength || g.kind == GuardKind::AbcToken) {
     g.value = index_of(payload);
   } else {
     g.object = PyRef::borrow(payload);

@@ -33,7 +33,10 @@ OPCODE(LOAD_GLOBAL) {
   if (!PyDict_CheckExact(f.globals.get()) || !PyDict_CheckExact(f.builtins.get()))
     unmodelled("global " + text_of(name), "globals or builtins that are no plain dictionary");
   PyObject* v = PyDict_GetItemWithError(f.globals.get(), name);
-  if (v) return f.push(t.lazy(v, global_source(t, f, name)));
+  if (v) {
+    t.expect_present(global_source(t, f, name));
+    return f.push(t.lazy(v, global_source(t, f, name)));
+  }
   if (PyErr_Occurred()) throw PythonError{};
   t.guard(GuardKind::NotPresent, global_source(t, f, name));
   v = PyDict_GetItemWithError(f.builtins.get(), name);
@@ -104,7 +107,15 @@ OPCODE(IMPORT_NAME) {
   PyRef m = PyRef::steal(PyImport_ImportModuleLevelObject(name, f.globals.get(), nullptr, fromlist.get(), 0));
   if (!m) t.raise_current();
   if (!PyModule_Check(m.get())) graph_break<GB0022>(repr_of(m.get()));
-  f.push(t.from_object(m.get(), nullptr));
+  // What sys.modules holds may be replaced.
+  PyObject* modules = PyImport_GetModuleDict();
+  PyRef own_name = PyRef::steal(PyModule_GetNameObject(m.get()));
+  PyErr_Clear();
+  PyObject* held = own_name ? PyDict_GetItemWithError(modules, own_name.get()) : nullptr;
+  SourceRef place = held == m.get() ? t.sources.child(t.sources.constant(modules, "sys.modules"), SourceKind::DictItem,
+                                                      own_name.get())
+                                    : nullptr;
+  f.push(t.from_object(m.get(), place));
 }
 
 OPCODE(IMPORT_FROM) { f.push(t.realize(f.top())->get_attr(t, name_of(f, i.a))); }

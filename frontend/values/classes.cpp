@@ -34,7 +34,8 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "__module__" || n == "__doc__" || n == "__mro__" || n == "__bases__" || n == "__members__") {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
-    if (PyUnicode_CheckExact(v.get()) || v.get() == Py_None) (void)t.on_class(type(), name);
+    const auto [held, place] = t.on_class(type(), name);
+    if (place && held == v.get()) return t.from_object(held, place);
     if (n == "__mro__" || n == "__bases__") expect_bases(t, type());
     return from_folded(t, v.get());
   }
@@ -53,7 +54,8 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     t.expect_on_class(type(), name, found);
     return make_ref<OpaqueValue>(PyRef::borrow(found));
   }
-  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found)) t.expect_on_class(type(), name, found);
+  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found))
+    t.expect_on_class(type(), name, found);
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
@@ -73,7 +75,8 @@ ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
       t.raise(PyExc_AttributeError,
               std::string("type object '") + type_name(type()) + "' has no attribute '" + text_of(name) + "'");
     // Enumerations keep their members there.
-    if (!PyObject_HasAttrString(real.get(), "__members__")) unmodelled(print(), "class attribute only user code can find");
+    if (!PyObject_HasAttrString(real.get(), "__members__"))
+      unmodelled(print(), "class attribute only user code can find");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);

@@ -23,7 +23,10 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
       (key->kind == ValueKind::Set && !static_cast<SetValue*>(key.get())->frozen))
     t.raise(PyExc_TypeError, std::string("unhashable type: '") + key->python_type()->tp_name + "'");
   // Objects hashed by identity: the real object is the key itself.
-  if (key->real && Py_TYPE(key->real.get())->tp_hash == PyBaseObject_Type.tp_hash) return key->real;
+  if (key->real && Py_TYPE(key->real.get())->tp_hash == PyBaseObject_Type.tp_hash) {
+    t.guard(GuardKind::IdMatch, key->source, key->real);
+    return key->real;
+  }
   unmodelled(key->print(), "dictionary or set key");
 }
 

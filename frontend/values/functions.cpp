@@ -214,7 +214,9 @@ std::string BuiltinValue::print() const {
 ValueRef BuiltinValue::get_attr(Tracer& t, PyObject* name) {
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!v) t.raise_current();
-  return t.from_object(v.get(), source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+  // Bound anew by each look-up (dict.fromkeys), it lives nowhere.
+  SourceRef place = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
+  return t.from_object(v.get(), place && load(place, t.args).get() == v.get() ? place : nullptr);
 }
 
 ValueRef BuiltinValue::get_item(Tracer& t, const ValueRef& key) {

@@ -130,14 +130,14 @@ bool ObjectValue::has_own(Tracer& t, PyObject* name) {
   if (!real) return false;
   const Attr a = find_attr(real.get(), name);
   const bool own = a.where == AttrWhere::Slot || a.where == AttrWhere::Instance;
-  SourceRef place = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
-  if (!own && source) {
-    const bool slot = type_find(type, name) && Py_TYPE(type_find(type, name)) == &PyMemberDescr_Type;
-    t.guard(GuardKind::NotPresent, slot ? place : t.sources.child(source, SourceKind::InstanceDict, name));
-  }
-  // Deleting needs it there.
-  if (a.where == AttrWhere::Slot && place) t.guard(GuardKind::Hasattr, source, PyRef::borrow(name));
-  if (a.where == AttrWhere::Instance && source) t.guard(GuardKind::DictContains, source, PyRef::borrow(name), 1);
+  if (!source) return own;
+  PyObject* on_type = type_find(type, name);
+  const bool slot = on_type && Py_TYPE(on_type) == &PyMemberDescr_Type;
+  SourceRef place = t.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name);
+  if (own)
+    t.expect_present(place);
+  else
+    t.guard(GuardKind::NotPresent, place);
   return own;
 }
 

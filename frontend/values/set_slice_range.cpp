@@ -1,5 +1,6 @@
 // SetValue, SliceValue, RangeValue, and equality and identity of values.
 #include <algorithm>
+#include <cmath>
 
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
@@ -222,6 +223,11 @@ Reg RangeValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) 
 
 // --- equality and identity -------------------------------------------------------------------------------------------
 
+static bool is_nan(const ValueRef& v) {
+  PyObject* o = v->kind == ValueKind::Constant ? v->real.get() : nullptr;
+  return o && PyFloat_CheckExact(o) && std::isnan(PyFloat_AS_DOUBLE(o));
+}
+
 static bool is_one(const ValueRef& a, const ValueRef& b) {
   return a.get() == b.get() || (a->real && a->real.get() == b->real.get());
 }
@@ -241,6 +247,8 @@ static bool sequences_equal(Tracer& t, const std::vector<ValueRef>& a, const std
 
 bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   ValueRef a = t.realize(ra), b = t.realize(rb);
+  // A NaN equals itself only as an element of a container, which compares identities first.
+  if (is_nan(a) && is_nan(b)) return same_object(t, a, b);
   if (is_one(a, b)) return true;
   PyRef ca = a->as_constant(), cb = b->as_constant();
   if (ca && cb) {

@@ -26,7 +26,7 @@ def agrees(program, frames=None, backends=("eager", "llvm")):
     counter = CompileCounter()
     for backend in (counter, *backends):
         torch._dynamo.reset()
-        found = follow(program, lambda f: torch.compile(f, backend=backend))
+        found = follow(program, lambda f, backend=backend: torch.compile(f, backend=backend))
         for number, (want, got) in enumerate(zip(expected, found, strict=True)):
             for part in want:
                 assert got[part] == want[part], (

@@ -2,9 +2,8 @@
 
 import types
 
-from guards.changing import agrees
-
 import minidynamo as torch
+from guards.changing import agrees
 
 
 class Box:
@@ -132,7 +131,9 @@ def test_cells():
         def other():
             return m
 
-        read = types.FunctionType(read_n.__code__, globals(), "read", None, read_n.__closure__ if same else other.__closure__)
+        read = types.FunctionType(
+            read_n.__code__, globals(), "read", None, read_n.__closure__ if same else other.__closure__
+        )
         return write, read
 
     def program(call):
