@@ -141,10 +141,13 @@ void Tracer::guard_distinct() {
   if (changed.contains(ValueKind::Dict) && reached_as_dict(args.globals))
     unmodelled("globals()", "the globals as a dictionary, one of them changed");
   std::vector<SourceRef> places;
+  std::set<PyObject*> dicts;
   for (const PyRef& o : keep_alive) {
     const ValueRef& v = known.at(o.get());
     if (!changed.contains(v->kind) || !v->source || !v->real || PyFrozenSet_Check(v->real.get())) continue;
-    if (reached_as_dict(attributes_of(v))) unmodelled(v->print(), "attributes changed by way of their dictionary");
+    PyObject* dict = attributes_of(v);
+    if (reached_as_dict(dict) || (dict && !dicts.insert(dict).second))
+      unmodelled(v->print(), "attributes changed by way of their dictionary");
     places.push_back(v->source);
   }
   if (places.size() < 2) return;

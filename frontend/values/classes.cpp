@@ -91,11 +91,30 @@ ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
 ValueRef ClassValue::get_item(Tracer& t, const ValueRef& key) {
   PyRef k = t.realize(key)->as_constant();
   if (!k) return Value::get_item(t, key);
-  if (!PyObject_HasAttrString(real.get(), "__members__") && !PyObject_HasAttrString(real.get(), "__class_getitem__"))
-    return Value::get_item(t, key);
+  if (!PyObject_HasAttrString(real.get(), "__members__")) return subscripted(t, key);
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
   if (!r) t.raise_current();
-  return t.from_object(r.get(), source ? t.sources.child(source, SourceKind::Attr, k.get()) : nullptr);
+  return t.from_object(r.get(), nullptr);  // members of an enumeration stay
+}
+
+// By the metaclass or by __class_getitem__; generic classes of the library answer for themselves.
+ValueRef ClassValue::subscripted(Tracer& t, const ValueRef& key) {
+  const auto name = [](const char* n) { return checked(PyUnicode_InternFromString(n)); };
+  if (const auto m = t.on_class(Py_TYPE(real.get()), name("__getitem__").get()); m.found) {
+    if (!PyFunction_Check(m.found)) unmodelled(print(), "subscript of a class");
+    return t.call(t.wrap(m.found, m.source), CallArgs{{ValueRef(this), key}, {}});
+  }
+  const auto own = t.on_class(type(), name("__class_getitem__").get());
+  if (!own.found) return Value::get_item(t, key);
+  PyRef function = PyRef::steal(PyObject_GetAttrString(own.found, "__func__"));
+  PyErr_Clear();
+  PyRef module = function ? PyRef::steal(PyObject_GetAttrString(function.get(), "__module__")) : PyRef();
+  PyErr_Clear();
+  if (function && PyFunction_Check(function.get()) && !(module && text_of(module.get()) == "typing"))
+    return t.call(get_attr(t, name("__class_getitem__").get()), CallArgs{{key}, {}});
+  PyRef r = PyRef::steal(PyObject_GetItem(real.get(), t.realize(key)->as_constant().get()));
+  if (!r) t.raise_current();
+  return t.from_object(r.get(), nullptr);
 }
 
 ValueRef ClassValue::iter(Tracer& t) {

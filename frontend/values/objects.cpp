@@ -112,8 +112,10 @@ ValueRef ObjectValue::instance_dict(Tracer&) {
 }
 
 void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  // Either of the two makes both the class's business.
+  (void)t.on_class(type, interned(v ? "__delattr__" : "__setattr__").get(), source);
   const auto hook = t.on_class(type, interned(v ? "__setattr__" : "__delattr__").get(), source);
-  if (hook.found != type_find(&PyBaseObject_Type, interned(v ? "__setattr__" : "__delattr__").get())) {
+  if (type->tp_setattro != PyObject_GenericSetAttr) {
     if (!hook.found || !PyFunction_Check(hook.found)) title_only_break("STORE_ATTR-caused graph break");
     CallArgs args;
     args.positional = {ValueRef(this), t.constant(name)};

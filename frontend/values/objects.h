@@ -52,6 +52,7 @@ struct ClassValue final : Value {
   bool truth(Tracer&) override { return true; }
   ValueRef iter(Tracer& t) override;  // enums
   ValueRef meta_attr(Tracer& t, PyObject* name);
+  ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;
 };
 
