@@ -110,6 +110,16 @@ void PlanBuilder::replay(const Effects& effects) {
 
 namespace {
 
+void run_kernel(Kernel& kernel, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs, bool& committed) {
+  try {
+    kernel.run(inputs, outputs);
+  } catch (...) {
+    committed = !kernel.transactional();
+    throw;
+  }
+  committed = true;
+}
+
 struct Runner {
   const EntryPlan& plan;
   const FrameArgs& args;
@@ -279,7 +289,7 @@ struct Runner {
   SmallVector<PyObject*, 8> objects;
   std::vector<PyRef> held;  // objects the frame does not hold
 
-  void run_kernel() {
+  void run_kernel(bool& committed) {
     outputs.resize(plan.outputs);
     for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
       PyObject* o = plan.input_slots[k] >= 0 ? args.localsplus[plan.input_slots[k]] : nullptr;
@@ -291,7 +301,7 @@ struct Runner {
       inputs.push_back(tensor_impl(o));
       objects.push_back(o);
     }
-    plan.kernel->run(std::span(inputs.data(), inputs.size()), outputs);
+    md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, committed);
   }
 };
 
@@ -304,9 +314,7 @@ static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args, bool& comm
   const std::size_t n = plan.input_slots.size();
   for (std::size_t k = 0; k < n; ++k) inputs[k] = tensor_impl(args.localsplus[plan.input_slots[k]]);
   TensorRef out;
-  committed = !plan.kernel->transactional();
-  plan.kernel->run(std::span(inputs, n), std::span(&out, 1));
-  committed = true;
+  run_kernel(*plan.kernel, std::span(inputs, n), std::span(&out, 1), committed);
   for (std::size_t k = 0; k < n; ++k)
     if (inputs[k] == out.get()) return PyRef::borrow(args.localsplus[plan.input_slots[k]]);
   return wrap_tensor(std::move(out));
@@ -319,8 +327,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
   }
   Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}};
   r.run_steps(plan.loads);
-  out.committed = plan.kernel && !plan.kernel->transactional();
-  if (plan.kernel) r.run_kernel();
+  if (plan.kernel) r.run_kernel(out.committed);
   out.committed = true;
   r.run_steps(plan.steps);
   r.run_steps(plan.effects);

@@ -65,7 +65,7 @@ void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
 }
 
 // A defect of ours or too little memory, with nothing done yet: said once, and the frame runs as plain Python.
-void go_on_plain(const FrameRequest& r, const std::string& what) {
+[[gnu::cold, gnu::noinline]] void go_on_plain(const FrameRequest& r, const std::string& what) {
   PyErr_Clear();
   Disarmed plain;
   PyRef error = report("internal_error", {py_str(what), frames_list({})});
@@ -100,8 +100,7 @@ bool survived(const FrameRequest& r, F&& attempt) {
   return false;
 }
 
-EntryRef look_up_or_compile(const FrameRequest& asked) {
-  if (EntryRef e = find_entry(asked.code, asked.region, asked.args)) return e;
+[[gnu::noinline]] EntryRef compile_missing(const FrameRequest& asked) {
   FrameNotes* notes = find_frame_notes(asked.code);
   FrameRequest r = asked;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
@@ -116,29 +115,35 @@ EntryRef look_up_or_compile(const FrameRequest& asked) {
 }
 
 EntryRef find_or_compile(const FrameRequest& r) {
-  EntryRef e;
-  return survived(r, [&] { e = look_up_or_compile(r); }) ? e : EntryRef();
+  if (EntryRef e = find_entry(r.code, r.region, r.args)) [[likely]]
+    return e;
+  EntryRef made;
+  return survived(r, [&] { made = compile_missing(r); }) ? made : EntryRef();
+}
+
+// A failure after which the frame cannot run again reaches the user.
+[[noreturn]] void raise_late(const std::exception& e) {
+  if (dynamic_cast<const std::bad_alloc*>(&e))
+    PyErr_NoMemory();
+  else
+    PyErr_Format(PyExc_SystemError, "minidynamo internal error: %s", e.what());
+  throw PythonError{};
 }
 
 // False: nothing has been done, and the frame is to run as plain Python.
 bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
-  return survived(r, [&] {
-    try {
-      run_plan(plan, r.args, run);
-    } catch (const PythonError&) {
-      throw;
-    } catch (const OpError&) {
-      throw;
-    } catch (const std::bad_alloc&) {
-      if (!run.committed) throw;
-      PyErr_NoMemory();
-      throw PythonError{};
-    } catch (const std::exception& e) {
-      if (!run.committed) throw;
-      PyErr_Format(PyExc_SystemError, "minidynamo internal error: %s", e.what());
-      throw PythonError{};
-    }
-  });
+  try {
+    run_plan(plan, r.args, run);
+    return true;
+  } catch (const PythonError&) {
+    throw;
+  } catch (const OpError&) {
+    throw;
+  } catch (const std::exception& e) {
+    if (run.committed) raise_late(e);
+    go_on_plain(r, e.what());
+    return false;
+  }
 }
 
 // The frame's slots as the driver holds them between a break and the resume function.

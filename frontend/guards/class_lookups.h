@@ -10,7 +10,7 @@ struct ClassLookups {
   static constexpr const char* name = "TYPE_MRO_MATCH";
   static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op);
   template <bool explain>
-  static bool check(const GuardOp& op, PyObject* const* regs, Why* why) {
+  [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why* why) {
     const ClassFact& f = *op.cls;
     PyObject* o = regs[op.reg];
     if (!PyType_Check(o)) return false;

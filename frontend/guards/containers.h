@@ -108,7 +108,7 @@ struct SetOrder {
   static constexpr const char* name = "EQUALS_MATCH";
   static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }
   template <bool explain>
-  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+  [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
     PyObject* o = regs[op.reg];
     return PyAnySet_Check(o) && set_iterates_as(o, op.object);
   }

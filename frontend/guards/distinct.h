@@ -15,7 +15,7 @@ struct Distinct {
     b.program.aliases.push_back(std::move(fact));
   }
   template <bool explain>
-  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+  [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
     return all_different(*op.alias, regs);
   }
   static std::string text(const GuardRecord& r, const std::string&) { return r.described; }

@@ -32,7 +32,7 @@ struct AbcToken {
   static constexpr const char* name = "LAMBDA_GUARD";
   static void prepare(const Guard& g, GuardBuilder&, GuardOp& op) { op.value = g.value; }
   template <bool explain>
-  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+  [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
     return abc_token(regs[op.reg]) == op.value;
   }
   static std::string text(const GuardRecord& r, const std::string& s) { return s + "() == " + std::to_string(r.value); }

@@ -16,6 +16,11 @@ namespace md {
 // --- classes
 // -----------------------------------------------------------------------------------------------------------
 
+// By what its metaclass holds: asking the class itself might run the program's code.
+static bool is_enumeration(PyTypeObject* type) {
+  return type_find(Py_TYPE(type), checked(PyUnicode_InternFromString("__members__")).get()) != nullptr;
+}
+
 // The bases are the same as long as each of the mro is one.
 static void expect_bases(Tracer& t, PyTypeObject* type) {
   for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i)
@@ -75,7 +80,7 @@ ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
       t.raise(PyExc_AttributeError,
               std::string("type object '") + type_name(type()) + "' has no attribute '" + text_of(name) + "'");
     // Enumerations keep their members there.
-    if (!PyObject_HasAttrString(real.get(), "__members__"))
+    if (!is_enumeration(type()))
       unmodelled(print(), "class attribute only user code can find");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
@@ -91,7 +96,7 @@ ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
 ValueRef ClassValue::get_item(Tracer& t, const ValueRef& key) {
   PyRef k = t.realize(key)->as_constant();
   if (!k) return Value::get_item(t, key);
-  if (!PyObject_HasAttrString(real.get(), "__members__")) return subscripted(t, key);
+  if (!is_enumeration(type())) return subscripted(t, key);
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
   if (!r) t.raise_current();
   return t.from_object(r.get(), nullptr);  // members of an enumeration stay
@@ -118,11 +123,7 @@ ValueRef ClassValue::subscripted(Tracer& t, const ValueRef& key) {
 }
 
 ValueRef ClassValue::iter(Tracer& t) {
-  PyRef members = PyRef::steal(PyObject_GetAttrString(real.get(), "__members__"));
-  if (!members) {
-    PyErr_Clear();
-    return Value::iter(t);
-  }
+  if (!is_enumeration(type())) return Value::iter(t);
   std::vector<ValueRef> items;
   PyRef it = checked(PyObject_GetIter(real.get()));
   while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) items.push_back(t.from_object(x.get(), nullptr));
@@ -204,7 +205,7 @@ static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
 
 ValueRef ClassValue::call(Tracer& t, CallArgs args) {
   if (Py_TYPE(real.get()) != &PyType_Type && std::string(Py_TYPE(real.get())->tp_name) != "ABCMeta") {
-    if (PyObject_HasAttrString(real.get(), "__members__") && args.size() == 1 && !args.positional.empty()) {
+    if (is_enumeration(type()) && args.size() == 1 && !args.positional.empty()) {
       PyRef v = t.realize(args[0])->as_constant();
       if (!v)
         graph_break<GB0054>(args[0]->print(),

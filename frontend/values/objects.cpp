@@ -69,7 +69,7 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
     unmodelled(print() + "." + n, "class with its own __getattribute__");
   PyObject* found = type_find(type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
-  if (real && (n == "value" || n == "name") && PyObject_HasAttrString(type_ref.get(), "__members__")) {
+  if (real && (n == "value" || n == "name") && type_find(Py_TYPE(type), interned("__members__").get())) {
     // An enum member is a constant: guarded by identity, its fields are too.
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
     return is_constant_object(v.get()) ? t.constant(v) : t.from_object(v.get(), nullptr);
@@ -162,6 +162,8 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     t.call(t.wrap(set.get(), nullptr), std::move(args));
     return;
   }
+  const Stored* gone = v ? nullptr : stored(name);
+  if (gone && !gone->value && t.uncaught()) graph_break<GB0010>(print(), text_of(name));
   if (!v && !has_own(t, name)) t.raise(PyExc_AttributeError, text_of(name));
   bool replaced = false;
   for (auto it = attrs.begin(); it != attrs.end() && !replaced; ++it)
