@@ -46,8 +46,21 @@ struct Binder {
     }
   }
 
+  // Defaults belong to the last parameters: their number says which.
+  void expect_defaults() {
+    if (!fn.parts) return;
+    SourceRef all = t.sources.child(fn.parts, SourceKind::Field, checked(PyUnicode_FromString("__defaults__")).get());
+    if (fn.defaults.empty()) return t.guard(GuardKind::NoneMatch, all);
+    t.guard(GuardKind::LengthCheck, all, {}, static_cast<std::int64_t>(fn.defaults.size()));
+  }
+
   void defaults() {
     const int first_default = body.argcount - static_cast<int>(fn.defaults.size());
+    for (int k = 0; k < body.argcount; ++k)
+      if (!slots[static_cast<std::size_t>(k)]) {
+        expect_defaults();
+        break;
+      }
     std::vector<std::string> missing;
     for (int k = 0; k < body.argcount; ++k) {
       ValueRef& s = slots[static_cast<std::size_t>(k)];
@@ -58,8 +71,14 @@ struct Binder {
     for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k) {
       ValueRef& s = slots[static_cast<std::size_t>(k)];
       for (auto& [key, v] : fn.kwdefaults)
-        if (!s && PyUnicode_Compare(key.get(), body.slot_names[static_cast<std::size_t>(k)].get()) == 0) s = v;
-      if (!s) missing.push_back("'" + parameter(k) + "'");
+        if (!s && PyUnicode_Compare(key.get(), body.slot_names[static_cast<std::size_t>(k)].get()) == 0) {
+          s = v;
+          if (fn.parts) t.expect_present(t.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
+        }
+      if (s) continue;
+      PyObject* name = body.slot_names[static_cast<std::size_t>(k)].get();
+      if (fn.parts) t.guard(GuardKind::NotPresent, t.sources.child(fn.parts, SourceKind::FuncKwDefault, name));
+      missing.push_back("'" + parameter(k) + "'");
     }
     if (!missing.empty()) report_missing(missing, "keyword-only");
   }

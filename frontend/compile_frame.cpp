@@ -222,12 +222,22 @@ struct Compilation {
   }
 };
 
-// A Python exception that is set while nothing was traced to its end: a TypeError or ValueError of an argument is the
-// program's own, and plain Python raises it at its line. Ours and the interpreter's (Ctrl-C) reach the user.
-bool is_programs_own() {
-  PyObject* set = PyErr_Occurred();
-  return set &&
-         (PyErr_GivenExceptionMatches(set, PyExc_TypeError) || PyErr_GivenExceptionMatches(set, PyExc_ValueError));
+// A Python exception that was raised while nothing was traced to its end. What is meant for the user, and the
+// interpreter's (Ctrl-C), go on; after anything else the frame runs as plain Python, which raises at its line what is
+// the program's own. Of an argument's TypeError, or lack of memory or stack, nobody is told; the rest is a defect.
+void clear_programs_own(const FrameRequest& r) {
+  PyRef error = take_exception();
+  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.exc"));
+  PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
+  const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
+  if (!is(PyExc_Exception) || is(ours.get())) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+  for (PyObject* type : {PyExc_TypeError, PyExc_ValueError, PyExc_MemoryError, PyExc_RecursionError})
+    if (is(type)) return;
+  report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
+                           py_int(r.code->co_firstlineno), report("internal_error", {error, frames_list({})})});
 }
 
 }  // namespace
@@ -287,8 +297,8 @@ EntryRef compile_frame(const FrameRequest& request) {
   try {
     e = c.run();
   } catch (const PythonError&) {
-    if (request.region->fullgraph || !is_programs_own()) throw;
-    PyErr_Clear();
+    if (request.region->fullgraph) throw;
+    clear_programs_own(request);
   }
   report("count", {py_str("frames"), py_str("ok")});
   return e;

@@ -17,12 +17,11 @@ enum class EffectKind : std::uint8_t {
   SetAdd,
   SetDiscard,  // key
   SetClear,
-  AttrSet,          // name, value; plain instance attribute
-  AttrDelete,       // name
-  CellSet,          // value (null: emptied)
-  GlobalSet,        // name, value
-  GlobalDelete,     // name
-  IteratorAdvance,  // count
+  AttrSet,       // name, value; plain instance attribute
+  AttrDelete,    // name
+  CellSet,       // value (null: emptied)
+  GlobalSet,     // name, value
+  GlobalDelete,  // name
 };
 
 struct SideEffect {
@@ -31,7 +30,6 @@ struct SideEffect {
   PyRef name;
   ValueRef key, value;
   std::vector<ValueRef> items;
-  std::int64_t count = 0;
 };
 
 class Effects {

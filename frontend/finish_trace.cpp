@@ -206,6 +206,7 @@ struct Finisher {
   void add_ambient_guards() {
     for (GuardKind k : {GuardKind::DefaultDevice, GuardKind::GlobalState, GuardKind::TorchFunctionModeStack})
       t.guards.add(Guard{k});
+    t.add_object_guards();
     if (t.inputs.size() < 2) return;
     std::vector<SourceRef> places;
     for (auto& v : t.inputs) places.push_back(v->source);
@@ -220,11 +221,19 @@ struct Finisher {
                       std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
   }
 
+  // What the plan loads must be there, and what the trace found.
+  std::vector<SourceRef> loaded() const {
+    std::vector<SourceRef> out = t.present;
+    for (const PlanStep& s : compiled->plan.loads)
+      if (s.op == StepOp::LoadSource) out.push_back(s.source);
+    return out;
+  }
+
   EntryRef install() {
     // The guards see the whole trie, so the table outlives the trace.
     Entry e;
     e.region = request.region;
-    e.guards = compile_guards(t.guards, *sources);
+    e.guards = compile_guards(t.guards, *sources, loaded());
     e.compiled = compiled;
     e.frame_id = notes.frame_id;
     e.entry_id = notes.entries_made++;

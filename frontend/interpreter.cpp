@@ -173,7 +173,7 @@ std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs ca
   f->code = fn.code;
   f->body = decoded_body(code);
   f->globals = fn.globals;
-  f->builtins = frame().builtins;
+  f->builtins = fn.builtins;
   f->own_globals = frame().own_globals && fn.globals.get() == frames.front()->globals.get();
   if (fn.globals.get() == frames.front()->globals.get()) f->own_globals = true;
   f->inline_depth = static_cast<int>(frames.size());

@@ -75,7 +75,6 @@ void PlanBuilder::replay(const Effects& effects) {
     PlanStep s{};
     if (e.target) s.a = rebuild(e.target);
     s.object = e.name;
-    s.index = e.count;
     switch (e.kind) {
       case EffectKind::ListAppend:
         s.op = StepOp::ListAppend, s.b = rebuild(e.value);
@@ -117,9 +116,6 @@ void PlanBuilder::replay(const Effects& effects) {
       case EffectKind::GlobalDelete:
         s.op = StepOp::GlobalDelete;
         break;
-      case EffectKind::IteratorAdvance:
-        s.op = StepOp::Advance;
-        break;
     }
     effect(std::move(s));
   }
@@ -129,6 +125,16 @@ void PlanBuilder::replay(const Effects& effects) {
 // -----------------------------------------------------------------------------------------------------------
 
 namespace {
+
+void run_kernel(Kernel& kernel, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs, bool& committed) {
+  try {
+    kernel.run(inputs, outputs);
+  } catch (...) {
+    committed = !kernel.transactional();
+    throw;
+  }
+  committed = true;
+}
 
 struct Runner {
   const EntryPlan& plan;
@@ -219,8 +225,6 @@ struct Runner {
       }
       case StepOp::NewList:
         return checked(PyList_New(0));
-      case StepOp::BuildList:
-        return checked(PySequence_List(tuple(s.regs).get()));
       case StepOp::NewDict:
         return new_dict(s);
       case StepOp::NewSet:
@@ -293,9 +297,6 @@ struct Runner {
       case StepOp::GlobalDelete:
         checked(PyDict_DelItem(args.globals, s.object.get()));
         return;
-      case StepOp::Advance:
-        iterate(s);
-        return;
       case StepOp::SetGradEnabled:
         set_grad_enabled(s.index != 0);
         return;
@@ -324,7 +325,7 @@ struct Runner {
   SmallVector<PyObject*, 8> objects;
   std::vector<PyRef> held;  // objects the frame does not hold
 
-  void run_kernel() {
+  void run_kernel(bool& committed) {
     outputs.resize(plan.outputs);
     for (const SizePlace& p : plan.size_inputs) {
       carriers.push_back(size_carrier(number_at(p)));
@@ -341,20 +342,20 @@ struct Runner {
       inputs.push_back(tensor_impl(o));
       objects.push_back(o);
     }
-    plan.kernel->run(std::span(inputs.data(), inputs.size()), outputs);
+    md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, committed);
   }
 };
 
 }  // namespace
 
 // The commonest plan: every input a parameter, one output, returned as it is.
-static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args) {
+static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args, bool& committed) {
   constexpr std::size_t kFew = 8;
   TensorImpl* inputs[kFew];
   const std::size_t n = plan.input_slots.size();
   for (std::size_t k = 0; k < n; ++k) inputs[k] = tensor_impl(args.localsplus[plan.input_slots[k]]);
   TensorRef out;
-  plan.kernel->run(std::span(inputs, n), std::span(&out, 1));
+  run_kernel(*plan.kernel, std::span(inputs, n), std::span(&out, 1), committed);
   for (std::size_t k = 0; k < n; ++k)
     if (inputs[k] == out.get()) return PyRef::borrow(args.localsplus[plan.input_slots[k]]);
   return wrap_tensor(std::move(out));
@@ -362,12 +363,13 @@ static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args) {
 
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
   if (plan.single_output) {
-    out.returned = run_direct(plan, args);
+    out.returned = run_direct(plan, args, out.committed);
     return;
   }
   Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}, {}, {}};
   r.run_steps(plan.loads);
-  if (plan.kernel) r.run_kernel();
+  if (plan.kernel) r.run_kernel(out.committed);
+  out.committed = true;
   r.run_steps(plan.steps);
   r.run_steps(plan.effects);
   if (plan.broken) {

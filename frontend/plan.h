@@ -22,7 +22,6 @@ enum class StepOp : std::uint8_t {
   BuildTuple,      // regs
   BuildTupleType,  // object = type, regs: named tuple, Size
   NewList,         // empty
-  BuildList,       // regs
   NewDict,         // object = type
   NewSet,          // frozen sets: BuildFrozenSet
   BuildFrozenSet,  // regs
@@ -50,7 +49,6 @@ enum class StepOp : std::uint8_t {
   CellSet,
   GlobalSet /* object name, b */,
   GlobalDelete,
-  Advance,
   SetGradEnabled,  // index: 0 or 1
 };
 
@@ -127,6 +125,7 @@ class PlanBuilder {
 struct PlanRun {
   PyRef returned;
   std::vector<PyRef> held;  // break
+  bool committed = false;   // inputs may have changed: whatever fails from here on, the frame cannot run again
 };
 // Throws PythonError; OpError when the kernel failed and nothing has been committed.
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out);

@@ -64,8 +64,43 @@ void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
          {py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno), failures});
 }
 
-EntryRef find_or_compile(const FrameRequest& asked) {
-  if (EntryRef e = find_entry(asked.code, asked.region, asked.args)) return e;
+// A defect of ours or too little memory, with nothing done yet: said once, and the frame runs as plain Python.
+[[gnu::cold, gnu::noinline]] void go_on_plain(const FrameRequest& r, const std::string& what) {
+  PyErr_Clear();
+  Disarmed plain;
+  PyRef error = report("internal_error", {py_str(what), frames_list({})});
+  if (r.region->fullgraph) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+  frame_notes(r.code).broke = true;
+  report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
+                           py_int(r.code->co_firstlineno), error});
+}
+
+// Runs `attempt`, which has done nothing if it fails in a way that is not the program's own; false: it failed so.
+template <class F>
+bool survived(const FrameRequest& r, F&& attempt) {
+  std::string what;
+  try {
+    attempt();
+    return true;
+  } catch (const PythonError&) {
+    throw;
+  } catch (const OpError&) {
+    throw;
+  } catch (const GraphBreak& b) {
+    what = b.type + ": " + b.context;
+  } catch (const std::bad_alloc&) {
+    what = "out of memory";
+  } catch (const std::exception& e) {
+    what = e.what();
+  }
+  go_on_plain(r, what);
+  return false;
+}
+
+[[gnu::noinline]] EntryRef compile_missing(const FrameRequest& asked) {
   FrameNotes* notes = find_frame_notes(asked.code);
   FrameRequest r = asked;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
@@ -77,6 +112,38 @@ EntryRef find_or_compile(const FrameRequest& asked) {
     report_recompile(r, *notes);
   }
   return compile_frame(r);
+}
+
+EntryRef find_or_compile(const FrameRequest& r) {
+  if (EntryRef e = find_entry(r.code, r.region, r.args)) [[likely]]
+    return e;
+  EntryRef made;
+  return survived(r, [&] { made = compile_missing(r); }) ? made : EntryRef();
+}
+
+// A failure after which the frame cannot run again reaches the user.
+[[noreturn]] void raise_late(const std::exception& e) {
+  if (dynamic_cast<const std::bad_alloc*>(&e))
+    PyErr_NoMemory();
+  else
+    PyErr_Format(PyExc_SystemError, "minidynamo internal error: %s", e.what());
+  throw PythonError{};
+}
+
+// False: nothing has been done, and the frame is to run as plain Python.
+bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
+  try {
+    run_plan(plan, r.args, run);
+    return true;
+  } catch (const PythonError&) {
+    throw;
+  } catch (const OpError&) {
+    throw;
+  } catch (const std::exception& e) {
+    if (run.committed) raise_late(e);
+    go_on_plain(r, e.what());
+    return false;
+  }
 }
 
 // The frame's slots as the driver holds them between a break and the resume function.
@@ -136,7 +203,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
     if (next) {
       const EntryPlan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
       try {
-        run_plan(plan, request.args, run);
+        if (!run_entry(plan, request, run)) next = EntryRef();
       } catch (const OpError&) {
         if (!plan.kernel->transactional()) throw;
         next = EntryRef();
@@ -164,7 +231,7 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     PlanRun run;
     const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
     try {
-      run_plan(plan, request.args, run);
+      if (!run_entry(plan, request, run)) return RunOutcome::Plain;
     } catch (const OpError& e) {
       // Nothing has been committed: plain Python raises the same at the user's line.
       if (plan.kernel->transactional()) return RunOutcome::Plain;
@@ -178,9 +245,6 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     return RunOutcome::Raised;
   } catch (const OpError& e) {
     raise_op_error(e);
-    return RunOutcome::Raised;
-  } catch (const GraphBreak& b) {
-    PyErr_Format(PyExc_RuntimeError, "%s: %s", b.type.c_str(), b.context.c_str());
     return RunOutcome::Raised;
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();

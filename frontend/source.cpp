@@ -29,6 +29,7 @@ std::string child_name(const Source& base, SourceKind kind, PyObject* key, int i
     case SourceKind::Attr:
     case SourceKind::TensorAttr:
     case SourceKind::RangeField:
+    case SourceKind::Field:
       return b + "." + text_of(key);
     case SourceKind::InstanceDict:
       return b + ".__dict__" + quoted(key);
@@ -36,6 +37,8 @@ std::string child_name(const Source& base, SourceKind kind, PyObject* key, int i
       return "type(" + b + ")";
     case SourceKind::TypeAttr:
       return "dict(type(" + b + ").__dict__)" + quoted(key);
+    case SourceKind::ClassAttr:
+      return "dict(" + b + ".__dict__)" + quoted(key);
     case SourceKind::ListItem:
       return b + numbered(index);
     case SourceKind::DictItem:
@@ -67,8 +70,9 @@ std::string child_name(const Source& base, SourceKind kind, PyObject* key, int i
 
 bool wants_name(SourceKind kind) {
   return kind == SourceKind::Attr || kind == SourceKind::TensorAttr || kind == SourceKind::InstanceDict ||
-         kind == SourceKind::TypeAttr || kind == SourceKind::ModuleGlobal || kind == SourceKind::RangeField ||
-         kind == SourceKind::Global || kind == SourceKind::Builtin;
+         kind == SourceKind::TypeAttr || kind == SourceKind::ClassAttr || kind == SourceKind::Field ||
+         kind == SourceKind::ModuleGlobal || kind == SourceKind::RangeField || kind == SourceKind::Global ||
+         kind == SourceKind::Builtin;
 }
 
 // Names are interned so that look-ups compare addresses. Dict keys are left alone: 3.12 never frees an interned str.

@@ -23,6 +23,8 @@ enum class SourceKind : std::uint8_t {
   InstanceDict,  // key looked up in the __dict__ of base only
   TypeOf,        // type(base)
   TypeAttr,      // attribute found on the mro of type(base), unbound; key: name
+  ClassAttr,     // attribute found on the mro of the class at base, unbound; key: name
+  Field,         // part of a function or class that no dictionary holds: __name__, __defaults__, ...; key: name
   ListItem,      // base[index] of list or tuple (exact or subclass storage), or of an exact deque
   DictItem,      // base[key], key an exact str/int/float/bool/None/tuple of them, by identity or hash
   DictKey,       // the index-th key of base

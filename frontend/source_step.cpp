@@ -1,6 +1,7 @@
 #include "frontend/source_step.h"
 
 #include <cstring>
+#include <string_view>
 
 #include "frontend/cpython/object_fields.h"
 #include "frontend/tensors/tensor_object.h"
@@ -68,6 +69,14 @@ PyObject* function_part(PyObject* o, const SourceStep& s, StepMemo& memo) {
   }
 }
 
+PyObject* on_class(PyTypeObject* type, const SourceStep& s, StepMemo& memo) {
+  if (memo.attr.type_version == 0 || memo.attr.type_version != type->tp_version_tag) {
+    memo.attr.on_type = type_find(type, s.key);
+    memo.attr.type_version = type->tp_version_tag;  // after the look-up, which assigns one
+  }
+  return memo.attr.on_type;
+}
+
 PyObject* method_self(PyObject* o) {
   if (PyMethod_Check(o)) return PyMethod_GET_SELF(o);
   return PyCFunction_Check(o) ? PyCFunction_GET_SELF(o) : nullptr;
@@ -76,6 +85,25 @@ PyObject* method_self(PyObject* o) {
 RangePart range_part(PyObject* key) {
   const char* name = PyUnicode_AsUTF8(key);
   return name[2] == 'a' ? RangePart::Start : name[2] == 'o' ? RangePart::Stop : RangePart::Step;
+}
+
+// A mutable class's name, and what a function keeps in its struct.
+PyObject* field(PyObject* o, PyObject* key) {
+  const std::string_view name = PyUnicode_AsUTF8(key);
+  if (PyType_Check(o)) {
+    auto* type = reinterpret_cast<PyHeapTypeObject*>(o);
+    if (!(type->ht_type.tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+    return name == "__name__" ? type->ht_name : name == "__qualname__" ? type->ht_qualname : nullptr;
+  }
+  if (!PyFunction_Check(o)) return nullptr;
+  const auto* f = reinterpret_cast<PyFunctionObject*>(o);
+  if (name == "__name__") return f->func_name;
+  if (name == "__qualname__") return f->func_qualname;
+  if (name == "__doc__") return f->func_doc ? f->func_doc : Py_None;
+  if (name == "__module__") return f->func_module ? f->func_module : Py_None;
+  if (name == "__defaults__") return f->func_defaults ? f->func_defaults : Py_None;
+  if (name == "__kwdefaults__") return f->func_kwdefaults ? f->func_kwdefaults : Py_None;
+  return nullptr;
 }
 
 }  // namespace
@@ -103,7 +131,11 @@ PyObject* step(const SourceStep& s, PyObject* base, const FrameArgs& args, StepM
     case SourceKind::TypeOf:
       return reinterpret_cast<PyObject*>(Py_TYPE(base));
     case SourceKind::TypeAttr:
-      return type_find(Py_TYPE(base), s.key);
+      return on_class(Py_TYPE(base), s, memo);
+    case SourceKind::ClassAttr:
+      return PyType_Check(base) ? on_class(reinterpret_cast<PyTypeObject*>(base), s, memo) : nullptr;
+    case SourceKind::Field:
+      return field(base, s.key);
     case SourceKind::ListItem:
       return item(base, s.index);
     case SourceKind::DictItem:

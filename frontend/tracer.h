@@ -161,6 +161,28 @@ class Tracer {
 
   // --- guards and effects -----------------------------------------------------------------------------------------
   void guard(GuardKind kind, SourceRef source, PyRef object = {}, std::int64_t value = 0);
+  // What the mro of `type` has under `name`, unbound: null if nothing. It will be checked again: by guards on `source`
+  // if that is given, else as a whole. `instance`: where an object of the type lives, if it does.
+  struct ClassAttribute {
+    PyObject* found;
+    SourceRef source;
+  };
+  ClassAttribute on_class(PyTypeObject* type, PyObject* name, SourceRef instance = nullptr);
+  // Checked with the class: `found` (null: nothing) is what it has under `name`, or what super() sees after `after`.
+  void expect_on_class(PyTypeObject* type, PyObject* name, PyObject* found, PyTypeObject* after = nullptr);
+  // Nothing on the class comes before the instance's own attribute of this name.
+  void expect_no_setter(PyTypeObject* type, PyObject* name);
+  void expect_subclass(PyTypeObject* type, PyTypeObject* of, bool is);
+  // No abstract class knows more classes than now.
+  void expect_no_registration();
+  // Two real objects were told apart, or found to be one.
+  void expect_identity(const ValueRef& a, const ValueRef& b);
+  // It matters that something is there, looked at or not.
+  void expect_present(SourceRef s) { present.push_back(s); }
+  // At the end of the trace: the guards on classes, and that what it changed is not seen under another name.
+  void add_object_guards();
+  // The value the trace has stored to a global of the module with these globals; null if none.
+  ValueRef stored_global(PyObject* globals, PyObject* name) const;
 
   // --- exceptions of the traced program ---------------------------------------------------------------------------
   [[noreturn]] void raise(PyObject* type, const std::string& message);
@@ -181,6 +203,7 @@ class Tracer {
   std::vector<Ref<TensorValue>> inputs;                      // placeholder order
   std::unordered_map<PyObject*, ValueRef> known;             // real objects already wrapped, by identity
   std::vector<PyRef> keep_alive;                             // the keys of `known`
+  std::vector<SourceRef> present;                            // must load
   std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
@@ -205,6 +228,14 @@ class Tracer {
 
   std::set<const Node*> named_;
   int constant_count_ = 0;
+  void note_class(PyTypeObject* type, PyRef item);
+  SourceRef class_source(PyTypeObject* type);
+  void guard_distinct();
+
+  struct ClassNotes {
+    PyRef type, items;  // items: list of ClassLookups payloads
+  };
+  std::vector<ClassNotes> class_notes_;
   mutable UserStack last_stack_;
   mutable std::vector<std::pair<const void*, int>> last_stack_key_;
   std::unique_ptr<SymbolicFrame> parked_;  // by YIELD_VALUE, for resume_generator

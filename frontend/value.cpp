@@ -30,9 +30,14 @@ ValueRef Value::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this
 
 bool Value::has_attr(Tracer& t, PyObject* name) {
   if (kind == ValueKind::Slice || kind == ValueKind::Super) graph_break<GB0150>(print(), text_of(name));
-  PyTypeObject* type = python_type();
-  if (!type) graph_break<GB0150>(print(), text_of(name));
-  return type_find(type, name) != nullptr;
+  if (!python_type()) graph_break<GB0150>(print(), text_of(name));
+  try {
+    get_attr(t, name);
+    return true;
+  } catch (const TracedRaise& e) {
+    if (!PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError))) throw;
+    return false;
+  }
 }
 
 void Value::set_attr(Tracer&, PyObject* name, ValueRef) { unmodelled_method(*this, "__setattr__ " + text_of(name)); }

@@ -14,6 +14,19 @@ namespace md {
 
 ValueRef Tracer::lazy(PyObject* object, SourceRef source) {
   if (!source) return from_object(object, nullptr);
+  switch (source->kind) {
+    // Found where a look-up might have failed: an exception handler tells the difference.
+    case SourceKind::Global:
+    case SourceKind::Builtin:
+    case SourceKind::Attr:
+    case SourceKind::InstanceDict:
+    case SourceKind::TensorAttr:
+    case SourceKind::CellContents:
+      expect_present(source);
+      break;
+    default:
+      break;
+  }
   return make_ref<LazyValue>(object, source);
 }
 
@@ -32,7 +45,11 @@ ValueRef Tracer::from_object(PyObject* object, SourceRef source) {
 }
 
 void Tracer::guard(GuardKind kind, SourceRef source, PyRef object, std::int64_t value) {
-  if (source && source->kind == SourceKind::Constant) return;
+  // The entry holds a constant: only its content can change, and the class of an instance.
+  const bool is_constant = source && source->kind == SourceKind::Constant;
+  if (is_constant && kind == GuardKind::IdMatch) return;
+  if (is_constant && kind == GuardKind::TypeMatch && !(Py_TYPE(source->object.get())->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    return;
   Guard g{kind, source, std::move(object), value};
   g.where = user_frame();
   guards.add(std::move(g));
@@ -51,10 +68,16 @@ ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s) {
     t.guard(GuardKind::Nan, s);
   } else if (PyCode_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  } else if (PyFrozenSet_CheckExact(o) && PySet_GET_SIZE(o) > 1) {
+    t.guard(GuardKind::TypeMatch, s, type_object(o));
+    t.guard(GuardKind::SetOrder, s, checked(PySequence_Tuple(o)));
   } else {
     t.guard(GuardKind::EqualsMatch, s, PyRef::borrow(o));
   }
-  return make_ref<ConstantValue>(PyRef::borrow(o));
+  auto v = make_ref<ConstantValue>(PyRef::borrow(o));
+  // An equal one is another object, except where there is only one.
+  if (o != Py_None && o != Py_Ellipsis && o != Py_NotImplemented && !PyBool_Check(o) && !PyCode_Check(o)) v->source = s;
+  return v;
 }
 
 std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
@@ -102,7 +125,7 @@ ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
       unmodelled(s->name, "set whose members are not constants");
     set->add(t, from_folded(t, x.get()));
   }
-  set->members = set->frozen ? checked(PySet_New(o)) : checked(PyObject_CallMethod(o, "copy", nullptr));
+  set->members = checked(PySet_New(o));
   t.guard(GuardKind::SetMatch, s, checked(PyFrozenSet_New(o)));
   return set;
 }
@@ -131,6 +154,8 @@ ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
   auto f = make_ref<FunctionValue>();
   f->code = PyRef::borrow(fn->func_code);
   f->globals = PyRef::borrow(fn->func_globals);
+  f->builtins = PyRef::borrow(fn->func_builtins);
+  f->parts = s;
   f->qualname = PyRef::borrow(fn->func_qualname);
   t.guard(GuardKind::IdMatch, t.sources.child(s, SourceKind::FuncCode), f->code);
   if (fn->func_defaults)
@@ -223,11 +248,16 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
 
 }  // namespace
 
+static std::string constant_name(PyObject* o) {
+  if (PyType_Check(o)) return "___class_" + type_name(reinterpret_cast<PyTypeObject*>(o));
+  return "___constant_" + type_name(Py_TYPE(o));
+}
+
 ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
   if (PyLong_CheckExact(object) && source)
     if (ValueRef v = dynamic_int(*this, object, source)) return v;
   if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);
-  if (!source) source = sources.constant(object, std::string("___constant_") + type_name(Py_TYPE(object)));
+  if (!source) source = sources.constant(object, constant_name(object));
   if (auto it = known.find(object); it != known.end()) {
     ValueRef v = it->second;
     const bool has_identity = v->kind != ValueKind::Builtin && v->kind != ValueKind::OpFunction &&

@@ -119,28 +119,16 @@ ValueRef set_clear(Tracer& t, Value& self, CallArgs& args) {
   return t.none();
 }
 
-Ref<SetValue> copy_of(Tracer& t, SetValue& s) {
-  auto out = make_ref<SetValue>(s.frozen);
-  for (auto& v : s.items(t)) out->add(t, v);
-  return out;
-}
-
 ValueRef set_copy(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "set.copy", args, 0, 0);
-  return copy_of(t, set_of(self));
+  if (set_of(self).frozen) return ValueRef(&self);
+  return set_of(self).combine(t, "copy", {});
 }
 
 ValueRef set_update(Tracer& t, Value& self, CallArgs& args) {
   for (auto& a : args.positional)
     for (auto& v : collect(t, a)) set_of(self).add(t, v);
   return t.none();
-}
-
-ValueRef set_union(Tracer& t, Value& self, CallArgs& args) {
-  auto out = copy_of(t, set_of(self));
-  for (auto& a : args.positional)
-    for (auto& v : collect(t, a)) out->add(t, v);
-  return out;
 }
 
 // Members of `a` that are (or are not) in `b`.
@@ -153,25 +141,16 @@ Ref<SetValue> filtered(Tracer& t, SetValue& a, const ValueRef& b, bool keep) {
   return out;
 }
 
+ValueRef set_union(Tracer& t, Value& self, CallArgs& args) { return set_of(self).combine(t, "union", args.positional); }
 ValueRef set_intersection(Tracer& t, Value& self, CallArgs& args) {
-  ValueRef out = copy_of(t, set_of(self));
-  for (auto& a : args.positional) out = filtered(t, static_cast<SetValue&>(*out), a, true);
-  return out;
+  return set_of(self).combine(t, "intersection", args.positional);
 }
-
 ValueRef set_difference(Tracer& t, Value& self, CallArgs& args) {
-  ValueRef out = copy_of(t, set_of(self));
-  for (auto& a : args.positional) out = filtered(t, static_cast<SetValue&>(*out), a, false);
-  return out;
+  return set_of(self).combine(t, "difference", args.positional);
 }
-
 ValueRef set_symmetric_difference(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "symmetric_difference", args, 1, 1);
-  auto right = make_ref<SetValue>(false);
-  for (auto& v : collect(t, args[0])) right->add(t, v);
-  auto out = filtered(t, set_of(self), right, false);
-  for (auto& v : filtered(t, *right, ValueRef(&self), false)->items(t)) out->add(t, v);
-  return out;
+  return set_of(self).combine(t, "symmetric_difference", args.positional);
 }
 
 bool subset(Tracer& t, SetValue& a, const ValueRef& b) { return *filtered(t, a, b, false)->length(t) == 0; }

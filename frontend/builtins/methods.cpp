@@ -40,12 +40,11 @@ ValueRef method_attr(Tracer& t, Value* self, PyObject* name) {
   PyTypeObject* type = self->python_type();
   if (!type) unmodelled(self->print() + "." + n, "attribute");
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
-  PyObject* found = type_find(type, name);
+  const auto [found, place] = t.on_class(type, name);
   if (!found) t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
   if (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyClassMethod_Type ||
       Py_TYPE(found) == &PyStaticMethod_Type)
-    return bind_class_attr(t, found, nullptr, ValueRef(self),
-                           t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+    return bind_class_attr(t, found, place, ValueRef(self), t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
   return make_ref<BoundAttrValue>(ValueRef(self), PyRef::borrow(name));
 }
 

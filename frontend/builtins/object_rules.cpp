@@ -26,10 +26,14 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
     return false;
   }
   PyTypeObject* type = type_or_break(v, repr_of(cls));
-  if (PyType_Check(cls) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls))) return true;
-  if (PyType_CheckExact(cls)) return false;
+  if (PyType_Check(cls)) {
+    const bool is = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
+    t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(cls), is);
+    if (is || PyType_CheckExact(cls)) return is;
+  }
   const int r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), cls);
   if (r < 0) t.raise_current();
+  if (!r) t.expect_no_registration();
   return r != 0;
 }
 
@@ -46,6 +50,11 @@ ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
   if (!a || !b) graph_break<GB0195>(args[0]->print(), args[1]->print());
   const int r = PyObject_IsSubclass(a.get(), b.get());
   if (r < 0) t.raise_current();
+  if (!r && !PyType_CheckExact(b.get())) t.expect_no_registration();
+  if (PyType_Check(a.get()) && PyType_Check(b.get())) {
+    auto *sub = reinterpret_cast<PyTypeObject*>(a.get()), *base = reinterpret_cast<PyTypeObject*>(b.get());
+    t.expect_subclass(sub, base, PyType_IsSubtype(sub, base));
+  }
   return t.boolean(r != 0);
 }
 
@@ -95,7 +104,10 @@ ValueRef rule_delattr(Tracer& t, CallArgs& args) {
 
 ValueRef rule_callable(Tracer& t, CallArgs& args) {
   expect_args(t, "callable", args, 1, 1);
-  return t.boolean(type_or_break(args[0])->tp_call != nullptr);
+  PyTypeObject* type = type_or_break(args[0]);
+  t.expect_on_class(type, attr_name(t.constant(checked(PyUnicode_FromString("__call__")))).get(),
+                    type_find(type, checked(PyUnicode_FromString("__call__")).get()));
+  return t.boolean(type->tp_call != nullptr);
 }
 
 ValueRef rule_object(Tracer& t, CallArgs& args) {

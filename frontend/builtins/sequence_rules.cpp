@@ -67,6 +67,8 @@ ValueRef rule_tuple(Tracer& t, CallArgs& args) {
 ValueRef make_set(Tracer& t, CallArgs& args, const char* name, bool frozen) {
   expect_args(t, name, args, 0, 1);
   auto s = make_ref<SetValue>(frozen);
+  if (args.size() && (args[0]->kind == ValueKind::Set || args[0]->kind == ValueKind::Dict))
+    return s->combine(t, "union", args.positional);
   if (args.size())
     for (auto& x : collect(t, args[0])) s->add(t, x);
   return s;

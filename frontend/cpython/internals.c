@@ -135,6 +135,16 @@ static inline PyDictValues* managed_values(PyObject* object, PyObject** dict) {
 #endif
 }
 
+PyObject* md_instance_dict(PyObject* object) {
+  PyObject* dict = NULL;
+  if (Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT) {
+    managed_values(object, &dict);
+    return dict;
+  }
+  PyObject** place = _PyObject_GetDictPtr(object);
+  return place ? *place : NULL;
+}
+
 int md_instance_find_hinted(PyObject* object, PyObject* name, PyObject** value, unsigned* hint) {
   *value = NULL;
   PyObject* dict = NULL;

@@ -12,7 +12,9 @@ extern "C" {
 int md_dict_find(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value);
 // The attribute in the instance's own dictionary, without creating that dictionary. `name` is an exact str.
 int md_instance_find(PyObject* object, PyObject* name, PyObject** value);
-// The same with a memory of where the key was last time (start with 0): one comparison when it is still there.
+// That dictionary itself, if there is one already.
+PyObject* md_instance_dict(PyObject* object);
+// The first two with a memory of where the key was last time (start with 0): one comparison when it is still there.
 int md_dict_find_hinted(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value, unsigned* hint);
 int md_instance_find_hinted(PyObject* object, PyObject* name, PyObject** value, unsigned* hint);
 // The values live inside an instance, whose attribute stores leave the version tag alone (3.13).

@@ -108,4 +108,11 @@ bool set_equals_keys(PyObject* set, PyObject* dict) {
   });
 }
 
+bool set_iterates_as(PyObject* set, PyObject* tuple) {
+  if (PySet_GET_SIZE(set) != PyTuple_GET_SIZE(tuple)) return false;
+  Py_ssize_t at = 0;
+  return all_elements(
+      set, [&](PyObject* element, Py_hash_t) { return plain_equal(PyTuple_GET_ITEM(tuple, at++), element); });
+}
+
 }  // namespace md

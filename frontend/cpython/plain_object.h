@@ -16,5 +16,7 @@ bool plain_equal(PyObject* a, PyObject* b);
 int set_contains(PyObject* set, PyObject* key, Py_hash_t hash);
 // The set holds exactly the elements of `dict`, which maps plain constants to themselves; 1 and True differ.
 bool set_equals_keys(PyObject* set, PyObject* dict);
+// Iterating over the set gives exactly the plain elements of `tuple`, in that order.
+bool set_iterates_as(PyObject* set, PyObject* tuple);
 
 }  // namespace md

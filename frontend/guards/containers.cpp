@@ -2,6 +2,13 @@
 
 namespace md::guards {
 
+std::string listed(PyObject* tuple) {
+  std::string items;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i)
+    items += (i ? ", " : "") + constant_repr(PyTuple_GET_ITEM(tuple, i));
+  return "[" + items + "]";
+}
+
 bool DictKeyOrder::same_keys(PyObject* dict, PyObject* keys) {
   const Py_ssize_t count = PyTuple_GET_SIZE(keys);
   if (PyDict_GET_SIZE(dict) != count) return false;

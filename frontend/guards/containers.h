@@ -8,6 +8,9 @@
 
 namespace md::guards {
 
+// "['a', 'b']" of a tuple.
+std::string listed(PyObject* tuple);
+
 struct LengthCheck {
   static constexpr const char* name = "LENGTH_CHECK";
   static void prepare(const Guard& g, GuardBuilder&, GuardOp& op) { op.value = g.value; }
@@ -83,11 +86,7 @@ struct DictKeyOrder {
     return PyDict_Check(o) && same_keys(o, op.object);
   }
   static std::string text(const GuardRecord& r, const std::string& s) {
-    std::string keys;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(r.object.get()); ++i) {
-      keys += (i ? ", " : "") + constant_repr(PyTuple_GET_ITEM(r.object.get(), i));
-    }
-    return "list(dict.keys(" + s + ")) == [" + keys + "]";
+    return "list(dict.keys(" + s + ")) == " + listed(r.object.get());
   }
 
  private:
@@ -103,6 +102,19 @@ struct SetMatch {
     return PyAnySet_Check(o) && set_equals_keys(o, op.object);
   }
   static std::string text(const GuardRecord& r, const std::string& s);
+};
+
+struct SetOrder {
+  static constexpr const char* name = "EQUALS_MATCH";
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }
+  template <bool explain>
+  [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    PyObject* o = regs[op.reg];
+    return PyAnySet_Check(o) && set_iterates_as(o, op.object);
+  }
+  static std::string text(const GuardRecord& r, const std::string& s) {
+    return "list(" + s + ") == " + listed(r.object.get());
+  }
 };
 
 struct SetContains {

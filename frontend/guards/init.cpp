@@ -26,6 +26,8 @@ constexpr ChildKind kChildKinds[] = {
     {"instance_dict", SourceKind::InstanceDict, false},
     {"type_of", SourceKind::TypeOf, false},
     {"type_attr", SourceKind::TypeAttr, false},
+    {"class_attr", SourceKind::ClassAttr, false},
+    {"field", SourceKind::Field, false},
     {"item", SourceKind::ListItem, true},
     {"dict_item", SourceKind::DictItem, false},
     {"dict_key", SourceKind::DictKey, true},
@@ -116,7 +118,9 @@ Guard parse_guard(SourceTable& table, PyObject* spec) {
     PyObject* others = part(payload, 0);
     for (Py_ssize_t i = 0; i < PyTuple_Size(others); ++i) g.others.push_back(parse_source(table, part(others, i)));
     if (part(payload, 1) != Py_None) g.object = PyRef::borrow(part(payload, 1));
-  } else if (g.kind == GuardKind::LengthCheck || g.kind == GuardKind::DictLength) {
+  } else if (g.kind == GuardKind::Distinct) {
+    for (Py_ssize_t i = 0; i < PyTuple_Size(payload); ++i) g.others.push_back(parse_source(table, part(payload, i)));
+  } else if (g.kind == GuardKind::LengthCheck || g.kind == GuardKind::DictLength || g.kind == GuardKind::AbcToken) {
     g.value = index_of(payload);
   } else {
     g.object = PyRef::borrow(payload);

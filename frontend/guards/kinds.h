@@ -2,7 +2,9 @@
 #pragma once
 
 #include "frontend/guards/attributes.h"
+#include "frontend/guards/class_lookups.h"
 #include "frontend/guards/containers.h"
+#include "frontend/guards/distinct.h"
 #include "frontend/guards/identity.h"
 #include "frontend/guards/sizes.h"
 #include "frontend/guards/state.h"

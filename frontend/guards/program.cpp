@@ -10,7 +10,8 @@ namespace {
 
 bool is_ambient(GuardKind k) { return k <= GuardKind::TorchFunctionModeStack; }
 bool is_relation(GuardKind k) {
-  return k == GuardKind::NoAliasing || k == GuardKind::Aliasing || k == GuardKind::SizeAssumption;
+  return k == GuardKind::NoAliasing || k == GuardKind::Aliasing || k == GuardKind::SizeAssumption ||
+         k == GuardKind::Distinct;
 }
 
 std::size_t hash_of(const Guard& g) {
@@ -32,7 +33,8 @@ bool same_guard(const Guard& a, const Guard& b) {
 bool comes_before(const Guard& a, const Guard& b) {
   const auto rank = [](const Guard& g) {
     if (is_ambient(g.kind)) return 0;
-    return g.kind == GuardKind::SizeAssumption ? 3 : g.kind == GuardKind::Aliasing ? 2 : 1;
+    if (g.kind == GuardKind::SizeAssumption) return 3;
+    return g.kind == GuardKind::Aliasing || g.kind == GuardKind::Distinct ? 2 : 1;
   };
   if (rank(a) != rank(b)) return rank(a) < rank(b);
   if (a.kind == GuardKind::SizeAssumption) return false;  // as recorded
@@ -146,6 +148,14 @@ class Compiler {
         r.described = "check_no_aliasing(" + g.source->name;
         for (SourceRef s : g.others) r.described += ", " + s->name;
         r.described += ")";
+        break;
+      case GuardKind::Distinct:
+        r.described = g.others.size() > 1 ? "check_distinct(" + g.source->name : g.source->name + " is not ";
+        for (SourceRef s : g.others) r.described += (g.others.size() > 1 ? ", " : "") + s->name;
+        if (g.others.size() > 1) r.described += ")";
+        break;
+      case GuardKind::ClassLookups:
+        r.described = guards::ClassLookups::describe(g);
         break;
       default:
         r.object = g.object;

@@ -51,6 +51,19 @@ struct KeyFact {
   mutable unsigned hint;
 };
 
+// What a class held when it was looked at. A version tag that is unchanged answers for all of it.
+struct ClassFact {
+  struct Lookup {
+    enum Expect : std::uint8_t { Same, Absent, NoSetter, Subclass, NoSubclass } expect;
+    PyObject* name;     // borrowed from held; null for Subclass
+    ObjectSlot after;   // null: the whole mro; a class: what super() sees after it; Subclass: of that class
+    ObjectSlot object;  // Same
+    bool none;          // Same: None itself, not a dead object
+  };
+  std::vector<Lookup> lookups;
+  mutable unsigned version = 0;
+};
+
 inline constexpr std::uint8_t kLoad = 0xFF;
 
 // Locals are loaded all at once, before everything else.
@@ -73,6 +86,7 @@ struct GuardOp {
     const LoadFact* load;
     const NameFact* name;
     const KeyFact* key;
+    const ClassFact* cls;
     PyObject* object;  // borrowed from held
   };
 };
@@ -122,6 +136,7 @@ class GuardProgram {
   std::vector<std::unique_ptr<LoadFact>> loads;
   std::vector<std::unique_ptr<NameFact>> names;
   std::vector<std::unique_ptr<KeyFact>> keys;
+  std::vector<std::unique_ptr<ClassFact>> classes;
 };
 
 // Filled by a failing check when it explains; empty text: the guard's own condition is the explanation.

@@ -26,6 +26,13 @@ std::int64_t ambient_state() {
          static_cast<std::int64_t>(num_threads()) << kThreads.shift;
 }
 
+std::int64_t abc_token(PyObject* get_cache_token) {
+  const PyRef token = PyRef::steal(PyCFunction_Check(get_cache_token) ? PyObject_CallNoArgs(get_cache_token) : nullptr);
+  const std::int64_t value = token ? PyLong_AsLongLong(token.get()) : -1;
+  PyErr_Clear();
+  return value;
+}
+
 std::string guards::GlobalState::changed(std::int64_t before, std::int64_t now) {
   std::string names;
   for (const Field& f : {kGradMode, kInferenceMode, kDefaultDType, kThreads}) {

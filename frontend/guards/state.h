@@ -7,6 +7,8 @@ namespace md {
 
 // Grad mode, inference mode, default dtype and thread count in one word; GuardSet::add notes it in GlobalState guards.
 std::int64_t ambient_state();
+// What that function says; -1 if it cannot.
+std::int64_t abc_token(PyObject* get_cache_token);
 
 namespace guards {
 
@@ -23,6 +25,17 @@ struct GlobalState {
 
  private:
   static std::string changed(std::int64_t before, std::int64_t now);  // "grad_mode default_dtype "
+};
+
+// abc.get_cache_token(), a C function, which is the source: it counts all registrations with abstract classes.
+struct AbcToken {
+  static constexpr const char* name = "LAMBDA_GUARD";
+  static void prepare(const Guard& g, GuardBuilder&, GuardOp& op) { op.value = g.value; }
+  template <bool explain>
+  [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return abc_token(regs[op.reg]) == op.value;
+  }
+  static std::string text(const GuardRecord& r, const std::string& s) { return s + "() == " + std::to_string(r.value); }
 };
 
 // The library has one device and neither saved-tensor hooks nor __torch_function__ modes that could be installed, so

@@ -129,6 +129,8 @@ class Tree {
         return child(child(child(base, "type(" + b + ")", "TypeGuardAccessor"), "dict(type(" + b + ").__dict__)",
                            "TypeDictGuardAccessor"),
                      n.name, dict_item(n.key.get()));
+      case SourceKind::ClassAttr:
+        return child(child(base, "dict(" + b + ".__dict__)", "TypeDictGuardAccessor"), n.name, dict_item(n.key.get()));
       case SourceKind::ListItem:
         return child(base, n.name, item_accessor(n));
       case SourceKind::DictItem:

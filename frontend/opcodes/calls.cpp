@@ -72,6 +72,7 @@ OPCODE(MAKE_FUNCTION) {
   auto fn = make_ref<FunctionValue>();
   fn->code = code->real;
   fn->globals = f.globals;
+  fn->builtins = f.builtins;
   fn->qualname = PyRef::borrow(reinterpret_cast<PyCodeObject*>(code->real.get())->co_qualname);
   f.push(fn);
 }

@@ -17,30 +17,39 @@ SourceRef global_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
   return t.sources.child(dict, SourceKind::DictItem, name);
 }
 
-std::string stored_key(const SymbolicFrame& f, PyObject* name) {
-  return std::to_string(reinterpret_cast<std::uintptr_t>(f.globals.get())) + ":" + text_of(name);
+std::string stored_key(PyObject* globals, PyObject* name) {
+  return std::to_string(reinterpret_cast<std::uintptr_t>(globals)) + ":" + text_of(name);
+}
+
+// A function over other globals may have builtins of its own.
+SourceRef builtin_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
+  if (f.builtins.get() == t.args.builtins) return t.sources.builtin(name);
+  return t.sources.child(t.sources.constant(f.builtins.get(), "___builtins"), SourceKind::DictItem, name);
 }
 
 OPCODE(LOAD_GLOBAL) {
   PyObject* name = name_of(f, i.a);
-  auto stored = t.stored_globals.find(stored_key(f, name));
-  const bool known = stored != t.stored_globals.end();
-  PyObject* v = nullptr;
-  if (known && stored->second) return f.push(stored->second);
-  if (!known) v = PyDict_GetItemWithError(f.globals.get(), name);
-  if (v) return f.push(t.lazy(v, global_source(t, f, name)));
+  if (ValueRef stored = t.stored_global(f.globals.get(), name)) return f.push(std::move(stored));
+  if (!PyDict_CheckExact(f.globals.get()) || !PyDict_CheckExact(f.builtins.get()))
+    unmodelled("global " + text_of(name), "globals or builtins that are no plain dictionary");
+  PyObject* v = PyDict_GetItemWithError(f.globals.get(), name);
+  if (v) {
+    t.expect_present(global_source(t, f, name));
+    return f.push(t.lazy(v, global_source(t, f, name)));
+  }
   if (PyErr_Occurred()) throw PythonError{};
-  if (!known) t.guard(GuardKind::NotPresent, global_source(t, f, name));
+  t.guard(GuardKind::NotPresent, global_source(t, f, name));
   v = PyDict_GetItemWithError(f.builtins.get(), name);
-  if (!v) t.raise(PyExc_NameError, "name '" + text_of(name) + "' is not defined");
-  f.push(t.lazy(v, t.sources.builtin(name)));
+  if (v) return f.push(t.lazy(v, builtin_source(t, f, name)));
+  t.guard(GuardKind::NotPresent, builtin_source(t, f, name));
+  t.raise(PyExc_NameError, "name '" + text_of(name) + "' is not defined");
 }
 
 OPCODE(STORE_GLOBAL) {
   ValueRef v = f.pop();
   PyObject* name = name_of(f, i.a);
   t.name_node(v, text_of(name));
-  t.stored_globals[stored_key(f, name)] = v;
+  t.stored_globals[stored_key(f.globals.get(), name)] = v;
   SideEffect e{EffectKind::GlobalSet, ValueRef()};
   e.name = PyRef::borrow(name);
   e.value = std::move(v);
@@ -98,7 +107,15 @@ OPCODE(IMPORT_NAME) {
   PyRef m = PyRef::steal(PyImport_ImportModuleLevelObject(name, f.globals.get(), nullptr, fromlist.get(), 0));
   if (!m) t.raise_current();
   if (!PyModule_Check(m.get())) graph_break<GB0022>(repr_of(m.get()));
-  f.push(t.from_object(m.get(), nullptr));
+  // What sys.modules holds may be replaced.
+  PyObject* modules = PyImport_GetModuleDict();
+  PyRef own_name = PyRef::steal(PyModule_GetNameObject(m.get()));
+  PyErr_Clear();
+  PyObject* held = own_name ? PyDict_GetItemWithError(modules, own_name.get()) : nullptr;
+  SourceRef place = held == m.get() ? t.sources.child(t.sources.constant(modules, "sys.modules"), SourceKind::DictItem,
+                                                      own_name.get())
+                                    : nullptr;
+  f.push(t.from_object(m.get(), place));
 }
 
 OPCODE(IMPORT_FROM) { f.push(t.realize(f.top())->get_attr(t, name_of(f, i.a))); }
@@ -109,6 +126,11 @@ constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL}, {Opcode::STOR
                                {Opcode::IMPORT_NAME, IMPORT_NAME}, {Opcode::IMPORT_FROM, IMPORT_FROM}};
 
 }  // namespace
+
+ValueRef Tracer::stored_global(PyObject* globals, PyObject* name) const {
+  auto stored = stored_globals.find(stored_key(globals, name));
+  return stored == stored_globals.end() ? ValueRef() : stored->second;
+}
 
 std::span<const OpcodeRow> name_opcodes() { return kRows; }
 

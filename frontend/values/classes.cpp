@@ -16,52 +16,114 @@ namespace md {
 // --- classes
 // -----------------------------------------------------------------------------------------------------------
 
+// By what its metaclass holds: asking the class itself might run the program's code.
+static bool is_enumeration(PyTypeObject* type) {
+  return type_find(Py_TYPE(type), checked(PyUnicode_InternFromString("__members__")).get()) != nullptr;
+}
+
+// The bases are the same as long as each of the mro is one.
+static void expect_bases(Tracer& t, PyTypeObject* type) {
+  for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i)
+    t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)), true);
+}
+
 std::string ClassValue::print() const { return "UserDefinedClassVariable(" + repr_of(real.get()) + ")"; }
 
 ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
-  if (n == "__name__" || n == "__qualname__" || n == "__module__" || n == "__doc__" || n == "__mro__" ||
-      n == "__bases__" || n == "__members__") {
+  if (n == "__name__" || n == "__qualname__") {
+    PyRef v = checked(PyObject_GetAttr(real.get(), name));
+    const bool fixed = !(type()->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type()->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
+    return t.from_object(v.get(), fixed ? nullptr : t.sources.child(source, SourceKind::Field, name));
+  }
+  if (n == "__module__" || n == "__doc__" || n == "__mro__" || n == "__bases__" || n == "__members__") {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
+    const auto [held, place] = t.on_class(type(), name);
+    if (place && held == v.get()) return t.from_object(held, place);
+    if (n == "__mro__" || n == "__bases__") expect_bases(t, type());
     return from_folded(t, v.get());
   }
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
   PyObject* found = type_find(type(), name);
   SourceRef src = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
-  if (!found) {
-    PyObject* meta = type_find(Py_TYPE(real.get()), name);
-    if (meta && PyFunction_Check(meta)) return make_ref<MethodValue>(t.wrap(meta, nullptr), ValueRef(this));
-    if (meta) return make_ref<BuiltinValue>(checked(PyObject_GetAttr(real.get(), name)));
-    t.raise(PyExc_AttributeError, std::string("type object '") + type_name(type()) + "' has no attribute '" + n + "'");
+  PyTypeObject* meta = Py_TYPE(real.get());
+  PyObject* of_meta = type_find(meta, name);
+  // type's own descriptors (__annotations__, ...) read what the class has.
+  if (!found || (of_meta && Py_TYPE(of_meta)->tp_descr_set && Py_TYPE(of_meta) != &PyGetSetDescr_Type)) {
+    if (!found) t.expect_on_class(type(), name, nullptr);
+    return meta_attr(t, name);
   }
-  if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type)
+  t.expect_no_setter(meta, name);
+  if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type) {
+    t.expect_on_class(type(), name, found);
     return make_ref<OpaqueValue>(PyRef::borrow(found));
+  }
+  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found))
+    t.expect_on_class(type(), name, found);
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
-    return t.from_object(v.get(), src);
+    return t.from_object(v.get(), nullptr);
   }
   return bind_class_attr(t, found, src, nullptr, ValueRef(this));
+}
+
+// Read off the metaclass: its functions are methods of the class, its properties are called with it.
+ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
+  PyTypeObject* meta = Py_TYPE(real.get());
+  const auto [found, place] = t.on_class(meta, name);
+  if (!found) {
+    const auto hook = t.on_class(meta, checked(PyUnicode_InternFromString("__getattr__")).get());
+    if (!hook.found)
+      t.raise(PyExc_AttributeError,
+              std::string("type object '") + type_name(type()) + "' has no attribute '" + text_of(name) + "'");
+    // Enumerations keep their members there.
+    if (!is_enumeration(type()))
+      unmodelled(print(), "class attribute only user code can find");
+    PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+    if (!v) t.raise_current();
+    return t.from_object(v.get(), nullptr);
+  }
+  const bool plain = !Py_TYPE(found)->tp_descr_get || PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type;
+  if (plain)
+    return bind_class_attr(t, found, place, ValueRef(this), t.from_object(reinterpret_cast<PyObject*>(meta), nullptr));
+  if (Py_TYPE(found)->tp_descr_set) unmodelled(print() + "." + text_of(name), "attribute of a class");
+  return make_ref<BuiltinValue>(checked(PyObject_GetAttr(real.get(), name)));
 }
 
 ValueRef ClassValue::get_item(Tracer& t, const ValueRef& key) {
   PyRef k = t.realize(key)->as_constant();
   if (!k) return Value::get_item(t, key);
-  if (!PyObject_HasAttrString(real.get(), "__members__") && !PyObject_HasAttrString(real.get(), "__class_getitem__"))
-    return Value::get_item(t, key);
+  if (!is_enumeration(type())) return subscripted(t, key);
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
   if (!r) t.raise_current();
-  return t.from_object(r.get(), source ? t.sources.child(source, SourceKind::Attr, k.get()) : nullptr);
+  return t.from_object(r.get(), nullptr);  // members of an enumeration stay
+}
+
+// By the metaclass or by __class_getitem__; generic classes of the library answer for themselves.
+ValueRef ClassValue::subscripted(Tracer& t, const ValueRef& key) {
+  const auto name = [](const char* n) { return checked(PyUnicode_InternFromString(n)); };
+  if (const auto m = t.on_class(Py_TYPE(real.get()), name("__getitem__").get()); m.found) {
+    if (!PyFunction_Check(m.found)) unmodelled(print(), "subscript of a class");
+    return t.call(t.wrap(m.found, m.source), CallArgs{{ValueRef(this), key}, {}});
+  }
+  const auto own = t.on_class(type(), name("__class_getitem__").get());
+  if (!own.found) return Value::get_item(t, key);
+  PyRef function = PyRef::steal(PyObject_GetAttrString(own.found, "__func__"));
+  PyErr_Clear();
+  PyRef module = function ? PyRef::steal(PyObject_GetAttrString(function.get(), "__module__")) : PyRef();
+  PyErr_Clear();
+  if (function && PyFunction_Check(function.get()) && !(module && text_of(module.get()) == "typing"))
+    return t.call(get_attr(t, name("__class_getitem__").get()), CallArgs{{key}, {}});
+  PyRef r = PyRef::steal(PyObject_GetItem(real.get(), t.realize(key)->as_constant().get()));
+  if (!r) t.raise_current();
+  return t.from_object(r.get(), nullptr);
 }
 
 ValueRef ClassValue::iter(Tracer& t) {
-  PyRef members = PyRef::steal(PyObject_GetAttrString(real.get(), "__members__"));
-  if (!members) {
-    PyErr_Clear();
-    return Value::iter(t);
-  }
+  if (!is_enumeration(type())) return Value::iter(t);
   std::vector<ValueRef> items;
   PyRef it = checked(PyObject_GetIter(real.get()));
   while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) items.push_back(t.from_object(x.get(), nullptr));
@@ -84,6 +146,8 @@ static bool has_c_base(PyTypeObject* type) {
 static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
   PyObject* fields = type_find(cls.type(), checked(PyUnicode_InternFromString("_fields")).get());
   PyObject* defaults = type_find(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get());
+  t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_fields")).get(), fields);
+  t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get(), defaults);
   if (!fields || !defaults || !PyTuple_Check(fields)) unmodelled(cls.print(), "tuple subclass");
   std::vector<ValueRef> items = args.positional;
   const auto n = static_cast<std::size_t>(PyTuple_GET_SIZE(fields));
@@ -108,12 +172,12 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
 // A fresh instance, `__init__` inlined.
 static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   PyTypeObject* type = cls.type();
-  PyObject* init = type_find(type, checked(PyUnicode_FromString("__init__")).get());
+  const auto [init, place] = t.on_class(type, checked(PyUnicode_InternFromString("__init__")).get());
   if (is_exception_class(type)) {
     if (init && PyFunction_Check(init)) {
       auto e = make_ref<ExceptionValue>(type, args.positional);
       args.positional.insert(args.positional.begin(), e);
-      t.call(t.wrap(init, nullptr), std::move(args));
+      t.call(t.wrap(init, place), std::move(args));
       return e;
     }
     if (type == reinterpret_cast<PyTypeObject*>(PyExc_AssertionError))
@@ -122,15 +186,14 @@ static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
     return make_ref<ExceptionValue>(type, args.positional);
   }
   if (PyType_IsSubtype(type, &PyTuple_Type)) return make_namedtuple(t, cls, std::move(args));
+  PyRef new_name = checked(PyUnicode_InternFromString("__new__"));
+  t.expect_on_class(type, new_name.get(), type_find(type, new_name.get()));
   if (type->tp_new != PyBaseObject_Type.tp_new || has_c_base(type))
     unmodelled(cls.print(), "instance of a class with its own __new__ or a C base");
   auto self = make_ref<ObjectValue>(type);
   if (init && PyFunction_Check(init)) {
     args.positional.insert(args.positional.begin(), self);
-    ValueRef r = t.call(t.wrap(init, cls.source ? t.sources.child(cls.source, SourceKind::Attr,
-                                                                  checked(PyUnicode_FromString("__init__")).get())
-                                                : nullptr),
-                        std::move(args));
+    ValueRef r = t.call(t.wrap(init, place), std::move(args));
     if (!is_true_constant(r, Py_None))
       t.raise(PyExc_TypeError, std::string("__init__() should return None, not '") +
                                    (r->python_type() ? r->python_type()->tp_name : "object") + "'");
@@ -142,7 +205,7 @@ static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
 
 ValueRef ClassValue::call(Tracer& t, CallArgs args) {
   if (Py_TYPE(real.get()) != &PyType_Type && std::string(Py_TYPE(real.get())->tp_name) != "ABCMeta") {
-    if (PyObject_HasAttrString(real.get(), "__members__") && args.size() == 1 && !args.positional.empty()) {
+    if (is_enumeration(type()) && args.size() == 1 && !args.positional.empty()) {
       PyRef v = t.realize(args[0])->as_constant();
       if (!v)
         graph_break<GB0054>(args[0]->print(),
@@ -165,15 +228,37 @@ std::string ModuleValue::print() const { return "PythonModuleVariable(" + repr_o
 
 ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
   PyObject* dict = PyModule_GetDict(real.get());
+  if (ValueRef stored = t.stored_global(dict, name)) return stored;
   PyObject* found = PyDict_GetItemWithError(dict, name);
   if (!found) {
     if (PyErr_Occurred()) throw PythonError{};
-    // A lazily loaded submodule or a module __getattr__: let the module itself answer, then look again.
+    return missing_attr(t, name);
+  }
+  return t.lazy(found, source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+}
+
+// Not in the module: its __getattr__ answers, or its class.
+ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
+  PyObject* dict = PyModule_GetDict(real.get());
+  if (type_find(Py_TYPE(real.get()), name)) {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);
   }
-  return t.lazy(found, source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+  t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::Attr, name));
+  PyRef hook_name = checked(PyUnicode_InternFromString("__getattr__"));
+  SourceRef place = t.sources.child(source, SourceKind::Attr, hook_name.get());
+  PyObject* hook = PyDict_GetItemWithError(dict, hook_name.get());
+  if (hook && PyFunction_Check(hook) && may_inline(*as<FunctionValue>(t.wrap(hook, place)))) {
+    CallArgs args;
+    args.positional = {t.constant(name)};
+    return t.call(t.wrap(hook, place), std::move(args));
+  }
+  if (!hook) t.guard(GuardKind::NotPresent, place);
+  // A submodule loaded on demand is found from now on.
+  PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!v) t.raise_current();
+  return t.from_object(v.get(), nullptr);
 }
 
 bool ModuleValue::has_attr(Tracer& t, PyObject* name) {
@@ -202,12 +287,15 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
     if (!after) continue;
     PyObject* found = PyDict_GetItemWithError(cls->tp_dict, name);
     if (!found) continue;
+    t.expect_on_class(type, name, found, start);
     if (PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type ||
         Py_TYPE(found) == &PyProperty_Type)
       return bind_class_attr(t, found, nullptr, on_class ? nullptr : self,
                              on_class ? self : t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+    if (!Py_TYPE(found)->tp_descr_get || PyType_Check(found)) return t.from_object(found, nullptr);
     return make_ref<MethodValue>(t.from_object(found, nullptr), self);
   }
+  t.expect_on_class(type, name, nullptr, start);
   t.raise(PyExc_AttributeError, "'super' object has no attribute '" + text_of(name) + "'");
 }
 
@@ -221,6 +309,7 @@ std::string OpaqueValue::print() const {
 ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
   if (text_of(name) == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
   PyObject* found = type_find(Py_TYPE(real.get()), name);
+  t.expect_on_class(Py_TYPE(real.get()), name, found);
   if (!found)
     t.raise(PyExc_AttributeError,
             std::string("'") + Py_TYPE(real.get())->tp_name + "' object has no attribute '" + text_of(name) + "'");
@@ -228,10 +317,10 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
 }
 
 ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
-  PyObject* found = type_find(Py_TYPE(real.get()), name);
+  const auto [found, place] = t.on_class(Py_TYPE(real.get()), name, source);
   if (found && PyFunction_Check(found)) {
     args.positional.insert(args.positional.begin(), ValueRef(this));
-    return t.call(t.wrap(found, nullptr), std::move(args));
+    return t.call(t.wrap(found, place), std::move(args));
   }
   if (PyIter_Check(real.get()))
     graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name),

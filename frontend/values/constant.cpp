@@ -189,6 +189,6 @@ bool ConstantValue::contains(Tracer& t, const ValueRef& item) {
   return r != 0;
 }
 
-Reg ConstantValue::rebuild(PlanBuilder& b) { return b.load_constant(real); }
+Reg ConstantValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
 
 }  // namespace md

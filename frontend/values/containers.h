@@ -82,6 +82,9 @@ struct DictValue final : Value {
   PyTypeObject* type;
   ValueRef default_factory;  // defaultdict
   bool keys_observed = false;
+  long shape = 0;  // changes when a key comes or goes
+  // Written without having been looked for: whether they are new matters to the length.
+  std::vector<PyRef> unseen;
 };
 // The object a key hashes as; breaks on keys whose hash or equality would run user code.
 PyRef key_object(Tracer& t, const ValueRef& key);
@@ -103,12 +106,18 @@ struct SetValue final : Value {
   void add(Tracer& t, const ValueRef& v);
   bool discard(Tracer& t, const ValueRef& v);
   void clear(Tracer& t);
-  std::vector<ValueRef> items(Tracer& t) const;  // in the real set's order
+  std::vector<ValueRef> items(Tracer& t);  // in the real set's order
+  // The set's own operation `method` on the key objects of both sides: what comes out has eager's order.
+  ValueRef combine(Tracer& t, const char* method, const std::vector<ValueRef>& others);
+  void observe_order(Tracer& t);  // guards the order of a real set
 
   PyRef members;  // a real set of the key objects: same order as eager's
   PyRef values;   // dict: key object -> position in `held`
   std::vector<ValueRef> held;
   bool frozen;
+  bool changed = false;  // since the trace began: `members` has the content of the real set, maybe not its order
+  bool order_observed = false;
+  long shape = 0;  // changes when a member comes or goes
 };
 
 struct SliceValue final : Value {
@@ -150,6 +159,7 @@ struct DictViewValue final : Value {
   ValueRef iter(Tracer& t) override;
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
+  ValueRef item(Tracer& t, const ValueRef& key);  // what iteration gives for a key
   Ref<DictValue> dict;
   ViewKind which;
 };

@@ -23,7 +23,10 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
       (key->kind == ValueKind::Set && !static_cast<SetValue*>(key.get())->frozen))
     t.raise(PyExc_TypeError, std::string("unhashable type: '") + key->python_type()->tp_name + "'");
   // Objects hashed by identity: the real object is the key itself.
-  if (key->real && Py_TYPE(key->real.get())->tp_hash == PyBaseObject_Type.tp_hash) return key->real;
+  if (key->real && Py_TYPE(key->real.get())->tp_hash == PyBaseObject_Type.tp_hash) {
+    t.guard(GuardKind::IdMatch, key->source, key->real);
+    return key->real;
+  }
   unmodelled(key->print(), "dictionary or set key");
 }
 
@@ -74,8 +77,10 @@ void DictValue::put(Tracer& t, const ValueRef& key, ValueRef v) {
   } else {
     checked(PyDict_SetItem(index.get(), k.get(), checked(PyLong_FromSize_t(entries.size())).get()));
     entries.push_back({key, v});
+    ++shape;
   }
   if (!source) return;
+  unseen.push_back(k);
   SideEffect e{EffectKind::DictSet, ValueRef(this)};
   e.key = key, e.value = std::move(v);
   t.effects.record(std::move(e));
@@ -90,6 +95,7 @@ bool DictValue::remove(Tracer& t, const ValueRef& key) {
   }
   entries[PyLong_AsSize_t(at)].value = ValueRef();
   checked(PyDict_DelItem(index.get(), k.get()));
+  ++shape;
   if (!source) return true;
   SideEffect e{EffectKind::DictDelete, ValueRef(this)};
   e.key = key;
@@ -101,6 +107,7 @@ void DictValue::clear(Tracer& t) {
   observe_keys(t);
   entries.clear();
   PyDict_Clear(index.get());
+  ++shape;
   if (source) t.effects.record({EffectKind::DictClear, ValueRef(this)});
 }
 
@@ -139,7 +146,14 @@ void DictValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
 }
 
 std::optional<std::int64_t> DictValue::length(Tracer& t) {
-  if (source && real && !keys_observed) t.guard(GuardKind::DictLength, source, {}, PyDict_GET_SIZE(real.get()));
+  if (source && real && !keys_observed) {
+    t.guard(GuardKind::DictLength, source, {}, PyDict_GET_SIZE(real.get()));
+    for (auto& k : unseen) {
+      const bool was_there = checked(PyDict_Contains(real.get(), k.get()));
+      t.guard(was_there ? GuardKind::DictContains : GuardKind::DictNotContains, source, k);
+    }
+    unseen.clear();
+  }
   return PyDict_GET_SIZE(index.get());
 }
 
@@ -178,13 +192,19 @@ PyTypeObject* DictViewValue::python_type() const {
 
 ValueRef DictViewValue::iter(Tracer& t) {
   dict->observe_keys(t);
-  std::vector<ValueRef> items;
-  for (auto& e : dict->live()) {
-    if (which == ViewKind::Keys) items.push_back(e.key);
-    if (which == ViewKind::Values) items.push_back(e.value);
-    if (which == ViewKind::Items) items.push_back(make_ref<TupleValue>(std::vector<ValueRef>{e.key, e.value}));
-  }
-  return make_ref<SequenceIterator>(std::move(items), ValueRef(this));
+  std::vector<ValueRef> keys;
+  for (auto& e : dict->live()) keys.push_back(e.key);
+  auto it = make_ref<SequenceIterator>(std::move(keys), ValueRef(this));
+  it->size = PyDict_GET_SIZE(dict->index.get());
+  it->shape = dict->shape;
+  return it;
+}
+
+ValueRef DictViewValue::item(Tracer& t, const ValueRef& key) {
+  if (which == ViewKind::Keys) return key;
+  ValueRef value = dict->find(t, key);
+  if (which == ViewKind::Values) return value;
+  return make_ref<TupleValue>(std::vector<ValueRef>{key, std::move(value)});
 }
 
 bool DictViewValue::contains(Tracer& t, const ValueRef& item) {

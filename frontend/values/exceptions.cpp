@@ -26,10 +26,10 @@ ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "__class__") return t.from_object(type_ref.get(), nullptr);
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
-  PyObject* found = type_find(type, name);
+  const auto [found, place] = t.on_class(type, name);
   if (n == "value" && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
     return args.empty() ? t.none() : args[0];
-  if (found && PyFunction_Check(found)) return make_ref<MethodValue>(t.wrap(found, nullptr), ValueRef(this));
+  if (found && PyFunction_Check(found)) return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
   if (found) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
 }

@@ -1,7 +1,10 @@
 #include "frontend/values/functions.h"
 
+#include <algorithm>
+
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -23,7 +26,6 @@ ValueRef CellValue::get(Tracer& t) {
     return {};
   }
   content = t.lazy(inside, source ? t.sources.child(source, SourceKind::CellContents) : nullptr);
-  if (!source) t.guard(GuardKind::IdMatch, nullptr, real);
   return content;
 }
 
@@ -97,15 +99,29 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
   auto* co = reinterpret_cast<PyCodeObject*>(code.get());
-  if (n == "__name__")
-    return t.constant(real ? checked(PyObject_GetAttr(real.get(), name)) : PyRef::borrow(co->co_name));
+  if (n == "__name__" && !real) return t.constant(co->co_name);
   if (n == "__qualname__" && !real) return t.constant(qualname);
   if (n == "__code__") return t.constant(code);
   if (!real) unmodelled(print() + "." + n, "attribute of a function made while tracing");
+  return real_attr(t, name);
+}
+
+// Of the function itself; raises AttributeError as it would.
+ValueRef FunctionValue::real_attr(Tracer& t, PyObject* name) {
+  static const char* const fields[] = {"__name__",   "__qualname__", "__doc__",
+                                       "__module__", "__defaults__", "__kwdefaults__"};
+  const std::string n = text_of(name);
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
-  if (!v) t.raise_current();
-  SourceRef s = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
-  return t.from_object(v.get(), s);
+  if (!PyFunction_Check(real.get())) unmodelled(print() + "." + n, "attribute of a compiled function");
+  if (std::find(std::begin(fields), std::end(fields), n) != std::end(fields))
+    return t.from_object(v.get(), t.sources.child(parts, SourceKind::Field, name));
+  SourceRef own = t.sources.child(parts, SourceKind::InstanceDict, name);
+  if (!v) {
+    t.guard(GuardKind::NotPresent, own);
+    t.raise_current();
+  }
+  if (instance_find(real.get(), name).value == v.get()) return t.lazy(v.get(), own);
+  unmodelled(print() + "." + n, "attribute of a function");
 }
 
 void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
@@ -198,7 +214,9 @@ std::string BuiltinValue::print() const {
 ValueRef BuiltinValue::get_attr(Tracer& t, PyObject* name) {
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!v) t.raise_current();
-  return t.from_object(v.get(), source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+  // Bound anew by each look-up (dict.fromkeys), it lives nowhere.
+  SourceRef place = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
+  return t.from_object(v.get(), place && load(place, t.args).get() == v.get() ? place : nullptr);
 }
 
 ValueRef BuiltinValue::get_item(Tracer& t, const ValueRef& key) {

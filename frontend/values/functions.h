@@ -30,10 +30,12 @@ struct FunctionValue final : Value {
   ValueRef call(Tracer& t, CallArgs args) override;
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
+  ValueRef real_attr(Tracer& t, PyObject* name);
   const char* module_name() const;  // of its globals; "" if unknown
   std::string file_name() const;
 
-  PyRef code, globals, qualname;
+  PyRef code, globals, builtins, qualname;
+  SourceRef parts = nullptr;       // of a real function: what its defaults and names hang on
   std::vector<ValueRef> defaults;  // of the last positional parameters
   std::vector<std::pair<PyRef, ValueRef>> kwdefaults;
   std::vector<Ref<CellValue>> closure;

@@ -34,8 +34,22 @@ static PyTypeObject* iterator_type(const ValueRef& base) {
 
 PyTypeObject* SequenceIterator::python_type() const { return iterator_type(base); }
 
+// Python notices a dict or set that has changed its size; other changes of its keys lead where nobody should go.
+void SequenceIterator::check_unchanged(Tracer& t) {
+  auto* view = as<DictViewValue>(base);
+  auto* dict = view ? view->dict.get() : nullptr;
+  auto* set = as<SetValue>(base);
+  if (!dict && !set) return;
+  const std::int64_t now = dict ? PyDict_GET_SIZE(dict->index.get()) : PySet_GET_SIZE(set->members.get());
+  if (now == size && (dict ? dict->shape : set->shape) == shape) return;
+  if (now == size) unmodelled(print(), "iteration over keys that have changed");
+  size = -2;  // once is for ever
+  t.raise(PyExc_RuntimeError, std::string(dict ? "dictionary" : "Set") + " changed size during iteration");
+}
+
 ValueRef SequenceIterator::next(Tracer& t) {
   if (exhausted) return {};
+  if (size != -1) check_unchanged(t);
   if (auto* l = as<ListValue>(base)) {
     if (index < l->items.size()) return l->items[index++];
   } else if (auto* r = as<RangeValue>(base)) {
@@ -43,6 +57,8 @@ ValueRef SequenceIterator::next(Tracer& t) {
     if (n < 0) t.raise_current();
     if (static_cast<Py_ssize_t>(index) < n)
       return t.constant(checked(PySequence_GetItem(r->real.get(), static_cast<Py_ssize_t>(index++))));
+  } else if (auto* view = as<DictViewValue>(base)) {
+    if (index < items.size()) return view->item(t, items[index++]);
   } else if (index < items.size()) {
     return items[index++];
   }

@@ -23,6 +23,12 @@ struct SequenceIterator final : Value {
   ValueRef base;  // the iterable: a list is read live
   std::size_t index = 0;
   bool exhausted = false;
+  // Of a dict or set when it was made: a change meanwhile is an error.
+  std::int64_t size = -1;
+  long shape = 0;
+
+ private:
+  void check_unchanged(Tracer& t);
 };
 
 // enumerate, zip, map, filter, reversed, iter over generators: the real type, its inner iterators and one step.

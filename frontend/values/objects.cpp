@@ -35,14 +35,12 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
-    if (src) t.guard(GuardKind::IdMatch, src, PyRef::borrow(found));
     ValueRef f = t.from_object(inner.get(), nullptr);
     return Py_TYPE(found) == &PyStaticMethod_Type ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
   }
   if (Py_TYPE(found) == &PyProperty_Type && self) {
     PyRef get = checked(PyObject_GetAttrString(found, "fget"));
     if (!PyFunction_Check(get.get())) unmodelled(repr_of(found), "property without a Python getter");
-    if (src) t.guard(GuardKind::IdMatch, src, PyRef::borrow(found));
     CallArgs args;
     args.positional.push_back(self);
     return t.call(t.wrap(get.get(), nullptr), std::move(args));
@@ -52,24 +50,26 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
       return make_ref<MethodValue>(t.from_object(found, src), self);
     unmodelled(repr_of(found), "descriptor implemented outside the traced program");
   }
-  return t.lazy(found, src);
+  // Looked at now: a property in its place would be no value.
+  return t.from_object(found, src);
 }
 
-// What the class has under a name, before the instance is looked at.
-static bool class_overrides_getattribute(PyTypeObject* type) {
-  PyRef key = checked(PyUnicode_InternFromString("__getattribute__"));
-  return type_find(type, key.get()) != type_find(&PyBaseObject_Type, key.get());
+static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
+
+static bool class_overrides(Tracer& t, PyTypeObject* type, const char* name) {
+  PyRef key = interned(name);
+  return t.on_class(type, key.get()).found != type_find(&PyBaseObject_Type, key.get());
 }
 
 ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__class__")
     return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
-  if (class_overrides_getattribute(type)) unmodelled(print() + "." + n, "class with its own __getattribute__");
+  if (class_overrides(t, type, "__getattribute__"))
+    unmodelled(print() + "." + n, "class with its own __getattribute__");
   PyObject* found = type_find(type, name);
-  SourceRef found_src = source ? t.sources.child(source, SourceKind::TypeAttr, name) : nullptr;
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
-  if (real && (n == "value" || n == "name") && PyObject_HasAttrString(type_ref.get(), "__members__")) {
+  if (real && (n == "value" || n == "name") && type_find(Py_TYPE(type), interned("__members__").get())) {
     // An enum member is a constant: guarded by identity, its fields are too.
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
     return is_constant_object(v.get()) ? t.constant(v) : t.from_object(v.get(), nullptr);
@@ -77,70 +77,79 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (found && is_data_descriptor(found) && !slot) {
     if (n == "__dict__") return instance_dict(t);
-    return bind_class_attr(t, found, found_src, ValueRef(this), cls);
+    t.expect_on_class(type, name, found);
+    return bind_class_attr(t, found, nullptr, ValueRef(this), cls);
   }
   const Stored* s = stored(name);
-  if (s && s->value) return s->value;
+  if (s && s->value) return s->value;  // the store has looked at the class
   if (s && t.uncaught() && !found) graph_break<GB0010>(print(), n);
   if (real && !s) {
     Attr a = find_attr(real.get(), name);
     if (a.where == AttrWhere::Undecidable) unmodelled(print() + "." + n, "attribute only user code can find");
     if (a.where == AttrWhere::Slot)
       return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
-    if (a.where == AttrWhere::Instance)
+    if (a.where == AttrWhere::Instance) {
+      t.expect_no_setter(type, name);
       return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::InstanceDict, name) : nullptr);
-    if (source && !slot) t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::InstanceDict, name));
+    }
+    if (source)
+      t.guard(GuardKind::NotPresent, t.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name));
   }
-  if (found && !slot) return bind_class_attr(t, found, found_src, ValueRef(this), cls);
-  PyObject* hook = type_find(type, checked(PyUnicode_InternFromString("__getattr__")).get());
-  if (hook && PyFunction_Check(hook)) {
+  const auto attribute = t.on_class(type, name, source);
+  if (found && !slot) return bind_class_attr(t, found, attribute.source, ValueRef(this), cls);
+  const auto hook = t.on_class(type, interned("__getattr__").get(), source);
+  if (hook.found && PyFunction_Check(hook.found)) {
     CallArgs args;
     args.positional = {ValueRef(this), t.constant(name)};
-    return t.call(t.wrap(hook, nullptr), std::move(args));
+    return t.call(t.wrap(hook.found, hook.source), std::move(args));
   }
   t.raise(PyExc_AttributeError, std::string("'") + type_name(type) + "' object has no attribute '" + n + "'");
 }
 
-// vars(obj) of a real object: its live entries, guarded one by one.
-ValueRef ObjectValue::instance_dict(Tracer& t) {
-  auto d = make_ref<DictValue>(&PyDict_Type);
-  if (real) unmodelled(print() + ".__dict__", "the attribute dictionary of an existing object");
-  for (auto& s : attrs)
-    if (s.value) d->put(t, t.constant(s.name), s.value);
-  return d;
-}
-
-bool ObjectValue::has_attr(Tracer& t, PyObject* name) {
-  try {
-    get_attr(t, name);
-    return true;
-  } catch (const TracedRaise& e) {
-    if (!PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError))) throw;
-    return false;
-  }
-}
-
-bool ObjectValue::store_is_plain(PyObject* name) const {
-  if (!(type->tp_setattro == PyObject_GenericSetAttr)) return false;
-  PyObject* found = type_find(type, name);
-  return !found || !is_data_descriptor(found) || Py_TYPE(found) == &PyMemberDescr_Type;
+// A dictionary and attributes that are one another: changes of either are seen in both.
+ValueRef ObjectValue::instance_dict(Tracer&) {
+  unmodelled(print() + ".__dict__", "the attribute dictionary of an object");
 }
 
 void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
-  if (!(type->tp_setattro == PyObject_GenericSetAttr)) {
-    PyObject* hook = type_find(type, checked(PyUnicode_FromString(v ? "__setattr__" : "__delattr__")).get());
-    if (!hook || !PyFunction_Check(hook)) title_only_break("STORE_ATTR-caused graph break");
+  // Either of the two makes both the class's business.
+  (void)t.on_class(type, interned(v ? "__delattr__" : "__setattr__").get(), source);
+  const auto hook = t.on_class(type, interned(v ? "__setattr__" : "__delattr__").get(), source);
+  if (type->tp_setattro != PyObject_GenericSetAttr) {
+    if (!hook.found || !PyFunction_Check(hook.found)) title_only_break("STORE_ATTR-caused graph break");
     CallArgs args;
     args.positional = {ValueRef(this), t.constant(name)};
     if (v) args.positional.push_back(v);
-    t.call(t.wrap(hook, nullptr), std::move(args));
+    t.call(t.wrap(hook.found, hook.source), std::move(args));
     return;
   }
   plain_store(t, name, std::move(v));
 }
 
+// The instance itself has it: a class attribute cannot be deleted by way of an instance.
+bool ObjectValue::has_own(Tracer& t, PyObject* name) {
+  if (const Stored* s = stored(name)) return bool(s->value);
+  if (!real) return false;
+  const Attr a = find_attr(real.get(), name);
+  const bool own = a.where == AttrWhere::Slot || a.where == AttrWhere::Instance;
+  if (!source) return own;
+  PyObject* on_type = type_find(type, name);
+  const bool slot = on_type && Py_TYPE(on_type) == &PyMemberDescr_Type;
+  SourceRef place = t.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name);
+  if (own)
+    t.expect_present(place);
+  else
+    t.guard(GuardKind::NotPresent, place);
+  return own;
+}
+
 void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   PyObject* found = type_find(type, name);
+  if (found && is_data_descriptor(found)) {
+    t.expect_on_class(type, name, found);
+  } else {
+    t.expect_no_setter(type, name);
+  }
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
     if (Py_TYPE(found) != &PyProperty_Type) title_only_break("STORE_ATTR-caused graph break");
     PyRef set = checked(PyObject_GetAttrString(found, v ? "fset" : "fdel"));
@@ -153,7 +162,9 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     t.call(t.wrap(set.get(), nullptr), std::move(args));
     return;
   }
-  if (!v && !has_attr(t, name)) t.raise(PyExc_AttributeError, text_of(name));
+  const Stored* gone = v ? nullptr : stored(name);
+  if (gone && !gone->value && t.uncaught()) graph_break<GB0010>(print(), text_of(name));
+  if (!v && !has_own(t, name)) t.raise(PyExc_AttributeError, text_of(name));
   bool replaced = false;
   for (auto it = attrs.begin(); it != attrs.end() && !replaced; ++it)
     if (PyUnicode_Compare(it->name.get(), name) == 0) {
@@ -174,10 +185,10 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
 
 ValueRef ObjectValue::special(Tracer& t, const char* name) {
   PyRef key = checked(PyUnicode_InternFromString(name));
-  PyObject* found = type_find(type, key.get());
+  const auto [found, place] = t.on_class(type, key.get(), source);
+  if (found && !PyFunction_Check(found)) t.expect_on_class(type, key.get(), found);
   if (!found || !PyFunction_Check(found)) return {};
-  SourceRef src = source ? t.sources.child(source, SourceKind::TypeAttr, key.get()) : nullptr;
-  return make_ref<MethodValue>(t.wrap(found, src), ValueRef(this));
+  return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
 }
 
 ValueRef ObjectValue::call(Tracer& t, CallArgs args) {

@@ -11,7 +11,6 @@ struct ObjectValue final : Value {
   std::string print() const override;
   PyTypeObject* python_type() const override { return type; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
-  bool has_attr(Tracer& t, PyObject* name) override;
   void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
   ValueRef call(Tracer& t, CallArgs args) override;
   ValueRef get_item(Tracer& t, const ValueRef& key) override;
@@ -25,8 +24,8 @@ struct ObjectValue final : Value {
 
   // The Python-level special method of the class, bound; null if the class has none (object's do not count).
   ValueRef special(Tracer& t, const char* name);
-  bool store_is_plain(PyObject* name) const;                // no __setattr__, no data descriptor
   void plain_store(Tracer& t, PyObject* name, ValueRef v);  // object.__setattr__
+  bool has_own(Tracer& t, PyObject* name);
   ValueRef instance_dict(Tracer& t);
 
   struct Stored {
@@ -52,6 +51,8 @@ struct ClassValue final : Value {
   ValueRef call(Tracer& t, CallArgs args) override;
   bool truth(Tracer&) override { return true; }
   ValueRef iter(Tracer& t) override;  // enums
+  ValueRef meta_attr(Tracer& t, PyObject* name);
+  ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;
 };
 
@@ -63,6 +64,7 @@ struct ModuleValue final : Value {
   PyRef as_constant() const override { return real; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   bool has_attr(Tracer& t, PyObject* name) override;
+  ValueRef missing_attr(Tracer& t, PyObject* name);
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
 };

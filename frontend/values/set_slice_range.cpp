@@ -1,4 +1,7 @@
 // SetValue, SliceValue, RangeValue, and equality and identity of values.
+#include <algorithm>
+#include <cmath>
+
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/plan.h"
@@ -21,13 +24,14 @@ PyRef SetValue::as_constant() const {
 
 void SetValue::add(Tracer& t, const ValueRef& v) {
   PyRef k = key_object(t, v);
-  const int had = PySet_Contains(members.get(), k.get());
-  if (!checked(had)) {
+  if (!checked(PySet_Contains(members.get(), k.get()))) {
     checked(PySet_Add(members.get(), k.get()));
     checked(PyDict_SetItem(values.get(), k.get(), checked(PyLong_FromSize_t(held.size())).get()));
     held.push_back(t.realize(v));
+    ++shape;
   }
   if (!source) return;
+  changed = true;
   SideEffect e{EffectKind::SetAdd, ValueRef(this)};
   e.key = v;
   t.effects.record(std::move(e));
@@ -37,7 +41,9 @@ bool SetValue::discard(Tracer& t, const ValueRef& v) {
   PyRef k = key_object(t, v);
   if (!checked(PySet_Discard(members.get(), k.get()))) return false;
   checked(PyDict_DelItem(values.get(), k.get()));
+  ++shape;
   if (!source) return true;
+  changed = true;
   SideEffect e{EffectKind::SetDiscard, ValueRef(this)};
   e.key = v;
   t.effects.record(std::move(e));
@@ -48,16 +54,62 @@ void SetValue::clear(Tracer& t) {
   checked(PySet_Clear(members.get()));
   PyDict_Clear(values.get());
   held.clear();
-  if (source) t.effects.record({EffectKind::SetClear, ValueRef(this)});
+  ++shape;
+  if (!source) return;
+  changed = true;
+  t.effects.record({EffectKind::SetClear, ValueRef(this)});
 }
 
-std::vector<ValueRef> SetValue::items(Tracer&) const {
+static ValueRef value_of(const SetValue& s, PyObject* key) {
+  PyObject* at = PyDict_GetItemWithError(s.values.get(), key);
+  if (!at) throw InternalError("a set member has no value");
+  return s.held[PyLong_AsSize_t(at)];
+}
+
+void SetValue::observe_order(Tracer& t) {
+  if (PySet_GET_SIZE(members.get()) < 2) return;
+  // Objects hash by their address, which is another one in the next call.
+  for (auto& v : held)
+    if (!v->as_constant()) unmodelled(print(), "the order of a set of objects");
+  if (!source || !real || order_observed) return;
+  if (changed) unmodelled(print(), "the order of a set that has changed");
+  order_observed = true;
+  t.guard(GuardKind::SetOrder, source, checked(PySequence_Tuple(real.get())));
+}
+
+std::vector<ValueRef> SetValue::items(Tracer& t) {
+  observe_order(t);
   std::vector<ValueRef> out;
-  PyRef it = checked(PyObject_GetIter(members.get()));
+  PyRef it = checked(PyObject_GetIter(source && real && !changed ? real.get() : members.get()));
+  while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) out.push_back(value_of(*this, k.get()));
+  return out;
+}
+
+ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<ValueRef>& others) {
+  std::vector<std::pair<PyRef, ValueRef>> known;  // by key object
+  PyRef args = checked(PyTuple_New(static_cast<Py_ssize_t>(others.size())));
+  const auto keys_of = [&](const ValueRef& raw) {
+    ValueRef v = t.realize(raw);
+    auto* set = as<SetValue>(v);
+    PyRef keys = set ? PyRef() : checked(PyList_New(0));
+    for (auto& x : set ? set->items(t) : collect(t, v)) {
+      known.emplace_back(key_object(t, x), t.realize(x));
+      if (keys) checked(PyList_Append(keys.get(), known.back().first.get()));
+    }
+    if (auto* dict = as<DictValue>(v)) return dict->index;
+    return set ? (set->source && set->real && !set->changed ? set->real : set->members) : keys;
+  };
+  PyRef own = keys_of(ValueRef(this));
+  for (std::size_t i = 0; i < others.size(); ++i)
+    PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(i), keys_of(others[i]).release());
+  PyRef bound = checked(PyObject_GetAttrString(own.get(), method));
+  auto out = make_ref<SetValue>(frozen);
+  out->members = checked(PyObject_CallObject(bound.get(), args.get()));
+  PyRef it = checked(PyObject_GetIter(out->members.get()));
   while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) {
-    PyObject* at = PyDict_GetItemWithError(values.get(), k.get());
-    if (!at) throw InternalError("a set member has no value");
-    out.push_back(held[PyLong_AsSize_t(at)]);
+    checked(PyDict_SetItem(out->values.get(), k.get(), checked(PyLong_FromSize_t(out->held.size())).get()));
+    const auto place = std::find_if(known.begin(), known.end(), [&](auto& e) { return e.first.get() == k.get(); });
+    out->held.push_back(place != known.end() ? place->second : from_folded(t, k.get()));
   }
   return out;
 }
@@ -66,19 +118,40 @@ ValueRef SetValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, t
 ValueRef SetValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   return call_builtin_method(t, ValueRef(this), name, std::move(args));
 }
-ValueRef SetValue::iter(Tracer& t) { return make_ref<SequenceIterator>(items(t), ValueRef(this)); }
+ValueRef SetValue::iter(Tracer& t) {
+  auto it = make_ref<SequenceIterator>(items(t), ValueRef(this));
+  it->size = PySet_GET_SIZE(members.get());
+  it->shape = shape;
+  return it;
+}
 
 bool SetValue::contains(Tracer& t, const ValueRef& item) {
   return checked(PySet_Contains(members.get(), key_object(t, item).get()));
 }
 
+// Adding `keys` one after the other makes a set that iterates as `members` does.
+static bool iterates_alike(const PyRef& keys, const PyRef& members) {
+  PyRef made = checked(PySet_New(keys.get()));
+  PyRef a = checked(PySequence_List(made.get())), b = checked(PySequence_List(members.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(a.get()); ++i)
+    if (PyList_GET_ITEM(a.get(), i) != PyList_GET_ITEM(b.get(), i)) return false;
+  return true;
+}
+
 Reg SetValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
-  std::vector<Reg> regs;
-  for (auto& v : held)
-    if (v && checked(PyDict_Contains(values.get(), key_object(b.tracer, v).get()))) regs.push_back(b.rebuild(v));
+  // Members in the order in which they came, or in that of iteration: whichever gives the order eager's set has.
+  PyRef came = checked(PyDict_Keys(values.get())), shown = checked(PySequence_List(members.get()));
+  bool fixed = true;
+  for (auto& v : held) fixed &= bool(v->as_constant());
+  PyRef keys = came;
+  if (fixed && !iterates_alike(came, members)) {
+    if (!iterates_alike(shown, members)) graph_break<GB0092>(print());
+    keys = shown;
+  }
   PlanStep make{frozen ? StepOp::BuildFrozenSet : StepOp::NewSet};
-  make.regs = std::move(regs);
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i)
+    make.regs.push_back(b.rebuild(value_of(*this, PyList_GET_ITEM(keys.get(), i))));
   return b.step(std::move(make));
 }
 
@@ -151,6 +224,15 @@ Reg RangeValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) 
 
 // --- equality and identity -------------------------------------------------------------------------------------------
 
+static bool is_nan(const ValueRef& v) {
+  PyObject* o = v->kind == ValueKind::Constant ? v->real.get() : nullptr;
+  return o && PyFloat_CheckExact(o) && std::isnan(PyFloat_AS_DOUBLE(o));
+}
+
+static bool is_one(const ValueRef& a, const ValueRef& b) {
+  return a.get() == b.get() || (a->real && a->real.get() == b->real.get());
+}
+
 bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   ValueRef a = t.realize(ra), b = t.realize(rb);
   if (a.get() == b.get()) return true;
@@ -158,8 +240,8 @@ bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
     if (!a->python_type() || !b->python_type() || a->python_type() != b->python_type()) return false;
     return a->as_constant().get() == b->as_constant().get();  // small ints are shared
   }
-  if (a->real && b->real) return a->real.get() == b->real.get();
-  return false;
+  t.expect_identity(a, b);
+  return is_one(a, b);
 }
 
 static bool sequences_equal(Tracer& t, const std::vector<ValueRef>& a, const std::vector<ValueRef>& b) {
@@ -184,7 +266,9 @@ bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   ValueRef a = t.realize(ra), b = t.realize(rb);
   if (ValueRef r = size_compare(t, a, b, Py_EQ)) return r->truth(t);
   if (holds_size(a) || holds_size(b)) return sizes_equal(t, a, b);
-  if (same_object(t, a, b)) return true;
+  // A NaN equals itself only as an element of a container, which compares identities first.
+  if (is_nan(a) && is_nan(b)) return same_object(t, a, b);
+  if (is_one(a, b)) return true;
   PyRef ca = a->as_constant(), cb = b->as_constant();
   if (ca && cb) {
     const int r = PyObject_RichCompareBool(ca.get(), cb.get(), Py_EQ);

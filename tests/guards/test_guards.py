@@ -36,6 +36,16 @@ TENSOR = torch.ones(3, 4)
 LIST = [1, 2]
 
 # kind, payload, values that pass, values that fail, reason of the first failing one
+
+
+def made_of(*members):
+    """A set with these members added one after the other: 0 and 8 collide."""
+    s = set()
+    for m in members:
+        s.add(m)
+    return s
+
+
 CASES = [
     ("TypeMatch", Plain, [PLAIN], [Other(), 3, None, Plain], None),
     ("TypeMatch", int, [1, 10**30], [True, 1.0, "a"], None),
@@ -69,6 +79,13 @@ CASES = [
         None,
     ),
     ("SetMatch", frozenset({1, "a"}), [{1, "a"}, frozenset({"a", 1})], [{1}, {1, "b"}, {True, "a"}, (1, "a")], None),
+    (
+        "SetOrder",
+        (8, 0),
+        [made_of(8, 0), frozenset(made_of(8, 0))],
+        [made_of(0, 8), {8}, made_of(8, 0, 16), made_of(8, False), [8, 0]],
+        "list(x) == [8, 0]",
+    ),
     ("SetContains", 1, [{1, 2}, frozenset({1})], [{2}, set(), [1]], "set.__contains__(x, 1)"),
     ("SetNotContains", 1, [{2}, set()], [{1}, [2]], "not set.__contains__(x, 1)"),
     (
@@ -113,6 +130,9 @@ def test_every_kind_is_tested_or_ambient():
         "NoAliasing",
         "Aliasing",
         "SizeAssumption",  # tests/frontend/test_dynamic_sizes.py
+        "Distinct",
+        "ClassLookups",
+        "AbcToken",
     }
     assert {c[0] for c in CASES} | elsewhere == set(_C._guards.kinds())
 

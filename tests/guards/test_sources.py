@@ -35,6 +35,8 @@ def get(source, *arguments, scope=None):
         (("cell_contents", ("free", 2, "n")), "L['n']"),
         (("type_of", X), "type(L['x'])"),
         (("type_attr", X, "m"), "dict(type(L['x']).__dict__)['m']"),
+        (("class_attr", X, "m"), "dict(L['x'].__dict__)['m']"),
+        (("field", X, "__name__"), "L['x'].__name__"),
         (("instance_dict", X, "v"), "L['x'].__dict__['v']"),
         (("builtin", "len"), "G['__builtins_dict___0']['len']"),
         (("dict_key", X, 1), "list(dict.keys(L['x']))[1]"),
@@ -103,6 +105,32 @@ def test_classes_and_modules():
     assert get(("attr", X, "OrderedDict"), collections) == (collections.OrderedDict,)
     assert get(("attr", X, "__name__"), collections) == ("collections",)
     assert get(("type_of", X), 3) == (int,)
+
+
+def test_what_no_dictionary_holds():
+    fn = make_function()
+    assert get(("field", X, "__name__"), fn) == ("fn",)
+    assert get(("field", X, "__defaults__"), fn) == ((2,),)
+    assert get(("field", X, "__kwdefaults__"), fn) == ({"k": 3},)
+    assert get(("field", X, "__doc__"), fn) == (None,)
+    assert get(("field", X, "__module__"), fn) == (__name__,)
+    assert get(("field", X, "__qualname__"), Thing) == ("Thing",)
+    assert get(("field", X, "__name__"), int) is None, "nobody can rename it"
+    assert get(("field", X, "__name__"), 3) is None
+
+
+def test_the_mro_of_a_class():
+    class Meta(type):
+        above = 1
+
+    class C(Base, metaclass=Meta):
+        own = 2
+
+    assert get(("class_attr", X, "own"), C) == (2,)
+    assert get(("class_attr", X, "inherited"), C) == ("i",)
+    assert get(("class_attr", X, "method"), C) == (Base.method,)
+    assert get(("class_attr", X, "above"), C) is None
+    assert get(("class_attr", X, "own"), C()) is None
 
 
 def test_containers():

@@ -1,0 +1,87 @@
+#include "frontend/guards/class_lookups.h"
+
+#include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/plain_object.h"
+
+namespace md::guards {
+namespace {
+
+PyObject* found_after(PyTypeObject* type, PyObject* start, PyObject* name) {
+  bool after = false;
+  const Py_hash_t hash = PyObject_Hash(name);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    PyObject* cls = PyTuple_GET_ITEM(type->tp_mro, i);
+    if (after)
+      if (PyObject* found = dict_find(reinterpret_cast<PyTypeObject*>(cls)->tp_dict, name, hash).value) return found;
+    after |= cls == start;
+  }
+  return nullptr;
+}
+
+bool is_subclass(PyTypeObject* type, PyObject* of) {
+  return PyType_Check(of) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(of));
+}
+
+bool holds(const ClassFact::Lookup& l, PyTypeObject* type) {
+  using Lookup = ClassFact::Lookup;
+  if (!l.name) return is_subclass(type, *l.after) == (l.expect == Lookup::Subclass);
+  PyObject* found = l.after ? found_after(type, *l.after, l.name) : type_find(type, l.name);
+  switch (l.expect) {
+    case Lookup::Absent:
+      return !found;
+    case Lookup::NoSetter:
+      return !found || !Py_TYPE(found)->tp_descr_set;
+    default:
+      if (*l.object == Py_None && !l.none) return false;
+      return found && (found == *l.object || (is_plain(*l.object) && plain_equal(*l.object, found)));
+  }
+}
+
+PyObject* field(PyObject* item, Py_ssize_t i) {
+  PyObject* o = PyTuple_GET_ITEM(item, i);
+  return o == Py_None ? nullptr : o;
+}
+
+}  // namespace
+
+void ClassLookups::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+  auto fact = std::make_unique<ClassFact>();
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(g.object.get()); ++i) {
+    PyObject* item = PyTuple_GET_ITEM(g.object.get(), i);
+    ClassFact::Lookup l{};
+    l.expect = static_cast<ClassFact::Lookup::Expect>(PyLong_AsLong(PyTuple_GET_ITEM(item, 0)));
+    if (PyObject* name = field(item, 1)) l.name = b.hold(PyRef::borrow(name));
+    if (PyObject* after = field(item, 2)) l.after = b.refer(after);
+    if (l.expect == ClassFact::Lookup::Same) {
+      l.object = b.refer(PyTuple_GET_ITEM(item, 3));
+      l.none = *l.object == Py_None;
+    }
+    fact->lookups.push_back(l);
+  }
+  op.cls = fact.get();
+  b.program.classes.push_back(std::move(fact));
+}
+
+bool ClassLookups::look_again(const ClassFact& f, PyTypeObject* type, Why* why) {
+  for (const auto& l : f.lookups) {
+    if (holds(l, type)) continue;
+    if (why) {
+      why->text = l.name ? std::string("attribute '") + PyUnicode_AsUTF8(l.name) + "' of class '" : "bases of class '";
+      why->text += type->tp_name + std::string("' changed");
+    }
+    return false;
+  }
+  f.version = type->tp_version_tag;  // after the look-ups, which assign one
+  return true;
+}
+
+std::string ClassLookups::describe(const Guard& g) {
+  std::string names;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(g.object.get()); ++i) {
+    PyObject* name = field(PyTuple_GET_ITEM(g.object.get(), i), 1);
+    names += (names.empty() ? "" : ", ") + (name ? constant_repr(name) : std::string("__mro__"));
+  }
+  return "unchanged " + names;
+}
+
+}  // namespace md::guards

@@ -1,0 +1,169 @@
+// What a trace assumed of classes and of the identity of objects.
+#include <cmath>
+
+#include "frontend/breaks.h"
+#include "frontend/cpython/internals.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/plain_object.h"
+#include "frontend/guards/state.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+
+namespace md {
+namespace {
+
+using Expect = ClassFact::Lookup::Expect;
+
+// The class and all its bases are beyond Python's reach.
+bool is_immutable(PyTypeObject* type) {
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
+}
+
+PyRef lookup_item(Expect expect, PyObject* name, PyTypeObject* cls, PyObject* object = nullptr) {
+  const auto or_none = [](void* o) { return o ? static_cast<PyObject*>(o) : Py_None; };
+  return checked(Py_BuildValue("(iOOO)", static_cast<int>(expect), or_none(name), or_none(cls), or_none(object)));
+}
+
+// Small ints, and by identity: no user's __eq__ runs.
+bool same_item(PyObject* a, PyObject* b) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i) {
+    PyObject *x = PyTuple_GET_ITEM(a, i), *y = PyTuple_GET_ITEM(b, i);
+    if (x != y && !(PyUnicode_CheckExact(x) && plain_equal(x, y))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+// --- classes ---------------------------------------------------------------------------------------------------------
+
+SourceRef Tracer::class_source(PyTypeObject* type) { return wrap(reinterpret_cast<PyObject*>(type), nullptr)->source; }
+
+void Tracer::note_class(PyTypeObject* type, PyRef item) {
+  auto* object = reinterpret_cast<PyObject*>(type);
+  for (ClassNotes& notes : class_notes_) {
+    if (notes.type.get() != object) continue;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(notes.items.get()); ++i)
+      if (same_item(PyList_GET_ITEM(notes.items.get(), i), item.get())) return;
+    checked(PyList_Append(notes.items.get(), item.get()));
+    return;
+  }
+  class_notes_.push_back({PyRef::borrow(object), checked(PyList_New(0))});
+  checked(PyList_Append(class_notes_.back().items.get(), item.get()));
+}
+
+void Tracer::expect_on_class(PyTypeObject* type, PyObject* name, PyObject* found, PyTypeObject* after) {
+  if (!is_immutable(type)) note_class(type, lookup_item(found ? Expect::Same : Expect::Absent, name, after, found));
+}
+
+void Tracer::expect_no_setter(PyTypeObject* type, PyObject* name) {
+  if (!is_immutable(type)) note_class(type, lookup_item(Expect::NoSetter, name, nullptr));
+}
+
+void Tracer::expect_subclass(PyTypeObject* type, PyTypeObject* of, bool is) {
+  if (!is_immutable(type)) note_class(type, lookup_item(is ? Expect::Subclass : Expect::NoSubclass, nullptr, of));
+}
+
+Tracer::ClassAttribute Tracer::on_class(PyTypeObject* type, PyObject* name, SourceRef instance) {
+  PyObject* found = type_find(type, name);
+  if (is_immutable(type)) return {found, nullptr};
+  const bool bound = found && (Py_TYPE(found)->tp_descr_get || Py_TYPE(found)->tp_descr_set) &&
+                     !PyFunction_Check(found) && !PyType_Check(found);
+  if (!found || bound) {
+    expect_on_class(type, name, found);
+    return {found, nullptr};
+  }
+  if (instance) return {found, sources.child(instance, SourceKind::TypeAttr, name)};
+  return {found, sources.child(class_source(type), SourceKind::ClassAttr, name)};
+}
+
+void Tracer::expect_no_registration() {
+  PyRef module = checked(PyImport_ImportModule("_abc"));
+  PyRef token = checked(PyObject_GetAttrString(module.get(), "get_cache_token"));
+  guard(GuardKind::AbcToken, sources.constant(token.get(), "abc.get_cache_token"), {}, abc_token(token.get()));
+}
+
+// --- identity --------------------------------------------------------------------------------------------------------
+
+void Tracer::expect_identity(const ValueRef& a, const ValueRef& b) {
+  if (!a->real || !b->real || Py_TYPE(a->real.get()) != Py_TYPE(b->real.get())) return;
+  // Guarded by identity already.
+  for (ValueKind k : {ValueKind::Builtin, ValueKind::OpFunction, ValueKind::Class, ValueKind::Module})
+    if (a->kind == k) return;
+  const bool same = a->real.get() == b->real.get();
+  const bool constants = a->kind == ValueKind::Constant && b->kind == ValueKind::Constant;
+  // Guards on constants compare values: different values are different objects, equal ones either way. One guard
+  // stands for every NaN.
+  const auto is_nan = [](const ValueRef& v) {
+    return PyFloat_CheckExact(v->real.get()) && std::isnan(PyFloat_AS_DOUBLE(v->real.get()));
+  };
+  if (constants && !plain_equal(a->real.get(), b->real.get()) && !(is_nan(a) && is_nan(b))) return;
+  if ((!a->source && !b->source) || (same && !constants)) return;
+  const auto place = [&](const ValueRef& v) {
+    return v->source ? v->source : sources.constant(v->real.get(), constant_repr(v->real.get()));
+  };
+  Guard g{same ? GuardKind::Aliasing : GuardKind::Distinct, place(a)};
+  if (g.source == place(b)) return;
+  if (same) {
+    g.other = place(b);
+  } else {
+    g.others = {place(b)};
+  }
+  g.where = user_frame();
+  guards.add(std::move(g));
+}
+
+namespace {
+
+ValueKind changed_kind(const SideEffect& e) { return e.target ? e.target->kind : ValueKind::Null; }
+
+// A dictionary whose entries are also the attributes of `v`.
+PyObject* attributes_of(const ValueRef& v) {
+  if (v->kind == ValueKind::Module) return PyModule_GetDict(v->real.get());
+  return v->kind == ValueKind::Object ? md_instance_dict(v->real.get()) : nullptr;
+}
+
+}  // namespace
+
+void Tracer::guard_distinct() {
+  std::set<ValueKind> changed;
+  for (const SideEffect& e : effects.list()) changed.insert(changed_kind(e));
+  // Attributes may be reached as a dictionary's entries.
+  for (ValueKind k : {ValueKind::Dict, ValueKind::Object, ValueKind::Null})
+    if (changed.contains(k)) changed.insert({ValueKind::Dict, ValueKind::Object, ValueKind::Module});
+  changed.erase(ValueKind::Null);
+  if (changed.empty()) return;
+  const auto reached_as_dict = [&](PyObject* dict) {
+    auto it = dict ? known.find(dict) : known.end();
+    return it != known.end() && it->second->kind == ValueKind::Dict;
+  };
+  if (changed.contains(ValueKind::Dict) && reached_as_dict(args.globals))
+    unmodelled("globals()", "the globals as a dictionary, one of them changed");
+  std::vector<SourceRef> places;
+  std::set<PyObject*> dicts;
+  for (const PyRef& o : keep_alive) {
+    const ValueRef& v = known.at(o.get());
+    if (!changed.contains(v->kind) || !v->source || !v->real || PyFrozenSet_Check(v->real.get())) continue;
+    PyObject* dict = attributes_of(v);
+    if (reached_as_dict(dict) || (dict && !dicts.insert(dict).second))
+      unmodelled(v->print(), "attributes changed by way of their dictionary");
+    places.push_back(v->source);
+  }
+  if (places.size() < 2) return;
+  Guard g{GuardKind::Distinct, places.front()};
+  g.others.assign(places.begin() + 1, places.end());
+  guards.add(std::move(g));
+}
+
+void Tracer::add_object_guards() {
+  guard_distinct();
+  for (const ClassNotes& notes : class_notes_) {
+    auto* type = reinterpret_cast<PyTypeObject*>(notes.type.get());
+    Guard g{GuardKind::ClassLookups, sources.constant(notes.type.get(), "___class_" + type_name(type))};
+    g.object = checked(PyList_AsTuple(notes.items.get()));
+    guards.add(std::move(g));
+  }
+}
+
+}  // namespace md

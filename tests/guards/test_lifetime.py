@@ -1,0 +1,131 @@
+"""Objects die when they would, and nothing takes their place."""
+
+import gc
+import sys
+import weakref
+
+import minidynamo as torch
+from guards.changing import agrees
+
+
+def x():
+    return torch.tensor([1.0, 2.0])
+
+
+def test_dead_objects_whose_address_is_reused():
+    def f(x, o):
+        return x * o.v
+
+    def program(call):
+        for n in range(30):
+            cls = type("Local", (), {"v": n % 3})
+            call(f, x(), cls())
+            del cls
+            gc.collect()
+
+    agrees(program)
+
+
+def test_dead_functions_whose_address_is_reused():
+    def f(x, g):
+        return g(x)
+
+    def program(call):
+        for n in range(10):
+            scope = {}
+            exec(f"def g(x):\n    return x * {n % 3}", scope)
+            call(f, x(), scope.pop("g"))
+            scope.clear()
+            gc.collect()
+
+    agrees(program)
+
+
+def test_finalizers_run_when_they_would():
+    log = []
+
+    class Noisy:
+        def __init__(self, n):
+            self.n = n
+
+        def __del__(self):
+            log.append(self.n)
+
+    def f(x, box):
+        box[0] = None
+        log.append("between")
+        return x + 1
+
+    def program(call):
+        log.clear()
+        for n in range(3):
+            call(f, x(), [Noisy(n)])
+            log.append("after")
+        shown = list(log)
+        call(lambda: shown)
+
+    agrees(program)
+
+
+def test_arguments_are_not_kept_alive():
+    class Thing:
+        def __init__(self):
+            self.v = [1, 2]
+
+    def f(x, o, d):
+        o.w = o.v[0]
+        d["k"] = o
+        return x * o.v[1]
+
+    compiled = torch.compile(f, backend="eager")
+    alive = []
+    for _ in range(4):
+        o = Thing()
+        d = {}
+        compiled(x(), o, d)
+        alive += [weakref.ref(o)]
+        del o, d
+    gc.collect()
+    assert [r() for r in alive] == [None] * 4
+
+
+def test_entries_leak_nothing():
+    """Making and dropping entries leaves every reference count as it was."""
+    marker, table, text = object(), {"a": object(), "b": [1]}, f"some text {len(sys.path)}"
+
+    class C:
+        things = [marker]
+
+        def m(self, v):
+            return v
+
+    o = C()
+    o.marker = marker
+
+    def g(v, k=text):
+        return v, k
+
+    def f(x, d, s):
+        made = C()
+        made.own = marker
+        d["a"], made.m(3), g(1)
+        return x + 1, d, o.marker, made, s, made.things
+
+    def counts():
+        gc.collect()
+        return [sys.getrefcount(v) for v in (marker, table, table["a"], text, C, o, C.m, g, C.things, None.__class__)]
+
+    def once():
+        torch._dynamo.reset()
+        compiled = torch.compile(f, backend="eager")
+        for s in (text, text + "x", 3, 3.5):
+            compiled(x(), table, s)
+        torch._dynamo.reset()
+        del compiled
+
+    for _ in range(3):
+        once()
+    before = counts()
+    for _ in range(20):
+        once()
+    assert counts() == before
