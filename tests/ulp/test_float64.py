@@ -11,6 +11,7 @@ import pytest
 import minidynamo as torch
 
 POINTS = int(os.environ.get("MINIDYNAMO_ULP_POINTS", "400"))
+pytestmark = pytest.mark.timeout(120 if POINTS <= 10000 else 0)
 
 
 def anywhere(g):
