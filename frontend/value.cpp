@@ -40,12 +40,13 @@ void Value::set_attr(Tracer&, PyObject* name, ValueRef) { unmodelled_method(*thi
 ValueRef Value::call(Tracer& t, CallArgs args) {
   PyTypeObject* type = python_type();
   if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
-  unmodelled(print(), print_list(args.positional));
+  not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
 }
 
 ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) {
   ValueRef method = get_attr(t, name);
-  if (auto* bound = as<BoundAttrValue>(method); bound && bound->self.get() == this) unmodelled_method(*this, text_of(name), args);
+  if (auto* bound = as<BoundAttrValue>(method); bound && bound->self.get() == this)
+    unmodelled_method(*this, text_of(name), args);
   return t.call(method, std::move(args));
 }
 

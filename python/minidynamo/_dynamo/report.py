@@ -23,6 +23,8 @@ from .exc import (
     TorchRuntimeError,
     Unsupported,
 )
+from .output import GraphCompileReason
+from .source_marks import marked_source  # noqa: F401  for native code
 from .utils import counters
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -257,6 +259,27 @@ def log_no_torch(name, file, first_line):
 
 def log_skipfile(name, reason, file):
     _log.debug("skipping: %s (reason: %s, file: %s)", name, reason, file)
+
+
+def log_start(name, file, first_line):
+    """A frame is looked at for the first time."""
+    every, frame = 0, sys._getframe(1)
+    while frame is not None:
+        every, frame = every + 1, frame.f_back
+    callers = _callers()
+    _log.debug(
+        "torchdynamo start compiling %s %s:%s, stack (elided %s frames):\n%s",
+        name, file, first_line, every - len(callers), stack_text(callers),
+    )  # fmt: skip
+
+
+def log_compiling_graph(reason, frames, graph_break):
+    """The trace has ended and its graph goes to the backend."""
+    _log.debug("COMPILING GRAPH due to %s", GraphCompileReason(reason, list(summaries(frames)), graph_break))
+
+
+def set_compile_id(text):
+    _logging.set_compile_id(text)
 
 
 def log_info(text):
