@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "frontend/call_text.h"
 #include "frontend/source_lines.h"
 #include "frontend/values/constant.h"
 
@@ -53,6 +54,11 @@ void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
     }
   }
   if (*i.orig_name) trace("trace_bytecode", fmt::format("TRACE {} {} {}]", i.orig_name, i.orig_arg, stack));
+}
+
+void log_graph_input(Node& placeholder, SourceRef source) {
+  debug(fmt::format("create_graph_input {} {} {} at debug_level 0 before=False", placeholder.target, source->name,
+                    operand_text(&placeholder)));
 }
 
 void log_graph_call(Tracer& t, const Node& made) {

@@ -7,6 +7,7 @@
 namespace md {
 
 void log_instruction(Tracer& t, SymbolicFrame& f, const Instruction& i);
+void log_graph_input(Node& placeholder, SourceRef source);
 void log_graph_call(Tracer& t, const Node& made);
 // The caller's frame is the innermost one.
 void log_inlining(Tracer& t, const SymbolicFrame& callee);

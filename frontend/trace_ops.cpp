@@ -279,6 +279,7 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   g.tensor = type;
   g.where = user_frame();
   guards.add(std::move(g));
+  if (log_traces) log_graph_input(*node, source);
   guard(GuardKind::NoHasattr, source, checked(PyUnicode_InternFromString("_dynamo_dynamic_indices")));
   inputs.push_back(v);
   return v;

@@ -30,7 +30,9 @@ ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "value" && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
     return args.empty() ? t.none() : args[0];
   if (found && PyFunction_Check(found)) return make_ref<MethodValue>(t.wrap(found, nullptr), ValueRef(this));
-  if (found && !is_method(found)) unmodelled(print() + "." + n, "attribute computed outside the traced program");
+  // A traceback can only be handed on: to be set on another exception, which breaks, or to be compared with None.
+  const bool passed_on = n == "__traceback__" || (found && is_method(found));
+  if (found && !passed_on) unmodelled(print() + "." + n, "attribute computed outside the traced program");
   if (found) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
 }

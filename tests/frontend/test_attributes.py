@@ -57,7 +57,7 @@ def test_frames_of_numpy_are_left_alone():
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     torch.compile(f, backend="eager")(*x())
-    assert torch._dynamo.utils.counters["frames"]["total"] <= 2
+    assert torch._dynamo.utils.counters["frames"]["total"] == 3  # f and two resume functions
 
 
 PROGRAM = """

@@ -159,6 +159,7 @@ def test_lines_around_a_trace(tmp_path):
         "torchdynamo start compiling f PROGRAM:4, stack (elided ",
         '  File "PROGRAM", line 7, in <module>',
         "Step 1: torchdynamo start tracing f PROGRAM:4\ncreate_env\nTRACE starts_line PROGRAM:4 in f",
+        "create_graph_input L_x_ L['x'] FakeTensor(..., size=(2,)) at debug_level 0 before=False\n",
         "Step 1: torchdynamo done tracing f (RETURN_VALUE)\nRETURN_VALUE triggered compile\n",
         "COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack="
         "[<FrameSummary file PROGRAM, line 5 in f>], graph_break=False)\nTRACED GRAPH\n",
