@@ -23,8 +23,6 @@ from .exc import (
     TorchRuntimeError,
     Unsupported,
 )
-from .output import GraphCompileReason
-from .source_marks import marked_source  # noqa: F401  for native code
 from .utils import counters
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -275,7 +273,16 @@ def log_start(name, file, first_line):
 
 def log_compiling_graph(reason, frames, graph_break):
     """The trace has ended and its graph goes to the backend."""
+    from .output import GraphCompileReason  # here: importing dataclasses takes milliseconds
+
     _log.debug("COMPILING GRAPH due to %s", GraphCompileReason(reason, list(summaries(frames)), graph_break))
+
+
+def marked_source(*place):
+    """The source of one instruction, for TRACE lines."""
+    from .source_marks import marked_source as mark  # here: it imports ast
+
+    return mark(*place)
 
 
 def set_compile_id(text):
