@@ -14,7 +14,7 @@ help:
 	@echo "make build     the compiled package, importable from .venv"
 	@echo "make smoke     smoke tests on the other Pythons found (3.12, 3.13)"
 	@echo "make bench     benchmarks, JSON to out/bench.json"
-	@echo "make ulp       every float32 input of each unary function against libm (half an hour)"
+	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
 	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
 	@echo "make refleak   the examples under a reference-leak check"
 	@echo "make mutate    with any one op, opcode or graph break disabled some test fails (half an hour)"
@@ -40,6 +40,7 @@ smoke: build
 ulp: build
 	@cmake --build build --target ulp
 	@nice build/tests/ulp
+	@MINIDYNAMO_ULP_POINTS=1000000 nice $(PY) -m pytest -s -n 0 tests/ulp
 
 bench: build
 	@mkdir -p out

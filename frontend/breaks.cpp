@@ -17,9 +17,7 @@ std::string print_keywords(const CallArgs& args) {
   return out + "}";
 }
 
-void unmodelled(const std::string& self, const std::string& what) {
-  not_modelled<GB0147>(self, "[" + what + "]", "{}");
-}
+void unmodelled(const std::string& self, const std::string& what) { not_modelled<GB0147_construct>(self, what); }
 
 void unmodelled_method(const Value& self, const std::string& name, const CallArgs& args) {
   PyTypeObject* type = self.python_type();

@@ -1,5 +1,7 @@
 #include "frontend/compile_frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -7,10 +9,12 @@
 #include "frontend/break_place.h"
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
+#include "frontend/bytecode/split.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
 #include "frontend/finish_trace.h"
 #include "frontend/frame_notes.h"
+#include "frontend/logs.h"
 #include "frontend/source_lines.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -72,9 +76,22 @@ struct Compilation {
       const int slot = static_cast<int>(k);
       SourceRef s =
           body.slot_kinds[k] & kSlotFree ? t.sources.free_cell(slot, slot_name) : t.sources.local(slot, slot_name);
+      // A split function gets the variables that the original shares with its closures as cells.
+      if (PyCell_Check(v) && slot_name.starts_with(kCellParameter))
+        s = t.sources.free_cell(slot, slot_name.substr(std::string_view(kCellParameter).size()));
       f->slots[k] = PyCell_Check(v) ? t.wrap(v, s) : t.lazy(v, s);
     }
     return f;
+  }
+
+  // What logs of this attempt carry: "0/1_2" is the third attempt at the second entry of the first frame.
+  void start_attempt() {
+    const std::string attempt = speculation.restarts ? fmt::format("_{}", speculation.restarts) : "";
+    report("set_compile_id", {py_str(fmt::format("{}/{}{}", notes.frame_id, notes.entries_made, attempt))});
+    if (!logs.info) return;
+    if (logs.debug && !speculation.restarts) report("log_start", {py_str(name), py_str(file), py_int(first_line)});
+    report("log_info", {py_str(fmt::format("Step 1: torchdynamo start tracing {} {}:{}", name, file, first_line))});
+    report("log_info", {py_str("create_env")});
   }
 
   EntryRef run() {
@@ -85,11 +102,13 @@ struct Compilation {
       t.grad_enabled = t.initial_grad_enabled = grad_enabled();
       t.observed = &notes.observed;
       try {
-        if (logs.info)
-          report("log_info",
-                 {py_str("Step 1: torchdynamo start tracing " + name + " " + file + ":" + std::to_string(first_line))});
+        start_attempt();
         TraceResult end = t.run(root_frame(t), request.args);
         t.finishing = true;
+        if (end.end == TraceResult::End::Return && logs.info) {
+          report("log_info", {py_str(fmt::format("Step 1: torchdynamo done tracing {} ({})", name, end.returned_by))});
+          report("log_debug", {py_str(fmt::format("{} triggered compile", end.returned_by))});
+        }
         return finish_trace(t, end, request, speculation, notes, logs);
       } catch (GraphBreak& b) {
         if (!on_break(t, b)) return {};
@@ -121,16 +140,18 @@ struct Compilation {
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
     const auto frames = places(t);
-    if (config.fullgraph) raise_unsupported(b, frames);
     if (t.item_break_seen) report("warn_item", {frames_list(frames)});
-    if (b.code == 7) report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
+    if (b.id == "GB0007_builtin") report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
+    if (config.fullgraph) raise_unsupported(b, frames);
+    if (logs.debug) log_inlining_failed(t);
     const BreakVerdict verdict = t.finishing || t.frames.empty() ? BreakVerdict::SkipPlace : judge_break(t);
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
       if (b.code != 170) report("count", {py_str("graph_break"), message});
+      if (b.code == 170) message = py_str("generic_jump TensorVariable()");
       report("on_break", {message, frames_list(frames)});
       const SymbolicFrame& root = *t.frames.front();
-      speculation.breaks[t.ordinal] = {root.current, text_of(message.get())};
+      speculation.breaks[t.ordinal] = {root.current, text_of(message.get()), frames};
       if (logs.info)
         report("log_info",
                {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
@@ -168,6 +189,7 @@ struct Compilation {
       GraphBreak b;
       b.code = -1;
       b.type = "SKIPPED INLINING " + repr_of(code) + ": " + s.reason;
+      if (logs.debug) report("log_debug", {py_str(b.type)});
       t.frames.pop_back();
       return on_break(t, b) ? run_again() : EntryRef();
     }
@@ -182,12 +204,22 @@ struct Compilation {
     return run();
   }
 
+  // The instruction raises what an `assert` statement raises: it loads AssertionError by an opcode of its own.
+  static bool failed_assert(const SymbolicFrame& f) {
+    const auto& code = f.body->instructions;
+    for (int k = f.current; k >= 0 && code[static_cast<std::size_t>(k)].pos.line == f.instruction().pos.line; --k)
+      if (code[static_cast<std::size_t>(k)].op == Opcode::LOAD_ASSERTION_ERROR) return true;
+    return false;
+  }
+
   // The exception would leave the frame: plain Python raises it for real.
   EntryRef on_raise(Tracer& t, const TracedRaise& e) {
     auto* x = as<ExceptionValue>(e.exception);
     const std::string type = x ? type_name(x->type) : "Exception";
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
     const auto frames = t.user_frames();
+    if (type == "AssertionError" && config.fullgraph && failed_assert(t.frame()))
+      b = make_break<GB0034>("ConstantVariable(bool: False)");
     if (config.fullgraph) raise_unsupported(b, frames);
     notes.broke = true;
     PyRef error = break_parts_call("unsupported", b, frames);
@@ -199,10 +231,15 @@ struct Compilation {
 
   // Shapes or dtypes do not fit: the plain program raises the same at the same line.
   EntryRef on_op_error(Tracer& t, const OpError& e) {
-    if (!config.fullgraph) return {};
     raise_op_error(e);
     PyRef cause = take_exception();
-    PyRef error = report("runtime_error", {py_str("call_function"), cause, frames_list(places(t))});
+    auto* failed = dynamic_cast<const FailedCall*>(&e);
+    PyRef error =
+        report("runtime_error", {py_str(failed ? failed->call : "an operation"), cause, frames_list(places(t))});
+    if (!config.fullgraph) {
+      report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
+      return {};
+    }
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }
@@ -238,6 +275,18 @@ void clear_programs_own(const FrameRequest& r) {
     if (is(type)) return;
   report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
                            py_int(r.code->co_firstlineno), report("internal_error", {error, frames_list({})})});
+}
+
+// An exception that is set stays set.
+void forget_compile_id() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  try {
+    report("set_compile_id", {py_str("")});
+  } catch (const PythonError&) {
+    PyErr_Clear();
+  }
+  PyErr_Restore(type, value, traceback);
 }
 
 }  // namespace
@@ -288,7 +337,10 @@ EntryRef compile_frame(const FrameRequest& request) {
   struct Busy {
     FrameNotes& n;
     explicit Busy(FrameNotes& n) : n(n) { n.compiling = true; }
-    ~Busy() { n.compiling = false; }
+    ~Busy() {
+      n.compiling = false;
+      forget_compile_id();
+    }
   } busy(notes);
   if (notes.frame_id < 0) notes.frame_id = next_frame_id.fetch_add(1);
   report("count", {py_str("frames"), py_str("total")});

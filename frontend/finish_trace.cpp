@@ -82,6 +82,22 @@ struct Finisher {
   std::shared_ptr<CompiledPlan> compiled = std::make_shared<CompiledPlan>();
   std::shared_ptr<const SourceTable> sources;
   std::shared_ptr<Graph> graph;
+  int later_numbers = 0;  // of the resume functions and managers: they come after the graph's
+
+  // What the breaking call calls decided that it breaks; an object nobody looked at yet is looked at now.
+  void guard_callee(SymbolicFrame& f) {
+    const Instruction& i = f.body->instructions[static_cast<std::size_t>(end.break_instruction)];
+    if (i.op != Opcode::CALL) return;
+    for (int below = i.a + 1; below <= i.a + 2; ++below) {
+      const ValueRef& v = f.top(below);
+      if (is_null(v) || v->kind != ValueKind::Lazy || is_tensor(v->real.get()) || !PyCallable_Check(v->real.get()))
+        continue;
+      try {
+        t.realize(v);
+      } catch (const GraphBreak&) {  // loaded and called as it is
+      }
+    }
+  }
 
   // Everything alive at the break is an argument of the two split functions.
   void plan_break(PlanBuilder& b) {
@@ -95,12 +111,10 @@ struct Finisher {
     for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
       static_cast<ContextValue*>(c->manager.get())->exit(t);
     for (auto& c : f.contexts) {
-      auto* manager = static_cast<ContextValue*>(c.manager.get());
-      OpenContext open{c.stack_index, manager->cls, {}};
-      for (auto& a : manager->args) open.args.push_back(a->as_constant());
-      layout.contexts.push_back(std::move(open));
-      next_name_number();
+      layout.contexts.push_back(static_cast<ContextValue*>(c.manager.get())->reopened(c.stack_index));
+      ++later_numbers;
     }
+    guard_callee(f);
     const SplitCode& code = split_at(body, layout);
     BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
     const std::string resumed =
@@ -140,7 +154,7 @@ struct Finisher {
       n.skip = plain;
       n.is_split = true;
     }
-    if (!plain) next_name_number();
+    if (!plain) ++later_numbers;
     return checked(PyFunction_New(code.get(), request.args.globals));
   }
 
@@ -204,7 +218,8 @@ struct Finisher {
   }
 
   void add_ambient_guards() {
-    for (GuardKind k : {GuardKind::DefaultDevice, GuardKind::GlobalState, GuardKind::TorchFunctionModeStack})
+    for (GuardKind k : {GuardKind::SavedTensorHooks, GuardKind::DefaultDevice, GuardKind::GlobalState,
+                        GuardKind::TorchFunctionModeStack})
       t.guards.add(Guard{k});
     t.add_object_guards();
     if (t.inputs.size() < 2) return;
@@ -237,20 +252,31 @@ struct Finisher {
     e.compiled = compiled;
     e.frame_id = notes.frame_id;
     e.entry_id = notes.entries_made++;
+    if (logs.info) report("log_info", {py_str("produce_guards")});
     if (logs.guards) log_guards(*e.guards, request.args);
     return insert_entry(request.code, std::move(e));
+  }
+
+  void log_reason(bool broke) {
+    const auto at = broke ? log.breaks.find(t.ordinal) : log.breaks.end();
+    if (at == log.breaks.end())
+      report("log_compiling_graph", {py_str("return_value"), frames_list({end.returned_at}), PyRef::borrow(Py_False)});
+    else
+      report("log_compiling_graph",
+             {py_str(at->second.reason), frames_list(at->second.frames), PyRef::borrow(Py_True)});
   }
 
   EntryRef run() {
     EntryPlan& plan = compiled->plan;
     PlanBuilder b(t, plan);
     const bool broke = end.end == TraceResult::End::Break;
+    if (logs.debug) log_reason(broke);
     if (broke)
       plan_break(b);
     else
       plan.result = b.rebuild(end.returned);
     b.replay(t.effects);
-    if (!broke && t.grad_enabled != t.initial_grad_enabled) {
+    if (t.grad_enabled != t.initial_grad_enabled) {
       PlanStep s{StepOp::SetGradEnabled};
       s.index = t.grad_enabled;
       b.effect(std::move(s));
@@ -260,6 +286,7 @@ struct Finisher {
       finish_graph(b.outputs);
     else if (!b.outputs.empty())
       throw InternalError("outputs without a graph");
+    for (; later_numbers > 0; --later_numbers) next_name_number();
     add_ambient_guards();
     add_size_guards(t);
     sources = std::make_shared<SourceTable>(std::move(t.sources));

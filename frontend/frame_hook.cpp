@@ -1,7 +1,10 @@
 // PEP 523: frames called from a compiled region (a breaking call, a skipped frame) are compiled as they are entered.
 #include "frontend/frame_hook.h"
 
+#include <utility>
+
 #include "frontend/cpython/frame_access.h"
+#include "frontend/events.h"
 #include "frontend/frame_notes.h"
 #include "frontend/run_frame.h"
 #include "frontend/tensors/tensor_object.h"
@@ -50,24 +53,45 @@ bool frame_uses_tensors(PyCodeObject* code, PyObject* globals, PyObject** slots)
   return false;
 }
 
+// "/usr/lib/python3.11/" of the module's file; empty if it is not loaded.
+std::string folder_of(const char* module) {
+  PyRef name = PyRef::steal(PyUnicode_FromString(module));
+  PyRef m = name ? PyRef::steal(PyImport_GetModule(name.get())) : PyRef();
+  PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
+  PyErr_Clear();
+  const std::string path = file ? text_of(file.get()) : "";
+  return path.substr(0, path.rfind('/') + 1);
+}
+
 // Files whose frames are never compiled on their own: this package, the standard library, numpy.
 bool is_skipped_file(PyCodeObject* code) {
-  static const std::string* const package = [] {
-    PyRef m = PyRef::steal(PyImport_ImportModule("minidynamo"));
-    PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
-    std::string f = file ? text_of(file.get()) : "";
-    return new std::string(f.substr(0, f.rfind('/') + 1));
-  }();
-  static const std::string* const library = [] {
-    PyRef m = PyRef::steal(PyImport_ImportModule("os"));
-    PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
-    std::string f = file ? text_of(file.get()) : "";
-    return new std::string(f.substr(0, f.rfind('/') + 1));
-  }();
+  static const std::string* const package = new std::string(folder_of("minidynamo"));
+  static const std::string* const library = new std::string(folder_of("os"));
+  static std::string* const numpy = new std::string();  // it may be imported later; with the GIL held
+  if (numpy->empty()) *numpy = folder_of("numpy");
   const std::string file = text_of(code->co_filename);
-  if (file.rfind("<frozen", 0) == 0) return true;
-  if (!package->empty() && file.rfind(*package, 0) == 0) return true;
-  return !library->empty() && file.rfind(*library, 0) == 0 && file.find("/test/") == std::string::npos;
+  auto below = [&](const std::string& folder) { return !folder.empty() && file.rfind(folder, 0) == 0; };
+  if (file.rfind("<frozen", 0) == 0 || below(*package) || below(*numpy)) return true;
+  return below(*library) && file.find("/test/") == std::string::npos &&
+         file.find("/site-packages/") == std::string::npos;
+}
+
+void log_left_alone(PyCodeObject* code) {
+  Disarmed plain;
+  if (log_switches().debug)
+    report("log_no_torch",
+           {py_str(text_of(code->co_name)), py_str(text_of(code->co_filename)), py_int(code->co_firstlineno)});
+}
+
+bool leave_alone(PyCodeObject* code, PyObject* globals, PyObject** slots) {
+  if (is_skipped_file(code)) return true;
+  if (frame_uses_tensors(code, globals, slots)) return false;
+  try {
+    if (!std::exchange(frame_notes(code).left_alone, true)) log_left_alone(code);
+  } catch (const PythonError&) {
+    PyErr_Clear();  // the program goes on without the log line
+  }
+  return true;
 }
 
 struct SlotCopy {
@@ -93,7 +117,8 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   }
   PyObject** live = frame_slots(frame);
   if (is_observed(thread, code) && !run_switches().while_traced) return pass_through(thread, frame, throwflag);
-  if (!notes && (is_skipped_file(code) || !frame_uses_tensors(code, frame_globals(frame), live)))
+  // A frame that was only inlined so far is looked at like a new one.
+  if ((!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))
     return pass_through(thread, frame, throwflag);
   SlotCopy copy(code, frame_function(frame), live);
   FrameRequest request{

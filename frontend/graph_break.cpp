@@ -61,7 +61,7 @@ std::string break_code_name(int code) {
 
 GraphBreak detail::fill_break(BreakId id, std::initializer_list<std::string> args) {
   const BreakRow& row = kRows[id];
-  GraphBreak b{row.code, std::string(row.type), fill(row.context, args), fill(row.explanation, args), {}};
+  GraphBreak b{row.code, std::string(row.type), fill(row.context, args), fill(row.explanation, args), {}, row.id};
   for (std::string_view hint : split_list(row.hints)) b.hints.push_back(fill(hint, args));
   return b;
 }

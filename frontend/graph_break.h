@@ -25,6 +25,7 @@ struct GraphBreak {
   int code = -1;
   std::string type, context, explanation;
   std::vector<std::string> hints;
+  std::string_view id;  // of the row: "GB0007_builtin"
 };
 
 // A row as text, placeholders {0}, {1}, ... not yet filled.

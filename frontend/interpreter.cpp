@@ -4,6 +4,7 @@
 #include "frontend/frame_notes.h"
 #include "frontend/logs.h"
 #include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
@@ -89,6 +90,7 @@ ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) {
 
 bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn on_return, ValueRef held) {
   ValueRef v = realize(callee);
+  if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
   if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function)) {
     call_args.positional.insert(call_args.positional.begin(), m->self);
     v = m->function;
@@ -115,6 +117,10 @@ ValueRef Tracer::run_nested(std::unique_ptr<SymbolicFrame> f) {
 }
 
 void Tracer::return_from_frame(ValueRef v) {
+  if (frames.size() == 1) {
+    result_.returned_at = user_frame();
+    result_.returned_by = frame().instruction().orig_name;
+  }
   std::unique_ptr<SymbolicFrame> done = std::move(frames.back());
   if (done->inline_depth > 0 && log_traces) log_inlining_done(*this, *done);
   frames.pop_back();

@@ -4,7 +4,9 @@
 
 #include <chrono>
 #include <string_view>
+#include <utility>
 
+#include "frontend/call_text.h"
 #include "frontend/source_lines.h"
 #include "frontend/values/constant.h"
 
@@ -17,6 +19,18 @@ std::string depth_note(const SymbolicFrame& f) {
 }
 
 void debug(const std::string& text) { report("log_debug", {py_str(text)}); }
+void trace(const char* artifact, const std::string& text) { report("log_artifact", {py_str(artifact), py_str(text)}); }
+
+// "TRACE FX call add from file:line in fn", and the source with the instruction's part underlined.
+void trace_call(const Tracer& t, const char* kind, const std::string& called) {
+  const SymbolicFrame& f = *t.frames.back();
+  const Position& p = f.instruction().pos;
+  const std::string file = text_of(f.body->filename.get());
+  PyRef source = report("marked_source", {py_str(file), py_int(p.line), py_int(p.end_line), py_int(p.column),
+                                          py_int(p.end_column), f.globals});
+  trace("trace_call", fmt::format("TRACE {} {} from {}:{} in {}{}\n{}", kind, called, file, p.line, f.printed_name,
+                                  depth_note(f), text_of(source.get())));
+}
 
 }  // namespace
 
@@ -25,29 +39,44 @@ void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
   const std::string file = text_of(f.body->filename.get());
   if (i.pos.line >= 0 && i.pos.line != f.last_line) {
     f.last_line = i.pos.line;
-    debug(fmt::format("TRACE starts_line {}:{} in {}{}\n    {}", file, i.pos.line, f.printed_name, depth_note(f),
-                      raw_source_line(file, i.pos.line, f.globals.get())));
+    trace("trace_source", fmt::format("TRACE starts_line {}:{} in {}{}\n    {}", file, i.pos.line, f.printed_name,
+                                      depth_note(f), raw_source_line(file, i.pos.line, f.globals.get())));
   }
   std::string stack = "[";
   for (auto& v : f.stack) stack += (stack.size() > 1 ? ", " : "") + (v ? v->print() : std::string("NullVariable"));
   // Real instructions that went into this one, and parts of one that was printed already.
   if (i.op == Opcode::CALL) {
     for (const DroppedInstruction& d : i.dropped) {
-      debug(fmt::format("TRACE {} {} {}]", d.name, d.arg, stack));
+      trace("trace_bytecode", fmt::format("TRACE {} {} {}]", d.name, d.arg, stack));
       if (std::string_view(d.name) == "LOAD_CONST") {
         stack += fmt::format(", TupleVariable(length={})", PyTuple_GET_SIZE(i.kwnames.get()));
       }
     }
   }
-  if (*i.orig_name) debug(fmt::format("TRACE {} {} {}]", i.orig_name, i.orig_arg, stack));
+  if (*i.orig_name) trace("trace_bytecode", fmt::format("TRACE {} {} {}]", i.orig_name, i.orig_arg, stack));
 }
 
-void log_inlining(Tracer&, const SymbolicFrame& callee) {
+void log_graph_input(Node& placeholder, SourceRef source) {
+  debug(fmt::format("create_graph_input {} {} {} at debug_level 0 before=False", placeholder.target, source->name,
+                    operand_text(&placeholder)));
+}
+
+void log_graph_call(Tracer& t, const Node& made) {
+  const std::pair<const void*, int> here{t.frame().body.get(), t.frame().current};
+  if (std::exchange(t.logged_call, here) != here) trace_call(t, "FX call", made.name);
+}
+
+void log_inlining(Tracer& t, const SymbolicFrame& callee) {
+  trace_call(t, "inlined call", callee.printed_name);
   debug(
       fmt::format("INLINING {}, inlined according trace_rules.lookup inlined by default", repr_of(callee.code.get())));
 }
 
 void log_inlining_done(Tracer&, const SymbolicFrame& callee) { debug("DONE INLINING " + repr_of(callee.code.get())); }
+
+void log_inlining_failed(const Tracer& t) {
+  for (std::size_t k = t.frames.size(); k-- > 1;) debug("FAILED INLINING " + repr_of(t.frames[k]->code.get()));
+}
 
 static std::string package_folder() {
   PyRef m = PyRef::steal(PyImport_ImportModule("minidynamo"));

@@ -194,6 +194,14 @@ struct Runner {
     return it;
   }
 
+  PyRef call(const PlanStep& s) const {
+    std::vector<PyObject*> arguments;
+    for (Reg r : s.regs) arguments.push_back(reg(r));
+    const Py_ssize_t named = s.object ? PyTuple_GET_SIZE(s.object.get()) : 0;
+    return checked(PyObject_Vectorcall(reg(s.a), arguments.data(), arguments.size() - static_cast<std::size_t>(named),
+                                       s.object.get()));
+  }
+
   PyRef new_set(const PlanStep& s) const {
     PyRef t = tuple(s.regs);
     return checked(s.op == StepOp::NewSet ? PySet_New(t.get()) : PyFrozenSet_New(t.get()));
@@ -247,7 +255,7 @@ struct Runner {
       case StepOp::GetAttr:
         return checked(PyObject_GetAttr(reg(s.a), s.object.get()));
       case StepOp::Call:
-        return checked(PyObject_CallObject(reg(s.a), tuple(s.regs).get()));
+        return call(s);
       case StepOp::Iterate:
         return iterate(s);
       default:

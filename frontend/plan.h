@@ -33,7 +33,7 @@ enum class StepOp : std::uint8_t {
                    // (-1: none)
   MakeMethod,      // regs: function, self
   GetAttr,         // a = reg, object = name: a bound method of a builtin type
-  Call,            // a = callable reg; regs: positional arguments
+  Call,            // a = callable reg; regs: arguments, the last named by object, a tuple of str (or null)
   Iterate,         // a = reg: iter(x), then advanced `index` times
   // effects: return nothing
   ListAppend,

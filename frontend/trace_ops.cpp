@@ -1,7 +1,11 @@
 // Tracer: tensor calls become graph nodes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "frontend/breaks.h"
+#include "frontend/call_text.h"
+#include "frontend/logs.h"
 #include "frontend/source_lines.h"
 #include "frontend/tensors/op_function.h"
 #include "frontend/tensors/tensor_object.h"
@@ -60,6 +64,22 @@ Arg slice_arg(Tracer& t, SliceValue& s) {
   return make_slice(t.to_arg(s.start), t.to_arg(s.stop), t.to_arg(s.step));
 }
 
+// x[i] is a view, x[True] a copy.
+bool copies(Tracer& t, const ValueRef& index) {
+  auto is_bool = [&](const ValueRef& raw) {
+    ValueRef v = t.realize(raw);
+    return v->kind == ValueKind::Constant && PyBool_Check(v->real.get());
+  };
+  auto* tuple = as<TupleValue>(t.realize(index));
+  return is_bool(index) || (tuple && std::any_of(tuple->items.begin(), tuple->items.end(), is_bool));
+}
+
+bool is_comparison(const std::string& target) {
+  for (const char* name : {"eq", "ne", "lt", "le", "gt", "ge"})
+    if (target == name) return true;
+  return false;
+}
+
 // The node a method or function mutates is its first operand.
 bool is_inplace_method(const std::string& name) {
   return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
@@ -87,7 +107,7 @@ Arg Tracer::to_arg(const ValueRef& raw) {
   }
   if (v->kind == ValueKind::Constant) {
     PyObject* o = v->real.get();
-    if (PyComplex_Check(o) || PyBytes_Check(o)) unmodelled(v->print(), "argument of a tensor op");
+    if (PyComplex_Check(o) || PyBytes_Check(o)) graph_break<GB0055>(v->print());
     return md::to_arg(o);
   }
   if (v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin)
@@ -134,42 +154,40 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   for (auto& a : args.positional) n.args.push_back(to_arg(a));
   for (auto& [k, v] : args.keywords) n.kwargs.emplace_back(text_of(k.get()), to_arg(v));
   n.stack = user_stack();
+  auto* self = inplace ? as<TensorValue>(realize(args.positional.at(0))) : nullptr;
+  if (inplace && !self) raise(PyExc_TypeError, target + " needs a tensor");
+  const bool setitem = public_name == "setitem";
   try {
-    const bool setitem = public_name == "setitem";
     BoundCall call = md::bind(setitem ? "getitem" : public_name,
                               setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
     n.op = call.op;
     n.types = infer(op(call.op), call.args);
     n.multi = op(call.op).schema.results != 1;
+    if (setitem)
+      check_assignment(n.types.at(0), n.args.at(2));
+    else if (inplace)
+      md::check_inplace(op(n.op), self->type, n.types.at(0));
   } catch (const OpError& e) {
-    report_op_error(e, public_name, spelling);
+    report_op_error(e, n);
   }
   ++calls_captured;
-  if (!inplace) return op_result(graph->append(std::move(n)));
-  auto* self = as<TensorValue>(realize(args.positional.at(0)));
-  if (!self) raise(PyExc_TypeError, target + " needs a tensor");
-  if (public_name == "setitem") {
-    check_assignment(n.types.at(0), n.args.at(2));
-    n.types.clear();
-  } else {
-    md::check_inplace(op(n.op), self->type, n.types.at(0));
-    n.types = {self->type};
-  }
+  if (inplace) n.types = setitem ? std::vector<TensorType>{} : std::vector<TensorType>{self->type};
   Node* made = graph->append(std::move(n));
+  if (log_traces) log_graph_call(*this, *made);
+  if (!inplace) return op_result(made);
   // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
-  if (spelling == Spelling::Inplace && public_name != "setitem") self->node = made;
+  if (spelling == Spelling::Inplace && !setitem) self->node = made;
   return ValueRef(self);
 }
 
-void Tracer::report_op_error(const OpError& e, const std::string& name, Spelling spelling) {
-  if (e.kind == ErrorKind::Type) {
-    PyRef module = PyRef::steal(PyImport_ImportModule("minidynamo"));
-    PyRef fn = module && spelling != Spelling::Method ? PyRef::steal(PyObject_GetAttrString(module.get(), name.c_str()))
-                                                      : PyRef();
-    PyErr_Clear();
-    graph_break<GB0112>(fn ? repr_of(fn.get()) : name, std::string(e.what()));
-  }
-  throw e;
+void Tracer::report_op_error(const OpError& e, const Node& n) {
+  const bool of_arguments =
+      e.kind == ErrorKind::Type && std::string_view(e.what()).find("argument") != std::string::npos;
+  if (of_arguments) graph_break<GB0112>(call_target(n), std::string(e.what()));
+  const bool compares = n.spelling == Spelling::Operator && is_comparison(n.target);
+  if (compares && e.kind == ErrorKind::Runtime && n.args.size() == 2)
+    graph_break<GB0182>(n.target, operand_text(n.args[0]), operand_text(n.args[1]));
+  throw FailedCall(e, call_text(n));
 }
 
 ValueRef Tracer::call_op(const std::string& name, Spelling spelling, const CallArgs& args, const std::string& target) {
@@ -183,7 +201,9 @@ ValueRef Tracer::call_operator(const std::string& name, const CallArgs& args) {
   for (const OperatorRow& row : kOperators) {
     if (name != row.name) continue;
     const bool inplace = (name[0] == 'i' && name != "invert") || name == "setitem";
-    return emit(row.op, inplace ? Spelling::Inplace : Spelling::Operator, name, inplace, args);
+    ValueRef made = emit(row.op, inplace ? Spelling::Inplace : Spelling::Operator, name, inplace, args);
+    const bool copied = name == "getitem" && args.positional.size() == 2 && copies(*this, args[1]);
+    return copied ? call_op("clone", Spelling::Method, CallArgs{{made}, {}}) : made;
   }
   unmodelled("operator." + name, print_list(args.positional));
 }
@@ -256,6 +276,7 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   g.tensor = type;
   g.where = user_frame();
   guards.add(std::move(g));
+  if (log_traces) log_graph_input(*node, source);
   PyRef mark = checked(PyUnicode_InternFromString("_dynamo_dynamic_indices"));
   if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
     guard(GuardKind::SetMatch, sources.child(source, SourceKind::TensorAttr, mark.get()),

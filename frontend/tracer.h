@@ -34,6 +34,11 @@ struct TracedRaise {
 struct RestartTrace {
   std::string reason;
 };
+// A tensor call that does not fit its operands; `call` is the node as errors print it.
+struct FailedCall : OpError {
+  FailedCall(const OpError& e, std::string call) : OpError(e), call(std::move(call)) {}
+  std::string call;
+};
 // Leave the whole frame to CPython.
 struct SkipFrame {
   std::string reason;
@@ -84,7 +89,9 @@ struct SymbolicFrame {
 struct TraceResult {
   enum class End { Return, Break } end = End::Return;
   ValueRef returned;
-  int break_instruction = -1;  // index in the root frame's body
+  UserFrame returned_at;
+  const char* returned_by = "";  // "RETURN_VALUE"
+  int break_instruction = -1;    // index in the root frame's body
 };
 
 // A number of an input and the expression it has to equal.
@@ -99,6 +106,7 @@ struct SpeculationLog {
   struct Entry {
     int instruction;
     std::string reason;
+    std::vector<UserFrame> frames;
   };
   std::map<long, Entry> breaks;
   int restarts = 0;
@@ -216,14 +224,15 @@ class Tracer {
   FrameArgs args{};
   int calls_captured = 0;
   bool item_break_seen = false;
-  bool finishing = false;   // the trace has ended: values are being rebuilt
-  bool log_traces = false;  // TRACE lines are wanted
+  bool finishing = false;                   // the trace has ended: values are being rebuilt
+  bool log_traces = false;                  // TRACE lines are wanted
+  std::pair<const void*, int> logged_call;  // body and instruction of the graph call logged last
 
  private:
   void step_until(std::size_t depth);
   ValueRef emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace,
                 const CallArgs& args);
-  [[noreturn]] void report_op_error(const OpError& e, const std::string& name, Spelling spelling);
+  [[noreturn]] void report_op_error(const OpError& e, const Node& n);
   bool unwind(const TracedRaise& e, std::size_t floor);
 
   std::set<const Node*> named_;

@@ -54,6 +54,7 @@ enum class ValueKind : std::uint8_t {
   Object,
   Exception,
   BoundAttr,  // a method of a modelled value, not yet called: x.sum, lst.append
+  WithExit,   // what `with` keeps of a manager
   Super,
   Context,
   Partial,

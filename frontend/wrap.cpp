@@ -3,6 +3,7 @@
 #include "frontend/builtins/table.h"
 #include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/object_fields.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -182,6 +183,23 @@ ValueRef wrap_method(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<MethodValue>(f, t.lazy(PyMethod_GET_SELF(o), t.sources.child(s, SourceKind::MethodSelf)));
 }
 
+ValueRef wrap_partial(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::TypeMatch, s, type_object(o));
+  auto part = [&](PartialPart which, SourceKind kind) {
+    return t.wrap(partial_field(o, which), t.sources.child(s, kind));
+  };
+  CallArgs args;
+  args.positional = collect(t, part(PartialPart::Args, SourceKind::PartialArgs));
+  PyObject *k, *v;
+  for (Py_ssize_t pos = 0; PyDict_Next(partial_field(o, PartialPart::Keywords), &pos, &k, &v);)
+    if (!PyUnicode_CheckExact(k)) graph_break<GB0186>(repr_of(k));
+  auto keywords = part(PartialPart::Keywords, SourceKind::PartialKeywords);
+  auto* dict = as<DictValue>(keywords);
+  dict->observe_keys(t);
+  for (auto& e : dict->live()) args.keywords.emplace_back(e.key->as_constant(), e.value);
+  return make_ref<PartialValue>(part(PartialPart::Func, SourceKind::PartialFunc), std::move(args));
+}
+
 bool is_user_instance(PyTypeObject* type) {
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_iternext) {
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
@@ -226,6 +244,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
     return wrap_function(t, compiled_function_original(o), t.sources.constant(compiled_function_original(o), s->name));
   }
   if (type == &PyMethod_Type) return wrap_method(t, o, s);
+  if (type == partial_type()) return wrap_partial(t, o, s);
   if (is_op_function(o)) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<OpFunctionValue>(PyRef::borrow(o));

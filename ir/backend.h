@@ -36,7 +36,7 @@ class Backend {
 Backend* find_backend(const std::string& name);
 void register_backend(std::unique_ptr<Backend> backend);
 
-// ir/pipeline.cpp: functionalize, decompose, ... each verified (MINIDYNAMO_VERIFY or debug builds), printed and timed on
+// ir/pipeline.cpp: functionalize, simplify, ... each verified (MINIDYNAMO_VERIFY or debug builds), printed and timed on
 // demand. Traced in, functional out; `traced` is left alone. Throws NotFunctional for a graph to be interpreted.
 std::unique_ptr<Graph> optimize(const Graph& traced);
 

@@ -146,9 +146,15 @@ int dims_taken(std::span<const Arg> items) {
       ++n;
     } else if (a.is<EllipsisArg>()) {
       if (++ellipses > 1) throw OpError(ErrorKind::Index, "an index may hold only one ellipsis ('...')");
-    } else if (!a.is_none()) {
+    } else if (a.is<std::string>()) {
+      throw OpError(ErrorKind::Type, "new(): invalid data type 'str'");
+    } else if (a.is<double>()) {
+      throw OpError(ErrorKind::Index,
+                    "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+                    "(got float)");
+    } else if (!a.is_none() && !a.is<bool>()) {
       throw OpError(ErrorKind::NotImplemented,
-                    "indexing takes ints, slices, None and ... here; tensors, lists and bools as indices are not "
+                    "indexing takes ints, bools, slices, None and ... here; tensors and lists as indices are not "
                     "supported");
     }
   }
@@ -172,6 +178,23 @@ Arg sliced(const Expansion& e, const Arg& x, int dim, const SliceArg& slice) {
                                             : fmt::format("too many indices for tensor of dimension {}", rank));
 }
 
+// All bools of an index make one dimension between them: of size 1 if they are all true, else 0. It stands where they
+// stand, and first if a dimension comes between two of them.
+struct BoolDimension {
+  int at = -1;
+  bool kept = true;
+
+  void add(bool index, int dim) {
+    at = at < 0 || at == dim ? dim : 0;
+    kept &= index;
+  }
+  Arg insert(const Expansion& e, const Arg& x) const {
+    if (at < 0) return x;
+    const Arg wider = e.call(id::Unsqueeze, {x, at});
+    return kept ? wider : e.call(id::Slice, {wider, at, 0, 0, 1});
+  }
+};
+
 }  // namespace
 
 Arg expand_rule(ops::GetItem, const Expansion& e) {
@@ -182,9 +205,15 @@ Arg expand_rule(ops::GetItem, const Expansion& e) {
   Arg x = e.arg(0);
   int dim = 0;
   bool changed = false;
+  BoolDimension bools;
   for (const Arg& a : items) {
     if (a.is<EllipsisArg>()) {
       dim += rank - taken;
+      continue;
+    }
+    if (const bool* index = a.get_if<bool>()) {
+      bools.add(*index, dim);
+      changed = true;
       continue;
     }
     const auto* slice = a.get_if<SliceArg>();
@@ -199,7 +228,7 @@ Arg expand_rule(ops::GetItem, const Expansion& e) {
     ++dim;
   }
   // x[...] and x[:] are new tensors over the same storage.
-  return changed ? x : e.call(id::View, {x, sizes_arg(e.tensor(0).sizes)});
+  return changed ? bools.insert(e, x) : e.call(id::View, {x, sizes_arg(e.tensor(0).sizes)});
 }
 
 // --- Products

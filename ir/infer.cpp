@@ -311,6 +311,13 @@ std::vector<TensorType> infer_composite(const InferCall& c) {
   return types;
 }
 
+void check_fill_value(const Arg& value) {
+  if (value.is_number() || type_of(value).dim() == 0) return;
+  throw OpError(ErrorKind::Runtime,
+                fmt::format("fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
+                            type_of(value).dim()));
+}
+
 thread_local bool grad_on = true;
 std::atomic<DType> default_type{DType::Float32};
 
@@ -321,6 +328,7 @@ SizeVec like_strides(const TensorType& x) { return pointwise_strides({&x, 1}, x.
 ComputeTypes compute_types(const Op& op, std::span<const Arg> args) {
   const ComputeTypes t = types_by_rule(op, args);
   check_computes(op, t.compute);
+  if (op.decl == &ops::Fill::decl) check_fill_value(args[1]);
   return t;
 }
 

@@ -1,6 +1,7 @@
 // Library functions the tracer knows: our own _dynamo functions, grad mode, contextlib, functools, copy.
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -61,7 +62,11 @@ ValueRef rule_enable_grad(Tracer& t, CallArgs& args) { return grad_manager(t, ar
 ValueRef rule_set_grad_enabled(Tracer& t, CallArgs& args) {
   expect_args(t, "set_grad_enabled", args, 1, 1);
   if (args[0]->kind != ValueKind::Constant) unmodelled(args[0]->print(), "grad mode that is no constant");
-  return grad_manager(t, args, "set_grad_enabled", args[0]->truth(t));
+  ValueRef made = grad_manager(t, args, "set_grad_enabled", args[0]->truth(t));
+  auto* manager = as<ContextValue>(made);
+  manager->enter(t);
+  manager->at_once = true;
+  return made;
 }
 
 ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
@@ -76,7 +81,45 @@ ValueRef rule_partial(Tracer& t, CallArgs& args) {
   ValueRef fn = args[0];
   CallArgs rest = args;
   rest.positional.erase(rest.positional.begin());
+  if (auto* inner = as<PartialValue>(fn)) {  // a partial of a partial is one
+    rest = inner->joined(std::move(rest));
+    fn = inner->function;
+  }
   return make_ref<PartialValue>(fn, std::move(rest));
+}
+
+// functools.update_wrapper on a function made while tracing; any other object is changed outside of the graph.
+ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
+  ValueRef wrapped = args.take_keyword("wrapped");
+  if (!wrapped && args.positional.size() == 2) wrapped = args[1], args.positional.pop_back();
+  if (!wrapped || args.size() != 1 || args.positional.empty()) return {};
+  auto* wrapper = as<FunctionValue>(args[0]);
+  if (!wrapper || wrapper->real) graph_break<GB0187>(args[0]->print());
+  auto* from = as<FunctionValue>(t.realize(wrapped));
+  if (!from) unmodelled(wrapped->print(), "functools.wraps of an object that is no function");
+  auto copy = [&](const char* attribute) {
+    PyRef name = checked(PyUnicode_InternFromString(attribute));
+    wrapper->set_attr(t, name.get(), from->get_attr(t, name.get()));
+  };
+  for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__"}) copy(name);
+  if (from->real && PyDict_GET_SIZE(checked(PyObject_GetAttrString(from->real.get(), "__dict__")).get()) > 0)
+    unmodelled(from->print(), "functools.wraps of a function with attributes of its own");
+  for (auto& [name, v] : from->attrs)
+    if (!type_find(&PyFunction_Type, name.get())) wrapper->set_attr(t, name.get(), v);
+  wrapper->set_attr(t, checked(PyUnicode_InternFromString("__wrapped__")).get(), wrapped);
+  return args[0];
+}
+
+ValueRef rule_wraps(Tracer& t, CallArgs& args) {
+  ValueRef wrapped = args.take_keyword("wrapped");
+  if (!wrapped && args.positional.size() == 1) wrapped = args[0], args.positional.pop_back();
+  if (!wrapped || args.size() != 0) return {};  // other attributes than the usual ones
+  PyRef functools = checked(PyImport_ImportModule("functools"));
+  CallArgs held;
+  held.keywords.emplace_back(checked(PyUnicode_InternFromString("wrapped")), wrapped);
+  return make_ref<PartialValue>(
+      t.from_object(checked(PyObject_GetAttrString(functools.get(), "update_wrapper")).get(), nullptr),
+      std::move(held));
 }
 
 ValueRef rule_reduce(Tracer& t, CallArgs& args) {
@@ -172,15 +215,17 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo", "is_floating_point", rule_is_floating_point},
                                 {"minidynamo", "numel", rule_numel},
                                 {"minidynamo", "equal", rule_data_dependent<0>},
-    {"minidynamo", "allclose", rule_data_dependent<1>},
-    {"minidynamo", "is_inference_mode_enabled", rule_inference_mode_enabled},
-    {"minidynamo", "result_type", rule_result_type},
-    {"minidynamo", "get_default_dtype", rule_constant_answer<0>},
-    {"minidynamo", "promote_types", rule_constant_answer<1>},
-    {"minidynamo", "tensor", rule_tensor},
-    {"minidynamo", "as_tensor", rule_as_tensor},
-    {"contextlib", "nullcontext", rule_nullcontext},
+                                {"minidynamo", "allclose", rule_data_dependent<1>},
+                                {"minidynamo", "is_inference_mode_enabled", rule_inference_mode_enabled},
+                                {"minidynamo", "result_type", rule_result_type},
+                                {"minidynamo", "get_default_dtype", rule_constant_answer<0>},
+                                {"minidynamo", "promote_types", rule_constant_answer<1>},
+                                {"minidynamo", "tensor", rule_tensor},
+                                {"minidynamo", "as_tensor", rule_as_tensor},
+                                {"contextlib", "nullcontext", rule_nullcontext},
                                 {"functools", "partial", rule_partial},
+                                {"functools", "update_wrapper", rule_update_wrapper},
+                                {"functools", "wraps", rule_wraps},
                                 {"functools", "reduce", rule_reduce},
                                 {"copy", "deepcopy", rule_deepcopy},
                                 {"typing", "cast", rule_cast}};

@@ -45,7 +45,15 @@ ValueRef method_attr(Tracer& t, Value* self, PyObject* name) {
   if (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyClassMethod_Type ||
       Py_TYPE(found) == &PyStaticMethod_Type)
     return bind_class_attr(t, found, place, ValueRef(self), t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+  if (!is_method(found)) unmodelled(self->print() + "." + n, "attribute computed outside the traced program");
   return make_ref<BoundAttrValue>(ValueRef(self), PyRef::borrow(name));
+}
+
+bool is_method(PyObject* found) {
+  PyTypeObject* type = Py_TYPE(found);
+  return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type ||
+         PyFunction_Check(found) || PyCFunction_Check(found) || type == &PyStaticMethod_Type ||
+         type == &PyClassMethod_Type;
 }
 
 namespace {

@@ -83,7 +83,7 @@ bool acts_on_the_world(const std::string& builtin) {
     for (auto& a : args.positional) add(t.realize(a));
     for (auto& k : args.keywords) add(t.realize(k.second));
     const std::string has_kwargs = args.keywords.empty() ? "False" : "True";
-    if (acts_on_the_world(name)) graph_break<GB0059>(name, repr_of(types.get()), has_kwargs);
+    if (acts_on_the_world(name)) graph_break<GB0059_effect>(name, repr_of(types.get()), has_kwargs);
     not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
   }
   break_on_skipped(t, callee.real.get());

@@ -5,10 +5,12 @@ namespace {
 
 // The same on 3.11 to 3.13.
 struct RangeLayout {
-  PyObject_HEAD PyObject *start, *stop, *step, *length;
+  PyObject_HEAD
+  PyObject *start, *stop, *step, *length;
 };
 struct PartialLayout {
-  PyObject_HEAD PyObject *fn, *args, *keywords;
+  PyObject_HEAD
+  PyObject *fn, *args, *keywords;
 };
 
 struct OrderedNode {
@@ -29,16 +31,17 @@ PyTypeObject* imported_type(const char* module, const char* name) {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-PyTypeObject* partial_type() {
-  static PyTypeObject* const type = imported_type("_functools", "partial");
-  return type;
-}
 PyTypeObject* deque_type() {
   static PyTypeObject* const type = imported_type("_collections", "deque");
   return type;
 }
 
 }  // namespace
+
+PyTypeObject* partial_type() {
+  static PyTypeObject* const type = imported_type("_functools", "partial");
+  return type;
+}
 
 PyObject* range_field(PyObject* o, RangePart part) {
   if (PyRange_Check(o)) {

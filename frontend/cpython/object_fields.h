@@ -10,6 +10,7 @@ PyObject* range_field(PyObject* o, RangePart part);  // range or slice
 
 enum class PartialPart { Func, Args, Keywords };
 PyObject* partial_field(PyObject* o, PartialPart part);  // functools.partial, subclasses too
+PyTypeObject* partial_type();                            // functools.partial; null if it is not there
 
 // Element of an exact collections.deque.
 PyObject* deque_item(PyObject* o, Py_ssize_t index);

@@ -23,7 +23,8 @@ Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
   }
   if (v->real && PyExceptionInstance_Check(v->real.get()))
     unmodelled(v->print(), "raising an exception object made outside");
-  if (v->kind == ValueKind::Constant && !t.uncaught()) t.raise(PyExc_TypeError, "exceptions must derive from BaseException");
+  if (v->kind == ValueKind::Constant && !t.uncaught())
+    t.raise(PyExc_TypeError, "exceptions must derive from BaseException");
   graph_break<GB0057>(v->print());
 }
 
@@ -89,7 +90,7 @@ OPCODE(BEFORE_WITH) {
   PyRef exit_name = checked(PyUnicode_InternFromString("__exit__"));
   if (auto* c = as<ContextValue>(m)) {
     c->enter(t);
-    f.push(make_ref<BoundAttrValue>(m, exit_name));
+    f.push(make_ref<WithExitValue>(make_ref<BoundAttrValue>(m, exit_name)));
     f.push(c->which == ContextKind::Null && !c->args.empty() ? c->args[0] : t.none());
     f.contexts.push_back({m, index});
     return;
@@ -100,7 +101,7 @@ OPCODE(BEFORE_WITH) {
       !type_find(o->type, checked(PyUnicode_InternFromString(enter ? "__exit__" : "__enter__")).get()))
     t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object does not support the context manager protocol");
   if (!enter || !exit) graph_break<GB0142>(m->print());
-  f.push(exit);
+  f.push(make_ref<WithExitValue>(std::move(exit)));
   f.contexts.push_back({m, index});
   ValueRef entered = t.call(enter, {});
   f.push(std::move(entered));

@@ -9,21 +9,20 @@ namespace md {
 namespace {
 
 [[noreturn]] void bad_index(PyObject* o) {
-  if (PyBool_Check(o)) throw OpError(ErrorKind::Index, "minidynamo does not index tensors with a bool");
+  if (PyUnicode_Check(o)) throw OpError(ErrorKind::Type, "new(): invalid data type 'str'");
   if (is_tensor(o) || PyList_Check(o) || is_array(o)) {
     throw OpError(ErrorKind::Index, std::string("minidynamo does not index tensors with a ") + Py_TYPE(o)->tp_name +
                                         "; indices are integers, slices, None, Ellipsis and tuples of them");
   }
   throw OpError(ErrorKind::Index,
-                std::string("only integers, slices (`:`), ellipsis (`...`), None and tuples of them are valid indices "
-                            "(got ") +
+                std::string("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+                            "indices (got ") +
                     Py_TYPE(o)->tp_name + ")");
 }
 
 Arg index_element(PyObject* o) {
   if (o == Py_None || o == Py_Ellipsis || PySlice_Check(o)) return to_arg(o);
-  if (PyBool_Check(o)) bad_index(o);
-  if (PyLong_Check(o)) return to_arg(o);
+  if (PyLong_Check(o)) return to_arg(o);  // bools too
   if (is_tensor(o)) {
     const TensorImpl& t = *tensor_impl(o);
     if (t.dim() == 0 && is_integral(t.dtype)) return to_arg(item(t).get());
@@ -39,6 +38,15 @@ Arg index_arg(PyObject* key) {
   list.tuple = true;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) list.items.push_back(index_element(PyTuple_GET_ITEM(key, i)));
   return Arg(std::move(list));
+}
+
+// x[i] is a view, x[True] a copy.
+TensorRef indexed(PyObject* self, PyObject* key) {
+  TensorRef part = basic_index(TensorRef(tensor_impl(self)), index_arg(key));
+  bool copied = PyBool_Check(key);
+  for (Py_ssize_t i = 0; PyTuple_Check(key) && i < PyTuple_GET_SIZE(key); ++i)
+    copied |= PyBool_Check(PyTuple_GET_ITEM(key, i));
+  return copied ? call_table("clone", {Arg(part)}).get<TensorRef>() : part;
 }
 
 // The method object behind x[...], so that overrides of __torch_function__ see the call.
@@ -92,9 +100,9 @@ Py_ssize_t tensor_length(PyObject* self) {
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
-    if (is_tensor_exact(self)) return wrap_tensor(basic_index(TensorRef(tensor_impl(self)), index_arg(key))).release();
+    if (is_tensor_exact(self)) return wrap_tensor(indexed(self, key)).release();
     if (PyObject* answer = overridden(self, "__getitem__", {self, key})) return answer;
-    PyRef made = wrap_tensor(basic_index(TensorRef(tensor_impl(self)), index_arg(key)));
+    PyRef made = wrap_tensor(indexed(self, key));
     PyObject* args[] = {self, key};
     return keep_subclass(std::move(made), PassedArgs{args, 2, nullptr}).release();
   });

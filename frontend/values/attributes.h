@@ -16,4 +16,17 @@ struct BoundAttrValue final : Value {
   PyRef name;
 };
 
+// What a class has under the name is a method: reading it through an instance gives something to call.
+bool is_method(PyObject* found);
+
+// The bound __exit__ of a manager, on the stack while its `with` block runs.
+struct WithExitValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::WithExit;
+  explicit WithExitValue(ValueRef exit) : Value(kKind), exit(std::move(exit)) {}
+  std::string print() const override { return "WithExitFunctionVariable()"; }
+  ValueRef call(Tracer& t, CallArgs args) override;
+  Reg rebuild(PlanBuilder& b) override;
+  ValueRef exit;
+};
+
 }  // namespace md

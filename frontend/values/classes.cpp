@@ -182,7 +182,8 @@ static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
     }
     if (type == reinterpret_cast<PyTypeObject*>(PyExc_AssertionError))
       for (auto& a : args.positional)
-        if (PyRef c = t.realize(a)->as_constant(); !c || !PyUnicode_Check(c.get())) graph_break<GB0171>(print_list(args.positional));
+        if (PyRef c = t.realize(a)->as_constant(); !c || !PyUnicode_Check(c.get()))
+          graph_break<GB0171>(print_list(args.positional));
     return make_ref<ExceptionValue>(type, args.positional);
   }
   if (PyType_IsSubtype(type, &PyTuple_Type)) return make_namedtuple(t, cls, std::move(args));
@@ -296,6 +297,7 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
     return make_ref<MethodValue>(t.from_object(found, nullptr), self);
   }
   t.expect_on_class(type, name, nullptr, start);
+  if (t.uncaught()) graph_break<GB0113>(text_of(name), std::string(type_name(start)));
   t.raise(PyExc_AttributeError, "'super' object has no attribute '" + text_of(name) + "'");
 }
 
@@ -313,6 +315,7 @@ ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
   if (!found)
     t.raise(PyExc_AttributeError,
             std::string("'") + Py_TYPE(real.get())->tp_name + "' object has no attribute '" + text_of(name) + "'");
+  if (!is_method(found)) unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 

@@ -30,6 +30,9 @@ ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "value" && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
     return args.empty() ? t.none() : args[0];
   if (found && PyFunction_Check(found)) return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
+  // A traceback can only be handed on: to be set on another exception, which breaks, or to be compared with None.
+  const bool passed_on = n == "__traceback__" || (found && is_method(found));
+  if (found && !passed_on) unmodelled(print() + "." + n, "attribute computed outside the traced program");
   if (found) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
 }
@@ -44,7 +47,8 @@ void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
     suppress_context = t.realize(v)->truth(t);
   } else if (n == "__traceback__") {
     if (!is_true_constant(t.realize(v), Py_None)) graph_break<GB0095>(print(), n);
-  } else if (PyObject* found = type_find(type, name); (found && Py_TYPE(found)->tp_descr_set) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+  } else if (PyObject* found = type_find(type, name);
+             (found && Py_TYPE(found)->tp_descr_set) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     graph_break<GB0135>(print(), n);
   } else {
     attrs.emplace_back(PyRef::borrow(name), std::move(v));
@@ -77,13 +81,26 @@ static void set_grad(Tracer& t, bool on) {
 }
 
 void ContextValue::enter(Tracer& t) {
-  if (which == ContextKind::Null) return;
+  if (which == ContextKind::Null || at_once) return;
   outer = t.grad_enabled;
   set_grad(t, target);
 }
 
 void ContextValue::exit(Tracer& t) {
   if (which == ContextKind::GradMode) set_grad(t, outer);
+}
+
+// Every manager of the gradient mode is entered again as set_grad_enabled(mode).
+OpenContext ContextValue::reopened(int stack_index) const {
+  if (which == ContextKind::GradMode) {
+    PyRef library = checked(PyImport_ImportModule("minidynamo"));
+    return {stack_index,
+            checked(PyObject_GetAttrString(library.get(), "set_grad_enabled")),
+            {PyRef::borrow(target ? Py_True : Py_False)}};
+  }
+  OpenContext open{stack_index, cls, {}};
+  for (auto& a : args) open.args.push_back(a->as_constant());
+  return open;
 }
 
 ValueRef ContextValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
@@ -98,6 +115,7 @@ ValueRef ContextValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
 }
 
 Reg ContextValue::rebuild(PlanBuilder& b) {
+  if (at_once) graph_break<GB0092>(print());  // making it again would switch again
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(cls);
   for (auto& a : args) s.regs.push_back(b.rebuild(a));

@@ -98,11 +98,12 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
-  auto* co = reinterpret_cast<PyCodeObject*>(code.get());
-  if (n == "__name__" && !real) return t.constant(co->co_name);
-  if (n == "__qualname__" && !real) return t.constant(qualname);
   if (n == "__code__") return t.constant(code);
-  if (!real) unmodelled(print() + "." + n, "attribute of a function made while tracing");
+  if (!real) {
+    if (ValueRef v = made_attr(t, name)) return v;
+    if (type_find(&PyFunction_Type, name)) unmodelled(print() + "." + n, "attribute of a function made while tracing");
+    t.raise(PyExc_AttributeError, "'function' object has no attribute '" + n + "'");
+  }
   return real_attr(t, name);
 }
 
@@ -124,10 +125,65 @@ ValueRef FunctionValue::real_attr(Tracer& t, PyObject* name) {
   unmodelled(print() + "." + n, "attribute of a function");
 }
 
+ValueRef FunctionValue::made_attr(Tracer& t, PyObject* name) {
+  for (auto& [k, v] : attrs)
+    if (PyUnicode_Compare(k.get(), name) == 0) return v;
+  const std::string n = text_of(name);
+  auto* co = reinterpret_cast<PyCodeObject*>(code.get());
+  if (n == "__name__") return t.constant(co->co_name);
+  if (n == "__qualname__") return t.constant(qualname);
+  if (n == "__module__") {
+    PyObject* module = PyDict_GetItemString(globals.get(), "__name__");
+    return module ? t.from_object(module, nullptr) : t.none();
+  }
+  if (n == "__doc__") {
+    PyObject* first = PyTuple_GET_SIZE(co->co_consts) > 0 ? PyTuple_GET_ITEM(co->co_consts, 0) : Py_None;
+    return t.constant(PyUnicode_Check(first) ? first : Py_None);
+  }
+  if (n == "__defaults__") return defaults.empty() ? t.none() : ValueRef(make_ref<TupleValue>(defaults));
+  if (n != "__annotations__") return {};
+  if (annotations && annotations->kind == ValueKind::Dict) return annotations;
+  auto dict = make_ref<DictValue>(&PyDict_Type);
+  if (annotations) {
+    auto flat = collect(t, annotations);
+    for (std::size_t k = 0; k + 1 < flat.size(); k += 2) dict->put(t, t.realize(flat[k]), flat[k + 1]);
+  }
+  return annotations = dict;
+}
+
+bool FunctionValue::has_attr(Tracer& t, PyObject* name) {
+  if (!real) return made_attr(t, name) || type_find(&PyFunction_Type, name);
+  const bool there = PyObject_HasAttr(real.get(), name) != 0;
+  if (source) t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
+  return there;
+}
+
+// Attributes of the function type itself, but for those that only describe the function, decide what a call does.
+static bool only_describes(const std::string& name) {
+  for (const char* known : {"__name__", "__qualname__", "__doc__", "__module__", "__annotations__"})
+    if (name == known) return true;
+  return false;
+}
+
 void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  const std::string n = text_of(name);
   if (source || real) unmodelled(print(), "attribute assignment on a function");
-  attrs.emplace_back(PyRef::borrow(name), std::move(v));
-  (void)t;
+  const bool described = only_describes(n);
+  if (described ? !v : type_find(&PyFunction_Type, name) != nullptr)
+    unmodelled(print() + "." + n, v ? "attribute assignment on a function" : "attribute deletion on a function");
+  if (n == "__name__" || n == "__qualname__") {
+    PyRef text = t.realize(v)->as_constant();
+    if (!text || !PyUnicode_Check(text.get())) t.raise(PyExc_TypeError, n + " must be set to a string object");
+  }
+  auto same = [&](auto& entry) { return PyUnicode_Compare(entry.first.get(), name) == 0; };
+  auto at = std::find_if(attrs.begin(), attrs.end(), same);
+  if (!v && at == attrs.end()) t.raise(PyExc_AttributeError, "'function' object has no attribute '" + n + "'");
+  if (!v)
+    attrs.erase(at);
+  else if (at != attrs.end())
+    at->second = std::move(v);
+  else
+    attrs.emplace_back(PyRef::borrow(name), std::move(v));
 }
 
 // compiler.disable() marks the wrapper it makes (recursive) or the function itself.
@@ -136,7 +192,8 @@ static void break_if_disabled(const FunctionValue& f) {
   PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
   PyErr_Clear();
   const std::string why = reason ? text_of(reason.get()) : "None";
-  if (PyObject_HasAttrString(f.real.get(), "_torchdynamo_orig_callable")) graph_break<GB0098>(repr_of(f.real.get()), why);
+  if (PyObject_HasAttrString(f.real.get(), "_torchdynamo_orig_callable"))
+    graph_break<GB0098>(repr_of(f.real.get()), why);
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }
 
@@ -164,7 +221,9 @@ Reg FunctionValue::rebuild(PlanBuilder& b) {
   }
   Reg closure_reg = -1;
   if (!closure.empty()) closure_reg = tuple_of(std::vector<ValueRef>(closure.begin(), closure.end()));
-  s.regs = {defaults.empty() ? -1 : tuple_of(defaults), kwd, closure_reg, annotations ? b.rebuild(annotations) : -1};
+  s.regs = {
+      defaults.empty() ? -1 : tuple_of(defaults), kwd, closure_reg,
+      annotations ? b.rebuild(made_attr(b.tracer, checked(PyUnicode_InternFromString("__annotations__")).get())) : -1};
   const Reg r = b.step(std::move(s));
   b.remember(this, r);
   for (auto& [k, v] : attrs) {
@@ -188,6 +247,10 @@ ValueRef MethodValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "__self__") return self;
   if (n == "__func__") return function;
   return function->get_attr(t, name);
+}
+
+bool MethodValue::has_attr(Tracer& t, PyObject* name) {
+  return type_find(&PyMethod_Type, name) || function->has_attr(t, name);
 }
 
 ValueRef MethodValue::call(Tracer& t, CallArgs args) {
@@ -237,6 +300,7 @@ ValueRef OpFunctionValue::call(Tracer& t, CallArgs args) {
   if (op_function_is_method(real.get()) && !args.positional.empty()) {
     ValueRef self = t.realize(args.positional[0]);
     if (self->kind == ValueKind::Tensor) {
+      if (self->source && is_inplace_view(name)) graph_break<GB0072>(name);
       args.positional.erase(args.positional.begin());
       return self->call_method(t, checked(PyUnicode_FromString(name.c_str())).get(), std::move(args));
     }
@@ -261,7 +325,9 @@ ValueRef PartialValue::get_attr(Tracer& t, PyObject* name) {
   return Value::get_attr(t, name);
 }
 
-ValueRef PartialValue::call(Tracer& t, CallArgs more) {
+ValueRef PartialValue::call(Tracer& t, CallArgs more) { return t.call(function, joined(std::move(more))); }
+
+CallArgs PartialValue::joined(CallArgs more) const {
   CallArgs all = args;
   all.positional.insert(all.positional.end(), more.positional.begin(), more.positional.end());
   for (auto& [name, v] : more.keywords) {
@@ -270,17 +336,22 @@ ValueRef PartialValue::call(Tracer& t, CallArgs more) {
       if (PyUnicode_Compare(k.get(), name.get()) == 0) old = v, replaced = true;
     if (!replaced) all.keywords.emplace_back(name, v);
   }
-  return t.call(function, std::move(all));
+  return all;
 }
 
 Reg PartialValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
-  if (!args.keywords.empty()) graph_break<GB0092>(print());
   PyRef functools = checked(PyImport_ImportModule("functools"));
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(checked(PyObject_GetAttrString(functools.get(), "partial")));
   s.regs.push_back(b.rebuild(function));
   for (auto& v : args.positional) s.regs.push_back(b.rebuild(v));
+  if (!args.keywords.empty()) s.object = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  Py_ssize_t k = 0;
+  for (auto& [name, v] : args.keywords) {
+    PyTuple_SET_ITEM(s.object.get(), k++, Py_NewRef(name.get()));
+    s.regs.push_back(b.rebuild(v));
+  }
   return b.step(std::move(s));
 }
 
@@ -299,5 +370,9 @@ Reg BoundAttrValue::rebuild(PlanBuilder& b) {
   s.object = name;
   return b.step(std::move(s));
 }
+
+ValueRef WithExitValue::call(Tracer& t, CallArgs args) { return t.call(exit, std::move(args)); }
+
+Reg WithExitValue::rebuild(PlanBuilder& b) { return b.rebuild(exit); }
 
 }  // namespace md

@@ -26,6 +26,7 @@ struct FunctionValue final : Value {
   PyTypeObject* python_type() const override { return &PyFunction_Type; }
   PyRef as_constant() const override { return closure.empty() ? real : PyRef(); }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
+  bool has_attr(Tracer& t, PyObject* name) override;
   void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
   ValueRef call(Tracer& t, CallArgs args) override;
   bool truth(Tracer&) override { return true; }
@@ -39,8 +40,11 @@ struct FunctionValue final : Value {
   std::vector<ValueRef> defaults;  // of the last positional parameters
   std::vector<std::pair<PyRef, ValueRef>> kwdefaults;
   std::vector<Ref<CellValue>> closure;
-  ValueRef annotations;
+  ValueRef annotations;                           // a dict, or names and values in turn
   std::vector<std::pair<PyRef, ValueRef>> attrs;  // set while tracing, on a function made while tracing
+
+ private:
+  ValueRef made_attr(Tracer& t, PyObject* name);  // of a function made while tracing; null if it has none
 };
 
 struct MethodValue final : Value {
@@ -49,6 +53,7 @@ struct MethodValue final : Value {
   std::string print() const override;
   PyTypeObject* python_type() const override { return &PyMethod_Type; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
+  bool has_attr(Tracer& t, PyObject* name) override;
   ValueRef call(Tracer& t, CallArgs args) override;
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
@@ -89,6 +94,7 @@ struct PartialValue final : Value {
   ValueRef call(Tracer& t, CallArgs more) override;
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
+  CallArgs joined(CallArgs more) const;  // its own arguments and those of a call
   ValueRef function;
   CallArgs args;
 };

@@ -1,6 +1,7 @@
 #include "frontend/values/iterators.h"
 
 #include "frontend/breaks.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
@@ -78,7 +79,8 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
 
 Reg StepIterator::rebuild(PlanBuilder& b) {
   // Every one of them is its type called on what is left of its inner iterators.
-  if (strict || type == &PySeqIter_Type || type == &PyReversed_Type) graph_break<GB0092>(print());
+  const bool known = type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type || type == &PyFilter_Type;
+  if (strict || !known) graph_break<GB0092>(print());
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(type)));
   if (function) s.regs.push_back(b.rebuild(function));
@@ -130,7 +132,10 @@ ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
   }
 }
 
-ValueRef GeneratorValue::get_attr(Tracer&, PyObject* attr) {
+ValueRef GeneratorValue::get_attr(Tracer& t, PyObject* attr) {
+  PyObject* found = type_find(&PyGen_Type, attr);
+  if (!found) t.raise(PyExc_AttributeError, "'generator' object has no attribute '" + text_of(attr) + "'");
+  if (!is_method(found)) unmodelled(print() + "." + text_of(attr), "attribute of a generator");
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(attr));
 }
 
@@ -153,8 +158,6 @@ ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args)
   unmodelled_method(*this, n, args);
 }
 
-Reg GeneratorValue::rebuild(PlanBuilder&) {
-  graph_break<GB0092>(print());
-}
+Reg GeneratorValue::rebuild(PlanBuilder&) { graph_break<GB0092>(print()); }
 
 }  // namespace md

@@ -1,6 +1,7 @@
 // Instances of user classes, classes, modules, exceptions, super(), and real objects that are only passed around.
 #pragma once
 
+#include "frontend/bytecode/split.h"
 #include "frontend/value.h"
 
 namespace md {
@@ -119,12 +120,13 @@ struct ContextValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
   void enter(Tracer& t);
   void exit(Tracer& t);
+  OpenContext reopened(int stack_index) const;  // the class and constants a resume function enters it with
   ContextKind which;
   PyRef cls;                   // no_grad, set_grad_enabled, nullcontext, ...
   std::vector<ValueRef> args;  // constants
   bool target = false;         // grad mode inside
   bool outer = false;          // grad mode to go back to
-  bool inference = false;
+  bool at_once = false;        // set_grad_enabled: the mode changed when it was made
 };
 
 // What a class-level attribute gives when read through an instance (`self` set) or the class itself.

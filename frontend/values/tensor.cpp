@@ -42,6 +42,13 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   return {};
 }
 
+static bool takes_nothing(const std::string& method) {
+  for (const char* name :
+       {"dim", "ndimension", "numel", "nelement", "is_floating_point", "is_complex", "element_size", "storage_offset"})
+    if (method == name) return true;
+  return false;
+}
+
 // Methods that answer from metadata.
 static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n, CallArgs& args) {
   const TensorType& type = v.type;
@@ -60,6 +67,8 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
                                     std::to_string(dim) + ")");
     return all[static_cast<std::size_t>(dim < 0 ? dim + rank : dim)];
   }
+  if (args.size() != 0 && takes_nothing(n))
+    graph_break<GB0117>(v.print(), n, print_list(args.positional), print_keywords(args));
   if (args.size() != 0) return {};
   if (n == "dim" || n == "ndimension") return t.integer(type.dim());
   if (n == "numel" || n == "nelement") {
@@ -126,8 +135,18 @@ void TensorValue::set_attr(Tracer&, PyObject* name, ValueRef v) {
   graph_break<GB0058>(print(), n, given);
 }
 
+// They change the sizes and strides of the very tensor they are called on.
+bool is_inplace_view(const std::string& method) {
+  for (const char* name : {"as_strided_", "detach_", "resize_", "resize_as_", "set_", "squeeze_", "swapaxes_",
+                           "swapdims_", "t_", "transpose_", "unsqueeze_"})
+    if (method == name) return true;
+  return false;
+}
+
 // Methods that break the graph by their nature.
 static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, const CallArgs& args) {
+  if (v.source && is_inplace_view(n))
+    graph_break<GB0148>(v.source->name + "." + n, "It gives an input of the graph other sizes and strides in place.");
   auto tuple = [&] {
     std::string s = print_list(args.positional);
     s.front() = '(', s.back() = ')';
@@ -142,6 +161,9 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "resize_") graph_break<GB0126>(v.print(), tuple(), print_keywords(args));
   if (n == "resize_as_") graph_break<GB0127>(v.print(), tuple(), print_keywords(args));
   if (n == "set_" && args.positional.size() > 1) graph_break<GB0128>(v.print(), tuple(), print_keywords(args));
+  for (auto& [key, value] : args.keywords)
+    if (n == "uniform_" && text_of(key.get()) == "from")
+      graph_break<GB0110>(n, print_list(args.positional), print_keywords(args));
   if (n == "random_") graph_break<GB0107>(n, print_list(args.positional), print_keywords(args));
   if (n == "retain_grad") graph_break<GB0108>(v.print());
   if (n == "tolist" && !is_integral(v.type.dtype)) graph_break<GB0109>(v.print());

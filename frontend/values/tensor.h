@@ -30,4 +30,6 @@ struct TensorValue final : Value {
   TensorType type;
 };
 
+bool is_inplace_view(const std::string& method);  // "unsqueeze_", "t_", ...
+
 }  // namespace md

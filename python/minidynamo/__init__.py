@@ -22,6 +22,8 @@ newaxis = None
 
 from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
 from ._dynamo import compile as compile  # noqa: E402
+from .serialization import load as load  # noqa: E402
+from .serialization import save as save  # noqa: E402
 
 
 def __getattr__(name):

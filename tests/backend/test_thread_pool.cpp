@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -28,6 +30,17 @@ TEST_F(ThreadPool, EveryTaskOnce) {
     });
     for (const auto& s : seen) ASSERT_EQ(s.load(), 1);
   }
+}
+
+TEST_F(ThreadPool, EachThreadGoesUpwards) {
+  std::mutex lock;
+  std::map<std::thread::id, std::int64_t> last;
+  parallel_for(256, 1, [&](std::int64_t begin, std::int64_t) {
+    const std::lock_guard guard(lock);
+    const auto [mine, first] = last.try_emplace(std::this_thread::get_id(), begin);
+    EXPECT_TRUE(first || mine->second < begin);
+    mine->second = begin;
+  });
 }
 
 TEST_F(ThreadPool, PiecesDoNotDependOnThreads) {

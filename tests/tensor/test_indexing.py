@@ -101,8 +101,8 @@ def test_integer_likes():
         (slice(None, None, -1), ValueError),
         (slice(None, None, 0), ValueError),
         (1.0, IndexError),
-        ("a", IndexError),
-        (True, IndexError),
+        ("a", TypeError),
+        ((0, "a"), TypeError),
         ([0, 1], IndexError),
         ((..., ...), IndexError),
         (slice("a"), TypeError),
@@ -117,6 +117,47 @@ def test_wrong_indices(index, error):
     with pytest.raises(error):
         x[index] = 1
     assert x.tolist() == [[0.0, 0.0]] * 3
+
+
+BOOLS = [True, False, (None, True), (True, 0), (0, True), (True, False), (True, None), (slice(None), True)]
+BOOLS += [(True, slice(None), True), (..., True), (True, ..., 0), (None, False), (True, None, True)]
+
+
+@pytest.mark.parametrize("index", BOOLS, ids=str)
+@pytest.mark.parametrize("shape", [(3,), (2, 3)])
+def test_bools_add_one_dimension(index, shape):
+    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    x = torch.tensor(array)
+    torch._dynamo.reset()
+    want = array[index]
+    for made in (x[index], torch.compile(lambda v: v[index], fullgraph=True)(x)):
+        assert tuple(made.shape) == want.shape and made.tolist() == want.tolist()
+        made.add_(1)
+        assert x.tolist() == array.tolist()  # a copy
+
+    def assign(v):
+        v[index] = 7.0
+        return v
+
+    array[index] = 7
+    assert assign(torch.tensor(x)).tolist() == array.tolist()
+    assert torch.compile(assign)(torch.tensor(x)).tolist() == array.tolist()
+
+
+def test_bools_index_a_0d_tensor():
+    x = torch.tensor(3.0)
+    assert x[True].tolist() == [3.0] and x[False].tolist() == [] and tuple(x[None, False].shape) == (1, 0)
+
+
+def test_fill_takes_one_value():
+    x = torch.zeros(3)
+    assert x.fill_(torch.tensor(2.0)).tolist() == [2.0] * 3
+    for value in (torch.ones(3), torch.ones(1)):
+        with pytest.raises(
+            RuntimeError, match="fill_ only supports 0-dimension value tensor but got tensor with 1 dim"
+        ):
+            x.fill_(value)
+    assert x.tolist() == [2.0] * 3
 
 
 def test_tensor_indices_are_refused():

@@ -65,9 +65,11 @@ def _check_options(backend, mode, options):
     own = backend in (None, "llvm", "inductor")
     if own and mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"options must be a dict of option names and values, got {type(options)}")
     if own and options:
         name = next(iter(options))
-        raise RuntimeError(f"Unexpected optimization option {name}, known options are []")
+        raise RuntimeError(f"Unexpected optimization option {name}, known options are [] (this compiler has none)")
     if backend == "eager" and (options or mode):
         extra = {"options": options} if options else {"mode": mode}
         warnings.warn(f"eager backend ignoring extra kwargs {extra}", stacklevel=4)

@@ -3,8 +3,6 @@
 import contextlib
 import time
 
-from .output import GraphCompileReason, GuardSummary
-
 _active = []
 
 
@@ -26,6 +24,7 @@ class Record:
 
     def guards(self):
         from .. import _C
+        from .output import GuardSummary  # here: importing dataclasses takes milliseconds
 
         rows = []
         for code in self.codes:
@@ -52,6 +51,9 @@ def recording():
 
 
 def on_break(reason, frames):
+    if not _active:
+        return
+    from .output import GraphCompileReason
     from .report import summaries
 
     for record in _active:

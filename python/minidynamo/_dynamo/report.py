@@ -275,6 +275,36 @@ def log_skipfile(name, reason, file):
     _log.debug("skipping: %s (reason: %s, file: %s)", name, reason, file)
 
 
+def log_start(name, file, first_line):
+    """A frame is looked at for the first time."""
+    every, frame = 0, sys._getframe(1)
+    while frame is not None:
+        every, frame = every + 1, frame.f_back
+    callers = _callers()
+    _log.debug(
+        "torchdynamo start compiling %s %s:%s, stack (elided %s frames):\n%s",
+        name, file, first_line, every - len(callers), stack_text(callers),
+    )  # fmt: skip
+
+
+def log_compiling_graph(reason, frames, graph_break):
+    """The trace has ended and its graph goes to the backend."""
+    from .output import GraphCompileReason  # here: importing dataclasses takes milliseconds
+
+    _log.debug("COMPILING GRAPH due to %s", GraphCompileReason(reason, list(summaries(frames)), graph_break))
+
+
+def marked_source(*place):
+    """The source of one instruction, for TRACE lines."""
+    from .source_marks import marked_source as mark  # here: it imports ast
+
+    return mark(*place)
+
+
+def set_compile_id(text):
+    _logging.set_compile_id(text)
+
+
 def log_info(text):
     _log.info("%s", text)
 

@@ -1,0 +1,15 @@
+"""accumulate without anything to add up."""
+
+CODE = "GB0133"
+EAGER_ERROR = "TypeError"
+import itertools
+
+import torch
+
+
+def run(compile):
+    @compile
+    def totals(x):
+        return x + sum(itertools.accumulate(func=max))
+
+    return totals(torch.ones(2))

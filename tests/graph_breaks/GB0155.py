@@ -1,0 +1,15 @@
+"""groupby with a keyword it does not have."""
+
+CODE = "GB0155"
+EAGER_ERROR = "TypeError"
+import itertools
+
+import torch
+
+
+def run(compile):
+    @compile
+    def count(x):
+        return x * len(list(itertools.groupby([1, 1, 2], reverse=True)))
+
+    return count(torch.ones(2))
