@@ -131,7 +131,7 @@ ValueRef rule_result_type(Tracer&, CallArgs& args) {
 // Answers that depend on nothing but constants and the guarded default dtype.
 template <int which>
 ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
-  static const char* const names[] = {"get_default_dtype", "promote_types"};
+  static const char* const names[] = {"get_default_dtype", "promote_types", "can_cast"};
   std::vector<PyRef> positional;
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs)) return {};
@@ -172,14 +172,15 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo", "is_floating_point", rule_is_floating_point},
                                 {"minidynamo", "numel", rule_numel},
                                 {"minidynamo", "equal", rule_data_dependent<0>},
-    {"minidynamo", "allclose", rule_data_dependent<1>},
-    {"minidynamo", "is_inference_mode_enabled", rule_inference_mode_enabled},
-    {"minidynamo", "result_type", rule_result_type},
-    {"minidynamo", "get_default_dtype", rule_constant_answer<0>},
-    {"minidynamo", "promote_types", rule_constant_answer<1>},
-    {"minidynamo", "tensor", rule_tensor},
-    {"minidynamo", "as_tensor", rule_as_tensor},
-    {"contextlib", "nullcontext", rule_nullcontext},
+                                {"minidynamo", "allclose", rule_data_dependent<1>},
+                                {"minidynamo", "is_inference_mode_enabled", rule_inference_mode_enabled},
+                                {"minidynamo", "result_type", rule_result_type},
+                                {"minidynamo", "get_default_dtype", rule_constant_answer<0>},
+                                {"minidynamo", "promote_types", rule_constant_answer<1>},
+                                {"minidynamo", "can_cast", rule_constant_answer<2>},
+                                {"minidynamo", "tensor", rule_tensor},
+                                {"minidynamo", "as_tensor", rule_as_tensor},
+                                {"contextlib", "nullcontext", rule_nullcontext},
                                 {"functools", "partial", rule_partial},
                                 {"functools", "reduce", rule_reduce},
                                 {"copy", "deepcopy", rule_deepcopy},
