@@ -69,8 +69,8 @@ struct Clamp {
 
 struct RoundDecimals {
   static constexpr OpDecl decl =
-      inplace_too(composite("round.decimals", "round(Tensor self, *, int decimals) -> Tensor",
-                            "Rounded to `decimals` decimal places, halves to even; floats only."));
+      rounds_once(inplace_too(composite("round.decimals", "round(Tensor self, *, int decimals) -> Tensor",
+                                        "Rounded to `decimals` decimal places, halves to even; floats only.")));
 };
 
 struct MaskedFill {
