@@ -72,7 +72,8 @@ bool one_walk(const LoopNest& nest) {
 
 int widest_item(const LoopNest& nest) {
   std::size_t bytes = 4;
-  for (const NestValue& v : nest.values) bytes = std::max({bytes, item_size(v.dtype), item_size(v.compute)});
+  for (const NestValue& v : nest.values)
+    bytes = std::max({bytes, item_size(working(v.dtype)), item_size(working(v.compute))});
   return static_cast<int>(bytes);
 }
 

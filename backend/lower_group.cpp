@@ -8,6 +8,8 @@
 #include "backend/split_fold.h"
 #include "ir/error.h"
 #include "ir/passes/dataflow.h"
+#include "ir/scalar_builder.h"
+#include "ir/strided.h"
 #include "registry/reduction_order.h"
 
 namespace md {
@@ -56,8 +58,8 @@ class GroupLowering {
     v.compute = types.compute;
     v.dtype = promote == Promote::Compare ? DType::Bool : types.compute;
     for (int i = 0; i < o.operands; ++i) {
-      const bool mask = promote == Promote::Select && i == 0;
-      v.args.push_back(converted_operand(m, n.args[static_cast<std::size_t>(i)], mask ? DType::Bool : types.compute));
+      v.args.push_back(
+          converted_operand(m, n.args[static_cast<std::size_t>(i)], operand_dtype(o, n.args, i, types.compute)));
     }
     return convert(nest_.add(std::move(v)), types.result);
   }
@@ -71,9 +73,10 @@ class GroupLowering {
     NestValue v;
     v.kind = NestValue::Kind::Reduce;
     v.op = n.op;
-    v.dtype = v.compute = types.compute;
-    v.args.push_back(converted_operand(whole, n.args[0], types.compute));
-    return convert(nest_.add(std::move(v)), types.result);
+    v.dtype = v.compute = working(types.compute);
+    const int operand = converted_operand(whole, n.args[0], types.compute);
+    v.args.push_back(convert(operand, v.dtype));
+    return convert(convert(nest_.add(std::move(v)), types.compute), types.result);
   }
 
   int converted_operand(const FusionGroup::Member& m, const Arg& a, DType to) {
@@ -116,22 +119,23 @@ class GroupLowering {
     v.kind = NestValue::Kind::Constant;
     v.dtype = to;
     const auto* size = a.get_if<Size>();
-    if (size && !size->is_const()) {  // as a constant would be: through double
+    if (size && !size->is_const()) {
       v.kind = NestValue::Kind::Size;
       v.dtype = DType::Int64;
       v.size = *size;
-      const int value = nest_.add(std::move(v));
-      return is_floating(to) ? convert(convert(value, DType::Float64), to) : convert(value, to);
+      return convert(nest_.add(std::move(v)), to);
     }
-    const auto* real = a.get_if<double>();
-    const std::int64_t whole = size ? size->value() : a.is<bool>() ? a.get<bool>() : 0;
-    if (is_floating(to)) {
-      v.number = real ? *real : static_cast<double>(whole);
-    } else if (to == DType::Bool) {
-      v.integer = real ? *real != 0 : whole != 0;
-    } else {
-      v.integer = real ? static_cast<std::int64_t>(*real) : whole;
-    }
+    visit_dtype(to, [&](auto element) {
+      using T = decltype(element);
+      const auto* real = a.get_if<double>();
+      const std::int64_t whole = size ? size->value() : a.is<bool>() ? a.get<bool>() : 0;
+      const auto value = widen(real ? convert_value<T>(*real) : convert_value<T>(whole));
+      if (is_floating(to)) {
+        v.number = static_cast<double>(value);
+      } else {
+        v.integer = static_cast<std::int64_t>(value);
+      }
+    });
     return nest_.add(std::move(v));
   }
 

@@ -291,6 +291,11 @@ Arg expand_rule(ops::ToFloat, const Expansion& e) { return to_dtype(e, DType::Fl
 Arg expand_rule(ops::ToDouble, const Expansion& e) { return to_dtype(e, DType::Float64, false); }
 Arg expand_rule(ops::ToInt, const Expansion& e) { return to_dtype(e, DType::Int32, false); }
 Arg expand_rule(ops::ToLong, const Expansion& e) { return to_dtype(e, DType::Int64, false); }
+Arg expand_rule(ops::ToHalf, const Expansion& e) { return to_dtype(e, DType::Float16, false); }
+Arg expand_rule(ops::ToBFloat16, const Expansion& e) { return to_dtype(e, DType::BFloat16, false); }
+Arg expand_rule(ops::ToChar, const Expansion& e) { return to_dtype(e, DType::Int8, false); }
+Arg expand_rule(ops::ToShort, const Expansion& e) { return to_dtype(e, DType::Int16, false); }
+Arg expand_rule(ops::ToByte, const Expansion& e) { return to_dtype(e, DType::UInt8, false); }
 Arg expand_rule(ops::ToBool, const Expansion& e) { return to_dtype(e, DType::Bool, false); }
 Arg expand_rule(ops::Cpu, const Expansion& e) { return e.arg(0); }
 
@@ -339,11 +344,42 @@ constexpr Rule kRules[] = {
 #undef MD_OP
 };
 
+// The half an op that rounds once gives for these arguments.
+std::optional<DType> rounded_result(const Op& composite, std::span<const Arg> bound) {
+  if (!composite.decl->rounds_once) return {};
+  const DType* given = composite.dtype < 0 ? nullptr : bound[composite.dtype].get_if<DType>();
+  const DType t = given                    ? *given
+                  : composite.operands > 1 ? arithmetic_dtype(id::Add, bound[0], bound[1])
+                                           : type_of(bound[0]).dtype;
+  return is_half(t) ? std::optional(t) : std::nullopt;
+}
+
+bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
+
+// The call on float32 operands, its results rounded to `t`.
+Arg expand_wide(Rule rule, const Op& composite, OpCaller& caller, std::span<const Arg> bound, DType t) {
+  std::vector<Arg> wide(bound.begin(), bound.end());
+  const Expansion given{{composite, bound}, caller};
+  for (Arg& a : wide) {
+    if (is_tensor(a) && is_half(type_of(a).dtype)) a = converted(given, a, DType::Float32);
+  }
+  if (composite.dtype >= 0 && !wide[composite.dtype].is_none()) wide[composite.dtype] = DType::Float32;
+  Arg result = rule(Expansion{{composite, wide}, caller});
+  const auto round = [&](const Arg& a) { return is_floating(type_of(a).dtype) ? converted(given, a, t) : a; };
+  const auto* list = result.get_if<ListArg>();
+  if (!list) return round(result);
+  ListArg rounded;
+  rounded.tuple = list->tuple;
+  for (const Arg& a : list->items) rounded.items.push_back(round(a));
+  return rounded;
+}
+
 }  // namespace
 
 Arg expand(const Op& composite, OpCaller& caller, std::span<const Arg> bound) {
   const Rule rule = composite.id < std::size(kRules) ? kRules[composite.id] : nullptr;
   if (!rule) throw InternalError(fmt::format("{} is not a composite op", composite.name()));
+  if (const auto t = rounded_result(composite, bound)) return expand_wide(rule, composite, caller, bound, *t);
   return rule(Expansion{{composite, bound}, caller});
 }
 

@@ -19,7 +19,7 @@ void gather(const TensorImpl& t, ElementCursor& at, std::int64_t n, DType comput
       using To = decltype(to);
       const auto* base = t.as<decltype(from)>();
       for (std::int64_t i = 0; i < n; ++i, at.next()) {
-        static_cast<To*>(out)[i] = convert_value<To>(base[at.offset()]);
+        static_cast<WorkingOf<To>*>(out)[i] = widen(convert_value<To>(base[at.offset()]));
       }
     });
   });
@@ -28,10 +28,11 @@ void gather(const TensorImpl& t, ElementCursor& at, std::int64_t n, DType comput
 void scatter(const void* values, DType from, std::int64_t n, const TensorImpl& t, ElementCursor& at) {
   visit_dtype(from, [&](auto source) {
     visit_dtype(t.dtype, [&](auto to) {
+      using From = decltype(source);
       using To = decltype(to);
       auto* base = t.as<To>();
       for (std::int64_t i = 0; i < n; ++i, at.next()) {
-        base[at.offset()] = convert_value<To>(static_cast<const decltype(source)*>(values)[i]);
+        base[at.offset()] = convert_value<To>(narrow<From>(static_cast<const WorkingOf<From>*>(values)[i]));
       }
     });
   });
@@ -40,13 +41,13 @@ void scatter(const void* values, DType from, std::int64_t n, const TensorImpl& t
 void number_element(const Arg& number, DType compute, void* out) {
   visit_dtype(compute, [&](auto to) {
     using To = decltype(to);
-    To& v = *static_cast<To*>(out);
+    auto& v = *static_cast<WorkingOf<To>*>(out);
     if (const auto* d = number.get_if<double>()) {
-      v = convert_value<To>(*d);
+      v = widen(convert_value<To>(*d));
     } else if (const auto* b = number.get_if<bool>()) {
-      v = convert_value<To>(*b);
+      v = widen(convert_value<To>(*b));
     } else {
-      v = convert_value<To>(number.get<Size>().value());
+      v = widen(convert_value<To>(number.get<Size>().value()));
     }
   });
 }
@@ -65,7 +66,7 @@ class Operand {
       cursor_.emplace(*tensor_, sizes);
       return;
     }
-    visit_dtype(compute, [&](auto v) {
+    visit_dtype(working(compute), [&](auto v) {
       number_element(a, compute, &v);
       std::fill_n(reinterpret_cast<decltype(v)*>(buffer_.data()), kBlock, v);
     });
@@ -89,8 +90,7 @@ void run_pointwise(const KernelCall& c) {
   std::vector<Operand> operands;
   operands.reserve(static_cast<std::size_t>(c.op.operands));
   for (int i = 0; i < c.op.operands; ++i) {
-    const bool mask = c.op.decl->promote == Promote::Select && i == 0;
-    operands.emplace_back(c.args[i], mask ? DType::Bool : types.compute, out.sizes);
+    operands.emplace_back(c.args[i], operand_dtype(c.op, c.args, i, types.compute), out.sizes);
   }
   ElementCursor at(out, out.sizes);
   Buffer result;
@@ -143,7 +143,7 @@ void reduce_one(const KernelCall& c, DType compute, const void* values, std::int
   const std::int64_t at = reference_find(c.op.id, compute)(values, n);
   if (second) {
     const auto* bytes = static_cast<const char*>(values);
-    scatter(bytes + at * static_cast<std::int64_t>(item_size(compute)), compute, 1, *c.out[0], first);
+    scatter(bytes + at * static_cast<std::int64_t>(item_size(working(compute))), compute, 1, *c.out[0], first);
   }
   scatter(&at, DType::Int64, 1, second ? *c.out[1] : *c.out[0], second ? *second : first);
 }

@@ -89,13 +89,10 @@ struct Promotion {
 }
 
 void check_computes(const Op& op, DType t) {
-  const DTypeInfo& i = info(t);
-  if (!i.supported) {
-    throw OpError(ErrorKind::NotImplemented, fmt::format("{}(): dtype {} is not supported", op.public_name, i.name));
-  }
-  const bool ok = i.category == DTypeCategory::Floating   ? op.traits.on_floats
-                  : i.category == DTypeCategory::Integral ? op.traits.on_ints
-                                                          : op.traits.on_bools;
+  const DTypeCategory c = info(t).category;
+  const bool ok = c == DTypeCategory::Floating   ? op.traits.on_floats
+                  : c == DTypeCategory::Integral ? op.traits.on_ints
+                                                 : op.traits.on_bools;
   if (!ok) unsupported_dtype(op, t);
 }
 
@@ -121,6 +118,10 @@ ComputeTypes types_by_rule(const Op& op, std::span<const Arg> args) {
       return {t, t};
     }
     case Promote::Logical:
+      // any() and all() of uint8, which once stood for bool, stay uint8.
+      if (op.kind() == OpKind::Reduction && operand_info(args[0]).dtype == DType::UInt8) {
+        return {DType::Bool, DType::UInt8};
+      }
       return {DType::Bool, DType::Bool};
     default:
       break;
@@ -205,7 +206,8 @@ SizeVec pointwise_strides(std::span<const TensorType> operands, const SizeVec& s
 void check_mask(const InferCall& c) {
   if (c.op.decl->promote != Promote::Select) return;
   const DType t = operand_info(c.arg(0)).dtype;
-  if (t != DType::Bool) c.fail(ErrorKind::Runtime, "the condition must be a bool tensor, not {}", info(t).name);
+  if (t != DType::Bool && t != DType::UInt8)
+    c.fail(ErrorKind::Runtime, "the condition must be a bool tensor, not {}", info(t).name);
 }
 
 TensorType infer_pointwise(const InferCall& c) {
@@ -329,7 +331,19 @@ ComputeTypes compute_types(const Op& op, std::span<const Arg> args) {
   const ComputeTypes t = types_by_rule(op, args);
   check_computes(op, t.compute);
   if (op.decl == &ops::Fill::decl) check_fill_value(args[1]);
+  if (op.decl->number_fits) {
+    for (int i = 0; i < op.operands; ++i) {
+      if (args[i].is_number()) check_number_fits(op, args[i], t.compute);
+    }
+  }
   return t;
+}
+
+DType operand_dtype(const Op& op, std::span<const Arg> args, int i, DType compute) {
+  const Promote p = op.decl->promote;
+  if (p == Promote::Logical || (p == Promote::Select && i == 0)) return DType::Bool;
+  const bool exact = op.decl->exact_number && i == 1 && is_half(compute) && operand_info(args[i]).rank <= 0;
+  return exact ? DType::Float32 : compute;
 }
 
 std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {

@@ -43,10 +43,10 @@ Size product(const SizeVec& sizes);
 int checked_dim(const InferCall& c, Size dim, int rank);
 // Sizes both broadcast to; throws OpError(Runtime).
 SizeVec broadcast(const InferCall& c, const SizeVec& a, const SizeVec& b);
-// The dtype of `c`'s dtype parameter, or `otherwise`; refuses devices other than the CPU and dtypes that are not
-// supported.
+// The dtype of `c`'s dtype parameter, or `otherwise`; refuses devices other than the CPU.
 DType chosen_dtype(const InferCall& c, DType otherwise);
 TensorType fresh_type(const InferCall& c, DType dtype, SizeVec sizes);  // row-major
 DType number_dtype(const Arg& number);                                  // bool, int64, default float
+void check_number_fits(const Op& op, const Arg& number, DType t);       // throws OpError(Runtime)
 
 }  // namespace md

@@ -30,12 +30,8 @@ TensorType created_like(const InferCall& c) {
   return t;
 }
 
-// A whole number that int32 cannot hold is refused, as torch does, and not wrapped.
 TensorType filled(const InferCall& c, TensorType t) {
-  const auto* n = c.arg(1).get_if<Size>();
-  if (t.dtype == DType::Int32 && n && n->is_const() && n->value() != static_cast<std::int32_t>(n->value())) {
-    c.fail(ErrorKind::Runtime, "{} does not fit int32", n->value());
-  }
+  check_number_fits(c.op, c.arg(1), t.dtype);
   return t;
 }
 
@@ -136,6 +132,9 @@ TensorType infer_rule(ops::Randint, const InferCall& c) {
     c.fail(ErrorKind::Runtime, "from {} up to {} holds no integer", to_string(low), to_string(high));
   }
   const DType t = chosen_dtype(c, DType::Int64);
+  if (is_integral(t) && (guard_lt(low, integer_min(t)) || guard_lt(integer_max(t), high - 1))) {
+    c.fail(ErrorKind::Runtime, "from {} up to {} is more than {} holds", to_string(low), to_string(high), info(t).name);
+  }
   return fresh_type(c, t, created_sizes(c, 2));
 }
 

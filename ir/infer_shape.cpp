@@ -1,4 +1,6 @@
 // Shape arithmetic shared by the inference rules.
+#include <cmath>
+
 #include "ir/infer.h"
 
 namespace md {
@@ -89,6 +91,28 @@ DType number_dtype(const Arg& number) {
   return number.is<double>() ? default_dtype() : DType::Int64;
 }
 
+// Negative numbers stand for what they wrap to in uint8; infinities and NaN stay what they are in floats.
+void check_number_fits(const Op& op, const Arg& number, DType t) {
+  if (t == DType::Bool || number.is<bool>()) return;
+  const auto refuse = [&](const std::string& text) {
+    throw OpError(ErrorKind::Runtime, fmt::format("{}(): {} does not fit {}", op.public_name, text, info(t).name));
+  };
+  if (const auto* d = number.get_if<double>()) {
+    const double low = is_floating(t) ? -floating_max(t) : static_cast<double>(integer_min(t));
+    const double high = is_floating(t) ? floating_max(t) : static_cast<double>(integer_max(t));
+    if (is_floating(t) && !std::isfinite(*d)) return;
+    if (!(*d >= low && *d <= high)) refuse(fmt::format("{}", *d));
+    return;
+  }
+  const Size n = number.get<Size>();
+  if (t == DType::Float16) {
+    if (guard_lt(n, -65504) || guard_lt(65504, n)) refuse(to_string(n));
+  } else if (is_integral(t) && t != DType::Int64) {
+    const std::int64_t low = is_signed(t) ? integer_min(t) : -integer_max(t);
+    if (guard_lt(n, low) || guard_lt(integer_max(t), n)) refuse(to_string(n));
+  }
+}
+
 DType chosen_dtype(const InferCall& c, DType otherwise) {
   if (c.op.device >= 0) {
     const auto* device = c.arg(c.op.device).get_if<DeviceArg>();
@@ -97,9 +121,7 @@ DType chosen_dtype(const InferCall& c, DType otherwise) {
     }
   }
   const DType* given = c.op.dtype < 0 ? nullptr : c.arg(c.op.dtype).get_if<DType>();
-  const DType t = given ? *given : otherwise;
-  if (!info(t).supported) c.fail(ErrorKind::NotImplemented, "dtype {} is not supported", info(t).name);
-  return t;
+  return given ? *given : otherwise;
 }
 
 TensorType fresh_type(const InferCall& c, DType dtype, SizeVec sizes) {

@@ -104,12 +104,14 @@ std::vector<TensorType> infer(const Op& op, std::span<const Arg> args);
 // Type of a tensor argument (Node* or TensorRef).
 TensorType type_of(const Arg& a);
 
-// What a Pointwise or Reduction call computes in and returns: operands are converted to `compute` first (to bool for
-// Promote::Logical, the mask of Promote::Select), the body's value to `result` last.
+// What a Pointwise or Reduction call computes in and returns: operands are converted to `compute` first (but see
+// operand_dtype), the body runs in its working dtype, and its value is brought back into `compute`, then to `result`.
 struct ComputeTypes {
   DType compute, result;
 };
 ComputeTypes compute_types(const Op& op, std::span<const Arg> args);
+// What operand `i` of a Pointwise call is converted to first.
+DType operand_dtype(const Op& op, std::span<const Arg> args, int i, DType compute);
 
 // Process-wide defaults that take part in inference (thread-local overlay: frontend sets it around a trace).
 DType default_dtype();

@@ -4,7 +4,9 @@
 #include "ir/error.h"
 #include "ir/graph.h"
 #include "ir/reader.h"
+#include "ir/scalar_builder.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/strided.h"
 
 namespace md {
 namespace {
@@ -335,7 +337,6 @@ class GraphParser {
 
   TensorRef constant() {
     const DType t = dtype();
-    if (!info(t).supported) in_.fail("no tensors of this dtype");
     in_.expect("[");
     DimVec dims;
     for (const Size& s : sizes("]")) {
@@ -354,24 +355,11 @@ class GraphParser {
   }
 
   void store(TensorImpl& t, std::int64_t i, const Arg& v) {
-    if (is_floating(t.dtype)) {
-      const double x = v.is<double>() ? v.get<double>() : static_cast<double>(v.get<Size>().value());
-      if (t.dtype == DType::Float64) {
-        t.as<double>()[i] = x;
-      } else {
-        t.as<float>()[i] = static_cast<float>(x);
-      }
-      return;
-    }
-    if (!v.is<Size>()) in_.fail("expected a whole number");
-    const std::int64_t x = v.get<Size>().value();
-    if (t.dtype == DType::Int64) {
-      t.as<std::int64_t>()[i] = x;
-    } else if (t.dtype == DType::Int32) {
-      t.as<std::int32_t>()[i] = static_cast<std::int32_t>(x);
-    } else {
-      t.as<std::uint8_t>()[i] = x != 0;
-    }
+    if (!is_floating(t.dtype) && !v.is<Size>()) in_.fail("expected a whole number");
+    visit_dtype(t.dtype, [&](auto element) {
+      using T = decltype(element);
+      t.as<T>()[i] = v.is<double>() ? convert_value<T>(v.get<double>()) : convert_value<T>(v.get<Size>().value());
+    });
   }
 
   Reader& in_;

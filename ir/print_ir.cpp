@@ -20,7 +20,9 @@
 #include <unordered_map>
 
 #include "ir/graph.h"
+#include "ir/scalar_builder.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/strided.h"
 #include "ir/text.h"
 
 namespace md {
@@ -106,8 +108,8 @@ std::string types_text(const Node& n) {
 
 template <class T>
 std::string element_text(T v) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return python_repr(static_cast<double>(v));
+  if constexpr (std::is_floating_point_v<WorkingOf<T>>) {
+    return python_repr(static_cast<double>(widen(v)));
   } else {
     return std::to_string(v);
   }
@@ -132,20 +134,7 @@ std::string elements_text(const TensorImpl& t) {
 // dtype[sizes] and the elements in row-major order.
 std::string constant_text(const TensorImpl& t) {
   const std::string head = fmt::format("{}[{}] ", info(t.dtype).short_name, fmt::join(t.sizes, ", "));
-  switch (t.dtype) {
-    case DType::Bool:
-      return head + elements_text<std::uint8_t>(t);
-    case DType::Int32:
-      return head + elements_text<std::int32_t>(t);
-    case DType::Int64:
-      return head + elements_text<std::int64_t>(t);
-    case DType::Float32:
-      return head + elements_text<float>(t);
-    case DType::Float64:
-      return head + elements_text<double>(t);
-    default:
-      return head + "[]";  // no tensors of other dtypes exist
-  }
+  return head + visit_dtype(t.dtype, [&](auto element) { return elements_text<decltype(element)>(t); });
 }
 
 constexpr const char* kSpellings[] = {"function", "method", "operator", "inplace", "attribute"};

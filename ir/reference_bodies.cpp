@@ -147,9 +147,9 @@ const Row& row(OpId id) { return kRows[id]; }
 
 }  // namespace
 
-BodyFn reference_body(OpId id, DType compute) { return row(id).body[static_cast<std::size_t>(compute)]; }
-FoldFn reference_fold(OpId id, DType compute) { return row(id).fold[static_cast<std::size_t>(compute)]; }
-FindFn reference_find(OpId id, DType compute) { return row(id).find[static_cast<std::size_t>(compute)]; }
+BodyFn reference_body(OpId id, DType compute) { return row(id).body[static_cast<std::size_t>(working(compute))]; }
+FoldFn reference_fold(OpId id, DType compute) { return row(id).fold[static_cast<std::size_t>(working(compute))]; }
+FindFn reference_find(OpId id, DType compute) { return row(id).find[static_cast<std::size_t>(working(compute))]; }
 std::string_view failure_of(OpId id) { return row(id).failure; }
 
 }  // namespace md

@@ -20,7 +20,7 @@ void fill_elements(const TensorImpl& out, F&& value) {
 }
 
 void fill_number(const TensorImpl& out, const Arg& number) {
-  visit_dtype(out.dtype, [&](auto v) {
+  visit_dtype(working(out.dtype), [&](auto v) {
     number_element(number, out.dtype, &v);
     fill_elements(out, [v](std::int64_t) { return v; });
   });
@@ -77,8 +77,12 @@ void reference_kernel(ops::Rand, const KernelCall& c) {
   const TensorImpl& out = *c.out[0];
   const auto n = static_cast<std::uint64_t>(out.numel());
   const bool wide = out.dtype == DType::Float64;
+  // As many of a word's upper bits as the dtype has digits: rounding could give 1.
+  const double steps = out.dtype == DType::Float16 ? 0x1p11 : out.dtype == DType::BFloat16 ? 0x1p8 : 0x1p24;
   const RandomRange r = reserve_random(wide ? blocks_64(n) : blocks_f32(n));
-  fill_elements(out, [&](std::int64_t i) { return wide ? uniform_f64(r, i) : double{uniform_f32(r, i)}; });
+  fill_elements(out, [&](std::int64_t i) {
+    return wide ? uniform_f64(r, i) : std::floor(double{uniform_f32(r, i)} * steps) / steps;
+  });
 }
 
 void reference_kernel(ops::Randn, const KernelCall& c) {
@@ -113,9 +117,11 @@ void multiply(const T* a, std::int64_t a_row, std::int64_t a_col, const T* b, st
               T* out, std::int64_t out_row, std::int64_t out_col, std::int64_t n, std::int64_t k, std::int64_t m) {
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t j = 0; j < m; ++j) {
-      T sum = 0;
-      for (std::int64_t p = 0; p < k; ++p) sum = multiply_add(a[i * a_row + p * a_col], b[p * b_row + j * b_col], sum);
-      out[i * out_row + j * out_col] = sum;
+      WorkingOf<T> sum = 0;
+      for (std::int64_t p = 0; p < k; ++p) {
+        sum = multiply_add(widen(a[i * a_row + p * a_col]), widen(b[p * b_row + j * b_col]), sum);
+      }
+      out[i * out_row + j * out_col] = narrow<T>(sum);
     }
   }
 }

@@ -7,12 +7,44 @@
 #include <limits>
 #include <type_traits>
 
+#include "registry/half.h"
+
 namespace md {
+
+// The C++ type of a stored element, and of the values bodies compute with (DTypeInfo::working).
+template <class T>
+using WorkingOf = std::conditional_t<
+    std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>, float,
+    std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) < 4, std::int32_t, T>>;
+
+template <class T>
+WorkingOf<T> widen(T v) {
+  if constexpr (std::is_class_v<T>) {
+    return widened(v);
+  } else {
+    return v;
+  }
+}
+// Halves round, small integers wrap.
+template <class T>
+T narrow(WorkingOf<T> v) {
+  if constexpr (std::is_same_v<T, Float16>) {
+    return to_float16(v);
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return to_bfloat16(v);
+  } else {
+    return static_cast<T>(v);
+  }
+}
 
 // The defined conversion between element types (docs/numerics.md).
 template <class To, class From>
 To convert_value(From v) {
-  if constexpr (std::is_same_v<To, bool>) {
+  if constexpr (std::is_same_v<To, From>) {
+    return v;
+  } else if constexpr (!std::is_same_v<From, WorkingOf<From>> || !std::is_same_v<To, WorkingOf<To>>) {
+    return narrow<To>(convert_value<WorkingOf<To>>(widen(v)));
+  } else if constexpr (std::is_same_v<To, bool>) {
     return v != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // Both bounds are powers of two and exact in every float type; NaN fails the comparison.

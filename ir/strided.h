@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "ir/tensor.h"
+#include "registry/half.h"
 
 namespace md {
 
@@ -32,21 +33,32 @@ class ElementCursor {
   std::int64_t offset_ = 0;
 };
 
-// f(T{}) for the C++ type of a supported dtype.
+// f(T{}) for the C++ type of a stored element.
 template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
     case DType::Bool:
       return f(bool{});
+    case DType::UInt8:
+      return f(std::uint8_t{});
+    case DType::Int8:
+      return f(std::int8_t{});
+    case DType::Int16:
+      return f(std::int16_t{});
     case DType::Int32:
       return f(std::int32_t{});
     case DType::Int64:
       return f(std::int64_t{});
+    case DType::Float16:
+      return f(Float16{});
+    case DType::BFloat16:
+      return f(BFloat16{});
     case DType::Float32:
       return f(float{});
-    default:
-      return f(double{});
+    case DType::Float64:
+      break;
   }
+  return f(double{});
 }
 
 }  // namespace md

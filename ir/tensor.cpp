@@ -4,6 +4,8 @@
 #include <cstdlib>
 
 #include "ir/error.h"
+#include "ir/scalar_builder.h"
+#include "ir/strided.h"
 
 namespace md {
 namespace {
@@ -34,25 +36,7 @@ std::size_t checked_bytes(const DimVec& sizes, DType dtype) {
 template <class T>
 TensorRef filled_scalar(T v, DType dtype) {
   TensorRef t = empty_tensor({}, dtype);
-  switch (dtype) {
-    case DType::Bool:
-      *t->as<bool>() = v != 0;
-      break;
-    case DType::Int32:
-      *t->as<std::int32_t>() = static_cast<std::int32_t>(v);
-      break;
-    case DType::Int64:
-      *t->as<std::int64_t>() = static_cast<std::int64_t>(v);
-      break;
-    case DType::Float32:
-      *t->as<float>() = static_cast<float>(v);
-      break;
-    case DType::Float64:
-      *t->as<double>() = static_cast<double>(v);
-      break;
-    default:
-      throw OpError(ErrorKind::NotImplemented, "dtype " + std::string(info(dtype).name) + " is not supported");
-  }
+  visit_dtype(dtype, [&](auto element) { *t->as<decltype(element)>() = convert_value<decltype(element)>(v); });
   return t;
 }
 

@@ -1,4 +1,5 @@
-// Element types: names, sizes, categories and torch's promotion lattice. One row per dtype; everything else asks the row.
+// Element types: names, sizes, categories and torch's promotion lattice. One row per dtype; everything else asks the
+// row.
 #pragma once
 
 #include <array>
@@ -21,26 +22,47 @@ struct DTypeInfo {
   std::string_view guard_name;  // "Float": recompile reasons
   std::uint8_t size;            // bytes
   DTypeCategory category;
-  bool supported;  // false: recognised, but tensors of it raise a clear error
+  // What op bodies compute in. Halves do so in float32 and small integers in int32; the result of every op is brought
+  // back into the dtype (rounded once, or wrapped), so that each dtype costs conversions and no bodies of its own.
+  DType working;
 };
 
 inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes{{
-    {DType::Bool, "bool", "b8", "Bool", 1, DTypeCategory::Bool, true},
-    {DType::UInt8, "uint8", "u8", "Byte", 1, DTypeCategory::Integral, false},
-    {DType::Int8, "int8", "i8", "Char", 1, DTypeCategory::Integral, false},
-    {DType::Int16, "int16", "i16", "Short", 2, DTypeCategory::Integral, false},
-    {DType::Int32, "int32", "i32", "Int", 4, DTypeCategory::Integral, true},
-    {DType::Int64, "int64", "i64", "Long", 8, DTypeCategory::Integral, true},
-    {DType::Float16, "float16", "f16", "Half", 2, DTypeCategory::Floating, false},
-    {DType::BFloat16, "bfloat16", "bf16", "BFloat16", 2, DTypeCategory::Floating, false},
-    {DType::Float32, "float32", "f32", "Float", 4, DTypeCategory::Floating, true},
-    {DType::Float64, "float64", "f64", "Double", 8, DTypeCategory::Floating, true},
+    {DType::Bool, "bool", "b8", "Bool", 1, DTypeCategory::Bool, DType::Bool},
+    {DType::UInt8, "uint8", "u8", "Byte", 1, DTypeCategory::Integral, DType::Int32},
+    {DType::Int8, "int8", "i8", "Char", 1, DTypeCategory::Integral, DType::Int32},
+    {DType::Int16, "int16", "i16", "Short", 2, DTypeCategory::Integral, DType::Int32},
+    {DType::Int32, "int32", "i32", "Int", 4, DTypeCategory::Integral, DType::Int32},
+    {DType::Int64, "int64", "i64", "Long", 8, DTypeCategory::Integral, DType::Int64},
+    {DType::Float16, "float16", "f16", "Half", 2, DTypeCategory::Floating, DType::Float32},
+    {DType::BFloat16, "bfloat16", "bf16", "BFloat16", 2, DTypeCategory::Floating, DType::Float32},
+    {DType::Float32, "float32", "f32", "Float", 4, DTypeCategory::Floating, DType::Float32},
+    {DType::Float64, "float64", "f64", "Double", 8, DTypeCategory::Floating, DType::Float64},
 }};
 
 constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<std::size_t>(t)]; }
 constexpr bool is_floating(DType t) { return info(t).category == DTypeCategory::Floating; }
 constexpr bool is_integral(DType t) { return info(t).category == DTypeCategory::Integral; }
+constexpr bool is_signed(DType t) { return t != DType::Bool && t != DType::UInt8; }
 constexpr std::size_t item_size(DType t) { return info(t).size; }
+constexpr DType working(DType t) { return info(t).working; }
+constexpr bool is_half(DType t) { return is_floating(t) && item_size(t) == 2; }
+
+// The smallest and the largest integer of an integral dtype.
+constexpr std::int64_t integer_min(DType t) {
+  return is_signed(t) ? -(std::int64_t{1} << (8 * item_size(t) - 2)) * 2 : 0;
+}
+constexpr std::int64_t integer_max(DType t) {
+  const auto half = std::int64_t{1} << (8 * item_size(t) - 2);
+  return is_signed(t) ? half - 1 + half : 2 * (2 * half - 1) + 1;
+}
+// The largest finite value of a floating dtype.
+constexpr double floating_max(DType t) {
+  return t == DType::Float16    ? 0x1.ffcp15
+         : t == DType::BFloat16 ? 0x1.fep127
+         : t == DType::Float32  ? 0x1.fffffep127
+                                : 0x1.fffffffffffffp1023;
+}
 
 // The smallest dtype both convert to without changing category (torch.promote_types).
 constexpr DType promote(DType a, DType b) {

@@ -52,6 +52,9 @@ struct OpDecl {
   bool property = false;   // Tensor.<name> is an attribute, not a method
   bool no_bools = false;  // refuses bool operands even where the others decide the dtype
   bool row_major = false;  // the result is contiguous whatever the operands' strides
+  bool number_fits = false;   // refuses a number the compute dtype cannot hold
+  bool exact_number = false;  // halves: a second operand that is a number or 0-d keeps the digits of float32
+  bool rounds_once = false;   // a composite that computes halves in float32 throughout and rounds its result
   std::string_view doc;    // one or two sentences: shapes, dtypes, errors; source of the formula where there is one
 };
 

@@ -1,7 +1,7 @@
 // Single ops on real tensors without any compilation: block kernels made ahead of time (kernels/), driven here.
 #pragma once
 
-#include "backend/blocks/kernel_table.h"
+#include "backend/blocks/conversion.h"
 #include "ir/eager.h"
 
 namespace md::blocks {
@@ -23,11 +23,12 @@ bool run_create(const KernelTable& kernels, const Op& op, std::span<const Arg> a
 
 // A compact copy of t.
 TensorRef dense_copy(const TensorImpl& t);
-// to[...] = from[...], converted; same sizes, no overlap.
-void copy_converted(const KernelTable& kernels, const TensorImpl& from, TensorImpl& to);
+// to[...] = convert(from[...]); same sizes, no overlap.
+void copy_converted(const Conversion& convert, const TensorImpl& from, TensorImpl& to);
 
-// A number argument in dtype t, as an element in memory.
+// A number argument as an element of dtype t in memory, or as the value of its working dtype a body takes.
 void convert_number(const KernelTable& kernels, const Arg& number, DType t, void* element);
+void load_number(const KernelTable& kernels, const Arg& number, DType t, void* value);
 
 // Least elements one thread should get in a cheap elementwise loop.
 inline constexpr std::int64_t kGrain = 32 * kBlock;

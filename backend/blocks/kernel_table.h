@@ -47,7 +47,7 @@ constexpr std::int64_t product_workspace(const Product& p, std::int64_t item) {
   return (p.k < kProductDepth ? p.k : kProductDepth) * (rows + columns) * item + 256;
 }
 
-// The compute dtypes, in the order of the tables below.
+// The dtypes bodies run in (DTypeInfo::working), in the order of the tables below.
 inline constexpr int kComputeTypes = 5;
 constexpr int compute_index(DType t) {
   switch (t) {
@@ -81,6 +81,8 @@ struct KernelTable {
   const ReductionKernels* reductions[kComputeTypes];
   const ProductKernel* product;                   // by compute dtype; null for bool
   const ConvertKernel (*convert)[kComputeTypes];  // [from][to]
+  // By dtype, between elements and values of the working dtype; null where that is the dtype itself.
+  const ConvertKernel *widen, *narrow;
 };
 
 // The best table this CPU can run.

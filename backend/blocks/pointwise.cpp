@@ -21,10 +21,10 @@ struct Operand {
   TensorImpl* tensor = nullptr;  // null: a number
   DType dtype, wanted;
   bool constant = false;              // one value for all elements ...
-  alignas(8) unsigned char value[8];  // ... in the wanted dtype
+  alignas(8) unsigned char value[8];  // ... as the body takes it
   bool dense = false;
   const char* data = nullptr;
-  ConvertKernel convert = nullptr;  // null: dtype is the wanted one
+  Conversion convert;  // into the wanted dtype, as the body takes it
   std::int64_t item = 0, wanted_item = 0;
 };
 
@@ -38,16 +38,12 @@ struct Call {
   bool out_dense;
   bool strided;  // some operand or the result is neither dense nor constant
   std::int64_t out_item;
-  ConvertKernel convert_result = nullptr;
+  Conversion convert_result;
 };
-
-ConvertKernel converter(const KernelTable& kernels, DType from, DType to) {
-  return from == to ? nullptr : kernels.convert[compute_index(from)][compute_index(to)];
-}
 
 void set_number(const KernelTable& kernels, const Arg& a, Operand& o) {
   o.constant = true;
-  convert_number(kernels, a, o.wanted, o.value);
+  load_number(kernels, a, o.wanted, o.value);
 }
 
 void set_tensor(const KernelTable& kernels, TensorImpl* t, Operand& o) {
@@ -55,7 +51,7 @@ void set_tensor(const KernelTable& kernels, TensorImpl* t, Operand& o) {
   o.dtype = t->dtype;
   o.item = static_cast<std::int64_t>(item_size(o.dtype));
   o.data = static_cast<const char*>(t->data());
-  o.convert = converter(kernels, o.dtype, o.wanted);
+  o.convert = Conversion::load(kernels, o.dtype, o.wanted);
   o.constant = t->numel() == 1;
   if (!o.constant) return;
   if (o.convert) {
@@ -63,11 +59,6 @@ void set_tensor(const KernelTable& kernels, TensorImpl* t, Operand& o) {
   } else {
     std::memcpy(o.value, o.data, static_cast<std::size_t>(o.item));
   }
-}
-
-DType wanted_dtype(const Op& op, int k, DType compute) {
-  const Promote p = op.decl->promote;
-  return p == Promote::Logical || (p == Promote::Select && k == 0) ? DType::Bool : compute;
 }
 
 // Buffers of one thread: a gathered and a converted block per operand, and two for the result.
@@ -268,11 +259,10 @@ bool same_view(const TensorImpl& a, const TensorImpl& b) {
   throw OpError(ErrorKind::Runtime, std::string(text));
 }
 
-bool supported(const Op& op, std::span<const Arg> args, const TensorImpl& out) {
-  if (op.operands > kMostOperands || compute_index(out.dtype) < 0) return false;
+bool supported(const Op& op, std::span<const Arg> args) {
+  if (op.operands > kMostOperands) return false;
   for (int k = 0; k < op.operands; ++k) {
-    const auto* t = args[k].get_if<TensorRef>();
-    if (t ? compute_index((*t)->dtype) < 0 : !args[k].is_number()) return false;
+    if (!args[k].is<TensorRef>() && !args[k].is_number()) return false;
   }
   return true;
 }
@@ -302,24 +292,23 @@ void run_call(Call& c, const Op& op, std::span<TensorImpl* const> tensors) {
 
 bool run_pointwise(const KernelTable& kernels, const Op& op, std::span<const Arg> args, TensorImpl& out) {
   const ComputeTypes types = compute_types(op, args);
-  const int table = compute_index(types.compute);
-  if (table < 0 || !supported(op, args, out)) return false;
+  if (!supported(op, args)) return false;
   Call c;
-  c.kernel = kernels.pointwise[table][op.id];
+  c.kernel = kernels.pointwise[compute_index(working(types.compute))][op.id];
   if (!c.kernel) return false;
   c.total = out.numel();
   if (c.total == 0) return true;
   c.count = op.operands;
   c.out_item = static_cast<std::int64_t>(item_size(out.dtype));
-  c.convert_result = converter(kernels, types.result, out.dtype);
+  c.convert_result = Conversion::store(kernels, types.result, out.dtype);
   const Extent written = extent(out);
   TensorRef kept[kMostOperands + 1];  // copies of operands the result would overwrite
   TensorImpl* tensors[kMaxOperands] = {&out};
   bool inplace = false;
   for (int k = 0; k < c.count; ++k) {
     Operand& o = c.operands[k];
-    o.wanted = wanted_dtype(op, k, types.compute);
-    o.wanted_item = static_cast<std::int64_t>(item_size(o.wanted));
+    o.wanted = operand_dtype(op, args, k, types.compute);
+    o.wanted_item = static_cast<std::int64_t>(item_size(working(o.wanted)));
     const auto* given = args[k].get_if<TensorRef>();
     if (!given) {
       set_number(kernels, args[k], o);
@@ -346,14 +335,15 @@ bool run_pointwise(const KernelTable& kernels, const Op& op, std::span<const Arg
     if (!tensors[k]) tensors[k] = &number_stand_in;
   }
   run_call(c, op, {tensors, static_cast<std::size_t>(c.count) + 1});
-  if (fresh) copy_converted(kernels, *fresh, out);
+  if (fresh) copy_converted({}, *fresh, out);
   return true;
 }
 
-void convert_number(const KernelTable& kernels, const Arg& number, DType t, void* element) {
-  const auto put = [&](DType from, const void* value) {
-    kernels.convert[compute_index(from)][compute_index(t)](value, element, 1);
-  };
+namespace {
+
+// Calls put(dtype, pointer) with the number in the dtype it has by itself.
+template <class F>
+void with_number(const Arg& number, F&& put) {
   if (const bool* b = number.get_if<bool>()) {
     const std::uint8_t byte = *b;
     put(DType::Bool, &byte);
@@ -363,6 +353,27 @@ void convert_number(const KernelTable& kernels, const Arg& number, DType t, void
     const std::int64_t i = number.get<Size>().value();
     put(DType::Int64, &i);
   }
+}
+void convert_one(const Conversion& c, const void* from, std::size_t bytes, void* to) {
+  if (c) {
+    c(from, to, 1);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
+
+}  // namespace
+
+void convert_number(const KernelTable& kernels, const Arg& number, DType t, void* element) {
+  with_number(number, [&](DType own, const void* value) {
+    convert_one(Conversion::copy(kernels, own, t), value, item_size(own), element);
+  });
+}
+
+void load_number(const KernelTable& kernels, const Arg& number, DType t, void* element) {
+  with_number(number, [&](DType own, const void* value) {
+    convert_one(Conversion::load(kernels, own, t), value, item_size(own), element);
+  });
 }
 
 TensorRef dense_copy(const TensorImpl& t) {
@@ -375,13 +386,12 @@ TensorRef dense_copy(const TensorImpl& t) {
   return copy;
 }
 
-void copy_converted(const KernelTable& kernels, const TensorImpl& from, TensorImpl& to) {
+void copy_converted(const Conversion& convert, const TensorImpl& from, TensorImpl& to) {
   TensorImpl* const tensors[] = {&to, const_cast<TensorImpl*>(&from)};
   Axes axes = make_axes(to.sizes, tensors);
   simplify(axes, 2);
   const auto from_item = static_cast<std::int64_t>(item_size(from.dtype));
   const auto to_item = static_cast<std::int64_t>(item_size(to.dtype));
-  const ConvertKernel convert = converter(kernels, from.dtype, to.dtype);
   parallel_for(to.numel(), kGrain, [&](std::int64_t begin, std::int64_t end) {
     alignas(64) unsigned char gathered[kBlock * 8], converted[kBlock * 8];
     for (std::int64_t at = begin; at < end; at += kBlock) {

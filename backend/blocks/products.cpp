@@ -69,12 +69,11 @@ MatrixView matrix(const TensorImpl& t, std::int64_t batch) {
           t.strides[r + 1]};
 }
 
-bool multiply_batches(const KernelArgs& c, std::int64_t batches) {
-  const TensorImpl &a = c.tensor(0), &b = c.tensor(1), &out = *c.out[0];
+bool multiply_batches(const KernelTable& kernels, const TensorImpl& a, const TensorImpl& b, const TensorImpl& out,
+                      std::int64_t batches) {
   const int r = out.dim() - 2;
-  const int table = compute_index(out.dtype);
-  if (table < 0 || !c.kernels.product[table] || a.dtype != out.dtype || b.dtype != out.dtype) return false;
-  const ProductKernel kernel = c.kernels.product[table];
+  const ProductKernel kernel = kernels.product[compute_index(out.dtype)];
+  if (!kernel) return false;
   const auto item = static_cast<std::int64_t>(item_size(out.dtype));
   const std::int64_t m = out.sizes[r], n = out.sizes[r + 1], k = a.sizes[r + 1];
   if (m > 1 && n > 1 && out.strides[r] != 1 && out.strides[r + 1] != 1) return false;
@@ -87,21 +86,36 @@ bool multiply_batches(const KernelArgs& c, std::int64_t batches) {
   return true;
 }
 
+// Halves and small integers multiply in their working dtype and are brought back at the end.
+bool run_product(const KernelArgs& c, std::int64_t batches) {
+  const TensorImpl &a = c.tensor(0), &b = c.tensor(1);
+  TensorImpl& out = *c.out[0];
+  const DType t = out.dtype, value = working(t);
+  if (a.dtype != t || b.dtype != t) return false;
+  if (t == value) return multiply_batches(c.kernels, a, b, out, batches);
+  const auto widened = [&](const TensorImpl& x) {
+    TensorRef wide = empty_tensor(x.sizes, value);
+    copy_converted(Conversion::load(c.kernels, t, t), x, *wide);
+    return wide;
+  };
+  const TensorRef sums = empty_tensor(out.sizes, value);
+  if (!multiply_batches(c.kernels, *widened(a), *widened(b), *sums, batches)) return false;
+  copy_converted(Conversion::store(c.kernels, t, t), *sums, out);
+  return true;
+}
+
 // Tensors joined: each is copied, converted, into its part of the result.
 bool join(const KernelArgs& c) {
   const TensorImpl& out = *c.out[0];
   std::int64_t dim = c.args[1].get<Size>().value();
   if (dim < 0) dim += out.dim();
   const auto& items = c.args[0].get<ListArg>().items;
-  for (const Arg& a : items) {
-    if (compute_index(a.get<TensorRef>()->dtype) < 0) return false;
-  }
   TensorImpl part(out.storage, out.dtype, out.sizes, out.strides, out.offset);
   for (const Arg& a : items) {
     const TensorImpl& t = *a.get<TensorRef>();
     if (t.dim() != out.dim()) continue;  // an empty 1-d tensor among others
     part.sizes = t.sizes;
-    copy_converted(c.kernels, t, part);
+    copy_converted(Conversion::copy(c.kernels, t.dtype, part.dtype), t, part);
     part.offset += t.sizes[static_cast<std::size_t>(dim)] * out.strides[static_cast<std::size_t>(dim)];
   }
   return true;
@@ -112,8 +126,8 @@ template <class O>
 bool run_op(O, const KernelArgs&) {
   return false;
 }
-bool run_op(ops::Mm, const KernelArgs& c) { return multiply_batches(c, 1); }
-bool run_op(ops::Bmm, const KernelArgs& c) { return multiply_batches(c, c.out[0]->sizes[0]); }
+bool run_op(ops::Mm, const KernelArgs& c) { return run_product(c, 1); }
+bool run_op(ops::Bmm, const KernelArgs& c) { return run_product(c, c.out[0]->sizes[0]); }
 bool run_op(ops::Cat, const KernelArgs& c) { return join(c); }
 
 }  // namespace

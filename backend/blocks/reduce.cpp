@@ -17,7 +17,7 @@ static_assert(kReductionChunk == kBlock);
 
 struct Call {
   ReductionKernels kernels;
-  ConvertKernel convert = nullptr;  // null: the operand has the compute dtype
+  Conversion convert;  // into the compute dtype, as the combiner takes it
   TensorRef x;
   std::int64_t x_item, item;  // bytes of an element as stored, as computed
   Axes kept, folded;
@@ -232,6 +232,25 @@ void fill_empty(const Call& c, DType compute, char* out) {
   fill(value, c.item, c.results, out);
 }
 
+// Into `to`, values of the working dtype, and `positions` where the op finds some.
+void fold(Call& c, DType compute, bool inner, const std::vector<bool>& folded, char* to, std::int64_t* positions) {
+  const DType value = working(compute);
+  if (c.elements == 0) return fill_empty(c, value, to);
+  if (!inner && (c.convert || (!c.kept.empty() && c.kept.back().stride[0] != c.x_item))) {
+    const TensorRef compact = empty_tensor(c.x->sizes, value);
+    copy_converted(c.convert, *c.x, *compact);
+    c.x = compact;
+    c.x_item = c.item;
+    c.convert = {};
+    split_axes(c, folded);
+  }
+  if (positions) {
+    inner ? find_inner(c, to, positions) : find_outer(c, to, positions);
+  } else {
+    inner ? fold_inner(c, to) : fold_outer(c, to);
+  }
+}
+
 }  // namespace
 
 bool run_reduction(const KernelTable& kernels, const Op& op, std::span<const Arg> args,
@@ -240,43 +259,29 @@ bool run_reduction(const KernelTable& kernels, const Op& op, std::span<const Arg
   Call c;
   c.x = args[0].get<TensorRef>();
   const DType compute = op.decl->promote == Promote::Logical ? DType::Bool : types.compute;
-  const int table = compute_index(compute), stored = compute_index(c.x->dtype);
-  if (table < 0 || stored < 0) return false;
+  const DType value = working(compute);
+  const int table = compute_index(value);
   c.kernels = kernels.reductions[table][op.id];
   const bool finds = op.traits.finds_position;
   if (finds ? !c.kernels.find : !c.kernels.fold_inner) return false;
   for (const TensorRef& t : out) {
     if (!t->is_contiguous()) return false;
   }
-  if (c.x->dtype != compute) c.convert = kernels.convert[stored][table];
+  c.convert = Conversion::load(kernels, c.x->dtype, compute);
   c.x_item = static_cast<std::int64_t>(item_size(c.x->dtype));
-  c.item = static_cast<std::int64_t>(item_size(compute));
+  c.item = static_cast<std::int64_t>(item_size(value));
   const std::vector<bool> folded = folded_dims(op, args, c.x->dim());
   const bool inner = folded.empty() || folded.back();
   split_axes(c, folded);
   if (c.results == 0) return true;
-  auto* const to = static_cast<char*>(out[0]->data());
-  if (c.elements == 0) {
-    fill_empty(c, compute, to);
-    return true;
-  }
-  if (!inner && (c.convert || (!c.kept.empty() && c.kept.back().stride[0] != c.x_item))) {
-    const TensorRef compact = empty_tensor(c.x->sizes, compute);
-    copy_converted(kernels, *c.x, *compact);
-    c.x = compact;
-    c.x_item = c.item;
-    c.convert = nullptr;
-    split_axes(c, folded);
-  }
-  if (!finds) {
-    inner ? fold_inner(c, to) : fold_outer(c, to);
-    return true;
-  }
-  TensorRef values;  // argmax and argmin keep only the positions
-  if (out.size() == 1) values = empty_tensor(out[0]->sizes, compute);
-  char* const best = values ? static_cast<char*>(values->data()) : to;
-  auto* const positions = out[out.size() - 1]->as<std::int64_t>();
-  inner ? find_inner(c, best, positions) : find_outer(c, best, positions);
+  // Results are values of the working dtype until they are stored.
+  const bool keeps_values = !finds || out.size() > 1;
+  const Conversion convert_result = keeps_values ? Conversion::store(kernels, compute, out[0]->dtype) : Conversion();
+  TensorRef values;
+  if (convert_result || !keeps_values) values = empty_tensor(out[0]->sizes, value);
+  auto* const to = static_cast<char*>(values ? values->data() : out[0]->data());
+  fold(c, compute, inner, folded, to, finds ? out.back()->as<std::int64_t>() : nullptr);
+  if (convert_result) copy_converted(convert_result, *values, *out[0]);
   return true;
 }
 

@@ -33,7 +33,7 @@ struct Emit {
   llvm::IRBuilder<>& ir;
   int lanes;
 };
-// Register type of a dtype: bool is i1.
+// Register type of a dtype: its working dtype; bool is i1. The value in it is one of the dtype itself.
 llvm::Type* register_type(llvm::LLVMContext& c, DType t, int lanes);
 llvm::Value* emit_constant(const Emit& e, const NestValue& v);
 llvm::Value* emit_convert(const Emit& e, llvm::Value* v, DType from, DType to);

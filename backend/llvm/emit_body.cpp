@@ -4,16 +4,17 @@
 #include "backend/llvm/llvm_builder.h"
 #include "ir/error.h"
 #include "ir/op_visit.h"
+#include "registry/half.h"
 
 namespace md {
 namespace {
 
 using llvm::Value;
 
-// Calls f with the builder of a compute dtype; Bool computes in masks, for which any builder will do.
+// Calls f with the builder a dtype computes with; Bool computes in masks, for which any builder will do.
 template <class F>
 Value* with_builder(const Emit& e, DType t, F&& f) {
-  switch (t) {
+  switch (working(t)) {
     case DType::Float32: {
       LlvmBuilder<float> b(e.ir, e.lanes);
       return f(b);
@@ -120,10 +121,94 @@ Value* float_to_int(const Emit& e, Value* v, DType from, DType to) {
   return e.ir.CreateSelect(e.ir.CreateAnd(low, high), e.ir.CreateFPToSI(whole, type), smallest);
 }
 
+// Between dtypes that bodies compute in.
+Value* convert_working(const Emit& e, Value* v, DType from, DType to) {
+  if (from == to) return v;
+  llvm::Type* type = register_type(e.ir.getContext(), to, e.lanes);
+  const bool from_float = is_floating(from), to_float = is_floating(to);
+  if (to == DType::Bool) {
+    Value* zero = llvm::Constant::getNullValue(v->getType());
+    return from_float ? e.ir.CreateFCmpUNE(v, zero) : e.ir.CreateICmpNE(v, zero);
+  }
+  if (from_float && to_float) return e.ir.CreateFPCast(v, type);
+  if (from_float) return float_to_int(e, v, from, to);
+  if (to_float) return from == DType::Bool ? e.ir.CreateUIToFP(v, type) : e.ir.CreateSIToFP(v, type);
+  return e.ir.CreateIntCast(v, type, from != DType::Bool);
+}
+
+// --- Halves and small integers: between memory and the registers of the working dtype -------------------------------
+
+llvm::Type* lanes_of_bits(const Emit& e, unsigned bits) { return lanes_of(e.ir.getIntNTy(bits), e.lanes); }
+llvm::Type* float_lanes(const Emit& e) { return lanes_of(e.ir.getFloatTy(), e.lanes); }
+llvm::Type* half_lanes(const Emit& e) { return lanes_of(e.ir.getHalfTy(), e.lanes); }
+
+// The bits of float16 elements as float32. Without the machine's conversion: the exponent moves, a product
+// renormalises.
+Value* widen_float16(const Emit& e, Value* bits) {
+  if (host_target().half_moves) return e.ir.CreateFPExt(e.ir.CreateBitCast(bits, half_lanes(e)), float_lanes(e));
+  LlvmBuilder<float> b(e.ir, e.lanes);
+  using I = LlvmBuilder<float>::I;
+  const I wide{e.ir.CreateZExt(bits, lanes_of_bits(e, 32))};
+  const I magnitude = b.ishl(b.iand(wide, b.iconst(0x7fff)), 13);
+  I moved = b.as_bits(b.mul(b.from_bits(magnitude), b.constant(0x1p112)));
+  const I special = b.iconst(0x7f800000), quiet = b.iconst(0x00400000), limit = b.iconst(0x0f800000);
+  moved = b.iselect(b.ilt(magnitude, limit), moved, b.ior(moved, special));
+  moved = b.iselect(b.ilt(limit, magnitude), b.ior(moved, quiet), moved);
+  return b.from_bits(b.ior(moved, b.ishl(b.iand(wide, b.iconst(0x8000)), 16))).v;
+}
+
+// The bits of float32 values that float16 holds exactly (or of NaN).
+Value* narrow_float16(const Emit& e, Value* v) {
+  if (host_target().half_moves) return e.ir.CreateBitCast(e.ir.CreateFPTrunc(v, half_lanes(e)), lanes_of_bits(e, 16));
+  LlvmBuilder<float> b(e.ir, e.lanes);
+  using I = LlvmBuilder<float>::I;
+  const auto magnitude = b.abs({v});
+  const I bits = b.as_bits(magnitude);
+  const I normal = b.ishr(b.isub(bits, b.iconst(112 << 23)), 13);
+  const I subnormal = b.isub(b.as_bits(b.add(magnitude, b.constant(0.5))), b.iconst(0x3f000000));
+  const I special = b.ior(b.iconst(0x7c00), b.iand(b.ishr(bits, 13), b.iconst(0x3ff)));
+  I h = b.iselect(b.lt(magnitude, b.constant(0x1p-14)), subnormal, normal);
+  h = b.iselect(b.ilt(bits, b.iconst(0x47800000)), h, special);
+  h = b.iselect(b.ne({v}, {v}), b.ior(h, b.iconst(0x200)), h);
+  h = b.ior(h, b.iand(b.ishr(b.as_bits({v}), 16), b.iconst(0x8000)));
+  return e.ir.CreateTrunc(h.v, lanes_of_bits(e, 16));
+}
+
+// A value of the working dtype brought into `t`: rounded or wrapped.
+Value* into_range(const Emit& e, Value* v, DType t) {
+  if (working(t) == t) return v;
+  if (t == DType::Float16 && host_target().half_moves)
+    return e.ir.CreateFPExt(e.ir.CreateFPTrunc(v, half_lanes(e)), float_lanes(e));
+  if (is_half(t)) {
+    LlvmBuilder<float> b(e.ir, e.lanes);
+    return t == DType::Float16 ? round_to_float16(b, {v}).v : round_to_bfloat16(b, {v}).v;
+  }
+  Value* low = e.ir.CreateTrunc(v, lanes_of_bits(e, static_cast<unsigned>(item_size(t) * 8)));
+  return e.ir.CreateIntCast(low, v->getType(), is_signed(t));
+}
+
+Value* from_memory(const Emit& e, DType t, Value* v) {
+  if (t == DType::Bool) return e.ir.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType()));
+  if (working(t) == t) return v;
+  if (t == DType::Float16) return widen_float16(e, v);
+  llvm::Type* wide = lanes_of_bits(e, 32);
+  if (t == DType::BFloat16) return e.ir.CreateBitCast(e.ir.CreateShl(e.ir.CreateZExt(v, wide), 16), float_lanes(e));
+  return e.ir.CreateIntCast(v, wide, is_signed(t));
+}
+
+Value* into_memory(const Emit& e, DType t, Value* v) {
+  llvm::Type* type = lanes_of(element_type(e.ir.getContext(), t), e.lanes);
+  if (t == DType::Bool) return e.ir.CreateZExt(v, type);
+  if (working(t) == t) return v;
+  if (t == DType::Float16) return narrow_float16(e, v);
+  if (t == DType::BFloat16) v = e.ir.CreateLShr(e.ir.CreateBitCast(v, lanes_of_bits(e, 32)), 16);
+  return e.ir.CreateTrunc(v, type);
+}
+
 }  // namespace
 
 llvm::Type* register_type(llvm::LLVMContext& c, DType t, int lanes) {
-  return lanes_of(t == DType::Bool ? llvm::Type::getInt1Ty(c) : element_type(c, t), lanes);
+  return lanes_of(t == DType::Bool ? llvm::Type::getInt1Ty(c) : element_type(c, working(t)), lanes);
 }
 
 Value* emit_constant(const Emit& e, const NestValue& v) {
@@ -134,25 +219,16 @@ Value* emit_constant(const Emit& e, const NestValue& v) {
 
 Value* emit_convert(const Emit& e, Value* v, DType from, DType to) {
   if (from == to) return v;
-  llvm::Type* type = register_type(e.ir.getContext(), to, e.lanes);
-  const bool from_float = is_floating(from), to_float = is_floating(to);
-  if (to == DType::Bool) {
-    Value* zero = llvm::Constant::getNullValue(v->getType());
-    return from_float ? e.ir.CreateFCmpUNE(v, zero) : e.ir.CreateICmpNE(v, zero);
-  }
-  const bool is_unsigned = from == DType::Bool || from == DType::UInt8;
-  if (from_float && to_float) return e.ir.CreateFPCast(v, type);
-  if (from_float) return float_to_int(e, v, from, to);
-  if (to_float) return is_unsigned ? e.ir.CreateUIToFP(v, type) : e.ir.CreateSIToFP(v, type);
-  return e.ir.CreateIntCast(v, type, !is_unsigned);
+  return into_range(e, convert_working(e, v, working(from), working(to)), to);
 }
 
 Value* emit_compute(const Emit& e, const NestValue& v, std::span<Value* const> args, Value** failed) {
   *failed = nullptr;
   return visit_op(v.op, [&]<class O>(O) -> Value* {
-    if constexpr (O::decl.kind == OpKind::Pointwise)
-      return emit_pointwise<O>(e, v.compute, args, failed);
-    else
+    if constexpr (O::decl.kind == OpKind::Pointwise) {
+      Value* result = emit_pointwise<O>(e, v.compute, args, failed);
+      return v.dtype == DType::Bool ? result : into_range(e, result, v.compute);
+    } else
       throw InternalError(std::string(O::decl.name) + " has no pointwise body");
   });
 }
@@ -188,13 +264,13 @@ Value* emit_load(const Emit& e, DType t, Value* pointer, Value* stride) {
   } else {
     v = e.ir.CreateAlignedLoad(lanes_of(element, e.lanes), pointer, align);
   }
-  return t == DType::Bool ? e.ir.CreateICmpNE(v, llvm::Constant::getNullValue(v->getType())) : v;
+  return from_memory(e, t, v);
 }
 
 void emit_store(const Emit& e, DType t, Value* v, Value* pointer, Value* stride) {
   llvm::Type* element = element_type(e.ir.getContext(), t);
   const llvm::Align align(item_size(t));
-  if (t == DType::Bool) v = e.ir.CreateZExt(v, lanes_of(element, e.lanes));
+  v = into_memory(e, t, v);
   if (!stride || e.lanes == 1) {
     e.ir.CreateAlignedStore(v, pointer, align);
     return;

@@ -18,17 +18,13 @@
 
 namespace md {
 
-// Element type a dtype computes in. Bool values are i8 0/1 in memory and i1 masks in registers.
+// An element in memory: bool is i8 0/1, the 16-bit floats are their bits.
 inline llvm::Type* element_type(llvm::LLVMContext& c, DType t) {
   switch (t) {
     case DType::Float32:
       return llvm::Type::getFloatTy(c);
     case DType::Float64:
       return llvm::Type::getDoubleTy(c);
-    case DType::Float16:
-      return llvm::Type::getHalfTy(c);
-    case DType::BFloat16:
-      return llvm::Type::getBFloatTy(c);
     default:
       return llvm::Type::getIntNTy(c, static_cast<unsigned>(item_size(t) * 8));
   }

@@ -72,6 +72,7 @@ HostDescription describe_host() {
   if (!d.target) throw InternalError("no code generator for this processor: " + error);
   const std::unique_ptr<llvm::MCSubtargetInfo> offered(d.target->createMCSubtargetInfo(d.triple, d.cpu, d.features));
   const auto has = [&](const char* features) { return offered->checkFeatures(features); };
+  d.host.half_moves = has("+f16c");
   d.host.masked_moves = has("+avx512f,+avx512bw,+avx512dq,+avx512vl");
   d.host.vector_bytes = d.host.masked_moves ? 64 : has("+avx2") ? 32 : 16;
   return d;

@@ -13,6 +13,7 @@ namespace md {
 // What the host's vector unit offers; decided once per process.
 struct HostTarget {
   int vector_bytes = 16;      // 64, 32 or 16
+  bool half_moves = false;    // converts float16 (F16C)
   bool masked_moves = false;  // masked loads and stores of every element width (AVX-512 BW+VL)
 };
 const HostTarget& host_target();

@@ -174,7 +174,7 @@ ValueRef rule_result_type(Tracer&, CallArgs& args) {
 // Answers that depend on nothing but constants and the guarded default dtype.
 template <int which>
 ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
-  static const char* const names[] = {"get_default_dtype", "promote_types"};
+  static const char* const names[] = {"get_default_dtype", "promote_types", "can_cast"};
   std::vector<PyRef> positional;
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs)) return {};
@@ -220,6 +220,7 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo", "result_type", rule_result_type},
                                 {"minidynamo", "get_default_dtype", rule_constant_answer<0>},
                                 {"minidynamo", "promote_types", rule_constant_answer<1>},
+                                {"minidynamo", "can_cast", rule_constant_answer<2>},
                                 {"minidynamo", "tensor", rule_tensor},
                                 {"minidynamo", "as_tensor", rule_as_tensor},
                                 {"contextlib", "nullcontext", rule_nullcontext},

@@ -7,6 +7,8 @@
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/scalar_builder.h"
+#include "ir/strided.h"
 
 namespace md {
 
@@ -97,21 +99,21 @@ class Leaves {
                 "value cannot be converted to type " + std::string(info(t).name) + " without overflow");
 }
 
-template <class T>
-void store_integer(void* at, PyObject* number, DType dtype) {
+// Negative integers stand for what they wrap to in uint8.
+std::int64_t checked_integer(PyObject* number, DType dtype) {
   if (PyFloat_Check(number)) {
-    const double d = std::trunc(PyFloat_AS_DOUBLE(number));
-    const double limit = std::ldexp(1.0, static_cast<int>(sizeof(T) * 8 - 1));
-    if (!(d >= -limit && d < limit)) out_of_range(dtype);
-    *static_cast<T*>(at) = static_cast<T>(d);
-    return;
+    const double d = PyFloat_AS_DOUBLE(number);
+    const double low = static_cast<double>(integer_min(dtype)), high = static_cast<double>(integer_max(dtype));
+    if (!(d >= low && d <= high) || d == 0x1p63) out_of_range(dtype);
+    return static_cast<std::int64_t>(d);
   }
   int overflow = 0;
   const long long v = PyLong_AsLongLongAndOverflow(number, &overflow);
   if (overflow) throw OpError(ErrorKind::Value, "Overflow when unpacking long long");
   if (v == -1 && PyErr_Occurred()) throw PythonError{};
-  if (v < std::numeric_limits<T>::min() || v > std::numeric_limits<T>::max()) out_of_range(dtype);
-  *static_cast<T*>(at) = static_cast<T>(v);
+  const std::int64_t low = is_signed(dtype) ? integer_min(dtype) : -integer_max(dtype);
+  if (v < low || v > integer_max(dtype)) out_of_range(dtype);
+  return v;
 }
 
 // A leaf as a Python bool, int or float.
@@ -129,21 +131,19 @@ PyRef plain_number(PyObject* o) {
 
 void store(DType dtype, void* at, PyObject* leaf) {
   const PyRef number = plain_number(leaf);
-  if (dtype == DType::Bool) {
-    *static_cast<std::uint8_t*>(at) = checked(PyObject_IsTrue(number.get()));
-  } else if (dtype == DType::Int32) {
-    store_integer<std::int32_t>(at, number.get(), dtype);
-  } else if (dtype == DType::Int64) {
-    store_integer<std::int64_t>(at, number.get(), dtype);
-  } else {
-    const double d = PyFloat_AsDouble(number.get());
-    if (d == -1 && PyErr_Occurred()) throw PythonError{};
-    if (dtype == DType::Float32) {
-      *static_cast<float*>(at) = static_cast<float>(d);
+  visit_dtype(dtype, [&](auto element) {
+    using T = decltype(element);
+    T& to = *static_cast<T*>(at);
+    if (dtype == DType::Bool) {
+      to = convert_value<T>(checked(PyObject_IsTrue(number.get())) != 0);
+    } else if (is_integral(dtype)) {
+      to = convert_value<T>(checked_integer(number.get(), dtype));
     } else {
-      *static_cast<double*>(at) = d;
+      const double d = PyFloat_AsDouble(number.get());
+      if (d == -1 && PyErr_Occurred()) throw PythonError{};
+      to = convert_value<T>(d);
     }
-  }
+  });
 }
 
 DType infer_dtype(const std::vector<PyRef>& leaves) {
@@ -152,7 +152,6 @@ DType infer_dtype(const std::vector<PyRef>& leaves) {
   for (const PyRef& leaf : leaves) {
     if (leaf.get() != leaves[0].get()) t = promote(t, leaf_dtype(leaf.get()));
   }
-  if (!info(t).supported) tensor_dtype(dtype_object(t));  // throws
   return t;
 }
 

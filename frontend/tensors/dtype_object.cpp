@@ -54,6 +54,7 @@ constexpr Alias kAliases[] = {
 };
 
 std::array<PyObject*, kDTypeCount> dtype_objects{};
+std::array<PyObject*, kNamedOnly.size()> named_objects{};
 
 DTypeObject* self_of(PyObject* o) { return reinterpret_cast<DTypeObject*>(o); }
 
@@ -65,7 +66,31 @@ PyObject* get_complex(PyObject* o, void*) { return PyBool_FromLong(self_of(o)->c
 PyObject* get_signed(PyObject* o, void*) { return PyBool_FromLong(self_of(o)->is_signed); }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromLong(self_of(o)->size); }
 
-PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr}, {}};
+struct RealOf {
+  std::string_view complex, real;
+};
+constexpr RealOf kRealOf[] = {{"complex32", "float16"}, {"complex64", "float32"}, {"complex128", "float64"}};
+PyObject* dtype_named(std::string_view name);
+PyObject* dtype_to_real(PyObject* o, PyObject*) {
+  for (const RealOf& r : kRealOf) {
+    if (r.complex == self_of(o)->name) return dtype_named(r.real);
+  }
+  return Py_NewRef(o);
+}
+PyObject* dtype_to_complex(PyObject* o, PyObject*) {
+  if (self_of(o)->complex) return Py_NewRef(o);
+  for (const RealOf& r : kRealOf) {
+    if (r.real == self_of(o)->name) return dtype_named(r.complex);
+  }
+  return dtype_named("complex64");
+}
+
+PyMethodDef dtype_methods[] = {
+    {"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
+    {"to_real", dtype_to_real, METH_NOARGS, "The dtype of the real parts of a complex dtype; others stay."},
+    {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype with parts of this dtype."},
+    {},
+};
 PyGetSetDef dtype_getset[] = {
     {"is_floating_point", get_floating, nullptr, "True for floating-point element types.", nullptr},
     {"is_complex", get_complex, nullptr, "True for complex element types.", nullptr},
@@ -83,6 +108,16 @@ PyType_Slot dtype_slots[] = {
 PyType_Spec dtype_spec = {"minidynamo.dtype", sizeof(DTypeObject), 0,
                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
                           dtype_slots};
+
+PyObject* dtype_named(std::string_view name) {
+  for (PyObject* o : dtype_objects) {
+    if (name == self_of(o)->name) return Py_NewRef(o);
+  }
+  for (PyObject* o : named_objects) {
+    if (name == self_of(o)->name) return Py_NewRef(o);
+  }
+  Py_UNREACHABLE();
+}
 
 PyRef add_dtype(PyObject* module, const NamedOnly& row, int index) {
   PyRef o = checked(reinterpret_cast<PyObject*>(PyObject_New(DTypeObject, dtype_type)));
@@ -103,12 +138,13 @@ int init_dtypes(PyObject* module) {
   dtype_type->tp_name = "torch.dtype";
   try {
     for (const DTypeInfo& row : kDTypes) {
-      const bool is_signed = row.category != DTypeCategory::Bool && row.dtype != DType::UInt8;
-      const NamedOnly named{row.name, row.category == DTypeCategory::Floating, false, is_signed, row.size};
+      const NamedOnly named{row.name, is_floating(row.dtype), false, is_signed(row.dtype), row.size};
       const int index = static_cast<int>(row.dtype);
       dtype_objects[static_cast<std::size_t>(index)] = add_dtype(module, named, index).release();
     }
-    for (const NamedOnly& row : kNamedOnly) add_dtype(module, row, -1);
+    for (std::size_t i = 0; i < kNamedOnly.size(); ++i) {
+      named_objects[i] = add_dtype(module, kNamedOnly[i], -1).release();
+    }
     for (const Alias& a : kAliases) {
       PyRef target = checked(PyObject_GetAttrString(module, a.name));
       checked(PyModule_AddObjectRef(module, a.alias, target.get()));
@@ -129,15 +165,14 @@ bool as_dtype(PyObject* o, DType& out) {
 
 DType tensor_dtype(PyObject* o) {
   DType t;
-  if (as_dtype(o, t)) {
-    if (info(t).supported) return t;
-  } else if (Py_TYPE(o) != dtype_type) {
+  if (as_dtype(o, t)) return t;
+  if (Py_TYPE(o) != dtype_type) {
     PyErr_Format(PyExc_TypeError, "dtype must be a torch.dtype, not %.200s", Py_TYPE(o)->tp_name);
     throw PythonError{};
   }
-  PyErr_Format(PyExc_TypeError,
-               "minidynamo has no tensors of dtype %R; the element types are float32, float64, int32, int64 and bool",
-               o);
+  std::string names;
+  for (const DTypeInfo& row : kDTypes) names += (names.empty() ? "" : ", ") + std::string(row.name);
+  PyErr_Format(PyExc_TypeError, "minidynamo has no tensors of dtype %R; the element types are %s", o, names.c_str());
   throw PythonError{};
 }
 

@@ -136,6 +136,13 @@ PyRef promote_types(const PassedArgs& call) {
       dtype_object(promote(dtype_argument("promote_types", "type1", a), dtype_argument("promote_types", "type2", b))));
 }
 
+// Whether a result of `from_` may be stored in a tensor of `to`: never from a higher category into a lower one.
+PyRef can_cast(const PassedArgs& call) {
+  const auto [a, b] = arguments("can_cast", {"from_", "to"}, call);
+  const DType from = dtype_argument("can_cast", "from_", a), to = dtype_argument("can_cast", "to", b);
+  return bool_ref(info(from).category <= info(to).category);
+}
+
 Arg promotion_operand(PyObject* o) {
   Arg a = to_arg(o);
   if (!a.is<TensorRef>() && !a.is_number()) {
@@ -218,6 +225,7 @@ constexpr NativeRow kFunctions[] = {
     {"is_floating_point", is_floating_point, "is_floating_point(input)\n\nWhether the dtype is a floating one."},
     {"is_complex", is_complex, "is_complex(input)\n\nFalse: there are no complex tensors."},
     {"numel", numel, "numel(input)\n\nNumber of elements."},
+    {"can_cast", can_cast, "can_cast(from_, to)\n\nWhether promotion lets a `from_` be stored as `to`."},
     {"promote_types", promote_types, "promote_types(type1, type2)\n\nThe smallest dtype both convert to."},
     {"result_type", result_type, "result_type(tensor1, tensor2)\n\nThe dtype arithmetic on both would have."},
 };

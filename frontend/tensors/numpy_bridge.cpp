@@ -45,7 +45,7 @@ const char* format_of(DType t) {
     case DType::BFloat16:
       break;
   }
-  throw OpError(ErrorKind::Type, "NumPy has no counterpart of dtype torch." + std::string(info(t).name));
+  throw OpError(ErrorKind::Type, "Got unsupported ScalarType BFloat16");
 }
 
 void memory_dealloc(PyObject* o) {
@@ -150,7 +150,8 @@ bool dtype_of_format(const char* format, Py_ssize_t itemsize, DType& out) {
                   "a.astype(a.dtype.newbyteorder('='))");
   }
   throw_type_error(
-      "can't convert np.ndarray of type %S: minidynamo has float64, float32, int64, int32 and bool tensors",
+      "can't convert np.ndarray of type %S: minidynamo has float64, float32, float16, int64, int32, int16, int8, uint8 "
+      "and bool tensors",
       dtype.get());
 }
 
@@ -270,7 +271,7 @@ TensorRef tensor_from_array(PyObject* o, ReadOnly read_only) {
   ViewGuard guard{view.get()};
   const Py_buffer* v = view.get();
   DType dtype;
-  if (!dtype_of_format(v->format, v->itemsize, dtype) || !info(dtype).supported) unsupported_array(o);
+  if (!dtype_of_format(v->format, v->itemsize, dtype)) unsupported_array(o);
   DimVec strides = element_strides(*v);
   DimVec sizes;
   for (int i = 0; i < v->ndim; ++i) sizes.push_back(v->shape[i]);

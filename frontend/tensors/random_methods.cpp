@@ -68,18 +68,11 @@ PyRef normal_method(const PassedArgs& call) {
 
 // One more than the largest integer random_() draws: what the dtype holds exactly.
 std::int64_t exact_limit(DType t) {
-  switch (t) {
-    case DType::Bool:
-      return 2;
-    case DType::Int32:
-      return (std::int64_t{1} << 31) - 1;
-    case DType::Float32:
-      return std::int64_t{1} << 24;
-    case DType::Float64:
-      return std::int64_t{1} << 53;
-    default:
-      return INT64_MAX;
-  }
+  if (t == DType::Bool) return 2;
+  if (t == DType::Int64) return INT64_MAX;
+  if (is_integral(t)) return integer_max(t) + (t == DType::Int32 ? 0 : 1);
+  const int digits = t == DType::BFloat16 ? 8 : t == DType::Float16 ? 11 : t == DType::Float32 ? 24 : 53;
+  return (std::int64_t{1} << digits) + (is_half(t) ? 1 : 0);
 }
 
 std::int64_t integer(PyObject* o) {

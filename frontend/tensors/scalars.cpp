@@ -1,14 +1,11 @@
 // Elements as Python values: item, tolist.
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/scalar_builder.h"
+#include "ir/strided.h"
 
 namespace md {
 
 namespace {
-
-template <class T>
-T load(const void* at) {
-  return *static_cast<const T*>(at);
-}
 
 PyRef list_of(const TensorImpl& t, int dim, const char* at) {
   if (dim == t.dim()) return element(t.dtype, at);
@@ -39,28 +36,13 @@ constexpr NativeRow kMethods[] = {
 }  // namespace
 
 PyRef element(DType dtype, const void* at) {
-  switch (dtype) {
-    case DType::Bool:
-      return PyRef::borrow(load<std::uint8_t>(at) ? Py_True : Py_False);
-    case DType::UInt8:
-      return checked(PyLong_FromLong(load<std::uint8_t>(at)));
-    case DType::Int8:
-      return checked(PyLong_FromLong(load<std::int8_t>(at)));
-    case DType::Int16:
-      return checked(PyLong_FromLong(load<std::int16_t>(at)));
-    case DType::Int32:
-      return checked(PyLong_FromLong(load<std::int32_t>(at)));
-    case DType::Int64:
-      return checked(PyLong_FromLongLong(load<std::int64_t>(at)));
-    case DType::Float32:
-      return checked(PyFloat_FromDouble(load<float>(at)));
-    case DType::Float64:
-      return checked(PyFloat_FromDouble(load<double>(at)));
-    case DType::Float16:
-    case DType::BFloat16:
-      break;
-  }
-  throw InternalError("no tensor has this dtype");
+  return visit_dtype(dtype, [&](auto element) {
+    const auto v = widen(*static_cast<const decltype(element)*>(at));
+    using V = std::remove_const_t<decltype(v)>;
+    if constexpr (std::is_same_v<V, bool>) return PyRef::borrow(v ? Py_True : Py_False);
+    if constexpr (std::is_floating_point_v<V>) return checked(PyFloat_FromDouble(v));
+    return checked(PyLong_FromLongLong(static_cast<long long>(v)));
+  });
 }
 
 PyRef item(const TensorImpl& t) {

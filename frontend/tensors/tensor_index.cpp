@@ -57,20 +57,27 @@ PyObject* overridden(PyObject* self, const char* name, std::initializer_list<PyO
   return answer.release();
 }
 
-TensorRef value_tensor(PyObject* value, DType like) {
-  if (is_tensor(value)) return TensorRef(tensor_impl(value));
-  if (TensorRef t = tensor_from_array(value)) return t;
-  const Arg number = to_arg(value);
+// What x[...] = value takes: a tensor or a number.
+Arg value_arg(PyObject* value) {
+  if (is_tensor(value)) return Arg(TensorRef(tensor_impl(value)));
+  if (TensorRef t = tensor_from_array(value)) return Arg(std::move(t));
+  Arg number = to_arg(value);
   if (!number.is_number()) {
     throw OpError(ErrorKind::Type, std::string("can't assign a ") + Py_TYPE(value)->tp_name + " to a torch.Tensor");
   }
-  if (auto* d = number.get_if<double>()) return scalar_tensor(*d, like);
-  return scalar_tensor(number.is<bool>() ? std::int64_t(number.get<bool>()) : number.get<Size>().value(), like);
+  return number;
 }
 
 void assign(PyObject* self, PyObject* key, PyObject* value) {
   const TensorRef target = basic_index(TensorRef(tensor_impl(self)), index_arg(key));
-  TensorRef source = value_tensor(value, target->dtype);
+  const Arg given = value_arg(value);
+  if (given.is_number()) {
+    const Arg args[] = {target, given};
+    static const OpId fill = find_op("fill");
+    call_inplace(op(fill), args);
+    return;
+  }
+  TensorRef source = given.get<TensorRef>();
   // Leading dimensions of size 1 that the target lacks are dropped, as slice assignment allows.
   if (source->dim() > target->dim()) {
     int extra = source->dim() - target->dim();

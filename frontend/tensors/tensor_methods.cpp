@@ -81,7 +81,7 @@ PyRef is_complex_method(const PassedArgs& call) {
 }
 PyRef is_signed_method(const PassedArgs& call) {
   no_arguments("is_signed", call, 1);
-  return bool_ref(self_of(call).dtype != DType::Bool && self_of(call).dtype != DType::UInt8);
+  return bool_ref(is_signed(self_of(call).dtype));
 }
 PyRef get_device_method(const PassedArgs& call) {
   no_arguments("get_device", call, 1);

@@ -7,29 +7,22 @@
 #include <vector>
 
 #include "ir/op_table.h"
+#include "ir/scalar_builder.h"
+#include "ir/strided.h"
 
 namespace md {
 
 namespace {
 
 double as_double(DType t, const char* at) {
-  if (t == DType::Float32) return *reinterpret_cast<const float*>(at);
-  return *reinterpret_cast<const double*>(at);
+  return visit_dtype(
+      t, [&](auto element) { return static_cast<double>(widen(*reinterpret_cast<const decltype(element)*>(at))); });
 }
 
 std::int64_t as_integer(DType t, const char* at) {
-  switch (t) {
-    case DType::UInt8:
-      return *reinterpret_cast<const std::uint8_t*>(at);
-    case DType::Int8:
-      return *reinterpret_cast<const std::int8_t*>(at);
-    case DType::Int16:
-      return *reinterpret_cast<const std::int16_t*>(at);
-    case DType::Int32:
-      return *reinterpret_cast<const std::int32_t*>(at);
-    default:
-      return *reinterpret_cast<const std::int64_t*>(at);
-  }
+  return visit_dtype(t, [&](auto element) {
+    return static_cast<std::int64_t>(widen(*reinterpret_cast<const decltype(element)*>(at)));
+  });
 }
 
 std::string printed(const char* format, int precision, double v) {

@@ -12,6 +12,10 @@ constexpr OpDecl inplace_too(OpDecl d) {
   d.inplace = true;
   return d;
 }
+constexpr OpDecl rounds_once(OpDecl d) {
+  d.rounds_once = true;
+  return d;
+}
 constexpr OpDecl method_only(OpDecl d) {
   d.function = false;
   return d;
@@ -26,18 +30,18 @@ constexpr OpDecl operator_only(OpDecl d) { return function_only(method_only(d));
 // ------------------------------------------------------------------------------------------------------------
 
 struct AddAlpha {
-  static constexpr OpDecl decl = inplace_too(
-      composite("add.alpha", "add(Operand self, Operand other, *, Scalar alpha) -> Tensor", "self + alpha * other."));
+  static constexpr OpDecl decl = rounds_once(inplace_too(
+      composite("add.alpha", "add(Operand self, Operand other, *, Scalar alpha) -> Tensor", "self + alpha * other.")));
 };
 
 struct SubAlpha {
-  static constexpr OpDecl decl = inplace_too(
-      composite("sub.alpha", "sub(Operand self, Operand other, *, Scalar alpha) -> Tensor", "self - alpha * other."));
+  static constexpr OpDecl decl = rounds_once(inplace_too(
+      composite("sub.alpha", "sub(Operand self, Operand other, *, Scalar alpha) -> Tensor", "self - alpha * other.")));
 };
 
 struct Rsub {
-  static constexpr OpDecl decl = function_only(
-      composite("rsub", "rsub(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", "other - alpha * self."));
+  static constexpr OpDecl decl = rounds_once(function_only(
+      composite("rsub", "rsub(Operand self, Operand other, *, Scalar alpha=1) -> Tensor", "other - alpha * self.")));
 };
 
 struct DivMode {
@@ -65,8 +69,8 @@ struct Clamp {
 
 struct RoundDecimals {
   static constexpr OpDecl decl =
-      inplace_too(composite("round.decimals", "round(Tensor self, *, int decimals) -> Tensor",
-                            "Rounded to `decimals` decimal places, halves to even; floats only."));
+      rounds_once(inplace_too(composite("round.decimals", "round(Tensor self, *, int decimals) -> Tensor",
+                                        "Rounded to `decimals` decimal places, halves to even; floats only.")));
 };
 
 struct MaskedFill {
@@ -163,9 +167,9 @@ struct RandintHigh {
 // --------------------------------------------------------------------------------------------------------------
 
 struct Mean {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = rounds_once(
       composite("mean", "mean(Tensor self, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-                "Sum divided by the number of elements; floats only unless `dtype` is given.");
+                "Sum divided by the number of elements; floats only unless `dtype` is given."));
 };
 
 struct MaxAll {
@@ -187,37 +191,37 @@ struct MinOther {
 };
 
 struct Var {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = rounds_once(
       composite("var", "var(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-                "Mean squared distance from the mean, divided by n - correction (1 by default). Two passes.");
+                "Mean squared distance from the mean, divided by n - correction (1 by default). Two passes."));
 };
 
 struct VarUnbiased {
-  static constexpr OpDecl decl =
-      composite("var.unbiased", "var(Tensor self, bool unbiased) -> Tensor", "var with correction 1 (True) or 0.");
+  static constexpr OpDecl decl = rounds_once(
+      composite("var.unbiased", "var(Tensor self, bool unbiased) -> Tensor", "var with correction 1 (True) or 0."));
 };
 
 struct VarUnbiasedDim {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = rounds_once(
       composite("var.unbiased_dim", "var(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-                "var with correction 1 (True) or 0.");
+                "var with correction 1 (True) or 0."));
 };
 
 struct Std {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = rounds_once(
       composite("std", "std(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-                "Square root of var.");
+                "Square root of var."));
 };
 
 struct StdUnbiased {
-  static constexpr OpDecl decl =
-      composite("std.unbiased", "std(Tensor self, bool unbiased) -> Tensor", "std with correction 1 (True) or 0.");
+  static constexpr OpDecl decl = rounds_once(
+      composite("std.unbiased", "std(Tensor self, bool unbiased) -> Tensor", "std with correction 1 (True) or 0."));
 };
 
 struct StdUnbiasedDim {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = rounds_once(
       composite("std.unbiased_dim", "std(Tensor self, int[]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
-                "std with correction 1 (True) or 0.");
+                "std with correction 1 (True) or 0."));
 };
 
 // --- Shapes, indexing
@@ -340,6 +344,31 @@ struct ToInt {
 struct ToLong {
   static constexpr OpDecl decl =
       method_only(composite("long", "long(Tensor self) -> Tensor", "As int64; itself if it is that already."));
+};
+
+struct ToHalf {
+  static constexpr OpDecl decl =
+      method_only(composite("half", "half(Tensor self) -> Tensor", "As float16; itself if it is that already."));
+};
+
+struct ToBFloat16 {
+  static constexpr OpDecl decl = method_only(
+      composite("bfloat16", "bfloat16(Tensor self) -> Tensor", "As bfloat16; itself if it is that already."));
+};
+
+struct ToChar {
+  static constexpr OpDecl decl =
+      method_only(composite("char", "char(Tensor self) -> Tensor", "As int8; itself if it is that already."));
+};
+
+struct ToShort {
+  static constexpr OpDecl decl =
+      method_only(composite("short", "short(Tensor self) -> Tensor", "As int16; itself if it is that already."));
+};
+
+struct ToByte {
+  static constexpr OpDecl decl =
+      method_only(composite("byte", "byte(Tensor self) -> Tensor", "As uint8; itself if it is that already."));
 };
 
 struct ToBool {

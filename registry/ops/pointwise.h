@@ -39,6 +39,14 @@ constexpr OpDecl failing(OpDecl d) {
   d.can_fail = true;
   return d;
 }
+constexpr OpDecl exact_number(OpDecl d) {
+  d.exact_number = true;
+  return d;
+}
+constexpr OpDecl number_fits(OpDecl d) {
+  d.number_fits = true;
+  return d;
+}
 
 // --- Arithmetic ----------------------------------------------------------------------------------------------------
 
@@ -66,8 +74,9 @@ struct Sub {
 };
 
 struct Mul {
-  static constexpr OpDecl decl = pointwise("mul", "mul(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
-                                           "Product, broadcast. Two bool tensors: logical and.");
+  static constexpr OpDecl decl =
+      exact_number(pointwise("mul", "mul(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
+                             "Product, broadcast. Two bool tensors: logical and."));
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.mul(x, y);
@@ -79,8 +88,9 @@ struct Mul {
 };
 
 struct Div {
-  static constexpr OpDecl decl = pointwise("div", "div(Operand self, Operand other) -> Tensor", Promote::IntToFloat,
-                                           "True division: integers divide in the default float dtype.");
+  static constexpr OpDecl decl =
+      exact_number(pointwise("div", "div(Operand self, Operand other) -> Tensor", Promote::IntToFloat,
+                             "True division: integers divide in the default float dtype."));
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.div(x, y);
@@ -118,9 +128,9 @@ struct IntegerDivision {
 };
 
 struct FloorDivide : IntegerDivision {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = exact_number(
       failing(pointwise("floor_divide", "floor_divide(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
-                        "Quotient rounded down, as Python's //. Integer division by zero raises."));
+                        "Quotient rounded down, as Python's //. Integer division by zero raises.")));
   // CPython's float floor division: exact remainder first, so that the quotient is never one too high.
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
@@ -173,9 +183,9 @@ struct Fmod : IntegerDivision {
 };
 
 struct TruncDivide : IntegerDivision {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = exact_number(
       failing(internal_pointwise("trunc_divide", "trunc_divide(Operand self, Operand other) -> Tensor",
-                                 Promote::Arithmetic, "Quotient rounded toward zero: div(rounding_mode='trunc')."));
+                                 Promote::Arithmetic, "Quotient rounded toward zero: div(rounding_mode='trunc').")));
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.trunc(b.div(x, y));
@@ -452,13 +462,15 @@ struct Minimum : Smaller {
 };
 
 struct ClampMin : Larger {
-  static constexpr OpDecl decl = pointwise("clamp_min", "clamp_min(Tensor self, Operand min) -> Tensor",
-                                           Promote::Arithmetic, "Values below `min` become `min`; NaN stays NaN.");
+  static constexpr OpDecl decl =
+      number_fits(pointwise("clamp_min", "clamp_min(Tensor self, Operand min) -> Tensor", Promote::Arithmetic,
+                            "Values below `min` become `min`; NaN stays NaN."));
 };
 
 struct ClampMax : Smaller {
-  static constexpr OpDecl decl = pointwise("clamp_max", "clamp_max(Tensor self, Operand max) -> Tensor",
-                                           Promote::Arithmetic, "Values above `max` become `max`; NaN stays NaN.");
+  static constexpr OpDecl decl =
+      number_fits(pointwise("clamp_max", "clamp_max(Tensor self, Operand max) -> Tensor", Promote::Arithmetic,
+                            "Values above `max` become `max`; NaN stays NaN."));
 };
 
 struct Floor {
@@ -519,6 +531,7 @@ struct Where {
                                .kind = OpKind::Pointwise,
                                .promote = Promote::Select,
                                .method = false,
+                               .number_fits = true,
                                .doc = "`self` where the bool tensor `condition` holds, else `other`; all broadcast."};
   template <class B>
   static auto body(B& b, M<B> c, V<B> x, V<B> y) {
@@ -815,6 +828,7 @@ struct Fill : Second {
                                .function = true,
                                .method = false,
                                .inplace = true,
+                               .number_fits = true,
                                .doc = "The number (or 0-d tensor) `value` everywhere."};
 };
 

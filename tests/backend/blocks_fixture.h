@@ -11,11 +11,12 @@
 #include "ir/error.h"
 #include "ir/op_ids.h"
 #include "ir/threads.h"
+#include "tests/ir/elements.h"
 
 namespace md {
 namespace {
 
-constexpr DType kTypes[] = {DType::Float32, DType::Float64, DType::Int32, DType::Int64, DType::Bool};
+const std::vector<DType> kTypes = testing::every_dtype();
 
 std::vector<blocks::BlockEngine*> engines() {
   static const std::vector<blocks::BlockEngine*> all = [] {
@@ -31,8 +32,9 @@ std::vector<blocks::BlockEngine*> engines() {
 // --- Values --------------------------------------------------------------------------------------------------------
 
 double special_float(std::mt19937_64& g) {
-  constexpr double kSpecial[] = {0.0,  -0.0, 1.0,   -1.0,   INFINITY, -INFINITY, NAN,   0.5,   -0.5,  1e-310, 1e-40,
-                                 1e30, 2.5,  100.0, 3.2e10, -7e18,    1e300,     -1e-5, 89.25, 710.5, 1e6,    -2e9};
+  constexpr double kSpecial[] = {0.0,    -0.0,  1.0,  -1.0, INFINITY, -INFINITY, NAN,   0.5,   -0.5,
+                                 1e-310, 1e-40, 1e30, 2.5,  100.0,    3.2e10,    -7e18, 1e300, -1e-5,
+                                 89.25,  710.5, 1e6,  -2e9, 6e-8,     65504,     65520, 300,   -129};
   return kSpecial[g() % std::size(kSpecial)];
 }
 
@@ -42,27 +44,23 @@ double random_float(std::mt19937_64& g) {
 }
 
 std::int64_t random_int(std::mt19937_64& g, DType t) {
-  const std::int64_t low = t == DType::Int32 ? INT32_MIN : INT64_MIN;
   switch (g() % 6) {
     case 0:
-      return low;
+      return integer_min(t);
     case 1:
       return -1;
     case 2:
-      return t == DType::Int32 ? INT32_MAX : INT64_MAX;
+      return integer_max(t);
     default:
       return static_cast<std::int64_t>(g() % 41) - 20;
   }
 }
 
 void put_random(char* at, DType t, std::mt19937_64& g, bool nonzero) {
-  const auto store = [&](auto v) { std::memcpy(at, &v, sizeof v); };
-  if (t == DType::Float32) return store(static_cast<float>(random_float(g)));
-  if (t == DType::Float64) return store(random_float(g));
-  if (t == DType::Bool) return store(static_cast<std::uint8_t>(g() & 1));
-  std::int64_t i = random_int(g, t);
-  if (nonzero && i == 0) i = 3;
-  t == DType::Int32 ? store(static_cast<std::int32_t>(i)) : store(i);
+  if (is_floating(t)) return testing::put_element(t, at, random_float(g));
+  if (t == DType::Bool) return testing::put_element(t, at, static_cast<std::int64_t>(g() & 1));
+  const std::int64_t i = random_int(g, t);
+  testing::put_element(t, at, nonzero && i == 0 ? 3 : i);
 }
 
 // How a tensor lies in memory.
@@ -90,23 +88,6 @@ TensorRef random_tensor(DimVec sizes, DType t, Layout layout, unsigned seed, boo
 
 // --- Comparison ----------------------------------------------------------------------------------------------------
 
-// Bits as an integer; any NaN is the same NaN.
-std::uint64_t bits_of(const char* p, DType t) {
-  if (t == DType::Float32) {
-    float v;
-    std::memcpy(&v, p, sizeof v);
-    if (std::isnan(v)) return 0x7fc00000;
-  }
-  if (t == DType::Float64) {
-    double v;
-    std::memcpy(&v, p, sizeof v);
-    if (std::isnan(v)) return 0x7ff8000000000000;
-  }
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, p, item_size(t));
-  return bits;
-}
-
 std::vector<std::uint64_t> all_bits(const TensorImpl& t) {
   std::vector<std::uint64_t> bits;
   const std::int64_t n = t.numel();
@@ -116,8 +97,7 @@ std::vector<std::uint64_t> all_bits(const TensorImpl& t) {
       offset += rest % t.sizes[d] * t.strides[d];
       rest /= t.sizes[d];
     }
-    bits.push_back(
-        bits_of(static_cast<const char*>(t.data()) + offset * static_cast<std::int64_t>(item_size(t.dtype)), t.dtype));
+    bits.push_back(testing::element_bits(t.dtype, testing::element_at(t, offset)));
   }
   return bits;
 }

@@ -12,40 +12,21 @@
 #include "ir/backend.h"
 #include "ir/error.h"
 #include "ir/evaluate_graph.h"
+#include "tests/ir/elements.h"
 
 namespace md::testing {
 
 enum class Layout { Contiguous, Transposed, Strided };
 
 inline double interesting(std::mt19937& random, DType t) {
-  static constexpr double kFloats[] = {0.0,  -0.0,  1,        -1,        0.5, 2,     -3.75, 1e-40,
-                                       1e30, -1e30, INFINITY, -INFINITY, NAN, 100.5, 1e10};
-  static constexpr double kInts[] = {0, 1, -1, 2, 7, -2147483648.0, 2147483647.0};
+  static constexpr double kFloats[] = {0.0,   -0.0,     1,         -1,  0.5,   2,    -3.75, 1e-40, 1e30,
+                                       -1e30, INFINITY, -INFINITY, NAN, 100.5, 1e10, 6e-8,  65504, 65520};
+  static constexpr double kInts[] = {0, 1, -1, 2, 7, -2147483648.0, 2147483647.0, 127, -128, 255, 32767, -32768};
   const auto pick = random() % 4;
   if (t == DType::Bool) return random() % 2;
   if (!is_floating(t))
     return pick == 0 ? kInts[random() % std::size(kInts)] : static_cast<double>(static_cast<int>(random() % 41)) - 20;
   return pick == 0 ? kFloats[random() % std::size(kFloats)] : std::uniform_real_distribution<double>(-4, 4)(random);
-}
-
-inline void set_element(const TensorRef& x, std::int64_t at, double v) {
-  switch (x->dtype) {
-    case DType::Bool:
-      x->as<unsigned char>()[at] = v != 0;
-      break;
-    case DType::Int32:
-      x->as<std::int32_t>()[at] = static_cast<std::int32_t>(v);
-      break;
-    case DType::Int64:
-      x->as<std::int64_t>()[at] = static_cast<std::int64_t>(v);
-      break;
-    case DType::Float32:
-      x->as<float>()[at] = static_cast<float>(v);
-      break;
-    default:
-      x->as<double>()[at] = v;
-      break;
-  }
 }
 
 // `tame`: ordinary values only, no zeros among integers.
@@ -64,7 +45,8 @@ inline TensorRef random_tensor(std::mt19937& random, DimVec sizes, DType t, Layo
   }
   TensorRef flat = empty_tensor({span + 1}, t);
   for (std::int64_t i = 0; i < span; ++i)
-    set_element(flat, i + 1, tame ? 1 + static_cast<double>(random() % 1000) / 128 : interesting(random, t));
+    put_element(t, const_cast<char*>(element_at(*flat, i + 1)),
+                tame ? 1 + static_cast<double>(random() % 1000) / 128 : interesting(random, t));
   return TensorRef(new TensorImpl(flat->storage, t, sizes, strides, 1));
 }
 
@@ -91,20 +73,10 @@ inline std::string difference(const TensorImpl& a, const TensorImpl& b) {
     if (a.sizes[d] > 1 && a.numel() > 0 && a.strides[d] != b.strides[d]) return "strides";
   for (std::int64_t i = 0; i < a.numel(); ++i) {
     const std::int64_t x = offset_of(a, i), y = offset_of(b, i);
-    const std::size_t size = item_size(a.dtype);
-    if (std::memcmp(static_cast<char*>(a.data()) + x * static_cast<std::int64_t>(size),
-                    static_cast<char*>(b.data()) + y * static_cast<std::int64_t>(size), size) == 0)
-      continue;
-    if (a.dtype == DType::Float32 && std::isnan(a.as<float>()[x]) && std::isnan(b.as<float>()[y])) continue;
-    if (a.dtype == DType::Float64 && std::isnan(a.as<double>()[x]) && std::isnan(b.as<double>()[y])) continue;
-    const auto show = [](const TensorImpl& t, std::int64_t at) {
-      if (t.dtype == DType::Float32) return std::to_string(t.as<float>()[at]);
-      if (t.dtype == DType::Float64) return std::to_string(t.as<double>()[at]);
-      if (t.dtype == DType::Int64) return std::to_string(t.as<std::int64_t>()[at]);
-      if (t.dtype == DType::Int32) return std::to_string(t.as<std::int32_t>()[at]);
-      return std::to_string(static_cast<int>(t.as<unsigned char>()[at]));
-    };
-    return "element " + std::to_string(i) + ": " + show(a, x) + " against " + show(b, y);
+    const char *left = element_at(a, x), *right = element_at(b, y);
+    if (element_bits(a.dtype, left) == element_bits(b.dtype, right)) continue;
+    return "element " + std::to_string(i) + ": " + std::to_string(get_element(a.dtype, left)) + " against " +
+           std::to_string(get_element(b.dtype, right));
   }
   return {};
 }

@@ -8,6 +8,7 @@
 
 #include "ir/eager.h"
 #include "ir/error.h"
+#include "tests/ir/elements.h"
 #include "tests/ir/traced_builder.h"
 
 namespace md {
@@ -58,26 +59,13 @@ class RandomProgram {
     const int v = static_cast<int>(rng() % 17) - 8;
     const double special[] = {-0.0, 0.0, 1e30, -1.5, 0.1};
     const double x = rng() % 4 == 0 ? special[rng() % 5] : v * 0.37;
-    switch (t) {
-      case DType::Float32:
-        static_cast<float*>(data)[i] = static_cast<float>(x);
-        break;
-      case DType::Float64:
-        static_cast<double*>(data)[i] = x;
-        break;
-      case DType::Int64:
-        static_cast<std::int64_t*>(data)[i] = v;
-        break;
-      case DType::Int32:
-        static_cast<std::int32_t*>(data)[i] = v;
-        break;
-      default:
-        static_cast<std::uint8_t*>(data)[i] = v > 0;
-    }
+    char* const at = static_cast<char*>(data) + i * static_cast<std::int64_t>(item_size(t));
+    is_floating(t) ? testing::put_element(t, at, x) : testing::put_element(t, at, static_cast<std::int64_t>(v));
   }
 
   void add_input() {
-    const DType dtypes[] = {DType::Float32, DType::Float32, DType::Float64, DType::Int64, DType::Int32, DType::Bool};
+    const DType dtypes[] = {DType::Float32, DType::Float32,  DType::Float64, DType::Int64, DType::Int32, DType::Bool,
+                            DType::Float16, DType::BFloat16, DType::Int8,    DType::UInt8, DType::Int16};
     const int rank = pick(4);
     SizeVec sizes, strides;
     for (int d = 0; d < rank; ++d) sizes.push_back(1 + pick(4));
@@ -89,7 +77,7 @@ class RandomProgram {
       strides[d] = step;
       step = step * sizes[d];
     }
-    tensors_.push_back(builder_.input(sizes, dtypes[pick(6)], strides));
+    tensors_.push_back(builder_.input(sizes, dtypes[pick(11)], strides));
   }
 
   Arg operand() {
@@ -217,11 +205,8 @@ class RandomProgram {
 
 // Every NaN counts as one.
 inline std::string element(const TensorImpl& t, std::int64_t at) {
-  const char* p = static_cast<const char*>(t.data()) + at * static_cast<std::int64_t>(item_size(t.dtype));
-  if (t.dtype == DType::Float32 && *reinterpret_cast<const float*>(p) != *reinterpret_cast<const float*>(p))
-    return "nan";
-  if (t.dtype == DType::Float64 && *reinterpret_cast<const double*>(p) != *reinterpret_cast<const double*>(p))
-    return "nan";
+  const char* p = testing::element_at(t, at);
+  if (is_floating(t.dtype) && std::isnan(testing::get_element(t.dtype, p))) return "nan";
   return std::string(p, item_size(t.dtype));
 }
 

@@ -3,11 +3,10 @@
 #include <set>
 
 #include "tests/ir/calls.h"
+#include "tests/ir/elements.h"
 
 namespace md {
 namespace {
-
-constexpr DType kDtypesHere[] = {DType::Bool, DType::Int32, DType::Int64, DType::Float32, DType::Float64};
 
 bool computes(const Op& o, DType t) {
   switch (info(t).category) {
@@ -114,7 +113,7 @@ TEST(EveryOp, RunsInEveryDtypeAsInferred) {
   std::set<std::string_view> never_ran;
   for (const Op& o : all_ops()) {
     never_ran.insert(o.name());
-    for (const DType t : kDtypesHere) {
+    for (const DType t : testing::every_dtype()) {
       const std::vector<Arg> args = arguments(o, t);
       try {
         const std::vector<TensorType> types = infer(o, args);
@@ -149,7 +148,7 @@ TEST(EveryOp, EmptyTensorsGiveEmptyResults) {
 TEST(EveryOp, InPlaceFormsGiveWhatTheOpGives) {
   for (const Op& o : all_ops()) {
     if (!o.decl->inplace) continue;
-    for (const DType t : {DType::Int64, DType::Float64}) {
+    for (const DType t : testing::every_dtype()) {
       std::vector<Arg> args = arguments(o, t);
       try {
         const TensorType type = infer(o, args).front();

@@ -42,6 +42,7 @@ extern const PointwiseKernel kPointwiseFloat32[], kPointwiseFloat64[], kPointwis
     kPointwiseBool[];
 extern const ReductionKernels kReduceFloat32[], kReduceFloat64[], kReduceInt32[], kReduceInt64[], kReduceBool[];
 extern const ConvertKernel kConvert[kComputeTypes][kComputeTypes];
+extern const ConvertKernel kWiden[kDTypeCount], kNarrow[kDTypeCount];
 extern const ProductKernel kProducts[kComputeTypes];
 extern const KernelTable kTable;
 

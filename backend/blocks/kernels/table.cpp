@@ -8,6 +8,8 @@ constexpr KernelTable kTable = {
     .reductions = {kReduceFloat32, kReduceFloat64, kReduceInt32, kReduceInt64, kReduceBool},
     .product = kProducts,
     .convert = kConvert,
+    .widen = kWiden,
+    .narrow = kNarrow,
 };
 
 }  // namespace md::blocks::MD_LEVEL
