@@ -68,7 +68,8 @@ bool may_inline(const FunctionValue& f) {
                                        "multiprocessing", "pickle"};
   const std::string module = f.module_name();
   for (const char* c : closed)
-    if (module == c || module.rfind(std::string(c) + ".", 0) == 0) return module.rfind("minidynamo.polyfills", 0) == 0;
+    if (module == c || module.rfind(std::string(c) + ".", 0) == 0)
+      return module.rfind("minidynamo.polyfills", 0) == 0 || module.rfind("minidynamo.nn", 0) == 0;
   return true;
 }
 
@@ -120,7 +121,8 @@ static void break_if_disabled(const FunctionValue& f) {
   PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
   PyErr_Clear();
   const std::string why = reason ? text_of(reason.get()) : "None";
-  if (PyObject_HasAttrString(f.real.get(), "_torchdynamo_orig_callable")) graph_break<GB0098>(repr_of(f.real.get()), why);
+  if (PyObject_HasAttrString(f.real.get(), "_torchdynamo_orig_callable"))
+    graph_break<GB0098>(repr_of(f.real.get()), why);
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }
 
