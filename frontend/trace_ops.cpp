@@ -35,6 +35,8 @@ constexpr OperatorRow kOperators[] = {{"add", "add"},
                                       {"and_", "bitwise_and"},
                                       {"or_", "bitwise_or"},
                                       {"xor", "bitwise_xor"},
+                                      {"lshift", "bitwise_left_shift"},
+                                      {"rshift", "bitwise_right_shift"},
                                       {"neg", "neg"},
                                       {"invert", "bitwise_not"},
                                       {"abs", "abs"},
@@ -55,7 +57,9 @@ constexpr OperatorRow kOperators[] = {{"add", "add"},
                                       {"ipow", "pow"},
                                       {"iand", "bitwise_and"},
                                       {"ior", "bitwise_or"},
-                                      {"ixor", "bitwise_xor"}};
+                                      {"ixor", "bitwise_xor"},
+                                      {"ilshift", "bitwise_left_shift"},
+                                      {"irshift", "bitwise_right_shift"}};
 
 Arg slice_arg(Tracer& t, SliceValue& s) {
   for (const ValueRef* part : {&s.start, &s.stop, &s.step})
@@ -193,7 +197,9 @@ void Tracer::report_op_error(const OpError& e, const Node& n) {
 ValueRef Tracer::call_op(const std::string& name, Spelling spelling, const CallArgs& args, const std::string& target) {
   const bool inplace = is_inplace_method(name);
   const std::string base = inplace ? name.substr(0, name.size() - 1) : name;
-  return emit(base, spelling, target.empty() ? name : target, inplace, args);
+  const std::string method = "Tensor." + base;  // may mean an op of its own
+  const bool own = spelling == Spelling::Method && !overloads(method).empty();
+  return emit(own ? method : base, spelling, target.empty() ? name : target, inplace, args);
 }
 
 ValueRef Tracer::call_operator(const std::string& name, const CallArgs& args) {

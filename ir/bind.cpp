@@ -16,7 +16,9 @@ struct Alias {
 // NumPy's and torch's second names for a parameter.
 constexpr Alias kAliases[] = {{"input", "self"},       {"axis", "dim"},
                               {"keepdims", "keepdim"}, {"split_size_or_sections", "split_size"},
-                              {"tensor", "self"},      {"dims", "dim"}};
+                              {"tensor", "self"},      {"dims", "dim"},
+                              {"axis0", "dim0"},       {"axis1", "dim1"},
+                              {"indices", "sections"}};
 
 int find_param(const Schema& s, std::string_view name) {
   if (const int at = s.find(name); at >= 0) return at;
@@ -72,6 +74,7 @@ bool fits(ParamType t, const Arg& a) {
     case ParamType::OperandOpt:
       return is_tensor_arg(a) || a.is_number();
     case ParamType::TensorList:
+    case ParamType::TensorRest:
       return is_tensor_list(a);
     case ParamType::Scalar:
     case ParamType::ScalarOpt:
@@ -127,11 +130,14 @@ struct Misfit {
   const Arg* value = nullptr;
 };
 
-// Ints from the last positional parameter on are that parameter's list: x.view(2, 3).
+// Ints from the last positional parameter on are that parameter's list: x.view(2, 3). So are tensors: meshgrid(x, y).
 bool takes_rest(const Schema& s, std::span<const Arg> args, int positional) {
-  if (positional == 0 || static_cast<int>(args.size()) <= positional) return false;
-  if (s.params[positional - 1].type != ParamType::IntList) return false;
-  return std::ranges::all_of(args.subspan(positional - 1), [](const Arg& a) { return a.is<Size>(); });
+  const int given = static_cast<int>(args.size());
+  if (positional == 0 || given < positional) return false;
+  const auto rest = args.subspan(positional - 1);
+  if (s.params[positional - 1].type == ParamType::TensorRest) return std::ranges::all_of(rest, is_tensor_arg);
+  if (given == positional || s.params[positional - 1].type != ParamType::IntList) return false;
+  return std::ranges::all_of(rest, [](const Arg& a) { return a.is<Size>(); });
 }
 
 Misfit place(const Schema& s, int param, const Arg& a, int position, BoundArgs& out) {
@@ -218,6 +224,7 @@ std::string_view wanted(ParamType t) {
     case ParamType::OperandOpt:
       return "Tensor or Number";
     case ParamType::TensorList:
+    case ParamType::TensorRest:
       return "tuple of Tensors";
     case ParamType::Scalar:
     case ParamType::ScalarOpt:
@@ -265,8 +272,9 @@ std::string wrong_type(const Op& op, const Misfit& m) {
   const std::string where = m.given < 0 ? "" : fmt::format(" (position {})", m.given + 1);
   std::string given(type_name(*m.value));
   if (const auto* l = m.value->get_if<ListArg>()) {
-    const ParamType t = p.type == ParamType::TensorList ? ParamType::Tensor : ParamType::Int;
-    for (std::size_t i = 0; i < l->items.size() && (p.type == ParamType::TensorList || is_list_param(p.type)); ++i) {
+    const bool tensors = p.type == ParamType::TensorList || p.type == ParamType::TensorRest;
+    const ParamType t = tensors ? ParamType::Tensor : ParamType::Int;
+    for (std::size_t i = 0; i < l->items.size() && (tensors || is_list_param(p.type)); ++i) {
       if (fits(t, l->items[i])) continue;
       return fmt::format("{}(): argument '{}'{} must be {}, but found element of type {} at pos {}", op.public_name,
                          name, where, wanted(p.type), type_name(l->items[i]), i);

@@ -4,7 +4,10 @@
 #include <cmath>
 
 #include "ir/expansion.h"
+#include "registry/ops/activations.h"
+#include "registry/ops/arrangement.h"
 #include "registry/ops/composites.h"
+#include "registry/ops/folds.h"
 
 namespace md {
 

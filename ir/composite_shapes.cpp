@@ -40,13 +40,6 @@ Arg expand_rule(ops::Flatten, const Expansion& e) {
 
 namespace {
 
-// The number of results depends on the size, so it is fixed here.
-std::int64_t fixed_size(Size s) {
-  const std::int64_t n = hint(s);
-  guard_eq(s, n);
-  return n;
-}
-
 // Along which dimension, and how long it is.
 struct Cut {
   int dim;

@@ -18,6 +18,12 @@ inline Arg sizes_arg(const SizeVec& sizes) {
   for (const Size s : sizes) l.items.emplace_back(s);
   return l;
 }
+// A size that decides how many calls there are or which elements they read is fixed here.
+inline std::int64_t fixed_size(Size s) {
+  const std::int64_t n = hint(s);
+  guard_eq(s, n);
+  return n;
+}
 // x in dtype `t`: itself if it has it already.
 Arg converted(const Expansion& e, const Arg& x, DType t);
 Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes);

@@ -10,14 +10,16 @@
 
 namespace md {
 
-// Declared for every op; defined (ir/infer_*.cpp) for those whose kind has no general rule.
-#define MD_OP(S) TensorType infer_rule(ops::S, const InferCall& c);
+// Declared for every op; one of them is defined (ir/infer_*.cpp) for those whose kind has no general rule.
+#define MD_OP(S)                                     \
+  TensorType infer_rule(ops::S, const InferCall& c); \
+  std::vector<TensorType> infer_results(ops::S, const InferCall& c);
 #include "registry/ops.inc"
 #undef MD_OP
 
 namespace {
 
-using Rule = TensorType (*)(const InferCall&);
+using Rule = std::vector<TensorType> (*)(const InferCall&);
 
 template <class O>
 constexpr Rule rule_of() {
@@ -25,7 +27,13 @@ constexpr Rule rule_of() {
   if constexpr (k == OpKind::Pointwise || k == OpKind::Reduction || k == OpKind::Composite) {
     return nullptr;
   } else {
-    return [](const InferCall& c) { return infer_rule(O{}, c); };
+    return [](const InferCall& c) -> std::vector<TensorType> {
+      if constexpr (has_named_results(O::decl.signature)) {
+        return infer_results(O{}, c);
+      } else {
+        return {infer_rule(O{}, c)};
+      }
+    };
   }
 }
 constexpr Rule kRules[] = {
@@ -357,7 +365,7 @@ std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
     case OpKind::Composite:
       return infer_composite(c);
     default:
-      return {kRules[op.id](c)};
+      return kRules[op.id](c);
   }
 }
 

@@ -16,16 +16,27 @@ struct TypeName {
   ParamType type;
 };
 constexpr TypeName kTypeNames[] = {
-    {"Tensor", ParamType::Tensor},       {"Tensor?", ParamType::TensorOpt},
-    {"Operand", ParamType::Operand},     {"Operand?", ParamType::OperandOpt},
-    {"Tensor[]", ParamType::TensorList}, {"Scalar", ParamType::Scalar},
-    {"Scalar?", ParamType::ScalarOpt},   {"int", ParamType::Int},
-    {"int?", ParamType::IntOpt},         {"int[]", ParamType::IntList},
-    {"int[]?", ParamType::IntListOpt},   {"float", ParamType::Float},
-    {"float?", ParamType::FloatOpt},     {"bool", ParamType::Bool},
-    {"bool?", ParamType::BoolOpt},       {"str", ParamType::Str},
-    {"str?", ParamType::StrOpt},         {"dtype", ParamType::DType},
-    {"dtype?", ParamType::DTypeOpt},     {"device?", ParamType::DeviceOpt},
+    {"Tensor", ParamType::Tensor},
+    {"Tensor?", ParamType::TensorOpt},
+    {"Operand", ParamType::Operand},
+    {"Operand?", ParamType::OperandOpt},
+    {"Tensor[]", ParamType::TensorList},
+    {"Scalar", ParamType::Scalar},
+    {"Tensor...", ParamType::TensorRest},
+    {"Scalar?", ParamType::ScalarOpt},
+    {"int", ParamType::Int},
+    {"int?", ParamType::IntOpt},
+    {"int[]", ParamType::IntList},
+    {"int[]?", ParamType::IntListOpt},
+    {"float", ParamType::Float},
+    {"float?", ParamType::FloatOpt},
+    {"bool", ParamType::Bool},
+    {"bool?", ParamType::BoolOpt},
+    {"str", ParamType::Str},
+    {"str?", ParamType::StrOpt},
+    {"dtype", ParamType::DType},
+    {"dtype?", ParamType::DTypeOpt},
+    {"device?", ParamType::DeviceOpt},
     {"Index", ParamType::Index},
 };
 
@@ -142,7 +153,14 @@ struct Table {
   std::vector<Op> ops;
   std::unordered_map<std::string_view, OpId> by_name;
   std::unordered_map<std::string_view, std::vector<OpId>> by_public_name;
+  std::unordered_map<std::string_view, std::string_view> aliases;  // to public names
 };
+
+void add_aliases(Table& t, const Op& o) {
+  for_each_alias(o, [&](std::string_view alias) {
+    if (!t.aliases.emplace(alias, o.public_name).second) bad_signature(o.decl->signature, "alias declared twice");
+  });
+}
 
 Op make_op(OpId id, const Row& row) {
   Op o{};
@@ -171,6 +189,7 @@ const Table& table() {
     for (const Op& o : fresh->ops) {
       if (!fresh->by_name.emplace(o.decl->name, o.id).second) bad_signature(o.decl->signature, "name declared twice");
       fresh->by_public_name[o.public_name].push_back(o.id);
+      add_aliases(*fresh, o);
     }
     return fresh;
   }();
@@ -206,9 +225,13 @@ OpId find_op(std::string_view unique_name) {
 }
 
 std::span<const OpId> overloads(std::string_view public_name) {
-  const auto& m = table().by_public_name;
-  const auto it = m.find(public_name);
-  if (it == m.end()) return {};
+  const Table& t = table();
+  auto it = t.by_public_name.find(public_name);
+  if (it == t.by_public_name.end()) {
+    const auto alias = t.aliases.find(public_name);
+    if (alias == t.aliases.end()) return {};
+    it = t.by_public_name.find(alias->second);
+  }
   return it->second;
 }
 

@@ -1,6 +1,7 @@
 // The op table at run time: schemas parsed from the declarations, argument binding, inference.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,7 +17,7 @@ using OpId = std::uint16_t;
 inline constexpr OpId kNoOp = 0xFFFF;
 
 enum class ParamType : std::uint8_t {
-  Tensor, Operand, TensorOpt, OperandOpt, TensorList, Scalar, ScalarOpt, Int, IntOpt, IntList, IntListOpt,
+  Tensor, Operand, TensorOpt, OperandOpt, TensorList, TensorRest, Scalar, ScalarOpt, Int, IntOpt, IntList, IntListOpt,
   Float, FloatOpt, Bool, BoolOpt, Str, StrOpt, DType, DTypeOpt, DeviceOpt, Index
 };
 
@@ -66,7 +67,16 @@ inline void check_enabled(const Op&) {}
 std::span<const Op> all_ops();
 const Op& op(OpId id);
 OpId find_op(std::string_view unique_name);                     // "max.dim"; kNoOp if there is none
-std::span<const OpId> overloads(std::string_view public_name);  // "max" -> max, max.dim, max.other
+std::span<const OpId> overloads(std::string_view public_name);  // "max" -> max, max.dim, max.other; takes aliases too
+// f(name) for each further name of the op.
+template <class F>
+void for_each_alias(const Op& op, F&& f) {
+  for (std::string_view rest = op.decl->also; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(' '), rest.size());
+    f(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
 
 // What is known of a tensor before it is computed. `storage` names the storage among the tensors of one trace
 // (views share it); sizes may be symbolic.

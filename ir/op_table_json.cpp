@@ -60,10 +60,10 @@ std::string results_json(const Schema& s) {
 std::string op_json(const Op& op) {
   const OpDecl& d = *op.decl;
   return fmt::format(
-      R"({{"name": {}, "public_name": {}, "kind": {}, "signature": {}, "doc": {}, "function": {}, "method": {}, )"
+      R"({{"name": {}, "public_name": {}, "also": {}, "kind": {}, "signature": {}, "doc": {}, "function": {}, "method": {}, )"
       R"("inplace": {}, "property": {}, "can_fail": {}, "params": [{}], "results": {}}})",
-      quoted(d.name), quoted(op.public_name), quoted(kind_name(d.kind)), quoted(d.signature), quoted(d.doc), d.function,
-      d.method, d.inplace, d.property, d.can_fail,
+      quoted(d.name), quoted(op.public_name), quoted(d.also), quoted(kind_name(d.kind)), quoted(d.signature),
+      quoted(d.doc), d.function, d.method, d.inplace, d.property, d.can_fail,
       joined(op.schema.params, [&](const Param& p) { return param_json(op, p); }), results_json(op.schema));
 }
 

@@ -7,10 +7,15 @@
 #include "ir/error.h"
 #include "ir/op_ids.h"
 #include "registry/dtype.h"
+#include "registry/ops/activations.h"
+#include "registry/ops/arrangement.h"
 #include "registry/ops/composites.h"
+#include "registry/ops/elementary.h"
+#include "registry/ops/folds.h"
 #include "registry/ops/kernels.h"
 #include "registry/ops/pointwise.h"
 #include "registry/ops/reductions.h"
+#include "registry/ops/scans.h"
 #include "registry/ops/views.h"
 
 namespace md {
@@ -101,7 +106,7 @@ constexpr bool computes_in(DTypeCategory c) {
       case DTypeCategory::Floating:
         return probe::Float<O>;
       case DTypeCategory::Integral:
-        return p != Promote::IntToFloat && (probe::Int<O> || probe::Float<O>);
+        return p != Promote::IntToFloat && !O::decl.floats_only && (probe::Int<O> || probe::Float<O>);
       default:
         return p != Promote::IntToFloat && probe::Bool<O>;
     }
@@ -112,6 +117,9 @@ template <class O>
 concept CanFail = requires { O::failure; };
 template <class O>
 concept NeedsElements = requires { O::needs_elements; };
+
+// "-> (Tensor values, Tensor indices)"
+constexpr bool has_named_results(std::string_view signature) { return signature.find(") -> (") != signature.npos; }
 
 // Number of leading Tensor and Operand parameters: what a pointwise body takes.
 constexpr int operand_count(std::string_view signature) {

@@ -151,9 +151,30 @@ def erfc_scaled(a, b):
     return g, weight
 
 
+def erfc_middle(center):
+    """erfc(x) exp(x^2) = E + t P(t), t = x - center and E the value at the center."""
+
+    def g(x):
+        return mp.erfc(x) * mp.exp(x * x)
+
+    at_center = g(center)
+    return lambda t: (g(t + center) - at_center) / t, lambda t: abs(t) / g(t + center)
+
+
+def erfc_far():
+    """x erfc(x) exp(x^2) = 1 / sqrt(pi) + w P(w), w = 1 / x^2."""
+
+    def g(w):
+        x = 1 / mp.sqrt(w)
+        return x * mp.erfc(x) * mp.exp(x * x)
+
+    return lambda w: (g(w) - 1 / mp.sqrt(mp.pi)) / w, lambda w: w / g(w)
+
+
 HALF_LN2 = mp.log(2) / 2 * mp.mpf("1.0001")
 ROOT = mp.sqrt(mp.mpf(1) / 2)
 S_MAX = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) ** 2 * mp.mpf("1.0001")
+EIGHTH = (mp.tan(mp.pi / 8) * mp.mpf("1.001")) ** 2
 QUARTER = (mp.pi / 4 * mp.mpf("1.002")) ** 2
 
 # name, (function, weight), interval, degree for float32, degree for float64 (None: not used by that dtype)
@@ -171,6 +192,11 @@ FITS = [
     ("ErfcLog", erfc_log(mp.mpf("2.5")), mp.mpf("-1.5"), mp.mpf("1.5"), 8, None, "log(erfc(2.5 + t)), |t| <= 1.5"),
     ("ErfcScaled", erfc_scaled(mp.mpf(2), mp.mpf(2)), -mp.mpf(1) / 3, mp.mpf(1) / 2, None, 17,
      "erfc(x) = exp(-x^2) P(t), t = (x-2)/(x+2), 1 <= x <= 6"),
+    ("Asin", odd_tail(mp.asin, 20), 0, mp.mpf(1) / 4, 5, 12, "asin(x) = x + x^3 P(x^2), |x| <= 1/2"),
+    ("Atan", odd_tail(mp.atan, 20), 0, EIGHTH, 4, 11, "atan(x) = x + x^3 P(x^2), |x| <= tan(pi/8)"),
+    ("ErfcMiddle", erfc_middle(mp.mpf("1.5")), mp.mpf("-0.76"), 1, 10, 20, "erfc(1.5 + t) exp(..) = E + t P(t)"),
+    ("ErfcFar", erfc_far(), mp.mpf(1) / 900, mp.mpf("0.161"), 7, 20,
+     "x erfc(x) exp(x^2) = 1/sqrt(pi) + P(w) w, w = 1/x^2"),
 ]  # fmt: skip
 
 

@@ -45,17 +45,26 @@ struct OpDecl {
   std::string_view signature;
   OpKind kind;
   Promote promote = Promote::None;
-  bool function = true;    // minidynamo.<name>
-  bool method = true;      // Tensor.<name>
-  bool inplace = false;    // also Tensor.<name>_
-  bool can_fail = false;   // may raise at run time, when sizes and dtypes are already known to fit
-  bool property = false;   // Tensor.<name> is an attribute, not a method
-  bool no_bools = false;  // refuses bool operands even where the others decide the dtype
-  bool row_major = false;  // the result is contiguous whatever the operands' strides
+  bool function = true;       // minidynamo.<name>
+  bool method = true;         // Tensor.<name>
+  bool inplace = false;       // also Tensor.<name>_
+  bool can_fail = false;      // may raise at run time, when sizes and dtypes are already known to fit
+  bool property = false;      // Tensor.<name> is an attribute, not a method
+  bool no_bools = false;      // refuses bool operands even where the others decide the dtype
+  bool floats_only = false;   // a body for floats is not one for integers too
+  bool row_major = false;     // the result is contiguous whatever the operands' strides
   bool number_fits = false;   // refuses a number the compute dtype cannot hold
   bool exact_number = false;  // halves: a second operand that is a number or 0-d keeps the digits of float32
   bool rounds_once = false;   // a composite that computes halves in float32 throughout and rounds its result
-  std::string_view doc;    // one or two sentences: shapes, dtypes, errors; source of the formula where there is one
+  // More names, apart by spaces: "multiply" is a function and method like the op itself, "special.expit" a function of
+  // the namespace minidynamo.special, "Tensor.where" what the method of that name means.
+  std::string_view also;
+  std::string_view doc;  // one or two sentences: shapes, dtypes, errors; source of the formula where there is one
 };
+
+constexpr OpDecl also(OpDecl d, std::string_view names) {
+  d.also = names;
+  return d;
+}
 
 }  // namespace md

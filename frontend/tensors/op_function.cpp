@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <set>
 #include <string>
 
@@ -117,7 +118,10 @@ PyObject* function_reduce(PyObject* o, PyObject*) {
   });
 }
 
-PyObject* get_name(PyObject* o, void*) { return PyUnicode_FromString(self_of(o)->name); }
+PyObject* get_name(PyObject* o, void*) {
+  const char* dot = std::strrchr(self_of(o)->name, '.');  // "special.expit"
+  return PyUnicode_FromString(dot ? dot + 1 : self_of(o)->name);
+}
 PyObject* get_qualname(PyObject* o, void*) {
   return PyUnicode_FromFormat(self_of(o)->method ? "Tensor.%s" : "%s", self_of(o)->name);
 }
@@ -205,6 +209,11 @@ PyRef make_table_function(PyTypeObject* type, const std::string& public_name, bo
   return made;
 }
 
+void set_attribute(PyObject* where, const std::string& name, const PyRef& value) {
+  checked(PyObject_SetAttrString(where, name.c_str(), value.get()));
+}
+
+// The functions and methods called `name`, which may be an alias.
 void add_public_op(PyObject* module, const std::string& name) {
   bool function = false, method = false, inplace = false;
   for (OpId id : overloads(name)) {
@@ -212,14 +221,27 @@ void add_public_op(PyObject* module, const std::string& name) {
     function |= d.function, method |= d.method, inplace |= d.inplace;
   }
   PyObject* type = reinterpret_cast<PyObject*>(tensor_type);
-  if (function) {
-    checked(PyObject_SetAttrString(module, name.c_str(), make_table_function(op_function_type, name, false).get()));
+  if (function) set_attribute(module, name, make_table_function(op_function_type, name, false));
+  if (method) set_attribute(type, name, make_table_function(op_method_type, name, false));
+  if (inplace) set_attribute(type, name + "_", make_table_function(op_method_type, name, true));
+}
+
+// "special.expit" goes into the dict `namespaces`["special"], "Tensor.where" is a method.
+void add_alias(PyObject* module, PyObject* namespaces, const std::string& alias) {
+  const std::size_t dot = alias.rfind('.');
+  if (dot == std::string::npos) return add_public_op(module, alias);
+  const std::string space = alias.substr(0, dot), name = alias.substr(dot + 1);
+  if (space == "Tensor") {
+    PyRef method = make_table_function(op_method_type, alias, false);
+    self_of(method.get())->name = lasting(name);
+    return set_attribute(reinterpret_cast<PyObject*>(tensor_type), name, method);
   }
-  if (method)
-    checked(PyObject_SetAttrString(type, name.c_str(), make_table_function(op_method_type, name, false).get()));
-  if (inplace) {
-    checked(PyObject_SetAttrString(type, (name + "_").c_str(), make_table_function(op_method_type, name, true).get()));
+  PyRef members = PyRef::borrow(PyDict_GetItemString(namespaces, space.c_str()));
+  if (!members) {
+    members = checked(PyDict_New());
+    checked(PyDict_SetItemString(namespaces, space.c_str(), members.get()));
   }
+  checked(PyDict_SetItemString(members.get(), name.c_str(), make_table_function(op_function_type, alias, false).get()));
 }
 
 // An attribute such as x.T: the op called with the tensor alone.
@@ -270,9 +292,12 @@ int init_op_functions(PyObject* module) {
 int add_table_ops(PyObject* module) {
   return guarded([&]() -> PyObject* {
     std::set<std::string> seen;
+    PyRef namespaces = checked(PyDict_New());
     for (const Op& o : all_ops()) {
       if (seen.insert(o.public_name).second) add_public_op(module, o.public_name);
+      for_each_alias(o, [&](std::string_view alias) { add_alias(module, namespaces.get(), std::string(alias)); });
     }
+    set_attribute(module, "_namespaces", namespaces);
     return Py_None;
   })
              ? 0

@@ -295,13 +295,16 @@ class Functionalizer final : public OpCaller {
   Node* value(Handle& h) {
     const StorageState& s = storage(h);
     if (h.version == s.version) return h.value;
-    h.value = h.parent ? see(*h.view, h.view_args, value(*h.parent)) : s.value;
+    h.value = h.parent ? see(*h.view, h.view_args, value(*h.parent), h.parent->type()) : s.value;
     h.version = s.version;
     return h.value;
   }
 
   // A view node; on a compact copy where the layout of `on` differs from eager's and does not allow the view.
-  Node* see(const Op& view, BoundArgs args, Node* on) {
+  Node* see(const Op& view, BoundArgs args, Node* on, const TensorType& eager) {
+    if (view.id == id::AsStrided && !(same_layout(on->type(), eager) && on->type().offset == eager.offset)) {
+      throw NotFunctional("functionalize: as_strided of a tensor laid out unlike eager mode's");
+    }
     args[0] = on;
     try {
       return append_op(view, args);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "ir/op_ids.h"
 #include "ir/passes/dataflow.h"
 
 namespace md {
@@ -167,6 +168,7 @@ class Fuser {
 
   // Axes of a view that permutes, drops and adds dimensions of size 1; nothing for other views.
   static std::optional<AxisMap> renamed(const Node& view, const Node& operand, const AxisMap& from) {
+    if (view.op == id::AsStrided) return {};  // its strides are the memory's, not the operand's
     // Seen on a row-major tensor every dimension of the operand has a stride of its own.
     Node stand_in{.kind = NodeKind::Op, .types = {operand.type()}};
     TensorType& t = stand_in.types[0];

@@ -7,6 +7,9 @@ from math import pi as pi
 
 from . import _C as _C
 from . import autograd as autograd
+from . import linalg as linalg
+from . import nn as nn
+from . import special as special
 from ._C import *  # noqa: F403  every op of the table, dtypes, Tensor, Size, device
 from ._C import _rebuild_tensor as _rebuild_tensor  # pickled tensors name it
 from ._limits import finfo as finfo

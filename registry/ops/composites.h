@@ -62,9 +62,10 @@ struct Square {
 };
 
 struct Clamp {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = also(
       inplace_too(composite("clamp", "clamp(Tensor self, Operand? min=None, Operand? max=None) -> Tensor",
-                            "Values limited to [min, max]; `max` wins where the bounds cross. One bound may be None."));
+                            "Values limited to [min, max]; `max` wins where the bounds cross. One bound may be None.")),
+      "clip");
 };
 
 struct RoundDecimals {

@@ -121,8 +121,9 @@ struct Bmm {
 };
 
 struct Cat {
-  static constexpr OpDecl decl = function_of(OpKind::Kernel, "cat", "cat(Tensor[] tensors, int dim=0) -> Tensor",
-                                             "Tensors joined along `dim`; dtypes promote.");
+  static constexpr OpDecl decl = also(function_of(OpKind::Kernel, "cat", "cat(Tensor[] tensors, int dim=0) -> Tensor",
+                                                  "Tensors joined along `dim`; dtypes promote."),
+                                      "concat concatenate");
 };
 
 // What `functionalize` makes of an in-place op on a view.

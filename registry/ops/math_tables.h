@@ -233,6 +233,131 @@ inline constexpr double kErfcScaled64[] = {
     0x1.8b001e7d86aa0p-16,
 };
 
+// asin(x) = x + x^3 P(x^2), |x| <= 1/2; worst relative error 2^-31.7
+inline constexpr double kAsin32[] = {
+    0x1.55554c0000000p-3,
+    0x1.3338a00000000p-4,
+    0x1.6caa4e0000000p-5,
+    0x1.04b2ec0000000p-5,
+    0x1.d758a20000000p-7,
+    0x1.33e85e0000000p-5,
+};
+// asin(x) = x + x^3 P(x^2), |x| <= 1/2; worst relative error 2^-59.9
+inline constexpr double kAsin64[] = {
+    0x1.5555555555577p-3,
+    0x1.333333332e13dp-4,
+    0x1.6db6db721191fp-5,
+    0x1.f1c71a9552a91p-6,
+    0x1.6e8bded49dd7cp-6,
+    0x1.1c49f13b2c476p-6,
+    0x1.ca1f77bddd93bp-7,
+    0x1.75864055082a4p-7,
+    0x1.613877522740fp-7,
+    0x1.e634276a2566bp-9,
+    0x1.63892ef9afafbp-6,
+    -0x1.57e1fdaa406d2p-6,
+    0x1.0b3e16622799fp-5,
+};
+
+// atan(x) = x + x^3 P(x^2), |x| <= tan(pi/8); worst relative error 2^-30.4
+inline constexpr double kAtan32[] = {
+    -0x1.55554a0000000p-2,
+    0x1.9991de0000000p-3,
+    -0x1.23b9240000000p-3,
+    0x1.b21ade0000000p-4,
+    -0x1.f2acb60000000p-5,
+};
+// atan(x) = x + x^3 P(x^2), |x| <= tan(pi/8); worst relative error 2^-63.8
+inline constexpr double kAtan64[] = {
+    -0x1.5555555555554p-2,
+    0x1.9999999999595p-3,
+    -0x1.2492492470279p-3,
+    0x1.c71c71b4d375ep-4,
+    -0x1.745d1463980d4p-4,
+    0x1.3b1366c40d6a1p-4,
+    -0x1.110c07b4e7d79p-4,
+    0x1.e169f5c437354p-5,
+    -0x1.ab4a993ae5e7fp-5,
+    0x1.702158b67f6d2p-5,
+    -0x1.1063494a4e91fp-5,
+    0x1.ea90be2b23245p-7,
+};
+
+// erfc(1.5 + t) exp(..) = E + t P(t); worst relative error 2^-29.8
+inline constexpr double kErfcMiddle32[] = {
+    -0x1.4f19880000000p-3,
+    0x1.37ea260000000p-4,
+    -0x1.0dc5200000000p-5,
+    0x1.b659b80000000p-7,
+    -0x1.5142f00000000p-8,
+    0x1.ee6a020000000p-10,
+    -0x1.5a38780000000p-11,
+    0x1.d2d6ec0000000p-13,
+    -0x1.3dde6c0000000p-14,
+    0x1.a9b86c0000000p-16,
+    -0x1.657e940000000p-18,
+};
+// erfc(1.5 + t) exp(..) = E + t P(t); worst relative error 2^-59.7
+inline constexpr double kErfcMiddle64[] = {
+    -0x1.4f1988444caf7p-3,
+    0x1.37ea271bc54bdp-4,
+    -0x1.0dc51d2941e01p-5,
+    0x1.b65944f34f713p-7,
+    -0x1.513ed76012ed6p-8,
+    0x1.ee705e7373db3p-10,
+    -0x1.5b0abfe417d85p-11,
+    0x1.d4509d04f8c98p-13,
+    -0x1.30c0ecebbf926p-14,
+    0x1.7f997b4ef6976p-16,
+    -0x1.d41555a272991p-18,
+    0x1.156c42608fbbcp-19,
+    -0x1.4006ba2b5a7a3p-21,
+    0x1.67dd1a2f36c88p-23,
+    -0x1.8ac2b5fa205f5p-25,
+    0x1.a627177b178d6p-27,
+    -0x1.bbbe4dba48be2p-29,
+    0x1.d8ec1443a6e62p-31,
+    -0x1.ef4247d7e1b76p-33,
+    0x1.919340a8ff48dp-35,
+    -0x1.3c04e757ecd74p-38,
+};
+
+// x erfc(x) exp(x^2) = 1/sqrt(pi) + P(w) w, w = 1/x^2; worst relative error 2^-30.7
+inline constexpr double kErfcFar32[] = {
+    -0x1.20dd660000000p-2,
+    0x1.b13f8a0000000p-2,
+    -0x1.0de02e0000000p+0,
+    0x1.c81ef60000000p+1,
+    -0x1.b148b00000000p+3,
+    0x1.6e3cb60000000p+5,
+    -0x1.aa9ac80000000p+6,
+    0x1.da73b80000000p+6,
+};
+// x erfc(x) exp(x^2) = 1/sqrt(pi) + P(w) w, w = 1/x^2; worst relative error 2^-59.1
+inline constexpr double kErfcFar64[] = {
+    -0x1.20dd750429b16p-2,
+    0x1.b14c2f8624f8dp-2,
+    -0x1.0ecf9da8df434p+0,
+    0x1.d9eb4f048b161p+1,
+    -0x1.0a9407bc37dafp+4,
+    0x1.6e83e7a42200ep+6,
+    -0x1.298cfdae376e8p+9,
+    0x1.15804f2c32809p+12,
+    -0x1.2047ef45cdc9dp+15,
+    0x1.3f7617b0ed8e0p+18,
+    -0x1.64f2a9064e29ap+21,
+    0x1.7ae6278c65cd8p+24,
+    -0x1.6a9992d89f1a2p+27,
+    0x1.2bfbdec38242ep+30,
+    -0x1.9ebafd35663c4p+32,
+    0x1.d07434e281690p+34,
+    -0x1.977b36b5f0c5ep+36,
+    0x1.0c49f8a97029bp+38,
+    -0x1.f0fab4c77ef21p+38,
+    0x1.2005406862874p+39,
+    -0x1.39c88392f023dp+38,
+};
+
 // The first 1,216 fraction bits of 2/pi after 64 zero bits, most significant word first
 inline constexpr std::uint64_t kTwoOverPi[] = {
     0x0,

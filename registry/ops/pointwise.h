@@ -65,8 +65,9 @@ struct Add {
 
 struct Sub {
   static constexpr OpDecl decl =
-      without_bools(pointwise("sub", "sub(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
-                              "Difference, broadcast. Bool operands are refused."));
+      also(without_bools(pointwise("sub", "sub(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
+                                   "Difference, broadcast. Bool operands are refused.")),
+           "subtract");
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.sub(x, y);
@@ -75,8 +76,9 @@ struct Sub {
 
 struct Mul {
   static constexpr OpDecl decl =
-      exact_number(pointwise("mul", "mul(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
-                             "Product, broadcast. Two bool tensors: logical and."));
+      also(exact_number(pointwise("mul", "mul(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
+                                  "Product, broadcast. Two bool tensors: logical and.")),
+           "multiply");
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.mul(x, y);
@@ -221,8 +223,9 @@ struct Pow {
 };
 
 struct Neg {
-  static constexpr OpDecl decl = pointwise("neg", "neg(Tensor self) -> Tensor", Promote::Arithmetic,
-                                           "Negation. A bool tensor is refused: use logical_not.");
+  static constexpr OpDecl decl = also(pointwise("neg", "neg(Tensor self) -> Tensor", Promote::Arithmetic,
+                                                "Negation. A bool tensor is refused: use logical_not."),
+                                      "negative");
   template <class B>
   static auto body(B& b, V<B> x) {
     return b.neg(x);
@@ -230,8 +233,9 @@ struct Neg {
 };
 
 struct Abs {
-  static constexpr OpDecl decl = pointwise("abs", "abs(Tensor self) -> Tensor", Promote::Arithmetic,
-                                           "Absolute value; the smallest integer wraps.");
+  static constexpr OpDecl decl = also(pointwise("abs", "abs(Tensor self) -> Tensor", Promote::Arithmetic,
+                                                "Absolute value; the smallest integer wraps."),
+                                      "absolute");
   template <class B>
   static auto body(B& b, V<B> x) {
     return b.abs(x);
@@ -244,7 +248,7 @@ struct Abs {
 
 struct Sign {
   static constexpr OpDecl decl =
-      pointwise("sign", "sign(Tensor self) -> Tensor", Promote::Arithmetic, "-1, 0 or 1; 0 for NaN.");
+      also(pointwise("sign", "sign(Tensor self) -> Tensor", Promote::Arithmetic, "-1, 0 or 1; 0 for NaN."), "sgn");
   template <class B>
   static auto body(B& b, V<B> x) {
     const auto zero = b.constant(0);
@@ -277,7 +281,8 @@ struct Exp {
 };
 
 struct Exp2 {
-  static constexpr OpDecl decl = pointwise("exp2", "exp2(Tensor self) -> Tensor", Promote::IntToFloat, "2 to the x.");
+  static constexpr OpDecl decl =
+      also(pointwise("exp2", "exp2(Tensor self) -> Tensor", Promote::IntToFloat, "2 to the x."), "special.exp2");
   template <class B>
   static auto body(B& b, V<B> x) {
     return math::exp2(b, x);
@@ -286,7 +291,8 @@ struct Exp2 {
 
 struct Expm1 {
   static constexpr OpDecl decl =
-      pointwise("expm1", "expm1(Tensor self) -> Tensor", Promote::IntToFloat, "exp(x) - 1, exact near 0.");
+      also(pointwise("expm1", "expm1(Tensor self) -> Tensor", Promote::IntToFloat, "exp(x) - 1, exact near 0."),
+           "special.expm1");
   template <class B>
   static auto body(B& b, V<B> x) {
     return math::expm1(b, x);
@@ -322,7 +328,8 @@ struct Log10 {
 
 struct Log1p {
   static constexpr OpDecl decl =
-      pointwise("log1p", "log1p(Tensor self) -> Tensor", Promote::IntToFloat, "log(1 + x), exact near 0.");
+      also(pointwise("log1p", "log1p(Tensor self) -> Tensor", Promote::IntToFloat, "log(1 + x), exact near 0."),
+           "special.log1p");
   template <class B>
   static auto body(B& b, V<B> x) {
     return math::log1p(b, x);
@@ -385,7 +392,8 @@ struct Tanh {
 
 struct Sigmoid {
   static constexpr OpDecl decl =
-      pointwise("sigmoid", "sigmoid(Tensor self) -> Tensor", Promote::IntToFloat, "1 / (1 + exp(-x)).");
+      also(pointwise("sigmoid", "sigmoid(Tensor self) -> Tensor", Promote::IntToFloat, "1 / (1 + exp(-x))."),
+           "special.expit");
   template <class B>
   static auto body(B& b, V<B> x) {
     return math::sigmoid(b, x);
@@ -393,7 +401,8 @@ struct Sigmoid {
 };
 
 struct Erf {
-  static constexpr OpDecl decl = pointwise("erf", "erf(Tensor self) -> Tensor", Promote::IntToFloat, "Error function.");
+  static constexpr OpDecl decl =
+      also(pointwise("erf", "erf(Tensor self) -> Tensor", Promote::IntToFloat, "Error function."), "special.erf");
   template <class B>
   static auto body(B& b, V<B> x) {
     return math::erf(b, x);
@@ -500,8 +509,8 @@ struct Ceil {
 };
 
 struct Trunc {
-  static constexpr OpDecl decl =
-      pointwise("trunc", "trunc(Tensor self) -> Tensor", Promote::Arithmetic, "Integral value toward zero.");
+  static constexpr OpDecl decl = also(
+      pointwise("trunc", "trunc(Tensor self) -> Tensor", Promote::Arithmetic, "Integral value toward zero."), "fix");
   template <class B>
   static auto body(B& b, V<B> x) {
     return b.trunc(x);
@@ -513,8 +522,9 @@ struct Trunc {
 };
 
 struct Round {
-  static constexpr OpDecl decl = pointwise("round", "round(Tensor self) -> Tensor", Promote::Arithmetic,
-                                           "Nearest integral value, halves to even.");
+  static constexpr OpDecl decl = also(pointwise("round", "round(Tensor self) -> Tensor", Promote::Arithmetic,
+                                                "Nearest integral value, halves to even."),
+                                      "special.round");
   template <class B>
   static auto body(B& b, V<B> x) {
     return b.rint(x);
@@ -561,7 +571,7 @@ struct Eq {
 
 struct Ne {
   static constexpr OpDecl decl =
-      pointwise("ne", "ne(Operand self, Operand other) -> Tensor", Promote::Compare, "x != y.");
+      also(pointwise("ne", "ne(Operand self, Operand other) -> Tensor", Promote::Compare, "x != y."), "not_equal");
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.ne(x, y);
@@ -574,7 +584,7 @@ struct Ne {
 
 struct Lt {
   static constexpr OpDecl decl =
-      pointwise("lt", "lt(Operand self, Operand other) -> Tensor", Promote::Compare, "x < y.");
+      also(pointwise("lt", "lt(Operand self, Operand other) -> Tensor", Promote::Compare, "x < y."), "less");
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.lt(x, y);
@@ -587,7 +597,7 @@ struct Lt {
 
 struct Le {
   static constexpr OpDecl decl =
-      pointwise("le", "le(Operand self, Operand other) -> Tensor", Promote::Compare, "x <= y.");
+      also(pointwise("le", "le(Operand self, Operand other) -> Tensor", Promote::Compare, "x <= y."), "less_equal");
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.le(x, y);
@@ -600,7 +610,7 @@ struct Le {
 
 struct Gt {
   static constexpr OpDecl decl =
-      pointwise("gt", "gt(Operand self, Operand other) -> Tensor", Promote::Compare, "x > y.");
+      also(pointwise("gt", "gt(Operand self, Operand other) -> Tensor", Promote::Compare, "x > y."), "greater");
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.gt(x, y);
@@ -613,7 +623,7 @@ struct Gt {
 
 struct Ge {
   static constexpr OpDecl decl =
-      pointwise("ge", "ge(Operand self, Operand other) -> Tensor", Promote::Compare, "x >= y.");
+      also(pointwise("ge", "ge(Operand self, Operand other) -> Tensor", Promote::Compare, "x >= y."), "greater_equal");
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {
     return b.ge(x, y);

@@ -38,7 +38,8 @@ struct Permute {
 
 struct Transpose {
   static constexpr OpDecl decl =
-      view_op("transpose", "transpose(Tensor self, int dim0, int dim1) -> Tensor", "Two dimensions swapped.");
+      also(view_op("transpose", "transpose(Tensor self, int dim0, int dim1) -> Tensor", "Two dimensions swapped."),
+           "swapaxes swapdims");
 };
 
 struct MatrixT {

@@ -35,9 +35,10 @@ Arg sample(const Op& o, std::size_t i, DType t) {
     case ParamType::Tensor:
     case ParamType::Operand:
       if (i == 0 && o.decl->promote == Promote::Select) return small(DType::Bool, {2, 2});
-      if (p.name == "mask") return small(DType::Bool, {2, 2});
+      if (p.name == "mask" || p.name == "condition") return small(DType::Bool, {2, 2});
       return small(t, {2, 2});
     case ParamType::TensorList:
+    case ParamType::TensorRest:
       return testing::list({small(t, {2, 2}), small(t, {2, 2})});
     case ParamType::DType:
       return t;
@@ -55,6 +56,56 @@ Arg sample(const Op& o, std::size_t i, DType t) {
       return 0;
     default:
       return NoneArg{};
+  }
+}
+
+std::vector<Arg> more_special_args(const Op& o, DType t) {
+  switch (o.id) {
+    case id::Gather:
+      return {small(t, {2, 2}), 1, testing::run("zeros", {testing::list({2, 1})}, {{"dtype", DType::Int64}})};
+    case id::TakeAlongDim:
+      return {small(t, {2, 2}), testing::run("zeros", {testing::list({2, 1})}, {{"dtype", DType::Int64}}), 1};
+    case id::OneHot:
+      return {small(t, {2, 2}), 6};
+    case id::Cross:
+    case id::LinalgCross:
+      return {small(t, {2, 3}), small(t, {2, 3})};
+    case id::QuantileScalar:
+    case id::NanQuantileScalar:
+      return {small(t, {2, 2}), 0.5};
+    case id::Quantile:
+    case id::NanQuantile:
+      return {small(t, {2, 2}), small(t, {1})};
+    case id::LinalgNormName:
+      return {small(t, {2, 2}), "fro"};
+    case id::MoveDim:
+      return {small(t, {2, 2}), testing::list({0}), testing::list({1})};
+    case id::Flip:
+      return {small(t, {2, 2}), testing::list({0, 1})};
+    case id::AsStrided:
+      return {small(t, {2, 2}), testing::list({2}), testing::list({2})};
+    case id::EmptyStrided:
+      return {testing::list({2, 2}), testing::list({1, 2})};
+    case id::Unflatten:
+      return {small(t, {2, 2}), 0, testing::list({2, 1})};
+    case id::MeshGrid:
+    case id::CartesianProd:
+      return {testing::list({small(t, {2}), small(t, {3})})};
+    case id::Outer:
+      return {small(t, {2}), small(t, {3})};
+    case id::Addmv:
+      return {small(t, {2}), small(t, {2, 2}), small(t, {2})};
+    case id::Baddbmm:
+      return {small(t, {2, 2}), small(t, {1, 2, 2}), small(t, {1, 2, 2})};
+    case id::DSplit:
+    case id::DSplitAt:
+      return {small(t, {2, 2, 2})};
+    case id::Roll:
+      return {small(t, {2, 2}), testing::list({1}), testing::list({0})};
+    case id::Xlogy:
+      return {small(t, {2, 2}), small(t, {2, 2})};
+    default:
+      return {};
   }
 }
 
@@ -84,7 +135,7 @@ std::vector<Arg> special_args(const Op& o, DType t) {
     case id::PowScalar:
       return {small(t, {2, 2}), 3};
     default:
-      return {};
+      return more_special_args(o, t);
   }
 }
 

@@ -33,6 +33,10 @@ def _sigmoid(x):
     return np.where(x >= 0, 1 / (1 + np.exp(-np.abs(x))), np.exp(-np.abs(x)) / (1 + np.exp(-np.abs(x))))
 
 
+def _erfc(x):
+    return np.vectorize(math.erfc, otypes=[np.float64])(x.astype(np.float64)) if x.size else x
+
+
 # name: (NumPy's, ulps, largest |x| for which NumPy's own answer in float64 can be trusted)
 FLOAT_UNARY = {
     "exp": (np.exp, 2),
@@ -50,6 +54,15 @@ FLOAT_UNARY = {
     "tanh": (np.tanh, 2),
     "sigmoid": (_sigmoid, 2),
     "erf": (_erf, 2),
+    "erfc": (_erfc, 2),
+    "asin": (np.arcsin, 2),
+    "acos": (np.arccos, 2),
+    "atan": (np.arctan, 2),
+    "sinh": (np.sinh, 2),
+    "cosh": (np.cosh, 2),
+    "asinh": (np.arcsinh, 2),
+    "acosh": (np.arccosh, 2),
+    "atanh": (np.arctanh, 2),
     "reciprocal": (lambda x: 1 / x, 1),
 }
 
@@ -217,6 +230,19 @@ def test_integer_power(both):
 
     expected = [power(p, q) for p, q in zip(left.flatten(), right.flatten(), strict=True)]
     assert_matches(x**y, np.array(expected, dtype=left.dtype).reshape(left.shape), dtype)
+
+
+@given(broadcasting())
+@RELAXED
+def test_angles(both):
+    (a, x), (b, y) = both
+    dtype = promoted(a, b)
+    dtype = dtype if dtype.is_floating_point else torch.float32
+    with np.errstate(all="ignore"):
+        left, right = in_dtype(dtype, a, b)
+        expected = np.arctan2(left.astype(np.longdouble), right.astype(np.longdouble))
+    assert_matches(torch.atan2(x, y), expected, dtype, tolerance=2)
+    assert_matches(x.arctan2(y), expected, dtype, tolerance=2)
 
 
 COMPARISONS = {

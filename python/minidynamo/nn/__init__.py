@@ -1,0 +1,3 @@
+"""torch.nn: the functional namespace."""
+
+from . import functional as functional

@@ -1,0 +1,139 @@
+"""Calls of ops by source text, on the operands of `operands()`.
+
+One list serves several tests: every call is captured in one graph without a break and answers as it does eagerly; every
+name of the op table occurs in some test of this folder.
+"""
+
+import minidynamo as torch
+
+
+def operands():
+    """Fresh operands by name: what a call may mention."""
+    count = torch.arange(24.0)
+    return {
+        "x": (count.reshape(4, 6) - 11.5) / 5,
+        "y": (count.reshape(4, 6) * 7 % 13 - 4) / 3,
+        "u": (count.reshape(4, 6) - 11.5) / 12,
+        "p": (count.reshape(4, 6) + 1) / 3,
+        "n": torch.tensor([[1.0, float("nan"), -0.0, 2.0], [float("inf"), -3.0, float("-inf"), 2.0]]),
+        "d": torch.linspace(-2, 2, 12, dtype=torch.float64).reshape(3, 4),
+        "c": (torch.arange(24.0) * 5 % 7).reshape(2, 3, 4),
+        "v": torch.tensor([0.5, -1.5, 2.0]),
+        "w": torch.tensor([3.0, 0.25, -1.0]),
+        "i": torch.arange(12).reshape(3, 4) - 5,
+        "k": torch.arange(12).reshape(3, 4) * 5 % 7,
+        "m": torch.arange(12).reshape(3, 4) % 3 == 0,
+        "a": torch.arange(9.0).reshape(3, 3) % 4,
+        "s": torch.tensor(2.5),
+    }
+
+
+POINTWISE = """
+torch.erfc(x) | torch.special.erfc(d) | x.erfc() | torch.asin(u) | torch.arcsin(u) | torch.acos(u) | torch.arccos(u)
+torch.atan(x) | torch.arctan(d) | torch.atan2(x, y) | torch.arctan2(y, x) | torch.sinh(x) | torch.cosh(d)
+torch.asinh(x) | torch.arcsinh(d) | torch.acosh(p + 1) | torch.arccosh(p + 1) | torch.atanh(u) | torch.arctanh(u)
+torch.hypot(x, y) | torch.nn.functional.silu(x) | torch.nn.functional.mish(x) | torch.nn.functional.gelu(x)
+torch.nn.functional.gelu(d, approximate='tanh') | torch.nn.functional.logsigmoid(x)
+torch.nn.functional.hardsigmoid(x * 3) | torch.nn.functional.hardswish(x * 3) | torch.fmax(n, n.flip(1))
+torch.fmin(n, n.flip(1)) | torch.copysign(x, y) | torch.copysign(x, -0.0) | torch.signbit(n) | torch.isposinf(n)
+torch.isneginf(n) | torch.heaviside(x, y) | torch.bitwise_left_shift(i, 2) | torch.bitwise_right_shift(i, k) | i << k
+i >> 1 | torch.subtract(x, y) | torch.multiply(x, y) | torch.negative(x) | torch.absolute(x) | torch.sgn(n)
+torch.fix(x) | torch.less(x, y) | torch.less_equal(x, y) | torch.greater(x, y) | torch.greater_equal(x, y)
+torch.not_equal(i, k) | torch.special.expit(x) | torch.special.erf(x) | torch.special.exp2(x) | torch.special.expm1(x)
+torch.special.log1p(p) | torch.special.round(x) | torch.clip(x, -1, 1) | x.clip(max=0.5)
+torch.nn.functional.softplus(x) | torch.nn.functional.softplus(x, 2, 1) | torch.nn.functional.leaky_relu(x)
+torch.nn.functional.leaky_relu(x, 0.2) | torch.nn.functional.elu(x, 0.5) | torch.selu(x) | torch.nn.functional.selu(d)
+torch.celu(x, 2.0) | torch.nn.functional.celu(x) | torch.nn.functional.hardtanh(x)
+torch.nn.functional.hardtanh(x, -0.5, 0.25) | torch.nn.functional.relu6(x * 5) | torch.threshold(x, 0.1, 20)
+torch.nn.functional.threshold(x, 0.1, 20) | torch.prelu(x, torch.tensor([0.25])) | torch.nn.functional.prelu(c, w)
+torch.nn.functional.softsign(x) | torch.nn.functional.tanhshrink(x) | torch.nn.functional.softshrink(x, 0.3)
+torch.hardshrink(x) | torch.nn.functional.hardshrink(x, 1.0) | torch.nn.functional.glu(x)
+torch.nn.functional.glu(x, 0) | torch.nn.functional.relu(x) | torch.nn.functional.sigmoid(x)
+torch.nn.functional.tanh(x) | torch.true_divide(i, 4) | torch.divide(x, y)
+torch.divide(x, 0.7, rounding_mode='floor') | i.divide(3, rounding_mode='trunc') | torch.frac(x) | torch.positive(x)
+torch.lerp(x, y, 0.3) | torch.lerp(x, y, 0.75) | torch.lerp(x, y, u) | torch.addcmul(x, y, p)
+torch.addcmul(x, y, p, value=0.5) | torch.addcdiv(x, y, p) | torch.addcdiv(x, y, p, value=-2)
+torch.float_power(p, 2.5) | torch.float_power(2, i) | torch.float_power(p, y) | torch.deg2rad(x) | torch.rad2deg(i)
+torch.logaddexp(x, y) | torch.logaddexp(n, n) | torch.logaddexp2(x, y) | torch.logit(u.abs()) | torch.logit(u, 0.1)
+torch.special.logit(u.abs()) | torch.xlogy(x, p) | torch.xlogy(0, n) | torch.xlogy(x, 2.5) | torch.special.xlogy(n, n)
+torch.special.xlog1py(x, p) | torch.special.entr(p - 0.5) | torch.sinc(x) | torch.special.sinc(d)
+torch.nan_to_num(n) | torch.nan_to_num(n, 1.0, posinf=7.0) | torch.isreal(x) | x.where(x > 0, y) | i.where(m, 0)
+torch.gt(x, y)
+"""
+
+FOLDS = """
+torch.logsumexp(x, 1) | x.logsumexp((0, 1)) | torch.special.logsumexp(d, -1, True) | torch.logsumexp(n, 0)
+torch.softmax(x, 1) | d.softmax(-2) | torch.softmax(i, 0, torch.float64) | torch.special.softmax(x, 0)
+torch.softmax(s, 0) | torch.log_softmax(x, -1) | torch.special.log_softmax(x, 0) | torch.nn.functional.softmax(x)
+torch.nn.functional.softmax(c, -1) | torch.nn.functional.log_softmax(c, dim=1) | torch.nn.functional.softmin(x, 1)
+torch.count_nonzero(i) | i.count_nonzero(1) | torch.count_nonzero(m, (0, 1)) | torch.nansum(n) | n.nansum(1, True)
+torch.nansum(i, 0) | torch.nanmean(n, 0) | torch.nanmean(x) | torch.var_mean(x) | torch.var_mean(x, 1, keepdim=True)
+torch.var_mean(x, False) | torch.var_mean(d, 0, unbiased=False) | torch.std_mean(x)
+torch.std_mean(d, 1, correction=0) | torch.std_mean(x, True) | torch.std_mean(x, 0, False) | torch.aminmax(x)
+torch.aminmax(n, dim=1, keepdim=True) | i.aminmax(dim=0) | torch.norm(x) | torch.norm(x, 1) | x.norm(3, 1)
+x.norm(p=float('inf'), dim=0, keepdim=True) | torch.norm(x, 'fro', dtype=torch.float64) | torch.norm(d, 0)
+torch.linalg.vector_norm(x) | torch.linalg.vector_norm(x, float('-inf'), 1) | torch.linalg.vector_norm(x, 0.5, (0, 1))
+torch.linalg.norm(x) | torch.linalg.norm(x, 1) | torch.linalg.norm(x, float('inf'), keepdim=True)
+torch.linalg.norm(x, -1, (1, 0)) | torch.linalg.norm(v, 3) | torch.linalg.norm(x, 'fro') | torch.dist(x, y)
+x.dist(y, 1) | torch.cdist(x, y) | torch.cdist(x, y, 1.0) | torch.cross(v, w) | torch.cross(c, c * 2 + 1, 1)
+torch.linalg.cross(v, w) | torch.diff(x) | torch.diff(i, 2, 0) | torch.diff(m) | torch.diff(v, prepend=w, append=w)
+torch.trapezoid(x) | torch.trapezoid(x, dx=0.5, dim=0) | torch.trapz(v, w) | torch.trapezoid(x, p)
+torch.cumsum(x, 1) | i.cumsum(0) | torch.cumsum(m, -1) | torch.cumsum(i, 0, dtype=torch.float64) | torch.cumprod(y, 0)
+k.cumprod(1) | torch.logcumsumexp(x, 1) | torch.logcumsumexp(n, 0) | torch.cummax(y, 1) | n.cummin(0)
+torch.cummin(k, 1) | torch.sort(y) | torch.sort(k, 0, True) | n.sort(1) | torch.sort(y, stable=True, descending=True)
+torch.argsort(y, 0) | y.argsort(descending=True) | torch.argsort(k, stable=True) | torch.msort(y) | torch.topk(y, 2)
+y.topk(3, 0, largest=False) | torch.kthvalue(y, 2) | y.kthvalue(3, 0, True) | torch.median(y) | torch.median(y, 1)
+n.median(0) | k.median(dim=1, keepdim=True) | torch.nanmedian(n) | torch.nanmedian(n, 1) | n.nanmedian(0, True)
+torch.quantile(y, 0.3) | torch.quantile(y, 0.5, 1) | y.quantile(torch.tensor([0.1, 0.9]), dim=0, keepdim=True)
+torch.quantile(y, torch.tensor([0.25, 0.75])) | torch.quantile(y, 0.4, 1, interpolation='nearest')
+torch.quantile(n, 0.5, 0) | torch.quantile(y, 0.3, interpolation='lower')
+torch.quantile(y, 0.3, interpolation='higher') | torch.quantile(y, 0.3, interpolation='midpoint')
+torch.nanquantile(n, 0.5) | torch.nanquantile(n, torch.tensor([0.2, 0.8]), 1)
+torch.gather(y, 1, k[:, :2].clamp(0, 5)) | torch.take_along_dim(y, k.t().argsort(0)[:, :1], 1)
+torch.take_along_dim(y, k.argsort(1)) | torch.histc(y, 4) | torch.histc(y, bins=5, min=-1, max=2)
+torch.nn.functional.one_hot(k, 7) | torch.argmax(y, 1, keepdim=True) | torch.all(m, (0, 1)) | torch.prod(y, 1)
+"""
+
+ARRANGEMENTS = """
+torch.diagonal(x) | c.diagonal(1, 0, 2) | torch.diagonal(x, -2) | torch.as_strided(x, (2, 3), (1, 6))
+x.as_strided((3,), (2,), 4) | v.unfold(0, 2, 1) | c.unfold(2, 3, 1) | torch.movedim(c, 0, 2)
+torch.moveaxis(c, (0, 1), (1, 2)) | torch.swapaxes(c, 0, 1) | c.swapdims(0, -1) | torch.unflatten(x, 1, (2, 3))
+x.unflatten(0, (-1, 2)) | torch.ravel(c.transpose(0, 2)) | x.ravel() | torch.broadcast_to(v, (2, 3))
+torch.broadcast_tensors(v, a) | x.reshape_as(c) | torch.atleast_1d(s) | torch.atleast_2d(v) | torch.atleast_3d(x)
+torch.atleast_1d(s, v) | torch.atleast_2d([s, v]) | torch.atleast_3d(v, x) | torch.tril(x) | x.tril(1) | torch.triu(a)
+torch.triu(c, -1) | torch.triu(m) | torch.tril(i.t()) | torch.diag(v) | torch.diag(v, -1) | torch.diag(x, 2)
+torch.diag_embed(a) | torch.diag_embed(a, 1) | v.diag_embed(-1, 1, 0) | torch.diagflat(a, 1)
+torch.block_diag(a, v, s) | torch.trace(x) | torch.flip(x, (0, 1)) | c.flip(-1) | torch.fliplr(x) | torch.flipud(x)
+torch.roll(x, 2) | x.roll((1, -2), (0, 1)) | torch.roll(x, 7, 1) | torch.rot90(x) | torch.rot90(c, 3, (1, 2))
+torch.rot90(x, 2) | torch.rot90(x, -3) | v.repeat(2) | v.repeat(2, 3) | x.repeat(1, 2) | torch.tile(x, (2,))
+torch.tile(v, (2, 2)) | torch.repeat_interleave(x, 2) | x.repeat_interleave(3, 1) | torch.hstack((v, w))
+torch.hstack([x, y]) | torch.vstack((v, w)) | torch.row_stack((v, w)) | torch.dstack((x, y)) | torch.dstack((v, w))
+torch.column_stack((v, w)) | torch.column_stack((a, v)) | torch.concat((x, y)) | torch.concatenate((x, y), 1)
+torch.tensor_split(x, 3, 1) | torch.tensor_split(x, 4, dim=1) | x.tensor_split((1, 4), 1) | torch.hsplit(x, 2)
+torch.hsplit(x, [1, 3]) | torch.hsplit(v, 3) | torch.vsplit(x, 2) | torch.vsplit(x, [1]) | torch.dsplit(c, 2)
+torch.dsplit(c, [1, 2]) | torch.meshgrid(v, w, indexing='ij') | torch.meshgrid([v, w], indexing='xy')
+torch.cartesian_prod(v, w) | torch.outer(v, w) | torch.ger(v, w) | torch.inner(v, w) | torch.inner(x, y)
+torch.inner(v, s) | torch.addmm(a, a, a) | torch.addmm(a, a, a, beta=0.5, alpha=2) | torch.addmv(v, a, w)
+torch.baddbmm(c, c[:, :, :3], c, alpha=0.5) | torch.logspace(0, 2, 5) | torch.logspace(-1, 1, 4, 2.0)
+torch.tril_indices(3, 4) | torch.tril_indices(3, 3, -1) | torch.triu_indices(3, 4, 1)
+torch.triu_indices(2, 3, dtype=torch.int32) | torch.empty_strided((2, 3), (1, 2)).zero_() | x.type_as(i)
+x.view_as(c.reshape(4, 6)) | v.expand_as(a) | torch.chunk(x, 4, 1) | torch.select(x, 0, 1) | torch.narrow(x, 1, 2, 3)
+x.unbind(0)
+"""
+
+IN_PLACE = """
+erfc_() | asin_() | arcsin_() | acos_() | arccos_() | atan_() | arctan_() | atan2_(y) | arctan2_(y) | sinh_()
+cosh_() | asinh_() | arcsinh_() | acosh_() | arccosh_() | atanh_() | arctanh_() | hypot_(y) | copysign_(y)
+subtract_(y) | multiply_(2) | negative_() | absolute_() | sgn_() | fix_() | less_(y) | less_equal_(y) | greater_(y)
+greater_equal_(y) | not_equal_(y) | clip_(0, 1) | true_divide_(y) | divide_(0.7, rounding_mode='floor') | frac_()
+lerp_(y, 0.3) | lerp_(y, u) | addcmul_(y, p) | addcdiv_(y, p, value=2) | deg2rad_() | rad2deg_() | logit_()
+xlogy_(p) | sinc_() | nan_to_num_() | heaviside_(y) | tril_() | triu_(1) | cumsum_(1) | cumprod_(0)
+"""
+
+
+def listed(text):
+    return [call.strip() for line in text.strip().split("\n") for call in line.split(" | ") if call.strip()]
+
+
+CALLS = listed(POINTWISE) + listed(FOLDS) + listed(ARRANGEMENTS)
+IN_PLACE_CALLS = [f"x.{call}" for call in listed(IN_PLACE)]
