@@ -147,8 +147,8 @@ struct Compilation {
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
       if (b.code != 170) report("count", {py_str("graph_break"), message});
-      if (b.code == 170) message = py_str("generic_jump TensorVariable()");
       report("on_break", {message, frames_list(frames)});
+      if (b.code == 170) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.frames.front();
       speculation.breaks[t.ordinal] = {root.current, text_of(message.get()), frames};
       if (logs.info)
