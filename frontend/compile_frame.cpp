@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <set>
 
 #include "frontend/break_place.h"
@@ -58,7 +59,14 @@ struct Compilation {
         notes(frame_notes(r.code)),
         file(text_of(r.code->co_filename)),
         name(r.printed_name),
-        first_line(r.code->co_firstlineno) {}
+        first_line(printed_line(r)) {}
+
+  // Of a resume function the line of its break, which ends its name.
+  static int printed_line(const FrameRequest& r) {
+    const std::size_t at = notes_name(r).rfind("_at_");
+    return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes_name(r).c_str() + at + 4);
+  }
+  static const std::string& notes_name(const FrameRequest& r) { return frame_notes(r.code).printed_name; }
 
   std::unique_ptr<SymbolicFrame> root_frame(Tracer& t) {
     auto f = std::make_unique<SymbolicFrame>();
