@@ -13,8 +13,6 @@ void need_floats(const Expansion& e, int arg = 0) {
   if (!is_floating(t)) e.fail(ErrorKind::NotImplemented, "not defined for {} tensors", info(t).name);
 }
 
-bool is_half(DType t) { return is_floating(t) && item_size(t) == 2; }
-
 // Several steps on half-size floats are taken in float32 and rounded once.
 Arg widened(const Expansion& e, const Arg& x) {
   return is_half(type_of(x).dtype) ? converted(e, x, DType::Float32) : x;
