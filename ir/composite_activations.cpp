@@ -13,8 +13,6 @@ void need_floats(const Expansion& e, int arg = 0) {
   if (!is_floating(t)) e.fail(ErrorKind::NotImplemented, "not defined for {} tensors", info(t).name);
 }
 
-bool is_half(DType t) { return is_floating(t) && item_size(t) == 2; }
-
 // Several steps on half-size floats are taken in float32 and rounded once.
 Arg widened(const Expansion& e, const Arg& x) {
   return is_half(type_of(x).dtype) ? converted(e, x, DType::Float32) : x;
@@ -334,28 +332,13 @@ Arg expand_rule(ops::Sinc, const Expansion& e) {
 
 // --- Replacing values ------------------------------------------------------------------------------------------------
 
-namespace {
-double largest(DType t) {
-  switch (t) {
-    case DType::Float16:
-      return 65504;
-    case DType::BFloat16:
-      return 0x1.fep127;
-    case DType::Float32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
-}  // namespace
-
 Arg expand_rule(ops::NanToNum, const Expansion& e) {
   const DType t = e.tensor(0).dtype;
   const Arg& x = e.arg(0);
   if (!is_floating(t)) return e.call(id::Clone, {x});
   const auto given = [&](int i, double otherwise) { return e.arg(i).is_none() ? otherwise : e.arg(i).get<double>(); };
-  const Arg above = where(e, e.call(id::IsPosInf, {x}), given(2, largest(t)), x);
-  const Arg below = where(e, e.call(id::IsNegInf, {x}), given(3, -largest(t)), above);
+  const Arg above = where(e, e.call(id::IsPosInf, {x}), given(2, floating_max(t)), x);
+  const Arg below = where(e, e.call(id::IsNegInf, {x}), given(3, -floating_max(t)), above);
   return where(e, e.call(id::IsNan, {x}), given(1, 0), below);
 }
 

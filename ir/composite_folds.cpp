@@ -7,8 +7,6 @@
 namespace md {
 namespace {
 
-bool is_half(DType t) { return is_floating(t) && item_size(t) == 2; }
-
 // The operand in the dtype the sum is taken in: `dtype` if given; half-size floats in float32.
 struct Widened {
   Arg x;

@@ -47,7 +47,7 @@ void for_each_line(const KernelCall& c, const TensorImpl& x, F&& f) {
 
 // Floats accumulate in float64 and are rounded for every element; integers wrap.
 template <class T>
-using Accumulator = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
+using Accumulator = std::conditional_t<std::is_floating_point_v<WorkingOf<T>>, double, std::int64_t>;
 
 template <class Step>
 void accumulate(const KernelCall& c, std::int64_t start, Step&& step) {
@@ -60,8 +60,8 @@ void accumulate(const KernelCall& c, std::int64_t start, Step&& step) {
       for_each_line(c, x, [&](std::int64_t at, std::int64_t put, std::int64_t) {
         auto sum = static_cast<Accumulator<To>>(start);
         for (std::int64_t i = 0; i < line.size; ++i) {
-          sum = step(sum, static_cast<Accumulator<To>>(convert_value<To>(in[at + i * line.stride])));
-          out.as<To>()[put + i * result.stride] = static_cast<To>(sum);
+          sum = step(sum, static_cast<Accumulator<To>>(widen(convert_value<To>(in[at + i * line.stride]))));
+          out.as<To>()[put + i * result.stride] = narrow<To>(static_cast<WorkingOf<To>>(sum));
         }
       });
     });
@@ -93,12 +93,12 @@ void reference_kernel(ops::LogCumSumExp, const KernelCall& c) {
   const Line line = line_of(x, wrapped(c, x.dim())), result = line_of(out, wrapped(c, x.dim()));
   visit_dtype(out.dtype, [&](auto t) {
     using T = decltype(t);
-    if constexpr (std::is_floating_point_v<T>) {
+    if constexpr (std::is_floating_point_v<WorkingOf<T>>) {
       for_each_line(c, x, [&](std::int64_t at, std::int64_t put, std::int64_t) {
         double sum = -std::numeric_limits<double>::infinity();
         for (std::int64_t i = 0; i < line.size; ++i) {
-          sum = log_of_sum(sum, static_cast<double>(x.as<T>()[at + i * line.stride]));
-          out.as<T>()[put + i * result.stride] = static_cast<T>(sum);
+          sum = log_of_sum(sum, static_cast<double>(widen(x.as<T>()[at + i * line.stride])));
+          out.as<T>()[put + i * result.stride] = narrow<T>(static_cast<WorkingOf<T>>(sum));
         }
       });
     }
@@ -123,7 +123,7 @@ void running_extreme(const KernelCall& c, Keeps&& keeps) {
     for_each_line(c, x, [&](std::int64_t at, std::int64_t put, std::int64_t place) {
       std::int64_t best = 0;
       for (std::int64_t i = 0; i < line.size; ++i) {
-        const T next = x.as<T>()[at + i * line.stride], so_far = x.as<T>()[at + best * line.stride];
+        const auto next = widen(x.as<T>()[at + i * line.stride]), so_far = widen(x.as<T>()[at + best * line.stride]);
         if (is_nan(next) || (!is_nan(so_far) && keeps(next, so_far))) best = i;
         values.as<T>()[put + i * to.stride] = x.as<T>()[at + best * line.stride];
         positions.as<std::int64_t>()[place + i * other.stride] = best;
@@ -162,7 +162,7 @@ void sort_lines(const KernelCall& c, bool descending) {
     for (std::int64_t i = 0; i < line.size; ++i) row[i] = x.as<T>()[at + i * line.stride];
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-      const T p = row[a], q = row[b];
+      const auto p = widen(static_cast<T>(row[a])), q = widen(static_cast<T>(row[b]));
       return descending ? comes_before(q, p) : comes_before(p, q);
     });
     for (std::int64_t i = 0; i < line.size; ++i) {
@@ -291,8 +291,8 @@ void fill_triangle(const KernelCall& c, bool lower) {
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t edge = std::clamp<std::int64_t>(i + offset + (lower ? 1 : 0), 0, columns);
       for (std::int64_t j = lower ? 0 : edge; j < (lower ? edge : columns); ++j) {
-        *row++ = static_cast<T>(i);
-        *column++ = static_cast<T>(j);
+        *row++ = convert_value<T>(i);
+        *column++ = convert_value<T>(j);
       }
     }
   });
