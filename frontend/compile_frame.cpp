@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <set>
 
 #include "frontend/break_place.h"
@@ -58,7 +59,14 @@ struct Compilation {
         notes(frame_notes(r.code)),
         file(text_of(r.code->co_filename)),
         name(r.printed_name),
-        first_line(r.code->co_firstlineno) {}
+        first_line(printed_line(r)) {}
+
+  // Of a resume function the line of its break, which ends its name.
+  static int printed_line(const FrameRequest& r) {
+    const std::size_t at = notes_name(r).rfind("_at_");
+    return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes_name(r).c_str() + at + 4);
+  }
+  static const std::string& notes_name(const FrameRequest& r) { return frame_notes(r.code).printed_name; }
 
   std::unique_ptr<SymbolicFrame> root_frame(Tracer& t) {
     auto f = std::make_unique<SymbolicFrame>();
@@ -148,8 +156,8 @@ struct Compilation {
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
       if (b.code != 170) report("count", {py_str("graph_break"), message});
-      if (b.code == 170) message = py_str("generic_jump TensorVariable()");
       report("on_break", {message, frames_list(frames)});
+      if (b.code == 170) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.frames.front();
       speculation.breaks[t.ordinal] = {root.current, text_of(message.get()), frames};
       if (logs.info)

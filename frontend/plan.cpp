@@ -126,7 +126,7 @@ void PlanBuilder::replay(const Effects& effects) {
 
 namespace {
 
-void run_kernel(Kernel& kernel, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs, bool& committed) {
+[[gnu::always_inline]] inline void run_kernel(Kernel& kernel, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs, bool& committed) {
   try {
     kernel.run(inputs, outputs);
   } catch (...) {

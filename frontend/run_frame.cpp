@@ -100,7 +100,7 @@ bool survived(const FrameRequest& r, F&& attempt) {
   return false;
 }
 
-[[gnu::noinline]] EntryRef compile_missing(const FrameRequest& asked) {
+EntryRef compile_missing(const FrameRequest& asked) {
   FrameNotes* notes = find_frame_notes(asked.code);
   FrameRequest r = asked;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
@@ -114,11 +114,15 @@ bool survived(const FrameRequest& r, F&& attempt) {
   return compile_frame(r);
 }
 
+[[gnu::noinline]] EntryRef compile_or_none(const FrameRequest& r) {
+  EntryRef made;
+  return survived(r, [&] { made = compile_missing(r); }) ? made : EntryRef();
+}
+
 EntryRef find_or_compile(const FrameRequest& r) {
   if (EntryRef e = find_entry(r.code, r.region, r.args)) [[likely]]
     return e;
-  EntryRef made;
-  return survived(r, [&] { made = compile_missing(r); }) ? made : EntryRef();
+  return compile_or_none(r);
 }
 
 // A failure after which the frame cannot run again reaches the user.

@@ -144,9 +144,9 @@ def check(mutant, tests):
         if not some:
             continue
         done = pytest("-x", "--timeout=300", *some, MINIDYNAMO_MUTATE=mutant)
-        if done.returncode == 1:
-            failed = re.search(r"^(?:FAILED|ERROR) (\S+)", done.stdout, re.MULTILINE)
-            return "caught", failed[1] if failed else done.stdout[-200:]
+        # A test module that cannot be imported any more (status 2 or 4) has failed as well.
+        if failed := re.search(r"^(?:FAILED|ERROR) (tests/\S+)", done.stdout, re.MULTILINE):
+            return "caught", failed[1]
         if done.returncode < 0:
             return "CRASHED", f"signal {-done.returncode}"
         if done.returncode:

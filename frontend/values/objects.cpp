@@ -17,7 +17,15 @@ namespace md {
 ObjectValue::ObjectValue(PyTypeObject* type)
     : Value(kKind), type(type), type_ref(PyRef::borrow(reinterpret_cast<PyObject*>(type))) {}
 
-std::string ObjectValue::print() const { return std::string("UserDefinedObjectVariable(") + type_name(type) + ")"; }
+// An instance made while tracing of a class that `with` takes is shown as what it is for.
+std::string ObjectValue::print() const {
+  auto has = [&](const char* name) {
+    return type_find(type, checked(PyUnicode_InternFromString(name)).get()) != nullptr;
+  };
+  const bool manager = !real && has("__enter__") && has("__exit__");
+  return std::string(manager ? "GenericContextWrappingVariable(" : "UserDefinedObjectVariable(") + type_name(type) +
+         ")";
+}
 
 const ObjectValue::Stored* ObjectValue::stored(PyObject* name) const {
   for (auto& s : attrs)

@@ -130,11 +130,13 @@ def test_open_managers_on_the_stack(tmp_path):
     both = "[WithExitFunctionVariable(), WithExitFunctionVariable()]"
     assert any(line.startswith("TRACE LOAD_FAST x " + both) for line in out), out
     assert not any("GetAttrVariable" in line for line in out)
+    assert any(line.endswith("[GenericContextWrappingVariable(Quiet)]") for line in out)
 
 
 def test_gradient_mode_is_entered_again_by_its_value(tmp_path):
     out = lines("with torch.no_grad():\n    torch._dynamo.graph_break()\n    return x + 1", path=tmp_path / "p.py")
     start = next(k for k, line in enumerate(out) if line.startswith("TRACE starts_line") and "resume_in_f" in line)
+    assert "Step 1: torchdynamo start tracing torch_dynamo_resume_in_f_at_6 PROGRAM:6" in out
     names = [line.split(" [")[0] for line in out[start + 2 : start + 9]]
     assert names[:2] == ["TRACE RESUME 0", "TRACE LOAD_FAST ___stack0"]
     assert "TRACE LOAD_CONST False" in names

@@ -120,6 +120,8 @@ std::vector<Arg> special_args(const Op& o, DType t) {
       return {small(t, {2, 2}), 0, 1};
     case id::Clamp:
       return {small(t, {2, 2}), 0, 1};
+    case id::Fill:
+      return {small(t, {2, 2}), 2};
     case id::SplitSizes:
       return {small(t, {2, 2}), testing::list({1, 1}), 0};
     case id::Mv:
