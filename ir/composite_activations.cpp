@@ -214,30 +214,25 @@ Arg expand_rule(ops::LerpScalar, const Expansion& e) {
 }
 
 namespace {
-// value * x, unchanged for 1.
-Arg weighted(const Expansion& e, const Arg& x, const Arg& value) { return number(value) == 1 ? x : mul(e, x, value); }
-// A fractional weight needs float operands.
-void check_value(const Expansion& e, const Arg& value, const Arg& result) {
-  if (value.is<double>() && !is_floating(type_of(result).dtype)) {
-    e.fail(ErrorKind::Runtime, "value cannot be converted to type {} without overflow",
-           info(type_of(result).dtype).name);
-  }
+// value * x, unchanged for 1. Integers take the whole part of a fraction.
+Arg weighted(const Expansion& e, const Arg& x, const Arg& value, DType result) {
+  const double v = is_floating(result) ? number(value) : std::trunc(number(value));
+  if (v == 1) return x;
+  return mul(e, x, is_floating(result) ? value : Arg(static_cast<std::int64_t>(v)));
 }
 }  // namespace
 
 Arg expand_rule(ops::Addcmul, const Expansion& e) {
-  const Arg product = mul(e, weighted(e, widened(e, e.arg(1)), e.arg(3)), widened(e, e.arg(2)));
-  const Arg result = add(e, widened(e, e.arg(0)), product);
-  const Arg plain = add(e, e.arg(0), mul(e, e.arg(1), e.arg(2)));
-  check_value(e, e.arg(3), plain);
-  return converted(e, result, type_of(plain).dtype);
+  const DType t = type_of(add(e, e.arg(0), mul(e, e.arg(1), e.arg(2)))).dtype;
+  const Arg product = mul(e, weighted(e, widened(e, e.arg(1)), e.arg(3), t), widened(e, e.arg(2)));
+  return converted(e, add(e, widened(e, e.arg(0)), product), t);
 }
 
 Arg expand_rule(ops::Addcdiv, const Expansion& e) {
   if (!is_floating(e.tensor(1).dtype) && !is_floating(e.tensor(2).dtype)) {
     e.fail(ErrorKind::Runtime, "Integer division with addcdiv is no longer supported; use addcmul or div");
   }
-  return add(e, e.arg(0), div(e, weighted(e, e.arg(1), e.arg(3)), e.arg(2)));
+  return add(e, e.arg(0), div(e, weighted(e, e.arg(1), e.arg(3), DType::Float64), e.arg(2)));
 }
 
 Arg expand_rule(ops::FloatPower, const Expansion& e) {
