@@ -238,6 +238,7 @@ Arg expand_rule(ops::Addcdiv, const Expansion& e) {
 Arg expand_rule(ops::FloatPower, const Expansion& e) {
   const auto wide = [&](const Arg& a) { return a.is_number() ? a : converted(e, a, DType::Float64); };
   const Arg base = wide(e.arg(0)), exponent = wide(e.arg(1));
+  if (base.is_number() && exponent.is_number()) e.fail(ErrorKind::Type, "one of the operands must be a tensor");
   if (exponent.is_number()) return e.call(id::PowScalar, {base, number(exponent)});
   return e.call(id::Pow, {base.is_number() ? Arg(number(base)) : base, exponent});
 }

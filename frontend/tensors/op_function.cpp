@@ -64,6 +64,7 @@ void require_tensor_self(const OpFunctionObject& f, const PassedArgs& call) {
 // The call if it can go the short way; null if not.
 PyObject* fast_call(const OpFunctionObject& f, const PassedArgs& call) {
   if (call.kwnames || call.nargs == 0 || call.nargs > static_cast<Py_ssize_t>(kMaxFastOperands)) return nullptr;
+  if (f.method && !is_tensor(call.args[0])) return nullptr;
   const Op* op = f.fast[call.nargs - 1];
   FastArgs args;
   if (!op || !args.fill(*op, call.args, static_cast<std::size_t>(call.nargs))) return nullptr;
