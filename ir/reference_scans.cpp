@@ -162,7 +162,7 @@ void sort_lines(const KernelCall& c, bool descending) {
     for (std::int64_t i = 0; i < line.size; ++i) row[i] = x.as<T>()[at + i * line.stride];
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-      const auto p = widen(static_cast<T>(row[a])), q = widen(static_cast<T>(row[b]));
+      const auto p = widen(T(row[a])), q = widen(T(row[b]));
       return descending ? comes_before(q, p) : comes_before(p, q);
     });
     for (std::int64_t i = 0; i < line.size; ++i) {
@@ -260,7 +260,12 @@ void count_into_bins(const KernelCall& c) {
 
 void reference_kernel(ops::Histc, const KernelCall& c) {
   visit_dtype(c.tensor(0).dtype, [&](auto t) {
-    if constexpr (std::is_floating_point_v<decltype(t)>) count_into_bins<decltype(t)>(c);
+    using T = decltype(t);
+    if constexpr (std::is_floating_point_v<T>)
+      count_into_bins<T>(c);
+    else
+      throw OpError(ErrorKind::NotImplemented,
+                    fmt::format("\"histogram_cpu\" not implemented for '{}'", info(c.tensor(0).dtype).guard_name));
   });
 }
 

@@ -16,7 +16,7 @@
 namespace md {
 namespace {
 
-const std::vector<DType> kTypes = testing::every_dtype();
+const std::vector<DType> kTypes = every_dtype();
 
 std::vector<blocks::BlockEngine*> engines() {
   static const std::vector<blocks::BlockEngine*> all = [] {
@@ -57,10 +57,10 @@ std::int64_t random_int(std::mt19937_64& g, DType t) {
 }
 
 void put_random(char* at, DType t, std::mt19937_64& g, bool nonzero) {
-  if (is_floating(t)) return testing::put_element(t, at, random_float(g));
-  if (t == DType::Bool) return testing::put_element(t, at, static_cast<std::int64_t>(g() & 1));
+  if (is_floating(t)) return put_element(t, at, random_float(g));
+  if (t == DType::Bool) return put_element(t, at, static_cast<std::int64_t>(g() & 1));
   const std::int64_t i = random_int(g, t);
-  testing::put_element(t, at, nonzero && i == 0 ? 3 : i);
+  put_element(t, at, nonzero && i == 0 ? 3 : i);
 }
 
 // How a tensor lies in memory.
@@ -97,7 +97,7 @@ std::vector<std::uint64_t> all_bits(const TensorImpl& t) {
       offset += rest % t.sizes[d] * t.strides[d];
       rest /= t.sizes[d];
     }
-    bits.push_back(testing::element_bits(t.dtype, testing::element_at(t, offset)));
+    bits.push_back(element_bits(t.dtype, element_at(t, offset)));
   }
   return bits;
 }

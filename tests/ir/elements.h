@@ -9,7 +9,7 @@
 #include "ir/scalar_builder.h"
 #include "ir/strided.h"
 
-namespace md::testing {
+namespace md {
 
 inline std::vector<DType> every_dtype() {
   std::vector<DType> all;
@@ -50,4 +50,4 @@ inline std::uint64_t element_bits(DType t, const char* at) {
   return bits;
 }
 
-}  // namespace md::testing
+}  // namespace md

@@ -60,7 +60,7 @@ class RandomProgram {
     const double special[] = {-0.0, 0.0, 1e30, -1.5, 0.1};
     const double x = rng() % 4 == 0 ? special[rng() % 5] : v * 0.37;
     char* const at = static_cast<char*>(data) + i * static_cast<std::int64_t>(item_size(t));
-    is_floating(t) ? testing::put_element(t, at, x) : testing::put_element(t, at, static_cast<std::int64_t>(v));
+    is_floating(t) ? put_element(t, at, x) : put_element(t, at, static_cast<std::int64_t>(v));
   }
 
   void add_input() {
@@ -205,8 +205,8 @@ class RandomProgram {
 
 // Every NaN counts as one.
 inline std::string element(const TensorImpl& t, std::int64_t at) {
-  const char* p = testing::element_at(t, at);
-  if (is_floating(t.dtype) && std::isnan(testing::get_element(t.dtype, p))) return "nan";
+  const char* p = element_at(t, at);
+  if (is_floating(t.dtype) && std::isnan(get_element(t.dtype, p))) return "nan";
   return std::string(p, item_size(t.dtype));
 }
 

@@ -166,7 +166,7 @@ TEST(EveryOp, RunsInEveryDtypeAsInferred) {
   std::set<std::string_view> never_ran;
   for (const Op& o : all_ops()) {
     never_ran.insert(o.name());
-    for (const DType t : testing::every_dtype()) {
+    for (const DType t : every_dtype()) {
       const std::vector<Arg> args = arguments(o, t);
       try {
         const std::vector<TensorType> types = infer(o, args);
@@ -201,7 +201,7 @@ TEST(EveryOp, EmptyTensorsGiveEmptyResults) {
 TEST(EveryOp, InPlaceFormsGiveWhatTheOpGives) {
   for (const Op& o : all_ops()) {
     if (!o.decl->inplace) continue;
-    for (const DType t : testing::every_dtype()) {
+    for (const DType t : every_dtype()) {
       std::vector<Arg> args = arguments(o, t);
       try {
         const TensorType type = infer(o, args).front();
