@@ -214,25 +214,25 @@ Arg expand_rule(ops::LerpScalar, const Expansion& e) {
 }
 
 namespace {
-// value * x, unchanged for 1. Integers take the whole part of a fraction.
-Arg weighted(const Expansion& e, const Arg& x, const Arg& value, DType result) {
-  const double v = is_floating(result) ? number(value) : std::trunc(number(value));
+// value * x, unchanged for 1. Where all is whole, so is the weight.
+Arg weighted(const Expansion& e, const Arg& x, const Arg& value) {
+  bool floats = false;
+  for (int i = 0; i < 3; ++i) floats |= is_floating(e.tensor(i).dtype);
+  const double v = floats ? number(value) : std::trunc(number(value));
   if (v == 1) return x;
-  return mul(e, x, is_floating(result) ? value : Arg(static_cast<std::int64_t>(v)));
+  return mul(e, x, floats ? value : Arg(static_cast<std::int64_t>(v)));
 }
 }  // namespace
 
 Arg expand_rule(ops::Addcmul, const Expansion& e) {
-  const DType t = type_of(add(e, e.arg(0), mul(e, e.arg(1), e.arg(2)))).dtype;
-  const Arg product = mul(e, weighted(e, widened(e, e.arg(1)), e.arg(3), t), widened(e, e.arg(2)));
-  return converted(e, add(e, widened(e, e.arg(0)), product), t);
+  return add(e, e.arg(0), mul(e, weighted(e, e.arg(1), e.arg(3)), e.arg(2)));
 }
 
 Arg expand_rule(ops::Addcdiv, const Expansion& e) {
   if (!is_floating(e.tensor(1).dtype) && !is_floating(e.tensor(2).dtype)) {
     e.fail(ErrorKind::Runtime, "Integer division with addcdiv is no longer supported; use addcmul or div");
   }
-  return add(e, e.arg(0), div(e, weighted(e, e.arg(1), e.arg(3), DType::Float64), e.arg(2)));
+  return add(e, e.arg(0), div(e, weighted(e, e.arg(1), e.arg(3)), e.arg(2)));
 }
 
 Arg expand_rule(ops::FloatPower, const Expansion& e) {
@@ -266,7 +266,8 @@ Arg log_of_sum(const Expansion& e, Rest&& rest) {
   const Arg larger = e.call(id::Maximum, {a, b});
   const Arg sum = add(e, larger, rest(e.call(id::Neg, {e.call(id::Abs, {sub(e, a, b)})})));
   const Arg endless = e.call(id::LogicalAnd, {e.call(id::IsInf, {a}), e.call(id::Eq, {a, b})});
-  const DType t = type_of(add(e, e.arg(0), e.arg(1))).dtype;
+  const Arg operands[] = {e.arg(0), e.arg(1)};
+  const DType t = compute_types(op(id::Add), operands).result;
   return converted(e, where(e, endless, a, sum), t);
 }
 
