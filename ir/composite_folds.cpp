@@ -152,6 +152,9 @@ double number(const Arg& a) {
 }
 
 Arg vector_norm(const Expansion& e, const Arg& tensor, double order, const Arg& dim, bool keepdim, const Arg& dtype) {
+  if (const DType given = type_of(tensor).dtype; !is_floating(given)) {
+    e.fail(ErrorKind::Runtime, "Expected a floating point tensor as input. Got {}", info(given).name);
+  }
   const auto [x, t] = widened(e, tensor, dtype);
   const Arg dims = dim.is_none() ? list_of({}) : dim;
   const auto size = [&] { return e.call(id::Abs, {x}); };
@@ -221,7 +224,10 @@ Arg expand_rule(ops::LinalgNorm, const Expansion& e) {
 
 Arg expand_rule(ops::LinalgNormName, const Expansion& e) {
   const std::string& name = e.arg(1).get<std::string>();
-  if (name != "fro") e.fail(ErrorKind::NotImplemented, "the order '{}' is not there", name);
+  if (name != "fro") {
+    const ErrorKind kind = name == "nuc" ? ErrorKind::NotImplemented : ErrorKind::Runtime;
+    e.fail(kind, "Order {} not supported.", name);
+  }
   const std::size_t dims = e.arg(2).is_none() ? static_cast<std::size_t>(e.rank(0)) : listed(e.arg(2));
   if (dims != 2) e.fail(ErrorKind::Runtime, "the order 'fro' is one of matrices: 2 dimensions, not {}", dims);
   return vector_norm(e, e.arg(0), 2, e.arg(2), e.flag(3), e.arg(4));

@@ -143,10 +143,7 @@ Arg expand_rule(ops::MeshGrid, const Expansion& e) {
   const bool swap = indexing == "xy" && vectors.size() > 1;
   if (swap) std::swap(vectors[0], vectors[1]);
   std::vector<Arg> out = grid(e, vectors);
-  if (swap) {
-    std::swap(out[0], out[1]);
-    for (Arg& x : out) x = e.call(id::Transpose, {x, 0, 1});
-  }
+  if (swap) std::swap(out[0], out[1]);
   return ListArg{std::move(out), true};
 }
 

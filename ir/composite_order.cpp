@@ -183,7 +183,9 @@ Arg quantile(const Expansion& e, Arg shares, bool skip_nan) {
   check_mode(e, mode);
   if (guard_eq(product(x.sizes), 0)) e.fail(ErrorKind::Runtime, "input tensor must be non-empty");
   if (q.dim() > 1) e.fail(ErrorKind::Runtime, "q must be a scalar or 1D tensor");
-  if (!is_floating(x.dtype)) e.fail(ErrorKind::Runtime, "input tensor must be either float or double dtype");
+  if (!is_floating(x.dtype) || is_half(x.dtype)) {
+    e.fail(ErrorKind::Runtime, "input tensor must be either float or double dtype");
+  }
   if (x.dtype != q.dtype) e.fail(ErrorKind::Runtime, "q tensor must be same dtype as the input tensor");
   const Arg values = rows_of(e, e.arg(2));
   const SizeVec rows = type_of(values).sizes;

@@ -79,7 +79,9 @@ TensorType infer_rule(ops::Flip, const InferCall& c) {
 
 TensorType infer_rule(ops::Histc, const InferCall& c) {
   const TensorType x = c.tensor(0);
-  if (!is_floating(x.dtype)) c.fail(ErrorKind::NotImplemented, "not defined for {} tensors", info(x.dtype).name);
+  if (!is_floating(x.dtype) || is_half(x.dtype)) {
+    c.fail(ErrorKind::NotImplemented, "not defined for {} tensors", info(x.dtype).name);
+  }
   const Size bins = c.size(1);
   if (!guard_lt(0, bins)) c.fail(ErrorKind::Runtime, "bins must be > 0, but got {}", to_string(bins));
   return fresh_type(c, x.dtype, SizeVec{bins});
