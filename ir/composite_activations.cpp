@@ -84,6 +84,9 @@ Arg expand_rule(ops::Celu, const Expansion& e) {
 Arg expand_rule(ops::Hardtanh, const Expansion& e) {
   if (e.tensor(0).dtype == DType::Bool) e.fail(ErrorKind::Runtime, "bool tensors are not supported");
   const DType t = e.tensor(0).dtype;
+  if (t == DType::UInt8 && (number(e.arg(1)) <= -1 || number(e.arg(2)) <= -1)) {
+    e.fail(ErrorKind::Runtime, "cannot do hardtanh on an unsigned type with negative limits");
+  }
   const auto bound = [&](int i) -> Arg {
     return is_floating(t) ? e.arg(i) : Arg(static_cast<std::int64_t>(number(e.arg(i))));
   };
@@ -96,12 +99,15 @@ Arg expand_rule(ops::Relu6, const Expansion& e) {
 }
 
 Arg expand_rule(ops::Threshold, const Expansion& e) {
-  const Arg result = where(e, e.call(id::Le, {e.arg(0), e.arg(1)}), e.arg(2), e.arg(0));
+  if (e.tensor(0).dtype == DType::Bool) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
+  const Arg x = widened(e, e.arg(0));
+  const Arg result = where(e, e.call(id::Le, {x, e.arg(1)}), e.arg(2), x);
   return converted(e, result, e.tensor(0).dtype);
 }
 
 Arg expand_rule(ops::Prelu, const Expansion& e) {
   const TensorType x = e.tensor(0), w = e.tensor(1);
+  need_floats(e);
   if (x.dtype != w.dtype) {
     e.fail(ErrorKind::Runtime, "Type promoting not supported. Got {} and {}", info(x.dtype).name, info(w.dtype).name);
   }
@@ -132,9 +138,9 @@ Arg expand_rule(ops::Softshrink, const Expansion& e) {
   need_floats(e);
   const double lambd = number(e.arg(1));
   if (!(lambd >= 0)) e.fail(ErrorKind::Runtime, "lambda must be greater or equal to 0, but found to be {}.", lambd);
-  const Arg& x = e.arg(0);
+  const Arg x = widened(e, e.arg(0));
   const Arg low = where(e, e.call(id::Lt, {x, -lambd}), add(e, x, lambd), mul(e, x, 0));
-  return where(e, e.call(id::Gt, {x, lambd}), sub(e, x, lambd), low);
+  return narrowed(e, where(e, e.call(id::Gt, {x, lambd}), sub(e, x, lambd), low), e.arg(0));
 }
 
 Arg expand_rule(ops::Hardshrink, const Expansion& e) {
@@ -225,6 +231,9 @@ Arg weighted(const Expansion& e, const Arg& x, const Arg& value) {
 }  // namespace
 
 Arg expand_rule(ops::Addcmul, const Expansion& e) {
+  bool bools = true;
+  for (int i = 0; i < 3; ++i) bools &= e.tensor(i).dtype == DType::Bool;
+  if (bools) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
   return add(e, e.arg(0), mul(e, weighted(e, e.arg(1), e.arg(3)), e.arg(2)));
 }
 

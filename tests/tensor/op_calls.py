@@ -136,7 +136,7 @@ m.logical_not_() | abs_() | ceil_() | floor_() | trunc_() | clamp_(0, 1) | clamp
 sin_() | tan_() | tanh_() | eq_(y) | ne_(y) | lt_(y) | le_(y) | gt_(y) | ge_(y) | erf_() | exp_() | exp2_() | expm1_()
 log_() | log2_() | log10_() | log1p_() | floor_divide_(0.7) | fmod_(0.7) | remainder_(y) | logical_and_(y)
 logical_or_(y) | logical_xor_(y) | masked_fill_(x > 0, 7) | neg_() | pow_(2) | reciprocal_() | relu_() | rsqrt_()
-sqrt_() | square_() | sigmoid_() | sign_()
+sqrt_() | square_() | sigmoid_() | sign_() | copy_(y) | copy_(7) | copy_(2.5, True) | copy_(y[0], non_blocking=True)
 """
 
 
