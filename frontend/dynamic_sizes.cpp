@@ -182,6 +182,52 @@ ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source) {
   return v;
 }
 
+// --- arguments of ops -------------------------------------------------------------------------------------------
+
+namespace {
+
+bool is_size_param(const Param& p) {
+  for (const char* name : {"size", "sizes", "shape", "length", "start", "end", "n", "m"})
+    if (p.name == name) return p.type == ParamType::Int || p.type == ParamType::IntOpt || p.type == ParamType::IntList;
+  return false;
+}
+
+// Calls f on every symbolic size inside.
+template <class F>
+void for_each_size(Arg& a, F&& f) {
+  if (auto* s = std::get_if<Size>(&a.v); s && !s->is_const()) f(*s);
+  if (auto* l = std::get_if<ListArg>(&a.v))
+    for (Arg& x : l->items) for_each_size(x, f);
+  if (auto* s = std::get_if<SliceArg>(&a.v)) {
+    auto parts = std::make_shared<std::vector<Arg>>(*s->parts);
+    for (Arg& x : *parts) for_each_size(x, f);
+    s->parts = std::move(parts);
+  }
+}
+
+}  // namespace
+
+bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& args, KwArgs& kwargs) {
+  std::map<const SizeExpr*, Size> known;
+  for (std::size_t i = 0; i < bound.size() && i < op.schema.params.size(); ++i) {
+    const Param& p = op.schema.params[i];
+    if (p.type == ParamType::Operand || p.type == ParamType::OperandOpt) continue;
+    const bool stays = is_size_param(p) || p.type == ParamType::Index;
+    Arg copy = bound[i];
+    for_each_size(copy, [&](Size s) { known[s.expr()] = stays ? settle(s) : specialise(s); });
+  }
+  bool changed = false;
+  const auto apply = [&](Size& s) {
+    const auto at = known.find(s.expr());
+    if (at == known.end() || at->second == s) return;
+    s = at->second;
+    changed = true;
+  };
+  for (Arg& a : args) for_each_size(a, apply);
+  for (auto& [name, a] : kwargs) for_each_size(a, apply);
+  return changed;
+}
+
 // --- guards -----------------------------------------------------------------------------------------------------
 
 namespace {
@@ -214,6 +260,7 @@ struct SizeGuards {
   std::string range_text(Size s, SizeRange r) const {
     if (r.lo == r.hi) return text(s) + " == " + std::to_string(r.lo);
     std::string out = text(s);
+    if (r.lo == SizeRange::kMin && r.hi == SizeRange::kMax) return "-2**63 <= " + out + " < 2**63";
     if (r.lo != SizeRange::kMin) out = std::to_string(r.lo) + " <= " + out;
     if (r.hi != SizeRange::kMax) out += " <= " + std::to_string(r.hi);
     return out;
@@ -234,7 +281,6 @@ struct SizeGuards {
     }
     c.form = SizeCondition::Form::Between;
     c.range = env.symbols()[static_cast<std::size_t>(*symbol)].range;
-    if (c.range.lo == SizeRange::kMin && c.range.hi == SizeRange::kMax) return;
     c.text = range_text(in.size, c.range);
     add(std::move(c), in.where, {in.size});
   }

@@ -23,6 +23,9 @@ using ObservedInputs = std::map<std::string, ObservedInput>;
 TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source);
 // A symbol for an int that is dynamic; null: it is a constant of the trace.
 ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source);
+// Of a call's symbolic arguments only those stay symbols whose value decides no layout: operands of arithmetic, sizes
+// of results and bounds of slices, which are settled first. True: something in `args` or `kwargs` is another size now.
+bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& args, KwArgs& kwargs);
 // Records what the trace assumed of its symbols. Throws PythonError (ConstraintViolationError) where a size the user
 // marked as dynamic has become a constant.
 void add_size_guards(Tracer& t);

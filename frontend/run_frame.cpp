@@ -209,7 +209,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
       try {
         if (!run_entry(plan, request, run)) next = EntryRef();
       } catch (const OpError&) {
-        if (!plan.kernel->transactional()) throw;
+        if (run.committed) throw;
         next = EntryRef();
       }
     }
@@ -238,7 +238,7 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
       if (!run_entry(plan, request, run)) return RunOutcome::Plain;
     } catch (const OpError& e) {
       // Nothing has been committed: plain Python raises the same at the user's line.
-      if (plan.kernel->transactional()) return RunOutcome::Plain;
+      if (!run.committed) return RunOutcome::Plain;
       raise_op_error(e);
       return RunOutcome::Raised;
     }

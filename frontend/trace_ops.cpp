@@ -161,9 +161,13 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   auto* self = inplace ? as<TensorValue>(realize(args.positional.at(0))) : nullptr;
   if (inplace && !self) raise(PyExc_TypeError, target + " needs a tensor");
   const bool setitem = public_name == "setitem";
+  const auto bound = [&] {
+    return md::bind(setitem ? "getitem" : public_name,
+                    setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+  };
   try {
-    BoundCall call = md::bind(setitem ? "getitem" : public_name,
-                              setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+    BoundCall call = bound();
+    if (shape_env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
     n.op = call.op;
     n.types = infer(op(call.op), call.args);
     n.multi = op(call.op).schema.results != 1;

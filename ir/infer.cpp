@@ -354,8 +354,7 @@ DType operand_dtype(const Op& op, std::span<const Arg> args, int i, DType comput
   return exact ? DType::Float32 : compute;
 }
 
-std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
-  check_enabled(op);
+static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> args) {
   const InferCall c{op, args};
   switch (op.kind()) {
     case OpKind::Pointwise:
@@ -367,6 +366,15 @@ std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
     default:
       return kRules[op.id](c);
   }
+}
+
+std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
+  check_enabled(op);
+  std::vector<TensorType> types = infer_by_kind(op, args);
+  for (TensorType& t : types) {
+    for (Size& s : t.sizes) s = settle(s);
+  }
+  return types;
 }
 
 TensorType type_of(const Arg& a) {

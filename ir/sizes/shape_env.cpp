@@ -339,6 +339,10 @@ std::int64_t ShapeEnv::evaluate(Size s, std::span<const std::int64_t> values) co
   return static_cast<std::int64_t>(sum);
 }
 
+bool ShapeEnv::is_backed(Size s) const {
+  return !find_symbol(s, [&](int i) { return !symbols_[static_cast<std::size_t>(i)].hint; });
+}
+
 std::int64_t ShapeEnv::hint(Size s) const {
   if (const auto index = find_symbol(s, [&](int i) { return !symbols_[static_cast<std::size_t>(i)].hint; })) {
     const std::string& name = symbols_[static_cast<std::size_t>(*index)].name;
@@ -368,7 +372,31 @@ std::optional<bool> ShapeEnv::prove(SizeRelation relation, Size difference) cons
   }
 }
 
+// symbol + k or k - symbol against zero: a bound of the symbol.
+void ShapeEnv::learn_bound(SizeRelation relation, Size difference) {
+  if (difference.is_const() || relation == SizeRelation::Ne) return;
+  const std::vector<SizeTerm>& terms = difference.expr()->terms;
+  const SizeTerm& t = terms[0];
+  if (terms.size() > 2 || (terms.size() == 2 && !terms[1].factors.empty()) || t.factors.size() != 1 ||
+      t.factors[0]->kind != AtomKind::Symbol || (t.coefficient != 1 && t.coefficient != -1))
+    return;
+  const std::int64_t k = terms.size() == 2 ? terms[1].coefficient : 0;
+  if (k == SizeRange::kMin || k == SizeRange::kMax) return;
+  const Size s = symbol(t.factors[0]->symbol);
+  const bool plus = t.coefficient == 1;
+  if (relation == SizeRelation::Eq) {
+    const std::int64_t value = plus ? -k : k;
+    assume_range(s, {value, value});
+    symbols_[static_cast<std::size_t>(t.factors[0]->symbol)].equals = Size(value);
+  } else if (relation == SizeRelation::Ge) {
+    assume_range(s, plus ? SizeRange{-k, SizeRange::kMax} : SizeRange{SizeRange::kMin, k});
+  } else {
+    assume_range(s, plus ? SizeRange{SizeRange::kMin, -k - 1} : SizeRange{k + 1, SizeRange::kMax});
+  }
+}
+
 void ShapeEnv::learn(const SizeGuard& g) {
+  learn_bound(g.relation, g.lhs - g.rhs);
   const auto left = symbol_index(g.lhs), right = symbol_index(g.rhs);
   if (g.relation == SizeRelation::Eq) {
     if (left && !mentions(g.rhs, *left)) {
@@ -424,6 +452,23 @@ bool guard_eq(Size a, Size b) {
 bool guard_lt(Size a, Size b) {
   if (a.is_const() && b.is_const()) return a.value() < b.value();
   return (a.is_const() ? b : a).expr()->env->decide(SizeRelation::Lt, a, b);
+}
+
+Size specialise(Size s) {
+  if (s.is_const()) return s;
+  const std::int64_t value = hint(s);
+  guard_eq(s, value);
+  return value;
+}
+
+Size settle(Size s) {
+  if (s.is_const()) return s;
+  ShapeEnv& env = *s.expr()->env;
+  s = env.simplify(s);
+  if (s.is_const() || env.range(s).lo >= 2 || !env.is_backed(s)) return s;
+  if (hint(s) < 2) return specialise(s);
+  env.decide(SizeRelation::Ge, s, 2);
+  return s;
 }
 
 }  // namespace md

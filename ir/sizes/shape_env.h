@@ -112,6 +112,7 @@ class ShapeEnv {
   // The value with `values[i]` for symbol i. Throws OpError(Runtime) on overflow, OpError(ZeroDivision).
   std::int64_t evaluate(Size s, std::span<const std::int64_t> values) const;
   std::int64_t hint(Size s) const;
+  bool is_backed(Size s) const;  // hint() knows it
   // Truth of the relation: proven, or decided by the hints and recorded. InternalError if it depends on unbacked
   // symbols.
   bool decide(SizeRelation relation, Size a, Size b);
@@ -138,6 +139,7 @@ class ShapeEnv {
   std::int64_t evaluate_atom(const SizeAtom& a, std::span<const std::int64_t> values) const;
   std::optional<bool> prove(SizeRelation relation, Size difference) const;
   void learn(const SizeGuard& g);
+  void learn_bound(SizeRelation relation, Size difference);
 
   std::vector<SizeSymbol> symbols_;
   std::vector<SizeGuard> guards_;

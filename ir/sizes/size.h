@@ -66,6 +66,11 @@ std::int64_t hint(Size);
 // Decides under the hint and records the guard in the ShapeEnv; constants decide for free.
 bool guard_eq(Size, Size);
 bool guard_lt(Size, Size);
+// The number `s` is under the hints, assumed from here on.
+Size specialise(Size s);
+// `s` if it is at least 2, which is assumed where it does not follow; else the number it is under the hints. Shape
+// rules treat 0 and 1 (and what is negative) apart, so only settled sizes go into types. Unbacked symbols stay.
+Size settle(Size s);
 
 using SizeVec = SmallVector<Size, 5>;
 using DimVec = SmallVector<std::int64_t, 5>;

@@ -21,6 +21,16 @@ def equal(got, want):
     return type(got) is type(want) and got == want
 
 
+def copies(args):
+    """Tensors with memory of their own and the same strides."""
+
+    def copy(t):
+        base = t.numpy().base if t.numpy().base is not None else t.numpy()
+        return torch.from_numpy(np.lib.stride_tricks.as_strided(base.copy(), t.shape, [4 * s for s in t.stride()]))
+
+    return [copy(a) if torch.is_tensor(a) else a for a in args]
+
+
 def frames(function, calls, **options):
     """Runs every call compiled by each backend and plainly; returns how many frames were compiled."""
     counter = CompileCounter()
@@ -28,7 +38,7 @@ def frames(function, calls, **options):
         torch._dynamo.reset()
         compiled = torch.compile(function, backend=backend, **options)
         for args in calls:
-            assert equal(compiled(*args), function(*args)), (backend, args)
+            assert equal(compiled(*copies(args)), function(*copies(args))), (backend, args)
     return counter.frame_count
 
 
@@ -206,3 +216,71 @@ def test_many_shapes_in_a_row():
     compiled = torch.compile(lambda x: (x * 2 + 1).sum(0))
     for k in range(2, 300):
         assert equal(compiled(tensor(k, 3)), (tensor(k, 3) * 2 + 1).sum(0))
+
+
+def varied(*numbers, shape=(4, 4)):
+    return [(tensor(*shape), n) for n in numbers]
+
+
+# A number that decides a layout is a constant of the trace, and so are derived sizes of 0 and 1.
+LAYOUTS = {
+    "sum over a dim": (lambda x, d: x.sum(d), varied(3, 2, 0, 1, -1, shape=(2, 3, 2, 2))),
+    "dims in a list": (lambda x, d: x.sum([d, 0]), varied(1, 2, 3, shape=(2, 3, 2, 2))),
+    "a dim from a size": (lambda x: x.sum(x.shape[0] - 2), [(tensor(k, 3, 2),) for k in (2, 3, 4)]),
+    "softmax": (lambda x, d: x.softmax(d), varied(0, 1, -1)),
+    "cumsum": (lambda x, d: x.cumsum(d), varied(0, 1, -1, -2)),
+    "triangles": (lambda x, n: (x.tril(n), x.triu(n)), varied(2, -1, 0, 1)),
+    "decimals": (lambda x, n: x.round(decimals=n), varied(2, 3, 1)),
+    "a derived size of one": (lambda x, n: x[:, n:] + torch.ones(3), varied(2, 4, shape=(4, 5))),
+    "an operand of one row": (lambda x, y: x[1:] * y, [(tensor(a), tensor(b)) for a, b in ((5, 4), (6, 5), (2, 5))]),
+    "halves": (lambda x: x[: x.shape[0] // 2] * x[:1], [(tensor(k),) for k in (8, 6, 4, 2, 3)]),
+    "an index": (lambda x, n: x[n] + 1, varied(0, 1, 2, 3, -1)),
+    "slices of every sign": (lambda x, n: x[n:] * 2, varied(0, 1, 2, 3, 4, 9, -1, -2, -9)),
+    "steps": (lambda x, n: x[::n] * 2, varied(1, 2, 3, 4)),
+    "repeats": (lambda x, n: x.repeat(n, 1), varied(0, 1, 2, 3)),
+    "expanding": (lambda x, n: x.expand(n, -1), [(tensor(3), n) for n in (0, 1, 2, 3)]),
+    "powers out of range": (lambda x, n: (x + 1, n * n * n * n), [(tensor(2), n) for n in (2, 3, 70000)]),
+    "numbers out of range": (lambda x, n: x + n, [(tensor(2), n) for n in (2, 3, 2**31, 2**62)]),
+    "sizes as keys": (lambda x: {x.shape: x + 1}[x.shape], sizes(2, 3, 4)),
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_layouts(name):
+    function, calls = LAYOUTS[name]
+    frames(function, calls)
+
+
+def test_errors_stay():
+    def outcome(call, *args):
+        try:
+            return call(*args).tolist()
+        except (IndexError, RuntimeError) as error:
+            return type(error), str(error)
+
+    for function, numbers in (
+        (lambda x, d: x.cumsum(d), (-1, -2, 2, -3, 60)),
+        (lambda x, d: x.sum(d), (0, 1, 2, 5)),
+        (lambda x, n: x[n], (0, 1, 3, 4, -5)),
+        (lambda x, n: x[0].expand(n, -1), (2, 3, -1, 4)),
+        (lambda x, n: x.view(n, -1), (2, 4, 3, 8)),
+    ):
+        for backend in ("eager", "llvm"):
+            compiled = torch.compile(function, backend=backend)
+            for n in numbers:
+                assert outcome(compiled, tensor(4, 4), n) == outcome(function, tensor(4, 4), n), (backend, n)
+
+
+def test_aliasing_follows_the_sizes():
+    def transposed(x, n):
+        z = x.view(n, -1).t().contiguous()
+        z.add_(1)
+        return x
+
+    def columns(x, n):
+        z = x[:, :n].contiguous()
+        z.add_(1)
+        return x
+
+    frames(transposed, [(tensor(24), n) for n in (2, 3, 24, 1)])
+    frames(columns, [(tensor(3, k), n) for n, k in ((2, 5), (3, 5), (5, 5))])
