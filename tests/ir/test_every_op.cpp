@@ -95,6 +95,8 @@ std::vector<Arg> more_special_args(const Op& o, DType t) {
       return {testing::list({small(t, {2}), small(t, {3})})};
     case id::Outer:
       return {small(t, {2}), small(t, {3})};
+    case id::Prelu:
+      return {small(t, {2, 2}), small(t, {2})};
     case id::Addmv:
       return {small(t, {2}), small(t, {2, 2}), small(t, {2})};
     case id::Baddbmm:
