@@ -188,7 +188,7 @@ namespace {
 
 bool is_size_param(const Param& p) {
   for (const char* name : {"size", "sizes", "shape", "length", "start", "end", "n", "m"})
-    if (p.name == name) return p.type == ParamType::Int || p.type == ParamType::IntOpt || p.type == ParamType::IntList;
+    if (p.name == name) return true;
   return false;
 }
 
