@@ -5,7 +5,7 @@
 namespace md {
 
 int LoopNest::add(NestValue v) {
-  v.axes = 0;
+  v.axes = v.repeated;
   v.stage = 0;
   for (int a : v.args) {
     v.axes |= values[static_cast<std::size_t>(a)].axes;
@@ -21,6 +21,22 @@ int LoopNest::add(NestValue v) {
   }
   values.push_back(std::move(v));
   return static_cast<int>(values.size()) - 1;
+}
+
+void LoopNest::store(int value, Access to) {
+  AxisMask spanned = 0;
+  for (std::size_t i = 0; i < to.strides.size(); ++i)
+    if (!to.strides[i].is_const(0)) spanned |= AxisMask{1} << i;
+  const NestValue& v = values[static_cast<std::size_t>(value)];
+  if (const AxisMask missing = spanned & reduced & ~v.axes) {
+    NestValue again;
+    again.kind = NestValue::Kind::Convert;
+    again.dtype = v.dtype;
+    again.args.push_back(value);
+    again.repeated = missing;
+    value = add(std::move(again));
+  }
+  stores.push_back({value, std::move(to)});
 }
 
 Access LoopNest::access(int buffer, DType dtype, SizeVec strides) const {

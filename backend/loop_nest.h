@@ -38,8 +38,9 @@ struct NestValue {
   std::int64_t integer = 0;
   md::Size size = 0;
   SmallVector<int, 4> args;
-  AxisMask axes = 0;  // which axes the value varies over
-  int stage = 0;      // how many reductions lie behind it, one after the other
+  AxisMask repeated = 0;  // axes along which it is computed again although its arguments stay the same
+  AxisMask axes = 0;      // which axes the value varies over
+  int stage = 0;          // how many reductions lie behind it, one after the other
 };
 
 struct Store {
@@ -57,6 +58,9 @@ struct LoopNest {
   int buffers = 0;
 
   int add(NestValue v);  // fills in axes and stage
+  // Stores `value`. Along folded axes that only the tensor spans, a repetition of it: what is stored must vary as the
+  // place does, or it would be written once after the fold.
+  void store(int value, Access to);
   // Strides along axes of extent 1 do not matter and become 0.
   Access access(int buffer, DType dtype, SizeVec strides) const;
 };

@@ -167,7 +167,7 @@ class GroupLowering {
       SizeVec strides(group_.extents.size(), Size(0));
       for (std::size_t d = 0; d < m->axes.size(); ++d)
         if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = t.strides[d];
-      nest_.stores.push_back({value_of_.at(out), nest_.access(buffer(out), t.dtype, strides)});
+      nest_.store(value_of_.at(out), nest_.access(buffer(out), t.dtype, strides));
     }
   }
 

@@ -93,8 +93,7 @@ class Interpreter {
 
   // x[index] = value
   static Arg assign(const std::vector<Arg>& args) {
-    const TensorRef view = basic_index(args.at(0).get<TensorRef>(), args.at(1));
-    call_inplace(op(args.at(2).is<TensorRef>() ? id::Copy : id::Fill), BoundArgs{view, args.at(2)});
+    assign_index(args.at(0).get<TensorRef>(), args.at(1), args.at(2));
     return args.at(0);
   }
 

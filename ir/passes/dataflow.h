@@ -12,7 +12,7 @@ bool is_view(const Node& n);
 // The node whose memory `n` shows: follows views up.
 const Node* memory_root(const Node* n);
 Node* memory_root(Node* n);
-// Sizes, strides and dtype agree: one may stand for the other in every op.
+// Sizes, strides, offset and dtype agree: one may stand for the other in every op, views included.
 bool same_type(const TensorType& a, const TensorType& b);
 
 // Contiguous; strides of dimensions of size 1 do not matter.

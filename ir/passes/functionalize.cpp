@@ -8,6 +8,7 @@
 
 #include "ir/composite.h"
 #include "ir/error.h"
+#include "ir/inplace.h"
 #include "ir/op_ids.h"
 #include "ir/passes/dataflow.h"
 
@@ -244,8 +245,9 @@ class Functionalizer final : public OpCaller {
   // x[index] = value
   Arg assign(const std::vector<Arg>& args) {
     Handle& view = handle(call(op(id::GetItem), {args.at(0), args.at(1)}));
-    const OpId writer = args.at(2).is<Node*>() ? id::Copy : id::Fill;
-    write(view, handle(call(op(writer), {&view.node, args.at(2)})));
+    Arg source = args.at(2);
+    for (int i = check_assignment(view.type(), source); i > 0; --i) source = call(op(id::Select), {source, 0, 0});
+    write(view, handle(call(op(source.is<Node*>() ? id::Copy : id::Fill), {&view.node, source})));
     return args.at(0);
   }
 
