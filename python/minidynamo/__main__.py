@@ -43,6 +43,10 @@ def explain(words):
     """Text to print and exit status."""
     from . import registry
 
+    codes = [w for w in re.split(r"[\s,]+", " ".join(words).strip()) if w]
+    if len(codes) > 1 and all(re.fullmatch(r"(GB)?\d+", w, re.IGNORECASE) for w in codes):
+        pages = [explain([w]) for w in codes]
+        return "\n\n".join(text for text, _ in pages), max(status for _, status in pages)
     text = " ".join(words).strip()
     if re.fullmatch(r"(GB)?\d+", text, re.IGNORECASE):
         try:

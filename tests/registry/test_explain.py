@@ -110,3 +110,10 @@ def test_reader_that_stops_early():
     command = f"{sys.executable} -m minidynamo explain GB0007 | head -n 1"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=str(ROOT / "python"))
     assert done.stdout.startswith("GB0007") and done.stderr == ""
+
+
+def test_several_codes(capsys):
+    assert main(["explain", "GB0170", "gb0007"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("GB0170") and "\n\nGB0007  " in out
+    assert main(["explain", "GB0170", "GB0999"]) == 2

@@ -6,6 +6,7 @@ names.BITS): native code reads it once per compilation and makes no text that no
 
 import logging as _logging
 import os as _os
+import sys as _sys
 import threading as _threading
 
 from .names import ARTIFACTS, BITS, COMPONENTS, artifact_logger_name
@@ -120,7 +121,13 @@ def set_compile_id(text):
 
 def _start():
     text = _environment()
-    _apply(parse(text) if text is not None else Settings())
+    try:
+        settings = parse(text) if text is not None else Settings()
+    except ValueError as error:
+        # A mistake in the environment is no reason to keep the program from starting.
+        print(error, file=_sys.stderr)
+        settings = Settings()
+    _apply(settings)
 
 
 _start()
