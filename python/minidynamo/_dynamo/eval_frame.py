@@ -124,6 +124,13 @@ def _wrap(model, function, name, fullgraph, dynamic, extra):
     if not isinstance(call, types.FunctionType):
         return model  # a builtin: it simply runs
 
+    from ..nn import Module
+    from ..nn.compiled_module import OptimizedModule, own_copy
+
+    if isinstance(model, Module):
+        model = model._orig_mod if isinstance(model, OptimizedModule) else model
+        call = own_copy(_C._original(type(model).__call__) or type(model).__call__)
+        return OptimizedModule(model, _C._compile(call, function, name, fullgraph, dynamic, extra))
     bound = _C._compile(call, function, name, fullgraph, dynamic, extra)
 
     @functools.wraps(model, updated=())

@@ -80,6 +80,9 @@ from .activation import (
 from .activation import (
     Threshold as Threshold,
 )
+from .attention import MultiheadAttention as MultiheadAttention
+from .attention import TransformerEncoder as TransformerEncoder
+from .attention import TransformerEncoderLayer as TransformerEncoderLayer
 from .containers import ModuleDict as ModuleDict
 from .containers import ModuleList as ModuleList
 from .containers import ParameterDict as ParameterDict

@@ -38,7 +38,7 @@ class Module(ModuleState, Hooks):
 
     def __call__(self, *args, **kwargs):
         if self._compiled_call_impl is not None:
-            return self._compiled_call_impl(*args, **kwargs)
+            return self._compiled_call_impl(self, *args, **kwargs)
         return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args, **kwargs):
@@ -49,8 +49,12 @@ class Module(ModuleState, Hooks):
     def compile(self, *args, **kwargs):
         """Calls of this module run compiled from now on; arguments are those of minidynamo.compile."""
         from .._dynamo import compile
+        from .compiled_module import own_copy
 
-        self._compiled_call_impl = compile(self._call_impl, *args, **kwargs)
+        self._compiled_call_impl = compile(own_copy(type(self)._call_impl), *args, **kwargs)
+
+    def __getstate__(self):
+        return {name: value for name, value in self.__dict__.items() if name != "_compiled_call_impl"}
 
     # --- attributes
 

@@ -143,7 +143,7 @@ class _BatchNorm(_Affine):
         if self.training and self.track_running_stats and self.num_batches_tracked is not None:
             self.num_batches_tracked.add_(1)
             if self.momentum is None:  # the mean of all batches so far
-                factor = 1.0 / float(self.num_batches_tracked)
+                factor = 1.0 / self.num_batches_tracked.to(self.running_mean.dtype)
         use_batch = self.training or (self.running_mean is None and self.running_var is None)
         tracking = not self.training or self.track_running_stats
         return functional.batch_norm(
