@@ -1,5 +1,7 @@
 #include "frontend/plan.h"
 
+#include <algorithm>
+
 #include "frontend/effects.h"
 #include "frontend/graph_module.h"
 #include "frontend/tensors/tensor_object.h"
@@ -351,6 +353,8 @@ struct Runner {
       objects.push_back(o);
     }
     md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, committed);
+    for (std::size_t k : plan.grad_outputs)
+      if (std::find(inputs.begin(), inputs.end(), outputs[k].get()) == inputs.end()) outputs[k]->requires_grad = true;
   }
 };
 
