@@ -84,9 +84,7 @@ def test_assignment():
     m.w = None
     assert m.w is None and list(m.parameters()) == []
     m.s = nn.ReLU()
-    raises(
-        TypeError, "cannot assign 'int' as child module 's' (torch.nn.Module or None expected)", setattr, m, "s", 3
-    )
+    raises(TypeError, "cannot assign 'int' as child module 's' (torch.nn.Module or None expected)", setattr, m, "s", 3)
     m.register_buffer("b", torch.ones(2))
     text = "cannot assign 'int' as buffer 'b' (torch.nn.Buffer, torch.Tensor or None expected)"
     raises(TypeError, text, setattr, m, "b", 3)
@@ -240,7 +238,9 @@ def test_text():
         "  (2): LayerNorm((4,), eps=1e-05, elementwise_affine=True, bias=True)\n"
         ")"
     )
-    assert repr(nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh()])) == "ModuleList(\n  (0-1): 2 x ReLU()\n  (2): Tanh()\n)"
+    assert (
+        repr(nn.ModuleList([nn.ReLU(), nn.ReLU(), nn.Tanh()])) == "ModuleList(\n  (0-1): 2 x ReLU()\n  (2): Tanh()\n)"
+    )
     assert repr(nn.ModuleDict({"a": nn.GELU()})) == "ModuleDict(\n  (a): GELU(approximate='none')\n)"
     assert repr(nn.ParameterList([torch.ones(2), 3])) == (
         "ParameterList(\n    (0): Parameter containing: [torch.float32 of size 2]\n    (1): Object of type: int\n)"
