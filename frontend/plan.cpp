@@ -128,7 +128,8 @@ void PlanBuilder::replay(const Effects& effects) {
 
 namespace {
 
-[[gnu::always_inline]] inline void run_kernel(Kernel& kernel, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs, bool& committed) {
+[[gnu::always_inline]] inline void run_kernel(Kernel& kernel, std::span<TensorImpl* const> inputs,
+                                              std::span<TensorRef> outputs, bool& committed) {
   try {
     kernel.run(inputs, outputs);
   } catch (...) {
@@ -353,8 +354,9 @@ struct Runner {
       objects.push_back(o);
     }
     md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, committed);
-    for (std::size_t k : plan.grad_outputs)
-      if (std::find(inputs.begin(), inputs.end(), outputs[k].get()) == inputs.end()) outputs[k]->requires_grad = true;
+    for (std::size_t k = 0; k < plan.output_grads.size(); ++k)
+      if (std::find(inputs.begin(), inputs.end(), outputs[k].get()) == inputs.end())
+        outputs[k]->requires_grad = plan.output_grads[k];
   }
 };
 
