@@ -271,3 +271,49 @@ def test_requires_grad_of_results():
         return y, y + x
 
     same(off, lambda: (x,), breaks=[])
+
+
+class Deciding(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        y = self.layer(x)
+        if y.sum() > 0:
+            y = y * 2
+        return self.layer(y) if x.shape[0] < 5 else self.missing
+
+
+def test_breaks_and_errors_inside_a_module():
+    m = Deciding()
+    same(lambda m, x: m(x), lambda: (m, torch.ones(2, 4)), breaks=["GB0170"])
+    same(lambda m, x: m(x), lambda: (m, torch.zeros(5, 4)), breaks=["GB0170"])
+    same(lambda m, x: m(x), lambda: (m, torch.zeros(2, 3)))
+
+
+def test_explain_and_nesting():
+    m, x = MLP().eval(), torch.randn(2, 4)
+    for given in (m, torch.compile(m)):
+        found = torch._dynamo.explain(given)(x)
+        assert (found.graph_count, found.graph_break_count) == (1, 0)
+    inner = torch.compile(m)
+    assert torch.allclose(torch.compile(lambda x: inner(x) + 1, fullgraph=True)(x), m(x) + 1)
+
+
+class Length:
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __bool__(self):
+        return self.n > 2
+
+    def __contains__(self, k):
+        return self.n
+
+
+def test_special_methods_that_give_an_attribute():
+    same(lambda o, x: (x + len(o), bool(o), 1 in o), lambda: (Length(3), torch.ones(2)), frames=1, breaks=[])
