@@ -25,7 +25,7 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   }
   for (auto& v : t.inputs) checked(PyList_Append(inputs.get(), v->real.get()));
   PyRef args = checked(PyTuple_Pack(2, gm.get(), inputs.get()));
-  PyRef compiled = PyRef::steal(PyObject_Call(region.backend.get(), args.get(), region.options.get()));
+  PyRef compiled = PyRef::steal(PyObject_Call(region.backend, args.get(), region.options.get()));
   if (!compiled) {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw PythonError{};
     backend_failed(region.backend_name, take_exception());

@@ -19,6 +19,7 @@ struct CompiledFunctionObject {
   vectorcallfunc vectorcall;
   PyObject* function;
   Region* region;
+  PyObject* backend;  // keeps the region
   PyObject* dict;
   PyObject* weakrefs;
 };
@@ -98,6 +99,7 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
 int compiled_traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
   Py_VISIT(cast(o)->function);
+  Py_VISIT(cast(o)->backend);
   Py_VISIT(cast(o)->dict);
   return 0;
 }
@@ -113,6 +115,7 @@ void compiled_dealloc(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   if (cast(o)->weakrefs) PyObject_ClearWeakRefs(o);
   compiled_clear(o);
+  Py_CLEAR(cast(o)->backend);
   type->tp_free(o);
   Py_DECREF(type);
 }
@@ -170,6 +173,7 @@ PyRef make_compiled_function(PyObject* function, Region* region) {
   self->vectorcall = compiled_call;
   self->function = Py_NewRef(function);
   self->region = region;
+  self->backend = Py_XNewRef(region->backend);
   for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__"}) {
     PyRef v = PyRef::steal(PyObject_GetAttrString(function, name));
     if (!v || PyObject_SetAttrString(o.get(), name, v.get()) < 0) PyErr_Clear();

@@ -11,14 +11,16 @@ namespace md {
 
 class Region {
  public:
-  PyRef backend;             // a callable, or null for a backend of ours
+  PyObject* backend = nullptr;  // a callable, which compiled functions hold, or null for a backend of ours
   std::string backend_name;  // "llvm", "eager", or the callable's name
   bool fullgraph = false;
   int dynamic = -1;  // -1: automatic
   PyRef options;     // passed on to a callable backend as keyword arguments; may be null
+  PyRef watch;       // a weak reference to the backend
 };
 
-// Borrowed from a process-wide list, kept for the life of the process (regions are few; callables are held).
+// Borrowed from a process-wide list. A region of a callable lives as long as the callable, which the caller keeps alive
+// while it uses the region; the others, which are few, stay.
 Region* get_region(PyObject* backend_or_null, const std::string& backend_name, bool fullgraph, int dynamic,
                    PyObject* options);
 

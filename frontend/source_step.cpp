@@ -102,6 +102,9 @@ PyObject* field(PyObject* o, PyObject* key) {
   if (name == "__doc__") return f->func_doc ? f->func_doc : Py_None;
   if (name == "__module__") return f->func_module ? f->func_module : Py_None;
   if (name == "__defaults__") return f->func_defaults ? f->func_defaults : Py_None;
+  if (name == "__annotations__")
+    return f->func_annotations && PyDict_Check(f->func_annotations) ? f->func_annotations : nullptr;
+  if (name == "__dict__") return f->func_dict;
   if (name == "__kwdefaults__") return f->func_kwdefaults ? f->func_kwdefaults : Py_None;
   return nullptr;
 }

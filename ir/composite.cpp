@@ -300,6 +300,13 @@ Arg expand_rule(ops::ToChar, const Expansion& e) { return to_dtype(e, DType::Int
 Arg expand_rule(ops::ToShort, const Expansion& e) { return to_dtype(e, DType::Int16, false); }
 Arg expand_rule(ops::ToByte, const Expansion& e) { return to_dtype(e, DType::UInt8, false); }
 Arg expand_rule(ops::ToBool, const Expansion& e) { return to_dtype(e, DType::Bool, false); }
+
+Arg expand_rule(ops::CopyFrom, const Expansion& e) {
+  const Arg& x = e.arg(1);
+  const DType t = x.is<double>() ? DType::Float64 : x.is<bool>() ? DType::Bool : DType::Int64;
+  return e.call(id::Copy, {e.arg(0), x.is_number() ? e.call(id::Full, {ListArg{}, x, t}) : x});
+}
+
 Arg expand_rule(ops::Cpu, const Expansion& e) { return e.arg(0); }
 
 Arg expand_rule(ops::Contiguous, const Expansion& e) {
@@ -347,13 +354,16 @@ constexpr Rule kRules[] = {
 #undef MD_OP
 };
 
-// The half an op that rounds once gives for these arguments.
+// The half an op that rounds once gives for these arguments, if it gives one.
 std::optional<DType> rounded_result(const Op& composite, std::span<const Arg> bound) {
   if (!composite.decl->rounds_once) return {};
   const DType* given = composite.dtype < 0 ? nullptr : bound[composite.dtype].get_if<DType>();
   const DType t = given                    ? *given
                   : composite.operands > 1 ? arithmetic_dtype(id::Add, bound[0], bound[1])
                                            : type_of(bound[0]).dtype;
+  for (int i = 2; i < composite.operands; ++i) {
+    if (arithmetic_dtype(id::Add, bound[0], bound[i]) != t) return {};
+  }
   return is_half(t) ? std::optional(t) : std::nullopt;
 }
 

@@ -84,6 +84,9 @@ Arg expand_rule(ops::Celu, const Expansion& e) {
 Arg expand_rule(ops::Hardtanh, const Expansion& e) {
   if (e.tensor(0).dtype == DType::Bool) e.fail(ErrorKind::Runtime, "bool tensors are not supported");
   const DType t = e.tensor(0).dtype;
+  if (t == DType::UInt8 && (number(e.arg(1)) <= -1 || number(e.arg(2)) <= -1)) {
+    e.fail(ErrorKind::Runtime, "cannot do hardtanh on an unsigned type with negative limits");
+  }
   const auto bound = [&](int i) -> Arg {
     return is_floating(t) ? e.arg(i) : Arg(static_cast<std::int64_t>(number(e.arg(i))));
   };
@@ -96,12 +99,15 @@ Arg expand_rule(ops::Relu6, const Expansion& e) {
 }
 
 Arg expand_rule(ops::Threshold, const Expansion& e) {
-  const Arg result = where(e, e.call(id::Le, {e.arg(0), e.arg(1)}), e.arg(2), e.arg(0));
+  if (e.tensor(0).dtype == DType::Bool) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
+  const Arg x = widened(e, e.arg(0));
+  const Arg result = where(e, e.call(id::Le, {x, e.arg(1)}), e.arg(2), x);
   return converted(e, result, e.tensor(0).dtype);
 }
 
 Arg expand_rule(ops::Prelu, const Expansion& e) {
   const TensorType x = e.tensor(0), w = e.tensor(1);
+  need_floats(e);
   if (x.dtype != w.dtype) {
     e.fail(ErrorKind::Runtime, "Type promoting not supported. Got {} and {}", info(x.dtype).name, info(w.dtype).name);
   }
@@ -132,9 +138,9 @@ Arg expand_rule(ops::Softshrink, const Expansion& e) {
   need_floats(e);
   const double lambd = number(e.arg(1));
   if (!(lambd >= 0)) e.fail(ErrorKind::Runtime, "lambda must be greater or equal to 0, but found to be {}.", lambd);
-  const Arg& x = e.arg(0);
+  const Arg x = widened(e, e.arg(0));
   const Arg low = where(e, e.call(id::Lt, {x, -lambd}), add(e, x, lambd), mul(e, x, 0));
-  return where(e, e.call(id::Gt, {x, lambd}), sub(e, x, lambd), low);
+  return narrowed(e, where(e, e.call(id::Gt, {x, lambd}), sub(e, x, lambd), low), e.arg(0));
 }
 
 Arg expand_rule(ops::Hardshrink, const Expansion& e) {
@@ -214,23 +220,21 @@ Arg expand_rule(ops::LerpScalar, const Expansion& e) {
 }
 
 namespace {
-// value * x, unchanged for 1.
-Arg weighted(const Expansion& e, const Arg& x, const Arg& value) { return number(value) == 1 ? x : mul(e, x, value); }
-// A fractional weight needs float operands.
-void check_value(const Expansion& e, const Arg& value, const Arg& result) {
-  if (value.is<double>() && !is_floating(type_of(result).dtype)) {
-    e.fail(ErrorKind::Runtime, "value cannot be converted to type {} without overflow",
-           info(type_of(result).dtype).name);
-  }
+// value * x, unchanged for 1. Where all is whole, so is the weight.
+Arg weighted(const Expansion& e, const Arg& x, const Arg& value) {
+  bool floats = false;
+  for (int i = 0; i < 3; ++i) floats |= is_floating(e.tensor(i).dtype);
+  const double v = floats ? number(value) : std::trunc(number(value));
+  if (v == 1) return x;
+  return mul(e, x, floats ? value : Arg(static_cast<std::int64_t>(v)));
 }
 }  // namespace
 
 Arg expand_rule(ops::Addcmul, const Expansion& e) {
-  const Arg product = mul(e, weighted(e, widened(e, e.arg(1)), e.arg(3)), widened(e, e.arg(2)));
-  const Arg result = add(e, widened(e, e.arg(0)), product);
-  const Arg plain = add(e, e.arg(0), mul(e, e.arg(1), e.arg(2)));
-  check_value(e, e.arg(3), plain);
-  return converted(e, result, type_of(plain).dtype);
+  bool bools = true;
+  for (int i = 0; i < 3; ++i) bools &= e.tensor(i).dtype == DType::Bool;
+  if (bools) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
+  return add(e, e.arg(0), mul(e, weighted(e, e.arg(1), e.arg(3)), e.arg(2)));
 }
 
 Arg expand_rule(ops::Addcdiv, const Expansion& e) {
@@ -243,6 +247,7 @@ Arg expand_rule(ops::Addcdiv, const Expansion& e) {
 Arg expand_rule(ops::FloatPower, const Expansion& e) {
   const auto wide = [&](const Arg& a) { return a.is_number() ? a : converted(e, a, DType::Float64); };
   const Arg base = wide(e.arg(0)), exponent = wide(e.arg(1));
+  if (base.is_number() && exponent.is_number()) e.fail(ErrorKind::Type, "one of the operands must be a tensor");
   if (exponent.is_number()) return e.call(id::PowScalar, {base, number(exponent)});
   return e.call(id::Pow, {base.is_number() ? Arg(number(base)) : base, exponent});
 }
@@ -270,7 +275,8 @@ Arg log_of_sum(const Expansion& e, Rest&& rest) {
   const Arg larger = e.call(id::Maximum, {a, b});
   const Arg sum = add(e, larger, rest(e.call(id::Neg, {e.call(id::Abs, {sub(e, a, b)})})));
   const Arg endless = e.call(id::LogicalAnd, {e.call(id::IsInf, {a}), e.call(id::Eq, {a, b})});
-  const DType t = type_of(add(e, e.arg(0), e.arg(1))).dtype;
+  const Arg operands[] = {e.arg(0), e.arg(1)};
+  const DType t = compute_types(op(id::Add), operands).result;
   return converted(e, where(e, endless, a, sum), t);
 }
 
@@ -332,28 +338,13 @@ Arg expand_rule(ops::Sinc, const Expansion& e) {
 
 // --- Replacing values ------------------------------------------------------------------------------------------------
 
-namespace {
-double largest(DType t) {
-  switch (t) {
-    case DType::Float16:
-      return 65504;
-    case DType::BFloat16:
-      return 0x1.fep127;
-    case DType::Float32:
-      return std::numeric_limits<float>::max();
-    default:
-      return std::numeric_limits<double>::max();
-  }
-}
-}  // namespace
-
 Arg expand_rule(ops::NanToNum, const Expansion& e) {
   const DType t = e.tensor(0).dtype;
   const Arg& x = e.arg(0);
   if (!is_floating(t)) return e.call(id::Clone, {x});
   const auto given = [&](int i, double otherwise) { return e.arg(i).is_none() ? otherwise : e.arg(i).get<double>(); };
-  const Arg above = where(e, e.call(id::IsPosInf, {x}), given(2, largest(t)), x);
-  const Arg below = where(e, e.call(id::IsNegInf, {x}), given(3, -largest(t)), above);
+  const Arg above = where(e, e.call(id::IsPosInf, {x}), given(2, floating_max(t)), x);
+  const Arg below = where(e, e.call(id::IsNegInf, {x}), given(3, -floating_max(t)), above);
   return where(e, e.call(id::IsNan, {x}), given(1, 0), below);
 }
 

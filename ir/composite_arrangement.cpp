@@ -201,6 +201,7 @@ Arg expand_rule(ops::BlockDiag, const Expansion& e) {
 
 Arg expand_rule(ops::Trace, const Expansion& e) {
   if (e.rank(0) != 2) e.fail(ErrorKind::Runtime, "expected a matrix");
+  if (e.tensor(0).dtype == DType::Bool) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
   return e.call(id::Sum, {e.call(id::Diagonal, {e.arg(0)})});
 }
 

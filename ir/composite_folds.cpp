@@ -151,9 +151,28 @@ double number(const Arg& a) {
   return static_cast<double>(fixed_size(a.get<Size>()));
 }
 
+void need_floats(const Expansion& e, const Arg& tensor) {
+  if (const DType given = type_of(tensor).dtype; !is_floating(given)) {
+    e.fail(ErrorKind::Runtime, "Expected a floating point tensor as input. Got {}", info(given).name);
+  }
+}
+
+// A norm without identity: there must be elements in the given dimensions.
+void check_folds_something(const Expansion& e, const TensorType& x, const Arg& dims, double order) {
+  const Arg all = all_dims(e, dims, x.dim());
+  for (const Arg& d : all.get<ListArg>().items) {
+    const auto at = d.get<Size>().value();
+    if (x.dim() > 0 && guard_eq(x.sizes[static_cast<std::size_t>(at)], 0)) {
+      e.fail(ErrorKind::Runtime, "cannot compute the {} norm over dimension {}, which is empty", order, at);
+    }
+  }
+}
+
 Arg vector_norm(const Expansion& e, const Arg& tensor, double order, const Arg& dim, bool keepdim, const Arg& dtype) {
+  need_floats(e, tensor);
   const auto [x, t] = widened(e, tensor, dtype);
   const Arg dims = dim.is_none() ? list_of({}) : dim;
+  if (order < 0 || std::isinf(order)) check_folds_something(e, type_of(x), dims, order);
   const auto size = [&] { return e.call(id::Abs, {x}); };
   Arg result;
   if (order == 2) {
@@ -173,6 +192,7 @@ Arg vector_norm(const Expansion& e, const Arg& tensor, double order, const Arg& 
 
 // The largest (or smallest) sum of sizes along one dimension of a matrix.
 Arg matrix_norm(const Expansion& e, double order, const Arg& dim, bool keepdim, const Arg& dtype) {
+  need_floats(e, e.arg(0));
   if (std::abs(order) != 1 && !std::isinf(order)) {
     e.fail(ErrorKind::NotImplemented, "order {} of a matrix norm needs singular values, which are not there", order);
   }
@@ -181,6 +201,11 @@ Arg matrix_norm(const Expansion& e, double order, const Arg& dim, bool keepdim, 
   const auto at = [&](std::size_t i) { return Arg(checked_dim(e, dim.get<ListArg>().items[i].get<Size>(), rank)); };
   const bool down = std::abs(order) == 1;  // sums of columns
   const Arg sums = sum(e, e.call(id::Abs, {x}), list_of({at(down ? 0 : 1)}), true);
+  const auto chosen = static_cast<std::size_t>(at(down ? 1 : 0).get<Size>().value());
+  if (order > 0 && guard_eq(type_of(sums).sizes[chosen], 0)) {
+    const Arg zero = sum(e, sums, list_of({at(0), at(1)}), keepdim);  // the largest of nothing is 0
+    return converted(e, zero, t);
+  }
   const Arg result = e.call(order > 0 ? id::AMax : id::AMin, {sums, list_of({at(down ? 1 : 0)}), true});
   return converted(e, keepdim ? result : e.call(id::SqueezeDim, {result, list_of({at(0), at(1)})}), t);
 }
@@ -221,7 +246,10 @@ Arg expand_rule(ops::LinalgNorm, const Expansion& e) {
 
 Arg expand_rule(ops::LinalgNormName, const Expansion& e) {
   const std::string& name = e.arg(1).get<std::string>();
-  if (name != "fro") e.fail(ErrorKind::NotImplemented, "the order '{}' is not there", name);
+  if (name != "fro") {
+    const ErrorKind kind = name == "nuc" ? ErrorKind::NotImplemented : ErrorKind::Runtime;
+    e.fail(kind, "Order {} not supported.", name);
+  }
   const std::size_t dims = e.arg(2).is_none() ? static_cast<std::size_t>(e.rank(0)) : listed(e.arg(2));
   if (dims != 2) e.fail(ErrorKind::Runtime, "the order 'fro' is one of matrices: 2 dimensions, not {}", dims);
   return vector_norm(e, e.arg(0), 2, e.arg(2), e.flag(3), e.arg(4));
@@ -234,6 +262,10 @@ Arg expand_rule(ops::Dist, const Expansion& e) {
 Arg expand_rule(ops::CDist, const Expansion& e) {
   const TensorType x = e.tensor(0), y = e.tensor(1);
   const double p = e.arg(2).get<double>();
+  for (const DType t : {x.dtype, y.dtype}) {
+    if (!is_floating(t)) e.fail(ErrorKind::Runtime, "cdist only supports floating-point dtypes, not {}", info(t).name);
+    if (is_half(t)) e.fail(ErrorKind::NotImplemented, "not defined for {} tensors", info(t).name);
+  }
   if (x.dim() < 2 || y.dim() < 2) e.fail(ErrorKind::Runtime, "both tensors need at least two dimensions");
   if (!guard_eq(x.sizes.back(), y.sizes.back())) {
     e.fail(ErrorKind::Runtime, "X1 and X2 must have the same number of columns. X1: {} X2: {}",
@@ -264,6 +296,9 @@ Arg cross_along(const Expansion& e, Size dim) {
   const TensorType x = e.tensor(0), y = e.tensor(1);
   if (x.dim() != y.dim()) {
     e.fail(ErrorKind::Runtime, "inputs must have the same number of dimensions, got {} and {}", x.dim(), y.dim());
+  }
+  if (x.dtype == DType::Bool) {
+    e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
   }
   const int d = checked_dim(e, dim, x.dim());
   if (x.dim() == 0 || !guard_eq(x.sizes[d], 3) || !guard_eq(y.sizes[d], 3)) {

@@ -1,5 +1,6 @@
 // Composites that join and split by rank, grids, products with sums, strided creation.
 #include <algorithm>
+#include <cmath>
 
 #include "ir/expansion.h"
 #include "registry/ops/arrangement.h"
@@ -143,10 +144,7 @@ Arg expand_rule(ops::MeshGrid, const Expansion& e) {
   const bool swap = indexing == "xy" && vectors.size() > 1;
   if (swap) std::swap(vectors[0], vectors[1]);
   std::vector<Arg> out = grid(e, vectors);
-  if (swap) {
-    std::swap(out[0], out[1]);
-    for (Arg& x : out) x = e.call(id::Transpose, {x, 0, 1});
-  }
+  if (swap) std::swap(out[0], out[1]);
   return ListArg{std::move(out), true};
 }
 
@@ -198,12 +196,12 @@ bool is_number(const Arg& a, int n) {
 Arg weighted_sum(const Expansion& e, OpId product) {
   Arg made = e.call(product, {e.arg(1), e.arg(2)});
   const TensorType t = type_of(made);
-  for (int i = 3; i < 5; ++i) {
-    if (e.arg(i).is<double>() && !is_floating(t.dtype)) {
-      e.fail(ErrorKind::Runtime, "For integral input tensors, argument {} must not be a floating point number.",
-             i == 3 ? "beta" : "alpha");
-    }
-  }
+  // Where all is whole, so are the weights.
+  const auto weight = [&](int i) {
+    const auto* d = e.arg(i).get_if<double>();
+    return d && !is_floating(t.dtype) ? Arg(static_cast<std::int64_t>(std::trunc(*d))) : e.arg(i);
+  };
+  const Arg beta = weight(3), alpha = weight(4);
   if (e.tensor(0).dtype != t.dtype) {
     e.fail(ErrorKind::Runtime, "self and mat2 must have the same dtype, but got {} and {}",
            info(e.tensor(0).dtype).name, info(t.dtype).name);
@@ -212,9 +210,9 @@ Arg weighted_sum(const Expansion& e, OpId product) {
   if (!(both == t.sizes)) {
     e.fail(ErrorKind::Runtime, "sizes {} do not expand to {}", sizes_text(e.tensor(0).sizes), sizes_text(t.sizes));
   }
-  if (!is_number(e.arg(4), 1)) made = e.call(id::Mul, {made, e.arg(4)});
-  if (is_number(e.arg(3), 0)) return made;
-  const Arg own = is_number(e.arg(3), 1) ? e.arg(0) : e.call(id::Mul, {e.arg(0), e.arg(3)});
+  if (!is_number(alpha, 1)) made = e.call(id::Mul, {made, alpha});
+  if (is_number(beta, 0)) return made;
+  const Arg own = is_number(beta, 1) ? e.arg(0) : e.call(id::Mul, {e.arg(0), beta});
   return e.call(id::Add, {own, made});
 }
 
@@ -228,6 +226,7 @@ Arg expand_rule(ops::Baddbmm, const Expansion& e) { return weighted_sum(e, id::B
 
 Arg expand_rule(ops::LogSpace, const Expansion& e) {
   const DType t = chosen_dtype(e, default_dtype());
+  if (t == DType::Bool) e.fail(ErrorKind::NotImplemented, "not defined for bool");
   const Arg powers = e.call(id::Linspace, {e.arg(0), e.arg(1), e.arg(2), DType::Float64});
   const Arg result = e.call(id::Pow, {e.arg(3), powers});
   return converted(e, result, t);

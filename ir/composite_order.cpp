@@ -41,6 +41,7 @@ Arg expand_rule(ops::TopK, const Expansion& e) {
   const TensorType x = e.tensor(0);
   const int d = checked_dim(e, e.size(2), x.dim());
   const Size n = x.dim() == 0 ? Size(1) : x.sizes[d], k = e.size(1);
+  if (x.dtype == DType::Bool) e.fail(ErrorKind::Runtime, "topk does not support bool dtypes on CPU");
   if (guard_lt(k, 0) || guard_lt(n, k)) e.fail(ErrorKind::Runtime, "selected index k out of range");
   if (x.dim() == 0) return only_value(e);
   const Sorted s = sorted(e, e.arg(0), d, e.flag(3));
@@ -57,6 +58,7 @@ Arg expand_rule(ops::KthValue, const Expansion& e) {
   const int d = checked_dim(e, e.size(2), x.dim());
   const Size n = x.dim() == 0 ? Size(1) : x.sizes[d];
   const std::int64_t k = fixed_size(e.size(1));
+  if (x.dtype == DType::Bool) e.fail(ErrorKind::NotImplemented, "not defined for bool tensors");
   if (k < 1 || guard_lt(n, k)) e.fail(ErrorKind::Runtime, "selected number k out of range for dimension {}", d);
   if (x.dim() == 0) return only_value(e);
   const Sorted s = sorted(e, e.arg(0), d, false);
@@ -104,8 +106,8 @@ using Along = Arg (*)(const Expansion&, const Arg&, int, bool);
 Arg of_all(const Expansion& e, Along median) {
   const TensorType x = e.tensor(0);
   if (guard_eq(product(x.sizes), 0)) {
-    const Arg none = is_floating(x.dtype) ? Arg(std::numeric_limits<double>::quiet_NaN()) : Arg(0);
-    return e.call(id::Full, {ListArg{}, none, x.dtype});
+    const Arg nan = e.call(id::Full, {ListArg{}, std::numeric_limits<double>::quiet_NaN(), DType::Float64});
+    return converted(e, nan, x.dtype);
   }
   return median(e, flat(e, e.arg(0)), 0, false).get<ListArg>().items[0];
 }
@@ -183,7 +185,9 @@ Arg quantile(const Expansion& e, Arg shares, bool skip_nan) {
   check_mode(e, mode);
   if (guard_eq(product(x.sizes), 0)) e.fail(ErrorKind::Runtime, "input tensor must be non-empty");
   if (q.dim() > 1) e.fail(ErrorKind::Runtime, "q must be a scalar or 1D tensor");
-  if (!is_floating(x.dtype)) e.fail(ErrorKind::Runtime, "input tensor must be either float or double dtype");
+  if (!is_floating(x.dtype) || is_half(x.dtype)) {
+    e.fail(ErrorKind::Runtime, "input tensor must be either float or double dtype");
+  }
   if (x.dtype != q.dtype) e.fail(ErrorKind::Runtime, "q tensor must be same dtype as the input tensor");
   const Arg values = rows_of(e, e.arg(2));
   const SizeVec rows = type_of(values).sizes;

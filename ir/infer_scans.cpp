@@ -112,7 +112,7 @@ TensorType indices(const InferCall& c, bool lower) {
   if (rows < 0) c.fail(ErrorKind::Runtime, "row must be non-negative, got {}", rows);
   if (columns < 0) c.fail(ErrorKind::Runtime, "col must be non-negative, got {}", columns);
   const DType t = chosen_dtype(c, DType::Int64);
-  if (is_floating(t) || t == DType::Bool) c.fail(ErrorKind::NotImplemented, "not defined for {}", info(t).name);
+  if (t != DType::Int32 && t != DType::Int64) c.fail(ErrorKind::NotImplemented, "not defined for {}", info(t).name);
   const std::int64_t n =
       lower ? triangle_count(rows, columns, offset) : rows * columns - triangle_count(rows, columns, offset - 1);
   return fresh_type(c, t, SizeVec{2, n});

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/infer.h"
+#include "registry/ops/activations.h"
 
 namespace md {
 namespace {
@@ -53,6 +54,10 @@ void check_inplace(const Op& op, const TensorType& self, const TensorType& resul
   if (info(result.dtype).category > info(self.dtype).category) {
     refuse(fmt::format("{}: a result of {} cannot be stored in a tensor of {}", what, info(result.dtype).name,
                        info(self.dtype).name));
+  }
+  if (op.decl == &ops::FloatPower::decl && result.dtype != self.dtype) {
+    refuse(fmt::format("the base given to {} has dtype {} but the operation's result requires dtype {}",
+                       op.public_name + "_", info(self.dtype).guard_name, info(result.dtype).guard_name));
   }
   check_no_overlap(what, self);
 }

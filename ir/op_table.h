@@ -17,8 +17,28 @@ using OpId = std::uint16_t;
 inline constexpr OpId kNoOp = 0xFFFF;
 
 enum class ParamType : std::uint8_t {
-  Tensor, Operand, TensorOpt, OperandOpt, TensorList, TensorRest, Scalar, ScalarOpt, Int, IntOpt, IntList, IntListOpt,
-  Float, FloatOpt, Bool, BoolOpt, Str, StrOpt, DType, DTypeOpt, DeviceOpt, Index
+  Tensor,
+  Operand,
+  TensorOpt,
+  OperandOpt,
+  TensorList,
+  TensorRest,
+  Scalar,
+  ScalarOpt,
+  Int,
+  IntOpt,
+  IntList,
+  IntListOpt,
+  Float,
+  FloatOpt,
+  Bool,
+  BoolOpt,
+  Str,
+  StrOpt,
+  DType,
+  DTypeOpt,
+  DeviceOpt,
+  Index
 };
 
 struct Param {
@@ -31,7 +51,7 @@ struct Param {
 
 struct Schema {
   std::vector<Param> params;
-  int results = 1;  // number of tensors returned; -1: a list whose length inference decides
+  int results = 1;                        // number of tensors returned; -1: a list whose length inference decides
   std::vector<std::string> result_names;  // of a named tuple: values, indices
   std::string text;
   int find(std::string_view param) const;  // its position, or -1
@@ -49,8 +69,8 @@ struct Op {
   const OpDecl* decl;
   Schema schema;
   OpTraits traits;
-  std::string public_name;  // "max" of "max.dim"
-  int operands = 0;         // leading Tensor and Operand parameters
+  std::string public_name;                                                  // "max" of "max.dim"
+  int operands = 0;                                                         // leading Tensor and Operand parameters
   int dim = -1, keepdim = -1, dtype = -1, device = -1, requires_grad = -1;  // positions of well-known parameters
   std::string_view name() const { return decl->name; }
   OpKind kind() const { return decl->kind; }
@@ -107,9 +127,9 @@ BoundCall bind(std::span<const OpId> candidates, std::span<const Arg> args, cons
 // As above for one known overload; false if it does not fit (no exception).
 bool try_bind(const Op& op, std::span<const Arg> args, const KwArgs& kwargs, BoundArgs& out);
 
-// Result types of a bound call whose tensor arguments are nodes (their types) or tensors. Checks shapes, dtypes, ranges:
-// throws OpError with torch's exception kind and our wording. For views, `storage` is the operand's; a fresh result has
-// storage -1 (the caller numbers it).
+// Result types of a bound call whose tensor arguments are nodes (their types) or tensors. Checks shapes, dtypes,
+// ranges: throws OpError with torch's exception kind and our wording. For views, `storage` is the operand's; a fresh
+// result has storage -1 (the caller numbers it).
 std::vector<TensorType> infer(const Op& op, std::span<const Arg> args);
 // Type of a tensor argument (Node* or TensorRef).
 TensorType type_of(const Arg& a);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <vector>
 
 #include "ir/error.h"
 #include "ir/reference.h"
@@ -230,18 +231,20 @@ double as_double(const Arg& a) {
   return v;
 }
 
-template <class T>
+// Elements are of type E; halves are counted in float32.
+template <class E>
 void count_into_bins(const KernelCall& c) {
+  using T = WorkingOf<E>;
   const TensorImpl &x = c.tensor(0), &out = *c.out[0];
   T low = static_cast<T>(as_double(c.args[2])), high = static_cast<T>(as_double(c.args[3]));
   const std::int64_t bins = out.numel();
-  std::fill_n(out.as<T>(), bins, T(0));
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(bins));
   const auto for_each = [&](auto&& f) {
     ElementCursor at(x, x.sizes);
-    for (std::int64_t n = x.numel(); n > 0; --n, at.next()) f(x.as<T>()[at.offset()]);
+    for (std::int64_t n = x.numel(); n > 0; --n, at.next()) f(T(widen(x.as<E>()[at.offset()])));
   };
   if (low == high && x.numel() > 0) {
-    low = high = x.as<T>()[0];
+    low = high = widen(x.as<E>()[0]);
     for_each([&](T v) { low = v < low || v != v ? v : low, high = v > high || v != v ? v : high; });
   }
   if (low == high) low -= 1, high += 1;
@@ -252,20 +255,16 @@ void count_into_bins(const KernelCall& c) {
   for_each([&](T v) {
     if (!(v >= low && v <= high)) return;
     const auto bin = static_cast<std::int64_t>((v - low) * static_cast<T>(bins) / (high - low));
-    out.as<T>()[std::min(bin, bins - 1)] += 1;
+    ++counts[static_cast<std::size_t>(std::min(bin, bins - 1))];
   });
+  std::transform(counts.begin(), counts.end(), out.as<E>(), convert_value<E, std::int64_t>);
 }
 
 }  // namespace
 
 void reference_kernel(ops::Histc, const KernelCall& c) {
   visit_dtype(c.tensor(0).dtype, [&](auto t) {
-    using T = decltype(t);
-    if constexpr (std::is_floating_point_v<T>)
-      count_into_bins<T>(c);
-    else
-      throw OpError(ErrorKind::NotImplemented,
-                    fmt::format("\"histogram_cpu\" not implemented for '{}'", info(c.tensor(0).dtype).guard_name));
+    if constexpr (std::is_floating_point_v<WorkingOf<decltype(t)>>) count_into_bins<decltype(t)>(c);
   });
 }
 

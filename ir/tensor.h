@@ -43,7 +43,11 @@ void set_allocator(AllocateFn fn);
 class TensorImpl final : public RefCounted {
  public:
   TensorImpl(Ref<Storage> storage, DType dtype, DimVec sizes, DimVec strides, std::int64_t offset)
-      : storage(std::move(storage)), sizes(std::move(sizes)), strides(std::move(strides)), offset(offset), dtype(dtype) {}
+      : storage(std::move(storage)),
+        sizes(std::move(sizes)),
+        strides(std::move(strides)),
+        offset(offset),
+        dtype(dtype) {}
 
   int dim() const { return static_cast<int>(sizes.size()); }
   std::int64_t numel() const {
@@ -51,7 +55,9 @@ class TensorImpl final : public RefCounted {
     for (auto s : sizes) n *= s;
     return n;
   }
-  void* data() const { return static_cast<char*>(storage->data()) + offset * static_cast<std::int64_t>(item_size(dtype)); }
+  void* data() const {
+    return static_cast<char*>(storage->data()) + offset * static_cast<std::int64_t>(item_size(dtype));
+  }
   template <class T>
   T* as() const {
     return static_cast<T*>(data());

@@ -210,7 +210,7 @@ def write(name, bits, coefficients, worst, text):
 
 def main():
     print("// Written by registry/fit_polynomials.py; coefficients, lowest first, for registry/ops/math.h.")
-    print("#pragma once\n\n#include <cstdint>\n\nnamespace md::math_tables {\n")
+    print("#pragma once\n\n// clang-format off\n#include <cstdint>\n\nnamespace md::math_tables {\n")
     for name, (g, weight), lo, hi, degree32, degree64, text in FITS:
         for bits, degree, rounding in (
             (32, degree32, round32),

@@ -64,6 +64,7 @@ void require_tensor_self(const OpFunctionObject& f, const PassedArgs& call) {
 // The call if it can go the short way; null if not.
 PyObject* fast_call(const OpFunctionObject& f, const PassedArgs& call) {
   if (call.kwnames || call.nargs == 0 || call.nargs > static_cast<Py_ssize_t>(kMaxFastOperands)) return nullptr;
+  if (f.method && !is_tensor(call.args[0])) return nullptr;
   const Op* op = f.fast[call.nargs - 1];
   FastArgs args;
   if (!op || !args.fill(*op, call.args, static_cast<std::size_t>(call.nargs))) return nullptr;
@@ -322,15 +323,34 @@ int add_native_methods(std::span<const NativeRow> rows) {
   return add_natives(reinterpret_cast<PyObject*>(tensor_type), op_method_type, rows);
 }
 
-PyRef wrap_result(const Op& op, const Arg& result, const PassedArgs& call) {
-  if (auto* t = result.get_if<TensorRef>()) {
-    for (Py_ssize_t i = 0; i < call.nargs; ++i) {
-      if (is_tensor(call.args[i]) && tensor_impl(call.args[i]) == t->get()) return PyRef::borrow(call.args[i]);
+namespace {
+
+bool holds(PyObject* o, const TensorRef& t) { return is_tensor(o) && tensor_impl(o) == t.get(); }
+
+// The argument that is this tensor, also within a list or tuple of them; else a new object.
+PyRef own_object(const TensorRef& t, const PassedArgs& call) {
+  for (Py_ssize_t i = 0; i < call.nargs; ++i) {
+    PyObject* o = call.args[i];
+    if (holds(o, t)) return PyRef::borrow(o);
+    if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) continue;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k) {
+      if (holds(PySequence_Fast_GET_ITEM(o, k), t)) return PyRef::borrow(PySequence_Fast_GET_ITEM(o, k));
     }
-    return wrap_tensor(*t);
   }
+  return wrap_tensor(t);
+}
+
+}  // namespace
+
+PyRef wrap_result(const Op& op, const Arg& result, const PassedArgs& call) {
+  if (auto* t = result.get_if<TensorRef>()) return own_object(*t, call);
   if (!op.schema.result_names.empty()) return named_result(op, result);
-  return from_arg(result);
+  const auto& items = result.get<ListArg>().items;
+  PyRef made = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    PyTuple_SET_ITEM(made.get(), static_cast<Py_ssize_t>(i), own_object(items[i].get<TensorRef>(), call).release());
+  }
+  return made;
 }
 
 PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const PassedArgs& call, bool inplace) {

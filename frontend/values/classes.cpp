@@ -80,8 +80,7 @@ ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
       t.raise(PyExc_AttributeError,
               std::string("type object '") + type_name(type()) + "' has no attribute '" + text_of(name) + "'");
     // Enumerations keep their members there.
-    if (!is_enumeration(type()))
-      unmodelled(print(), "class attribute only user code can find");
+    if (!is_enumeration(type())) unmodelled(print(), "class attribute only user code can find");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);

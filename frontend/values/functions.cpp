@@ -110,8 +110,8 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
 
 // Of the function itself; raises AttributeError as it would.
 ValueRef FunctionValue::real_attr(Tracer& t, PyObject* name) {
-  static const char* const fields[] = {"__name__",   "__qualname__", "__doc__",
-                                       "__module__", "__defaults__", "__kwdefaults__"};
+  static const char* const fields[] = {"__name__",     "__qualname__",   "__doc__",         "__module__",
+                                       "__defaults__", "__kwdefaults__", "__annotations__", "__dict__"};
   const std::string n = text_of(name);
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!PyFunction_Check(real.get())) unmodelled(print() + "." + n, "attribute of a compiled function");

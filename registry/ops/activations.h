@@ -137,15 +137,15 @@ struct LerpScalar {
 };
 
 struct Addcmul {
-  static constexpr OpDecl decl = inplace_too(
+  static constexpr OpDecl decl = rounds_once(inplace_too(
       composite("addcmul", "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-                "self + value * tensor1 * tensor2."));
+                "self + value * tensor1 * tensor2.")));
 };
 
 struct Addcdiv {
-  static constexpr OpDecl decl = inplace_too(
+  static constexpr OpDecl decl = rounds_once(inplace_too(
       composite("addcdiv", "addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
-                "self + value * tensor1 / tensor2; floats only."));
+                "self + value * tensor1 / tensor2; floats only.")));
 };
 
 struct FloatPower {

@@ -377,6 +377,12 @@ struct ToBool {
       method_only(composite("bool", "bool(Tensor self) -> Tensor", "x != 0; itself if it is bool already."));
 };
 
+struct CopyFrom {
+  static constexpr OpDecl decl = operator_only(
+      inplace_too(composite("copy.number", "copy(Tensor self, Operand other, bool non_blocking=False) -> Tensor",
+                            "As copy, from a number too, which is converted as a 0-d tensor would be.")));
+};
+
 struct Cpu {
   static constexpr OpDecl decl = method_only(composite("cpu", "cpu(Tensor self) -> Tensor", "The tensor itself."));
 };

@@ -94,7 +94,7 @@ struct AMinMax {
 struct VectorNorm {
   static constexpr OpDecl decl = functional(
       "vector_norm",
-      "vector_norm(Tensor self, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
+      "vector_norm(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
       "linalg.vector_norm", "sum(|x|^ord)^(1/ord) over `dim`; the largest and smallest for infinities, a count for 0.");
 };
 

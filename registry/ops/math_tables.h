@@ -1,6 +1,7 @@
 // Written by registry/fit_polynomials.py; coefficients, lowest first, for registry/ops/math.h.
 #pragma once
 
+// clang-format off
 #include <cstdint>
 
 namespace md::math_tables {

@@ -821,13 +821,13 @@ struct Second {
 
 struct Copy : Second {
   static constexpr OpDecl decl{.name = "copy",
-                               .signature = "copy(Tensor self, Tensor src) -> Tensor",
+                               .signature = "copy(Tensor self, Tensor other) -> Tensor",
                                .kind = OpKind::Pointwise,
                                .promote = Promote::KeepFirst,
                                .function = false,
                                .method = false,
                                .inplace = true,
-                               .doc = "`src` broadcast to `self` and converted to its dtype."};
+                               .doc = "`other` broadcast to `self` and converted to its dtype."};
 };
 
 struct Fill : Second {

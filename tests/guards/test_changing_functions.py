@@ -112,7 +112,7 @@ def test_closures():
             call(f, x())
             call(f, x())
 
-    agrees(program, 6)
+    agrees(program, 5)  # the int in `table` is a symbol from its second value on
 
 
 def test_closure_of_a_method_of_a_new_object():

@@ -118,7 +118,9 @@ torch.baddbmm(c, c[:, :, :3], c, alpha=0.5) | torch.logspace(0, 2, 5) | torch.lo
 torch.tril_indices(3, 4) | torch.tril_indices(3, 3, -1) | torch.triu_indices(3, 4, 1)
 torch.triu_indices(2, 3, dtype=torch.int32) | torch.empty_strided((2, 3), (1, 2)).zero_() | x.type_as(i)
 x.view_as(c.reshape(4, 6)) | v.expand_as(a) | torch.chunk(x, 4, 1) | torch.select(x, 0, 1) | torch.narrow(x, 1, 2, 3)
-x.unbind(0)
+x.unbind(0) | a.mv(v) | v.dot(w) | x.new_ones(2, 3) | x.new_full((2,), 7) | torch.rsub(x, y)
+torch.rsub(x, y, alpha=2) | torch.isclose(x, y) | torch.clamp_min(x, 0) | x.clamp_max(0.5) | torch.fill(x, 2.5)
+torch.bitwise_not(i)
 """
 
 IN_PLACE = """
@@ -127,7 +129,14 @@ cosh_() | asinh_() | arcsinh_() | acosh_() | arccosh_() | atanh_() | arctanh_() 
 subtract_(y) | multiply_(2) | negative_() | absolute_() | sgn_() | fix_() | less_(y) | less_equal_(y) | greater_(y)
 greater_equal_(y) | not_equal_(y) | clip_(0, 1) | true_divide_(y) | divide_(0.7, rounding_mode='floor') | frac_()
 lerp_(y, 0.3) | lerp_(y, u) | addcmul_(y, p) | addcdiv_(y, p, value=2) | deg2rad_() | rad2deg_() | logit_()
-xlogy_(p) | sinc_() | nan_to_num_() | heaviside_(y) | tril_() | triu_(1) | cumsum_(1) | cumprod_(0)
+xlogy_(p) | sinc_() | nan_to_num_() | heaviside_(y) | tril_() | triu_(1) | cumsum_(1) | cumprod_(0) | a.addmm_(a, a)
+v.addmv_(a, w) | c.baddbmm_(c[:, :, :3], c) | i.bitwise_and_(k) | i.bitwise_or_(k) | i.bitwise_xor_(k)
+i.bitwise_not_() | i.bitwise_left_shift_(2) | i.bitwise_right_shift_(k) | i.floor_divide_(3) | d.float_power_(2)
+m.logical_not_() | abs_() | ceil_() | floor_() | trunc_() | clamp_(0, 1) | clamp_max_(0.5) | clamp_min_(0) | cos_()
+sin_() | tan_() | tanh_() | eq_(y) | ne_(y) | lt_(y) | le_(y) | gt_(y) | ge_(y) | erf_() | exp_() | exp2_() | expm1_()
+log_() | log2_() | log10_() | log1p_() | floor_divide_(0.7) | fmod_(0.7) | remainder_(y) | logical_and_(y)
+logical_or_(y) | logical_xor_(y) | masked_fill_(x > 0, 7) | neg_() | pow_(2) | reciprocal_() | relu_() | rsqrt_()
+sqrt_() | square_() | sigmoid_() | sign_() | copy_(y) | copy_(7) | copy_(2.5, True) | copy_(y[0], non_blocking=True)
 """
 
 
@@ -136,4 +145,5 @@ def listed(text):
 
 
 CALLS = listed(POINTWISE) + listed(FOLDS) + listed(ARRANGEMENTS)
-IN_PLACE_CALLS = [f"x.{call}" for call in listed(IN_PLACE)]
+# Of x unless another operand is named.
+IN_PLACE_CALLS = [call if call[1] == "." else f"x.{call}" for call in listed(IN_PLACE)]

@@ -155,6 +155,13 @@ def test_fill_functions():
     assert x.tolist() == [[1, -1], [1, -1]]
     with pytest.raises(RuntimeError):
         x.copy_(torch.ones(3))
+    assert x.copy_(5) is x and x.tolist() == [[5, 5], [5, 5]]
+    assert x.copy_(other=torch.tensor(4), non_blocking=True).tolist() == [[4, 4], [4, 4]]
+    assert torch.zeros(1, dtype=torch.uint8).copy_(300).tolist() == torch.zeros(1).byte().copy_(300.9).tolist() == [44]
+    assert torch.zeros(1).copy_(1e300).tolist() == [float("inf")] and torch.zeros(1).bool().copy_(2).tolist() == [True]
+    for value in (None, "a", [1]):
+        with pytest.raises(TypeError):
+            x.copy_(value)
 
 
 # --- conversions and questions ------------------------------------------------------------------------------

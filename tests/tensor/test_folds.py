@@ -1,10 +1,11 @@
 """Softmax and its kin, counts, norms, scans, order statistics against NumPy."""
 
+import math
 import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import minidynamo as torch
@@ -15,8 +16,10 @@ SHAPES = st.sampled_from([(5,), (3, 4), (2, 3, 2), (1, 6), (4, 1)])
 
 @st.composite
 def moderate(draw, dtypes=FLOATS, views=None, nan=False):
-    """Floats of ordinary size, on which the order of a sum hardly shows; ties and perhaps NaN among them."""
-    array, tensor = draw(pairs(dtypes, draw(SHAPES), **({"views": views} if views else {})))
+    """Never empty; floats of ordinary size, on which the order of a sum hardly shows; ties, perhaps NaN among them."""
+    strategy = pairs(dtypes, draw(SHAPES), **({"views": views} if views else {}))
+    array, tensor = draw(strategy.filter(lambda both: both[0].size))
+    assume(array.size)
     if array.dtype in FLOATS:
         small = np.where(np.abs(array) < 60, array, array.dtype.type(3.5))
         if not nan:
@@ -119,6 +122,32 @@ def test_norms(data):
         close(torch.linalg.norm(tensor, 1, (1, 0)), np.linalg.norm(wide, 1, (1, 0)), 64)
 
 
+def test_folds_of_nothing():
+    """Answers of torch for tensors without elements, where there is no value to fall back on."""
+    x, inf = torch.zeros(0, 6), float("inf")
+    for order in (2, 1, 0, 3, 0.5):
+        assert torch.linalg.vector_norm(x, order, 0).tolist() == [0.0] * 6
+    for order in (inf, -inf, -2):
+        for call in (lambda o: torch.linalg.vector_norm(x, o, 0), lambda o: x.norm(o), lambda o: torch.dist(x, x, o)):
+            with pytest.raises(RuntimeError):
+                call(order)
+        assert torch.linalg.vector_norm(x, order, 1).shape == (0,)
+    for order in (1, inf, -1, "fro", None):
+        assert torch.linalg.norm(x, order).item() == 0
+    assert torch.linalg.norm(x, inf, keepdim=True).shape == (1, 1)
+    for call in (
+        lambda: x.median(0),
+        lambda: torch.nanmedian(x, 0),
+        lambda: torch.aminmax(x, dim=0),
+        lambda: torch.linalg.norm(x, -inf),
+    ):
+        with pytest.raises(IndexError):
+            call()
+    assert x.median(1).values.shape == torch.aminmax(x, dim=1).min.shape == (0,)
+    assert math.isnan(x.median().item()) and x.int().median().item() == -(2**31) and x.char().median().item() == 0
+    assert torch.cdist(torch.zeros(2, 0), torch.zeros(3, 0), inf).tolist() == [[0.0] * 3] * 2
+
+
 def test_norms_that_are_not_there():
     x = torch.ones(3, 3)
     for call in (lambda: torch.linalg.norm(x, 2), lambda: torch.linalg.norm(x, "nuc"), lambda: torch.norm(x, "nuc")):
@@ -214,6 +243,11 @@ def test_sorting(data):
     assert_matches(down.values, np.flip(np.sort(array, axis=axis), axis), dtype_of(array))
     assert_matches(torch.take_along_dim(tensor, down.indices, axis), down.values.numpy(), dtype_of(array))
     k = data.draw(st.integers(1, array.shape[axis]))
+    if array.dtype == np.bool_:
+        for call in (torch.topk, torch.kthvalue):
+            with pytest.raises(RuntimeError):
+                call(tensor, k, axis)
+        return
     top = torch.topk(tensor, k, axis)
     assert_matches(top.values, down.values.narrow(axis, 0, k).numpy(), dtype_of(array))
     kth = torch.kthvalue(tensor, k, axis)

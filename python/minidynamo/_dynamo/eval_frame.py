@@ -206,7 +206,8 @@ def explain(f, *extra_args, **extra_kwargs):
         reset()
         original = _C._original(f) or f
         with recording() as record:
-            compile(original, backend=record.backend)(*args, **kwargs)
+            compiled = compile(original, backend=record.backend)  # its entries live as long as it
+            compiled(*args, **kwargs)
         guards = record.guards()
         graphs = record.graphs
         op_counts = record.ops_per_graph()
