@@ -203,6 +203,11 @@ struct Finisher {
     if (logs.graph_code) report("log_artifact", {py_str("graph_code"), py_str(graph_code_text(*graph))});
     EntryPlan& plan = compiled->plan;
     plan.outputs = outputs.size();
+    bool any_grad = false;
+    for (auto& v : t.inputs) any_grad |= v->type.requires_grad;
+    for (Node* n : outputs) any_grad |= n->types.at(0).requires_grad;
+    if (any_grad)
+      for (Node* n : outputs) plan.output_grads.push_back(n->types.at(0).requires_grad);
     for (auto& v : t.inputs) {
       plan.inputs.push_back(v->source);
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
@@ -231,8 +236,8 @@ struct Finisher {
   void mark_single_output() {
     EntryPlan& p = compiled->plan;
     p.single_output = p.kernel && !p.broken && p.effects.empty() && p.loads.empty() && p.size_inputs.empty() &&
-                      p.steps.size() == 1 && p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 &&
-                      p.inputs.size() <= 8 &&
+                      p.output_grads.empty() && p.steps.size() == 1 && p.steps[0].op == StepOp::LoadOutput &&
+                      p.outputs == 1 && p.inputs.size() <= 8 &&
                       std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
   }
 

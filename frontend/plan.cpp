@@ -1,5 +1,7 @@
 #include "frontend/plan.h"
 
+#include <algorithm>
+
 #include "frontend/effects.h"
 #include "frontend/graph_module.h"
 #include "frontend/tensors/tensor_object.h"
@@ -352,6 +354,9 @@ struct Runner {
       objects.push_back(o);
     }
     md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, committed);
+    for (std::size_t k = 0; k < plan.output_grads.size(); ++k)
+      if (std::find(inputs.begin(), inputs.end(), outputs[k].get()) == inputs.end())
+        outputs[k]->requires_grad = plan.output_grads[k];
   }
 };
 

@@ -85,6 +85,7 @@ struct EntryPlan {
   std::vector<std::pair<int, SizePlace>> symbols;
   std::shared_ptr<Kernel> kernel;  // null: no graph
   std::size_t outputs = 0;
+  std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does
   std::vector<PlanStep> loads, steps, effects;  // in this order: sources are read before anything changes
   int registers = 0;
   Reg result = -1;  // Return

@@ -20,6 +20,15 @@ namespace md {
 
 namespace {
 
+// Shape rules ask the thread's gradient mode; the trace may have got to another.
+struct GradMode {
+  explicit GradMode(bool on) : before(md::grad_enabled()) { set_grad_enabled(on); }
+  ~GradMode() { set_grad_enabled(before); }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+  bool before;
+};
+
 struct OperatorRow {
   const char* name;  // in Python's operator module
   const char* op;    // public op name
@@ -169,6 +178,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     BoundCall call = bound();
     if (shape_env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
     n.op = call.op;
+    const GradMode mode(grad_enabled);
     n.types = infer(op(call.op), call.args);
     n.multi = op(call.op).schema.results != 1;
     if (setitem)

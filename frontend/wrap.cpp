@@ -4,6 +4,7 @@
 #include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -294,7 +295,7 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
     return v;
   }
   ValueRef v;
-  if (is_tensor_exact(object)) {
+  if (is_tensor_exact(object) || is_parameter(object)) {
     v = input_tensor(object, source);
   } else if (is_tensor(object)) {
     unmodelled(std::string("TensorWithTFOverrideVariable(") + type_name(Py_TYPE(object)) + ")", "tensor subclass");

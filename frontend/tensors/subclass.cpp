@@ -9,6 +9,8 @@ namespace {
 PyObject* torch_function_name = nullptr;     // interned "__torch_function__"
 PyObject* default_torch_function = nullptr;  // Tensor's own, as found in its dict
 
+PyTypeObject* parameter_type = nullptr;  // nn.Parameter, once its module has run; kept for the life of the process
+
 thread_local int torch_function_disabled = 0;
 
 struct DisableTorchFunction {
@@ -18,8 +20,8 @@ struct DisableTorchFunction {
 
 bool plain_value(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
-  return t == tensor_type || t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type || o == Py_None ||
-         t == &PyUnicode_Type || t == &PySlice_Type;
+  return t == tensor_type || t == parameter_type || t == &PyLong_Type || t == &PyFloat_Type || t == &PyBool_Type ||
+         o == Py_None || t == &PyUnicode_Type || t == &PySlice_Type;
 }
 
 // Looks at arguments and, one level down, into lists and tuples, as the reference does.
@@ -113,12 +115,23 @@ PyType_Spec disable_spec = {"minidynamo._C.DisableTorchFunctionSubclass", sizeof
                             disable_slots};
 
 PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(torch_function_disabled == 0); }
+PyObject* set_parameter_type(PyObject*, PyObject* type) {
+  if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type)) {
+    PyErr_SetString(PyExc_TypeError, "a subclass of Tensor is expected");
+    return nullptr;
+  }
+  Py_XSETREF(parameter_type, reinterpret_cast<PyTypeObject*>(Py_NewRef(type)));
+  Py_RETURN_NONE;
+}
 PyMethodDef module_functions[] = {
+    {"_set_parameter_type", set_parameter_type, METH_O, "Says which class is nn.Parameter."},
     {"_is_torch_function_enabled", is_enabled, METH_NOARGS, "True unless overrides are switched off."},
     {},
 };
 
 }  // namespace
+
+bool is_parameter(PyObject* o) { return Py_TYPE(o) == parameter_type; }
 
 bool overrides_torch_function(PyObject* o) {
   if (plain_value(o) || torch_function_disabled || PyType_Check(o)) return false;

@@ -12,6 +12,9 @@ PyRef keep_subclass(PyRef result, const PassedArgs& call);
 // True if `o` is no plain value and its type defines __torch_function__ (Tensor's own default does not count).
 bool overrides_torch_function(PyObject* o);
 
+// An instance of nn.Parameter: apart from its class and its text a plain tensor.
+bool is_parameter(PyObject* o);
+
 // A view of the same TensorImpl with another Python type; `type` is Tensor or a subclass.
 PyRef as_subclass(PyObject* tensor, PyTypeObject* type);
 

@@ -225,7 +225,7 @@ std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
   ValueRef m = special(t, "__len__");
   if (!m) return Value::length(t);
   std::int64_t n;
-  if (!constant_int(t.call(m, {}), n)) unmodelled(print(), "__len__ that gives no constant");
+  if (!constant_int(t.realize(t.call(m, {})), n)) unmodelled(print(), "__len__ that gives no constant");
   return n;
 }
 
@@ -233,7 +233,7 @@ bool ObjectValue::truth(Tracer& t) {
   for (const char* name : {"__bool__", "__len__"}) {
     ValueRef m = special(t, name);
     if (!m) continue;
-    ValueRef r = t.call(m, {});
+    ValueRef r = t.realize(t.call(m, {}));
     if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
     return r->truth(t);
   }
@@ -271,7 +271,7 @@ bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
   if (ValueRef m = special(t, "__contains__")) {
     CallArgs args;
     args.positional.push_back(item);
-    return t.call(m, std::move(args))->truth(t);
+    return t.realize(t.call(m, std::move(args)))->truth(t);
   }
   for (auto& x : collect(t, ValueRef(this)))
     if (values_equal(t, x, item)) return true;

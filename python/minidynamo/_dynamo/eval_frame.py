@@ -1,6 +1,7 @@
 """compile() and its companions."""
 
 import functools
+import sys
 import types
 import warnings
 
@@ -124,6 +125,13 @@ def _wrap(model, function, name, fullgraph, dynamic, extra):
     if not isinstance(call, types.FunctionType):
         return model  # a builtin: it simply runs
 
+    modules = sys.modules.get("minidynamo.nn.module")
+    if modules and isinstance(model, modules.Module):
+        from ..nn.compiled_module import OptimizedModule, own_copy
+
+        model = model._orig_mod if isinstance(model, OptimizedModule) else model
+        call = own_copy(_C._original(type(model).__call__) or type(model).__call__)
+        return OptimizedModule(model, _C._compile(call, function, name, fullgraph, dynamic, extra))
     bound = _C._compile(call, function, name, fullgraph, dynamic, extra)
 
     @functools.wraps(model, updated=())
