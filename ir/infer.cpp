@@ -7,6 +7,7 @@
 
 #include "ir/composite.h"
 #include "ir/op_visit.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 
@@ -373,6 +374,9 @@ std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
   std::vector<TensorType> types = infer_by_kind(op, args);
   for (TensorType& t : types) {
     for (Size& s : t.sizes) s = settle(s);
+    for (Size& s : t.strides) {
+      if (!s.is_const()) s = s.expr()->env->simplify(s);
+    }
   }
   return types;
 }

@@ -90,7 +90,7 @@ TEST(Fuse, ViewsHoldNobodyBack) {
                   "%b = add(%z, %t) : f32[5, 4]\n%output = output (%b,)\n"),
             "loops[4,5](a t<10> b<10>) -> b")
       << "a renaming view of an inner value is an inner value";
-  EXPECT_EQ(fused("%a = mul(%x, 2) : f32[4, 5]\n%t = slice(%a, 0, 1, 3, 1) : f32[2, 5]\n"
+  EXPECT_EQ(fused("%a = mul(%x, 2) : f32[4, 5]\n%t = slice(%a, 0, 1, 3, 1) : f32[2, 5]+(5)\n"
                   "%b = neg(%t) : f32[2, 5]\n%output = output (%b,)\n"),
             "loops[4,5](a) -> a; view(t) -> t; loops[2,5](b) -> b");
   EXPECT_EQ(fused("%a = mul(%x, 2) : f32[4, 5]\n%t = permute(%a, [1, 0]) : f32[5, 4]{1, 5}\n"

@@ -100,7 +100,7 @@ TEST(Evaluate, SizesMayBeSymbols) {
   %x = input "L_x_" : f32[s0, 3] $0
   %y = mul(%x, 2) as operator "mul" : f32[s0, 3]
   %v = slice(%y, 0, 1, None, 1) : f32[s0 - 1, 3]+(3)
-  %w = add(%v, 1) as inplace "iadd" : f32[s0 - 1, 3]
+  %w = add(%v, 1) as inplace "iadd" : f32[s0 - 1, 3]+(3)
   %s = sum(%y, 0) as method "sum" : f32[3]
   %output = output (%y, %s)
 }
