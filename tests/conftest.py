@@ -1,8 +1,15 @@
 """Which tests are the smoke set: run on every supported Python found, not only on the main one."""
 
+import os
 import pathlib
 
 import pytest
+from hypothesis import settings
+
+# The same examples every time, so that a failure is a change's own. HYPOTHESIS_PROFILE=exploring draws new ones.
+settings.register_profile("reproducible", derandomize=True)
+settings.register_profile("exploring", max_examples=500)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Quick folders that touch every layer; single tests elsewhere carry the marker themselves.
