@@ -23,11 +23,23 @@ TraceResult Tracer::run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& fr
   root->on_return = OnReturn::Stop;
   frames.push_back(std::move(root));
   step_until(0);
+  check_cleanups();
   if (!stopped_) {
     result_.end = TraceResult::End::Return;
     result_.returned = std::move(nested_result_);
   }
   return std::move(result_);
+}
+
+// When Python closes an abandoned generator, its finally, except and with run: at a moment only plain Python knows. The
+// frame that has such a generator at its end is left to it.
+void Tracer::check_cleanups() {
+  for (auto& v : cleanups_) {
+    auto* g = as<GeneratorValue>(v);
+    if (!g || !g->has_cleanup()) continue;
+    finishing = true;
+    unmodelled(g->print(), "generator left suspended inside try or with");
+  }
 }
 
 void Tracer::step_until(std::size_t depth) {

@@ -144,6 +144,8 @@ class Tracer {
   void return_from_frame(ValueRef v);  // RETURN_VALUE
   void yield_from_frame(ValueRef v);   // YIELD_VALUE
   void make_generator();               // RETURN_GENERATOR
+  // Before the trace ends, `generator` has to leave the try or with it is suspended in.
+  void expect_cleanup(ValueRef generator) { cleanups_.push_back(std::move(generator)); }
 
   // --- graph ------------------------------------------------------------------------------------------------------
   // One node per torch call. `name` is the public op name.
@@ -247,6 +249,8 @@ class Tracer {
   std::vector<ClassNotes> class_notes_;
   mutable UserStack last_stack_;
   mutable std::vector<std::pair<const void*, int>> last_stack_key_;
+  void check_cleanups();
+  std::vector<ValueRef> cleanups_;         // generators that were suspended inside try or with
   std::unique_ptr<SymbolicFrame> parked_;  // by YIELD_VALUE, for resume_generator
   long steps_ = 0;
   ValueRef nested_result_;

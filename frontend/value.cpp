@@ -64,11 +64,17 @@ ValueRef Value::get_item(Tracer& t, const ValueRef& key) {
 }
 
 void Value::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  const auto refusal = [&](PyTypeObject* type) {
+    if (v) return " object does not support item assignment";
+    PyTypeObject* key_type = t.realize(key)->python_type();
+    const bool index = key_type && key_type->tp_as_number && key_type->tp_as_number->nb_index;
+    return type->tp_as_sequence && index ? " object doesn't support item deletion"
+                                         : " object does not support item deletion";
+  };
   PyTypeObject* type = python_type();
   if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) &&
       !(type->tp_as_sequence && type->tp_as_sequence->sq_ass_item))
-    t.raise(PyExc_TypeError,
-            std::string("'") + type->tp_name + "' object does not support item " + (v ? "assignment" : "deletion"));
+    t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "'" + refusal(type));
   unmodelled_method(*this, v ? "__setitem__" : "__delitem__");
 }
 

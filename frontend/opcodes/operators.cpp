@@ -1,6 +1,10 @@
 // Unary, binary, comparison, identity, membership, subscripts.
+#include <algorithm>
+
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
 
@@ -71,12 +75,85 @@ ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bo
     }
   }
   if (auto* x = as<TupleValue>(a)) {
-    if (auto* y = as<TupleValue>(b); op == kAdd && y) return make_ref<TupleValue>(joined(x->items, y->items));
-    if (op == kMul && constant_int(b, n)) return make_ref<TupleValue>(repeated(t, x->items, n));
+    if (auto* y = as<TupleValue>(b); op == kAdd && y)
+      return make_ref<TupleValue>(joined(x->items, y->items), plain_or_size(is_size_type(y->type) ? y->type : x->type));
+    if (op == kMul && constant_int(b, n)) return make_ref<TupleValue>(repeated(t, x->items, n), plain_or_size(x->type));
   }
   if (op == kMul && constant_int(a, n) && (b->kind == ValueKind::List || b->kind == ValueKind::Tuple))
     return sequence_op(t, b, a, op, false);
   return {};
+}
+
+bool is_set_view(const ValueRef& v) {
+  auto* view = as<DictViewValue>(v);
+  return view && view->is_set_like();
+}
+
+// | & - ^ where one side is the keys or items of a dict: a set, made by Python from the key objects of both sides.
+ValueRef view_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
+  if (op != kOr && op != kAnd && op != kSub && op != kXor) return {};
+  if (!is_set_view(a) && !is_set_view(b)) return {};
+  std::vector<std::pair<PyRef, ValueRef>> known;  // by key object
+  const auto keys_of = [&](const ValueRef& v) -> PyRef {
+    auto* view = as<DictViewValue>(v);
+    auto* set = as<SetValue>(v);
+    const auto items = set ? set->items(t) : collect(t, v);
+    if (view && view->is_set_like()) {
+      PyRef real = view->real_view(t);
+      if (!real) unmodelled(v->print(), "a set of items that are no constants");
+      if (view->which == ViewKind::Keys)
+        for (auto& x : items) known.emplace_back(key_object(t, x), t.realize(x));
+      return real;
+    }
+    PyRef list = checked(PyList_New(0));
+    for (auto& x : items) {
+      known.emplace_back(key_object(t, x), t.realize(x));
+      checked(PyList_Append(list.get(), known.back().first.get()));
+    }
+    return set ? set->members : list;
+  };
+  if (b->kind == ValueKind::Constant && !Py_TYPE(b->real.get())->tp_iter) return {};
+  if (a->kind == ValueKind::Constant && !Py_TYPE(a->real.get())->tp_iter) return {};
+  PyRef x = keys_of(a), y = keys_of(b);
+  PyRef r = PyRef::steal(kBinary[op].fold(x.get(), y.get()));
+  if (!r) t.raise_current();
+  auto out = make_ref<SetValue>(false);
+  out->members = r;
+  PyRef it = checked(PyObject_GetIter(r.get()));
+  while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) {
+    checked(PyDict_SetItem(out->values.get(), k.get(), checked(PyLong_FromSize_t(out->held.size())).get()));
+    const auto place = std::find_if(known.begin(), known.end(), [&](auto& e) { return e.first.get() == k.get(); });
+    out->held.push_back(place != known.end() ? place->second : from_folded(t, k.get()));
+  }
+  return out;
+}
+
+// Every element of `part` is in `whole`.
+bool contains_all(Tracer& t, const ValueRef& whole, const ValueRef& part) {
+  for (auto& x : collect(t, part))
+    if (!whole->contains(t, x)) return false;
+  return true;
+}
+
+// Comparisons of keys and items with each other and with sets; null: something else.
+ValueRef compare_views(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
+  const auto is_set = [](const ValueRef& v) { return v->kind == ValueKind::Set || is_set_view(v); };
+  if ((!is_set_view(a) && !is_set_view(b)) || !is_set(a) || !is_set(b)) return {};
+  const std::int64_t m = *a->length(t), n = *b->length(t);
+  switch (op) {
+    case Py_EQ:
+      return t.boolean(m == n && contains_all(t, b, a));
+    case Py_NE:
+      return t.boolean(m != n || !contains_all(t, b, a));
+    case Py_LT:
+      return t.boolean(m < n && contains_all(t, b, a));
+    case Py_LE:
+      return t.boolean(m <= n && contains_all(t, b, a));
+    case Py_GT:
+      return t.boolean(m > n && contains_all(t, a, b));
+    default:
+      return t.boolean(m >= n && contains_all(t, a, b));
+  }
 }
 
 // | & - ^ of sets, | of dicts.
@@ -91,6 +168,7 @@ ValueRef set_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool in
         return x->call_method(t, checked(PyUnicode_FromString(name)).get(), CallArgs{{b}, {}});
       }
   }
+  if (ValueRef r = view_op(t, a, b, op)) return r;
   auto *d = as<DictValue>(a), *e = as<DictValue>(b);
   if (d && e && op == kOr) {
     d->observe_keys(t), e->observe_keys(t);
@@ -213,6 +291,11 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     if (!r) raise_current();
     return from_folded(*this, r.get());
   }
+  if (ValueRef r = compare_views(*this, a, b, op)) return r;
+  if (auto *p = as<SetValue>(a), *q = as<SetValue>(b); p && q) {
+    PyRef r = checked(PyObject_RichCompare(p->members.get(), q->members.get(), op));
+    return from_folded(*this, r.get());
+  }
   if (op == Py_EQ || op == Py_NE) {
     const bool containers = (a->kind == b->kind) &&
                             (a->kind == ValueKind::List || a->kind == ValueKind::Tuple || a->kind == ValueKind::Dict);
@@ -229,8 +312,6 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
       if (!values_equal(*this, (*p)[k], (*q)[k])) return compare((*p)[k], (*q)[k], op);
     return compare(integer(static_cast<std::int64_t>(p->size())), integer(static_cast<std::int64_t>(q->size())), op);
   }
-  if (a->kind == ValueKind::Set && b->kind == ValueKind::Set)
-    unmodelled_method(*a, std::string("__") + names[op] + "__");
   static const char* const symbols[] = {"<", "<=", "==", "!=", ">", ">="};
   raise(PyExc_TypeError, std::string("'") + symbols[op] + "' not supported between instances of '" + type_text(a) +
                              "' and '" + type_text(b) + "'");

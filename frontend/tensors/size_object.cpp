@@ -48,6 +48,11 @@ PyObject* size_subscript(PyObject* o, PyObject* key) {
   return PySlice_Check(key) ? as_size(r) : r;
 }
 PyObject* size_concat(PyObject* a, PyObject* b) { return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b)); }
+// Either operand may be the Size.
+PyObject* size_add(PyObject* a, PyObject* b) {
+  if (!PyTuple_Check(a) || !PyTuple_Check(b)) Py_RETURN_NOTIMPLEMENTED;
+  return size_concat(a, b);
+}
 PyObject* size_repeat(PyObject* o, Py_ssize_t n) { return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(o, n)); }
 
 PyObject* size_numel(PyObject* o, PyObject*) {
@@ -74,6 +79,7 @@ PyType_Slot size_slots[] = {
     {Py_tp_repr, reinterpret_cast<void*>(size_repr)},
     {Py_tp_methods, size_methods},
     {Py_mp_subscript, reinterpret_cast<void*>(size_subscript)},
+    {Py_nb_add, reinterpret_cast<void*>(size_add)},
     {Py_sq_concat, reinterpret_cast<void*>(size_concat)},
     {Py_sq_repeat, reinterpret_cast<void*>(size_repeat)},
     {Py_tp_doc, const_cast<char*>("Sizes of a tensor: a tuple of ints.")},

@@ -172,6 +172,9 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
 static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   PyTypeObject* type = cls.type();
   const auto [init, place] = t.on_class(type, checked(PyUnicode_InternFromString("__init__")).get());
+  // Dropping the instance would have to run it.
+  if (type_find(type, checked(PyUnicode_InternFromString("__del__")).get()))
+    unmodelled(cls.print(), "instance of a class with __del__");
   if (is_exception_class(type)) {
     if (init && PyFunction_Check(init)) {
       auto e = make_ref<ExceptionValue>(type, args.positional);

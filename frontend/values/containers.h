@@ -50,6 +50,8 @@ struct TupleValue final : Value {
   std::vector<std::string> fields;  // of an op's named results: values, indices
 };
 
+PyTypeObject* plain_or_size(PyTypeObject* type);  // of a slice, sum or repetition of such a tuple
+
 // Keys are constants or objects hashed by identity; a real dict maps them to entries.
 struct DictValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Dict;
@@ -159,6 +161,8 @@ struct DictViewValue final : Value {
   ValueRef iter(Tracer& t) override;
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
+  PyRef real_view(Tracer& t);
+  bool is_set_like() const { return which != ViewKind::Values; }
   ValueRef item(Tracer& t, const ValueRef& key);  // what iteration gives for a key
   Ref<DictValue> dict;
   ViewKind which;

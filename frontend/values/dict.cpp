@@ -6,6 +6,7 @@
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 
@@ -37,6 +38,8 @@ std::string DictValue::print() const {
 
 PyRef DictValue::as_constant() const {
   if (type != &PyDict_Type) return {};
+  const ElementWalk walk(this);
+  if (walk.ends()) return {};
   PyRef out = checked(PyDict_New());
   for (auto& e : live()) {
     PyRef k = e.key->as_constant();
@@ -209,9 +212,29 @@ ValueRef DictViewValue::item(Tracer& t, const ValueRef& key) {
 
 bool DictViewValue::contains(Tracer& t, const ValueRef& item) {
   if (which == ViewKind::Keys) return dict->contains(t, item);
+  if (which == ViewKind::Items) {
+    ValueRef v = t.realize(item);
+    auto* pair = as<TupleValue>(v);
+    if (!pair || pair->items.size() != 2) return false;
+    ValueRef found = dict->find(t, pair->items[0]);
+    return found && values_equal(t, found, pair->items[1]);
+  }
   for (auto& x : collect(t, ValueRef(this)))
     if (values_equal(t, x, item)) return true;
   return false;
+}
+
+// The keys or items as a real view of key objects; null if some value is no constant.
+PyRef DictViewValue::real_view(Tracer& t) {
+  dict->observe_keys(t);
+  if (which == ViewKind::Keys) return checked(PyObject_CallMethod(dict->index.get(), "keys", nullptr));
+  PyRef out = checked(PyDict_New());
+  for (auto& e : dict->live()) {
+    PyRef c = t.realize(e.value)->as_constant();
+    if (!c) return {};
+    checked(PyDict_SetItem(out.get(), key_object(t, e.key).get(), c.get()));
+  }
+  return checked(PyObject_CallMethod(out.get(), "items", nullptr));
 }
 
 Reg DictViewValue::rebuild(PlanBuilder& b) {

@@ -124,12 +124,32 @@ ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
   try {
     ValueRef v = t.resume_generator(frame, std::move(sent), returned);
     running = false;
+    if (v && has_cleanup()) t.expect_cleanup(ValueRef(this));
     return v;
   } catch (...) {
     running = false;
     frame.reset();
     throw;
   }
+}
+
+bool GeneratorValue::has_cleanup() const {
+  if (!frame || frame->pc == 0) return false;
+  const auto& code = frame->body->instructions;
+  int label = frame->instruction().handler.label;
+  while (label >= 0) {
+    const Instruction& h = code[static_cast<std::size_t>(label)];
+    // `yield from` passes exceptions on; a whole body turns StopIteration into RuntimeError.
+    if (h.op != Opcode::CLEANUP_THROW) return h.op != Opcode::INTRINSIC_1;
+    label = h.handler.label;
+  }
+  return false;
+}
+
+bool GeneratorValue::delegates() const {
+  const int at = frame ? frame->current : 0;
+  return at > 0 && frame->body->instructions[static_cast<std::size_t>(at)].op == Opcode::YIELD_VALUE &&
+         frame->body->instructions[static_cast<std::size_t>(at) - 1].op == Opcode::SEND;
 }
 
 ValueRef GeneratorValue::get_attr(Tracer& t, PyObject* attr) {
@@ -151,7 +171,7 @@ ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args)
         make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::move(values))};
   }
   if (n == "__iter__") return ValueRef(this);
-  if (n == "close" && args.size() == 0 && (!frame || !started)) {
+  if (n == "close" && args.size() == 0 && !running && !has_cleanup() && !delegates()) {
     frame.reset();
     return t.none();
   }

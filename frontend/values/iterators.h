@@ -66,7 +66,9 @@ struct GeneratorValue final : Value {
   // The next value yielded; null when the body returns, which gives `returned`.
   ValueRef step(Tracer& t, ValueRef sent, ValueRef& returned);
   std::unique_ptr<SymbolicFrame> frame;  // null when finished
-  bool started = false;
+  // A cleanup of its own is to run where Python closes it: it is suspended inside try or with.
+  bool has_cleanup() const;
+  bool delegates() const;  // suspended in `yield from`
   std::string name;
   bool running = false;
 };

@@ -2,16 +2,20 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
 
 namespace md {
 
 namespace {
-PyRef constants_of(const std::vector<ValueRef>& items) {
+PyRef constants_of(const Value* container, const std::vector<ValueRef>& items) {
+  const ElementWalk walk(container);
+  if (walk.ends()) return {};
   PyRef out = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
   for (std::size_t i = 0; i < items.size(); ++i) {
     ValueRef v = items[i];
@@ -25,7 +29,7 @@ PyRef constants_of(const std::vector<ValueRef>& items) {
 }  // namespace
 
 PyRef ListValue::as_constant() const {
-  PyRef t = constants_of(items);
+  PyRef t = constants_of(this, items);
   return t ? checked(PySequence_List(t.get())) : PyRef();
 }
 
@@ -129,13 +133,16 @@ Reg ListValue::rebuild(PlanBuilder& b) {
 
 // --- tuples ----------------------------------------------------------------------------------------------------------
 
+// What slices, sums and repetitions of a tuple are: a Size stays one, a named tuple does not.
+PyTypeObject* plain_or_size(PyTypeObject* type) { return is_size_type(type) ? type : &PyTuple_Type; }
+
 std::string TupleValue::print() const {
   const char* name = is_namedtuple() ? "NamedTuple" : (type == &PyTuple_Type ? "Tuple" : "Size");
   return std::string(name) + "Variable(length=" + std::to_string(items.size()) + ")";
 }
 
 PyRef TupleValue::as_constant() const {
-  PyRef t = constants_of(items);
+  PyRef t = constants_of(this, items);
   if (!t || type == &PyTuple_Type) return t;
   return is_namedtuple() ? checked(PyObject_CallObject(reinterpret_cast<PyObject*>(type), t.get()))
                          : checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(type), t.get(), nullptr));
@@ -158,7 +165,7 @@ ValueRef TupleValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
 
 ValueRef TupleValue::get_item(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
-  if (auto* s = as<SliceValue>(key)) return make_ref<TupleValue>(sliced(t, items, *s));
+  if (auto* s = as<SliceValue>(key)) return make_ref<TupleValue>(sliced(t, items, *s), plain_or_size(type));
   if (key->kind != ValueKind::Constant && key->kind != ValueKind::Size) return Value::get_item(t, key);
   return items[checked_index(t, key, items.size(), "tuple")];
 }

@@ -1,6 +1,8 @@
 // User objects: attribute access by raw look-ups, so that no user code runs outside the trace.
 #include "frontend/values/objects.h"
 
+#include <structmember.h>
+
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
@@ -151,6 +153,20 @@ bool ObjectValue::has_own(Tracer& t, PyObject* name) {
   return own;
 }
 
+static bool has_dict(PyTypeObject* type) {
+  return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+}
+
+// What Python says where an instance without the attribute is asked to change it: a fresh one is asked.
+[[noreturn]] static void raise_refused(Tracer& t, const ObjectValue& self, PyObject* name, bool store) {
+  PyTypeObject* type = self.type;
+  if (type->tp_new == PyBaseObject_Type.tp_new && !type_find(type, interned("__del__").get())) {
+    PyRef fresh = checked(type->tp_alloc(type, 0));
+    if (PyObject_GenericSetAttr(fresh.get(), name, store ? Py_None : nullptr) < 0) t.raise_current();
+  }
+  t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + text_of(name) + "'");
+}
+
 void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   PyObject* found = type_find(type, name);
   if (found && is_data_descriptor(found)) {
@@ -170,9 +186,13 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     t.call(t.wrap(set.get(), nullptr), std::move(args));
     return;
   }
+  const bool fixed = found && Py_TYPE(found) == &PyMemberDescr_Type &&
+                     (reinterpret_cast<PyMemberDescrObject*>(found)->d_member->flags & READONLY);
+  const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
+  if (fixed || (!slot && !has_dict(type))) raise_refused(t, *this, name, bool(v));
   const Stored* gone = v ? nullptr : stored(name);
   if (gone && !gone->value && t.uncaught()) graph_break<GB0010>(print(), text_of(name));
-  if (!v && !has_own(t, name)) t.raise(PyExc_AttributeError, text_of(name));
+  if (!v && !has_own(t, name)) raise_refused(t, *this, name, false);
   bool replaced = false;
   for (auto it = attrs.begin(); it != attrs.end() && !replaced; ++it)
     if (PyUnicode_Compare(it->name.get(), name) == 0) {

@@ -8,6 +8,7 @@
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/size_value.h"
 
@@ -275,6 +276,9 @@ bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
     if (r < 0) t.raise_current();
     return r != 0;
   }
+  // Containers that contain each other: Python runs out of stack in its own way.
+  const ElementWalk walk(a.get());
+  if (walk.ends()) unmodelled(a->print(), "equality of containers that contain themselves");
   if (auto *x = as<ListValue>(a), *y = as<ListValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<TupleValue>(a), *y = as<TupleValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<DictValue>(a), *y = as<DictValue>(b); x && y) {

@@ -7,6 +7,7 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/element_walk.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -76,6 +77,8 @@ bool holds_size(const ValueRef& raw) {
   if (auto* l = as<ListValue>(v)) items = &l->items;
   if (auto* tuple = as<TupleValue>(v)) items = &tuple->items;
   if (!items) return false;
+  const ElementWalk walk(v.get());
+  if (walk.ends()) return false;
   for (auto& x : *items)
     if (holds_size(x)) return true;
   return false;
