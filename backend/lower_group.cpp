@@ -185,6 +185,27 @@ class GroupLowering {
   std::unordered_map<std::int64_t, int> converted_;
 };
 
+// A nest without a fold walks no element at all if one of its axes is empty. Where a folded axis may be, members that
+// do not span the folded axes get a piece of their own before those that do. Returns the last piece's number.
+int part_from_empty_axes(const FusionGroup& group, std::unordered_map<const Node*, int>& stage, int last) {
+  bool may_be_empty = false;
+  for (std::size_t i = 0; i < group.extents.size(); ++i) {
+    const Size& n = group.extents[i];
+    may_be_empty |= (group.reduced >> i & 1) && n.is_const(0);  // symbols are at least 2
+  }
+  if (!may_be_empty) return last;
+  std::unordered_set<int> folding;
+  for (const FusionGroup::Member& m : group.members)
+    if (is_reduction(*m.node)) folding.insert(stage[m.node]);
+  for (const FusionGroup::Member& m : group.members) {
+    int& s = stage[m.node];
+    const bool spans =
+        std::any_of(m.axes.begin(), m.axes.end(), [&](int a) { return a >= 0 && group.reduced >> a & 1; });
+    s = 2 * s + (spans && !folding.contains(s) ? 1 : 0);
+  }
+  return 2 * last + 1;
+}
+
 // One group per number of reductions behind a member: each piece folds at most once, and what follows reads its results
 // from memory.
 std::vector<FusionGroup> split_by_stage(const FusionGroup& group) {
@@ -198,6 +219,7 @@ std::vector<FusionGroup> split_by_stage(const FusionGroup& group) {
     stage[m.node] = s;
     last = std::max(last, s);
   }
+  last = part_from_empty_axes(group, stage, last);
   std::unordered_set<const Node*> needed(group.outputs.begin(), group.outputs.end());
   for (const FusionGroup::Member& m : group.members)
     for_each_input(*m.node, [&](const Node* in) {
@@ -218,6 +240,7 @@ std::vector<FusionGroup> split_by_stage(const FusionGroup& group) {
     if (needed.contains(m.node)) piece.outputs.push_back(m.node);
     if (is_reduction(*m.node)) piece.reduced = group.reduced;
   }
+  std::erase_if(pieces, [](const FusionGroup& piece) { return piece.members.empty(); });
   return pieces;
 }
 

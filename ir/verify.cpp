@@ -120,7 +120,7 @@ class Verifier {
     std::string sizes, strides;
     for (const Size& s : t.sizes) sizes += (sizes.empty() ? "" : ", ") + to_string(s);
     for (const Size& s : t.strides) strides += (strides.empty() ? "" : ", ") + to_string(s);
-    return fmt::format("{}[{}]{{{}}}", info(t.dtype).short_name, sizes, strides);
+    return fmt::format("{}[{}]{{{}}}+({})", info(t.dtype).short_name, sizes, strides, to_string(t.offset));
   }
 
   // What inference says of the call; its refusal is a violation too.

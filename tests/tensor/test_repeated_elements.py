@@ -86,3 +86,19 @@ def test_a_tensor_assigned_to_its_own_element():
         return (y,)
 
     check(write, lambda: torch.ones(1))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_results_that_no_element_of_the_fold_reaches(dynamic):
+    def spread(x):
+        v = x.sum(0) + 1
+        return v * x, v, x.amax(1)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(spread, dynamic=dynamic)
+    for rows in (5, 3, 0):
+        x = torch.ones(rows, 3)
+        for e, a in zip(spread(x), compiled(x), strict=True):
+            assert torch.equal(a, e)
+    empty = torch.ones(0, 3)
+    check(lambda x: (x.var(0) * x, x.var(0)), lambda: empty)
