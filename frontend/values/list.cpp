@@ -100,7 +100,7 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
     items.insert(items.begin() + start, fresh.begin(), fresh.end());
     return changed(t);
   }
-  const std::size_t at = checked_index(t, key, items.size(), v ? "list assignment" : "list assignment");
+  const std::size_t at = checked_index(t, key, items.size(), "list assignment");
   if (v)
     items[at] = std::move(v);
   else

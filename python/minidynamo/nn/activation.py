@@ -18,47 +18,35 @@ class _Plain(Module):
         return ", ".join(parts)
 
 
-class ReLU(_Plain):
+class _InPlace(_Plain):
+    """May overwrite its input, and has no other setting."""
+
     def __init__(self, inplace=False):
         super().__init__()
         self.inplace = inplace
 
+
+class ReLU(_InPlace):
     def forward(self, input):
         return F.relu(input, self.inplace)
 
 
-class SiLU(_Plain):
-    def __init__(self, inplace=False):
-        super().__init__()
-        self.inplace = inplace
-
+class SiLU(_InPlace):
     def forward(self, input):
         return F.silu(input, self.inplace)
 
 
-class Mish(_Plain):
-    def __init__(self, inplace=False):
-        super().__init__()
-        self.inplace = inplace
-
+class Mish(_InPlace):
     def forward(self, input):
         return F.mish(input, self.inplace)
 
 
-class SELU(_Plain):
-    def __init__(self, inplace=False):
-        super().__init__()
-        self.inplace = inplace
-
+class SELU(_InPlace):
     def forward(self, input):
         return F.selu(input, self.inplace)
 
 
-class Hardswish(_Plain):
-    def __init__(self, inplace=False):
-        super().__init__()
-        self.inplace = inplace
-
+class Hardswish(_InPlace):
     def forward(self, input):
         return F.hardswish(input, self.inplace)
 
@@ -66,11 +54,7 @@ class Hardswish(_Plain):
         return ""
 
 
-class Hardsigmoid(_Plain):
-    def __init__(self, inplace=False):
-        super().__init__()
-        self.inplace = inplace
-
+class Hardsigmoid(_InPlace):
     def forward(self, input):
         return F.hardsigmoid(input, self.inplace)
 
