@@ -120,7 +120,6 @@ struct Compilation {
         return finish_trace(t, end, request, speculation, notes, logs);
       } catch (GraphBreak& b) {
         if (!on_break(t, b)) return {};
-      } catch (const RestartTrace&) {
       } catch (const SkipFrame& s) {
         return on_skip(t, s);
       } catch (const TracedRaise& e) {

@@ -21,7 +21,6 @@ enum class EffectKind : std::uint8_t {
   AttrDelete,    // name
   CellSet,       // value (null: emptied)
   GlobalSet,     // name, value
-  GlobalDelete,  // name
 };
 
 struct SideEffect {

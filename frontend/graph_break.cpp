@@ -8,12 +8,14 @@ namespace {
 constexpr int kCodes[] = {
 #define MD_BREAK(id, code, nargs) code,
 #include "registry/graph_breaks.inc"
+#undef MD_BREAK
 };
 
 constexpr BreakRow kRows[] = {
 #define MD_BREAK_TEXT(id, type, context, explanation, hints, args, area, cls) \
   {#id, kCodes[id], type, context, explanation, hints, args, area, BreakClass::cls},
-#include "registry/graph_breaks.inc"
+#include "registry/graph_break_texts.inc"
+#undef MD_BREAK_TEXT
 };
 
 // Templates were checked when the table was generated: every {n} is in range, braces are balanced.

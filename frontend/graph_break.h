@@ -16,6 +16,7 @@ namespace md {
 enum BreakId : std::uint16_t {
 #define MD_BREAK(id, code, nargs) id,
 #include "registry/graph_breaks.inc"
+#undef MD_BREAK
 };
 
 enum class BreakClass : std::uint8_t { Fundamental, Supportable, UserError, Internal };
@@ -48,6 +49,7 @@ namespace detail {
 inline constexpr std::uint8_t kBreakArgs[] = {
 #define MD_BREAK(id, code, nargs) nargs,
 #include "registry/graph_breaks.inc"
+#undef MD_BREAK
 };
 GraphBreak fill_break(BreakId id, std::initializer_list<std::string> args);
 [[noreturn]] void throw_break(GraphBreak b);

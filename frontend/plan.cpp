@@ -115,9 +115,6 @@ void PlanBuilder::replay(const Effects& effects) {
       case EffectKind::GlobalSet:
         s.op = StepOp::GlobalSet, s.b = rebuild(e.value);
         break;
-      case EffectKind::GlobalDelete:
-        s.op = StepOp::GlobalDelete;
-        break;
     }
     effect(std::move(s));
   }
@@ -304,9 +301,6 @@ struct Runner {
         return;
       case StepOp::GlobalSet:
         checked(PyDict_SetItem(args.globals, s.object.get(), reg(s.b)));
-        return;
-      case StepOp::GlobalDelete:
-        checked(PyDict_DelItem(args.globals, s.object.get()));
         return;
       case StepOp::SetGradEnabled:
         set_grad_enabled(s.index != 0);

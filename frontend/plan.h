@@ -48,7 +48,6 @@ enum class StepOp : std::uint8_t {
   AttrDelete,
   CellSet,
   GlobalSet /* object name, b */,
-  GlobalDelete,
   SetGradEnabled,  // index: 0 or 1
 };
 

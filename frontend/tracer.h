@@ -30,10 +30,6 @@ struct ContextValue;
 struct TracedRaise {
   ValueRef exception;
 };
-// Trace again from the start, with something learnt.
-struct RestartTrace {
-  std::string reason;
-};
 // A tensor call that does not fit its operands; `call` is the node as errors print it.
 struct FailedCall : OpError {
   FailedCall(const OpError& e, std::string call) : OpError(e), call(std::move(call)) {}
@@ -116,7 +112,7 @@ class Tracer {
  public:
   Tracer(const TraceConfig& config, SpeculationLog& log) : config(config), speculation(log) {}
 
-  // Runs the root frame to its end. Throws GraphBreak, SkipFrame, RestartTrace, TracedRaise, OpError, PythonError.
+  // Runs the root frame to its end. Throws GraphBreak, SkipFrame, TracedRaise, OpError, PythonError.
   TraceResult run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& args);
 
   // --- values -----------------------------------------------------------------------------------------------------

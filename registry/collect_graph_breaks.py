@@ -1,15 +1,16 @@
-"""Checks graph_breaks.toml and writes it as one include file for C++.
+"""Checks graph_breaks.toml and writes it as two include files for C++.
 
-    python collect_graph_breaks.py graph_breaks.toml OUT.inc
+    python collect_graph_breaks.py graph_breaks.toml NUMBERS.inc TEXTS.inc
 
-The output has two parts, each behind its own macro so that the header compiles only numbers:
-MD_BREAK(id, code, argument count) and MD_BREAK_TEXT(id, type, context, explanation, hints, args, area, class).
+Lines MD_BREAK(id, code, argument count), which the header includes, and lines
+MD_BREAK_TEXT(id, type, context, explanation, hints, args, area, class), so that a new wording compiles one file.
 Placeholders {name} become {index}; {{ and }} stand for braces.
 """
 
 import re
 import sys
 import tomllib
+from pathlib import Path
 
 CLASSES = {
     "fundamental": "Fundamental",
@@ -93,19 +94,26 @@ def render(table):
         fields = [row["type"], context, explanation, hints, SEPARATOR.join(args), row["area"]]
         body = ", ".join(c_string(f) for f in fields)
         texts.append(f"MD_BREAK_TEXT({ident}, {body}, {CLASSES[row['class']]})")
-    head = ["// Generated from graph_breaks.toml.", "#ifdef MD_BREAK", *numbers, "#undef MD_BREAK", "#endif"]
-    return "\n".join([*head, "#ifdef MD_BREAK_TEXT", *texts, "#undef MD_BREAK_TEXT", "#endif", ""])
+    return numbers, texts
 
 
-def main(source, target):
+def write(target, lines):
+    """A file that would not change stays as old as it is: nothing is rebuilt."""
+    text = "\n".join(["// Generated from graph_breaks.toml.", *lines, ""])
+    if not target.exists() or target.read_text() != text:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+
+def main(source, numbers_target, texts_target):
     with open(source, "rb") as f:
         table = tomllib.load(f)
     try:
-        text = render(table)
+        numbers, texts = render(table)
     except TableError as e:
         sys.exit(f"{source}: {e}")
-    with open(target, "w") as f:
-        f.write(text)
+    write(Path(numbers_target), numbers)
+    write(Path(texts_target), texts)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes ops.inc: one MD_OP(Struct) line for each op struct in the given headers, in file order."""
+"""Writes a list of ops: one MD_OP(Struct) line for each op struct in the given headers, in file order."""
 
 import re
 import sys
@@ -26,10 +26,8 @@ def main() -> None:
     out, headers = Path(sys.argv[1]), sys.argv[2:]
     text = "".join(f"MD_OP({name})\n" for name in collect(headers))
     out.parent.mkdir(parents=True, exist_ok=True)
-    if not out.exists() or out.read_text() != text:
+    if not out.exists() or out.read_text() != text:  # what is unchanged stays as old as it is: nothing is rebuilt
         out.write_text(text)
-    else:
-        out.touch()
 
 
 if __name__ == "__main__":

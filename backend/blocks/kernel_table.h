@@ -74,7 +74,8 @@ struct ReductionKernels {
   ChallengeKernel challenge = nullptr;
 };
 
-// Tables are indexed by OpId; null where the op does not compute in that dtype.
+// Tables are indexed by the OpId of an op with a body (registry/bodies.inc); null where it does not compute in that
+// dtype.
 struct KernelTable {
   const char* level;  // "x86-64-v4"
   const PointwiseKernel* pointwise[kComputeTypes];

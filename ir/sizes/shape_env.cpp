@@ -221,15 +221,10 @@ Size ShapeEnv::declare(SizeSymbol s) {
 }
 
 Size ShapeEnv::backed(std::int64_t hint, const std::string& source, bool share) {
-  if (hint == 0 || hint == 1) {
-    specialised_.push_back({source, hint});
-    return hint;
-  }
+  if (hint == 0 || hint == 1) return hint;
   for (std::size_t i = 0; share && i < symbols_.size(); ++i) {
     if (symbols_[i].hint != hint || symbols_[i].range.lo < 2) continue;
-    const Size same = symbol(static_cast<int>(i));
-    duck_sources_.emplace_back(source, same);
-    return same;
+    return symbol(static_cast<int>(i));
   }
   return declare({"s" + std::to_string(next_backed_++), hint, source, {2, SizeRange::kMax}, {}});
 }

@@ -79,12 +79,6 @@ void for_each_symbol(Size s, const std::function<void(int)>& f);
 void bind_symbols(const ShapeEnv& env, std::span<const SizeVec* const> declared, std::span<const DimVec* const> actual,
                   std::vector<std::int64_t>& values);
 
-// A size that was 0 or 1 while tracing and is compiled as that constant.
-struct SpecialisedSize {
-  std::string source;
-  std::int64_t value;
-};
-
 class ShapeEnv {
  public:
   ShapeEnv() = default;
@@ -92,7 +86,7 @@ class ShapeEnv {
   ShapeEnv& operator=(const ShapeEnv&) = delete;
 
   // The size of an input: 0 and 1 become constants, an equal earlier hint gives that symbol (duck sizing; the guard
-  // that they are equal is the shared symbol itself: `duck_sources`) unless `share` is off, anything else a new symbol
+  // that they are equal is the shared symbol itself) unless `share` is off, anything else a new symbol
   // of at least 2.
   Size backed(std::int64_t hint, const std::string& source, bool share = true);
   // A Python int: any value, 0 and 1 included, and a symbol of its own.
@@ -121,9 +115,6 @@ class ShapeEnv {
 
   const std::vector<SizeSymbol>& symbols() const { return symbols_; }
   const std::vector<SizeGuard>& guards() const { return guards_; }
-  const std::vector<SpecialisedSize>& specialised() const { return specialised_; }
-  // (source, symbol) for every input size that shares a symbol with an earlier one.
-  const std::vector<std::pair<std::string, Size>>& duck_sources() const { return duck_sources_; }
   const std::vector<std::pair<Size, Size>>& divisibility() const { return divisible_; }
 
   // Builders of ir/sizes/arithmetic.cpp.
@@ -143,8 +134,6 @@ class ShapeEnv {
 
   std::vector<SizeSymbol> symbols_;
   std::vector<SizeGuard> guards_;
-  std::vector<SpecialisedSize> specialised_;
-  std::vector<std::pair<std::string, Size>> duck_sources_;
   std::vector<std::pair<Size, Size>> divisible_;
   std::vector<std::unique_ptr<SizeAtom>> atoms_;
   std::unordered_multimap<std::size_t, const SizeAtom*> atom_index_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/blocks/kernels/level.h"
-#include "ir/op_visit.h"
+#include "ir/op_bodies.h"
 
 namespace md::blocks {
 namespace {

@@ -4,6 +4,6 @@
 #define MD_OP(S) MD_POINTWISE_ENTRY(S)
 namespace md::blocks::MD_LEVEL {
 constexpr PointwiseKernel kPointwiseBool[] = {
-#include "registry/ops.inc"
+#include "registry/bodies.inc"
 };
 }  // namespace md::blocks::MD_LEVEL

@@ -4,13 +4,13 @@ namespace md::blocks::MD_LEVEL {
 
 constexpr ReductionKernels kReduceFloat32[] = {
 #define MD_OP(S) reduction_kernels<ops::S, float>(),
-#include "registry/ops.inc"
+#include "registry/bodies.inc"
 #undef MD_OP
 };
 
 constexpr ReductionKernels kReduceFloat64[] = {
 #define MD_OP(S) reduction_kernels<ops::S, double>(),
-#include "registry/ops.inc"
+#include "registry/bodies.inc"
 #undef MD_OP
 };
 

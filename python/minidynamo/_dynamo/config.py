@@ -96,8 +96,6 @@ def _defaults():
         "trace_more": False,
         # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
         "resume_anywhere": False,
-        # Keep float16 and bfloat16 intermediate results of a fused kernel in float32.
-        "fuse_low_precision": False,
         # Where the links of graph-break messages point.
         "registry_url": os.environ.get(
             "MINIDYNAMO_REGISTRY_URL", "https://pytorch-labs.github.io/compile-graph-break-site"
