@@ -1,4 +1,5 @@
 // Applying a backend to a traced graph.
+#include "frontend/artifact_texts.h"
 #include "frontend/finish_trace.h"
 #include "frontend/graph_module.h"
 #include "frontend/tensors/tensor_object.h"
@@ -37,16 +38,19 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   return python_kernel(std::move(compiled), sizes);
 }
 
-std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Region& region,
+std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Tracer& t, const Region& region,
                                     const LogSwitches& logs) {
   Backend* backend = find_backend(region.backend_name);
   if (!backend) throw InternalError("backend '" + region.backend_name + "' is not installed");
   std::unique_ptr<Graph> functional;
   try {
     functional = optimize(*graph);
-  } catch (const NotFunctional&) {
+  } catch (const NotFunctional& e) {
+    if (logs.perf_hints) log_perf_hints(*graph, t, e.what());
     return interpreting_kernel(graph);
   }
+  if (logs.aot_graphs) log_functional_graph(*functional);
+  if (logs.perf_hints) log_perf_hints(*graph, t, "");
   std::shared_ptr<Kernel> kernel = backend->compile(*functional);
   if (logs.output_code) report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + kernel->code())});
   return kernel;
@@ -64,7 +68,7 @@ std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer
   else if (region.backend_name == "eager")
     kernel = interpreting_kernel(graph);
   else
-    kernel = compile_own(graph, region, logs);
+    kernel = compile_own(graph, t, region, logs);
   if (logs.info) report("log_info", {py_str("Step 2: done compiler function " + region.backend_name)});
   return kernel;
 }

@@ -178,6 +178,7 @@ struct Compilation {
       cause = error;
       error = break_parts_call("unsupported", make_break<GB0066>(active_managers(*t.frames.front())), frames);
     }
+    if (logs.debug) log_no_checkpoint();
     report("log_skipped_break", {error, cause});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});
     return false;
