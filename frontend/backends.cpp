@@ -3,6 +3,8 @@
 #include "frontend/finish_trace.h"
 #include "frontend/graph_module.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/value.h"
+#include "frontend/values/constant.h"
 
 namespace md {
 
@@ -12,6 +14,20 @@ namespace {
   PyRef error = report("backend_failed", {py_str(name), std::move(cause)});
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   throw PythonError{};
+}
+
+// Some errors say that the backend cannot take this graph, not that it failed: one that is set becomes a break.
+void break_if_refused(const std::string& backend) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "minidynamo._subclasses.fake_tensor");
+  if (!module) return;  // nobody can have raised one
+  for (const char* name : {"DataDependentOutputException", "DynamicOutputShapeException",
+                           "UnsupportedFakeTensorException", "UnsupportedOperatorException"}) {
+    PyObject* cls = PyDict_GetItemString(PyModule_GetDict(module), name);
+    if (!cls || !PyErr_ExceptionMatches(cls)) continue;
+    PyRef error = take_exception();
+    const std::string what = type_name(Py_TYPE(error.get())) + ": " + text_of(error.get());
+    graph_break<GB0219>(backend, what, text_of(report("traceback_text", {error}).get()));
+  }
 }
 
 // A user's callable gets the graph and the real inputs, and returns what to call.
@@ -29,6 +45,7 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   PyRef compiled = PyRef::steal(PyObject_Call(region.backend, args.get(), region.options.get()));
   if (!compiled) {
     if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw PythonError{};
+    break_if_refused(region.backend_name);
     backend_failed(region.backend_name, take_exception());
   }
   if (!PyCallable_Check(compiled.get())) {

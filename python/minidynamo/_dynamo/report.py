@@ -142,6 +142,11 @@ def internal_error(cause, frames):
     return _finish(error, frames)
 
 
+def traceback_text(error):
+    """The traceback of an exception, without the exception itself."""
+    return "".join(traceback.format_tb(error.__traceback__))
+
+
 def backend_failed(backend, cause):
     """A user's backend raised `cause`."""
     error = BackendCompilerFailed(backend, cause)
