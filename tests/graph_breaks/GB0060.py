@@ -18,7 +18,7 @@ def run(compile):
     @compile
     def f(x):
         with case.assertWarnsRegex(UserWarning, "old"):
-            warnings.warn("old call")
+            warnings.warn("old call", UserWarning, stacklevel=2)
         return x + 2
 
     with torch._dynamo.config.patch(enable_trace_unittest=True):

@@ -62,7 +62,7 @@ comptime = _Comptime()
 
 
 def _run(method, function, graph_text, locals_, frames):
-    """Called by the tracer: a method of ComptimeContext by name, or the user's function. The break's message or None."""
+    """Called by the tracer: a method of ComptimeContext, or the user's function; the break's message, or None."""
     context = ComptimeContext(graph_text, locals_, frames)
     try:
         getattr(context, method)() if method else function(context)
