@@ -317,6 +317,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.suppress_errors = flag("suppress_errors");
   c.capture_scalar_outputs = flag("capture_scalar_outputs");
   c.trace_more = flag("trace_more");
+  c.trace_numpy = flag("trace_numpy");
   c.error_on_recompile = flag("error_on_recompile");
   c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");
   c.skip_code_recursive_on_limit = flag("skip_code_recursive_on_recompile_limit_hit");
