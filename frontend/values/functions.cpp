@@ -71,7 +71,8 @@ bool may_inline(const FunctionValue& f) {
   const std::string module = f.module_name();
   for (const char* c : closed)
     if (module == c || module.rfind(std::string(c) + ".", 0) == 0)
-      return module.rfind("minidynamo.polyfills", 0) == 0 || module.rfind("minidynamo.nn", 0) == 0;
+      return module.rfind("minidynamo.polyfills", 0) == 0 || module.rfind("minidynamo.nn", 0) == 0 ||
+             module == "minidynamo.functional";
   return true;
 }
 
