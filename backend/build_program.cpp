@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "backend/program.h"
 #include "ir/error.h"
@@ -212,6 +214,12 @@ class ProgramBuilder {
     return true;
   }
 
+  // The node whose memory `n` shows.
+  static const Node* viewed(const Node* n) {
+    while (is_view(*n)) n = n->args[0].get<Node*>();
+    return n;
+  }
+
   Place copy_base(const Node& write) {
     const Place base = place(write.args[0].get<Node*>());
     const Place whole = define(write, {.type = write.type()});
@@ -233,11 +241,14 @@ class ProgramBuilder {
 
   // Results of `l` that go straight into a write_view: their places are parts of it.
   void place_direct_writes(LoweredGroup& l, const FusionGroup& group) {
+    std::unordered_set<const Node*> unfinished;  // they lack what this nest will store, so nobody copies them yet
     for (std::size_t i = l.nest.accesses.size(); i < l.buffers.size(); ++i) {
       const Node* n = l.buffers[i];
       const auto found = written_by_.find(n);
       if (found == written_by_.end() || !is_known(found->second->args[0].get<Node*>())) continue;
       const Node& write = *found->second;
+      if (unfinished.contains(viewed(write.args[0].get<Node*>()))) continue;
+      unfinished.insert(&write);
       const Place to = part(copy_base(write), *n, write.args[2], write.args[3]);
       program_.places[n] = to;
       const auto m = std::ranges::find(group.members, n, &FusionGroup::Member::node);

@@ -109,6 +109,7 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   }
   auto* fn = as<FunctionValue>(v);
   if (!fn) return false;
+  break_if_known(*this, *fn, call_args);
   if (!may_inline(*fn)) {
     fn->call(*this, std::move(call_args));  // breaks
     return false;

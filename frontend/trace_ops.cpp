@@ -5,6 +5,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/call_text.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/logs.h"
 #include "frontend/polyfills.h"
 #include "frontend/source_lines.h"
@@ -145,6 +146,9 @@ Arg Tracer::to_arg(const ValueRef& raw) {
     if (PyComplex_Check(o) || PyBytes_Check(o)) graph_break<GB0055>(v->print());
     return md::to_arg(o);
   }
+  if (v->kind == ValueKind::Object &&
+      type_find(v->python_type(), checked(PyUnicode_InternFromString("__torch_function__")).get()))
+    unmodelled(v->print(), "operand with a __torch_function__");
   if (v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin)
     raise(PyExc_TypeError,
           std::string("argument of a tensor op must be a tensor, a number or a sequence of them, not '") +

@@ -205,10 +205,24 @@ static void break_if_disabled(const FunctionValue& f) {
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }
 
-// Functions of the standard library with a code of their own.
-static void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
+// Module.parameters and the like: what they list depends on their flags.
+static bool lists_parts_of_modules(const FunctionValue& f) {
+  if (!std::string_view(f.module_name()).starts_with("minidynamo.nn.module")) return false;
+  const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
+  for (const char* lister : {"parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules",
+                             "children", "named_children", "state_dict"})
+    if (name == lister) return true;
+  return false;
+}
+
+void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
   if (t.config.enable_trace_unittest && watches_warnings(f))
     graph_break<GB0060>(text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name));
+  if (lists_parts_of_modules(f) && args.positional.size() > 1)
+    for (std::size_t k = 1; k < args.positional.size(); ++k)
+      if (t.realize(args.positional[k])->kind == ValueKind::Tensor)
+        graph_break<GB0202>(args.positional[0]->print(), text_of(f.qualname.get()), print_list(args.positional),
+                            print_keywords(args));
   if (std::string_view(f.module_name()) != "inspect" || text_of(f.qualname.get()) != "signature") return;
   const ValueRef of = args.positional.empty() ? ValueRef() : t.realize(args[0]);
   if (of && of->kind != ValueKind::Function && of->kind != ValueKind::Method) graph_break<GB0151>(of->print());
@@ -313,7 +327,44 @@ Reg BuiltinValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source
 
 std::string OpFunctionValue::print() const { return "TorchInGraphFunctionVariable(" + repr_of(real.get()) + ")"; }
 
+// Classes among the arguments' that answer calls of torch functions: each once, in the order of the arguments.
+static std::vector<PyTypeObject*> overriding_types(Tracer& t, const CallArgs& args) {
+  std::vector<PyTypeObject*> types;
+  const auto add = [&](const ValueRef& raw) {
+    const ValueRef v = t.realize(raw);
+    PyTypeObject* type = v->kind == ValueKind::Object ? v->python_type() : nullptr;
+    if (!type || !type_find(type, checked(PyUnicode_InternFromString("__torch_function__")).get())) return;
+    if (std::find(types.begin(), types.end(), type) != types.end()) return;
+    for (PyTypeObject* other : types)
+      if (PyType_IsSubtype(type, other)) unmodelled(v->print(), "__torch_function__ of a class and of one below it");
+    types.push_back(type);
+  };
+  for (const auto& v : args.positional) add(v);
+  for (const auto& [name, v] : args.keywords) add(v);
+  return types;
+}
+
+// The first answer of the arguments' __torch_function__ that is not NotImplemented; null if no argument has one.
+static ValueRef call_torch_function(Tracer& t, OpFunctionValue& function, const CallArgs& args) {
+  const std::vector<PyTypeObject*> types = overriding_types(t, args);
+  if (types.empty()) return {};
+  std::vector<ValueRef> classes;
+  for (PyTypeObject* type : types) classes.push_back(t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+  auto keywords = make_ref<DictValue>(&PyDict_Type);
+  for (auto& [name, v] : args.keywords) keywords->put(t, t.constant(name), v);
+  for (const ValueRef& cls : classes) {
+    CallArgs given;
+    given.positional = {ValueRef(&function), make_ref<TupleValue>(classes), make_ref<TupleValue>(args.positional),
+                        keywords};
+    PyRef name = checked(PyUnicode_InternFromString("__torch_function__"));
+    const ValueRef answer = t.realize(t.call(t.realize(cls)->get_attr(t, name.get()), std::move(given)));
+    if (!is_true_constant(answer, Py_NotImplemented)) return answer;
+  }
+  graph_break<GB0000>(repr_of(function.real.get()), print_list(args.positional), print_keywords(args));
+}
+
 ValueRef OpFunctionValue::call(Tracer& t, CallArgs args) {
+  if (ValueRef answer = call_torch_function(t, *this, args)) return answer;
   const std::string name = op_function_name(real.get());
   if (op_function_is_method(real.get()) && !args.positional.empty()) {
     ValueRef self = t.realize(args.positional[0]);

@@ -102,6 +102,8 @@ struct PartialValue final : Value {
 
 // Breaks as the registry says for a function the tracer has no rule for and may not enter.
 [[noreturn]] void break_on_skipped(Tracer& t, PyObject* callable);
+// Functions of the libraries that break by themselves, whoever calls them.
+void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args);
 // Null if the function may be traced into; otherwise the object to report.
 bool may_inline(const FunctionValue& f);
 

@@ -175,6 +175,11 @@ ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args)
     frame.reset();
     return t.none();
   }
+  const ValueRef thrown = n == "throw" && args.positional.size() == 1 ? t.realize(args[0]) : ValueRef();
+  auto* cls = as<ClassValue>(thrown);
+  PyTypeObject* type = cls ? cls->type() : thrown ? thrown->python_type() : nullptr;
+  if (type && delegates() && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
+    graph_break<GB0024>();
   unmodelled_method(*this, n, args);
 }
 

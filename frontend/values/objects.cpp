@@ -118,6 +118,8 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
     args.positional = {ValueRef(this), t.constant(name)};
     return t.call(t.wrap(hook.found, hook.source), std::move(args));
   }
+  if (hook.found && is_library_class(type, LibraryClass::Module)) graph_break<GB0211>(print(), n);
+  if (hook.found) unmodelled(print() + "." + n, "__getattr__ that is no Python function");
   t.raise(PyExc_AttributeError, std::string("'") + type_name(type) + "' object has no attribute '" + n + "'");
 }
 
@@ -233,6 +235,8 @@ ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
 }
 
 ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
+  if (is_library_class(type, LibraryClass::Module) && t.realize(key)->kind == ValueKind::Tensor)
+    graph_break<GB0153>(print(), print_list({key}), "{}");
   ValueRef m = special(t, "__getitem__");
   if (!m) return Value::get_item(t, key);
   CallArgs args;

@@ -1,5 +1,7 @@
 #include "ir/passes/fold.h"
 
+#include <algorithm>
+
 #include "ir/eager.h"
 #include "ir/error.h"
 #include "ir/passes/dataflow.h"
@@ -14,6 +16,13 @@ bool is_small(const TensorType& t) {
   Size count = 1;
   for (const Size& s : t.sizes) count = count * s;
   return count.is_const() && count.value() <= kMaxElements;
+}
+
+// A size only the call will tell.
+bool holds_symbol(const Arg& a) {
+  if (const auto* s = a.get_if<Size>()) return !s->is_const();
+  const auto* l = a.get_if<ListArg>();
+  return l && std::ranges::any_of(l->items, holds_symbol);
 }
 
 Arg evaluated(const Arg& a, const std::unordered_map<const Node*, TensorRef>& values) {
@@ -33,7 +42,7 @@ void fold_constants(Graph& g) {
   std::unordered_map<const Node*, TensorRef> values;  // of nodes known while compiling
   for (const auto& n : g.nodes) {
     if (n->kind != NodeKind::Op || n->multi || has_effect(*n) || !is_small(n->type())) continue;
-    bool known = true, any = false;
+    bool known = std::ranges::none_of(n->args, holds_symbol), any = false;
     for_each_input(*n, [&](const Node* in) {
       any = true;
       known &= values.contains(in);

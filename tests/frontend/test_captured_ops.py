@@ -7,13 +7,10 @@ import pytest
 import minidynamo as torch
 from frontend.differential import Seen, codes
 from minidynamo._dynamo.testing import CompileCounter
+from tensor.drawn_calls import function_of
 from tensor.op_calls import CALLS, IN_PLACE_CALLS, operands
 
 NAMES = sorted(operands())
-
-
-def function_of(call):
-    return eval(f"lambda {', '.join(NAMES)}: {call}", {"torch": torch})
 
 
 def check(call):

@@ -1,0 +1,109 @@
+"""A call of every op of the table, as source text on the operands of op_calls: drawn from its signature.
+
+What the signature does not tell (shapes that belong together, names of modes) stands in MAKERS.
+"""
+
+import itertools
+import json
+
+import minidynamo as torch
+from minidynamo import _C
+
+from .op_calls import operands
+
+OPS = {op["name"]: op for op in json.loads(_C.op_table_json())}
+
+# Op -> a call, where the signature alone gives none that runs.
+MAKERS = {
+    "fill": "torch.fill(x, 2)",
+    "randint.low": "torch.randint(1, 9, (4, 6))",
+    "bmm": "torch.bmm(c, c.transpose(1, 2))",
+    "gather": "torch.gather(x, 1, k[:, :2].clamp(0, 5))",
+    "one_hot": "torch.nn.functional.one_hot(k, 7)",
+    "div.mode": "torch.div(x, y, rounding_mode='floor')",
+    "clamp": "torch.clamp(x, -1, 1)",
+    "split.sizes": "torch.split(x, [1, 3], 0)",
+    "mv": "torch.mv(a, v)",
+    "prelu": "torch.prelu(c, w)",
+    "quantile": "torch.quantile(x, torch.tensor([0.25, 0.75]), 1)",
+    "nanquantile": "torch.nanquantile(n, torch.tensor([0.25, 0.75]), 1)",
+    "unfold": "x.unfold(1, 2, 3)",
+    "unflatten": "torch.unflatten(x, 1, (2, 3))",
+    "roll": "torch.roll(x, (1, -2), (0, 1))",
+    "addmv": "torch.addmv(v, a, w)",
+    "baddbmm": "torch.baddbmm(c, c[:, :, :3], c)",
+}
+
+# Operands to try for the first tensor, and what goes with each as the second and third.
+PARTNERS = {"x": "yp", "i": "kk", "m": "mm", "v": "wv", "c": "cc", "a": "aa"}
+BY_NAME = {"size": "(4, 6)", "sizes": "(4, 6)", "shape": "(4, 6)", "dims": "(0, 1)", "dim": "0", "stride": "(6, 1)"}
+BY_TYPE = {
+    "Scalar": "2", "float": "0.5", "int": "1", "int[]": "(0, 1)", "bool": "True", "dtype": "torch.float64",
+    "device": "'cpu'", "Index": "0", "str": "'sum'",
+}  # fmt: skip
+TENSORS = ("Tensor", "Operand")
+
+
+def is_public(op):
+    return bool(op["function"] or op["method"] or op["inplace"] or op["property"] or op["also"])
+
+
+def _argument(param, tensors):
+    kind = param["type"].removesuffix("?")
+    if kind in TENSORS:
+        return next(tensors)
+    if kind == "Tensor[]":
+        return f"[{next(tensors)}, {next(tensors)}]"
+    if kind == "Tensor...":
+        return f"{next(tensors)}, {next(tensors)}"
+    return BY_NAME.get(param["name"]) or BY_TYPE[kind]
+
+
+def _spelled(op, arguments, keywords):
+    name = op["public_name"]
+    if not op["function"] and op["also"]:
+        name = op["also"].split()[0]
+    method = name.startswith("Tensor.") or (not op["function"] and not op["also"])
+    given = arguments + [f"{k}={v}" for k, v in keywords.items()]
+    if not method:
+        return f"torch.{name}({', '.join(given)})"
+    name = name.removeprefix("Tensor.")
+    if op["property"]:
+        return f"{arguments[0]}.{name}"
+    suffix = "" if op["method"] or op["also"] else "_"
+    return f"{arguments[0]}.{name}{suffix}({', '.join(given[1:])})"
+
+
+def _drawn(op):
+    """Candidates, the plainest operands first."""
+    for first, others in PARTNERS.items():
+        tensors = itertools.chain(first + others, itertools.repeat(others[-1]))
+        required = [p for p in op["params"] if "default" not in p]
+        arguments = [_argument(p, tensors) for p in required if not p["keyword_only"]]
+        keywords = {p["name"]: _argument(p, tensors) for p in required if p["keyword_only"]}
+        # An overload is told by what the plain form does not have.
+        plain = {p["name"] for p in OPS.get(op["public_name"], op)["params"]}
+        own = {p["name"]: _argument(p, tensors) for p in op["params"] if "default" in p and p["name"] not in plain}
+        if own:
+            yield _spelled(op, arguments, keywords | own)
+        yield _spelled(op, arguments, keywords)
+
+
+def function_of(call):
+    """The call as a function of the operands by name."""
+    return eval(f"lambda {', '.join(sorted(operands()))}: {call}", {"torch": torch})
+
+
+def runs(call):
+    try:
+        function_of(call)(**operands())
+    except (RuntimeError, TypeError, ValueError, IndexError, NotImplementedError, AttributeError, SyntaxError):
+        return False
+    return True
+
+
+def call_of(name):
+    """A call of the op, or None if neither MAKERS nor its signature gives one that runs."""
+    if name in MAKERS:
+        return MAKERS[name]
+    return next(filter(runs, _drawn(OPS[name])), None)
