@@ -36,8 +36,8 @@ void ArrayMatch::explain_difference(const GuardOp& op, PyObject* o, Why& why) {
     set(what + " mismatch. expected " + std::to_string(expected) + ", actual " + std::to_string(actual));
   };
   if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != *f.type) {
-    why.text = "expected type of '" + why.source() + "' to be the NumPy type of before, but found " +
-               class_text(Py_TYPE(o));
+    why.text =
+        "expected type of '" + why.source() + "' to be the NumPy type of before, but found " + class_text(Py_TYPE(o));
     return;
   }
   const ArrayView a(o);
