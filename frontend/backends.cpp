@@ -44,7 +44,7 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   PyRef args = checked(PyTuple_Pack(2, gm.get(), inputs.get()));
   PyRef compiled = PyRef::steal(PyObject_Call(region.backend, args.get(), region.options.get()));
   if (!compiled) {
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw PythonError{};
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};  // Ctrl-C, sys.exit()
     break_if_refused(region.backend_name);
     backend_failed(region.backend_name, take_exception());
   }

@@ -326,6 +326,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.trace_more = flag("trace_more");
   c.allow_rnn = flag("allow_rnn");
   c.enable_trace_unittest = flag("enable_trace_unittest");
+  c.trace_numpy = flag("trace_numpy");
   c.error_on_recompile = flag("error_on_recompile");
   c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");
   c.skip_code_recursive_on_limit = flag("skip_code_recursive_on_recompile_limit_hit");

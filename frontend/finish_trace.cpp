@@ -185,7 +185,7 @@ struct Finisher {
   // The value may have moved on to an in-place node.
   Node* find_placeholder(const TensorValue& v) const {
     for (auto& n : t.graph->nodes)
-      if (n->kind == NodeKind::Placeholder && n->target == placeholder_target(v.source->name)) return n.get();
+      if (n->kind == NodeKind::Placeholder && n->target == placeholder_target(*v.source)) return n.get();
     throw InternalError("an input lost its placeholder");
   }
 
@@ -230,7 +230,8 @@ struct Finisher {
     t.add_object_guards();
     if (t.inputs.size() < 2) return;
     std::vector<SourceRef> places;
-    for (auto& v : t.inputs) places.push_back(v->source);
+    for (auto& v : t.inputs)
+      places.push_back(v->source->kind == SourceKind::ArrayTensor ? v->source->base : v->source);
     t.guards.add(aliasing_guard(places, request.args));
   }
 

@@ -260,7 +260,7 @@ class Tracer {
 };
 
 // "L['x']" → "L_x_"
-std::string placeholder_target(const std::string& source);
+std::string placeholder_target(const Source& source);
 
 // Lays a call's arguments out in a callee's slots; raises the TypeError CPython would.
 void bind_call(Tracer& t, FunctionValue& fn, const CodeBody& body, CallArgs args, std::vector<ValueRef>& slots);

@@ -7,6 +7,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/library_classes.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
@@ -35,7 +36,8 @@ PyRef resolve(const BuiltinRow& row) {
 // C functions of constants that have no side effects: they run at trace time.
 bool is_pure_module(const std::string& module) {
   for (const char* pure :
-       {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct", "unicodedata"})
+       {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct", "unicodedata",
+                           "minidynamo.polyfills.numpy.facts"})
     if (module == pure) return true;
   return false;
 }
@@ -146,6 +148,8 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       if (self->kind != ValueKind::Object) return self->call_method(t, name.get(), std::move(args));
     }
     break_on_skipped(t, callee.real.get());
+  } else if (ValueRef r = call_numpy(t, callee.real.get(), args)) {
+    return r;
   }
   std::vector<PyRef> positional;
   PyRef kwargs;

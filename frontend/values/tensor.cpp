@@ -5,6 +5,7 @@
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
+#include "frontend/values/array.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -181,10 +182,24 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "tolist" && !is_integral(v.type.dtype)) graph_break<GB0109>(v.print());
 }
 
+static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
+  if (!t.config.trace_numpy) graph_break<GB0105>(v.print());
+  PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+  if (!numpy) {
+    PyErr_Clear();
+    graph_break<GB0106>(v.print());
+  }
+  const DType dtype = v.type.dtype;
+  if (args.size() != 0 || v.type.requires_grad || dtype == DType::BFloat16)
+    unmodelled_method(v, "numpy", args);  // refused, or given away with force=True
+  return make_ref<ArrayValue>(Ref<TensorValue>(&v), false, true);
+}
+
 ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;
   breaking_method(t, *this, n, args);
+  if (n == "numpy") return to_array(t, *this, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
   if (!tensor_has_method(n)) return t.call(get_attr(t, name), std::move(args));
   if (!tensor_method_is_op(n)) unmodelled_method(*this, n, args);
