@@ -26,7 +26,7 @@ LogSwitches log_switches() {
   out.trace_source = on("trace_source"), out.trace_bytecode = on("trace_bytecode"), out.trace_call = on("trace_call");
   out.output_code = on("output_code");
   out.graph_sizes = on("graph_sizes"), out.recompiles_verbose = on("recompiles_verbose");
-  out.aot_graphs = on("aot_graphs"), out.perf_hints = on("perf_hints");
+  out.aot_graphs = on("aot_graphs"), out.perf_hints = on("perf_hints"), out.dynamic = on("dynamic_info");
   return out;
 }
 

@@ -297,6 +297,7 @@ struct Finisher {
       throw InternalError("outputs without a graph");
     for (; later_numbers > 0; --later_numbers) next_name_number();
     add_ambient_guards();
+    if (logs.dynamic) log_symbols(t);
     add_size_guards(t);
     sources = std::make_shared<SourceTable>(std::move(t.sources));
     plan.sources = sources;

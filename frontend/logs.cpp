@@ -10,6 +10,7 @@
 #include "frontend/polyfills.h"
 #include "frontend/source_lines.h"
 #include "frontend/values/constant.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 
@@ -131,6 +132,16 @@ void log_input_sizes(const Tracer& t) {
   for (const auto& [name, size] : numbers) debug(fmt::format("track_symint {} {} None", name, to_string(size)));
   for (const auto& [name, size] : numbers)
     if (size.is_const()) debug(fmt::format("Skipping guard {} == {}", name, size.value()));
+}
+
+void log_symbols(const Tracer& t) {
+  if (!t.shape_env) return;
+  const auto tell = [](const std::string& text) { report("log_dynamic", {py_str(text)}); };
+  for (const SizeSymbol& s : t.shape_env->symbols()) {
+    const std::string value = s.hint ? std::to_string(*s.hint) : "?", of = s.source.empty() ? "data" : s.source;
+    tell(fmt::format("create_symbol {} = {} for {}", s.name, value, of));
+  }
+  for (const SizeGuard& g : t.shape_env->guards()) tell(fmt::format("eval {} [guard added]", to_string(g)));
 }
 
 void log_guards(const GuardProgram& p, const FrameArgs& args) {

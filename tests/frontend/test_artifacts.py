@@ -162,3 +162,15 @@ def test_aot_graphs_show_the_functional_graph(collected):
     torch.compile(f)(torch.ones(2))
     ((_, text),) = records
     assert "Forward graph of __compiled_fn_" in text and "torch.add(add, 2)" in text
+
+
+def test_dynamic_tells_of_symbols_and_what_was_assumed(collected):
+    records = watch(collected, dynamic=logging.INFO)
+
+    def f(x):
+        return x * 2 if x.shape[0] > 4 else x
+
+    torch.compile(f, dynamic=True)(torch.ones(6, 3))
+    texts = [text for _, text in records]
+    assert texts[0] == "create_symbol s0 = 6 for L['x'].size()[0]"
+    assert any(text.startswith("eval ") and text.endswith("[guard added]") and "s0" in text for text in texts)

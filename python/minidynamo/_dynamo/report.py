@@ -318,6 +318,11 @@ def log_debug(text):
     _log.debug("%s", text)
 
 
+def log_dynamic(text):
+    """What the component `dynamic` tells of sizes that are symbols."""
+    logging.getLogger(_logging.names.COMPONENTS["dynamic"][0]).info("%s", text)
+
+
 def log_artifact(artifact, text):
     """Output of one artifact: graph_code, guards, bytecode, ..."""
     _logging.get_artifact_logger(artifact).debug("%s", text)

@@ -81,6 +81,8 @@ def _mask_of(artifacts):
         mask |= BITS["dynamo_info"]
     if dynamo.isEnabledFor(_logging.DEBUG):
         mask |= BITS["dynamo_debug"]
+    if _logging.getLogger(COMPONENTS["dynamic"][0]).isEnabledFor(_logging.INFO):
+        mask |= BITS["dynamic_info"]
     return mask
 
 

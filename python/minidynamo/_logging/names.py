@@ -86,6 +86,7 @@ BITS = {
     "dynamo_debug": 1 << 13,
     "aot_graphs": 1 << 14,
     "perf_hints": 1 << 15,
+    "dynamic_info": 1 << 16,
 }
 
 LEVELS = {"+": logging.DEBUG, "-": logging.ERROR, "": logging.INFO}
