@@ -92,7 +92,9 @@ def floor_divide(a, b):
 
 
 def remainder(a, b):
-    return without_zeros(torch.remainder, a, b)
+    """A zero, too, has the sign of the divisor."""
+    value = without_zeros(torch.remainder, a, b)
+    return torch.copysign(value, b) if value.dtype.is_floating_point else value
 
 
 def fmod(a, b):
