@@ -67,7 +67,12 @@ Arg max_pool(const Expansion& e, size_t n) {
                               sizes_arg(p.dilation), p.ceil_mode});
 }
 
-Arg largest(const Expansion& e, size_t n) { return max_pool(e, n).get<ListArg>().items[0]; }
+Arg largest(const Expansion& e, size_t n) {
+  if (const DType t = e.tensor(0).dtype; n == 1 && !is_floating(t)) {
+    e.fail(ErrorKind::NotImplemented, "not defined for {}", info(t).name);
+  }
+  return max_pool(e, n).get<ListArg>().items[0];
+}
 Arg as_tuple(Arg results) {
   ListArg l = results.get<ListArg>();
   l.tuple = true;
@@ -158,8 +163,15 @@ struct Columns {
   SizeVec kernel, stride, padding, dilation, counts;
 };
 
+void refuse_integers(const Expansion& e) {
+  if (const DType t = e.tensor(0).dtype; is_integral(t)) {
+    e.fail(ErrorKind::NotImplemented, "not defined for {}", info(t).name);
+  }
+}
+
 // Arguments from `first` on: kernel, dilation, padding, stride; `sizes` are those the windows lie in.
 Columns columns(const Expansion& e, int first, const SizeVec& sizes) {
+  refuse_integers(e);
   Columns c{.kernel = spread(e, e.arg(first), 2, "kernel_size"),
             .stride = spread(e, e.arg(first + 3), 2, "stride"),
             .padding = spread(e, e.arg(first + 2), 2, "padding"),

@@ -288,7 +288,7 @@ void resample(const KernelCall& c, std::int64_t first, std::int64_t last) {
             return (1 - b.weight) * line(base + b.first, at[2][k]) + b.weight * line(base + b.second, at[2][k]);
           };
           const W v = a.weight == 0 ? plane(a.first) : (1 - a.weight) * plane(a.first) + a.weight * plane(a.second);
-          result = convert_value<T>(v);
+          result = convert_value<T>(std::is_integral_v<T> ? std::nearbyint(v) : v);
         }
       }
     }
@@ -329,6 +329,16 @@ ConvolutionShape convolution_shape(const KernelCall& c) {
   return s;
 }
 
+template <class W>
+W chained(W x, W y, W sum) {
+  if constexpr (std::is_floating_point_v<W>) {
+    return std::fma(x, y, sum);
+  } else {
+    ScalarBuilder<W> b;
+    return b.add(sum, b.mul(x, y));
+  }
+}
+
 // One element of the result: the chain of a matrix product over (channel, window) in row-major order, the padding
 // taking part as zeros.
 template <class T>
@@ -349,7 +359,7 @@ WorkingOf<T> convolved(const ConvolutionShape& s, const T* x, std::int64_t x_cha
             inside = inside && p >= 0 && p < s.dims[d].in;
             from += p * s.dims[d].step, weight += k[d] * s.weight_step[d];
           }
-          sum = std::fma(inside ? widen(x[from]) : W(0), widen(w[weight]), sum);
+          sum = chained(inside ? widen(x[from]) : W(0), widen(w[weight]), sum);
         }
       }
     }
@@ -366,7 +376,7 @@ void reference_kernel(ops::Convolution, const KernelCall& c) {
   const std::int64_t groups = as_int(c.args[5]), channels = w.sizes[1], per_group = w.sizes[0] / groups;
   visit_dtype(x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<WorkingOf<T>>) {
+    if constexpr (!std::is_same_v<T, bool>) {
       for (std::int64_t b = 0; b < out.sizes[0]; ++b) {
         for (std::int64_t o = 0; o < out.sizes[1]; ++o) {
           const T* const from = x.as<T>() + b * x.strides[0] + o / per_group * channels * x.strides[1];

@@ -147,7 +147,7 @@ std::int64_t piece_of(const Shape& s) {
 
 bool run_op(ops::Convolution, const KernelArgs& c) {
   const DType t = c.out[0]->dtype;
-  const ProductKernel kernel = is_floating(t) && !is_half(t) ? c.kernels.product[compute_index(t)] : nullptr;
+  const ProductKernel kernel = t == working(t) ? c.kernels.product[compute_index(t)] : nullptr;
   const Shape s = shape_of(c);
   if (!kernel || !c.out[0]->is_contiguous() || s.depth() == 0) return false;
   const auto dense = [](const TensorImpl& x) {
@@ -163,11 +163,9 @@ bool run_op(ops::Convolution, const KernelArgs& c) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    const std::int64_t image = i / pieces / s.groups, group = i / pieces % s.groups;
                    const std::int64_t first = i % pieces * piece, last = std::min(s.out, first + piece);
-                   if (t == DType::Float32) {
-                     convolve_part<float>(kernel, s, m, image, group, first, last);
-                   } else {
-                     convolve_part<double>(kernel, s, m, image, group, first, last);
-                   }
+                   // Elements of one size move alike, whatever they mean.
+                   const auto part = s.item == 4 ? convolve_part<float> : convolve_part<double>;
+                   part(kernel, s, m, image, group, first, last);
                  }
                });
   return true;
