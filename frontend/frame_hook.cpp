@@ -7,6 +7,7 @@
 #include "frontend/events.h"
 #include "frontend/frame_notes.h"
 #include "frontend/run_frame.h"
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 
@@ -15,7 +16,7 @@ namespace md {
 namespace {
 
 bool mentions_tensors(PyObject* o, int depth) {
-  if (is_tensor(o)) return true;
+  if (is_tensor(o) || is_plain_array(o)) return true;
   if (depth == 0) return false;
   if (PyList_CheckExact(o) || PyTuple_Check(o)) {
     PyObject** items = PySequence_Fast_ITEMS(o);

@@ -4,6 +4,7 @@
 
 #include "frontend/effects.h"
 #include "frontend/graph_module.h"
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -33,6 +34,11 @@ Reg PlanBuilder::step(PlanStep s) {
 Reg PlanBuilder::load_source(SourceRef s) {
   if (auto it = loaded_.find(s); it != loaded_.end()) return it->second;
   PlanStep load{StepOp::LoadSource};
+  if (s->kind == SourceKind::ArrayTensor) {
+    load.op = StepOp::Call;
+    load.a = load_constant(array_tensor_maker());
+    load.regs = {load_source(s->base)};
+  }
   load.out = plan.registers++;
   load.source = s;
   if (s->kind == SourceKind::Local) load.op = StepOp::LoadLocal, load.index = s->index;

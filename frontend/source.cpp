@@ -2,6 +2,7 @@
 
 #include "frontend/cpython/plain_object.h"
 #include "frontend/source_step.h"
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/error.h"
 
@@ -63,6 +64,8 @@ std::string child_name(const Source& base, SourceKind kind, PyObject* key, int i
       return b + ".args";
     case SourceKind::PartialKeywords:
       return b + ".keywords";
+    case SourceKind::ArrayTensor:
+      return "___from_numpy(" + b + ")";
     default:
       throw InternalError("source: this kind has no base");
   }
@@ -198,6 +201,7 @@ PyRef load(SourceRef s, const FrameArgs& args) {
     base = load(s->base, args);
     if (!base) return {};
   }
+  if (s->kind == SourceKind::ArrayTensor) return array_tensor(base.get());
   StepMemo memo;
   return PyRef::borrow(step(step_of(*s), base.get(), args, memo));
 }

@@ -40,6 +40,7 @@ enum class SourceKind : std::uint8_t {
   RangeField,  // key: "start" "stop" "step" of range or slice
   Constant,    // `object` itself (a module reached by import, ...)
   TensorAttr,  // attribute of a tensor (a Python attribute); key: name
+  ArrayTensor,  // a tensor over the memory of the array at base, made anew by each load()
 };
 
 struct Source;

@@ -6,6 +6,7 @@
 #include "frontend/breaks.h"
 #include "frontend/call_text.h"
 #include "frontend/logs.h"
+#include "frontend/polyfills.h"
 #include "frontend/source_lines.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/op_function.h"
@@ -13,6 +14,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace_out.h"
 #include "frontend/tracer.h"
+#include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/size_value.h"
@@ -278,7 +280,9 @@ void Tracer::emit_grad_switch(bool on) {
 }
 
 void Tracer::name_node(const ValueRef& v, const std::string& variable) {
-  auto* x = as<TensorValue>(v);
+  if (in_polyfills(frame().globals.get())) return;
+  auto* array = as<ArrayValue>(v);
+  auto* x = array ? array->tensor.get() : as<TensorValue>(v);
   if (!x || x->node->kind == NodeKind::Placeholder || !named_.insert(x->node).second) return;
   graph->rename(x->node, variable);
 }
@@ -286,9 +290,10 @@ void Tracer::name_node(const ValueRef& v, const std::string& variable) {
 // --- inputs
 // ------------------------------------------------------------------------------------------------------------
 
-std::string placeholder_target(const std::string& source) {
+std::string placeholder_target(const Source& source) {
+  if (source.kind == SourceKind::ArrayTensor) return placeholder_target(*source.base);
   std::string out;
-  for (char c : source) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  for (char c : source.name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   // Runs of separators print as one underscore, the closing bracket's stays.
   std::string squeezed;
   for (char c : out)
@@ -296,15 +301,38 @@ std::string placeholder_target(const std::string& source) {
   return squeezed;
 }
 
+// Memory of others may lie in two storages.
+static bool share_memory(const Storage& a, const Storage& b) {
+  const auto *pa = static_cast<const char*>(a.data()), *pb = static_cast<const char*>(b.data());
+  return &a == &b || ((a.foreign || b.foreign) && pa < pb + b.bytes() && pb < pa + a.bytes());
+}
+
+// What the graph assumes of an input, and that nobody marks its dimensions.
+static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
+  Guard g{GuardKind::TensorMatch, v.source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))};
+  g.tensor = v.type;
+  g.where = t.user_frame();
+  t.guards.add(std::move(g));
+  PyRef mark = checked(PyUnicode_InternFromString("_dynamo_dynamic_indices"));
+  if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
+    t.guard(GuardKind::SetMatch, t.sources.child(v.source, SourceKind::TensorAttr, mark.get()),
+            checked(PyFrozenSet_New(dims.get())));
+  } else {
+    PyErr_Clear();
+    t.guard(GuardKind::NoHasattr, v.source, mark);
+  }
+}
+
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   TensorImpl* impl = tensor_impl(object);
-  TensorType type = input_type(*this, object, source);
+  const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
+  TensorType type = input_type(*this, object, of_array ? source->base : source);
   for (auto& other : inputs)
-    if (tensor_impl(other->real.get())->storage == impl->storage) type.storage = other->type.storage;
+    if (share_memory(*tensor_impl(other->real.get())->storage, *impl->storage)) type.storage = other->type.storage;
   if (type.storage < 0) type.storage = next_storage++;
 
   Node n{NodeKind::Placeholder};
-  n.target = placeholder_target(source->name);
+  n.target = placeholder_target(*source);
   n.name = n.target;
   for (char& c : n.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   n.types = {type};
@@ -318,20 +346,9 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   auto v = make_ref<TensorValue>(node, type);
   v->source = source;
   v->real = PyRef::borrow(object);
-  Guard g{GuardKind::TensorMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))};
-  g.tensor = type;
-  g.where = user_frame();
-  guards.add(std::move(g));
   if (log_traces) log_graph_input(*node, source);
-  PyRef mark = checked(PyUnicode_InternFromString("_dynamo_dynamic_indices"));
-  if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
-    guard(GuardKind::SetMatch, sources.child(source, SourceKind::TensorAttr, mark.get()),
-          checked(PyFrozenSet_New(dims.get())));
-  } else {
-    PyErr_Clear();
-    guard(GuardKind::NoHasattr, source, mark);
-  }
   inputs.push_back(v);
+  if (!of_array) guard_input(*this, *v, object);
   return v;
 }
 
@@ -350,16 +367,22 @@ static UserFrame frame_location(const SymbolicFrame& f) {
 
 std::vector<UserFrame> Tracer::user_frames() const {
   std::vector<UserFrame> out;
-  for (auto& f : frames) out.push_back(frame_location(*f));
+  for (auto& f : frames)
+    if (!in_polyfills(f->globals.get())) out.push_back(frame_location(*f));
   return out;
 }
 
-UserFrame Tracer::user_frame() const { return frames.empty() ? UserFrame{} : frame_location(*frames.back()); }
+UserFrame Tracer::user_frame() const {
+  for (auto f = frames.rbegin(); f != frames.rend(); ++f)
+    if (!in_polyfills((*f)->globals.get())) return frame_location(**f);
+  return {};
+}
 
 // Nodes of one line share their stack.
 UserStack Tracer::user_stack() const {
   std::vector<std::pair<const void*, int>> key;
-  for (auto& f : frames) key.emplace_back(f.get(), f->instruction().pos.line);
+  for (auto& f : frames)
+    if (!in_polyfills(f->globals.get())) key.emplace_back(f.get(), f->instruction().pos.line);
   if (last_stack_ && key == last_stack_key_) return last_stack_;
   last_stack_key_ = std::move(key);
   return last_stack_ = std::make_shared<const std::vector<UserFrame>>(user_frames());

@@ -225,6 +225,11 @@ class Tracer {
   bool finishing = false;                   // the trace has ended: values are being rebuilt
   bool log_traces = false;                  // TRACE lines are wanted
   std::pair<const void*, int> logged_call;  // body and instruction of the graph call logged last
+  struct SizeTest {
+    const void* body = nullptr;
+    int line = -1;
+    std::string text;  // "s0 > 8"
+  } size_test;         // the comparison of sizes made last
 
  private:
   void step_until(std::size_t depth);
@@ -255,7 +260,7 @@ class Tracer {
 };
 
 // "L['x']" → "L_x_"
-std::string placeholder_target(const std::string& source);
+std::string placeholder_target(const Source& source);
 
 // Lays a call's arguments out in a callee's slots; raises the TypeError CPython would.
 void bind_call(Tracer& t, FunctionValue& fn, const CodeBody& body, CallArgs args, std::vector<ValueRef>& slots);

@@ -34,6 +34,7 @@ enum class ValueKind : std::uint8_t {
   Constant,  // immutable Python constant
   Size,      // an int that is an expression of sizes
   Tensor,
+  Array,  // a NumPy array or scalar
   List,
   Tuple,
   Dict,

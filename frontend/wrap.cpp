@@ -4,9 +4,13 @@
 #include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/library_classes.h"
+#include "frontend/polyfills.h"
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
+#include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
@@ -151,8 +155,25 @@ ValueRef wrap_range(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<RangeValue>(PyRef::borrow(o));
 }
 
+// Library code that nothing changes: no guards.
+ValueRef wrap_polyfill(Tracer& t, PyFunctionObject* fn) {
+  auto f = make_ref<FunctionValue>();
+  f->code = PyRef::borrow(fn->func_code);
+  f->globals = PyRef::borrow(fn->func_globals);
+  f->builtins = PyRef::borrow(fn->func_builtins);
+  f->qualname = PyRef::borrow(fn->func_qualname);
+  for (Py_ssize_t i = 0; fn->func_defaults && i < PyTuple_GET_SIZE(fn->func_defaults); ++i)
+    f->defaults.push_back(t.from_object(PyTuple_GET_ITEM(fn->func_defaults, i), nullptr));
+  PyObject *k, *v;
+  for (Py_ssize_t pos = 0; fn->func_kwdefaults && PyDict_Next(fn->func_kwdefaults, &pos, &k, &v);)
+    f->kwdefaults.emplace_back(PyRef::borrow(k), t.from_object(v, nullptr));
+  return f;
+}
+
 ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
   auto* fn = reinterpret_cast<PyFunctionObject*>(o);
+  if (is_fact(o)) return make_ref<BuiltinValue>(PyRef::borrow(o));
+  if (in_polyfills(fn->func_globals)) return wrap_polyfill(t, fn);
   auto f = make_ref<FunctionValue>();
   f->code = PyRef::borrow(fn->func_code);
   f->globals = PyRef::borrow(fn->func_globals);
@@ -220,6 +241,8 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
         std::string(reinterpret_cast<PyTypeObject*>(meta)->tp_name).find("Enum") != std::string::npos;
     t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s,
             enumeration ? PyRef::borrow(o) : type_object(o));
+    if (!t.config.allow_rnn && is_library_class(type, LibraryClass::RecurrentModule))
+      graph_break<GB0014>(type_name(type) + " at " + s->name);
     return make_ref<ObjectValue>(type);
   }
   t.guard(GuardKind::TypeMatch, s, type_object(o));
@@ -235,7 +258,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (type == &PySlice_Type) return wrap_slice(t, o, s);
   if (type == &PyRange_Type) return wrap_range(t, o, s);
   if (PyCell_Check(o)) return make_ref<CellValue>();
-  if (find_builtin_rule(o)) {
+  if (find_builtin_rule(o) || is_numpy_constant(o)) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<BuiltinValue>(PyRef::borrow(o));
   }
@@ -297,6 +320,8 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
   ValueRef v;
   if (is_tensor_exact(object) || is_parameter(object)) {
     v = input_tensor(object, source);
+  } else if (config.trace_numpy && (is_plain_array(object) || is_numpy_scalar(object))) {
+    v = input_array(*this, object, source);
   } else if (is_tensor(object)) {
     unmodelled(std::string("TensorWithTFOverrideVariable(") + type_name(Py_TYPE(object)) + ")", "tensor subclass");
   } else {

@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
@@ -14,6 +15,7 @@ namespace {
 ValueRef rule_abs(Tracer& t, CallArgs& args) {
   expect_args(t, "abs", args, 1, 1);
   if (args[0]->kind == ValueKind::Tensor) return t.call_operator("abs", args);
+  if (auto* x = as<ArrayValue>(args[0])) return x->operate(t, "__abs__", {});
   if (auto* n = as<SizeValue>(args[0])) return guard_lt(n->size, Size(0)) ? size_value(t, Size(0) - n->size) : args[0];
   if (auto* o = as<ObjectValue>(args[0]))
     if (ValueRef m = o->special(t, "__abs__")) return t.call(m, {});
@@ -61,7 +63,7 @@ ValueRef rule_min(Tracer& t, CallArgs& args) { return extremum(t, args, false); 
 
 ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
   if (args.size() == 1 && !args.positional.empty()) {
-    if (args[0]->kind == ValueKind::Tensor) scalar_of_tensor(t, args[0]);
+    if (args[0]->kind == ValueKind::Tensor || args[0]->kind == ValueKind::Array) scalar_of_tensor(t, args[0]);
     if (auto* o = as<ObjectValue>(args[0])) {
       if (ValueRef m = o->special(t, dunder)) return t.call(m, {});
       if (ValueRef m = o->special(t, "__index__")) return t.call(m, {});

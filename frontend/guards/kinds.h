@@ -1,6 +1,7 @@
 // Every guard kind's struct.
 #pragma once
 
+#include "frontend/guards/arrays.h"
 #include "frontend/guards/attributes.h"
 #include "frontend/guards/class_lookups.h"
 #include "frontend/guards/containers.h"

@@ -141,6 +141,9 @@ class Compiler {
       case GuardKind::Aliasing:
         r.described = g.other->name;
         break;
+      case GuardKind::ArrayMatch:
+        r.described = class_name(reinterpret_cast<PyTypeObject*>(g.object.get()));
+        break;
       case GuardKind::TensorMatch:
         r.described = class_name(g.object ? reinterpret_cast<PyTypeObject*>(g.object.get()) : tensor_type);
         break;

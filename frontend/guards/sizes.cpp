@@ -1,5 +1,6 @@
 #include "frontend/guards/sizes.h"
 
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/error.h"
 
@@ -17,7 +18,13 @@ bool read_size(PyObject* o, SizePlace::Field field, int dim, std::int64_t& out) 
     out = PyLong_AsLongLongAndOverflow(o, &overflow);
     return overflow == 0;
   }
-  if (!is_tensor(o) || dim >= tensor_impl(o)->dim()) return false;
+  if (!is_tensor(o)) {
+    const ArrayView a(o);
+    if (!a.fits_tensor() || dim >= a.dim()) return false;
+    out = field == SizePlace::Field::Size ? a.size(dim) : a.stride(dim);
+    return true;
+  }
+  if (dim >= tensor_impl(o)->dim()) return false;
   const TensorImpl& t = *tensor_impl(o);
   out = (field == SizePlace::Field::Size ? t.sizes : t.strides)[static_cast<std::size_t>(dim)];
   return true;

@@ -1,6 +1,9 @@
 #include "frontend/guards/tensors.h"
 
 #include <algorithm>
+#include <vector>
+
+#include "frontend/tensors/array_view.h"
 
 namespace md::guards {
 namespace {
@@ -145,7 +148,52 @@ bool distinct_by_hash(const AliasFact& f, PyObject* const* regs) {
 
 }  // namespace
 
+namespace {
+
+// Where a tensor or an array has its elements.
+struct Memory {
+  const Storage* storage;  // null: of an array
+  const char *begin, *end, *data;
+  bool foreign;
+
+  static bool of(PyObject* o, Memory& out) {
+    if (is_tensor(o)) {
+      const TensorImpl& t = *tensor_impl(o);
+      const auto* begin = static_cast<const char*>(t.storage->data());
+      out = {t.storage.get(), begin, begin + t.storage->bytes(), static_cast<const char*>(t.data()),
+             t.storage->foreign};
+      return true;
+    }
+    const ArrayView a(o);
+    if (!a.fits_tensor()) return false;
+    out = {nullptr, a.data(), a.data() + a.bytes(), a.data(), true};
+    return true;
+  }
+  bool shared_with(const Memory& o) const {
+    if (storage && storage == o.storage) return true;
+    return (foreign || o.foreign) && begin < o.end && o.begin < end;
+  }
+};
+
+bool has_array(const AliasFact& f, PyObject* const* regs) {
+  return std::any_of(f.registers.begin(), f.registers.end(), [&](std::uint16_t r) { return !is_tensor(regs[r]); });
+}
+
+bool memories_distinct(const AliasFact& f, PyObject* const* regs) {
+  auto* all = static_cast<Memory*>(__builtin_alloca(f.registers.size() * sizeof(Memory)));
+  for (std::size_t i = 0; i < f.registers.size(); ++i) {
+    if (!Memory::of(regs[f.registers[i]], all[i])) return false;
+    for (std::size_t j = 0; j < i; ++j)
+      if (all[i].shared_with(all[j])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool NoAliasing::all_distinct(const AliasFact& f, PyObject* const* regs) {
+  if (has_array(f, regs)) [[unlikely]]
+    return memories_distinct(f, regs);
   bool foreign = false;
   for (std::uint16_t r : f.registers) {
     const Storage* s = storage_of(regs[r]);
@@ -157,28 +205,16 @@ bool NoAliasing::all_distinct(const AliasFact& f, PyObject* const* regs) {
   return distinct && !(foreign && foreign_overlap(f, regs));
 }
 
-namespace {
-
-bool share_memory(const Storage& a, const Storage& b) {
-  return &a == &b || ((a.foreign || b.foreign) && overlap(a, b));
-}
-
-std::int64_t distance(const TensorImpl& from, const TensorImpl& to) {
-  return static_cast<const char*>(to.data()) - static_cast<const char*>(from.data());
-}
-
-}  // namespace
-
 bool NoAliasing::as_recorded(const AliasFact& f, PyObject* const* regs) {
-  const auto tensor = [&](std::size_t i) -> const TensorImpl& { return *tensor_impl(regs[f.registers[i]]); };
+  auto* all = static_cast<Memory*>(__builtin_alloca(f.registers.size() * sizeof(Memory)));
   for (std::size_t i = 0; i < f.registers.size(); ++i) {
-    if (!is_tensor(regs[f.registers[i]])) return false;
+    if (!Memory::of(regs[f.registers[i]], all[i])) return false;
     bool first = true;
     for (std::size_t j = 0; j < i; ++j) {
       const bool grouped = f.groups[i].first == f.groups[j].first;
-      if (grouped != share_memory(*tensor(i).storage, *tensor(j).storage)) return false;
+      if (grouped != all[i].shared_with(all[j])) return false;
       // The first of the group with this number is what the distances count from.
-      if (grouped && first && distance(tensor(j), tensor(i)) != f.groups[i].second) return false;
+      if (grouped && first && all[i].data - all[j].data != f.groups[i].second) return false;
       first &= !grouped;
     }
   }
@@ -190,22 +226,23 @@ bool NoAliasing::as_recorded(const AliasFact& f, PyObject* const* regs) {
 namespace md {
 
 Guard aliasing_guard(const std::vector<SourceRef>& sources, const FrameArgs& args) {
-  std::vector<PyRef> tensors;
-  for (SourceRef s : sources) {
-    tensors.push_back(load(s, args));
-    if (!tensors.back() || !is_tensor(tensors.back().get())) throw InternalError("guards: no tensor at " + s->name);
+  std::vector<guards::Memory> all(sources.size());
+  std::vector<PyRef> kept;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    kept.push_back(load(sources[i], args));
+    if (!kept.back() || !guards::Memory::of(kept.back().get(), all[i]))
+      throw InternalError("guards: no tensor at " + sources[i]->name);
   }
   Guard g{GuardKind::NoAliasing, sources.front()};
   g.others.assign(sources.begin() + 1, sources.end());
-  PyRef pairs = checked(PyTuple_New(static_cast<Py_ssize_t>(tensors.size())));
+  PyRef pairs = checked(PyTuple_New(static_cast<Py_ssize_t>(all.size())));
   bool any = false;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
     std::size_t group = 0;
-    const TensorImpl& t = *tensor_impl(tensors[i].get());
-    while (!guards::share_memory(*tensor_impl(tensors[group].get())->storage, *t.storage)) ++group;
+    while (group < i && !all[group].shared_with(all[i])) ++group;
     any |= group != i;
-    const std::int64_t apart = guards::distance(*tensor_impl(tensors[group].get()), t);
-    PyRef pair = checked(Py_BuildValue("nL", static_cast<Py_ssize_t>(group), static_cast<long long>(apart)));
+    const auto apart = static_cast<long long>(all[i].data - all[group].data);
+    PyRef pair = checked(Py_BuildValue("nL", static_cast<Py_ssize_t>(group), apart));
     PyTuple_SET_ITEM(pairs.get(), static_cast<Py_ssize_t>(i), pair.release());
   }
   if (any) g.object = std::move(pairs);

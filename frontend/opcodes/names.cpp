@@ -1,5 +1,6 @@
 // Globals, attributes, imports.
 #include "frontend/opcodes/family.h"
+#include "frontend/polyfills.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -27,12 +28,21 @@ SourceRef builtin_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
   return t.sources.child(t.sources.constant(f.builtins.get(), "___builtins"), SourceKind::DictItem, name);
 }
 
+// Of code that stands in for a library's: nothing changes it, so nothing is guarded.
+ValueRef library_global(Tracer& t, SymbolicFrame& f, PyObject* name, PyObject* found) {
+  if (!found) found = PyDict_GetItemWithError(f.builtins.get(), name);
+  if (!found) throw InternalError("a polyfill uses the unknown name " + text_of(name));
+  if (PyModule_Check(found)) return make_ref<ModuleValue>(PyRef::borrow(found));
+  return t.from_object(found, nullptr);
+}
+
 OPCODE(LOAD_GLOBAL) {
   PyObject* name = name_of(f, i.a);
   if (ValueRef stored = t.stored_global(f.globals.get(), name)) return f.push(std::move(stored));
   if (!PyDict_CheckExact(f.globals.get()) || !PyDict_CheckExact(f.builtins.get()))
     unmodelled("global " + text_of(name), "globals or builtins that are no plain dictionary");
   PyObject* v = PyDict_GetItemWithError(f.globals.get(), name);
+  if (in_polyfills(f.globals.get())) return f.push(library_global(t, f, name, v));
   if (v) {
     t.expect_present(global_source(t, f, name));
     return f.push(t.lazy(v, global_source(t, f, name)));

@@ -4,6 +4,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/values/array.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
@@ -203,6 +204,7 @@ ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::s
 }
 
 bool is_tensor_value(const ValueRef& v) { return v->kind == ValueKind::Tensor; }
+bool is_array_value(const ValueRef& v) { return v->kind == ValueKind::Array; }
 
 }  // namespace
 
@@ -212,6 +214,11 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
   const int op = number % 13;
   const BinaryRow& row = kBinary[op];
   const std::string symbol = std::string(row.symbol) + (inplace ? "=" : "");
+  if (is_array_value(a) || is_array_value(b)) {
+    if (ValueRef r = array_binary(t, a, b, row.dunder, inplace)) return r;
+    not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
+                         std::string("False"));
+  }
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
     unsupported_operands(t, a, b, symbol);
@@ -241,11 +248,13 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
 ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
   ValueRef v = t.realize(raw);
   if (op == kUnaryNot) {
-    if (v->kind == ValueKind::Tensor) graph_break<GB0170>(v->print());
+    if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array) graph_break<GB0170>(v->print());
     return t.boolean(!v->truth(t));
   }
   static const char* const names[] = {"pos", "neg", "invert"};
   if (v->kind == ValueKind::Tensor) return t.call_operator(names[op], CallArgs{{v}, {}});
+  if (auto* x = as<ArrayValue>(v))
+    if (ValueRef r = x->operate(t, std::string("__") + names[op] + "__", {})) return r;
   if (auto* o = as<ObjectValue>(v))
     if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
   if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)
@@ -263,6 +272,7 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   static const char* const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   ValueRef a = realize(ra), b = realize(rb);
+  if (a->kind == ValueKind::Array || b->kind == ValueKind::Array) return array_compare(*this, a, b, op);
   for (int side = 0; side < 2; ++side) {
     auto* o = as<ObjectValue>(side == 0 ? a : b);
     if (!o) continue;
@@ -330,7 +340,7 @@ OPCODE(COMPARE_OP) {
   ValueRef b = f.pop(), a = f.pop();
   ValueRef r = t.compare(a, b, i.a);
   if (i.b) {
-    if (r->kind == ValueKind::Tensor) return f.push(r);  // the jump that follows decides
+    if (r->kind == ValueKind::Tensor || r->kind == ValueKind::Array) return f.push(r);  // the jump that follows decides
     r = t.boolean(t.realize(r)->truth(t));
   }
   f.push(std::move(r));
@@ -348,7 +358,7 @@ OPCODE(IS_OP) {
 
 OPCODE(TO_BOOL) {
   ValueRef v = t.realize(f.top());
-  if (v->kind == ValueKind::Tensor) return;  // the jump that follows decides
+  if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array) return;  // the jump that follows decides
   f.pop();
   f.push(t.boolean(v->truth(t)));
 }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
 
@@ -122,24 +123,6 @@ struct ViewGuard {
   }
 };
 
-bool dtype_of_format(const char* format, Py_ssize_t itemsize, DType& out) {
-  if (!format || (format[0] == '@' || format[0] == '=' || format[0] == '<')) format = format ? format + 1 : "B";
-  if (std::strlen(format) != 1) return false;
-  const char c = format[0];
-  for (const DTypeInfo& row : kDTypes) {
-    if (row.size != itemsize || row.dtype == DType::BFloat16) continue;
-    const bool same = row.category == DTypeCategory::Bool       ? c == '?'
-                      : row.category == DTypeCategory::Floating ? std::strchr("efd", c) != nullptr
-                      : row.dtype == DType::UInt8               ? c == 'B'
-                                                                : std::strchr("bhilq", c) != nullptr;
-    if (same) {
-      out = row.dtype;
-      return true;
-    }
-  }
-  return false;
-}
-
 // The dtype of an array whose buffer could not be read, for the message.
 [[noreturn]] void unsupported_array(PyObject* o) {
   PyRef dtype = checked(PyObject_GetAttrString(o, "dtype"));
@@ -235,12 +218,35 @@ PyRef array_wrap_method(const PassedArgs& call) {
   return t ? wrap_tensor(std::move(t)) : PyRef::borrow(out[1]);
 }
 
+// What a graph gave becomes the array, or where NumPy gives a scalar the scalar, that the program would have.
+PyRef array_of_function(const PassedArgs& call) {
+  static const char* const names[] = {"tensor", "scalar", "writeable"};
+  PyObject* out[3];
+  parse_native({"_array_of", names, 3}, call, out);
+  if (!is_tensor(out[0])) throw_type_error("expected a tensor (got %.200s)", Py_TYPE(out[0])->tp_name);
+  PyRef array = array_from_tensor(TensorRef(tensor_impl(out[0])));
+  if (out[1] == Py_True) return checked(PyObject_GetItem(array.get(), checked(PyTuple_New(0)).get()));
+  if (out[2] != Py_True) checked(PyObject_CallMethod(array.get(), "setflags", "O", Py_False));
+  return array;
+}
+
+PyRef tensor_over_function(const PassedArgs& call) {
+  static const char* const names[] = {"array"};
+  PyObject* out[1];
+  parse_native({"_tensor_over", names, 1}, call, out);
+  PyRef tensor = array_tensor(out[0]);
+  if (!tensor) throw_type_error("expected an array (got %.200s)", Py_TYPE(out[0])->tp_name);
+  return tensor;
+}
+
 constexpr NativeRow kMethods[] = {
     {"numpy", numpy_method, "numpy(*, force=False)\n\nAn ndarray over the same memory."},
     {"__array__", array_method, "The ndarray over the same memory, converted if asked."},
     {"__array_wrap__", array_wrap_method, "The tensor over the memory of an ndarray NumPy computed."},
 };
 constexpr NativeRow kFunctions[] = {
+    {"_array_of", array_of_function, "_array_of(tensor, scalar, writeable): rebuilds an array after a graph."},
+    {"_tensor_over", tensor_over_function, "_tensor_over(array): the tensor a graph sees in its place."},
     {"from_numpy", from_numpy_function, "from_numpy(ndarray)\n\nA tensor over the array's memory."},
 };
 
@@ -257,7 +263,10 @@ bool is_array(PyObject* o) {
 }
 
 TensorRef tensor_from_array(PyObject* o, ReadOnly read_only) {
-  if (!is_array(o)) return nullptr;
+  return is_array(o) ? tensor_over_buffer(o, read_only) : nullptr;
+}
+
+TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only) {
   auto view = std::make_unique<Py_buffer>();
   bool writable = true;
   if (PyObject_GetBuffer(o, view.get(), PyBUF_STRIDES | PyBUF_FORMAT | PyBUF_WRITABLE) < 0) {
@@ -271,7 +280,7 @@ TensorRef tensor_from_array(PyObject* o, ReadOnly read_only) {
   ViewGuard guard{view.get()};
   const Py_buffer* v = view.get();
   DType dtype;
-  if (!dtype_of_format(v->format, v->itemsize, dtype)) unsupported_array(o);
+  if (!dtype_of_buffer(v->format, v->itemsize, dtype)) unsupported_array(o);
   DimVec strides = element_strides(*v);
   DimVec sizes;
   for (int i = 0; i < v->ndim; ++i) sizes.push_back(v->shape[i]);

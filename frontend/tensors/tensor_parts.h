@@ -47,6 +47,7 @@ TensorRef tensor_from_data(PyObject* data, const DType* dtype);
 // (not a copy or an operand that is only read), a read-only array gets a warning.
 enum class ReadOnly { Accept, Warn };
 TensorRef tensor_from_array(PyObject* o, ReadOnly read_only = ReadOnly::Accept);
+TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only);  // of any object with a buffer
 PyRef array_from_tensor(const TensorRef& t);
 bool is_array(PyObject* o);
 

@@ -5,6 +5,7 @@
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
+#include "frontend/values/array.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -131,6 +132,8 @@ bool TensorValue::has_attr(Tracer& t, PyObject* name) {
 void TensorValue::set_attr(Tracer&, PyObject* name, ValueRef v) {
   const std::string n = text_of(name), given = v ? v->print() : "";
   if (n == "requires_grad") graph_break<GB0206>(print(), n, given);
+  auto* data = as<TensorValue>(v);
+  if (n == "data" && data && data->type.dtype != type.dtype) graph_break<GB0220>(print(), n, given);
   if (n == "data") graph_break<GB0056>(print(), n, given);
   graph_break<GB0058>(print(), n, given);
 }
@@ -141,6 +144,12 @@ bool is_inplace_view(const std::string& method) {
                            "swapdims_", "t_", "transpose_", "unsqueeze_"})
     if (method == name) return true;
   return false;
+}
+
+// The plain class is no subclass to cast to; others have no value of their own in the trace.
+static void break_on_cast(Tracer& t, const TensorValue& v, const CallArgs& args) {
+  PyRef cls = args.positional.empty() ? PyRef() : t.realize(args[0])->as_constant();
+  if (cls && cls.get() == reinterpret_cast<PyObject*>(tensor_type)) graph_break<GB0001>(v.print(), repr_of(cls.get()));
 }
 
 // Methods that break the graph by their nature.
@@ -160,6 +169,10 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "requires_grad_") graph_break<GB0125>(v.print());
   if (n == "resize_") graph_break<GB0126>(v.print(), tuple(), print_keywords(args));
   if (n == "resize_as_") graph_break<GB0127>(v.print(), tuple(), print_keywords(args));
+  if (n == "sparse_resize_") graph_break<GB0129>(v.print(), tuple(), print_keywords(args));
+  if (n == "sparse_resize_and_clear_") graph_break<GB0130>(v.print(), tuple(), print_keywords(args));
+  if (n == "is_inference") graph_break<GB0045>();
+  if (n == "as_subclass" && args.size() == 1) break_on_cast(t, v, args);
   if (n == "set_" && args.positional.size() > 1) graph_break<GB0128>(v.print(), tuple(), print_keywords(args));
   for (auto& [key, value] : args.keywords)
     if (n == "uniform_" && text_of(key.get()) == "from")
@@ -169,10 +182,24 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "tolist" && !is_integral(v.type.dtype)) graph_break<GB0109>(v.print());
 }
 
+static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
+  if (!t.config.trace_numpy) graph_break<GB0105>(v.print());
+  PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+  if (!numpy) {
+    PyErr_Clear();
+    graph_break<GB0106>(v.print());
+  }
+  const DType dtype = v.type.dtype;
+  if (args.size() != 0 || v.type.requires_grad || dtype == DType::BFloat16)
+    unmodelled_method(v, "numpy", args);  // refused, or given away with force=True
+  return make_ref<ArrayValue>(Ref<TensorValue>(&v), false, true);
+}
+
 ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;
   breaking_method(t, *this, n, args);
+  if (n == "numpy") return to_array(t, *this, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
   if (!tensor_has_method(n)) return t.call(get_attr(t, name), std::move(args));
   if (!tensor_method_is_op(n)) unmodelled_method(*this, n, args);

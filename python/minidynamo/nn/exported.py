@@ -158,3 +158,27 @@ from .pooling import Unfold as Unfold
 from .pooling import Upsample as Upsample
 from .pooling import UpsamplingBilinear2d as UpsamplingBilinear2d
 from .pooling import UpsamplingNearest2d as UpsamplingNearest2d
+from .recurrent import (
+    GRU as GRU,
+)
+from .recurrent import (
+    LSTM as LSTM,
+)
+from .recurrent import (
+    RNN as RNN,
+)
+from .recurrent import (
+    GRUCell as GRUCell,
+)
+from .recurrent import (
+    LSTMCell as LSTMCell,
+)
+from .recurrent import (
+    RNNBase as RNNBase,
+)
+from .recurrent import (
+    RNNCell as RNNCell,
+)
+from .recurrent import (
+    RNNCellBase as RNNCellBase,
+)

@@ -1,0 +1,55 @@
+"""Between NumPy's arrays and tensors. The tracer knows these functions; called plainly, they treat real arrays so.
+
+In a trace an array is the tensor over its memory, so nothing here copies.
+"""
+
+import minidynamo as torch
+
+
+def tensor_of(array):
+    """The tensor over the memory of an ndarray or NumPy scalar. Raises TypeError for anything else."""
+    return torch._C._tensor_over(array)
+
+
+def is_writeable(array):
+    """Whether NumPy lets the program write to the array."""
+    return array.flags.writeable and not is_scalar(array)
+
+
+def array_of(tensor):
+    """The ndarray over a tensor's memory."""
+    return torch._C._array_of(tensor, False, True)
+
+
+def read_only_array_of(tensor):
+    """The same, not to be written to: what broadcast_to() gives."""
+    return torch._C._array_of(tensor, False, False)
+
+
+def scalar_of(tensor):
+    """The NumPy scalar with the value of a 0-d tensor."""
+    return torch._C._array_of(tensor, True, False)
+
+
+def is_array(value):
+    """True for ndarrays and NumPy scalars."""
+    import numpy
+
+    return type(value) is numpy.ndarray or isinstance(value, numpy.generic)
+
+
+def is_scalar(value):
+    """True for NumPy scalars."""
+    import numpy
+
+    return isinstance(value, numpy.generic)
+
+
+def is_number(value):
+    """True for Python's own bool, int and float."""
+    return type(value) in (bool, int, float)
+
+
+def kind_of(value):
+    """What decides the dtype of a result: the dtype of an array (as tensors have it), the type of a Python number."""
+    return tensor_of(value).dtype if is_array(value) else type(value)

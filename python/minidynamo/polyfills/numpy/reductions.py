@@ -1,0 +1,229 @@
+"""Reductions and cumulative functions: axis, keepdims, dtype, out, initial."""
+
+import minidynamo as torch
+
+from ..bridge import is_array, is_number
+from . import facts
+from .operands import cast, check_number, delivered, is_true, tensor
+
+
+def _no_mask(where):
+    if where is not None and where is not True:
+        raise NotImplementedError("a reduction with `where`")
+
+
+def reduced(operation, value, axis, keepdims):
+    """`operation(tensor, dims, keepdim)` over the axes; over none of them nothing is folded."""
+    keep = is_true(keepdims)
+    dims = facts.axes_of(axis, value.dim())
+    if len(dims) == 0:
+        return value.clone()
+    return operation(value, dims, keep)
+
+
+def folded(name, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
+    """sum, prod, min and max."""
+    _no_mask(where)
+    value = tensor(a)
+    wanted = facts.tensor_dtype(dtype)
+    if name == "sum" or name == "prod":
+        value = cast(value, facts.sum_dtype(value.dtype) if wanted is None else wanted)
+    value = reduced(facts.fold(name), value, axis, keepdims)
+    if initial is not None:
+        if not is_number(initial):
+            raise NotImplementedError("`initial` that is no Python number")
+        check_number(initial, value.dtype)
+        value = with_initial(name, value, torch.full((), initial, dtype=value.dtype))
+    return delivered(value, out)
+
+
+def with_initial(name, value, initial):
+    if name == "sum":
+        return value + initial
+    if name == "prod":
+        return value * initial
+    return torch.maximum(value, initial) if name == "max" else torch.minimum(value, initial)
+
+
+def extremum(name, a, axis=None, out=None, keepdims=False, initial=None, where=None):
+    """numpy.max and numpy.min."""
+    return folded(name, a, axis, None, out, keepdims, initial, where)
+
+
+def sum_over(value, dims, keep):
+    return torch.sum(value, dim=dims, keepdim=keep)
+
+
+def prod_over(value, dims, keep):
+    for d in sorted(dims, reverse=True):
+        value = torch.prod(value, dim=d, keepdim=keep)
+    return value
+
+
+def max_over(value, dims, keep):
+    return torch.amax(value, dim=dims, keepdim=keep)
+
+
+def min_over(value, dims, keep):
+    return torch.amin(value, dim=dims, keepdim=keep)
+
+
+def mean_over(value, dims, keep):
+    return torch.mean(value, dim=dims, keepdim=keep)
+
+
+def all_over(value, dims, keep):
+    for d in sorted(dims, reverse=True):
+        value = torch.all(value, dim=d, keepdim=keep)
+    return value
+
+
+def any_over(value, dims, keep):
+    for d in sorted(dims, reverse=True):
+        value = torch.any(value, dim=d, keepdim=keep)
+    return value
+
+
+def nansum_over(value, dims, keep):
+    return torch.sum(torch.where(value != value, torch.zeros_like(value), value), dim=dims, keepdim=keep)
+
+
+FOLDS = {"sum": sum_over, "prod": prod_over, "max": max_over, "min": min_over}
+
+
+def tested(name, a, axis=None, out=None, keepdims=False, where=None):
+    """numpy.all and numpy.any."""
+    _no_mask(where)
+    value = tensor(a).to(torch.bool)
+    return delivered(reduced(all_over if name == "all" else any_over, value, axis, keepdims), out)
+
+
+def floating(value, dtype):
+    """In which dtype means are computed: integers in float64."""
+    if dtype is not None:
+        return cast(value, dtype)
+    return value if value.dtype.is_floating_point else value.to(torch.float64)
+
+
+def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
+    """numpy.mean."""
+    _no_mask(where)
+    value = floating(tensor(a), facts.tensor_dtype(dtype))
+    if not value.dtype.is_floating_point:
+        raise NotImplementedError("a mean in integers")
+    return delivered(reduced(mean_over, value, axis, keepdims), out)
+
+
+def average(a, axis=None, weights=None, returned=False, keepdims=False):
+    """numpy.average with weights of the shape of `a`, or for one axis."""
+    if returned is not False:
+        raise NotImplementedError("numpy.average(returned=True)")
+    if weights is None:
+        return mean(a, axis, None, None, keepdims)
+    value = floating(tensor(a), None)
+    w = floating(tensor(weights), None)
+    if w.shape != value.shape:
+        if axis is None or w.dim() != 1:
+            raise TypeError("weights of another shape")
+        (d,) = facts.axes_of(axis, value.dim())
+        w = w.reshape([-1 if i == d else 1 for i in range(value.dim())])
+    dtype = facts.common_dtype((value.dtype, w.dtype))
+    weighted = reduced(sum_over, value.to(dtype) * w.to(dtype), axis, keepdims)
+    total = reduced(sum_over, torch.broadcast_to(w.to(dtype), value.shape), axis, keepdims)
+    return delivered(weighted / total, None)
+
+
+def variance(root, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, correction=None):
+    """numpy.var, and numpy.std with `root`."""
+    _no_mask(where)
+    value = floating(tensor(a), facts.tensor_dtype(dtype))
+    if not value.dtype.is_floating_point or not is_number(ddof):
+        raise NotImplementedError("a variance in integers, or degrees of freedom that are no Python number")
+    degrees = ddof if correction is None else correction
+    dims = facts.axes_of(axis, value.dim())
+    if len(dims) == 0:
+        raise NotImplementedError("a variance over no axes")
+    keep = is_true(keepdims)
+    operation = torch.std if root else torch.var
+    return delivered(operation(value, dim=dims, correction=degrees, keepdim=keep), out)
+
+
+def position(name, a, axis=None, out=None, keepdims=False):
+    """numpy.argmax and numpy.argmin: of equal values the first, and the first NaN before all."""
+    value = tensor(a)
+    keep = is_true(keepdims)
+    if value.dtype == torch.bool:
+        value = value.to(torch.uint8)
+    operation = torch.argmax if name == "argmax" else torch.argmin
+    if axis is not None:
+        (d,) = facts.axes_of(axis, value.dim())
+        return delivered(operation(value, dim=d, keepdim=keep), out)
+    found = operation(value.reshape(-1), dim=0)
+    return delivered(found.reshape([1] * value.dim()) if keep else found, out)
+
+
+def cumulative(name, a, axis=None, dtype=None, out=None):
+    """numpy.cumsum and numpy.cumprod; without an axis over the flattened array."""
+    value = tensor(a)
+    wanted = facts.tensor_dtype(dtype)
+    value = cast(value, facts.sum_dtype(value.dtype) if wanted is None else wanted)
+    if axis is None or value.dim() == 0:
+        value = value.reshape(-1)
+        axis = 0
+    (d,) = facts.axes_of(axis, value.dim())
+    return delivered(torch.cumsum(value, dim=d) if name == "cumsum" else torch.cumprod(value, dim=d), out)
+
+
+def count_nonzero(a, axis=None, keepdims=False):
+    """numpy.count_nonzero."""
+    value = (tensor(a) != 0).to(torch.int64)
+    return delivered(reduced(sum_over, value, axis, keepdims), None)
+
+
+def ptp(a, axis=None, out=None, keepdims=False):
+    """numpy.ptp: largest minus smallest."""
+    value = tensor(a)
+    return delivered(reduced(max_over, value, axis, keepdims) - reduced(min_over, value, axis, keepdims), out)
+
+
+def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
+    """numpy.nansum."""
+    value = tensor(a)
+    if not value.dtype.is_floating_point:
+        return folded("sum", a, axis, dtype, out, keepdims)
+    return delivered(reduced(nansum_over, cast(value, facts.tensor_dtype(dtype)), axis, keepdims), out)
+
+
+def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
+    """numpy.nanmean."""
+    value = floating(tensor(a), facts.tensor_dtype(dtype))
+    count = reduced(sum_over, (value == value).to(value.dtype), axis, keepdims)
+    return delivered(reduced(nansum_over, value, axis, keepdims) / count, out)
+
+
+def difference(a, n=1, axis=-1):
+    """numpy.diff."""
+    value = tensor(a)
+    if not is_number(n) or n < 0:
+        raise NotImplementedError("numpy.diff of this order")
+    (d,) = facts.axes_of(axis, value.dim())
+    for _ in range(n):
+        after = value.narrow(d, 1, value.shape[d] - 1)
+        before = value.narrow(d, 0, value.shape[d] - 1)
+        value = after != before if value.dtype == torch.bool else after - before
+    return delivered(value, None)
+
+
+def ufunc_reduce(name, array, axis=0, dtype=None, out=None, keepdims=False, initial=None, where=None):
+    """numpy.add.reduce and the like: axis 0 unless told otherwise."""
+    fold = facts.fold_of_ufunc(name)
+    if fold == "all" or fold == "any":
+        return tested(fold, array, axis, out, keepdims, where)
+    return folded(fold, array, axis, dtype, out, keepdims, initial, where)
+
+
+def ufunc_accumulate(name, array, axis=0, dtype=None, out=None):
+    """numpy.add.accumulate and numpy.multiply.accumulate."""
+    if not is_array(array) or name not in ("add", "multiply"):
+        raise NotImplementedError("an accumulation of this kind")
+    return cumulative("cumsum" if name == "add" else "cumprod", array, axis, dtype, out)
