@@ -102,6 +102,7 @@ def variants(modules, function, arrays):
     """name -> call without arguments, warmed up, all on the same numbers."""
     calls, results = {}, {}
     for name, torch in modules.items():
+        torch._dynamo.reset()
         operands = [torch.from_numpy(a) for a in arrays]
 
         def plain(*operands, torch=torch):

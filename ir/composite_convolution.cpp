@@ -33,7 +33,7 @@ struct Operands {
 };
 
 // Input (with a batch of 1 if it has none) and weight, of n + 2 dimensions each.
-Operands operands(const Expansion& e, size_t n) {
+Operands operands(const Expansion& e, size_t n, bool small_integers) {
   const TensorType x = e.tensor(0), w = e.tensor(1);
   const int rank = static_cast<int>(n) + 2;
   if (w.dim() != rank) {
@@ -47,7 +47,9 @@ Operands operands(const Expansion& e, size_t n) {
     e.fail(ErrorKind::Runtime, "input and weight must have one dtype, but have {} and {}", info(x.dtype).name,
            info(w.dtype).name);
   }
-  if (!is_floating(x.dtype)) e.fail(ErrorKind::NotImplemented, "not defined for {}", info(x.dtype).name);
+  if (x.dtype == DType::Bool || (is_integral(x.dtype) && x.dtype != DType::Int64 && !small_integers)) {
+    e.fail(ErrorKind::NotImplemented, "not defined for {}", info(x.dtype).name);
+  }
   const bool batched = x.dim() == rank;
   return {batched ? e.arg(0) : e.call(id::Unsqueeze, {e.arg(0), 0}), e.arg(1), batched};
 }
@@ -104,7 +106,6 @@ SamePadding same_padding(const Expansion& e, const TensorType& w, const SizeVec&
 
 }  // namespace
 
-
 Arg padded(const Expansion& e, const Arg& x, const SizeVec& before, const SizeVec& behind, const Arg& value) {
   const TensorType t = type_of(x);
   SizeVec sizes = t.sizes;
@@ -135,7 +136,7 @@ void check_room(const Expansion& e, const Operands& o, const SizeVec& stride, co
 }
 
 Arg convolution(const Expansion& e, size_t n) {
-  Operands o = operands(e, n);
+  Operands o = operands(e, n, true);
   const Size groups = e.size(6);
   check_channels(e, o, groups, 1, 0);
   const SizeVec stride = for_each_dim(e, 3, n, "stride", 1), dilation = for_each_dim(e, 5, n, "dilation", 1);
@@ -212,7 +213,7 @@ Arg turned_weight(const Expansion& e, const Arg& w, Size groups) {
 }
 
 Arg transposed(const Expansion& e, size_t n) {
-  const Operands o = operands(e, n);
+  const Operands o = operands(e, n, false);
   const Size groups = e.size(6);
   check_channels(e, o, groups, 0, 1);
   const SizeVec stride = for_each_dim(e, 3, n, "stride", 1), padding = for_each_dim(e, 4, n, "padding", 0);

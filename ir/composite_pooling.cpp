@@ -60,14 +60,19 @@ Pooling pooling(const Expansion& e, size_t n, int dilation, int ceil_mode) {
   return p;
 }
 
-Arg max_pool(const Expansion& e, size_t n) {
+Arg max_pool(const Expansion& e, size_t n, OpId kernel) {
   if (e.tensor(0).dtype == DType::Bool) e.fail(ErrorKind::NotImplemented, "not defined for bool");
   const Pooling p = pooling(e, n, 4, 5);
-  return e.call(id::MaxPool, {e.arg(0), sizes_arg(p.kernel), sizes_arg(p.stride), sizes_arg(p.padding),
-                              sizes_arg(p.dilation), p.ceil_mode});
+  return e.call(kernel, {e.arg(0), sizes_arg(p.kernel), sizes_arg(p.stride), sizes_arg(p.padding),
+                         sizes_arg(p.dilation), p.ceil_mode});
 }
 
-Arg largest(const Expansion& e, size_t n) { return max_pool(e, n).get<ListArg>().items[0]; }
+Arg largest(const Expansion& e, size_t n) {
+  if (const DType t = e.tensor(0).dtype; n == 1 && !is_floating(t)) {
+    e.fail(ErrorKind::NotImplemented, "not defined for {}", info(t).name);
+  }
+  return max_pool(e, n, id::MaxPoolValues);
+}
 Arg as_tuple(Arg results) {
   ListArg l = results.get<ListArg>();
   l.tuple = true;
@@ -88,9 +93,9 @@ Arg avg_pool(const Expansion& e, size_t n, const Arg& divisor) {
 Arg expand_rule(ops::MaxPool1d, const Expansion& e) { return largest(e, 1); }
 Arg expand_rule(ops::MaxPool2d, const Expansion& e) { return largest(e, 2); }
 Arg expand_rule(ops::MaxPool3d, const Expansion& e) { return largest(e, 3); }
-Arg expand_rule(ops::MaxPool1dWithIndices, const Expansion& e) { return as_tuple(max_pool(e, 1)); }
-Arg expand_rule(ops::MaxPool2dWithIndices, const Expansion& e) { return as_tuple(max_pool(e, 2)); }
-Arg expand_rule(ops::MaxPool3dWithIndices, const Expansion& e) { return as_tuple(max_pool(e, 3)); }
+Arg expand_rule(ops::MaxPool1dWithIndices, const Expansion& e) { return as_tuple(max_pool(e, 1, id::MaxPool)); }
+Arg expand_rule(ops::MaxPool2dWithIndices, const Expansion& e) { return as_tuple(max_pool(e, 2, id::MaxPool)); }
+Arg expand_rule(ops::MaxPool3dWithIndices, const Expansion& e) { return as_tuple(max_pool(e, 3, id::MaxPool)); }
 Arg expand_rule(ops::AvgPool1d, const Expansion& e) { return avg_pool(e, 1, NoneArg{}); }
 Arg expand_rule(ops::AvgPool2d, const Expansion& e) { return avg_pool(e, 2, e.arg(6)); }
 Arg expand_rule(ops::AvgPool3d, const Expansion& e) { return avg_pool(e, 3, e.arg(6)); }
@@ -158,8 +163,15 @@ struct Columns {
   SizeVec kernel, stride, padding, dilation, counts;
 };
 
+void refuse_integers(const Expansion& e) {
+  if (const DType t = e.tensor(0).dtype; is_integral(t)) {
+    e.fail(ErrorKind::NotImplemented, "not defined for {}", info(t).name);
+  }
+}
+
 // Arguments from `first` on: kernel, dilation, padding, stride; `sizes` are those the windows lie in.
 Columns columns(const Expansion& e, int first, const SizeVec& sizes) {
+  refuse_integers(e);
   Columns c{.kernel = spread(e, e.arg(first), 2, "kernel_size"),
             .stride = spread(e, e.arg(first + 3), 2, "stride"),
             .padding = spread(e, e.arg(first + 2), 2, "padding"),

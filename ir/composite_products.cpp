@@ -59,6 +59,7 @@ Arg weighted_sum(const Expansion& e, Arg made) {
   // Where all is whole, so are the weights.
   const auto weight = [&](int i) {
     const auto* d = e.arg(i).get_if<double>();
+    if (t.dtype == DType::Bool) return Arg(!is_number(e.arg(i), 0));
     return d && !is_floating(t.dtype) ? Arg(static_cast<std::int64_t>(std::trunc(*d))) : e.arg(i);
   };
   const Arg beta = weight(3), alpha = weight(4);
@@ -108,6 +109,9 @@ Arg expand_rule(ops::Addr, const Expansion& e) {
 Arg expand_rule(ops::Vdot, const Expansion& e) { return e.call(id::Dot, {e.arg(0), e.arg(1)}); }
 
 Arg expand_rule(ops::LinalgVecdot, const Expansion& e) {
+  if (const DType t = e.tensor(0).dtype; !is_floating(t)) {
+    e.fail(ErrorKind::Runtime, "Expected a floating point tensor as input. Got {}", info(t).name);
+  }
   const Arg made = e.call(id::Mul, {e.arg(0), e.arg(1)});
   const TensorType t = type_of(made);
   const int d = checked_dim(e, e.size(2), t.dim());

@@ -95,7 +95,8 @@ Arg expand_rule(ops::Interpolate, const Expansion& e) {
   }
   if (e.flag(6)) e.fail(ErrorKind::NotImplemented, "antialias is not there");
   const Wanted w = wanted(e, n);
-  if (!is_floating(x.dtype) && (interpolates || mode == "area" || x.dtype != DType::UInt8)) {
+  // Pictures of bytes are the only integers.
+  if (!is_floating(x.dtype) && ((interpolates && n != 2) || mode == "area" || x.dtype != DType::UInt8)) {
     e.fail(ErrorKind::NotImplemented, "not defined for {}", info(x.dtype).name);
   }
   if (mode == "area") {

@@ -85,6 +85,10 @@ std::vector<TensorType> infer_results(ops::MaxPool, const InferCall& c) {
   return with_positions(windowed(c, pooled(c, c.sizes(1), c.sizes(2), c.sizes(3), c.sizes(4), c.flag(5))));
 }
 
+TensorType infer_rule(ops::MaxPoolValues, const InferCall& c) {
+  return windowed(c, pooled(c, c.sizes(1), c.sizes(2), c.sizes(3), c.sizes(4), c.flag(5)));
+}
+
 TensorType infer_rule(ops::AvgPool, const InferCall& c) {
   const SizeVec ones(c.sizes(1).size(), Size(1));
   return windowed(c, pooled(c, c.sizes(1), c.sizes(2), c.sizes(3), ones, c.flag(4)));

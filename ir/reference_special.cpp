@@ -96,7 +96,7 @@ W erfinv(W y) {
   if (size < W(1e-8)) return y * (std::sqrt(std::numbers::pi_v<W>) / 2);
   W x = std::abs(static_cast<W>(guess_erfinv(static_cast<double>(size))));
   if (!std::isfinite(x)) x = 5.8L;  // where 1 - y is below what double resolves
-  for (int i = 0; i < 12; ++i) {  // three do, but for the last few numbers below 1
+  for (int i = 0; i < 12; ++i) {    // three do, but for the last few numbers below 1
     const W error = size < W(0.5) ? std::erf(x) - size : (1 - size) - std::erfc(x);
     const W step = error * (std::sqrt(std::numbers::pi_v<W>) / 2) * std::exp(x * x);
     x -= step / (1 + x * step);  // Halley's: its error is of the third order

@@ -101,6 +101,12 @@ bool beats(T x, T best) {
   }
 }
 
+template <class W>
+constexpr W smallest() {
+  using Limits = std::numeric_limits<W>;
+  return std::is_floating_point_v<W> ? -Limits::infinity() : Limits::lowest();
+}
+
 template <class T>
 void largest_of_windows(const KernelCall& c, const Dims& dims, const Spans& spans, std::int64_t first,
                         std::int64_t last) {
@@ -112,7 +118,7 @@ void largest_of_windows(const KernelCall& c, const Dims& dims, const Spans& span
     std::int64_t* const at = positions.as<std::int64_t>() + plane_offset(positions, n, p);
     for_each_window(dims, spans, [&](const auto& w, const auto&, std::int64_t out) {
       using W = WorkingOf<T>;
-      W best{};
+      W best = smallest<W>();
       std::int64_t winner = -1;
       for_each_element(dims, w, [&](std::int64_t offset, std::int64_t position) {
         const W v = widen(from[offset]);
@@ -124,40 +130,117 @@ void largest_of_windows(const KernelCall& c, const Dims& dims, const Spans& span
   }
 }
 
-// What the sum of a window is divided by.
-struct Divisor {
-  std::int64_t fixed = 0;     // if not 0
-  bool with_padding = false;  // else whether positions in the padding count
-
-  std::int64_t operator()(const Dims& dims, const std::array<Span, kMostWindowDims>& w,
-                          const std::array<std::int64_t, kMostWindowDims>& at) const {
-    if (fixed != 0) return fixed;
-    std::int64_t n = 1;
-    for (int k = 0; k < kMostWindowDims; ++k) {
-      const WindowDim& d = dims[k];
-      const std::int64_t start = at[k] * d.stride - d.padding;
-      n *= with_padding ? std::min(start + d.kernel, d.in + d.padding) - start
-                        : std::max<std::int64_t>(w[k].end - w[k].begin, 0);
-    }
-    return n;
-  }
+// Results of a row whose window has its k-th element inside: 0 <= at * stride - padding + k * dilation < in.
+struct Inside {
+  std::int64_t begin, end, shift;
 };
+Inside inside(const WindowDim& d, std::int64_t k) {
+  const std::int64_t shift = k * d.dilation - d.padding, s = d.stride;
+  const std::int64_t begin = shift < 0 ? std::min((-shift + s - 1) / s, d.out) : 0;
+  return {begin, shift >= d.in ? begin : std::clamp((d.in - shift + s - 1) / s, begin, d.out), shift};
+}
 
-template <class T>
-void means_of_windows(const KernelCall& c, const Dims& dims, const Spans& spans, Divisor divisor, std::int64_t first,
-                      std::int64_t last) {
+// row[i] = combine(row[i], v) for every element v of window i of a row of results, in the window's row-major order.
+// Positions in the first two dimensions are `a` and `b`.
+template <class T, class Combine>
+void fold_row(const Dims& dims, std::int64_t a, std::int64_t b, const T* from, WorkingOf<T>* row, Combine&& combine) {
+  const Span outer = window_span(dims[0], a), middle = window_span(dims[1], b);
+  const WindowDim& d = dims[2];
+  for (std::int64_t i = outer.begin; i < outer.end; i += outer.step) {
+    for (std::int64_t j = middle.begin; j < middle.end; j += middle.step) {
+      const T* const line = from + i * dims[0].step + j * dims[1].step;
+      for (std::int64_t k = 0; k < d.kernel; ++k) {
+        const Inside in = inside(d, k);
+        const std::int64_t step = d.stride * d.step;
+        const T* v = line + (in.begin * d.stride + in.shift) * d.step;
+        if (step == 1) {
+          for (std::int64_t at = in.begin; at < in.end; ++at, ++v) row[at] = combine(row[at], widen(*v));
+        } else {
+          for (std::int64_t at = in.begin; at < in.end; ++at, v += step) row[at] = combine(row[at], widen(*v));
+        }
+      }
+    }
+  }
+}
+
+// finish(row, a, b, results) for every row of results of the planes, after `combine` has folded the windows' elements
+// onto `first_value`.
+template <class T, class Combine, class Finish>
+void fold_windows(const KernelCall& c, const Dims& dims, WorkingOf<T> first_value, std::int64_t first,
+                  std::int64_t last, Combine&& combine, Finish&& finish) {
   const TensorImpl &x = c.tensor(0), &out = *c.out[0];
   const std::size_t n = window_rank(c);
+  std::vector<WorkingOf<T>> row(static_cast<std::size_t>(dims[2].out));
   for (std::int64_t p = first; p < last; ++p) {
     const T* const from = x.as<T>() + plane_offset(x, n, p);
     T* const to = out.as<T>() + plane_offset(out, n, p);
-    for_each_window(dims, spans, [&](const auto& w, const auto& at, std::int64_t result) {
-      using W = WorkingOf<T>;
+    for (std::int64_t a = 0; a < dims[0].out; ++a) {
+      for (std::int64_t b = 0; b < dims[1].out; ++b) {
+        std::ranges::fill(row, first_value);
+        fold_row<T>(dims, a, b, from, row.data(), combine);
+        finish(row.data(), a, b, to + a * dims[0].out_step + b * dims[1].out_step);
+      }
+    }
+  }
+}
+
+template <class T>
+void largest_values(const KernelCall& c, const Dims& dims, std::int64_t first, std::int64_t last) {
+  using W = WorkingOf<T>;
+  const auto larger = [](W best, W v) { return beats(v, best) ? v : best; };
+  fold_windows<T>(c, dims, smallest<W>(), first, last, larger, [&](const W* row, std::int64_t, std::int64_t, T* to) {
+    for (std::int64_t i = 0; i < dims[2].out; ++i) to[i * dims[2].out_step] = narrow<T>(row[i]);
+  });
+}
+
+// What the sum of a window is divided by: its positions, with those in the padding or without, along each dimension.
+std::vector<std::int64_t> window_counts(const WindowDim& d, bool with_padding) {
+  std::vector<std::int64_t> counts;
+  for (std::int64_t i = 0; i < d.out; ++i) {
+    const std::int64_t start = i * d.stride - d.padding;
+    const Span s = window_span(d, i);
+    counts.push_back(with_padding ? std::min(start + d.kernel, d.in + d.padding) - start
+                                  : std::max<std::int64_t>(s.end - s.begin, 0));
+  }
+  return counts;
+}
+
+template <class W>
+W divided(W sum, std::int64_t count) {
+  return count == 0 ? W(0) : static_cast<W>(sum / static_cast<W>(count));
+}
+
+// `divisor` 0: by the positions of each window.
+template <class T>
+void means_of_windows(const KernelCall& c, const Dims& dims, std::int64_t divisor, bool with_padding,
+                      std::int64_t first, std::int64_t last) {
+  using W = WorkingOf<T>;
+  const std::vector<std::int64_t> counts[] = {
+      window_counts(dims[0], with_padding), window_counts(dims[1], with_padding), window_counts(dims[2], with_padding)};
+  const auto add = [](W sum, W v) { return ScalarBuilder<W>().add(sum, v); };
+  fold_windows<T>(c, dims, W(0), first, last, add, [&](const W* row, std::int64_t a, std::int64_t b, T* to) {
+    for (std::int64_t i = 0; i < dims[2].out; ++i) {
+      const std::int64_t count = divisor != 0 ? divisor : counts[0][a] * counts[1][b] * counts[2][i];
+      to[i * dims[2].out_step] = narrow<T>(divided(row[i], count));
+    }
+  });
+}
+
+template <class T>
+void adaptive_means(const KernelCall& c, const Dims& dims, std::int64_t first, std::int64_t last) {
+  using W = WorkingOf<T>;
+  const TensorImpl &x = c.tensor(0), &out = *c.out[0];
+  const std::size_t n = window_rank(c);
+  const Spans spans(dims, adaptive_span);
+  for (std::int64_t p = first; p < last; ++p) {
+    const T* const from = x.as<T>() + plane_offset(x, n, p);
+    T* const to = out.as<T>() + plane_offset(out, n, p);
+    for_each_window(dims, spans, [&](const auto& w, const auto&, std::int64_t result) {
       ScalarBuilder<W> b;
       W sum = 0;
       for_each_element(dims, w, [&](std::int64_t offset, std::int64_t) { sum = b.add(sum, widen(from[offset])); });
-      const std::int64_t count = divisor(dims, w, at);
-      to[result] = narrow<T>(count == 0 ? W(0) : static_cast<W>(sum / static_cast<W>(count)));
+      const std::int64_t count = (w[0].end - w[0].begin) * (w[1].end - w[1].begin) * (w[2].end - w[2].begin);
+      to[result] = narrow<T>(divided(sum, count));
     });
   }
 }
@@ -179,29 +262,39 @@ std::int64_t plane_count(const KernelCall& c) {
   return n;
 }
 
-void run_planes(ops::MaxPool, const KernelCall& c, std::int64_t first, std::int64_t last) {
-  Dims dims = last_dims(c);
-  const std::size_t n = window_rank(c);
-  for (std::size_t i = 0; i < n; ++i) {
-    WindowDim& d = dims[kMostWindowDims - n + i];
-    d.kernel = item_of(c, 1, i), d.stride = item_of(c, 2, i);
-    d.padding = item_of(c, 3, i), d.dilation = item_of(c, 4, i);
-  }
-  visit_number(c.tensor(0).dtype,
-               [&](auto zero) { largest_of_windows<decltype(zero)>(c, dims, Spans(dims, window_span), first, last); });
-}
+namespace {
 
-void run_planes(ops::AvgPool, const KernelCall& c, std::int64_t first, std::int64_t last) {
+// Windows with the parameters of arguments 1 to 3, and 4 if there is a dilation.
+Dims pooling_dims(const KernelCall& c, bool dilated) {
   Dims dims = last_dims(c);
   const std::size_t n = window_rank(c);
   for (std::size_t i = 0; i < n; ++i) {
     WindowDim& d = dims[kMostWindowDims - n + i];
     d.kernel = item_of(c, 1, i), d.stride = item_of(c, 2, i), d.padding = item_of(c, 3, i);
+    if (dilated) d.dilation = item_of(c, 4, i);
   }
-  const Divisor divisor{c.args[6].is_none() ? 0 : as_int(c.args[6]), c.args[5].get<bool>()};
-  visit_number(c.tensor(0).dtype, [&](auto zero) {
-    means_of_windows<decltype(zero)>(c, dims, Spans(dims, window_span), divisor, first, last);
-  });
+  return dims;
+}
+
+}  // namespace
+
+void run_planes(ops::MaxPool, const KernelCall& c, std::int64_t first, std::int64_t last) {
+  const Dims dims = pooling_dims(c, true);
+  const Spans spans(dims, window_span);
+  visit_number(c.tensor(0).dtype, [&](auto zero) { largest_of_windows<decltype(zero)>(c, dims, spans, first, last); });
+}
+
+void run_planes(ops::MaxPoolValues, const KernelCall& c, std::int64_t first, std::int64_t last) {
+  const Dims dims = pooling_dims(c, true);
+  visit_number(c.tensor(0).dtype, [&](auto zero) { largest_values<decltype(zero)>(c, dims, first, last); });
+}
+
+void run_planes(ops::AvgPool, const KernelCall& c, std::int64_t first, std::int64_t last) {
+  const Dims dims = pooling_dims(c, false);
+  const std::int64_t divisor = c.args[6].is_none() ? 0 : as_int(c.args[6]);
+  const bool with_padding = c.args[5].get<bool>();
+  visit_number(c.tensor(0).dtype,
+               [&](auto zero) { means_of_windows<decltype(zero)>(c, dims, divisor, with_padding, first, last); });
 }
 
 void run_planes(ops::AdaptiveMaxPool, const KernelCall& c, std::int64_t first, std::int64_t last) {
@@ -212,9 +305,7 @@ void run_planes(ops::AdaptiveMaxPool, const KernelCall& c, std::int64_t first, s
 
 void run_planes(ops::AdaptiveAvgPool, const KernelCall& c, std::int64_t first, std::int64_t last) {
   const Dims dims = last_dims(c);
-  visit_number(c.tensor(0).dtype, [&](auto zero) {
-    means_of_windows<decltype(zero)>(c, dims, Spans(dims, adaptive_span), Divisor{}, first, last);
-  });
+  visit_number(c.tensor(0).dtype, [&](auto zero) { adaptive_means<decltype(zero)>(c, dims, first, last); });
 }
 
 // --- Resampling ------------------------------------------------------------------------------------------------------
@@ -288,7 +379,7 @@ void resample(const KernelCall& c, std::int64_t first, std::int64_t last) {
             return (1 - b.weight) * line(base + b.first, at[2][k]) + b.weight * line(base + b.second, at[2][k]);
           };
           const W v = a.weight == 0 ? plane(a.first) : (1 - a.weight) * plane(a.first) + a.weight * plane(a.second);
-          result = convert_value<T>(v);
+          result = convert_value<T>(std::is_integral_v<T> ? std::nearbyint(v) : v);
         }
       }
     }
@@ -302,6 +393,7 @@ void run_planes(ops::Resample, const KernelCall& c, std::int64_t first, std::int
 }
 
 void reference_kernel(ops::MaxPool op, const KernelCall& c) { run_planes(op, c, 0, plane_count(c)); }
+void reference_kernel(ops::MaxPoolValues op, const KernelCall& c) { run_planes(op, c, 0, plane_count(c)); }
 void reference_kernel(ops::AvgPool op, const KernelCall& c) { run_planes(op, c, 0, plane_count(c)); }
 void reference_kernel(ops::AdaptiveMaxPool op, const KernelCall& c) { run_planes(op, c, 0, plane_count(c)); }
 void reference_kernel(ops::AdaptiveAvgPool op, const KernelCall& c) { run_planes(op, c, 0, plane_count(c)); }
@@ -329,6 +421,16 @@ ConvolutionShape convolution_shape(const KernelCall& c) {
   return s;
 }
 
+template <class W>
+W chained(W x, W y, W sum) {
+  if constexpr (std::is_floating_point_v<W>) {
+    return std::fma(x, y, sum);
+  } else {
+    ScalarBuilder<W> b;
+    return b.add(sum, b.mul(x, y));
+  }
+}
+
 // One element of the result: the chain of a matrix product over (channel, window) in row-major order, the padding
 // taking part as zeros.
 template <class T>
@@ -349,7 +451,7 @@ WorkingOf<T> convolved(const ConvolutionShape& s, const T* x, std::int64_t x_cha
             inside = inside && p >= 0 && p < s.dims[d].in;
             from += p * s.dims[d].step, weight += k[d] * s.weight_step[d];
           }
-          sum = std::fma(inside ? widen(x[from]) : W(0), widen(w[weight]), sum);
+          sum = chained(inside ? widen(x[from]) : W(0), widen(w[weight]), sum);
         }
       }
     }
@@ -366,7 +468,7 @@ void reference_kernel(ops::Convolution, const KernelCall& c) {
   const std::int64_t groups = as_int(c.args[5]), channels = w.sizes[1], per_group = w.sizes[0] / groups;
   visit_dtype(x.dtype, [&](auto zero) {
     using T = decltype(zero);
-    if constexpr (std::is_floating_point_v<WorkingOf<T>>) {
+    if constexpr (!std::is_same_v<T, bool>) {
       for (std::int64_t b = 0; b < out.sizes[0]; ++b) {
         for (std::int64_t o = 0; o < out.sizes[1]; ++o) {
           const T* const from = x.as<T>() + b * x.strides[0] + o / per_group * channels * x.strides[1];

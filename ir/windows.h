@@ -29,6 +29,7 @@ struct WindowDim {
 // Results are the same however they are cut into ranges.
 std::int64_t plane_count(const KernelCall& c);
 void run_planes(ops::MaxPool, const KernelCall& c, std::int64_t first, std::int64_t last);
+void run_planes(ops::MaxPoolValues, const KernelCall& c, std::int64_t first, std::int64_t last);
 void run_planes(ops::AvgPool, const KernelCall& c, std::int64_t first, std::int64_t last);
 void run_planes(ops::AdaptiveMaxPool, const KernelCall& c, std::int64_t first, std::int64_t last);
 void run_planes(ops::AdaptiveAvgPool, const KernelCall& c, std::int64_t first, std::int64_t last);

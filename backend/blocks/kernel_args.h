@@ -19,6 +19,7 @@ struct KernelArgs {
 // windows.cpp
 bool run_op(ops::Convolution, const KernelArgs& c);
 bool run_op(ops::MaxPool, const KernelArgs& c);
+bool run_op(ops::MaxPoolValues, const KernelArgs& c);
 bool run_op(ops::AvgPool, const KernelArgs& c);
 bool run_op(ops::AdaptiveMaxPool, const KernelArgs& c);
 bool run_op(ops::AdaptiveAvgPool, const KernelArgs& c);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "backend/blocks/kernel_args.h"
 #include "backend/thread_pool.h"
@@ -27,7 +26,7 @@ bool by_planes(O op, const KernelArgs& a) {
 
 using Dims = std::array<WindowDim, kMostWindowDims>;
 
-constexpr std::int64_t kColumnBytes = 1 << 18;  // of windows laid out at a time: a part of the second-level cache
+constexpr std::int64_t kColumnBytes = 3 << 17;  // of windows laid out at a time: a part of the second-level cache
 constexpr std::int64_t kColumnUnit = 96;        // columns: a multiple of every tile
 
 struct Shape {
@@ -71,45 +70,67 @@ bool is_plane(const Shape& s) {
                              [](const WindowDim& d) { return d.kernel == 1 && d.stride == 1 && d.padding == 0; });
 }
 
-// One row of results of a plane, seen through one element of the window: copies, zeros where it lies in the padding.
-template <class T>
-void window_row(const WindowDim& d, std::int64_t k, const T* from, std::int64_t begin, std::int64_t end, T* to) {
+// A part of a row of results seen through one element of the window: zeros where that lies in the padding, and between
+// them elements of a row of the operand.
+struct Cut {
+  std::int64_t before, copied, behind;
+  std::int64_t from;  // in the operand's row
+};
+Cut cut_row(const WindowDim& d, std::int64_t k, std::int64_t first, std::int64_t last) {
   const std::int64_t shift = k * d.dilation - d.padding;
   // Positions whose element lies inside: 0 <= i * stride + shift < in.
-  const std::int64_t low = std::clamp((-shift + d.stride - 1) / d.stride, begin, end);
-  const std::int64_t high = shift >= d.in ? low : std::clamp((d.in - shift + d.stride - 1) / d.stride, low, end);
-  std::int64_t i = begin;
-  for (; i < (shift < 0 ? low : begin); ++i) *to++ = T(0);
-  if (d.stride == 1) {
-    std::memcpy(to, from + i + shift, static_cast<std::size_t>(high - i) * sizeof(T));
-    to += high - i;
-    i = high;
+  const std::int64_t low = shift < 0 ? std::clamp((-shift + d.stride - 1) / d.stride, first, last) : first;
+  const std::int64_t high = shift >= d.in ? low : std::clamp((d.in - shift + d.stride - 1) / d.stride, low, last);
+  return {low - first, high - low, last - high, low * d.stride + shift};
+}
+
+template <class T>
+void copy_cut(const Cut& cut, std::int64_t stride, const T* row, T* to) {
+  for (std::int64_t i = 0; i < cut.before; ++i) to[i] = T(0);
+  to += cut.before;
+  row += cut.from;
+  if (stride == 1) {
+    for (std::int64_t i = 0; i < cut.copied; ++i) to[i] = row[i];
   } else {
-    for (; i < high; ++i) *to++ = from[i * d.stride + shift];
+    for (std::int64_t i = 0; i < cut.copied; ++i) to[i] = row[i * stride];
   }
-  for (; i < end; ++i) *to++ = T(0);
+  to += cut.copied;
+  for (std::int64_t i = 0; i < cut.behind; ++i) to[i] = T(0);
+}
+
+// Positions [first, last) of row (r0, r1) of the results: a piece of every row of the matrix, which are `n` apart.
+template <class T>
+void fill_row(const Shape& s, const T* planes, std::int64_t r0, std::int64_t r1, std::int64_t first, std::int64_t last,
+              std::int64_t n, T* to) {
+  const Dims& d = s.dims;
+  SmallVector<Cut, 16> cuts(static_cast<std::size_t>(d[2].kernel));
+  for (std::int64_t k = 0; k < d[2].kernel; ++k) cuts[static_cast<std::size_t>(k)] = cut_row(d[2], k, first, last);
+  const Cut nothing{last - first, 0, 0, 0};
+  for (std::int64_t c = 0; c < s.channels; ++c, planes += s.in) {
+    for (std::int64_t k0 = 0; k0 < d[0].kernel; ++k0) {
+      const std::int64_t p0 = r0 * d[0].stride - d[0].padding + k0 * d[0].dilation;
+      for (std::int64_t k1 = 0; k1 < d[1].kernel; ++k1) {
+        const std::int64_t p1 = r1 * d[1].stride - d[1].padding + k1 * d[1].dilation;
+        const bool inside = p0 >= 0 && p0 < d[0].in && p1 >= 0 && p1 < d[1].in;
+        const T* const row = inside ? planes + (p0 * d[1].in + p1) * d[2].in : planes;
+        for (const Cut& cut : cuts) {
+          copy_cut(inside ? cut : nothing, d[2].stride, row, to);
+          to += n;
+        }
+      }
+    }
+  }
 }
 
 // Columns [begin, end) of the matrix whose rows are the elements of a window and whose columns are positions.
 template <class T>
 void fill_columns(const Shape& s, const T* planes, std::int64_t begin, std::int64_t end, T* to) {
   const Dims& d = s.dims;
-  for (std::int64_t c = 0; c < s.channels; ++c, planes += s.in) {
-    for (std::int64_t e = 0; e < s.window; ++e) {
-      const std::int64_t k2 = e % d[2].kernel, k1 = e / d[2].kernel % d[1].kernel, k0 = e / d[2].kernel / d[1].kernel;
-      for (std::int64_t at = begin; at < end;) {
-        const std::int64_t row = at / d[2].out, first = at % d[2].out;
-        const std::int64_t last = std::min(d[2].out, first + (end - at));
-        const std::int64_t p1 = row % d[1].out * d[1].stride - d[1].padding + k1 * d[1].dilation;
-        const std::int64_t p0 = row / d[1].out * d[0].stride - d[0].padding + k0 * d[0].dilation;
-        if (p0 >= 0 && p0 < d[0].in && p1 >= 0 && p1 < d[1].in) {
-          window_row(d[2], k2, planes + (p0 * d[1].in + p1) * d[2].in, first, last, to);
-        } else {
-          std::memset(to, 0, static_cast<std::size_t>(last - first) * sizeof(T));
-        }
-        to += last - first, at += last - first;
-      }
-    }
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t row = at / d[2].out, first = at % d[2].out;
+    const std::int64_t last = std::min(d[2].out, first + (end - at));
+    fill_row(s, planes, row / d[1].out, row % d[1].out, first, last, end - begin, to + (at - begin));
+    at += last - first;
   }
 }
 
@@ -147,7 +168,7 @@ std::int64_t piece_of(const Shape& s) {
 
 bool run_op(ops::Convolution, const KernelArgs& c) {
   const DType t = c.out[0]->dtype;
-  const ProductKernel kernel = is_floating(t) && !is_half(t) ? c.kernels.product[compute_index(t)] : nullptr;
+  const ProductKernel kernel = t == working(t) ? c.kernels.product[compute_index(t)] : nullptr;
   const Shape s = shape_of(c);
   if (!kernel || !c.out[0]->is_contiguous() || s.depth() == 0) return false;
   const auto dense = [](const TensorImpl& x) {
@@ -163,17 +184,16 @@ bool run_op(ops::Convolution, const KernelArgs& c) {
                  for (std::int64_t i = begin; i < end; ++i) {
                    const std::int64_t image = i / pieces / s.groups, group = i / pieces % s.groups;
                    const std::int64_t first = i % pieces * piece, last = std::min(s.out, first + piece);
-                   if (t == DType::Float32) {
-                     convolve_part<float>(kernel, s, m, image, group, first, last);
-                   } else {
-                     convolve_part<double>(kernel, s, m, image, group, first, last);
-                   }
+                   // Elements of one size move alike, whatever they mean.
+                   const auto part = s.item == 4 ? convolve_part<float> : convolve_part<double>;
+                   part(kernel, s, m, image, group, first, last);
                  }
                });
   return true;
 }
 
 bool run_op(ops::MaxPool o, const KernelArgs& c) { return by_planes(o, c); }
+bool run_op(ops::MaxPoolValues o, const KernelArgs& c) { return by_planes(o, c); }
 bool run_op(ops::AvgPool o, const KernelArgs& c) { return by_planes(o, c); }
 bool run_op(ops::AdaptiveMaxPool o, const KernelArgs& c) { return by_planes(o, c); }
 bool run_op(ops::AdaptiveAvgPool o, const KernelArgs& c) { return by_planes(o, c); }

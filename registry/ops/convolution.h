@@ -33,6 +33,14 @@ struct MaxPool {
       "The largest value of every window of the last dimensions and its position in them; a NaN wins.");
 };
 
+struct MaxPoolValues {
+  static constexpr OpDecl decl = inner_kernel(
+      "max_pool_values",
+      "max_pool_values(Tensor self, int[] kernel_size, int[] stride, int[] padding, int[] dilation, bool ceil_mode) -> "
+      "Tensor",
+      "The values of max_pool alone.");
+};
+
 struct AvgPool {
   static constexpr OpDecl decl = inner_kernel(
       "avg_pool",
@@ -74,7 +82,7 @@ struct Conv1d {
       "conv1d",
       "conv1d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int "
       "groups=1) -> Tensor",
-      "nn.functional.conv1d", "Cross-correlation of (batch, channels, length), or without batch; floats only.");
+      "nn.functional.conv1d", "Cross-correlation of (batch, channels, length), or without batch; no bools.");
 };
 struct Conv1dPadding {
   static constexpr OpDecl decl = convolution_overload(
@@ -88,7 +96,7 @@ struct Conv2d {
       "conv2d",
       "conv2d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int "
       "groups=1) -> Tensor",
-      "nn.functional.conv2d", "Cross-correlation of (batch, channels, height, width), or without batch; floats only.");
+      "nn.functional.conv2d", "Cross-correlation of (batch, channels, height, width), or without batch; no bools.");
 };
 struct Conv2dPadding {
   static constexpr OpDecl decl = convolution_overload(
@@ -102,7 +110,7 @@ struct Conv3d {
       "conv3d",
       "conv3d(Tensor input, Tensor weight, Tensor? bias=None, int[] stride=1, int[] padding=0, int[] dilation=1, int "
       "groups=1) -> Tensor",
-      "nn.functional.conv3d", "Cross-correlation in three dimensions, with batch or without; floats only.");
+      "nn.functional.conv3d", "Cross-correlation in three dimensions, with batch or without; no bools.");
 };
 struct Conv3dPadding {
   static constexpr OpDecl decl = convolution_overload(

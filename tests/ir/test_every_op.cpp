@@ -103,6 +103,7 @@ std::vector<Arg> window_args(const Op& o, DType t) {
     case id::Convolution:
       return {small(t, {1, 2, 4}), small(t, {2, 2, 2}), one, none, one, 1};
     case id::MaxPool:
+    case id::MaxPoolValues:
       return {small(t, {2, 4}), two, two, none, one, false};
     case id::AvgPool:
       return {small(t, {2, 4}), two, two, none, false, true, NoneArg{}};

@@ -57,6 +57,15 @@ def test_conv2d_is_a_sum_over_windows(data):
     assert result.is_contiguous() and result.dtype is (torch.float32 if x.dtype == np.float32 else torch.float64)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int16, np.int8, np.uint8])
+def test_integers_multiply_too(dtype):
+    x, w = whole(2, 4, 5, 6, dtype=dtype), whole(6, 2, 3, 2, dtype=dtype)
+    expected = convolve(x, w, [1, 2], [1, 0], [1, 1], 2)
+    result = F.conv2d(tensor(x), tensor(w), None, (1, 2), (1, 0), 1, 2)
+    assert result.numpy().dtype == dtype
+    np.testing.assert_array_equal(result.numpy(), expected)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_dimensions_padding_by_name_and_without_batch(n):
     conv = (F.conv1d, F.conv2d, F.conv3d)[n - 1]
@@ -308,7 +317,7 @@ def test_compiled_with_changing_sizes():
         (lambda x: F.conv2d(x, torch.ones(2, 2, 2)), RuntimeError, "4 dimensions"),
         (lambda x: F.conv2d(x[0, 0], torch.ones(2, 2, 2, 2)), RuntimeError, "3D"),
         (lambda x: F.conv2d(x, torch.ones(2, 2, 2, 2).double()), RuntimeError, "dtype"),
-        (lambda x: F.conv2d(x.long(), torch.ones(2, 2, 2, 2).long()), NotImplementedError, "int64"),
+        (lambda x: F.conv2d(x > 0, torch.ones(2, 2, 2, 2) > 0), NotImplementedError, "bool"),
         (lambda x: F.conv2d(x, torch.ones(2, 2, 2, 2), torch.ones(3)), RuntimeError, "bias"),
         (lambda x: F.conv2d(x, torch.ones(3, 1, 2, 2), groups=2), RuntimeError, "groups"),
         (lambda x: F.conv2d(x, torch.ones(2, 2, 2, 2), stride=0), RuntimeError, "stride"),
