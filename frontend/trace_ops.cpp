@@ -271,6 +271,7 @@ std::string placeholder_target(const std::string& source) {
 }
 
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
+  if (standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
   TensorImpl* impl = tensor_impl(object);
   TensorType type = input_type(*this, object, source);
   for (auto& other : inputs)
@@ -283,8 +284,8 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   for (char& c : n.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   n.types = {type};
   // Placeholders stand before everything else.
-  Node* node = graph->append(std::move(n));
-  auto& nodes = graph->nodes;
+  Node* node = root_graph().append(std::move(n));
+  auto& nodes = root_graph().nodes;
   auto own = std::move(nodes.back());
   nodes.pop_back();
   nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(inputs.size()), std::move(own));

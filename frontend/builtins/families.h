@@ -14,8 +14,9 @@ std::span<const BuiltinRow> sequence_rules();  // len, range, zip, list, sorted,
 std::span<const BuiltinRow> number_rules();    // abs, min, sum, int, operator.*, ...
 std::span<const BuiltinRow> library_rules();   // functools, contextlib, our own _dynamo functions, grad mode
 std::span<const BuiltinRow> itertools_rules();
-inline std::array<std::span<const BuiltinRow>, 5> builtin_families() {
-  return {object_rules(), sequence_rules(), number_rules(), library_rules(), itertools_rules()};
+std::span<const BuiltinRow> hatch_rules();  // nonstrict_trace, cond, error_on_graph_break, ...
+inline std::array<std::span<const BuiltinRow>, 6> builtin_families() {
+  return {object_rules(), sequence_rules(), number_rules(), library_rules(), itertools_rules(), hatch_rules()};
 }
 
 std::span<const MethodRow> list_methods();

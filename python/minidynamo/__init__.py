@@ -24,7 +24,10 @@ del DisableTorchFunctionSubclass  # noqa: F821  stays in _C, as in the mirrored 
 newaxis = None
 
 from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
+from ._cond import cond as cond  # noqa: E402
 from ._dynamo import compile as compile  # noqa: E402
+from ._ops import Tag as Tag  # noqa: E402
+from ._ops import ops as ops  # noqa: E402
 from .serialization import load as load  # noqa: E402
 from .serialization import save as save  # noqa: E402
 
