@@ -1,7 +1,10 @@
 // Applying a backend to a traced graph.
+#include "frontend/artifact_texts.h"
 #include "frontend/finish_trace.h"
 #include "frontend/graph_module.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/value.h"
+#include "frontend/values/constant.h"
 
 namespace md {
 
@@ -11,6 +14,20 @@ namespace {
   PyRef error = report("backend_failed", {py_str(name), std::move(cause)});
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   throw PythonError{};
+}
+
+// Some errors say that the backend cannot take this graph, not that it failed: one that is set becomes a break.
+void break_if_refused(const std::string& backend) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "minidynamo._subclasses.fake_tensor");
+  if (!module) return;  // nobody can have raised one
+  for (const char* name : {"DataDependentOutputException", "DynamicOutputShapeException",
+                           "UnsupportedFakeTensorException", "UnsupportedOperatorException"}) {
+    PyObject* cls = PyDict_GetItemString(PyModule_GetDict(module), name);
+    if (!cls || !PyErr_ExceptionMatches(cls)) continue;
+    PyRef error = take_exception();
+    const std::string what = type_name(Py_TYPE(error.get())) + ": " + text_of(error.get());
+    graph_break<GB0219>(backend, what, text_of(report("traceback_text", {error}).get()));
+  }
 }
 
 // A user's callable gets the graph and the real inputs, and returns what to call.
@@ -27,7 +44,8 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   PyRef args = checked(PyTuple_Pack(2, gm.get(), inputs.get()));
   PyRef compiled = PyRef::steal(PyObject_Call(region.backend, args.get(), region.options.get()));
   if (!compiled) {
-    if (PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) throw PythonError{};
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};  // Ctrl-C, sys.exit()
+    break_if_refused(region.backend_name);
     backend_failed(region.backend_name, take_exception());
   }
   if (!PyCallable_Check(compiled.get())) {
@@ -37,16 +55,19 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   return python_kernel(std::move(compiled), sizes);
 }
 
-std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Region& region,
+std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Tracer& t, const Region& region,
                                     const LogSwitches& logs) {
   Backend* backend = find_backend(region.backend_name);
   if (!backend) throw InternalError("backend '" + region.backend_name + "' is not installed");
   std::unique_ptr<Graph> functional;
   try {
     functional = optimize(*graph);
-  } catch (const NotFunctional&) {
+  } catch (const NotFunctional& e) {
+    if (logs.perf_hints) log_perf_hints(*graph, t, e.what());
     return interpreting_kernel(graph);
   }
+  if (logs.aot_graphs) log_functional_graph(*functional);
+  if (logs.perf_hints) log_perf_hints(*graph, t, "");
   std::shared_ptr<Kernel> kernel = backend->compile(*functional);
   if (logs.output_code) report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + kernel->code())});
   return kernel;
@@ -64,7 +85,7 @@ std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer
   else if (region.backend_name == "eager")
     kernel = interpreting_kernel(graph);
   else
-    kernel = compile_own(graph, region, logs);
+    kernel = compile_own(graph, t, region, logs);
   if (logs.info) report("log_info", {py_str("Step 2: done compiler function " + region.backend_name)});
   return kernel;
 }

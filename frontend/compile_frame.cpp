@@ -147,11 +147,13 @@ struct Compilation {
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
     const auto frames = places(t);
+    const BreakVerdict verdict = t.finishing || t.frames.empty() ? BreakVerdict::SkipPlace : judge_break(t);
+    const bool splits = verdict == BreakVerdict::Resume || verdict == BreakVerdict::SkipLoop;
+    if (b.code == -1 && b.type.starts_with("STORE_ATTR") && (config.fullgraph || !splits)) b = make_break<GB0096>();
     if (t.item_break_seen) report("warn_item", {frames_list(frames)});
     if (b.id == "GB0007_builtin") report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
     if (config.fullgraph) raise_unsupported(b, frames);
     if (logs.debug) log_inlining_failed(t);
-    const BreakVerdict verdict = t.finishing || t.frames.empty() ? BreakVerdict::SkipPlace : judge_break(t);
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
       if (b.code != 170) report("count", {py_str("graph_break"), message});
@@ -178,6 +180,7 @@ struct Compilation {
       cause = error;
       error = break_parts_call("unsupported", make_break<GB0066>(active_managers(*t.frames.front())), frames);
     }
+    if (logs.debug) log_no_checkpoint();
     report("log_skipped_break", {error, cause});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});
     return false;
@@ -225,8 +228,12 @@ struct Compilation {
     const std::string type = x ? type_name(x->type) : "Exception";
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
     const auto frames = t.user_frames();
-    if (type == "AssertionError" && config.fullgraph && failed_assert(t.frame()))
-      b = make_break<GB0034>("ConstantVariable(bool: False)");
+    if (type == "AssertionError" && failed_assert(t.frame())) {
+      if (t.size_test.body == t.frame().body.get() && t.size_test.line == t.frame().instruction().pos.line)
+        b = make_break<GB0002>(t.size_test.text);
+      else if (config.fullgraph)
+        b = make_break<GB0034>("ConstantVariable(bool: False)");
+    }
     if (config.fullgraph) raise_unsupported(b, frames);
     notes.broke = true;
     PyRef error = break_parts_call("unsupported", b, frames);
@@ -317,6 +324,8 @@ TraceConfig config_snapshot(const Region& region) {
   c.suppress_errors = flag("suppress_errors");
   c.capture_scalar_outputs = flag("capture_scalar_outputs");
   c.trace_more = flag("trace_more");
+  c.allow_rnn = flag("allow_rnn");
+  c.enable_trace_unittest = flag("enable_trace_unittest");
   c.trace_numpy = flag("trace_numpy");
   c.error_on_recompile = flag("error_on_recompile");
   c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");

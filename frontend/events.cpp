@@ -25,6 +25,8 @@ LogSwitches log_switches() {
   out.debug = on("dynamo_debug");
   out.trace_source = on("trace_source"), out.trace_bytecode = on("trace_bytecode"), out.trace_call = on("trace_call");
   out.output_code = on("output_code");
+  out.graph_sizes = on("graph_sizes"), out.recompiles_verbose = on("recompiles_verbose");
+  out.aot_graphs = on("aot_graphs"), out.perf_hints = on("perf_hints");
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "frontend/artifact_texts.h"
 #include "frontend/bytecode/split.h"
 #include "frontend/graph_module.h"
 #include "frontend/liveness.h"
@@ -200,7 +201,7 @@ struct Finisher {
     compiled->plan.size_inputs = add_size_inputs(t, *t.graph);
     t.graph->name = compiled_name();
     graph = std::move(t.graph);
-    if (logs.graph_code) report("log_artifact", {py_str("graph_code"), py_str(graph_code_text(*graph))});
+    log_traced_graph(*graph, logs);
     EntryPlan& plan = compiled->plan;
     plan.outputs = outputs.size();
     bool any_grad = false;
@@ -258,7 +259,9 @@ struct Finisher {
     e.compiled = compiled;
     e.frame_id = notes.frame_id;
     e.entry_id = notes.entries_made++;
+    if (logs.bytecode) log_bytecode(request, compiled->plan, graph ? graph->name : "");
     if (logs.info) report("log_info", {py_str("produce_guards")});
+    if (logs.debug) log_input_sizes(t);
     if (logs.guards) log_guards(*e.guards, request.args);
     return insert_entry(request.code, std::move(e));
   }

@@ -65,7 +65,27 @@ void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
   if (*i.orig_name) trace("trace_bytecode", fmt::format("TRACE {} {} {}]", i.orig_name, i.orig_arg, stack));
 }
 
+// The numbers are the reference's: how a size is made known to the trace.
+static std::string sizes_known(const SizeVec& sizes) {
+  std::string out;
+  for (const Size& s : sizes)
+    out += std::string(out.empty() ? "" : ", ") + (s.is_const() ? "<DimDynamic.STATIC: 2>" : "<DimDynamic.DYNAMIC: 0>");
+  return out;
+}
+
 void log_graph_input(Node& placeholder, SourceRef source) {
+  const TensorType& type = placeholder.types.at(0);
+  std::string strides, none, concrete;
+  for (const Size& s : type.sizes) {
+    strides += strides.empty() ? "<DimDynamic.INFER_STRIDE: 4>" : ", <DimDynamic.INFER_STRIDE: 4>";
+    none += none.empty() ? "None" : ", None";
+    concrete += (concrete.empty() ? "" : ", ") + std::to_string(hint(s));
+  }
+  if (type.sizes.size() == 1) concrete += ",";
+  debug(
+      fmt::format("wrap_to_fake {} ({}) StatefulSymbolicContext(dynamic_sizes=[{}], dynamic_strides=[{}], "
+                  "constraint_sizes=[{}], constraint_strides=[{}]) <class 'torch.Tensor'>",
+                  source->name, concrete, sizes_known(type.sizes), strides, none, none));
   debug(fmt::format("create_graph_input {} {} {} at debug_level 0 before=False", placeholder.target, source->name,
                     operand_text(&placeholder)));
 }
@@ -88,21 +108,29 @@ void log_inlining_done(Tracer&, const SymbolicFrame& callee) {
 }
 
 void log_inlining_failed(const Tracer& t) {
-  for (std::size_t k = t.frames.size(); k-- > 1;)
-    if (!is_library(*t.frames[k])) debug("FAILED INLINING " + repr_of(t.frames[k]->code.get()));
+  for (std::size_t k = t.frames.size(); k-- > 1;) {
+    if (is_library(*t.frames[k])) continue;
+    debug("empty checkpoint");  // nothing to go back to in the middle of a callee
+    debug("FAILED INLINING " + repr_of(t.frames[k]->code.get()));
+  }
 }
 
-static std::string package_folder() {
-  PyRef m = PyRef::steal(PyImport_ImportModule("minidynamo"));
-  PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
-  PyErr_Clear();
-  const std::string f = file ? text_of(file.get()) : "";
-  return f.substr(0, f.rfind('/'));
-}
+void log_no_checkpoint() { debug("empty checkpoint"); }
 
-std::string graph_code_text(const Graph& g) {
-  return fmt::format("TRACED GRAPH\n ===== {} =====\n {}/fx/__init__.py {}\n", g.name, package_folder(),
-                     print_code(g, {.strides_and_device = true}));
+// The numbers of the inputs as the trace has them, and that the tensor guard compares those that are constants.
+void log_input_sizes(const Tracer& t) {
+  std::vector<std::pair<std::string, Size>> numbers;
+  for (const auto& v : t.inputs) {
+    for (const bool strides : {false, true}) {
+      const SizeVec& of = strides ? v->type.strides : v->type.sizes;
+      for (std::size_t d = 0; d < of.size(); ++d)
+        numbers.emplace_back(fmt::format("{}.{}()[{}]", v->source->name, strides ? "stride" : "size", d), of[d]);
+    }
+    numbers.emplace_back(v->source->name + ".storage_offset()", v->type.offset);
+  }
+  for (const auto& [name, size] : numbers) debug(fmt::format("track_symint {} {} None", name, to_string(size)));
+  for (const auto& [name, size] : numbers)
+    if (size.is_const()) debug(fmt::format("Skipping guard {} == {}", name, size.value()));
 }
 
 void log_guards(const GuardProgram& p, const FrameArgs& args) {

@@ -1,4 +1,4 @@
-// TRACE lines and the texts of the graph_code, bytecode and guards artifacts.
+// TRACE lines, and what else the tracer tells of its steps.
 #pragma once
 
 #include "frontend/events.h"
@@ -13,7 +13,8 @@ void log_graph_call(Tracer& t, const Node& made);
 void log_inlining(Tracer& t, const SymbolicFrame& callee);
 void log_inlining_done(Tracer& t, const SymbolicFrame& callee);
 void log_inlining_failed(const Tracer& t);  // once for each inlined frame that is left, innermost first
-std::string graph_code_text(const Graph& g);
+void log_no_checkpoint();
+void log_input_sizes(const Tracer& t);
 void log_guards(const GuardProgram& p, const FrameArgs& args);
 
 }  // namespace md

@@ -3,7 +3,7 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
 #include "frontend/frame_notes.h"
-#include "frontend/guards/guard.h"
+#include "frontend/guards/explain.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 
@@ -54,11 +54,17 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
 void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
   const auto entries = entries_of(r.code, r.region);
   if (entries.empty()) return;
+  const bool every = log_switches().recompiles_verbose;
   PyRef failures = checked(PyList_New(0));
   for (auto& e : entries) {
-    std::string text = std::to_string(notes.frame_id) + "/" + std::to_string(e->entry_id) + ": " +
-                       explain_failure(*e->guards, r.args, true);
-    checked(PyList_Append(failures.get(), py_str(text).get()));
+    const std::string name = std::to_string(notes.frame_id) + "/" + std::to_string(e->entry_id) + ": ";
+    PyRef texts = checked(PyList_New(0));
+    if (every)
+      for (const std::string& text : explain_failures(*e->guards, r.args))
+        checked(PyList_Append(texts.get(), py_str(name + text).get()));
+    else
+      checked(PyList_Append(texts.get(), py_str(name + explain_failure(*e->guards, r.args, true)).get()));
+    checked(PyList_Append(failures.get(), texts.get()));
   }
   report("on_recompile",
          {py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno), failures});

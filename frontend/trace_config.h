@@ -13,6 +13,8 @@ struct TraceConfig {
   bool suppress_errors = false;
   bool capture_scalar_outputs = false;
   bool trace_more = false;
+  bool allow_rnn = false;
+  bool enable_trace_unittest = false;
   bool trace_numpy = true;
   bool allow_empty_graphs = false;
   bool error_on_recompile = false;

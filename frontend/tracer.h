@@ -214,6 +214,7 @@ class Tracer {
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
   int next_storage = 0;
+  std::set<int> mirrored;  // storages that an array reads backward: a copy here, so nothing may write to them any more
   ObservedInputs* observed = nullptr;    // of the code object; null: nothing is remembered
   std::shared_ptr<ShapeEnv> shape_env;   // null until a size is a symbol
   std::vector<SizePlace> symbol_places;  // by symbol
@@ -225,6 +226,11 @@ class Tracer {
   bool finishing = false;                   // the trace has ended: values are being rebuilt
   bool log_traces = false;                  // TRACE lines are wanted
   std::pair<const void*, int> logged_call;  // body and instruction of the graph call logged last
+  struct SizeTest {
+    const void* body = nullptr;
+    int line = -1;
+    std::string text;  // "s0 > 8"
+  } size_test;         // the comparison of sizes made last
 
  private:
   void step_until(std::size_t depth);

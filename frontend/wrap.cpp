@@ -4,6 +4,7 @@
 #include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/library_classes.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/subclass.h"
@@ -240,6 +241,8 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
         std::string(reinterpret_cast<PyTypeObject*>(meta)->tp_name).find("Enum") != std::string::npos;
     t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s,
             enumeration ? PyRef::borrow(o) : type_object(o));
+    if (!t.config.allow_rnn && is_library_class(type, LibraryClass::RecurrentModule))
+      graph_break<GB0014>(type_name(type) + " at " + s->name);
     return make_ref<ObjectValue>(type);
   }
   t.guard(GuardKind::TypeMatch, s, type_object(o));

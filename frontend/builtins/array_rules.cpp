@@ -37,6 +37,24 @@ ValueRef rule_made_of(Tracer&, CallArgs& args) {
   return x ? ValueRef(make_ref<ArrayValue>(Ref<TensorValue>(x), scalar, writeable)) : ValueRef();
 }
 
+// reversed_view(tensor, array, key): what array[key] is, where the tensor holds a copy of it.
+ValueRef rule_reversed_view(Tracer& t, CallArgs& args) {
+  auto* copy = args.size() == 3 ? as<TensorValue>(args[0]) : nullptr;
+  auto* base = args.size() == 3 ? as<ArrayValue>(args[1]) : nullptr;
+  PyRef key = copy && base ? args[2]->as_constant() : PyRef();
+  if (!key) unmodelled("numpy.ndarray.__getitem__", "a slice that goes backward between bounds that are not known");
+  auto made = make_ref<ArrayValue>(Ref<TensorValue>(copy), false, false);
+  made->base = Ref<ArrayValue>(base);
+  made->key = key;
+  t.mirrored.insert(base->tensor->type.storage);
+  return made;
+}
+
+ValueRef rule_is_reversed(Tracer& t, CallArgs& args) {
+  auto* a = array_of(args);
+  return t.boolean(a && a->base);
+}
+
 ValueRef rule_is_array(Tracer& t, CallArgs& args) { return t.boolean(array_of(args) != nullptr); }
 
 ValueRef rule_is_scalar(Tracer& t, CallArgs& args) {
@@ -68,6 +86,8 @@ constexpr BuiltinRow kRows[] = {{"minidynamo.polyfills.bridge", "tensor_of", rul
                                 {"minidynamo.polyfills.bridge", "array_of", rule_made_of<false, true>},
                                 {"minidynamo.polyfills.bridge", "read_only_array_of", rule_made_of<false, false>},
                                 {"minidynamo.polyfills.bridge", "scalar_of", rule_made_of<true, false>},
+                                {"minidynamo.polyfills.bridge", "reversed_view", rule_reversed_view},
+                                {"minidynamo.polyfills.bridge", "is_reversed", rule_is_reversed},
                                 {"minidynamo.polyfills.bridge", "is_array", rule_is_array},
                                 {"minidynamo.polyfills.bridge", "is_scalar", rule_is_scalar},
                                 {"minidynamo.polyfills.bridge", "is_number", rule_is_number},

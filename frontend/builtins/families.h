@@ -14,9 +14,18 @@ std::span<const BuiltinRow> sequence_rules();  // len, range, zip, list, sorted,
 std::span<const BuiltinRow> number_rules();    // abs, min, sum, int, operator.*, ...
 std::span<const BuiltinRow> library_rules();   // functools, contextlib, our own _dynamo functions, grad mode
 std::span<const BuiltinRow> itertools_rules();
-std::span<const BuiltinRow> array_rules();  // what NumPy's polyfills and tensors hand each other
-inline std::array<std::span<const BuiltinRow>, 6> builtin_families() {
-  return {object_rules(), sequence_rules(), number_rules(), library_rules(), itertools_rules(), array_rules()};
+std::span<const BuiltinRow> autograd_rules();  // autograd.Function, comptime
+std::span<const BuiltinRow> array_rules();     // what NumPy's polyfills and tensors hand each other
+inline auto builtin_families() {
+  return std::array{
+      object_rules(),     //
+      sequence_rules(),   //
+      number_rules(),     //
+      library_rules(),    //
+      itertools_rules(),  //
+      autograd_rules(),   //
+      array_rules(),      //
+  };
 }
 
 std::span<const MethodRow> list_methods();

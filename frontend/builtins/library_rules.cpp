@@ -139,6 +139,14 @@ ValueRef rule_deepcopy(Tracer&, CallArgs& args) {
   graph_break<GB0179>(args.positional.empty() ? std::string() : args[0]->print());
 }
 
+// A new class at every call; nothing makes one in a plan.
+ValueRef rule_namedtuple(Tracer&, CallArgs& args) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!all_constant(args, positional, kwargs)) graph_break<GB0201>(print_list(args.positional), print_keywords(args));
+  return {};
+}
+
 ValueRef rule_cast(Tracer&, CallArgs& args) {
   if (args.size() != 2) graph_break<GB0174>(print_list(args.positional), print_keywords(args));
   return args.positional.size() == 2 ? args[1] : ValueRef();
@@ -229,6 +237,7 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"functools", "wraps", rule_wraps},
                                 {"functools", "reduce", rule_reduce},
                                 {"copy", "deepcopy", rule_deepcopy},
+                                {"collections", "namedtuple", rule_namedtuple},
                                 {"typing", "cast", rule_cast}};
 
 }  // namespace

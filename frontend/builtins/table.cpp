@@ -5,6 +5,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/library_classes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
@@ -93,6 +94,26 @@ bool acts_on_the_world(const std::string& builtin) {
 
 }  // namespace
 
+// dict.fromkeys, which every look-up binds anew.
+static ValueRef call_fromkeys(Tracer& t, BuiltinValue& callee, CallArgs& args) {
+  PyObject* o = callee.real.get();
+  if (!PyCFunction_Check(o) || PyCFunction_GET_SELF(o) != reinterpret_cast<PyObject*>(&PyDict_Type)) return {};
+  if (std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) != "fromkeys") return {};
+  expect_args(t, "fromkeys", args, 1, 2);
+  auto made = make_ref<DictValue>(&PyDict_Type);
+  const ValueRef value = args.size() == 2 ? args[1] : t.none();
+  for (auto& raw : collect(t, t.realize(args[0]))) {
+    ValueRef key = t.realize(raw);
+    PyRef constant = key->as_constant();
+    if (!constant || PyObject_Hash(constant.get()) == -1) {
+      PyErr_Clear();
+      graph_break<GB0183>("dict", print_list(args.positional), print_keywords(args));
+    }
+    made->put(t, key, value);
+  }
+  return made;
+}
+
 void init_builtin_table() {
   for (auto rows : builtin_families())
     for (const BuiltinRow& row : rows) {
@@ -108,6 +129,7 @@ const BuiltinRow* find_builtin_rule(PyObject* object) {
 }
 
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
+  if (ValueRef r = call_fromkeys(t, callee, args)) return r;
   if (const BuiltinRow* row = find_builtin_rule(callee.real.get())) {
     if (row->realize) {
       for (auto& a : args.positional) a = t.realize(a);
@@ -121,6 +143,8 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       PyRef name = checked(PyObject_GetAttrString(callee.real.get(), "__name__"));
       args.positional.erase(args.positional.begin());
       if (ValueRef r = call_object_slot(t, self, text_of(name.get()), args)) return r;
+      if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
+        graph_break<GB0121>(self->print(), text_of(name.get()), print_list(args.positional), print_keywords(args));
       if (self->kind != ValueKind::Object) return self->call_method(t, name.get(), std::move(args));
     }
     break_on_skipped(t, callee.real.get());
@@ -152,6 +176,7 @@ void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t 
   const std::size_t n = args.positional.size();
   if (!args.keywords.empty()) t.raise(PyExc_TypeError, std::string(name) + "() takes no keyword arguments");
   if (n >= least && n <= most) return;
+  if (t.uncaught()) graph_break<GB0193>(std::string(name), print_list(args.positional), print_keywords(args));
   if (least == most)
     t.raise(PyExc_TypeError, std::string(name) +
                                  (most == 1 ? "() takes exactly one argument ("

@@ -54,6 +54,13 @@ bool by_identity(PyObject* o) {
   return type->tp_richcompare == PyBaseObject_Type.tp_richcompare && type->tp_hash == PyBaseObject_Type.tp_hash;
 }
 
+// A tuple, a named tuple, torch.Size: compared as tuples are, nothing on the instance but its items.
+bool compares_as_tuple(PyObject* o) {
+  const PyTypeObject* type = Py_TYPE(o);
+  return PyTuple_Check(o) && type->tp_richcompare == PyTuple_Type.tp_richcompare &&
+         type->tp_hash == PyTuple_Type.tp_hash && type->tp_dictoffset == 0;
+}
+
 }  // namespace
 
 bool is_plain(PyObject* o) {
@@ -61,7 +68,7 @@ bool is_plain(PyObject* o) {
       PyBytes_CheckExact(o) || PyComplex_CheckExact(o)) {
     return true;
   }
-  if (PyTuple_CheckExact(o)) {
+  if (compares_as_tuple(o)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
       if (!is_plain(PyTuple_GET_ITEM(o, i))) return false;
     }
@@ -81,7 +88,7 @@ bool plain_equal(PyObject* a, PyObject* b) {
     const Py_complex x = reinterpret_cast<PyComplexObject*>(a)->cval, y = reinterpret_cast<PyComplexObject*>(b)->cval;
     return bits_equal(x.real, y.real) && bits_equal(x.imag, y.imag);
   }
-  if (PyTuple_CheckExact(a)) return tuple_equal(a, b);
+  if (compares_as_tuple(a)) return tuple_equal(a, b);
   if (PyFrozenSet_CheckExact(a)) return frozenset_equal(a, b);
   return false;
 }

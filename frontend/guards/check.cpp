@@ -1,5 +1,6 @@
 // Running a GuardProgram.
 
+#include "frontend/guards/explain.h"
 #include "frontend/guards/kinds.h"
 #include "frontend/guards/text.h"
 
@@ -136,6 +137,31 @@ std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool w
     return with_comment ? with_place(p, *why.record, text) : text;
   }
   return {};
+}
+
+std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs& args) {
+  const ManyRegisters regs(p);
+  if (!regs.get()) return {"out of memory"};
+  if (const int unbound = load_locals(p, regs.get(), args); unbound >= 0)
+    return {missing_text(p, static_cast<std::size_t>(unbound))};
+  std::vector<std::string> failures;
+  std::vector<bool> unknown(static_cast<std::size_t>(p.registers));  // what later guards must not look at
+  for (const GuardOp& op : p.ops) {
+    const bool load = op.kind == kLoad;
+    const bool relates = !load && op.kind >= static_cast<std::uint8_t>(GuardKind::NoAliasing);
+    if (load) unknown[op.reg] = op.load->needs_base && unknown[op.load->base];
+    if (unknown[op.reg] || (relates && !failures.empty())) continue;
+    Why why{{}, &p, load ? nullptr : &p.records[op.record]};
+    if (run_op<true>(op, regs.get(), args, &why)) continue;
+    unknown[op.reg] = true;
+    if (load)
+      failures.push_back(missing_text(p, op.record));
+    else if (!why.text.empty())
+      failures.push_back(why.text);
+    else
+      failures.push_back(with_place(p, *why.record, strip_local_scope(condition_text(p, *why.record))));
+  }
+  return failures;
 }
 
 bool is_dead(const GuardProgram& p) {

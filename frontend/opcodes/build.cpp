@@ -1,4 +1,5 @@
 // Building, unpacking and formatting.
+#include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
@@ -23,6 +24,14 @@ ValueRef checked_text(Tracer& t, const ValueRef& raw, const std::string& complai
     t.raise(PyExc_TypeError,
             complaint + (complaint.back() == ' ' ? type_name(type) : " (type " + type_name(type) + ")"));
   return v;
+}
+
+// str() of an object that is only passed around: what would write it is C, or found by the class's own look-up.
+void break_on_opaque_text(const Value& v) {
+  if (v.kind != ValueKind::Opaque) return;
+  PyTypeObject* type = v.python_type();
+  if (!has_normal_getattribute(type)) graph_break<GB0184>(v.print());
+  if (type->tp_str != PyBaseObject_Type.tp_str) graph_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(type)));
 }
 
 }  // namespace
@@ -52,6 +61,7 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
     if (real) return t.constant(checked(written(real.get())));
     PyErr_Clear();
   }
+  if (conversion == 1) break_on_opaque_text(*v);
   PyRef c = v->as_constant();
   PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
   if (!c || (spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + v->print() + "]", std::string("False"));

@@ -141,7 +141,21 @@ PyRef set_method(const PassedArgs& call) {
   return PyRef::borrow(out[0]);
 }
 
+// Every tensor is dense.
+[[noreturn]] void refuse_sparse(const char* name) {
+  throw OpError(ErrorKind::NotImplemented, std::string(name) + "() is for sparse tensors, and this one is dense");
+}
+PyRef sparse_resize(const PassedArgs&) { refuse_sparse("sparse_resize_"); }
+PyRef sparse_resize_and_clear(const PassedArgs&) { refuse_sparse("sparse_resize_and_clear_"); }
+PyRef is_inference(const PassedArgs&) { return PyRef::borrow(Py_False); }
+
 constexpr NativeRow kMethods[] = {
+    {"sparse_resize_", sparse_resize,
+     "sparse_resize_(size, sparse_dim, dense_dim)\n\nNotImplementedError: there are no sparse tensors."},
+    {"sparse_resize_and_clear_", sparse_resize_and_clear,
+     "sparse_resize_and_clear_(size, sparse_dim, dense_dim)\n\nNotImplementedError: there are no sparse tensors."},
+    {"is_inference", is_inference,
+     "is_inference()\n\nFalse: what inference mode makes is an ordinary tensor that requires no grad."},
     {"t_", transposed, "t_()\n\nt() in place: the same elements, other sizes."},
     {"transpose_", swapped, "transpose_(dim0, dim1)\n\ntranspose() in place: the same elements, other sizes."},
     {"squeeze_", squeezed, "squeeze_(dim=None)\n\nsqueeze() in place: the same elements, other sizes."},

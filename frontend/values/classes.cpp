@@ -206,11 +206,25 @@ static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   return self;
 }
 
+// No member of the enumeration has the value, and its class has a `_missing_` of the program's.
+static bool asks_the_program(PyTypeObject* type, PyObject* value) {
+  PyObject* known = type_find(type, checked(PyUnicode_InternFromString("_value2member_map_")).get());
+  const int there = known && PyDict_Check(known) ? PyDict_Contains(known, value) : 0;
+  if (there < 0) PyErr_Clear();
+  PyObject* missing = type_find(type, checked(PyUnicode_InternFromString("_missing_")).get());
+  PyRef module = there <= 0 && missing ? PyRef::steal(PyObject_GetAttrString(missing, "__module__")) : PyRef();
+  PyErr_Clear();
+  return module && text_of(module.get()) != "enum";
+}
+
 ValueRef ClassValue::call(Tracer& t, CallArgs args) {
   if (Py_TYPE(real.get()) != &PyType_Type && std::string(Py_TYPE(real.get())->tp_name) != "ABCMeta") {
     if (is_enumeration(type()) && args.size() == 1 && !args.positional.empty()) {
       PyRef v = t.realize(args[0])->as_constant();
       if (!v)
+        graph_break<GB0054>(args[0]->print(),
+                            repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
+      if (asks_the_program(type(), v.get()))
         graph_break<GB0054>(args[0]->print(),
                             repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
       PyRef member = PyRef::steal(PyObject_CallOneArg(real.get(), v.get()));

@@ -63,6 +63,12 @@ std::string FunctionValue::file_name() const {
   return text_of(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
 }
 
+// TestCase.assertWarns and assertWarnsRegex look at warnings that traced code does not issue.
+static bool watches_warnings(const FunctionValue& f) {
+  if (std::string_view(f.module_name()) != "unittest.case") return false;
+  return text_of(f.qualname.get()).starts_with("TestCase.assertWarns");
+}
+
 bool may_inline(const FunctionValue& f) {
   if (f.real && PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return false;
   static const char* const closed[] = {"minidynamo",      "random",    "copy",    "threading", "logging", "warnings",
@@ -71,8 +77,9 @@ bool may_inline(const FunctionValue& f) {
   const std::string module = f.module_name();
   for (const char* c : closed)
     if (module == c || module.rfind(std::string(c) + ".", 0) == 0)
-      return module.rfind("minidynamo.polyfills", 0) == 0 || module.rfind("minidynamo.nn", 0) == 0;
-  return true;
+      return module.rfind("minidynamo.polyfills", 0) == 0 || module.rfind("minidynamo.nn", 0) == 0 ||
+             module == "minidynamo.autograd.function";
+  return !watches_warnings(f);
 }
 
 void break_on_skipped(Tracer&, PyObject* o) {
@@ -198,8 +205,18 @@ static void break_if_disabled(const FunctionValue& f) {
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }
 
+// Functions of the standard library with a code of their own.
+static void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
+  if (t.config.enable_trace_unittest && watches_warnings(f))
+    graph_break<GB0060>(text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name));
+  if (std::string_view(f.module_name()) != "inspect" || text_of(f.qualname.get()) != "signature") return;
+  const ValueRef of = args.positional.empty() ? ValueRef() : t.realize(args[0]);
+  if (of && of->kind != ValueKind::Function && of->kind != ValueKind::Method) graph_break<GB0151>(of->print());
+}
+
 ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
   break_if_disabled(*this);
+  break_if_known(t, *this, args);
   if (!may_inline(*this)) {
     if (real) break_on_skipped(t, real.get());
     unmodelled(print(), "function of a module that is not traced");
@@ -339,6 +356,8 @@ CallArgs PartialValue::joined(CallArgs more) const {
   }
   return all;
 }
+
+void PartialValue::set_attr(Tracer&, PyObject*, ValueRef) { title_only_break("STORE_ATTR-caused graph break"); }
 
 Reg PartialValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);

@@ -91,6 +91,7 @@ struct PartialValue final : Value {
   PartialValue(ValueRef function, CallArgs args) : Value(kKind), function(std::move(function)), args(std::move(args)) {}
   std::string print() const override { return "FunctoolsPartialVariable()"; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
+  void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
   ValueRef call(Tracer& t, CallArgs more) override;
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;

@@ -5,6 +5,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/library_classes.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -24,6 +25,8 @@ std::string ObjectValue::print() const {
   auto has = [&](const char* name) {
     return type_find(type, checked(PyUnicode_InternFromString(name)).get()) != nullptr;
   };
+  if (is_library_class(type, LibraryClass::AutogradContext))
+    return "AutogradFunctionContextVariable(" + type_name(type) + ")";
   const bool manager = !real && has("__enter__") && has("__exit__");
   return std::string(manager ? "GenericContextWrappingVariable(" : "UserDefinedObjectVariable(") + type_name(type) +
          ")";
@@ -75,6 +78,8 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__class__")
     return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
+  if (class_overrides(t, type, "__getattribute__") && is_library_class(type, LibraryClass::Module))
+    graph_break<GB0031>(print(), n);
   if (class_overrides(t, type, "__getattribute__"))
     unmodelled(print() + "." + n, "class with its own __getattribute__");
   PyObject* found = type_find(type, name);
@@ -126,6 +131,9 @@ void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   (void)t.on_class(type, interned(v ? "__delattr__" : "__setattr__").get(), source);
   const auto hook = t.on_class(type, interned(v ? "__setattr__" : "__delattr__").get(), source);
   if (type->tp_setattro != PyObject_GenericSetAttr) {
+    // One of the two is object's own.
+    if (hook.found == type_find(&PyBaseObject_Type, interned(v ? "__setattr__" : "__delattr__").get()))
+      return plain_store(t, name, std::move(v));
     if (!hook.found || !PyFunction_Check(hook.found)) title_only_break("STORE_ATTR-caused graph break");
     CallArgs args;
     args.positional = {ValueRef(this), t.constant(name)};
@@ -301,6 +309,7 @@ bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
 Reg ObjectValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   if (real) return b.load_constant(real);
+  if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
   PlanStep make{StepOp::NewObject};
   make.object = type_ref;
   const Reg r = b.step(std::move(make));

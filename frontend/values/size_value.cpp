@@ -123,6 +123,9 @@ ValueRef size_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   if (a->kind != ValueKind::Size && b->kind != ValueKind::Size) return {};
   Size x, y;
   if (!as_size(a, x) || !as_size(b, y)) return {};
+  static const char* const signs[] = {"<", "<=", "==", "!=", ">", ">="};
+  const SymbolicFrame& f = t.frame();
+  t.size_test = {f.body.get(), f.instruction().pos.line, to_string(x) + " " + signs[op] + " " + to_string(y)};
   switch (op) {
     case Py_LT:
       return t.boolean(guard_lt(x, y));

@@ -132,6 +132,8 @@ bool TensorValue::has_attr(Tracer& t, PyObject* name) {
 void TensorValue::set_attr(Tracer&, PyObject* name, ValueRef v) {
   const std::string n = text_of(name), given = v ? v->print() : "";
   if (n == "requires_grad") graph_break<GB0206>(print(), n, given);
+  auto* data = as<TensorValue>(v);
+  if (n == "data" && data && data->type.dtype != type.dtype) graph_break<GB0220>(print(), n, given);
   if (n == "data") graph_break<GB0056>(print(), n, given);
   graph_break<GB0058>(print(), n, given);
 }
@@ -142,6 +144,12 @@ bool is_inplace_view(const std::string& method) {
                            "swapdims_", "t_", "transpose_", "unsqueeze_"})
     if (method == name) return true;
   return false;
+}
+
+// The plain class is no subclass to cast to; others have no value of their own in the trace.
+static void break_on_cast(Tracer& t, const TensorValue& v, const CallArgs& args) {
+  PyRef cls = args.positional.empty() ? PyRef() : t.realize(args[0])->as_constant();
+  if (cls && cls.get() == reinterpret_cast<PyObject*>(tensor_type)) graph_break<GB0001>(v.print(), repr_of(cls.get()));
 }
 
 // Methods that break the graph by their nature.
@@ -161,6 +169,10 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "requires_grad_") graph_break<GB0125>(v.print());
   if (n == "resize_") graph_break<GB0126>(v.print(), tuple(), print_keywords(args));
   if (n == "resize_as_") graph_break<GB0127>(v.print(), tuple(), print_keywords(args));
+  if (n == "sparse_resize_") graph_break<GB0129>(v.print(), tuple(), print_keywords(args));
+  if (n == "sparse_resize_and_clear_") graph_break<GB0130>(v.print(), tuple(), print_keywords(args));
+  if (n == "is_inference") graph_break<GB0045>();
+  if (n == "as_subclass" && args.size() == 1) break_on_cast(t, v, args);
   if (n == "set_" && args.positional.size() > 1) graph_break<GB0128>(v.print(), tuple(), print_keywords(args));
   for (auto& [key, value] : args.keywords)
     if (n == "uniform_" && text_of(key.get()) == "from")

@@ -317,12 +317,13 @@ def test_repeated_calls_do_not_leak():
     assert after[:2] == before[:2] and abs(after[2] - before[2]) < 50
 
 
-def test_keyboard_interrupt_while_compiling():
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_interrupt_while_compiling(error):
     def backend(gm, inputs):
-        raise KeyboardInterrupt
+        raise error
 
     compiled = torch.compile(lambda a: a + 1, backend=backend)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(error):
         compiled(x())
     assert torch.compile(double)(x()).tolist() == [2.0, 4.0, 6.0]
 

@@ -183,6 +183,35 @@ def test_wrong_marks():
         torch._dynamo.mark_dynamic(tensor(3), "0")
     with pytest.raises(AttributeError, match="'int' object has no attribute '_dynamo_dynamic_indices'"):
         torch._dynamo.mark_dynamic(3, 0)
+    with pytest.raises(IndexError, match="2 dimensions has no dimension 2"):
+        torch._dynamo.mark_dynamic(tensor(3, 4), [0, 2])
+
+
+def test_mark_from_the_end():
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x: x + x.shape[1], backend=counter)
+    for k in (4, 5, 6):
+        x = tensor(3, k)
+        torch._dynamo.mark_dynamic(x, -1)
+        assert equal(compiled(x), x + k)
+    assert counter.frame_count == 1
+
+
+TABLE = {(3, 4): 2.0, (5, 4): 5.0}
+
+
+def test_shape_as_key():
+    def look_up(x, seen):
+        seen[x.shape] = len(seen)
+        return x * TABLE.get(x.shape, 1.0)
+
+    compiled = torch.compile(look_up, backend=(counter := CompileCounter()))
+    plain_seen, seen = {}, {}
+    for k in (3, 5, 6, 7, 3):
+        x = tensor(k, 4)
+        assert equal(compiled(x, seen), look_up(x, plain_seen))
+    assert seen == plain_seen and [type(k) for k in seen] == [type(k) for k in plain_seen]
+    assert counter.frame_count > 0
 
 
 def test_guards_and_code(capsys):

@@ -161,11 +161,15 @@ def test_lines_around_a_trace(tmp_path):
         "torchdynamo start compiling f PROGRAM:4, stack (elided ",
         '  File "PROGRAM", line 7, in <module>',
         "Step 1: torchdynamo start tracing f PROGRAM:4\ncreate_env\nTRACE starts_line PROGRAM:4 in f",
+        "wrap_to_fake L['x'] (2,) StatefulSymbolicContext(dynamic_sizes=[<DimDynamic.STATIC: 2>], ",
         "create_graph_input L_x_ L['x'] FakeTensor(..., size=(2,)) at debug_level 0 before=False\n",
         "Step 1: torchdynamo done tracing f (RETURN_VALUE)\nRETURN_VALUE triggered compile\n",
         "COMPILING GRAPH due to GraphCompileReason(reason='return_value', user_stack="
         "[<FrameSummary file PROGRAM, line 5 in f>], graph_break=False)\nTRACED GRAPH\n",
-        "Step 2: calling compiler function eager\nStep 2: done compiler function eager\nproduce_guards\nGUARDS:\n",
+        "Step 2: calling compiler function eager\nStep 2: done compiler function eager\nproduce_guards\n",
+        "track_symint L['x'].size()[0] 2 None\ntrack_symint L['x'].stride()[0] 1 None\n",
+        "Skipping guard L['x'].size()[0] == 2\n",
+        "Skipping guard L['x'].storage_offset() == 0\nGUARDS:\n",
         "+- LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None\n",
     ]
     at = [out.find(part) for part in order]

@@ -256,7 +256,20 @@ class Described:
     field = Field()
 
 
-class Slotted:
+class Renaming:
+    """Stores through a callable object."""
+
+    class Setter:
+        def __call__(self, name, value):
+            vars(STORED[-1])[name] = value * 2
+
+    __setattr__ = Setter()
+
+
+STORED = []
+
+
+class Keeping:
     __delattr__ = None  # makes stores the class's business; only deleting is taken away
 
     def __init__(self):
@@ -275,17 +288,25 @@ def store_to_own_setattr(a, o):
 
 @pytest.mark.parametrize(
     "function, cls",
-    [(store_to_descriptor, Described), (store_to_own_setattr, Slotted)],
-    ids=["descriptor", "delattr"],
+    [(store_to_descriptor, Described), (store_to_own_setattr, Renaming)],
+    ids=["descriptor", "setattr"],
 )
 def test_store_without_a_rule(function, cls):
     # A break without a code: its title is all there is.
-    same(function, lambda: (x(), cls()), frames=1, breaks=[])
+    def arguments():
+        STORED.append(cls())
+        return x(), STORED[-1]
+
+    same(function, arguments, frames=1, breaks=[])
     counted = torch._dynamo.utils.counters
     torch._dynamo.reset()
     counted.clear()
-    torch.compile(function, backend="eager")(x(), cls())
+    torch.compile(function, backend="eager")(*arguments())
     assert any("STORE_ATTR-caused graph break" in message for c in counted.values() for message in c)
+
+
+def test_store_where_only_deleting_is_the_programs_own():
+    same(store_to_own_setattr, lambda: (x(), Keeping()), frames=1, breaks=[])
 
 
 def test_import_that_gives_no_module(monkeypatch):

@@ -254,10 +254,10 @@ def test_recompile_text_and_error(logged):
         "Recompiling function f in x.py:1\n    triggered by the following guard failure(s):\n"
         "    - 0/1: n == 3\n    - 0/0: n == 2"
     )
-    report.on_recompile("f", "x.py", 1, ["0/1: n == 3", "0/0: n == 2"])
+    report.on_recompile("f", "x.py", 1, [["0/1: n == 3"], ["0/0: n == 2"]])
     assert ("DEBUG", text) in logged
     with config.patch(error_on_recompile=True), pytest.raises(exc.RecompileError) as info:
-        report.on_recompile("f", "x.py", 1, ["0/1: n == 3", "0/0: n == 2"])
+        report.on_recompile("f", "x.py", 1, [["0/1: n == 3"], ["0/0: n == 2"]])
     assert str(info.value) == text
 
 

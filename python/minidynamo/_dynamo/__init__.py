@@ -39,7 +39,7 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in ("testing", "output"):
+    if name in ("comptime", "testing", "output"):
         import importlib
 
         return importlib.import_module(f"{__name__}.{name}")

@@ -3,27 +3,32 @@
 from .. import _C
 
 
-def _indices(index):
+def _indices(t, index):
     if isinstance(index, bool) or not isinstance(index, (int, list, tuple)):
         raise AssertionError(f"Expected index to be int, list, or tuple, got {type(index)}")
-    return [index] if isinstance(index, int) else list(index)
+    dims = [index] if isinstance(index, int) else list(index)
+    for dim in dims:
+        if not isinstance(dim, int):
+            raise AssertionError(f"Expected index to be int, got {type(dim)}")
+        if not -t.ndim <= dim < t.ndim:  # a mark nothing would ever read
+            raise IndexError(f"a tensor of {t.ndim} dimensions has no dimension {dim} to mark")
+    return [dim % t.ndim for dim in dims]
 
 
 def _mark(t, attribute, index):
     if not _C.is_tensor(t):
         raise AttributeError(f"{type(t).__name__!r} object has no attribute {attribute!r}")
+    dims = _indices(t, index)
     marks = getattr(t, attribute, None)
     if marks is None:
         marks = set()
         setattr(t, attribute, marks)
-    for dim in _indices(index):
-        if not isinstance(dim, int):
-            raise AssertionError(f"Expected index to be int, got {type(dim)}")
-        marks.add(dim)
+    marks.update(dims)
 
 
 def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize_on=None):
-    """The size of dimension `index` (an int, or several) of tensor `t` is a symbol when `t` is next compiled.
+    """The size of dimension `index` (an int, or several, counted from the end if negative) is a symbol when `t` is
+    next compiled. IndexError if `t` has no such dimension.
 
     `min`/`max` bound it: a call with a size outside compiles anew. Sizes 0 and 1 stay constants. If the function fixes
     the size to one number, compiling raises `ConstraintViolationError`; `maybe_mark_dynamic` lets that pass.
@@ -31,7 +36,7 @@ def mark_dynamic(t, index, *, hint_override=None, min=None, max=None, specialize
     _mark(t, "_dynamo_dynamic_indices", index)
     if min is not None or max is not None:
         ranges = getattr(t, "_dynamo_dynamic_range", None) or {}
-        ranges.update(dict.fromkeys(_indices(index), (min, max)))
+        ranges.update(dict.fromkeys(_indices(t, index), (min, max)))
         t._dynamo_dynamic_range = ranges
 
 

@@ -142,6 +142,11 @@ def internal_error(cause, frames):
     return _finish(error, frames)
 
 
+def traceback_text(error):
+    """The traceback of an exception, without the exception itself."""
+    return "".join(traceback.format_tb(error.__traceback__))
+
+
 def backend_failed(backend, cause):
     """A user's backend raised `cause`."""
     error = BackendCompilerFailed(backend, cause)
@@ -318,6 +323,24 @@ def log_artifact(artifact, text):
     _logging.get_artifact_logger(artifact).debug("%s", text)
 
 
+def log_graph_table(name, rows):
+    from ..fx import table_text
+
+    log_artifact("graph", f"TRACED GRAPH\n ===== {name} =====\n{table_text(rows)}\n")
+
+
+def log_bytecode(code, name, plan, parts):
+    """The code object; then the entry's plan, and the code objects made for a break: (title, code) each."""
+    import dis
+
+    place = f"{code.co_filename} line {code.co_firstlineno} "
+    shown = [f"ORIGINAL BYTECODE {name} {place}\n{dis.Bytecode(code).dis()}"]
+    shown.append(f"MODIFIED BYTECODE {name} {place}\n" + "".join(f"  {line}\n" for line in plan))
+    shown += [f"{title} {place}\n{dis.Bytecode(part).dis()}" for title, part in parts]
+    for text in shown:
+        log_artifact("bytecode", text)
+
+
 # ---- recompilation -----------------------------------------------------------------------------------------------
 
 
@@ -328,10 +351,25 @@ def recompile_text(name, file, first_line, failures):
     )
 
 
+def recompile_text_verbose(name, file, first_line, failures):
+    """A group for each entry, with every guard that fails."""
+    groups = "".join(
+        f"\n    guard {k} failures:" + "".join(f"\n    - {failure}" for failure in texts) + "\n"
+        for k, texts in enumerate(failures)
+    )
+    return (
+        f"Recompiling function {name} in {file}:{first_line}\n    triggered by the following guard failure(s):{groups}"
+    )
+
+
 def on_recompile(name, file, first_line, failures):
-    """Logs it; RecompileError under config.error_on_recompile. Failures: "0/0: <guard>", newest entry first."""
-    text = recompile_text(name, file, first_line, failures)
-    _logging.get_artifact_logger("recompiles").debug("%s", text)
+    """Logs it; RecompileError under config.error_on_recompile. Failures: ["0/0: <guard>", ...] of each entry."""
+    text = recompile_text(name, file, first_line, [texts[0] for texts in failures if texts])
+    verbose = _logging.get_artifact_logger("recompiles_verbose")
+    if verbose.isEnabledFor(logging.DEBUG):
+        verbose.debug("%s", recompile_text_verbose(name, file, first_line, failures))
+    else:
+        _logging.get_artifact_logger("recompiles").debug("%s", text)
     if config.error_on_recompile:
         raise RecompileError(text)
 

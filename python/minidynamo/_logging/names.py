@@ -84,6 +84,8 @@ BITS = {
     "output_code": 1 << 11,
     "dynamo_info": 1 << 12,
     "dynamo_debug": 1 << 13,
+    "aot_graphs": 1 << 14,
+    "perf_hints": 1 << 15,
 }
 
 LEVELS = {"+": logging.DEBUG, "-": logging.ERROR, "": logging.INFO}

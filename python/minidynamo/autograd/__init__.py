@@ -1,6 +1,9 @@
-"""The part of autograd that exists: grad and inference modes."""
+"""The part of autograd that exists: grad and inference modes, and functions with a forward of their own."""
 
+from . import function as function
 from . import grad_mode as grad_mode
+from .function import Function as Function
+from .function import Variable as Variable
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
 from .grad_mode import no_grad as no_grad

@@ -136,3 +136,27 @@ from .normalization import LayerNorm as LayerNorm
 from .normalization import RMSNorm as RMSNorm
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
+from .recurrent import (
+    GRU as GRU,
+)
+from .recurrent import (
+    LSTM as LSTM,
+)
+from .recurrent import (
+    RNN as RNN,
+)
+from .recurrent import (
+    GRUCell as GRUCell,
+)
+from .recurrent import (
+    LSTMCell as LSTMCell,
+)
+from .recurrent import (
+    RNNBase as RNNBase,
+)
+from .recurrent import (
+    RNNCell as RNNCell,
+)
+from .recurrent import (
+    RNNCellBase as RNNCellBase,
+)

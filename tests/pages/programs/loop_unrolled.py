@@ -1,4 +1,5 @@
-# logs: graph_breaks,graph_code
+# logs: +dynamo
+# python: 3.11
 import minidynamo as torch
 
 

@@ -1,0 +1,144 @@
+"""Functions of the user's with a forward and a backward. There is no backward pass here: `apply` runs forward, and the
+result requires grad where torch's would."""
+
+from .. import _C
+from .grad_mode import no_grad
+
+__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+
+
+class FunctionCtx:
+    """What forward leaves for backward: any attributes, and tensors by `save_for_backward`."""
+
+    needs_input_grad = ()
+    materialize_grads = True
+    _saved = ()
+    _dirty = ()
+    _non_differentiable = ()
+
+    def save_for_backward(self, *tensors):
+        """Keeps tensors (or None). TypeError for anything else."""
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, _C.Tensor):
+                raise TypeError(f"save_for_backward can only save variables, but got a {type(tensor).__name__}")
+        self._saved = tensors
+
+    def save_for_forward(self, *tensors):
+        """Keeps tensors for jvp, which nothing calls here."""
+        self._saved = tensors
+
+    @property
+    def saved_tensors(self):
+        return self._saved
+
+    def mark_dirty(self, *tensors):
+        """Says which inputs forward changes in place."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors):
+        """Says which outputs never require grad."""
+        self._non_differentiable = tensors
+
+    def set_materialize_grads(self, value):
+        """Whether backward gets zeros instead of None."""
+        self.materialize_grads = value
+
+    def maybe_clear_saved_tensors(self):
+        """Forgets the saved tensors."""
+        self._saved = ()
+
+
+def _require_grad(tensor):
+    """The tensor, which requires grad from now on. Traced, it is a fact about the value, not a node."""
+    return tensor.requires_grad_(True)
+
+
+def _differentiable(ctx, output, inputs):
+    """One output of forward as apply() hands it out while gradients are on."""
+    if not isinstance(output, _C.Tensor) or not output.is_floating_point():
+        return output
+    if any(output is t for t in ctx._non_differentiable):
+        return output
+    if any(output is t for t in inputs) and not any(output is t for t in ctx._dirty):
+        output = output.view_as(output)  # an input that is handed back is another tensor
+    return _require_grad(output)
+
+
+def _run(cls, args, kwargs):
+    """forward with a fresh context; behind Function.apply, and traced in its place."""
+    ctx = FunctionCtx()
+    wants = [isinstance(a, _C.Tensor) and a.requires_grad for a in args]
+    ctx.needs_input_grad = tuple(wants)
+    if not (_C.is_grad_enabled() and any(wants)):
+        return _forward(cls, ctx, args, kwargs)
+    with no_grad():
+        output = _forward(cls, ctx, args, kwargs)
+        if isinstance(output, tuple):
+            return tuple([_differentiable(ctx, each, args) for each in output])
+        return _differentiable(ctx, output, args)
+
+
+def _forward(cls, ctx, args, kwargs):
+    if not cls._own_setup():
+        return cls.forward(ctx, *args, **kwargs)
+    output = cls.forward(*args, **kwargs)
+    cls.setup_context(ctx, args, output)
+    return output
+
+
+class Function:
+    """Base of functions with static methods `forward(ctx, ...)` and `backward(ctx, ...)`, called by `apply(...)`."""
+
+    def __init__(self, *args, **kwargs):
+        raise RuntimeError(f"{type(self).__name__} is not instantiated: call {type(self).__name__}.apply(...)")
+
+    @staticmethod
+    def forward(*args, **kwargs):
+        raise NotImplementedError("a subclass of torch.autograd.Function has to define forward(ctx, ...)")
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        raise NotImplementedError("setup_context is not defined")
+
+    @staticmethod
+    def backward(ctx, *grad_outputs):
+        raise NotImplementedError("a subclass of torch.autograd.Function has to define backward(ctx, ...)")
+
+    vjp = backward
+
+    @staticmethod
+    def jvp(ctx, *grad_inputs):
+        raise NotImplementedError("jvp is not defined")
+
+    @classmethod
+    def _own_setup(cls):
+        return cls.setup_context is not Function.setup_context
+
+    @classmethod
+    def apply(cls, *args, **kwargs):
+        """forward(ctx, *args) with gradients off; a floating result requires grad if an argument does."""
+        return _run(cls, args, kwargs)
+
+
+def once_differentiable(function):
+    """Marks a backward that cannot be differentiated itself; nothing does that here."""
+    return function
+
+
+class _ImperativeEngine:
+    """Stands for the engine that would run backward passes: none is ever under way."""
+
+    def is_checkpoint_valid(self):
+        return True
+
+    def queue_callback(self, callback):
+        raise RuntimeError("queue_callback() is for the time of a backward pass, and none is under way")
+
+
+class Variable:
+    """The old name of tensors: `Variable(x)` is a tensor over x's memory."""
+
+    _execution_engine = _ImperativeEngine()
+
+    def __new__(cls, data, requires_grad=False):
+        return data.detach().requires_grad_(requires_grad)

@@ -1,0 +1,23 @@
+"""A dense tensor is told to sparse_resize_and_clear_."""
+
+CODE = "GB0130"
+EAGER_ERROR = "NotImplementedError"
+import torch
+
+
+def run(compile):
+    @compile
+    def f(x):
+        y = x * 2
+        y.sparse_resize_and_clear_((4, 4), 2, 0)
+        return y
+
+    return f(torch.ones(2, 2))
+
+
+def fix(compile):
+    @compile
+    def f(x):
+        return torch.zeros(4, 4) + x.sum()
+
+    return f(torch.ones(2, 2))
