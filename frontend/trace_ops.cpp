@@ -198,6 +198,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   n.stack = user_stack();
   auto* self = inplace ? as<TensorValue>(realize(args.positional.at(0))) : nullptr;
   if (inplace && !self) raise(PyExc_TypeError, target + " needs a tensor");
+  if (inplace && mirrored.contains(self->type.storage)) unmodelled(target, "a write to what an array reads backward");
   const bool setitem = public_name == "setitem";
   const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
   const auto bound = [&] {

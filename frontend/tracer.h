@@ -220,6 +220,7 @@ class Tracer {
   bool initial_grad_enabled = true;
   bool errors_on_break = false;  // _dynamo.error_on_graph_break(True) is in force
   int next_storage = 0;
+  std::set<int> mirrored;  // storages that an array reads backward: a copy here, so nothing may write to them any more
   ObservedInputs* observed = nullptr;    // of the code object; null: nothing is remembered
   std::shared_ptr<ShapeEnv> shape_env;   // null until a size is a symbol
   std::vector<SizePlace> symbol_places;  // by symbol

@@ -4,6 +4,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
 
@@ -37,6 +38,42 @@ ValueRef rule_made_of(Tracer&, CallArgs& args) {
   return x ? ValueRef(make_ref<ArrayValue>(Ref<TensorValue>(x), scalar, writeable)) : ValueRef();
 }
 
+// A key of ints and slices, looked at part by part; null: something in it is no constant.
+PyRef constant_key(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  if (auto* s = as<SliceValue>(v)) {
+    PyRef start = constant_key(t, s->start), stop = constant_key(t, s->stop), step = constant_key(t, s->step);
+    return start && stop && step ? checked(PySlice_New(start.get(), stop.get(), step.get())) : PyRef();
+  }
+  auto* parts = as<TupleValue>(v);
+  if (!parts) return v->as_constant();
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(parts->items.size())));
+  for (std::size_t i = 0; i < parts->items.size(); ++i) {
+    PyRef part = constant_key(t, parts->items[i]);
+    if (!part) return {};
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), part.release());
+  }
+  return tuple;
+}
+
+// reversed_view(tensor, array, key): what array[key] is, where the tensor holds a copy of it.
+ValueRef rule_reversed_view(Tracer& t, CallArgs& args) {
+  auto* copy = args.size() == 3 ? as<TensorValue>(args[0]) : nullptr;
+  auto* base = args.size() == 3 ? as<ArrayValue>(args[1]) : nullptr;
+  PyRef key = copy && base ? constant_key(t, args[2]) : PyRef();
+  if (!key) unmodelled("numpy.ndarray.__getitem__", "a slice that goes backward between bounds that are not known");
+  auto made = make_ref<ArrayValue>(Ref<TensorValue>(copy), false, false);
+  made->base = Ref<ArrayValue>(base);
+  made->key = key;
+  t.mirrored.insert(base->tensor->type.storage);
+  return made;
+}
+
+ValueRef rule_is_reversed(Tracer& t, CallArgs& args) {
+  auto* a = array_of(args);
+  return t.boolean(a && a->base);
+}
+
 ValueRef rule_is_array(Tracer& t, CallArgs& args) { return t.boolean(array_of(args) != nullptr); }
 
 ValueRef rule_is_scalar(Tracer& t, CallArgs& args) {
@@ -68,6 +105,8 @@ constexpr BuiltinRow kRows[] = {{"minidynamo.polyfills.bridge", "tensor_of", rul
                                 {"minidynamo.polyfills.bridge", "array_of", rule_made_of<false, true>},
                                 {"minidynamo.polyfills.bridge", "read_only_array_of", rule_made_of<false, false>},
                                 {"minidynamo.polyfills.bridge", "scalar_of", rule_made_of<true, false>},
+                                {"minidynamo.polyfills.bridge", "reversed_view", rule_reversed_view},
+                                {"minidynamo.polyfills.bridge", "is_reversed", rule_is_reversed},
                                 {"minidynamo.polyfills.bridge", "is_array", rule_is_array},
                                 {"minidynamo.polyfills.bridge", "is_scalar", rule_is_scalar},
                                 {"minidynamo.polyfills.bridge", "is_number", rule_is_number},

@@ -151,7 +151,19 @@ std::size_t reachable_bytes(const DimVec& sizes, const DimVec& strides, std::siz
   return static_cast<std::size_t>(last + 1) * itemsize;
 }
 
-PyRef numpy_module() { return checked(PyImport_ImportModule("numpy")); }
+PyRef numpy_module() {
+  if (PyRef module = PyRef::steal(PyImport_ImportModule("numpy"))) return module;
+  if (!PyErr_ExceptionMatches(PyExc_ImportError)) throw PythonError{};
+  PyErr_Clear();
+  throw OpError(ErrorKind::Runtime, "Numpy is not available: a tensor becomes an array only where NumPy is installed");
+}
+
+// numpy.asarray, looked up once. Kept for the life of the process; written with the GIL held.
+PyObject* numpy_asarray() {
+  static PyObject* function = nullptr;
+  if (!function) function = checked(PyObject_GetAttrString(numpy_module().get(), "asarray")).release();
+  return function;
+}
 
 PyRef numpy_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "force"};
@@ -280,9 +292,9 @@ TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only) {
 }
 
 PyRef array_from_tensor(const TensorRef& t) {
-  PyRef numpy = numpy_module();
+  PyObject* asarray = numpy_asarray();
   PyRef memory = make_memory(t);
-  return checked(PyObject_CallMethod(numpy.get(), "asarray", "O", memory.get()));
+  return checked(PyObject_CallOneArg(asarray, memory.get()));
 }
 
 std::span<const NativeRow> numpy_methods() { return kMethods; }

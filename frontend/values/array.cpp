@@ -146,6 +146,12 @@ bool ArrayValue::contains(Tracer& t, const ValueRef& item) {
 Reg ArrayValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   PlanStep s{StepOp::Call};
+  if (base) {
+    PyRef module = checked(PyImport_ImportModule("operator"));
+    s.a = b.load_constant(checked(PyObject_GetAttrString(module.get(), "getitem")));
+    s.regs = {b.rebuild(base), b.load_constant(key)};
+    return b.step(std::move(s));
+  }
   s.a = b.load_constant(array_maker());
   s.regs = {b.rebuild(tensor), b.load_constant(PyRef::borrow(scalar ? Py_True : Py_False)),
             b.load_constant(PyRef::borrow(writeable ? Py_True : Py_False))};
@@ -194,18 +200,27 @@ ValueRef array_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) 
   return y->operate(t, names[mirrored[op]], {a});
 }
 
+static bool is_of_numpy(PyObject* module) {
+  const std::string name = module && PyUnicode_Check(module) ? text_of(module) : "";
+  return name == "numpy" || name.rfind("numpy.", 0) == 0;
+}
+
+// Looks at fields only: an attribute of a class may be the program's own code.
 bool is_numpy_constant(PyObject* o) {
   const std::string type = Py_TYPE(o)->tp_name;
   if (type == "numpy.ufunc" || type == "numpy._ArrayFunctionDispatcher" || type.rfind("numpy.dtypes.", 0) == 0)
     return true;
-  if (!PyType_Check(o) && !PyCFunction_Check(o) && !PyFunction_Check(o)) return false;
-  if (PyCFunction_Check(o) && PyCFunction_GET_SELF(o) && !PyModule_Check(PyCFunction_GET_SELF(o)))
-    return std::string(Py_TYPE(PyCFunction_GET_SELF(o))->tp_name) == "numpy.ufunc";  // numpy.add.reduce
-  PyRef module = PyRef::steal(PyObject_GetAttrString(o, "__module__"));
-  PyErr_Clear();
-  const std::string name = module && PyUnicode_Check(module.get()) ? text_of(module.get()) : "";
-  if (name != "numpy" && name.rfind("numpy.", 0) != 0) return false;
-  return PyCFunction_Check(o) || numpy_row("FUNCTIONS", o);
+  if (PyCFunction_Check(o)) {
+    PyObject* self = PyCFunction_GET_SELF(o);
+    if (self && !PyModule_Check(self)) return std::string(Py_TYPE(self)->tp_name) == "numpy.ufunc";  // numpy.add.reduce
+    return is_of_numpy(reinterpret_cast<PyCFunctionObject*>(o)->m_module);
+  }
+  if (PyFunction_Check(o))
+    return is_of_numpy(reinterpret_cast<PyFunctionObject*>(o)->func_module) && numpy_row("FUNCTIONS", o);
+  if (!PyType_Check(o)) return false;
+  auto* cls = reinterpret_cast<PyTypeObject*>(o);
+  return !(cls->tp_flags & Py_TPFLAGS_HEAPTYPE) && std::string(cls->tp_name).rfind("numpy.", 0) == 0 &&
+         numpy_row("FUNCTIONS", o);
 }
 
 ValueRef call_numpy(Tracer& t, PyObject* callable, CallArgs& args) {

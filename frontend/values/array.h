@@ -32,6 +32,9 @@ struct ArrayValue final : Value {
   Ref<TensorValue> tensor;
   bool scalar;     // float32(1), not an array
   bool writeable;  // NumPy would let the program write to it
+  // A slice that goes backward: tensor is a copy, and the array itself comes out as base[key].
+  Ref<ArrayValue> base;
+  PyRef key;
 };
 
 // The array at `source` as an input of the graph.

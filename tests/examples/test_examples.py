@@ -24,6 +24,7 @@ PROMISED = {
         "to the bit",
     ],
     "05_digits": ["Accuracy on 450 pictures", "to the bit", "scikit-learn (NumPy)"],
+    "06_tiny_gpt": ["weights, made from", "to the bit", "those of the counts", "And God said", "ms per character"],
     "07_numpy_programs": ["K-means: 1 graph", "PageRank: 1 graph", "the result is NumPy's", "NumPy  "],
 }
 

@@ -7,6 +7,9 @@ import weakref
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, basic_indices
 
 import minidynamo as torch
 from minidynamo.utils.dlpack import from_dlpack, to_dlpack
@@ -36,6 +39,22 @@ def test_dlpack_keeps_strides_and_offsets():
     assert torch.from_dlpack(a).tolist() == a.tolist()
     assert torch.from_dlpack(np.zeros((0, 3))).shape == (0, 3)
     assert torch.from_dlpack(np.array(2.5)).item() == 2.5
+
+
+@given(st.data())
+def test_any_part_of_an_array_makes_the_round(data):
+    shape = data.draw(array_shapes(max_dims=3, max_side=4))
+    a = np.arange(np.prod(shape)).reshape(shape)
+    part = np.asarray(a[data.draw(basic_indices(shape))])
+    if any(s < 0 for s, n in zip(part.strides, part.shape) if n > 1):
+        with pytest.raises(ValueError, match="negative stride"):
+            torch.from_dlpack(part)
+        return
+    t = torch.from_dlpack(part)
+    assert t.tolist() == part.tolist() and tuple(t.shape) == part.shape
+    for back in (np.from_dlpack(t), np.asarray(memoryview(t)), t.numpy(), torch.from_dlpack(t).numpy()):
+        assert back.tolist() == part.tolist()
+        assert not part.size or np.shares_memory(back, a) == np.shares_memory(part, a)
 
 
 @pytest.mark.parametrize("version", [None, (0, 8), (1, 0), (1, 3), (2, 0)])

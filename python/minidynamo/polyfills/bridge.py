@@ -31,6 +31,16 @@ def scalar_of(tensor):
     return torch._C._array_of(tensor, True, False)
 
 
+def reversed_view(tensor, array, key):
+    """array[key], of which the tensor is a copy: tensors do not go backward."""
+    return array[key]
+
+
+def is_reversed(array):
+    """Whether the tensor of an array is such a copy."""
+    return False
+
+
 def is_array(value):
     """True for ndarrays and NumPy scalars."""
     import numpy

@@ -140,9 +140,9 @@ def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     wanted = facts.tensor_dtype(dtype)
     if copy is not None:
         return array(a, wanted, copy=copy)
-    value = viewable(a, wanted)
-    if is_array(a) and not is_scalar(a) and (wanted is None or value.dtype == wanted):
+    if is_array(a) and not is_scalar(a) and (wanted is None or tensor_of(a).dtype == wanted):
         return a
+    value = tensor(a) if is_array(a) and not is_scalar(a) else viewable(a, wanted)
     return array_of(cast(value, wanted))
 
 

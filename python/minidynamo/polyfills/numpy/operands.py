@@ -6,6 +6,7 @@ from ..bridge import (
     array_of,
     is_array,
     is_number,
+    is_reversed,
     is_scalar,
     is_writeable,
     kind_of,
@@ -45,6 +46,8 @@ def tensor(value):
 
 def viewable(value, dtype=None):
     """The same, where views of it may be written to: nothing changes a scalar."""
+    if is_array(value) and is_reversed(value):
+        raise NotImplementedError("a view of an array that goes backward")
     made = tensor_of(as_array(value, dtype))
     return made.clone() if is_scalar(value) else made
 
