@@ -67,32 +67,22 @@ void set_state(Generator& g, Generator state) {
   g = state;
 }
 
-float uniform_f32(const RandomRange& r, std::uint64_t i) {
-  const std::uint32_t word = philox(r.seed, r.first + i / 4)[i % 4];
-  return static_cast<float>(word >> 8) * 0x1p-24f;
-}
-
 std::uint64_t random_bits(const RandomRange& r, std::uint64_t i) {
-  const PhiloxBlock b = philox(r.seed, r.first + i / 2);
-  const std::size_t at = i % 2 * 2;
-  return (std::uint64_t{b[at + 1]} << 32) | b[at];
+  return bits_of(philox(r.seed, r.first + i / 2), i % 2);
 }
 
-double uniform_f64(const RandomRange& r, std::uint64_t i) {
-  return static_cast<double>(random_bits(r, i) >> 11) * 0x1p-53;
-}
+double uniform_f64(const RandomRange& r, std::uint64_t i) { return unit_f64(random_bits(r, i)); }
 
-double normal(const RandomRange& r, std::uint64_t i) {
-  // Two uniforms make two normals: even elements take the cosine, odd ones the sine.
+std::array<double, 2> normal_pair(const RandomRange& r, std::uint64_t block) {
+  // Two uniforms make two normals: by the cosine and the sine of one angle.
   ScalarBuilder<double> b;
-  const PhiloxBlock words = philox(r.seed, r.first + i / 2);
-  const auto unit = [&](std::size_t at) {
-    const std::uint64_t bits = (std::uint64_t{words[at + 1]} << 32) | words[at];
-    return (static_cast<double>(bits >> 11) + 1) * 0x1p-53;  // (0, 1]: its logarithm is finite
+  const PhiloxBlock words = philox(r.seed, r.first + block);
+  const auto unit = [&](std::uint64_t half) {
+    return (static_cast<double>(bits_of(words, half) >> 11) + 1) * 0x1p-53;  // (0, 1]: its logarithm is finite
   };
   const double radius = b.sqrt(-2 * math::log(b, unit(0)));
-  const double angle = 0x1.921fb54442d18p+2 * unit(2);
-  return radius * (i % 2 ? math::sin(b, angle) : math::cos(b, angle));
+  const double angle = 0x1.921fb54442d18p+2 * unit(1);
+  return {radius * math::cos(b, angle), radius * math::sin(b, angle)};
 }
 
 }  // namespace md

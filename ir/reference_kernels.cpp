@@ -1,7 +1,7 @@
 // Reference kernels of creation, random, matrix and joining ops.
 #include <cmath>
 
-#include "ir/philox.h"
+#include "ir/random_fill.h"
 #include "ir/reference.h"
 #include "registry/ops/kernels.h"
 
@@ -73,31 +73,19 @@ void reference_kernel(ops::Eye, const KernelCall& c) {
   fill_elements(*c.out[0], [=](std::int64_t i) { return i / m == i % m ? 1 : 0; });
 }
 
-void reference_kernel(ops::Rand, const KernelCall& c) {
-  const TensorImpl& out = *c.out[0];
-  const auto n = static_cast<std::uint64_t>(out.numel());
-  const bool wide = out.dtype == DType::Float64;
-  // As many of a word's upper bits as the dtype has digits: rounding could give 1.
-  const double steps = out.dtype == DType::Float16 ? 0x1p11 : out.dtype == DType::BFloat16 ? 0x1p8 : 0x1p24;
-  const RandomRange r = reserve_random(wide ? blocks_64(n) : blocks_f32(n));
-  fill_elements(out, [&](std::int64_t i) {
-    return wide ? uniform_f64(r, i) : std::floor(double{uniform_f32(r, i)} * steps) / steps;
-  });
+namespace {
+
+template <class O>
+void draw(O op, const KernelCall& c) {
+  const RandomRange r = reserve_random(random_blocks(op, c));
+  fill_random(op, c, r, 0, c.out[0]->numel());
 }
 
-void reference_kernel(ops::Randn, const KernelCall& c) {
-  const RandomRange r = reserve_random(blocks_64(static_cast<std::uint64_t>(c.out[0]->numel())));
-  fill_elements(*c.out[0], [&](std::int64_t i) { return normal(r, static_cast<std::uint64_t>(i)); });
-}
+}  // namespace
 
-void reference_kernel(ops::Randint, const KernelCall& c) {
-  const std::int64_t low = as_int(c.args[0]);
-  const auto range = static_cast<std::uint64_t>(as_int(c.args[1])) - static_cast<std::uint64_t>(low);
-  const RandomRange r = reserve_random(blocks_64(static_cast<std::uint64_t>(c.out[0]->numel())));
-  fill_elements(*c.out[0], [&](std::int64_t i) {
-    return static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + random_bits(r, i) % range);
-  });
-}
+void reference_kernel(ops::Rand op, const KernelCall& c) { draw(op, c); }
+void reference_kernel(ops::Randn op, const KernelCall& c) { draw(op, c); }
+void reference_kernel(ops::Randint op, const KernelCall& c) { draw(op, c); }
 
 namespace {
 

@@ -95,7 +95,7 @@ void for_each_element(const Dims& dims, const std::array<Span, kMostWindowDims>&
 template <class T>
 bool beats(T x, T best) {
   if constexpr (std::is_floating_point_v<T>) {
-    return x > best || x != x;
+    return (x > best) | (x != x);  // without a branch, so that rows vectorise
   } else {
     return x > best;
   }
@@ -140,6 +140,18 @@ Inside inside(const WindowDim& d, std::int64_t k) {
   return {begin, shift >= d.in ? begin : std::clamp((d.in - shift + s - 1) / s, begin, d.out), shift};
 }
 
+// row[i] = combine(row[i], v[i * step]); the usual steps are constants, for the compiler.
+template <class T, class Combine>
+void fold_strided(WorkingOf<T>* __restrict row, const T* __restrict v, std::int64_t n, std::int64_t step,
+                  Combine&& combine) {
+  const auto fold = [&](auto by) {
+    for (std::int64_t i = 0; i < n; ++i) row[i] = combine(row[i], widen(v[i * by]));
+  };
+  if (step == 1) return fold(std::integral_constant<std::int64_t, 1>{});
+  if (step == 2) return fold(std::integral_constant<std::int64_t, 2>{});
+  fold(step);
+}
+
 // row[i] = combine(row[i], v) for every element v of window i of a row of results, in the window's row-major order.
 // Positions in the first two dimensions are `a` and `b`.
 template <class T, class Combine>
@@ -151,13 +163,8 @@ void fold_row(const Dims& dims, std::int64_t a, std::int64_t b, const T* from, W
       const T* const line = from + i * dims[0].step + j * dims[1].step;
       for (std::int64_t k = 0; k < d.kernel; ++k) {
         const Inside in = inside(d, k);
-        const std::int64_t step = d.stride * d.step;
-        const T* v = line + (in.begin * d.stride + in.shift) * d.step;
-        if (step == 1) {
-          for (std::int64_t at = in.begin; at < in.end; ++at, ++v) row[at] = combine(row[at], widen(*v));
-        } else {
-          for (std::int64_t at = in.begin; at < in.end; ++at, v += step) row[at] = combine(row[at], widen(*v));
-        }
+        fold_strided(row + in.begin, line + (in.begin * d.stride + in.shift) * d.step, in.end - in.begin,
+                     d.stride * d.step, combine);
       }
     }
   }

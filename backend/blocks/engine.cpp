@@ -17,6 +17,9 @@ void BlockEngine::run(const Op& op, std::span<const Arg> args, std::span<const T
     case OpKind::Create:
       done = run_create(kernels_, op, args, *out[0]);
       break;
+    case OpKind::Random:
+      done = run_random(op, args, out);
+      break;
     default:
       break;
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "backend/blocks/kernel_args.h"
 #include "backend/thread_pool.h"
@@ -26,7 +27,7 @@ bool by_planes(O op, const KernelArgs& a) {
 
 using Dims = std::array<WindowDim, kMostWindowDims>;
 
-constexpr std::int64_t kColumnBytes = 3 << 17;  // of windows laid out at a time: a part of the second-level cache
+constexpr std::int64_t kColumnBytes = 3 << 18;  // of windows laid out at a time: a part of the second-level cache
 constexpr std::int64_t kColumnUnit = 96;        // columns: a multiple of every tile
 
 struct Shape {
@@ -90,7 +91,7 @@ void copy_cut(const Cut& cut, std::int64_t stride, const T* row, T* to) {
   to += cut.before;
   row += cut.from;
   if (stride == 1) {
-    for (std::int64_t i = 0; i < cut.copied; ++i) to[i] = row[i];
+    std::memcpy(to, row, static_cast<std::size_t>(cut.copied) * sizeof(T));
   } else {
     for (std::int64_t i = 0; i < cut.copied; ++i) to[i] = row[i * stride];
   }

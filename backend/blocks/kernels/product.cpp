@@ -36,31 +36,40 @@ struct Multiply {
     }
   }
 
-  // a: k steps of kRows values, b: k steps of kTileColumns values. `fresh`: c's old values do not count.
-  template <int kRows>
+  // a: k steps of kRows values, b: k steps of kTileColumns values, of which kVectors full vectors are used. `fresh`:
+  // c's old values do not count.
+  template <int kRows, int kVectors = kTileVectors>
   static void tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh) {
-    V sum[kRows][kTileVectors];
+    V sum[kRows][kVectors];
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kTileVectors; ++j) sum[i][j] = fresh ? V{} : S::load(c + i * c_row + j * kLanes);
+      for (int j = 0; j < kVectors; ++j) sum[i][j] = fresh ? V{} : S::load(c + i * c_row + j * kLanes);
     }
     for (; k > 0; --k, a += kRows, b += kTileColumns) {
-      V row[kTileVectors];
+      V row[kVectors];
 #pragma GCC unroll 4
-      for (int j = 0; j < kTileVectors; ++j) row[j] = S::load(b + j * kLanes);
+      for (int j = 0; j < kVectors; ++j) row[j] = S::load(b + j * kLanes);
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
         const V x = broadcast(a[i]);
 #pragma GCC unroll 4
-        for (int j = 0; j < kTileVectors; ++j) sum[i][j] = multiply_add(x, row[j], sum[i][j]);
+        for (int j = 0; j < kVectors; ++j) sum[i][j] = multiply_add(x, row[j], sum[i][j]);
       }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
-      for (int j = 0; j < kTileVectors; ++j) S::store(c + i * c_row + j * kLanes, sum[i][j]);
+      for (int j = 0; j < kVectors; ++j) S::store(c + i * c_row + j * kLanes, sum[i][j]);
     }
+  }
+
+  template <int kVectors>
+  static void whole_vectors(int wanted, std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh) {
+    if constexpr (kVectors > 1) {
+      if (wanted < kVectors) return whole_vectors<kVectors - 1>(wanted, k, a, b, c, c_row, fresh);
+    }
+    tile<kTileRows, kVectors>(k, a, b, c, c_row, fresh);
   }
 
   // Tiles at the edges of c go through a full tile of their own.
@@ -173,8 +182,8 @@ struct Multiply {
         T* const at = c + i * c_row + j;
         if (h == 1) {
           edge_tile<1>(k, rows_of_a, b, at, c_row, fresh, 1, w);
-        } else if (h == kTileRows && w == kTileColumns) {
-          tile<kTileRows>(k, rows_of_a, b, at, c_row, fresh);
+        } else if (h == kTileRows && w % kLanes == 0) {
+          whole_vectors<kTileVectors>(w / kLanes, k, rows_of_a, b, at, c_row, fresh);
         } else {
           edge_tile<kTileRows>(k, rows_of_a, b, at, c_row, fresh, h, w);
         }
