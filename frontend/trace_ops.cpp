@@ -9,8 +9,11 @@
 #include "frontend/logs.h"
 #include "frontend/polyfills.h"
 #include "frontend/source_lines.h"
+#include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/op_function.h"
+#include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace_out.h"
 #include "frontend/tracer.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
@@ -96,6 +99,23 @@ bool is_comparison(const std::string& target) {
   return false;
 }
 
+bool has_keyword(const CallArgs& args, const char* name) {
+  return std::ranges::any_of(args.keywords,
+                             [&](const auto& k) { return PyUnicode_CompareWithASCIIString(k.first.get(), name) == 0; });
+}
+
+// `generator=None` of a random op is no argument of the graph. Other generators are objects no graph can hold.
+bool is_default_generator(Tracer& t, const std::string& public_name, const std::string& key, const ValueRef& value) {
+  if (key != "generator") return false;
+  const auto forms = overloads(public_name);
+  if (std::ranges::none_of(forms, [](OpId id) { return takes_generator(op(id)); })) return false;
+  const ValueRef v = t.realize(value);
+  if (v->kind == ValueKind::Constant && v->real.get() == Py_None) return true;
+  if (v->python_type() == generator_type) graph_break<GB0055>(v->print());
+  t.raise(PyExc_TypeError, public_name + "(): argument 'generator' must be torch.Generator, not " +
+                               (v->python_type() ? type_name(v->python_type()) : "object"));
+}
+
 // The node a method or function mutates is its first operand.
 bool is_inplace_method(const std::string& name) {
   return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
@@ -171,14 +191,17 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   n.target = target;
   n.name = target;
   for (auto& a : args.positional) n.args.push_back(to_arg(a));
-  for (auto& [k, v] : args.keywords) n.kwargs.emplace_back(text_of(k.get()), to_arg(v));
+  for (auto& [k, v] : args.keywords) {
+    const std::string key = text_of(k.get());
+    if (!is_default_generator(*this, public_name, key, v)) n.kwargs.emplace_back(key, to_arg(v));
+  }
   n.stack = user_stack();
   auto* self = inplace ? as<TensorValue>(realize(args.positional.at(0))) : nullptr;
   if (inplace && !self) raise(PyExc_TypeError, target + " needs a tensor");
   const bool setitem = public_name == "setitem";
+  const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
   const auto bound = [&] {
-    return md::bind(setitem ? "getitem" : public_name,
-                    setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+    return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
   };
   try {
     BoundCall call = bound();
@@ -215,6 +238,9 @@ void Tracer::report_op_error(const OpError& e, const Node& n) {
 }
 
 ValueRef Tracer::call_op(const std::string& name, Spelling spelling, const CallArgs& args, const std::string& target) {
+  if (spelling == Spelling::Function && has_keyword(args, "out") && takes_out(overloads(name))) {
+    return trace_call_into(*this, name, args, target);
+  }
   const bool inplace = is_inplace_method(name);
   const std::string base = inplace ? name.substr(0, name.size() - 1) : name;
   const std::string method = "Tensor." + base;  // may mean an op of its own

@@ -7,7 +7,10 @@
 #include "registry/ops/activations.h"
 #include "registry/ops/arrangement.h"
 #include "registry/ops/composites.h"
+#include "registry/ops/convolution.h"
 #include "registry/ops/folds.h"
+#include "registry/ops/products.h"
+#include "registry/ops/randomness.h"
 
 namespace md {
 

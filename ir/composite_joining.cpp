@@ -1,6 +1,5 @@
-// Composites that join and split by rank, grids, products with sums, strided creation.
+// Composites that join and split by rank, grids, strided creation.
 #include <algorithm>
-#include <cmath>
 
 #include "ir/expansion.h"
 #include "registry/ops/arrangement.h"
@@ -159,68 +158,6 @@ Arg expand_rule(ops::CartesianProd, const Expansion& e) {
   for (const Arg& x : grid(e, vectors)) columns.items.push_back(reshaped(e, x, SizeVec{product(type_of(x).sizes)}));
   return e.call(id::Stack, {columns, 1});
 }
-
-// --- Products --------------------------------------------------------------------------------------------------------
-
-Arg expand_rule(ops::Outer, const Expansion& e) {
-  for (int i = 0; i < 2; ++i) {
-    if (e.rank(i) != 1) e.fail(ErrorKind::Runtime, "Expected 1-D argument, but got {}-D", e.rank(i));
-  }
-  return e.call(id::Mul, {e.call(id::Unsqueeze, {e.arg(0), 1}), e.arg(1)});
-}
-
-Arg expand_rule(ops::Inner, const Expansion& e) {
-  if (e.rank(0) == 0 || e.rank(1) == 0) return e.call(id::Mul, {e.arg(0), e.arg(1)});
-  const TensorType x = e.tensor(0), y = e.tensor(1);
-  if (!guard_eq(x.sizes.back(), y.sizes.back())) {
-    e.fail(ErrorKind::Runtime, "the last dimension must match on both input tensors but got shapes {} and {}",
-           sizes_text(x.sizes), sizes_text(y.sizes));
-  }
-  const Size k = x.sizes.back();
-  const auto rows = [&](int i, const TensorType& t) {
-    SizeVec outer(t.sizes.begin(), t.sizes.end() - 1);
-    return reshaped(e, e.arg(i), SizeVec{product(outer), k});
-  };
-  SizeVec sizes(x.sizes.begin(), x.sizes.end() - 1);
-  for (int d = 0; d + 1 < y.dim(); ++d) sizes.push_back(y.sizes[d]);
-  return reshaped(e, e.call(id::Mm, {rows(0, x), e.call(id::MatrixT, {rows(1, y)})}), sizes);
-}
-
-namespace {
-
-bool is_number(const Arg& a, int n) {
-  return a == Arg(n) || a == Arg(static_cast<double>(n)) || (n < 2 && a == Arg(n == 1));
-}
-
-// beta * self + alpha * product; with beta 0 whatever self holds does not count.
-Arg weighted_sum(const Expansion& e, OpId product) {
-  Arg made = e.call(product, {e.arg(1), e.arg(2)});
-  const TensorType t = type_of(made);
-  // Where all is whole, so are the weights.
-  const auto weight = [&](int i) {
-    const auto* d = e.arg(i).get_if<double>();
-    return d && !is_floating(t.dtype) ? Arg(static_cast<std::int64_t>(std::trunc(*d))) : e.arg(i);
-  };
-  const Arg beta = weight(3), alpha = weight(4);
-  if (e.tensor(0).dtype != t.dtype) {
-    e.fail(ErrorKind::Runtime, "self and mat2 must have the same dtype, but got {} and {}",
-           info(e.tensor(0).dtype).name, info(t.dtype).name);
-  }
-  const SizeVec both = broadcast(e, e.tensor(0).sizes, t.sizes);
-  if (!(both == t.sizes)) {
-    e.fail(ErrorKind::Runtime, "sizes {} do not expand to {}", sizes_text(e.tensor(0).sizes), sizes_text(t.sizes));
-  }
-  if (!is_number(alpha, 1)) made = e.call(id::Mul, {made, alpha});
-  if (is_number(beta, 0)) return made;
-  const Arg own = is_number(beta, 1) ? e.arg(0) : e.call(id::Mul, {e.arg(0), beta});
-  return e.call(id::Add, {own, made});
-}
-
-}  // namespace
-
-Arg expand_rule(ops::Addmm, const Expansion& e) { return weighted_sum(e, id::Mm); }
-Arg expand_rule(ops::Addmv, const Expansion& e) { return weighted_sum(e, id::Mv); }
-Arg expand_rule(ops::Baddbmm, const Expansion& e) { return weighted_sum(e, id::Bmm); }
 
 // --- Creation --------------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <unordered_map>
 
+#include "ir/generator.h"
 #include "ir/mutation.h"
 #include "ir/op_visit.h"
 
@@ -60,6 +61,7 @@ Arg parse_default(std::string_view text, ParamType type, std::string_view signat
   std::int64_t whole = 0;
   const char* end = text.data() + text.size();
   if (std::from_chars(text.data(), end, whole).ptr == end) {
+    if (type == ParamType::IntList) return ListArg{{Arg(whole)}};
     return type == ParamType::Float ? Arg(static_cast<double>(whole)) : Arg(whole);
   }
   double real = 0;
@@ -108,6 +110,8 @@ void parse_results(std::string_view text, Schema& s, std::string_view signature)
   s.results = static_cast<int>(s.result_names.size());
 }
 
+constexpr std::string_view kGeneratorParam = "Generator? generator=None";
+
 Schema parse_schema(std::string_view signature) {
   Schema s;
   s.text = signature;
@@ -118,7 +122,7 @@ Schema parse_schema(std::string_view signature) {
   for (std::string_view part : split_at_commas(signature.substr(open + 1, arrow - open - 1))) {
     if (part == "*") {
       keyword_only = true;
-    } else {
+    } else if (part != kGeneratorParam) {  // never bound, see ir/generator.h
       s.params.push_back(parse_param(part, keyword_only, signature));
     }
   }
@@ -203,6 +207,8 @@ void check_enabled(const Op& op) {
   if (is_mutated("op", op.name())) throw InternalError("mutation check: op disabled");
 }
 #endif
+
+bool takes_generator(const Op& op) { return op.schema.text.find(kGeneratorParam) != std::string::npos; }
 
 int Schema::find(std::string_view param) const {
   for (std::size_t i = 0; i < params.size(); ++i) {

@@ -9,9 +9,13 @@
 #include "registry/ops/activations.h"
 #include "registry/ops/arrangement.h"
 #include "registry/ops/composites.h"
+#include "registry/ops/convolution.h"
 #include "registry/ops/folds.h"
 #include "registry/ops/kernels.h"
+#include "registry/ops/products.h"
+#include "registry/ops/randomness.h"
 #include "registry/ops/scans.h"
+#include "registry/ops/special.h"
 #include "registry/ops/views.h"
 
 namespace md {

@@ -3,8 +3,10 @@
 
 #include <mutex>
 #include <random>
+#include <utility>
 
 #include "ir/eager.h"
+#include "ir/generator.h"
 #include "ir/scalar_builder.h"
 #include "registry/ops/math.h"
 
@@ -20,7 +22,12 @@ std::mutex& generator_lock() {
   return m;
 }
 
+thread_local Generator* chosen = nullptr;
+
 }  // namespace
+
+DrawFrom::DrawFrom(Generator& g) : before_(std::exchange(chosen, &g)) {}
+DrawFrom::~DrawFrom() { chosen = before_; }
 
 PhiloxBlock philox(std::uint64_t seed, std::uint64_t counter) {
   PhiloxBlock x{static_cast<std::uint32_t>(counter), static_cast<std::uint32_t>(counter >> 32), 0, 0};
@@ -42,15 +49,22 @@ Generator& default_generator() {
 
 RandomRange reserve_random(std::uint64_t blocks) {
   const std::lock_guard hold(generator_lock());
-  Generator& g = default_generator();
+  Generator& g = chosen ? *chosen : default_generator();
   const RandomRange r{g.seed, g.offset};
   g.offset += blocks;
   return r;
 }
 
-void seed_generator(std::uint64_t seed) {
+void seed_generator(std::uint64_t seed) { set_state(default_generator(), {seed, 0}); }
+
+Generator state_of(const Generator& g) {
   const std::lock_guard hold(generator_lock());
-  default_generator() = {seed, 0};
+  return g;
+}
+
+void set_state(Generator& g, Generator state) {
+  const std::lock_guard hold(generator_lock());
+  g = state;
 }
 
 float uniform_f32(const RandomRange& r, std::uint64_t i) {

@@ -3,17 +3,18 @@
 #include <cstring>
 
 #include "backend/blas.h"
-#include "backend/blocks/engine.h"
 #include "backend/blocks/iteration.h"
+#include "backend/blocks/kernel_args.h"
 #include "backend/thread_pool.h"
 #include "ir/op_visit.h"
+#include "ir/threads.h"
 
 namespace md::blocks {
 
 namespace {
 
-constexpr std::int64_t kLeastWork = 1 << 17;  // multiply-adds worth a task of their own
-constexpr std::int64_t kPanel = 96;           // rows or columns of a task: a multiple of every tile
+constexpr std::int64_t kLeastWork = 1 << 17;             // multiply-adds worth a task of their own
+constexpr std::int64_t kRowUnit = 24, kColumnUnit = 48;  // of a task: multiples of every tile
 
 // c += 0 terms.
 void clear(const Product& p, std::int64_t item) {
@@ -29,9 +30,10 @@ void multiply(ProductKernel kernel, const Product& p, std::int64_t item) {
   const bool by_rows = p.m >= p.n;
   const std::int64_t length = by_rows ? p.m : p.n, other = by_rows ? p.n : p.m;
   const std::int64_t least = std::max<std::int64_t>(1, kLeastWork / std::max<std::int64_t>(1, other * p.k));
-  // Each task packs the other operand anew, so panels are no narrower than an eighth.
-  const std::int64_t wanted = std::max(least, (length + 7) / 8);
-  parallel_for(length, (wanted + kPanel - 1) / kPanel * kPanel, [&](std::int64_t begin, std::int64_t end) {
+  // Each task packs the other operand anew, so there are no more of them than threads can share well.
+  const std::int64_t tasks = num_threads() == 1 ? 1 : 2 * num_threads(), unit = by_rows ? kRowUnit : kColumnUnit;
+  const std::int64_t wanted = std::max(least, (length + tasks - 1) / tasks);
+  parallel_for(length, (wanted + unit - 1) / unit * unit, [&](std::int64_t begin, std::int64_t end) {
     Product part = p;
     (by_rows ? part.m : part.n) = end - begin;
     auto move = [&](const void* base, std::int64_t elements) {
@@ -48,19 +50,13 @@ void multiply(ProductKernel kernel, const Product& p, std::int64_t item) {
   });
 }
 
-// The same product with its result's column stride 1, if that can be had by transposing everything.
+// The same product with its result's column stride 1, if that can be had by transposing everything; a column as a row.
 Product oriented(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a, const MatrixView& b,
                  const MatrixView& c) {
+  if (c.row == 1 && n == 1) return {1, m, k, b.data, b.column, b.row, a.data, a.column, a.row, c.data, 1};
   if (c.column == 1 || n == 1) return {m, n, k, a.data, a.row, a.column, b.data, b.row, b.column, c.data, c.row};
   return {n, m, k, b.data, b.column, b.row, a.data, a.column, a.row, c.data, c.column};
 }
-
-struct KernelArgs {
-  const KernelTable& kernels;
-  std::span<const Arg> args;
-  std::span<const TensorRef> out;
-  const TensorImpl& tensor(int i) const { return *args[static_cast<std::size_t>(i)].get<TensorRef>(); }
-};
 
 MatrixView matrix(const TensorImpl& t, std::int64_t batch) {
   const int r = t.dim() - 2;
@@ -121,19 +117,39 @@ bool join(const KernelArgs& c) {
   return true;
 }
 
-// Kernel ops without a block kernel are left to the reference engine.
-template <class O>
-bool run_op(O, const KernelArgs&) {
-  return false;
+// A copy of the first tensor, part of which the second then covers.
+bool write_view(const KernelArgs& c) {
+  const TensorImpl &base = c.tensor(0), &source = c.tensor(1);
+  TensorImpl& out = *c.out[0];
+  if (!out.is_contiguous()) return false;
+  const Conversion copy = Conversion::copy(c.kernels, base.dtype, out.dtype);
+  copy_converted(copy, base, out);
+  DimVec strides;
+  for (const Arg& s : c.args[2].get<ListArg>().items) strides.push_back(s.get<Size>().value());
+  TensorImpl part(out.storage, out.dtype, source.sizes, strides, out.offset + c.args[3].get<Size>().value());
+  copy_converted(copy, source, part);
+  return true;
 }
+
 bool run_op(ops::Mm, const KernelArgs& c) { return run_product(c, 1); }
 bool run_op(ops::Bmm, const KernelArgs& c) { return run_product(c, c.out[0]->sizes[0]); }
 bool run_op(ops::Cat, const KernelArgs& c) { return join(c); }
+bool run_op(ops::WriteView, const KernelArgs& c) { return write_view(c); }
+
+template <class O>
+concept HasBlockKernel = requires(const KernelArgs& c) { run_op(O{}, c); };
 
 }  // namespace
 
+// Kernel ops without a block kernel are left to the reference engine.
 bool run_kernel(const KernelTable& kernels, const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
-  return visit_op(op.id, [&](auto o) { return run_op(o, KernelArgs{kernels, args, out}); });
+  return visit_op(op.id, [&]<class O>(O o) {
+    if constexpr (HasBlockKernel<O>) {
+      return run_op(o, KernelArgs{kernels, op, args, out});
+    } else {
+      return false;
+    }
+  });
 }
 
 }  // namespace md::blocks

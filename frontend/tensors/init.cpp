@@ -1,4 +1,5 @@
 // Puts the tensor part of minidynamo._C together.
+#include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -10,9 +11,10 @@ int init_tensor_type(PyObject* module);
 int init_tensors(PyObject* module) {
   if (init_dtypes(module) < 0 || init_size(module) < 0 || init_device(module) < 0) return -1;
   if (init_op_functions(module) < 0 || init_tensor_type(module) < 0 || init_subclass(module) < 0) return -1;
+  if (init_generator(module) < 0) return -1;
   if (add_table_ops(module) < 0 || add_table_properties() < 0 || add_return_types(module) < 0) return -1;
-  for (auto rows : {tensor_native_methods(), scalar_methods(), metadata_methods(), random_methods(), numpy_methods(),
-                    format_methods(), element_questions()}) {
+  for (auto rows : {tensor_native_methods(), scalar_methods(), metadata_methods(), numpy_methods(), format_methods(),
+                    element_questions()}) {
     if (add_native_methods(rows) < 0) return -1;
   }
   for (auto rows :

@@ -1,4 +1,5 @@
 // Functions of the namespace that are not ops: defaults, modes, questions about dtypes.
+#include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/eager.h"
@@ -36,22 +37,12 @@ const TensorImpl& tensor_argument(const char* function, PyObject* o) {
 
 PyRef manual_seed(const PassedArgs& call) {
   const auto [seed] = arguments("manual_seed", {"seed"}, call);
-  PyRef number = checked(PyNumber_Long(seed));
-  // Any 64-bit pattern, signed or not, as the reference takes it.
-  int overflow = 0;
-  const long long v = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
-  std::uint64_t bits = static_cast<std::uint64_t>(v);
-  if (overflow > 0) bits = PyLong_AsUnsignedLongLong(number.get());
-  if (overflow < 0 || PyErr_Occurred()) {
-    PyErr_Clear();
-    throw OpError(ErrorKind::Value, "manual_seed() expects a 64-bit integer");
-  }
-  default_generator() = Generator{bits, 0};
-  return none_ref();
+  set_state(default_generator(), {seed_argument(seed, "manual_seed"), 0});
+  return default_generator_object();
 }
 PyRef initial_seed(const PassedArgs& call) {
   no_arguments("initial_seed", call, 0);
-  return checked(PyLong_FromUnsignedLongLong(default_generator().seed));
+  return checked(PyLong_FromUnsignedLongLong(state_of(default_generator()).seed));
 }
 
 // --- Defaults and modes ---------------------------------------------------------------------------------------------
@@ -210,7 +201,8 @@ constexpr NativeRow kElementQuestions[] = {
 };
 
 constexpr NativeRow kFunctions[] = {
-    {"manual_seed", manual_seed, "manual_seed(seed)\n\nStarts the default random stream anew from `seed`."},
+    {"manual_seed", manual_seed,
+     "manual_seed(seed)\n\nStarts the default random stream anew from `seed` and gives its generator."},
     {"initial_seed", initial_seed, "initial_seed()\n\nThe seed the default random stream started from."},
     {"set_default_dtype", set_default, "set_default_dtype(d)\n\nThe dtype of tensors made from Python floats."},
     {"get_default_dtype", get_default, "get_default_dtype()\n\nThe dtype of tensors made from Python floats."},

@@ -2,13 +2,17 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string>
 
+#include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/subclass.h"
 #include "ir/eager.h"
 
@@ -34,7 +38,16 @@ Arg convert_argument(PyObject* o, const char* function, const char* label) {
   }
 }
 
-void convert_call(const PassedArgs& call, const char* function, std::vector<Arg>& args, KwArgs& kwargs) {
+// The generator `name` = `value` names, if some overload takes one; such an argument is not an op's.
+bool names_generator(std::span<const OpId> overloads, const char* name) {
+  if (std::strcmp(name, "generator") != 0) return false;
+  return std::ranges::any_of(overloads, [](OpId id) { return takes_generator(op(id)); });
+}
+
+// Arguments as ops take them; returns the generator the call names, or null.
+Generator* convert_call(const PassedArgs& call, std::span<const OpId> overloads, const char* function,
+                        std::vector<Arg>& args, KwArgs& kwargs) {
+  Generator* generator = nullptr;
   args.reserve(static_cast<std::size_t>(call.nargs));
   for (Py_ssize_t i = 0; i < call.nargs; ++i) {
     PyObject* o = call.args[i];
@@ -49,8 +62,14 @@ void convert_call(const PassedArgs& call, const char* function, std::vector<Arg>
   for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
     const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.kwnames, i));
     if (!name) throw PythonError{};
-    kwargs.emplace_back(name, convert_argument(call.args[call.nargs + i], function, name));
+    PyObject* value = call.args[call.nargs + i];
+    if (names_generator(overloads, name)) {
+      generator = named_generator(value, function);
+    } else {
+      kwargs.emplace_back(name, convert_argument(value, function, name));
+    }
   }
+  return generator;
 }
 
 void require_tensor_self(const OpFunctionObject& f, const PassedArgs& call) {
@@ -75,6 +94,14 @@ PyObject* fast_call(const OpFunctionObject& f, const PassedArgs& call) {
   return wrap_result(*op, call_op(*op, args.bound()), call).release();
 }
 
+bool names_out(const OpFunctionObject& f, const PassedArgs& call) {
+  if (f.method || !takes_out({f.overloads, static_cast<std::size_t>(f.overload_count)})) return false;
+  for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0) return true;
+  }
+  return false;
+}
+
 PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
   const OpFunctionObject& f = *self_of(callable);
   const PassedArgs call{args, PyVectorcall_NARGS(nargsf), kwnames};
@@ -83,9 +110,10 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t n
     if (f.method) require_tensor_self(f, call);
     PyRef overridden = try_torch_function(callable, call);
     if (overridden) return overridden.release();
-    PyRef result = f.native ? f.native(call)
-                            : call_overloads({f.overloads, static_cast<std::size_t>(f.overload_count)}, f.public_name,
-                                             call, f.inplace);
+    PyRef result = f.native             ? f.native(call)
+                   : names_out(f, call) ? call_into(f, call)
+                                        : call_overloads({f.overloads, static_cast<std::size_t>(f.overload_count)},
+                                                         f.public_name, call, f.inplace);
     return keep_subclass(std::move(result), call).release();
   });
 }
@@ -356,19 +384,20 @@ PyRef wrap_result(const Op& op, const Arg& result, const PassedArgs& call) {
 PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const PassedArgs& call, bool inplace) {
   std::vector<Arg> args;
   KwArgs kwargs;
-  convert_call(call, public_name, args, kwargs);
+  std::optional<DrawFrom> source;
+  if (Generator* g = convert_call(call, overloads, public_name, args, kwargs)) source.emplace(*g);
   BoundArgs bound;
   const Op* chosen = nullptr;
   for (OpId id : overloads) {
     const Op& candidate = op(id);
-    if (inplace && !candidate.decl->inplace) continue;
+    if (!has_form(candidate, inplace)) continue;
     if (try_bind(candidate, args, kwargs, bound)) {
       chosen = &candidate;
       break;
     }
   }
   if (!chosen) {
-    BoundCall b = md::bind(public_name, args, kwargs);  // throws what the user should read
+    BoundCall b = md::bind(forms_of(overloads, inplace), args, kwargs);  // throws what the user should read
     chosen = &op(b.op);
     bound = std::move(b.args);
   }
@@ -377,6 +406,19 @@ PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, c
     return PyRef::borrow(call.args[0]);
   }
   return wrap_result(*chosen, call_op(*chosen, bound), call);
+}
+
+bool has_form(const Op& o, bool inplace) {
+  const OpDecl& d = *o.decl;
+  return inplace ? d.inplace : !d.inplace || d.function || d.method || !d.also.empty();
+}
+
+std::vector<OpId> forms_of(std::span<const OpId> overloads, bool inplace) {
+  std::vector<OpId> forms;
+  for (OpId id : overloads) {
+    if (has_form(op(id), inplace)) forms.push_back(id);
+  }
+  return forms;
 }
 
 bool is_op_function(PyObject* o) { return Py_TYPE(o) == op_function_type || Py_TYPE(o) == op_method_type; }

@@ -48,6 +48,10 @@ int add_native_methods(std::span<const NativeRow> rows);
 
 // The op call itself, shared by functions, methods and operators.
 PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, const PassedArgs& call, bool inplace);
+// Whether calls of this form may mean the op (x.f_() in-place ones only, f(x) no op that is nothing else), and the
+// overloads for which that is so.
+bool has_form(const Op& o, bool inplace);
+std::vector<OpId> forms_of(std::span<const OpId> overloads, bool inplace);
 // Wraps a result; a tensor that is one of the arguments comes back as that very object.
 PyRef wrap_result(const Op& op, const Arg& result, const PassedArgs& call);
 

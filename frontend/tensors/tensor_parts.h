@@ -25,7 +25,6 @@ int tensor_set_dict(PyObject* self, PyObject* value, void* context);
 std::span<const NativeRow> tensor_native_methods();
 std::span<const NativeRow> scalar_methods();
 std::span<const NativeRow> metadata_methods();
-std::span<const NativeRow> random_methods();
 int set_tensor_data(PyObject* self, PyObject* value, void* context);  // x.data = value
 std::span<const NativeRow> numpy_methods();
 std::span<const NativeRow> numpy_functions();

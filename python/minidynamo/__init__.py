@@ -9,6 +9,7 @@ from . import _C as _C
 from . import autograd as autograd
 from . import linalg as linalg
 from . import nn as nn
+from . import random as random
 from . import special as special
 from ._C import *  # noqa: F403  every op of the table, dtypes, Tensor, Size, device
 from ._C import _rebuild_tensor as _rebuild_tensor  # pickled tensors name it
@@ -22,9 +23,13 @@ from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 __version__ = "0.1.0"
 del DisableTorchFunctionSubclass  # noqa: F821  stays in _C, as in the mirrored namespace
 newaxis = None
-
 from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
 from ._dynamo import compile as compile  # noqa: E402
+from .functional import einsum as einsum  # noqa: E402  over the op's own name
+from .random import fork_rng as fork_rng  # noqa: E402
+from .random import get_rng_state as get_rng_state  # noqa: E402
+from .random import seed as seed  # noqa: E402
+from .random import set_rng_state as set_rng_state  # noqa: E402
 from .serialization import load as load  # noqa: E402
 from .serialization import save as save  # noqa: E402
 

@@ -160,7 +160,8 @@ struct ArangeStart {
 struct RandintHigh {
   static constexpr OpDecl decl = function_only(composite(
       "randint",
-      "randint(int high, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
+      "randint(int high, int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False, Generator? "
+      "generator=None) -> Tensor",
       "Uniform integers of 0 <= i < high."));
 };
 
@@ -287,8 +288,9 @@ struct GetItem {
 
 struct Matmul {
   static constexpr OpDecl decl =
-      composite("matmul", "matmul(Tensor self, Tensor other) -> Tensor",
-                "Matrix product; vectors gain a dimension for the product, batch dimensions broadcast.");
+      also(composite("matmul", "matmul(Tensor self, Tensor other) -> Tensor",
+                     "Matrix product; vectors gain a dimension for the product, batch dimensions broadcast."),
+           "linalg.matmul");
 };
 
 struct Mv {

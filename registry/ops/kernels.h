@@ -83,21 +83,24 @@ struct Eye {
 struct Rand {
   static constexpr OpDecl decl =
       function_of(OpKind::Random, "rand",
-                  "rand(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
+                  "rand(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False, Generator? "
+                  "generator=None) -> Tensor",
                   "Uniform on [0, 1) from the Philox generator.");
 };
 
 struct Randn {
   static constexpr OpDecl decl =
       function_of(OpKind::Random, "randn",
-                  "randn(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
+                  "randn(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False, Generator? "
+                  "generator=None) -> Tensor",
                   "Standard normal by Box and Muller's transform of Philox numbers.");
 };
 
 struct Randint {
   static constexpr OpDecl decl = function_of(OpKind::Random, "randint.low",
                                              "randint(int low, int high, int[] size, *, dtype? dtype=None, device? "
-                                             "device=None, bool requires_grad=False) -> Tensor",
+                                             "device=None, bool requires_grad=False, Generator? generator=None) -> "
+                                             "Tensor",
                                              "Uniform integers of low <= i < high, int64 unless told.");
 };
 

@@ -59,6 +59,102 @@ Arg sample(const Op& o, std::size_t i, DType t) {
   }
 }
 
+std::vector<Arg> random_args(const Op& o, DType t) {
+  switch (o.id) {
+    case id::Bernoulli:
+      return {small(t, {1})};
+    case id::BernoulliTensor:
+      return {small(t, {2, 2}), small(t, {1})};
+    case id::BernoulliP:
+    case id::Geometric:
+      return {small(t, {2, 2}), 0.5};
+    case id::RandintLikeLow:
+    case id::RandomFrom:
+      return {small(t, {2, 2}), 1, 5};
+    case id::NormalSpread:
+      return {0.0, small(t, {2, 2})};
+    case id::NormalSize:
+      return {0.0, 1.0, testing::list({2, 2})};
+    default:
+      return {};
+  }
+}
+
+std::vector<Arg> product_args(const Op& o, DType t) {
+  switch (o.id) {
+    case id::Addbmm:
+      return {small(t, {2, 2}), small(t, {1, 2, 2}), small(t, {1, 2, 2})};
+    case id::Addr:
+      return {small(t, {2, 2}), small(t, {2}), small(t, {2})};
+    case id::Vdot:
+      return {small(t, {2}), small(t, {2})};
+    case id::Einsum:
+      return {"ij,jk->ik", testing::list({small(t, {2, 2}), small(t, {2, 2})})};
+    case id::MatrixNorm:
+      return {small(t, {2, 2}), 1};
+    default:
+      return random_args(o, t);
+  }
+}
+
+std::vector<Arg> window_args(const Op& o, DType t) {
+  const Arg one = testing::list({1}), two = testing::list({2}), none = testing::list({0});
+  switch (o.id) {
+    case id::Convolution:
+      return {small(t, {1, 2, 4}), small(t, {2, 2, 2}), one, none, one, 1};
+    case id::MaxPool:
+    case id::MaxPoolValues:
+      return {small(t, {2, 4}), two, two, none, one, false};
+    case id::AvgPool:
+      return {small(t, {2, 4}), two, two, none, false, true, NoneArg{}};
+    case id::Resample:
+      return {small(t, {2, 4}), testing::list({3}), "linear", false, testing::list({NoneArg{}})};
+    case id::Conv1d:
+    case id::Conv1dPadding:
+    case id::ConvTranspose1d:
+      return {small(t, {1, 2, 4}), small(t, {2, 2, 2})};
+    case id::Conv2d:
+    case id::Conv2dPadding:
+    case id::ConvTranspose2d:
+      return {small(t, {1, 2, 3, 3}), small(t, {2, 2, 2, 2})};
+    case id::Conv3d:
+    case id::Conv3dPadding:
+      return {small(t, {1, 1, 2, 2, 2}), small(t, {1, 1, 2, 2, 2})};
+    case id::AdaptiveAvgPool:
+    case id::AdaptiveMaxPool:
+    case id::AdaptiveAvgPool1d:
+    case id::AdaptiveMaxPool1d:
+    case id::MaxPool1d:
+    case id::MaxPool1dWithIndices:
+    case id::AvgPool1d:
+      return {small(t, {2, 4}), two};
+    case id::AdaptiveAvgPool2d:
+    case id::AdaptiveMaxPool2dWithIndices:
+    case id::MaxPool2d:
+    case id::MaxPool2dWithIndices:
+    case id::AvgPool2d:
+      return {small(t, {2, 4, 4}), two};
+    case id::MaxPool3d:
+    case id::MaxPool3dWithIndices:
+    case id::AvgPool3d:
+      return {small(t, {2, 2, 2, 2}), two};
+    case id::Interpolate:
+      return {small(t, {1, 2, 4}), 3};
+    case id::Im2Col:
+      return {small(t, {1, 1, 3, 3}), two};
+    case id::Col2Im:
+      return {small(t, {1, 4, 4}), testing::list({3, 3}), two};
+    case id::PixelShuffle:
+      return {small(t, {1, 4, 2, 2}), 2};
+    case id::PixelUnshuffle:
+      return {small(t, {1, 1, 2, 2}), 2};
+    case id::ChannelShuffle:
+      return {small(t, {1, 2, 2}), 2};
+    default:
+      return product_args(o, t);
+  }
+}
+
 std::vector<Arg> more_special_args(const Op& o, DType t) {
   switch (o.id) {
     case id::LogSumExp:
@@ -109,7 +205,7 @@ std::vector<Arg> more_special_args(const Op& o, DType t) {
     case id::Xlogy:
       return {small(t, {2, 2}), small(t, {2, 2})};
     default:
-      return {};
+      return window_args(o, t);
   }
 }
 

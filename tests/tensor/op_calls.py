@@ -123,6 +123,42 @@ torch.rsub(x, y, alpha=2) | torch.isclose(x, y) | torch.clamp_min(x, 0) | x.clam
 torch.bitwise_not(i)
 """
 
+LINEAR = """
+torch.addbmm(a, c[:, :, :3], c[:, :, 1:]) | a.addbmm(c[:, :, :3], c[:, :, 1:], beta=0.5, alpha=2)
+torch.addr(a, v, w) | a.addr(v, w, beta=2, alpha=-1) | torch.vdot(v, w) | v.vdot(w) | torch.tensordot(x, y, 2)
+torch.tensordot(x, y.t(), 1) | torch.tensordot(c, c, ([0, 2], [0, 2])) | torch.kron(a, x) | v.kron(w)
+torch.einsum('ij,kj->ik', x, y) | torch.einsum('bij,bik->bjk', c, c) | torch.einsum('ii->i', a)
+torch.einsum('...j,j', c, x[0, :4]) | torch.chain_matmul(x, y.t(), x) | torch.linalg.multi_dot([x, y.t(), x])
+torch.matrix_power(a, 3) | a.matrix_power(0) | torch.linalg.matrix_power(a, 2) | torch.linalg.matmul(a, a)
+torch.linalg.vecdot(x, y) | torch.linalg.matrix_norm(x) | torch.linalg.matrix_norm(c, 1)
+torch.linalg.matrix_norm(c, float('inf'), (0, 1), True) | torch.nn.functional.conv1d(c, a[:2].reshape(2, 3, 1))
+torch.conv1d(c, x[:2, :3].reshape(2, 3, 1), v[:2], 2) | torch.conv2d(c[None], x.reshape(4, 2, 3, 1), padding=1)
+torch.conv2d(c, x.reshape(4, 2, 3, 1), padding='same')
+torch.nn.functional.conv2d(c, c[:, :2, :2][None], stride=(1, 2))
+torch.nn.functional.conv3d(c[None], c[None, None, :, :2]) | torch.conv3d(c[None, None], c[None, None, :1], None, 1, 1)
+torch.nn.functional.conv_transpose1d(c, a.reshape(3, 3, 1), v)
+torch.conv_transpose1d(c, a.reshape(3, 1, 3), stride=2) | torch.conv_transpose2d(c, x.reshape(2, 4, 3, 1))
+torch.nn.functional.conv_transpose2d(c, x.reshape(2, 2, 3, 2), None, 2, 1, 1, dilation=2) | torch.max_pool1d(x, 2)
+torch.nn.functional.max_pool1d(x, 3, 1, 1, return_indices=True) | torch.max_pool2d(c, 2)
+torch.max_pool3d(c[None], 2) | torch.nn.functional.max_pool2d(c, (2, 1), 1, (1, 0))
+torch.max_pool1d_with_indices(x, 2) | torch.nn.functional.max_pool1d_with_indices(x, 2)
+torch.nn.functional.max_pool2d_with_indices(c, 2) | torch.nn.functional.max_pool3d_with_indices(c[None], 2)
+torch.nn.functional.max_pool3d(c[None], 2, 1) | torch.avg_pool1d(x, 2)
+torch.nn.functional.avg_pool1d(x, 3, 2, 1, True, False) | torch.nn.functional.avg_pool2d(c, 2)
+torch.nn.functional.avg_pool3d(c[None], 2) | torch.adaptive_avg_pool1d(x, 4) | torch.adaptive_max_pool1d(x, 4)
+torch.nn.functional.adaptive_avg_pool1d(x, 1) | torch.nn.functional.adaptive_avg_pool2d(c, (2, None))
+torch.nn.functional.adaptive_max_pool1d(x, 4) | torch.nn.functional.adaptive_max_pool2d(c, 2, True)
+torch.nn.functional.adaptive_max_pool2d_with_indices(c, (2, 3)) | torch.nn.functional.interpolate(c, 7)
+torch.nn.functional.interpolate(c[None], scale_factor=1.5, mode='bilinear') | torch.nn.functional.unfold(c, 2)
+torch.nn.functional.upsample(c, scale_factor=2, mode='linear', align_corners=True)
+torch.nn.functional.fold(x[:, :4], (3, 3), 2) | torch.pixel_shuffle(c.reshape(4, 3, 2), 2)
+torch.nn.functional.pixel_shuffle(c.reshape(4, 3, 2), 2) | torch.pixel_unshuffle(x[None], 2)
+torch.nn.functional.pixel_unshuffle(x[None], 2) | torch.channel_shuffle(c.reshape(2, 4, 3), 2)
+torch.nn.functional.channel_shuffle(c.reshape(2, 4, 3), 2) | torch.erfinv(u) | torch.special.erfinv(u)
+torch.lgamma(p) | torch.special.gammaln(p) | torch.digamma(p) | torch.special.digamma(p) | torch.special.psi(p)
+torch.gcd(i, k) | torch.lcm(i, k) | torch.nextafter(x, y) | torch.mode(k, 1) | k.mode(0, True) | torch.mode(n)
+"""
+
 IN_PLACE = """
 erfc_() | asin_() | arcsin_() | acos_() | arccos_() | atan_() | arctan_() | atan2_(y) | arctan2_(y) | sinh_()
 cosh_() | asinh_() | arcsinh_() | acosh_() | arccosh_() | atanh_() | arctanh_() | hypot_(y) | copysign_(y)
@@ -130,13 +166,15 @@ subtract_(y) | multiply_(2) | negative_() | absolute_() | sgn_() | fix_() | less
 greater_equal_(y) | not_equal_(y) | clip_(0, 1) | true_divide_(y) | divide_(0.7, rounding_mode='floor') | frac_()
 lerp_(y, 0.3) | lerp_(y, u) | addcmul_(y, p) | addcdiv_(y, p, value=2) | deg2rad_() | rad2deg_() | logit_()
 xlogy_(p) | sinc_() | nan_to_num_() | heaviside_(y) | tril_() | triu_(1) | cumsum_(1) | cumprod_(0) | a.addmm_(a, a)
-v.addmv_(a, w) | c.baddbmm_(c[:, :, :3], c) | i.bitwise_and_(k) | i.bitwise_or_(k) | i.bitwise_xor_(k)
-i.bitwise_not_() | i.bitwise_left_shift_(2) | i.bitwise_right_shift_(k) | i.floor_divide_(3) | d.float_power_(2)
-m.logical_not_() | abs_() | ceil_() | floor_() | trunc_() | clamp_(0, 1) | clamp_max_(0.5) | clamp_min_(0) | cos_()
-sin_() | tan_() | tanh_() | eq_(y) | ne_(y) | lt_(y) | le_(y) | gt_(y) | ge_(y) | erf_() | exp_() | exp2_() | expm1_()
-log_() | log2_() | log10_() | log1p_() | floor_divide_(0.7) | fmod_(0.7) | remainder_(y) | logical_and_(y)
-logical_or_(y) | logical_xor_(y) | masked_fill_(x > 0, 7) | neg_() | pow_(2) | reciprocal_() | relu_() | rsqrt_()
-sqrt_() | square_() | sigmoid_() | sign_() | copy_(y) | copy_(7) | copy_(2.5, True) | copy_(y[0], non_blocking=True)
+v.addmv_(a, w) | c.baddbmm_(c[:, :, :3], c) | a.addbmm_(c[:, :, :3], c[:, :, 1:]) | a.addr_(v, w) | u.erfinv_()
+p.lgamma_() | p.digamma_() | i.gcd_(k) | i.lcm_(k) | x.nextafter_(y) | i.bitwise_and_(k) | i.bitwise_or_(k)
+i.bitwise_xor_(k) | i.bitwise_not_() | i.bitwise_left_shift_(2) | i.bitwise_right_shift_(k) | i.floor_divide_(3)
+d.float_power_(2) | m.logical_not_() | abs_() | ceil_() | floor_() | trunc_() | clamp_(0, 1) | clamp_max_(0.5)
+clamp_min_(0) | cos_() | sin_() | tan_() | tanh_() | eq_(y) | ne_(y) | lt_(y) | le_(y) | gt_(y) | ge_(y) | erf_()
+exp_() | exp2_() | expm1_() | log_() | log2_() | log10_() | log1p_() | floor_divide_(0.7) | fmod_(0.7) | remainder_(y)
+logical_and_(y) | logical_or_(y) | logical_xor_(y) | masked_fill_(x > 0, 7) | neg_() | pow_(2) | reciprocal_()
+relu_() | rsqrt_() | sqrt_() | square_() | sigmoid_() | sign_() | copy_(y) | copy_(7) | copy_(2.5, True)
+copy_(y[0], non_blocking=True)
 """
 
 
@@ -144,6 +182,6 @@ def listed(text):
     return [call.strip() for line in text.strip().split("\n") for call in line.split(" | ") if call.strip()]
 
 
-CALLS = listed(POINTWISE) + listed(FOLDS) + listed(ARRANGEMENTS)
+CALLS = listed(POINTWISE) + listed(FOLDS) + listed(ARRANGEMENTS) + listed(LINEAR)
 # Of x unless another operand is named.
 IN_PLACE_CALLS = [call if call[1] == "." else f"x.{call}" for call in listed(IN_PLACE)]

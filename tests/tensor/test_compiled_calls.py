@@ -9,7 +9,9 @@ import minidynamo as torch
 # Not comparable: fresh random numbers or uninitialised memory, addresses, process-wide settings.
 LEFT_OUT = {
     "data_ptr", "resize_", "new_empty", "empty", "empty_like", "rand", "randn", "rand_like", "randn_like", "randint",
-    "random_", "uniform_", "normal_", "manual_seed", "initial_seed", "set_default_dtype", "set_num_threads",
+    "random_", "uniform_", "normal_", "bernoulli_", "exponential_", "cauchy_", "log_normal_", "geometric_",
+    "randint_like", "randperm", "bernoulli", "multinomial", "normal",
+    "manual_seed", "initial_seed", "set_default_dtype", "set_num_threads",
     "set_printoptions", "as_tensor", "from_numpy", "numpy",
 }  # fmt: skip
 METHOD_ARGUMENTS = ("", "1", "2.5", "y", "0, 1", "(1, 0)", "3, 2", "torch.float64", "0, True", "y, y", "foo=1")

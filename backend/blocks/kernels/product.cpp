@@ -1,6 +1,8 @@
-// Matrix product on packed panels. Every element of c is one chain of multiply-adds in ascending k: a chain that goes
-// on in the next panel picks its value up from c, so neither panel sizes nor vector width change a bit.
+// Matrix product on packed panels, or, for few rows, on b where it lies. Every element of c is one chain of
+// multiply-adds in ascending k: a chain that goes on in the next panel picks its value up from c, so neither panel
+// sizes nor vector width change a bit.
 #include <algorithm>
+#include <utility>
 
 #include "backend/blocks/kernels/level.h"
 
@@ -16,6 +18,7 @@ struct Multiply {
   static constexpr int kTileRows = kLanes * sizeof(T) == 64 ? 8 : kLanes > 1 ? 6 : 4;
   static constexpr int kTileVectors = kLanes * sizeof(T) == 64 ? 3 : kLanes > 1 ? 2 : 4;
   static constexpr int kTileColumns = kTileVectors * kLanes;
+  static constexpr int kThinRows = 4;  // up to so many, packing b costs more than it saves
 
   static V multiply_add(V x, V y, V sum) {
     S b;
@@ -70,15 +73,87 @@ struct Multiply {
     for (int i = 0; i < rows; ++i) std::copy_n(full + i * kTileColumns, columns, c + i * c_row);
   }
 
+  // --- Transposition in registers ---
+
+  // x0 y0 x1 y1 ... of the lower or upper halves.
+  template <bool kUpper, std::size_t... I>
+  static V interleaved(V x, V y, std::index_sequence<I...>) {
+    constexpr int from = kUpper ? kLanes / 2 : 0;
+    return __builtin_shufflevector(x, y, (I % 2 == 0 ? from + I / 2 : kLanes + from + I / 2)...);
+  }
+  // v as one sequence: its first half interleaved with its second.
+  template <int kCount>
+  static void perfect_shuffle(V (&v)[kCount]) {
+    constexpr auto lanes = std::make_index_sequence<kLanes>{};
+    V out[kCount];
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount / 2; ++i) {
+      out[2 * i] = interleaved<false>(v[i], v[i + kCount / 2], lanes);
+      out[2 * i + 1] = interleaved<true>(v[i], v[i + kCount / 2], lanes);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) v[i] = out[i];
+  }
+  // kCount rows of kLanes values each, read column by column: the row's number, above the lane's, moves below it.
+  template <int kCount>
+  static void transpose(V (&v)[kCount]) {
+#pragma GCC unroll 4
+    for (int n = kCount; n > 1; n /= 2) perfect_shuffle(v);
+  }
+  static constexpr bool is_power_of_2(int n) { return (n & (n - 1)) == 0; }
+
+  // --- Packing ---
+
+  // Rows of a that lie one after the other, k a multiple of the lanes.
+  static void pack_long_rows(const T* a, std::int64_t row, std::int64_t k, T* out) {
+    for (std::int64_t p = 0; p < k; p += kLanes, out += kTileRows * kLanes) {
+      V v[kTileRows];
+#pragma GCC unroll 16
+      for (int i = 0; i < kTileRows; ++i) v[i] = S::load(a + i * row + p);
+      transpose(v);
+#pragma GCC unroll 16
+      for (int i = 0; i < kTileRows; ++i) S::store(out + i * kLanes, v[i]);
+    }
+  }
+
   // kTileRows rows of a, or one, per step of k; missing rows are zero.
   static void pack_rows(const T* a, std::int64_t row, std::int64_t column, int rows, int padded, std::int64_t k,
                         T* out) {
-    for (std::int64_t p = 0; p < k; ++p) {
+    std::int64_t p = 0;
+    if constexpr (kLanes > 1 && is_power_of_2(kTileRows)) {
+      if (column == 1 && rows == kTileRows) {
+        p = k / kLanes * kLanes;
+        pack_long_rows(a, row, p, out);
+        out += p * kTileRows;
+      }
+    }
+    for (; p < k; ++p) {
       for (int i = 0; i < padded; ++i) *out++ = i < rows ? a[i * row + p * column] : T(0);
     }
   }
+  // Columns of b that lie one after the other, k a multiple of the lanes.
+  static void pack_long_columns(const T* b, std::int64_t column, std::int64_t k, T* out) {
+    for (int j = 0; j < kTileColumns; j += kLanes) {
+      for (std::int64_t p = 0; p < k; p += kLanes) {
+        V v[kLanes];
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) v[i] = S::load(b + (j + i) * column + p);
+        transpose(v);
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) S::store(out + (p + i) * kTileColumns + j, v[i]);
+      }
+    }
+  }
   static void pack_columns(const T* b, std::int64_t row, std::int64_t column, int columns, std::int64_t k, T* out) {
-    for (std::int64_t p = 0; p < k; ++p, out += kTileColumns) {
+    std::int64_t p = 0;
+    if constexpr (kLanes > 1) {
+      if (row == 1 && columns == kTileColumns) {
+        p = k / kLanes * kLanes;
+        pack_long_columns(b, column, p, out);
+        out += p * kTileColumns;
+      }
+    }
+    for (; p < k; ++p, out += kTileColumns) {
       const T* from = b + p * row;
       if (column == 1 && columns == kTileColumns) {
         for (int j = 0; j < kTileColumns; j += kLanes) S::store(out + j, S::load(from + j));
@@ -108,7 +183,112 @@ struct Multiply {
     }
   }
 
+  // --- Few rows ---
+
+  // b lies row by row: strips of it, kVectors wide.
+  template <int kRows, int kVectors>
+  static void strip(const Product& p, std::int64_t j) {
+    const auto *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b) + j;
+    auto* const c = static_cast<T*>(p.c) + j;
+    V sum[kRows][kVectors] = {};
+    for (std::int64_t q = 0; q < p.k; ++q, a += p.a_column, b += p.b_row) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        const V x = broadcast(a[i * p.a_row]);
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sum[i][v] = multiply_add(x, S::load(b + v * kLanes), sum[i][v]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) S::store(c + i * p.c_row + v * kLanes, sum[i][v]);
+    }
+  }
+  template <int kRows>
+  static void along_rows(const Product& p) {
+    constexpr int kVectors = kLanes * sizeof(T) == 64 ? 8 - kRows : 4 - kRows / 2;
+    std::int64_t j = 0;
+    for (; j + kVectors * kLanes <= p.n; j += kVectors * kLanes) strip<kRows, kVectors>(p, j);
+    for (; j + kLanes <= p.n; j += kLanes) strip<kRows, 1>(p, j);
+    if (j < p.n) last_columns<kRows>(p, j);
+  }
+
+  // b lies column by column: blocks of it, transposed in registers.
+  template <int kRows>
+  static void along_columns(const Product& p) {
+    const auto* const a = static_cast<const T*>(p.a);
+    std::int64_t j = 0;
+    for (; j + kLanes <= p.n; j += kLanes) {
+      const T* const b = static_cast<const T*>(p.b) + j * p.b_column;
+      V sum[kRows] = {};
+      std::int64_t q = 0;
+      for (; q + kLanes <= p.k; q += kLanes) {
+        V v[kLanes];
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) v[i] = S::load(b + i * p.b_column + q);
+        transpose(v);
+#pragma GCC unroll 16
+        for (int s = 0; s < kLanes; ++s) {
+#pragma GCC unroll 4
+          for (int i = 0; i < kRows; ++i) {
+            sum[i] = multiply_add(broadcast(a[i * p.a_row + (q + s) * p.a_column]), v[s], sum[i]);
+          }
+        }
+      }
+      for (; q < p.k; ++q) {
+        alignas(64) T row[kLanes];
+        for (int i = 0; i < kLanes; ++i) row[i] = b[i * p.b_column + q];
+        const V v = S::load(row);
+        for (int i = 0; i < kRows; ++i) {
+          sum[i] = multiply_add(broadcast(a[i * p.a_row + q * p.a_column]), v, sum[i]);
+        }
+      }
+      for (int i = 0; i < kRows; ++i) S::store(static_cast<T*>(p.c) + i * p.c_row + j, sum[i]);
+    }
+    if (j < p.n) last_columns<kRows>(p, j);
+  }
+
+  // Columns that do not fill a vector.
+  template <int kRows>
+  static void last_columns(const Product& p, std::int64_t j) {
+    const auto *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b) + j * p.b_column;
+    const int columns = static_cast<int>(p.n - j);
+    alignas(64) T row[kLanes] = {};
+    V sum[kRows] = {};
+    for (std::int64_t q = 0; q < p.k; ++q) {
+      for (int i = 0; i < columns; ++i) row[i] = b[q * p.b_row + i * p.b_column];
+      const V v = S::load(row);
+      for (int i = 0; i < kRows; ++i) {
+        sum[i] = multiply_add(broadcast(a[i * p.a_row + q * p.a_column]), v, sum[i]);
+      }
+    }
+    for (int i = 0; i < kRows; ++i) {
+      S::store(row, sum[i]);
+      std::copy_n(row, columns, static_cast<T*>(p.c) + i * p.c_row + j);
+    }
+  }
+
+  template <int kRows>
+  static bool run_thin(const Product& p) {
+    if (p.m != kRows) {
+      if constexpr (kRows > 1) return run_thin<kRows - 1>(p);
+      return false;
+    }
+    if (p.b_column == 1) {
+      along_rows<kRows>(p);
+    } else if (p.b_row == 1) {
+      along_columns<kRows>(p);
+    } else {
+      return false;
+    }
+    return true;
+  }
+
   static void run(const Product& p, void* workspace) {
+    if constexpr (kLanes > 1) {
+      if (p.m <= kThinRows && run_thin<kThinRows>(p)) return;
+    }
     const auto *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
     auto* const c = static_cast<T*>(p.c);
     auto* const packed_a = static_cast<T*>(workspace);

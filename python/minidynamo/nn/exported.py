@@ -88,6 +88,11 @@ from .containers import ModuleList as ModuleList
 from .containers import ParameterDict as ParameterDict
 from .containers import ParameterList as ParameterList
 from .containers import Sequential as Sequential
+from .convolution import Conv1d as Conv1d
+from .convolution import Conv2d as Conv2d
+from .convolution import Conv3d as Conv3d
+from .convolution import ConvTranspose1d as ConvTranspose1d
+from .convolution import ConvTranspose2d as ConvTranspose2d
 from .linear import Bilinear as Bilinear
 from .linear import Dropout as Dropout
 from .linear import Embedding as Embedding
@@ -136,6 +141,23 @@ from .normalization import LayerNorm as LayerNorm
 from .normalization import RMSNorm as RMSNorm
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
+from .pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
+from .pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
+from .pooling import AdaptiveMaxPool1d as AdaptiveMaxPool1d
+from .pooling import AdaptiveMaxPool2d as AdaptiveMaxPool2d
+from .pooling import AvgPool1d as AvgPool1d
+from .pooling import AvgPool2d as AvgPool2d
+from .pooling import AvgPool3d as AvgPool3d
+from .pooling import Fold as Fold
+from .pooling import MaxPool1d as MaxPool1d
+from .pooling import MaxPool2d as MaxPool2d
+from .pooling import MaxPool3d as MaxPool3d
+from .pooling import PixelShuffle as PixelShuffle
+from .pooling import PixelUnshuffle as PixelUnshuffle
+from .pooling import Unfold as Unfold
+from .pooling import Upsample as Upsample
+from .pooling import UpsamplingBilinear2d as UpsamplingBilinear2d
+from .pooling import UpsamplingNearest2d as UpsamplingNearest2d
 from .recurrent import (
     GRU as GRU,
 )

@@ -18,6 +18,14 @@ from .loss_functions import (
     nll_loss,
     smooth_l1_loss,
 )
+from .window_functions import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    upsample,
+)
 
 _ops = _C._namespaces["nn.functional"]
 _WITH_INPLACE = ("silu", "mish", "hardswish", "hardsigmoid", "relu6", "selu", "celu", "elu", "leaky_relu", "hardtanh",
@@ -25,9 +33,10 @@ _WITH_INPLACE = ("silu", "mish", "hardswish", "hardsigmoid", "relu6", "selu", "c
 globals().update({name: op for name, op in _ops.items() if name not in _WITH_INPLACE})
 _LOSSES = (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss,
            nll_loss, smooth_l1_loss)  # fmt: skip
+_WINDOWS = (adaptive_max_pool1d, adaptive_max_pool2d, max_pool1d, max_pool2d, max_pool3d, upsample)
 _LAYERS = ("linear bilinear embedding dropout layer_norm rms_norm group_norm batch_norm normalize cosine_similarity "
            "pairwise_distance scaled_dot_product_attention pad").split()  # fmt: skip
-__all__ = sorted({*_ops, "relu", "sigmoid", "tanh", "softmin", *_LAYERS, *(loss.__name__ for loss in _LOSSES)})
+__all__ = sorted({*_ops, "relu", "sigmoid", "tanh", "softmin", *_LAYERS, *(f.__name__ for f in _LOSSES + _WINDOWS)})
 
 sigmoid = _C.sigmoid
 tanh = _C.tanh

@@ -1,0 +1,36 @@
+// What the drivers of ops with a kernel of their own share. Each returns false if it leaves the call to the reference
+// engine.
+#pragma once
+
+#include "backend/blocks/engine.h"
+#include "registry/ops/convolution.h"
+#include "registry/ops/special.h"
+
+namespace md::blocks {
+
+struct KernelArgs {
+  const KernelTable& kernels;
+  const Op& op;
+  std::span<const Arg> args;
+  std::span<const TensorRef> out;
+  const TensorImpl& tensor(int i) const { return *args[static_cast<std::size_t>(i)].get<TensorRef>(); }
+};
+
+// windows.cpp
+bool run_op(ops::Convolution, const KernelArgs& c);
+bool run_op(ops::MaxPool, const KernelArgs& c);
+bool run_op(ops::MaxPoolValues, const KernelArgs& c);
+bool run_op(ops::AvgPool, const KernelArgs& c);
+bool run_op(ops::AdaptiveMaxPool, const KernelArgs& c);
+bool run_op(ops::AdaptiveAvgPool, const KernelArgs& c);
+bool run_op(ops::Resample, const KernelArgs& c);
+
+// elements.cpp
+bool run_op(ops::ErfInv, const KernelArgs& c);
+bool run_op(ops::LGamma, const KernelArgs& c);
+bool run_op(ops::Digamma, const KernelArgs& c);
+bool run_op(ops::Gcd, const KernelArgs& c);
+bool run_op(ops::Lcm, const KernelArgs& c);
+bool run_op(ops::NextAfter, const KernelArgs& c);
+
+}  // namespace md::blocks

@@ -1,0 +1,22 @@
+// minidynamo.Generator: a random stream of its own, or the default one.
+#pragma once
+
+#include "frontend/tensors/op_function.h"
+#include "ir/generator.h"
+
+namespace md {
+
+extern PyTypeObject* generator_type;
+Generator& generator_of(PyObject* o);
+
+// The generator a call names: `value` of its argument `generator`, None meaning the default one (null). Throws
+// TypeError for anything else.
+Generator* named_generator(PyObject* value, const char* function);
+
+// Any 64-bit pattern, signed or not. Throws ValueError naming the function.
+std::uint64_t seed_argument(PyObject* seed, const char* function);
+
+PyRef default_generator_object();
+int init_generator(PyObject* module);
+
+}  // namespace md

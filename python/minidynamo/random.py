@@ -1,0 +1,33 @@
+"""torch.random: the state of the default random stream."""
+
+import contextlib
+
+from ._C import default_generator as default_generator
+from ._C import initial_seed as initial_seed
+from ._C import manual_seed as manual_seed
+
+
+def seed():
+    """Starts the default stream from a number the system gives; gives the number."""
+    return default_generator.seed()
+
+
+def get_rng_state():
+    """The default stream's position, as a uint8 tensor."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state):
+    """The default stream goes on from what get_rng_state() gave."""
+    default_generator.set_state(new_state)
+
+
+@contextlib.contextmanager
+def fork_rng(devices=None, enabled=True):
+    """Whatever is drawn within, the default stream goes on as if it had not been."""
+    state = get_rng_state() if enabled else None
+    try:
+        yield
+    finally:
+        if enabled:
+            set_rng_state(state)
