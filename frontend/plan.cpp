@@ -281,7 +281,7 @@ struct Runner {
         return;
       case StepOp::DequeAssign:
         checked(PyObject_CallMethod(reg(s.a), "clear", nullptr));
-        checked(PyObject_CallMethod(reg(s.a), "extend", "O", tuple(s.regs).get()));
+        checked(PyObject_CallMethod(reg(s.a), "extend", "(O)", tuple(s.regs).get()));
         return;
       case StepOp::DictSet:
         checked(PyDict_SetItem(reg(s.a), reg(s.regs[0]), reg(s.regs[1])));

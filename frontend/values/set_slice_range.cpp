@@ -283,6 +283,7 @@ bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   if (walk.ends()) unmodelled(a->print(), "equality of containers that contain themselves");
   if (auto *x = as<ListValue>(a), *y = as<ListValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<TupleValue>(a), *y = as<TupleValue>(b); x && y) return sequences_equal(t, x->items, y->items);
+  if (auto *x = as<DequeValue>(a), *y = as<DequeValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<DictValue>(a), *y = as<DictValue>(b); x && y) {
     if (*x->length(t) != *y->length(t)) return false;
     for (auto& e : x->live()) {
