@@ -38,8 +38,6 @@ class ProgramBuilder {
       } else if (n->kind == NodeKind::GetAttr) {
         Slot s{.kind = Slot::Kind::Constant, .constant = n->constant, .type = n->type()};
         define(*n, std::move(s));
-      } else if (n->kind == NodeKind::Op && !n->regions.empty()) {
-        throw InternalError(n->name + " owns graphs, which this backend does not run");
       }
     }
     const std::size_t known = graph_.shapes ? graph_.shapes->symbols().size() : 0;
@@ -72,7 +70,9 @@ class ProgramBuilder {
       case FusionGroup::Kind::Call:
         for (const FusionGroup::Member& m : group.members) {
           if (m.node->kind == NodeKind::GetItem) continue;  // a part of the call before it
-          if (m.node->op == id::WriteView)
+          if (m.node->kind == NodeKind::Call)
+            add_call_out(*m.node);
+          else if (m.node->op == id::WriteView)
             add_write_view(*m.node);
           else
             add_call(*m.node);
@@ -116,7 +116,7 @@ class ProgramBuilder {
 
   void add_call(const Node& n) {
     const Op& o = op(n.op);
-    if (o.kind() == OpKind::Extern || o.kind() == OpKind::Region || o.kind() == OpKind::Composite)
+    if (o.kind() == OpKind::Composite)
       throw InternalError(n.name + ": this backend does not run " + std::string(o.name()));
     program_.draws_random |= o.kind() == OpKind::Random;
     Step s{.op = n.op, .args = n.args};
@@ -129,6 +129,26 @@ class ProgramBuilder {
       s.results.push_back(use(p));
     }
     if (n.multi) parts_[&n] = s.results;
+    program_.steps.push_back(std::move(s));
+  }
+
+  // Code outside may keep what it is given, and brings its results itself.
+  void add_call_out(const Node& n) {
+    Step s{.args = n.args, .callee = n.callee};
+    for (const auto& region : n.regions) {
+      s.regions.push_back(std::make_shared<const Program>(build_program(*region)));
+      program_.draws_random |= s.regions.back()->draws_random;
+    }
+    for_each_input(n, [&](const Node* in) {
+      Slot& slot = program_.slots[static_cast<std::size_t>(use(place(in)).slot)];
+      if (n.callee && slot.kind == Slot::Kind::Temporary) slot.kind = Slot::Kind::Own;
+    });
+    for (const TensorType& t : n.types) {
+      Place p{.slot = static_cast<int>(program_.slots.size()), .type = t};
+      program_.slots.push_back({.kind = Slot::Kind::Made, .type = t});
+      s.results.push_back(use(p));
+    }
+    parts_[&n] = s.results;
     program_.steps.push_back(std::move(s));
   }
 
@@ -273,7 +293,7 @@ class ProgramBuilder {
       if (!n) throw InternalError("an output that is no tensor");
       Place p = place(*n);
       Slot& s = program_.slots[static_cast<std::size_t>(p.slot)];
-      if (s.kind == Slot::Kind::Temporary) s.kind = Slot::Kind::Output;
+      if (s.kind == Slot::Kind::Temporary || s.kind == Slot::Kind::Own) s.kind = Slot::Kind::Output;
       const auto [first, fresh] = seen.emplace(*n, static_cast<int>(program_.outputs.size()));
       program_.output_inputs.push_back((*n)->kind == NodeKind::Placeholder ? s.input : -1);
       program_.output_repeats.push_back(fresh ? -1 : first->second);
@@ -295,7 +315,10 @@ Program build_program(const Graph& functional) { return ProgramBuilder(functiona
 std::string print_program(const Graph& functional) {
   std::string text;
   for (const FusionGroup& group : fuse(functional)) {
-    const auto call = [&](const Node& n) { text += fmt::format("; {} = {}\n\n", n.name, op(n.op).name()); };
+    const auto call = [&](const Node& n) {
+      text += fmt::format("; {} = {}\n\n", n.name, n.kind == NodeKind::Call ? n.target : op(n.op).name());
+      for (const auto& region : n.regions) text += fmt::format("; {}:\n{}", region->name, print_program(*region));
+    };
     if (group.kind == FusionGroup::Kind::Call) call(*group.members[0].node);
     if (group.kind != FusionGroup::Kind::Loops) continue;
     for (const LoweredGroup& l : lower_group(group)) {

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "backend/thread_pool.h"
+#include "ir/callee.h"
 #include "ir/eager.h"
 #include "ir/error.h"
 #include "ir/passes/dataflow.h"
@@ -59,6 +60,11 @@ struct Plan::Frame {
   std::span<TensorRef> outputs;
   SmallVector<char*, 24> data;  // per slot
   Ref<Storage> arena;
+  struct Held {
+    Ref<Storage> storage;
+    std::int64_t offset = 0;
+  };
+  std::vector<Held> held;  // by slots that are neither in the arena nor an output's
 };
 
 Plan::Plan(const Program& program, std::span<const std::int64_t> symbols)
@@ -94,6 +100,8 @@ Plan::PlannedStep Plan::planned(const Step& s) const {
   p.can_fail = s.can_fail;
   p.op = s.op;
   p.args = s.args;
+  p.callee = s.callee.get();
+  for (const auto& region : s.regions) p.regions.push_back(std::make_shared<const Plan>(*region, symbols_));
   for (const Place& r : s.results) p.results.push_back(planned(r));
   for (const Place& b : s.buffers)
     p.buffers.push_back({b.slot, value(b.shift) * static_cast<std::int64_t>(item_size(b.type.dtype))});
@@ -167,6 +175,7 @@ void Plan::plan_memory() {
     const DimVec sizes = values(s.type.sizes), strides = values(s.type.strides);
     for (std::size_t d = 0; d < sizes.size(); ++d) span += (sizes[d] - 1) * strides[d];
     m.bytes = elements(sizes) == 0 ? 0 : span * static_cast<std::int64_t>(item_size(s.type.dtype));
+    holds_ |= s.kind == Slot::Kind::Own || s.kind == Slot::Kind::Made;
     if (s.kind == Slot::Kind::Constant) m.constant = static_cast<char*>(s.constant->data());
     if (s.kind == Slot::Kind::Temporary) m.arena_offset = arena.place(aligned(m.bytes), defined[i], s.last_step);
     for (std::size_t o = 0; o < outputs_.size() && m.owner < 0; ++o)
@@ -191,6 +200,7 @@ void Plan::check_inputs(std::span<TensorImpl* const> inputs) const {
 void Plan::allocate(Frame& f) const {
   if (arena_bytes_) f.arena = allocate_storage(static_cast<std::size_t>(arena_bytes_));
   f.data.resize(slots_.size());
+  if (holds_) f.held.resize(slots_.size());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const Memory& m = slots_[i];
     switch (m.kind) {
@@ -202,6 +212,13 @@ void Plan::allocate(Frame& f) const {
         break;
       case Slot::Kind::Temporary:
         f.data[i] = f.arena ? static_cast<char*>(f.arena->data()) + m.arena_offset : nullptr;
+        break;
+      case Slot::Kind::Own:
+        f.held[i].storage = allocate_storage(static_cast<std::size_t>(m.bytes));
+        f.data[i] = static_cast<char*>(f.held[i].storage->data());
+        break;
+      case Slot::Kind::Made:
+        f.data[i] = nullptr;  // until its call has run
         break;
       case Slot::Kind::Output: {
         const PlannedTensor& t = outputs_[static_cast<std::size_t>(m.owner)].tensor;
@@ -232,6 +249,11 @@ TensorRef Plan::tensor(const PlannedTensor& t, Frame& f) const {
     case Slot::Kind::Temporary:
       return view(f.arena ? f.arena : allocate_storage(0),
                   m.arena_offset / static_cast<std::int64_t>(item_size(t.dtype)));
+    case Slot::Kind::Own:
+    case Slot::Kind::Made: {
+      const auto& h = f.held[static_cast<std::size_t>(t.slot)];
+      return view(h.storage, h.offset);
+    }
     case Slot::Kind::Output:
       break;
   }
@@ -264,6 +286,32 @@ void Plan::execute_call(const PlannedStep& s, Frame& f) const {
   engine().run(op(s.op), args, results);
 }
 
+void Plan::call_out(const PlannedStep& s, Frame& f) const {
+  std::vector<Arg> args;
+  for (const Arg& a : s.args) args.push_back(argument(a, f));
+  std::vector<TensorRef> made;
+  if (s.callee) {
+    std::vector<ExpectedTensor> expected;
+    for (const PlannedTensor& t : s.results) expected.push_back({t.dtype, t.sizes, t.strides});
+    made = run_functional(*s.callee, std::move(args), expected);
+  } else {
+    made = run_region(*s.regions[picked_region(args[0])], args[1]);
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const auto slot = static_cast<std::size_t>(s.results[i].slot);
+    f.held[slot] = {made[i]->storage, made[i]->offset};
+    f.data[slot] = static_cast<char*>(made[i]->data());
+  }
+}
+
+std::vector<TensorRef> Plan::run_region(const Plan& region, const Arg& operands) const {
+  SmallVector<TensorImpl*, 8> inputs;
+  for (const Arg& a : operands.get<ListArg>().items) inputs.push_back(a.get<TensorRef>().get());
+  std::vector<TensorRef> outputs(region.outputs_.size());
+  region.run(std::span(inputs.data(), inputs.size()), outputs);
+  return outputs;
+}
+
 // Part t of the columns goes to element t of each scratch tensor.
 std::int64_t Plan::execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const {
   std::atomic<std::int64_t> failed{0};
@@ -283,6 +331,7 @@ std::int64_t Plan::execute_parts(const PlannedStep& s, const SmallVector<void*, 
 }
 
 void Plan::execute(const PlannedStep& s, Frame& f) const {
+  if (s.callee || !s.regions.empty()) return call_out(s, f);
   if (!s.function) return execute_call(s, f);
   if (s.empty) return;
   SmallVector<void*, 24> buffers(s.buffers.size());

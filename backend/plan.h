@@ -50,6 +50,8 @@ class Plan {
     OpId op = kNoOp;
     std::vector<Arg> args;
     std::vector<PlannedTensor> results;
+    const Callee* callee = nullptr;
+    std::vector<std::shared_ptr<const Plan>> regions;
   };
   struct PlannedOutput {
     PlannedTensor tensor;
@@ -71,6 +73,8 @@ class Plan {
   void execute(const PlannedStep& s, Frame& f) const;
   std::int64_t execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const;
   void execute_call(const PlannedStep& s, Frame& f) const;
+  void call_out(const PlannedStep& s, Frame& f) const;
+  std::vector<TensorRef> run_region(const Plan& region, const Arg& operands) const;
   TensorRef tensor(const PlannedTensor& t, Frame& f) const;
   TensorRef output_view(const PlannedTensor& t, Frame& f) const;
   Arg argument(const Arg& a, Frame& f) const;
@@ -83,6 +87,7 @@ class Plan {
   std::vector<PlannedOutput> outputs_;
   std::unordered_map<const Node*, PlannedTensor> operands_;  // of calls
   std::int64_t arena_bytes_ = 0;
+  bool holds_ = false;  // some slots have memory of their own
 };
 
 }  // namespace md

@@ -15,7 +15,14 @@ namespace md {
 
 // Memory behind values.
 struct Slot {
-  enum class Kind : std::uint8_t { Input, Constant, Temporary, Output };
+  enum class Kind : std::uint8_t {
+    Input,
+    Constant,
+    Temporary,
+    Output,
+    Own,   // memory of its own, which code called with it may keep
+    Made,  // a call brings the tensor
+  };
   Kind kind = Kind::Temporary;
   int input = -1;
   TensorRef constant;
@@ -30,6 +37,8 @@ struct Place {
   Size shift = 0;  // elements beyond the slot's first
 };
 
+struct Program;
+
 struct Step {
   // A loop nest ...
   CompiledNest nest;
@@ -41,6 +50,9 @@ struct Step {
   OpId op = kNoOp;
   std::vector<Arg> args;  // nodes stand for their places
   std::vector<Place> results;
+  // ... or a call of something else, or of one of several programs.
+  std::shared_ptr<const Callee> callee;
+  std::vector<std::shared_ptr<const Program>> regions;
 };
 
 struct SymbolSource {

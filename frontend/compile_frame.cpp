@@ -15,6 +15,7 @@
 #include "frontend/events.h"
 #include "frontend/finish_trace.h"
 #include "frontend/frame_notes.h"
+#include "frontend/hatches/stand_ins.h"
 #include "frontend/logs.h"
 #include "frontend/source_lines.h"
 #include "frontend/tensors/tensor_object.h"
@@ -152,7 +153,7 @@ struct Compilation {
     if (b.code == -1 && b.type.starts_with("STORE_ATTR") && (config.fullgraph || !splits)) b = make_break<GB0096>();
     if (t.item_break_seen) report("warn_item", {frames_list(frames)});
     if (b.id == "GB0007_builtin") report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
-    if (config.fullgraph) raise_unsupported(b, frames);
+    if (config.fullgraph || t.errors_on_break) raise_unsupported(b, frames);
     if (logs.debug) log_inlining_failed(t);
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
@@ -245,11 +246,12 @@ struct Compilation {
 
   // Shapes or dtypes do not fit: the plain program raises the same at the same line.
   EntryRef on_op_error(Tracer& t, const OpError& e) {
-    raise_op_error(e);
-    PyRef cause = take_exception();
+    auto* rule = dynamic_cast<const FailedStandIn*>(&e);
+    if (!rule) raise_op_error(e);
+    PyRef cause = rule ? rule->error : take_exception();
     auto* failed = dynamic_cast<const FailedCall*>(&e);
-    PyRef error =
-        report("runtime_error", {py_str(failed ? failed->call : "an operation"), cause, frames_list(places(t))});
+    const std::string call = rule ? rule->call : failed ? failed->call : "an operation";
+    PyRef error = report("runtime_error", {py_str(call), cause, frames_list(places(t))});
     if (!config.fullgraph) {
       report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
       return {};
@@ -330,6 +332,9 @@ TraceConfig config_snapshot(const Region& region) {
   c.error_on_recompile = flag("error_on_recompile");
   c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");
   c.skip_code_recursive_on_limit = flag("skip_code_recursive_on_recompile_limit_hit");
+  c.only_allow_pt2_compliant_ops = flag("only_allow_pt2_compliant_ops");
+  c.reorderable_logging_functions = PyRef::borrow(get("reorderable_logging_functions"));
+  c.ignore_logger_methods = PyRef::borrow(get("ignore_logger_methods"));
   c.recompile_limit = number("recompile_limit", c.recompile_limit);
   c.accumulated_recompile_limit = number("accumulated_recompile_limit", c.accumulated_recompile_limit);
   return c;

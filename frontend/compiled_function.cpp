@@ -64,7 +64,8 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
   auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
   const RunSwitches& switches = run_switches();
-  if (switches.disabled || (!switches.while_traced && is_observed(PyThreadState_Get(), code))) {
+  if (switches.disabled || switches.stance == Stance::ForceEager ||
+      (!switches.while_traced && is_observed(PyThreadState_Get(), code))) {
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, false);
   }
@@ -93,7 +94,11 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
         break;
     }
   }
-  return call_plain(self, args, nargsf, kwnames, true);
+  // What a stance runs as plain Python is not looked at again below.
+  const bool hooked = switches.stance == Stance::Default;
+  if (hooked) return call_plain(self, args, nargsf, kwnames, true);
+  Disarmed below;
+  return call_plain(self, args, nargsf, kwnames, false);
 }
 
 int compiled_traverse(PyObject* o, visitproc visit, void* arg) {

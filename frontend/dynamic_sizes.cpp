@@ -12,7 +12,7 @@
 namespace md {
 
 ShapeEnv& Tracer::shapes() {
-  if (!shape_env) graph->shapes = shape_env = std::make_shared<ShapeEnv>();
+  if (!shape_env) root_graph().shapes = shape_env = std::make_shared<ShapeEnv>();
   return *shape_env;
 }
 
@@ -343,9 +343,8 @@ void symbols_of(const Arg& a, std::set<int>& out) {
 
 }  // namespace
 
-std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
-  if (!t.shape_env) return {};
-  std::set<int> used, given;
+// Of the graph and its regions.
+static void symbols_used(const Graph& g, std::set<int>& used) {
   const auto use = [&](int i) { used.insert(i); };
   for (auto& n : g.nodes) {
     for (const Arg& a : n->args) symbols_of(a, used);
@@ -354,6 +353,17 @@ std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
       for (Size s : type.sizes) for_each_symbol(s, use);
       for (Size s : type.strides) for_each_symbol(s, use);
       for_each_symbol(type.offset, use);
+    }
+    for (auto& region : n->regions) symbols_used(*region, used);
+  }
+}
+
+std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
+  if (!t.shape_env) return {};
+  std::set<int> used, given;
+  symbols_used(g, used);
+  for (auto& n : g.nodes) {
+    for (const TensorType& type : n->types) {
       if (n->kind != NodeKind::Placeholder) continue;
       for (Size s : type.sizes)
         if (const auto symbol = symbol_index(s)) given.insert(*symbol);

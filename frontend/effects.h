@@ -18,10 +18,11 @@ enum class EffectKind : std::uint8_t {
   SetAdd,
   SetDiscard,  // key
   SetClear,
-  AttrSet,       // name, value; plain instance attribute
-  AttrDelete,    // name
-  CellSet,       // value (null: emptied)
-  GlobalSet,     // name, value
+  AttrSet,     // name, value; plain instance attribute
+  AttrDelete,  // name
+  CellSet,     // value (null: emptied)
+  GlobalSet,   // name, value
+  Call,        // value is called with items, the last of them named by name, a tuple of str (or null)
 };
 
 struct SideEffect {

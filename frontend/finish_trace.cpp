@@ -160,7 +160,8 @@ struct Finisher {
   }
 
   bool has_ops() const {
-    return std::any_of(t.graph->nodes.begin(), t.graph->nodes.end(), [](auto& n) { return n->kind == NodeKind::Op; });
+    return std::any_of(t.graph->nodes.begin(), t.graph->nodes.end(),
+                       [](auto& n) { return n->kind == NodeKind::Op || n->kind == NodeKind::Call; });
   }
 
   // Inputs nobody uses never appear.

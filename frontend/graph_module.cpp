@@ -59,6 +59,8 @@ const char* spelling_text(const Node& n) {
       return "attribute";
     case Spelling::Method:
       return "method";
+    case Spelling::Name:
+      return "name";
     default:
       return "function";
   }
@@ -78,6 +80,8 @@ py::tuple node_row(const NodeIndex& index, const Node& n) {
   py::list args;
   py::dict kwargs;
   for (auto& a : n.args) args.append(plain_arg(index, a));
+  for (std::size_t k = n.regions.size(); k-- > 0;)  // their rows stand before this one
+    args.insert(1, py::make_tuple("%", index.at(&n) - static_cast<long>(n.regions.size() - k)));
   if (n.kind == NodeKind::GetItem) args.append(n.index);
   if (n.kind == NodeKind::Op && n.spelling == Spelling::Attribute) args.append(n.target);
   for (auto& [k, a] : n.kwargs) kwargs[py::str(k)] = plain_arg(index, a);
@@ -94,9 +98,19 @@ py::tuple node_row(const NodeIndex& index, const Node& n) {
 
 py::list graph_nodes(const Graph& g) {
   NodeIndex index;
-  for (auto& n : g.nodes) index.emplace(n.get(), static_cast<long>(index.size()));
+  long row = 0;
+  for (auto& n : g.nodes) {
+    row += static_cast<long>(n->regions.size());
+    index.emplace(n.get(), row++);
+  }
   py::list rows;
-  for (auto& n : g.nodes) rows.append(node_row(index, *n));
+  for (auto& n : g.nodes) {
+    for (auto& region : n->regions) {
+      const Node get{.kind = NodeKind::GetAttr, .target = region->name, .name = region->name};
+      rows.append(node_row(index, get));
+    }
+    rows.append(node_row(index, *n));
+  }
   return rows;
 }
 

@@ -7,6 +7,7 @@
 #include "frontend/frame_hook.h"
 #include "frontend/frame_notes.h"
 #include "frontend/guards/guard.h"
+#include "frontend/hatches/marks.h"
 #include "frontend/run_frame.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
@@ -48,6 +49,15 @@ PyObject* py_set_switches(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "pp", &disabled, &while_traced)) return nullptr;
   run_switches().disabled = disabled;
   run_switches().while_traced = while_traced;
+  Py_RETURN_NONE;
+}
+
+// _set_stance(number, skip_guard_eval_unsafe): see Stance.
+PyObject* py_set_stance(PyObject*, PyObject* args) {
+  int stance, unsafe;
+  if (!PyArg_ParseTuple(args, "ip", &stance, &unsafe)) return nullptr;
+  run_switches().stance = static_cast<Stance>(stance);
+  run_switches().skip_guard_eval_unsafe = unsafe;
   Py_RETURN_NONE;
 }
 
@@ -98,17 +108,22 @@ PyObject* py_guard_rows(PyObject*, PyObject* code) {
   });
 }
 
-PyMethodDef kMethods[] = {
-    {"_compile", py_compile, METH_VARARGS, nullptr},     {"_original", py_original, METH_O, nullptr},
-    {"_reset", py_reset, METH_NOARGS, nullptr},          {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
-    {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr}, {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
-    {"_guard_rows", py_guard_rows, METH_O, nullptr},     {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
+                          {"_original", py_original, METH_O, nullptr},
+                          {"_reset", py_reset, METH_NOARGS, nullptr},
+                          {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
+                          {"_set_stance", py_set_stance, METH_VARARGS, nullptr},
+                          {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr},
+                          {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
+                          {"_guard_rows", py_guard_rows, METH_O, nullptr},
+                          {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 int init_frontend(PyObject* module) {
   if (PyModule_AddFunctions(module, kMethods) < 0) return -1;
   if (init_compiled_function(module) < 0) return -1;
+  init_hatches(module);
   install_hook();
   return 0;
 }

@@ -2,6 +2,7 @@
 // exception of the traced program unwinds by the exception tables.
 #include "frontend/breaks.h"
 #include "frontend/frame_notes.h"
+#include "frontend/hatches/hatch_value.h"
 #include "frontend/logs.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
@@ -103,7 +104,7 @@ ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) {
 bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn on_return, ValueRef held) {
   ValueRef v = realize(callee);
   if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
-  if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function)) {
+  if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function) && !is_ignored_method(*this, *m)) {
     call_args.positional.insert(call_args.positional.begin(), m->self);
     v = m->function;
   }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "frontend/call_text.h"
+#include "frontend/polyfills.h"
 #include "frontend/source_lines.h"
 #include "frontend/values/constant.h"
 #include "ir/sizes/shape_env.h"
@@ -19,12 +20,20 @@ std::string depth_note(const SymbolicFrame& f) {
   return f.inline_depth > 0 ? fmt::format(" (inline depth: {})", f.inline_depth) : "";
 }
 
+// Frames of code that stands in for a library's function are part of the call.
+bool is_library(const SymbolicFrame& f) { return in_polyfills(f.globals.get()); }
+const SymbolicFrame& users_frame(const Tracer& t) {
+  std::size_t k = t.frames.size() - 1;
+  while (k > 0 && is_library(*t.frames[k])) --k;
+  return *t.frames[k];
+}
+
 void debug(const std::string& text) { report("log_debug", {py_str(text)}); }
 void trace(const char* artifact, const std::string& text) { report("log_artifact", {py_str(artifact), py_str(text)}); }
 
 // "TRACE FX call add from file:line in fn", and the source with the instruction's part underlined.
 void trace_call(const Tracer& t, const char* kind, const std::string& called) {
-  const SymbolicFrame& f = *t.frames.back();
+  const SymbolicFrame& f = users_frame(t);
   const Position& p = f.instruction().pos;
   const std::string file = text_of(f.body->filename.get());
   PyRef source = report("marked_source", {py_str(file), py_int(p.line), py_int(p.end_line), py_int(p.column),
@@ -36,7 +45,7 @@ void trace_call(const Tracer& t, const char* kind, const std::string& called) {
 }  // namespace
 
 void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
-  if (i.offset < 0) return;
+  if (i.offset < 0 || is_library(f)) return;
   const std::string file = text_of(f.body->filename.get());
   if (i.pos.line >= 0 && i.pos.line != f.last_line) {
     f.last_line = i.pos.line;
@@ -83,20 +92,25 @@ void log_graph_input(Node& placeholder, SourceRef source) {
 }
 
 void log_graph_call(Tracer& t, const Node& made) {
-  const std::pair<const void*, int> here{t.frame().body.get(), t.frame().current};
+  const SymbolicFrame& f = users_frame(t);
+  const std::pair<const void*, int> here{f.body.get(), f.current};
   if (std::exchange(t.logged_call, here) != here) trace_call(t, "FX call", made.name);
 }
 
 void log_inlining(Tracer& t, const SymbolicFrame& callee) {
+  if (is_library(callee)) return;
   trace_call(t, "inlined call", callee.printed_name);
   debug(
       fmt::format("INLINING {}, inlined according trace_rules.lookup inlined by default", repr_of(callee.code.get())));
 }
 
-void log_inlining_done(Tracer&, const SymbolicFrame& callee) { debug("DONE INLINING " + repr_of(callee.code.get())); }
+void log_inlining_done(Tracer&, const SymbolicFrame& callee) {
+  if (!is_library(callee)) debug("DONE INLINING " + repr_of(callee.code.get()));
+}
 
 void log_inlining_failed(const Tracer& t) {
   for (std::size_t k = t.frames.size(); k-- > 1;) {
+    if (is_library(*t.frames[k])) continue;
     debug("empty checkpoint");  // nothing to go back to in the middle of a callee
     debug("FAILED INLINING " + repr_of(t.frames[k]->code.get()));
   }

@@ -122,6 +122,10 @@ void PlanBuilder::replay(const Effects& effects) {
       case EffectKind::GlobalSet:
         s.op = StepOp::GlobalSet, s.b = rebuild(e.value);
         break;
+      case EffectKind::Call:
+        s.op = StepOp::Call, s.a = rebuild(e.value), s.out = plan.registers++;
+        for (auto& v : e.items) s.regs.push_back(rebuild(v));
+        break;
     }
     effect(std::move(s));
   }
@@ -382,12 +386,16 @@ static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args, bool& comm
 
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
   if (plan.single_output) {
+    out.in_kernel = true;
     out.returned = run_direct(plan, args, out.committed);
+    out.in_kernel = false;
     return;
   }
   Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}, {}, {}};
   r.run_steps(plan.loads);
+  out.in_kernel = true;
   if (plan.kernel) r.run_kernel(out.committed);
+  out.in_kernel = false;
   out.committed = true;
   r.run_steps(plan.steps);
   r.run_steps(plan.effects);

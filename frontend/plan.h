@@ -127,6 +127,7 @@ struct PlanRun {
   PyRef returned;
   std::vector<PyRef> held;  // break
   bool committed = false;   // inputs may have changed: whatever fails from here on, the frame cannot run again
+  bool in_kernel = false;   // the graph is running
 };
 // Throws PythonError; OpError when the kernel failed and nothing has been committed.
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out);

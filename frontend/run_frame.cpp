@@ -1,5 +1,7 @@
 #include "frontend/run_frame.h"
 
+#include <utility>
+
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
 #include "frontend/frame_notes.h"
@@ -106,11 +108,29 @@ bool survived(const FrameRequest& r, F&& attempt) {
   return false;
 }
 
+// What the stance says of a frame without an entry; true: it runs as plain Python.
+bool stance_keeps_plain(const FrameRequest& r) {
+  const RunSwitches& s = run_switches();
+  if (s.stance == Stance::FailOnRecompile || s.skip_guard_eval_unsafe) {
+    const bool fails = s.stance == Stance::FailOnRecompile;
+    PyRef error = report("stance_error", {PyRef::borrow(fails ? Py_True : Py_False), py_str(text_of(r.code->co_name)),
+                                          py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno)});
+    PyErr_SetObject(PyExc_RuntimeError, error.get());
+    throw PythonError{};
+  }
+  if (s.stance == Stance::EagerOnRecompile) return true;
+  return s.stance == Stance::EagerThenCompile && !std::exchange(frame_notes(r.code).ran_eagerly, true);
+}
+
 EntryRef compile_missing(const FrameRequest& asked) {
   FrameNotes* notes = find_frame_notes(asked.code);
   FrameRequest r = asked;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
   if (notes && (notes->runs_plain(*r.region) || notes->compiling)) return {};
+  if (run_switches().stance != Stance::Default || run_switches().skip_guard_eval_unsafe) {
+    Disarmed plain;
+    if (stance_keeps_plain(r)) return {};
+  }
   if (notes) {
     drop_dead_entries(r.code);
     Disarmed plain;
@@ -140,13 +160,27 @@ EntryRef find_or_compile(const FrameRequest& r) {
   throw PythonError{};
 }
 
+// The exception that is set comes from the user's code, and not from the compiler or the interpreter (Ctrl-C).
+bool is_programs_own() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.exc"));
+  PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
+  const bool own = PyErr_GivenExceptionMatches(type, PyExc_Exception) && !PyErr_GivenExceptionMatches(type, ours.get());
+  PyErr_Restore(type, value, traceback);
+  return own;
+}
+
 // False: nothing has been done, and the frame is to run as plain Python.
 bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
   try {
     run_plan(plan, r.args, run);
     return true;
   } catch (const PythonError&) {
-    throw;
+    // Raised by code the graph calls, before anything was done: plain Python raises it at the user's line.
+    if (!run.in_kernel || run.committed || !is_programs_own()) throw;
+    PyErr_Clear();
+    return false;
   } catch (const OpError&) {
     throw;
   } catch (const std::exception& e) {

@@ -10,10 +10,15 @@ enum class RunOutcome : std::uint8_t { Done, Plain /* run the original code */, 
 // Done: `result` is the frame's return value. Raised: a Python exception is set.
 RunOutcome run_frame(const FrameRequest& request, PyRef& result);
 
+// compiler.set_stance(): what compiled functions do.
+enum class Stance : std::uint8_t { Default, ForceEager, EagerOnRecompile, FailOnRecompile, EagerThenCompile };
+
 // Stances and switches that make compiled functions run as plain Python.
 struct RunSwitches {
   bool disabled = false;      // config.disable, MINIDYNAMO_DISABLE
   bool while_traced = false;  // config.compile_while_traced
+  Stance stance = Stance::Default;
+  bool skip_guard_eval_unsafe = false;  // a miss is an error
 };
 RunSwitches& run_switches();
 

@@ -25,6 +25,8 @@ struct TraceConfig {
   bool automatic_dynamic_shapes = true;
   bool assume_static_by_default = true;
   bool specialize_int = false;
+  bool only_allow_pt2_compliant_ops = false;
+  PyRef reorderable_logging_functions, ignore_logger_methods;  // sets
   int recompile_limit = 8;
   int accumulated_recompile_limit = 256;
 };

@@ -328,6 +328,7 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
 }
 
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
+  if (standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
   TensorImpl* impl = tensor_impl(object);
   const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
   TensorType type = input_type(*this, object, of_array ? source->base : source);
@@ -341,8 +342,8 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   for (char& c : n.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   n.types = {type};
   // Placeholders stand before everything else.
-  Node* node = graph->append(std::move(n));
-  auto& nodes = graph->nodes;
+  Node* node = root_graph().append(std::move(n));
+  auto& nodes = root_graph().nodes;
   auto own = std::move(nodes.back());
   nodes.pop_back();
   nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(inputs.size()), std::move(own));

@@ -202,6 +202,11 @@ class Tracer {
   const TraceConfig& config;
   SpeculationLog& speculation;
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();
+  // While a region (a branch of cond) is traced, `graph` is the region's, and the graphs around it wait here, outermost
+  // first.
+  std::vector<std::unique_ptr<Graph>> outer_graphs;
+  Graph& root_graph() { return outer_graphs.empty() ? *graph : *outer_graphs.front(); }
+  bool standing_in = false;  // shapes are computed on stand-ins (frontend/hatches/stand_ins.h): no inputs are taken up
   SourceTable sources;
   GuardSet guards;
   Effects effects;
@@ -213,6 +218,7 @@ class Tracer {
   std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
+  bool errors_on_break = false;  // _dynamo.error_on_graph_break(True) is in force
   int next_storage = 0;
   ObservedInputs* observed = nullptr;    // of the code object; null: nothing is remembered
   std::shared_ptr<ShapeEnv> shape_env;   // null until a size is a symbol

@@ -7,6 +7,7 @@
 #include "frontend/library_classes.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/array_view.h"
+#include "frontend/hatches/hatch_value.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -252,6 +253,7 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
 
 ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
+  if (ValueRef hatch = wrap_hatch(t, o, s)) return hatch;
   if (type == &PyList_Type || type == &PyTuple_Type || is_size_type(type)) return wrap_sequence(t, o, s);
   if (PyTuple_Check(o) && PyDict_GetItemString(type->tp_dict, "_fields")) return wrap_sequence(t, o, s);
   if (type == deque_type()) return wrap_deque(t, o, s);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/callee.h"
 #include "ir/error.h"
 #include "ir/op_ids.h"
 #include "ir/sizes/shape_env.h"
@@ -12,13 +13,18 @@ namespace md {
 // One execution: the values so far.
 class GraphProgram::Run {
  public:
-  Run(const GraphProgram& program, Engine& engine, std::span<TensorImpl* const> inputs)
+  Run(const GraphProgram& program, Engine& engine, std::span<TensorImpl* const> inputs,
+      const std::vector<std::int64_t>* symbols = nullptr)
       : program_(program), engine_(engine), slots_(static_cast<std::size_t>(program.slots_)) {
     if (inputs.size() != static_cast<std::size_t>(program.inputs_)) {
       throw InternalError("evaluate: wrong number of inputs");
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) slots_[i] = TensorRef(inputs[i]);
-    if (program.graph_->shapes) bind_symbols(inputs);
+    if (symbols) {
+      symbols_ = *symbols;
+    } else if (program.graph_->shapes) {
+      bind_symbols(inputs);
+    }
   }
 
   void execute(const Step& s) {
@@ -27,6 +33,8 @@ class GraphProgram::Run {
       slot(s.slot) = n.constant;
     } else if (n.kind == NodeKind::GetItem) {
       slot(s.slot) = slot(s.operands[0] + n.index);
+    } else if (n.kind == NodeKind::Call) {
+      call_out(s);
     } else {
       call(s);
     }
@@ -82,6 +90,23 @@ class GraphProgram::Run {
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
   }
 
+  void call_out(const Step& s) {
+    const Node& n = *s.node;
+    std::size_t next = 0;
+    std::vector<Arg> args;
+    for (const Arg& a : n.args) args.push_back(value(a, s, next));
+    std::vector<TensorRef> results(n.types.size());
+    if (n.callee) {
+      results = run_functional(*n.callee, std::move(args),
+                               expected_tensors(n.types, [&](Size size) { return concrete(size); }));
+    } else {
+      std::vector<TensorImpl*> operands;
+      for_each_tensor(std::span(&args[1], 1), [&](TensorRef& t) { operands.push_back(t.get()); });
+      s.regions[picked_region(args[0])]->run(engine_, operands, results, symbols_);
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
+  }
+
   Arg value(const Arg& a, const Step& s, std::size_t& next) {
     if (a.is<Node*>()) return slot(s.operands[next++]);
     if (const auto* l = a.get_if<ListArg>()) {
@@ -128,7 +153,8 @@ GraphProgram::GraphProgram(const Graph& functional) : graph_(clone(functional)) 
   std::unordered_map<const Node*, int> slot_of;
   std::unordered_map<int, std::size_t> last_reader;  // slot -> step
   for (const auto& n : graph_->nodes) {
-    Step s{n.get(), {}, slots_, {}};
+    Step s{n.get(), {}, slots_, {}, {}};
+    for (const auto& region : n->regions) s.regions.push_back(std::make_shared<const GraphProgram>(*region));
     for (Arg a : n->args) for_each_node(a, [&](Node*& in) { s.operands.push_back(slot_of.at(in)); });
     if (n->kind == NodeKind::Output) {
       outputs_ = s.operands;
@@ -159,6 +185,16 @@ std::size_t GraphProgram::output_count() const { return outputs_.size(); }
 
 void GraphProgram::run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
   Run r(*this, engine, inputs);
+  run(r, outputs);
+}
+
+void GraphProgram::run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs,
+                       const std::vector<std::int64_t>& symbols) const {
+  Run r(*this, engine, inputs, &symbols);
+  run(r, outputs);
+}
+
+void GraphProgram::run(Run& r, std::span<TensorRef> outputs) const {
   for (const Step& s : steps_) r.execute(s);
   r.commit();
   for (std::size_t i = 0; i < outputs_.size(); ++i) outputs[i] = r.slot(outputs_[i]);

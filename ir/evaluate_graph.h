@@ -14,6 +14,9 @@ class GraphProgram {
   explicit GraphProgram(const Graph& functional);  // copies the graph
   // All values first, then the commits: an OpError leaves every input as it was.
   void run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const;
+  // A region, whose symbols are those of the graph around it.
+  void run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs,
+           const std::vector<std::int64_t>& symbols) const;
   std::size_t output_count() const;
   const Graph& graph() const { return *graph_; }
 
@@ -23,9 +26,10 @@ class GraphProgram {
     std::vector<int> operands;  // slots, in the order for_each_node finds them
     int slot;                   // of the first result
     std::vector<int> dead;      // slots nobody reads afterwards
+    std::vector<std::shared_ptr<const GraphProgram>> regions;
   };
   class Run;
-  void add_step(Node& n);
+  void run(Run& r, std::span<TensorRef> outputs) const;
 
   std::unique_ptr<Graph> graph_;
   std::vector<Step> steps_, commits_;

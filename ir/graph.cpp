@@ -236,12 +236,13 @@ std::string snake_case(std::string_view text) {
 
 std::string base_name(const Node& n) {
   // A call named as its target is spelt has no name of its own yet.
-  const bool call = n.kind == NodeKind::Op || n.kind == NodeKind::State;
+  const bool call = n.kind == NodeKind::Op || n.kind == NodeKind::Call || n.kind == NodeKind::State;
   if (!n.name.empty() && !(call && n.name == n.target)) return n.name;
   switch (n.kind) {
     case NodeKind::Op:
       if (n.spelling == Spelling::Attribute) return "getattr";
       [[fallthrough]];
+    case NodeKind::Call:
     case NodeKind::State:
       return snake_case(std::string_view(n.target).substr(n.target.rfind('.') + 1));
     case NodeKind::GetItem:

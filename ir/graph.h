@@ -13,12 +13,14 @@
 
 namespace md {
 
+class Callee;
 class ShapeEnv;
 struct Graph;
 
 enum class NodeKind : std::uint8_t {
   Placeholder,  // graph input; `target` is the source name ("L_x_")
   Op,           // op call
+  Call,         // call of something outside of the op table: of `callee`, or of one of `regions` (cond)
   GetItem,      // element `index` of a multi-result node
   GetAttr,      // module attribute (constant tensor); `constant` holds it
   State,        // ambient state that touches no tensor: "_C._set_grad_enabled"(False); kept for the printed graph
@@ -33,6 +35,7 @@ enum class Spelling : std::uint8_t {
   Operator,   // x + 1; target as in Python's operator module ("add", "truediv", "getitem")
   Inplace,    // x += 1; target "iadd", op add. Also x[0] = 7: target "setitem", op getitem, args (x, 0, 7)
   Attribute,  // x.T; target "T", the node is named getattr_1
+  Name,       // a function of the program's own; target "__main___step"
 };
 
 // Where in the user's program a node comes from, outermost frame first.
@@ -56,6 +59,9 @@ struct Node {
   bool multi = false;             // result is a tuple/list of `types.size()` tensors
   TensorRef constant;             // GetAttr
   UserStack stack;
+  std::shared_ptr<const Callee> callee;  // Call
+  // Call: graphs whose names are attributes of this one ("cond_true_0"). Their inputs are the items of args[1], their
+  // symbols this graph's.
   std::vector<std::shared_ptr<Graph>> regions;
 
   const TensorType& type() const { return types.front(); }

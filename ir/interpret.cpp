@@ -1,6 +1,7 @@
 // Runs traced graphs node by node on real tensors: backend "eager" and GraphModule.__call__.
 #include <unordered_map>
 
+#include "ir/callee.h"
 #include "ir/eager.h"
 #include "ir/error.h"
 #include "ir/op_ids.h"
@@ -15,6 +16,12 @@ class Interpreter {
   Interpreter(const Graph& g, std::span<const TensorRef> inputs) : graph_(g), inputs_(inputs) {
     for (const auto& n : g.nodes) for_each_input(*n, [&](Node*& in) { last_use_[in] = n.get(); });
     if (g.shapes && inputs.size() == g.placeholders().size()) bind();
+  }
+
+  // A region: its symbols are those of the graph around it.
+  Interpreter(const Graph& region, std::span<const TensorRef> inputs, const std::vector<std::int64_t>& symbols)
+      : Interpreter(region, inputs) {
+    symbols_ = symbols;
   }
 
   std::vector<TensorRef> run(const Node** failed) {
@@ -67,6 +74,8 @@ class Interpreter {
     switch (n.kind) {
       case NodeKind::Op:
         return call(n);
+      case NodeKind::Call:
+        return call_out(n);
       case NodeKind::GetItem:
         return value(n.args.at(0)).get<ListArg>().items.at(static_cast<std::size_t>(n.index));
       case NodeKind::GetAttr:
@@ -89,6 +98,23 @@ class Interpreter {
       throw InternalError("interpret: the arguments of " + n.name + " do not fit its op");
     }
     return is_inplace(n) ? Arg(call_inplace(op(n.op), bound)) : call_op(op(n.op), bound);
+  }
+
+  Arg call_out(const Node& n) const {
+    std::vector<Arg> args;
+    for (const Arg& a : n.args) args.push_back(value(a));
+    for (const auto& [key, a] : n.kwargs) args.push_back(value(a));
+    std::vector<TensorRef> results;
+    if (n.callee) {
+      const auto number = [&](Size s) { return s.is_const() ? s.value() : graph_.shapes->evaluate(s, symbols_); };
+      results = n.callee->run(args, expected_tensors(n.types, number));
+    } else {
+      std::vector<TensorRef> operands;
+      for_each_tensor(std::span(&args[1], 1), [&](TensorRef& t) { operands.push_back(t); });
+      results = Interpreter(*n.regions[picked_region(args[0])], operands, symbols_).run(nullptr);
+    }
+    if (n.multi) return ListArg{std::vector<Arg>(results.begin(), results.end()), true};
+    return results.empty() ? Arg(NoneArg{}) : Arg(results[0]);
   }
 
   // x[index] = value

@@ -21,8 +21,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string_view kind_name(OpKind k) {
-  constexpr std::string_view kNames[] = {"pointwise", "reduction", "view",   "create", "random",
-                                         "kernel",    "composite", "extern", "region"};
+  constexpr std::string_view kNames[] = {"pointwise", "reduction", "view", "create", "random", "kernel", "composite"};
   return kNames[static_cast<std::size_t>(k)];
 }
 

@@ -302,6 +302,9 @@ class GraphParser {
       n.target = in_.string();
       in_.expect("(");
       n.args = args(")");
+    } else if (in_.accept("call")) {
+      n.kind = NodeKind::Call;
+      call(n);
     } else if (in_.accept("commit")) {
       n.kind = NodeKind::Commit;
       n.index = in_.small_integer();
@@ -324,13 +327,13 @@ class GraphParser {
     if (n.op != kNoOp) n.target = op(n.op).public_name;
     if (!in_.accept("as")) return;
     const std::string spelling = in_.word("a spelling");
-    constexpr std::string_view kSpellings[] = {"function", "method", "operator", "inplace", "attribute"};
+    constexpr std::string_view kSpellings[] = {"function", "method", "operator", "inplace", "attribute", "name"};
     int index = 0;
     for (std::string_view known : kSpellings) {
       if (known == spelling) break;
       ++index;
     }
-    if (index == 5) in_.fail("unknown spelling " + spelling);
+    if (index == std::ssize(kSpellings)) in_.fail("unknown spelling " + spelling);
     n.spelling = static_cast<Spelling>(index);
     n.target = in_.string();
   }

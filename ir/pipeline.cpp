@@ -28,6 +28,13 @@ constexpr Pass kPasses[] = {
     {"dead_code", remove_dead_code},  // what the passes before left behind
 };
 
+void run_everywhere(const Pass& pass, Graph& g) {
+  for (const auto& n : g.nodes) {
+    for (const auto& region : n->regions) run_everywhere(pass, *region);
+  }
+  pass.run(g);
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -59,7 +66,7 @@ std::unique_ptr<Graph> optimize(const Graph& traced, const PipelineOptions& opti
   finish("functionalize", *g, start);
   for (const Pass& pass : kPasses) {
     start = std::chrono::steady_clock::now();
-    pass.run(*g);
+    run_everywhere(pass, *g);
     finish(pass.name, *g, start);
   }
   return g;

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ir/graph.h"
 #include "ir/sizes/shape_env.h"
@@ -90,6 +91,7 @@ std::string statement(const Node& n, const CodeStyle& style) {
     case NodeKind::Commit:
       return fmt::format("{}commit({}, {})", left, n.index, call_args(n, 0));
     case NodeKind::Op:
+    case NodeKind::Call:
       break;
   }
   switch (n.spelling) {
@@ -101,10 +103,19 @@ std::string statement(const Node& n, const CodeStyle& style) {
       return left + python_repr(n.args.at(0)) + "." + n.target;
     case Spelling::Method:
       return fmt::format("{}{}.{}({})", left, python_repr(n.args.at(0)), n.target, call_args(n, 1));
+    case Spelling::Name:
+      return fmt::format("{}{}({})", left, n.target, call_args(n, 0));
     case Spelling::Function:
       break;
   }
-  return fmt::format("{}torch.{}({})", left, n.target, call_args(n, 0));
+  if (n.regions.empty()) return fmt::format("{}torch.{}({})", left, n.target, call_args(n, 0));
+  std::string parts, names;
+  for (const auto& region : n.regions) {
+    parts += fmt::format("{0} = self.{0}\n", region->name);
+    names += region->name + ", ";
+  }
+  return fmt::format("{}{}torch.{}({}, {}{})", parts, left, n.target, python_repr(n.args[0]), names,
+                     python_repr(n.args[1]));
 }
 
 template <class F>
@@ -181,6 +192,17 @@ std::string function_header(const Graph& g, const CodeStyle& style) {
   return "def forward(self" + params + "):\n";
 }
 
+// "gt = cond_true_0 = cond_false_0 = l_x_ = ": the names nobody uses after `n`; regions stand behind the predicate.
+std::string forgotten(const Node& n, const std::vector<const Node*>& dead) {
+  std::string regions, out;
+  for (const auto& region : n.regions) regions += region->name + " = ";
+  for (const Node* d : dead) {
+    if (!regions.empty() && !(n.args[0] == Arg(const_cast<Node*>(d)))) out += std::exchange(regions, "");
+    out += d->name + " = ";
+  }
+  return out + regions;
+}
+
 std::string function_text(const Graph& g, const CodeStyle& style) {
   const auto dead = last_uses(g);
   std::string body;
@@ -196,11 +218,8 @@ std::string function_text(const Graph& g, const CodeStyle& style) {
     }
     body += statement(*n, style);
     const auto last = dead.find(n.get());
-    if (n->kind != NodeKind::Output && last != dead.end()) {
-      body += ";  ";
-      for (const Node* d : last->second) body += d->name + " = ";
-      body += "None";
-    }
+    if (n->kind != NodeKind::Output && (last != dead.end() || !n->regions.empty()))
+      body += ";  " + forgotten(*n, last == dead.end() ? std::vector<const Node*>() : last->second) + "None";
     body += "\n";
   }
   return function_header(g, style) + indented(body.empty() ? "pass\n" : body);
@@ -210,7 +229,9 @@ std::string class_text(const Graph& g, const std::string& name, const CodeStyle&
   std::string text = "class " + name + "(torch.nn.Module):\n" + indented(function_text(g, style));
   for (const auto& n : g.nodes) {
     for (std::size_t i = 0; i < n->regions.size(); ++i) {
-      text += "\n" + indented(class_text(*n->regions[i], fmt::format("{}_{}", n->name, i), style));
+      const std::string& own = n->regions[i]->name;
+      const std::string name = own.empty() ? fmt::format("{}_{}", n->name, i) : own;
+      text += "\n" + indented(class_text(*n->regions[i], name, style));
     }
   }
   return text;
@@ -229,9 +250,19 @@ std::string_view opcode(const Node& n) {
   }
 }
 
-// Arguments as fx stores them: getitem's index and getattr's name are arguments there.
-std::vector<Arg> fx_args(const Node& n) {
+// fx has a get_attr node for each region.
+Node region_node(const Graph& region) {
+  return {.kind = NodeKind::GetAttr, .target = region.name, .name = region.name};
+}
+
+// Arguments as fx stores them: getitem's index, getattr's name and regions are arguments there. `made` keeps the nodes
+// that stand for the regions.
+std::vector<Arg> fx_args(const Node& n, std::vector<std::unique_ptr<Node>>& made) {
   std::vector<Arg> args = n.args;
+  for (std::size_t i = 0; i < n.regions.size(); ++i) {
+    made.push_back(std::make_unique<Node>(region_node(*n.regions[i])));
+    args.insert(args.begin() + 1 + static_cast<std::ptrdiff_t>(i), Arg(made.back().get()));
+  }
   if (n.kind == NodeKind::GetItem) args.push_back(n.index);
   if (n.kind == NodeKind::Op && n.spelling == Spelling::Attribute) args.push_back(n.target);
   return args;
@@ -248,7 +279,8 @@ std::string qualified_target(const Node& n) {
   if (is_operator(n)) return "operator." + n.target;
   if (n.kind == NodeKind::State) return "torch." + n.target;
   if (n.kind == NodeKind::Output) return "output";
-  if (n.kind != NodeKind::Op || n.spelling == Spelling::Method) return n.target;
+  const bool call = n.kind == NodeKind::Op || n.kind == NodeKind::Call;
+  if (!call || n.spelling == Spelling::Method || n.spelling == Spelling::Name) return n.target;
   return n.spelling == Spelling::Attribute ? "getattr" : "torch." + n.target;
 }
 
@@ -278,7 +310,10 @@ std::vector<std::array<std::string, 5>> table_rows(const Graph& g) {
     for (const auto& [key, value] : n->kwargs) {
       kwargs += (kwargs.empty() ? "" : ", ") + python_repr(std::string_view(key)) + ": " + python_repr(value);
     }
-    rows.push_back({std::string(opcode(*n)), n->name, target, python_tuple(fx_args(*n)), "{" + kwargs + "}"});
+    std::vector<std::unique_ptr<Node>> made;
+    const std::string args = python_tuple(fx_args(*n, made));
+    for (const auto& region : n->regions) rows.push_back({"get_attr", region->name, region->name, "()", "{}"});
+    rows.push_back({std::string(opcode(*n)), n->name, target, args, "{" + kwargs + "}"});
   }
   return rows;
 }
@@ -301,8 +336,12 @@ std::string print_fx_graph(const Graph& g) {
       for (const auto& [key, value] : n->kwargs) {
         kwargs += fmt::format("{}{}: {}", kwargs.empty() ? "" : ", ", key, percent_repr(value));
       }
+      std::vector<std::unique_ptr<Node>> made;
+      const std::string args = percent_repr(ListArg{fx_args(*n, made), true});
+      for (const auto& region : n->regions)
+        out += fmt::format("\n    %{0} : [num_users=1] = get_attr[target={0}]", region->name);
       out += fmt::format("\n    %{} : [num_users={}] = {}[target={}](args = {}, kwargs = {{{}}})", n->name, count,
-                         opcode(*n), qualified_target(*n), percent_repr(ListArg{fx_args(*n), true}), kwargs);
+                         opcode(*n), qualified_target(*n), args, kwargs);
     }
   }
   return out;

@@ -9,6 +9,7 @@
 //     %values = item 0 of %top : f32[s0]
 //     %c = attr "_tensor_constant0" f32[2] [1.0, 2.5] : f32[2]
 //     %state = state "_C._set_grad_enabled"(True)
+//     %sq = call _(%y) as function "ops.my.sq.default" : (f32[3], )     (what it calls is not part of the text)
 //     %commit = commit 0 (%y)
 //     %output = output (%values, %l_x_)
 //   }
@@ -137,7 +138,7 @@ std::string constant_text(const TensorImpl& t) {
   return head + visit_dtype(t.dtype, [&](auto element) { return elements_text<decltype(element)>(t); });
 }
 
-constexpr const char* kSpellings[] = {"function", "method", "operator", "inplace", "attribute"};
+constexpr const char* kSpellings[] = {"function", "method", "operator", "inplace", "attribute", "name"};
 
 std::string call_text(const Node& n) {
   std::string out = n.op == kNoOp ? "_" : std::string(op(n.op).name());
@@ -156,6 +157,8 @@ std::string head_text(const Node& n) {
       return (n.is_size ? "size " : "input ") + quoted(n.target);
     case NodeKind::Op:
       return call_text(n);
+    case NodeKind::Call:
+      return "call " + call_text(n);
     case NodeKind::GetItem:
       return fmt::format("item {} of {}", n.index, arg_text(n.args.at(0)));
     case NodeKind::GetAttr:

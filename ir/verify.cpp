@@ -103,6 +103,8 @@ class Verifier {
         return need(!n.target.empty(), "an input has a source name");
       case NodeKind::Op:
         return g_.functional ? check_functional_op(n) : check_traced_op(n);
+      case NodeKind::Call:
+        return check_call(n);
       case NodeKind::GetItem:
         return check_item(n);
       case NodeKind::GetAttr:
@@ -165,6 +167,30 @@ class Verifier {
     for (std::size_t i = 0; i < want.size(); ++i) {
       need(same_type(want[i], n.types[i]),
            fmt::format("its type is {}, not {}", as_text(want[i]), as_text(n.types[i])));
+    }
+  }
+
+  void check_call(const Node& n) const {
+    need(n.op == kNoOp && (n.callee != nullptr) != !n.regions.empty(), "a call is of code or of regions");
+    need(!g_.functional || (n.kwargs.empty() && n.multi), "a functional call has no keywords and a tuple of results");
+    if (n.callee) return;
+    const auto* operands = n.args.size() == 2 ? n.args[1].get_if<ListArg>() : nullptr;
+    need(operands && n.args[0].is<Node*>(), "a call of regions has a predicate and operands");
+    for (const auto& region : n.regions) {
+      const auto inputs = region->placeholders();
+      need(inputs.size() == operands->items.size(), "a region has an input for each operand");
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const TensorType& given = operands->items[i].get<Node*>()->type();
+        need(given.dtype == inputs[i]->type().dtype && given.sizes == inputs[i]->type().sizes,
+             "an operand has the dtype and sizes of the region's input");
+      }
+      const auto& results = region->output()->args.at(0).get<ListArg>().items;
+      need(results.size() == n.types.size(), "a region has the results of the call");
+      for (std::size_t i = 0; i < results.size(); ++i) {
+        TensorType got = results[i].get<Node*>()->type();
+        got.offset = n.types[i].offset;
+        need(same_type(got, n.types[i]), fmt::format("a region gives {}, not {}", as_text(got), as_text(n.types[i])));
+      }
     }
   }
 

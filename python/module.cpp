@@ -10,6 +10,7 @@
 #include "frontend/init.h"
 #include "frontend/op_table_init.h"
 #include "frontend/tensors/tensor_object.h"
+#include "python/extension_api.h"
 
 namespace py = pybind11;
 
@@ -21,7 +22,8 @@ PYBIND11_MODULE(_C, module) {
   md::install_block_engine();
   md::install_llvm_backend();
   Py_AtExit(&md::shut_down_block_engine);
-  for (const auto init : {md::init_tensors, md::init_guards, md::init_bytecode, md::init_cpython, md::init_frontend})
+  for (const auto init : {md::init_tensors, md::init_guards, md::init_bytecode, md::init_cpython, md::init_frontend,
+                          md::init_extension_api})
     if (init(module.ptr()) < 0) throw py::error_already_set();
   md::bind_op_table(module);
   md::bind_registry(module);

@@ -16,8 +16,6 @@ enum class OpKind : std::uint8_t {
   Random,     // as Create, values from the Philox generator
   Kernel,     // a named kernel: matmul, cat, ...
   Composite,  // written in terms of other ops; opened by the `decompose` pass
-  Extern,     // a C function pointer with context (custom ops)
-  Region,     // owns graphs: cond, ...
 };
 
 // How operand dtypes decide the compute dtype and the result dtype.

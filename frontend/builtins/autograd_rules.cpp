@@ -104,50 +104,13 @@ ValueRef rule_engine_callback(Tracer&, CallArgs& args) {
   graph_break<GB0166>(args[0]->print());
 }
 
-// Runs a method of the compile-time context, or the program's function with that context.
-ValueRef run_at_compile_time(Tracer& t, const char* method, PyRef function) {
-  SymbolicFrame& f = t.frame();
-  PyRef locals = checked(PyList_New(0));
-  for (std::size_t k = 0; k < f.slots.size() && k < f.body->slot_names.size(); ++k) {
-    if (is_null(f.slots[k])) continue;
-    PyRef pair = checked(PyTuple_Pack(2, f.body->slot_names[k].get(), py_str(f.slots[k]->print()).get()));
-    checked(PyList_Append(locals.get(), pair.get()));
-  }
-  PyRef name = method ? py_str(method) : PyRef::borrow(Py_None);
-  PyRef message = PyRef::steal(PyObject_CallFunctionObjArgs(
-      of_module("minidynamo._dynamo.comptime", "_run").get(), name.get(), function ? function.get() : Py_None,
-      py_str(print_code(*t.graph, {})).get(), locals.get(), frames_list(t.user_frames()).get(), nullptr));
-  if (!message) throw PythonError{};
-  if (message.get() != Py_None) graph_break<GB0030>(text_of(message.get()));
-  return t.none();
-}
-
-template <int which>
-ValueRef rule_comptime_method(Tracer& t, CallArgs&) {
-  static const char* const names[] = {"graph_break", "print_graph", "print_locals", "print_bt"};
-  return run_at_compile_time(t, names[which], {});
-}
-
-// comptime(f, fallback_fn): self, f, ...
-ValueRef rule_comptime(Tracer& t, CallArgs& args) {
-  PyRef function = args.positional.size() > 1 ? args[1]->real : PyRef();
-  if (!function) unmodelled("comptime", "a function made while tracing, run at compile time");
-  return run_at_compile_time(t, nullptr, function);
-}
-
-constexpr const char* kComptime = "minidynamo._dynamo.comptime";
 constexpr BuiltinRow kRows[] = {{kModule, "Function.apply.__func__", rule_apply},
                                 {kModule, "_require_grad", rule_require_grad},
                                 {kModule, "FunctionCtx.save_for_backward", rule_save_for_backward},
                                 {kModule, "FunctionCtx.maybe_clear_saved_tensors", rule_context_method<0>},
                                 {kModule, "FunctionCtx.save_for_forward", rule_context_method<1>},
                                 {kModule, "_ImperativeEngine.is_checkpoint_valid", rule_engine_valid},
-                                {kModule, "_ImperativeEngine.queue_callback", rule_engine_callback},
-                                {kComptime, "_Comptime.__call__", rule_comptime},
-                                {kComptime, "_Comptime.graph_break", rule_comptime_method<0>},
-                                {kComptime, "_Comptime.print_graph", rule_comptime_method<1>},
-                                {kComptime, "_Comptime.print_locals", rule_comptime_method<2>},
-                                {kComptime, "_Comptime.print_bt", rule_comptime_method<3>}};
+                                {kModule, "_ImperativeEngine.queue_callback", rule_engine_callback}};
 
 }  // namespace
 

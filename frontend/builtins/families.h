@@ -14,8 +14,9 @@ std::span<const BuiltinRow> sequence_rules();  // len, range, zip, list, sorted,
 std::span<const BuiltinRow> number_rules();    // abs, min, sum, int, operator.*, ...
 std::span<const BuiltinRow> library_rules();   // functools, contextlib, our own _dynamo functions, grad mode
 std::span<const BuiltinRow> itertools_rules();
-std::span<const BuiltinRow> autograd_rules();  // autograd.Function, comptime
+std::span<const BuiltinRow> autograd_rules();  // autograd.Function
 std::span<const BuiltinRow> array_rules();     // what NumPy's polyfills and tensors hand each other
+std::span<const BuiltinRow> hatch_rules();     // nonstrict_trace, cond, error_on_graph_break, ...
 inline auto builtin_families() {
   return std::array{
       object_rules(),     //
@@ -25,6 +26,7 @@ inline auto builtin_families() {
       itertools_rules(),  //
       autograd_rules(),   //
       array_rules(),      //
+      hatch_rules(),      //
   };
 }
 

@@ -35,9 +35,8 @@ PyRef resolve(const BuiltinRow& row) {
 
 // C functions of constants that have no side effects: they run at trace time.
 bool is_pure_module(const std::string& module) {
-  for (const char* pure :
-       {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct", "unicodedata",
-                           "minidynamo.polyfills.numpy.facts"})
+  for (const char* pure : {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct",
+                           "unicodedata", "minidynamo.polyfills.numpy.facts"})
     if (module == pure) return true;
   return false;
 }

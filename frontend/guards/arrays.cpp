@@ -33,11 +33,11 @@ void ArrayMatch::explain_difference(const GuardOp& op, PyObject* o, Why& why) {
   const TensorFact& f = *op.tensor;
   const auto set = [&](const std::string& what) { why.text = "array '" + why.source() + "' " + what; };
   const auto mismatch = [&](const std::string& what, std::int64_t expected, std::int64_t actual) {
-    set(what + " mismatch. expected " + std::to_string(expected) + ", actual " + std::to_string(actual));
+    set(what + ". expected " + std::to_string(expected) + ", actual " + std::to_string(actual));
   };
   if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != *f.type) {
-    why.text = "expected type of '" + why.source() + "' to be the NumPy type of before, but found " +
-               class_text(Py_TYPE(o));
+    why.text =
+        "expected type of '" + why.source() + "' to be the NumPy type of before, but found " + class_text(Py_TYPE(o));
     return;
   }
   const ArrayView a(o);
@@ -46,16 +46,15 @@ void ArrayMatch::explain_difference(const GuardOp& op, PyObject* o, Why& why) {
     return set("dtype mismatch. expected " + std::string(info(f.dtype).name) + ", actual " +
                std::string(info(a.dtype()).name));
   }
-  if (a.dim() != f.dim) return mismatch("rank", f.dim, a.dim());
-  if (a.writeable() != (op.flag != 0)) return mismatch("writeable", op.flag, a.writeable());
+  if (a.dim() != f.dim) return mismatch("rank mismatch", f.dim, a.dim());
+  if (a.writeable() != (op.flag != 0)) return mismatch("writeable mismatch", op.flag, a.writeable());
   for (int d = 0; d < f.dim; ++d) {
-    const std::string at = " at index " + std::to_string(d);
     if (!fits(a.size(d), f.extents[2 * d]))
-      return set("size mismatch" + at + ". expected " + std::to_string(f.extents[2 * d]) + ", actual " +
-                 std::to_string(a.size(d)));
+      return mismatch("size mismatch at index " + std::to_string(d), f.extents[2 * d], a.size(d));
+  }
+  for (int d = 0; d < f.dim; ++d) {
     if (!fits(a.stride(d), f.extents[2 * d + 1]))
-      return set("stride mismatch" + at + ". expected " + std::to_string(f.extents[2 * d + 1]) + ", actual " +
-                 std::to_string(a.stride(d)));
+      return mismatch("stride mismatch at index " + std::to_string(d), f.extents[2 * d + 1], a.stride(d));
   }
 }
 

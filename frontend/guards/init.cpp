@@ -7,6 +7,7 @@
 #include "frontend/guards/kinds.h"
 #include "frontend/guards/program_object.h"
 #include "frontend/guards/text.h"
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace md {
@@ -112,6 +113,12 @@ Guard parse_guard(SourceTable& table, PyObject* spec) {
   if (g.kind == GuardKind::TensorMatch) {
     g.tensor = type_of_tensor(payload);
     if (!is_tensor_exact(payload)) g.object = PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(payload)));
+  } else if (g.kind == GuardKind::ArrayMatch) {
+    PyRef over = array_tensor(payload);
+    if (!over) bad_spec("ArrayMatch takes an array or a NumPy scalar as payload");
+    g.tensor = type_of_tensor(over.get());
+    g.object = PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(payload)));
+    g.value = ArrayView(payload).writeable();
   } else if (g.kind == GuardKind::Aliasing) {
     g.other = parse_source(table, payload);
   } else if (g.kind == GuardKind::NoAliasing) {

@@ -1,5 +1,6 @@
 // Building, unpacking and formatting.
 #include "frontend/cpython/object_attr.h"
+#include "frontend/hatches/hatch_value.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
@@ -38,6 +39,7 @@ void break_on_opaque_text(const Value& v) {
 
 ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const ValueRef& spec) {
   ValueRef v = t.realize(raw);
+  if (ValueRef text = deferred_text(t, v, conversion, spec)) return text;
   if (auto* o = as<ObjectValue>(v)) {
     const bool repr = conversion == 2 || conversion == 3;
     ValueRef m = conversion == 0 ? o->special(t, "__format__") : ValueRef();
@@ -91,7 +93,9 @@ OPCODE(BUILD_SET) {
 
 OPCODE(BUILD_STRING) {
   PyRef parts = checked(PyList_New(0));
-  for (auto& v : pop_n(f, i.a)) {
+  const std::vector<ValueRef> pieces = pop_n(f, i.a);
+  if (ValueRef text = joined_text(pieces)) return f.push(text);
+  for (auto& v : pieces) {
     PyRef c = t.realize(v)->as_constant();
     if (!c) graph_break<GB0021>(v->print());
     checked(PyList_Append(parts.get(), c.get()));

@@ -13,14 +13,15 @@ int init_tensors(PyObject* module) {
   if (init_op_functions(module) < 0 || init_tensor_type(module) < 0 || init_subclass(module) < 0) return -1;
   if (init_generator(module) < 0) return -1;
   if (add_table_ops(module) < 0 || add_table_properties() < 0 || add_return_types(module) < 0) return -1;
-  for (auto rows : {tensor_native_methods(), scalar_methods(), metadata_methods(), numpy_methods(), format_methods(),
-                    element_questions()}) {
+  for (auto rows : {tensor_native_methods(), scalar_methods(), metadata_methods(), numpy_methods(), dlpack_methods(),
+                    format_methods(), element_questions()}) {
     if (add_native_methods(rows) < 0) return -1;
   }
-  for (auto rows :
-       {creation_functions(), numpy_functions(), format_functions(), namespace_functions(), element_questions()}) {
+  for (auto rows : {creation_functions(), numpy_functions(), dlpack_functions(), buffer_functions(), format_functions(),
+                    namespace_functions(), element_questions()}) {
     if (add_native_functions(module, rows) < 0) return -1;
   }
+  if (init_dlpack() < 0) return -1;
   return init_operators(module);
 }
 

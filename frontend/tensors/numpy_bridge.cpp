@@ -24,28 +24,7 @@ struct MemoryObject {
 MemoryObject* memory_of(PyObject* o) { return reinterpret_cast<MemoryObject*>(o); }
 
 const char* format_of(DType t) {
-  switch (t) {
-    case DType::Bool:
-      return "?";
-    case DType::UInt8:
-      return "B";
-    case DType::Int8:
-      return "b";
-    case DType::Int16:
-      return "h";
-    case DType::Int32:
-      return "i";
-    case DType::Int64:
-      return "l";
-    case DType::Float16:
-      return "e";
-    case DType::Float32:
-      return "f";
-    case DType::Float64:
-      return "d";
-    case DType::BFloat16:
-      break;
-  }
+  if (const char* format = buffer_format(t)) return format;
   throw OpError(ErrorKind::Type, "Got unsupported ScalarType BFloat16");
 }
 
@@ -187,17 +166,24 @@ PyRef numpy_method(const PassedArgs& call) {
   return array_from_tensor(t);
 }
 
-// __array__(dtype=None, copy=None), as NumPy calls it.
+// __array__(dtype=None, copy=None), as NumPy calls it: copy=False refuses to copy, copy=True always does.
 PyRef array_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "dtype", "copy"};
   PyObject* out[3];
   parse_native({"__array__", names, 1}, call, out);
   PyRef array = array_from_tensor(TensorRef(tensor_impl(out[0])));
-  const bool convert = out[1] && out[1] != Py_None;
-  const bool copy = out[2] && out[2] != Py_None && checked(PyObject_IsTrue(out[2]));
-  if (!convert && !copy) return array;
-  if (!convert) return checked(PyObject_CallMethod(array.get(), "copy", nullptr));
-  return checked(PyObject_CallMethod(array.get(), "astype", "O", out[1]));
+  const bool decided = out[2] && out[2] != Py_None;
+  const bool copy = decided && checked(PyObject_IsTrue(out[2]));
+  if (out[1] && out[1] != Py_None) {
+    PyRef wanted = checked(PyObject_CallMethod(numpy_module().get(), "dtype", "O", out[1]));
+    PyRef has = checked(PyObject_GetAttrString(array.get(), "dtype"));
+    if (!checked(PyObject_RichCompareBool(has.get(), wanted.get(), Py_EQ))) {
+      if (decided && !copy)
+        throw OpError(ErrorKind::Value, "Unable to avoid copy while creating an array as requested: the dtype differs");
+      return checked(PyObject_CallMethod(array.get(), "astype", "O", wanted.get()));
+    }
+  }
+  return copy ? checked(PyObject_CallMethod(array.get(), "copy", nullptr)) : array;
 }
 
 PyRef from_numpy_function(const PassedArgs& call) {

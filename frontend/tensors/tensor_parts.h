@@ -28,6 +28,14 @@ std::span<const NativeRow> metadata_methods();
 int set_tensor_data(PyObject* self, PyObject* value, void* context);  // x.data = value
 std::span<const NativeRow> numpy_methods();
 std::span<const NativeRow> numpy_functions();
+std::span<const NativeRow> dlpack_methods();
+std::span<const NativeRow> dlpack_functions();
+std::span<const NativeRow> buffer_functions();  // frombuffer, asarray
+int init_dlpack();
+// buffer.cpp: PEP 3118
+int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags);
+void tensor_releasebuffer(PyObject* self, Py_buffer* view);
+const char* buffer_format(DType t);  // null: none
 std::span<const NativeRow> creation_functions();
 std::span<const NativeRow> namespace_functions();
 std::span<const NativeRow> element_questions();  // equal, allclose: functions and methods

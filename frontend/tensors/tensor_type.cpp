@@ -88,6 +88,8 @@ std::vector<PyType_Slot> type_slots() {
       {Py_mp_length, reinterpret_cast<void*>(tensor_length)},
       {Py_mp_subscript, reinterpret_cast<void*>(tensor_subscript)},
       {Py_mp_ass_subscript, reinterpret_cast<void*>(tensor_ass_subscript)},
+      {Py_bf_getbuffer, reinterpret_cast<void*>(tensor_getbuffer)},
+      {Py_bf_releasebuffer, reinterpret_cast<void*>(tensor_releasebuffer)},
       {Py_sq_contains, reinterpret_cast<void*>(tensor_contains)},
       {Py_tp_members, tensor_members},
       {Py_tp_getset, tensor_getset},

@@ -38,7 +38,7 @@ ValueRef call_row(Tracer& t, PyObject* row, const CallArgs& given, const std::st
   } catch (const OpError& e) {
     reason = e.what();
   }
-  graph_break<GB0007_builtin>(module, qualname, reason, module + "." + qualname);
+  graph_break<GB0007_numpy>(module, qualname, reason, module + "." + qualname);
 }
 
 bool is_operand(const ValueRef& v) {
@@ -81,7 +81,8 @@ ValueRef ArrayValue::operate(Tracer& t, const std::string& dunder, std::vector<V
 ValueRef ArrayValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(python_type()), nullptr);
-  if (PyObject* row = numpy_row("ATTRIBUTES", name)) return call_row(t, row, {{ValueRef(this)}, {}}, "numpy", "ndarray." + n);
+  if (PyObject* row = numpy_row("ATTRIBUTES", name))
+    return call_row(t, row, {{ValueRef(this)}, {}}, "numpy", "ndarray." + n);
   if (numpy_row("METHODS", name)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (n == "__version__") graph_break<GB0159>(print());
   PyObject* found = type_find(python_type(), name);
@@ -119,7 +120,8 @@ void ArrayValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
 }
 
 std::optional<std::int64_t> ArrayValue::length(Tracer& t) {
-  if (tensor->type.dim() == 0) graph_break<GB0158>(print(), std::string("__len__"), std::string("[]"), std::string("{}"));
+  if (tensor->type.dim() == 0)
+    graph_break<GB0158>(print(), std::string("__len__"), std::string("[]"), std::string("{}"));
   return tensor->length(t);
 }
 

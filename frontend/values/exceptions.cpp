@@ -68,6 +68,7 @@ Reg ExceptionValue::rebuild(PlanBuilder& b) {
 // --------------------------------------------------------------------------------------------
 
 std::string ContextValue::print() const {
+  if (which == ContextKind::BreakPolicy) return "ErrorOnGraphBreakVariable()";
   return which == ContextKind::Null ? "NullContextVariable()" : "GradModeVariable()";
 }
 
@@ -82,12 +83,17 @@ static void set_grad(Tracer& t, bool on) {
 
 void ContextValue::enter(Tracer& t) {
   if (which == ContextKind::Null || at_once) return;
+  if (which == ContextKind::BreakPolicy) {
+    outer = std::exchange(t.errors_on_break, target);
+    return;
+  }
   outer = t.grad_enabled;
   set_grad(t, target);
 }
 
 void ContextValue::exit(Tracer& t) {
   if (which == ContextKind::GradMode) set_grad(t, outer);
+  if (which == ContextKind::BreakPolicy) t.errors_on_break = outer;
 }
 
 // Every manager of the gradient mode is entered again as set_grad_enabled(mode).

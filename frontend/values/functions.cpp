@@ -5,6 +5,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/hatches/hatch_value.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -71,6 +72,7 @@ static bool watches_warnings(const FunctionValue& f) {
 
 bool may_inline(const FunctionValue& f) {
   if (f.real && PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return false;
+  if (f.real && is_dont_skip(f.real.get())) return true;
   static const char* const closed[] = {"minidynamo",      "random",    "copy",    "threading", "logging", "warnings",
                                        "traceback",       "linecache", "inspect", "numpy",     "pdb",     "subprocess",
                                        "multiprocessing", "pickle"};
@@ -287,6 +289,7 @@ bool MethodValue::has_attr(Tracer& t, PyObject* name) {
 }
 
 ValueRef MethodValue::call(Tracer& t, CallArgs args) {
+  if (is_ignored_method(t, *this)) return t.none();
   args.positional.insert(args.positional.begin(), self);
   return t.call(function, std::move(args));
 }

@@ -108,8 +108,8 @@ struct OpaqueValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
 };
 
-// Managers of the library: grad mode and nullcontext.
-enum class ContextKind : std::uint8_t { GradMode, Null };
+// Managers of the library: grad mode, nullcontext, error_on_graph_break.
+enum class ContextKind : std::uint8_t { GradMode, Null, BreakPolicy };
 struct ContextValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Context;
   ContextValue(ContextKind which, PyRef cls, std::vector<ValueRef> args)

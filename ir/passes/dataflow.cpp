@@ -44,7 +44,7 @@ bool has_effect(const Node& n) {
   if (n.kind == NodeKind::GetItem || n.kind == NodeKind::GetAttr) return false;
   if (n.kind != NodeKind::Op) return true;
   const Op& o = op(n.op);
-  return o.decl->can_fail || o.kind() == OpKind::Random || o.kind() == OpKind::Extern || o.kind() == OpKind::Region;
+  return o.decl->can_fail || o.kind() == OpKind::Random;
 }
 
 }  // namespace md

@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <deque>
-#include <numeric>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "ir/callee.h"
 #include "ir/composite.h"
 #include "ir/error.h"
 #include "ir/inplace.h"
 #include "ir/op_ids.h"
 #include "ir/passes/dataflow.h"
+#include "ir/passes/layouts.h"
 
 namespace md {
 namespace {
@@ -46,60 +47,6 @@ Arg int_list(const SizeVec& v) {
   return l;
 }
 
-SizeVec contiguous(const SizeVec& sizes) {
-  SizeVec strides(sizes.size());
-  Size step = 1;
-  for (std::size_t i = sizes.size(); i-- > 0;) {
-    strides[i] = step;
-    step = step * max(sizes[i], 1);
-  }
-  return strides;
-}
-
-Size element_count(const SizeVec& sizes) {
-  Size n = 1;
-  for (const Size& s : sizes) n = n * s;
-  return n;
-}
-
-// Dimensions of `t` from the slowest to the fastest in memory; ties keep their order.
-std::vector<int> memory_order(const TensorType& t) {
-  std::vector<int> order(t.sizes.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](int a, int b) {
-    return hint(t.strides[static_cast<std::size_t>(a)]) > hint(t.strides[static_cast<std::size_t>(b)]);
-  });
-  return order;
-}
-
-bool same_layout(const TensorType& a, const TensorType& b) {
-  for (std::size_t d = 0; d < a.sizes.size(); ++d) {
-    if (a.sizes[d].is_const(0)) return true;
-    if (!a.sizes[d].is_const(1) && !(a.strides[d] == b.strides[d])) return false;
-  }
-  return true;
-}
-
-bool overlaps_itself(const TensorType& t) {
-  for (std::size_t d = 0; d < t.sizes.size(); ++d) {
-    if (t.strides[d].is_const(0) && !t.sizes[d].is_const(1)) return true;
-  }
-  return false;
-}
-
-// Dense: a permutation of a contiguous tensor.
-bool is_dense(const TensorType& t) {
-  Size expected = 1;
-  const std::vector<int> order = memory_order(t);
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    const auto d = static_cast<std::size_t>(*it);
-    if (t.sizes[d].is_const(1)) continue;
-    if (!(t.strides[d] == expected)) return false;
-    expected = expected * t.sizes[d];
-  }
-  return true;
-}
-
 class Functionalizer final : public OpCaller {
  public:
   explicit Functionalizer(const Graph& traced) : traced_(traced), out_(std::make_unique<Graph>()) {
@@ -125,9 +72,6 @@ class Functionalizer final : public OpCaller {
         return expand(op, *this, args);
       case OpKind::View:
         return view(op, std::move(args));
-      case OpKind::Extern:
-      case OpKind::Region:
-        throw NotFunctional("functionalize: no functional form of op " + std::string(op.name()));
       default:
         return compute(op, std::move(args));
     }
@@ -151,6 +95,9 @@ class Functionalizer final : public OpCaller {
         throw InternalError("functionalize: the graph is functional already");
       case NodeKind::Op:
         meaning_[&n] = run_op(n);
+        return;
+      case NodeKind::Call:
+        meaning_[&n] = n.callee ? call_out(n) : call_region(n);
     }
   }
 
@@ -287,6 +234,78 @@ class Functionalizer final : public OpCaller {
     }
     n.args = std::move(args);
     return append(std::move(n));
+  }
+
+  // --- Calls of what is no op -----------------------------------------------------------------------------------
+
+  // A tensor as eager mode would hand it over, strides included.
+  Arg operand(Arg a) {
+    for_each_node(a, [&](Node*& n) {
+      Handle& h = *by_node_.at(n);
+      n = laid_out(value(h), h.type());
+    });
+    return a;
+  }
+
+  TensorType own_type(TensorType t) {
+    t.offset = 0;
+    t.storage = next_storage_++;
+    return t;
+  }
+
+  // Items of a call, the first as eager's `types` say.
+  std::vector<Node*> items(Node* call) {
+    std::vector<Node*> found;
+    for (std::size_t i = 0; i < call->types.size(); ++i) {
+      found.push_back(append({.kind = NodeKind::GetItem, .args = {call}, .index = static_cast<int>(i)}));
+      found.back()->types = {call->types[i]};
+    }
+    return found;
+  }
+
+  Arg results(const Node& n, const std::vector<Node*>& values) {
+    ListArg out{{}, true};
+    for (std::size_t i = 0; i < n.types.size(); ++i) {
+      TensorType type = n.types[i];
+      type.offset = 0;
+      out.items.push_back(&new_base(type, values[i]).node);
+    }
+    if (n.multi || out.items.empty()) return out;
+    return out.items[0];
+  }
+
+  Arg call_out(const Node& n) {
+    if (n.callee->aliases)
+      throw NotFunctional("functionalize: a result of " + n.target + " may be one of its arguments");
+    Node made{.kind = NodeKind::Call, .spelling = n.spelling, .target = n.target, .name = n.name, .multi = true};
+    for (const Arg& a : n.args) made.args.push_back(argument(a));
+    for (const auto& [key, a] : n.kwargs) made.args.push_back(argument(a));
+    std::vector<Handle*> operands;
+    for (Arg& a : made.args) for_each_node(a, [&](Node*& x) { operands.push_back(by_node_.at(x)); });
+    for (const TensorType& t : n.types) made.types.push_back(own_type(t));
+    for (const int w : n.callee->writes) {
+      Handle* written = operands.at(static_cast<std::size_t>(w));
+      if (std::ranges::count(operands, written->storage, &Handle::storage) > 1) {
+        throw NotFunctional("functionalize: " + n.target + " writes to a tensor that shares memory with another");
+      }
+      made.types.push_back(own_type(written->type()));
+    }
+    made.callee = n.callee;
+    for (Arg& a : made.args) a = operand(std::move(a));
+    const std::vector<Node*> values = items(append(std::move(made)));
+    for (std::size_t k = 0; k < n.callee->writes.size(); ++k) {
+      Handle& to = *operands[static_cast<std::size_t>(n.callee->writes[k])];
+      write(to, new_base(to.type(), values[n.types.size() + k]));
+    }
+    return results(n, values);
+  }
+
+  Arg call_region(const Node& n) {
+    Node made{.kind = NodeKind::Call, .spelling = n.spelling, .target = n.target, .name = n.name, .multi = true};
+    for (const Arg& a : n.args) made.args.push_back(operand(argument(a)));
+    for (const TensorType& t : n.types) made.types.push_back(own_type(t));
+    for (const auto& region : n.regions) made.regions.push_back(functionalize(*region));
+    return results(n, items(append(std::move(made))));
   }
 
   // --- Reading and writing --------------------------------------------------------------------------------------

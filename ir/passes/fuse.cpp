@@ -63,6 +63,7 @@ class Fuser {
   std::vector<FusionGroup> run() {
     for (const auto& n : graph_.nodes) {
       if (n->kind == NodeKind::Op) add(*n);
+      if (n->kind == NodeKind::Call) open(FusionGroup::Kind::Call, *n, {});
       if (n->kind == NodeKind::GetItem) add_item(*n);
     }
     connect();

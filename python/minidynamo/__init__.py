@@ -24,7 +24,10 @@ __version__ = "0.1.0"
 del DisableTorchFunctionSubclass  # noqa: F821  stays in _C, as in the mirrored namespace
 newaxis = None
 from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
+from ._cond import cond as cond  # noqa: E402
 from ._dynamo import compile as compile  # noqa: E402
+from ._ops import Tag as Tag  # noqa: E402
+from ._ops import ops as ops  # noqa: E402
 from .functional import einsum as einsum  # noqa: E402  over the op's own name
 from .random import fork_rng as fork_rng  # noqa: E402
 from .random import get_rng_state as get_rng_state  # noqa: E402

@@ -1,7 +1,26 @@
 """minidynamo.compiler: names of torch.compiler."""
 
 from ._dynamo.eval_frame import compile, disable, is_compiling, list_backends, reset
+from ._dynamo.hatches import allow_in_graph, assume_constant_result, substitute_in_graph
+from ._dynamo.stance import set_stance
 
-__all__ = ["compile", "disable", "is_compiling", "is_dynamo_compiling", "list_backends", "reset"]
+__all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
+    "compile",
+    "disable",
+    "is_compiling",
+    "is_dynamo_compiling",
+    "is_exporting",
+    "list_backends",
+    "reset",
+    "set_stance",
+    "substitute_in_graph",
+]
 
 is_dynamo_compiling = is_compiling
+
+
+def is_exporting():
+    """True while traced, False in plain Python."""
+    return False

@@ -23,6 +23,8 @@ PROMISED = {
         "  fix     ",
         "to the bit",
     ],
+    "05_digits": ["Accuracy on 450 pictures", "to the bit", "scikit-learn (NumPy)"],
+    "07_numpy_programs": ["K-means: 1 graph", "PageRank: 1 graph", "the result is NumPy's", "NumPy  "],
 }
 
 

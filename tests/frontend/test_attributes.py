@@ -52,12 +52,12 @@ def test_missing_attribute_of_a_generator():
 
 def test_frames_of_numpy_are_left_alone():
     def f(v):
-        return v + 1, str(np.dtype([("a", "f4")]))
+        return v + 1, np.binary_repr(3)
 
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     torch.compile(f, backend="eager")(*x())
-    assert torch._dynamo.utils.counters["frames"]["total"] == 3  # f and two resume functions
+    assert torch._dynamo.utils.counters["frames"]["total"] == 2  # f and a resume function
 
 
 PROGRAM = """

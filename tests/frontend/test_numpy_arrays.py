@@ -196,7 +196,7 @@ def test_an_array_that_became_read_only_is_not_written_to():
     a.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         compiled(a)
-    compare(a, grid() + 1)
+    assert (a == grid() + 1).all()
 
 
 # --- guards -----------------------------------------------------------------------------------------------------------
@@ -253,13 +253,13 @@ def test_globals_closures_and_attributes():
     agree(apply, lambda: [grid()])
 
 
-def apply_changed(held, a):
-    held["weights"] = a[0] * TABLE
-    return held["weights"] + 1
-
-
 def test_arrays_put_into_containers():
-    agree(apply_changed, lambda: [{"weights": np.ones(4)}, grid()])
+    def apply(held, a):
+        held.append(a[0] * TABLE)
+        held[0] = a
+        return held[-1] + 1
+
+    agree(apply, lambda: [[np.ones(4)], grid()])
 
 
 # --- between NumPy and tensors ----------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_truth_is_decided_outside():
             return a * 2
         return a
 
-    breaks_with(apply, "GB0170", lambda: [grid()], frames=2)
+    agree(apply, lambda: [grid()], frames=2)
 
 
 def test_tracing_of_numpy_can_be_switched_off():

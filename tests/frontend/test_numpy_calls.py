@@ -21,8 +21,9 @@ def one(function, *shapes, dtype="float64"):
 
 UNARY = [
     np.negative, np.absolute, np.abs, np.square, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10,
-    np.log1p, np.sin, np.cos, np.tan, np.arctan, np.sinh, np.cosh, np.tanh, np.arcsinh, np.floor, np.ceil, np.trunc, np.rint,
-    np.sign, np.isnan, np.isinf, np.isfinite, np.logical_not, np.positive, np.reciprocal, np.degrees, np.radians,
+    np.log1p, np.sin, np.cos, np.tan, np.arctan, np.sinh, np.cosh, np.tanh, np.arcsinh, np.floor, np.ceil, np.trunc,
+    np.rint, np.sign, np.isnan, np.isinf, np.isfinite, np.logical_not, np.positive, np.reciprocal, np.degrees,
+    np.radians,
 ]  # fmt: skip
 BINARY = [
     np.add, np.subtract, np.multiply, np.divide, np.true_divide, np.floor_divide, np.remainder, np.fmod, np.power,

@@ -8,6 +8,7 @@ import sys
 import types
 import weakref
 
+import numpy as np
 import pytest
 
 import minidynamo as torch
@@ -33,6 +34,9 @@ def function():
 PLAIN = Plain()
 NAN = float("nan")
 TENSOR = torch.ones(3, 4)
+ARRAY = np.zeros((3, 4))
+LOCKED = np.zeros((3, 4))
+LOCKED.flags.writeable = False
 LIST = [1, 2]
 
 # kind, payload, values that pass, values that fail, reason of the first failing one
@@ -104,6 +108,17 @@ CASES = [
         "tensor 'x' requires_grad mismatch. expected requires_grad=0",
     ),
     ("TensorMatch", TENSOR, [], [3], "expected type of 'x' to be a tensor type, ' but found <class 'int'>"),
+    (
+        "ArrayMatch",
+        ARRAY,
+        [ARRAY, np.ones((3, 4))],
+        [np.ones((3, 5)), np.ones(3), np.ones((3, 4), "f4"), np.ones((4, 3)).T, np.ones((3, 4))[::-1], LOCKED, TENSOR],
+        "array 'x' size mismatch at index 1. expected 4, actual 5",
+    ),
+    ("ArrayMatch", ARRAY, [], [np.asfortranarray(ARRAY)], "array 'x' stride mismatch at index 0. expected 4, actual 1"),
+    ("ArrayMatch", ARRAY, [], [np.ones((3, 4), "f4")], "array 'x' dtype mismatch. expected float64, actual float32"),
+    ("ArrayMatch", ARRAY, [], [LOCKED], "array 'x' writeable mismatch. expected 1, actual 0"),
+    ("ArrayMatch", np.float32(1), [np.float32(5)], [np.float64(1), 1.0, np.ones((), "f4")], None),
     ("NoHasattr", "zz", [PLAIN, 5, TENSOR], [types.SimpleNamespace(zz=1)], "not hasattr(x, 'zz')"),
     ("Hasattr", "zz", [types.SimpleNamespace(zz=1)], [PLAIN, 5], "hasattr(x, 'zz')"),
 ]

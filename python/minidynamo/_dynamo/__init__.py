@@ -15,13 +15,30 @@ from .eval_frame import (
     reset,
     skip_frame,
 )
+from .hatches import (
+    allow_in_graph,
+    assume_constant_result,
+    disallow_in_graph,
+    dont_skip_tracing,
+    error_on_graph_break,
+    forbid_in_graph,
+    nonstrict_trace,
+    substitute_in_graph,
+)
+from .stance import set_stance
 
 __all__ = [
+    "allow_in_graph",
+    "assume_constant_result",
     "compile",
     "config",
     "disable",
+    "disallow_in_graph",
+    "dont_skip_tracing",
+    "error_on_graph_break",
     "exc",
     "explain",
+    "forbid_in_graph",
     "graph_break",
     "is_compiling",
     "list_backends",
@@ -29,18 +46,23 @@ __all__ = [
     "mark_dynamic",
     "mark_static",
     "maybe_mark_dynamic",
+    "nonstrict_trace",
     "optimize",
     "register_backend",
     "report",
     "reset",
+    "set_stance",
     "skip_frame",
+    "substitute_in_graph",
     "utils",
 ]
 
 
 def __getattr__(name):
-    if name in ("comptime", "testing", "output"):
-        import importlib
+    import importlib
 
+    if name in ("testing", "output", "comptime"):
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "export":
+        return importlib.import_module(f"{__name__}.exporting").export
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

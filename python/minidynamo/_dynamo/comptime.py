@@ -1,71 +1,69 @@
-"""Code that runs while a function is compiled, not when it is called: `comptime(f)` calls f with a view of the trace.
+"""Code that runs while a function is traced: `comptime.graph_break()`, `comptime.print(x)`, `comptime(function)`.
 
-Outside of a compilation all of it does nothing, but for the fallback of `comptime(f, fallback)`.
+In plain Python all of it does nothing, but for the fallback of `comptime(function, fallback)`.
 """
 
-import sys
+from .. import _C
 
 __all__ = ["ComptimeContext", "comptime"]
 
 
-class ComptimeBreak(Exception):
-    """Raised by ComptimeContext.graph_break(): the trace ends here."""
+class BreakRequest(Exception):
+    """Raised towards the tracer by ComptimeContext.graph_break()."""
 
 
 class ComptimeContext:
-    """What a function run at compile time sees: the graph so far, the local variables, the stack."""
+    """What compile-time code may ask and do: the graph so far, the local variables, the place in the program."""
 
-    def __init__(self, graph_text, locals_, frames):
-        self._graph = graph_text
-        self._locals = locals_
+    def __init__(self, frames, graph_text, local_variables):
         self._frames = frames
+        self._graph_text = graph_text
+        self._locals = local_variables
 
     def graph_break(self, msg="ComptimeContext graph break"):
-        """Ends the graph at this place."""
-        raise ComptimeBreak(msg)
+        """Breaks the graph where the compile-time code was called."""
+        raise BreakRequest(msg)
+
+    def print(self, value="", *, file=None):
+        """Prints a value as the tracer knows it."""
+        print(value, file=file)
 
     def print_graph(self, *, verbose=True, file=None):
-        """Prints the graph as it is by now."""
-        print(self._graph, file=file or sys.stdout)
+        """Prints the graph captured so far as code."""
+        print(self._graph_text, file=file)
 
     def print_locals(self, *, file=None):
         """Prints each local variable with what the tracer knows of it."""
         for name, shown in self._locals:
-            print(f"{name} = {shown}", file=file or sys.stdout)
+            print(f"{name} = {shown}", file=file)
 
     def print_bt(self, *, file=None):
         """Prints the stack of the traced frames, outermost first."""
         from .report import stack_text
 
-        print(stack_text(self._frames), end="", file=file or sys.stdout)
+        print(stack_text(self._frames), end="", file=file)
 
 
 class _Comptime:
     def __call__(self, fn, fallback_fn=lambda: None):
-        """Runs fn(ComptimeContext) while compiling, fallback_fn() otherwise."""
+        """fn(ComptimeContext) is called while tracing, fallback_fn() in plain Python."""
         fallback_fn()
 
-    def graph_break(self):
-        """As ComptimeContext.graph_break()."""
+    def graph_break(self, msg=""):
+        """Breaks the graph."""
 
-    def print_graph(self):
-        """As ComptimeContext.print_graph()."""
+    def print(self, value="", **kwargs):
+        """Prints a value as the tracer knows it."""
 
-    def print_locals(self):
-        """As ComptimeContext.print_locals()."""
+    def print_graph(self, **kwargs):
+        """Prints the graph captured so far."""
 
-    def print_bt(self):
-        """As ComptimeContext.print_bt()."""
+    def print_locals(self, **kwargs):
+        """Prints the local variables."""
+
+    def print_bt(self, **kwargs):
+        """Prints the stack of the traced frames."""
 
 
+_C._mark_hatch(_Comptime, "comptime")
 comptime = _Comptime()
-
-
-def _run(method, function, graph_text, locals_, frames):
-    """Called by the tracer: a method of ComptimeContext, or the user's function; the break's message, or None."""
-    context = ComptimeContext(graph_text, locals_, frames)
-    try:
-        getattr(context, method)() if method else function(context)
-    except ComptimeBreak as asked:
-        return str(asked)
-    return None

@@ -25,6 +25,10 @@ class TorchRuntimeError(TorchDynamoException):
     """An operation failed while its result's shape and dtype were computed."""
 
 
+class ForbiddenCallable(TorchDynamoException, AssertionError):
+    """Compiled code calls what forbid_in_graph() was applied to."""
+
+
 class InvalidBackend(TorchDynamoException):
     def __init__(self, name):
         super().__init__(

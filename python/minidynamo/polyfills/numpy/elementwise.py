@@ -88,11 +88,27 @@ def divide(a, b):
 
 
 def floor_divide(a, b):
-    return a // b
+    return without_zeros(torch.floor_divide, a, b)
 
 
 def remainder(a, b):
-    return a % b
+    """A zero, too, has the sign of the divisor."""
+    value = without_zeros(torch.remainder, a, b)
+    return torch.copysign(value, b) if value.dtype.is_floating_point else value
+
+
+def fmod(a, b):
+    return without_zeros(torch.fmod, a, b)
+
+
+def without_zeros(operation, a, b):
+    """Integers divided by zero are 0 in NumPy, where torch raises."""
+    dividend = a if torch.is_tensor(a) else torch.full((), a, dtype=b.dtype)
+    if facts.integer_range(dividend.dtype) is None or is_number(b) and b != 0:
+        return operation(dividend, b)
+    divisor = b if torch.is_tensor(b) else torch.full((), b, dtype=dividend.dtype)
+    zero = divisor == 0
+    return torch.where(zero, 0, operation(dividend, torch.where(zero, 1, divisor)))
 
 
 def power(a, b):
@@ -188,7 +204,7 @@ def sign(a):
 
 
 def reciprocal(a):
-    return 1 / a if facts.integer_range(a.dtype) is None else 1 // a
+    return 1 / a if facts.integer_range(a.dtype) is None else floor_divide(1, a)
 
 
 def degrees(a):
@@ -213,7 +229,7 @@ OPERATIONS = {
     "floor_divide": floor_divide,
     "remainder": remainder,
     "mod": remainder,
-    "fmod": torch.fmod,
+    "fmod": fmod,
     "power": power,
     "pow": power,
     "float_power": power,

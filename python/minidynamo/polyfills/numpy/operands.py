@@ -50,7 +50,9 @@ def viewable(value, dtype=None):
 
 
 def view(value, original):
-    """A view of an array, which can be written to if the array can."""
+    """A view of an array, which can be written to if the array can; what is left of a scalar is a scalar."""
+    if is_scalar(original) and value.dim() == 0:
+        return scalar_of(value)
     writeable = not is_array(original) or is_scalar(original) or is_writeable(original)
     return array_of(value) if writeable else read_only_array_of(value)
 

@@ -1,0 +1,186 @@
+#include "frontend/hatches/call_out.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/breaks.h"
+#include "frontend/call_text.h"
+#include "frontend/cpython/frame_access.h"
+#include "frontend/events.h"
+#include "frontend/hatches/result_shape.h"
+#include "frontend/hatches/stand_ins.h"
+#include "frontend/logs.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "ir/callee.h"
+
+namespace md {
+
+namespace {
+
+std::string tensor_text(DType dtype, const DimVec& sizes) {
+  return fmt::format("{}[{}]", info(dtype).short_name, fmt::join(sizes, ", "));
+}
+
+// Frees Python objects from whatever thread drops the last graph.
+void drop(PyRef& r) {
+  const PyGILState_STATE state = PyGILState_Ensure();
+  r = PyRef();
+  PyGILState_Release(state);
+}
+
+class PythonCallee final : public Callee {
+ public:
+  PythonCallee(std::string name, PyRef function, PyRef shape, PyRef keywords, UserStack stack)
+      : name_(std::move(name)),
+        function_(std::move(function)),
+        shape_(std::move(shape)),
+        keywords_(std::move(keywords)),
+        stack_(std::move(stack)) {}
+  ~PythonCallee() override {
+    if (!Py_IsInitialized()) return;
+    drop(function_), drop(shape_), drop(keywords_);
+  }
+
+  std::vector<TensorRef> run(std::span<const Arg> args, std::span<const ExpectedTensor> expected) const override {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    struct Release {
+      PyGILState_STATE state;
+      ~Release() { PyGILState_Release(state); }
+    } release{state};
+    std::vector<PyRef> held;
+    SmallVector<PyObject*, 8> raw;
+    for (const Arg& a : args) {
+      held.push_back(from_arg(a));
+      raw.push_back(held.back().get());
+    }
+    const auto named = keywords_ ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords_.get())) : 0;
+    PyRef result;
+    {
+      Disarmed plain;
+      result = checked(PyObject_Vectorcall(function_.get(), raw.data(), raw.size() - named, keywords_.get()));
+    }
+    std::vector<TensorRef> out;
+    if (!matches_shape(result.get(), shape_.get(), out))
+      wrong("a result like " + repr_of(shape_.get()), "a " + type_name(Py_TYPE(result.get())));
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const ExpectedTensor& want = expected[i];
+      if (out[i]->dtype != want.dtype || !(out[i]->sizes == want.sizes))
+        wrong(tensor_text(want.dtype, want.sizes), tensor_text(out[i]->dtype, out[i]->sizes));
+    }
+    return out;
+  }
+
+ private:
+  // What the graph was built for is not what came.
+  [[noreturn]] void wrong(const std::string& expected, const std::string& got) const {
+    PyRef error = report("wrong_result", {py_str(name_), py_str(expected), py_str(got),
+                                          frames_list(stack_ ? *stack_ : std::vector<UserFrame>())});
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+
+  std::string name_;
+  PyRef function_, shape_, keywords_;
+  UserStack stack_;
+};
+
+// Why shapes are unknown decides what happens: a missing or unfinished rule breaks, any other exception is shown.
+[[noreturn]] void stand_in_failed(const OutCall& call, const Node& n, const StandInRaised& e) {
+  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  const auto is = [&](const char* name) {
+    return PyObject_IsInstance(e.error.get(), checked(PyObject_GetAttrString(module.get(), name)).get()) == 1;
+  };
+  if (is("DynamicShapeWithoutRule")) graph_break<GB0037>(call.name);
+  if (is("DynamicShape")) graph_break<GB0036>(call.name);
+  if (is("NoFakeImplementation")) graph_break<GB0090>(call.name);
+  if (PyErr_GivenExceptionMatches(e.error.get(), PyExc_NotImplementedError))
+    graph_break<GB0087>(call.name, text_of(e.error.get()));
+  throw FailedStandIn(e.error, call_text(n));
+}
+
+// Objects of the program's classes and the like exist outside the graph only.
+bool fits_graph(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  const auto all = [&](const std::vector<ValueRef>& items) {
+    return std::ranges::all_of(items, [&](const ValueRef& item) { return fits_graph(t, item); });
+  };
+  if (auto* list = as<ListValue>(v)) return all(list->items);
+  if (auto* tuple = as<TupleValue>(v)) return all(tuple->items);
+  if (v->kind == ValueKind::Constant) return !PyComplex_Check(v->real.get()) && !PyBytes_Check(v->real.get());
+  return v->kind == ValueKind::Tensor || v->kind == ValueKind::Size || v->kind == ValueKind::Slice ||
+         v->kind == ValueKind::Range;
+}
+
+void check_arguments(Tracer& t, const CallArgs& args) {
+  bool fits = std::ranges::all_of(args.positional, [&](const ValueRef& v) { return fits_graph(t, v); });
+  fits &= std::ranges::all_of(args.keywords, [&](const auto& k) { return fits_graph(t, k.second); });
+  if (!fits) graph_break<GB0055>(print_list(args.positional) + " " + print_keywords(args));
+}
+
+Node make_node(Tracer& t, const OutCall& call, const CallArgs& args) {
+  check_arguments(t, args);
+  Node n{NodeKind::Call};
+  n.spelling = call.spelling;
+  n.target = call.target;
+  n.name = call.node_name;
+  for (auto& a : args.positional) n.args.push_back(t.to_arg(a));
+  for (auto& [k, v] : args.keywords) n.kwargs.emplace_back(text_of(k.get()), t.to_arg(v));
+  n.stack = t.user_stack();
+  return n;
+}
+
+}  // namespace
+
+ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
+  for (auto& a : args.positional) a = t.realize(a);
+  for (auto& k : args.keywords) k.second = t.realize(k.second);
+  Node n = make_node(t, call, args);
+  StandInResult result;
+  try {
+    result = run_on_stand_ins(t, call.name, call.stand_in.get(), call.traced, args);
+  } catch (const StandInRaised& e) {
+    stand_in_failed(call, n, e);
+  }
+  PyRef keywords;
+  if (!args.keywords.empty()) keywords = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (std::size_t k = 0; k < args.keywords.size(); ++k)
+    PyTuple_SET_ITEM(keywords.get(), static_cast<Py_ssize_t>(k), Py_NewRef(args.keywords[k].first.get()));
+  auto callee = std::make_shared<PythonCallee>(call.name, call.function, result.shape, keywords, n.stack);
+  callee->aliases = !call.writes && result.aliases;
+  callee->writes = call.writes ? *call.writes : result.writes;
+  n.callee = callee;
+  n.types = result.types;
+  for (TensorType& type : n.types)
+    if (call.writes || type.storage < 0) type.storage = t.next_storage++;
+  n.multi = !is_one_tensor(result.shape.get()) && !n.types.empty();
+  ++t.calls_captured;
+  Node* made = t.graph->append(std::move(n));
+  if (t.log_traces) log_graph_call(t, *made);
+  std::size_t next = 0;
+  return shaped_value(t, result.shape.get(), [&]() -> ValueRef {
+    const std::size_t i = next++;
+    if (!made->multi) return t.tensor_value(made);
+    Node get{NodeKind::GetItem};
+    get.target = get.name = "getitem";
+    get.args = {made};
+    get.index = static_cast<int>(i);
+    get.types = {made->types[i]};
+    get.stack = made->stack;
+    return t.tensor_value(t.graph->append(std::move(get)));
+  });
+}
+
+ValueRef held_tensor(Tracer& t, PyObject* tensor) {
+  Node n{NodeKind::GetAttr};
+  n.target = n.name = t.graph->fresh_name("_held_tensor");
+  n.constant = TensorRef(tensor_impl(tensor));
+  n.types = {type_of(Arg(n.constant))};
+  n.types[0].storage = t.next_storage++;
+  n.stack = t.user_stack();
+  return t.tensor_value(t.graph->append(std::move(n)));
+}
+
+}  // namespace md

@@ -1,0 +1,26 @@
+// Opaque calls: one node of the graph that calls a Python function on real tensors.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "frontend/tracer.h"
+
+namespace md {
+
+struct OutCall {
+  std::string name;               // as errors call it: "mylib::square", "step"
+  std::string target, node_name;  // "ops.mylib.square.default", "square_default"
+  Spelling spelling = Spelling::Function;
+  PyRef function;                          // runs with the graph
+  PyRef stand_in;                          // computes results of the right shapes; real tensors in and out
+  ValueRef traced;                         // a Python function for symbolic sizes; may be null
+  std::optional<std::vector<int>> writes;  // known beforehand; results are then memory of their own
+};
+
+// A tensor the graph holds, itself and not a copy.
+ValueRef held_tensor(Tracer& t, PyObject* tensor);
+
+ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args);
+
+}  // namespace md

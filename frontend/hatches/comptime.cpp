@@ -1,0 +1,59 @@
+#include "frontend/hatches/comptime.h"
+
+#include "frontend/breaks.h"
+#include "frontend/events.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+
+namespace md {
+
+namespace {
+
+// (name, what the tracer knows) of each local variable that is bound.
+PyRef known_locals(const SymbolicFrame& f) {
+  PyRef locals = checked(PyList_New(0));
+  for (std::size_t k = 0; k < f.slots.size() && k < f.body->slot_names.size(); ++k) {
+    if (is_null(f.slots[k])) continue;
+    PyRef pair = checked(PyTuple_Pack(2, f.body->slot_names[k].get(), py_str(f.slots[k]->print()).get()));
+    checked(PyList_Append(locals.get(), pair.get()));
+  }
+  return locals;
+}
+
+}  // namespace
+
+// The Python class asks for a break by an exception of its own.
+ValueRef call_comptime(Tracer& t, const std::string& method, CallArgs args) {
+  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.comptime"));
+  PyRef context =
+      checked(PyObject_CallMethod(module.get(), "ComptimeContext", "OsO", frames_list(t.user_frames()).get(),
+                                  print_code(*t.graph, {}).c_str(), known_locals(t.frame()).get()));
+  PyRef result;
+  if (method == "__call__") {
+    // The second argument is what plain Python calls.
+    if (args.positional.empty() || args.positional.size() > 2)
+      t.raise(PyExc_TypeError, "comptime() takes a function and, for plain Python, another");
+    auto* f = as<FunctionValue>(t.realize(args[0]));
+    if (!f || !f->real) unmodelled(args[0]->print(), "compile-time function that was made while tracing");
+    result = PyRef::steal(PyObject_CallOneArg(f->real.get(), context.get()));
+  } else {
+    PyRef texts = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+    for (std::size_t k = 0; k < args.positional.size(); ++k) {
+      ValueRef v = t.realize(args[k]);
+      PyRef c = v->as_constant();
+      PyTuple_SET_ITEM(texts.get(), static_cast<Py_ssize_t>(k), (c ? c : py_str(v->print())).release());
+    }
+    PyRef bound = PyRef::steal(PyObject_GetAttrString(context.get(), method.c_str()));
+    if (!bound) t.raise_current();
+    result = PyRef::steal(PyObject_CallObject(bound.get(), texts.get()));
+  }
+  if (result) return t.none();
+  PyRef error = take_exception();
+  if (PyObject_IsInstance(error.get(), checked(PyObject_GetAttrString(module.get(), "BreakRequest")).get()) == 1)
+    graph_break<GB0030>(text_of(error.get()));
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  t.raise_current();
+}
+
+}  // namespace md

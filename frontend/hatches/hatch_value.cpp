@@ -1,0 +1,266 @@
+#include "frontend/hatches/hatch_value.h"
+
+#include <algorithm>
+
+#include "frontend/breaks.h"
+#include "frontend/builtins/table.h"
+#include "frontend/cpython/frame_access.h"
+#include "frontend/hatches/call_out.h"
+#include "frontend/hatches/comptime.h"
+#include "frontend/hatches/stand_ins.h"
+#include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+
+namespace md {
+
+namespace {
+
+PyRef attribute(const PyRef& o, const char* name) { return checked(PyObject_GetAttrString(o.get(), name)); }
+std::string text_attribute(const PyRef& o, const char* name) { return text_of(attribute(o, name).get()); }
+
+bool contains(const PyRef& set, PyObject* o) {
+  if (!set || !PyAnySet_Check(set.get()) || PySet_GET_SIZE(set.get()) == 0) return false;
+  if (!PyCallable_Check(o) || PyType_Check(o) || !Py_TYPE(o)->tp_hash) return false;
+  const bool known_hash = PyFunction_Check(o) || PyCFunction_Check(o) || PyMethod_Check(o);
+  return known_hash && checked(PySet_Contains(set.get(), o));
+}
+
+// "step" of "module.step"; a callable without a name by its class.
+std::string name_of(PyObject* o) {
+  PyRef name = PyRef::steal(PyObject_GetAttrString(o, "__name__"));
+  PyErr_Clear();
+  return name ? text_of(name.get()) : type_name(Py_TYPE(o));
+}
+
+std::string module_of(PyObject* o) {
+  PyRef name = PyRef::steal(PyObject_GetAttrString(o, "__module__"));
+  PyErr_Clear();
+  std::string out = name && name.get() != Py_None ? text_of(name.get()) : "";
+  std::ranges::replace(out, '.', '_');
+  return out;
+}
+
+}  // namespace
+
+ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source) {
+  auto mark = find_hatch(o);
+  if (!mark && contains(t.config.reorderable_logging_functions, o)) mark = HatchMark{HatchKind::Logging, {}};
+  if (!mark && contains(t.config.ignore_logger_methods, o)) mark = HatchMark{HatchKind::Ignored, {}};
+  if (!mark || mark->kind == HatchKind::DontSkip) return {};
+  // A bound method is made anew by each look-up: what it is bound to and what it calls are the same.
+  if (!PyMethod_Check(o)) t.guard(GuardKind::IdMatch, source, PyRef::borrow(o));
+  return make_ref<HatchValue>(mark->kind, PyRef::borrow(o), mark->payload);
+}
+
+bool is_ignored_method(Tracer& t, const MethodValue& m) {
+  const PyRef& ignored = t.config.ignore_logger_methods;
+  if (!ignored || !PyAnySet_Check(ignored.get()) || PySet_GET_SIZE(ignored.get()) == 0) return false;
+  if (!m.function->real || !m.self->real) return false;
+  return contains(ignored, checked(PyMethod_New(m.function->real.get(), m.self->real.get())).get());
+}
+
+std::string HatchValue::print() const {
+  if (which == HatchKind::Text) return "StringFormatVariable(" + repr_of(payload.get()) + ")";
+  return "TorchInGraphFunctionVariable(" + repr_of(real.get()) + ")";
+}
+
+PyTypeObject* HatchValue::python_type() const { return real ? Py_TYPE(real.get()) : &PyUnicode_Type; }
+
+ValueRef HatchValue::get_attr(Tracer& t, PyObject* name) {
+  if (!real) return Value::get_attr(t, name);
+  if (which == HatchKind::Comptime) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!v) t.raise_current();
+  return t.from_object(v.get(), nullptr);
+}
+
+ValueRef HatchValue::call(Tracer& t, CallArgs args) {
+  switch (which) {
+    case HatchKind::CustomOp:
+      return call_operator(t, std::move(args));
+    case HatchKind::OwnOp:
+      return call_own(t, std::move(args));
+    case HatchKind::AllowInGraph:
+    case HatchKind::Nonstrict:
+      return call_opaque(t, std::move(args));
+    case HatchKind::AssumeConstant:
+      return call_constant(t, std::move(args));
+    case HatchKind::Disallow:
+      break_on_skipped(t, real.get());
+    case HatchKind::Forbid: {
+      PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.exc"));
+      PyErr_Format(attribute(module, "ForbiddenCallable").get(), "Attempt to trace forbidden callable %R", real.get());
+      throw PythonError{};
+    }
+    case HatchKind::Substitute:
+      return t.call(t.from_object(payload.get(), nullptr), std::move(args));
+    case HatchKind::BreakPolicy:
+      return call_with_policy(t, std::move(args));
+    case HatchKind::Logging:
+      return call_later(t, std::move(args));
+    case HatchKind::Ignored:
+      return t.none();
+    case HatchKind::Comptime:
+      return call_comptime(t, "__call__", std::move(args));
+    default:
+      break;
+  }
+  return Value::call(t, std::move(args));
+}
+
+ValueRef HatchValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (which == HatchKind::Comptime) return call_comptime(t, text_of(name), std::move(args));
+  return Value::call_method(t, name, std::move(args));
+}
+
+// An op of the table by its name in torch.ops.aten.
+ValueRef HatchValue::call_own(Tracer& t, CallArgs args) {
+  const std::string name = text_attribute(real, "_own_name");
+  for (auto& a : args.positional) a = t.realize(a);
+  for (auto& k : args.keywords) k.second = t.realize(k.second);
+  try {
+    return t.call_op(name, Spelling::Function, args, text_attribute(real, "_graph_target"));
+  } catch (const GraphBreak& b) {
+    if (b.code != 112) throw;
+    graph_break<GB0049>(text_attribute(real, "_name"), b.context);
+  } catch (const OpError& e) {
+    if (e.kind != ErrorKind::Type) throw;
+    graph_break<GB0049>(text_attribute(real, "_name"), std::string(e.what()));
+  }
+}
+
+// An operator of minidynamo.library: it knows its name, its rule for shapes and what it writes to.
+ValueRef HatchValue::call_operator(Tracer& t, CallArgs args) {
+  OutCall c;
+  c.name = text_attribute(real, "_name");
+  if (t.config.only_allow_pt2_compliant_ops && PyObject_IsTrue(attribute(real, "_pt2_compliant").get()) != 1)
+    graph_break<GB0043>(c.name);
+  c.target = text_attribute(real, "_graph_target");
+  c.node_name = text_attribute(real, "_graph_name");
+  c.function = real;
+  c.stand_in = attribute(real, "_fake");
+  PyRef rule = attribute(real, "_fake_function");
+  if (PyFunction_Check(rule.get())) c.traced = t.from_object(rule.get(), nullptr);
+  // How many tensors each argument brings decides which of them is which.
+  PyRef counts = checked(PyList_New(0)), named = checked(PyDict_New());
+  const auto count = [&](const ValueRef& v) {
+    return checked(PyLong_FromSize_t(tensors_of(t, CallArgs{{v}, {}}).size()));
+  };
+  for (auto& v : args.positional) checked(PyList_Append(counts.get(), count(v).get()));
+  for (auto& [key, v] : args.keywords) checked(PyDict_SetItem(named.get(), key.get(), count(v).get()));
+  PyRef written = checked(PyObject_CallMethod(real.get(), "_written", "OO", counts.get(), named.get()));
+  c.writes.emplace();
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(written.get()); ++k)
+    c.writes->push_back(static_cast<int>(PyLong_AsLong(PyList_GET_ITEM(written.get(), k))));
+  return call_out(t, c, std::move(args));
+}
+
+ValueRef HatchValue::call_opaque(Tracer& t, CallArgs args) {
+  OutCall c;
+  const bool nonstrict = which == HatchKind::Nonstrict;
+  PyRef function = payload.get() == Py_None || !payload ? real : payload;
+  c.name = name_of(real.get());
+  c.target = nonstrict ? "flat_apply" : module_of(real.get()) + "_" + c.name;
+  c.node_name = c.target;
+  c.spelling = Spelling::Name;
+  c.function = c.stand_in = function;
+  if (PyFunction_Check(function.get())) c.traced = t.from_object(function.get(), nullptr);
+  if (auto* f = c.traced ? as<HatchValue>(c.traced) : nullptr; f) c.traced = ValueRef();  // it is itself marked
+  return call_out(t, c, std::move(args));
+}
+
+// Called while tracing; nothing guards what it gave.
+ValueRef HatchValue::call_constant(Tracer& t, CallArgs args) {
+  for (auto& a : args.positional) a = t.realize(a);
+  for (auto& k : args.keywords) k.second = t.realize(k.second);
+  std::vector<PyRef> positional;
+  PyRef keywords;
+  if (!all_constant(args, positional, keywords))
+    unmodelled(print(), "call of a function assumed to be constant, with arguments that are not");
+  PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
+  PyRef result = PyRef::steal(PyObject_Call(real.get(), tuple.get(), keywords.get()));
+  if (!result) t.raise_current();
+  return is_tensor_exact(result.get()) ? held_tensor(t, result.get()) : from_folded(t, result.get());
+}
+
+// After the graph, in the order of the program, with what the arguments hold then.
+ValueRef HatchValue::call_later(Tracer& t, CallArgs args) {
+  SideEffect e{EffectKind::Call, {}};
+  e.value = ValueRef(this);
+  const auto take = [&](const ValueRef& raw) {
+    ValueRef v = t.realize(raw);
+    auto* text = as<HatchValue>(v);
+    if (v->kind != ValueKind::Constant && v->kind != ValueKind::Tensor && !(text && text->which == HatchKind::Text))
+      title_only_break("Reordering debugging function " + repr_of(real.get()) + " with the arguments " +
+                       print_list(args.positional) + " is not possible: constants, tensors and f-strings of them are");
+    e.items.push_back(v);
+  };
+  for (auto& a : args.positional) take(a);
+  if (!args.keywords.empty()) e.name = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (std::size_t k = 0; k < args.keywords.size(); ++k) {
+    take(args.keywords[k].second);
+    PyTuple_SET_ITEM(e.name.get(), static_cast<Py_ssize_t>(k), Py_NewRef(args.keywords[k].first.get()));
+  }
+  t.effects.record(std::move(e));
+  return t.none();
+}
+
+ValueRef HatchValue::call_with_policy(Tracer& t, CallArgs args) {
+  const bool outer = t.errors_on_break;
+  t.errors_on_break = PyObject_IsTrue(attribute(real, "error").get()) == 1;
+  ValueRef r = t.call(t.from_object(attribute(real, "function").get(), nullptr), std::move(args));
+  t.errors_on_break = outer;
+  return r;
+}
+
+Reg HatchValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  if (real) return b.load_constant(real);
+  PlanStep s{StepOp::Call};
+  s.a = b.load_constant(attribute(payload, "format"));
+  for (auto& v : parts) s.regs.push_back(b.rebuild(v));
+  return b.step(std::move(s));
+}
+
+// --- f-strings -----------------------------------------------------------------------------------------------------
+
+ValueRef deferred_text(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec) {
+  const PyRef& functions = t.config.reorderable_logging_functions;
+  if (v->kind != ValueKind::Tensor || !functions || PySet_GET_SIZE(functions.get()) == 0) return {};
+  static const char* const conversions[] = {"", "!s", "!r", "!a"};
+  PyRef text = spec ? t.realize(spec)->as_constant() : PyRef();
+  if (conversion > 3 || (spec && !text)) return {};
+  const std::string format = std::string("{") + conversions[conversion] + (text ? ":" + text_of(text.get()) : "") + "}";
+  auto made = make_ref<HatchValue>(HatchKind::Text, PyRef(), checked(PyUnicode_FromString(format.c_str())));
+  made->parts = {v};
+  return made;
+}
+
+ValueRef joined_text(const std::vector<ValueRef>& pieces) {
+  const auto deferred = [](const ValueRef& v) { return v->kind == ValueKind::Hatch; };
+  if (!std::ranges::any_of(pieces, deferred)) return {};
+  std::string format;
+  std::vector<ValueRef> parts;
+  for (const ValueRef& v : pieces) {
+    if (auto* text = as<HatchValue>(v); text && text->which == HatchKind::Text) {
+      format += text_of(text->payload.get());
+      parts.insert(parts.end(), text->parts.begin(), text->parts.end());
+      continue;
+    }
+    PyRef c = v->as_constant();
+    if (!c) return {};
+    for (const char x : text_of(c.get())) format += x == '{' || x == '}' ? std::string(2, x) : std::string(1, x);
+  }
+  auto made = make_ref<HatchValue>(
+      HatchKind::Text, PyRef(),
+      checked(PyUnicode_DecodeUTF8(format.data(), static_cast<Py_ssize_t>(format.size()), "strict")));
+  made->parts = std::move(parts);
+  return made;
+}
+
+}  // namespace md

@@ -1,0 +1,42 @@
+// Callables the program asked to treat in its own way: allow_in_graph and its kin put marks on objects, the classes of
+// minidynamo.library on all their instances.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "frontend/py_ref.h"
+
+namespace md {
+
+enum class HatchKind : std::uint8_t {
+  CustomOp,        // an overload of an operator of minidynamo.library: one opaque node
+  Namespace,       // torch.ops and what hangs on it, looked up while tracing
+  OwnOp,           // an op of the table under its name in torch.ops.aten
+  AllowInGraph,    // one opaque node
+  Nonstrict,       // likewise, named flat_apply
+  AssumeConstant,  // called while tracing, its result is a constant
+  Disallow,        // breaks
+  Forbid,          // an error
+  Substitute,      // another function is traced in its place: the payload
+  DontSkip,        // traced although its module is not
+  BreakPolicy,     // calls the payload's function under error_on_graph_break(...)
+  Comptime,        // code that talks to the tracer
+  Logging,         // reorderable_logging_functions: runs after the graph
+  Ignored,         // ignore_logger_methods: not called at all
+  Text,            // an f-string of tensors, made after the graph
+};
+
+struct HatchMark {
+  HatchKind kind;
+  PyRef payload;
+};
+
+// The mark of an object, or of its class. With the GIL held.
+std::optional<HatchMark> find_hatch(PyObject* o);
+// Whether the function is entered although its module is closed.
+bool is_dont_skip(PyObject* function);
+
+void init_hatches(PyObject* module);  // adds _C._mark_hatch; throws PythonError
+
+}  // namespace md

@@ -1,0 +1,135 @@
+#include "frontend/hatches/result_shape.h"
+
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+
+namespace md {
+
+namespace {
+
+// Stands for a tensor; nothing a program returns is this object.
+PyObject* hole() {
+  static PyObject* const object = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  return object;
+}
+
+bool is_plain_sequence(PyObject* o) { return PyTuple_CheckExact(o) || PyList_CheckExact(o); }
+
+PyRef sequence_of(bool tuple, std::vector<PyRef> items) {
+  const auto n = static_cast<Py_ssize_t>(items.size());
+  PyRef made = checked(tuple ? PyTuple_New(n) : PyList_New(n));
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    PyObject* item = items[static_cast<std::size_t>(k)].release();
+    tuple ? PyTuple_SET_ITEM(made.get(), k, item) : PyList_SET_ITEM(made.get(), k, item);
+  }
+  return made;
+}
+
+}  // namespace
+
+PyRef result_shape(PyObject* o, std::vector<TensorRef>& tensors, std::string& offender) {
+  if (is_tensor(o)) {
+    tensors.emplace_back(tensor_impl(o));
+    return PyRef::borrow(hole());
+  }
+  if (is_plain_sequence(o)) {
+    std::vector<PyRef> items;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k) {
+      items.push_back(result_shape(PySequence_Fast_GET_ITEM(o, k), tensors, offender));
+      if (!items.back()) return {};
+    }
+    return sequence_of(PyTuple_CheckExact(o), std::move(items));
+  }
+  if (PyDict_CheckExact(o)) {
+    PyRef made = checked(PyDict_New());
+    PyObject *k, *v;
+    for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &k, &v);) {
+      PyRef item = is_constant_object(k) ? result_shape(v, tensors, offender) : PyRef();
+      if (!item) return {};
+      checked(PyDict_SetItem(made.get(), k, item.get()));
+    }
+    return made;
+  }
+  if (is_constant_object(o)) return PyRef::borrow(o);
+  offender = type_name(Py_TYPE(o));
+  return {};
+}
+
+PyRef result_shape(Tracer& t, const ValueRef& raw, std::vector<ValueRef>& tensors, std::string& offender) {
+  ValueRef v = t.realize(raw);
+  if (v->kind == ValueKind::Tensor) {
+    tensors.push_back(v);
+    return PyRef::borrow(hole());
+  }
+  auto* list = as<ListValue>(v);
+  auto* tuple = as<TupleValue>(v);
+  if (list || (tuple && tuple->type == &PyTuple_Type)) {
+    std::vector<PyRef> items;
+    for (auto& item : list ? list->items : tuple->items) {
+      items.push_back(result_shape(t, item, tensors, offender));
+      if (!items.back()) return {};
+    }
+    return sequence_of(tuple != nullptr, std::move(items));
+  }
+  if (auto* d = as<DictValue>(v); d && d->type == &PyDict_Type) {
+    PyRef made = checked(PyDict_New());
+    for (auto& e : d->live()) {
+      PyRef key = e.key->as_constant(), item = key ? result_shape(t, e.value, tensors, offender) : PyRef();
+      if (!item) return {};
+      checked(PyDict_SetItem(made.get(), key.get(), item.get()));
+    }
+    return made;
+  }
+  if (v->kind == ValueKind::Constant) return v->as_constant();
+  offender = v->python_type() ? type_name(v->python_type()) : "object";
+  return {};
+}
+
+bool matches_shape(PyObject* o, PyObject* shape, std::vector<TensorRef>& tensors) {
+  if (shape == hole()) {
+    if (!is_tensor(o)) return false;
+    tensors.emplace_back(tensor_impl(o));
+    return true;
+  }
+  if (Py_TYPE(o) != Py_TYPE(shape)) return false;
+  if (is_plain_sequence(shape)) {
+    if (PySequence_Fast_GET_SIZE(o) != PySequence_Fast_GET_SIZE(shape)) return false;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k)
+      if (!matches_shape(PySequence_Fast_GET_ITEM(o, k), PySequence_Fast_GET_ITEM(shape, k), tensors)) return false;
+    return true;
+  }
+  if (PyDict_CheckExact(shape)) {
+    if (PyDict_GET_SIZE(o) != PyDict_GET_SIZE(shape)) return false;
+    PyObject *k, *v;
+    for (Py_ssize_t pos = 0; PyDict_Next(shape, &pos, &k, &v);) {
+      PyObject* item = PyDict_GetItemWithError(o, k);
+      if (!item || !matches_shape(item, v, tensors)) return false;
+    }
+    return true;
+  }
+  return o == shape || checked(PyObject_RichCompareBool(o, shape, Py_EQ));
+}
+
+ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next) {
+  if (shape == hole()) return next();
+  if (is_plain_sequence(shape)) {
+    std::vector<ValueRef> items;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k)
+      items.push_back(shaped_value(t, PySequence_Fast_GET_ITEM(shape, k), next));
+    if (PyTuple_CheckExact(shape)) return make_ref<TupleValue>(std::move(items));
+    return make_ref<ListValue>(std::move(items));
+  }
+  if (PyDict_CheckExact(shape)) {
+    auto d = make_ref<DictValue>(&PyDict_Type);
+    PyObject *k, *v;
+    for (Py_ssize_t pos = 0; PyDict_Next(shape, &pos, &k, &v);) d->put(t, t.constant(k), shaped_value(t, v, next));
+    return d;
+  }
+  return t.constant(shape);
+}
+
+bool is_one_tensor(PyObject* shape) { return shape == hole(); }
+
+}  // namespace md

@@ -1,0 +1,79 @@
+"""compiler.set_stance: what compiled functions do, for the whole process."""
+
+import collections
+import contextlib
+import functools
+import threading
+
+from .. import _C
+from .hatches import forbid_in_graph
+
+_NUMBERS = {
+    "default": 0,
+    "force_eager": 1,
+    "eager_on_recompile": 2,
+    "fail_on_recompile": 3,
+    "eager_then_compile": 4,
+}
+
+
+DynamoStance = collections.namedtuple("DynamoStance", "stance skip_guard_eval_unsafe", defaults=("default", False))
+_lock = threading.Lock()
+_current = DynamoStance()
+
+
+def _set(stance):
+    global _current
+    with _lock:
+        before, _current = _current, stance
+        _C._set_stance(_NUMBERS[stance.stance], stance.skip_guard_eval_unsafe)
+    return before
+
+
+class set_stance(contextlib.ContextDecorator):
+    """Says what compiled functions do from now on; as a context manager or decorator, until the end of that.
+
+    `default`: compile when no compiled code fits. `force_eager`: run as plain Python. `eager_on_recompile`: run as
+    plain Python when no compiled code fits. `fail_on_recompile`: raise RuntimeError then. `eager_then_compile`: the
+    first call runs as plain Python, later ones compile. With `skip_guard_eval_unsafe=True` a call that no compiled code
+    fits raises RuntimeError; guards, which cost little here, are evaluated nevertheless.
+
+    Raises RuntimeError for an unknown stance.
+    """
+
+    def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
+        if stance not in _NUMBERS:
+            raise RuntimeError(f"invalid torch.compile stance {stance!r}, known are: {', '.join(_NUMBERS)}")
+        if force_backend is not None:
+            raise NotImplementedError("set_stance: force_backend is not supported; compile with the backend you mean")
+        self._stance = DynamoStance(stance, bool(skip_guard_eval_unsafe))
+        self._before = [_set(self._stance)]
+
+    def __call__(self, fn):
+        _set(self._before.pop())
+        stance = self._stance
+
+        def clone():
+            made = set_stance.__new__(set_stance)
+            made._stance, made._before = stance, []
+            return made
+
+        @functools.wraps(fn)
+        def with_stance(*args, **kwargs):
+            with clone():
+                return fn(*args, **kwargs)
+
+        return forbid_in_graph(with_stance)
+
+    def __enter__(self):
+        if self._before and _current is self._stance:
+            return self  # set when it was made
+        self._before.append(_set(self._stance))
+        return self
+
+    def __exit__(self, *exc):
+        _set(self._before.pop())
+        return False
+
+
+forbid_in_graph(set_stance)

@@ -1,0 +1,187 @@
+"""torch.ops: operators by name. `ops.<namespace>.<operator>`, `.default` being its one overload.
+
+`ops.aten` holds the ops of this package under their own names; other namespaces are filled by minidynamo.library.
+"""
+
+import enum
+import threading
+
+from . import _C
+
+
+class Tag(enum.Enum):
+    """What an operator declares of itself."""
+
+    core = 0
+    data_dependent_output = 1
+    dynamic_output_shape = 2
+    flexible_layout = 3
+    generated = 4
+    inplace_view = 5
+    needs_fixed_stride_order = 6
+    nondeterministic_bitwise = 7
+    nondeterministic_seeded = 8
+    pointwise = 9
+    pt2_compliant_tag = 10
+    view_copy = 11
+
+
+_lock = threading.Lock()
+_operators = {}  # "ns::name" -> minidynamo.library.Operator
+
+
+def register(operator):
+    """Adds an operator; RuntimeError if its name is taken."""
+    with _lock:
+        if _operators.setdefault(operator.name, operator) is not operator:
+            raise RuntimeError(
+                f"the operator {operator.name} is defined already; an operator can be defined once in a process"
+            )
+
+
+def replace(operator):
+    """Adds an operator, or puts it in the place of an earlier one: a cell of a notebook is run again."""
+    with _lock:
+        _operators[operator.name] = operator
+
+
+def find(qualified_name):
+    """The operator of that name ("ns::name", also "ns::name.default"), or None."""
+    return _operators.get(qualified_name.removesuffix(".default"))
+
+
+class _Overload:
+    """`ops.ns.name.default`, or `ops.ns.name`, which means the same: what can be called and put into graphs."""
+
+    def __init__(self, operator, suffix):
+        self._operator = operator
+        self._suffix = suffix
+        namespace, self.__name__ = operator.name.split("::")
+        self.__qualname__ = f"{operator.name}{suffix}"
+        self.__module__ = f"minidynamo.ops.{namespace}"
+        self._graph_target = f"ops.{namespace}.{self.__name__}{suffix}"
+        self._graph_name = self.__name__ + suffix.replace(".", "_")
+
+    @property
+    def _name(self):
+        return self._operator.name
+
+    @property
+    def _schema(self):
+        return self._operator.schema
+
+    @property
+    def _pt2_compliant(self):
+        return Tag.pt2_compliant_tag in self._operator.tags
+
+    @property
+    def _fake_function(self):
+        return self._operator.fake_function()
+
+    @property
+    def tags(self):
+        return sorted(self._operator.tags, key=lambda tag: tag.value)
+
+    def _fake(self, *args, **kwargs):
+        return self._operator.run_fake(args, kwargs)
+
+    def _written(self, counts, named):
+        return self._operator.schema.written(counts, named)
+
+    def __call__(self, *args, **kwargs):
+        return self._operator(*args, **kwargs)
+
+
+class OpOverload(_Overload):
+    def __repr__(self):
+        namespace, name = self._operator.name.split("::")
+        return f"<OpOverload(op='{namespace}.{name}', overload='default')>"
+
+
+class OpOverloadPacket(_Overload):
+    def __init__(self, operator):
+        super().__init__(operator, "")
+        self.default = OpOverload(operator, ".default")
+
+    def overloads(self):
+        """Names of the overloads."""
+        return ["default"]
+
+    def __repr__(self):
+        namespace, name = self._operator.name.split("::")
+        return f"<OpOverloadPacket(op='{namespace}.{name}')>"
+
+
+class _OwnOp:
+    """An op of this package under its name in `ops.aten`."""
+
+    def __init__(self, name, overload=""):
+        self.__name__ = name
+        self._own_name = name
+        self._name = f"aten::{name}"
+        self._graph_target = f"ops.aten.{name}{overload}"
+        self._function = getattr(_C, name)
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return _OwnOp(self._own_name, f".{name}")
+
+    def __call__(self, *args, **kwargs):
+        try:
+            return self._function(*args, **kwargs)
+        except TypeError as error:
+            raise RuntimeError(f"{self._name}: no overload takes these arguments: {error}") from None
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+
+class _Namespace:
+    """`ops.<namespace>`."""
+
+    def __init__(self, name):
+        self._namespace = name
+        self._packets = {}
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        operator = find(f"{self._namespace}::{name}")
+        if operator is not None:
+            packet = self._packets.get(name)
+            if packet is None or packet._operator is not operator:
+                packet = self._packets[name] = OpOverloadPacket(operator)
+            return packet
+        if self._namespace == "aten" and not name.startswith("_") and isinstance(getattr(_C, name, None), _OP_FUNCTION):
+            return self._packets.setdefault(name, _OwnOp(name))
+        if self._namespace == "higher_order" and name == "cond":
+            from ._cond import cond
+
+            return cond
+        raise AttributeError(f"'_OpNamespace' '{self._namespace}' object has no attribute '{name}'")
+
+    def __repr__(self):
+        return f"<module 'torch.ops.{self._namespace}'>"
+
+
+class _Operators:
+    def __init__(self):
+        self._namespaces = {}
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._namespaces.setdefault(name, _Namespace(name))
+
+    def __repr__(self):
+        return "<module 'torch.ops'>"
+
+
+_OP_FUNCTION = type(_C.add)
+for _kind in (OpOverload, OpOverloadPacket):
+    _C._mark_hatch(_kind, "custom_op")
+_C._mark_hatch(_OwnOp, "own_op")
+for _kind in (_Namespace, _Operators):
+    _C._mark_hatch(_kind, "namespace")
+ops = _Operators()

@@ -1,0 +1,157 @@
+"""C++ sources compiled and loaded at run time: `load_inline`.
+
+Sources see namespace `torch` with a small Tensor class (include/torch/tensor.h). What is built is kept below
+$XDG_CACHE_HOME/minidynamo/extensions (~/.cache by default), by its content, and built once.
+"""
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+
+_INCLUDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include")
+
+
+def _cache_root():
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(base, "minidynamo", "extensions", f"py{sys.version_info[0]}{sys.version_info[1]}_cpu")
+
+
+def include_paths(device_type="cpu"):
+    """Folders with the headers of extensions."""
+    return [_INCLUDE]
+
+
+def _compiler():
+    wanted = os.environ.get("CXX", "c++")
+    for command in (wanted, "g++", "clang++"):
+        if found := shutil.which(shlex.split(command)[0]):
+            return [found, *shlex.split(command)[1:]]
+    raise RuntimeError(
+        "load_inline() needs a C++ compiler, and there is none: install g++ (Debian: apt install g++), or name one in "
+        "the environment variable CXX"
+    )
+
+
+def _headers():
+    """Contents of the shipped headers: extensions are built again when they change."""
+    for folder, _, files in sorted(os.walk(_INCLUDE)):
+        for file in sorted(files):
+            with open(os.path.join(folder, file), "rb") as f:
+                yield f.read()
+
+
+def _bindings(name, functions):
+    wrappers = "\n".join(f"MINIDYNAMO_FUNCTION({f})" for f in functions)
+    added = " && ".join(f"torch::detail::add_function(module, &minidynamo_def_{f})" for f in functions) or "true"
+    return f"""
+namespace {{
+{wrappers}
+PyModuleDef minidynamo_module = {{
+  PyModuleDef_HEAD_INIT, "{name}", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr}};
+}}
+PyMODINIT_FUNC PyInit_{name}() {{
+  if (!torch::detail::import_api()) return nullptr;
+  PyObject* module = PyModule_Create(&minidynamo_module);
+  if (module && !({added})) Py_CLEAR(module);
+  return module;
+}}
+"""
+
+
+def _source_text(name, sources, functions):
+    parts = ["#include <torch/extension.h>\n"]
+    for number, source in enumerate(sources):
+        parts.append(f'#line 1 "{name}: cpp_sources[{number}]"\n{source}\n')
+    return "".join(parts) + f'#line 1 "{name}: bindings"\n' + _bindings(name, functions)
+
+
+def _run(command, folder, what):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode == 0:
+        return
+    output = (done.stderr + done.stdout).strip()
+    raise RuntimeError(
+        f"Error building extension {what!r}: the compiler refused the source.\n{output}\n"
+        f"Lines are counted within each of the cpp_sources; the command was: {shlex.join(command)}"
+    )
+
+
+def _build(name, text, target, compile_command, link_command, verbose):
+    """Builds in a folder of its own and moves the result into place at once: builds at the same time do no harm."""
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=os.path.dirname(target)) as folder:
+        with open(os.path.join(folder, "main.cpp"), "w", encoding="utf-8") as f:
+            f.write(text)
+        for step, command in enumerate((compile_command, link_command), 1):
+            if verbose:
+                print(f"[{step}/2] {shlex.join(command)}", flush=True)
+            _run(command, folder, name)
+        os.replace(os.path.join(folder, "main.cpp"), os.path.join(os.path.dirname(target), "main.cpp"))
+        os.replace(os.path.join(folder, f"{name}.so"), target)
+
+
+def _loaded(name, path):
+    loader = importlib.machinery.ExtensionFileLoader(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+def load_inline(
+    name,
+    cpp_sources,
+    cuda_sources=None,
+    functions=None,
+    extra_cflags=None,
+    extra_cuda_cflags=None,
+    extra_ldflags=None,
+    extra_include_paths=None,
+    build_directory=None,
+    verbose=False,
+    with_cuda=None,
+):
+    """Compiles C++ given as text and returns a Python module with `functions`.
+
+    `cpp_sources` is a string or a list of strings, compiled as one file. `functions` names C++ functions (a list, a
+    string, or a dict whose values, docstrings, are not used); they take and return tensors, numbers, bools, strings,
+    std::optional, std::vector and std::tuple of them. `verbose=True` prints the two commands.
+
+    Raises RuntimeError with the compiler's message if the source does not compile, if there is no compiler, and for
+    CUDA sources; ValueError for a name that is no identifier.
+    """
+    if cuda_sources or with_cuda:
+        raise RuntimeError("load_inline(): there is no CUDA here; pass C++ in cpp_sources")
+    if not name.isidentifier():
+        raise ValueError(f"the name of an extension is an identifier; {name!r} is none")
+    sources = [cpp_sources] if isinstance(cpp_sources, str) else list(cpp_sources)
+    functions = [functions] if isinstance(functions, str) else list(functions or ())
+    text = _source_text(name, sources, functions)
+    python = sysconfig.get_paths()["include"]
+    if not os.path.exists(os.path.join(python, "Python.h")):
+        raise RuntimeError(
+            f"load_inline() needs the headers of Python, which are not in {python}: install python3-dev (Debian: apt "
+            f"install python3-dev)"
+        )
+    compiler = _compiler()
+    includes = [f"-I{path}" for path in extra_include_paths or ()]
+    compile_command = [*compiler, f"-DTORCH_EXTENSION_NAME={name}", "-isystem", _INCLUDE, "-isystem", python, *includes]
+    compile_command += ["-fPIC", "-std=c++17", "-O2", *(extra_cflags or ()), "-c", "main.cpp", "-o", "main.o"]
+    link_command = [*compiler, "main.o", "-shared", *(extra_ldflags or ()), "-o", f"{name}.so"]
+    key = hashlib.sha256(repr((text, compile_command, link_command, sys.version)).encode())
+    for content in _headers():
+        key.update(content)
+    folder = build_directory or os.path.join(_cache_root(), f"{name}_{key.hexdigest()[:24]}")
+    target = os.path.join(folder, f"{key.hexdigest()[:24]}.so" if build_directory else f"{name}.so")
+    if not os.path.exists(target):
+        _build(name, text, target, compile_command, link_command, verbose)
+    elif verbose:
+        print(f"{name} is built already: {target}")
+    return _loaded(name, target)

@@ -1,0 +1,10 @@
+"""torch.utils.dlpack: memory shared with other libraries."""
+
+from .. import _C
+
+from_dlpack = _C.from_dlpack
+
+
+def to_dlpack(tensor):
+    """A DLPack capsule without a version over the tensor's memory. Raises BufferError if the tensor requires grad."""
+    return _C._to_dlpack(tensor)

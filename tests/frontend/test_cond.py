@@ -1,0 +1,200 @@
+"""torch.cond: branches as regions of the graph, in every backend and in plain Python."""
+
+import numpy as np
+import pytest
+
+import minidynamo as torch
+from frontend.differential import same
+from minidynamo._dynamo.exc import TorchRuntimeError, UncapturedHigherOrderOpError
+from minidynamo._dynamo.testing import CompileCounter, EagerAndRecordGraphs
+
+pytestmark = pytest.mark.smoke
+
+
+def data(*shape):
+    return torch.from_numpy(np.linspace(-1, 2, int(np.prod(shape)), dtype="float32").reshape(shape))
+
+
+weights = data(3)
+
+
+def two(x):
+    return torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t - 1, (x,))
+
+
+def captured(x, y):
+    scale = y * 2
+    a, b = torch.cond(x.sum() > 0, lambda t: (t * scale, weights.sin()), lambda t: (t + y, weights * 2), (x,))
+    return a + 1, b
+
+
+def nested(x):
+    def inner(t):
+        return torch.cond(t.max() > 1, lambda u: u * x, lambda u: u / 2, (t,))
+
+    return torch.cond(x.sum() > 0, inner, lambda t: t.cumsum(0), (x * 3,))
+
+
+def reduced(x):
+    return torch.cond(x.sum() > 0, lambda t: {"v": [t.softmax(0).sum()]}, lambda t: {"v": [t.mean()]}, [x])["v"][0] * 2
+
+
+def strided(x):
+    return torch.cond(x.sum() > 0, lambda t: t + 1, lambda t: t.sin(), (x.expand(2, 3).T,))
+
+
+def in_a_loop(x):
+    for _ in range(3):
+        x = torch.cond(x.sum() > 1, lambda t: t / 2, lambda t: t * 3, (x,))
+    return x
+
+
+CASES = [two, nested, reduced, strided, in_a_loop]
+
+
+@pytest.mark.parametrize("function", CASES)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_one_graph(function, sign):
+    same(function, lambda: (data(3) * sign,), frames=1, breaks=())
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_captured_tensors_become_operands(sign):
+    same(captured, lambda: (data(3) * sign, data(3)), frames=1, breaks=())
+
+
+def test_one_compilation_serves_both_branches_and_sizes():
+    counter = CompileCounter()
+    f, g = torch.compile(two, backend=counter), torch.compile(two)
+    for n in (3, 4, 5, 6):
+        for sign in (1, -1):
+            want = data(n) * sign + (1 if sign > 0 else -1)
+            assert f(data(n) * sign).tolist() == g(data(n) * sign).tolist() == want.tolist()
+    assert counter.frame_count == 2
+
+
+def test_the_graph_as_text():
+    backend = EagerAndRecordGraphs()
+    torch.compile(two, backend=backend)(data(3))
+    gm = backend.graphs[0]
+    assert "cond_true_0 = self.cond_true_0\n    cond_false_0 = self.cond_false_0\n" in gm.code
+    assert (
+        "cond = torch.ops.higher_order.cond(gt, cond_true_0, cond_false_0, (l_x_,));  "
+        "gt = cond_true_0 = cond_false_0 = l_x_ = None\n    getitem = cond[0];  cond = None" in gm.code
+    )
+    assert "class cond_true_0(torch.nn.Module):" in gm.print_readable(print_output=False)
+    kinds = [n.op for n in gm.graph.nodes]
+    assert kinds.count("get_attr") == 2
+    call = next(n for n in gm.graph.nodes if n.name == "cond")
+    assert [str(a) for a in call.args[:3]] == ["gt", "cond_true_0", "cond_false_0"]
+    assert "%cond_true_0 : [num_users=1] = get_attr[target=cond_true_0]" in str(gm.graph)
+
+
+def test_plain():
+    assert two(data(3)).tolist() == (data(3) + 1).tolist()
+    assert two(-data(3)).tolist() == (-data(3) - 1).tolist()
+    with torch.compiler.set_stance("force_eager"):
+        assert two(data(3)).tolist() == (data(3) + 1).tolist()
+    for k in range(20):  # each call with functions of its own
+        exec(
+            f"r = torch.cond(torch.tensor(True), lambda t: t + {k}, lambda t: t * 2, (torch.ones(2),))",
+            {"torch": torch},
+        )
+
+
+def test_a_constant_predicate():
+    with pytest.warns(UserWarning, match="constant"):
+        assert torch.cond(True, lambda t: t + 1, lambda t: t - 1, (data(2),)).tolist() == (data(2) + 1).tolist()
+
+
+def grow(t):
+    t.add_(1)
+    return t * 2
+
+
+def append(t, log=[]):  # noqa: B006  the default is what it changes
+    log.append(1)
+    return t * 2
+
+
+BAD = {
+    "an operand comes back": (lambda x: torch.cond(x.sum() > 0, lambda t: t, lambda t: t * 2, (x,)), "GB0040"),
+    "a view comes back": (lambda x: torch.cond(x.sum() > 0, lambda t: t * 2, lambda t: t[:], (x,)), "GB0040"),
+    "an operand is written to": (lambda x: torch.cond(x.sum() > 0, grow, lambda t: t * 3, (x,)), "GB0041"),
+    "a list is appended to": (lambda x: torch.cond(x.sum() > 0, append, lambda t: t * 3, (x,)), "GB0067"),
+    "a graph break": (
+        lambda x: torch.cond(x.sum() > 0, lambda t: (torch._dynamo.graph_break(), t * 2)[1], lambda t: t * 3, (x,)),
+        "GB0025",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+@pytest.mark.parametrize("fullgraph", [True, False])
+def test_what_branches_may_not_do(name, fullgraph):
+    function, code = BAD[name]
+    x = data(2)
+    for f in (function, torch.compile(function, fullgraph=fullgraph)):
+        with pytest.raises(UncapturedHigherOrderOpError, match=f"(?is).*{code}") as error:
+            f(x)
+        assert error.value.__cause__.gb_code == code
+    assert x.tolist() == data(2).tolist()
+    assert append.__defaults__ == ([],)
+
+
+def test_a_variable_of_the_function_around():
+    def f(x):
+        count = 0
+
+        def step(t):
+            nonlocal count
+            count += 1
+            return t + 1
+
+        return torch.cond(x.sum() > 0, step, lambda t: t - 1, (x,)), count
+
+    with pytest.raises(UncapturedHigherOrderOpError) as error:
+        torch.compile(f, backend="eager")(data(2))
+    assert error.value.__cause__.gb_code == "GB0067"
+
+
+@pytest.mark.parametrize(
+    "false_fn,what",
+    [
+        (lambda t: t.double(), "dtype"),
+        (lambda t: t.sum(), "dim"),
+        (lambda t: t[:1] * 2, "sizes"),
+        (lambda t: (t * 2, t * 3), "structure"),
+    ],
+)
+def test_branches_that_differ(false_fn, what):
+    def f(x):
+        return torch.cond(x.sum() > 0, lambda t: t + 1, false_fn, (x,))
+
+    for g in (f, torch.compile(f, fullgraph=True), torch.compile(f)):
+        with pytest.raises(TorchRuntimeError, match=what):
+            g(data(3))
+
+
+def test_arguments_that_do_not_fit():
+    for arguments in [(data(1), 3, lambda: 1), (data(1), lambda: 1, "x"), (data(1), lambda: 1, lambda: 2, data(2))]:
+        with pytest.raises(UncapturedHigherOrderOpError, match="should be"):
+            torch.cond(*arguments)
+
+
+@pytest.mark.parametrize("backend", ["eager", "llvm"])
+def test_a_predicate_of_several_elements(backend):
+    f = torch.compile(lambda x: torch.cond(x > 0, lambda t: t + 1, lambda t: t - 1, (x,)), backend=backend)
+    with pytest.raises(RuntimeError, match="ambiguous"):
+        f(data(3))
+
+
+def test_random_numbers_in_a_branch():
+    def f(x):
+        return torch.cond(x.sum() > 0, lambda t: torch.rand(3) + t, lambda t: t * 2, (x,)) + torch.rand(3)
+
+    for backend in ("eager", "llvm"):
+        torch.manual_seed(3)
+        want = f(data(3))
+        torch.manual_seed(3)
+        assert torch.compile(f, backend=backend)(data(3)).tolist() == want.tolist()

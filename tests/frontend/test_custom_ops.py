@@ -1,0 +1,325 @@
+"""Operators of the program's own: called in plain Python, traced as one node, refused with a reason."""
+
+import gc
+import sys
+
+import numpy as np
+import pytest
+
+import minidynamo as torch
+from frontend.differential import Seen, codes, same
+from minidynamo._dynamo.testing import CompileCounter, EagerAndRecordGraphs
+
+pytestmark = pytest.mark.smoke
+
+
+@torch.library.custom_op("hatchtest::square", mutates_args=())
+def square(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(np.square(x.numpy()))
+
+
+@square.register_fake
+def _(x):
+    return x.new_empty(x.size())
+
+
+@torch.library.custom_op("hatchtest::split_sum", mutates_args=())
+def split_sum(x: torch.Tensor, parts: int, scale: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
+    rows = x.numpy()[: x.shape[0] // parts]
+    return torch.from_numpy(rows * scale), torch.from_numpy(np.atleast_1d(rows.sum()).astype("float64"))
+
+
+@split_sum.register_fake
+def _(x, parts, scale=1.0):
+    return x.new_empty((x.shape[0] // parts, *x.shape[1:])), x.new_empty(1, dtype=torch.float64)
+
+
+@torch.library.custom_op("hatchtest::add_into", mutates_args={"out"})
+def add_into(x: torch.Tensor, out: torch.Tensor, *, times: int = 1) -> None:
+    out.numpy()[...] += x.numpy() * times
+
+
+@torch.library.custom_op("hatchtest::concat", mutates_args=())
+def concat(xs: list[torch.Tensor]) -> torch.Tensor:
+    return torch.from_numpy(np.concatenate([x.numpy() for x in xs]))
+
+
+@concat.register_fake
+def _(xs):
+    return torch.cat(xs)
+
+
+def data(*shape):
+    return torch.from_numpy(np.linspace(-1, 1, int(np.prod(shape)), dtype="float32").reshape(shape))
+
+
+CASES = {
+    "one tensor": (lambda x: square(x * 2) + 1, lambda: (data(3, 4),), 3),
+    "by name": (lambda x: torch.ops.hatchtest.square(x) + torch.ops.hatchtest.square.default(x), lambda: (data(5),), 3),
+    "a tuple": (lambda x: split_sum(x + 1, 2, scale=3.0), lambda: (data(6, 2),), 4),
+    "a list": (lambda x, y: concat([x, y * 2]).sum(), lambda: (data(2), data(3)), 3),
+    "a strided operand": (lambda x: square(x.T)[0] * x[:, 1], lambda: (data(3, 4),), 5),
+    "between others": (lambda x: square(square(x).sum(0, keepdim=True) + x).cos(), lambda: (data(4, 3),), 5),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_traced_is_one_node(name):
+    function, make, ops = CASES[name]
+    same(function, make, frames=1, ops=ops, breaks=())
+
+
+def writes(x):
+    out = torch.zeros_like(x)
+    add_into(x, out, times=2)
+    add_into(x, x)
+    return out * 2, x + out
+
+
+def writes_to_a_view(x):
+    add_into(x[0].clone(), x[1])
+    add_into(x[:, 0].clone(), x[:, 1])
+    return x.sum(0)
+
+
+@pytest.mark.parametrize("function", [writes, writes_to_a_view])
+def test_written_arguments(function):
+    same(function, lambda: (data(3, 3),), frames=1, breaks=())
+
+
+def test_the_version_counts_one_write():
+    x = data(3)
+    before = x._version
+    add_into(x.clone(), x)
+    assert x._version == before + 1
+    compiled = torch.compile(lambda a: add_into(a.clone(), a), backend="llvm")
+    compiled(x)
+    assert x._version == before + 2
+
+
+def test_sizes_stay_symbols():
+    counter = CompileCounter()
+
+    def f(x):
+        a, b = split_sum(x, 2)
+        return square(a) * x.shape[0], b
+
+    compiled, fused = torch.compile(f, backend=counter), torch.compile(f)
+    for n in (4, 6, 8, 10):
+        for g in (compiled, fused):
+            got, want = g(data(n, 3)), f(data(n, 3))
+            assert [t.tolist() for t in got] == [t.tolist() for t in want]
+    assert counter.frame_count == 2
+
+
+def test_the_graph_names_the_operator():
+    backend = EagerAndRecordGraphs()
+    torch.compile(lambda x: square(x) + torch.ops.hatchtest.square(x), backend=backend)(data(2))
+    code = backend.graphs[0].code
+    assert "square_default = torch.ops.hatchtest.square.default(l_x_)" in code
+    assert "square = torch.ops.hatchtest.square(l_x_)" in code
+    targets = [n.target for n in backend.graphs[0].graph.nodes if n.op == "call_function"]
+    assert targets[0] is torch.ops.hatchtest.square.default
+
+
+def test_without_a_fake_implementation_it_breaks():
+    @torch.library.custom_op("hatchtest::no_fake", mutates_args=())
+    def no_fake(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    same(lambda x: no_fake(x + 1) - 1, lambda: (data(3),), breaks=["GB0090"], frames=2)
+
+
+def test_an_unfinished_fake_implementation_breaks():
+    @torch.library.custom_op("hatchtest::unfinished", mutates_args=())
+    def unfinished(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @unfinished.register_fake
+    def _(x):
+        raise NotImplementedError("later")
+
+    same(lambda x: unfinished(x + 1) - 1, lambda: (data(3),), breaks=["GB0087"], frames=2)
+
+
+def test_a_fake_implementation_that_raises():
+    @torch.library.custom_op("hatchtest::raising_fake", mutates_args=())
+    def raising_fake(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @raising_fake.register_fake
+    def _(x):
+        raise ValueError("no such shape")
+
+    f = torch.compile(lambda x: raising_fake(x + 1), fullgraph=True)
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match="no such shape") as error:
+        f(data(2))
+    assert "test_custom_ops.py" in str(error.value)
+    assert torch.compile(lambda x: raising_fake(x + 1))(data(2)).tolist() == (data(2) * 2 + 2).tolist()
+
+
+@pytest.mark.parametrize("backend", ["eager", "llvm"])
+@pytest.mark.parametrize("lie", [lambda x: x.new_empty(x.shape[0] + 1), lambda x: x.new_empty(x.size()).double()])
+def test_a_fake_implementation_that_lies(lie, backend):
+    @torch.library.custom_op("hatchtest::lying", mutates_args=())
+    def lying(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    lying.register_fake(lie)
+    f = torch.compile(lambda x: lying(x + 1) * 2, backend=backend)
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match=r"hatchtest::lying returned f32\[3\]") as error:
+        f(data(3))
+    assert "test_custom_ops.py" in str(error.value)
+    lying.register_fake(lambda x: torch.empty_like(x))
+    torch._dynamo.reset()
+    assert f(data(3)).tolist() == ((data(3) + 1) * 4).tolist()
+
+
+def test_an_exception_of_the_function():
+    @torch.library.custom_op("hatchtest::positive_only", mutates_args=())
+    def positive_only(x: torch.Tensor) -> torch.Tensor:
+        if x.numpy().min() < 0:
+            raise ValueError("negative")
+        return x * 2
+
+    positive_only.register_fake(lambda x: torch.empty_like(x))
+
+    def f(x, log):
+        x += 1
+        log.append("before")
+        y = positive_only(x)
+        log.append("after")
+        return y
+
+    same(f, lambda: (data(3) + 5, []), frames=1)
+    plain, compiled = (Seen(g, (data(3) - 5, []), {}).summary() for g in (f, torch.compile(f)))
+    assert plain == compiled and plain["error"][:2] == ("ValueError", "negative")
+    for backend in ("eager", "llvm"):
+        with pytest.raises(ValueError, match="negative"):
+            torch.compile(lambda x: positive_only(x * 2), backend=backend)(data(3))
+
+
+def test_a_result_that_is_an_argument():
+    @torch.library.custom_op("hatchtest::identity", mutates_args=())
+    def identity(x: torch.Tensor) -> torch.Tensor:
+        return x[:1]
+
+    identity.register_fake(lambda x: torch.empty_like(x[:1]))
+    for f in (identity, torch.compile(identity), torch.compile(lambda x: identity(x) + 1, backend="eager")):
+        with pytest.raises(RuntimeError, match="must not also be an input"):
+            f(data(3))
+
+
+def test_what_it_keeps_is_left_alone():
+    kept = []
+
+    @torch.library.custom_op("hatchtest::keeping", mutates_args=())
+    def keeping(x: torch.Tensor) -> torch.Tensor:
+        kept.append(x)
+        return x * 2
+
+    keeping.register_fake(lambda x: torch.empty_like(x))
+
+    @torch.compile
+    def f(x):
+        y = keeping(x + 1)
+        for _ in range(5):
+            y = (y @ y).softmax(0)
+        return y
+
+    x = data(8, 8)
+    f(x)
+    f(x * 3)
+    assert kept[0].tolist() == (x + 1).tolist()
+    assert kept[1].tolist() == (x * 3 + 1).tolist()
+
+
+def test_names_and_annotations_are_checked():
+    with pytest.raises(ValueError, match="namespace"):
+        torch.library.custom_op("square", lambda x: x, mutates_args=())
+
+    def nothing_said(x):
+        return x
+
+    with pytest.raises(ValueError, match="Parameter x must have a type annotation"):
+        torch.library.custom_op("hatchtest::bad", nothing_said, mutates_args=())
+
+    def no_return(x: torch.Tensor):
+        return x
+
+    with pytest.raises(ValueError, match="No return type annotation"):
+        torch.library.custom_op("hatchtest::bad", no_return, mutates_args=())
+
+    def whole(x: torch.Tensor) -> torch.Tensor:
+        return x
+
+    with pytest.raises(ValueError, match="'y'"):
+        torch.library.custom_op("hatchtest::bad", whole, mutates_args={"y"})
+    with pytest.raises(TypeError):
+        torch.library.custom_op("hatchtest::bad", whole)
+
+
+def test_schemas():
+    def f(x: torch.Tensor, ys: list[torch.Tensor], n: int = 3, *, eps: float | None = None) -> tuple[torch.Tensor, int]:
+        return x, n
+
+    text = torch.library.infer_schema(f, mutates_args={"x"})
+    assert text == "(Tensor(a!) x, Tensor[] ys, SymInt n=3, *, float? eps=None) -> (Tensor, SymInt)"
+    with pytest.raises(
+        RuntimeError, match="Expected a value of type 'Tensor' for argument 'x' but instead found type 'int'"
+    ):
+        square(3)
+    with pytest.raises(RuntimeError, match="missing value for argument 'x'"):
+        square()
+
+
+def test_defined_by_text():
+    torch.library.define("hatchtest::scaled", "(Tensor x, *, float by=2.0) -> Tensor")
+
+    @torch.library.impl("hatchtest::scaled", "cpu")
+    def scaled(x, by=2.0):
+        return x * by
+
+    @torch.library.register_fake("hatchtest::scaled")
+    def _(x, by=2.0):
+        return torch.empty_like(x)
+
+    same(lambda x: torch.ops.hatchtest.scaled(x, by=3.0) + 1, lambda: (data(3),), frames=1, ops=2, breaks=())
+    with pytest.raises(RuntimeError, match="defined already"):
+        torch.library.define("hatchtest::scaled", "(Tensor x) -> Tensor")
+    with pytest.raises(AttributeError):
+        _ = torch.ops.hatchtest.nowhere
+
+
+def test_ops_by_their_names_in_aten():
+    same(lambda x: torch.ops.aten.add(torch.ops.aten.mul.Tensor(x, 2), 1), lambda: (data(3),), frames=1, ops=2)
+    torch._dynamo.utils.counters.clear()
+    with pytest.raises(RuntimeError):
+        torch.compile(lambda x: torch.ops.aten.add(x, "one"), backend="eager")(data(2))
+    assert codes() == {"GB0049"}
+
+
+def test_opcheck():
+    assert set(torch.library.opcheck(square, (data(3),)).values()) == {"SUCCESS"}
+
+    @torch.library.custom_op("hatchtest::secret_write", mutates_args=())
+    def secret_write(x: torch.Tensor) -> torch.Tensor:
+        x.add_(1)
+        return x.clone()
+
+    secret_write.register_fake(lambda x: torch.empty_like(x))
+    with pytest.raises(Exception, match="not declared to be written to"):
+        torch.library.opcheck(secret_write, (data(3),))
+
+
+def test_calls_leave_no_references():
+    f = torch.compile(lambda x: square(x) + split_sum(x, 1)[0])
+    x = data(4, 4)
+    f(x)
+    gc.collect()
+    before = sys.getrefcount(x), sys.getrefcount(square), sys.getrefcount(None)
+    for _ in range(50):
+        f(x)
+    gc.collect()
+    after = sys.getrefcount(x), sys.getrefcount(square), sys.getrefcount(None)
+    assert after[:2] == before[:2] and after[2] - before[2] < 20

@@ -1,0 +1,45 @@
+"""_dynamo.export: one graph with the signature of the function."""
+
+import numpy as np
+import pytest
+
+import minidynamo as torch
+
+outside = torch.ones(3)
+
+
+def data(*shape):
+    return torch.from_numpy(np.linspace(-1, 2, int(np.prod(shape)), dtype="float32").reshape(shape))
+
+
+def f(x, pair, scale=2.0, *, out=None):
+    a = x * scale + outside
+    return {"sum": a.sum(), "both": (a, pair[1]), "n": 3}
+
+
+def test_called_like_the_function():
+    gm, guards = torch._dynamo.export(f)(data(3), [1, data(2)])
+    other = data(3) * 5
+    got, want = gm(other, pair=[7, data(2) + 1]), f(other, [7, data(2) + 1])
+    assert got["sum"].tolist() == want["sum"].tolist() and got["n"] == 3
+    assert [t.tolist() for t in got["both"]] == [t.tolist() for t in want["both"]]
+    assert any(g.name == "L['x']" or "x" in str(g.name) for g in guards)
+    assert "l_x_ * 2.0" in gm.code
+    assert [n.op for n in gm.graph.nodes][-1] == "output"
+
+
+def test_a_break_is_an_error():
+    def broken(x):
+        torch._dynamo.graph_break()
+        return x + 1
+
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch._dynamo.export(broken)(data(3))
+
+
+def test_other_sizes_are_refused():
+    gm, _ = torch._dynamo.export(lambda x: x.sum() / x.shape[0])(data(3))
+    with pytest.raises(RuntimeError, match=r"takes a tensor of sizes \(3,\) at x"):
+        gm(data(4))
+    with pytest.raises(TypeError):
+        gm()
