@@ -86,6 +86,8 @@ const char* effect_name(StepOp op) {
       return "ListAppend";
     case StepOp::ListAssign:
       return "ListAssign";
+    case StepOp::DequeAssign:
+      return "DequeAssign";
     case StepOp::DictSet:
       return "DictSet";
     case StepOp::DictDelete:

@@ -11,6 +11,7 @@ namespace md {
 enum class EffectKind : std::uint8_t {
   ListAppend,  // value
   ListAssign,  // whole new contents: items
+  DequeAssign,  // likewise
   DictSet,     // key, value
   DictDelete,  // key
   DictClear,

@@ -17,8 +17,7 @@ struct LogSwitches {
   bool graph_breaks = false, graph_code = false, graph = false, guards = false, recompiles = false, bytecode = false;
   bool info = false, debug = false, trace_source = false, trace_bytecode = false, trace_call = false,
        output_code = false;
-  bool graph_sizes = false, recompiles_verbose = false, aot_graphs = false, perf_hints = false,
-       dynamic = false;
+  bool graph_sizes = false, recompiles_verbose = false, aot_graphs = false, perf_hints = false, dynamic = false;
 };
 LogSwitches log_switches();
 

@@ -231,8 +231,7 @@ struct Finisher {
     t.add_object_guards();
     if (t.inputs.size() < 2) return;
     std::vector<SourceRef> places;
-    for (auto& v : t.inputs)
-      places.push_back(v->source->kind == SourceKind::ArrayTensor ? v->source->base : v->source);
+    for (auto& v : t.inputs) places.push_back(v->source->kind == SourceKind::ArrayTensor ? v->source->base : v->source);
     t.guards.add(aliasing_guard(places, request.args));
   }
 

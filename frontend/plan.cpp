@@ -88,7 +88,8 @@ void PlanBuilder::replay(const Effects& effects) {
         s.op = StepOp::ListAppend, s.b = rebuild(e.value);
         break;
       case EffectKind::ListAssign:
-        s.op = StepOp::ListAssign;
+      case EffectKind::DequeAssign:
+        s.op = e.kind == EffectKind::ListAssign ? StepOp::ListAssign : StepOp::DequeAssign;
         for (auto& v : e.items) s.regs.push_back(rebuild(v));
         break;
       case EffectKind::DictSet:
@@ -281,6 +282,10 @@ struct Runner {
       case StepOp::ListAssign:
         checked(PyList_SetSlice(reg(s.a), 0, PyList_GET_SIZE(reg(s.a)),
                                 checked(PySequence_List(tuple(s.regs).get())).get()));
+        return;
+      case StepOp::DequeAssign:
+        checked(PyObject_CallMethod(reg(s.a), "clear", nullptr));
+        checked(PyObject_CallMethod(reg(s.a), "extend", "(O)", tuple(s.regs).get()));
         return;
       case StepOp::DictSet:
         checked(PyDict_SetItem(reg(s.a), reg(s.regs[0]), reg(s.regs[1])));

@@ -38,6 +38,7 @@ enum class StepOp : std::uint8_t {
   // effects: return nothing
   ListAppend,
   ListAssign /* a, regs */,
+  DequeAssign /* a, regs */,
   DictSet /* a, regs key, value */,
   DictDelete,
   DictClear,

@@ -36,6 +36,7 @@ enum class ValueKind : std::uint8_t {
   Tensor,
   Array,  // a NumPy array or scalar
   List,
+  Deque,
   Tuple,
   Dict,
   Set,

@@ -14,6 +14,7 @@
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/deque.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 
@@ -255,6 +256,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (ValueRef hatch = wrap_hatch(t, o, s)) return hatch;
   if (type == &PyList_Type || type == &PyTuple_Type || is_size_type(type)) return wrap_sequence(t, o, s);
   if (PyTuple_Check(o) && PyDict_GetItemString(type->tp_dict, "_fields")) return wrap_sequence(t, o, s);
+  if (type == deque_type()) return wrap_deque(t, o, s);
   if (type == &PyDict_Type) return wrap_dict(t, o, s);
   if (type == &PySet_Type || type == &PyFrozenSet_Type) return wrap_set(t, o, s);
   if (type == &PySlice_Type) return wrap_slice(t, o, s);

@@ -33,8 +33,9 @@ inline auto builtin_families() {
 std::span<const MethodRow> list_methods();
 std::span<const MethodRow> dict_methods();
 std::span<const MethodRow> set_methods();
-inline std::array<std::span<const MethodRow>, 3> method_families() {
-  return {list_methods(), dict_methods(), set_methods()};
+std::span<const MethodRow> deque_methods();
+inline std::array<std::span<const MethodRow>, 4> method_families() {
+  return {list_methods(), dict_methods(), set_methods(), deque_methods()};
 }
 
 // object.__init__, object.__setattr__, dict.__getitem__ ... reached through super() or the class; null if not one of

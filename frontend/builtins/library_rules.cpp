@@ -5,6 +5,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/deque.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 
@@ -238,6 +239,7 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"functools", "reduce", rule_reduce},
                                 {"copy", "deepcopy", rule_deepcopy},
                                 {"collections", "namedtuple", rule_namedtuple},
+                                {"collections", "deque", make_deque},
                                 {"typing", "cast", rule_cast}};
 
 }  // namespace

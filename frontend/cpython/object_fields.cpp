@@ -80,6 +80,15 @@ Py_ssize_t deque_length(PyObject* o) {
   return type && Py_IS_TYPE(o, type) ? Py_SIZE(o) : -1;
 }
 
+Py_ssize_t deque_maxlen(PyObject* o) {
+  if (deque_length(o) < 0) return -2;
+  PyObject* limit = PyObject_GetAttrString(o, "maxlen");
+  if (!limit) return PyErr_Clear(), -2;
+  const Py_ssize_t n = limit == Py_None ? -1 : PyLong_AsSsize_t(limit);
+  Py_DECREF(limit);
+  return n;
+}
+
 PyObject* deque_item(PyObject* o, Py_ssize_t index) {
   if (index < 0 || index >= deque_length(o)) return nullptr;
   PyObject* item = Py_TYPE(o)->tp_as_sequence->sq_item(o, index);

@@ -15,6 +15,7 @@ PyTypeObject* partial_type();                            // functools.partial; n
 // Element of an exact collections.deque.
 PyObject* deque_item(PyObject* o, Py_ssize_t index);
 Py_ssize_t deque_length(PyObject* o);  // -1: not a deque
+Py_ssize_t deque_maxlen(PyObject* o);  // -1: none, -2: not a deque
 
 // Walks the keys of a dict in the order Python shows, an OrderedDict's own order included.
 class DictKeyCursor {

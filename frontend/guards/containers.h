@@ -33,6 +33,18 @@ struct LengthCheck {
   }
 };
 
+struct DequeMaxlen {
+  static constexpr const char* name = "EQUALS_MATCH";
+  static void prepare(const Guard& g, GuardBuilder&, GuardOp& op) { op.value = g.value; }
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return deque_maxlen(regs[op.reg]) == op.value;
+  }
+  static std::string text(const GuardRecord& r, const std::string& s) {
+    return s + ".maxlen == " + (r.value < 0 ? "None" : std::to_string(r.value));
+  }
+};
+
 struct DictLength {
   static constexpr const char* name = "DICT_LENGTH";
   static void prepare(const Guard& g, GuardBuilder&, GuardOp& op) { op.value = g.value; }

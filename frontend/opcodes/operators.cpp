@@ -5,6 +5,7 @@
 #include "frontend/opcodes/family.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
+#include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
@@ -307,14 +308,15 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     return from_folded(*this, r.get());
   }
   if (op == Py_EQ || op == Py_NE) {
-    const bool containers = (a->kind == b->kind) &&
-                            (a->kind == ValueKind::List || a->kind == ValueKind::Tuple || a->kind == ValueKind::Dict);
+    const bool containers = (a->kind == b->kind) && (a->kind == ValueKind::List || a->kind == ValueKind::Tuple ||
+                                                     a->kind == ValueKind::Dict || a->kind == ValueKind::Deque);
     const bool equal = containers ? values_equal(*this, a, b) : same_object(*this, a, b);
     return boolean(equal == (op == Py_EQ));
   }
   auto ordered_items = [](const ValueRef& v) -> const std::vector<ValueRef>* {
     if (auto* l = as<ListValue>(v)) return &l->items;
     if (auto* tup = as<TupleValue>(v)) return &tup->items;
+    if (auto* d = as<DequeValue>(v)) return &d->items;
     return nullptr;
   };
   if (auto *p = ordered_items(a), *q = ordered_items(b); p && q && a->kind == b->kind) {

@@ -20,7 +20,7 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
     if (PyObject_Hash(c.get()) == -1) t.raise_current();
     return c;
   }
-  if (key->kind == ValueKind::List || key->kind == ValueKind::Dict ||
+  if (key->kind == ValueKind::List || key->kind == ValueKind::Deque || key->kind == ValueKind::Dict ||
       (key->kind == ValueKind::Set && !static_cast<SetValue*>(key.get())->frozen))
     t.raise(PyExc_TypeError, std::string("unhashable type: '") + key->python_type()->tp_name + "'");
   // Objects hashed by identity: the real object is the key itself.

@@ -8,6 +8,7 @@
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/deque.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/size_value.h"
@@ -256,6 +257,7 @@ static bool sequences_equal(Tracer& t, const std::vector<ValueRef>& a, const std
 static bool sizes_equal(Tracer& t, const ValueRef& a, const ValueRef& b) {
   if (auto *x = as<ListValue>(a), *y = as<ListValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<TupleValue>(a), *y = as<TupleValue>(b); x && y) return sequences_equal(t, x->items, y->items);
+  if (auto *x = as<DequeValue>(a), *y = as<DequeValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   PyRef x = a->as_constant(), y = b->as_constant();
   if (!x || !y) return false;
   const int r = PyObject_RichCompareBool(x.get(), y.get(), Py_EQ);
@@ -281,6 +283,7 @@ bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   if (walk.ends()) unmodelled(a->print(), "equality of containers that contain themselves");
   if (auto *x = as<ListValue>(a), *y = as<ListValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<TupleValue>(a), *y = as<TupleValue>(b); x && y) return sequences_equal(t, x->items, y->items);
+  if (auto *x = as<DequeValue>(a), *y = as<DequeValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<DictValue>(a), *y = as<DictValue>(b); x && y) {
     if (*x->length(t) != *y->length(t)) return false;
     for (auto& e : x->live()) {

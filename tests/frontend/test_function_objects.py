@@ -160,3 +160,13 @@ def test_gradient_mode_set_by_a_call():
     same(f, x)
     same(g, x)
     assert torch.is_grad_enabled()
+
+
+def test_tuples_of_code_objects_are_tuples():
+    def g(first, second=2):
+        return first
+
+    def f(x):
+        return x + len(g.__code__.co_varnames), g.__code__.co_varnames[: g.__code__.co_argcount] == ("first", "second")
+
+    same(f, lambda: (torch.ones(2),), frames=1, breaks=[])
