@@ -124,6 +124,9 @@ struct Compilation {
         return on_skip(t, s);
       } catch (const TracedRaise& e) {
         return on_raise(t, e);
+      } catch (const DataDependent& e) {  // at the end of the trace
+        GraphBreak b = make_break<GB0170>(std::string(e.what()));
+        if (!on_break(t, b)) return {};
       } catch (const OpError& e) {
         return on_op_error(t, e);
       } catch (const InternalError& e) {
@@ -316,6 +319,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.verbose = flag("verbose");
   c.suppress_errors = flag("suppress_errors");
   c.capture_scalar_outputs = flag("capture_scalar_outputs");
+  c.capture_dynamic_output_shape_ops = flag("capture_dynamic_output_shape_ops");
   c.trace_more = flag("trace_more");
   c.error_on_recompile = flag("error_on_recompile");
   c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");

@@ -8,6 +8,7 @@
 #include "registry/ops/arrangement.h"
 #include "registry/ops/composites.h"
 #include "registry/ops/folds.h"
+#include "registry/ops/indexing.h"
 
 namespace md {
 

@@ -10,6 +10,7 @@
 #include "registry/ops/arrangement.h"
 #include "registry/ops/composites.h"
 #include "registry/ops/folds.h"
+#include "registry/ops/indexing.h"
 #include "registry/ops/kernels.h"
 #include "registry/ops/scans.h"
 #include "registry/ops/views.h"

@@ -3,6 +3,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/plan.h"
+#include "frontend/scalar_outputs.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
@@ -11,6 +12,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 
@@ -79,7 +81,10 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
   if (n == "is_complex") return t.boolean(false);
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
-  if (n == "storage_offset") return size_value(t, type.offset);
+  if (n == "storage_offset") {
+    if (!type.offset.is_const() && !t.shapes().is_backed(type.offset)) graph_break<GB0033>(n);
+    return size_value(t, type.offset);
+  }
   if (n == "is_contiguous") {
     Size expect = 1;
     bool dense = true;
@@ -172,6 +177,10 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
 ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;
+  if (n == "item" && args.size() == 0)
+    if (ValueRef v = captured_item(t, *this)) return v;
+  if (n == "tolist" && args.size() == 0)
+    if (ValueRef v = captured_list(t, *this)) return v;
   breaking_method(t, *this, n, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
   if (!tensor_has_method(n)) return t.call(get_attr(t, name), std::move(args));
