@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <mutex>
 
 #include "backend/install.h"
 #include "backend/plan.h"
 #include "ir/backend.h"
+#include "ir/dynamic.h"
 #include "ir/eager.h"
 #include "ir/error.h"
 
@@ -69,10 +71,18 @@ class LlvmKernel final : public Kernel {
   std::vector<Planned> plans_;
 };
 
+// Whether sizes come up in the middle of the graph.
+bool finds_sizes(const Graph& g) {
+  return std::ranges::any_of(g.nodes,
+                             [](const auto& n) { return n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args); });
+}
+
 class LlvmBackend final : public Backend {
  public:
   std::string name() const override { return "llvm"; }
   std::unique_ptr<Kernel> compile(const Graph& functional) override {
+    // A plan wants every size before it starts; op after op does not.
+    if (finds_sizes(functional)) return find_backend("blocks")->compile(functional);
     try {
       return std::make_unique<LlvmKernel>(functional);
     } catch (const OpError& e) {

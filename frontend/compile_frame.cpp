@@ -125,6 +125,9 @@ struct Compilation {
         return on_skip(t, s);
       } catch (const TracedRaise& e) {
         return on_raise(t, e);
+      } catch (const DataDependent& e) {  // at the end of the trace
+        GraphBreak b = make_break<GB0170>(std::string(e.what()));
+        if (!on_break(t, b)) return {};
       } catch (const OpError& e) {
         return on_op_error(t, e);
       } catch (const InternalError& e) {
@@ -325,6 +328,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.verbose = flag("verbose");
   c.suppress_errors = flag("suppress_errors");
   c.capture_scalar_outputs = flag("capture_scalar_outputs");
+  c.capture_dynamic_output_shape_ops = flag("capture_dynamic_output_shape_ops");
   c.trace_more = flag("trace_more");
   c.allow_rnn = flag("allow_rnn");
   c.enable_trace_unittest = flag("enable_trace_unittest");

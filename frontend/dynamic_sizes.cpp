@@ -214,7 +214,10 @@ bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& ar
     if (p.type == ParamType::Operand || p.type == ParamType::OperandOpt) continue;
     const bool stays = is_size_param(p) || p.type == ParamType::Index;
     Arg copy = bound[i];
-    for_each_size(copy, [&](Size s) { known[s.expr()] = stays ? settle(s) : specialise(s); });
+    for_each_size(copy, [&](Size s) {
+      const bool open = stays || !s.expr()->env->is_backed(s);
+      known[s.expr()] = open ? settle(s) : specialise(s);
+    });
   }
   bool changed = false;
   const auto apply = [&](Size& s) {
@@ -371,7 +374,7 @@ std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
   }
   std::vector<SizePlace> places;
   for (int i : used) {
-    if (given.contains(i)) continue;
+    if (given.contains(i) || !t.shape_env->symbols()[static_cast<std::size_t>(i)].hint) continue;
     Node n{NodeKind::Placeholder};
     n.is_size = true;
     n.target = n.name = t.shape_env->symbols()[static_cast<std::size_t>(i)].name;

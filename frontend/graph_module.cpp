@@ -10,6 +10,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "ir/eager.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 
@@ -20,6 +21,12 @@ namespace py = pybind11;
 py::object owned(PyRef r) { return py::reinterpret_steal<py::object>(r.release()); }
 
 using NodeIndex = std::unordered_map<const Node*, long>;
+
+// A number under the hints; the name of what has none.
+py::object plain_size(Size s) {
+  const bool known = s.is_const() || s.expr()->env->is_backed(s);
+  return known ? py::object(py::int_(hint(s))) : py::object(py::str(to_string(s)));
+}
 
 // Arguments as Python objects; a node becomes ("%", index of the node).
 py::object plain_arg(const NodeIndex& index, const Arg& a) {
@@ -32,6 +39,7 @@ py::object plain_arg(const NodeIndex& index, const Arg& a) {
   if (auto* s = a.get_if<SliceArg>())
     return py::slice(plain_arg(index, (*s->parts)[0]), plain_arg(index, (*s->parts)[1]),
                      plain_arg(index, (*s->parts)[2]));
+  if (auto* s = a.get_if<Size>()) return plain_size(*s);
   return owned(from_arg(a));
 }
 
@@ -88,7 +96,7 @@ py::tuple node_row(const NodeIndex& index, const Node& n) {
   py::object sizes = py::none(), dtype = py::none();
   if (!n.types.empty()) {
     py::list known;
-    for (const Size& s : n.types[0].sizes) known.append(hint(s));
+    for (const Size& s : n.types[0].sizes) known.append(plain_size(s));
     sizes = std::move(known);
     dtype = py::reinterpret_borrow<py::object>(dtype_object(n.types[0].dtype));
   }

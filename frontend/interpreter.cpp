@@ -68,6 +68,9 @@ void Tracer::step_until(std::size_t depth) {
       opcode_handler(i.op)(*this, f, i);
     } catch (const TracedRaise& e) {
       if (!unwind(e, depth)) throw;
+    } catch (const DataDependent& e) {
+      if (e.what_kind == DataDependent::What::Element) unmodelled("SymNodeVariable()", e.what());
+      graph_break<GB0170>(std::string("SymNodeVariable()"));
     }
   }
 }

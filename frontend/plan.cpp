@@ -58,24 +58,39 @@ Reg PlanBuilder::load_constant(const PyRef& object) {
 Reg PlanBuilder::graph_output(Node* n) {
   if (auto it = output_regs_.find(n); it != output_regs_.end()) return it->second;
   PlanStep s{StepOp::LoadOutput};
-  s.index = static_cast<std::int64_t>(outputs.size());
-  outputs.push_back(n);
+  s.index = output_index(n);
   return output_regs_[n] = step(std::move(s));
 }
 
 Reg PlanBuilder::evaluate_size(Size s) {
   if (s.is_const()) return load_constant(checked(PyLong_FromLongLong(s.value())));
   plan.shapes = tracer.shape_env;
+  bool late = false;
   for_each_symbol(s, [&](int i) {
+    const auto found = tracer.unbacked_places.find(i);
+    if (found != tracer.unbacked_places.end()) {
+      late = true;
+      if (std::ranges::find(plan.late_symbols, i, &EntryPlan::LateSymbol::symbol) == plan.late_symbols.end())
+        plan.late_symbols.push_back({i, output_index(found->second.node), found->second.dim});
+      return;
+    }
     for (auto& known : plan.symbols)
       if (known.first == i) return;
     plan.symbols.emplace_back(i, tracer.symbol_places.at(static_cast<std::size_t>(i)));
   });
   PlanStep load{StepOp::EvaluateSize};
-  load.out = plan.registers++;
   load.size = s;
+  if (late) return step(std::move(load));
+  load.out = plan.registers++;
   plan.loads.push_back(std::move(load));
   return plan.registers - 1;
+}
+
+int PlanBuilder::output_index(Node* n) {
+  const auto found = std::ranges::find(outputs, n);
+  if (found != outputs.end()) return static_cast<int>(found - outputs.begin());
+  outputs.push_back(n);
+  return static_cast<int>(outputs.size()) - 1;
 }
 
 void PlanBuilder::replay(const Effects& effects) {
@@ -363,6 +378,10 @@ struct Runner {
       objects.push_back(o);
     }
     md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, committed);
+    if (!plan.late_symbols.empty()) symbol_values();
+    for (const EntryPlan::LateSymbol& late : plan.late_symbols)
+      symbols[static_cast<std::size_t>(late.symbol)] =
+          outputs[static_cast<std::size_t>(late.output)]->sizes[static_cast<std::size_t>(late.dim)];
     for (std::size_t k = 0; k < plan.output_grads.size(); ++k)
       if (std::find(inputs.begin(), inputs.end(), outputs[k].get()) == inputs.end())
         outputs[k]->requires_grad = plan.output_grads[k];

@@ -83,7 +83,11 @@ struct EntryPlan {
   std::vector<int> input_slots;                // localsplus slot of each, or -1
   std::shared_ptr<ShapeEnv> shapes;            // of the sizes that steps evaluate; null: none
   std::vector<std::pair<int, SizePlace>> symbols;
-  std::shared_ptr<Kernel> kernel;  // null: no graph
+  struct LateSymbol {
+    int symbol, output, dim;
+  };
+  std::vector<LateSymbol> late_symbols;  // sizes of outputs: steps that need them come after the kernel
+  std::shared_ptr<Kernel> kernel;        // null: no graph
   std::size_t outputs = 0;
   std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does
   std::vector<PlanStep> loads, steps, effects;  // in this order: sources are read before anything changes
@@ -103,7 +107,8 @@ class PlanBuilder {
   Reg load_constant(const PyRef& object);
   Reg graph_output(Node* n);
   Reg evaluate_size(Size s);
-  Reg step(PlanStep s);  // gives it an output register
+  int output_index(Node* n);  // of the graph; added where it is none yet
+  Reg step(PlanStep s);       // gives it an output register
   // For containers that may contain themselves: names the register before the elements are built.
   void remember(const Value* v, Reg r) { built_[v] = r; }
   void effect(PlanStep s) { plan.effects.push_back(std::move(s)); }

@@ -12,6 +12,7 @@ struct TraceConfig {
   bool verbose = false;
   bool suppress_errors = false;
   bool capture_scalar_outputs = false;
+  bool capture_dynamic_output_shape_ops = false;
   bool trace_more = false;
   bool allow_rnn = false;
   bool enable_trace_unittest = false;

@@ -8,6 +8,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/logs.h"
 #include "frontend/polyfills.h"
+#include "frontend/scalar_outputs.h"
 #include "frontend/source_lines.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/op_function.h"
@@ -83,7 +84,7 @@ Arg slice_arg(Tracer& t, SliceValue& s) {
   return make_slice(t.to_arg(s.start), t.to_arg(s.stop), t.to_arg(s.step));
 }
 
-// x[i] is a view, x[True] a copy.
+// x[i] is a view, x[True] a copy; what looks positions up copies anyway.
 bool copies(Tracer& t, const ValueRef& index) {
   auto is_bool = [&](const ValueRef& raw) {
     ValueRef v = t.realize(raw);
@@ -127,6 +128,7 @@ Arg Tracer::to_arg(const ValueRef& raw) {
   ValueRef v = realize(raw);
   if (auto* x = as<TensorValue>(v)) return x->node;
   if (auto* n = as<SizeValue>(v)) return n->size;
+  if (auto* f = as<NumberValue>(v)) return f->node;
   if (auto* s = as<SliceValue>(v)) return slice_arg(*this, *s);
   const bool list = v->kind == ValueKind::List;
   if (list || v->kind == ValueKind::Tuple) {
@@ -161,7 +163,10 @@ ValueRef Tracer::tensor_value(Node* n, std::size_t result) { return make_ref<Ten
 ValueRef Tracer::op_result(Node* n) {
   for (TensorType& type : n->types)
     if (type.storage < 0) type.storage = next_storage++;
-  if (!n->multi) return tensor_value(n);
+  if (!n->multi) {
+    note_unbacked(*this, n);
+    return tensor_value(n);
+  }
   std::vector<ValueRef> items;
   for (std::size_t i = 0; i < n->types.size(); ++i) {
     Node get{NodeKind::GetItem};
@@ -170,7 +175,9 @@ ValueRef Tracer::op_result(Node* n) {
     get.index = static_cast<int>(i);
     get.types = {n->types[i]};
     get.stack = n->stack;
-    items.push_back(tensor_value(graph->append(std::move(get))));
+    Node* item = graph->append(std::move(get));
+    note_unbacked(*this, item);
+    items.push_back(tensor_value(item));
   }
   return result_tuple(n, std::move(items));
 }
@@ -209,14 +216,17 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     if (shape_env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
     n.op = call.op;
     const GradMode mode(grad_enabled);
-    n.types = infer(op(call.op), call.args);
-    n.multi = op(call.op).schema.results != 1;
-    if (setitem)
-      check_assignment(n.types.at(0), n.args.at(2));
-    else if (inplace)
-      md::check_inplace(op(n.op), self->type, n.types.at(0));
+    if (setitem) {
+      check_traced_assignment(*this, n);
+    } else {
+      n.types = infer_traced(*this, n, call.args);
+      n.multi = op(call.op).schema.results != 1;
+      if (inplace) md::check_inplace(op(n.op), self->type, n.types.at(0));
+    }
   } catch (const OpError& e) {
     report_op_error(e, n);
+  } catch (const DataDependent& e) {
+    report_data_dependent(*this, e, public_name, args);
   }
   ++calls_captured;
   if (inplace) n.types = setitem ? std::vector<TensorType>{} : std::vector<TensorType>{self->type};

@@ -97,6 +97,12 @@ struct InputSize {
   UserFrame where;
 };
 
+// Where the value of an unbacked symbol is found once the graph has run.
+struct UnbackedPlace {
+  Node* node = nullptr;
+  int dim = 0;
+};
+
 // Breaks already known, by ordinal of the root frame's executed instruction.
 struct SpeculationLog {
   struct Entry {
@@ -224,6 +230,7 @@ class Tracer {
   ObservedInputs* observed = nullptr;    // of the code object; null: nothing is remembered
   std::shared_ptr<ShapeEnv> shape_env;   // null until a size is a symbol
   std::vector<SizePlace> symbol_places;  // by symbol
+  std::map<int, UnbackedPlace> unbacked_places;  // by symbol
   std::vector<InputSize> input_sizes;    // symbolic numbers of inputs
   long ordinal = 0;                      // executed instructions of the root frame
   FrameArgs args{};

@@ -33,6 +33,8 @@ enum class ValueKind : std::uint8_t {
   Lazy,      // a real object nobody has looked at yet
   Constant,  // immutable Python constant
   Size,      // an int that is an expression of sizes
+  Number,    // a float that is known only at run time
+  SizeTest,  // a bool that compares two of them, known only at run time
   Tensor,
   Array,  // a NumPy array or scalar
   List,

@@ -57,6 +57,7 @@ bool is_optional(ParamType t) {
     case ParamType::StrOpt:
     case ParamType::DTypeOpt:
     case ParamType::DeviceOpt:
+    case ParamType::Count:
       return true;
     default:
       return false;
@@ -98,6 +99,12 @@ bool fits(ParamType t, const Arg& a) {
       return a.is<DType>();
     case ParamType::DeviceOpt:
       return a.is<DeviceArg>() || a.is<std::string>();
+    case ParamType::True:
+      return a.is<bool>() && a.get<bool>();
+    case ParamType::False:
+      return a.is<bool>() && !a.get<bool>();
+    case ParamType::Count:
+      return a.is<Size>() && !a.get<Size>().is_const();
     case ParamType::Index:
       return true;
   }
@@ -239,7 +246,11 @@ std::string_view wanted(ParamType t) {
       return "float";
     case ParamType::Bool:
     case ParamType::BoolOpt:
+    case ParamType::True:
+    case ParamType::False:
       return "bool";
+    case ParamType::Count:
+      return "a symbol";
     case ParamType::Str:
     case ParamType::StrOpt:
       return "str";

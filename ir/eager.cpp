@@ -7,7 +7,9 @@
 #include <atomic>
 
 #include "ir/composite.h"
+#include "ir/dynamic.h"
 #include "ir/error.h"
+#include "ir/indexing.h"
 #include "ir/inplace.h"
 #include "ir/op_ids.h"
 
@@ -69,10 +71,14 @@ TensorRef plain_pointwise(const Op& op, std::span<const Arg> args) {
   return out;
 }
 
-Arg run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
-  engine().run(op, args, out);
+Arg results_arg(std::span<const TensorRef> out) {
   if (out.size() == 1) return out[0];
   return ListArg{std::vector<Arg>(out.begin(), out.end()), true};
+}
+
+Arg run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
+  engine().run(op, args, out);
+  return results_arg(out);
 }
 
 // --- In place ------------------------------------------------------------------------------------------------------
@@ -90,6 +96,23 @@ std::vector<Arg> without_overlap(const TensorRef& self, std::span<const Arg> bou
     a = call_op(op(id::Clone), std::span<const Arg>(&a, 1));
   }
   return args;
+}
+
+// With copies of the operands that share memory with `self`: a kernel that writes into it reads them meanwhile.
+Arg apart_from(const TensorImpl& self, const Arg& a) {
+  if (const auto* l = a.get_if<ListArg>()) {
+    ListArg out{{}, l->tuple};
+    for (const Arg& x : l->items) out.items.push_back(apart_from(self, x));
+    return out;
+  }
+  const auto* t = a.get_if<TensorRef>();
+  return t && (*t)->storage == self.storage ? call_op(op(id::Clone), std::span<const Arg>(&a, 1)) : a;
+}
+
+void run_into(const Op& op, const TensorRef& self, std::span<const Arg> bound) {
+  std::vector<Arg> args{bound[0]};
+  for (const Arg& a : bound.subspan(1)) args.push_back(apart_from(*self, a));
+  engine().run(op, args, std::span<const TensorRef>(&self, 1));
 }
 
 // In-place pointwise calls on a contiguous tensor and numbers or separate contiguous tensors of the same shape: nothing
@@ -132,6 +155,7 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
     default:
       break;
   }
+  if (is_dynamic(op, bound)) return results_arg(run_dynamic(op, bound));
   std::vector<TensorRef> out;
   for (const TensorType& t : infer(op, bound)) out.push_back(allocate(t));
   return run(op, bound, out);
@@ -150,6 +174,8 @@ TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
   if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {
     const std::vector<Arg> args = without_overlap(self, bound);
     engine().run(op, args, std::span<const TensorRef>(&self, 1));
+  } else if (op.decl->writes_self && result.dtype == self->dtype) {
+    run_into(op, self, bound);
   } else {
     Arg value = call_op(op, bound);
     if (!(value == Arg(self))) store(self, std::move(value));
@@ -158,21 +184,15 @@ TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
   return self;
 }
 
-TensorRef basic_index(const TensorRef& x, const Arg& index) {
+TensorRef index_tensor(const TensorRef& x, const Arg& index) {
   const Arg args[] = {x, index};
   return call_op(op(id::GetItem), args).get<TensorRef>();
 }
 
 void assign_index(const TensorRef& x, const Arg& index, const Arg& value) {
-  const TensorRef part = basic_index(x, index);
-  const int dropped = check_assignment(type_of(part), value);
-  Arg source = value;
-  for (int i = 0; i < dropped; ++i) {
-    const Arg args[] = {source, 0, 0};
-    source = call_op(op(id::Select), args);
-  }
-  const Arg args[] = {part, source};
-  call_inplace(op(source.is_number() ? id::Fill : id::Copy), args);
+  EagerCaller caller;
+  const Assignment a = open_assignment(caller, x, index, value);
+  call_inplace(op(a.op), a.args);
 }
 
 }  // namespace md

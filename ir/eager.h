@@ -29,8 +29,8 @@ Arg call_op(const Op& op, std::span<const Arg> bound);
 // self.op_(...): computes op and writes it into `self` (broadcast to it, cast rules of torch), returns self.
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound);
 
-// x[index] and x[index] = value for basic indexing: int, slice, None, Ellipsis, tuples of them.
-TensorRef basic_index(const TensorRef& x, const Arg& index);
+// x[index] and x[index] = value: ints, slices, None, Ellipsis, tensors and lists of positions, masks, tuples of them.
+TensorRef index_tensor(const TensorRef& x, const Arg& index);
 void assign_index(const TensorRef& x, const Arg& index, const Arg& value);
 
 // Runs a traced graph node by node (backend "eager", GraphModule.__call__). `failed`, if given, is set to the node that

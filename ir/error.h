@@ -21,6 +21,14 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+// Nobody's: what is asked for depends on values a trace does not have.
+class DataDependent : public std::runtime_error {
+ public:
+  enum class What { Size, Shape, Element };  // a relation between sizes; the sizes of a result; an element of a tensor
+  DataDependent(What what, const std::string& message) : std::runtime_error(message), what_kind(what) {}
+  What what_kind;
+};
+
 // Nobody's: a graph the functional dialect cannot express. It is interpreted as traced.
 class NotFunctional : public std::runtime_error {
  public:

@@ -4,9 +4,11 @@
 #include <unordered_map>
 
 #include "ir/callee.h"
+#include "ir/dynamic.h"
 #include "ir/error.h"
 #include "ir/op_ids.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/unbacked.h"
 
 namespace md {
 
@@ -85,8 +87,19 @@ class GraphProgram::Run {
       return;
     }
     std::vector<TensorRef> results;
-    for (const TensorType& t : n.types) results.push_back(allocate(t));
-    engine_.run(op, args, results);
+    if (program_.finds_sizes_) {
+      // What the types say of the layout holds for almost all sizes; a call of its own finds the one that is exact.
+      const Arg made = call_op(op, args);
+      if (const auto* list = made.get_if<ListArg>()) {
+        for (const Arg& a : list->items) results.push_back(a.get<TensorRef>());
+      } else {
+        results.push_back(made.get<TensorRef>());
+      }
+      for (std::size_t i = 0; i < results.size(); ++i) bind_unbacked(n.types[i], results[i]->sizes, symbols_);
+    } else {
+      for (const TensorType& t : n.types) results.push_back(allocate(t));
+      engine_.run(op, args, results);
+    }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
   }
 
@@ -153,6 +166,7 @@ GraphProgram::GraphProgram(const Graph& functional) : graph_(clone(functional)) 
   std::unordered_map<const Node*, int> slot_of;
   std::unordered_map<int, std::size_t> last_reader;  // slot -> step
   for (const auto& n : graph_->nodes) {
+    finds_sizes_ |= n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args);
     Step s{n.get(), {}, slots_, {}, {}};
     for (const auto& region : n->regions) s.regions.push_back(std::make_shared<const GraphProgram>(*region));
     for (Arg a : n->args) for_each_node(a, [&](Node*& in) { s.operands.push_back(slot_of.at(in)); });

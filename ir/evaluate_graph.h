@@ -35,6 +35,7 @@ class GraphProgram {
   std::vector<Step> steps_, commits_;
   std::vector<int> outputs_;
   int inputs_ = 0, slots_ = 0;
+  bool finds_sizes_ = false;  // some are known only once an op has run
 };
 
 // Once, on fresh outputs.

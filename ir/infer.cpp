@@ -6,8 +6,11 @@
 #include <atomic>
 
 #include "ir/composite.h"
+#include "ir/dynamic.h"
 #include "ir/op_visit.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/type_caller.h"
+#include "ir/unbacked.h"
 
 namespace md {
 
@@ -157,8 +160,8 @@ int compare_dims(std::span<const TensorType> operands, const SizeVec& sizes, int
     const bool broadcast_b = t.sizes[b - shift].is_const(1) && !sizes[b].is_const(1);
     const Size sa = t.strides[a - shift], sb = t.strides[b - shift];
     if (broadcast_a || broadcast_b || sa.is_const(0) || sb.is_const(0)) continue;
-    if (!(sa == sb)) return guard_lt(sa, sb) ? -1 : 1;
-    if (!(sizes[a] == sizes[b]) && guard_lt(sizes[b], sizes[a])) return 1;
+    if (!(sa == sb)) return layout_lt(sa, sb) ? -1 : 1;
+    if (!(sizes[a] == sizes[b]) && layout_lt(sizes[b], sizes[a])) return 1;
   }
   return 0;
 }
@@ -170,7 +173,7 @@ bool dense(const TensorType& t) {
   }
   std::sort(order.begin(), order.end(), [&](Size x, Size y) {
     const Size sx = t.strides[x.value()], sy = t.strides[y.value()];
-    return !(sx == sy) && guard_lt(sx, sy);
+    return !(sx == sy) && layout_lt(sx, sy);
   });
   Size expected = 1;
   for (const Size d : order) {
@@ -180,8 +183,9 @@ bool dense(const TensorType& t) {
   return true;
 }
 
-// Dense strides whose order of dimensions follows the operands', as torch's iterator allocates its outputs.
-SizeVec pointwise_strides(std::span<const TensorType> operands, const SizeVec& sizes) {
+}  // namespace
+
+SizeVec joined_strides(std::span<const TensorType> operands, const SizeVec& sizes) {
   bool same_shape = true, all_row_major = true, same_strides = true;
   for (const TensorType& t : operands) {
     same_shape &= t.sizes == sizes;
@@ -210,6 +214,8 @@ SizeVec pointwise_strides(std::span<const TensorType> operands, const SizeVec& s
   return strides;
 }
 
+namespace {
+
 // --- Pointwise and reductions --------------------------------------------------------------------------------------
 
 void check_mask(const InferCall& c) {
@@ -233,7 +239,7 @@ TensorType infer_pointwise(const InferCall& c) {
   for (std::size_t i = 1; i < operands.size(); ++i) sizes = broadcast(c, sizes, operands[i].sizes);
   TensorType out;
   out.dtype = types.result;
-  out.strides = c.op.decl->row_major ? row_major_strides(sizes) : pointwise_strides(operands, sizes);
+  out.strides = c.op.decl->row_major ? row_major_strides(sizes) : joined_strides(operands, sizes);
   out.sizes = std::move(sizes);
   out.requires_grad = grad && grad_enabled() && is_floating(out.dtype);
   return out;
@@ -289,29 +295,6 @@ std::vector<TensorType> infer_reduction(const InferCall& c) {
 
 // --- Composites ----------------------------------------------------------------------------------------------------
 
-// Expands a composite over types only: each inner call becomes a node that carries its inferred types.
-class TypeCaller final : public OpCaller {
- public:
-  using OpCaller::call;
-  Arg call(const Op& inner, std::vector<Arg> bound) override {
-    std::vector<TensorType> types = infer(inner, bound);
-    if (inner.schema.results == 1) return add(std::move(types[0]));
-    ListArg list;
-    for (TensorType& t : types) list.items.push_back(add(std::move(t)));
-    return list;
-  }
-
- private:
-  Arg add(TensorType t) {
-    auto n = std::make_unique<Node>();
-    n->kind = NodeKind::Op;
-    n->types.push_back(std::move(t));
-    nodes_.push_back(std::move(n));
-    return nodes_.back().get();
-  }
-  std::vector<std::unique_ptr<Node>> nodes_;
-};
-
 std::vector<TensorType> infer_composite(const InferCall& c) {
   TypeCaller caller;
   const Arg result = expand(c.op, caller, c.args);
@@ -334,7 +317,7 @@ std::atomic<DType> default_type{DType::Float32};
 
 }  // namespace
 
-SizeVec like_strides(const TensorType& x) { return pointwise_strides({&x, 1}, x.sizes); }
+SizeVec like_strides(const TensorType& x) { return joined_strides({&x, 1}, x.sizes); }
 
 ComputeTypes compute_types(const Op& op, std::span<const Arg> args) {
   const ComputeTypes t = types_by_rule(op, args);
@@ -365,6 +348,11 @@ static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> 
     case OpKind::Composite:
       return infer_composite(c);
     default:
+      if (op.decl->dynamic_sizes && !has_supply() && args[0].is<TensorRef>() && is_dynamic(op, args)) {
+        std::vector<TensorType> types;
+        for (const TensorRef& t : run_dynamic(op, args)) types.push_back(type_of(t));
+        return types;
+      }
       return kRules[op.id](c);
   }
 }

@@ -36,6 +36,9 @@ SizeVec completed_sizes(const InferCall& c, SizeVec wanted, const SizeVec& have)
 std::optional<SizeVec> view_strides(const TensorType& x, const SizeVec& wanted);
 // Strides of an empty_like(x): x's own if dense, else dense in x's order of dimensions.
 SizeVec like_strides(const TensorType& x);
+// Dense strides in the order in which operands of (or broadcast to) these sizes lie in memory, as torch's iterator
+// allocates its outputs.
+SizeVec joined_strides(std::span<const TensorType> operands, const SizeVec& sizes);
 SizeVec row_major_strides(const SizeVec& sizes);
 bool is_row_major(const SizeVec& sizes, const SizeVec& strides);
 Size product(const SizeVec& sizes);

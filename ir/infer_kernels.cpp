@@ -3,6 +3,7 @@
 
 #include "ir/infer.h"
 #include "ir/scalar_builder.h"
+#include "ir/unbacked.h"
 #include "registry/ops/kernels.h"
 
 namespace md {
@@ -11,6 +12,7 @@ namespace {
 SizeVec created_sizes(const InferCall& c, int param) {
   SizeVec sizes = c.sizes(param);
   for (const Size s : sizes) {
+    if (assumed_size(s)) continue;
     if (guard_lt(s, 0)) {
       c.fail(ErrorKind::Runtime, "sizes {} hold a negative dimension", sizes_text(sizes));
     }

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "ir/infer.h"
+#include "ir/unbacked.h"
 
 namespace md {
 
@@ -39,7 +40,7 @@ bool is_row_major(const SizeVec& sizes, const SizeVec& strides) {
   }
   for (std::size_t i = sizes.size(); i-- > 0;) {
     if (sizes[i].is_const(1)) continue;
-    if (!guard_eq(strides[i], expected)) return false;
+    if (!layout_eq(strides[i], expected)) return false;
     expected = expected * sizes[i];
   }
   return true;

@@ -1,5 +1,6 @@
 // Inference rules of views: sizes, strides and offset over the operand's storage.
 #include "ir/infer.h"
+#include "ir/unbacked.h"
 #include "registry/ops/views.h"
 
 namespace md {
@@ -37,20 +38,20 @@ SizeVec completed_sizes(const InferCall& c, SizeVec wanted, const SizeVec& have)
 
 std::optional<SizeVec> view_strides(const TensorType& x, const SizeVec& wanted) {
   if (x.sizes == wanted) return x.strides;
-  if (x.dim() == 0 || guard_eq(product(x.sizes), 0)) return row_major_strides(wanted);
+  if (x.dim() == 0 || layout_eq(product(x.sizes), 0)) return row_major_strides(wanted);
   SizeVec strides(wanted.size());
   int next = static_cast<int>(wanted.size()) - 1;  // wanted dimension to place, innermost first
   Size run = 1;                                    // elements in the current run of mergeable dimensions
   for (int d = x.dim() - 1, inner = d; d >= 0; --d) {
     run = run * x.sizes[d];
-    const bool merges = d > 0 && (x.sizes[d - 1].is_const(1) || guard_eq(x.strides[d - 1], run * x.strides[inner]));
+    const bool merges = d > 0 && (x.sizes[d - 1].is_const(1) || layout_eq(x.strides[d - 1], run * x.strides[inner]));
     if (merges) continue;
     Size placed = 1;
-    while (next >= 0 && (guard_lt(placed, run) || guard_eq(wanted[next], 1))) {
+    while (next >= 0 && (layout_lt(placed, run) || layout_eq(wanted[next], 1))) {
       strides[next] = placed * x.strides[inner];
       placed = placed * wanted[next--];
     }
-    if (!guard_eq(placed, run)) return {};
+    if (!layout_eq(placed, run)) return {};
     inner = d - 1, run = 1;
   }
   if (next >= 0) return {};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ir/infer.h"
+#include "ir/unbacked.h"
 #include "registry/ops/activations.h"
 
 namespace md {
@@ -14,9 +15,9 @@ namespace {
 bool overlaps_itself(const TensorType& x) {
   std::vector<std::pair<std::int64_t, std::int64_t>> dims;
   for (int i = 0; i < x.dim(); ++i) {
-    const std::int64_t size = hint(x.sizes[i]);
+    const std::int64_t size = hint_or_guess(x.sizes[i]);
     if (size == 0) return false;
-    if (size > 1) dims.emplace_back(std::abs(hint(x.strides[i])), size);
+    if (size > 1) dims.emplace_back(std::abs(hint_or_guess(x.strides[i])), size);
   }
   std::sort(dims.begin(), dims.end());
   std::int64_t reach = 0;

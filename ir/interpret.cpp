@@ -6,6 +6,7 @@
 #include "ir/error.h"
 #include "ir/op_ids.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/unbacked.h"
 
 namespace md {
 namespace {
@@ -30,7 +31,8 @@ class Interpreter {
     for (const auto& n : graph_.nodes) {
       if (failed) *failed = n.get();
       if (n->kind == NodeKind::Output) return results(*n);
-      values_[n.get()] = n->kind == NodeKind::Placeholder ? Arg(inputs_[next_input++]) : evaluate(*n);
+      Arg& made = values_[n.get()] = n->kind == NodeKind::Placeholder ? Arg(inputs_[next_input++]) : evaluate(*n);
+      bind_sizes(*n, made);
       for_each_input(*n, [&](Node*& in) {
         if (last_use_[in] == n.get()) values_.erase(in);
       });
@@ -48,6 +50,16 @@ class Interpreter {
       actual.push_back(&inputs_[actual.size()]->sizes);
     }
     bind_symbols(*graph_.shapes, declared, actual, symbols_);
+  }
+
+  // Sizes nobody knew before.
+  void bind_sizes(const Node& n, const Arg& made) {
+    if (n.unbacked.empty()) return;
+    const auto* list = made.get_if<ListArg>();
+    for (std::size_t i = 0; i < n.types.size(); ++i) {
+      const Arg& one = list ? list->items.at(i) : made;
+      bind_unbacked(n.types[i], one.get<TensorRef>()->sizes, symbols_);
+    }
   }
 
   template <class F>

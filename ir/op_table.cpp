@@ -39,6 +39,9 @@ constexpr TypeName kTypeNames[] = {
     {"dtype?", ParamType::DTypeOpt},
     {"device?", ParamType::DeviceOpt},
     {"Index", ParamType::Index},
+    {"True", ParamType::True},
+    {"False", ParamType::False},
+    {"Count", ParamType::Count},
 };
 
 [[noreturn]] void bad_signature(std::string_view signature, std::string_view what) {

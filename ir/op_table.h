@@ -38,7 +38,10 @@ enum class ParamType : std::uint8_t {
   DType,
   DTypeOpt,
   DeviceOpt,
-  Index
+  Index,
+  True,   // that value and no other
+  False,
+  Count   // of an op with dynamic sizes: None, or the symbol that stands for the size
 };
 
 struct Param {

@@ -11,6 +11,7 @@
 #include "registry/ops/composites.h"
 #include "registry/ops/convolution.h"
 #include "registry/ops/folds.h"
+#include "registry/ops/indexing.h"
 #include "registry/ops/kernels.h"
 #include "registry/ops/products.h"
 #include "registry/ops/randomness.h"

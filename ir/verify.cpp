@@ -10,6 +10,7 @@
 #include "ir/op_ids.h"
 #include "ir/passes/dataflow.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/unbacked.h"
 
 namespace md {
 namespace {
@@ -162,6 +163,8 @@ class Verifier {
       need(n.types.size() == 1 && same_type(n.type(), self), "an in-place op has the type of its first argument");
       return;
     }
+    ReplayedSymbols symbols(n.unbacked);
+    const SupplyScope scope(symbols);
     const std::vector<TensorType> want = inferred(op(n.op), bound);
     need(want.size() == n.types.size(), "as many results as inference gives");
     for (std::size_t i = 0; i < want.size(); ++i) {

@@ -36,7 +36,8 @@ struct OpDecl {
   // Unique name; text before the first '.' is the public one ("max.dim" is an overload of "max").
   std::string_view name;
   // Types: Tensor, Operand (Tensor or number), Tensor?, Operand?, Tensor[], Scalar, Scalar?, int, int?, int[], int[]?,
-  // float, float?, bool, bool?, str, str?, dtype, dtype?, device?, Index (what may stand in x[...]). `int[]` also binds
+  // float, float?, bool, bool?, str, str?, dtype, dtype?, device?, Index (what may stand in x[...]), True and False
+  // (that value alone: for options that decide what comes back), Count (never given by users: see dynamic_sizes). `int[]` also binds
   // varargs when it is the last positional parameter ("x.view(2, 3)"), and a lone int. Defaults as in torch's schemas:
   // "add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor". Results: "Tensor", "(Tensor values, Tensor
   // indices)", "Tensor[]" (length decided by inference) or "bool".
@@ -53,6 +54,8 @@ struct OpDecl {
   bool row_major = false;     // the result is contiguous whatever the operands' strides
   bool number_fits = false;   // refuses a number the compute dtype cannot hold
   bool exact_number = false;  // halves: a second operand that is a number or 0-d keeps the digits of float32
+  bool writes_self = false;    // the kernel may be given its first operand as the result: in place nothing is copied
+  bool dynamic_sizes = false;  // sizes of the result may depend on values: the parameter `count` holds the symbol
   bool rounds_once = false;   // a composite that computes halves in float32 throughout and rounds its result
   // More names, apart by spaces: "multiply" is a function and method like the op itself, "special.expit" a function of
   // the namespace minidynamo.special, "Tensor.where" what the method of that name means.

@@ -2,12 +2,14 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/scalar_outputs.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/size_value.h"
 
 namespace md {
 
@@ -174,6 +176,35 @@ ValueRef rule_data_dependent(Tracer&, CallArgs&) {
   graph_break<GB0033>(std::string(which == 0 ? "equal" : "allclose"));
 }
 
+// torch._check(cond, message): what it says of sizes stays known.
+ValueRef check_condition(Tracer& t, CallArgs& args, const ValueRef& condition) {
+  if (auto* test = as<SizeTestValue>(condition)) {
+    assert_sizes(t, *test);
+    return t.none();
+  }
+  if (condition->kind != ValueKind::Constant || !PyBool_Check(condition->real.get()))
+    t.raise(PyExc_TypeError, "cond must be a bool");
+  if (condition->truth(t)) return t.none();
+  ValueRef message = args.take_keyword("message");
+  if (!message && args.positional.size() > 1) message = args[1];
+  if (message) message = t.call(message, {});
+  PyRef text = message ? message->as_constant() : PyRef();
+  t.raise(PyExc_RuntimeError,
+          text && PyUnicode_Check(text.get()) ? text_of(text.get()) : "Expected cond to be True, but got False.");
+}
+ValueRef rule_check(Tracer& t, CallArgs& args) {
+  ValueRef condition = args.take_keyword("cond");
+  if (!condition && !args.positional.empty()) condition = args[0];
+  if (!condition) t.raise(PyExc_TypeError, "_check() missing 1 required positional argument: 'cond'");
+  return check_condition(t, args, t.realize(condition));
+}
+ValueRef rule_check_is_size(Tracer& t, CallArgs& args) {
+  ValueRef size = args.take_keyword("i");
+  if (!size && !args.positional.empty()) size = args[0];
+  if (!size) t.raise(PyExc_TypeError, "_check_is_size() missing 1 required positional argument: 'i'");
+  return check_condition(t, args, t.realize(t.compare(t.realize(size), t.integer(0), Py_GE)));
+}
+
 ValueRef rule_inference_mode_enabled(Tracer&, CallArgs&) { graph_break<GB0046>(); }
 
 ValueRef rule_result_type(Tracer&, CallArgs& args) {
@@ -220,6 +251,8 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo", "no_grad", rule_no_grad},
                                 {"minidynamo", "enable_grad", rule_enable_grad},
                                 {"minidynamo", "set_grad_enabled", rule_set_grad_enabled},
+                                {"minidynamo", "_check", rule_check},
+                                {"minidynamo", "_check_is_size", rule_check_is_size},
                                 {"minidynamo", "is_tensor", rule_is_tensor},
                                 {"minidynamo", "is_floating_point", rule_is_floating_point},
                                 {"minidynamo", "numel", rule_numel},

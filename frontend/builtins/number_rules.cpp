@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/scalar_outputs.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -63,6 +64,11 @@ ValueRef rule_min(Tracer& t, CallArgs& args) { return extremum(t, args, false); 
 
 ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
   if (args.size() == 1 && !args.positional.empty()) {
+    if (auto* x = as<TensorValue>(args[0])) {
+      const bool to_int = std::string_view(dunder) == "__int__";
+      ValueRef v = to_int ? captured_int(t, *x) : is_floating(x->type.dtype) ? captured_item(t, *x) : ValueRef();
+      if (v) return v;
+    }
     if (args[0]->kind == ValueKind::Tensor || args[0]->kind == ValueKind::Array) scalar_of_tensor(t, args[0]);
     if (auto* o = as<ObjectValue>(args[0])) {
       if (ValueRef m = o->special(t, dunder)) return t.call(m, {});

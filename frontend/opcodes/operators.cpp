@@ -288,7 +288,8 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   if (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor) {
     const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor ||
                                  (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant ||
-                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Size;
+                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Size ||
+                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Number;
     if (!other_is_number || is_true_constant(a, Py_None) || is_true_constant(b, Py_None))
       if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
     return call_operator(names[op], CallArgs{{a, b}, {}});

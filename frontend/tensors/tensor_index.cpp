@@ -10,43 +10,55 @@ namespace {
 
 [[noreturn]] void bad_index(PyObject* o) {
   if (PyUnicode_Check(o)) throw OpError(ErrorKind::Type, "new(): invalid data type 'str'");
-  if (is_tensor(o) || PyList_Check(o) || is_array(o)) {
-    throw OpError(ErrorKind::Index, std::string("minidynamo does not index tensors with a ") + Py_TYPE(o)->tp_name +
-                                        "; indices are integers, slices, None, Ellipsis and tuples of them");
-  }
   throw OpError(ErrorKind::Index,
                 std::string("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
                             "indices (got ") +
                     Py_TYPE(o)->tp_name + ")");
 }
 
-Arg index_element(PyObject* o) {
-  if (o == Py_None || o == Py_Ellipsis || PySlice_Check(o)) return to_arg(o);
-  if (PyLong_Check(o)) return to_arg(o);  // bools too
-  if (is_tensor(o)) {
-    const TensorImpl& t = *tensor_impl(o);
-    if (t.dim() == 0 && is_integral(t.dtype)) return to_arg(item(t).get());
-    bad_index(o);
+bool holds_tensors(PyObject* list) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    PyObject* o = PyList_GET_ITEM(list, i);
+    if (is_tensor(o) || is_array(o)) return true;
   }
-  if (is_array(o) || PyList_Check(o) || !PyIndex_Check(o)) bad_index(o);
+  return false;
+}
+
+// In a tuple a list of tensors is a tensor of positions.
+Arg list_element(PyObject* o, bool in_tuple) {
+  if (in_tuple && holds_tensors(o)) return tensor_from_data(o, nullptr);
+  return to_arg(o);
+}
+
+Arg index_element(PyObject* o, bool in_tuple) {
+  if (o == Py_None || o == Py_Ellipsis || PySlice_Check(o)) return to_arg(o);
+  if (PyLong_Check(o) || is_tensor(o)) return to_arg(o);  // bools too
+  if (PyList_Check(o)) return list_element(o, in_tuple);
+  if (TensorRef t = tensor_from_array(o)) return t;
+  if (PyRange_Check(o)) return to_arg(checked(PySequence_List(o)).get());
+  if (in_tuple && PyTuple_Check(o)) return list_element(checked(PySequence_List(o)).get(), true);
+  if (!PyIndex_Check(o)) bad_index(o);
   return to_arg(checked(PyNumber_Index(o)).get());
 }
 
 Arg index_arg(PyObject* key) {
-  if (!PyTuple_Check(key)) return index_element(key);
+  if (!PyTuple_Check(key)) return index_element(key, false);
   ListArg list;
   list.tuple = true;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) list.items.push_back(index_element(PyTuple_GET_ITEM(key, i)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) {
+    list.items.push_back(index_element(PyTuple_GET_ITEM(key, i), true));
+  }
   return Arg(std::move(list));
 }
 
 // x[i] is a view, x[True] a copy.
 TensorRef indexed(PyObject* self, PyObject* key) {
-  TensorRef part = basic_index(TensorRef(tensor_impl(self)), index_arg(key));
+  TensorRef whole(tensor_impl(self));
+  TensorRef part = index_tensor(whole, index_arg(key));
   bool copied = PyBool_Check(key);
   for (Py_ssize_t i = 0; PyTuple_Check(key) && i < PyTuple_GET_SIZE(key); ++i)
     copied |= PyBool_Check(PyTuple_GET_ITEM(key, i));
-  return copied ? call_table("clone", {Arg(part)}).get<TensorRef>() : part;
+  return copied && part->storage == whole->storage ? call_table("clone", {Arg(part)}).get<TensorRef>() : part;
 }
 
 // The method object behind x[...], so that overrides of __torch_function__ see the call.
@@ -69,29 +81,7 @@ Arg value_arg(PyObject* value) {
 }
 
 void assign(PyObject* self, PyObject* key, PyObject* value) {
-  const TensorRef target = basic_index(TensorRef(tensor_impl(self)), index_arg(key));
-  const Arg given = value_arg(value);
-  if (given.is_number()) {
-    const Arg args[] = {target, given};
-    static const OpId fill = find_op("fill");
-    call_inplace(op(fill), args);
-    return;
-  }
-  TensorRef source = given.get<TensorRef>();
-  // Leading dimensions of size 1 that the target lacks are dropped, as slice assignment allows.
-  if (source->dim() > target->dim()) {
-    int extra = source->dim() - target->dim();
-    TensorRef trimmed = alias(source);
-    while (extra > 0 && trimmed->sizes[0] == 1) {
-      trimmed->sizes.erase(trimmed->sizes.begin());
-      trimmed->strides.erase(trimmed->strides.begin());
-      --extra;
-    }
-    source = trimmed;
-  }
-  const Arg args[] = {target, source};
-  static const OpId copy = find_op("copy");
-  call_inplace(op(copy), args);
+  assign_index(TensorRef(tensor_impl(self)), index_arg(key), value_arg(value));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/element_walk.h"
+#include "ir/error.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -49,6 +50,25 @@ bool SizeValue::truth(Tracer&) { return !guard_eq(size, Size(0)); }
 Reg SizeValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   return b.evaluate_size(size);
+}
+
+// --- comparisons ------------------------------------------------------------------------------------------------
+
+PyTypeObject* SizeTestValue::python_type() const { return &PyBool_Type; }
+
+PyRef SizeTestValue::as_constant() const {
+  throw DataDependent(DataDependent::What::Size, "a comparison of sizes is not known while tracing");
+}
+
+bool SizeTestValue::truth(Tracer&) { graph_break<GB0170>(print()); }
+
+Reg SizeTestValue::rebuild(PlanBuilder& b) {
+  static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};  // by Py_LT ... Py_GE
+  PyRef module = checked(PyImport_ImportModule("operator"));
+  PlanStep call{StepOp::Call};
+  call.a = b.load_constant(checked(PyObject_GetAttrString(module.get(), kNames[op])));
+  call.regs = {b.evaluate_size(lhs), b.evaluate_size(rhs)};
+  return b.step(std::move(call));
 }
 
 ValueRef size_value(Tracer& t, Size s) {
@@ -119,6 +139,23 @@ ValueRef size_binary(Tracer& t, const ValueRef& a, const ValueRef& b, const std:
   return size_value(t, out);
 }
 
+static bool holds_under_hints(Size x, Size y, int op) {
+  switch (op) {
+    case Py_LT:
+      return guard_lt(x, y);
+    case Py_LE:
+      return !guard_lt(y, x);
+    case Py_EQ:
+      return guard_eq(x, y);
+    case Py_NE:
+      return !guard_eq(x, y);
+    case Py_GT:
+      return guard_lt(y, x);
+    default:
+      return !guard_lt(x, y);
+  }
+}
+
 ValueRef size_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   if (a->kind != ValueKind::Size && b->kind != ValueKind::Size) return {};
   Size x, y;
@@ -126,19 +163,10 @@ ValueRef size_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   static const char* const signs[] = {"<", "<=", "==", "!=", ">", ">="};
   const SymbolicFrame& f = t.frame();
   t.size_test = {f.body.get(), f.instruction().pos.line, to_string(x) + " " + signs[op] + " " + to_string(y)};
-  switch (op) {
-    case Py_LT:
-      return t.boolean(guard_lt(x, y));
-    case Py_LE:
-      return t.boolean(!guard_lt(y, x));
-    case Py_EQ:
-      return t.boolean(guard_eq(x, y));
-    case Py_NE:
-      return t.boolean(!guard_eq(x, y));
-    case Py_GT:
-      return t.boolean(guard_lt(y, x));
-    default:
-      return t.boolean(!guard_lt(x, y));
+  try {
+    return t.boolean(holds_under_hints(x, y, op));
+  } catch (const DataDependent&) {
+    return make_ref<SizeTestValue>(x, y, op);
   }
 }
 

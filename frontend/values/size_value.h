@@ -24,6 +24,21 @@ struct SizeValue final : Value {
   Size size;  // never constant
 };
 
+// lhs < rhs and the like, where a symbol has no value while tracing. Branching on it breaks the graph.
+struct SizeTestValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::SizeTest;
+  SizeTestValue(Size lhs, Size rhs, int op) : Value(kKind), lhs(lhs), rhs(rhs), op(op) {}
+
+  std::string print() const override { return "SymNodeVariable()"; }
+  PyTypeObject* python_type() const override;
+  PyRef as_constant() const override;
+  bool truth(Tracer& t) override;
+  Reg rebuild(PlanBuilder& b) override;
+
+  Size lhs, rhs;
+  int op;  // Py_LT ... Py_GE
+};
+
 // A number where the expression is one, else a SizeValue.
 ValueRef size_value(Tracer& t, Size s);
 // `v` as a size: a SizeValue or an int constant of 64 bits. False: something else.

@@ -3,6 +3,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/plan.h"
+#include "frontend/scalar_outputs.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/array.h"
@@ -12,6 +13,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 
@@ -80,7 +82,10 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
   if (n == "is_complex") return t.boolean(false);
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
-  if (n == "storage_offset") return size_value(t, type.offset);
+  if (n == "storage_offset") {
+    if (!type.offset.is_const() && !t.shapes().is_backed(type.offset)) graph_break<GB0033>(n);
+    return size_value(t, type.offset);
+  }
   if (n == "is_contiguous") {
     Size expect = 1;
     bool dense = true;
@@ -198,6 +203,10 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
 ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;
+  if (n == "item" && args.size() == 0)
+    if (ValueRef v = captured_item(t, *this)) return v;
+  if (n == "tolist" && args.size() == 0)
+    if (ValueRef v = captured_list(t, *this)) return v;
   breaking_method(t, *this, n, args);
   if (n == "numpy") return to_array(t, *this, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));

@@ -8,10 +8,12 @@
 #include "ir/callee.h"
 #include "ir/composite.h"
 #include "ir/error.h"
+#include "ir/indexing.h"
 #include "ir/inplace.h"
 #include "ir/op_ids.h"
 #include "ir/passes/dataflow.h"
 #include "ir/passes/layouts.h"
+#include "ir/unbacked.h"
 
 namespace md {
 namespace {
@@ -173,6 +175,9 @@ class Functionalizer final : public OpCaller {
   // --- Ops ------------------------------------------------------------------------------------------------------
 
   Arg run_op(const Node& n) {
+    ReplayedSymbols symbols(n.unbacked);
+    const SupplyScope scope(symbols);
+    symbols_ = &symbols;
     std::vector<Arg> args;
     for (const Arg& a : n.args) args.push_back(argument(a));
     if (is_setitem(n)) return assign(args);
@@ -191,10 +196,9 @@ class Functionalizer final : public OpCaller {
 
   // x[index] = value
   Arg assign(const std::vector<Arg>& args) {
-    Handle& view = handle(call(op(id::GetItem), {args.at(0), args.at(1)}));
-    Arg source = args.at(2);
-    for (int i = check_assignment(view.type(), source); i > 0; --i) source = call(op(id::Select), {source, 0, 0});
-    write(view, handle(call(op(source.is<Node*>() ? id::Copy : id::Fill), {&view.node, source})));
+    Assignment a = open_assignment(*this, args.at(0), args.at(1), args.at(2));
+    Handle& view = handle(a.args.at(0));
+    write(view, handle(call(op(a.op), std::move(a.args))));
     return args.at(0);
   }
 
@@ -208,7 +212,9 @@ class Functionalizer final : public OpCaller {
   }
 
   Arg compute(const Op& op, BoundArgs args) {
+    const std::size_t used = symbols_->used();
     const std::vector<TensorType> eager = infer(op, args);
+    if (symbols_->used() > used) args.at(static_cast<std::size_t>(op.schema.find("count"))) = symbols_->at(used);
     for (Arg& a : args) {
       for_each_node(a, [&](Node*& n) { n = value(*by_node_.at(n)); });
     }
@@ -455,6 +461,7 @@ class Functionalizer final : public OpCaller {
   std::vector<StorageState> storages_;
   std::unordered_map<int, int> input_storage_;  // traced storage number -> the first input that has it
   std::unordered_set<const Node*> escaped_;
+  ReplayedSymbols* symbols_ = nullptr;  // of the node at hand
   int input_count_ = 0;
   int next_storage_ = 0;
 };
@@ -466,6 +473,8 @@ std::unique_ptr<Graph> functionalize(const Graph& traced) {
     return Functionalizer(traced).run();
   } catch (const OpError& e) {
     throw InternalError(std::string("functionalize: ") + e.what());
+  } catch (const DataDependent& e) {
+    throw NotFunctional(std::string("functionalize: ") + e.what());
   }
 }
 

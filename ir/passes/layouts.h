@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/op_table.h"
+#include "ir/unbacked.h"
 
 namespace md {
 
@@ -30,7 +31,8 @@ inline std::vector<int> memory_order(const TensorType& t) {
   std::vector<int> order(t.sizes.size());
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](int a, int b) {
-    return hint(t.strides[static_cast<std::size_t>(a)]) > hint(t.strides[static_cast<std::size_t>(b)]);
+    return hint_or_guess(t.strides[static_cast<std::size_t>(a)]) >
+           hint_or_guess(t.strides[static_cast<std::size_t>(b)]);
   });
   return order;
 }

@@ -341,7 +341,7 @@ bool ShapeEnv::is_backed(Size s) const {
 std::int64_t ShapeEnv::hint(Size s) const {
   if (const auto index = find_symbol(s, [&](int i) { return !symbols_[static_cast<std::size_t>(i)].hint; })) {
     const std::string& name = symbols_[static_cast<std::size_t>(*index)].name;
-    throw InternalError("the value of " + name + " is not known while tracing");
+    throw DataDependent(DataDependent::What::Size, "the value of " + name + " is not known while tracing");
   }
   std::vector<std::int64_t> values;
   for (const SizeSymbol& symbol : symbols_) values.push_back(symbol.hint.value_or(0));

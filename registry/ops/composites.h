@@ -278,9 +278,9 @@ struct Stack {
 };
 
 struct GetItem {
-  static constexpr OpDecl decl =
-      operator_only(composite("getitem", "getitem(Tensor self, Index index) -> Tensor",
-                              "x[index] for ints, slices, None, ... and tuples of them: a view."));
+  static constexpr OpDecl decl = operator_only(
+      composite("getitem", "getitem(Tensor self, Index index) -> Tensor",
+                "x[index]. Ints, slices, None and ... give a view; tensors and lists of positions and masks a copy."));
 };
 
 // --- Products

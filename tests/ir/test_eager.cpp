@@ -145,7 +145,7 @@ TEST(Eager, InPlace) {
   EXPECT_EQ(x->storage->version, version + 1);
   EXPECT_EQ(values<float>(x), (Floats{2, 4, 6, 8}));
   // The right side is read before the left side is written.
-  inplace("copy", {basic_index(x, make_slice(1, 4, {})), basic_index(x, make_slice(0, 3, {}))});
+  inplace("copy", {index_tensor(x, make_slice(1, 4, {})), index_tensor(x, make_slice(0, 3, {}))});
   EXPECT_EQ(values<float>(x), (Floats{2, 2, 4, 6}));
   EXPECT_EQ(raised([&] { inplace("add", {x, tensor<float>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 4})}); }).kind,
             ErrorKind::Runtime);

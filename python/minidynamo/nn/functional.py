@@ -185,9 +185,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
             f"but got {input.dtype} instead (while checking arguments for embedding)"
         )
-    columns = weight.shape[1]
-    rows = input.to(_C.int64).reshape(-1, 1).expand(-1, columns)
-    return weight.gather(0, rows).view(*input.shape, columns)
+    return weight.index_select(0, input.reshape(-1)).view(*input.shape, weight.shape[1])
 
 
 def dropout(input, p=0.5, training=True, inplace=False):

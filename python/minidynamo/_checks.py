@@ -1,0 +1,21 @@
+"""Assertions a trace understands: what they say of sizes read from tensors is known after them."""
+
+
+def _failed(error, message, default):
+    if message is not None and not callable(message):
+        raise TypeError("message must be a callable")
+    raise error(default if message is None else str(message()))
+
+
+def _check(cond, message=None):
+    """Raises RuntimeError with the text `message()` gives unless `cond`, a bool, is true."""
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not cond:
+        _failed(RuntimeError, message, "Expected cond to be True, but got False.")
+
+
+def _check_is_size(i, message=None):
+    """Raises RuntimeError unless the int `i` may be a size."""
+    if i < 0:
+        _failed(RuntimeError, message, f"{i} is negative: it cannot be a size.")

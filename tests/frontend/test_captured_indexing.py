@@ -1,0 +1,275 @@
+"""Tensors, lists and masks as indices in compiled functions: one graph where sizes are known, the registry's code
+where they are not, symbols where the settings allow them; failures at the user's line with inputs unchanged."""
+
+import pytest
+
+import minidynamo as torch
+from frontend.differential import Defects, Seen, same
+
+T = torch.tensor
+
+
+def matrix():
+    return torch.arange(12.0).reshape(3, 4)
+
+
+def operands():
+    return matrix(), T([2, 0]), T(1), T([True, False, True]), torch.ones(2, 4)
+
+
+def dynamic():
+    return torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True)
+
+
+def scalars():
+    return torch._dynamo.config.patch(capture_scalar_outputs=True)
+
+
+def raises_alike(function, make_args):
+    """The default backend fails as the plain program does, at its line, and leaves what that leaves. (Backends that run
+    op by op raise where the op is.)"""
+    expected = Seen(function, make_args(), {}).summary()
+    assert expected["error"] is not None
+    torch._dynamo.reset()
+    compiled = torch.compile(function)
+    with Defects() as defects:
+        for _ in range(2):
+            assert Seen(compiled, make_args(), {}).summary() == expected
+    assert defects == []
+
+
+READS = [
+    lambda x, i, k, m, v: x[i] + 1,
+    lambda x, i, k, m, v: x[:, i] * 2,
+    lambda x, i, k, m, v: x[i, i].sum(),
+    lambda x, i, k, m, v: x[[0, 2]] + x[i, :],
+    lambda x, i, k, m, v: x[None, i][..., 1:] + 1,
+    lambda x, i, k, m, v: x[[True, False, True]] + 1,
+    lambda x, i, k, m, v: x.t()[i, :] @ x,
+    lambda x, i, k, m, v: x[k] + 1,
+    lambda x, i, k, m, v: x[:, k] + x[k, k],
+    lambda x, i, k, m, v: x.index_select(0, i) + x.take(i).sum() + x.gather(1, i.reshape(2, 1)),
+    lambda x, i, k, m, v: x.scatter(0, i.reshape(1, 2), 7.0) + x.index_add(0, i, v),
+    lambda x, i, k, m, v: torch.searchsorted(x[0], x[1]) + torch.bucketize(x, x[0])[0],
+    lambda x, i, k, m, v: x.masked_scatter(x > 4, x) + torch.nn.functional.embedding(i, x).sum(),
+]
+
+
+@pytest.mark.parametrize("function", READS)
+def test_one_graph(function):
+    same(function, operands, frames=1, breaks=())
+
+
+def write_positions(x, i, k, m, v):
+    x[i] = v
+    x[:, i] += 1
+    x[1:, [0, 3]] = 0
+    return x * 2
+
+
+def write_masks(x, i, k, m, v):
+    x[m] = v
+    x[x > 8] = -1
+    x[m, 0] = T(7.0)
+    return x.sum()
+
+
+def write_scalar_positions(x, i, k, m, v):
+    x[k] = 5
+    x[k, k] = 6.0
+    x[:, k] = v[0, :3]
+    return x + 1
+
+
+def write_views(x, i, k, m, v):
+    y = x.t()[1:]
+    y[i] = v.t()[:2, :1] * 3
+    return y.sum(), x
+
+
+def write_methods(x, i, k, m, v):
+    x.index_put_((i,), v, accumulate=True)
+    x.scatter_add_(0, i.reshape(1, 2), v)
+    x.index_add_(0, i, v, alpha=2)
+    x.index_fill_(1, i, -1)
+    x.masked_scatter_(x < 0, v)
+    return x.clone()
+
+
+@pytest.mark.parametrize("function", [write_positions, write_masks, write_scalar_positions, write_views, write_methods])
+def test_writes_are_one_graph(function):
+    same(function, operands, frames=1, breaks=())
+
+
+def test_a_cache_written_in_a_loop():
+    def steps(cache, at, row):
+        for _ in range(3):
+            cache[:, at] = row
+            row = row + cache.sum(1)
+            at = at + 1
+        return cache[:, :2].mean()
+
+    same(steps, lambda: (torch.zeros(2, 6), T([0, 1]), torch.ones(2, 2).sum(1, keepdim=True)), frames=1, breaks=())
+
+
+def test_views_at_a_position_that_is_a_tensor():
+    def read_and_write(x, k):
+        row = x[k]
+        row += 10
+        return row, x.sum()
+
+    same(read_and_write, lambda: (matrix(), T(1)), frames=1, breaks=())
+    same(lambda x, k: x[k], lambda: (matrix(), T(-1)), frames=1, breaks=())
+
+
+FAILS = [
+    lambda x, i: (x.add_(1), x[i + 5])[1],
+    lambda x, i: x.add_(1).index_select(0, i * 9),
+    lambda x, i: x.mul_(2).scatter_add_(0, i.reshape(1, 2) + 7, torch.ones(1, 2)),
+    lambda x, i: x.mul_(2).index_fill_(0, i + 9, 0),
+]
+
+
+@pytest.mark.parametrize("function", FAILS)
+def test_failures_leave_inputs_as_the_program_would(function):
+    raises_alike(function, lambda: (matrix(), T([2, 0])))
+
+
+def test_a_failing_write_raises_at_its_line():
+    def write(x, i):
+        y = x + 1
+        x[i] = y[i]
+        y[i + 7] = 0
+        return y
+
+    raises_alike(write, lambda: (matrix(), T([2, 0])))
+    raises_alike(lambda x, k: x[k] * 2, lambda: (matrix(), T(5)))
+
+
+def test_sizes_that_change():
+    compiled = torch.compile(lambda x, i: (x[i] * 2).sum(0) + x.index_add(0, i, x[i]).sum(), dynamic=True)
+    for n in (3, 5, 8):
+        x, i = torch.arange(4.0 * n).reshape(n, 4), T([0, n - 1, 1])
+        assert torch.equal(compiled(x, i), (x[i] * 2).sum(0) + x.index_add(0, i, x[i]).sum())
+
+
+# --- sizes that depend on values ----------------------------------------------------------------------------------
+
+DYNAMIC = [
+    lambda x, m: torch.nonzero(x > 3) + 1,
+    lambda x, m: x[x > 3] * 2,
+    lambda x, m: x[m] + x[0],
+    lambda x, m: torch.masked_select(x, x > 3).sum(),
+    lambda x, m: torch.unique(x % 3) + 1,
+    lambda x, m: torch.unique(x % 3, return_counts=True)[1] * 2,
+    lambda x, m: torch.bincount((x[0] * 2).long()) + 1,
+    lambda x, m: torch.repeat_interleave(x, (x[:, 0] / 4).long(), 0) + 1,
+    lambda x, m: torch.where(x > 3)[1] + 1,
+    lambda x, m: torch.argwhere(m).sum(0),
+]
+
+
+@pytest.mark.parametrize("function", DYNAMIC)
+def test_unknown_sizes_break_by_default(function):
+    same(function, lambda: (matrix(), T([True, False, True])), breaks={"GB0036"})
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="Dynamic shape operator"):
+        torch.compile(function, fullgraph=True)(matrix(), T([True, False, True]))
+
+
+@pytest.mark.parametrize("function", DYNAMIC)
+def test_unknown_sizes_are_captured_on_demand(function):
+    with dynamic():
+        same(function, lambda: (matrix(), T([True, False, True])), frames=1, breaks=())
+        same(function, lambda: (matrix() * 0, T([False, False, False])), frames=1, breaks=())
+
+
+def test_an_unknown_size_reaches_the_program():
+    def sizes(x):
+        found = x[x > 3]
+        return found, found.shape[0], found.shape[0] * 2 + 1, found.numel()
+
+    with dynamic():
+        same(sizes, lambda: (matrix(),), frames=1, breaks=())
+        compiled = torch.compile(sizes, fullgraph=True)
+        for n in (0, 5, 12):
+            x = torch.arange(12.0) - 11 + n + 3
+            assert compiled(x)[1:3] == (n, 2 * n + 1)
+
+
+def test_branches_on_unknown_sizes_break():
+    def choose(x):
+        found = torch.nonzero(x > 3)
+        if found.shape[0] > 4:
+            return found + 1
+        return found - 1
+
+    with dynamic():
+        same(choose, lambda: (matrix(),), frames=2)
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="Data-dependent branching"):
+            torch.compile(choose, fullgraph=True)(matrix())
+        same(lambda x: x[x > 3] + x[x > 2], lambda: (T([1.0, 5.0]),), breaks={"GB0033"})
+
+
+# --- items --------------------------------------------------------------------------------------------------------
+
+
+def test_items_break_by_default():
+    same(lambda i: i * i.sum().item(), lambda: (T([2, 3]),), breaks={"GB0124"})
+
+
+ITEMS = [
+    lambda i: i * i.sum().item(),
+    lambda i: torch.zeros(i.sum().item()) + 1,
+    lambda i: (i + 1, int(i[0]) * 2 - 1, i.max().item() // 2),
+    lambda i: torch.ones(i[0].item(), int(i[1])).sum(0),
+    lambda i: [n + 1 for n in i.tolist()],
+    lambda i: (i * 2, i[0].item() > 5, (i > 2).any().item()),
+    lambda i: i * (i / 2).sum().item() + i.double() * i.half().mean(dtype=torch.float32).item(),
+    lambda i: (i.half() * (i / 7).max().item(), float((i / 3)[0]), int((i * 1.9).sum())),
+]
+
+
+@pytest.mark.parametrize("function", ITEMS)
+def test_items_are_captured_on_demand(function):
+    with scalars():
+        same(function, lambda: (T([2, 3]),), frames=1, breaks=())
+
+
+def test_checks_teach_ranges():
+    def pick(x, i):
+        n = i[0].item()
+        torch._check(n >= 0)
+        torch._check(n < 3, lambda: "too large")
+        return x[n] + 1, n * 2
+
+    with scalars():
+        same(pick, lambda: (matrix(), T([2, 3])), frames=1, breaks=())
+        raises_alike(pick, lambda: (matrix(), T([3, 3])))
+
+    def size(i):
+        n = i.sum().item()
+        torch._check_is_size(n)
+        if n >= 0:
+            return torch.zeros(n)
+        return i
+
+    with scalars():
+        same(size, lambda: (T([2, 3]),), frames=1, breaks=())
+    with pytest.raises(RuntimeError, match="no good"):
+        torch._check(False, lambda: "no good")
+    with pytest.raises(TypeError, match="cond must be a bool"):
+        torch._check(1)
+
+
+def test_branches_on_items_break():
+    def choose(i):
+        if i.sum().item() > 3:
+            return i + 1
+        return i - 1
+
+    with scalars():
+        same(choose, lambda: (T([2, 3]),), frames=2)
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="Data-dependent branching"):
+            torch.compile(choose, fullgraph=True)(T([2, 3]))
+        raises_alike(lambda i: torch.zeros(i.sum().item()), lambda: (T([-2, 1]),))
+        raises_alike(lambda i: int((i / 0).sum()) + i, lambda: (T([1, 2]),))
