@@ -184,6 +184,23 @@ ValueRef input_array(Tracer& t, PyObject* array, SourceRef source) {
   return v;
 }
 
+ValueRef tensor_of_array(Tracer& t, const CallArgs& args, bool copy) {
+  auto* a = args.positional.size() == 1 ? as<ArrayValue>(args[0]) : nullptr;
+  if (!a || a->scalar || !a->writeable || args.keywords.size() > 1) return {};
+  if (!args.keywords.empty()) {
+    DType dtype;
+    PyRef wanted = args.keywords[0].second->as_constant();
+    if (text_of(args.keywords[0].first.get()) != "dtype" || !wanted || !as_dtype(wanted.get(), dtype)) return {};
+    if (dtype != a->tensor->type.dtype)
+      return t.call_op("to", Spelling::Method, CallArgs{{ValueRef(a->tensor), args.keywords[0].second}, {}});
+  }
+  if (copy) return t.call_op("clone", Spelling::Method, CallArgs{{ValueRef(a->tensor)}, {}});
+  auto same = make_ref<TensorValue>(a->tensor->node, a->tensor->type);  // another object over the same memory
+  same->source = a->tensor->source;
+  same->real = a->tensor->real;
+  return same;
+}
+
 ValueRef array_binary(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
   auto *x = as<ArrayValue>(a), *y = as<ArrayValue>(b);
   if (!is_operand(a) || !is_operand(b)) return {};
@@ -244,7 +261,9 @@ ValueRef call_numpy(Tracer& t, PyObject* callable, CallArgs& args) {
   } else {
     row = numpy_row("FUNCTIONS", callable);
   }
-  if (!row) return {};
+  if (!row)
+    graph_break<GB0007_numpy>(std::string("numpy"), qualname, std::string("it is not in the tables"),
+                              "numpy." + qualname);
   if (PyTuple_GET_SIZE(row) > 0) return call_row(t, row, args, "numpy", qualname);
   std::vector<PyRef> positional;  // answers that depend on nothing but constants
   PyRef kwargs;
