@@ -112,11 +112,14 @@ ValueRef ArrayValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   graph_break<GB0158>(print(), n, print_list(args.positional), print_keywords(args));
 }
 
-ValueRef ArrayValue::get_item(Tracer& t, const ValueRef& key) { return operate(t, "__getitem__", {t.realize(key)}); }
+ValueRef ArrayValue::get_item(Tracer& t, const ValueRef& key) {
+  if (ValueRef r = operate(t, "__getitem__", {t.realize(key)})) return r;
+  unmodelled_method(*this, "__getitem__");
+}
 
 void ArrayValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   if (!v) return Value::set_item(t, key, v);
-  operate(t, "__setitem__", {t.realize(key), t.realize(v)});
+  if (!operate(t, "__setitem__", {t.realize(key), t.realize(v)})) unmodelled_method(*this, "__setitem__");
 }
 
 std::optional<std::int64_t> ArrayValue::length(Tracer& t) {
@@ -212,9 +215,10 @@ ValueRef array_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) 
   static const char* const names[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   auto *x = as<ArrayValue>(a), *y = as<ArrayValue>(b);
-  if (!is_operand(a) || !is_operand(b)) unmodelled(print_list({a, b}), "a comparison of an array with such an object");
-  if (x) return x->operate(t, names[op], {b});
-  return y->operate(t, names[mirrored[op]], {a});
+  ValueRef r;
+  if (is_operand(a) && is_operand(b)) r = x ? x->operate(t, names[op], {b}) : y->operate(t, names[mirrored[op]], {a});
+  if (!r) unmodelled(print_list({a, b}), "a comparison of an array with such an object");
+  return r;
 }
 
 static bool is_of_numpy(PyObject* module) {
