@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "backend/body_cost.h"
 #include "backend/schedule.h"
@@ -160,8 +161,11 @@ Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
   s.one_chunk = count.is_const() && count.value() > 0 && count.value() <= s.chunk;
   if (nest.fold_lanes != kOuterLanes || s.rows.empty()) {
     if (!folded.empty()) s.cols = folded[0];
-    s.lanes = std::min(s.lanes, nest.fold_lanes);
-    s.accumulate_in_memory = instructions(nest) > kLongBody && s.lanes < nest.fold_lanes;
+    // Lanes no element goes to hold the identity, which changes nothing: a short axis does without them.
+    if (s.one_chunk && count.value() < s.fold_lanes)
+      s.fold_lanes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count.value())));
+    s.lanes = std::min(s.lanes, s.fold_lanes);
+    s.accumulate_in_memory = instructions(nest) > kLongBody && s.lanes < s.fold_lanes;
     return s;
   }
   s.shape = Schedule::Shape::Columns;

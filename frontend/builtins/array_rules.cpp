@@ -91,13 +91,8 @@ ValueRef rule_kind_of(Tracer& t, CallArgs& args) {
 }
 
 // torch.from_numpy(array): the tensor over its memory.
-ValueRef rule_from_numpy(Tracer&, CallArgs& args) {
-  auto* a = array_of(args);
-  if (args.size() != 1 || !a || a->scalar || !a->writeable) return {};
-  auto same = make_ref<TensorValue>(a->tensor->node, a->tensor->type);  // another object over the same memory
-  same->source = a->tensor->source;
-  same->real = a->tensor->real;
-  return same;
+ValueRef rule_from_numpy(Tracer& t, CallArgs& args) {
+  return args.keywords.empty() ? tensor_of_array(t, args, false) : ValueRef();
 }
 
 constexpr BuiltinRow kRows[] = {{"minidynamo.polyfills.bridge", "tensor_of", rule_tensor_of},
@@ -111,7 +106,8 @@ constexpr BuiltinRow kRows[] = {{"minidynamo.polyfills.bridge", "tensor_of", rul
                                 {"minidynamo.polyfills.bridge", "is_scalar", rule_is_scalar},
                                 {"minidynamo.polyfills.bridge", "is_number", rule_is_number},
                                 {"minidynamo.polyfills.bridge", "kind_of", rule_kind_of},
-                                {"minidynamo", "from_numpy", rule_from_numpy}};
+                                {"minidynamo", "from_numpy", rule_from_numpy},
+                                {"minidynamo", "asarray", rule_from_numpy}};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/scalar_outputs.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
@@ -238,8 +239,12 @@ ValueRef make_tensor(Tracer& t, CallArgs& args, const char* name) {
   if (!made) t.raise_current();
   return t.constant_tensor(made.get());
 }
-ValueRef rule_tensor(Tracer& t, CallArgs& args) { return make_tensor(t, args, "tensor"); }
+ValueRef rule_tensor(Tracer& t, CallArgs& args) {
+  if (ValueRef made = tensor_of_array(t, args, true)) return made;
+  return make_tensor(t, args, "tensor");
+}
 ValueRef rule_as_tensor(Tracer& t, CallArgs& args) {
+  if (ValueRef made = tensor_of_array(t, args, false)) return made;
   if (args.size() == 1 && !args.positional.empty() && args[0]->kind == ValueKind::Tensor) return args[0];
   return make_tensor(t, args, "as_tensor");
 }

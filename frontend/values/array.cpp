@@ -112,11 +112,14 @@ ValueRef ArrayValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   graph_break<GB0158>(print(), n, print_list(args.positional), print_keywords(args));
 }
 
-ValueRef ArrayValue::get_item(Tracer& t, const ValueRef& key) { return operate(t, "__getitem__", {t.realize(key)}); }
+ValueRef ArrayValue::get_item(Tracer& t, const ValueRef& key) {
+  if (ValueRef r = operate(t, "__getitem__", {t.realize(key)})) return r;
+  unmodelled_method(*this, "__getitem__");
+}
 
 void ArrayValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   if (!v) return Value::set_item(t, key, v);
-  operate(t, "__setitem__", {t.realize(key), t.realize(v)});
+  if (!operate(t, "__setitem__", {t.realize(key), t.realize(v)})) unmodelled_method(*this, "__setitem__");
 }
 
 std::optional<std::int64_t> ArrayValue::length(Tracer& t) {
@@ -184,6 +187,23 @@ ValueRef input_array(Tracer& t, PyObject* array, SourceRef source) {
   return v;
 }
 
+ValueRef tensor_of_array(Tracer& t, const CallArgs& args, bool copy) {
+  auto* a = args.positional.size() == 1 ? as<ArrayValue>(args[0]) : nullptr;
+  if (!a || a->scalar || !a->writeable || args.keywords.size() > 1) return {};
+  if (!args.keywords.empty()) {
+    DType dtype;
+    PyRef wanted = args.keywords[0].second->as_constant();
+    if (text_of(args.keywords[0].first.get()) != "dtype" || !wanted || !as_dtype(wanted.get(), dtype)) return {};
+    if (dtype != a->tensor->type.dtype)
+      return t.call_op("to", Spelling::Method, CallArgs{{ValueRef(a->tensor), args.keywords[0].second}, {}});
+  }
+  if (copy) return t.call_op("clone", Spelling::Method, CallArgs{{ValueRef(a->tensor)}, {}});
+  auto same = make_ref<TensorValue>(a->tensor->node, a->tensor->type);  // another object over the same memory
+  same->source = a->tensor->source;
+  same->real = a->tensor->real;
+  return same;
+}
+
 ValueRef array_binary(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
   auto *x = as<ArrayValue>(a), *y = as<ArrayValue>(b);
   if (!is_operand(a) || !is_operand(b)) return {};
@@ -195,9 +215,10 @@ ValueRef array_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) 
   static const char* const names[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   auto *x = as<ArrayValue>(a), *y = as<ArrayValue>(b);
-  if (!is_operand(a) || !is_operand(b)) unmodelled(print_list({a, b}), "a comparison of an array with such an object");
-  if (x) return x->operate(t, names[op], {b});
-  return y->operate(t, names[mirrored[op]], {a});
+  ValueRef r;
+  if (is_operand(a) && is_operand(b)) r = x ? x->operate(t, names[op], {b}) : y->operate(t, names[mirrored[op]], {a});
+  if (!r) unmodelled(print_list({a, b}), "a comparison of an array with such an object");
+  return r;
 }
 
 static bool is_of_numpy(PyObject* module) {
@@ -244,7 +265,9 @@ ValueRef call_numpy(Tracer& t, PyObject* callable, CallArgs& args) {
   } else {
     row = numpy_row("FUNCTIONS", callable);
   }
-  if (!row) return {};
+  if (!row)
+    graph_break<GB0007_numpy>(std::string("numpy"), qualname, std::string("it is not in the tables"),
+                              "numpy." + qualname);
   if (PyTuple_GET_SIZE(row) > 0) return call_row(t, row, args, "numpy", qualname);
   std::vector<PyRef> positional;  // answers that depend on nothing but constants
   PyRef kwargs;

@@ -39,6 +39,9 @@ struct ArrayValue final : Value {
 
 // The array at `source` as an input of the graph.
 ValueRef input_array(Tracer& t, PyObject* array, SourceRef source);
+// torch.tensor(array) (a copy) or torch.from_numpy(array) of the first argument, with nothing but a dtype beside it.
+// Null: it is no array, or NumPy's rules are needed.
+ValueRef tensor_of_array(Tracer& t, const CallArgs& args, bool copy);
 // a + b, a += b, ... where one is an array; breaks where the other is nothing NumPy takes. `dunder`: "add".
 ValueRef array_binary(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace);
 // op: Py_LT ... Py_GE

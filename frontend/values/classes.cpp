@@ -256,6 +256,9 @@ ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
 
 // Not in the module: its __getattr__ answers, or its class.
 ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
+  if (!source)  // met in code that stands in for a library's
+    t.raise(PyExc_AttributeError,
+            "module '" + std::string(PyModule_GetName(real.get())) + "' has no attribute '" + text_of(name) + "'");
   PyObject* dict = PyModule_GetDict(real.get());
   if (type_find(Py_TYPE(real.get()), name)) {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));

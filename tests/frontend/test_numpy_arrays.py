@@ -275,6 +275,16 @@ def test_tensors_from_arrays_and_back():
     agree(apply, lambda: [grid()])
 
 
+def test_tensors_made_of_arrays():
+    def apply(a):
+        copy = torch.tensor(a)
+        shared = torch.as_tensor(a)
+        shared += 1
+        return copy.numpy(), torch.asarray(a).numpy(), torch.tensor(a, dtype=torch.float32).numpy()
+
+    agree(apply, lambda: [grid()])
+
+
 def test_a_tensor_leaves_as_an_array():
     def apply(x):
         return (x + 1).numpy() * 2, x.numpy()

@@ -256,3 +256,27 @@ def test_scalar_types_convert():
         return np.float32(a.sum()), np.int64(2.7), np.float64(3), np.float32([1, 2]), np.bool_(1), np.int32(a)
 
     one(apply, (3,))
+
+
+def test_calls_whose_tensor_operations_may_be_missing():
+    """Traced where there are the operations, else NumPy's own: the same results in either case."""
+
+    def apply(a, b, rows):
+        return (
+            np.einsum("ij,jk->ik", a, b), np.einsum("ij->j", a), np.unique(rows), np.nonzero(a > 3), np.bincount(rows),
+            np.searchsorted(np.sort(rows), rows), a[a > 2], np.where(a > 2), np.unique(rows, return_counts=True),
+            np.take(a, rows % 3, axis=0), np.flatnonzero(a > 3), np.add.reduce(a[rows % 3], axis=0),
+        )  # fmt: skip
+
+    agree(apply, lambda: [sample("float64"), sample("float64", (4, 2), 1), sample("int64", (6,), 2)], frames=None)
+
+
+def test_writes_by_index_arrays_and_masks():
+    def apply(a, rows):
+        a[a > 3] = 0
+        a[rows] += 1
+        a[[0, 1], [1, 2]] = 9
+        a[rows, 0] = np.array([5.0, 6.0])
+        return a * 2
+
+    agree(apply, lambda: [sample("float64"), np.array([2, 0])], frames=None)
