@@ -27,8 +27,8 @@ bool by_planes(O op, const KernelArgs& a) {
 
 using Dims = std::array<WindowDim, kMostWindowDims>;
 
-constexpr std::int64_t kColumnBytes = 3 << 18;  // of windows laid out at a time: a part of the second-level cache
-constexpr std::int64_t kColumnUnit = 96;        // columns: a multiple of every tile
+constexpr std::int64_t kColumnBytes = 3 << 17;  // of windows laid out at a time: a part of the second-level cache
+constexpr std::int64_t kColumnUnit = 48;        // columns: a multiple of every tile
 
 struct Shape {
   Dims dims{};
@@ -196,7 +196,7 @@ void convolve_part(ProductKernel kernel, const Shape& s, const Memory& m, std::i
 // Pieces of the positions: whole units whose windows fit the cache.
 std::int64_t piece_of(const Shape& s) {
   const std::int64_t fitting = kColumnBytes / std::max<std::int64_t>(1, s.depth() * s.item) / kColumnUnit * kColumnUnit;
-  return std::clamp(fitting, kColumnUnit, 16 * kColumnUnit);
+  return std::clamp(fitting, kColumnUnit, 32 * kColumnUnit);
 }
 
 }  // namespace
