@@ -50,8 +50,14 @@ namespace {
 
 // Uniform numbers for a formula: at least of float32, whatever is filled.
 Arg uniform(const Expansion& e) {
-  const DType t = filled_dtype(e);
+  const DType t = e.tensor(0).dtype;
   return drawn(e, id::Rand, e.tensor(0).sizes, t == DType::Float64 ? t : DType::Float32);
+}
+void need_floats(const Expansion& e) {
+  if (const DType t = e.tensor(0).dtype; !is_floating(t)) {
+    e.fail(ErrorKind::Runtime, "is a continuous distribution: the tensor must be of a floating-point dtype, not {}",
+           info(t).name);
+  }
 }
 // log(1 - u)
 Arg log_rest(const Expansion& e) { return e.call(id::Log1p, {e.call(id::Neg, {uniform(e)})}); }
@@ -60,12 +66,14 @@ Arg in_own_dtype(const Expansion& e, const Arg& x) { return converted(e, x, e.te
 }  // namespace
 
 Arg expand_rule(ops::Exponential, const Expansion& e) {
+  need_floats(e);
   const double rate = number(e, 1);
   if (!(rate > 0)) e.fail(ErrorKind::Runtime, "expects lambd > 0.0, but found lambd={}", rate);
   return in_own_dtype(e, e.call(id::Div, {e.call(id::Neg, {log_rest(e)}), rate}));
 }
 
 Arg expand_rule(ops::Cauchy, const Expansion& e) {
+  need_floats(e);
   const double sigma = number(e, 2);
   if (!(sigma > 0)) e.fail(ErrorKind::Runtime, "expects sigma > 0.0, but found sigma={}", sigma);
   const Arg angle = e.call(id::Mul, {e.call(id::Sub, {uniform(e), 0.5}), 0x1.921fb54442d18p+1});
@@ -132,7 +140,7 @@ namespace {
 
 DType floating(const Expansion& e, DType t) {
   if (!is_floating(t)) {
-    e.fail(ErrorKind::Runtime, "expects floating point tensors for mean and std, not {}", info(t).name);
+    e.fail(ErrorKind::NotImplemented, "expects floating point tensors for mean and std, not {}", info(t).name);
   }
   return t;
 }

@@ -25,9 +25,14 @@ double factor(const Expansion& e, const Arg& a) {
   throw OpError(ErrorKind::Type, e.op.public_name + "(): scale_factor must be a number or a list of numbers");
 }
 
-// floor(size * factor)
+// floor(size * factor); of a symbolic size too where the factor is a fraction with a small power of two below.
 Size scaled_size(Size size, double factor) {
-  if (factor == std::floor(factor)) return size * static_cast<std::int64_t>(factor);
+  for (std::int64_t below = 1; below <= 1024; below *= 2) {
+    const double above = factor * static_cast<double>(below);
+    if (above == std::floor(above) && std::abs(above) < 1 << 20) {
+      return floordiv(size * static_cast<std::int64_t>(above), below);
+    }
+  }
   return static_cast<std::int64_t>(std::floor(static_cast<double>(fixed_size(size)) * factor));
 }
 

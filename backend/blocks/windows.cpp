@@ -27,8 +27,8 @@ bool by_planes(O op, const KernelArgs& a) {
 
 using Dims = std::array<WindowDim, kMostWindowDims>;
 
-constexpr std::int64_t kColumnBytes = 3 << 18;  // of windows laid out at a time: a part of the second-level cache
-constexpr std::int64_t kColumnUnit = 96;        // columns: a multiple of every tile
+constexpr std::int64_t kColumnBytes = 3 << 17;  // of windows laid out at a time: a part of the second-level cache
+constexpr std::int64_t kColumnUnit = 48;        // columns: a multiple of every tile
 
 struct Shape {
   Dims dims{};
@@ -123,10 +123,44 @@ void fill_row(const Shape& s, const T* planes, std::int64_t r0, std::int64_t r1,
   }
 }
 
+// Whether rows of results lie one after the other as the operand's do: one step of 1 in planes of equal width.
+bool keeps_rows(const Dims& d) {
+  const bool flat = d[0].kernel == 1 && d[0].in == 1 && d[0].out == 1;
+  return flat && d[1].stride == 1 && d[2].stride == 1 && d[2].out == d[2].in;
+}
+
+// As fill_columns, there: a row of the matrix is the plane itself, moved, with zeros where it was moved over an edge.
+template <class T>
+void fill_moved(const Shape& s, const T* planes, std::int64_t begin, std::int64_t end, T* to) {
+  const Dims& d = s.dims;
+  const std::int64_t width = d[2].in, n = end - begin;
+  const auto moved = [&](std::int64_t k1, std::int64_t k2) {
+    const std::int64_t aside = k2 * d[2].dilation - d[2].padding;
+    const std::int64_t shift = (k1 * d[1].dilation - d[1].padding) * width + aside;
+    const std::int64_t low = std::clamp(-shift, begin, end), high = std::clamp(s.in - shift, low, end);
+    std::fill_n(to, low - begin, T(0));
+    std::memcpy(to + (low - begin), planes + low + shift, static_cast<std::size_t>(high - low) * sizeof(T));
+    std::fill_n(to + (high - begin), end - high, T(0));
+    if (aside == 0) return;
+    const std::int64_t first = aside < 0 ? 0 : std::max<std::int64_t>(width - aside, 0);
+    const std::int64_t last = aside < 0 ? std::min(-aside, width) : width;
+    for (std::int64_t row = begin / width * width; row < end; row += width) {
+      const std::int64_t from = std::max(row + first, begin), until = std::min(row + last, end);
+      for (std::int64_t i = from; i < until; ++i) to[i - begin] = T(0);
+    }
+  };
+  for (std::int64_t c = 0; c < s.channels; ++c, planes += s.in) {
+    for (std::int64_t k1 = 0; k1 < d[1].kernel; ++k1) {
+      for (std::int64_t k2 = 0; k2 < d[2].kernel; ++k2, to += n) moved(k1, k2);
+    }
+  }
+}
+
 // Columns [begin, end) of the matrix whose rows are the elements of a window and whose columns are positions.
 template <class T>
 void fill_columns(const Shape& s, const T* planes, std::int64_t begin, std::int64_t end, T* to) {
   const Dims& d = s.dims;
+  if (keeps_rows(d)) return fill_moved(s, planes, begin, end, to);
   for (std::int64_t at = begin; at < end;) {
     const std::int64_t row = at / d[2].out, first = at % d[2].out;
     const std::int64_t last = std::min(d[2].out, first + (end - at));
@@ -162,7 +196,7 @@ void convolve_part(ProductKernel kernel, const Shape& s, const Memory& m, std::i
 // Pieces of the positions: whole units whose windows fit the cache.
 std::int64_t piece_of(const Shape& s) {
   const std::int64_t fitting = kColumnBytes / std::max<std::int64_t>(1, s.depth() * s.item) / kColumnUnit * kColumnUnit;
-  return std::clamp(fitting, kColumnUnit, 16 * kColumnUnit);
+  return std::clamp(fitting, kColumnUnit, 32 * kColumnUnit);
 }
 
 }  // namespace

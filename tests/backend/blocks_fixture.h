@@ -151,7 +151,7 @@ bool same_everywhere(const Op& op, const std::vector<Arg>& args) {
   return true;
 }
 
-std::vector<Arg> with_defaults(const Op& op, std::vector<Arg> operands) {
+[[maybe_unused]] std::vector<Arg> with_defaults(const Op& op, std::vector<Arg> operands) {
   for (std::size_t i = operands.size(); i < op.schema.params.size(); ++i) {
     operands.push_back(op.schema.params[i].default_value);
   }

@@ -57,6 +57,16 @@ def test_conv2d_is_a_sum_over_windows(data):
     assert result.is_contiguous() and result.dtype is (torch.float32 if x.dtype == np.float32 else torch.float64)
 
 
+@pytest.mark.parametrize("k, dilation", [(1, 1), (3, 1), (3, 2), (5, 3), (7, 1)])
+@pytest.mark.parametrize("rows", [False, True])
+def test_sizes_that_stay(k, dilation, rows):
+    """Many positions, so that they are cut into pieces; kernels that reach over the whole width."""
+    x, w = whole(1, 3, 1 if rows else 23, 17 if not rows else 1900), whole(2, 3, 1 if rows else k, k)
+    padding = [0 if rows else dilation * (k - 1) // 2, dilation * (k - 1) // 2]
+    result = F.conv2d(tensor(x), tensor(w), None, 1, padding, dilation)
+    np.testing.assert_array_equal(result.numpy(), convolve(x, w, [1, 1], padding, [dilation] * 2, 1))
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int16, np.int8, np.uint8])
 def test_integers_multiply_too(dtype):
     x, w = whole(2, 4, 5, 6, dtype=dtype), whole(6, 2, 3, 2, dtype=dtype)
