@@ -13,6 +13,7 @@ __all__ = [
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
+    "nested_compile_region",
     "reset",
     "set_stance",
     "substitute_in_graph",
@@ -24,3 +25,15 @@ is_dynamo_compiling = is_compiling
 def is_exporting():
     """True while traced, False in plain Python."""
     return False
+
+
+def nested_compile_region(fn=None):
+    """Marks a function that torch compiles once for all its calls. Here each call is traced in place, as without the mark.
+
+    Usable bare and called. TypeError for what cannot be called.
+    """
+    if fn is None:
+        return nested_compile_region
+    if not callable(fn):
+        raise TypeError(f"nested_compile_region marks functions, not {fn!r}")
+    return fn
