@@ -28,7 +28,7 @@ def is_exporting():
 
 
 def nested_compile_region(fn=None):
-    """Marks a function that torch compiles once for all its calls. Here each call is traced in place, as without the mark.
+    """Marks a function that torch compiles once for all calls. Here each call is traced in place, as without the mark.
 
     Usable bare and called. TypeError for what cannot be called.
     """

@@ -14,6 +14,9 @@ import warnings
 
 from .. import _logging
 from . import config
+from .artifact_report import log_artifact as log_artifact
+from .artifact_report import log_bytecode as log_bytecode
+from .artifact_report import log_graph_table as log_graph_table
 from .exc import (
     BackendCompilerFailed,
     FailOnRecompileLimitHit,
@@ -356,29 +359,6 @@ def log_debug(text):
 def log_dynamic(text):
     """What the component `dynamic` tells of sizes that are symbols."""
     logging.getLogger(_logging.names.COMPONENTS["dynamic"][0]).info("%s", text)
-
-
-def log_artifact(artifact, text):
-    """Output of one artifact: graph_code, guards, bytecode, ..."""
-    _logging.get_artifact_logger(artifact).debug("%s", text)
-
-
-def log_graph_table(name, rows):
-    from ..fx import table_text
-
-    log_artifact("graph", f"TRACED GRAPH\n ===== {name} =====\n{table_text(rows)}\n")
-
-
-def log_bytecode(code, name, plan, parts):
-    """The code object; then the entry's plan, and the code objects made for a break: (title, code) each."""
-    import dis
-
-    place = f"{code.co_filename} line {code.co_firstlineno} "
-    shown = [f"ORIGINAL BYTECODE {name} {place}\n{dis.Bytecode(code).dis()}"]
-    shown.append(f"MODIFIED BYTECODE {name} {place}\n" + "".join(f"  {line}\n" for line in plan))
-    shown += [f"{title} {place}\n{dis.Bytecode(part).dis()}" for title, part in parts]
-    for text in shown:
-        log_artifact("bytecode", text)
 
 
 # ---- recompilation -----------------------------------------------------------------------------------------------
