@@ -14,6 +14,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
 #include "ir/callee.h"
 
 namespace md {
@@ -114,7 +115,18 @@ bool fits_graph(Tracer& t, const ValueRef& raw) {
          v->kind == ValueKind::Range;
 }
 
+// The ctx of a traced autograd function, which exists while tracing only.
+bool is_autograd_context(const ValueRef& v) {
+  auto* object = as<ObjectValue>(v);
+  if (!object || object->real) return false;
+  PyRef module = checked(PyImport_ImportModule("minidynamo.autograd.function"));
+  PyRef cls = checked(PyObject_GetAttrString(module.get(), "FunctionCtx"));
+  return PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(cls.get()));
+}
+
 void check_arguments(Tracer& t, const CallArgs& args) {
+  for (auto& v : args.positional)
+    if (is_autograd_context(v)) graph_break<GB0205>(v->print());
   bool fits = std::ranges::all_of(args.positional, [&](const ValueRef& v) { return fits_graph(t, v); });
   fits &= std::ranges::all_of(args.keywords, [&](const auto& k) { return fits_graph(t, k.second); });
   if (!fits) graph_break<GB0055>(print_list(args.positional) + " " + print_keywords(args));
@@ -139,8 +151,9 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   Node n = make_node(t, call, args);
   StandInResult result;
+  if (call.gives_nothing) result.shape = PyRef::borrow(Py_None);
   try {
-    result = run_on_stand_ins(t, call.name, call.stand_in.get(), call.traced, args);
+    if (!call.gives_nothing) result = run_on_stand_ins(t, call.name, call.stand_in.get(), call.traced, args);
   } catch (const StandInRaised& e) {
     stand_in_failed(call, n, e);
   }

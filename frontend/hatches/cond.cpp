@@ -118,11 +118,18 @@ void check_results(const Branch& r, Ownership& memory) {
   }
 }
 
-// Breaks are converted by the caller.
-Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<ValueRef>& operands) {
+// Breaks are converted by the caller; `where` is then the innermost place.
+Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<ValueRef>& operands,
+                    std::vector<UserFrame>& where) {
   const ReachableState before(t, function);
   BranchTrace branch(t);
-  ValueRef value = t.call(function, CallArgs{operands, {}});
+  ValueRef value;
+  try {
+    value = t.call(function, CallArgs{operands, {}});
+  } catch (const GraphBreak&) {
+    where = t.user_frames();
+    throw;
+  }
   if (branch.has_effects() || before.has_changed())
     graph_break<GB0067>(std::string("an object or a variable from outside of ") + function->print());
   Branch r;
@@ -141,10 +148,11 @@ Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<Value
 }
 
 Branch trace_branch_or_fail(Tracer& t, const ValueRef& function, const std::vector<ValueRef>& operands) {
+  std::vector<UserFrame> where = t.user_frames();
   try {
-    return trace_branch(t, function, operands);
+    return trace_branch(t, function, operands, where);
   } catch (const GraphBreak& b) {
-    uncaptured(t.user_frames(), &b, "");
+    uncaptured(where, &b, "");
   } catch (const TracedRaise& e) {
     GraphBreak b = make_break<GB0088>(e.exception->print());
     uncaptured(t.user_frames(), &b, "");

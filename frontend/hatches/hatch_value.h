@@ -25,6 +25,7 @@ struct HatchValue final : Value {
   HatchKind which;
   PyRef payload;
   std::vector<ValueRef> parts;  // Text: what the format string in `payload` is filled with
+  bool waits = false;           // Text: for a call that runs after the graph; else its time is now
 
  private:
   ValueRef call_own(Tracer& t, CallArgs args);

@@ -115,6 +115,30 @@ def _check_same_arguments(original_fn, traceable_fn):
         )
 
 
+class _Spread:
+    """A function called with the tensors inside of its arguments, which have `hole` in their places."""
+
+    def __init__(self, function, args, kwargs, hole):
+        self._function = function
+        self._args = args
+        self._kwargs = kwargs
+        self._hole = hole
+
+    def __call__(self, *tensors):
+        rest = iter(tensors)
+        args = self._filled(self._args, rest)
+        return self._function(*args, **self._filled(self._kwargs, rest))
+
+    def _filled(self, shape, rest):
+        if shape is self._hole:
+            return next(rest)
+        if isinstance(shape, dict):
+            return {k: self._filled(v, rest) for k, v in shape.items()}
+        if isinstance(shape, (list, tuple)):
+            return type(shape)(self._filled(v, rest) for v in shape)
+        return shape
+
+
 class _PolicyFunction:
     """A function decorated with error_on_graph_break."""
 
