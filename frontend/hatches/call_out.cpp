@@ -10,6 +10,7 @@
 #include "frontend/events.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
+#include "frontend/library_classes.h"
 #include "frontend/logs.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
@@ -118,10 +119,7 @@ bool fits_graph(Tracer& t, const ValueRef& raw) {
 // The ctx of a traced autograd function, which exists while tracing only.
 bool is_autograd_context(const ValueRef& v) {
   auto* object = as<ObjectValue>(v);
-  if (!object || object->real) return false;
-  PyRef module = checked(PyImport_ImportModule("minidynamo.autograd.function"));
-  PyRef cls = checked(PyObject_GetAttrString(module.get(), "FunctionCtx"));
-  return PyType_IsSubtype(object->type, reinterpret_cast<PyTypeObject*>(cls.get()));
+  return object && !object->real && is_library_class(object->type, LibraryClass::AutogradContext);
 }
 
 void check_arguments(Tracer& t, const CallArgs& args) {

@@ -17,15 +17,15 @@
 
 namespace md {
 
-namespace {
-
-// cond has no partial form: what does not fit is an error in every mode.
-[[noreturn]] void uncaptured(const std::vector<UserFrame>& frames, const GraphBreak* inner, const std::string& text) {
+void uncaptured(const std::vector<UserFrame>& frames, const std::string& op, const GraphBreak* inner,
+                const std::string& text) {
   PyRef cause = inner ? break_parts_call("unsupported", *inner, frames) : PyRef();
-  PyRef error = report("uncaptured", {py_str("cond"), cause, py_str(text), frames_list(frames)});
+  PyRef error = report("uncaptured", {py_str(op), cause, py_str(text), frames_list(frames)});
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   throw PythonError{};
 }
+
+namespace {
 
 struct Branch {
   std::unique_ptr<Graph> graph;
@@ -152,10 +152,10 @@ Branch trace_branch_or_fail(Tracer& t, const ValueRef& function, const std::vect
   try {
     return trace_branch(t, function, operands, where);
   } catch (const GraphBreak& b) {
-    uncaptured(where, &b, "");
+    uncaptured(where, "cond", &b, "");
   } catch (const TracedRaise& e) {
     GraphBreak b = make_break<GB0088>(e.exception->print());
-    uncaptured(t.user_frames(), &b, "");
+    uncaptured(t.user_frames(), "cond", &b, "");
   }
 }
 
@@ -295,7 +295,7 @@ bool can_call(const ValueRef& v) {
 ValueRef trace_cond(Tracer& t, const ValueRef& predicate, const ValueRef& true_fn, const ValueRef& false_fn,
                     const ValueRef& operands) {
   const auto check = [&](bool holds, const std::string& text) {
-    if (!holds) uncaptured(t.user_frames(), nullptr, text);
+    if (!holds) uncaptured(t.user_frames(), "cond", nullptr, text);
   };
   check(can_call(true_fn), "true_fn should be a function, but it is " + true_fn->print());
   check(can_call(false_fn), "false_fn should be a function, but it is " + false_fn->print());

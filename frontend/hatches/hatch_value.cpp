@@ -7,8 +7,10 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/hatches/call_out.h"
 #include "frontend/hatches/comptime.h"
+#include "frontend/hatches/cond.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
+#include "frontend/library_classes.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/attributes.h"
@@ -52,6 +54,7 @@ ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source) {
   if (!mark && contains(t.config.reorderable_logging_functions, o)) mark = HatchMark{HatchKind::Logging, {}};
   if (!mark && contains(t.config.ignore_logger_methods, o)) mark = HatchMark{HatchKind::Ignored, {}};
   if (!mark || mark->kind == HatchKind::DontSkip) return {};
+  if (mark->kind == HatchKind::RegionOperator) graph_break<GB0017>();
   // A bound method is made anew by each look-up: what it is bound to and what it calls are the same.
   if (!PyMethod_Check(o)) t.guard(GuardKind::IdMatch, source, PyRef::borrow(o));
   return make_ref<HatchValue>(mark->kind, PyRef::borrow(o), mark->payload);
@@ -99,6 +102,8 @@ ValueRef HatchValue::call(Tracer& t, CallArgs args) {
     }
     case HatchKind::Substitute:
       return t.call(t.from_object(payload.get(), nullptr), std::move(args));
+    case HatchKind::CompileRegion:
+      return call_region(t, std::move(args));
     case HatchKind::BreakPolicy:
       return call_with_policy(t, std::move(args));
     case HatchKind::Logging:
@@ -247,6 +252,17 @@ ValueRef HatchValue::call_later(Tracer& t, CallArgs args) {
   }
   t.effects.record(std::move(e));
   return t.none();
+}
+
+// Only what has a graph of its own in every call can be a region; here the graph is the one around it.
+ValueRef HatchValue::call_region(Tracer& t, CallArgs args) {
+  ValueRef f = t.from_object(payload.get(), nullptr);
+  const bool module = is_library_class(Py_TYPE(payload.get()), LibraryClass::Module);
+  if (f->kind != ValueKind::Function && !module) {
+    const GraphBreak b = make_break<GB0042>(f->print());
+    uncaptured(t.user_frames(), "nested_compile_region", &b, "");
+  }
+  return t.call(f, std::move(args));
 }
 
 ValueRef HatchValue::call_with_policy(Tracer& t, CallArgs args) {

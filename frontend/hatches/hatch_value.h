@@ -33,6 +33,7 @@ struct HatchValue final : Value {
   ValueRef call_opaque(Tracer& t, CallArgs args);
   ValueRef call_constant(Tracer& t, CallArgs args);
   ValueRef call_later(Tracer& t, CallArgs args);
+  ValueRef call_region(Tracer& t, CallArgs args);
   ValueRef call_with_policy(Tracer& t, CallArgs args);
 };
 

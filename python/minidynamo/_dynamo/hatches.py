@@ -82,6 +82,22 @@ def nonstrict_trace(fn):
     return kept_whole
 
 
+def nested_compile_region(fn):
+    """Decorator for a function (or module) that a program calls often: torch compiles it once for all calls.
+
+    Here it is traced in place at each call; what can be decorated is the same.
+    """
+    if not callable(fn):
+        raise AssertionError(f"nested_compile_region expects a callable, but {type(fn)} is provided.")
+
+    @functools.wraps(fn, updated=())
+    def region(*args, **kwargs):
+        return fn(*args, **kwargs)
+
+    _C._mark_hatch(region, "compile_region", fn)
+    return region
+
+
 def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
     """A decorator: compiled code that calls `original_fn` traces the decorated Python function instead.
 
