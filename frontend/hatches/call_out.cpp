@@ -166,6 +166,11 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   n.types = result.types;
   for (TensorType& type : n.types)
     if (call.writes || type.storage < 0) type.storage = t.next_storage++;
+  if (call.writes) {  // an operator: differentiable as far as anybody can tell
+    const auto wants = [](const auto& x) { return x->type.requires_grad; };
+    const bool grad = t.grad_enabled && std::ranges::any_of(tensors_of(t, args), wants);
+    for (TensorType& type : n.types) type.requires_grad = grad && is_floating(type.dtype);
+  }
   n.multi = !is_one_tensor(result.shape.get()) && !n.types.empty();
   ++t.calls_captured;
   Node* made = t.graph->append(std::move(n));

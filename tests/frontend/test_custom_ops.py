@@ -90,6 +90,25 @@ def test_written_arguments(function):
     same(function, lambda: (data(3, 3),), frames=1, breaks=(), backends=ALL)
 
 
+def test_results_require_grad_as_operands_do():
+    @torch.library.custom_op("hatchtest::doubled", mutates_args=())
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(x.detach().numpy() * 2)
+
+    doubled.register_fake(lambda x: torch.empty_like(x))
+    for wanted in (True, False):
+        x = data(3)
+        x.requires_grad = wanted
+        for f in (
+            doubled,
+            torch.compile(lambda t: doubled(t)),
+            torch.compile(lambda t: doubled(t) * 2, backend="eager"),
+        ):
+            assert f(x).requires_grad is wanted
+            with torch.no_grad():
+                assert f(x).requires_grad is False
+
+
 def test_the_version_counts_one_write():
     x = data(3)
     before = x._version
