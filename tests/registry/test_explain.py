@@ -76,7 +76,7 @@ def test_page(capsys):
 def test_page_of_a_code_with_several_texts(capsys):
     assert main(["explain", "7"]) == 0
     out = capsys.readouterr().out
-    assert out.count("What happened") == 3 and "What happened (builtin)" in out
+    assert out.count("What happened") == 4 and "What happened (builtin)" in out
 
 
 def test_title_gives_the_page(capsys):
