@@ -135,6 +135,7 @@ class ProgramBuilder {
   // Code outside may keep what it is given, and brings its results itself.
   void add_call_out(const Node& n) {
     Step s{.args = n.args, .callee = n.callee};
+    program_.draws_random |= n.callee != nullptr;  // it may
     for (const auto& region : n.regions) {
       s.regions.push_back(std::make_shared<const Program>(build_program(*region)));
       program_.draws_random |= s.regions.back()->draws_random;

@@ -9,11 +9,11 @@
 namespace md {
 
 enum class EffectKind : std::uint8_t {
-  ListAppend,  // value
-  ListAssign,  // whole new contents: items
+  ListAppend,   // value
+  ListAssign,   // whole new contents: items
   DequeAssign,  // likewise
-  DictSet,     // key, value
-  DictDelete,  // key
+  DictSet,      // key, value
+  DictDelete,   // key
   DictClear,
   SetAdd,
   SetDiscard,  // key

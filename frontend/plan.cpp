@@ -373,7 +373,7 @@ struct Runner {
         held.push_back(load(plan.inputs[k], args));
         o = held.back().get();
       }
-      if (!o) throw InternalError("a graph input vanished after its guard passed");
+      if (!o || !is_tensor(o)) throw InternalError("a graph input vanished after its guard passed");
       inputs.push_back(tensor_impl(o));
       objects.push_back(o);
     }

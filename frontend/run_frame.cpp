@@ -108,6 +108,33 @@ bool survived(const FrameRequest& r, F&& attempt) {
   return false;
 }
 
+// Numbers that differ in the call that compiles will be symbols.
+void observe_arguments(const FrameRequest& r) {
+  const auto body = decoded_body(r.code);
+  for (std::size_t k = 0; k < body->slot_names.size(); ++k) {
+    PyObject* v = r.args.localsplus[k];
+    ObservedInput seen;
+    if (v && is_tensor(v)) {
+      const TensorImpl& t = *tensor_impl(v);
+      seen.numbers.assign(t.sizes.begin(), t.sizes.end());
+      seen.numbers.insert(seen.numbers.end(), t.strides.begin(), t.strides.end());
+    } else if (v && PyLong_CheckExact(v)) {
+      int overflow = 0;
+      seen.numbers = {PyLong_AsLongLongAndOverflow(v, &overflow)};
+      if (overflow) continue;
+      seen.is_int = true;
+    } else {
+      continue;
+    }
+    seen.changes.assign(seen.numbers.size(), false);
+    ObservedInput& known = frame_notes(r.code).observed["L['" + text_of(body->slot_names[k].get()) + "']"];
+    const bool alike = known.numbers.size() == seen.numbers.size() && known.is_int == seen.is_int;
+    for (std::size_t d = 0; alike && d < seen.numbers.size(); ++d)
+      seen.changes[d] = known.changes[d] || known.numbers[d] != seen.numbers[d];
+    known = std::move(seen);
+  }
+}
+
 // What the stance says of a frame without an entry; true: it runs as plain Python.
 bool stance_keeps_plain(const FrameRequest& r) {
   const RunSwitches& s = run_switches();
@@ -119,7 +146,9 @@ bool stance_keeps_plain(const FrameRequest& r) {
     throw PythonError{};
   }
   if (s.stance == Stance::EagerOnRecompile) return true;
-  return s.stance == Stance::EagerThenCompile && !std::exchange(frame_notes(r.code).ran_eagerly, true);
+  if (s.stance != Stance::EagerThenCompile || std::exchange(frame_notes(r.code).ran_eagerly, true)) return false;
+  observe_arguments(r);
+  return true;
 }
 
 EntryRef compile_missing(const FrameRequest& asked) {

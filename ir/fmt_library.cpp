@@ -9,3 +9,11 @@ namespace md {
 [[gnu::used]] static std::string (*const kFormat)(fmt::string_view, fmt::format_args) = &fmt::vformat;
 
 }  // namespace md
+
+// Templates that other files only declare, and that are inlined above.
+FMT_BEGIN_NAMESPACE
+namespace detail {
+template auto thousands_sep_impl<char>(locale_ref) -> thousands_sep_result<char>;
+template auto decimal_point_impl<char>(locale_ref) -> char;
+}  // namespace detail
+FMT_END_NAMESPACE

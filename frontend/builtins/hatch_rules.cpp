@@ -3,6 +3,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/hatches/cond.h"
 #include "frontend/hatches/hatch_value.h"
+#include "frontend/hatches/reachable.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
@@ -47,6 +48,33 @@ ValueRef rule_cond(Tracer& t, CallArgs& args) {
   return trace_cond(t, given[0], given[1], given[2], given[3]);
 }
 
+bool is_constant(const ValueRef& v) { return bool(v->as_constant()); }
+
+// utils.checkpoint.checkpoint(function, *args): the call itself, which has to be one that could be repeated.
+ValueRef rule_checkpoint(Tracer& t, CallArgs& args) {
+  for (const char* name : {"use_reentrant", "determinism_check", "debug", "preserve_rng_state"})
+    args.take_keyword(name);
+  if (ValueRef contexts = args.take_keyword("context_fn")) {
+    contexts = t.realize(contexts);
+    if (auto* bound = as<PartialValue>(contexts)) {
+      for (auto& v : bound->args.positional)
+        if (!is_constant(t.realize(v))) graph_break<GB0086>(contexts->print());
+      for (auto& [name, v] : bound->args.keywords)
+        if (!is_constant(t.realize(v))) graph_break<GB0086>(contexts->print());
+    }
+    unmodelled(contexts->print(), "contexts of a checkpoint");
+  }
+  if (args.positional.empty()) t.raise(PyExc_TypeError, "checkpoint() missing required argument: 'function'");
+  ValueRef function = args[0];
+  args.positional.erase(args.positional.begin());
+  const ReachableState before(t, function);
+  const std::size_t effects = t.effects.list().size();
+  ValueRef result = t.call(function, std::move(args));
+  if (t.effects.list().size() != effects || before.has_changed())
+    graph_break<GB0067>(std::string("an object or a variable from outside of ") + function->print());
+  return result;
+}
+
 ValueRef rule_error_on_graph_break(Tracer& t, CallArgs& args) {
   expect_args(t, "error_on_graph_break", args, 1, 1);
   PyRef c = args[0]->as_constant();
@@ -61,6 +89,7 @@ ValueRef rule_error_on_graph_break(Tracer& t, CallArgs& args) {
 constexpr BuiltinRow kRows[] = {{"minidynamo.compiler", "is_exporting", rule_is_exporting},
                                 {"minidynamo._dynamo", "nonstrict_trace", rule_nonstrict_trace},
                                 {"minidynamo._dynamo", "error_on_graph_break", rule_error_on_graph_break},
+                                {"minidynamo.utils.checkpoint", "checkpoint", rule_checkpoint},
                                 {"minidynamo", "cond", rule_cond}};
 
 }  // namespace

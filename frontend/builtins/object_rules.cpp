@@ -121,6 +121,8 @@ ValueRef rule_id(Tracer& t, CallArgs& args) {
   const ValueRef& v = args[0];
   if (v->kind == ValueKind::Tensor && !v->source) graph_break<GB0141>(v->print());
   if (!v->real || !v->source) graph_break<GB0191>(v->print());
+  // Code run at compile time may have taken it away since.
+  if (v->kind == ValueKind::Tensor && load(v->source, t.args).get() != v->real.get()) graph_break<GB0176>(v->print());
   t.guard(GuardKind::IdMatch, v->source, v->real);
   return t.constant(checked(PyLong_FromVoidPtr(v->real.get())));
 }

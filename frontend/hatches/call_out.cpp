@@ -10,10 +10,12 @@
 #include "frontend/events.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
+#include "frontend/library_classes.h"
 #include "frontend/logs.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
 #include "ir/callee.h"
 
 namespace md {
@@ -114,7 +116,15 @@ bool fits_graph(Tracer& t, const ValueRef& raw) {
          v->kind == ValueKind::Range;
 }
 
+// The ctx of a traced autograd function, which exists while tracing only.
+bool is_autograd_context(const ValueRef& v) {
+  auto* object = as<ObjectValue>(v);
+  return object && !object->real && is_library_class(object->type, LibraryClass::AutogradContext);
+}
+
 void check_arguments(Tracer& t, const CallArgs& args) {
+  for (auto& v : args.positional)
+    if (is_autograd_context(v)) graph_break<GB0205>(v->print());
   bool fits = std::ranges::all_of(args.positional, [&](const ValueRef& v) { return fits_graph(t, v); });
   fits &= std::ranges::all_of(args.keywords, [&](const auto& k) { return fits_graph(t, k.second); });
   if (!fits) graph_break<GB0055>(print_list(args.positional) + " " + print_keywords(args));
@@ -139,8 +149,9 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   Node n = make_node(t, call, args);
   StandInResult result;
+  if (call.gives_nothing) result.shape = PyRef::borrow(Py_None);
   try {
-    result = run_on_stand_ins(t, call.name, call.stand_in.get(), call.traced, args);
+    if (!call.gives_nothing) result = run_on_stand_ins(t, call.name, call.stand_in.get(), call.traced, args);
   } catch (const StandInRaised& e) {
     stand_in_failed(call, n, e);
   }
@@ -155,6 +166,11 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   n.types = result.types;
   for (TensorType& type : n.types)
     if (call.writes || type.storage < 0) type.storage = t.next_storage++;
+  if (call.writes) {  // an operator: differentiable as far as anybody can tell
+    const auto wants = [](const auto& x) { return x->type.requires_grad; };
+    const bool grad = t.grad_enabled && std::ranges::any_of(tensors_of(t, args), wants);
+    for (TensorType& type : n.types) type.requires_grad = grad && is_floating(type.dtype);
+  }
   n.multi = !is_one_tensor(result.shape.get()) && !n.types.empty();
   ++t.calls_captured;
   Node* made = t.graph->append(std::move(n));

@@ -15,6 +15,7 @@ struct OutCall {
   PyRef function;                          // runs with the graph
   PyRef stand_in;                          // computes results of the right shapes; real tensors in and out
   ValueRef traced;                         // a Python function for symbolic sizes; may be null
+  bool gives_nothing = false;              // returns None: nothing to compute
   std::optional<std::vector<int>> writes;  // known beforehand; results are then memory of their own
 };
 

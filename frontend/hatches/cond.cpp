@@ -17,15 +17,15 @@
 
 namespace md {
 
-namespace {
-
-// cond has no partial form: what does not fit is an error in every mode.
-[[noreturn]] void uncaptured(const std::vector<UserFrame>& frames, const GraphBreak* inner, const std::string& text) {
+void uncaptured(const std::vector<UserFrame>& frames, const std::string& op, const GraphBreak* inner,
+                const std::string& text) {
   PyRef cause = inner ? break_parts_call("unsupported", *inner, frames) : PyRef();
-  PyRef error = report("uncaptured", {py_str("cond"), cause, py_str(text), frames_list(frames)});
+  PyRef error = report("uncaptured", {py_str(op), cause, py_str(text), frames_list(frames)});
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   throw PythonError{};
 }
+
+namespace {
 
 struct Branch {
   std::unique_ptr<Graph> graph;
@@ -118,11 +118,18 @@ void check_results(const Branch& r, Ownership& memory) {
   }
 }
 
-// Breaks are converted by the caller.
-Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<ValueRef>& operands) {
+// Breaks are converted by the caller; `where` is then the innermost place.
+Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<ValueRef>& operands,
+                    std::vector<UserFrame>& where) {
   const ReachableState before(t, function);
   BranchTrace branch(t);
-  ValueRef value = t.call(function, CallArgs{operands, {}});
+  ValueRef value;
+  try {
+    value = t.call(function, CallArgs{operands, {}});
+  } catch (const GraphBreak&) {
+    where = t.user_frames();
+    throw;
+  }
   if (branch.has_effects() || before.has_changed())
     graph_break<GB0067>(std::string("an object or a variable from outside of ") + function->print());
   Branch r;
@@ -141,13 +148,14 @@ Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<Value
 }
 
 Branch trace_branch_or_fail(Tracer& t, const ValueRef& function, const std::vector<ValueRef>& operands) {
+  std::vector<UserFrame> where = t.user_frames();
   try {
-    return trace_branch(t, function, operands);
+    return trace_branch(t, function, operands, where);
   } catch (const GraphBreak& b) {
-    uncaptured(t.user_frames(), &b, "");
+    uncaptured(where, "cond", &b, "");
   } catch (const TracedRaise& e) {
     GraphBreak b = make_break<GB0088>(e.exception->print());
-    uncaptured(t.user_frames(), &b, "");
+    uncaptured(t.user_frames(), "cond", &b, "");
   }
 }
 
@@ -287,7 +295,7 @@ bool can_call(const ValueRef& v) {
 ValueRef trace_cond(Tracer& t, const ValueRef& predicate, const ValueRef& true_fn, const ValueRef& false_fn,
                     const ValueRef& operands) {
   const auto check = [&](bool holds, const std::string& text) {
-    if (!holds) uncaptured(t.user_frames(), nullptr, text);
+    if (!holds) uncaptured(t.user_frames(), "cond", nullptr, text);
   };
   check(can_call(true_fn), "true_fn should be a function, but it is " + true_fn->print());
   check(can_call(false_fn), "false_fn should be a function, but it is " + false_fn->print());

@@ -7,11 +7,15 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/hatches/call_out.h"
 #include "frontend/hatches/comptime.h"
+#include "frontend/hatches/cond.h"
+#include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
+#include "frontend/library_classes.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 
 namespace md {
@@ -50,6 +54,7 @@ ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source) {
   if (!mark && contains(t.config.reorderable_logging_functions, o)) mark = HatchMark{HatchKind::Logging, {}};
   if (!mark && contains(t.config.ignore_logger_methods, o)) mark = HatchMark{HatchKind::Ignored, {}};
   if (!mark || mark->kind == HatchKind::DontSkip) return {};
+  if (mark->kind == HatchKind::RegionOperator) graph_break<GB0017>();
   // A bound method is made anew by each look-up: what it is bound to and what it calls are the same.
   if (!PyMethod_Check(o)) t.guard(GuardKind::IdMatch, source, PyRef::borrow(o));
   return make_ref<HatchValue>(mark->kind, PyRef::borrow(o), mark->payload);
@@ -97,6 +102,8 @@ ValueRef HatchValue::call(Tracer& t, CallArgs args) {
     }
     case HatchKind::Substitute:
       return t.call(t.from_object(payload.get(), nullptr), std::move(args));
+    case HatchKind::CompileRegion:
+      return call_region(t, std::move(args));
     case HatchKind::BreakPolicy:
       return call_with_policy(t, std::move(args));
     case HatchKind::Logging:
@@ -142,6 +149,7 @@ ValueRef HatchValue::call_operator(Tracer& t, CallArgs args) {
   c.node_name = text_attribute(real, "_graph_name");
   c.function = real;
   c.stand_in = attribute(real, "_fake");
+  c.gives_nothing = PyObject_IsTrue(attribute(real, "_gives_nothing").get()) == 1;
   PyRef rule = attribute(real, "_fake_function");
   if (PyFunction_Check(rule.get())) c.traced = t.from_object(rule.get(), nullptr);
   // How many tensors each argument brings decides which of them is which.
@@ -158,6 +166,38 @@ ValueRef HatchValue::call_operator(Tracer& t, CallArgs args) {
   return call_out(t, c, std::move(args));
 }
 
+namespace {
+
+bool holds_dict(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  const auto inside = [&](const ValueRef& item) { return holds_dict(t, item); };
+  if (auto* list = as<ListValue>(v)) return std::ranges::any_of(list->items, inside);
+  if (auto* tuple = as<TupleValue>(v)) return std::ranges::any_of(tuple->items, inside);
+  return v->kind == ValueKind::Dict;
+}
+
+// Nodes have no dictionaries: the call gets the tensors inside its arguments, and puts the rest around them.
+PyRef spread(Tracer& t, const PyRef& function, CallArgs& args) {
+  std::vector<ValueRef> tensors;
+  std::string offender;
+  const auto shape_of = [&](const ValueRef& v) {
+    ValueRef known = v->kind == ValueKind::Size ? t.constant(v->as_constant()) : v;
+    PyRef shape = result_shape(t, known, tensors, offender);
+    if (!shape) graph_break<GB0055>(print_list(args.positional) + " " + print_keywords(args));
+    return shape;
+  };
+  PyRef positional = checked(PyList_New(0)), named = checked(PyDict_New());
+  for (auto& v : args.positional) checked(PyList_Append(positional.get(), shape_of(t.realize(v)).get()));
+  for (auto& [key, v] : args.keywords) checked(PyDict_SetItem(named.get(), key.get(), shape_of(t.realize(v)).get()));
+  args.positional = std::move(tensors);
+  args.keywords.clear();
+  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  return checked(PyObject_CallMethod(module.get(), "_Spread", "OOOO", function.get(), positional.get(), named.get(),
+                                     shape_hole()));
+}
+
+}  // namespace
+
 ValueRef HatchValue::call_opaque(Tracer& t, CallArgs args) {
   OutCall c;
   const bool nonstrict = which == HatchKind::Nonstrict;
@@ -166,6 +206,9 @@ ValueRef HatchValue::call_opaque(Tracer& t, CallArgs args) {
   c.target = nonstrict ? "flat_apply" : module_of(real.get()) + "_" + c.name;
   c.node_name = c.target;
   c.spelling = Spelling::Name;
+  const bool nested = std::ranges::any_of(args.positional, [&](const ValueRef& v) { return holds_dict(t, v); }) ||
+                      std::ranges::any_of(args.keywords, [&](const auto& k) { return holds_dict(t, k.second); });
+  if (nested) function = spread(t, function, args);
   c.function = c.stand_in = function;
   if (PyFunction_Check(function.get())) c.traced = t.from_object(function.get(), nullptr);
   if (auto* f = c.traced ? as<HatchValue>(c.traced) : nullptr; f) c.traced = ValueRef();  // it is itself marked
@@ -198,6 +241,7 @@ ValueRef HatchValue::call_later(Tracer& t, CallArgs args) {
     if (v->kind != ValueKind::Constant && v->kind != ValueKind::Tensor && !(text && text->which == HatchKind::Text))
       title_only_break("Reordering debugging function " + repr_of(real.get()) + " with the arguments " +
                        print_list(args.positional) + " is not possible: constants, tensors and f-strings of them are");
+    if (text) text->waits = true;
     e.items.push_back(v);
   };
   for (auto& a : args.positional) take(a);
@@ -208,6 +252,17 @@ ValueRef HatchValue::call_later(Tracer& t, CallArgs args) {
   }
   t.effects.record(std::move(e));
   return t.none();
+}
+
+// Only what has a graph of its own in every call can be a region; here the graph is the one around it.
+ValueRef HatchValue::call_region(Tracer& t, CallArgs args) {
+  ValueRef f = t.from_object(payload.get(), nullptr);
+  const bool module = is_library_class(Py_TYPE(payload.get()), LibraryClass::Module);
+  if (f->kind != ValueKind::Function && !module) {
+    const GraphBreak b = make_break<GB0042>(f->print());
+    uncaptured(t.user_frames(), "nested_compile_region", &b, "");
+  }
+  return t.call(f, std::move(args));
 }
 
 ValueRef HatchValue::call_with_policy(Tracer& t, CallArgs args) {
@@ -221,6 +276,7 @@ ValueRef HatchValue::call_with_policy(Tracer& t, CallArgs args) {
 Reg HatchValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   if (real) return b.load_constant(real);
+  if (!waits) unmodelled(print(), "text of a tensor");
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(attribute(payload, "format"));
   for (auto& v : parts) s.regs.push_back(b.rebuild(v));

@@ -25,6 +25,7 @@ struct HatchValue final : Value {
   HatchKind which;
   PyRef payload;
   std::vector<ValueRef> parts;  // Text: what the format string in `payload` is filled with
+  bool waits = false;           // Text: for a call that runs after the graph; else its time is now
 
  private:
   ValueRef call_own(Tracer& t, CallArgs args);
@@ -32,6 +33,7 @@ struct HatchValue final : Value {
   ValueRef call_opaque(Tracer& t, CallArgs args);
   ValueRef call_constant(Tracer& t, CallArgs args);
   ValueRef call_later(Tracer& t, CallArgs args);
+  ValueRef call_region(Tracer& t, CallArgs args);
   ValueRef call_with_policy(Tracer& t, CallArgs args);
 };
 

@@ -23,18 +23,21 @@ std::unordered_map<PyObject*, Marked>& marks() {
   return *map;
 }
 
-constexpr std::array<std::pair<std::string_view, HatchKind>, 12> kNames = {{{"custom_op", HatchKind::CustomOp},
-                                                                            {"namespace", HatchKind::Namespace},
-                                                                            {"own_op", HatchKind::OwnOp},
-                                                                            {"allow_in_graph", HatchKind::AllowInGraph},
-                                                                            {"nonstrict_trace", HatchKind::Nonstrict},
-                                                                            {"constant", HatchKind::AssumeConstant},
-                                                                            {"disallow", HatchKind::Disallow},
-                                                                            {"forbid", HatchKind::Forbid},
-                                                                            {"substitute", HatchKind::Substitute},
-                                                                            {"dont_skip", HatchKind::DontSkip},
-                                                                            {"break_policy", HatchKind::BreakPolicy},
-                                                                            {"comptime", HatchKind::Comptime}}};
+constexpr std::array<std::pair<std::string_view, HatchKind>, 14> kNames = {
+    {{"custom_op", HatchKind::CustomOp},
+     {"namespace", HatchKind::Namespace},
+     {"own_op", HatchKind::OwnOp},
+     {"allow_in_graph", HatchKind::AllowInGraph},
+     {"nonstrict_trace", HatchKind::Nonstrict},
+     {"constant", HatchKind::AssumeConstant},
+     {"disallow", HatchKind::Disallow},
+     {"forbid", HatchKind::Forbid},
+     {"substitute", HatchKind::Substitute},
+     {"dont_skip", HatchKind::DontSkip},
+     {"break_policy", HatchKind::BreakPolicy},
+     {"comptime", HatchKind::Comptime},
+     {"compile_region", HatchKind::CompileRegion},
+     {"region_operator", HatchKind::RegionOperator}}};
 
 PyObject* forget_mark(PyObject* capsule, PyObject*) {
   const auto at = marks().find(static_cast<PyObject*>(PyCapsule_GetPointer(capsule, nullptr)));
@@ -121,7 +124,7 @@ PyMethodDef kMethods[] = {
 
 bool marks_instances(HatchKind kind) {
   return kind == HatchKind::CustomOp || kind == HatchKind::Namespace || kind == HatchKind::OwnOp ||
-         kind == HatchKind::Comptime || kind == HatchKind::BreakPolicy;
+         kind == HatchKind::Comptime || kind == HatchKind::RegionOperator || kind == HatchKind::BreakPolicy;
 }
 
 }  // namespace

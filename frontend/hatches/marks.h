@@ -22,6 +22,8 @@ enum class HatchKind : std::uint8_t {
   DontSkip,        // traced although its module is not
   BreakPolicy,     // calls the payload's function under error_on_graph_break(...)
   Comptime,        // code that talks to the tracer
+  CompileRegion,   // nested_compile_region: the payload's function, traced in place
+  RegionOperator,  // the operator behind it, which nobody may name
   Logging,         // reorderable_logging_functions: runs after the graph
   Ignored,         // ignore_logger_methods: not called at all
   Text,            // an f-string of tensors, made after the graph

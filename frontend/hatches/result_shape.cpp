@@ -131,5 +131,6 @@ ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()
 }
 
 bool is_one_tensor(PyObject* shape) { return shape == hole(); }
+PyObject* shape_hole() { return hole(); }
 
 }  // namespace md

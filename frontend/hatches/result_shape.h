@@ -21,5 +21,6 @@ bool matches_shape(PyObject* result, PyObject* shape, std::vector<TensorRef>& te
 // A value of this structure; `next` gives the tensors in order.
 ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next);
 bool is_one_tensor(PyObject* shape);  // nothing around it
+PyObject* shape_hole();               // borrowed: the marker
 
 }  // namespace md

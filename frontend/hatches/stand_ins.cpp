@@ -236,8 +236,7 @@ StandInResult run_with_symbols(Tracer& t, const std::string& name, const ValueRe
   for (auto& v : args.positional) given.positional.push_back(scratch.stand_in(v));
   for (auto& [key, v] : args.keywords) given.keywords.emplace_back(key, scratch.stand_in(v));
   ValueRef result = t.call(function, std::move(given));
-  if (t.effects.list().size() != effects)
-    throw InternalError("computing the shape of " + name + " changed the state of the program");
+  if (t.effects.list().size() != effects) unmodelled(name, "a rule for shapes that changes objects of the program");
   StandInResult out;
   std::vector<ValueRef> tensors;
   std::string offender;

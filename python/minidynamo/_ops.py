@@ -79,6 +79,10 @@ class _Overload:
         return self._operator.fake_function()
 
     @property
+    def _gives_nothing(self):
+        return self._operator.fake is None and not self._operator.schema.returns
+
+    @property
     def tags(self):
         return sorted(self._operator.tags, key=lambda tag: tag.value)
 

@@ -1,7 +1,7 @@
 """minidynamo.compiler: names of torch.compiler."""
 
 from ._dynamo.eval_frame import compile, disable, is_compiling, list_backends, reset
-from ._dynamo.hatches import allow_in_graph, assume_constant_result, substitute_in_graph
+from ._dynamo.hatches import allow_in_graph, assume_constant_result, nested_compile_region, substitute_in_graph
 from ._dynamo.stance import set_stance
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
+    "nested_compile_region",
     "reset",
     "set_stance",
     "substitute_in_graph",

@@ -25,6 +25,16 @@ PROMISED = {
     ],
     "05_digits": ["Accuracy on 450 pictures", "to the bit", "scikit-learn (NumPy)"],
     "06_tiny_gpt": ["weights, made from", "to the bit", "those of the counts", "And God said", "ms per character"],
+    "08_pages": [
+        "27 of 27 examples ran",
+        "GB0007",
+        "GB0025",
+        "GB0066",
+        "GB0112",
+        "GB0124",
+        "GB0156",
+        "GB0170",
+    ],
     "07_numpy_programs": ["K-means: 1 graph", "PageRank: 1 graph", "the result is NumPy's", "NumPy  "],
 }
 

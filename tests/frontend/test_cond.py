@@ -11,6 +11,9 @@ from minidynamo._dynamo.testing import CompileCounter, EagerAndRecordGraphs
 pytestmark = pytest.mark.smoke
 
 
+ALL = ("eager", "llvm", "blocks")
+
+
 def data(*shape):
     return torch.from_numpy(np.linspace(-1, 2, int(np.prod(shape)), dtype="float32").reshape(shape))
 
@@ -55,12 +58,12 @@ CASES = [two, nested, reduced, strided, in_a_loop]
 @pytest.mark.parametrize("function", CASES)
 @pytest.mark.parametrize("sign", [1, -1])
 def test_one_graph(function, sign):
-    same(function, lambda: (data(3) * sign,), frames=1, breaks=())
+    same(function, lambda: (data(3) * sign,), frames=1, breaks=(), backends=ALL)
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_captured_tensors_become_operands(sign):
-    same(captured, lambda: (data(3) * sign, data(3)), frames=1, breaks=())
+    same(captured, lambda: (data(3) * sign, data(3)), frames=1, breaks=(), backends=ALL)
 
 
 def test_one_compilation_serves_both_branches_and_sizes():
@@ -187,6 +190,29 @@ def test_a_predicate_of_several_elements(backend):
     f = torch.compile(lambda x: torch.cond(x > 0, lambda t: t + 1, lambda t: t - 1, (x,)), backend=backend)
     with pytest.raises(RuntimeError, match="ambiguous"):
         f(data(3))
+
+
+def test_in_a_module():
+    class Gate(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.up = torch.nn.Linear(3, 3)
+            self.down = torch.nn.Linear(3, 3, bias=False)
+
+        def raised(self, x):
+            return self.up(x).relu()
+
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, self.raised, lambda t: self.down(t) - 1, (x,))
+
+    gate = Gate()
+    counter = CompileCounter()
+    for backend in (counter, "llvm"):
+        compiled = torch.compile(gate, backend=backend)
+        for sign in (1, -1):
+            want = gate.raised(data(2, 3)) if sign > 0 else gate.down(-data(2, 3)) - 1
+            assert compiled(data(2, 3) * sign).tolist() == want.tolist()
+    assert counter.frame_count == 1
 
 
 def test_random_numbers_in_a_branch():

@@ -49,6 +49,9 @@ def _(xs):
     return torch.cat(xs)
 
 
+ALL = ("eager", "llvm", "blocks")
+
+
 def data(*shape):
     return torch.from_numpy(np.linspace(-1, 1, int(np.prod(shape)), dtype="float32").reshape(shape))
 
@@ -66,7 +69,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_traced_is_one_node(name):
     function, make, ops = CASES[name]
-    same(function, make, frames=1, ops=ops, breaks=())
+    same(function, make, frames=1, ops=ops, breaks=(), backends=ALL)
 
 
 def writes(x):
@@ -84,7 +87,26 @@ def writes_to_a_view(x):
 
 @pytest.mark.parametrize("function", [writes, writes_to_a_view])
 def test_written_arguments(function):
-    same(function, lambda: (data(3, 3),), frames=1, breaks=())
+    same(function, lambda: (data(3, 3),), frames=1, breaks=(), backends=ALL)
+
+
+def test_results_require_grad_as_operands_do():
+    @torch.library.custom_op("hatchtest::doubled", mutates_args=())
+    def doubled(x: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(x.detach().numpy() * 2)
+
+    doubled.register_fake(lambda x: torch.empty_like(x))
+    for wanted in (True, False):
+        x = data(3)
+        x.requires_grad = wanted
+        for f in (
+            doubled,
+            torch.compile(lambda t: doubled(t)),
+            torch.compile(lambda t: doubled(t) * 2, backend="eager"),
+        ):
+            assert f(x).requires_grad is wanted
+            with torch.no_grad():
+                assert f(x).requires_grad is False
 
 
 def test_the_version_counts_one_write():
@@ -109,6 +131,20 @@ def test_sizes_stay_symbols():
         for g in (compiled, fused):
             got, want = g(data(n, 3)), f(data(n, 3))
             assert [t.tolist() for t in got] == [t.tolist() for t in want]
+    assert counter.frame_count == 2
+
+
+def test_writing_does_not_settle_sizes():
+    counter = CompileCounter()
+
+    def f(x):
+        out = torch.zeros_like(x)
+        add_into(x, out)
+        return out + 1
+
+    g, h = torch.compile(f, backend=counter), torch.compile(f)
+    for n in (3, 4, 5, 6):
+        assert g(data(n)).tolist() == h(data(n)).tolist() == (data(n) + 1).tolist()
     assert counter.frame_count == 2
 
 
@@ -289,6 +325,30 @@ def test_defined_by_text():
         torch.library.define("hatchtest::scaled", "(Tensor x) -> Tensor")
     with pytest.raises(AttributeError):
         _ = torch.ops.hatchtest.nowhere
+
+
+def test_a_size_that_depends_on_contents():
+    torch.library.define("hatchtest::positive", "(Tensor x) -> Tensor", tags=torch.Tag.dynamic_output_shape)
+
+    @torch.library.impl("hatchtest::positive", "cpu")
+    def positive(x):
+        return torch.from_numpy(x.numpy()[x.numpy() > 0])
+
+    def f(x):
+        return torch.ops.hatchtest.positive(x + 0.1).sum()
+
+    same(f, lambda: (data(4),), breaks=["GB0036"])
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
+        same(f, lambda: (data(4),), breaks=["GB0037"])
+
+
+def test_only_compliant_operators():
+    torch.library.define("hatchtest::plain", "(Tensor x) -> Tensor")
+    torch.library.impl("hatchtest::plain", "CompositeExplicitAutograd", lambda x: x * 2)
+    f = lambda x: torch.ops.hatchtest.plain(x) + square(x)  # noqa: E731
+    same(f, lambda: (data(3),), frames=1, breaks=())
+    with torch._dynamo.config.patch(only_allow_pt2_compliant_ops=True):
+        same(f, lambda: (data(3),), breaks=["GB0043"])
 
 
 def test_ops_by_their_names_in_aten():

@@ -190,9 +190,14 @@ def test_of_tensors_compared_by_identity():
     same(f, x)
 
 
-@pytest.mark.parametrize("use", ["d + deque([3])", "d * 2", "d.index(2)", "d.insert(1, 5)", "d.remove(1)", "reversed(d)",
-                                 "iter(d)", "str(d)", "sorted(d)", "list(d)", "tuple(d)", "sum(d)", "max(d)", "2 in d",
-                                 "[*d]", "dict(enumerate(d))", "list(zip(d, d))", "d.copy().maxlen"])  # fmt: skip
+@pytest.mark.parametrize(
+    "use",
+    [
+        "d + deque([3])", "d * 2", "d.index(2)", "d.insert(1, 5)", "d.remove(1)", "reversed(d)", "iter(d)", "str(d)",
+        "sorted(d)", "list(d)", "tuple(d)", "sum(d)", "max(d)", "2 in d", "[*d]", "dict(enumerate(d))",
+        "list(zip(d, d))", "d.copy().maxlen",
+    ],
+)  # fmt: skip
 def test_other_uses_answer_as_in_plain_python(use):
     function = eval(f"lambda a, d: (a + 1, [r if isinstance(r, (int, str)) else list(r) if r is not None else 0 "
                     f"for r in [{use}]], list(d))", {"deque": deque})  # fmt: skip

@@ -13,6 +13,9 @@ from minidynamo._dynamo.testing import CompileCounter, EagerAndRecordGraphs
 pytestmark = pytest.mark.smoke
 
 
+ALL = ("eager", "llvm", "blocks")
+
+
 def data(*shape):
     return torch.from_numpy(np.linspace(-1, 1, int(np.prod(shape)), dtype="float32").reshape(shape))
 
@@ -55,7 +58,7 @@ CASES = {
 @pytest.mark.parametrize("name", CASES)
 def test_kept_whole(name):
     function, ops = CASES[name]
-    same(function, lambda: (data(3, 2),), frames=1, ops=ops, breaks=())
+    same(function, lambda: (data(3, 2),), frames=1, ops=ops, breaks=(), backends=ALL)
 
 
 def test_names_in_the_graph():
@@ -90,6 +93,18 @@ def test_what_nonstrict_trace_refuses():
         torch._dynamo.nonstrict_trace(3)
     with pytest.raises(AssertionError, match="allow_in_graph expects a callable"):
         torch._dynamo.allow_in_graph(3)
+
+
+def test_dictionaries_among_the_arguments():
+    @torch._dynamo.nonstrict_trace
+    def mixed(state, *, scale):
+        return {"a": state["w"][0] * scale["by"], "n": state["n"]}
+
+    def f(x, y):
+        r = mixed({"w": [x, y], "n": 3}, scale={"by": y + 1})
+        return r["a"] + r["n"]
+
+    same(f, lambda: (data(2), data(2)), frames=1, ops=4, breaks=())
 
 
 def test_arguments_a_graph_cannot_hold():
@@ -210,6 +225,7 @@ def test_is_compiling():
 
 
 def counted():
+    torch._dynamo.reset()
     counter = CompileCounter()
 
     def f(x):
@@ -245,7 +261,9 @@ def test_eager_then_compile():
     with torch.compiler.set_stance("eager_then_compile"):
         f(data(2))
         assert counter.frame_count == 0
-        f(data(2))
+        f(data(3))  # a size that differs from the first call's is a symbol
+        f(data(4))
+        assert f(data(5)).tolist() == (data(5) + 1).tolist()
         assert counter.frame_count == 1
 
 
@@ -281,6 +299,16 @@ def test_prints_wait_for_the_graph():
 
     with torch._dynamo.config.patch(reorderable_logging_functions={print}):
         same(f, lambda: (data(3),), frames=1, breaks=())
+
+
+def test_texts_that_are_no_prints():
+    def f(x):
+        text = f"{x.sum()}"
+        x += 1
+        return text, x * 2
+
+    with torch._dynamo.config.patch(reorderable_logging_functions={print}):
+        same(f, lambda: (data(3),))
 
 
 def test_prints_that_cannot_wait():

@@ -1,10 +1,11 @@
 """What users see: programs run as users run them, their output compared with golden files line by line.
 
 Each program names its logs in its first line, and in the second the CPython whose bytecode its golden file shows, if it
-shows any. The output (standard output and logs, in order) has the program's path
-replaced by PROGRAM, and what differs from run to run (ids, addresses, times) by a word. Not compared, since nobody here
-has them: dispatch key sets, event loggers, compile workers, source locations inside the reference's own files.
-MINIDYNAMO_UPDATE_GOLDEN=1 rewrites the golden files; review the difference before committing it.
+shows any. `examples.toml` says which program stands for which example of the reference pages. The output (standard
+output and logs, in order) has the program's path replaced by PROGRAM, and what differs from run to run (ids, addresses,
+times) by a word. Not compared, since nobody here has them: dispatch key sets, event loggers, compile workers, source
+locations inside the reference's own files. MINIDYNAMO_UPDATE_GOLDEN=1 rewrites the golden files; review the difference
+before committing it.
 """
 
 import os
@@ -12,6 +13,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tomllib
 
 import pytest
 
@@ -74,6 +76,17 @@ def test_page(path):
 
 def test_every_golden_file_has_its_program():
     assert {p.stem for p in (HERE / "golden").glob("*.txt")} == {p.stem for p in PROGRAMS}
+
+
+def test_every_example_of_the_pages_has_its_program():
+    """The table counts the examples of each page without a gap, and each is a program here."""
+    pages = tomllib.loads((HERE / "examples.toml").read_text())["page"]
+    for page in pages:
+        examples = page["example"]
+        assert [e["number"] for e in examples] == list(range(1, page["examples"] + 1)), page["title"]
+        for example in examples:
+            assert (HERE / "programs" / f"{example['program']}.py").exists(), example
+            assert example["shows"]
 
 
 def test_programs_are_told_apart():

@@ -134,6 +134,13 @@ def test_types_of_arguments_and_results():
         m.twice(x > 0)
 
 
+def test_a_module_block():
+    source = SQUARE + 'PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("sq", &square_cpu, "squares"); }'
+    m = load_inline("with_block", source)
+    assert m.sq(data(2)).tolist() == (data(2) * data(2)).tolist()
+    assert m.sq.__doc__ == "squares" and m.__name__ == "with_block"
+
+
 def test_a_source_that_does_not_compile():
     with pytest.raises(RuntimeError, match="Error building extension 'broken'") as error:
         load_inline("broken", "int x;\ntorch::Tensor f(torch::Tensor t) { return t.nonsense(); }", functions=["f"])

@@ -59,6 +59,39 @@ MAKERS = {
     "bernoulli.tensor": "x.bernoulli_(p / 10)",
     "randint_like.low": "torch.randint_like(x, 1, 9)",
     "random.from": "x.random_(1, 9)",
+    "index_put": "torch.index_put(x, (k[0] % 4, k[1] % 6), s)",
+    "take": "torch.take(x, k)",
+    "put": "x.put_(k + 5, y[:3, :4])",
+    "index_select": "torch.index_select(x, 0, k[0] % 4)",
+    "index_add": "torch.index_add(x, 0, k[0] % 4, y)",
+    "index_copy": "torch.index_copy(x, 0, k[0].argsort(), y)",
+    "index_fill": "torch.index_fill(x, 0, k[0] % 4, 2)",
+    "index_fill.tensor": "torch.index_fill(x, 0, k[0] % 4, s)",
+    "scatter": "torch.scatter(x, 1, k[:, :2].clamp(0, 5), y)",
+    "scatter.value": "torch.scatter(x, 1, k[:, :2].clamp(0, 5), 2)",
+    "scatter.reduce": "torch.scatter(x, 1, k[:, :2].clamp(0, 5), y, reduce='add')",
+    "scatter.value_reduce": "torch.scatter(x, 1, k[:, :2].clamp(0, 5), 2, reduce='multiply')",
+    "scatter_add": "torch.scatter_add(x, 1, k[:, :2].clamp(0, 5), y)",
+    "scatter_reduce": "torch.scatter_reduce(x, 1, k[:, :2].clamp(0, 5), y, 'sum')",
+    "masked_select": "torch.masked_select(x, x > 0)",
+    "masked_scatter": "torch.masked_scatter(x, x > 0, y)",
+    "nonzero.tuple": "torch.nonzero(m, as_tuple=True)",
+    "where.indices": "torch.where(m)",
+    "unique": "torch.unique(k)",
+    "unique.inverse": "torch.unique(k, return_inverse=True)",
+    "unique.counts": "torch.unique(k, return_counts=True)",
+    "unique.both": "torch.unique(k, return_inverse=True, return_counts=True)",
+    "unique_consecutive": "torch.unique_consecutive(k % 2)",
+    "unique_consecutive.inverse": "torch.unique_consecutive(k % 2, return_inverse=True)",
+    "unique_consecutive.counts": "torch.unique_consecutive(k % 2, return_counts=True)",
+    "unique_consecutive.both": "torch.unique_consecutive(k % 2, return_inverse=True, return_counts=True)",
+    "bincount": "torch.bincount(k.flatten())",
+    "repeat_interleave.repeats": "torch.repeat_interleave(k[0])",
+    "repeat_interleave.tensor": "torch.repeat_interleave(x, k[0], 0)",
+    "searchsorted": "torch.searchsorted(p, x)",
+    "searchsorted.scalar": "torch.searchsorted(p[0], 1.5)",
+    "bucketize": "torch.bucketize(x, p[0])",
+    "bucketize.scalar": "torch.bucketize(1.5, p[0])",
 }
 
 # Operands to try for the first tensor, and what goes with each as the second and third.
@@ -66,7 +99,7 @@ PARTNERS = {"x": "yp", "i": "kk", "m": "mm", "v": "wv", "c": "cc", "a": "aa"}
 BY_NAME = {"size": "(4, 6)", "sizes": "(4, 6)", "shape": "(4, 6)", "dims": "(0, 1)", "dim": "0", "stride": "(6, 1)"}
 BY_TYPE = {
     "Scalar": "2", "float": "0.5", "int": "1", "int[]": "(0, 1)", "bool": "True", "dtype": "torch.float64",
-    "device": "'cpu'", "Index": "0", "str": "'sum'",
+    "device": "'cpu'", "Index": "0", "str": "'sum'", "True": "True", "False": "False",
 }  # fmt: skip
 TENSORS = ("Tensor", "Operand")
 
@@ -83,7 +116,7 @@ def _argument(param, tensors):
         return f"[{next(tensors)}, {next(tensors)}]"
     if kind == "Tensor...":
         return f"{next(tensors)}, {next(tensors)}"
-    return BY_NAME.get(param["name"]) or BY_TYPE[kind]
+    return BY_NAME.get(param["name"]) or BY_TYPE.get(kind, "None")
 
 
 def _spelled(op, arguments, keywords):
@@ -105,12 +138,13 @@ def _drawn(op):
     """Candidates, the plainest operands first."""
     for first, others in PARTNERS.items():
         tensors = itertools.chain(first + others, itertools.repeat(others[-1]))
-        required = [p for p in op["params"] if "default" not in p]
+        parameters = [p for p in op["params"] if not p["type"].startswith("Count")]  # those the compiler fills
+        required = [p for p in parameters if "default" not in p]
         arguments = [_argument(p, tensors) for p in required if not p["keyword_only"]]
         keywords = {p["name"]: _argument(p, tensors) for p in required if p["keyword_only"]}
         # An overload is told by what the plain form does not have.
         plain = {p["name"] for p in OPS.get(op["public_name"], op)["params"]}
-        own = {p["name"]: _argument(p, tensors) for p in op["params"] if "default" in p and p["name"] not in plain}
+        own = {p["name"]: _argument(p, tensors) for p in parameters if "default" in p and p["name"] not in plain}
         if own:
             yield _spelled(op, arguments, keywords | own)
         yield _spelled(op, arguments, keywords)

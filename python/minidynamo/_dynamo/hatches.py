@@ -82,6 +82,22 @@ def nonstrict_trace(fn):
     return kept_whole
 
 
+def nested_compile_region(fn):
+    """Decorator for a function (or module) that a program calls often: torch compiles it once for all calls.
+
+    Here it is traced in place at each call; what can be decorated is the same.
+    """
+    if not callable(fn):
+        raise AssertionError(f"nested_compile_region expects a callable, but {type(fn)} is provided.")
+
+    @functools.wraps(fn, updated=())
+    def region(*args, **kwargs):
+        return fn(*args, **kwargs)
+
+    _C._mark_hatch(region, "compile_region", fn)
+    return region
+
+
 def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
     """A decorator: compiled code that calls `original_fn` traces the decorated Python function instead.
 
@@ -113,6 +129,30 @@ def _check_same_arguments(original_fn, traceable_fn):
             f"the signatures of {original_fn} {wanted} and of its substitute {traceable_fn.__name__} {given} differ; "
             "skip_signature_check=True allows that"
         )
+
+
+class _Spread:
+    """A function called with the tensors inside of its arguments, which have `hole` in their places."""
+
+    def __init__(self, function, args, kwargs, hole):
+        self._function = function
+        self._args = args
+        self._kwargs = kwargs
+        self._hole = hole
+
+    def __call__(self, *tensors):
+        rest = iter(tensors)
+        args = self._filled(self._args, rest)
+        return self._function(*args, **self._filled(self._kwargs, rest))
+
+    def _filled(self, shape, rest):
+        if shape is self._hole:
+            return next(rest)
+        if isinstance(shape, dict):
+            return {k: self._filled(v, rest) for k, v in shape.items()}
+        if isinstance(shape, (list, tuple)):
+            return type(shape)(self._filled(v, rest) for v in shape)
+        return shape
 
 
 class _PolicyFunction:

@@ -14,6 +14,9 @@ import warnings
 
 from .. import _logging
 from . import config
+from .artifact_report import log_artifact as log_artifact
+from .artifact_report import log_bytecode as log_bytecode
+from .artifact_report import log_graph_table as log_graph_table
 from .exc import (
     BackendCompilerFailed,
     FailOnRecompileLimitHit,
@@ -21,9 +24,11 @@ from .exc import (
     RecompileError,
     RecompileLimitExceeded,
     TorchRuntimeError,
-    UncapturedHigherOrderOpError,
     Unsupported,
 )
+from .hatch_report import stance_error as stance_error
+from .hatch_report import uncaptured as uncaptured
+from .hatch_report import wrong_result as wrong_result
 from .utils import counters
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -88,7 +93,7 @@ def _with_user_stack(message, frames):
     return text + ("" if config.verbose else f"\n{_VERBOSE_ADVICE}\n")
 
 
-def _finish(error, frames):
+def finish(error, frames):
     """Gives an exception its full text and its stack."""
     error.real_stack = summaries(frames)
     error.args = (_with_user_stack(error.msg, frames), *error.args[1:])
@@ -108,48 +113,14 @@ def unsupported(code, type_, context, explanation, hints, frames, cause=None):
     )
     error.__cause__ = cause
     error.__suppress_context__ = True
-    return _finish(error, frames)
+    return finish(error, frames)
 
 
 def runtime_error(node, cause, frames):
     """An operation failed on fake tensors; `node` is the call as text."""
     error = TorchRuntimeError(f"Dynamo failed to run FX node with fake tensors: {node}: got {cause!r}")
     error.__cause__ = cause
-    return _finish(error, frames)
-
-
-def wrong_result(name, expected, got, frames):
-    """A function called by the graph returned something else than its shape rule said."""
-    return _finish(
-        TorchRuntimeError(
-            f"{name} returned {got}, but the graph was built for {expected}: that is what its fake implementation, or "
-            f"the function itself called on tensors of zeros while tracing, gave. Make the fake implementation agree "
-            f"with the function, or call {name} outside the compiled function."
-        ),
-        frames,
-    )
-
-
-def uncaptured(operator, cause, text, frames):
-    """A branch of cond() that breaks (`cause`), or arguments that do not fit (`text`)."""
-    inner = text if cause is None else cause.msg
-    error = UncapturedHigherOrderOpError(
-        f"{operator}() has to become part of the graph as a whole, which is not possible: {inner}"
-    )
-    error.__cause__ = cause
-    error.__suppress_context__ = True
-    return _finish(error, frames)
-
-
-def stance_error(fails, name, file, first_line):
-    """No compiled code fits, and the stance forbids to make some."""
-    place = f"filename: {file!r}, function name: {name!r}, line number: {first_line}"
-    if fails:
-        return RuntimeError(f"Detected recompile when torch.compile stance is 'fail_on_recompile'. {place}")
-    return RuntimeError(
-        f"Recompilation triggered with skip_guard_eval_unsafe stance. Call the function with all kinds of inputs "
-        f"before the stance is set. {place}"
-    )
+    return finish(error, frames)
 
 
 def constraint_violation(rows, frames):
@@ -174,7 +145,7 @@ def internal_error(cause, frames):
     error = InternalTorchDynamoError(text)
     if isinstance(cause, BaseException):
         error.__cause__ = cause
-    return _finish(error, frames)
+    return finish(error, frames)
 
 
 def traceback_text(error):
@@ -356,29 +327,6 @@ def log_debug(text):
 def log_dynamic(text):
     """What the component `dynamic` tells of sizes that are symbols."""
     logging.getLogger(_logging.names.COMPONENTS["dynamic"][0]).info("%s", text)
-
-
-def log_artifact(artifact, text):
-    """Output of one artifact: graph_code, guards, bytecode, ..."""
-    _logging.get_artifact_logger(artifact).debug("%s", text)
-
-
-def log_graph_table(name, rows):
-    from ..fx import table_text
-
-    log_artifact("graph", f"TRACED GRAPH\n ===== {name} =====\n{table_text(rows)}\n")
-
-
-def log_bytecode(code, name, plan, parts):
-    """The code object; then the entry's plan, and the code objects made for a break: (title, code) each."""
-    import dis
-
-    place = f"{code.co_filename} line {code.co_firstlineno} "
-    shown = [f"ORIGINAL BYTECODE {name} {place}\n{dis.Bytecode(code).dis()}"]
-    shown.append(f"MODIFIED BYTECODE {name} {place}\n" + "".join(f"  {line}\n" for line in plan))
-    shown += [f"{title} {place}\n{dis.Bytecode(part).dis()}" for title, part in parts]
-    for text in shown:
-        log_artifact("bytecode", text)
 
 
 # ---- recompilation -----------------------------------------------------------------------------------------------

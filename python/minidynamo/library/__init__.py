@@ -58,7 +58,12 @@ class Operator:
         for tensor, version in zip(written, versions):
             if tensor._version == version:  # written behind our back, through NumPy or C
                 _C._bump_version(tensor)
-        self._check_fresh(result, self._tensors(values, False) + written)
+        inputs = self._tensors(values, False) + written
+        self._check_fresh(result, inputs)
+        if _C.is_grad_enabled() and any(t.requires_grad for t in inputs):
+            for tensor in result if isinstance(result, (list, tuple)) else [result]:
+                if _is_tensor(tensor) and tensor.is_floating_point():
+                    tensor.requires_grad = True  # differentiable as far as anybody can tell
         return result
 
     def _call(self, function, values):

@@ -48,28 +48,17 @@ def _headers():
 
 
 def _bindings(name, functions):
-    wrappers = "\n".join(f"MINIDYNAMO_FUNCTION({f})" for f in functions)
-    added = " && ".join(f"torch::detail::add_function(module, &minidynamo_def_{f})" for f in functions) or "true"
-    return f"""
-namespace {{
-{wrappers}
-PyModuleDef minidynamo_module = {{
-  PyModuleDef_HEAD_INIT, "{name}", nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr}};
-}}
-PyMODINIT_FUNC PyInit_{name}() {{
-  if (!torch::detail::import_api()) return nullptr;
-  PyObject* module = PyModule_Create(&minidynamo_module);
-  if (module && !({added})) Py_CLEAR(module);
-  return module;
-}}
-"""
+    lines = "\n".join(f'  m.def("{f}", &{f});' for f in functions)
+    return f"PYBIND11_MODULE({name}, m) {{\n{lines}\n}}\n"
 
 
 def _source_text(name, sources, functions):
     parts = ["#include <torch/extension.h>\n"]
     for number, source in enumerate(sources):
         parts.append(f'#line 1 "{name}: cpp_sources[{number}]"\n{source}\n')
-    return "".join(parts) + f'#line 1 "{name}: bindings"\n' + _bindings(name, functions)
+    if functions or not any("PYBIND11_MODULE" in source for source in sources):
+        parts.append(f'#line 1 "{name}: bindings"\n{_bindings(name, functions)}')
+    return "".join(parts)
 
 
 def _run(command, folder, what):
@@ -121,8 +110,9 @@ def load_inline(
     """Compiles C++ given as text and returns a Python module with `functions`.
 
     `cpp_sources` is a string or a list of strings, compiled as one file. `functions` names C++ functions (a list, a
-    string, or a dict whose values, docstrings, are not used); they take and return tensors, numbers, bools, strings,
-    std::optional, std::vector and std::tuple of them. `verbose=True` prints the two commands.
+    string, or a dict whose values, docstrings, are not used); without it the source has a PYBIND11_MODULE block with
+    `m.def("name", &function)`. Functions take and return tensors, numbers, bools, strings, std::optional, std::vector
+    and std::tuple of them. `verbose=True` prints the two commands.
 
     Raises RuntimeError with the compiler's message if the source does not compile, if there is no compiler, and for
     CUDA sources; ValueError for a name that is no identifier.

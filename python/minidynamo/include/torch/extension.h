@@ -1,6 +1,7 @@
 // What load_inline() puts in front of a C++ source: torch/tensor.h and the binding of functions to a Python module.
 #pragma once
 
+#include <functional>
 #include <tuple>
 
 #include "torch/tensor.h"
@@ -216,26 +217,81 @@ inline bool import_api() {
   return true;
 }
 
-// The functions belong to a capsule, as those of other binding libraries do: "PyCapsule.square_cpu".
-inline bool add_function(PyObject* module, PyMethodDef* def) {
-  PyObject* owner = PyCapsule_New(def, nullptr, nullptr);
-  PyObject* name = PyModule_GetNameObject(module);
-  PyObject* function = owner && name ? PyCFunction_NewEx(def, owner, name) : nullptr;
-  Py_XDECREF(owner);
-  Py_XDECREF(name);
-  const bool fine = function && PyModule_AddObjectRef(module, def->ml_name, function) == 0;
-  Py_XDECREF(function);
-  return fine;
+// A function of the module, owned by the capsule that Python passes along: "PyCapsule.square_cpu".
+struct Bound {
+  std::string name, doc;
+  std::function<PyObject*(PyObject* const*, Py_ssize_t)> function;
+  PyMethodDef def{};
+};
+
+inline PyObject* call_bound(PyObject* capsule, PyObject* const* args, Py_ssize_t count) {
+  return static_cast<Bound*>(PyCapsule_GetPointer(capsule, nullptr))->function(args, count);
+}
+
+// The module being defined; named after pybind11's class, whose `def` it has.
+class Module {
+ public:
+  explicit Module(PyObject* module) : module_(module) {}
+
+  // Throws PythonException. What else pybind11 takes (py::arg and the like) is not understood.
+  template <class R, class... A>
+  Module& def(const char* name, R (*function)(A...), const char* doc = "") {
+    auto* bound = new Bound{name, doc, {}, {}};
+    bound->function = [function, bound](PyObject* const* args, Py_ssize_t count) {
+      return call_with(function, bound->name.c_str(), args, count);
+    };
+    bound->def = {bound->name.c_str(), reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_bound)),
+                  METH_FASTCALL, bound->doc.c_str()};
+    add(bound);
+    return *this;
+  }
+
+ private:
+  void add(Bound* bound) {
+    PyObject* owner = PyCapsule_New(
+        bound, nullptr, [](PyObject* capsule) { delete static_cast<Bound*>(PyCapsule_GetPointer(capsule, nullptr)); });
+    if (!owner) delete bound;
+    PyObject* name = PyModule_GetNameObject(module_);
+    PyObject* made = owner && name ? PyCFunction_NewEx(&bound->def, owner, name) : nullptr;
+    const bool fine = made && PyModule_AddObjectRef(module_, bound->name.c_str(), made) == 0;
+    Py_XDECREF(made);
+    Py_XDECREF(name);
+    Py_XDECREF(owner);
+    if (!fine) throw c10::PythonException();
+  }
+
+  PyObject* module_;
+};
+
+// What an extension's initialisation does.
+inline PyObject* make_module(PyModuleDef* def, void (*fill)(Module&)) {
+  if (!import_api()) return nullptr;
+  PyObject* module = PyModule_Create(def);
+  if (!module) return nullptr;
+  PyObject* done = guarded([&]() -> PyObject* {
+    Module m(module);
+    fill(m);
+    return module;
+  });
+  if (!done) Py_DECREF(module);
+  return done;
 }
 
 }  // namespace detail
 }  // namespace torch
 
-// A function of the module being defined.
-#define MINIDYNAMO_FUNCTION(function)                                                                     \
-  static PyObject* minidynamo_call_##function(PyObject*, PyObject* const* args, Py_ssize_t count) {       \
-    return ::torch::detail::call_with(&function, #function, args, count);                                 \
-  }                                                                                                       \
-  static PyMethodDef minidynamo_def_##function = {                                                        \
-      #function, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(minidynamo_call_##function)), \
-      METH_FASTCALL, #function};
+namespace pybind11 {
+using module_ = torch::detail::Module;
+}
+namespace py = pybind11;
+
+// PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("square", &square, "text"); }
+#define MINIDYNAMO_MODULE(name, variable)                                                      \
+  static void minidynamo_fill_##name(::torch::detail::Module&);                                \
+  static PyModuleDef minidynamo_module_##name = {                                              \
+      PyModuleDef_HEAD_INIT, #name, nullptr, -1, nullptr, nullptr, nullptr, nullptr, nullptr}; \
+  PyMODINIT_FUNC PyInit_##name() {                                                             \
+    return ::torch::detail::make_module(&minidynamo_module_##name, minidynamo_fill_##name);    \
+  }                                                                                            \
+  static void minidynamo_fill_##name([[maybe_unused]] ::torch::detail::Module& variable)
+#define PYBIND11_MODULE(name, variable) MINIDYNAMO_MODULE(name, variable)

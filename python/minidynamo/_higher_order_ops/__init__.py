@@ -1,0 +1,17 @@
+"""Operators over functions, as objects."""
+
+from .. import _C
+
+
+class _InvokeSubgraph:
+    """What torch.compiler.nested_compile_region stands for; its arguments are made by a tracer alone."""
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("invoke_subgraph takes graphs of the tracer; decorate with nested_compile_region instead")
+
+    def __repr__(self):
+        return "<invoke_subgraph>"
+
+
+_C._mark_hatch(_InvokeSubgraph, "region_operator")
+invoke_subgraph = _InvokeSubgraph()
