@@ -5,7 +5,7 @@ Marks live in native code, by object: `_C._mark_hatch(object, kind, payload)`.
 
 import contextlib
 import functools
-import inspect
+import types
 
 from .. import _C
 
@@ -107,7 +107,7 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
         raise TypeError(f"substitute_in_graph expects a function but got {type(original_fn)}")
 
     def decorate(traceable_fn):
-        if not inspect.isfunction(traceable_fn):
+        if not isinstance(traceable_fn, types.FunctionType):
             raise TypeError(f"@substitute_in_graph(...) expects a Python function but got {type(traceable_fn)}")
         if not skip_signature_check:
             _check_same_arguments(original_fn, traceable_fn)
@@ -118,6 +118,8 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
 
 
 def _check_same_arguments(original_fn, traceable_fn):
+    import inspect  # here: it takes milliseconds
+
     try:
         wanted = inspect.signature(original_fn)
     except ValueError:
