@@ -62,7 +62,6 @@ class IndexShape {
 
   // Dense, in the order in which the operands lie in memory.
   SizeVec strides(const SizeVec& sizes) const {
-    if (has_masks()) return row_major_strides(sizes);
     const bool split = last_ - first_ + 1 != static_cast<int>(taken_.size());
     const int at = split || first_ < 0 ? 0 : first_;
     const int count = static_cast<int>(positions_.size());
@@ -127,7 +126,8 @@ class IndexShape {
       dim_ += mask.dim();
       return;
     }
-    if (masks_ > 1) throw DataDependent(DataDependent::What::Shape, "index with several masks");
+    // One size can be named; of real masks every size is known.
+    if (masks_ > 1 && c_.arg(0).is<Node*>()) throw DataDependent(DataDependent::What::Shape, c_.op.public_name);
     TensorType t;
     t.sizes = SizeVec{dynamic_size(c_)};
     t.strides = SizeVec{1};
