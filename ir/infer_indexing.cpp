@@ -185,6 +185,7 @@ TensorType infer_rule(ops::Index, const InferCall& c) {
 
 TensorType infer_rule(ops::Position, const InferCall& c) {
   const Size size = c.size(1);
+  if (guard_eq(size, 0)) throw OpError(ErrorKind::Index, "index is out of bounds for dimension with size 0");
   const std::int64_t last = size.is_const() ? size.value() - 1 : SizeRange::kMax;
   TensorType out = fresh_type(c, DType::Int64, SizeVec{dynamic_size(c, {0, std::max<std::int64_t>(last, 0)})});
   out.strides = SizeVec{0};
