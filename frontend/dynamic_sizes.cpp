@@ -4,6 +4,7 @@
 #include <set>
 
 #include "frontend/events.h"
+#include "frontend/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -231,6 +232,20 @@ bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& ar
   return changed;
 }
 
+void respell_sizes(Tracer& t, Graph& g) {
+  if (!t.shape_env) return;
+  const auto respell = [&](Size& s) { s = t.shape_env->simplify(s); };
+  for (auto& n : g.nodes) {
+    for (Arg& a : n->args) for_each_size(a, respell);
+    for (auto& [name, a] : n->kwargs) for_each_size(a, respell);
+    for (TensorType& type : n->types) {
+      for (Size& s : type.sizes) respell(s);
+      for (Size& s : type.strides) respell(s);
+      respell(type.offset);
+    }
+  }
+}
+
 // --- guards -----------------------------------------------------------------------------------------------------
 
 namespace {
@@ -344,25 +359,10 @@ void symbols_of(const Arg& a, std::set<int>& out) {
     for (const Arg& x : *s->parts) symbols_of(x, out);
 }
 
-// What was learnt after a node was made holds for it too: equal sizes are spelt alike throughout the graph.
-void respell_sizes(ShapeEnv& env, Graph& g) {
-  const auto respell = [&](Size& s) { s = env.simplify(s); };
-  for (auto& n : g.nodes) {
-    for (Arg& a : n->args) for_each_size(a, respell);
-    for (auto& [name, a] : n->kwargs) for_each_size(a, respell);
-    for (TensorType& type : n->types) {
-      for (Size& s : type.sizes) respell(s);
-      for (Size& s : type.strides) respell(s);
-      respell(type.offset);
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
   if (!t.shape_env) return {};
-  respell_sizes(*t.shape_env, g);
   std::set<int> used, given;
   const auto use = [&](int i) { used.insert(i); };
   for (auto& n : g.nodes) {

@@ -328,6 +328,10 @@ TensorType infer_rule(ops::IndexCopy, const InferCall& c) {
            "destination dimensionality ({})",
            source.dim(), x.dim());
   }
+  if (source.dim() == 0 && !guard_eq(length_of(index), 1)) {
+    c.fail(ErrorKind::Index, "When source is scalar, index should have one element (got {})",
+           to_string(length_of(index)));
+  }
   if (index.dtype != DType::Int64) {
     c.fail(ErrorKind::Runtime, "Expected a long tensor for index, but got {}", info(index.dtype).guard_name);
   }
@@ -343,8 +347,8 @@ namespace {
 TensorType filled_slices(const InferCall& c) {
   const TensorType x = c.tensor(0), index = c.tensor(2);
   checked_dim(c, c.size(1), x.dim());
+  if (index.dtype != DType::Int64) c.fail(ErrorKind::Index, "Expected dtype int64 for index.");
   if (index.dim() > 1) c.fail(ErrorKind::Runtime, "Index has to be a vector/scalar");
-  need_int64(c, index);
   return written(c);
 }
 }  // namespace
