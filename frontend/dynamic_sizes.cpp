@@ -4,6 +4,7 @@
 #include <set>
 
 #include "frontend/events.h"
+#include "frontend/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -229,6 +230,20 @@ bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& ar
   for (Arg& a : args) for_each_size(a, apply);
   for (auto& [name, a] : kwargs) for_each_size(a, apply);
   return changed;
+}
+
+void respell_sizes(Tracer& t, Graph& g) {
+  if (!t.shape_env) return;
+  const auto respell = [&](Size& s) { s = t.shape_env->simplify(s); };
+  for (auto& n : g.nodes) {
+    for (Arg& a : n->args) for_each_size(a, respell);
+    for (auto& [name, a] : n->kwargs) for_each_size(a, respell);
+    for (TensorType& type : n->types) {
+      for (Size& s : type.sizes) respell(s);
+      for (Size& s : type.strides) respell(s);
+      respell(type.offset);
+    }
+  }
 }
 
 // --- guards -----------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@
 #include "frontend/graph_module.h"
 #include "frontend/liveness.h"
 #include "frontend/logs.h"
+#include "frontend/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
@@ -199,6 +200,7 @@ struct Finisher {
     for (Node* n : outputs) tuple.items.push_back(n);
     out.args = {Arg(tuple)};
     t.graph->append(std::move(out));
+    respell_sizes(t, *t.graph);
     compiled->plan.size_inputs = add_size_inputs(t, *t.graph);
     t.graph->name = compiled_name();
     graph = std::move(t.graph);

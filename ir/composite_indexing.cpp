@@ -69,6 +69,7 @@ Arg expand_rule(ops::RepeatInterleaveTensor, const Expansion& e) {
   const bool flattens = e.arg(2).is_none();
   const Arg x = flattens ? e.call(id::Flatten, {e.arg(0)}) : e.arg(0);
   const TensorType type = type_of(x);
+  if (!flattens && type.dim() == 0) no_dimensions(e.size(2));
   const int d = flattens ? 0 : checked_dim(e, e.size(2), type.dim());
   const Size n = type.dim() == 0 ? Size(1) : type.sizes[d];
   Arg counts = repeats.dim() == 0 ? e.call(id::Unsqueeze, {e.arg(1), 0}) : e.arg(1);

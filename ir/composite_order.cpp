@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "ir/expansion.h"
+#include "ir/indexing.h"
 #include "registry/ops/folds.h"
 
 namespace md {
@@ -225,8 +226,12 @@ Arg expand_rule(ops::NanQuantile, const Expansion& e) { return quantile(e, e.arg
 Arg expand_rule(ops::NanQuantileScalar, const Expansion& e) { return quantile(e, share(e), true); }
 
 Arg expand_rule(ops::TakeAlongDim, const Expansion& e) {
+  if (const DType index_type = e.tensor(1).dtype; index_type != DType::Int64) {
+    e.fail(ErrorKind::Runtime, "dtype of indices should be Long but got {}", info(index_type).guard_name);
+  }
   if (e.arg(2).is_none()) return e.call(id::Gather, {flat(e, e.arg(0)), 0, flat(e, e.arg(1))});
   const TensorType x = e.tensor(0), index = e.tensor(1);
+  if (x.dim() == 0) no_dimensions(e.size(2));
   if (x.dim() != index.dim()) {
     e.fail(ErrorKind::Runtime, "input and indices should have the same number of dimensions, but got {} and {}",
            x.dim(), index.dim());

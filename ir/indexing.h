@@ -23,6 +23,8 @@ Assignment open_assignment(OpCaller& caller, const Arg& x, const Arg& index, con
 // Checks x[index] = value over types.
 void check_item_assignment(const Arg& x, const Arg& index, const Arg& value);
 
+// IndexError of ops that take no dimension of a 0-d tensor.
+[[noreturn]] void no_dimensions(Size dim);
 bool is_mask(DType t);  // bool, or uint8 which once stood for it
 // Sizes of a nested list of ints; throws OpError(Index) for other things and ragged lists.
 SizeVec list_sizes(const ListArg& list);

@@ -62,7 +62,6 @@ class IndexShape {
 
   // Dense, in the order in which the operands lie in memory.
   SizeVec strides(const SizeVec& sizes) const {
-    if (has_masks()) return row_major_strides(sizes);
     const bool split = last_ - first_ + 1 != static_cast<int>(taken_.size());
     const int at = split || first_ < 0 ? 0 : first_;
     const int count = static_cast<int>(positions_.size());
@@ -127,7 +126,8 @@ class IndexShape {
       dim_ += mask.dim();
       return;
     }
-    if (masks_ > 1) throw DataDependent(DataDependent::What::Shape, "index with several masks");
+    // One size can be named; of real masks every size is known.
+    if (masks_ > 1 && c_.arg(0).is<Node*>()) throw DataDependent(DataDependent::What::Shape, c_.op.public_name);
     TensorType t;
     t.sizes = SizeVec{dynamic_size(c_)};
     t.strides = SizeVec{1};
@@ -185,6 +185,7 @@ TensorType infer_rule(ops::Index, const InferCall& c) {
 
 TensorType infer_rule(ops::Position, const InferCall& c) {
   const Size size = c.size(1);
+  if (guard_eq(size, 0)) throw OpError(ErrorKind::Index, "index is out of bounds for dimension with size 0");
   const std::int64_t last = size.is_const() ? size.value() - 1 : SizeRange::kMax;
   TensorType out = fresh_type(c, DType::Int64, SizeVec{dynamic_size(c, {0, std::max<std::int64_t>(last, 0)})});
   out.strides = SizeVec{0};
@@ -327,6 +328,10 @@ TensorType infer_rule(ops::IndexCopy, const InferCall& c) {
            "destination dimensionality ({})",
            source.dim(), x.dim());
   }
+  if (source.dim() == 0 && !guard_eq(length_of(index), 1)) {
+    c.fail(ErrorKind::Index, "When source is scalar, index should have one element (got {})",
+           to_string(length_of(index)));
+  }
   if (index.dtype != DType::Int64) {
     c.fail(ErrorKind::Runtime, "Expected a long tensor for index, but got {}", info(index.dtype).guard_name);
   }
@@ -342,8 +347,8 @@ namespace {
 TensorType filled_slices(const InferCall& c) {
   const TensorType x = c.tensor(0), index = c.tensor(2);
   checked_dim(c, c.size(1), x.dim());
+  if (index.dtype != DType::Int64) c.fail(ErrorKind::Index, "Expected dtype int64 for index.");
   if (index.dim() > 1) c.fail(ErrorKind::Runtime, "Index has to be a vector/scalar");
-  need_int64(c, index);
   return written(c);
 }
 }  // namespace

@@ -49,7 +49,9 @@ std::vector<TensorType> infer_results(ops::Sort, const InferCall& c) { return va
 TensorType infer_rule(ops::Gather, const InferCall& c) {
   const TensorType x = c.tensor(0), index = c.tensor(2);
   const int d = checked_dim(c, c.size(1), x.dim());
-  if (index.dtype != DType::Int64) c.fail(ErrorKind::Runtime, "Expected dtype int64 for index");
+  if (index.dtype != DType::Int64 && index.dtype != DType::Int32) {
+    c.fail(ErrorKind::Runtime, "Expected dtype int32/int64 for index");
+  }
   if (std::max(index.dim(), 1) != std::max(x.dim(), 1)) {
     c.fail(ErrorKind::Runtime, "Index tensor must have the same number of dimensions as input tensor");
   }

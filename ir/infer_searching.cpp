@@ -1,4 +1,5 @@
 // Inference rules of the ops that find, count and search.
+#include "ir/indexing.h"
 #include "ir/infer.h"
 #include "ir/unbacked.h"
 #include "registry/ops/indexing.h"
@@ -27,11 +28,17 @@ TensorType infer_rule(ops::NonZero, const InferCall& c) {
   return out;
 }
 
+void no_dimensions(Size dim) {
+  throw OpError(ErrorKind::Index,
+                fmt::format("Dimension specified as {} but tensor has no dimensions", to_string(dim)));
+}
+
 std::vector<TensorType> infer_results(ops::UniqueParts, const InferCall& c) {
   const TensorType x = c.tensor(0);
   SizeVec sizes{0}, inverse = x.sizes;
   int d = 0;
   if (!c.arg(1).is_none()) {
+    if (x.dim() == 0) no_dimensions(c.size(1));
     d = checked_dim(c, c.size(1), x.dim());
     if (x.dim() > 0) sizes = x.sizes;
     inverse = SizeVec{x.dim() > 0 ? x.sizes[d] : Size(1)};

@@ -67,7 +67,7 @@ void add_mask(const TensorImpl& mask, int dim, std::vector<Axis>& axes) {
   for (std::size_t i = first; i < axes.size(); ++i) axes[i].sizes = {static_cast<std::int64_t>(axes[i].values.size())};
 }
 
-std::vector<Axis> read_axes(const ListArg& indices) {
+std::vector<Axis> read_axes(const ListArg& indices, std::vector<std::int64_t>& counts) {
   std::vector<Axis> axes;
   int dim = 0;
   for (const Arg& a : indices.items) {
@@ -79,6 +79,7 @@ std::vector<Axis> read_axes(const ListArg& indices) {
       const TensorImpl& t = *a.get<TensorRef>();
       if (is_mask(t.dtype)) {
         add_mask(t, dim, axes);
+        counts.push_back(static_cast<std::int64_t>(axes.back().values.size()));
         dim += t.dim();
         continue;
       }
@@ -139,8 +140,8 @@ std::vector<std::int64_t> vector_positions(const TensorImpl& index) {
 }
 
 IndexedElements indexed_elements(const TensorImpl& x, const ListArg& indices) {
-  const std::vector<Axis> axes = read_axes(indices);
   IndexedElements e;
+  const std::vector<Axis> axes = read_axes(indices, e.counts);
   e.positions = joined_sizes(axes);
   std::vector<bool> taken(x.sizes.size());
   for (const Axis& axis : axes) taken.at(static_cast<std::size_t>(axis.dim)) = true;

@@ -75,6 +75,7 @@ struct IndexedElements {
   int first = 0;                      // ... which stand here
   std::vector<std::int64_t> offsets;  // of each position, in row-major order: elements beyond the first of x
   std::vector<int> kept;              // dimensions of x that are kept
+  std::vector<std::int64_t> counts;   // elements each mask selects
   int outer = 0;                      // of these, so many come before the last indexed one
 
   // With a tensor of the sizes `result` (or broadcast to them).

@@ -188,10 +188,11 @@ void reference_kernel(ops::Gather, const KernelCall& c) {
   TensorImpl others(x.storage, x.dtype, index.sizes, DimVec(index.sizes.size()), x.offset);
   for (int i = 0; i < index.dim(); ++i) others.strides[i] = i == d || x.dim() == 0 ? 0 : x.strides[i];
   ElementCursor from(others, index.sizes), at(index, index.sizes), to(out, out.sizes);
+  const bool wide = index.dtype == DType::Int64;
   visit_dtype(x.dtype, [&](auto t) {
     using T = decltype(t);
     for (std::int64_t n = index.numel(); n > 0; --n, from.next(), at.next(), to.next()) {
-      const std::int64_t i = index.as<std::int64_t>()[at.offset()];
+      const std::int64_t i = wide ? index.as<std::int64_t>()[at.offset()] : index.as<std::int32_t>()[at.offset()];
       if (i < 0 || i >= line.size) {
         throw OpError(ErrorKind::Runtime,
                       fmt::format("index {} is out of bounds for dimension {} with size {}", i, d, line.size));

@@ -37,10 +37,25 @@ const TensorImpl& tensor(std::span<const Arg> args, int i) {
 
 // --- Positions -----------------------------------------------------------------------------------------------------
 
+// The sizes that have been found out, in the order inference asks for them.
+class FoundSizes final : public UnbackedSupply {
+ public:
+  explicit FoundSizes(const std::vector<std::int64_t>& sizes) : sizes_(sizes) {}
+  Size next(const Op&, SizeRange) override { return sizes_.at(at_++); }
+
+ private:
+  const std::vector<std::int64_t>& sizes_;
+  std::size_t at_ = 0;
+};
+
 Results index_elements(std::span<const Arg> args) {
   const TensorImpl& x = tensor(args, 0);
   const IndexedElements e = indexed_elements(x, args[1].get<ListArg>());
   TensorRef out = empty_tensor(e.result, x.dtype);
+  FoundSizes sizes(e.counts);
+  const SupplyScope scope(sizes);
+  const TensorType layout = infer(op(id::Index), args).front();
+  for (std::size_t i = 0; i < out->strides.size(); ++i) out->strides[i] = layout.strides[i].value();
   const SlicePairs p = e.pairs(x, *out);
   visit_size(x.dtype, [&](auto u) {
     using U = decltype(u);
@@ -278,10 +293,10 @@ constexpr Row kRows[] = {
     {id::Position, position_as_size}, {id::ItemNumber, element_as_number},
 };
 
-// Stands for the size that is about to be found out.
+// Stands for the size that is about to be found out: it broadcasts with every other.
 class AnySize final : public UnbackedSupply {
  public:
-  Size next(const Op&, SizeRange) override { return 2; }
+  Size next(const Op&, SizeRange) override { return 1; }
 };
 
 // Into results whose sizes were known all the same.
@@ -308,10 +323,12 @@ bool is_dynamic(const Op& op, std::span<const Arg> args) {
 std::vector<TensorRef> run_dynamic(const Op& op, std::span<const Arg> args) {
   AnySize any;
   const SupplyScope scope(any);
-  const std::vector<TensorType> types = infer(op, args);  // checks
+  std::vector<Arg> open(args.begin(), args.end());
+  open.at(static_cast<std::size_t>(op.schema.find("count"))) = NoneArg{};  // of a graph: no value yet
+  const std::vector<TensorType> types = infer(op, open);                   // checks
   for (const Row& row : kRows) {
     if (row.op != op.id) continue;
-    Results made = row.run(args);
+    Results made = row.run(open);
     for (std::size_t i = 0; i < made.size(); ++i) made[i]->requires_grad = types[i].requires_grad;
     return made;
   }

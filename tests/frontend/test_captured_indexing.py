@@ -153,6 +153,21 @@ def test_sizes_that_change():
         assert torch.equal(compiled(x, i), (x[i] * 2).sum(0) + x.index_add(0, i, x[i]).sum())
 
 
+def test_a_size_that_turns_out_to_be_a_number():
+    def write(x, i):
+        x[i, 0:2] = 3
+        x[:, 0:2].mul_(2)
+        return x * 2
+
+    compiled = torch.compile(write, dynamic=True)
+    for n in (4, 5):
+        x, expected = torch.ones(n, 2, 1), torch.ones(n, 2, 1)
+        assert (
+            compiled(x, T([0, -1])).tolist() == write(expected, T([0, -1])).tolist() and x.tolist() == expected.tolist()
+        )
+    raises_alike(lambda x, k: x[k], lambda: (torch.ones(0, 2), T(0)))
+
+
 # --- sizes that depend on values ----------------------------------------------------------------------------------
 
 DYNAMIC = [

@@ -140,7 +140,9 @@ TEST(Views, Indexing) {
   EXPECT_EQ(raised([&] { part(tuple({0, 0, 0, 0})); }).kind, ErrorKind::Index);
   EXPECT_EQ(raised([&] { part(make_slice({}, {}, -1)); }).kind, ErrorKind::Value);
   EXPECT_EQ(raised([&] { part(tuple({EllipsisArg{}, EllipsisArg{}})); }).kind, ErrorKind::Index);
-  EXPECT_EQ(raised([&] { part(list({0, 1})); }).kind, ErrorKind::NotImplemented);
+  EXPECT_EQ(part(list({0, 1})).sizes, sizes({2, 5, 6}));
+  EXPECT_EQ(part(tuple({make_slice({}, {}, {}), list({0, 1, 2}), list({5, 5, 5})})).sizes, sizes({4, 3}));
+  EXPECT_EQ(raised([&] { part(list({0.5})); }).kind, ErrorKind::Index);
 }
 
 TEST(Reductions, DimsAndErrors) {
