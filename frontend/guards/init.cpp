@@ -127,7 +127,8 @@ Guard parse_guard(SourceTable& table, PyObject* spec) {
     if (part(payload, 1) != Py_None) g.object = PyRef::borrow(part(payload, 1));
   } else if (g.kind == GuardKind::Distinct) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(payload); ++i) g.others.push_back(parse_source(table, part(payload, i)));
-  } else if (g.kind == GuardKind::LengthCheck || g.kind == GuardKind::DictLength || g.kind == GuardKind::AbcToken) {
+  } else if (g.kind == GuardKind::LengthCheck || g.kind == GuardKind::DictLength || g.kind == GuardKind::DequeMaxlen ||
+             g.kind == GuardKind::AbcToken) {
     g.value = index_of(payload);
   } else {
     g.object = PyRef::borrow(payload);
