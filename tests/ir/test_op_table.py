@@ -25,7 +25,9 @@ def test_rows_are_complete():
                 star = True
                 parts.append("*")
             parts.append(f"{p['type']} {p['name']}" + (f"={p['default']}" if "default" in p else ""))
-        assert op["signature"].startswith(f"{op['public_name']}({', '.join(parts)}) -> "), op["name"]
+        # A generator is never an argument of a call: it decides where the call's numbers come from.
+        signature = op["signature"].replace(", Generator? generator=None", "").replace(", *)", ")")
+        assert signature.startswith(f"{op['public_name']}({', '.join(parts)}) -> "), op["name"]
 
 
 def test_one_row_in_full():

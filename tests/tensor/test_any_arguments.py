@@ -11,6 +11,7 @@ import minidynamo as torch
 pytestmark = pytest.mark.filterwarnings("ignore")
 PROPER = (
     TypeError,
+    BufferError,
     ValueError,
     IndexError,
     RuntimeError,
