@@ -116,6 +116,11 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
     args.positional.push_back(ValueRef(this));
     return t.call_attribute_op(n, args);
   }
+  // x.__setitem__ and its like, C functions of the type.
+  PyRef on_type = PyRef::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(python_type()), name));
+  if (!on_type) PyErr_Clear();
+  if (on_type && (Py_TYPE(on_type.get()) == &PyWrapperDescr_Type || Py_TYPE(on_type.get()) == &PyMethodDescr_Type))
+    return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (real) {  // a Python attribute put on the tensor
     if (PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name)); v && !tensor_has_attr(n))
       return t.lazy(v.get(), t.sources.child(source, SourceKind::TensorAttr, name));
@@ -241,7 +246,11 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
                                                                   {"__ge__", "ge"},
                                                                   {"__and__", "and_"},
                                                                   {"__or__", "or_"},
-                                                                  {"__xor__", "xor"}};
+                                                                  {"__xor__", "xor"},
+                                                                  {"__iadd__", "iadd"},
+                                                                  {"__isub__", "isub"},
+                                                                  {"__imul__", "imul"},
+                                                                  {"__itruediv__", "itruediv"}};
   for (auto& [dunder, op] : operators)
     if (n == dunder) {
       args.positional.insert(args.positional.begin(), ValueRef(this));

@@ -327,3 +327,25 @@ def test_keys_compare_in_the_graph():
         return d.keys() == e.keys(), d.keys() <= e.keys(), d.items() == e.items(), x + 1
 
     same(f, lambda: (x(), {"a": 1}, {"a": 2}), frames=1, breaks=set())
+
+
+def test_special_methods_of_tensors_called_by_name():
+    def write(x):
+        x.__setitem__(1, 7.0)
+        return x.__getitem__(0) + x.__len__()
+
+    same(write, one, frames=1, breaks=[])
+
+    def add(x):
+        x.__iadd__(x)
+        return x.__mul__(2), x.__repr__()
+
+    same(add, one)
+
+    def later(x):
+        write = x.__setitem__
+        print("before")
+        write(0, 5.0)
+        return x * 2
+
+    same(later, one)
