@@ -67,7 +67,7 @@ ValueRef rule_checkpoint(Tracer& t, CallArgs& args) {
   if (args.positional.empty()) t.raise(PyExc_TypeError, "checkpoint() missing required argument: 'function'");
   ValueRef function = args[0];
   args.positional.erase(args.positional.begin());
-  const ReachableState before(t, function);
+  const ReachableState before(t, {function});
   const std::size_t effects = t.effects.list().size();
   ValueRef result = t.call(function, std::move(args));
   if (t.effects.list().size() != effects || before.has_changed())

@@ -57,6 +57,7 @@ class BranchTrace {
     made->shapes = t_.shape_env;
     return made;
   }
+  bool has_switched_grad() const { return t_.grad_enabled != grad_; }
   bool has_effects() const { return t_.effects.list().size() != effects_; }
 
  private:
@@ -121,7 +122,9 @@ void check_results(const Branch& r, Ownership& memory) {
 // Breaks are converted by the caller; `where` is then the innermost place.
 Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<ValueRef>& operands,
                     std::vector<UserFrame>& where) {
-  const ReachableState before(t, function);
+  std::vector<ValueRef> reached = operands;
+  reached.push_back(function);
+  const ReachableState before(t, std::move(reached));
   BranchTrace branch(t);
   ValueRef value;
   try {
@@ -130,7 +133,7 @@ Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<Value
     where = t.user_frames();
     throw;
   }
-  if (branch.has_effects() || before.has_changed())
+  if (branch.has_effects() || branch.has_switched_grad() || before.has_changed())
     graph_break<GB0067>(std::string("an object or a variable from outside of ") + function->print());
   Branch r;
   std::vector<ValueRef> tensors;
@@ -217,7 +220,7 @@ Node* made_contiguous(Branch& r, Node* x) {
 
 // Both branches have to give the same types; where only strides differ, both are made contiguous.
 std::vector<TensorType> merged_types(Tracer& t, Branch& a, Branch& b) {
-  if (!checked(PyObject_RichCompareBool(a.shape.get(), b.shape.get(), Py_EQ)) || a.results.size() != b.results.size())
+  if (!same_shape(a.shape.get(), b.shape.get()) || a.results.size() != b.results.size())
     results_differ("structure", repr_of(a.shape.get()), repr_of(b.shape.get()));
   std::vector<TensorType> out;
   for (std::size_t i = 0; i < a.results.size(); ++i) {

@@ -3,9 +3,12 @@
 #include <set>
 
 #include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/deque.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -32,6 +35,23 @@ std::vector<const void*> ReachableState::parts_of(const ValueRef& v, std::vector
     for (auto& a : object->attrs) add(a.value);
   } else if (auto* method = as<MethodValue>(v)) {
     add(method->function), add(method->self);
+  } else if (auto* deque = as<DequeValue>(v)) {
+    for (auto& item : deque->items) add(item);
+  } else if (auto* partial = as<PartialValue>(v)) {
+    add(partial->function);
+    for (auto& a : partial->args.positional) add(a);
+    for (auto& [key, a] : partial->args.keywords) add(a);
+  } else if (auto* bound = as<BoundAttrValue>(v)) {
+    add(bound->self);
+  } else if (auto* sequence = as<SequenceIterator>(v)) {
+    parts.push_back(reinterpret_cast<const void*>(sequence->index));
+    add(sequence->base);
+  } else if (auto* steps = as<StepIterator>(v)) {
+    parts.push_back(reinterpret_cast<const void*>(steps->count));
+    for (auto& inner : steps->inner) add(inner);
+  } else if (auto* generator = as<GeneratorValue>(v)) {
+    parts.push_back(
+        reinterpret_cast<const void*>(static_cast<std::intptr_t>(generator->frame ? generator->frame->pc : -1)));
   } else if (auto* f = as<FunctionValue>(v)) {
     for (auto& c : f->closure) add(ValueRef(c));
     for (auto& d : f->defaults) add(d);
@@ -41,9 +61,10 @@ std::vector<const void*> ReachableState::parts_of(const ValueRef& v, std::vector
   return parts;
 }
 
-ReachableState::ReachableState(Tracer& t, const ValueRef& function) {
+ReachableState::ReachableState(Tracer& t, std::vector<ValueRef> from) {
   std::set<const Value*> known;
-  std::vector<ValueRef> pending{t.realize(function)};
+  std::vector<ValueRef> pending;
+  for (auto& v : from) pending.push_back(t.realize(v));
   while (!pending.empty()) {
     ValueRef v = pending.back();
     pending.pop_back();

@@ -1,4 +1,4 @@
-// What a function can reach through its closure and defaults, to see whether calling it changed anything there. Objects
+// What values reach (functions through closure and defaults), to see whether a call changed anything there. Objects
 // that existed before the trace record their changes as effects; those made while tracing do not.
 #pragma once
 
@@ -10,7 +10,7 @@ namespace md {
 
 class ReachableState {
  public:
-  ReachableState(Tracer& t, const ValueRef& function);
+  ReachableState(Tracer& t, std::vector<ValueRef> from);
   bool has_changed() const;
 
  private:

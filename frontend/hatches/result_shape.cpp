@@ -1,5 +1,6 @@
 #include "frontend/hatches/result_shape.h"
 
+#include "frontend/cpython/plain_object.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -109,7 +110,28 @@ bool matches_shape(PyObject* o, PyObject* shape, std::vector<TensorRef>& tensors
     }
     return true;
   }
-  return o == shape || checked(PyObject_RichCompareBool(o, shape, Py_EQ));
+  return same_shape(o, shape);
+}
+
+bool same_shape(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (is_plain_sequence(a)) {
+    if (PySequence_Fast_GET_SIZE(a) != PySequence_Fast_GET_SIZE(b)) return false;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
+      if (!same_shape(PySequence_Fast_GET_ITEM(a, k), PySequence_Fast_GET_ITEM(b, k))) return false;
+    return true;
+  }
+  if (PyDict_CheckExact(a)) {
+    if (PyDict_GET_SIZE(a) != PyDict_GET_SIZE(b)) return false;
+    PyObject *k, *v;
+    for (Py_ssize_t pos = 0; PyDict_Next(a, &pos, &k, &v);) {
+      PyObject* other = PyDict_GetItemWithError(b, k);
+      if (!other || !same_shape(v, other)) return false;
+    }
+    return true;
+  }
+  return is_plain(a) ? plain_equal(a, b) : checked(PyObject_RichCompareBool(a, b, Py_EQ)) != 0;
 }
 
 ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next) {

@@ -18,6 +18,8 @@ PyRef result_shape(PyObject* result, std::vector<TensorRef>& tensors, std::strin
 PyRef result_shape(Tracer& t, const ValueRef& result, std::vector<ValueRef>& tensors, std::string& offender);
 // Whether a result has this structure; its tensors are appended.
 bool matches_shape(PyObject* result, PyObject* shape, std::vector<TensorRef>& tensors);
+// Two such objects are the same: types and constants to the bit.
+bool same_shape(PyObject* a, PyObject* b);
 // A value of this structure; `next` gives the tensors in order.
 ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next);
 bool is_one_tensor(PyObject* shape);  // nothing around it

@@ -8,6 +8,7 @@
 #include "frontend/breaks.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/hatches/reachable.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
@@ -285,10 +286,19 @@ std::vector<Ref<TensorValue>> tensors_of(Tracer& t, const CallArgs& args) {
 StandInResult run_on_stand_ins(Tracer& t, const std::string& name, PyObject* function, const ValueRef& traced,
                                const CallArgs& args) {
   if (traced && has_symbols(t, args)) {
+    const std::size_t effects = t.effects.list().size();
+    std::vector<ValueRef> reached = args.positional;
+    for (auto& [key, v] : args.keywords) reached.push_back(v);
+    reached.push_back(traced);
+    const ReachableState before(t, std::move(reached));
+    // What the thrown-away trace has changed cannot be taken back: the real one ends here then.
+    const auto spoilt = [&] { return t.effects.list().size() != effects || before.has_changed(); };
     try {
       return run_with_symbols(t, name, traced, args);
-    } catch (const GraphBreak&) {   // with the sizes of this call, then
+    } catch (const GraphBreak&) {  // with the sizes of this call, then
+      if (spoilt()) throw;
     } catch (const TracedRaise&) {  // which tell what the exception is
+      if (spoilt()) unmodelled(name, "a rule for shapes that changes objects of the program");
     }
   }
   return run_with_numbers(t, name, function, args);

@@ -198,10 +198,8 @@ ValueRef tensor_of_array(Tracer& t, const CallArgs& args, bool copy) {
       return t.call_op("to", Spelling::Method, CallArgs{{ValueRef(a->tensor), args.keywords[0].second}, {}});
   }
   if (copy) return t.call_op("clone", Spelling::Method, CallArgs{{ValueRef(a->tensor)}, {}});
-  auto same = make_ref<TensorValue>(a->tensor->node, a->tensor->type);  // another object over the same memory
-  same->source = a->tensor->source;
-  same->real = a->tensor->real;
-  return same;
+  // Another object over the same memory: its sizes may change without those of the array's.
+  return t.call_op("detach", Spelling::Method, CallArgs{{ValueRef(a->tensor)}, {}});
 }
 
 ValueRef array_binary(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {

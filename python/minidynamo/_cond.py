@@ -4,7 +4,7 @@ import functools
 import threading
 import types
 
-from ._dynamo import compile
+from ._dynamo import compile, config
 
 _running = threading.local()
 
@@ -25,7 +25,8 @@ def cond(pred, true_fn, false_fn, operands=()):
     codes = tuple(getattr(getattr(f, "__func__", f), "__code__", None) for f in (true_fn, false_fn))
     _running.on = True
     try:
-        return _compiled(*codes)(pred, true_fn, false_fn, operands)
+        with config.patch(recompile_limit=2**31 - 1, accumulated_recompile_limit=2**31 - 1):  # plain code has no limit
+            return _compiled(*codes)(pred, true_fn, false_fn, operands)
     finally:
         _running.on = False
 

@@ -224,3 +224,52 @@ def test_random_numbers_in_a_branch():
         want = f(data(3))
         torch.manual_seed(3)
         assert torch.compile(f, backend=backend)(data(3)).tolist() == want.tolist()
+
+
+class Box:
+    pass
+
+
+@pytest.mark.parametrize("kind", ["dict", "object", "deque", "iterator", "grad mode"])
+def test_branches_that_change_what_is_outside_are_refused(kind):
+    import collections
+
+    def f(x):
+        d, box, q, it = {}, Box(), collections.deque(), iter([1, 2, 3])
+
+        def yes(x, d):
+            if kind == "dict":
+                d["k"] = 5
+            elif kind == "object":
+                box.n = 5
+            elif kind == "deque":
+                q.append(5)
+            elif kind == "iterator":
+                next(it)
+            else:
+                torch.set_grad_enabled(False)
+            return x + 1
+
+        return torch.cond(x.sum() > 0, yes, lambda x, d: x * 2, (x, d)), d, q
+
+    torch._dynamo.reset()
+    with pytest.raises(torch._dynamo.exc.UncapturedHigherOrderOpError):
+        torch.compile(f)(-torch.ones(3))
+
+
+def test_constants_of_the_branches_are_the_same_to_the_bit():
+    for one, other in ((1, True), (0.0, -0.0)):
+        torch._dynamo.reset()
+        compiled = torch.compile(
+            lambda x: torch.cond(x.sum() > 0, lambda x: (x + 1, one), lambda x: (x - 1, other), (x,))  # noqa: B023
+        )
+        with pytest.raises(torch._dynamo.exc.TorchRuntimeError):
+            compiled(-torch.ones(2))
+
+
+def test_plain_cond_is_not_counted_against_a_limit():
+    torch._dynamo.reset()
+    for dtype in (torch.float32, torch.float64, torch.int64):
+        for rank in range(5):
+            x = torch.ones([2] * rank, dtype=dtype)
+            assert torch.equal(torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (x,)), x + 1)

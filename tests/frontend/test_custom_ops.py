@@ -383,3 +383,20 @@ def test_calls_leave_no_references():
     gc.collect()
     after = sys.getrefcount(x), sys.getrefcount(square), sys.getrefcount(None)
     assert after[:2] == before[:2] and after[2] - before[2] < 20
+
+
+def test_a_fake_that_keeps_what_it_is_given():
+    seen = []
+
+    @torch.library.custom_op("test_custom_ops::kept", mutates_args=())
+    def kept(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @kept.register_fake
+    def _(x):
+        seen.append(x)
+        return torch.empty_like(x)
+
+    compiled = torch.compile(lambda x: kept(x) + 1)
+    for n in (3, 4, 5):
+        assert compiled(torch.ones(n)).tolist() == [3.0] * n

@@ -356,3 +356,11 @@ def test_comptime(capsys):
     assert "l_x_ - 1" in capsys.readouterr().out
     torch._dynamo.utils.counters.clear()
     assert codes() == set()
+
+
+def test_a_stance_entered_twice():
+    stance = torch.compiler.set_stance("force_eager")
+    with stance, stance:
+        pass
+    with torch.compiler.set_stance("default"):
+        pass

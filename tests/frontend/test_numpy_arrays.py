@@ -368,3 +368,30 @@ def test_tracing_of_numpy_can_be_switched_off():
         got = torch.compile(lambda x: torch.from_numpy((x + 1).numpy()) * 2)(x)
         assert got.tolist() == [4.0] * 3
         assert "GB0105" in codes()
+
+
+def test_a_tensor_over_an_array_is_an_object_of_its_own():
+    def reshaped(x):
+        v = torch.from_numpy(x.numpy())
+        v.unsqueeze_(0)
+        return v.shape, x.shape, v is x
+
+    assert torch.compile(reshaped)(torch.zeros(2, 3)) == ((1, 2, 3), (2, 3), False)
+
+    def twice(a):
+        v, w = torch.from_numpy(a), torch.from_numpy(a)
+        w.squeeze_(0)
+        v.add_(1)
+        return v.shape, w, v is w
+
+    a = np.zeros((1, 3))
+    shape, w, same_object = torch.compile(twice)(a)
+    assert (shape, w.tolist(), same_object) == ((1, 3), [1.0, 1.0, 1.0], False) and a.tolist() == [[1.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, bool])
+def test_sums_and_products_in_narrow_integers(dtype):
+    def f(a):
+        return a.sum(dtype=dtype), np.prod(a, dtype=dtype), a.sum(axis=0, dtype=dtype), np.cumsum(a, dtype=dtype)
+
+    agree(f, lambda: (np.array([[100, 100], [3, 0]]),))

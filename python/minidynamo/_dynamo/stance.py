@@ -48,6 +48,7 @@ class set_stance(contextlib.ContextDecorator):
             raise NotImplementedError("set_stance: force_backend is not supported; compile with the backend you mean")
         self._stance = DynamoStance(stance, bool(skip_guard_eval_unsafe))
         self._before = [_set(self._stance)]
+        self._made = True
 
     def __call__(self, fn):
         _set(self._before.pop())
@@ -55,7 +56,7 @@ class set_stance(contextlib.ContextDecorator):
 
         def clone():
             made = set_stance.__new__(set_stance)
-            made._stance, made._before = stance, []
+            made._stance, made._before, made._made = stance, [], False
             return made
 
         @functools.wraps(fn)
@@ -66,8 +67,9 @@ class set_stance(contextlib.ContextDecorator):
         return forbid_in_graph(with_stance)
 
     def __enter__(self):
-        if self._before and _current is self._stance:
-            return self  # set when it was made
+        if self._made and self._before and _current is self._stance:
+            self._made = False  # set when it was made: leaving takes that back
+            return self
         self._before.append(_set(self._stance))
         return self
 

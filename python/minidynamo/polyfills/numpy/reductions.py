@@ -28,7 +28,10 @@ def folded(name, a, axis=None, dtype=None, out=None, keepdims=False, initial=Non
     wanted = facts.tensor_dtype(dtype)
     if name == "sum" or name == "prod":
         value = cast(value, facts.sum_dtype(value.dtype) if wanted is None else wanted)
+    kept = value.dtype
     value = reduced(facts.fold(name), value, axis, keepdims)
+    if value.dtype != kept and wanted is not None:  # torch widens integers; the lowest bits are the same
+        value = value.to(kept) if kept != torch.bool else value != 0
     if initial is not None:
         if not is_number(initial):
             raise NotImplementedError("`initial` that is no Python number")
@@ -171,7 +174,11 @@ def cumulative(name, a, axis=None, dtype=None, out=None):
         value = value.reshape(-1)
         axis = 0
     (d,) = facts.axes_of(axis, value.dim())
-    return delivered(torch.cumsum(value, dim=d) if name == "cumsum" else torch.cumprod(value, dim=d), out)
+    kept = value.dtype
+    value = torch.cumsum(value, dim=d) if name == "cumsum" else torch.cumprod(value, dim=d)
+    if value.dtype != kept and wanted is not None:
+        value = value.to(kept) if kept != torch.bool else value != 0
+    return delivered(value, out)
 
 
 def count_nonzero(a, axis=None, keepdims=False):
