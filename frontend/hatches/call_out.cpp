@@ -97,6 +97,7 @@ class PythonCallee final : public Callee {
   };
   if (is("DynamicShapeWithoutRule")) graph_break<GB0037>(call.name);
   if (is("DynamicShape")) graph_break<GB0036>(call.name);
+  if (is("DataDependentValue")) graph_break<GB0033>(call.name);
   if (is("NoFakeImplementation")) graph_break<GB0090>(call.name);
   if (PyErr_GivenExceptionMatches(e.error.get(), PyExc_NotImplementedError))
     graph_break<GB0087>(call.name, text_of(e.error.get()));

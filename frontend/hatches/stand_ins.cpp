@@ -10,6 +10,7 @@
 #include "frontend/events.h"
 #include "frontend/hatches/reachable.h"
 #include "frontend/hatches/result_shape.h"
+#include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -150,6 +151,7 @@ StandInResult run_with_numbers(Tracer& t, const std::string& name, PyObject* fun
   PyRef result;
   {
     const Ambient ambient(t.grad_enabled);
+    const UnknownValues zeros;
     Disarmed plain;
     result = PyRef::steal(PyObject_Call(function, positional.get(), keywords.get()));
   }

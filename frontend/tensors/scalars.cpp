@@ -1,4 +1,5 @@
 // Elements as Python values: item, tolist.
+#include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/scalar_builder.h"
 #include "ir/strided.h"
@@ -6,6 +7,16 @@
 namespace md {
 
 namespace {
+
+thread_local int unknown_values = 0;
+
+void expect_known() {
+  if (!unknown_values) return;
+  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  PyErr_SetString(checked(PyObject_GetAttrString(module.get(), "DataDependentValue")).get(),
+                  "the element of a tensor that stands in for another while tracing");
+  throw PythonError{};
+}
 
 PyRef list_of(const TensorImpl& t, int dim, const char* at) {
   if (dim == t.dim()) return element(t.dtype, at);
@@ -25,6 +36,7 @@ PyRef item_method(const PassedArgs& call) {
 PyRef tolist_method(const PassedArgs& call) {
   no_arguments("tolist", call, 1);
   const TensorImpl& t = *tensor_impl(call.args[0]);
+  expect_known();
   return list_of(t, 0, static_cast<const char*>(t.data()));
 }
 
@@ -50,8 +62,12 @@ PyRef item(const TensorImpl& t) {
   if (n != 1) {
     throw OpError(ErrorKind::Runtime, "a Tensor with " + std::to_string(n) + " elements cannot be converted to Scalar");
   }
+  expect_known();
   return element(t.dtype, t.data());
 }
+
+UnknownValues::UnknownValues() { ++unknown_values; }
+UnknownValues::~UnknownValues() { --unknown_values; }
 
 std::span<const NativeRow> scalar_methods() { return kMethods; }
 

@@ -364,3 +364,36 @@ def test_a_stance_entered_twice():
         pass
     with torch.compiler.set_stance("default"):
         pass
+
+
+@torch.compiler.allow_in_graph
+def writes_if_positive(x):
+    if x.sum() > 0:
+        x.add_(100)
+    return x * 2
+
+
+@torch.compiler.allow_in_graph
+def raises_if_positive(x):
+    if x.sum() > 0:
+        raise KeyError("positive")
+    return x * 2
+
+
+def test_functions_kept_whole_that_look_at_values_break():
+    def f(x):
+        y = x * 1
+        r = writes_if_positive(y)
+        return y + 0, r, y
+
+    def g(x):
+        try:
+            return raises_if_positive(x * 1)
+        except KeyError:
+            return x
+
+    for function in (f, g):
+        for sign in (1, -1):
+            torch._dynamo.utils.counters.clear()
+            same(function, lambda sign=sign: (torch.arange(1.0, 5.0) * sign,))
+            assert "GB0033" in codes()

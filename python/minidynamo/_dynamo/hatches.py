@@ -22,6 +22,10 @@ class DynamicShapeWithoutRule(RuntimeError):
     """The same, and no fake implementation describes the size."""
 
 
+class DataDependentValue(RuntimeError):
+    """A function kept whole, or a fake implementation, asks for an element while only shapes are known."""
+
+
 def _mark_all(fn, kind, who):
     if isinstance(fn, (list, tuple)):
         return [_mark_all(f, kind, who) for f in fn]

@@ -1,0 +1,16 @@
+// Whether the elements of tensors mean anything on this thread.
+#pragma once
+
+namespace md {
+
+// While it lives, tensors of zeros stand in for real ones: asking for an element raises
+// minidynamo._dynamo.hatches.DataDependentValue.
+class UnknownValues {
+ public:
+  UnknownValues();
+  ~UnknownValues();
+  UnknownValues(const UnknownValues&) = delete;
+  UnknownValues& operator=(const UnknownValues&) = delete;
+};
+
+}  // namespace md
