@@ -6,6 +6,7 @@ python reassembled.py MODE test.test_x...: MODE is roundtrip's. Prints one JSON 
 import importlib.abc
 import importlib.machinery
 import importlib.util
+import signal
 import sys
 import types
 
@@ -58,4 +59,6 @@ def main(mode, *modules):
 
 
 if __name__ == "__main__":
+    # What runs in the background of a shell inherits Ctrl-C ignored; CPython's tests count on its exception.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(main(*sys.argv[1:]))
