@@ -114,8 +114,6 @@ def without_zeros(operation, a, b):
 def power(a, b):
     """Integers to a power that may be negative are NumPy's to refuse."""
     base = a if torch.is_tensor(a) else b
-    if base is a and is_number(b) and base.dtype == torch.bool:  # the smallest integers there are, for NumPy
-        return power(base.to(torch.int8), b)
     if facts.integer_range(base.dtype) is None:
         return a**b
     if not is_number(b):

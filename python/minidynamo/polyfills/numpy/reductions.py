@@ -30,14 +30,20 @@ def folded(name, a, axis=None, dtype=None, out=None, keepdims=False, initial=Non
         value = cast(value, facts.sum_dtype(value.dtype) if wanted is None else wanted)
     kept = value.dtype
     value = reduced(facts.fold(name), value, axis, keepdims)
-    if value.dtype != kept and wanted is not None:  # torch widens integers; the lowest bits are the same
-        value = value.to(kept) if kept != torch.bool else value != 0
+    value = narrowed(value, kept if wanted is not None else value.dtype)
     if initial is not None:
         if not is_number(initial):
             raise NotImplementedError("`initial` that is no Python number")
         check_number(initial, value.dtype)
         value = with_initial(name, value, torch.full((), initial, dtype=value.dtype))
     return delivered(value, out)
+
+
+def narrowed(value, dtype):
+    """torch folds integers in int64; the lowest bits are those of the narrow type NumPy was asked for."""
+    if value.dtype == dtype:
+        return value
+    return value != 0 if dtype == torch.bool else value.to(dtype)
 
 
 def with_initial(name, value, initial):
@@ -176,8 +182,7 @@ def cumulative(name, a, axis=None, dtype=None, out=None):
     (d,) = facts.axes_of(axis, value.dim())
     kept = value.dtype
     value = torch.cumsum(value, dim=d) if name == "cumsum" else torch.cumprod(value, dim=d)
-    if value.dtype != kept and wanted is not None:
-        value = value.to(kept) if kept != torch.bool else value != 0
+    value = narrowed(value, kept if wanted is not None else value.dtype)
     return delivered(value, out)
 
 
