@@ -1,23 +1,13 @@
 // Reference kernels of creation, random, matrix and joining ops.
 #include <cmath>
 
+#include "ir/fill_elements.h"
 #include "ir/random_fill.h"
 #include "ir/reference.h"
 #include "registry/ops/kernels.h"
 
 namespace md {
 namespace {
-
-// Writes value(i) to element i, in row-major order, converted to the tensor's dtype.
-template <class F>
-void fill_elements(const TensorImpl& out, F&& value) {
-  visit_dtype(out.dtype, [&](auto to) {
-    using To = decltype(to);
-    ElementCursor at(out, out.sizes);
-    const std::int64_t n = out.numel();
-    for (std::int64_t i = 0; i < n; ++i, at.next()) out.as<To>()[at.offset()] = convert_value<To>(value(i));
-  });
-}
 
 void fill_number(const TensorImpl& out, const Arg& number) {
   visit_dtype(working(out.dtype), [&](auto v) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/error.h"
+#include "ir/fill_elements.h"
 #include "ir/philox.h"
 #include "ir/reference.h"
 #include "registry/ops/math.h"
@@ -14,17 +15,6 @@
 
 namespace md {
 namespace {
-
-// f(i) for the elements of `out` in row-major order, converted to its dtype.
-template <class F>
-void fill_elements(const TensorImpl& out, F&& value) {
-  visit_dtype(out.dtype, [&](auto to) {
-    using To = decltype(to);
-    ElementCursor at(out, out.sizes);
-    const std::int64_t n = out.numel();
-    for (std::int64_t i = 0; i < n; ++i, at.next()) out.as<To>()[at.offset()] = convert_value<To>(value(i));
-  });
-}
 
 // All elements as float64, in row-major order of `sizes`.
 std::vector<double> values_of(const TensorImpl& t, const DimVec& sizes) {

@@ -89,12 +89,9 @@ PyRef result_shape(Tracer& t, const ValueRef& raw, std::vector<ValueRef>& tensor
 }
 
 bool matches_shape(PyObject* o, PyObject* shape, std::vector<TensorRef>& tensors) {
-  if (shape == hole()) {
-    if (!is_tensor(o)) return false;
-    tensors.emplace_back(tensor_impl(o));
-    return true;
-  }
-  if (Py_TYPE(o) != Py_TYPE(shape)) return false;
+  if (shape == hole() && is_tensor(o)) return tensors.emplace_back(tensor_impl(o)), true;
+  if (o == shape) return true;
+  if (shape == hole() || Py_TYPE(o) != Py_TYPE(shape)) return false;
   if (is_plain_sequence(shape)) {
     if (PySequence_Fast_GET_SIZE(o) != PySequence_Fast_GET_SIZE(shape)) return false;
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k)
@@ -110,28 +107,12 @@ bool matches_shape(PyObject* o, PyObject* shape, std::vector<TensorRef>& tensors
     }
     return true;
   }
-  return same_shape(o, shape);
+  return is_plain(shape) ? plain_equal(shape, o) : checked(PyObject_RichCompareBool(o, shape, Py_EQ)) != 0;
 }
 
 bool same_shape(PyObject* a, PyObject* b) {
-  if (a == b) return true;
-  if (Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (is_plain_sequence(a)) {
-    if (PySequence_Fast_GET_SIZE(a) != PySequence_Fast_GET_SIZE(b)) return false;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(a); ++k)
-      if (!same_shape(PySequence_Fast_GET_ITEM(a, k), PySequence_Fast_GET_ITEM(b, k))) return false;
-    return true;
-  }
-  if (PyDict_CheckExact(a)) {
-    if (PyDict_GET_SIZE(a) != PyDict_GET_SIZE(b)) return false;
-    PyObject *k, *v;
-    for (Py_ssize_t pos = 0; PyDict_Next(a, &pos, &k, &v);) {
-      PyObject* other = PyDict_GetItemWithError(b, k);
-      if (!other || !same_shape(v, other)) return false;
-    }
-    return true;
-  }
-  return is_plain(a) ? plain_equal(a, b) : checked(PyObject_RichCompareBool(a, b, Py_EQ)) != 0;
+  std::vector<TensorRef> none;
+  return matches_shape(a, b, none);
 }
 
 ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next) {
