@@ -7,6 +7,7 @@
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 
@@ -18,6 +19,7 @@ namespace md {
 Reg PlanBuilder::rebuild(const ValueRef& raw) {
   ValueRef v = raw;
   if (auto* lazy = as<LazyValue>(v); lazy && lazy->realized) v = lazy->realized;
+  if (v->owner) v = ValueRef(v->owner);
   if (auto it = built_.find(v.get()); it != built_.end()) return it->second;
   keep_.push_back(v);
   const Reg r = v->rebuild(*this);
@@ -270,7 +272,7 @@ struct Runner {
         return checked(PyCell_New(nullptr));
       case StepOp::NewObject: {
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
-        return checked(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
+        return checked(layout_base(type)->tp_new(type, tuple(s.regs).get(), nullptr));
       }
       case StepOp::NewException:
         return checked(PyObject_CallObject(s.object.get(), tuple(s.regs).get()));

@@ -27,7 +27,7 @@ enum class StepOp : std::uint8_t {
   BuildFrozenSet,  // regs
   BuildSlice,      // regs: start, stop, step
   NewCell,         // empty
-  NewObject,       // object = type: object.__new__
+  NewObject,       // object = type: the __new__ of its C base; regs: its arguments
   NewException,    // object = type; regs: args
   MakeFunction,    // object = (code, globals, name, qualname) tuple; regs: defaults, kwdefaults, closure, annotations
                    // (-1: none)

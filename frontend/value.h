@@ -98,6 +98,7 @@ struct Value : RefCounted {
   ValueKind kind;
   SourceRef source = nullptr;  // where the real object lives at frame entry; null for values made while tracing
   PyRef real;                  // the real object, when there is one
+  Value* owner = nullptr;      // the instance of a subclass of list, dict or set whose content this is
 };
 
 // The last part of a type's name, as Python prints it in messages.
