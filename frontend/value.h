@@ -44,6 +44,7 @@ enum class ValueKind : std::uint8_t {
   Set,
   Slice,
   Range,
+  AttributeDict,  // obj.__dict__
   DictView,
   Iterator,
   StepIterator,

@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/attribute_dict.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 
@@ -18,6 +19,7 @@ void fill_dict(Tracer& t, DictValue& d, const ValueRef& raw) {
       return;
     }
   }
+  if (auto* attributes = as<AttributeDictValue>(from)) from = attributes->contents(t);
   if (auto* other = as<DictValue>(from)) {
     other->observe_keys(t);
     for (auto& e : other->live()) d.put(t, e.key, e.value);

@@ -129,7 +129,41 @@ ValueRef ClassValue::subscripted(Tracer& t, const ValueRef& key) {
   return t.from_object(r.get(), nullptr);
 }
 
+ValueRef ClassValue::meta_special(Tracer& t, const char* name) {
+  const auto [found, place] = t.on_class(Py_TYPE(real.get()), checked(PyUnicode_InternFromString(name)).get());
+  if (!found || !PyFunction_Check(found) || is_enumeration(type())) return {};
+  return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
+}
+
+std::optional<std::int64_t> ClassValue::length(Tracer& t) {
+  if (is_enumeration(type())) {
+    const Py_ssize_t n = PyObject_Length(real.get());
+    if (n < 0) t.raise_current();
+    return n;
+  }
+  ValueRef m = meta_special(t, "__len__");
+  std::int64_t n;
+  if (!m) return Value::length(t);
+  if (!constant_int(t.realize(t.call(m, {})), n) || n < 0) unmodelled(print(), "__len__ that gives no constant");
+  return n;
+}
+
+bool ClassValue::truth(Tracer& t) {
+  if (Py_TYPE(real.get()) == &PyType_Type || is_enumeration(type())) return true;
+  if (ValueRef m = meta_special(t, "__bool__")) return t.realize(t.call(m, {}))->truth(t);
+  if (ValueRef m = meta_special(t, "__len__")) return *length(t) != 0;
+  return true;
+}
+
+bool ClassValue::contains(Tracer& t, const ValueRef& item) {
+  if (ValueRef m = meta_special(t, "__contains__")) return t.realize(t.call(m, CallArgs{{item}, {}}))->truth(t);
+  for (auto& x : collect(t, ValueRef(this)))
+    if (values_equal(t, x, item)) return true;
+  return false;
+}
+
 ValueRef ClassValue::iter(Tracer& t) {
+  if (ValueRef m = meta_special(t, "__iter__")) return t.call(m, {});
   if (!is_enumeration(type())) return Value::iter(t);
   std::vector<ValueRef> items;
   PyRef it = checked(PyObject_GetIter(real.get()));
@@ -192,6 +226,9 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   if (is_exception_class(type)) return make_ref<ExceptionValue>(type, args.positional);
   if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type)))
     unmodelled(cls.print(), "instance of a class with its own __new__ or a C base");
+  if (base == &PyTuple_Type && type_find(type, checked(PyUnicode_InternFromString("_fields")).get()) &&
+      args.size() == 1 && args.keywords.empty())  // named tuples are tuples whose items have names
+    return make_ref<TupleValue>(collect(t, args[0]), type);
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {
     PyRef refused = PyRef::steal(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
     if (!refused) t.raise_current();

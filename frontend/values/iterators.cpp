@@ -1,5 +1,7 @@
 #include "frontend/values/iterators.h"
 
+#include <set>
+
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
@@ -228,15 +230,47 @@ ValueRef GeneratorValue::close(Tracer& t) {
   return kCloseReturnsValue ? returned : t.none();
 }
 
+// What closing runs without anybody seeing it: looking at the exception and passing it on.
+static bool is_quiet(Opcode op) {
+  switch (op) {
+    case Opcode::PUSH_EXC_INFO:
+    case Opcode::CHECK_EXC_MATCH:
+    case Opcode::POP_EXCEPT:
+    case Opcode::POP_JUMP_IF:
+    case Opcode::JUMP:
+    case Opcode::COPY:
+    case Opcode::SWAP:
+    case Opcode::POP_TOP:
+    case Opcode::NOP:
+    case Opcode::LOAD_CONST:
+    case Opcode::LOAD_GLOBAL:
+    case Opcode::STORE_FAST:
+    case Opcode::DELETE_FAST:
+    case Opcode::CLEANUP_THROW:
+    case Opcode::INTRINSIC_1:
+    case Opcode::RERAISE:
+    case Opcode::RETURN_VALUE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool GeneratorValue::has_cleanup() const {
-  if (!frame || frame->pc == 0) return false;
+  if (!frame || !started) return false;
   const auto& code = frame->body->instructions;
-  int label = frame->instruction().handler.label;
-  while (label >= 0) {
-    const Instruction& h = code[static_cast<std::size_t>(label)];
-    // `yield from` passes exceptions on; a whole body turns StopIteration into RuntimeError.
-    if (h.op != Opcode::CLEANUP_THROW) return h.op != Opcode::INTRINSIC_1;
-    label = h.handler.label;
+  std::vector<int> open{frame->instruction().handler.label};
+  std::set<int> seen;
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (at < 0 || !seen.insert(at).second) continue;
+    const Instruction& i = code[static_cast<std::size_t>(at)];
+    if (!is_quiet(i.op)) return true;
+    open.push_back(i.handler.label);
+    if (i.target >= 0) open.push_back(i.target);
+    const bool ends = i.op == Opcode::JUMP || i.op == Opcode::RERAISE || i.op == Opcode::RETURN_VALUE;
+    if (!ends) open.push_back(at + 1);
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
+#include "frontend/values/attribute_dict.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
@@ -141,8 +142,13 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
 }
 
 // A dictionary and attributes that are one another: changes of either are seen in both.
-ValueRef ObjectValue::instance_dict(Tracer&) {
-  unmodelled(print() + ".__dict__", "the attribute dictionary of an object");
+ValueRef ObjectValue::instance_dict(Tracer& t) {
+  if (!attribute_dict) {
+    auto made = make_ref<AttributeDictValue>(Ref<ObjectValue>(this));
+    attribute_dict = made.get();
+    t.data_owners.push_back(made);
+  }
+  return ValueRef(attribute_dict);
 }
 
 void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {

@@ -39,6 +39,7 @@ struct ObjectValue final : Value {
 
   PyTypeObject* type;
   PyRef type_ref;
+  Value* attribute_dict = nullptr;  // its __dict__, once asked for; kept alive by the tracer
   ValueRef payload;           // what a builtin base of the class holds (values/builtin_bases.h)
   std::vector<Stored> attrs;  // written while tracing, in order of first write
 };
@@ -53,8 +54,11 @@ struct ClassValue final : Value {
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   ValueRef get_item(Tracer& t, const ValueRef& key) override;
   ValueRef call(Tracer& t, CallArgs args) override;
-  bool truth(Tracer&) override { return true; }
+  bool truth(Tracer& t) override;
+  std::optional<std::int64_t> length(Tracer& t) override;
   ValueRef iter(Tracer& t) override;  // enums
+  bool contains(Tracer& t, const ValueRef& item) override;
+  ValueRef meta_special(Tracer& t, const char* name);  // a method of a metaclass in Python, bound; null if there is none
   ValueRef meta_attr(Tracer& t, PyObject* name);
   ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;
