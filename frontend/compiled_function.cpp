@@ -96,7 +96,6 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
         break;
     }
   }
-  count_skipped(code);
   // What a stance runs as plain Python is not looked at again below.
   const bool hooked = switches.stance == Stance::Default;
   if (hooked) return call_plain(self, args, nargsf, kwnames, true);

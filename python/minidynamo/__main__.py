@@ -79,7 +79,7 @@ def _run_parser(commands):
 
 
 def _split_at_program(argv):
-    """(our options, the program's arguments): everything after SCRIPT or MODULE is the program's, whatever it looks like."""
+    """(our options, the program's arguments): all after SCRIPT or MODULE is the program's."""
     at = 1
     while at < len(argv) and argv[at].startswith("-") and argv[at] != "-m":
         at += 2 if argv[at] == "--report" else 1

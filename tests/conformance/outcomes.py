@@ -1,8 +1,8 @@
 """Runs one module of CPython's test suite and writes down the outcome of every test as it goes.
 
 python outcomes.py test.test_x PROGRESS [DONE]: appends JSON lines to the file PROGRESS: {"start": id} when a test
-begins, {"id", "outcome", "detail"} when it has ended, {"end": true} last. Tests whose ids are lines of the file DONE are
-left out: a run that crashed goes on after the test it crashed in.
+begins, {"id", "outcome", "detail"} when it has ended, {"end": true} last. Tests whose ids are lines of the file DONE
+are left out: a run that crashed goes on after the test it crashed in.
 """
 
 import faulthandler

@@ -19,10 +19,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def report():
-    """How frames ended so far: {"totals": {...}, "functions": [...]}, JSON-ready; see docs/conformance.md for the words.
+    """How frames ended so far: {"totals": {...}, "functions": [...]}, JSON-ready.
 
-    Counted from `_C._count_frames(True)` on. `breaks` counts traces by graph-break code, `skips` frames by the reason for
-    which they ran as plain Python.
+    Counted from `_C._count_frames(True)` on. `whole`, `partly` and `skipped` count calls, `breaks` traces by
+    graph-break code, `skips` calls by the reason for which they ran as plain Python.
     """
     functions = _C._frame_counts()
     totals = {"whole": 0, "partly": 0, "skipped": 0}
@@ -41,7 +41,7 @@ def report():
 def _write_report(path):
     _C._count_frames(False)
     temporary = f"{path}.part"
-    with io.open(temporary, "w", encoding="utf-8") as out:
+    with open(temporary, "w", encoding="utf-8") as out:
         json.dump(report(), out)
     os.replace(temporary, path)
 
@@ -100,10 +100,10 @@ def _start(script, arguments, is_module):
     sys.argv[:] = [script, *arguments]
     if sys.flags.safe_path:
         sys.path.insert(0, "")
-    if pkgutil.get_importer(script) is not None:  # a folder or zip file with a __main__.py
-        sys.path[0] = script
-        return _module_code(None, main, runpy._get_main_module_details), main.__dict__
     path = os.path.abspath(script)
+    if pkgutil.get_importer(path) is not None:  # a folder or zip file with a __main__.py
+        sys.path[0] = path
+        return _module_code(None, main, runpy._get_main_module_details), main.__dict__
     if sys.flags.safe_path:
         del sys.path[0]
     else:
@@ -128,8 +128,8 @@ def _without_own_frames(traceback):
 def run(script, arguments, *, is_module=False, everything=False, trace_more=False, report_path=None):
     """Runs a program to its end and exits as it does. Never returns.
 
-    `everything` compiles every Python function, this package's own excepted, and replaces its frame even where no tensor
-    operation was found (config.force_replace).
+    `everything` compiles every Python function, this package's own excepted, and replaces its frame also where no
+    tensor operation was found (config.force_replace).
     """
     atexit.register(_end, report_path, os.getpid())
     if trace_more:
