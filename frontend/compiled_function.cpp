@@ -6,6 +6,7 @@
 #include "frontend/arguments.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
 #include "frontend/run_frame.h"
 #include "frontend/values/constant.h"
@@ -50,6 +51,7 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
     frames[0].function = text_of(code->co_name);
     if (region->fullgraph) raise_unsupported(b, frames);
     notes.broke = true;
+    count_break(code, b, "");
     PyRef error = break_parts_call("unsupported", b, frames);
     report("log_wont_convert",
            {py_str(frames[0].function), py_str(frames[0].file), py_int(code->co_firstlineno), error});

@@ -9,6 +9,7 @@
 
 #include "frontend/artifact_texts.h"
 #include "frontend/bytecode/split.h"
+#include "frontend/frame_counts.h"
 #include "frontend/graph_module.h"
 #include "frontend/liveness.h"
 #include "frontend/logs.h"
@@ -155,6 +156,7 @@ struct Finisher {
       n.printed_name = printed;
       n.skip = plain;
       n.is_split = true;
+      share_counts(request.code, n);
     }
     if (!plain) ++later_numbers;
     return checked(PyFunction_New(code.get(), request.args.globals));
@@ -292,7 +294,8 @@ struct Finisher {
       s.index = t.grad_enabled;
       b.effect(std::move(s));
     }
-    if (!broke && !has_ops() && plan.effects.empty()) throw SkipFrame{"because no content in function call", true};
+    if (!broke && !has_ops() && plan.effects.empty() && !t.config.allow_empty_graphs)
+      throw SkipFrame{"because no content in function call", true};
     if (has_ops())
       finish_graph(b.outputs);
     else if (!b.outputs.empty())

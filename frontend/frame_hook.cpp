@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
 #include "frontend/run_frame.h"
 #include "frontend/tensors/array_view.h"
@@ -64,15 +65,19 @@ std::string folder_of(const char* module) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
+bool is_own_file(PyCodeObject* code) {
+  static const std::string* const package = new std::string(folder_of("minidynamo"));
+  return !package->empty() && text_of(code->co_filename).rfind(*package, 0) == 0;
+}
+
 // Files whose frames are never compiled on their own: this package, the standard library, numpy.
 bool is_skipped_file(PyCodeObject* code) {
-  static const std::string* const package = new std::string(folder_of("minidynamo"));
   static const std::string* const library = new std::string(folder_of("os"));
   static std::string* const numpy = new std::string();  // it may be imported later; with the GIL held
   if (numpy->empty()) *numpy = folder_of("numpy");
   const std::string file = text_of(code->co_filename);
   auto below = [&](const std::string& folder) { return !folder.empty() && file.rfind(folder, 0) == 0; };
-  if (file.rfind("<frozen", 0) == 0 || below(*package) || below(*numpy)) return true;
+  if (file.rfind("<frozen", 0) == 0 || is_own_file(code) || below(*numpy)) return true;
   return below(*library) && file.find("/test/") == std::string::npos &&
          file.find("/site-packages/") == std::string::npos;
 }
@@ -95,6 +100,34 @@ bool leave_alone(PyCodeObject* code, PyObject* globals, PyObject** slots) {
   return true;
 }
 
+// Under `run --everything` a thread is armed for good when its first frame is entered.
+bool join_everything() {
+  struct Leave {
+    bool joined = false;
+    ~Leave() { end_thread(); }
+  };
+  thread_local Leave here;
+  Region* region = run_switches().everything;
+  if (!region || here.joined || is_disarmed_here()) return false;
+  here.joined = true;
+  arm();
+  current_region() = region;
+  return true;
+}
+
+// Under `run --everything` only this package's own frames are none to compile.
+bool is_own_code(PyCodeObject* code) {
+  if (FrameNotes* notes = find_frame_notes(code); notes && (notes->own_code || notes->frame_id >= 0))
+    return notes->own_code;
+  try {
+    frame_notes(code).own_code = is_own_file(code);
+    return frame_notes(code).own_code;
+  } catch (const PythonError&) {
+    PyErr_Clear();
+    return true;
+  }
+}
+
 struct SlotCopy {
   std::vector<PyObject*> slots;
   // Free slots are still empty at entry: the function's closure fills them.
@@ -107,19 +140,26 @@ struct SlotCopy {
 };
 
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
-  if (!is_armed_here() || !is_function_entry(frame, throwflag)) return pass_through(thread, frame, throwflag);
+  if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
+    return pass_through(thread, frame, throwflag);
   Region* region = current_region();
   PyCodeObject* code = frame_code(frame);
   FrameNotes* notes = find_frame_notes(code);
-  if (!region || (notes && notes->runs_plain(*region))) return pass_through(thread, frame, throwflag);
+  if (!region || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
+  if (notes && notes->runs_plain(*region)) {
+    count_skipped(code);
+    return pass_through(thread, frame, throwflag);
+  }
   if (notes && notes->runs_plain_below(*region)) {
+    count_skipped(code);
     Disarmed below;
     return run_default(thread, frame, throwflag);
   }
   PyObject** live = frame_slots(frame);
   if (is_observed(thread, code) && !run_switches().while_traced) return pass_through(thread, frame, throwflag);
   // A frame that was only inlined so far is looked at like a new one.
-  if ((!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))
+  const bool everything = region == run_switches().everything;
+  if (everything ? is_own_code(code) : (!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))
     return pass_through(thread, frame, throwflag);
   SlotCopy copy(code, frame_function(frame), live);
   FrameRequest request{
@@ -131,12 +171,19 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
     case RunOutcome::Raised:
       return finish_frame(thread, frame, nullptr);
     case RunOutcome::Plain:
+      count_skipped(code);
       break;
   }
   return pass_through(thread, frame, throwflag);
 }
 
 }  // namespace
+
+void run_everything(Region* region) {
+  if (run_switches().everything == region) return;
+  current_region() = run_switches().everything = region;
+  region ? arm() : disarm();
+}
 
 bool install_hook() { return install_frame_hook(hook); }
 

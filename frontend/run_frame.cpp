@@ -4,6 +4,7 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
 #include "frontend/guards/explain.h"
 #include "frontend/tensors/tensor_object.h"
@@ -50,6 +51,7 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
     throw PythonError{};
   }
   if (config.skip_code_recursive_on_limit) notes.skip_recursively = true;
+  note_plain_reason(r.code, name);
   return true;
 }
 
@@ -82,6 +84,7 @@ void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
     throw PythonError{};
   }
   frame_notes(r.code).broke = true;
+  note_plain_reason(r.code, "internal error: " + what);
   report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
                            py_int(r.code->co_firstlineno), error});
 }
@@ -193,7 +196,7 @@ EntryRef find_or_compile(const FrameRequest& r) {
 bool is_programs_own() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.exc"));
+  PyRef module = own_module("minidynamo._dynamo.exc");
   PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
   const bool own = PyErr_GivenExceptionMatches(type, PyExc_Exception) && !PyErr_GivenExceptionMatches(type, ours.get());
   PyErr_Restore(type, value, traceback);
@@ -311,6 +314,7 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
       raise_op_error(e);
       return RunOutcome::Raised;
     }
+    count_replaced(request.code, !run.returned);
     if (!run.returned) return run_from_break(std::move(entry), std::move(run), request.region, result);
     result = std::move(run.returned);
     return RunOutcome::Done;

@@ -19,6 +19,7 @@ struct RunSwitches {
   bool while_traced = false;  // config.compile_while_traced
   Stance stance = Stance::Default;
   bool skip_guard_eval_unsafe = false;  // a miss is an error
+  Region* everything = nullptr;         // `run --everything`: what frames outside of compiled functions compile in
 };
 RunSwitches& run_switches();
 
