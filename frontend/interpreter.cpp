@@ -25,7 +25,7 @@ TraceResult Tracer::run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& fr
   frames.push_back(std::move(root));
   step_until(0);
   check_cleanups();
-  if (!stopped_) {
+  if (!std::exchange(stopped_, false)) {  // whoever rebuilds values may have to call something
     result_.end = TraceResult::End::Return;
     result_.returned = std::move(nested_result_);
   }

@@ -6,12 +6,14 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/library_classes.h"
+#include "frontend/polyfills.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -37,9 +39,17 @@ PyRef resolve(const BuiltinRow& row) {
 // C functions of constants that have no side effects: they run at trace time.
 bool is_pure_module(const std::string& module) {
   for (const char* pure : {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct",
-                           "unicodedata", "minidynamo.polyfills.numpy.facts"})
+                           "unicodedata", "minidynamo.polyfills.numpy.facts", "minidynamo.polyfills.facts"})
     if (module == pure) return true;
   return false;
+}
+
+// int.from_bytes, float.fromhex, str.maketrans, ...
+bool is_pure_class_method(PyObject* callable) {
+  PyObject* owner = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+  for (PyTypeObject* type : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type, &PyBytes_Type})
+    if (owner == reinterpret_cast<PyObject*>(type)) return true;
+  return owner && PyUnicode_CheckExact(owner);  // ", ".join
 }
 
 bool has_effects(const std::string& name) {
@@ -178,6 +188,8 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       if (self->kind != ValueKind::Object) return self->call_method(t, name.get(), std::move(args));
     }
     break_on_skipped(t, callee.real.get());
+  } else if (PyObject* row = library_row(callee.real.get())) {
+    return call_library(t, callee.real.get(), row, std::move(args));
   } else if (ValueRef r = call_numpy(t, callee.real.get(), args)) {
     return r;
   }
@@ -187,7 +199,8 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
-  if (is_pure_module(module) && !has_effects(name) && all_constant(args, positional, kwargs))
+  if (((is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get())) &&
+      all_constant(args, positional, kwargs))
     return fold(t, callee, positional, kwargs);
   no_rule(t, callee, args);
 }

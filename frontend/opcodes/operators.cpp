@@ -10,6 +10,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -287,9 +288,14 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   ValueRef a = realize(ra), b = realize(rb);
   if (a->kind == ValueKind::Array || b->kind == ValueKind::Array) return array_compare(*this, a, b, op);
   for (int side = 0; side < 2; ++side) {
+    const std::string name = std::string("__") + names[side == 0 ? op : mirrored[op]] + "__";
+    if (auto* library = as<StandInValue>(side == 0 ? a : b))
+      if (ValueRef m = library->method(*this, name.c_str())) {
+        ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
+        if (!is_true_constant(r, Py_NotImplemented)) return r;
+      }
     auto* o = as<ObjectValue>(side == 0 ? a : b);
     if (!o) continue;
-    const std::string name = std::string("__") + names[side == 0 ? op : mirrored[op]] + "__";
     ValueRef m = o->special(*this, name.c_str());
     if (!m && op == Py_NE && (m = o->special(*this, "__eq__")))
       return boolean(!call(m, CallArgs{{side == 0 ? b : a}, {}})->truth(*this));

@@ -80,18 +80,36 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
   return s.out;
 }
 
+// Its type called on what is left of its inner iterators, unless `remake` knows better.
 Reg StepIterator::rebuild(PlanBuilder& b) {
-  // Every one of them is its type called on what is left of its inner iterators.
   const bool known = type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type || type == &PyFilter_Type;
-  if (strict || !known) graph_break<GB0092>(print());
+  CallArgs args;
+  std::int64_t draws = 0;
+  if (remake ? !remake(b.tracer, *this, args, draws) : !known) graph_break<GB0092>(print());
+  if (!remake) {
+    if (function) args.positional.push_back(function);
+    args.positional.insert(args.positional.end(), inner.begin(), inner.end());
+    if (type == &PyEnum_Type) args.positional.push_back(b.tracer.integer(count));
+    if (strict) args.keywords.emplace_back(checked(PyUnicode_InternFromString("strict")), b.tracer.boolean(true));
+  }
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(type)));
-  if (function) s.regs.push_back(b.rebuild(function));
-  for (auto& x : inner) s.regs.push_back(b.rebuild(x));
-  if (type == &PyEnum_Type) s.regs.push_back(b.load_constant(checked(PyLong_FromLongLong(count))));
+  for (auto& x : args.positional) s.regs.push_back(b.rebuild(x));
+  PyRef names = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (std::size_t k = 0; k < args.keywords.size(); ++k) {
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(k), PyRef(args.keywords[k].first).release());
+    s.regs.push_back(b.rebuild(args.keywords[k].second));
+  }
+  if (!args.keywords.empty()) s.object = names;
   s.out = b.plan.registers++;
-  b.remember(this, s.out);
   b.fill(s);
+  if (draws > 0) {
+    PlanStep advance{StepOp::Iterate};
+    advance.a = s.out, advance.index = draws;
+    advance.out = s.out = b.plan.registers++;
+    b.fill(std::move(advance));
+  }
+  b.remember(this, s.out);
   return s.out;
 }
 

@@ -35,6 +35,8 @@ struct SequenceIterator final : Value {
 struct StepIterator final : Value {
   static constexpr ValueKind kKind = ValueKind::StepIterator;
   using Step = ValueRef (*)(Tracer&, StepIterator&);  // null at the end
+  // Arguments that make a real one in this state, and how many values to draw from it at once; false: nothing does.
+  using Remake = bool (*)(Tracer&, StepIterator&, CallArgs& args, std::int64_t& draws);
   StepIterator(const char* printed, PyTypeObject* type, std::vector<ValueRef> inner, Step step)
       : Value(kKind), printed(printed), type(type), inner(std::move(inner)), step(step) {}
   std::string print() const override { return printed; }
@@ -46,6 +48,7 @@ struct StepIterator final : Value {
   PyTypeObject* type;
   std::vector<ValueRef> inner;
   Step step;
+  Remake remake = nullptr;
   ValueRef function;       // map, filter
   std::int64_t count = 0;  // enumerate
   bool strict = false;     // zip
