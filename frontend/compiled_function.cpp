@@ -7,6 +7,7 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
 #include "frontend/frame_notes.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/run_frame.h"
 #include "frontend/values/constant.h"
 
@@ -96,8 +97,12 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   }
   // What a stance runs as plain Python is not looked at again below.
   const bool hooked = switches.stance == Stance::Default;
-  if (hooked) return call_plain(self, args, nargsf, kwnames, true);
+  if (hooked) {
+    const Replaying repeated(self->function);
+    return call_plain(self, args, nargsf, kwnames, true);
+  }
   Disarmed below;
+  const Replaying repeated(nullptr, false);
   return call_plain(self, args, nargsf, kwnames, false);
 }
 
