@@ -1,6 +1,7 @@
 #include "frontend/plan.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "frontend/effects.h"
 #include "frontend/graph_module.h"
@@ -157,8 +158,8 @@ namespace {
                                               std::span<TensorRef> outputs, bool& committed) {
   try {
     kernel.run(inputs, outputs);
-  } catch (...) {
-    committed = !kernel.transactional();
+  } catch (const BackendFailed&) {
+    committed = true;
     throw;
   }
   committed = true;
@@ -362,7 +363,7 @@ struct Runner {
   SmallVector<PyObject*, 8> objects;
   std::vector<PyRef> held;  // objects the frame does not hold
 
-  void run_kernel(bool& committed) {
+  void run_kernel(PlanRun& out) {
     outputs.resize(plan.outputs);
     for (const SizePlace& p : plan.size_inputs) {
       carriers.push_back(size_carrier(number_at(p)));
@@ -379,7 +380,11 @@ struct Runner {
       inputs.push_back(tensor_impl(o));
       objects.push_back(o);
     }
-    md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, committed);
+    std::optional<Recording> recording;
+    if (plan.calls_out) recording.emplace(out.calls);
+    md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, out.committed);
+    recording.reset();
+    out.calls.clear();
     if (!plan.late_symbols.empty()) symbol_values();
     for (const EntryPlan::LateSymbol& late : plan.late_symbols)
       symbols[static_cast<std::size_t>(late.symbol)] =
@@ -415,7 +420,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
   Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}, {}, {}};
   r.run_steps(plan.loads);
   out.in_kernel = true;
-  if (plan.kernel) r.run_kernel(out.committed);
+  if (plan.kernel) r.run_kernel(out);
   out.in_kernel = false;
   out.committed = true;
   r.run_steps(plan.steps);
