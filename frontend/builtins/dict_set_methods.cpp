@@ -1,8 +1,8 @@
 // dict and set methods.
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
-#include "frontend/values/constant.h"
 #include "frontend/values/attribute_dict.h"
+#include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 

@@ -266,11 +266,10 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
   if (v->kind == ValueKind::Tensor) return t.call_operator(names[op], CallArgs{{v}, {}});
   if (auto* x = as<ArrayValue>(v))
     if (ValueRef r = x->operate(t, std::string("__") + names[op] + "__", {})) return r;
-  if (auto* o = as<ObjectValue>(v))
-    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str()))
-      return t.call(m, {});
-    else if (o->payload)
-      return unary_op(t, o->payload, op);
+  if (auto* o = as<ObjectValue>(v)) {
+    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
+    if (o->payload) return unary_op(t, o->payload, op);
+  }
   if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)
     return op == kUnaryNegative ? size_value(t, Size(0) - n->size) : v;
   PyRef c = v->as_constant();

@@ -284,9 +284,8 @@ ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   PyRef new_name = checked(PyUnicode_InternFromString("__new__"));
   PyObject* found = type_find(type, new_name.get());
   t.expect_on_class(type, new_name.get(), found);
-  PyRef function = found && Py_TYPE(found) == &PyStaticMethod_Type
-                       ? checked(PyObject_GetAttrString(found, "__func__"))
-                       : PyRef();
+  PyRef function =
+      found && Py_TYPE(found) == &PyStaticMethod_Type ? checked(PyObject_GetAttrString(found, "__func__")) : PyRef();
   const bool python_new = function && PyFunction_Check(function.get());
   // The one a named tuple gets from its maker is that of every tuple.
   const bool of_namedtuple = python_new && PyType_IsSubtype(type, &PyTuple_Type) && is_generated(function.get());

@@ -324,8 +324,7 @@ static ValueRef thrown_exception(Tracer& t, const GeneratorValue& self, const Ca
   auto* cls = as<ClassValue>(first);
   if (!cls || !PyType_IsSubtype(cls->type(), reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
     unmodelled_method(self, "throw", args);
-  if (value && value->kind == ValueKind::Exception && PyType_IsSubtype(value->python_type(), cls->type()))
-    return value;
+  if (value && value->kind == ValueKind::Exception && PyType_IsSubtype(value->python_type(), cls->type())) return value;
   CallArgs given;
   if (auto* tuple = as<TupleValue>(value))
     given.positional = tuple->items;

@@ -96,7 +96,8 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   try {
     return overridden ? t.call(t.wrap(search.found, search.source), asked) : plain_attr(t, name);
   } catch (const TracedRaise& e) {
-    if (!hook.found || !PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
+    if (!hook.found ||
+        !PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
       throw;
   }
   if (PyFunction_Check(hook.found)) return t.call(t.wrap(hook.found, hook.source), asked);

@@ -40,8 +40,8 @@ struct ObjectValue final : Value {
   PyTypeObject* type;
   PyRef type_ref;
   Value* attribute_dict = nullptr;  // its __dict__, once asked for; kept alive by the tracer
-  ValueRef payload;           // what a builtin base of the class holds (values/builtin_bases.h)
-  std::vector<Stored> attrs;  // written while tracing, in order of first write
+  ValueRef payload;                 // what a builtin base of the class holds (values/builtin_bases.h)
+  std::vector<Stored> attrs;        // written while tracing, in order of first write
 };
 
 struct ClassValue final : Value {
@@ -58,7 +58,8 @@ struct ClassValue final : Value {
   std::optional<std::int64_t> length(Tracer& t) override;
   ValueRef iter(Tracer& t) override;  // enums
   bool contains(Tracer& t, const ValueRef& item) override;
-  ValueRef meta_special(Tracer& t, const char* name);  // a method of a metaclass in Python, bound; null if there is none
+  ValueRef meta_special(Tracer& t,
+                        const char* name);  // a method of a metaclass in Python, bound; null if there is none
   ValueRef meta_attr(Tracer& t, PyObject* name);
   ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;

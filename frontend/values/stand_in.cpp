@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "frontend/breaks.h"
-#include "frontend/frame_notes.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/frame_notes.h"
 #include "frontend/plan.h"
 #include "frontend/polyfills.h"
 #include "frontend/tracer.h"
@@ -235,8 +235,7 @@ ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args)
   }
   // A class method that makes objects: chain.from_iterable.
   PyObject* type = PyType_Check(callee) ? callee : PyCFunction_GET_SELF(callee);
-  auto self =
-      make_ref<StandInValue>(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(row));
+  auto self = make_ref<StandInValue>(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(row));
   ValueRef init = self->method(t, "__init__");
   args.positional.insert(args.positional.begin(), self);
   ValueRef f = static_cast<MethodValue*>(init.get())->function;

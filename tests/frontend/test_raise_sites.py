@@ -67,12 +67,6 @@ def slice_given_with_a_tensor(a, s):
 
 
 @breaks_at("GB0092")
-def strict_zip_outlives_the_frame(a):
-    pairs = zip([a], [2], strict=True)
-    return Box(pairs), a + 1
-
-
-@breaks_at("GB0092")
 def generator_outlives_the_frame(a):
     def numbers():
         yield a
