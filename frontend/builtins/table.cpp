@@ -165,6 +165,21 @@ const BuiltinRow* find_builtin_rule(PyObject* object) {
   return it == rules().end() ? nullptr : it->second;
 }
 
+// Instances of subclasses of int, str, ... that change nothing a builtin function asks for count as what they hold.
+static void unwrap_plain_data(Tracer& t, CallArgs& args) {
+  static const char* const asked[] = {
+      "__int__",     "__index__", "__float__", "__trunc__",  "__abs__",  "__round__",   "__floor__",   "__ceil__",
+      "__complex__", "__str__",   "__repr__",  "__format__", "__bool__", "__hash__",    "__eq__",      "__lt__",
+      "__le__",      "__gt__",    "__ge__",    "__len__",    "__iter__", "__getitem__", "__contains__"};
+  for (ValueRef& v : args.positional) {
+    auto* o = as<ObjectValue>(v);
+    if (!o || !o->payload || o->payload->kind != ValueKind::Constant) continue;
+    bool changed = false;
+    for (const char* name : asked) changed = changed || o->special(t, name);
+    if (!changed) v = o->payload;
+  }
+}
+
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   if (ValueRef r = call_fromkeys(t, callee, args)) return r;
   if (ValueRef r = call_constructor(t, callee, args)) return r;

@@ -5,8 +5,9 @@ import pathlib
 import subprocess
 import sys
 
-import minidynamo
 import pytest
+
+import minidynamo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = str(pathlib.Path(minidynamo.__file__).parents[1])  # where the build under test lies

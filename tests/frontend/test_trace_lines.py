@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 
+import minidynamo
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -31,7 +32,7 @@ def lines(tmp_path_factory):
     path.write_text(PROGRAM + "\ntorch.compile(fn, backend='eager')(torch.ones(2), [1, 2, 3])\n")
     env = {
         **os.environ,
-        "PYTHONPATH": str(pathlib.Path(torch.__file__).parents[1]),
+        "PYTHONPATH": str(pathlib.Path(minidynamo.__file__).parents[1]),
         "TORCH_LOGS": "+dynamo",
         "TORCH_LOGS_FORMAT": "%(message)s",
     }

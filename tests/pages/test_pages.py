@@ -15,8 +15,9 @@ import subprocess
 import sys
 import tomllib
 
-import minidynamo
 import pytest
+
+import minidynamo
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -39,9 +39,7 @@ class cache_wrapper:
                 held[key] = value
             return value
         if self.maxsize is not None and len(held) >= self.maxsize:
-            for oldest in held:
-                break
-            del held[oldest]
+            del held[next(iter(held))]
         held[key] = value
         return value
 
