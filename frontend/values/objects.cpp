@@ -229,6 +229,14 @@ ValueRef ObjectValue::special(Tracer& t, const char* name) {
   return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
 }
 
+bool ObjectValue::has_native(Tracer& t, const char* name) {
+  PyRef key = interned(name);
+  PyObject* found = t.on_class(type, key.get(), source).found;
+  if (!found || PyFunction_Check(found)) return false;
+  t.expect_on_class(type, key.get(), found);
+  return found != type_find(&PyBaseObject_Type, key.get());
+}
+
 ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
   if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
   return Value::call(t, std::move(args));
@@ -258,30 +266,44 @@ std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
   if (!m) return Value::length(t);
   std::int64_t n;
   if (!constant_int(t.realize(t.call(m, {})), n)) unmodelled(print(), "__len__ that gives no constant");
+  if (n < 0) t.raise(PyExc_ValueError, "__len__() should return >= 0");
   return n;
 }
 
 bool ObjectValue::truth(Tracer& t) {
   for (const char* name : {"__bool__", "__len__"}) {
     ValueRef m = special(t, name);
+    if (!m && has_native(t, name)) unmodelled_method(*this, name);
     if (!m) continue;
+    if (name == std::string_view("__len__")) return *length(t) != 0;
     ValueRef r = t.realize(t.call(m, {}));
     if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
+    if (!PyBool_Check(r->real.get()))
+      t.raise(PyExc_TypeError, "__bool__ should return bool, returned " + type_name(r->python_type()));
     return r->truth(t);
   }
-  if (type_find(type, checked(PyUnicode_FromString("__len__")).get())) return *length(t) != 0;
   return true;
 }
 
+static bool is_raised(PyTypeObject* type, PyObject* of) {
+  return type && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(of));
+}
+
 ValueRef ObjectValue::iter(Tracer& t) {
-  if (ValueRef m = special(t, "__iter__")) return t.call(m, {});
-  if (!special(t, "__getitem__")) return Value::iter(t);
+  if (ValueRef m = special(t, "__iter__")) {
+    ValueRef it = t.realize(t.call(m, {}));
+    if (PyTypeObject* made = it->python_type(); made && !made->tp_iternext)
+      t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
+    return it;
+  }
+  if (has_native(t, "__iter__") || !special(t, "__getitem__")) return Value::iter(t);
   return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type,
                                 std::vector<ValueRef>{ValueRef(this)}, [](Tracer& tr, StepIterator& self) -> ValueRef {
                                   try {
                                     return self.inner[0]->get_item(tr, tr.integer(self.count++));
                                   } catch (const TracedRaise& e) {
-                                    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_IndexError))
+                                    PyTypeObject* raised = e.exception->python_type();
+                                    if (!is_raised(raised, PyExc_IndexError) && !is_raised(raised, PyExc_StopIteration))
                                       throw;
                                     return {};
                                   }
@@ -294,7 +316,7 @@ ValueRef ObjectValue::next(Tracer& t) {
   try {
     return t.call(m, {});
   } catch (const TracedRaise& e) {
-    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) throw;
+    if (!is_raised(e.exception->python_type(), PyExc_StopIteration)) throw;
     return {};
   }
 }
@@ -305,6 +327,7 @@ bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
     args.positional.push_back(item);
     return t.realize(t.call(m, std::move(args)))->truth(t);
   }
+  if (has_native(t, "__contains__")) return Value::contains(t, item);
   for (auto& x : collect(t, ValueRef(this)))
     if (values_equal(t, x, item)) return true;
   return false;

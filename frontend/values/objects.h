@@ -25,6 +25,8 @@ struct ObjectValue final : Value {
 
   // The Python-level special method of the class, bound; null if the class has none (object's do not count).
   ValueRef special(Tracer& t, const char* name);
+  // The class has the method, and not from object, but it is nothing the tracer can call: code of a C base, None.
+  bool has_native(Tracer& t, const char* name);
   void plain_store(Tracer& t, PyObject* name, ValueRef v);  // object.__setattr__
   bool has_own(Tracer& t, PyObject* name);
   ValueRef instance_dict(Tracer& t);
