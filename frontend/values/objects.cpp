@@ -40,24 +40,46 @@ const ObjectValue::Stored* ObjectValue::stored(PyObject* name) const {
 
 static bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
 
+bool is_wrapped_method(PyObject* found) {
+  PyTypeObject* type = Py_TYPE(found);
+  return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type ||
+         PyCFunction_Check(found);
+}
+
+ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls) {
+  PyRef key = checked(PyUnicode_InternFromString("__get__"));
+  PyObject* get = PyType_Check(found) ? nullptr : type_find(Py_TYPE(found), key.get());
+  if (!get || !PyFunction_Check(get)) return {};
+  t.expect_on_class(Py_TYPE(found), key.get(), get);
+  return t.call(t.wrap(get, nullptr), CallArgs{{t.from_object(found, nullptr), self ? self : t.none(), cls}, {}});
+}
+
+// Static methods, class methods and properties, also of classes derived from these types.
+static bool binds_like(PyObject* found, PyTypeObject* type) {
+  return PyObject_TypeCheck(found, type) && Py_TYPE(found)->tp_descr_get == type->tp_descr_get;
+}
+
 // Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueRef& self, const ValueRef& cls) {
   if (PyFunction_Check(found)) {
     ValueRef f = t.wrap(found, src);
     return self ? ValueRef(make_ref<MethodValue>(f, self)) : f;
   }
-  if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
+  if (binds_like(found, &PyStaticMethod_Type) || binds_like(found, &PyClassMethod_Type)) {
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
     ValueRef f = t.from_object(inner.get(), nullptr);
-    return Py_TYPE(found) == &PyStaticMethod_Type ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
+    if (binds_like(found, &PyClassMethod_Type) && !PyFunction_Check(inner.get()))
+      unmodelled(repr_of(found), "class method that is no Python function");
+    return binds_like(found, &PyStaticMethod_Type) ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
   }
-  if (Py_TYPE(found) == &PyProperty_Type && self) {
+  if (binds_like(found, &PyProperty_Type) && self) {
     PyRef get = checked(PyObject_GetAttrString(found, "fget"));
     if (!PyFunction_Check(get.get())) unmodelled(repr_of(found), "property without a Python getter");
     CallArgs args;
     args.positional.push_back(self);
     return t.call(t.wrap(get.get(), nullptr), std::move(args));
   }
+  if (ValueRef v = python_get(t, found, self, cls)) return v;
   if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
     if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)
       return make_ref<MethodValue>(t.from_object(found, src), self);
@@ -185,9 +207,18 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     t.expect_no_setter(type, name);
   }
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
-    if (Py_TYPE(found) != &PyProperty_Type) title_only_break("STORE_ATTR-caused graph break");
+    PyRef key = interned(v ? "__set__" : "__delete__");
+    if (PyObject* set = type_find(Py_TYPE(found), key.get()); set && PyFunction_Check(set)) {
+      t.expect_on_class(Py_TYPE(found), key.get(), set);
+      CallArgs given{{t.from_object(found, nullptr), ValueRef(this)}, {}};
+      if (v) given.positional.push_back(v);
+      t.call(t.wrap(set, nullptr), std::move(given));
+      return;
+    }
+    if (Py_TYPE(found)->tp_descr_set != PyProperty_Type.tp_descr_set) title_only_break("STORE_ATTR-caused graph break");
     PyRef set = checked(PyObject_GetAttrString(found, v ? "fset" : "fdel"));
-    if (!PyFunction_Check(set.get()))
+    if (set.get() != Py_None && !PyFunction_Check(set.get())) title_only_break("STORE_ATTR-caused graph break");
+    if (set.get() == Py_None)
       t.raise(PyExc_AttributeError, std::string("property '") + text_of(name) + "' of '" + type_name(type) +
                                         "' object has no " + (v ? "setter" : "deleter"));
     CallArgs args;

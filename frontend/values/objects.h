@@ -131,6 +131,11 @@ struct ContextValue final : Value {
   bool at_once = false;        // set_grad_enabled: the mode changed when it was made
 };
 
+// What the Python __get__ of a descriptor found on a class gives; null: its type has none.
+ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls);
+// A method of a builtin type or a C function that classes bind.
+bool is_wrapped_method(PyObject* found);
+
 // What a class-level attribute gives when read through an instance (`self` set) or the class itself.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef found_source, const ValueRef& self, const ValueRef& cls);
 
