@@ -328,8 +328,7 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
     PyObject* found = PyDict_GetItemWithError(cls->tp_dict, name);
     if (!found) continue;
     t.expect_on_class(type, name, found, start);
-    if (PyTypeObject* kind = Py_TYPE(found); kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type ||
-                                             kind == &PyClassMethodDescr_Type || PyCFunction_Check(found))
+    if (is_wrapped_method(found))
       return make_ref<MethodValue>(t.from_object(found, nullptr), self);
     return bind_class_attr(t, found, nullptr, on_class ? nullptr : self,
                            on_class ? self : t.from_object(reinterpret_cast<PyObject*>(type), nullptr));

@@ -42,8 +42,7 @@ static bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set !=
 
 bool is_wrapped_method(PyObject* found) {
   PyTypeObject* type = Py_TYPE(found);
-  return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type ||
-         PyCFunction_Check(found);
+  return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type;
 }
 
 ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls) {

@@ -133,7 +133,7 @@ struct ContextValue final : Value {
 
 // What the Python __get__ of a descriptor found on a class gives; null: its type has none.
 ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls);
-// A method of a builtin type or a C function that classes bind.
+// A method of a builtin type, which classes bind.
 bool is_wrapped_method(PyObject* found);
 
 // What a class-level attribute gives when read through an instance (`self` set) or the class itself.
