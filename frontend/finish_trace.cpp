@@ -118,6 +118,9 @@ struct Finisher {
     const auto live = live_after(body, end.break_instruction);
     for (std::size_t k = 0; k < f.slots.size(); ++k) layout.slot_bound.push_back(!is_null(f.slots[k]) && live[k]);
     for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
+    // The break was inside of __exit__: before the instruction the block is still open.
+    for (auto& c : f.contexts)
+      if (c.manager->kind != ValueKind::Context) graph_break<GB0066>("[" + c.manager->print() + "]");
     for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
       static_cast<ContextValue*>(c->manager.get())->exit(t);
     for (auto& c : f.contexts) {

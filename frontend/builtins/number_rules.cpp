@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/opcodes/object_operators.h"
 #include "frontend/scalar_outputs.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
@@ -94,6 +95,10 @@ ValueRef rule_pow(Tracer& t, CallArgs& args) {
 
 ValueRef rule_divmod(Tracer& t, CallArgs& args) {
   expect_args(t, "divmod", args, 2, 2);
+  if (args[0]->kind == ValueKind::Object || args[1]->kind == ValueKind::Object) {
+    if (ValueRef r = object_op(t, args[0], args[1], "divmod", false)) return r;
+    unmodelled("divmod", print_list(args.positional));
+  }
   const bool symbolic = args[0]->kind == ValueKind::Size || args[1]->kind == ValueKind::Size;
   if (!symbolic && args[0]->as_constant() && args[1]->as_constant()) return {};
   return make_ref<TupleValue>(

@@ -115,6 +115,9 @@ ValueRef step_enumerate(Tracer& t, StepIterator& self) {
 ValueRef rule_enumerate(Tracer& t, CallArgs& args) {
   ValueRef start = args.take_keyword("start");
   if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
+  if (ValueRef iterable = args.positional.empty() ? args.take_keyword("iterable") : ValueRef())
+    args.positional.push_back(iterable);
+  if (!args.keywords.empty()) return {};
   if (args.size() != 1) t.raise(PyExc_TypeError, "enumerate() missing required argument 'iterable' (pos 1)");
   auto it = make_ref<StepIterator>("EnumerateVariable()", &PyEnum_Type,
                                    std::vector<ValueRef>{t.realize(args[0])->iter(t)}, step_enumerate);
@@ -143,6 +146,7 @@ ValueRef step_zip(Tracer& t, StepIterator& self) {
 
 ValueRef rule_zip(Tracer& t, CallArgs& args) {
   ValueRef strict = args.take_keyword("strict");
+  if (!args.keywords.empty()) return {};
   std::vector<ValueRef> inner;
   for (auto& a : args.positional) inner.push_back(t.realize(a)->iter(t));
   auto it = make_ref<StepIterator>("ZipVariable()", &PyZip_Type, std::move(inner), step_zip);
@@ -161,6 +165,7 @@ ValueRef step_map(Tracer& t, StepIterator& self) {
 }
 
 ValueRef rule_map(Tracer& t, CallArgs& args) {
+  if (!args.keywords.empty()) return {};
   if (args.size() < 2) t.raise(PyExc_TypeError, "map() must have at least two arguments.");
   std::vector<ValueRef> inner;
   for (std::size_t k = 1; k < args.positional.size(); ++k) inner.push_back(t.realize(args[k])->iter(t));

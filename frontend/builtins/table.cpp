@@ -75,7 +75,7 @@ ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positio
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
   PyRef r = PyRef::steal(PyObject_Call(callee.real.get(), tuple.get(), kwargs.get()));
   if (!r) t.raise_current();
-  return from_folded(t, r.get());
+  return from_result(t, r.get());
 }
 
 // Input and output: effects a graph cannot have, so the missing rule is meant.

@@ -451,6 +451,8 @@ PyTypeObject* BoundAttrValue::python_type() const { return &PyCFunction_Type; }
 ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_method(t, name.get(), std::move(args)); }
 
 Reg BoundAttrValue::rebuild(PlanBuilder& b) {
+  if (self->kind == ValueKind::Exception && !self->real && text_of(name.get()) == "__traceback__")
+    unmodelled(self->print(), "traceback of an exception that was raised while tracing");
   PlanStep s{StepOp::GetAttr};
   s.a = b.rebuild(self);
   s.object = name;

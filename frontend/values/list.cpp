@@ -111,8 +111,8 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
 ValueRef ListValue::iter(Tracer&) { return make_ref<SequenceIterator>(std::vector<ValueRef>{}, ValueRef(this)); }
 
 static bool any_equal(Tracer& t, const std::vector<ValueRef>& items, const ValueRef& item) {
-  for (auto& x : items)
-    if (values_equal(t, x, item)) return true;
+  for (std::size_t k = 0; k < items.size(); ++k)
+    if (const ValueRef x = items[k]; values_equal(t, x, item)) return true;  // an __eq__ may change the list
   return false;
 }
 

@@ -42,12 +42,22 @@ const ObjectValue::Stored* ObjectValue::stored(PyObject* name) const {
 
 static bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
 
-// __get__, __set__ or __delete__ of a descriptor whose class is written in Python, bound to it; null if it is not.
-static ValueRef descriptor_method(Tracer& t, PyObject* descriptor, const char* name) {
-  PyRef key = checked(PyUnicode_InternFromString(name));
-  const auto [found, place] = t.on_class(Py_TYPE(descriptor), key.get());
-  if (!found || !PyFunction_Check(found)) return {};
-  return make_ref<MethodValue>(t.wrap(found, place), t.realize(t.from_object(descriptor, nullptr)));
+bool is_wrapped_method(PyObject* found) {
+  PyTypeObject* type = Py_TYPE(found);
+  return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type;
+}
+
+ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls) {
+  PyRef key = checked(PyUnicode_InternFromString("__get__"));
+  PyObject* get = PyType_Check(found) ? nullptr : type_find(Py_TYPE(found), key.get());
+  if (!get || !PyFunction_Check(get)) return {};
+  t.expect_on_class(Py_TYPE(found), key.get(), get);
+  return t.call(t.wrap(get, nullptr), CallArgs{{t.from_object(found, nullptr), self ? self : t.none(), cls}, {}});
+}
+
+// Static methods, class methods and properties, also of classes derived from these types.
+static bool binds_like(PyObject* found, PyTypeObject* type) {
+  return PyObject_TypeCheck(found, type) && Py_TYPE(found)->tp_descr_get == type->tp_descr_get;
 }
 
 // Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
@@ -56,24 +66,24 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
     ValueRef f = t.wrap(found, src);
     return self ? ValueRef(make_ref<MethodValue>(f, self)) : f;
   }
-  if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
+  if (binds_like(found, &PyStaticMethod_Type) || binds_like(found, &PyClassMethod_Type)) {
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
     ValueRef f = t.from_object(inner.get(), nullptr);
-    return Py_TYPE(found) == &PyStaticMethod_Type ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
+    if (binds_like(found, &PyClassMethod_Type) && !PyFunction_Check(inner.get()))
+      unmodelled(repr_of(found), "class method that is no Python function");
+    return binds_like(found, &PyStaticMethod_Type) ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
   }
-  if (Py_TYPE(found) == &PyProperty_Type && self) {
+  if (binds_like(found, &PyProperty_Type) && self) {
     PyRef get = checked(PyObject_GetAttrString(found, "fget"));
     if (!PyFunction_Check(get.get())) unmodelled(repr_of(found), "property without a Python getter");
     CallArgs args;
     args.positional.push_back(self);
     return t.call(t.wrap(get.get(), nullptr), std::move(args));
   }
-  if (self && (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type))
-    return make_ref<MethodValue>(t.from_object(found, src), self);
-  if (Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
-    if (ValueRef get = descriptor_method(t, found, "__get__"))
-      return t.call(get, CallArgs{{self ? self : t.none(), cls}, {}});
-    if (!self) return t.from_object(found, src);
+  if (ValueRef v = python_get(t, found, self, cls)) return v;
+  if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
+    if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)
+      return make_ref<MethodValue>(t.from_object(found, src), self);
     unmodelled(repr_of(found), "descriptor implemented outside the traced program");
   }
   // Looked at now: a property in its place would be no value.
@@ -209,15 +219,18 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     t.expect_no_setter(type, name);
   }
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
-    if (ValueRef own = descriptor_method(t, found, v ? "__set__" : "__delete__")) {
-      CallArgs given{{ValueRef(this)}, {}};
+    PyRef key = interned(v ? "__set__" : "__delete__");
+    if (PyObject* set = type_find(Py_TYPE(found), key.get()); set && PyFunction_Check(set)) {
+      t.expect_on_class(Py_TYPE(found), key.get(), set);
+      CallArgs given{{t.from_object(found, nullptr), ValueRef(this)}, {}};
       if (v) given.positional.push_back(v);
-      t.call(own, std::move(given));
+      t.call(t.wrap(set, nullptr), std::move(given));
       return;
     }
-    if (Py_TYPE(found) != &PyProperty_Type) title_only_break("STORE_ATTR-caused graph break");
+    if (Py_TYPE(found)->tp_descr_set != PyProperty_Type.tp_descr_set) title_only_break("STORE_ATTR-caused graph break");
     PyRef set = checked(PyObject_GetAttrString(found, v ? "fset" : "fdel"));
-    if (!PyFunction_Check(set.get()))
+    if (set.get() != Py_None && !PyFunction_Check(set.get())) title_only_break("STORE_ATTR-caused graph break");
+    if (set.get() == Py_None)
       t.raise(PyExc_AttributeError, std::string("property '") + text_of(name) + "' of '" + type_name(type) +
                                         "' object has no " + (v ? "setter" : "deleter"));
     CallArgs args;
@@ -262,143 +275,161 @@ ValueRef ObjectValue::special(Tracer& t, const char* name) {
 // The builtin base's method; null: none.
 static ValueRef from_base(Tracer& t, ObjectValue& self, const char* name, CallArgs args = {}) {
   return self.payload ? call_base_method(t, self, interned(name).get(), args) : ValueRef();
-}
-
-ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
-  if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
-  return Value::call(t, std::move(args));
-}
-
-ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
-  if (is_library_class(type, LibraryClass::Module) && t.realize(key)->kind == ValueKind::Tensor)
-    graph_break<GB0153>(print(), print_list({key}), "{}");
-  ValueRef m = special(t, "__getitem__");
-  if (ValueRef r = m ? ValueRef() : from_base(t, *this, "__getitem__", {{key}, {}})) return r;
-  if (!m) return Value::get_item(t, key);
-  CallArgs args;
-  args.positional.push_back(key);
-  return t.call(m, std::move(args));
-}
-
-void ObjectValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
-  const char* name = v ? "__setitem__" : "__delitem__";
-  ValueRef m = special(t, name);
-  CallArgs args;
-  args.positional.push_back(key);
-  if (v) args.positional.push_back(v);
-  if (!m && from_base(t, *this, name, args)) return;
-  if (!m) return Value::set_item(t, key, v);
-  t.call(m, std::move(args));
-}
-
-std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
-  ValueRef m = special(t, "__len__");
-  if (!m && payload) return payload->length(t);
-  if (!m) return Value::length(t);
-  ValueRef given = data_of(t.realize(t.call(m, {})));
-  std::int64_t n;
-  if (given->kind == ValueKind::Constant && !PyLong_Check(given->real.get()))
-    t.raise(PyExc_TypeError, "'" + type_name(given->python_type()) + "' object cannot be interpreted as an integer");
-  if (!constant_int(given, n)) unmodelled(print(), "__len__ that gives no constant");
-  if (n < 0) t.raise(PyExc_ValueError, "__len__() should return >= 0");
-  return n;
-}
-
-bool ObjectValue::truth(Tracer& t) {
-  for (const char* name : {"__bool__", "__len__"}) {
-    ValueRef m = special(t, name);
-    if (!m) continue;
-    ValueRef r = t.realize(t.call(m, {}));
-    if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
-    if (name == std::string("__bool__") && !PyBool_Check(r->real.get()))
-      t.raise(PyExc_TypeError, "__bool__ should return bool, returned " + type_name(r->python_type()));
-    return r->truth(t);
+  bool ObjectValue::has_native(Tracer & t, const char* name) {
+    PyRef key = interned(name);
+    PyObject* found = t.on_class(type, key.get(), source).found;
+    if (!found || PyFunction_Check(found)) return false;
+    t.expect_on_class(type, key.get(), found);
+    return found != type_find(&PyBaseObject_Type, key.get());
   }
-  if (payload) return payload->truth(t);
-  if (type_find(type, checked(PyUnicode_FromString("__len__")).get())) return *length(t) != 0;
-  return true;
-}
 
-ValueRef ObjectValue::iter(Tracer& t) {
-  if (ValueRef m = special(t, "__iter__")) return t.call(m, {});
-  if (payload) return payload->iter(t);
-  if (!special(t, "__getitem__")) return Value::iter(t);
-  return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type,
-                                std::vector<ValueRef>{ValueRef(this)}, [](Tracer& tr, StepIterator& self) -> ValueRef {
-                                  try {
-                                    return self.inner[0]->get_item(tr, tr.integer(self.count++));
-                                  } catch (const TracedRaise& e) {
-                                    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_IndexError))
-                                      throw;
-                                    return {};
-                                  }
-                                });
-}
-
-ValueRef ObjectValue::next(Tracer& t) {
-  ValueRef m = special(t, "__next__");
-  if (!m) return Value::next(t);
-  try {
-    return t.call(m, {});
-  } catch (const TracedRaise& e) {
-    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) throw;
-    return {};
+  ValueRef ObjectValue::call(Tracer & t, CallArgs args) {
+    if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
+    return Value::call(t, std::move(args));
   }
-}
 
-bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
-  if (ValueRef m = special(t, "__contains__")) {
+  ValueRef ObjectValue::get_item(Tracer & t, const ValueRef& key) {
+    if (is_library_class(type, LibraryClass::Module) && t.realize(key)->kind == ValueKind::Tensor)
+      graph_break<GB0153>(print(), print_list({key}), "{}");
+    ValueRef m = special(t, "__getitem__");
+    if (ValueRef r = m ? ValueRef() : from_base(t, *this, "__getitem__", {{key}, {}})) return r;
+    if (!m) return Value::get_item(t, key);
     CallArgs args;
-    args.positional.push_back(item);
-    return t.realize(t.call(m, std::move(args)))->truth(t);
+    args.positional.push_back(key);
+    return t.call(m, std::move(args));
   }
-  if (payload) return payload->contains(t, data_of(t.realize(item)));
-  for (auto& x : collect(t, ValueRef(this)))
-    if (values_equal(t, x, item)) return true;
-  return false;
-}
 
-// What a list, dict or set of such a class holds goes in once the instance is there.
-void ObjectValue::fill_payload(PlanBuilder& b, Reg instance) {
-  if (auto* list = as<ListValue>(payload)) {
-    PlanStep s{StepOp::ListAssign};
-    s.a = instance;
-    for (auto& v : list->items) s.regs.push_back(b.rebuild(v));
-    return b.fill(std::move(s));
+  void ObjectValue::set_item(Tracer & t, const ValueRef& key, ValueRef v) {
+    const char* name = v ? "__setitem__" : "__delitem__";
+    ValueRef m = special(t, name);
+    CallArgs args;
+    args.positional.push_back(key);
+    if (v) args.positional.push_back(v);
+    if (!m && from_base(t, *this, name, args)) return;
+    if (!m) return Value::set_item(t, key, v);
+    t.call(m, std::move(args));
   }
-  if (auto* dict = as<DictValue>(payload)) {
-    for (auto& e : dict->live()) {
-      PlanStep s{StepOp::DictSet};
-      s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
+
+  std::optional<std::int64_t> ObjectValue::length(Tracer & t) {
+    ValueRef m = special(t, "__len__");
+    if (!m && payload) return payload->length(t);
+    if (!m) return Value::length(t);
+    ValueRef given = data_of(t.realize(t.call(m, {})));
+    std::int64_t n;
+    if (given->kind == ValueKind::Constant && !PyLong_Check(given->real.get()))
+      t.raise(PyExc_TypeError, "'" + type_name(given->python_type()) + "' object cannot be interpreted as an integer");
+    if (!constant_int(given, n)) unmodelled(print(), "__len__ that gives no constant");
+    if (n < 0) t.raise(PyExc_ValueError, "__len__() should return >= 0");
+    return n;
+  }
+
+  bool ObjectValue::truth(Tracer & t) {
+    for (const char* name : {"__bool__", "__len__"}) {
+      ValueRef m = special(t, name);
+      if (!m && payload) return payload->truth(t);
+      if (!m && has_native(t, name)) unmodelled_method(*this, name);
+      if (!m) continue;
+      if (name == std::string_view("__len__")) return *length(t) != 0;
+      ValueRef r = t.realize(t.call(m, {}));
+      if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
+      if (!PyBool_Check(r->real.get()))
+        t.raise(PyExc_TypeError, "__bool__ should return bool, returned " + type_name(r->python_type()));
+      return r->truth(t);
+    }
+    return true;
+  }
+
+  static bool is_raised(PyTypeObject * type, PyObject * of) {
+    return type && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(of));
+  }
+
+  ValueRef ObjectValue::iter(Tracer & t) {
+    if (ValueRef m = special(t, "__iter__")) {
+      ValueRef it = t.realize(t.call(m, {}));
+      if (PyTypeObject* made = it->python_type(); made && !made->tp_iternext)
+        t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
+      return it;
+    }
+    if (payload) return payload->iter(t);
+    if (has_native(t, "__iter__") || !special(t, "__getitem__")) return Value::iter(t);
+    return make_ref<StepIterator>(
+        "UserDefinedObjectVariable(iterator)", &PySeqIter_Type, std::vector<ValueRef>{ValueRef(this)},
+        [](Tracer& tr, StepIterator& self) -> ValueRef {
+          try {
+            return self.inner[0]->get_item(tr, tr.integer(self.count++));
+          } catch (const TracedRaise& e) {
+            PyTypeObject* raised = e.exception->python_type();
+            if (!is_raised(raised, PyExc_IndexError) && !is_raised(raised, PyExc_StopIteration)) throw;
+            return {};
+          }
+        });
+  }
+
+  ValueRef ObjectValue::next(Tracer & t) {
+    ValueRef m = special(t, "__next__");
+    if (!m) return Value::next(t);
+    try {
+      return t.call(m, {});
+    } catch (const TracedRaise& e) {
+      if (!is_raised(e.exception->python_type(), PyExc_StopIteration)) throw;
+      return {};
+    }
+  }
+
+  bool ObjectValue::contains(Tracer & t, const ValueRef& item) {
+    if (ValueRef m = special(t, "__contains__")) {
+      CallArgs args;
+      args.positional.push_back(item);
+      return t.realize(t.call(m, std::move(args)))->truth(t);
+    }
+    if (payload) return payload->contains(t, data_of(t.realize(item)));
+    if (has_native(t, "__contains__")) return Value::contains(t, item);
+    for (auto& x : collect(t, ValueRef(this)))
+      if (values_equal(t, x, item)) return true;
+    return false;
+  }
+
+  // What a list, dict or set of such a class holds goes in once the instance is there.
+  void ObjectValue::fill_payload(PlanBuilder & b, Reg instance) {
+    if (auto* list = as<ListValue>(payload)) {
+      PlanStep s{StepOp::ListAssign};
+      s.a = instance;
+      for (auto& v : list->items) s.regs.push_back(b.rebuild(v));
+      return b.fill(std::move(s));
+    }
+    if (auto* dict = as<DictValue>(payload)) {
+      for (auto& e : dict->live()) {
+        PlanStep s{StepOp::DictSet};
+        s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
+        b.fill(std::move(s));
+      }
+      return;
+    }
+    for (auto& v : static_cast<SetValue*>(payload.get())->items(b.tracer)) {
+      PlanStep s{StepOp::SetAdd};
+      s.a = instance, s.b = b.rebuild(v);
       b.fill(std::move(s));
     }
-    return;
   }
-  for (auto& v : static_cast<SetValue*>(payload.get())->items(b.tracer)) {
-    PlanStep s{StepOp::SetAdd};
-    s.a = instance, s.b = b.rebuild(v);
-    b.fill(std::move(s));
-  }
-}
 
-Reg ObjectValue::rebuild(PlanBuilder& b) {
-  if (source) return b.load_source(source);
-  if (real) return b.load_constant(real);
-  if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
-  PlanStep make{StepOp::NewObject};
-  make.object = type_ref;
-  const bool filled_later = payload && payload->owner == this;
-  if (payload && !filled_later) make.regs.push_back(b.rebuild(payload));
-  const Reg r = b.step(std::move(make));
-  b.remember(this, r);
-  if (filled_later) fill_payload(b, r);
-  for (auto& s : attrs) {
-    if (!s.value) continue;
-    PlanStep set{StepOp::AttrSet};
-    set.a = r, set.b = b.rebuild(s.value), set.object = s.name;
-    b.fill(std::move(set));
+  Reg ObjectValue::rebuild(PlanBuilder & b) {
+    if (source) return b.load_source(source);
+    if (real) return b.load_constant(real);
+    if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
+    PlanStep make{StepOp::NewObject};
+    make.object = type_ref;
+    const bool filled_later = payload && payload->owner == this;
+    if (payload && !filled_later) make.regs.push_back(b.rebuild(payload));
+    const Reg r = b.step(std::move(make));
+    b.remember(this, r);
+    if (filled_later) fill_payload(b, r);
+    for (auto& s : attrs) {
+      if (!s.value) continue;
+      PlanStep set{StepOp::AttrSet};
+      set.a = r, set.b = b.rebuild(s.value), set.object = s.name;
+      b.fill(std::move(set));
+    }
+    return r;
   }
-  return r;
-}
 
 }  // namespace md

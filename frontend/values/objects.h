@@ -25,6 +25,8 @@ struct ObjectValue final : Value {
 
   // The Python-level special method of the class, bound; null if the class has none (object's do not count).
   ValueRef special(Tracer& t, const char* name);
+  // The class has the method, and not from object, but it is nothing the tracer can call: code of a C base, None.
+  bool has_native(Tracer& t, const char* name);
   void plain_store(Tracer& t, PyObject* name, ValueRef v);  // object.__setattr__
   ValueRef plain_attr(Tracer& t, PyObject* name);           // object.__getattribute__
   bool has_own(Tracer& t, PyObject* name);
@@ -146,6 +148,10 @@ struct ContextValue final : Value {
 // type.__call__(cls, ...), and base.__new__(cls, ...) of a base that C implements.
 ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args);
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args);
+// What the Python __get__ of a descriptor found on a class gives; null: its type has none.
+ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls);
+// A method of a builtin type, which classes bind.
+bool is_wrapped_method(PyObject* found);
 
 // What a class-level attribute gives when read through an instance (`self` set) or the class itself.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef found_source, const ValueRef& self, const ValueRef& cls);

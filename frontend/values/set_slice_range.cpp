@@ -209,11 +209,9 @@ std::optional<std::int64_t> RangeValue::length(Tracer& t) {
 }
 
 ValueRef RangeValue::iter(Tracer& t) {
-  std::vector<ValueRef> items;
   PyRef it = checked(PyObject_GetIter(real.get()));
-  while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) items.push_back(t.constant(x));
-  if (PyErr_Occurred()) throw PythonError{};
-  return make_ref<SequenceIterator>(std::move(items), ValueRef(this));
+  if (Py_TYPE(it.get()) != &PyRangeIter_Type) unmodelled(repr_of(real.get()), "a range this long");
+  return make_ref<SequenceIterator>(std::vector<ValueRef>{}, ValueRef(this));  // read as it goes
 }
 
 bool RangeValue::contains(Tracer& t, const ValueRef& item) {
@@ -248,9 +246,11 @@ bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
 
 static bool sequences_equal(Tracer& t, const std::vector<ValueRef>& a, const std::vector<ValueRef>& b) {
   if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!values_equal(t, a[i], b[i])) return false;
-  return true;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const ValueRef x = a[i], y = b[i];  // an __eq__ may change the lists
+    if (!values_equal(t, x, y)) return false;
+  }
+  return a.size() == b.size();
 }
 
 // Sequences with symbols inside are compared element by element: as constants they would lose them.
