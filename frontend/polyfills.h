@@ -14,5 +14,7 @@ PyObject* numpy_row(const char* table, PyObject* key);
 // What minidynamo.polyfills.library has for a callable of the standard library: a traced function, or a class whose
 // objects stand in for the callable's. Borrowed; null if there is none.
 PyObject* library_row(PyObject* callable);
+// The traced function for a method of a builtin type, which takes the object first. Borrowed; null if there is none.
+PyObject* library_method(PyTypeObject* type, PyObject* name);
 
 }  // namespace md

@@ -37,16 +37,24 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
   return r != 0;
 }
 
+// A class, or a tuple of them whose items nobody has looked at yet.
+PyRef classes_of(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  if (auto* tuple = as<TupleValue>(v))
+    for (auto& item : tuple->items) (void)classes_of(t, item);
+  return v->as_constant();
+}
+
 ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
   expect_args(t, "isinstance", args, 2, 2);
-  PyRef cls = args[1]->as_constant();
+  PyRef cls = classes_of(t, args[1]);
   if (!cls) unmodelled(args[1]->print(), "class argument of isinstance");
   return t.boolean(instance_of(t, args[0], cls.get()));
 }
 
 ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
   expect_args(t, "issubclass", args, 2, 2);
-  PyRef a = args[0]->as_constant(), b = args[1]->as_constant();
+  PyRef a = args[0]->as_constant(), b = classes_of(t, args[1]);
   if (!a || !b) graph_break<GB0195>(args[0]->print(), args[1]->print());
   const int r = PyObject_IsSubclass(a.get(), b.get());
   if (r < 0) t.raise_current();

@@ -132,7 +132,8 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!v) t.raise_current();
   if (is_constant_object(v.get())) return t.constant(v);
-  if (PyTuple_CheckExact(v.get())) return from_folded(t, v.get());  // co_varnames of a code object
+  if (PyType_Check(v.get())) return t.from_object(v.get(), nullptr);  // __class__
+  if (PyTuple_CheckExact(v.get())) return from_folded(t, v.get());    // co_varnames of a code object
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 

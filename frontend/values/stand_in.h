@@ -39,7 +39,6 @@ struct StandInValue final : Value {
 
 // callee(*args) where a row of minidynamo.polyfills.library stands for the callee.
 ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args);
-// Raises what the real callable says of arguments that do not fit it: it is called with as many empty ones.
-[[noreturn]] void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args);
+ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s);
 
 }  // namespace md
