@@ -6,12 +6,13 @@ TESTS ?= tests
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test smoke ulp bench sanitize refleak mutate lint clean
+.PHONY: help setup build demo test conformance smoke ulp bench sanitize refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
 	@echo "make test      every test (installs what is needed first)"
 	@echo "make build     the compiled package, importable from .venv"
+	@echo "make conformance  CPython's test modules, plain and with every function compiled; writes docs/conformance.md"
 	@echo "make smoke     smoke tests on the other Pythons found (3.12, 3.13)"
 	@echo "make bench     benchmarks, JSON to out/bench.json"
 	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
@@ -33,6 +34,9 @@ demo: setup
 test: build
 	@tools/stage "C++ tests" ctest --test-dir build --output-on-failure
 	@tools/stage "Python tests" $(PY) -m pytest -n $(JOBS) $(TESTS)
+
+conformance: build
+	@$(PY) tests/conformance/run.py $(MODULES)
 
 smoke: build
 	@tools/smoke

@@ -14,6 +14,7 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
 #include "frontend/finish_trace.h"
+#include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
 #include "frontend/hatches/stand_ins.h"
 #include "frontend/logs.h"
@@ -162,6 +163,7 @@ struct Compilation {
       PyRef message = break_parts_call("log_break", b, frames);
       if (b.code != 170) report("count", {py_str("graph_break"), message});
       report("on_break", {message, frames_list(frames)});
+      count_break(request.code, b);
       if (b.code == 170) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.frames.front();
       speculation.breaks[t.ordinal] = {root.current, text_of(message.get()), frames};
@@ -171,6 +173,7 @@ struct Compilation {
       return true;
     }
     notes.broke = true;
+    count_break(request.code, b, place_name(verdict));
     PyRef error = break_parts_call("unsupported", b, frames);
     PyRef message = checked(PyObject_GetAttrString(error.get(), "msg"));
     report("on_break", {message, frames_list(frames)});
@@ -188,6 +191,17 @@ struct Compilation {
     report("log_skipped_break", {error, cause});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});
     return false;
+  }
+
+  static const char* place_name(BreakVerdict verdict) {
+    switch (verdict) {
+      case BreakVerdict::SkipLoop:
+        return "loop";
+      case BreakVerdict::SkipContext:
+        return "with";
+      default:
+        return "place";
+    }
   }
 
   static PyRef hint_list(const GraphBreak& b) {
@@ -209,6 +223,7 @@ struct Compilation {
     }
     if (config.fullgraph && !s.user_request && !s.no_content) raise_internal(t, s.reason);
     notes.skip = true;
+    note_plain_reason(request.code, "skipped " + s.reason);
     if (logs.debug) report("log_skipping", {py_str(s.reason), py_str(name), py_str(file), py_int(first_line)});
     return {};
   }
@@ -240,6 +255,7 @@ struct Compilation {
     }
     if (config.fullgraph) raise_unsupported(b, frames);
     notes.broke = true;
+    count_break(request.code, b, "raise");
     PyRef error = break_parts_call("unsupported", b, frames);
     report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
     report("log_skipped_break", {error});
@@ -256,6 +272,7 @@ struct Compilation {
     const std::string call = rule ? rule->call : failed ? failed->call : "an operation";
     PyRef error = report("runtime_error", {py_str(call), cause, frames_list(places(t))});
     if (!config.fullgraph) {
+      note_plain_reason(request.code, "operation failed");
       report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
       return {};
     }
@@ -272,6 +289,7 @@ struct Compilation {
   EntryRef on_internal(Tracer& t, const std::string& what) {
     if (config.fullgraph) raise_internal(t, what);
     notes.broke = true;
+    note_plain_reason(request.code, "internal error: " + what);
     PyRef error = report("internal_error", {py_str(what), frames_list(places(t))});
     report("warn_internal", {py_str(name), py_str(file), py_int(first_line), error});
     return {};
@@ -283,7 +301,7 @@ struct Compilation {
 // the program's own. Of an argument's TypeError, or lack of memory or stack, nobody is told; the rest is a defect.
 void clear_programs_own(const FrameRequest& r) {
   PyRef error = take_exception();
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.exc"));
+  PyRef module = own_module("minidynamo._dynamo.exc");
   PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
   const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
   if (!is(PyExc_Exception) || is(ours.get())) {
@@ -291,7 +309,11 @@ void clear_programs_own(const FrameRequest& r) {
     throw PythonError{};
   }
   for (PyObject* type : {PyExc_TypeError, PyExc_ValueError, PyExc_MemoryError, PyExc_RecursionError})
-    if (is(type)) return;
+    if (is(type)) {
+      note_plain_reason(r.code, std::string("raised ") + Py_TYPE(error.get())->tp_name);
+      return;
+    }
+  note_plain_reason(r.code, std::string("internal error: ") + Py_TYPE(error.get())->tp_name);
   report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
                            py_int(r.code->co_firstlineno), report("internal_error", {error, frames_list({})})});
 }
@@ -311,7 +333,7 @@ void forget_compile_id() {
 }  // namespace
 
 TraceConfig config_snapshot(const Region& region) {
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.config"));
+  PyRef module = own_module("minidynamo._dynamo.config");
   PyRef values = checked(PyObject_CallMethod(module.get(), "_snapshot", nullptr));
   auto get = [&](const char* key) -> PyObject* { return PyDict_GetItemString(values.get(), key); };
   auto flag = [&](const char* key) { return get(key) && PyObject_IsTrue(get(key)) == 1; };
@@ -330,6 +352,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.capture_scalar_outputs = flag("capture_scalar_outputs");
   c.capture_dynamic_output_shape_ops = flag("capture_dynamic_output_shape_ops");
   c.trace_more = flag("trace_more");
+  c.allow_empty_graphs = flag("allow_empty_graphs") || flag("force_replace");
   c.allow_rnn = flag("allow_rnn");
   c.enable_trace_unittest = flag("enable_trace_unittest");
   c.trace_numpy = flag("trace_numpy");
@@ -352,12 +375,12 @@ int next_name_number() {
 }
 
 EntryRef compile_frame(const FrameRequest& request) {
+  Disarmed plain;
   static bool tables_ready = false;  // with the GIL held
   if (!tables_ready) {
     init_builtin_table();
     tables_ready = true;
   }
-  Disarmed plain;
   FrameNotes& notes = frame_notes(request.code);
   if (notes.compiling) return {};
   struct Busy {

@@ -6,7 +6,9 @@
 #include "frontend/arguments.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/run_frame.h"
 #include "frontend/values/constant.h"
 
@@ -50,6 +52,7 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
     frames[0].function = text_of(code->co_name);
     if (region->fullgraph) raise_unsupported(b, frames);
     notes.broke = true;
+    count_break(code, b, "");
     PyRef error = break_parts_call("unsupported", b, frames);
     report("log_wont_convert",
            {py_str(frames[0].function), py_str(frames[0].file), py_int(code->co_firstlineno), error});
@@ -96,8 +99,12 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   }
   // What a stance runs as plain Python is not looked at again below.
   const bool hooked = switches.stance == Stance::Default;
-  if (hooked) return call_plain(self, args, nargsf, kwnames, true);
+  if (hooked) {
+    const Replaying repeated(self->function);
+    return call_plain(self, args, nargsf, kwnames, true);
+  }
   Disarmed below;
+  const Replaying repeated(nullptr, false);
   return call_plain(self, args, nargsf, kwnames, false);
 }
 

@@ -1,5 +1,7 @@
 #include "frontend/events.h"
 
+#include <map>
+
 namespace md {
 
 PyRef py_str(const std::string& s) {
@@ -7,12 +9,20 @@ PyRef py_str(const std::string& s) {
 }
 PyRef py_int(long long v) { return checked(PyLong_FromLongLong(v)); }
 
+PyRef own_module(const char* name) {
+  static auto* const known = new std::map<std::string, PyObject*>();  // with the GIL held
+  if (auto it = known->find(name); it != known->end()) return PyRef::borrow(it->second);
+  PyRef module = checked(PyImport_ImportModule(name));
+  known->emplace(name, Py_NewRef(module.get()));
+  return module;
+}
+
 LogSwitches log_switches() {
-  PyRef logging = checked(PyImport_ImportModule("minidynamo._logging"));
+  PyRef logging = own_module("minidynamo._logging");
   PyRef mask = checked(PyObject_GetAttrString(logging.get(), "_enabled_mask"));
   LogSwitches out;
   if (PyObject_IsTrue(mask.get()) == 0) return out;
-  PyRef names = checked(PyImport_ImportModule("minidynamo._logging.names"));
+  PyRef names = own_module("minidynamo._logging.names");
   PyRef bits = checked(PyObject_GetAttrString(names.get(), "BITS"));
   const unsigned long long value = PyLong_AsUnsignedLongLong(mask.get());
   auto on = [&](const char* name) {
@@ -40,7 +50,7 @@ PyRef frames_list(const std::vector<UserFrame>& frames) {
 }
 
 PyRef report(const char* function, std::initializer_list<PyRef> args) {
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.report"));
+  PyRef module = own_module("minidynamo._dynamo.report");
   PyRef fn = checked(PyObject_GetAttrString(module.get(), function));
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
   Py_ssize_t k = 0;

@@ -28,6 +28,9 @@ PyRef py_str(const std::string& s);
 PyRef py_int(long long v);
 PyRef break_parts_call(const char* function, const GraphBreak& b, const std::vector<UserFrame>& frames);
 
+// A module of this package, by its full name. Programs may replace __import__ and sys.modules: it is imported once.
+PyRef own_module(const char* name);
+
 // The exception of a break under fullgraph is set; throws PythonError.
 [[noreturn]] void raise_unsupported(const GraphBreak& b, const std::vector<UserFrame>& frames);
 // Fetches the Python exception that is set as a normalised instance and clears it.

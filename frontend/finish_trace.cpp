@@ -9,6 +9,7 @@
 
 #include "frontend/artifact_texts.h"
 #include "frontend/bytecode/split.h"
+#include "frontend/frame_counts.h"
 #include "frontend/graph_module.h"
 #include "frontend/liveness.h"
 #include "frontend/logs.h"
@@ -21,6 +22,13 @@
 namespace md {
 
 namespace {
+
+// Whether the graph calls code of the program.
+bool calls_out(const Graph& g) {
+  return std::ranges::any_of(g.nodes, [](const auto& n) {
+    return n->callee || std::ranges::any_of(n->regions, [](const auto& region) { return calls_out(*region); });
+  });
+}
 
 // The values alive at a break, each held once, and which of them a split function's parameters take.
 struct HeldValues {
@@ -155,6 +163,7 @@ struct Finisher {
       n.printed_name = printed;
       n.skip = plain;
       n.is_split = true;
+      share_counts(request.code, n);
     }
     if (!plain) ++later_numbers;
     return checked(PyFunction_New(code.get(), request.args.globals));
@@ -216,6 +225,7 @@ struct Finisher {
       plan.inputs.push_back(v->source);
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
     }
+    plan.calls_out = calls_out(*graph);
     plan.kernel = compile_graph(graph, t, *request.region, logs);
   }
 
@@ -239,9 +249,9 @@ struct Finisher {
 
   void mark_single_output() {
     EntryPlan& p = compiled->plan;
-    p.single_output = p.kernel && !p.broken && p.effects.empty() && p.loads.empty() && p.size_inputs.empty() &&
-                      p.output_grads.empty() && p.steps.size() == 1 && p.steps[0].op == StepOp::LoadOutput &&
-                      p.outputs == 1 && p.inputs.size() <= 8 &&
+    p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
+                      p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
+                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= 8 &&
                       std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
   }
 
@@ -292,7 +302,8 @@ struct Finisher {
       s.index = t.grad_enabled;
       b.effect(std::move(s));
     }
-    if (!broke && !has_ops() && plan.effects.empty()) throw SkipFrame{"because no content in function call", true};
+    if (!broke && !has_ops() && plan.effects.empty() && !t.config.allow_empty_graphs)
+      throw SkipFrame{"because no content in function call", true};
     if (has_ops())
       finish_graph(b.outputs);
     else if (!b.outputs.empty())

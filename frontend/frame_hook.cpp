@@ -5,7 +5,9 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/run_frame.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
@@ -64,15 +66,19 @@ std::string folder_of(const char* module) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
+bool is_own_file(PyCodeObject* code) {
+  static const std::string* const package = new std::string(folder_of("minidynamo"));
+  return !package->empty() && text_of(code->co_filename).rfind(*package, 0) == 0;
+}
+
 // Files whose frames are never compiled on their own: this package, the standard library, numpy.
 bool is_skipped_file(PyCodeObject* code) {
-  static const std::string* const package = new std::string(folder_of("minidynamo"));
   static const std::string* const library = new std::string(folder_of("os"));
   static std::string* const numpy = new std::string();  // it may be imported later; with the GIL held
   if (numpy->empty()) *numpy = folder_of("numpy");
   const std::string file = text_of(code->co_filename);
   auto below = [&](const std::string& folder) { return !folder.empty() && file.rfind(folder, 0) == 0; };
-  if (file.rfind("<frozen", 0) == 0 || below(*package) || below(*numpy)) return true;
+  if (file.rfind("<frozen", 0) == 0 || is_own_file(code) || below(*numpy)) return true;
   return below(*library) && file.find("/test/") == std::string::npos &&
          file.find("/site-packages/") == std::string::npos;
 }
@@ -95,6 +101,34 @@ bool leave_alone(PyCodeObject* code, PyObject* globals, PyObject** slots) {
   return true;
 }
 
+// Under `run --everything` a thread is armed for good when its first frame is entered.
+bool join_everything() {
+  struct Leave {
+    bool joined = false;
+    ~Leave() { end_thread(); }
+  };
+  thread_local Leave here;
+  Region* region = run_switches().everything;
+  if (!region || here.joined || is_disarmed_here()) return false;
+  here.joined = true;
+  arm();
+  current_region() = region;
+  return true;
+}
+
+// Under `run --everything` only this package's own frames are none to compile.
+bool is_own_code(PyCodeObject* code) {
+  if (FrameNotes* notes = find_frame_notes(code); notes && (notes->own_code || notes->frame_id >= 0))
+    return notes->own_code;
+  try {
+    frame_notes(code).own_code = is_own_file(code);
+    return frame_notes(code).own_code;
+  } catch (const PythonError&) {
+    PyErr_Clear();
+    return true;
+  }
+}
+
 struct SlotCopy {
   std::vector<PyObject*> slots;
   // Free slots are still empty at entry: the function's closure fills them.
@@ -106,20 +140,74 @@ struct SlotCopy {
   }
 };
 
+// Whether the frame is a call of `key`: the function itself, a bound method's, or a callable object's __call__.
+bool is_call_of(PyObject* key, Frame* frame) {
+  auto* function = reinterpret_cast<PyObject*>(frame_function(frame));
+  if (key == function) return true;
+  if (PyMethod_Check(key))
+    return PyMethod_GET_FUNCTION(key) == function && frame_slots(frame)[0] == PyMethod_GET_SELF(key);
+  if (PyFunction_Check(key) || frame_code(frame)->co_argcount == 0 || frame_slots(frame)[0] != key) return false;
+  PyRef call = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(key)), "__call__"));
+  PyErr_Clear();
+  return call.get() == function;
+}
+
+// A parameter, wherever the call has put it.
+PyObject* argument_named(PyObject* name, PyCodeObject* code, PyObject** slots) {
+  const int named = code->co_argcount + code->co_kwonlyargcount;
+  PyRef names = checked(PyCode_GetVarnames(code));
+  for (int k = 0; k < named; ++k)
+    if (checked(PyUnicode_Compare(PyTuple_GET_ITEM(names.get(), k), name) == 0)) return slots[k];
+  if (!(code->co_flags & CO_VARKEYWORDS)) return nullptr;
+  return PyDict_GetItemWithError(slots[named + ((code->co_flags & CO_VARARGS) ? 1 : 0)], name);
+}
+
+// The arguments of the call that is repeated, in the order in which the program wrote them.
+std::vector<PyObject*> written_arguments(const OpaqueCall& call, Frame* frame) {
+  PyCodeObject* code = frame_code(frame);
+  PyObject** slots = frame_slots(frame);
+  const std::size_t self = PyFunction_Check(call.key.get()) ? 0 : 1;
+  const auto parameters = static_cast<std::size_t>(code->co_argcount);
+  std::vector<PyObject*> out;
+  for (std::size_t k = self; k < call.positional + self && k < parameters; ++k) out.push_back(slots[k]);
+  if (call.positional + self > parameters && (code->co_flags & CO_VARARGS))
+    out.push_back(slots[code->co_argcount + code->co_kwonlyargcount]);
+  for (Py_ssize_t k = 0; call.keywords && k < PyTuple_GET_SIZE(call.keywords.get()); ++k)
+    if (PyObject* v = argument_named(PyTuple_GET_ITEM(call.keywords.get(), k), code, slots)) out.push_back(v);
+  return out;
+}
+
+// A call that the graph has made before it failed. True: `result` is what the frame gives, null with an exception set.
+bool is_replayed(Frame* frame, PyObject*& result) {
+  if (!is_call_of(next_replayed(), frame)) return false;
+  result = guarded([&] { return replay_arguments(written_arguments(next_call(), frame)).release(); });
+  return result || PyErr_Occurred();
+}
+
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
-  if (!is_armed_here() || !is_function_entry(frame, throwflag)) return pass_through(thread, frame, throwflag);
+  if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
+    return pass_through(thread, frame, throwflag);
+  if (PyObject * result; replays() && is_replayed(frame, result)) return finish_frame(thread, frame, result);
+  if (is_failed_frame(reinterpret_cast<PyObject*>(frame_function(frame))) || !compiles_in_replay())
+    return pass_through(thread, frame, throwflag);
   Region* region = current_region();
   PyCodeObject* code = frame_code(frame);
   FrameNotes* notes = find_frame_notes(code);
-  if (!region || (notes && notes->runs_plain(*region))) return pass_through(thread, frame, throwflag);
+  if (!region || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
+  if (notes && notes->runs_plain(*region)) {
+    count_skipped(code);
+    return pass_through(thread, frame, throwflag);
+  }
   if (notes && notes->runs_plain_below(*region)) {
+    count_skipped(code);
     Disarmed below;
     return run_default(thread, frame, throwflag);
   }
   PyObject** live = frame_slots(frame);
   if (is_observed(thread, code) && !run_switches().while_traced) return pass_through(thread, frame, throwflag);
   // A frame that was only inlined so far is looked at like a new one.
-  if ((!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))
+  const bool everything = region == run_switches().everything;
+  if (everything ? is_own_code(code) : (!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))
     return pass_through(thread, frame, throwflag);
   SlotCopy copy(code, frame_function(frame), live);
   FrameRequest request{
@@ -131,12 +219,20 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
     case RunOutcome::Raised:
       return finish_frame(thread, frame, nullptr);
     case RunOutcome::Plain:
+      count_skipped(code);
       break;
   }
+  const Replaying repeated;
   return pass_through(thread, frame, throwflag);
 }
 
 }  // namespace
+
+void run_everything(Region* region) {
+  if (run_switches().everything == region) return;
+  current_region() = run_switches().everything = region;
+  region ? arm() : disarm();
+}
 
 bool install_hook() { return install_frame_hook(hook); }
 

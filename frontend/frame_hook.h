@@ -5,4 +5,9 @@ namespace md {
 // False: this interpreter's frames are not as expected; only directly decorated functions are compiled then.
 bool install_hook();
 
+class Region;
+// From now on every Python function that runs is compiled in `region`, on this thread and on those that start later,
+// also where there is no tensor in sight. Null: no more. For a whole program (`python -m minidynamo run`).
+void run_everything(Region* region);
+
 }  // namespace md

@@ -1,9 +1,12 @@
 #include "frontend/init.h"
 
+#include <csignal>
+
 #include "frontend/code_cache.h"
 #include "frontend/compiled_function.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/frame_counts.h"
 #include "frontend/frame_hook.h"
 #include "frontend/frame_notes.h"
 #include "frontend/guards/guard.h"
@@ -108,6 +111,43 @@ PyObject* py_guard_rows(PyObject*, PyObject* code) {
   });
 }
 
+// _run_everything(on): see run_everything.
+PyObject* py_run_everything(PyObject*, PyObject* on) {
+  return guarded([&] {
+    const int wanted = PyObject_IsTrue(on);
+    if (wanted < 0) throw PythonError{};
+    run_everything(wanted ? get_region(nullptr, "llvm", false, -1, nullptr) : nullptr);
+    return Py_NewRef(Py_None);
+  });
+}
+
+// _end_with(exception): what the interpreter does with an exception that leaves a program, short of exiting: the hook
+// prints it; Ctrl-C ends the process by its signal once everything is shut down.
+PyObject* py_end_with(PyObject*, PyObject* error) {
+  const bool interrupted = PyErr_GivenExceptionMatches(error, PyExc_KeyboardInterrupt);
+  PyErr_Restore(Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(error))), Py_NewRef(error),
+                PyException_GetTraceback(error));
+  PyErr_Print();
+  if (interrupted)
+    Py_AtExit([] {
+      std::signal(SIGINT, SIG_DFL);
+      std::raise(SIGINT);
+    });
+  Py_RETURN_NONE;
+}
+
+// _count_frames(on), and _frame_counts() -> a list of dicts: see frame_counts_list.
+PyObject* py_count_frames(PyObject*, PyObject* on) {
+  const int wanted = PyObject_IsTrue(on);
+  if (wanted < 0) return nullptr;
+  count_frames(wanted);
+  Py_RETURN_NONE;
+}
+
+PyObject* py_frame_counts(PyObject*, PyObject*) {
+  return guarded([&] { return frame_counts_list().release(); });
+}
+
 PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
                           {"_original", py_original, METH_O, nullptr},
                           {"_reset", py_reset, METH_NOARGS, nullptr},
@@ -116,6 +156,10 @@ PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
                           {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr},
                           {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
                           {"_guard_rows", py_guard_rows, METH_O, nullptr},
+                          {"_run_everything", py_run_everything, METH_O, nullptr},
+                          {"_end_with", py_end_with, METH_O, nullptr},
+                          {"_count_frames", py_count_frames, METH_O, nullptr},
+                          {"_frame_counts", py_frame_counts, METH_NOARGS, nullptr},
                           {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace

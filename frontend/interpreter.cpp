@@ -10,6 +10,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -77,9 +78,11 @@ void Tracer::step_until(std::size_t depth) {
 
 // Finds the handler in the frames above `floor`; frames without one are left.
 bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
-  if (auto* x = as<ExceptionValue>(e.exception);
-      x && !x->context && !frame().handled.empty() && frame().handled.back().get() != x)
-    x->context = frame().handled.back();
+  if (auto* x = as<ExceptionValue>(e.exception)) {
+    ValueRef handled = handled_exception();
+    if (!x->context && handled && handled.get() != x) x->context = handled;
+    x->raised = true;
+  }
   while (frames.size() > floor) {
     SymbolicFrame& f = *frames.back();
     const Handler& h = f.instruction().handler;
@@ -155,11 +158,25 @@ void Tracer::return_from_frame(ValueRef v) {
 }
 
 ValueRef Tracer::resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef sent, ValueRef& returned) {
-  f->push(std::move(sent));
+  if (sent) f->push(std::move(sent));
+  const std::size_t depth = frames.size();
   f->on_return = OnReturn::Stop;
   f->yielded = false;
-  const std::size_t depth = frames.size();
   frames.push_back(std::move(f));
+  return run_parked(f, depth, returned);
+}
+
+ValueRef Tracer::raise_in_generator(std::unique_ptr<SymbolicFrame>& f, const ValueRef& exception, ValueRef& returned) {
+  const std::size_t depth = frames.size();
+  f->on_return = OnReturn::Stop;
+  f->yielded = false;
+  frames.push_back(std::move(f));
+  const TracedRaise raised{exception};
+  if (!unwind(raised, depth)) throw raised;
+  return run_parked(f, depth, returned);
+}
+
+ValueRef Tracer::run_parked(std::unique_ptr<SymbolicFrame>& f, std::size_t depth, ValueRef& returned) {
   step_until(depth);
   if (parked_) {
     f = std::move(parked_);
@@ -189,6 +206,7 @@ void Tracer::make_generator() {
 }
 
 std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs call_args) {
+  if (ValueRef other = replaced_function(*this, fn, call_args)) return make_frame(static_cast<FunctionValue&>(*other), call_args);
   if (frames.size() > kMaxDepth) throw SkipFrame{"calls nest deeper than " + std::to_string(kMaxDepth)};
   auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) unmodelled(fn.print(), "coroutine");
@@ -211,6 +229,12 @@ std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs ca
 
 // --- exceptions
 // ----------------------------------------------------------------------------------------------------------
+
+ValueRef Tracer::handled_exception() const {
+  for (auto f = frames.rbegin(); f != frames.rend(); ++f)
+    if (!(*f)->handled.empty()) return (*f)->handled.back();
+  return {};
+}
 
 bool Tracer::uncaught() const {
   for (auto& f : frames)

@@ -72,4 +72,10 @@ PyObject* library_method(PyTypeObject* type, PyObject* name) {
   return table_row(checked(PyTuple_Pack(2, type, name)).get());
 }
 
+// By address: code objects that look alike are equal.
+PyObject* code_row(PyObject* code) {
+  PyObject* row = table_row(checked(PyLong_FromVoidPtr(code)).get());
+  return row;
+}
+
 }  // namespace md

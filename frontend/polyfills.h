@@ -16,5 +16,7 @@ PyObject* numpy_row(const char* table, PyObject* key);
 PyObject* library_row(PyObject* callable);
 // The traced function for a method of a builtin type, which takes the object first. Borrowed; null if there is none.
 PyObject* library_method(PyTypeObject* type, PyObject* name);
+// For the code of a closure of the library's: (traced function, names of the variables it takes first). As above.
+PyObject* code_row(PyObject* code);
 
 }  // namespace md

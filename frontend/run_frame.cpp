@@ -4,8 +4,10 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
 #include "frontend/guards/explain.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 
@@ -50,6 +52,7 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
     throw PythonError{};
   }
   if (config.skip_code_recursive_on_limit) notes.skip_recursively = true;
+  note_plain_reason(r.code, name);
   return true;
 }
 
@@ -82,6 +85,7 @@ void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
     throw PythonError{};
   }
   frame_notes(r.code).broke = true;
+  note_plain_reason(r.code, "internal error: " + what);
   report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
                            py_int(r.code->co_firstlineno), error});
 }
@@ -193,14 +197,14 @@ EntryRef find_or_compile(const FrameRequest& r) {
 bool is_programs_own() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.exc"));
+  PyRef module = own_module("minidynamo._dynamo.exc");
   PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
   const bool own = PyErr_GivenExceptionMatches(type, PyExc_Exception) && !PyErr_GivenExceptionMatches(type, ours.get());
   PyErr_Restore(type, value, traceback);
   return own;
 }
 
-// False: nothing has been done, and the frame is to run as plain Python.
+// False: nothing has been done, and the frame is to run as plain Python, which raises what failed at the user's line.
 bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
   try {
     run_plan(plan, r.args, run);
@@ -209,12 +213,16 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
     // Raised by code the graph calls, before anything was done: plain Python raises it at the user's line.
     if (!run.in_kernel || run.committed || !is_programs_own()) throw;
     PyErr_Clear();
+    hand_over(std::move(run.calls));
     return false;
   } catch (const OpError&) {
-    throw;
+    if (run.committed) throw;
+    hand_over(std::move(run.calls));
+    return false;
   } catch (const std::exception& e) {
     if (run.committed) raise_late(e);
     go_on_plain(r, e.what());
+    hand_over(std::move(run.calls));
     return false;
   }
 }
@@ -275,14 +283,10 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
     run = PlanRun();
     if (next) {
       const EntryPlan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
-      try {
-        if (!run_entry(plan, request, run)) next = EntryRef();
-      } catch (const OpError&) {
-        if (run.committed) throw;
-        next = EntryRef();
-      }
+      if (!run_entry(plan, request, run)) next = EntryRef();
     }
     if (!next) {
+      const Replaying repeated(resume.get());
       result = call_plain(resume.get(), args.values);
       return result ? RunOutcome::Done : RunOutcome::Raised;
     }
@@ -303,14 +307,8 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     if (!entry) return RunOutcome::Plain;
     PlanRun run;
     const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
-    try {
-      if (!run_entry(plan, request, run)) return RunOutcome::Plain;
-    } catch (const OpError& e) {
-      // Nothing has been committed: plain Python raises the same at the user's line.
-      if (!run.committed) return RunOutcome::Plain;
-      raise_op_error(e);
-      return RunOutcome::Raised;
-    }
+    if (!run_entry(plan, request, run)) return RunOutcome::Plain;
+    count_replaced(request.code, !run.returned);
     if (!run.returned) return run_from_break(std::move(entry), std::move(run), request.region, result);
     result = std::move(run.returned);
     return RunOutcome::Done;

@@ -7,7 +7,8 @@ namespace md {
 
 enum class RunOutcome : std::uint8_t { Done, Plain /* run the original code */, Raised };
 
-// Done: `result` is the frame's return value. Raised: a Python exception is set.
+// Done: `result` is the frame's return value. Raised: a Python exception is set. Plain: the caller runs the original
+// code within a Replaying (hatches/opaque_calls.h).
 RunOutcome run_frame(const FrameRequest& request, PyRef& result);
 
 // compiler.set_stance(): what compiled functions do.
@@ -19,6 +20,7 @@ struct RunSwitches {
   bool while_traced = false;  // config.compile_while_traced
   Stance stance = Stance::Default;
   bool skip_guard_eval_unsafe = false;  // a miss is an error
+  Region* everything = nullptr;         // `run --everything`: what frames outside of compiled functions compile in
 };
 RunSwitches& run_switches();
 

@@ -19,6 +19,10 @@ std::string type_name(PyTypeObject* type) {
   return dot == std::string::npos ? full : full.substr(dot + 1);
 }
 
+const ValueRef& CallArgs::missing(std::size_t i) {
+  unmodelled("a builtin function", "argument " + std::to_string(i + 1) + ", given by keyword");
+}
+
 ValueRef CallArgs::take_keyword(const char* name) {
   for (auto it = keywords.begin(); it != keywords.end(); ++it) {
     if (PyUnicode_CompareWithASCIIString(it->first.get(), name) != 0) continue;

@@ -12,6 +12,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
@@ -113,6 +114,12 @@ bool plain_key(PyObject* k) {
 
 ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
+  return wrap_dict_items(t, o, s);
+}
+
+}  // namespace
+
+ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s) {
   auto d = make_ref<DictValue>(Py_TYPE(o));
   PyObject *k, *v;
   for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &k, &v);) {
@@ -124,6 +131,8 @@ ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
   }
   return d;
 }
+
+namespace {
 
 ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
@@ -239,6 +248,7 @@ bool is_user_instance(PyTypeObject* type) {
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   if (ValueRef v = wrap_library(t, o, s)) return v;
+  if (ValueRef v = wrap_with_data(t, o, s)) return v;
   if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {
     PyObject* meta = reinterpret_cast<PyObject*>(Py_TYPE(type));
     const bool enumeration =

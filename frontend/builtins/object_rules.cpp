@@ -1,6 +1,7 @@
 // Types, attributes, identity.
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/tensors/tensor_object.h"
@@ -47,7 +48,14 @@ PyRef classes_of(Tracer& t, const ValueRef& raw) {
 
 ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
   expect_args(t, "isinstance", args, 2, 2);
-  PyRef cls = classes_of(t, args[1]);
+  if (auto* classes = as<TupleValue>(args[1])) {
+    for (auto& cls : classes->items) {
+      CallArgs one{{args[0], t.realize(cls)}, {}};
+      if (rule_isinstance(t, one)->truth(t)) return t.boolean(true);
+    }
+    return t.boolean(false);
+  }
+  PyRef cls = args[1]->as_constant();
   if (!cls) unmodelled(args[1]->print(), "class argument of isinstance");
   return t.boolean(instance_of(t, args[0], cls.get()));
 }
@@ -167,6 +175,8 @@ ValueRef rule_str(Tracer& t, CallArgs& args) {
 
 ValueRef rule_format(Tracer& t, CallArgs& args) {
   expect_args(t, "format", args, 1, 2);
+  if (args.size() == 2 && args[1]->kind == ValueKind::Constant && !PyUnicode_Check(args[1]->real.get()))
+    throw WrongArguments{};
   return format_value(t, args[0], 0, args.size() == 2 ? args[1] : ValueRef());
 }
 

@@ -28,6 +28,7 @@ std::atomic<int> suspensions{0};
 struct ThreadCounts {
   int armed = 0;
   int nested_frames = 0;
+  int disarmed = 0;
 };
 thread_local ThreadCounts counts;
 
@@ -102,12 +103,21 @@ bool is_armed_here() { return counts.armed > 0; }
 
 Disarmed::Disarmed() : depth_(counts.armed) {
   counts.armed = 0;
+  ++counts.disarmed;
   if (depth_ > 0 && armed_threads.fetch_sub(1) == 1) apply();
 }
 
 Disarmed::~Disarmed() {
   if (depth_ > 0 && armed_threads.fetch_add(1) == 0) apply();
   counts.armed = depth_;
+  --counts.disarmed;
+}
+
+bool is_disarmed_here() { return counts.disarmed > 0; }
+
+// The eval function stays as it is: the next change of the counters sets it, with the GIL held.
+void end_thread() {
+  if (std::exchange(counts.armed, 0) > 0) armed_threads.fetch_sub(1);
 }
 
 PyCodeObject* frame_code(Frame* frame) {

@@ -41,6 +41,9 @@ class Disarmed {
  private:
   int depth_;
 };
+bool is_disarmed_here();  // inside a Disarmed
+// This thread runs no more Python code; what it had armed is taken back.
+void end_thread();
 
 // A function call about to start (no generator being resumed, no class or module body, no generator or coroutine
 // function): the frame whose fields below are valid and that finish_frame can end.

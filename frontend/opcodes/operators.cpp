@@ -7,6 +7,7 @@
 #include "frontend/opcodes/family.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
@@ -206,6 +207,8 @@ ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::s
     return is_true_constant(r, Py_NotImplemented) ? ValueRef() : r;
   };
   auto *x = as<ObjectValue>(a), *y = as<ObjectValue>(b);
+  // A builtin operand on the left answers first, unless the other's class is below its own.
+  if (y && y->payload && !x && a->python_type() && !PyType_IsSubtype(y->type, a->python_type())) return {};
   if (inplace)
     if (ValueRef r = attempt(a, "i" + dunder, b)) return r;
   const bool right_first = x && y && x->type != y->type && PyType_IsSubtype(y->type, x->type);
@@ -235,6 +238,12 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
   }
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
+    const ValueRef x = data_of(a), y = data_of(b);
+    if (x.get() == a.get() && y.get() == b.get()) unsupported_operands(t, a, b, symbol);
+    if (x->kind != ValueKind::Object && y->kind != ValueKind::Object) {
+      ValueRef r = binary_op(t, x, y, number);
+      return inplace && r.get() == x.get() ? a : r;
+    }
     unsupported_operands(t, a, b, symbol);
   }
   if (is_tensor_value(a) || is_tensor_value(b)) {
@@ -271,7 +280,10 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
   if (auto* x = as<ArrayValue>(v))
     if (ValueRef r = x->operate(t, std::string("__") + names[op] + "__", {})) return r;
   if (auto* o = as<ObjectValue>(v))
-    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
+    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str()))
+      return t.call(m, {});
+    else if (o->payload)
+      return unary_op(t, o->payload, op);
   if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)
     return op == kUnaryNegative ? size_value(t, Size(0) - n->size) : v;
   PyRef c = v->as_constant();
@@ -304,6 +316,7 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
     if (!is_true_constant(r, Py_NotImplemented)) return r;
   }
+  if (data_of(a).get() != a.get() || data_of(b).get() != b.get()) return compare(data_of(a), data_of(b), op);
   if (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor) {
     const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor ||
                                  (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant ||

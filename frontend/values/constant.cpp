@@ -141,7 +141,8 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
 ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   std::vector<PyRef> positional;
   PyRef kwargs;
-  if (text_of(name) == "join" && args.size() == 1) {
+  PyTypeObject* joined = args.positional.empty() ? nullptr : t.realize(args[0])->python_type();
+  if (text_of(name) == "join" && args.size() == 1 && joined && (joined->tp_iter || joined->tp_as_sequence)) {
     args.positional[0] = make_ref<ListValue>(collect(t, t.realize(args.positional[0])));
   }
   for (auto& a : args.positional) a = t.realize(a);

@@ -68,12 +68,22 @@ struct GeneratorValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
   // The next value yielded; null when the body returns, which gives `returned`.
   ValueRef step(Tracer& t, ValueRef sent, ValueRef& returned);
+  // The same, with an exception raised where it is suspended.
+  ValueRef throw_in(Tracer& t, ValueRef exception, ValueRef& returned);
+  ValueRef close(Tracer& t);
   std::unique_ptr<SymbolicFrame> frame;  // null when finished
   // A cleanup of its own is to run where Python closes it: it is suspended inside try or with.
   bool has_cleanup() const;
   bool delegates() const;  // suspended in `yield from`
   std::string name;
   bool running = false;
+  bool started = false;
+
+ private:
+  template <class Run>
+  ValueRef guarded(Tracer& t, Run run);
+  // What throw_in does first while another generator or iterator is delegated to. True: `yielded` is the answer.
+  bool throw_into_delegate(Tracer& t, ValueRef& exception, ValueRef& yielded, ValueRef& finished);
 };
 
 }  // namespace md

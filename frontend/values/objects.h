@@ -26,8 +26,10 @@ struct ObjectValue final : Value {
   // The Python-level special method of the class, bound; null if the class has none (object's do not count).
   ValueRef special(Tracer& t, const char* name);
   void plain_store(Tracer& t, PyObject* name, ValueRef v);  // object.__setattr__
+  ValueRef plain_attr(Tracer& t, PyObject* name);           // object.__getattribute__
   bool has_own(Tracer& t, PyObject* name);
   ValueRef instance_dict(Tracer& t);
+  void fill_payload(PlanBuilder& b, Reg instance);
 
   struct Stored {
     PyRef name;
@@ -37,6 +39,8 @@ struct ObjectValue final : Value {
 
   PyTypeObject* type;
   PyRef type_ref;
+  Value* attribute_dict = nullptr;  // its __dict__, once asked for; kept alive by the tracer
+  ValueRef payload;           // what a builtin base of the class holds (values/builtin_bases.h)
   std::vector<Stored> attrs;  // written while tracing, in order of first write
 };
 
@@ -50,8 +54,11 @@ struct ClassValue final : Value {
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   ValueRef get_item(Tracer& t, const ValueRef& key) override;
   ValueRef call(Tracer& t, CallArgs args) override;
-  bool truth(Tracer&) override { return true; }
+  bool truth(Tracer& t) override;
+  std::optional<std::int64_t> length(Tracer& t) override;
   ValueRef iter(Tracer& t) override;  // enums
+  bool contains(Tracer& t, const ValueRef& item) override;
+  ValueRef meta_special(Tracer& t, const char* name);  // a method of a metaclass in Python, bound; null if there is none
   ValueRef meta_attr(Tracer& t, PyObject* name);
   ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;
@@ -77,6 +84,7 @@ struct ExceptionValue final : Value {
   PyTypeObject* python_type() const override { return type; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
   PyTypeObject* type;
@@ -84,7 +92,12 @@ struct ExceptionValue final : Value {
   std::vector<ValueRef> args;
   ValueRef cause, context;
   bool suppress_context = false;
+  bool raised = false;  // a real one would have a traceback
   std::vector<std::pair<PyRef, ValueRef>> attrs;
+
+ private:
+  ValueRef builtin_field(Tracer& t, PyObject* name);
+  ValueRef add_note(Tracer& t, const ValueRef& note);
 };
 
 struct SuperValue final : Value {
@@ -128,6 +141,10 @@ struct ContextValue final : Value {
   bool outer = false;          // grad mode to go back to
   bool at_once = false;        // set_grad_enabled: the mode changed when it was made
 };
+
+// type.__call__(cls, ...), and base.__new__(cls, ...) of a base that C implements.
+ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args);
+ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args);
 
 // What a class-level attribute gives when read through an instance (`self` set) or the class itself.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef found_source, const ValueRef& self, const ValueRef& cls);

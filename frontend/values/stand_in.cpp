@@ -264,4 +264,19 @@ ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s) {
   return call_library(t, reinterpret_cast<PyObject*>(Py_TYPE(o)), row, std::move(args));
 }
 
+ValueRef replaced_function(Tracer& t, FunctionValue& function, CallArgs& args) {
+  if (function.closure.empty()) return {};
+  PyObject* row = code_row(function.code.get());
+  if (!row) return {};
+  PyRef names = checked(PyCode_GetFreevars(reinterpret_cast<PyCodeObject*>(function.code.get())));
+  std::vector<ValueRef> cells;
+  for (Py_ssize_t k = 1; k < PyTuple_GET_SIZE(row); ++k) {
+    const Py_ssize_t at = PySequence_Index(names.get(), PyTuple_GET_ITEM(row, k));
+    if (at < 0) throw InternalError("a function of the library has other variables than expected");
+    cells.push_back(t.realize(function.closure.at(static_cast<std::size_t>(at))->get(t)));
+  }
+  args.positional.insert(args.positional.begin(), cells.begin(), cells.end());
+  return t.wrap(PyTuple_GET_ITEM(row, 0), nullptr);
+}
+
 }  // namespace md

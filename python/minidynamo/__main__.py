@@ -1,4 +1,4 @@
-"""Command line: python -m minidynamo explain GB0124, or explain WORDS."""
+"""Command line: python -m minidynamo explain GB0124, or explain WORDS; python -m minidynamo run SCRIPT."""
 
 import argparse
 import os
@@ -64,12 +64,54 @@ def explain(words):
     return "\n".join([*lines, "", f"python -m minidynamo explain {found[0].code} shows the first one in full."]), 0
 
 
+RUN_USAGE = "python -m minidynamo run [--everything] [--trace-more] [--report FILE] (SCRIPT | -m MODULE) [argument ...]"
+
+
+def _run_parser(commands):
+    sub = commands.add_parser("run", help="run a program, compiled or with its frames counted", usage=RUN_USAGE)
+    sub.add_argument("--everything", action="store_true", help="compile every Python function the program runs")
+    sub.add_argument("--trace-more", action="store_true", help="trace also what the reference breaks on by choice")
+    sub.add_argument("--report", metavar="FILE", help="write at exit, as JSON, how the frames of each function ended")
+    program = sub.add_mutually_exclusive_group(required=True)
+    program.add_argument("-m", dest="module", metavar="MODULE", help="a module, as python -m")
+    program.add_argument("script", metavar="SCRIPT", nargs="?", help="a file, or a folder with a __main__.py")
+    return sub
+
+
+def _split_at_program(argv):
+    """(our options, the program's arguments): all after SCRIPT or MODULE is the program's."""
+    at = 1
+    while at < len(argv) and argv[at].startswith("-") and argv[at] != "-m":
+        at += 2 if argv[at] == "--report" else 1
+    at += 2 if argv[at : at + 1] == ["-m"] else 1
+    return argv[:at], argv[at:]
+
+
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="python -m minidynamo", description="Questions about graph breaks.")
+    argv = sys.argv[1:] if argv is None else argv
+    parser = argparse.ArgumentParser(
+        prog="python -m minidynamo", description="Questions about graph breaks, and programs run compiled."
+    )
     commands = parser.add_subparsers(dest="command", required=True)
+    _run_parser(commands)
+    arguments = []
+    if argv[:1] == ["run"]:
+        argv, arguments = _split_at_program(argv)
     sub = commands.add_parser("explain", help="what a graph break means and how to avoid it")
     sub.add_argument("words", nargs="+", metavar="CODE or WORDS", help="GB0124, or words to look for in the texts")
     args = parser.parse_args(argv)
+    if args.command == "run":
+        from ._dynamo import run_program
+
+        is_module = args.module is not None
+        run_program.run(
+            args.module if is_module else args.script,
+            arguments,
+            is_module=is_module,
+            everything=args.everything,
+            trace_more=args.trace_more,
+            report_path=args.report and os.path.abspath(args.report),
+        )
     text, status = explain(args.words)
     try:
         print(text, file=sys.stdout if status == 0 else sys.stderr, flush=True)

@@ -92,6 +92,8 @@ def _defaults():
     ours = {
         # Compile and run compiled code although a debugger, profiler or coverage tool watches the thread.
         "compile_while_traced": False,
+        # Replace a frame by compiled code also when there is no tensor operation in it.
+        "force_replace": False,
         # Trace constructs the reference breaks on although they can be traced.
         "trace_more": False,
         # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.

@@ -38,6 +38,7 @@ _lock = threading.Lock()
 _seen_breaks = set()  # (file, line) of breaks whose stack was logged
 _limits_reported = set()
 _warned = set()
+_silent = threading.Event()  # nothing is said that was not asked for
 
 _ITEM_ADVICE = """\
 Graph break from `Tensor.item()`, consider setting:
@@ -365,7 +366,7 @@ def on_recompile(name, file, first_line, failures):
 def on_limit(limit, value, name, file, first_line, last_reason, once_key):
     """The limit named `limit` was reached: a warning, once for each `once_key` (the code object), always if None."""
     with _lock:
-        if once_key is not None and once_key in _limits_reported:
+        if _silent.is_set() or (once_key is not None and once_key in _limits_reported):
             return
         _limits_reported.add(once_key)
     _log.warning(
@@ -393,7 +394,14 @@ def limit_error(limit, fullgraph, cause=None):
 # ---- once-only warnings ------------------------------------------------------------------------------------------
 
 
+def silence():
+    """No warnings from now on: the program's own are all there are. Logs that were switched on stay."""
+    _silent.set()
+
+
 def _first_time(key):
+    if _silent.is_set():
+        return False
     with _lock:
         if key in _warned:
             return False

@@ -5,9 +5,17 @@ it, with the same parameters. A class does the work of the library's: its object
 type; `rebuilt` tells the call that makes the real one in the same state (see itertools.py).
 """
 
-from . import builtins, copy, functools, itertools, operator
+from . import builtins, copy, functools, itertools, math, operator, types
 
-TABLE = {**builtins.TABLE, **copy.TABLE, **itertools.TABLE, **functools.TABLE, **operator.TABLE}
+TABLE = {
+    **builtins.TABLE,
+    **copy.TABLE,
+    **functools.TABLE,
+    **itertools.TABLE,
+    **math.TABLE,
+    **operator.TABLE,
+    **types.TABLE,
+}
 
 
 def call_that_made(value):

@@ -1,0 +1,63 @@
+"""docs/conformance.md from the comparisons of a full run."""
+
+import sys
+from collections import Counter
+
+from modules import EVERYTHING, MORE
+
+HEAD = """\
+# Conformance with CPython {version}
+
+Written by `make conformance`: modules of CPython's own test suite run plainly and with every Python function compiled
+(`python -m minidynamo run --everything`), and the outcome (pass, fail, error, skip) of every test is compared. Frames
+are calls of Python functions other than generators and coroutines, whatever file they come from: the module's own, the
+standard library's and unittest's. *whole*: replaced by compiled code to their end; *partly*: compiled code with graph
+breaks; *skipped*: run as plain Python. What was inlined into a compiled caller has no frame and is not counted.
+"""
+
+
+def totals(comparisons):
+    frames, functions = Counter(), Counter()
+    for c in comparisons:
+        frames.update(c.compiled["frames"])
+        functions.update(c.compiled["functions"])
+    return frames, functions
+
+
+def share_text(counts):
+    every = max(1, sum(counts.values()))
+    return ", ".join(f"{counts[end] / every:.1%} {end}" for end in ("whole", "partly", "skipped"))
+
+
+def section(way, comparisons):
+    title = {EVERYTHING: "As by default", MORE: "With `config.trace_more`"}[way]
+    tests, same = sum(len(c.tests) for c in comparisons), sum(c.same for c in comparisons)
+    frames, functions = totals(comparisons)
+    lines = [
+        f"\n## {title}\n",
+        f"{len(comparisons)} modules, {tests} tests, {same} ({same / max(1, tests):.2%}) with the same outcome. Of "
+        f"{sum(frames.values())} frames {share_text(frames)}; of {sum(functions.values())} functions "
+        f"{share_text(functions)} (skipped: in every call).\n",
+        "| module | tests | same | whole | partly | skipped | breaks in traces | frames run plain, by reason |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for c in comparisons:
+        breaks, skips = c.codes()
+        name = c.module if c.has_run() else f"{c.module} (not run: every frame was skipped)"
+        shares = " | ".join(f"{c.share(end):.1%}" for end in ("whole", "partly", "skipped"))
+        lines.append(f"| {name} | {len(c.tests)} | {c.same} | {shares} | {breaks} | {skips} |")
+    different = [(c, t) for c in comparisons for t in c.different]
+    if different:
+        lines.append("\n| test whose outcome differs | plain | compiled | why |\n|---|---|---|---|")
+        for c, t in different:
+            before, after = c.plain["tests"].get(t, "did not run"), c.compiled["tests"].get(t, "did not run")
+            lines.append(f"| {t.replace('|', '/')} | {before} | {after} | {c.reason(t) or 'not explained'} |")
+    return lines
+
+
+def write(rows, path):
+    """`rows`: for each module its comparisons, one for each way."""
+    lines = [HEAD.format(version=".".join(map(str, sys.version_info[:2])))]
+    for comparisons in zip(*rows, strict=True):
+        lines += section(comparisons[0].way, comparisons)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")

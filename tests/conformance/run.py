@@ -1,0 +1,72 @@
+"""Runs CPython's test modules plainly and compiled, compares every outcome, and writes docs/conformance.md.
+
+python tests/conformance/run.py [MODULE ...] [--jobs N] [--shard K/N] [--fresh] [--no-document]
+
+Results are kept in out/conformance/, one file for each module and way, and are used again as long as the Python and the
+package stay the same: a run that was cut short goes on where it stopped.
+"""
+
+import argparse
+import json
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import document
+from compare import Comparison
+from modules import ALL, COMPILED, PLAIN
+from supervise import ROOT, is_here, run_module, stamp
+
+STORE = ROOT / "out" / "conformance"
+
+
+def stored(module, way, fresh=False, timeout=60.0):
+    """The result of a run, from the store if it is still good."""
+    path = STORE / f"{module}.{way}.{sys.version_info[0]}.{sys.version_info[1]}.json"
+    if path.exists() and not fresh:
+        result = json.loads(path.read_text(encoding="utf-8"))
+        if result["stamp"] == stamp(way):
+            return result
+    result = run_module(module, way, timeout)
+    STORE.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".part")
+    temporary.write_text(json.dumps(result, indent=1), encoding="utf-8")
+    os.replace(temporary, path)
+    return result
+
+
+def compared(module, args):
+    plain = stored(module, PLAIN, args.fresh, args.timeout)
+    return [Comparison(plain, stored(module, way, args.fresh, args.timeout)) for way in COMPILED]
+
+
+def main():
+    parser = argparse.ArgumentParser(description="CPython's test modules, plain and compiled.")
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="test_x ...; all of modules.py without any")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="modules at a time")
+    parser.add_argument("--shard", default="1/1", metavar="K/N", help="every N-th module only, beginning at the K-th")
+    parser.add_argument("--timeout", type=float, default=60.0, help="seconds a test may stand still")
+    parser.add_argument("--fresh", action="store_true", help="use no stored results")
+    parser.add_argument("--no-document", action="store_true", help="leave docs/conformance.md as it is")
+    args = parser.parse_args()
+    part, parts = map(int, args.shard.split("/"))
+    modules = [m for m in args.modules or ALL if is_here(m)][part - 1 :: parts]
+    if not modules:
+        parser.error("none of these modules is installed (Debian: libpython3.11-testsuite)")
+    rows, unexplained = [], 0
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for comparisons in pool.map(lambda m: compared(m, args), modules):
+            for c in comparisons:
+                print(c.line(), flush=True)
+                for test, before, after, detail in c.unexplained():
+                    print(f"    {test}: {before} -> {after}  {detail[:300]}", flush=True)
+                    unexplained += 1
+            rows.append(comparisons)
+    if not args.no_document and not args.modules and parts == 1:
+        document.write(rows, Path(ROOT / "docs" / "conformance.md"))
+    return 1 if unexplained else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

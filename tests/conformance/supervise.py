@@ -1,0 +1,142 @@
+"""Runs one module of CPython's tests in one way, in subprocesses, and goes on after crashes and hangs."""
+
+import hashlib
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from modules import EVERYTHING, MORE, PLAIN
+
+ROOT = Path(__file__).resolve().parents[2]
+OUTCOMES = Path(__file__).with_name("outcomes.py")
+MAX_PARTS = 40  # a module is given up after so many crashes and hangs
+FLAGS = {EVERYTHING: [], MORE: ["--trace-more"]}
+
+
+def is_here(module):
+    return importlib.util.find_spec(f"test.{module}") is not None
+
+
+def stamp(way):
+    """What a result depends on: a stored one is good as long as this stays the same."""
+    parts = [sys.version]
+    if way != PLAIN:
+        package = ROOT / "python" / "minidynamo"
+        for path in [*sorted(package.glob("_C*.so")), *sorted(package.rglob("*.py"))]:
+            parts.append(f"{path.relative_to(package)} {path.stat().st_size} {path.stat().st_mtime_ns}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+def command(module, way, folder, part):
+    outcomes = [str(OUTCOMES), f"test.{module}", str(folder / "progress"), str(folder / "done")]
+    if way == PLAIN:
+        return [sys.executable, *outcomes]
+    report = ["--report", str(folder / f"report{part}")]
+    return [sys.executable, "-m", "minidynamo", "run", "--everything", *FLAGS[way], *report, *outcomes]
+
+
+def lines_of(path):
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_bytes().split(b"\n") if line.endswith(b"}")]
+
+
+def kill(process):
+    """First in a way that shows where it hangs."""
+    for sign in (signal.SIGABRT, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            pass
+        try:
+            process.wait(5)
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def run_part(module, way, folder, part, timeout):
+    """One subprocess. Returns "" if it came to its end, else what happened to it."""
+    path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+    work = folder / f"work{part}"
+    work.mkdir()
+    progress, size, since = folder / "progress", -1, time.monotonic()
+    with open(folder / "log", "ab") as log:
+        process = subprocess.Popen(
+            command(module, way, folder, part),
+            stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=work, env=environment, start_new_session=True,
+        )  # fmt: skip
+        while True:
+            try:
+                status = process.wait(0.2)
+                break
+            except subprocess.TimeoutExpired:
+                now = progress.stat().st_size if progress.exists() else 0
+                if now != size:
+                    size, since = now, time.monotonic()
+                elif time.monotonic() - since > timeout:
+                    kill(process)
+                    return "hang"
+    ended = lines_of(progress)[-1:] == [{"end": True}]
+    return "" if ended else f"crash ({signal.Signals(-status).name if status < 0 else f'exit {status}'})"
+
+
+def merge_reports(folder):
+    """Frames by how they ended, in all the parts whose report was written, and what the codes were."""
+    frames, functions = Counter(), Counter()
+    breaks, skips, details = Counter(), Counter(), Counter()
+    for path in sorted(folder.glob("report*")):
+        for row in json.loads(path.read_text(encoding="utf-8"))["functions"]:
+            ends = {end: row[end] for end in ("whole", "partly", "skipped")}
+            frames.update(ends)
+            if not any(ends.values()):
+                continue
+            functions["whole" if ends["whole"] and not ends["partly"] + ends["skipped"] else
+                      "partly" if ends["whole"] + ends["partly"] else "skipped"] += 1  # fmt: skip
+            breaks.update(row["breaks"])
+            skips.update(row["skips"])
+            for text, n in row["details"].items():
+                details[text] += n
+    return {
+        "frames": dict(frames), "functions": dict(functions), "breaks": dict(breaks.most_common()),
+        "skips": dict(skips.most_common()), "details": dict(details.most_common(200)),
+    }  # fmt: skip
+
+
+def run_module(module, way, timeout=60.0):
+    """{"module", "way", "stamp", "tests": {id: outcome}, "details": {id: text}, "seconds", "log", and what
+    merge_reports gives}. A test during which the process died or stood still has the outcome "crash ..." or "hang".
+    """
+    begun = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="conformance") as name:
+        folder = Path(name)
+        tests, details = {}, {}
+        for part in range(MAX_PARTS):
+            (folder / "done").write_text("\n".join(tests), encoding="utf-8")
+            (folder / "progress").unlink(missing_ok=True)
+            end = run_part(module, way, folder, part, timeout)
+            running = None
+            for line in lines_of(folder / "progress"):
+                running = line.get("start", None if "id" in line else running)
+                if "id" in line:
+                    tests[line["id"]] = line["outcome"]
+                    if line["detail"]:
+                        details[line["id"]] = line["detail"]
+            if not end:
+                break
+            tests[running or f"{module} outside of tests"] = end
+            if running is None:
+                break  # it would end the same way again
+        log = (folder / "log").read_bytes()[-20000:].decode(errors="replace")
+        return {
+            "module": module, "way": way, "stamp": stamp(way), "tests": tests, "details": details,
+            "seconds": round(time.monotonic() - begun, 1), "log": log, **merge_reports(folder),
+        }  # fmt: skip
