@@ -41,6 +41,12 @@ static PyObject* library_table() {
   return table.load();
 }
 
+static PyObject* table_row(PyObject* key) {
+  PyObject* row = PyDict_GetItemWithError(library_table(), key);
+  if (!row && PyErr_Occurred()) throw PythonError{};
+  return row;
+}
+
 // Keys are hashed by their address, or a type and the name of its class method.
 PyObject* library_row(PyObject* callable) {
   PyRef of_class;
@@ -59,8 +65,16 @@ PyObject* library_row(PyObject* callable) {
   } else if (!PyFunction_Check(callable)) {
     return nullptr;
   }
-  PyObject* row = PyDict_GetItemWithError(library_table(), key);
-  if (!row && PyErr_Occurred()) throw PythonError{};
+  return table_row(key);
+}
+
+PyObject* library_method(PyTypeObject* type, PyObject* name) {
+  return table_row(checked(PyTuple_Pack(2, type, name)).get());
+}
+
+// By address: code objects that look alike are equal.
+PyObject* code_row(PyObject* code) {
+  PyObject* row = table_row(checked(PyLong_FromVoidPtr(code)).get());
   return row;
 }
 

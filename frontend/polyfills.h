@@ -14,5 +14,9 @@ PyObject* numpy_row(const char* table, PyObject* key);
 // What minidynamo.polyfills.library has for a callable of the standard library: a traced function, or a class whose
 // objects stand in for the callable's. Borrowed; null if there is none.
 PyObject* library_row(PyObject* callable);
+// The traced function for a method of a builtin type, which takes the object first. Borrowed; null if there is none.
+PyObject* library_method(PyTypeObject* type, PyObject* name);
+// For the code of a closure of the library's: (traced function, names of the variables it takes first). As above.
+PyObject* code_row(PyObject* code);
 
 }  // namespace md

@@ -4,9 +4,12 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/polyfills.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -14,6 +17,10 @@ std::string type_name(PyTypeObject* type) {
   const std::string full = type->tp_name;
   const auto dot = full.rfind('.');
   return dot == std::string::npos ? full : full.substr(dot + 1);
+}
+
+const ValueRef& CallArgs::missing(std::size_t i) {
+  unmodelled("a builtin function", "argument " + std::to_string(i + 1) + ", given by keyword");
 }
 
 ValueRef CallArgs::take_keyword(const char* name) {
@@ -48,10 +55,28 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
   not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
 }
 
+[[noreturn]] static ValueRef no_method(const Value& self, PyObject* name, const CallArgs& args) {
+  unmodelled_method(self, text_of(name), args);
+}
+
 ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (PyTypeObject* type = python_type();
+      type && type->tp_iternext && args.size() == 0 && text_of(name) == "__next__") {
+    if (ValueRef v = next(t)) return v;
+    throw TracedRaise{
+        make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::vector<ValueRef>{})};
+  }
+  if (PyTypeObject* type = python_type(); type && type->tp_iter && args.size() == 0 && text_of(name) == "__iter__")
+    return iter(t);
+  if (PyTypeObject* type = python_type(); type && type_find(type, name))
+    if (PyObject* row = library_method(type, name)) {
+      args.positional.insert(args.positional.begin(), ValueRef(this));
+      return call_library(t, type_find(type, name), row, std::move(args));
+    }
   ValueRef method = get_attr(t, name);
   if (auto* bound = as<BoundAttrValue>(method); bound && bound->self.get() == this)
-    unmodelled_method(*this, text_of(name), args);
+    return kind == ValueKind::Slice || kind == ValueKind::DictView ? call_builtin_method(t, ValueRef(this), name, args)
+                                                                   : no_method(*this, name, args);
   return t.call(method, std::move(args));
 }
 

@@ -23,9 +23,13 @@ struct CallArgs {
   std::vector<std::pair<PyRef, ValueRef>> keywords;  // name (str), value
 
   std::size_t size() const { return positional.size() + keywords.size(); }
-  const ValueRef& operator[](std::size_t i) const { return positional[i]; }
+  // Breaks the graph where there is none: it was given by keyword.
+  const ValueRef& operator[](std::size_t i) const { return i < positional.size() ? positional[i] : missing(i); }
   // Removes and returns a keyword argument; null if it was not given.
   ValueRef take_keyword(const char* name);
+
+ private:
+  [[noreturn]] static const ValueRef& missing(std::size_t i);
 };
 
 enum class ValueKind : std::uint8_t {

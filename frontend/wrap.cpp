@@ -18,6 +18,7 @@
 #include "frontend/values/deque.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -246,6 +247,7 @@ bool is_user_instance(PyTypeObject* type) {
 
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
+  if (ValueRef v = wrap_library(t, o, s)) return v;
   if (ValueRef v = wrap_with_data(t, o, s)) return v;
   if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {
     PyObject* meta = reinterpret_cast<PyObject*>(Py_TYPE(type));

@@ -8,6 +8,22 @@
 
 namespace md {
 
+// x.keys() of anything that has such a method; null if it has none.
+static ValueRef keys_of_mapping(Tracer& t, const ValueRef& from) {
+  if (from->kind != ValueKind::Object && from->kind != ValueKind::StandIn) return {};
+  PyRef name = checked(PyUnicode_InternFromString("keys"));
+  return from->has_attr(t, name.get()) ? t.call(from->get_attr(t, name.get()), {}) : ValueRef();
+}
+
+static std::vector<ValueRef> elements_of_pair(Tracer& t, const ValueRef& pair, std::int64_t at) {
+  PyTypeObject* type = pair->python_type();
+  if (type && pair->kind != ValueKind::Object && !type->tp_iter &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    t.raise(PyExc_TypeError,
+            "cannot convert dictionary update sequence element #" + std::to_string(at) + " to a sequence");
+  return collect(t, pair);
+}
+
 void fill_dict(Tracer& t, DictValue& d, const ValueRef& raw) {
   ValueRef from = t.realize(raw);
   if (auto* o = as<ObjectValue>(from)) {
@@ -25,11 +41,19 @@ void fill_dict(Tracer& t, DictValue& d, const ValueRef& raw) {
     for (auto& e : other->live()) d.put(t, e.key, e.value);
     return;
   }
-  for (auto& pair : collect(t, from)) {
-    auto kv = collect(t, pair);
+  if (ValueRef keys = keys_of_mapping(t, from)) {
+    ValueRef it = t.realize(keys)->iter(t);
+    while (ValueRef key = it->next(t)) d.put(t, key, from->get_item(t, key));
+    return;
+  }
+  ValueRef it = t.realize(from->iter(t));
+  for (std::int64_t k = 0;; ++k) {
+    ValueRef pair = it->next(t);
+    if (!pair) return;
+    auto kv = elements_of_pair(t, t.realize(pair), k);
     if (kv.size() != 2)
-      t.raise(PyExc_ValueError,
-              "dictionary update sequence element #0 has length " + std::to_string(kv.size()) + "; 2 is required");
+      t.raise(PyExc_ValueError, "dictionary update sequence element #" + std::to_string(k) + " has length " +
+                                    std::to_string(kv.size()) + "; 2 is required");
     d.put(t, kv[0], kv[1]);
   }
 }
@@ -125,6 +149,35 @@ ValueRef set_remove(Tracer& t, Value& self, CallArgs& args) {
   return t.none();
 }
 
+// The content becomes that of the intersection, which is a table of its own, as in C.
+ValueRef set_intersection_update(Tracer& t, Value& self, CallArgs& args) {
+  SetValue& set = set_of(self);
+  if (set.frozen) return {};
+  if (set.source) unmodelled_method(self, "intersection_update", args);
+  ValueRef result = set.combine(t, "intersection", args.positional);
+  auto& made = static_cast<SetValue&>(*result);
+  std::swap(set.members, made.members), std::swap(set.values, made.values), std::swap(set.held, made.held);
+  ++set.shape;
+  return t.none();
+}
+
+// Of a set made while tracing: its table has the history of the real one's.
+ValueRef set_pop(Tracer& t, Value& self, CallArgs& args) {
+  expect_args(t, "set.pop", args, 0, 0);
+  SetValue& set = set_of(self);
+  if (set.frozen) return {};
+  if (PySet_GET_SIZE(set.members.get()) == 0) t.raise(PyExc_KeyError, "pop from an empty set");
+  if (set.source) unmodelled_method(self, "pop", args);
+  set.observe_order(t);
+  PyRef key = checked(PySet_Pop(set.members.get()));
+  PyObject* at = PyDict_GetItemWithError(set.values.get(), key.get());
+  if (!at) throw InternalError("a set member has no value");
+  ValueRef v = set.held[PyLong_AsSize_t(at)];
+  checked(PyDict_DelItem(set.values.get(), key.get()));
+  ++set.shape;
+  return v;
+}
+
 ValueRef set_clear(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "set.clear", args, 0, 0);
   set_of(self).clear(t);
@@ -199,6 +252,8 @@ constexpr MethodRow kSetRows[] = {{ValueKind::Set, "add", set_add},
                                   {ValueKind::Set, "discard", set_discard},
                                   {ValueKind::Set, "remove", set_remove},
                                   {ValueKind::Set, "clear", set_clear},
+                                  {ValueKind::Set, "pop", set_pop},
+                                  {ValueKind::Set, "intersection_update", set_intersection_update},
                                   {ValueKind::Set, "copy", set_copy},
                                   {ValueKind::Set, "update", set_update},
                                   {ValueKind::Set, "union", set_union},

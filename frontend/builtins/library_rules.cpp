@@ -128,14 +128,13 @@ ValueRef rule_wraps(Tracer& t, CallArgs& args) {
 
 ValueRef rule_reduce(Tracer& t, CallArgs& args) {
   expect_args(t, "reduce", args, 2, 3);
-  auto items = collect(t, args[1]);
-  std::size_t k = 0;
-  ValueRef total = args.size() == 3 ? args[2] : ValueRef();
-  if (!total) {
-    if (items.empty()) t.raise(PyExc_TypeError, "reduce() of empty iterable with no initial value");
-    total = items[k++];
-  }
-  for (; k < items.size(); ++k) total = t.call(args[0], CallArgs{{total, items[k]}, {}});
+  PyTypeObject* type = args[1]->python_type();
+  if (type && args[1]->kind != ValueKind::Object && !type->tp_iter &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    t.raise(PyExc_TypeError, "reduce() arg 2 must support iteration");
+  ValueRef it = t.realize(args[1]->iter(t)), total = args.size() == 3 ? args[2] : it->next(t);
+  if (!total) t.raise(PyExc_TypeError, "reduce() of empty iterable with no initial value");
+  while (ValueRef v = it->next(t)) total = t.call(args[0], CallArgs{{total, v}, {}});
   return total;
 }
 

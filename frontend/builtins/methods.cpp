@@ -3,15 +3,39 @@
 
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/polyfills.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
+
+static ValueRef ruled_method(Tracer& t, const MethodRow& row, Value& self, PyObject* name, CallArgs& args) {
+  const CallArgs given = args;
+  try {
+    return row.rule(t, self, args);
+  } catch (const WrongArguments&) {
+    refuse_method_arguments(t, self, name, given);
+  }
+}
+
+// Methods of immutable containers of constants run for real.
+static ValueRef folded_method(Tracer& t, const Value& self, PyObject* name, const CallArgs& args) {
+  PyTypeObject* type = self.python_type();
+  const bool immutable =
+      type == &PyTuple_Type || type == &PySlice_Type || type == &PyRange_Type || type == &PyFrozenSet_Type;
+  PyRef own = immutable ? self.as_constant() : PyRef();
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!own || !all_constant(args, positional, kwargs)) return {};
+  return make_ref<ConstantValue>(own)->call_method(t, name, args);
+}
 
 ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
@@ -20,10 +44,15 @@ ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs 
   for (auto rows : method_families())
     for (const MethodRow& row : rows)
       if (row.kind == self->kind && n == row.name)
-        if (ValueRef r = row.rule(t, *self, args)) return r;
+        if (ValueRef r = ruled_method(t, row, *self, name, args)) return r;
   PyTypeObject* type = self->python_type();
   if (type && !type_find(type, name))
     t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
+  if (type)
+    if (PyObject* row = library_method(type, name)) {
+      args.positional.insert(args.positional.begin(), self);
+      return call_library(t, type_find(type, name), row, std::move(args));
+    }
   if (n == "__getitem__" && args.size() == 1) return self->get_item(t, args[0]);
   if (n == "__len__" && args.size() == 0) return t.integer(*self->length(t));
   if (n == "__contains__" && args.size() == 1) return t.boolean(self->contains(t, args[0]));
@@ -32,6 +61,11 @@ ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs 
     self->set_item(t, args[0], args[1]);
     return t.none();
   }
+  if (n == "__delitem__" && args.size() == 1) {
+    self->set_item(t, args[0], {});
+    return t.none();
+  }
+  if (ValueRef r = folded_method(t, *self, name, args)) return r;
   unmodelled_method(*self, n, args);
 }
 
@@ -75,7 +109,7 @@ ValueRef list_extend(Tracer& t, Value& self, CallArgs& args) {
 ValueRef list_insert(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "insert", args, 2, 2);
   std::int64_t at;
-  if (!constant_int(args[0], at)) unmodelled_method(self, "insert", args);
+  if (!constant_int(args[0], at)) throw WrongArguments{};
   auto& items = list_of(self).items;
   const auto n = static_cast<std::int64_t>(items.size());
   if (at < 0) at = std::max<std::int64_t>(0, at + n);
@@ -88,7 +122,7 @@ ValueRef list_pop(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "pop", args, 0, 1);
   auto& items = list_of(self).items;
   std::int64_t at = -1;
-  if (args.size() && !constant_int(args[0], at)) unmodelled_method(self, "pop", args);
+  if (args.size() && !constant_int(args[0], at)) throw WrongArguments{};
   const auto n = static_cast<std::int64_t>(items.size());
   if (n == 0) t.raise(PyExc_IndexError, "pop from empty list");
   if (at < 0) at += n;
@@ -147,13 +181,23 @@ const std::vector<ValueRef>& items_of(Value& self) {
   return self.kind == ValueKind::List ? list_of(self).items : static_cast<TupleValue&>(self).items;
 }
 
+// index(value[, start[, stop]])
 ValueRef sequence_index(Tracer& t, Value& self, CallArgs& args) {
-  if (args.positional.size() != 1) return {};
-  const std::size_t k = find_in(t, items_of(self), args[0]);
-  if (k == items_of(self).size())
-    t.raise(PyExc_ValueError,
-            self.kind == ValueKind::List ? args[0]->print() + " is not in list" : "tuple.index(x): x not in tuple");
-  return t.integer(static_cast<std::int64_t>(k));
+  expect_args(t, "index", args, 1, 3);
+  const auto n = static_cast<std::int64_t>(items_of(self).size());
+  std::int64_t bounds[2] = {0, n};
+  for (std::size_t k = 1; k < args.size(); ++k) {
+    std::int64_t& at = bounds[k - 1];
+    if (!constant_int(args[k], at)) throw WrongArguments{};
+    if (at < 0) at = std::max<std::int64_t>(at + n, 0);
+  }
+  for (std::int64_t k = bounds[0]; k < bounds[1] && k < static_cast<std::int64_t>(items_of(self).size()); ++k)
+    if (values_equal(t, items_of(self)[static_cast<std::size_t>(k)], args[0])) return t.integer(k);
+  PyRef missed = args[0]->as_constant(), empty = checked(PyList_New(0));
+  if (self.kind == ValueKind::Tuple) t.raise(PyExc_ValueError, "tuple.index(x): x not in tuple");
+  if (!missed) unmodelled(args[0]->print(), "the text of a value that is not in a list");
+  (void)PyRef::steal(PyObject_CallMethod(empty.get(), "index", "O", missed.get()));
+  t.raise_current();
 }
 
 ValueRef sequence_count(Tracer& t, Value& self, CallArgs& args) {

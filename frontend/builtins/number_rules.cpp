@@ -1,6 +1,7 @@
 // Numbers, reductions over Python sequences, the operator module.
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/opcodes/object_operators.h"
 #include "frontend/scalar_outputs.h"
@@ -29,31 +30,31 @@ ValueRef rule_sum(Tracer& t, CallArgs& args) {
   if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
   expect_args(t, "sum", args, 1, 1);
   ValueRef total = start ? t.realize(start) : t.integer(0);
+  if (total->kind == ValueKind::Constant && (PyUnicode_Check(total->real.get()) || PyBytes_Check(total->real.get())))
+    throw WrongArguments{};
   ValueRef it = args[0]->iter(t);
   while (ValueRef v = it->next(t)) total = binary_op(t, total, v, 0);
   return total;
 }
 
-// min and max over arguments or one iterable, by < or > as Python does it.
+// min and max over arguments or one iterable, by < or > as Python does it: each value is compared when it comes.
 ValueRef extremum(Tracer& t, CallArgs& args, bool largest) {
-  const char* name = largest ? "max" : "min";
   ValueRef key = args.take_keyword("key"), fallback = args.take_keyword("default");
-  if (args.positional.empty()) t.raise(PyExc_TypeError, std::string(name) + " expected at least 1 argument, got 0");
-  std::vector<ValueRef> items = args.positional.size() == 1 ? collect(t, args[0]) : args.positional;
-  if (items.empty()) {
-    if (fallback) return fallback;
-    t.raise(PyExc_ValueError, std::string(name) + "() arg is an empty sequence");
+  const bool several = args.positional.size() > 1;
+  if (args.positional.empty() || !args.keywords.empty() || (several && fallback)) throw WrongArguments{};
+  if (key && is_true_constant(t.realize(key), Py_None)) key = {};
+  ValueRef it = several ? make_ref<TupleValue>(args.positional)->iter(t) : t.realize(args[0]->iter(t));
+  ValueRef best, best_key;
+  while (ValueRef v = it->next(t)) {
+    ValueRef candidate = key ? t.call(key, CallArgs{{v}, {}}) : v;
+    if (!best || t.realize(t.compare(candidate, best_key, largest ? Py_GT : Py_LT))->truth(t))
+      best = v, best_key = candidate;
   }
-  auto keyed = [&](const ValueRef& v) {
-    return key && !is_true_constant(t.realize(key), Py_None) ? t.call(key, CallArgs{{v}, {}}) : v;
-  };
-  ValueRef best = items[0], best_key = keyed(items[0]);
-  for (std::size_t k = 1; k < items.size(); ++k) {
-    ValueRef candidate = keyed(items[k]);
-    if (t.realize(t.compare(candidate, best_key, largest ? Py_GT : Py_LT))->truth(t))
-      best = items[k], best_key = candidate;
-  }
-  return best;
+  if (best || fallback) return best ? best : fallback;
+  PyRef real =
+      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("builtins")).get(), largest ? "max" : "min"));
+  if (PyRef::steal(PyObject_CallOneArg(real.get(), checked(PyTuple_New(0)).get()))) return {};
+  t.raise_current();  // of nothing
 }
 ValueRef rule_max(Tracer& t, CallArgs& args) { return extremum(t, args, true); }
 ValueRef rule_min(Tracer& t, CallArgs& args) { return extremum(t, args, false); }

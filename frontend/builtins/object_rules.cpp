@@ -1,6 +1,7 @@
 // Types, attributes, identity.
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/tensors/tensor_object.h"
@@ -37,6 +38,14 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
   return r != 0;
 }
 
+// A class, or a tuple of them whose items nobody has looked at yet.
+PyRef classes_of(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  if (auto* tuple = as<TupleValue>(v))
+    for (auto& item : tuple->items) (void)classes_of(t, item);
+  return v->as_constant();
+}
+
 ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
   expect_args(t, "isinstance", args, 2, 2);
   if (auto* classes = as<TupleValue>(args[1])) {
@@ -53,7 +62,7 @@ ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
 
 ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
   expect_args(t, "issubclass", args, 2, 2);
-  PyRef a = args[0]->as_constant(), b = args[1]->as_constant();
+  PyRef a = args[0]->as_constant(), b = classes_of(t, args[1]);
   if (!a || !b) graph_break<GB0195>(args[0]->print(), args[1]->print());
   const int r = PyObject_IsSubclass(a.get(), b.get());
   if (r < 0) t.raise_current();
@@ -166,6 +175,8 @@ ValueRef rule_str(Tracer& t, CallArgs& args) {
 
 ValueRef rule_format(Tracer& t, CallArgs& args) {
   expect_args(t, "format", args, 1, 2);
+  if (args.size() == 2 && args[1]->kind == ValueKind::Constant && !PyUnicode_Check(args[1]->real.get()))
+    throw WrongArguments{};
   return format_value(t, args[0], 0, args.size() == 2 ? args[1] : ValueRef());
 }
 

@@ -3,11 +3,14 @@
 
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/polyfills.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -92,7 +95,8 @@ ValueRef rule_slice(Tracer& t, CallArgs& args) {
 }
 
 ValueRef rule_iter(Tracer& t, CallArgs& args) {
-  expect_args(t, "iter", args, 1, 1);
+  expect_args(t, "iter", args, 1, 2);
+  if (args.size() == 2) return t.call(t.from_object(reinterpret_cast<PyObject*>(&PyCallIter_Type), nullptr), args);
   return args[0]->iter(t);
 }
 
@@ -100,6 +104,8 @@ ValueRef rule_next(Tracer& t, CallArgs& args) {
   expect_args(t, "next", args, 1, 2);
   if (auto* g = as<GeneratorValue>(args[0]); g && args.size() == 1)
     return g->call_method(t, checked(PyUnicode_FromString("__next__")).get(), {});
+  PyTypeObject* type = args[0]->python_type();
+  if (type && !type->tp_iternext && !t.uncaught()) throw WrongArguments{};
   if (ValueRef v = args[0]->next(t)) return v;
   if (args.size() == 2) return args[1];
   throw TracedRaise{
@@ -115,13 +121,14 @@ ValueRef step_enumerate(Tracer& t, StepIterator& self) {
 ValueRef rule_enumerate(Tracer& t, CallArgs& args) {
   ValueRef start = args.take_keyword("start");
   if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
-  if (ValueRef iterable = args.positional.empty() ? args.take_keyword("iterable") : ValueRef())
-    args.positional.push_back(iterable);
-  if (!args.keywords.empty()) return {};
-  if (args.size() != 1) t.raise(PyExc_TypeError, "enumerate() missing required argument 'iterable' (pos 1)");
+  if (ValueRef named = args.take_keyword("iterable")) args.positional.insert(args.positional.begin(), named);
+  if (args.positional.size() != 1 || !args.keywords.empty()) throw WrongArguments{};
   auto it = make_ref<StepIterator>("EnumerateVariable()", &PyEnum_Type,
                                    std::vector<ValueRef>{t.realize(args[0])->iter(t)}, step_enumerate);
-  if (start && !constant_int(t.realize(start), it->count)) unmodelled("enumerate", "start that is no constant");
+  if (start && !constant_int(t.realize(start), it->count)) {
+    if (t.realize(start)->kind == ValueKind::Constant) throw WrongArguments{};
+    unmodelled("enumerate", "start that is no constant");
+  }
   return it;
 }
 
@@ -190,11 +197,38 @@ ValueRef rule_filter(Tracer& t, CallArgs& args) {
   return it;
 }
 
+// The iterator class of the library that goes backward over such an object; null if nothing does.
+PyTypeObject* reverse_iterator(const ValueRef& v) {
+  const auto of = [](PyObject* sequence) {
+    return Py_TYPE(checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyReversed_Type), sequence)).get());
+  };
+  if (v->kind == ValueKind::List) return &PyListRevIter_Type;
+  if (v->kind == ValueKind::Dict) return &PyDictRevIterKey_Type;
+  if (auto* view = as<DictViewValue>(v))
+    return view->which == ViewKind::Keys     ? &PyDictRevIterKey_Type
+           : view->which == ViewKind::Values ? &PyDictRevIterValue_Type
+                                             : &PyDictRevIterItem_Type;
+  if (v->kind == ValueKind::Deque)
+    return of(checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(v->python_type()))).get());
+  PyTypeObject* type = v->python_type();
+  return type && type->tp_as_sequence && type->tp_as_sequence->sq_item ? &PyReversed_Type : nullptr;
+}
+
 ValueRef rule_reversed(Tracer& t, CallArgs& args) {
   expect_args(t, "reversed", args, 1, 1);
-  auto items = collect(t, args[0]);
-  std::reverse(items.begin(), items.end());
-  return make_ref<SequenceIterator>(items, make_ref<ListValue>(items));
+  const ValueRef& v = args[0];
+  if (v->kind == ValueKind::Range)
+    return t.realize(v->get_item(t, make_ref<SliceValue>(t.none(), t.none(), t.integer(-1))))->iter(t);
+  if (auto* o = as<ObjectValue>(v)) {
+    if (ValueRef m = o->special(t, "__reversed__")) return t.call(m, {});
+    const auto own = t.on_class(o->type, checked(PyUnicode_InternFromString("__reversed__")).get(), o->source);
+    if (own.found || !o->special(t, "__getitem__"))
+      t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object is not reversible");
+  }
+  PyTypeObject* type = v->kind == ValueKind::Object ? &PyReversed_Type : reverse_iterator(v);
+  if (!type) throw WrongArguments{};
+  auto* made = reinterpret_cast<PyObject*>(type);
+  return call_library(t, made, library_row(made), args);
 }
 
 ValueRef rule_sorted(Tracer& t, CallArgs& args) {

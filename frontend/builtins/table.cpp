@@ -5,6 +5,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/library_classes.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/tensor_object.h"
@@ -46,7 +47,8 @@ bool is_pure_module(const std::string& module) {
 
 // int.from_bytes, float.fromhex, str.maketrans, ...
 bool is_pure_class_method(PyObject* callable) {
-  PyObject* owner = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+  // Static methods too: they show no __self__.
+  PyObject* owner = PyCFunction_Check(callable) ? reinterpret_cast<PyCFunctionObject*>(callable)->m_self : nullptr;
   for (PyTypeObject* type : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type, &PyBytes_Type})
     if (owner == reinterpret_cast<PyObject*>(type)) return true;
   return owner && PyUnicode_CheckExact(owner);  // ", ".join
@@ -105,10 +107,12 @@ bool acts_on_the_world(const std::string& builtin) {
 }  // namespace
 
 // dict.fromkeys, which every look-up binds anew.
-static ValueRef call_fromkeys(Tracer& t, BuiltinValue& callee, CallArgs& args) {
-  PyObject* o = callee.real.get();
-  if (!PyCFunction_Check(o) || PyCFunction_GET_SELF(o) != reinterpret_cast<PyObject*>(&PyDict_Type)) return {};
-  if (std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) != "fromkeys") return {};
+static bool is_fromkeys(PyObject* o) {
+  if (!PyCFunction_Check(o) || PyCFunction_GET_SELF(o) != reinterpret_cast<PyObject*>(&PyDict_Type)) return false;
+  return std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "fromkeys";
+}
+
+static ValueRef call_fromkeys(Tracer& t, CallArgs& args) {
   expect_args(t, "fromkeys", args, 1, 2);
   auto made = make_ref<DictValue>(&PyDict_Type);
   const ValueRef value = args.size() == 2 ? args[1] : t.none();
@@ -181,19 +185,26 @@ static void unwrap_plain_data(Tracer& t, CallArgs& args) {
 }
 
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
-  if (ValueRef r = call_fromkeys(t, callee, args)) return r;
   if (ValueRef r = call_constructor(t, callee, args)) return r;
   if (const BuiltinRow* row = find_builtin_rule(callee.real.get())) {
     if (row->realize) {
       for (auto& a : args.positional) a = t.realize(a);
       for (auto& k : args.keywords) k.second = t.realize(k.second);
     }
-    if (ValueRef r = row->rule(t, args)) return r;
+    const CallArgs given = args;
+    try {
+      if (ValueRef r = row->rule(t, args)) return r;
+    } catch (const WrongArguments&) {
+      refuse_arguments(t, callee.real.get(), given);
+    }
   } else if (Py_TYPE(callee.real.get()) == &PyMethodDescr_Type || Py_TYPE(callee.real.get()) == &PyWrapperDescr_Type) {
     // list.append(x, v): the method of its first argument.
     if (!args.positional.empty()) {
       ValueRef self = t.realize(args.positional[0]);
       PyRef name = checked(PyObject_GetAttrString(callee.real.get(), "__name__"));
+      PyTypeObject* of = reinterpret_cast<PyDescrObject*>(callee.real.get())->d_type;
+      if (self->kind == ValueKind::Constant && !PyType_IsSubtype(self->python_type(), of))
+        refuse_arguments(t, callee.real.get(), args);
       args.positional.erase(args.positional.begin());
       if (auto* o = as<ObjectValue>(self))
         if (ValueRef r = call_base_method(t, *o, name.get(), args)) return r;
@@ -201,8 +212,17 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
         graph_break<GB0121>(self->print(), text_of(name.get()), print_list(args.positional), print_keywords(args));
       if (self->kind != ValueKind::Object) return self->call_method(t, name.get(), std::move(args));
+    } else if (!t.uncaught()) {
+      refuse_arguments(t, callee.real.get(), args);
     }
     break_on_skipped(t, callee.real.get());
+  } else if (is_fromkeys(callee.real.get())) {
+    const CallArgs given = args;
+    try {
+      return call_fromkeys(t, args);
+    } catch (const WrongArguments&) {
+      refuse_arguments(t, callee.real.get(), given);
+    }
   } else if (PyObject* row = library_row(callee.real.get())) {
     return call_library(t, callee.real.get(), row, std::move(args));
   } else if (ValueRef r = call_numpy(t, callee.real.get(), args)) {
@@ -239,18 +259,9 @@ void expect_at_most(Tracer& t, const char* name, const CallArgs& args, std::size
 
 void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t least, std::size_t most) {
   const std::size_t n = args.positional.size();
-  if (!args.keywords.empty()) t.raise(PyExc_TypeError, std::string(name) + "() takes no keyword arguments");
-  if (n >= least && n <= most) return;
+  if (args.keywords.empty() && n >= least && n <= most) return;
   if (t.uncaught()) graph_break<GB0193>(std::string(name), print_list(args.positional), print_keywords(args));
-  if (least == most)
-    t.raise(PyExc_TypeError, std::string(name) +
-                                 (most == 1 ? "() takes exactly one argument ("
-                                            : "() expected " + std::to_string(most) + " arguments (") +
-                                 std::to_string(n) + " given)");
-  const bool few = n < least;
-  const std::size_t bound = few ? least : most;
-  t.raise(PyExc_TypeError, std::string(name) + " expected at " + (few ? "least " : "most ") + std::to_string(bound) +
-                               " argument" + (bound == 1 ? "" : "s") + ", got " + std::to_string(n));
+  throw WrongArguments{};
 }
 
 }  // namespace md

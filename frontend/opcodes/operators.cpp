@@ -1,6 +1,8 @@
 // Unary, binary, comparison, identity, membership, subscripts.
 #include <algorithm>
 
+#include "frontend/builtins/methods.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/opcodes/object_operators.h"
@@ -22,23 +24,25 @@ struct BinaryRow {
   const char* dunder;
   const char* symbol;
   PyObject* (*fold)(PyObject*, PyObject*);
+  PyObject* (*fold_inplace)(PyObject*, PyObject*);
 };
 
 PyObject* power(PyObject* a, PyObject* b) { return PyNumber_Power(a, b, Py_None); }
+PyObject* inplace_power(PyObject* a, PyObject* b) { return PyNumber_InPlacePower(a, b, Py_None); }
 
-constexpr BinaryRow kBinary[] = {{"add", "add", "+", PyNumber_Add},
-                                 {"and_", "and", "&", PyNumber_And},
-                                 {"floordiv", "floordiv", "//", PyNumber_FloorDivide},
-                                 {"lshift", "lshift", "<<", PyNumber_Lshift},
-                                 {"matmul", "matmul", "@", PyNumber_MatrixMultiply},
-                                 {"mul", "mul", "*", PyNumber_Multiply},
-                                 {"mod", "mod", "%", PyNumber_Remainder},
-                                 {"or_", "or", "|", PyNumber_Or},
-                                 {"pow", "pow", "** or pow()", power},
-                                 {"rshift", "rshift", ">>", PyNumber_Rshift},
-                                 {"sub", "sub", "-", PyNumber_Subtract},
-                                 {"truediv", "truediv", "/", PyNumber_TrueDivide},
-                                 {"xor", "xor", "^", PyNumber_Xor}};
+constexpr BinaryRow kBinary[] = {{"add", "add", "+", PyNumber_Add, PyNumber_InPlaceAdd},
+                                 {"and_", "and", "&", PyNumber_And, PyNumber_InPlaceAnd},
+                                 {"floordiv", "floordiv", "//", PyNumber_FloorDivide, PyNumber_InPlaceFloorDivide},
+                                 {"lshift", "lshift", "<<", PyNumber_Lshift, PyNumber_InPlaceLshift},
+                                 {"matmul", "matmul", "@", PyNumber_MatrixMultiply, PyNumber_InPlaceMatrixMultiply},
+                                 {"mul", "mul", "*", PyNumber_Multiply, PyNumber_InPlaceMultiply},
+                                 {"mod", "mod", "%", PyNumber_Remainder, PyNumber_InPlaceRemainder},
+                                 {"or_", "or", "|", PyNumber_Or, PyNumber_InPlaceOr},
+                                 {"pow", "pow", "** or pow()", power, inplace_power},
+                                 {"rshift", "rshift", ">>", PyNumber_Rshift, PyNumber_InPlaceRshift},
+                                 {"sub", "sub", "-", PyNumber_Subtract, PyNumber_InPlaceSubtract},
+                                 {"truediv", "truediv", "/", PyNumber_TrueDivide, PyNumber_InPlaceTrueDivide},
+                                 {"xor", "xor", "^", PyNumber_Xor, PyNumber_InPlaceXor}};
 enum : int { kAdd = 0, kAnd = 1, kMul = 5, kOr = 7, kSub = 10, kXor = 12 };
 
 std::string type_text(const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; }
@@ -169,12 +173,20 @@ ValueRef set_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool in
         {kOr, "union"}, {kAnd, "intersection"}, {kSub, "difference"}, {kXor, "symmetric_difference"}};
     for (auto& [code, name] : names)
       if (op == code) {
-        if (inplace && !x->frozen) unmodelled_method(*x, std::string("__i") + name);
+        if (inplace && !x->frozen) {
+          const std::string update = op == kOr ? "update" : std::string(name) + "_update";
+          x->call_method(t, checked(PyUnicode_FromString(update.c_str())).get(), CallArgs{{b}, {}});
+          return a;
+        }
         return x->call_method(t, checked(PyUnicode_FromString(name)).get(), CallArgs{{b}, {}});
       }
   }
   if (ValueRef r = view_op(t, a, b, op)) return r;
   auto *d = as<DictValue>(a), *e = as<DictValue>(b);
+  if (d && !e && op == kOr && inplace) {
+    fill_dict(t, *d, b);
+    return a;
+  }
   if (d && e && op == kOr) {
     d->observe_keys(t), e->observe_keys(t);
     Ref<DictValue> out = inplace ? Ref<DictValue>(d) : make_ref<DictValue>(&PyDict_Type);
@@ -227,6 +239,7 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
       return from_result(t, r.get());
     }
   }
+  if (empty_like(a) && empty_like(b)) refuse_operands(t, a, b, inplace ? row.fold_inplace : row.fold, row.name);
   if (a->kind <= ValueKind::Range && b->kind <= ValueKind::Range) unsupported_operands(t, a, b, symbol);
   not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
                        std::string("False"));

@@ -24,9 +24,19 @@ OPCODE(COPY) { f.push(f.top(i.a)); }
 OPCODE(SWAP) { std::swap(f.top(), f.top(i.a)); }
 OPCODE(PUSH_NULL) { f.push(null_value()); }
 
+// Tuples among a code object's constants are the same objects each time.
+ValueRef code_constant(Tracer& t, PyObject* c) {
+  if (!PyTuple_CheckExact(c)) return is_constant_object(c) ? t.constant(c) : from_folded(t, c);
+  std::vector<ValueRef> items;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(c); ++k) items.push_back(code_constant(t, PyTuple_GET_ITEM(c, k)));
+  auto tuple = make_ref<TupleValue>(std::move(items));
+  tuple->real = PyRef::borrow(c);
+  return tuple;
+}
+
 OPCODE(LOAD_CONST) {
   PyObject* c = f.body->consts[static_cast<std::size_t>(i.a)].get();
-  f.push(is_constant_object(c) ? t.constant(c) : from_folded(t, c));
+  f.push(code_constant(t, c));
 }
 
 OPCODE(LOAD_FAST) {

@@ -154,7 +154,8 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!v) t.raise_current();
   if (is_constant_object(v.get())) return t.constant(v);
-  if (PyTuple_CheckExact(v.get())) return from_folded(t, v.get());  // co_varnames of a code object
+  if (PyType_Check(v.get())) return t.from_object(v.get(), nullptr);  // __class__
+  if (PyTuple_CheckExact(v.get())) return from_folded(t, v.get());    // co_varnames of a code object
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 
@@ -162,7 +163,8 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
 ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   std::vector<PyRef> positional;
   PyRef kwargs;
-  if (text_of(name) == "join" && args.size() == 1) {
+  PyTypeObject* joined = args.positional.empty() ? nullptr : t.realize(args[0])->python_type();
+  if (text_of(name) == "join" && args.size() == 1 && joined && (joined->tp_iter || joined->tp_as_sequence)) {
     args.positional[0] = make_ref<ListValue>(collect(t, t.realize(args.positional[0])));
   }
   for (auto& a : args.positional) a = t.realize(a);

@@ -23,6 +23,17 @@ std::string SequenceIterator::print() const {
 
 static PyTypeObject* iterator_type(const ValueRef& base) {
   switch (base->kind) {
+    case ValueKind::DictView:
+      switch (static_cast<DictViewValue*>(base.get())->which) {
+        case ViewKind::Keys:
+          return &PyDictIterKey_Type;
+        case ViewKind::Values:
+          return &PyDictIterValue_Type;
+        default:
+          return &PyDictIterItem_Type;
+      }
+    case ValueKind::Constant:  // str, bytes, frozenset
+      return Py_TYPE(checked(PyObject_GetIter(base->real.get())).get());
     case ValueKind::Tuple:
       return &PyTupleIter_Type;
     case ValueKind::Range:

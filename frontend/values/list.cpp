@@ -58,7 +58,14 @@ ValueRef ListValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
 static std::size_t checked_index(Tracer& t, const ValueRef& key, std::size_t size, const char* what) {
   std::int64_t i;
   if (key->kind == ValueKind::Tensor) graph_break<GB0070>(what, "__getitem__", "[" + key->print() + "]", "{}");
-  if (!constant_int(key, i)) unmodelled(key->print(), std::string(what) + " index");
+  if (!constant_int(key, i)) {
+    PyRef c = key->as_constant(), empty = checked(what[0] == 't' ? PyTuple_New(0) : PyList_New(0));
+    if (!c || !PyRef::steal(PyObject_GetItem(empty.get(), c.get()))) {
+      if (c && PyErr_ExceptionMatches(PyExc_TypeError)) t.raise_current();
+      PyErr_Clear();
+    }
+    unmodelled(key->print(), std::string(what) + " index");
+  }
   const auto n = static_cast<std::int64_t>(size);
   if (i < 0) i += n;
   if (i < 0 || i >= n) t.raise(PyExc_IndexError, std::string(what) + " index out of range");
@@ -84,6 +91,25 @@ ValueRef ListValue::get_item(Tracer& t, const ValueRef& raw) {
   return items[checked_index(t, key, items.size(), "list")];
 }
 
+// l[start:stop:step] = values, or del: as many as there are places, n.
+static void set_extended(Tracer& t, ListValue& list, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n,
+                         const ValueRef& v) {
+  if (v) {
+    const std::vector<ValueRef> fresh = collect(t, v);
+    if (static_cast<Py_ssize_t>(fresh.size()) != n)
+      t.raise(PyExc_ValueError, "attempt to assign sequence of size " + std::to_string(fresh.size()) +
+                                    " to extended slice of size " + std::to_string(n));
+    for (Py_ssize_t k = 0; k < n; ++k)
+      list.items[static_cast<std::size_t>(start + k * step)] = fresh[static_cast<std::size_t>(k)];
+  } else {
+    std::vector<bool> gone(list.items.size());
+    for (Py_ssize_t k = 0; k < n; ++k) gone[static_cast<std::size_t>(start + k * step)] = true;
+    std::size_t at = 0;
+    std::erase_if(list.items, [&](const ValueRef&) { return gone[at++]; });
+  }
+  list.changed(t);
+}
+
 void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
   ValueRef key = t.realize(raw);
   if (auto* s = as<SliceValue>(key)) {
@@ -92,7 +118,11 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(c.get(), &start, &stop, &step) < 0) t.raise_current();
     const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
-    if (step != 1) unmodelled(s->print(), "extended slice assignment");
+    PyTypeObject* given = v ? t.realize(v)->python_type() : nullptr;
+    const bool iterable = !given || given->tp_iter || (given->tp_as_sequence && given->tp_as_sequence->sq_item);
+    if (!iterable && !t.uncaught() && t.realize(v)->kind != ValueKind::Object)
+      t.raise(PyExc_TypeError, step == 1 ? "can only assign an iterable" : "must assign iterable to extended slice");
+    if (step != 1) return set_extended(t, *this, start, step, n, v);
     if (v && t.uncaught() && t.realize(v)->kind == ValueKind::Constant && !Py_TYPE(t.realize(v)->real.get())->tp_iter)
       graph_break<GB0143>(print(), "__setitem__", "[" + key->print() + ", " + v->print() + "]");
     std::vector<ValueRef> fresh = v ? collect(t, v) : std::vector<ValueRef>();
@@ -163,9 +193,20 @@ ValueRef TupleValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   return call_builtin_method(t, ValueRef(this), name, std::move(args));
 }
 
+static bool is_backward(const SliceValue& s) {
+  std::int64_t step = 1;
+  return constant_int(s.step, step) && step < 0;
+}
+
 ValueRef TupleValue::get_item(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
-  if (auto* s = as<SliceValue>(key)) return make_ref<TupleValue>(sliced(t, items, *s), plain_or_size(type));
+  if (auto* s = as<SliceValue>(key)) {
+    std::vector<ValueRef> chosen = sliced(t, items, *s);
+    if (type == &PyTuple_Type && chosen.size() == items.size() && !chosen.empty() && chosen[0] == items[0] &&
+        (!s->step->as_constant() || !is_backward(*s)))
+      return ValueRef(this);
+    return make_ref<TupleValue>(std::move(chosen), plain_or_size(type));
+  }
   if (key->kind != ValueKind::Constant && key->kind != ValueKind::Size) return Value::get_item(t, key);
   return items[checked_index(t, key, items.size(), "tuple")];
 }
@@ -175,6 +216,7 @@ bool TupleValue::contains(Tracer& t, const ValueRef& item) { return any_equal(t,
 
 Reg TupleValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
+  if (real) return b.load_constant(real);
   if (items.empty() && type == &PyTuple_Type) return b.load_constant(checked(PyTuple_New(0)));
   PlanStep s{type == &PyTuple_Type ? StepOp::BuildTuple : StepOp::BuildTupleType};
   for (auto& x : items) s.regs.push_back(b.rebuild(x));

@@ -128,6 +128,10 @@ ValueRef SetValue::iter(Tracer& t) {
 }
 
 bool SetValue::contains(Tracer& t, const ValueRef& item) {
+  // A set is looked for as the frozenset of its members.
+  if (auto* s = as<SetValue>(t.realize(item)); s && !s->frozen)
+    if (PyRef c = s->as_constant())
+      return checked(PySet_Contains(members.get(), checked(PyFrozenSet_New(c.get())).get()));
   return checked(PySet_Contains(members.get(), key_object(t, item).get()));
 }
 
@@ -140,6 +144,16 @@ static bool iterates_alike(const PyRef& keys, const PyRef& members) {
   return true;
 }
 
+// A copy of a set has a table of its own, which may have the size that eager's has.
+static Reg copy_of_members(PlanBuilder& b, const SetValue& set) {
+  if (!iterates_alike(set.members, set.members)) graph_break<GB0092>(set.print());
+  PyTypeObject* type = set.python_type();
+  PlanStep copy{StepOp::Call};
+  copy.a = b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(type)));
+  copy.regs = {b.load_constant(checked(PySet_New(set.members.get())))};
+  return b.step(std::move(copy));
+}
+
 Reg SetValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   // Members in the order in which they came, or in that of iteration: whichever gives the order eager's set has.
@@ -148,7 +162,7 @@ Reg SetValue::rebuild(PlanBuilder& b) {
   for (auto& v : held) fixed &= bool(v->as_constant());
   PyRef keys = came;
   if (fixed && !iterates_alike(came, members)) {
-    if (!iterates_alike(shown, members)) graph_break<GB0092>(print());
+    if (!iterates_alike(shown, members)) return copy_of_members(b, *this);
     keys = shown;
   }
   PlanStep make{frozen ? StepOp::BuildFrozenSet : StepOp::NewSet};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/breaks.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/frame_notes.h"
 #include "frontend/plan.h"
@@ -247,17 +248,35 @@ ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args)
   return self;
 }
 
-void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
-  PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
-  for (std::size_t i = 0; i < args.positional.size(); ++i)
-    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), checked(PyTuple_New(0)).release());
-  PyRef keywords = args.keywords.empty() ? PyRef() : checked(PyDict_New());
-  for (auto& [name, v] : args.keywords)
-    checked(PyDict_SetItem(keywords.get(), name.get(), checked(PyTuple_New(0)).get()));
-  PyRef r = PyRef::steal(PyObject_Call(callable, given.get(), keywords.get()));
-  if (!r && PyErr_ExceptionMatches(PyExc_TypeError)) t.raise_current();
-  PyErr_Clear();
-  unmodelled(repr_of(callable), "arguments " + print_list(args.positional) + ", " + print_keywords(args));
+// Of a real object whose parts never change and are constants: an operator.itemgetter. Null: something else.
+ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s) {
+  PyObject* row = library_row(reinterpret_cast<PyObject*>(Py_TYPE(o)));
+  if (!row) return {};
+  PyRef module = checked(PyImport_ImportModule("minidynamo.polyfills.library"));
+  PyRef call = checked(PyObject_CallMethod(module.get(), "call_that_made", "O", o));
+  if (call.get() == Py_None) return {};
+  CallArgs args;
+  args.positional = collect(t, from_folded(t, PyTuple_GET_ITEM(call.get(), 0)));
+  PyObject *k, *v;
+  for (Py_ssize_t pos = 0; PyDict_Next(PyTuple_GET_ITEM(call.get(), 1), &pos, &k, &v);)
+    args.keywords.emplace_back(PyRef::borrow(k), from_folded(t, v));
+  t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  return call_library(t, reinterpret_cast<PyObject*>(Py_TYPE(o)), row, std::move(args));
+}
+
+ValueRef replaced_function(Tracer& t, FunctionValue& function, CallArgs& args) {
+  if (function.closure.empty()) return {};
+  PyObject* row = code_row(function.code.get());
+  if (!row) return {};
+  PyRef names = checked(PyCode_GetFreevars(reinterpret_cast<PyCodeObject*>(function.code.get())));
+  std::vector<ValueRef> cells;
+  for (Py_ssize_t k = 1; k < PyTuple_GET_SIZE(row); ++k) {
+    const Py_ssize_t at = PySequence_Index(names.get(), PyTuple_GET_ITEM(row, k));
+    if (at < 0) throw InternalError("a function of the library has other variables than expected");
+    cells.push_back(t.realize(function.closure.at(static_cast<std::size_t>(at))->get(t)));
+  }
+  args.positional.insert(args.positional.begin(), cells.begin(), cells.end());
+  return t.wrap(PyTuple_GET_ITEM(row, 0), nullptr);
 }
 
 }  // namespace md

@@ -6,6 +6,8 @@
 
 namespace md {
 
+struct FunctionValue;
+
 struct StandInValue final : Value {
   static constexpr ValueKind kKind = ValueKind::StandIn;
   // type: the library's. code: a class below minidynamo.polyfills; both live as long as the process.
@@ -39,7 +41,9 @@ struct StandInValue final : Value {
 
 // callee(*args) where a row of minidynamo.polyfills.library stands for the callee.
 ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args);
-// Raises what the real callable says of arguments that do not fit it: it is called with as many empty ones.
-[[noreturn]] void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args);
+ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s);
+// The polyfill traced instead of a function whose code the table names: its first arguments are the cells it asks for.
+// Null if there is none; else `args` is what it is called with.
+ValueRef replaced_function(Tracer& t, FunctionValue& function, CallArgs& args);
 
 }  // namespace md

@@ -1,9 +1,10 @@
 """Each place that breaks a graph, reached by a program of its own: results as plain Python's, its code counted, and
 raised by name where a single graph is demanded. Places that tests/graph_breaks reaches already are not repeated."""
 
-import copy
 import enum
 import functools
+import inspect
+import itertools
 import operator
 import sys
 import threading
@@ -64,6 +65,12 @@ def slice_given_with_a_tensor(a, s):
 
 
 # --- values that cannot be handed back to Python
+
+
+@breaks_at("GB0092")
+def groups_outlive_the_frame(a):
+    groups = itertools.groupby([1, 1, 2])
+    return Box(groups), a + 1
 
 
 @breaks_at("GB0092")
@@ -175,7 +182,7 @@ def thread_asked_for(a):
 
 @breaks_at("GB0007", frames=1)
 def library_function_called(a):
-    return a + copy.copy([1])[0]
+    return a + len(inspect.cleandoc("a"))
 
 
 # --- calls

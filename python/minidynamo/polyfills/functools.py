@@ -144,7 +144,20 @@ def cmp_to_key(mycmp):
     return KEY(mycmp)
 
 
+def dispatch(registry, cls):
+    """What functools.singledispatch(function).dispatch(cls) finds, with no cache."""
+    if cls in registry:
+        return registry[cls]
+    return functools._find_impl(cls, registry)
+
+
+@functools.singledispatch
+def _dispatched(value):
+    pass
+
+
 TABLE = {
+    id(_dispatched.dispatch.__code__): (dispatch, "registry"),
     functools._lru_cache_wrapper: cache_wrapper,
     functools.lru_cache: lru_cache,
     functools.cache: cache,

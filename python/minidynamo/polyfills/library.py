@@ -1,10 +1,24 @@
 """Which Python code is traced where the program calls the standard library: the tables of all modules in one.
 
-A key is a function or class of the library, or a class and the name of one of its class methods. A function there is
-called instead of it, with the same parameters. A class does the work of the library's: its objects are seen as the
-library's, with its type; `rebuilt` tells the call that makes the real one in the same state (see itertools.py).
+A key is a function or class of the library, or a class and the name of a method. A function there is called instead of
+it, with the same parameters. A class does the work of the library's: its objects are seen as the library's, with its
+type; `rebuilt` tells the call that makes the real one in the same state (see itertools.py).
 """
 
-from . import functools, itertools, operator
+from . import builtins, copy, functools, itertools, math, operator, types
 
-TABLE = {**itertools.TABLE, **functools.TABLE, **operator.TABLE}
+TABLE = {
+    **builtins.TABLE,
+    **copy.TABLE,
+    **functools.TABLE,
+    **itertools.TABLE,
+    **math.TABLE,
+    **operator.TABLE,
+    **types.TABLE,
+}
+
+
+def call_that_made(value):
+    """The arguments, by position and by keyword, of the call that made an object whose parts never change: a getter
+    of operator. None if that call is unknown, or not of constants."""
+    return operator.call_that_made(value)

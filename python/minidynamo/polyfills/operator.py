@@ -1,6 +1,9 @@
 """operator: getters, callers, and the functions that have no rule of their own."""
 
+import functools
 import operator
+
+CONSTANTS = (bool, int, float, complex, str, bytes, type(None))
 
 
 class itemgetter:
@@ -170,3 +173,15 @@ TABLE = {
     operator.irshift: irshift,
     operator.ixor: ixor,
 }
+
+
+def call_that_made(value):
+    if type(value) not in (operator.itemgetter, operator.attrgetter, operator.methodcaller):
+        return None
+    made, args = value.__reduce__()
+    keywords = {}
+    if isinstance(made, functools.partial):
+        args, keywords = made.args + args, made.keywords
+    if not all(type(part) in CONSTANTS for part in (*args, *keywords.values())):
+        return None
+    return args, keywords
