@@ -58,20 +58,38 @@ struct Tile {
       for (int n = kCount; n > 1; n /= 2) perfect_shuffle(v);
     }
   }
-  // The first n lanes.
-  static void store_first(T* p, V v, int n) {
+  template <std::size_t... I>
+  static V every_second(V x, V y, std::index_sequence<I...>) {
+    return __builtin_shufflevector(x, y, (2 * I)...);
+  }
+  // Elements 0, 2, ... of both together.
+  static V every_second(V x, V y) { return every_second(x, y, std::make_index_sequence<kLanes>{}); }
+
+  // The first n lanes; the others are loaded as zeros.
 #if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) {
-      _mm512_mask_storeu_epi32(p, static_cast<__mmask16>((1u << n) - 1), (__m512i)v);
-    } else {
-      _mm512_mask_storeu_epi64(p, static_cast<__mmask8>((1u << n) - 1), (__m512i)v);
-    }
+  static auto first(int n) {
+    return static_cast<std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>>((1u << n) - 1);
+  }
+  static V load_first(const T* p, int n) {
+    if constexpr (sizeof(T) == 4) return (V)_mm512_maskz_loadu_epi32(first(n), p);
+    if constexpr (sizeof(T) == 8) return (V)_mm512_maskz_loadu_epi64(first(n), p);
+  }
+  static void store_first(T* p, V v, int n) {
+    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, first(n), (__m512i)v);
+    if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, first(n), (__m512i)v);
+  }
 #else
+  static V load_first(const T* p, int n) {
+    alignas(64) T all[kLanes] = {};
+    std::copy_n(p, n, all);
+    return S::load(all);
+  }
+  static void store_first(T* p, V v, int n) {
     alignas(64) T all[kLanes];
     S::store(all, v);
     std::copy_n(all, n, p);
-#endif
   }
+#endif
 };
 
 }  // namespace
