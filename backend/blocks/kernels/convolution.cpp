@@ -14,7 +14,7 @@ struct Convolve : Tile<T> {
   using Tile<T>::kLanes;
   using Tile<T>::broadcast;
   using Tile<T>::every_second;
-  using Tile<T>::load_first;
+  using Tile<T>::load_between;
   using Tile<T>::multiply_add;
   using Tile<T>::store_first;
   using Tile<T>::transpose;
@@ -111,40 +111,33 @@ struct Convolve : Tile<T> {
     return {first, last, count, start + first * d.stride};
   }
 
-  static void fill_zero(T* to, std::int64_t n) {
-    for (; n >= kLanes; n -= kLanes, to += kLanes) S::store(to, V{});
-    if (n > 0) store_first(to, V{}, static_cast<int>(n));
-  }
-  static void copy(const T* from, std::int64_t n, T* to) {
-    if (n < kLanes) return store_first(to, load_first(from, static_cast<int>(n)), static_cast<int>(n));
-    for (std::int64_t i = 0; i + kLanes < n; i += kLanes) S::store(to + i, S::load(from + i));
-    S::store(to + n - kLanes, S::load(from + n - kLanes));
-  }
   static void copy_every_second(const T* from, std::int64_t n, T* to) {
     if constexpr (kLanes > 1) {
-      for (; n > kLanes; n -= kLanes, from += 2 * kLanes, to += kLanes) {
-        S::store(to, every_second(S::load(from), S::load(from + kLanes)));
+      for (; n > 0; n -= kLanes, from += 2 * kLanes, to += kLanes) {
+        // The last element read is the last wanted: what follows need not be there.
+        const V low = load_between(from, 0, 2 * n - 1), high = load_between(from + kLanes, 0, 2 * n - 1 - kLanes);
+        store_first(to, every_second(low, high), n);
       }
-      const int rest = static_cast<int>(n), spread = rest > 0 ? 2 * rest - 1 : 0;
-      const V low = load_first(from, std::min(spread, kLanes)),
-              high = load_first(from + kLanes, std::max(spread - kLanes, 0));
-      store_first(to, every_second(low, high), rest);
     } else {
       for (std::int64_t i = 0; i < n; ++i) to[i] = from[2 * i];
     }
   }
   static void lay_row(const Cut& cut, std::int64_t stride, const T* row, T* to) {
-    fill_zero(to, cut.first);
-    const std::int64_t n = cut.last - cut.first;
-    row += cut.from, to += cut.first;
-    if (stride == 1) {
-      copy(row, n, to);
-    } else if (stride == 2) {
-      copy_every_second(row, n, to);
-    } else {
-      for (std::int64_t i = 0; i < n; ++i) to[i] = row[i * stride];
+    if (stride == 1 || cut.first == cut.last) {
+      const T* const from = row + cut.from - cut.first;
+      for (std::int64_t i = 0; i < cut.count; i += kLanes) {
+        store_first(to + i, load_between(from + i, cut.first - i, cut.last - i), cut.count - i);
+      }
+      return;
     }
-    fill_zero(to + n, cut.count - cut.last);
+    for (std::int64_t i = 0; i < cut.first; ++i) to[i] = T(0);
+    const std::int64_t n = cut.last - cut.first;
+    if (stride == 2) {
+      copy_every_second(row + cut.from, n, to + cut.first);
+    } else {
+      for (std::int64_t i = 0; i < n; ++i) to[cut.first + i] = row[cut.from + i * stride];
+    }
+    for (std::int64_t i = cut.last; i < cut.count; ++i) to[i] = T(0);
   }
 
   static bool uses(std::uint64_t remainders, std::int64_t r) { return r > 63 || (remainders >> r & 1) != 0; }
@@ -259,17 +252,22 @@ struct Convolve : Tile<T> {
 
   // --- Positions in lanes ---
 
-  // w: depth steps of kFilters values.
+  // Results seen as vectors, `step` elements apart where they are read and `out_step` where they go; of the last, n
+  // count, and of the others `each`. w: depth steps of kFilters values.
+  struct Positions {
+    std::int64_t step, out_step, each, last;
+  };
   template <int kFilters, int kVectors>
   static void position_tile(const Convolution& c, const T* x, const T* w, T* out, std::int64_t plane, int filters,
-                            std::int64_t positions) {
+                            const Positions& p) {
     V sum[kFilters][kVectors] = {};
     const std::int64_t* const offsets = c.offsets;
+    const auto [step, out_step, each, last] = p;
     for (std::int64_t k = 0; k < c.depth; ++k, w += kFilters) {
       const T* const at = x + offsets[k];
       V row[kVectors];
 #pragma GCC unroll 8
-      for (int j = 0; j < kVectors; ++j) row[j] = S::load(at + j * kLanes);
+      for (int j = 0; j < kVectors; ++j) row[j] = S::load(at + j * step);
 #pragma GCC unroll 8
       for (int i = 0; i < kFilters; ++i) {
         const V value = broadcast(w[i]);
@@ -281,41 +279,42 @@ struct Convolve : Tile<T> {
     for (int i = 0; i < kFilters; ++i, out += plane) {
       if (i == filters) return;
 #pragma GCC unroll 8
-      for (int j = 0; j + 1 < kVectors; ++j) S::store(out + j * kLanes, sum[i][j]);
-      store_first(out + (kVectors - 1) * kLanes, sum[i][kVectors - 1],
-                  static_cast<int>(positions - (kVectors - 1) * kLanes));
+      for (int j = 0; j < kVectors; ++j) store_first(out + j * out_step, sum[i][j], j + 1 < kVectors ? each : last);
     }
   }
-
+  // As many vectors as are left.
   template <int kFilters, int kVectors>
   static void last_positions(const Convolution& c, const T* x, const T* w, T* out, std::int64_t plane, int filters,
-                             std::int64_t positions) {
+                             std::int64_t vectors, const Positions& p) {
     if constexpr (kVectors > 1) {
-      if (positions <= (kVectors - 1) * kLanes) {
-        return last_positions<kFilters, kVectors - 1>(c, x, w, out, plane, filters, positions);
-      }
+      if (vectors < kVectors) return last_positions<kFilters, kVectors - 1>(c, x, w, out, plane, filters, vectors, p);
     }
-    position_tile<kFilters, kVectors>(c, x, w, out, plane, filters, positions);
+    position_tile<kFilters, kVectors>(c, x, w, out, plane, filters, p);
   }
+  // `vectors` of them, however many.
   template <int kFilters>
   static void positions(const Convolution& c, const T* x, const T* w, T* out, std::int64_t plane, int filters,
-                        std::int64_t count) {
-    constexpr int kVectors = position_vectors(kFilters), kStep = kVectors * kLanes;
-    for (; count > kStep; count -= kStep, x += kStep, out += kStep) {
-      position_tile<kFilters, kVectors>(c, x, w, out, plane, filters, kStep);
+                        std::int64_t vectors, const Positions& p) {
+    constexpr int kVectors = position_vectors(kFilters);
+    const Positions whole{p.step, p.out_step, p.each, p.each};
+    for (; vectors > kVectors; vectors -= kVectors, x += kVectors * p.step, out += kVectors * p.out_step) {
+      position_tile<kFilters, kVectors>(c, x, w, out, plane, filters, whole);
     }
-    last_positions<kFilters, kVectors>(c, x, w, out, plane, filters, count);
+    last_positions<kFilters, kVectors>(c, x, w, out, plane, filters, vectors, p);
   }
-
-  // --- Patch ---
 
   template <int kFilters>
   static void position_rows(const Convolution& c, const T* x, std::int64_t row, const T* w, T* out, std::int64_t plane,
                             int filters, std::int64_t rows, std::int64_t columns) {
-    for (; rows > 0; --rows, x += row, out += c.dims[2].out) {
-      positions<kFilters>(c, x, w, out, plane, filters, columns);
+    const std::int64_t out_row = c.dims[2].out;
+    if (columns <= kLanes) {  // a vector of each row
+      return positions<kFilters>(c, x, w, out, plane, filters, rows, {row, out_row, columns, columns});
     }
+    const std::int64_t vectors = (columns + kLanes - 1) / kLanes;
+    const Positions p{kLanes, kLanes, kLanes, columns - (vectors - 1) * kLanes};
+    for (; rows > 0; --rows, x += row, out += out_row) positions<kFilters>(c, x, w, out, plane, filters, vectors, p);
   }
+
   using Rows = void (*)(const Convolution& c, const T* x, std::int64_t row, const T* w, T* out, std::int64_t plane,
                         int filters, std::int64_t rows, std::int64_t columns);
   static Rows rows_of(const Convolution& c, int filters) {

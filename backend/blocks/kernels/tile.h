@@ -65,29 +65,34 @@ struct Tile {
   // Elements 0, 2, ... of both together.
   static V every_second(V x, V y) { return every_second(x, y, std::make_index_sequence<kLanes>{}); }
 
-  // The first n lanes; the others are loaded as zeros.
+  // Lanes [first, last) from memory, zeros around them; and the first n lanes to memory. Bounds beyond the vector's are
+  // its own.
 #if defined(__AVX512F__)
-  static auto first(int n) {
-    return static_cast<std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>>((1u << n) - 1);
+  using Mask = std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>;
+  static Mask below(std::int64_t n) { return static_cast<Mask>((1u << std::clamp<std::int64_t>(n, 0, kLanes)) - 1); }
+  static V load_between(const T* p, std::int64_t first, std::int64_t last) {
+    if (first <= 0 && last >= kLanes) return S::load(p);
+    const auto lanes = static_cast<Mask>(below(last) & ~below(first));
+    if constexpr (sizeof(T) == 4) return (V)_mm512_maskz_loadu_epi32(lanes, p);
+    if constexpr (sizeof(T) == 8) return (V)_mm512_maskz_loadu_epi64(lanes, p);
   }
-  static V load_first(const T* p, int n) {
-    if constexpr (sizeof(T) == 4) return (V)_mm512_maskz_loadu_epi32(first(n), p);
-    if constexpr (sizeof(T) == 8) return (V)_mm512_maskz_loadu_epi64(first(n), p);
-  }
-  static void store_first(T* p, V v, int n) {
-    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, first(n), (__m512i)v);
-    if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, first(n), (__m512i)v);
+  static void store_first(T* p, V v, std::int64_t n) {
+    if (n >= kLanes) return S::store(p, v);
+    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, below(n), (__m512i)v);
+    if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, below(n), (__m512i)v);
   }
 #else
-  static V load_first(const T* p, int n) {
+  static V load_between(const T* p, std::int64_t first, std::int64_t last) {
+    if (first <= 0 && last >= kLanes) return S::load(p);
     alignas(64) T all[kLanes] = {};
-    std::copy_n(p, n, all);
+    for (std::int64_t i = std::max<std::int64_t>(first, 0); i < kLanes && i < last; ++i) all[i] = p[i];
     return S::load(all);
   }
-  static void store_first(T* p, V v, int n) {
+  static void store_first(T* p, V v, std::int64_t n) {
+    if (n >= kLanes) return S::store(p, v);
     alignas(64) T all[kLanes];
     S::store(all, v);
-    std::copy_n(all, n, p);
+    for (std::int64_t i = 0; i < n; ++i) p[i] = all[i];
   }
 #endif
 };
