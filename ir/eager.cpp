@@ -12,6 +12,7 @@
 #include "ir/indexing.h"
 #include "ir/inplace.h"
 #include "ir/op_ids.h"
+#include "ir/sweep.h"
 
 namespace md {
 namespace {
@@ -144,6 +145,7 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
   check_enabled(op);
   switch (op.kind()) {
     case OpKind::Composite: {
+      if (TensorRef out = swept(op, bound)) return out;
       EagerCaller caller;
       return expand(op, caller, bound);
     }
