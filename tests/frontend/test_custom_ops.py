@@ -402,6 +402,9 @@ def test_a_fake_that_keeps_what_it_is_given():
         assert compiled(torch.ones(n)).tolist() == [3.0] * n
 
 
+NAMESPACE = torch.ops.test_custom_ops
+
+
 def register_again(factor, times):
     @torch.library.custom_op("test_custom_ops::again", mutates_args=())
     def again(x: torch.Tensor) -> torch.Tensor:
@@ -418,7 +421,7 @@ def register_again(factor, times):
     [
         lambda x: torch.ops.test_custom_ops.again(x),
         lambda x: torch.ops.test_custom_ops.again.default(x) + 1,
-        lambda x: getattr(torch.ops.test_custom_ops, "again")(x),
+        lambda x: NAMESPACE.again(x),
     ],
 )
 def test_registered_again(call, backend):
