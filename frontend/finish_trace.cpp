@@ -137,9 +137,9 @@ struct Finisher {
     held.fill(point.breaking, code.break_part, nullptr, 0);
     held.fill(point.resume, code.resume, &code.resume_stack_is_null, point.conditional);
     held.fill(point.resume_taken, code.resume_taken, &code.taken_stack_is_null, point.conditional);
-    point.breaking.function = function_over(code.break_part, "", true);
-    point.resume.function = function_over(code.resume, resumed, false);
-    point.resume_taken.function = function_over(code.resume_taken, resumed, false);
+    point.breaking.code = code_of(code.break_part, "", true);
+    point.resume.code = code_of(code.resume, resumed, false);
+    point.resume_taken.code = code_of(code.resume_taken, resumed, false);
   }
 
   static bool same(const BreakLayout& a, const BreakLayout& b) {
@@ -158,7 +158,7 @@ struct Finisher {
     return notes.splits.back().second;
   }
 
-  PyRef function_over(const PartCode& part, const std::string& printed, bool plain) {
+  PyRef code_of(const PartCode& part, const std::string& printed, bool plain) {
     if (!part) return {};
     const PyRef& code = part.code;
     FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code.get()));
@@ -169,7 +169,7 @@ struct Finisher {
       share_counts(request.code, n);
     }
     if (!plain) ++later_numbers;
-    return checked(PyFunction_New(code.get(), request.args.globals));
+    return code;
   }
 
   bool has_ops() const {

@@ -185,8 +185,8 @@ struct Runner {
 
   PyRef make_function(const PlanStep& s) const {
     PyObject* parts = s.object.get();
-    PyRef f = checked(
-        PyFunction_NewWithQualName(PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1), PyTuple_GET_ITEM(parts, 3)));
+    PyObject* globals = PyTuple_GET_ITEM(parts, 1) == Py_None ? args.globals : PyTuple_GET_ITEM(parts, 1);
+    PyRef f = checked(PyFunction_NewWithQualName(PyTuple_GET_ITEM(parts, 0), globals, PyTuple_GET_ITEM(parts, 3)));
     if (s.regs[0] >= 0) checked(PyFunction_SetDefaults(f.get(), reg(s.regs[0])));
     if (s.regs[1] >= 0) checked(PyFunction_SetKwDefaults(f.get(), reg(s.regs[1])));
     if (s.regs[2] >= 0) checked(PyFunction_SetClosure(f.get(), reg(s.regs[2])));

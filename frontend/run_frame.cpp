@@ -255,30 +255,31 @@ PyRef call_plain(PyObject* function, const std::vector<PyRef>& args) {
 }
 
 // Executes the breaking instruction; gives the function that goes on and its arguments. Null: it raised.
-PyRef step_over(const BreakPoint& point, std::vector<PyRef> held, std::vector<PyRef>& args) {
+PyRef step_over(const BreakPoint& point, PyObject* globals, std::vector<PyRef> held, std::vector<PyRef>& args) {
   PyRef out;
   {
     std::vector<PyRef> given = pick(point.breaking, held, nullptr);
-    out = call_plain(point.breaking.function.get(), given);
+    PyRef function = checked(PyFunction_New(point.breaking.code.get(), globals));
+    out = call_plain(function.get(), given);
   }
   if (!out) return {};
   const bool taken = point.conditional && PyTuple_GET_ITEM(out.get(), 0) == Py_True;
   const BreakPoint::Part& next = taken ? point.resume_taken : point.resume;
-  if (!next.function) throw InternalError("a break has no function to go on with");
+  if (!next.code) throw InternalError("a break has no code to go on with");
   args = pick(next, held, out.get());
-  return next.function;
+  return checked(PyFunction_New(next.code.get(), globals));
 }
 
 // After a break: execute the instruction, look the resume function up as any frame, go on until a value comes back.
-RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& result) {
+RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, PyRef& result) {
   for (;;) {
     ResumeArgs args;
-    PyRef resume =
-        step_over(*static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken, std::move(run.held), args.values);
+    PyRef resume = step_over(*static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken, first.args.globals,
+                             std::move(run.held), args.values);
     if (!resume) return RunOutcome::Raised;
     auto* fn = reinterpret_cast<PyFunctionObject*>(resume.get());
     auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
-    FrameRequest request{code, args.frame(fn), region, frame_notes(code).printed_name};
+    FrameRequest request{code, args.frame(fn), first.region, frame_notes(code).printed_name};
     EntryRef next = find_or_compile(request);
     run = PlanRun();
     if (next) {
@@ -309,7 +310,7 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
     if (!run_entry(plan, request, run)) return RunOutcome::Plain;
     count_replaced(request.code, !run.returned);
-    if (!run.returned) return run_from_break(std::move(entry), std::move(run), request.region, result);
+    if (!run.returned) return run_from_break(std::move(entry), std::move(run), request, result);
     result = std::move(run.returned);
     return RunOutcome::Done;
   } catch (const PythonError&) {

@@ -5,6 +5,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/events.h"
 #include "frontend/hatches/call_out.h"
 #include "frontend/hatches/comptime.h"
 #include "frontend/hatches/cond.h"
@@ -74,10 +75,32 @@ std::string HatchValue::print() const {
 
 PyTypeObject* HatchValue::python_type() const { return real ? Py_TYPE(real.get()) : &PyUnicode_Type; }
 
+namespace {
+
+// torch.ops.<namespace>.<name> is what is registered now, and may be registered anew.
+void guard_registered(Tracer& t, const PyRef& space, PyObject* name) {
+  PyRef key = checked(PyObject_CallMethod(space.get(), "_key", "O", name));
+  if (key.get() == Py_None) return;
+  PyRef module = checked(PyImport_ImportModule("minidynamo._ops"));
+  PyRef operators = attribute(module, "_operators");
+  SourceRef all = t.sources.constant(operators.get(), "torch.ops");
+  if (PyObject* found = PyDict_GetItemWithError(operators.get(), key.get()))
+    t.guard(GuardKind::IdMatch, t.sources.child(all, SourceKind::DictItem, key.get()), PyRef::borrow(found));
+  else
+    t.guard(GuardKind::DictNotContains, all, key);
+}
+
+}  // namespace
+
 ValueRef HatchValue::get_attr(Tracer& t, PyObject* name) {
   if (!real) return Value::get_attr(t, name);
   if (which == HatchKind::Comptime) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (which == HatchKind::Namespace) {
+    PyRef error = v ? PyRef() : take_exception();
+    guard_registered(t, real, name);
+    if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  }
   if (!v) t.raise_current();
   return t.from_object(v.get(), nullptr);
 }

@@ -257,7 +257,9 @@ Reg FunctionValue::rebuild(PlanBuilder& b) {
   if (real) return b.load_constant(real);
   PlanStep s{StepOp::MakeFunction};
   auto* co = reinterpret_cast<PyCodeObject*>(code.get());
-  s.object = checked(PyTuple_Pack(4, code.get(), globals.get(), co->co_name, qualname.get()));
+  // None: the globals of the frame that runs, which may be others over the same code.
+  PyObject* over = globals.get() == b.tracer.args.globals ? Py_None : globals.get();
+  s.object = checked(PyTuple_Pack(4, code.get(), over, co->co_name, qualname.get()));
   auto tuple_of = [&](const std::vector<ValueRef>& items) { return b.rebuild(make_ref<TupleValue>(items)); };
   Reg kwd = -1;
   if (!kwdefaults.empty()) {
