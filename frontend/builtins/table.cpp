@@ -234,9 +234,9 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
-  if (((is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get())) &&
-      all_constant(args, positional, kwargs))
-    return fold(t, callee, positional, kwargs);
+  const bool pure = (is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get());
+  if (pure) unwrap_plain_data(t, args);
+  if (pure && all_constant(args, positional, kwargs)) return fold(t, callee, positional, kwargs);
   no_rule(t, callee, args);
 }
 

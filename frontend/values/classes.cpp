@@ -3,6 +3,7 @@
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
@@ -65,7 +66,7 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   if (ValueRef v = python_get(t, found, {}, ValueRef(this))) return v;
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
-    if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found))
+    if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found) && !is_op_function(found))
       unmodelled(print() + "." + n, "descriptor implemented outside the traced program");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();

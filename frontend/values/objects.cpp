@@ -275,161 +275,163 @@ ValueRef ObjectValue::special(Tracer& t, const char* name) {
 // The builtin base's method; null: none.
 static ValueRef from_base(Tracer& t, ObjectValue& self, const char* name, CallArgs args = {}) {
   return self.payload ? call_base_method(t, self, interned(name).get(), args) : ValueRef();
-  bool ObjectValue::has_native(Tracer & t, const char* name) {
-    PyRef key = interned(name);
-    PyObject* found = t.on_class(type, key.get(), source).found;
-    if (!found || PyFunction_Check(found)) return false;
-    t.expect_on_class(type, key.get(), found);
-    return found != type_find(&PyBaseObject_Type, key.get());
-  }
+}
 
-  ValueRef ObjectValue::call(Tracer & t, CallArgs args) {
-    if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
-    return Value::call(t, std::move(args));
-  }
+bool ObjectValue::has_native(Tracer& t, const char* name) {
+  PyRef key = interned(name);
+  PyObject* found = t.on_class(type, key.get(), source).found;
+  if (!found || PyFunction_Check(found)) return false;
+  t.expect_on_class(type, key.get(), found);
+  return found != type_find(&PyBaseObject_Type, key.get());
+}
 
-  ValueRef ObjectValue::get_item(Tracer & t, const ValueRef& key) {
-    if (is_library_class(type, LibraryClass::Module) && t.realize(key)->kind == ValueKind::Tensor)
-      graph_break<GB0153>(print(), print_list({key}), "{}");
-    ValueRef m = special(t, "__getitem__");
-    if (ValueRef r = m ? ValueRef() : from_base(t, *this, "__getitem__", {{key}, {}})) return r;
-    if (!m) return Value::get_item(t, key);
-    CallArgs args;
-    args.positional.push_back(key);
-    return t.call(m, std::move(args));
-  }
+ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
+  if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
+  return Value::call(t, std::move(args));
+}
 
-  void ObjectValue::set_item(Tracer & t, const ValueRef& key, ValueRef v) {
-    const char* name = v ? "__setitem__" : "__delitem__";
+ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
+  if (is_library_class(type, LibraryClass::Module) && t.realize(key)->kind == ValueKind::Tensor)
+    graph_break<GB0153>(print(), print_list({key}), "{}");
+  ValueRef m = special(t, "__getitem__");
+  if (ValueRef r = m ? ValueRef() : from_base(t, *this, "__getitem__", {{key}, {}})) return r;
+  if (!m) return Value::get_item(t, key);
+  CallArgs args;
+  args.positional.push_back(key);
+  return t.call(m, std::move(args));
+}
+
+void ObjectValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  const char* name = v ? "__setitem__" : "__delitem__";
+  ValueRef m = special(t, name);
+  CallArgs args;
+  args.positional.push_back(key);
+  if (v) args.positional.push_back(v);
+  if (!m && from_base(t, *this, name, args)) return;
+  if (!m) return Value::set_item(t, key, v);
+  t.call(m, std::move(args));
+}
+
+std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
+  ValueRef m = special(t, "__len__");
+  if (!m && payload) return payload->length(t);
+  if (!m) return Value::length(t);
+  ValueRef given = data_of(t.realize(t.call(m, {})));
+  std::int64_t n;
+  if (given->kind == ValueKind::Constant && !PyLong_Check(given->real.get()))
+    t.raise(PyExc_TypeError, "'" + type_name(given->python_type()) + "' object cannot be interpreted as an integer");
+  if (!constant_int(given, n)) unmodelled(print(), "__len__ that gives no constant");
+  if (n < 0) t.raise(PyExc_ValueError, "__len__() should return >= 0");
+  return n;
+}
+
+bool ObjectValue::truth(Tracer& t) {
+  for (const char* name : {"__bool__", "__len__"}) {
     ValueRef m = special(t, name);
+    if (!m && payload) return payload->truth(t);
+    if (!m && has_native(t, name)) unmodelled_method(*this, name);
+    if (!m) continue;
+    if (name == std::string_view("__len__")) return *length(t) != 0;
+    ValueRef r = t.realize(t.call(m, {}));
+    if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
+    if (!PyBool_Check(r->real.get()))
+      t.raise(PyExc_TypeError, "__bool__ should return bool, returned " + type_name(r->python_type()));
+    return r->truth(t);
+  }
+  return true;
+}
+
+static bool is_raised(PyTypeObject* type, PyObject* of) {
+  return type && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(of));
+}
+
+ValueRef ObjectValue::iter(Tracer& t) {
+  if (ValueRef m = special(t, "__iter__")) {
+    ValueRef it = t.realize(t.call(m, {}));
+    if (PyTypeObject* made = it->python_type(); made && !made->tp_iternext)
+      t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
+    return it;
+  }
+  if (payload) return payload->iter(t);
+  if (has_native(t, "__iter__") || !special(t, "__getitem__")) return Value::iter(t);
+  return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type,
+                                std::vector<ValueRef>{ValueRef(this)}, [](Tracer& tr, StepIterator& self) -> ValueRef {
+                                  try {
+                                    return self.inner[0]->get_item(tr, tr.integer(self.count++));
+                                  } catch (const TracedRaise& e) {
+                                    PyTypeObject* raised = e.exception->python_type();
+                                    if (!is_raised(raised, PyExc_IndexError) && !is_raised(raised, PyExc_StopIteration))
+                                      throw;
+                                    return {};
+                                  }
+                                });
+}
+
+ValueRef ObjectValue::next(Tracer& t) {
+  ValueRef m = special(t, "__next__");
+  if (!m) return Value::next(t);
+  try {
+    return t.call(m, {});
+  } catch (const TracedRaise& e) {
+    if (!is_raised(e.exception->python_type(), PyExc_StopIteration)) throw;
+    return {};
+  }
+}
+
+bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
+  if (ValueRef m = special(t, "__contains__")) {
     CallArgs args;
-    args.positional.push_back(key);
-    if (v) args.positional.push_back(v);
-    if (!m && from_base(t, *this, name, args)) return;
-    if (!m) return Value::set_item(t, key, v);
-    t.call(m, std::move(args));
+    args.positional.push_back(item);
+    return t.realize(t.call(m, std::move(args)))->truth(t);
   }
+  if (payload) return payload->contains(t, data_of(t.realize(item)));
+  if (has_native(t, "__contains__")) return Value::contains(t, item);
+  for (auto& x : collect(t, ValueRef(this)))
+    if (values_equal(t, x, item)) return true;
+  return false;
+}
 
-  std::optional<std::int64_t> ObjectValue::length(Tracer & t) {
-    ValueRef m = special(t, "__len__");
-    if (!m && payload) return payload->length(t);
-    if (!m) return Value::length(t);
-    ValueRef given = data_of(t.realize(t.call(m, {})));
-    std::int64_t n;
-    if (given->kind == ValueKind::Constant && !PyLong_Check(given->real.get()))
-      t.raise(PyExc_TypeError, "'" + type_name(given->python_type()) + "' object cannot be interpreted as an integer");
-    if (!constant_int(given, n)) unmodelled(print(), "__len__ that gives no constant");
-    if (n < 0) t.raise(PyExc_ValueError, "__len__() should return >= 0");
-    return n;
+// What a list, dict or set of such a class holds goes in once the instance is there.
+void ObjectValue::fill_payload(PlanBuilder& b, Reg instance) {
+  if (auto* list = as<ListValue>(payload)) {
+    PlanStep s{StepOp::ListAssign};
+    s.a = instance;
+    for (auto& v : list->items) s.regs.push_back(b.rebuild(v));
+    return b.fill(std::move(s));
   }
-
-  bool ObjectValue::truth(Tracer & t) {
-    for (const char* name : {"__bool__", "__len__"}) {
-      ValueRef m = special(t, name);
-      if (!m && payload) return payload->truth(t);
-      if (!m && has_native(t, name)) unmodelled_method(*this, name);
-      if (!m) continue;
-      if (name == std::string_view("__len__")) return *length(t) != 0;
-      ValueRef r = t.realize(t.call(m, {}));
-      if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
-      if (!PyBool_Check(r->real.get()))
-        t.raise(PyExc_TypeError, "__bool__ should return bool, returned " + type_name(r->python_type()));
-      return r->truth(t);
-    }
-    return true;
-  }
-
-  static bool is_raised(PyTypeObject * type, PyObject * of) {
-    return type && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(of));
-  }
-
-  ValueRef ObjectValue::iter(Tracer & t) {
-    if (ValueRef m = special(t, "__iter__")) {
-      ValueRef it = t.realize(t.call(m, {}));
-      if (PyTypeObject* made = it->python_type(); made && !made->tp_iternext)
-        t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
-      return it;
-    }
-    if (payload) return payload->iter(t);
-    if (has_native(t, "__iter__") || !special(t, "__getitem__")) return Value::iter(t);
-    return make_ref<StepIterator>(
-        "UserDefinedObjectVariable(iterator)", &PySeqIter_Type, std::vector<ValueRef>{ValueRef(this)},
-        [](Tracer& tr, StepIterator& self) -> ValueRef {
-          try {
-            return self.inner[0]->get_item(tr, tr.integer(self.count++));
-          } catch (const TracedRaise& e) {
-            PyTypeObject* raised = e.exception->python_type();
-            if (!is_raised(raised, PyExc_IndexError) && !is_raised(raised, PyExc_StopIteration)) throw;
-            return {};
-          }
-        });
-  }
-
-  ValueRef ObjectValue::next(Tracer & t) {
-    ValueRef m = special(t, "__next__");
-    if (!m) return Value::next(t);
-    try {
-      return t.call(m, {});
-    } catch (const TracedRaise& e) {
-      if (!is_raised(e.exception->python_type(), PyExc_StopIteration)) throw;
-      return {};
-    }
-  }
-
-  bool ObjectValue::contains(Tracer & t, const ValueRef& item) {
-    if (ValueRef m = special(t, "__contains__")) {
-      CallArgs args;
-      args.positional.push_back(item);
-      return t.realize(t.call(m, std::move(args)))->truth(t);
-    }
-    if (payload) return payload->contains(t, data_of(t.realize(item)));
-    if (has_native(t, "__contains__")) return Value::contains(t, item);
-    for (auto& x : collect(t, ValueRef(this)))
-      if (values_equal(t, x, item)) return true;
-    return false;
-  }
-
-  // What a list, dict or set of such a class holds goes in once the instance is there.
-  void ObjectValue::fill_payload(PlanBuilder & b, Reg instance) {
-    if (auto* list = as<ListValue>(payload)) {
-      PlanStep s{StepOp::ListAssign};
-      s.a = instance;
-      for (auto& v : list->items) s.regs.push_back(b.rebuild(v));
-      return b.fill(std::move(s));
-    }
-    if (auto* dict = as<DictValue>(payload)) {
-      for (auto& e : dict->live()) {
-        PlanStep s{StepOp::DictSet};
-        s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
-        b.fill(std::move(s));
-      }
-      return;
-    }
-    for (auto& v : static_cast<SetValue*>(payload.get())->items(b.tracer)) {
-      PlanStep s{StepOp::SetAdd};
-      s.a = instance, s.b = b.rebuild(v);
+  if (auto* dict = as<DictValue>(payload)) {
+    for (auto& e : dict->live()) {
+      PlanStep s{StepOp::DictSet};
+      s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
       b.fill(std::move(s));
     }
+    return;
   }
+  for (auto& v : static_cast<SetValue*>(payload.get())->items(b.tracer)) {
+    PlanStep s{StepOp::SetAdd};
+    s.a = instance, s.b = b.rebuild(v);
+    b.fill(std::move(s));
+  }
+}
 
-  Reg ObjectValue::rebuild(PlanBuilder & b) {
-    if (source) return b.load_source(source);
-    if (real) return b.load_constant(real);
-    if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
-    PlanStep make{StepOp::NewObject};
-    make.object = type_ref;
-    const bool filled_later = payload && payload->owner == this;
-    if (payload && !filled_later) make.regs.push_back(b.rebuild(payload));
-    const Reg r = b.step(std::move(make));
-    b.remember(this, r);
-    if (filled_later) fill_payload(b, r);
-    for (auto& s : attrs) {
-      if (!s.value) continue;
-      PlanStep set{StepOp::AttrSet};
-      set.a = r, set.b = b.rebuild(s.value), set.object = s.name;
-      b.fill(std::move(set));
-    }
-    return r;
+Reg ObjectValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  if (real) return b.load_constant(real);
+  if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
+  PlanStep make{StepOp::NewObject};
+  make.object = type_ref;
+  const bool filled_later = payload && payload->owner == this;
+  if (payload && !filled_later) make.regs.push_back(b.rebuild(payload));
+  const Reg r = b.step(std::move(make));
+  b.remember(this, r);
+  if (filled_later) fill_payload(b, r);
+  for (auto& s : attrs) {
+    if (!s.value) continue;
+    PlanStep set{StepOp::AttrSet};
+    set.a = r, set.b = b.rebuild(s.value), set.object = s.name;
+    b.fill(std::move(set));
   }
+  return r;
+}
 
 }  // namespace md

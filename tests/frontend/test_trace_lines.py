@@ -8,8 +8,9 @@ import subprocess
 import sys
 import types
 
-import minidynamo
 import pytest
+
+import minidynamo
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """
