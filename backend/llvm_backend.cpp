@@ -7,6 +7,7 @@
 #include "ir/dynamic.h"
 #include "ir/eager.h"
 #include "ir/error.h"
+#include "ir/generator.h"
 
 namespace md {
 namespace {
@@ -30,14 +31,14 @@ class LlvmKernel final : public Kernel {
  private:
   // A failed run is repeated eagerly and must draw the same numbers.
   void run_restoring_generator(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) {
-    const Generator before = default_generator();
+    const Generator before = state_of(default_generator());
     try {
       if (fixed_)
         fixed_->run(inputs, outputs);
       else
         plan_for(inputs)->run(inputs, outputs);
     } catch (...) {
-      default_generator() = before;
+      set_state(default_generator(), before);
       throw;
     }
   }

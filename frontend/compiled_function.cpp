@@ -8,6 +8,7 @@
 #include "frontend/events.h"
 #include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/run_frame.h"
 #include "frontend/values/constant.h"
 
@@ -98,8 +99,12 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   }
   // What a stance runs as plain Python is not looked at again below.
   const bool hooked = switches.stance == Stance::Default;
-  if (hooked) return call_plain(self, args, nargsf, kwnames, true);
+  if (hooked) {
+    const Replaying repeated(self->function);
+    return call_plain(self, args, nargsf, kwnames, true);
+  }
   Disarmed below;
+  const Replaying repeated(nullptr, false);
   return call_plain(self, args, nargsf, kwnames, false);
 }
 

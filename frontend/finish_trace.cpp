@@ -23,6 +23,13 @@ namespace md {
 
 namespace {
 
+// Whether the graph calls code of the program.
+bool calls_out(const Graph& g) {
+  return std::ranges::any_of(g.nodes, [](const auto& n) {
+    return n->callee || std::ranges::any_of(n->regions, [](const auto& region) { return calls_out(*region); });
+  });
+}
+
 // The values alive at a break, each held once, and which of them a split function's parameters take.
 struct HeldValues {
   PlanBuilder& b;
@@ -221,6 +228,7 @@ struct Finisher {
       plan.inputs.push_back(v->source);
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
     }
+    plan.calls_out = calls_out(*graph);
     plan.kernel = compile_graph(graph, t, *request.region, logs);
   }
 
@@ -244,9 +252,9 @@ struct Finisher {
 
   void mark_single_output() {
     EntryPlan& p = compiled->plan;
-    p.single_output = p.kernel && !p.broken && p.effects.empty() && p.loads.empty() && p.size_inputs.empty() &&
-                      p.output_grads.empty() && p.steps.size() == 1 && p.steps[0].op == StepOp::LoadOutput &&
-                      p.outputs == 1 && p.inputs.size() <= 8 &&
+    p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
+                      p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
+                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= 8 &&
                       std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
   }
 

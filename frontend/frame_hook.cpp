@@ -7,6 +7,7 @@
 #include "frontend/events.h"
 #include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/run_frame.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
@@ -139,8 +140,56 @@ struct SlotCopy {
   }
 };
 
+// Whether the frame is a call of `key`: the function itself, a bound method's, or a callable object's __call__.
+bool is_call_of(PyObject* key, Frame* frame) {
+  auto* function = reinterpret_cast<PyObject*>(frame_function(frame));
+  if (key == function) return true;
+  if (PyMethod_Check(key))
+    return PyMethod_GET_FUNCTION(key) == function && frame_slots(frame)[0] == PyMethod_GET_SELF(key);
+  if (PyFunction_Check(key) || frame_code(frame)->co_argcount == 0 || frame_slots(frame)[0] != key) return false;
+  PyRef call = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(key)), "__call__"));
+  PyErr_Clear();
+  return call.get() == function;
+}
+
+// A parameter, wherever the call has put it.
+PyObject* argument_named(PyObject* name, PyCodeObject* code, PyObject** slots) {
+  const int named = code->co_argcount + code->co_kwonlyargcount;
+  PyRef names = checked(PyCode_GetVarnames(code));
+  for (int k = 0; k < named; ++k)
+    if (checked(PyUnicode_Compare(PyTuple_GET_ITEM(names.get(), k), name) == 0)) return slots[k];
+  if (!(code->co_flags & CO_VARKEYWORDS)) return nullptr;
+  return PyDict_GetItemWithError(slots[named + ((code->co_flags & CO_VARARGS) ? 1 : 0)], name);
+}
+
+// The arguments of the call that is repeated, in the order in which the program wrote them.
+std::vector<PyObject*> written_arguments(const OpaqueCall& call, Frame* frame) {
+  PyCodeObject* code = frame_code(frame);
+  PyObject** slots = frame_slots(frame);
+  const std::size_t self = PyFunction_Check(call.key.get()) ? 0 : 1;
+  const auto parameters = static_cast<std::size_t>(code->co_argcount);
+  std::vector<PyObject*> out;
+  for (std::size_t k = self; k < call.positional + self && k < parameters; ++k) out.push_back(slots[k]);
+  if (call.positional + self > parameters && (code->co_flags & CO_VARARGS))
+    out.push_back(slots[code->co_argcount + code->co_kwonlyargcount]);
+  for (Py_ssize_t k = 0; call.keywords && k < PyTuple_GET_SIZE(call.keywords.get()); ++k)
+    if (PyObject* v = argument_named(PyTuple_GET_ITEM(call.keywords.get(), k), code, slots)) out.push_back(v);
+  return out;
+}
+
+// A call that the graph has made before it failed. True: `result` is what the frame gives, null with an exception set.
+bool is_replayed(Frame* frame, PyObject*& result) {
+  if (!is_call_of(next_replayed(), frame)) return false;
+  result = guarded([&] { return replay_arguments(written_arguments(next_call(), frame)).release(); });
+  return result || PyErr_Occurred();
+}
+
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
+  release_passed_on();
   if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
+    return pass_through(thread, frame, throwflag);
+  if (PyObject * result; replays() && is_replayed(frame, result)) return finish_frame(thread, frame, result);
+  if (is_failed_frame(reinterpret_cast<PyObject*>(frame_function(frame))) || !compiles_in_replay())
     return pass_through(thread, frame, throwflag);
   Region* region = current_region();
   PyCodeObject* code = frame_code(frame);
@@ -163,7 +212,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
     return pass_through(thread, frame, throwflag);
   SlotCopy copy(code, frame_function(frame), live);
   FrameRequest request{
-      code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name)};
+      code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name), live};
   PyRef result;
   switch (run_frame(request, result)) {
     case RunOutcome::Done:
@@ -174,6 +223,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
       count_skipped(code);
       break;
   }
+  const Replaying repeated;
   return pass_through(thread, frame, throwflag);
 }
 

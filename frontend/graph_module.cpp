@@ -6,11 +6,13 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "ir/eager.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/undo_log.h"
 
 namespace md {
 
@@ -122,6 +124,38 @@ py::list graph_nodes(const Graph& g) {
   return rows;
 }
 
+// A call of a user's backend: what the graphs it runs do, and the exception one of them raised.
+struct BackendCall {
+  UndoLog undo;
+  PyRef failure;
+};
+BackendCall*& backend_call() {
+  thread_local BackendCall* call = nullptr;
+  return call;
+}
+
+PyRef exception_that_is_set() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyRef found = PyRef::borrow(value);
+  PyErr_Restore(type, value, traceback);
+  return found;
+}
+
+std::vector<TensorRef> interpret_noted(const Graph& g, const std::vector<TensorRef>& inputs) {
+  BackendCall* call = backend_call();
+  if (!call) return interpret(g, inputs);
+  try {
+    return interpret(g, inputs, nullptr, &call->undo);
+  } catch (const OpError& e) {
+    raise_op_error(e);
+  } catch (const PythonError&) {
+  }
+  call->failure = exception_that_is_set();
+  throw PythonError{};
+}
+
 py::tuple graph_run(Graph& g, const py::args& args) {
   const auto placeholders = g.placeholders();
   const std::size_t want = placeholders.size();
@@ -139,7 +173,7 @@ py::tuple graph_run(Graph& g, const py::args& args) {
                                        Py_TYPE(o.ptr())->tp_name));
     inputs.emplace_back(tensor_impl(o.ptr()));
   }
-  const auto outputs = interpret(g, inputs);
+  const auto outputs = interpret_noted(g, inputs);
   py::tuple result(outputs.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     // An output that is an input is that very object.
@@ -153,16 +187,36 @@ struct InterpretingKernel final : Kernel {
   std::shared_ptr<Graph> graph;
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     std::vector<TensorRef> in(inputs.begin(), inputs.end());
-    auto out = interpret(*graph, in);
-    std::move(out.begin(), out.end(), outputs.begin());
+    UndoLog undo;
+    try {
+      auto out = interpret(*graph, in, nullptr, &undo);
+      std::move(out.begin(), out.end(), outputs.begin());
+    } catch (...) {
+      undo.take_back();
+      throw;
+    }
   }
-  bool transactional() const override { return false; }
 };
 
 struct PythonKernel final : Kernel {
   PyRef callable;
   std::size_t sizes = 0;
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
+    BackendCall call;
+    BackendCall* outer = std::exchange(backend_call(), &call);
+    try {
+      call_backend(inputs, outputs);
+      backend_call() = outer;
+    } catch (const PythonError&) {
+      backend_call() = outer;
+      // The program's own failure, in a graph that has done nothing else: plain Python can take over.
+      if (!call.failure || exception_that_is_set().get() != call.failure.get()) throw BackendFailed{};
+      call.undo.take_back();
+      throw;
+    }
+  }
+
+  void call_backend(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
     PyRef args = checked(PyTuple_New(static_cast<Py_ssize_t>(inputs.size())));
     for (std::size_t k = 0; k < inputs.size(); ++k)
       PyTuple_SET_ITEM(args.get(), static_cast<Py_ssize_t>(k),
@@ -186,7 +240,6 @@ struct PythonKernel final : Kernel {
       outputs[k] = TensorRef(tensor_impl(o));
     }
   }
-  bool transactional() const override { return false; }
 };
 
 }  // namespace

@@ -13,6 +13,9 @@ class module_;
 
 namespace md {
 
+// A backend's own code raised: unlike when the graph it runs does, its inputs may have changed.
+struct BackendFailed : PythonError {};
+
 // minidynamo.fx.GraphModule over a traced graph. Throws PythonError.
 PyRef make_graph_module(std::shared_ptr<Graph> graph);
 // A callable taking and returning tensors (a tuple or list, in output order) as a kernel.

@@ -25,7 +25,7 @@ TraceResult Tracer::run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& fr
   frames.push_back(std::move(root));
   step_until(0);
   check_cleanups();
-  if (!stopped_) {
+  if (!std::exchange(stopped_, false)) {  // whoever rebuilds values may have to call something
     result_.end = TraceResult::End::Return;
     result_.returned = std::move(nested_result_);
   }
@@ -77,9 +77,11 @@ void Tracer::step_until(std::size_t depth) {
 
 // Finds the handler in the frames above `floor`; frames without one are left.
 bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
-  if (auto* x = as<ExceptionValue>(e.exception);
-      x && !x->context && !frame().handled.empty() && frame().handled.back().get() != x)
-    x->context = frame().handled.back();
+  if (auto* x = as<ExceptionValue>(e.exception)) {
+    ValueRef handled = handled_exception();
+    if (!x->context && handled && handled.get() != x) x->context = handled;
+    x->raised = true;
+  }
   while (frames.size() > floor) {
     SymbolicFrame& f = *frames.back();
     const Handler& h = f.instruction().handler;
@@ -155,11 +157,25 @@ void Tracer::return_from_frame(ValueRef v) {
 }
 
 ValueRef Tracer::resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef sent, ValueRef& returned) {
-  f->push(std::move(sent));
+  if (sent) f->push(std::move(sent));
+  const std::size_t depth = frames.size();
   f->on_return = OnReturn::Stop;
   f->yielded = false;
-  const std::size_t depth = frames.size();
   frames.push_back(std::move(f));
+  return run_parked(f, depth, returned);
+}
+
+ValueRef Tracer::raise_in_generator(std::unique_ptr<SymbolicFrame>& f, const ValueRef& exception, ValueRef& returned) {
+  const std::size_t depth = frames.size();
+  f->on_return = OnReturn::Stop;
+  f->yielded = false;
+  frames.push_back(std::move(f));
+  const TracedRaise raised{exception};
+  if (!unwind(raised, depth)) throw raised;
+  return run_parked(f, depth, returned);
+}
+
+ValueRef Tracer::run_parked(std::unique_ptr<SymbolicFrame>& f, std::size_t depth, ValueRef& returned) {
   step_until(depth);
   if (parked_) {
     f = std::move(parked_);
@@ -211,6 +227,12 @@ std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs ca
 
 // --- exceptions
 // ----------------------------------------------------------------------------------------------------------
+
+ValueRef Tracer::handled_exception() const {
+  for (auto f = frames.rbegin(); f != frames.rend(); ++f)
+    if (!(*f)->handled.empty()) return (*f)->handled.back();
+  return {};
+}
 
 bool Tracer::uncaught() const {
   for (auto& f : frames)

@@ -1,6 +1,7 @@
 #include "frontend/plan.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "frontend/cpython/object_attr.h"
 #include "frontend/effects.h"
@@ -8,6 +9,7 @@
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 
@@ -19,6 +21,7 @@ namespace md {
 Reg PlanBuilder::rebuild(const ValueRef& raw) {
   ValueRef v = raw;
   if (auto* lazy = as<LazyValue>(v); lazy && lazy->realized) v = lazy->realized;
+  if (v->owner) v = ValueRef(v->owner);
   if (auto it = built_.find(v.get()); it != built_.end()) return it->second;
   keep_.push_back(v);
   const Reg r = v->rebuild(*this);
@@ -156,8 +159,8 @@ namespace {
                                               std::span<TensorRef> outputs, bool& committed) {
   try {
     kernel.run(inputs, outputs);
-  } catch (...) {
-    committed = !kernel.transactional();
+  } catch (const BackendFailed&) {
+    committed = true;
     throw;
   }
   committed = true;
@@ -271,7 +274,7 @@ struct Runner {
         return checked(PyCell_New(nullptr));
       case StepOp::NewObject: {
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
-        return checked(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
+        return checked(layout_base(type)->tp_new(type, tuple(s.regs).get(), nullptr));
       }
       case StepOp::NewException:
         return checked(PyObject_CallObject(s.object.get(), tuple(s.regs).get()));
@@ -361,7 +364,7 @@ struct Runner {
   SmallVector<PyObject*, 8> objects;
   std::vector<PyRef> held;  // objects the frame does not hold
 
-  void run_kernel(bool& committed) {
+  void run_kernel(PlanRun& out) {
     outputs.resize(plan.outputs);
     for (const SizePlace& p : plan.size_inputs) {
       carriers.push_back(size_carrier(number_at(p)));
@@ -378,7 +381,11 @@ struct Runner {
       inputs.push_back(tensor_impl(o));
       objects.push_back(o);
     }
-    md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, committed);
+    std::optional<Recording> recording;
+    if (plan.calls_out) recording.emplace(out.calls);
+    md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, out.committed);
+    recording.reset();
+    out.calls.clear();
     if (!plan.late_symbols.empty()) symbol_values();
     for (const EntryPlan::LateSymbol& late : plan.late_symbols)
       symbols[static_cast<std::size_t>(late.symbol)] =
@@ -414,7 +421,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
   Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}, {}, {}};
   r.run_steps(plan.loads);
   out.in_kernel = true;
-  if (plan.kernel) r.run_kernel(out.committed);
+  if (plan.kernel) r.run_kernel(out);
   out.in_kernel = false;
   out.committed = true;
   r.run_steps(plan.steps);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/guards/sizes.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/source.h"
 #include "frontend/value.h"
 #include "ir/backend.h"
@@ -27,7 +28,7 @@ enum class StepOp : std::uint8_t {
   BuildFrozenSet,  // regs
   BuildSlice,      // regs: start, stop, step
   NewCell,         // empty
-  NewObject,       // object = type: object.__new__
+  NewObject,       // object = type: the __new__ of its C base; regs: its arguments
   NewException,    // object = type; regs: args
   MakeFunction,    // object = (code, globals, name, qualname) tuple; regs: defaults, kwdefaults, closure, annotations
                    // (-1: none)
@@ -88,6 +89,7 @@ struct EntryPlan {
   };
   std::vector<LateSymbol> late_symbols;  // sizes of outputs: steps that need them come after the kernel
   std::shared_ptr<Kernel> kernel;        // null: no graph
+  bool calls_out = false;                // the graph calls code of the program
   std::size_t outputs = 0;
   std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does
   std::vector<PlanStep> loads, steps, effects;  // in this order: sources are read before anything changes
@@ -133,6 +135,7 @@ struct PlanRun {
   std::vector<PyRef> held;  // break
   bool committed = false;   // inputs may have changed: whatever fails from here on, the frame cannot run again
   bool in_kernel = false;   // the graph is running
+  OpaqueCalls calls;        // what it has called out to
 };
 // Throws PythonError; OpError when the kernel failed and nothing has been committed.
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out);

@@ -1,5 +1,6 @@
 #include "frontend/polyfills.h"
 
+#include <atomic>
 #include <cstring>
 
 namespace md {
@@ -14,14 +15,51 @@ static const char* module_name(PyObject* globals) {
 bool in_polyfills(PyObject* globals) { return std::strncmp(module_name(globals), "minidynamo.polyfills.", 21) == 0; }
 
 bool is_fact(PyObject* function) {
-  return PyFunction_Check(function) &&
-         std::strcmp(module_name(PyFunction_GET_GLOBALS(function)), "minidynamo.polyfills.numpy.facts") == 0;
+  if (!PyFunction_Check(function)) return false;
+  const char* module = module_name(PyFunction_GET_GLOBALS(function));
+  return std::strcmp(module, "minidynamo.polyfills.numpy.facts") == 0 ||
+         std::strcmp(module, "minidynamo.polyfills.facts") == 0;
 }
 
 PyObject* numpy_row(const char* table, PyObject* key) {
   PyRef module = checked(PyImport_ImportModule("minidynamo.polyfills.numpy"));
   PyRef rows = checked(PyObject_GetAttrString(module.get(), table));
   PyObject* row = PyDict_GetItemWithError(rows.get(), key);  // the module's table keeps it alive
+  if (!row && PyErr_Occurred()) throw PythonError{};
+  return row;
+}
+
+// The table never changes: whoever comes first loads it.
+static PyObject* library_table() {
+  static std::atomic<PyObject*> table;
+  if (!table.load()) {
+    PyRef module = checked(PyImport_ImportModule("minidynamo.polyfills.library"));
+    PyObject* none = nullptr;
+    PyRef loaded = checked(PyObject_GetAttrString(module.get(), "TABLE"));
+    if (table.compare_exchange_strong(none, loaded.get())) (void)loaded.release();
+  }
+  return table.load();
+}
+
+// Keys are hashed by their address, or a type and the name of its class method.
+PyObject* library_row(PyObject* callable) {
+  PyRef of_class;
+  PyObject* key = callable;
+  if (PyCFunction_Check(callable)) {
+    PyObject* owner = PyCFunction_GET_SELF(callable);
+    if (owner && PyType_Check(owner)) {
+      const char* name = reinterpret_cast<PyCFunctionObject*>(callable)->m_ml->ml_name;
+      of_class = checked(Py_BuildValue("(Os)", owner, name));
+      key = of_class.get();
+    } else if (owner && !PyModule_Check(owner)) {
+      return nullptr;
+    }
+  } else if (PyType_Check(callable)) {
+    if (Py_TYPE(callable)->tp_hash != PyBaseObject_Type.tp_hash) return nullptr;
+  } else if (!PyFunction_Check(callable)) {
+    return nullptr;
+  }
+  PyObject* row = PyDict_GetItemWithError(library_table(), key);
   if (!row && PyErr_Occurred()) throw PythonError{};
   return row;
 }

@@ -7,6 +7,7 @@
 #include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
 #include "frontend/guards/explain.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 
@@ -203,7 +204,7 @@ bool is_programs_own() {
   return own;
 }
 
-// False: nothing has been done, and the frame is to run as plain Python.
+// False: nothing has been done, and the frame is to run as plain Python, which raises what failed at the user's line.
 bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
   try {
     run_plan(plan, r.args, run);
@@ -212,12 +213,16 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
     // Raised by code the graph calls, before anything was done: plain Python raises it at the user's line.
     if (!run.in_kernel || run.committed || !is_programs_own()) throw;
     PyErr_Clear();
+    hand_over(std::move(run.calls));
     return false;
   } catch (const OpError&) {
-    throw;
+    if (run.committed) throw;
+    hand_over(std::move(run.calls));
+    return false;
   } catch (const std::exception& e) {
     if (run.committed) raise_late(e);
     go_on_plain(r, e.what());
+    hand_over(std::move(run.calls));
     return false;
   }
 }
@@ -242,11 +247,28 @@ std::vector<PyRef> pick(const BreakPoint::Part& part, const std::vector<PyRef>& 
   return out;
 }
 
-PyRef call_plain(PyObject* function, const std::vector<PyRef>& args) {
+// Arguments of the call that call_plain is about to make; null once the callee's frame has them.
+thread_local std::vector<PyRef>* passed_on = nullptr;
+
+// Without the hook (a deep recursion) the arguments live until the call returns.
+PyRef call_plain(PyObject* function, std::vector<PyRef>& args) {
   SmallVector<PyObject*, 16> raw;
   for (auto& a : args) raw.push_back(a.get());
   Armed hook;
-  return PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+  passed_on = &args;
+  PyRef result = PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+  passed_on = nullptr;
+  return result;
+}
+
+// What only the breaking instruction takes ends with it.
+void drop_all_but(const BreakPoint& point, std::vector<PyRef>& held) {
+  std::vector<bool> later(held.size(), false);
+  for (const BreakPoint::Part* part : {&point.resume, &point.resume_taken})
+    for (int k : part->from)
+      if (k >= 0) later[static_cast<std::size_t>(k)] = true;
+  for (std::size_t k = 0; k < held.size(); ++k)
+    if (!later[k]) held[k] = PyRef();
 }
 
 // Executes the breaking instruction; gives the function that goes on and its arguments. Null: it raised.
@@ -254,6 +276,7 @@ PyRef step_over(const BreakPoint& point, std::vector<PyRef> held, std::vector<Py
   PyRef out;
   {
     std::vector<PyRef> given = pick(point.breaking, held, nullptr);
+    drop_all_but(point, held);
     out = call_plain(point.breaking.function.get(), given);
   }
   if (!out) return {};
@@ -278,14 +301,10 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
     run = PlanRun();
     if (next) {
       const EntryPlan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
-      try {
-        if (!run_entry(plan, request, run)) next = EntryRef();
-      } catch (const OpError&) {
-        if (run.committed) throw;
-        next = EntryRef();
-      }
+      if (!run_entry(plan, request, run)) next = EntryRef();
     }
     if (!next) {
+      const Replaying repeated(resume.get());
       result = call_plain(resume.get(), args.values);
       return result ? RunOutcome::Done : RunOutcome::Raised;
     }
@@ -297,7 +316,18 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
   }
 }
 
+// From here on the frame is not run as plain Python any more.
+void give_up_slots(const FrameRequest& r) {
+  if (!r.owned) return;
+  std::vector<PyRef> released;
+  for (int k = 0; k < r.code->co_nlocalsplus; ++k) released.push_back(PyRef::steal(std::exchange(r.owned[k], nullptr)));
+}
+
 }  // namespace
+
+void release_passed_on() {
+  if (auto* args = std::exchange(passed_on, nullptr)) args->clear();
+}
 
 RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
   try {
@@ -306,15 +336,9 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     if (!entry) return RunOutcome::Plain;
     PlanRun run;
     const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
-    try {
-      if (!run_entry(plan, request, run)) return RunOutcome::Plain;
-    } catch (const OpError& e) {
-      // Nothing has been committed: plain Python raises the same at the user's line.
-      if (!run.committed) return RunOutcome::Plain;
-      raise_op_error(e);
-      return RunOutcome::Raised;
-    }
+    if (!run_entry(plan, request, run)) return RunOutcome::Plain;
     count_replaced(request.code, !run.returned);
+    if (!run.returned) give_up_slots(request);
     if (!run.returned) return run_from_break(std::move(entry), std::move(run), request.region, result);
     result = std::move(run.returned);
     return RunOutcome::Done;

@@ -7,7 +7,8 @@ namespace md {
 
 enum class RunOutcome : std::uint8_t { Done, Plain /* run the original code */, Raised };
 
-// Done: `result` is the frame's return value. Raised: a Python exception is set.
+// Done: `result` is the frame's return value. Raised: a Python exception is set. Plain: the caller runs the original
+// code within a Replaying (hatches/opaque_calls.h).
 RunOutcome run_frame(const FrameRequest& request, PyRef& result);
 
 // compiler.set_stance(): what compiled functions do.
@@ -22,6 +23,9 @@ struct RunSwitches {
   Region* everything = nullptr;         // `run --everything`: what frames outside of compiled functions compile in
 };
 RunSwitches& run_switches();
+
+// A frame that was just entered owns its arguments: what the driver held of them for the call is given up.
+void release_passed_on();
 
 // The innermost compiled region of this thread; null outside.
 Region*& current_region();

@@ -7,6 +7,7 @@
 #include "frontend/cpython/plain_object.h"
 #include "frontend/guards/state.h"
 #include "frontend/tracer.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 
@@ -118,6 +119,11 @@ namespace {
 
 ValueKind changed_kind(const SideEffect& e) { return e.target ? e.target->kind : ValueKind::Null; }
 
+// What effects on the object are recorded for: an instance of a subclass of list, dict, ... counts as that.
+bool may_be_changed(const ValueRef& v, const std::set<ValueKind>& changed) {
+  return changed.contains(v->kind) || changed.contains(data_of(v)->kind);
+}
+
 // A dictionary whose entries are also the attributes of `v`.
 PyObject* attributes_of(const ValueRef& v) {
   if (v->kind == ValueKind::Module) return PyModule_GetDict(v->real.get());
@@ -144,7 +150,7 @@ void Tracer::guard_distinct() {
   std::set<PyObject*> dicts;
   for (const PyRef& o : keep_alive) {
     const ValueRef& v = known.at(o.get());
-    if (!changed.contains(v->kind) || !v->source || !v->real || PyFrozenSet_Check(v->real.get())) continue;
+    if (!may_be_changed(v, changed) || !v->source || !v->real || PyFrozenSet_Check(v->real.get())) continue;
     PyObject* dict = attributes_of(v);
     if (reached_as_dict(dict) || (dict && !dicts.insert(dict).second))
       unmodelled(v->print(), "attributes changed by way of their dictionary");

@@ -16,6 +16,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace_out.h"
 #include "frontend/tracer.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -125,7 +126,7 @@ bool is_inplace_method(const std::string& name) {
 }  // namespace
 
 Arg Tracer::to_arg(const ValueRef& raw) {
-  ValueRef v = realize(raw);
+  ValueRef v = data_of(realize(raw));
   if (auto* x = as<TensorValue>(v)) return x->node;
   if (auto* n = as<SizeValue>(v)) return n->size;
   if (auto* f = as<NumberValue>(v)) return f->node;

@@ -140,8 +140,10 @@ class Tracer {
   bool try_push_call(const ValueRef& callee, CallArgs& args, OnReturn on_return = OnReturn::Push, ValueRef held = {});
   std::unique_ptr<SymbolicFrame> make_frame(FunctionValue& fn, CallArgs args);
   ValueRef run_nested(std::unique_ptr<SymbolicFrame> f);
-  // Runs a parked generator frame to its next yield; null: it has returned.
+  // Runs a parked generator frame to its next yield; null: it has returned. `sent` null: nothing is pushed.
   ValueRef resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef sent, ValueRef& returned);
+  // The same, raising `exception` where the frame is suspended.
+  ValueRef raise_in_generator(std::unique_ptr<SymbolicFrame>& f, const ValueRef& exception, ValueRef& returned);
 
   void return_from_frame(ValueRef v);  // RETURN_VALUE
   void yield_from_frame(ValueRef v);   // YIELD_VALUE
@@ -198,6 +200,8 @@ class Tracer {
 
   // --- exceptions of the traced program ---------------------------------------------------------------------------
   [[noreturn]] void raise(PyObject* type, const std::string& message);
+  // Being handled, in the innermost frame that handles one; null if none is.
+  ValueRef handled_exception() const;
   // No traced frame would handle an exception raised now: it would leave the compiled function.
   bool uncaught() const;
   ValueRef compare(const ValueRef& a, const ValueRef& b, int op);  // Py_LT ... Py_GE
@@ -220,6 +224,7 @@ class Tracer {
   std::vector<Ref<TensorValue>> inputs;                      // placeholder order
   std::unordered_map<PyObject*, ValueRef> known;             // real objects already wrapped, by identity
   std::vector<PyRef> keep_alive;                             // the keys of `known`
+  std::vector<ValueRef> data_owners;                         // what Value::owner points to
   std::vector<SourceRef> present;                            // must load
   std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
   bool grad_enabled = true;
@@ -247,6 +252,7 @@ class Tracer {
 
  private:
   void step_until(std::size_t depth);
+  ValueRef run_parked(std::unique_ptr<SymbolicFrame>& f, std::size_t depth, ValueRef& returned);
   ValueRef emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace,
                 const CallArgs& args);
   [[noreturn]] void report_op_error(const OpError& e, const Node& n);

@@ -44,6 +44,7 @@ enum class ValueKind : std::uint8_t {
   Set,
   Slice,
   Range,
+  AttributeDict,  // obj.__dict__
   DictView,
   Iterator,
   StepIterator,
@@ -63,6 +64,7 @@ enum class ValueKind : std::uint8_t {
   Super,
   Context,
   Partial,
+  StandIn,  // an object of a library class that Python code of minidynamo.polyfills stands in for
   Opaque,  // a real object we only pass around
 };
 
@@ -98,6 +100,7 @@ struct Value : RefCounted {
   ValueKind kind;
   SourceRef source = nullptr;  // where the real object lives at frame entry; null for values made while tracing
   PyRef real;                  // the real object, when there is one
+  Value* owner = nullptr;      // the instance of a subclass of list, dict or set whose content this is
 };
 
 // The last part of a type's name, as Python prints it in messages.

@@ -12,6 +12,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
@@ -112,6 +113,12 @@ bool plain_key(PyObject* k) {
 
 ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
+  return wrap_dict_items(t, o, s);
+}
+
+}  // namespace
+
+ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s) {
   auto d = make_ref<DictValue>(Py_TYPE(o));
   PyObject *k, *v;
   for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &k, &v);) {
@@ -123,6 +130,8 @@ ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
   }
   return d;
 }
+
+namespace {
 
 ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
@@ -237,6 +246,7 @@ bool is_user_instance(PyTypeObject* type) {
 
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
+  if (ValueRef v = wrap_with_data(t, o, s)) return v;
   if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {
     PyObject* meta = reinterpret_cast<PyObject*>(Py_TYPE(type));
     const bool enumeration =
@@ -262,7 +272,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (type == &PySlice_Type) return wrap_slice(t, o, s);
   if (type == &PyRange_Type) return wrap_range(t, o, s);
   if (PyCell_Check(o)) return make_ref<CellValue>();
-  if (find_builtin_rule(o) || is_numpy_constant(o)) {
+  if (find_builtin_rule(o) || is_numpy_constant(o) || library_row(o)) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<BuiltinValue>(PyRef::borrow(o));
   }

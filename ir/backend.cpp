@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "ir/evaluate_graph.h"
+#include "ir/generator.h"
 
 namespace md {
 namespace {
@@ -12,7 +13,13 @@ class ProgramKernel final : public Kernel {
  public:
   explicit ProgramKernel(const Graph& functional) : program_(functional) {}
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
-    program_.run(engine(), inputs, outputs);
+    const Generator before = state_of(default_generator());
+    try {
+      program_.run(engine(), inputs, outputs);
+    } catch (...) {  // the frame runs again and must draw the same numbers
+      set_state(default_generator(), before);
+      throw;
+    }
   }
   std::string code() const override { return print_ir(program_.graph()); }
 

@@ -10,8 +10,8 @@
 
 namespace md {
 
-// A compiled graph. Thread-safe. Either it succeeds and all commits are done, or it throws OpError and no input has
-// changed.
+// A compiled graph. Thread-safe. Either it succeeds and all commits are done, or it throws and no input and no random
+// stream has changed. (Code of the program that it calls is not undone.)
 class Kernel {
  public:
   virtual ~Kernel() = default;
@@ -20,8 +20,6 @@ class Kernel {
   virtual void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) = 0;
   // Printed by the output_code artifact; may be empty.
   virtual std::string code() const { return {}; }
-  // True if a failed run leaves every input unchanged, so that the frame may be run again eagerly.
-  virtual bool transactional() const { return true; }
 };
 
 class Backend {

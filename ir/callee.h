@@ -26,6 +26,11 @@ class Callee {
   // Runs on real tensors; values of keywords come last. Results in order, each as expected but for strides.
   // Throws whatever the code raised, or an error of its own if a result is not what was expected.
   virtual std::vector<TensorRef> run(std::span<const Arg> args, std::span<const ExpectedTensor> expected) const = 0;
+  // The same on tensors that change after the call, where `run` gets copies of what the callee writes to.
+  virtual std::vector<TensorRef> run_on_originals(std::span<const Arg> args,
+                                                  std::span<const ExpectedTensor> expected) const {
+    return run(args, expected);
+  }
 
   std::vector<int> writes;  // which of the tensors among the arguments, counted from left to right, it writes to
   bool aliases = false;     // a result may share memory with an argument: no functional form

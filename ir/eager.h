@@ -33,9 +33,11 @@ TensorRef call_inplace(const Op& op, std::span<const Arg> bound);
 TensorRef index_tensor(const TensorRef& x, const Arg& index);
 void assign_index(const TensorRef& x, const Arg& index, const Arg& value);
 
+class UndoLog;
 // Runs a traced graph node by node (backend "eager", GraphModule.__call__). `failed`, if given, is set to the node that
-// raised before the exception leaves.
-std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed = nullptr);
+// raised before the exception leaves; `undo` notes what is written, and taking that back is left to the caller.
+std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed = nullptr,
+                                 UndoLog* undo = nullptr);
 
 // Philox 4x32-10 default generator, one for the process; ir/philox.h reserves and seeds it under a lock.
 struct Generator {

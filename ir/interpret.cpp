@@ -1,4 +1,5 @@
 // Runs traced graphs node by node on real tensors: backend "eager" and GraphModule.__call__.
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/callee.h"
@@ -7,6 +8,7 @@
 #include "ir/op_ids.h"
 #include "ir/sizes/shape_env.h"
 #include "ir/unbacked.h"
+#include "ir/undo_log.h"
 
 namespace md {
 namespace {
@@ -14,14 +16,16 @@ namespace {
 // Values by node; each is dropped after its last use, as the printed code's `x = None` does.
 class Interpreter {
  public:
-  Interpreter(const Graph& g, std::span<const TensorRef> inputs) : graph_(g), inputs_(inputs) {
+  Interpreter(const Graph& g, std::span<const TensorRef> inputs, UndoLog* undo)
+      : graph_(g), inputs_(inputs), undo_(undo) {
     for (const auto& n : g.nodes) for_each_input(*n, [&](Node*& in) { last_use_[in] = n.get(); });
     if (g.shapes && inputs.size() == g.placeholders().size()) bind();
   }
 
   // A region: its symbols are those of the graph around it.
-  Interpreter(const Graph& region, std::span<const TensorRef> inputs, const std::vector<std::int64_t>& symbols)
-      : Interpreter(region, inputs) {
+  Interpreter(const Graph& region, std::span<const TensorRef> inputs, const std::vector<std::int64_t>& symbols,
+              UndoLog* undo)
+      : Interpreter(region, inputs, undo) {
     symbols_ = symbols;
   }
 
@@ -104,12 +108,25 @@ class Interpreter {
     for (const Arg& a : n.args) args.push_back(value(a));
     KwArgs kwargs;
     for (const auto& [key, a] : n.kwargs) kwargs.emplace_back(key, value(a));
+    if (undo_ && is_inplace(n)) undo_->before_write(args.at(0).get<TensorRef>());
     if (is_setitem(n)) return assign(args);
     BoundArgs bound;
     if (n.op == kNoOp || !try_bind(op(n.op), args, kwargs, bound)) {
       throw InternalError("interpret: the arguments of " + n.name + " do not fit its op");
     }
-    return is_inplace(n) ? Arg(call_inplace(op(n.op), bound)) : call_op(op(n.op), bound);
+    if (is_inplace(n)) return call_inplace(op(n.op), bound);
+    Arg made = call_op(op(n.op), bound);
+    if (undo_) note_results(args, made);
+    return made;
+  }
+
+  // Results are the graph's own but for views and operands handed back.
+  void note_results(std::vector<Arg>& operands, Arg& made) const {
+    for_each_tensor(std::span(&made, 1), [&](TensorRef& result) {
+      bool passed_on = false;
+      for_each_tensor(operands, [&](TensorRef& t) { passed_on |= t->storage == result->storage; });
+      if (!passed_on) undo_->made(result);
+    });
   }
 
   Arg call_out(const Node& n) const {
@@ -119,11 +136,19 @@ class Interpreter {
     std::vector<TensorRef> results;
     if (n.callee) {
       const auto number = [&](Size s) { return s.is_const() ? s.value() : graph_.shapes->evaluate(s, symbols_); };
-      results = n.callee->run(args, expected_tensors(n.types, number));
+      if (undo_) {
+        int position = 0;
+        for_each_tensor(args, [&](TensorRef& t) {
+          undo_->shown(t);
+          if (std::ranges::find(n.callee->writes, position++) != n.callee->writes.end()) undo_->before_write(t);
+        });
+      }
+      results = n.callee->run_on_originals(args, expected_tensors(n.types, number));
+      if (undo_) std::ranges::for_each(results, [&](const TensorRef& t) { undo_->shown(t); });
     } else {
       std::vector<TensorRef> operands;
       for_each_tensor(std::span(&args[1], 1), [&](TensorRef& t) { operands.push_back(t); });
-      results = Interpreter(*n.regions[picked_region(args[0])], operands, symbols_).run(nullptr);
+      results = Interpreter(*n.regions[picked_region(args[0])], operands, symbols_, undo_).run(nullptr);
     }
     if (n.multi) return ListArg{std::vector<Arg>(results.begin(), results.end()), true};
     return results.empty() ? Arg(NoneArg{}) : Arg(results[0]);
@@ -143,6 +168,7 @@ class Interpreter {
 
   const Graph& graph_;
   std::span<const TensorRef> inputs_;
+  UndoLog* undo_;  // may be null
   std::unordered_map<const Node*, const Node*> last_use_;
   std::unordered_map<const Node*, Arg> values_;
   std::vector<std::int64_t> symbols_;
@@ -150,8 +176,9 @@ class Interpreter {
 
 }  // namespace
 
-std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed) {
-  return Interpreter(traced, inputs).run(failed);
+std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed,
+                                 UndoLog* undo) {
+  return Interpreter(traced, inputs, undo).run(failed);
 }
 
 }  // namespace md

@@ -6,11 +6,10 @@
 
 #include "ir/expansion.h"
 #include "ir/reference.h"
+#include "ir/window_dim.h"
 #include "registry/ops/convolution.h"
 
 namespace md {
-
-inline constexpr int kMostWindowDims = 3;
 
 // Positions of a window along one dimension: (size + 2 padding - dilation (kernel - 1) - 1) / stride + 1, rounded up
 // with `ceil_mode`, but so that no window starts beyond the padding. Fails if there is none.
@@ -18,12 +17,6 @@ Size window_count(const InferCall& c, Size size, Size kernel, Size stride, Size 
 
 // x with `before` and `behind` positions of `value` around its last dimensions; x itself if there are none.
 Arg padded(const Expansion& e, const Arg& x, const SizeVec& before, const SizeVec& behind, const Arg& value);
-
-// One of the last dimensions on its way through a kernel.
-struct WindowDim {
-  std::int64_t in = 1, out = 1, kernel = 1, stride = 1, padding = 0, dilation = 1;
-  std::int64_t step = 0, out_step = 0;  // strides of operand and result
-};
 
 // The planes [first, last) of a pooling or resampling kernel; planes are numbered row-major over the other dimensions.
 // Results are the same however they are cut into ranges.

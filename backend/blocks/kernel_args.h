@@ -16,8 +16,10 @@ struct KernelArgs {
   const TensorImpl& tensor(int i) const { return *args[static_cast<std::size_t>(i)].get<TensorRef>(); }
 };
 
-// windows.cpp
+// convolution.cpp
 bool run_op(ops::Convolution, const KernelArgs& c);
+
+// windows.cpp
 bool run_op(ops::MaxPool, const KernelArgs& c);
 bool run_op(ops::MaxPoolValues, const KernelArgs& c);
 bool run_op(ops::AvgPool, const KernelArgs& c);

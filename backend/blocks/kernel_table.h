@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "ir/op_table.h"
+#include "ir/window_dim.h"
 
 namespace md::blocks {
 
@@ -47,6 +48,35 @@ constexpr std::int64_t product_workspace(const Product& p, std::int64_t item) {
   return (p.k < kProductDepth ? p.k : kProductDepth) * (rows + columns) * item + 256;
 }
 
+// The convolution of one group of an image with its filters. The inputs a patch of results needs are laid out as
+// (planes of a window, rows, channels, remainders of the column by the stride, columns), zeros in the padding: each
+// element of the window then sees the inputs of neighbouring results side by side.
+struct Convolution {
+  WindowDim dims[kMostWindowDims];
+  std::int64_t channels, filters, depth;  // depth: elements of a filter
+  std::int64_t remainders, width, pitch;  // of a row laid out: columns of each remainder, elements from row to row
+  std::int64_t rows;                      // laid out
+  std::uint64_t used_rows, used_columns;  // remainders by the stride that some element of the window falls on
+  const std::int64_t* offsets;            // of the elements of a window, laid out
+  // Vectors hold results of neighbouring filters, or else of neighbouring positions of one filter.
+  bool filter_lanes;
+  std::int64_t panel;  // filters computed together, whose weights lie side by side
+};
+// `rows` times `columns` results of each of `filters` filters; the first begins a panel.
+struct ConvolutionPatch {
+  const void *x, *weights;  // the group's first plane, the first filter's packed weights
+  void* out;                // the first filter's plane
+  std::int64_t filters, plane, row, rows, column, columns;
+};
+struct ConvolutionKernels {
+  int lanes;                           // of a vector
+  int filter_panel, filter_positions;  // filters in lanes: of them and of neighbouring results computed together
+  // Panels [first, last) of dense weights. Panels are of 1, 2, 4, 8 filters or, in lanes, of filter_panel, the last as
+  // narrow as whole vectors allow.
+  void (*pack)(const Convolution& c, const void* weights, std::int64_t first, std::int64_t last, void* packed);
+  void (*run)(const Convolution& c, const ConvolutionPatch& p, void* laid_out);
+};
+
 // The dtypes bodies run in (DTypeInfo::working), in the order of the tables below.
 inline constexpr int kComputeTypes = 5;
 constexpr int compute_index(DType t) {
@@ -81,6 +111,7 @@ struct KernelTable {
   const PointwiseKernel* pointwise[kComputeTypes];
   const ReductionKernels* reductions[kComputeTypes];
   const ProductKernel* product;                   // by compute dtype; null for bool
+  const ConvolutionKernels* convolution;          // the same; without functions for bool
   const ConvertKernel (*convert)[kComputeTypes];  // [from][to]
   // By dtype, between elements and values of the working dtype; null where that is the dtype itself.
   const ConvertKernel *widen, *narrow;

@@ -2,12 +2,24 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/attribute_dict.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
 
 namespace md {
 
 void fill_dict(Tracer& t, DictValue& d, const ValueRef& raw) {
   ValueRef from = t.realize(raw);
+  if (auto* o = as<ObjectValue>(from)) {
+    PyRef keys = checked(PyUnicode_InternFromString("keys"));
+    if (o->payload && o->payload->kind == ValueKind::Dict && !o->special(t, "__iter__")) {
+      from = o->payload;
+    } else if (o->has_attr(t, keys.get())) {
+      for (auto& key : collect(t, o->call_method(t, keys.get(), {}))) d.put(t, key, o->get_item(t, key));
+      return;
+    }
+  }
+  if (auto* attributes = as<AttributeDictValue>(from)) from = attributes->contents(t);
   if (auto* other = as<DictValue>(from)) {
     other->observe_keys(t);
     for (auto& e : other->live()) d.put(t, e.key, e.value);

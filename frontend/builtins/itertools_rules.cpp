@@ -44,6 +44,15 @@ ValueRef accumulate_step(Tracer& t, StepIterator& self) {
   }
 }
 
+// The total so far comes first again, and is drawn at once.
+bool remake_accumulate(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t& draws) {
+  args.positional = {self.inner[0], self.function ? self.function : t.none()};
+  if (self.inner.size() == 1) return true;
+  args.keywords.emplace_back(checked(PyUnicode_InternFromString("initial")), self.inner[1]);
+  draws = self.inner.size() == 2;
+  return !is_true_constant(t.realize(self.inner[1]), Py_None);  // None would mean that there is no initial value
+}
+
 ValueRef rule_accumulate(Tracer& t, CallArgs& args) {
   const std::string self = printed("accumulate"), positional = print_list(args.positional),
                     named = print_keywords(args);
@@ -54,6 +63,7 @@ ValueRef rule_accumulate(Tracer& t, CallArgs& args) {
   if (args.positional.size() == 2) function = args[1];
   auto it = make_ref<StepIterator>("AccumulateIteratorVariable()", itertools_type("accumulate"),
                                    std::vector<ValueRef>{iterator_over(t, args[0])}, accumulate_step);
+  it->remake = remake_accumulate;
   if (function && !is_true_constant(t.realize(function), Py_None)) it->function = t.realize(function);
   if (initial && !is_true_constant(t.realize(initial), Py_None)) it->inner.insert(it->inner.end(), 2, initial);
   return it;
@@ -118,6 +128,8 @@ ValueRef rule_groupby(Tracer& t, CallArgs& args) {
 // --- cycle, chain, repeat, count, islice
 // --------------------------------------------------------------------------------
 
+ValueRef rule_chain(Tracer& t, CallArgs& args);
+
 // inner = source, then what it gave; count: the next one to repeat, once the source has ended.
 ValueRef cycle_step(Tracer& t, StepIterator& self) {
   if (self.count == 0) {
@@ -133,10 +145,22 @@ ValueRef cycle_step(Tracer& t, StepIterator& self) {
   return self.inner[at + 1];
 }
 
+// What it has kept comes before what is left of the source, and is drawn at once.
+bool remake_cycle(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t& draws) {
+  CallArgs parts{{make_ref<ListValue>(std::vector<ValueRef>(self.inner.begin() + 1, self.inner.end()))}, {}};
+  const auto kept = static_cast<std::int64_t>(self.inner.size()) - 1;
+  if (self.count == 0) parts.positional.push_back(self.inner[0]);
+  args.positional = {rule_chain(t, parts)};
+  draws = kept + self.count;
+  return true;
+}
+
 ValueRef rule_cycle(Tracer& t, CallArgs& args) {
   expect_args(t, "cycle", args, 1, 1);
-  return make_ref<StepIterator>("CycleIteratorVariable()", itertools_type("cycle"),
-                                std::vector<ValueRef>{iterator_over(t, args[0])}, cycle_step);
+  auto it = make_ref<StepIterator>("CycleIteratorVariable()", itertools_type("cycle"),
+                                   std::vector<ValueRef>{iterator_over(t, args[0])}, cycle_step);
+  it->remake = remake_cycle;
+  return it;
 }
 
 // inner = the iterables; the one at count has been made an iterator once `strict` says so.
@@ -149,9 +173,17 @@ ValueRef chain_step(Tracer& t, StepIterator& self) {
   return {};
 }
 
+bool remake_chain(Tracer&, StepIterator& self, CallArgs& args, std::int64_t&) {
+  args.positional.assign(self.inner.begin() + self.count, self.inner.end());
+  return true;
+}
+
 ValueRef rule_chain(Tracer& t, CallArgs& args) {
   if (!args.keywords.empty()) t.raise(PyExc_TypeError, "chain() takes no keyword arguments");
-  return make_ref<StepIterator>("ChainIteratorVariable()", itertools_type("chain"), args.positional, chain_step);
+  auto it =
+      make_ref<StepIterator>("ChainIteratorVariable()", itertools_type("chain"), args.positional, chain_step);
+  it->remake = remake_chain;
+  return it;
 }
 
 // inner = the value; count: how often still, -1 for ever.
@@ -159,6 +191,12 @@ ValueRef repeat_step(Tracer&, StepIterator& self) {
   if (self.count == 0) return {};
   if (self.count > 0) --self.count;
   return self.inner[0];
+}
+
+bool remake_repeat(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t&) {
+  args.positional = self.inner;
+  if (self.count >= 0) args.positional.push_back(t.integer(self.count));
+  return true;
 }
 
 ValueRef rule_repeat(Tracer& t, CallArgs& args) {
@@ -171,6 +209,7 @@ ValueRef rule_repeat(Tracer& t, CallArgs& args) {
   auto it = make_ref<StepIterator>("RepeatIteratorVariable()", itertools_type("repeat"), std::vector<ValueRef>{args[0]},
                                    repeat_step);
   it->count = args.size() == 2 ? std::max<std::int64_t>(n, 0) : -1;
+  it->remake = remake_repeat;
   return it;
 }
 
@@ -179,6 +218,11 @@ ValueRef count_step(Tracer& t, StepIterator& self) {
   ValueRef now = self.inner[0];
   self.inner[0] = binary_op(t, now, self.inner[1], kAdd);
   return now;
+}
+
+bool remake_count(Tracer&, StepIterator& self, CallArgs& args, std::int64_t&) {
+  args.positional = self.inner;
+  return true;
 }
 
 ValueRef rule_count(Tracer& t, CallArgs& args) {
@@ -191,7 +235,9 @@ ValueRef rule_count(Tracer& t, CallArgs& args) {
   while (inner.size() < 2) inner.push_back(t.integer(inner.empty() ? 0 : 1));
   for (auto& v : inner)
     if (v = t.realize(v); v->kind != ValueKind::Constant || !PyNumber_Check(v->real.get())) return {};
-  return make_ref<StepIterator>("CountIteratorVariable()", itertools_type("count"), std::move(inner), count_step);
+  auto it = make_ref<StepIterator>("CountIteratorVariable()", itertools_type("count"), std::move(inner), count_step);
+  it->remake = remake_count;
+  return it;
 }
 
 // inner = source, next position wanted, stop (None: no end), step; count: positions read; strict: it has ended.
@@ -211,6 +257,20 @@ ValueRef islice_step(Tracer& t, StepIterator& self) {
   ++self.count;
   self.inner[1] = t.integer(ends && wanted + step > stop ? stop : wanted + step);
   return v;
+}
+
+// Positions count from the one that the source is at.
+bool remake_islice(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t&) {
+  std::int64_t wanted = 0, stop = 0;
+  constant_int(self.inner[1], wanted);
+  const bool ends = constant_int(self.inner[2], stop);
+  if (self.strict) {
+    args.positional = {make_ref<TupleValue>(std::vector<ValueRef>()), t.integer(0)};
+  } else {
+    args.positional = {self.inner[0], t.integer(std::max<std::int64_t>(wanted - self.count, 0)),
+                       ends ? t.integer(std::max<std::int64_t>(stop - self.count, 0)) : t.none(), self.inner[3]};
+  }
+  return true;
 }
 
 ValueRef rule_islice(Tracer& t, CallArgs& args) {
@@ -234,7 +294,9 @@ ValueRef rule_islice(Tracer& t, CallArgs& args) {
   }
   std::vector<ValueRef> inner{iterator_over(t, args[0])};
   inner.insert(inner.end(), bounds.begin(), bounds.end());
-  return make_ref<StepIterator>("IsliceIteratorVariable()", itertools_type("islice"), std::move(inner), islice_step);
+  auto it = make_ref<StepIterator>("IsliceIteratorVariable()", itertools_type("islice"), std::move(inner), islice_step);
+  it->remake = remake_islice;
+  return it;
 }
 
 constexpr BuiltinRow kRows[] = {{"itertools", "accumulate", rule_accumulate}, {"itertools", "groupby", rule_groupby},

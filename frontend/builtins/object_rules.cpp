@@ -39,6 +39,13 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
 
 ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
   expect_args(t, "isinstance", args, 2, 2);
+  if (auto* classes = as<TupleValue>(args[1])) {
+    for (auto& cls : classes->items) {
+      CallArgs one{{args[0], t.realize(cls)}, {}};
+      if (rule_isinstance(t, one)->truth(t)) return t.boolean(true);
+    }
+    return t.boolean(false);
+  }
   PyRef cls = args[1]->as_constant();
   if (!cls) unmodelled(args[1]->print(), "class argument of isinstance");
   return t.boolean(instance_of(t, args[0], cls.get()));

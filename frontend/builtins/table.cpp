@@ -6,11 +6,14 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/library_classes.h"
+#include "frontend/polyfills.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -36,9 +39,17 @@ PyRef resolve(const BuiltinRow& row) {
 // C functions of constants that have no side effects: they run at trace time.
 bool is_pure_module(const std::string& module) {
   for (const char* pure : {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct",
-                           "unicodedata", "minidynamo.polyfills.numpy.facts"})
+                           "unicodedata", "minidynamo.polyfills.numpy.facts", "minidynamo.polyfills.facts"})
     if (module == pure) return true;
   return false;
+}
+
+// int.from_bytes, float.fromhex, str.maketrans, ...
+bool is_pure_class_method(PyObject* callable) {
+  PyObject* owner = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
+  for (PyTypeObject* type : {&PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyUnicode_Type, &PyBytes_Type})
+    if (owner == reinterpret_cast<PyObject*>(type)) return true;
+  return owner && PyUnicode_CheckExact(owner);  // ", ".join
 }
 
 bool has_effects(const std::string& name) {
@@ -113,6 +124,33 @@ static ValueRef call_fromkeys(Tracer& t, BuiltinValue& callee, CallArgs& args) {
   return made;
 }
 
+static bool has_own_new(PyTypeObject* type) {
+  PyObject* found = type_find(type, checked(PyUnicode_InternFromString("__new__")).get());
+  return found && !PyCFunction_Check(found);
+}
+
+// object.__new__(cls), list.__new__(cls), and type.__call__(cls, ...): what a class is called with in the end.
+static ValueRef call_constructor(Tracer& t, BuiltinValue& callee, CallArgs& args) {
+  PyObject* o = callee.real.get();
+  const bool is_new = PyCFunction_Check(o) && PyCFunction_GET_SELF(o) && PyType_Check(PyCFunction_GET_SELF(o)) &&
+                      std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "__new__";
+  const bool is_call = Py_TYPE(o) == &PyWrapperDescr_Type && o == PyDict_GetItemString(PyType_Type.tp_dict, "__call__");
+  auto* cls = (is_new || is_call) && !args.positional.empty() ? as<ClassValue>(t.realize(args[0])) : nullptr;
+  if (!cls) return {};
+  Ref<ClassValue> keep(cls);
+  CallArgs rest = args;
+  rest.positional.erase(rest.positional.begin());
+  if (is_call) return instantiate(t, *cls, std::move(rest));
+  auto* base = reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(o));
+  if (!PyType_IsSubtype(cls->type(), base) || PyType_IsSubtype(cls->type(), &PyType_Type)) return {};
+  PyObject* init = type_find(cls->type(), checked(PyUnicode_InternFromString("__init__")).get());
+  if (base == &PyBaseObject_Type && rest.size() > 0 && has_own_new(cls->type()))
+    t.raise(PyExc_TypeError, "object.__new__() takes exactly one argument (the type to instantiate)");
+  if (base == &PyBaseObject_Type && rest.size() > 0 && (!init || !PyFunction_Check(init)))
+    t.raise(PyExc_TypeError, type_name(cls->type()) + "() takes no arguments");
+  return new_instance(t, *cls, base == &PyBaseObject_Type ? CallArgs{} : rest);
+}
+
 void init_builtin_table() {
   for (auto rows : builtin_families())
     for (const BuiltinRow& row : rows) {
@@ -129,6 +167,7 @@ const BuiltinRow* find_builtin_rule(PyObject* object) {
 
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   if (ValueRef r = call_fromkeys(t, callee, args)) return r;
+  if (ValueRef r = call_constructor(t, callee, args)) return r;
   if (const BuiltinRow* row = find_builtin_rule(callee.real.get())) {
     if (row->realize) {
       for (auto& a : args.positional) a = t.realize(a);
@@ -141,12 +180,16 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       ValueRef self = t.realize(args.positional[0]);
       PyRef name = checked(PyObject_GetAttrString(callee.real.get(), "__name__"));
       args.positional.erase(args.positional.begin());
+      if (auto* o = as<ObjectValue>(self))
+        if (ValueRef r = call_base_method(t, *o, name.get(), args)) return r;
       if (ValueRef r = call_object_slot(t, self, text_of(name.get()), args)) return r;
       if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
         graph_break<GB0121>(self->print(), text_of(name.get()), print_list(args.positional), print_keywords(args));
       if (self->kind != ValueKind::Object) return self->call_method(t, name.get(), std::move(args));
     }
     break_on_skipped(t, callee.real.get());
+  } else if (PyObject* row = library_row(callee.real.get())) {
+    return call_library(t, callee.real.get(), row, std::move(args));
   } else if (ValueRef r = call_numpy(t, callee.real.get(), args)) {
     return r;
   }
@@ -156,7 +199,8 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
-  if (is_pure_module(module) && !has_effects(name) && all_constant(args, positional, kwargs))
+  if (((is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get())) &&
+      all_constant(args, positional, kwargs))
     return fold(t, callee, positional, kwargs);
   no_rule(t, callee, args);
 }
@@ -169,6 +213,13 @@ ValueRef call_op_function(Tracer& t, const std::string& name, CallArgs args) {
     break_on_skipped(t, fn.get());
   }
   return t.call_op(name, Spelling::Function, args);
+}
+
+void expect_at_most(Tracer& t, const char* name, const CallArgs& args, std::size_t most) {
+  const std::size_t n = args.positional.size();
+  if (n > most)
+    t.raise(PyExc_TypeError, std::string(name) + " expected at most " + std::to_string(most) + " argument" +
+                                 (most == 1 ? "" : "s") + ", got " + std::to_string(n));
 }
 
 void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t least, std::size_t most) {

@@ -29,5 +29,7 @@ ValueRef call_op_function(Tracer& t, const std::string& name, CallArgs args);
 
 // Argument count checks with CPython's own words.
 void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t least, std::size_t most);
+// Of a constructor: "list expected at most 1 argument, got 2".
+void expect_at_most(Tracer& t, const char* name, const CallArgs& args, std::size_t most);
 
 }  // namespace md

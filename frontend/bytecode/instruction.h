@@ -93,6 +93,7 @@ namespace md {
 enum UnaryOp : int { kUnaryPositive, kUnaryNegative, kUnaryInvert, kUnaryNot };
 // Where a call's NULL stands: below the callable up to 3.12, above it from 3.13.
 inline constexpr bool kNullBelowCallable = PY_VERSION_HEX < 0x030D0000;
+inline constexpr bool kCloseReturnsValue = PY_VERSION_HEX >= 0x030D0000;  // generator.close()
 enum JumpIf : int { kJumpFalse, kJumpTrue, kJumpNone, kJumpNotNone };
 enum Intrinsic1 : int {
   kIntrinsicPrint = 1,

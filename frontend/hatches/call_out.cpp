@@ -8,6 +8,7 @@
 #include "frontend/call_text.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
+#include "frontend/hatches/opaque_calls.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
 #include "frontend/library_classes.h"
@@ -17,6 +18,8 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "ir/callee.h"
+#include "ir/generator.h"
+#include "ir/op_ids.h"
 
 namespace md {
 
@@ -35,35 +38,41 @@ void drop(PyRef& r) {
 
 class PythonCallee final : public Callee {
  public:
-  PythonCallee(std::string name, PyRef function, PyRef shape, PyRef keywords, UserStack stack)
+  PythonCallee(std::string name, PyRef function, PyRef shape, PyRef keywords, UserStack stack, OpaqueCall known)
       : name_(std::move(name)),
         function_(std::move(function)),
         shape_(std::move(shape)),
         keywords_(std::move(keywords)),
-        stack_(std::move(stack)) {}
+        stack_(std::move(stack)),
+        known_(std::move(known)) {}
   ~PythonCallee() override {
     if (!Py_IsInitialized()) return;
-    drop(function_), drop(shape_), drop(keywords_);
+    drop(function_), drop(shape_), drop(keywords_), drop(known_.key), drop(known_.keywords);
   }
 
   std::vector<TensorRef> run(std::span<const Arg> args, std::span<const ExpectedTensor> expected) const override {
+    return run(args, expected, true);
+  }
+  std::vector<TensorRef> run_on_originals(std::span<const Arg> args,
+                                          std::span<const ExpectedTensor> expected) const override {
+    return run(args, expected, false);
+  }
+
+  std::vector<char> grads;  // of its results
+
+ private:
+  std::vector<TensorRef> run(std::span<const Arg> args, std::span<const ExpectedTensor> expected, bool copies) const {
     const PyGILState_STATE state = PyGILState_Ensure();
     struct Release {
       PyGILState_STATE state;
       ~Release() { PyGILState_Release(state); }
     } release{state};
-    std::vector<PyRef> held;
-    SmallVector<PyObject*, 8> raw;
-    for (const Arg& a : args) {
-      held.push_back(from_arg(a));
-      raw.push_back(held.back().get());
-    }
-    const auto named = keywords_ ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords_.get())) : 0;
+    std::vector<TensorRef> given;
+    std::vector<Arg> kept(args.begin(), args.end());
+    for_each_tensor(kept, [&](TensorRef& t) { given.push_back(t); });
     PyRef result;
-    {
-      Disarmed plain;
-      result = checked(PyObject_Vectorcall(function_.get(), raw.data(), raw.size() - named, keywords_.get()));
-    }
+    if (replays() && next_replayed() == known_.key.get()) result = replay(given);
+    if (!result) result = call(args, given, copies);
     std::vector<TensorRef> out;
     if (!matches_shape(result.get(), shape_.get(), out))
       wrong("a result like " + repr_of(shape_.get()), "a " + type_name(Py_TYPE(result.get())));
@@ -75,7 +84,57 @@ class PythonCallee final : public Callee {
     return out;
   }
 
- private:
+  PyRef call(std::span<const Arg> args, const std::vector<TensorRef>& given, bool copies) const {
+    std::vector<PyRef> held;
+    SmallVector<PyObject*, 8> raw;
+    for (const Arg& a : args) {
+      held.push_back(from_arg(a));
+      raw.push_back(held.back().get());
+    }
+    const auto named = keywords_ ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords_.get())) : 0;
+    const Generator before = state_of(default_generator());
+    std::vector<std::uint32_t> versions;
+    for (const TensorRef& t : given) versions.push_back(t->storage->version);
+    PyRef result;
+    {
+      const InsideOpaque inside;
+      Disarmed plain;
+      result = PyRef::steal(PyObject_Vectorcall(function_.get(), raw.data(), raw.size() - named, keywords_.get()));
+    }
+    if (is_recording()) note(result, given, versions, before, copies);
+    if (!result) throw PythonError{};
+    return result;
+  }
+
+  void note(const PyRef& result, const std::vector<TensorRef>& given, const std::vector<std::uint32_t>& versions,
+            Generator before, bool copies) const {
+    OpaqueCall call = known_;
+    call.grads = grads;
+    call.before = before;
+    call.after = state_of(default_generator());
+    call.result = result;
+    if (!result) {
+      PyObject *type, *value, *traceback;
+      PyErr_Fetch(&type, &value, &traceback);
+      PyErr_NormalizeException(&type, &value, &traceback);
+      call.error = PyRef::borrow(value);
+      call.traceback = PyRef::borrow(traceback);
+      PyErr_Restore(type, value, traceback);
+    }
+    bool written = false;
+    for (std::size_t k = 0; k < given.size(); ++k) {
+      call.versions.push_back(given[k]->storage->version - versions[k]);
+      const bool changed = call.versions.back() != 0;
+      written |= changed;
+      call.left.push_back(!changed ? TensorRef() : copies ? given[k] : copy_of(given[k]));
+    }
+    if (written || aliases) call.given = given;
+    if (!written) call.left.clear();
+    record(std::move(call));
+  }
+
+  static TensorRef copy_of(const TensorRef& t) { return call_op(op(id::Clone), std::vector<Arg>{t}).get<TensorRef>(); }
+
   // What the graph was built for is not what came.
   [[noreturn]] void wrong(const std::string& expected, const std::string& got) const {
     PyRef error = report("wrong_result", {py_str(name_), py_str(expected), py_str(got),
@@ -87,6 +146,7 @@ class PythonCallee final : public Callee {
   std::string name_;
   PyRef function_, shape_, keywords_;
   UserStack stack_;
+  OpaqueCall known_;  // the key, and the arguments as written
 };
 
 // Why shapes are unknown decides what happens: a missing or unfinished rule breaks, any other exception is shown.
@@ -160,7 +220,11 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   if (!args.keywords.empty()) keywords = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
   for (std::size_t k = 0; k < args.keywords.size(); ++k)
     PyTuple_SET_ITEM(keywords.get(), static_cast<Py_ssize_t>(k), Py_NewRef(args.keywords[k].first.get()));
-  auto callee = std::make_shared<PythonCallee>(call.name, call.function, result.shape, keywords, n.stack);
+  OpaqueCall known;
+  known.key = call.key;
+  known.positional = call.positional.value_or(args.positional.size());
+  known.keywords = call.positional ? call.keywords : keywords;
+  auto callee = std::make_shared<PythonCallee>(call.name, call.function, result.shape, keywords, n.stack, known);
   callee->aliases = !call.writes && result.aliases;
   callee->writes = call.writes ? *call.writes : result.writes;
   n.callee = callee;
@@ -172,6 +236,7 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
     const bool grad = t.grad_enabled && std::ranges::any_of(tensors_of(t, args), wants);
     for (TensorType& type : n.types) type.requires_grad = grad && is_floating(type.dtype);
   }
+  for (const TensorType& type : n.types) callee->grads.push_back(type.requires_grad);
   n.multi = !is_one_tensor(result.shape.get()) && !n.types.empty();
   ++t.calls_captured;
   Node* made = t.graph->append(std::move(n));

@@ -12,7 +12,11 @@ struct OutCall {
   std::string name;               // as errors call it: "mylib::square", "step"
   std::string target, node_name;  // "ops.mylib.square.default", "square_default"
   Spelling spelling = Spelling::Function;
-  PyRef function;                          // runs with the graph
+  PyRef function;  // runs with the graph
+  PyRef key;       // what plain Python calls: the function itself, or the operator
+  // Where those of `args` are the tensors inside of the program's arguments: how many stood by position, and the names.
+  std::optional<std::size_t> positional;
+  PyRef keywords;
   PyRef stand_in;                          // computes results of the right shapes; real tensors in and out
   ValueRef traced;                         // a Python function for symbolic sizes; may be null
   bool gives_nothing = false;              // returns None: nothing to compute

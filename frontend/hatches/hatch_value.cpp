@@ -148,6 +148,7 @@ ValueRef HatchValue::call_operator(Tracer& t, CallArgs args) {
   c.target = text_attribute(real, "_graph_target");
   c.node_name = text_attribute(real, "_graph_name");
   c.function = real;
+  c.key = attribute(real, "_operator");
   c.stand_in = attribute(real, "_fake");
   c.gives_nothing = PyObject_IsTrue(attribute(real, "_gives_nothing").get()) == 1;
   PyRef rule = attribute(real, "_fake_function");
@@ -208,7 +209,14 @@ ValueRef HatchValue::call_opaque(Tracer& t, CallArgs args) {
   c.spelling = Spelling::Name;
   const bool nested = std::ranges::any_of(args.positional, [&](const ValueRef& v) { return holds_dict(t, v); }) ||
                       std::ranges::any_of(args.keywords, [&](const auto& k) { return holds_dict(t, k.second); });
-  if (nested) function = spread(t, function, args);
+  c.key = function;
+  if (nested) {
+    c.positional = args.positional.size();
+    if (!args.keywords.empty()) c.keywords = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+    for (std::size_t k = 0; k < args.keywords.size(); ++k)
+      PyTuple_SET_ITEM(c.keywords.get(), static_cast<Py_ssize_t>(k), Py_NewRef(args.keywords[k].first.get()));
+    function = spread(t, function, args);
+  }
   c.function = c.stand_in = function;
   if (PyFunction_Check(function.get())) c.traced = t.from_object(function.get(), nullptr);
   if (auto* f = c.traced ? as<HatchValue>(c.traced) : nullptr; f) c.traced = ValueRef();  // it is itself marked

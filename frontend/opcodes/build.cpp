@@ -2,6 +2,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 
@@ -53,6 +54,8 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
       v = checked_text(t, t.call(m, {}), repr ? "__repr__ returned non-string" : "__str__ returned non-string");
       if (conversion != 3) return v;
       conversion = kAsciiOfText;
+    } else if (o->payload) {
+      return format_value(t, o->payload, conversion, spec);
     }
   }
   if (auto* e = as<ExceptionValue>(v); e && !spec && !(e->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {

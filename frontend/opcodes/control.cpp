@@ -75,12 +75,6 @@ OPCODE(END_SEND) {
   f.push(std::move(v));
 }
 
-OPCODE(GET_LEN) {
-  ValueRef v = t.realize(f.top());
-  auto n = v->length(t);
-  f.push(t.integer(n.value_or(0)));
-}
-
 constexpr OpcodeRow kRows[] = {{Opcode::JUMP, JUMP},
                                {Opcode::POP_JUMP_IF, POP_JUMP_IF},
                                {Opcode::GET_ITER, GET_ITER},
@@ -90,8 +84,7 @@ constexpr OpcodeRow kRows[] = {{Opcode::JUMP, JUMP},
                                {Opcode::YIELD_VALUE, YIELD_VALUE},
                                {Opcode::GET_YIELD_FROM_ITER, GET_YIELD_FROM_ITER},
                                {Opcode::SEND, SEND},
-                               {Opcode::END_SEND, END_SEND},
-                               {Opcode::GET_LEN, GET_LEN}};
+                               {Opcode::END_SEND, END_SEND}};
 
 }  // namespace
 

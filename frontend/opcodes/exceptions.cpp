@@ -30,8 +30,9 @@ Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
 
 OPCODE(RAISE_VARARGS) {
   if (i.a == 0) {
-    if (f.handled.empty()) t.raise(PyExc_RuntimeError, "No active exception to reraise");
-    throw TracedRaise{f.handled.back()};
+    ValueRef handled = t.handled_exception();
+    if (!handled) t.raise(PyExc_RuntimeError, "No active exception to reraise");
+    throw TracedRaise{handled};
   }
   ValueRef cause = i.a == 2 ? t.realize(f.pop()) : ValueRef();
   auto e = exception_of(t, f.pop());
@@ -83,6 +84,13 @@ OPCODE(CHECK_EXC_MATCH) {
 
 OPCODE(LOAD_ASSERTION_ERROR) { f.push(t.from_object(PyExc_AssertionError, nullptr)); }
 
+// sub-iterator, value sent last, exception → what was returned; what throw() does is the generator's business.
+OPCODE(CLEANUP_THROW) {
+  ValueRef e = f.pop();
+  if (PyType_IsSubtype(e->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_StopIteration))) graph_break<GB0024>();
+  throw TracedRaise{e};
+}
+
 // manager → exit, value
 OPCODE(BEFORE_WITH) {
   ValueRef m = t.realize(f.pop());
@@ -112,17 +120,20 @@ OPCODE(WITH_EXCEPT_START) {
   ValueRef e = f.top();
   ValueRef exit = f.top(4);
   CallArgs args;
-  args.positional = {t.from_object(reinterpret_cast<PyObject*>(e->python_type()), nullptr), e, t.none()};
+  PyRef traceback = checked(PyUnicode_InternFromString("__traceback__"));
+  args.positional = {t.from_object(reinterpret_cast<PyObject*>(e->python_type()), nullptr), e,
+                     e->get_attr(t, traceback.get())};
   const int index = static_cast<int>(f.stack.size()) - 4;
   if (!f.contexts.empty() && f.contexts.back().stack_index == index) f.contexts.pop_back();
   f.push(t.call(exit, std::move(args)));
 }
 
 constexpr OpcodeRow kRows[] = {
-    {Opcode::RAISE_VARARGS, RAISE_VARARGS},     {Opcode::RERAISE, RERAISE},
-    {Opcode::PUSH_EXC_INFO, PUSH_EXC_INFO},     {Opcode::POP_EXCEPT, POP_EXCEPT},
-    {Opcode::CHECK_EXC_MATCH, CHECK_EXC_MATCH}, {Opcode::LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR},
-    {Opcode::BEFORE_WITH, BEFORE_WITH},         {Opcode::WITH_EXCEPT_START, WITH_EXCEPT_START}};
+    {Opcode::RAISE_VARARGS, RAISE_VARARGS},        {Opcode::RERAISE, RERAISE},
+    {Opcode::PUSH_EXC_INFO, PUSH_EXC_INFO},        {Opcode::POP_EXCEPT, POP_EXCEPT},
+    {Opcode::CHECK_EXC_MATCH, CHECK_EXC_MATCH},    {Opcode::LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR},
+    {Opcode::CLEANUP_THROW, CLEANUP_THROW},        {Opcode::BEFORE_WITH, BEFORE_WITH},
+    {Opcode::WITH_EXCEPT_START, WITH_EXCEPT_START}};
 
 }  // namespace
 

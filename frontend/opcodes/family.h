@@ -25,6 +25,7 @@ std::span<const OpcodeRow> build_opcodes();
 std::span<const OpcodeRow> call_opcodes();
 std::span<const OpcodeRow> control_opcodes();
 std::span<const OpcodeRow> exception_opcodes();
+std::span<const OpcodeRow> pattern_opcodes();
 
 // a <op> b with CPython's operator number; also behind operator.add and friends.
 ValueRef binary_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op);

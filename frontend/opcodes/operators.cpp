@@ -6,10 +6,12 @@
 #include "frontend/opcodes/object_operators.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -202,6 +204,12 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
   }
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
+    const ValueRef x = data_of(a), y = data_of(b);
+    if (x.get() == a.get() && y.get() == b.get()) unsupported_operands(t, a, b, symbol);
+    if (x->kind != ValueKind::Object && y->kind != ValueKind::Object) {
+      ValueRef r = binary_op(t, x, y, number);
+      return inplace && r.get() == x.get() ? a : r;
+    }
     unsupported_operands(t, a, b, symbol);
   }
   if (is_tensor_value(a) || is_tensor_value(b)) {
@@ -237,7 +245,10 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
   if (auto* x = as<ArrayValue>(v))
     if (ValueRef r = x->operate(t, std::string("__") + names[op] + "__", {})) return r;
   if (auto* o = as<ObjectValue>(v))
-    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
+    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str()))
+      return t.call(m, {});
+    else if (o->payload)
+      return unary_op(t, o->payload, op);
   if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)
     return op == kUnaryNegative ? size_value(t, Size(0) - n->size) : v;
   PyRef c = v->as_constant();
@@ -254,11 +265,20 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   ValueRef a = realize(ra), b = realize(rb);
   if (a->kind == ValueKind::Array || b->kind == ValueKind::Array) return array_compare(*this, a, b, op);
+  for (int side = 0; side < 2; ++side)
+    if (auto* library = as<StandInValue>(side == 0 ? a : b))
+      if (ValueRef m =
+              library->method(*this, (std::string("__") + names[side == 0 ? op : mirrored[op]] + "__").c_str())) {
+        ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
+        if (!is_true_constant(r, Py_NotImplemented)) return r;
+      }
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
     if (ValueRef r = object_compare(*this, a, b, op)) return r;
-    if ((op == Py_EQ || op == Py_NE) && a->kind != ValueKind::Tensor && b->kind != ValueKind::Tensor)
+    const bool data = data_of(a).get() != a.get() || data_of(b).get() != b.get();
+    if (!data && (op == Py_EQ || op == Py_NE) && a->kind != ValueKind::Tensor && b->kind != ValueKind::Tensor)
       return identity_compare(*this, a, b, op);
   }
+  if (data_of(a).get() != a.get() || data_of(b).get() != b.get()) return compare(data_of(a), data_of(b), op);
   if (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor) {
     const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor ||
                                  (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant ||

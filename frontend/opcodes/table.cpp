@@ -17,7 +17,7 @@ std::array<OpcodeHandler, 256> build_table() {
   std::array<OpcodeHandler, 256> table;
   table.fill(missing);
   for (auto rows : {stack_opcodes(), name_opcodes(), operator_opcodes(), build_opcodes(), call_opcodes(),
-                    control_opcodes(), exception_opcodes()})
+                    control_opcodes(), exception_opcodes(), pattern_opcodes()})
     for (const OpcodeRow& r : rows) table[static_cast<std::size_t>(r.op)] = r.handler;
   return table;
 }

@@ -5,6 +5,7 @@
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
@@ -25,6 +26,18 @@ static bool is_enumeration(PyTypeObject* type) {
 static void expect_bases(Tracer& t, PyTypeObject* type) {
   for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i)
     t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)), true);
+}
+
+// Reading it off the class would run the program's code.
+// A method of a builtin type, which classes bind.
+static bool is_wrapped_method(PyObject* found) {
+  PyTypeObject* type = Py_TYPE(found);
+  return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type;
+}
+
+static bool has_python_get(PyObject* found) {
+  PyObject* get = type_find(Py_TYPE(found), checked(PyUnicode_InternFromString("__get__")).get());
+  return get && PyFunction_Check(get);
 }
 
 std::string ClassValue::print() const { return "UserDefinedClassVariable(" + repr_of(real.get()) + ")"; }
@@ -61,7 +74,7 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   }
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);
-  if (ValueRef v = python_get(t, found, {}, ValueRef(this))) return v;
+  if (has_python_get(found)) return bind_class_attr(t, found, src, nullptr, ValueRef(this));
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
     if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found))
@@ -124,7 +137,41 @@ ValueRef ClassValue::subscripted(Tracer& t, const ValueRef& key) {
   return t.from_object(r.get(), nullptr);
 }
 
+ValueRef ClassValue::meta_special(Tracer& t, const char* name) {
+  const auto [found, place] = t.on_class(Py_TYPE(real.get()), checked(PyUnicode_InternFromString(name)).get());
+  if (!found || !PyFunction_Check(found) || is_enumeration(type())) return {};
+  return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
+}
+
+std::optional<std::int64_t> ClassValue::length(Tracer& t) {
+  if (is_enumeration(type())) {
+    const Py_ssize_t n = PyObject_Length(real.get());
+    if (n < 0) t.raise_current();
+    return n;
+  }
+  ValueRef m = meta_special(t, "__len__");
+  std::int64_t n;
+  if (!m) return Value::length(t);
+  if (!constant_int(t.realize(t.call(m, {})), n) || n < 0) unmodelled(print(), "__len__ that gives no constant");
+  return n;
+}
+
+bool ClassValue::truth(Tracer& t) {
+  if (Py_TYPE(real.get()) == &PyType_Type || is_enumeration(type())) return true;
+  if (ValueRef m = meta_special(t, "__bool__")) return t.realize(t.call(m, {}))->truth(t);
+  if (ValueRef m = meta_special(t, "__len__")) return *length(t) != 0;
+  return true;
+}
+
+bool ClassValue::contains(Tracer& t, const ValueRef& item) {
+  if (ValueRef m = meta_special(t, "__contains__")) return t.realize(t.call(m, CallArgs{{item}, {}}))->truth(t);
+  for (auto& x : collect(t, ValueRef(this)))
+    if (values_equal(t, x, item)) return true;
+  return false;
+}
+
 ValueRef ClassValue::iter(Tracer& t) {
+  if (ValueRef m = meta_special(t, "__iter__")) return t.call(m, {});
   if (!is_enumeration(type())) return Value::iter(t);
   std::vector<ValueRef> items;
   PyRef it = checked(PyObject_GetIter(real.get()));
@@ -136,27 +183,11 @@ static bool is_exception_class(PyTypeObject* type) {
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
 }
 
-// Some base below object is implemented in C: its instances hold more than attributes.
-static bool has_c_base(PyTypeObject* type) {
-  for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(type->tp_mro); ++i)
-    if (!(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))->tp_flags & Py_TPFLAGS_HEAPTYPE))
-      return true;
-  return false;
-}
-
-// The class has the __new__ that namedtuple() made, and no __init__ of its own.
-static bool is_made_by_fields(Tracer& t, PyTypeObject* type) {
-  PyRef new_name = checked(PyUnicode_InternFromString("__new__")),
-        init = checked(PyUnicode_InternFromString("__init__"));
-  PyObject* made = type_find(type, new_name.get());
-  t.expect_on_class(type, new_name.get(), made);
-  t.expect_on_class(type, init.get(), type_find(type, init.get()));
-  PyRef function = made ? PyRef::steal(PyObject_GetAttrString(made, "__func__")) : PyRef();
-  PyErr_Clear();
-  PyObject* globals = function && PyFunction_Check(function.get()) ? PyFunction_GET_GLOBALS(function.get()) : nullptr;
-  PyObject* module = globals ? PyDict_GetItemString(globals, "__name__") : nullptr;
-  return module && PyUnicode_Check(module) && text_of(module).starts_with("namedtuple_") &&
-         type_find(type, init.get()) == type_find(&PyBaseObject_Type, init.get());
+// Of a class that collections.namedtuple made: its code was written by exec.
+static bool is_generated(PyObject* function) {
+  PyObject* globals = PyFunction_GET_GLOBALS(function);
+  PyObject* name = PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  return name && PyUnicode_Check(name) && text_of(name).starts_with("namedtuple_");
 }
 
 // Named tuples: the fields in order, from positions, keywords and defaults.
@@ -165,8 +196,7 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
   PyObject* defaults = type_find(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get());
   t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_fields")).get(), fields);
   t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get(), defaults);
-  if (!fields || !defaults || !PyTuple_Check(fields) || !is_made_by_fields(t, cls.type()))
-    unmodelled(cls.print(), "tuple subclass");
+  if (!fields || !defaults || !PyTuple_Check(fields)) unmodelled(cls.print(), "tuple subclass");
   std::vector<ValueRef> items = args.positional;
   const auto n = static_cast<std::size_t>(PyTuple_GET_SIZE(fields));
   if (items.size() > n)
@@ -187,42 +217,99 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
   return make_ref<TupleValue>(std::move(items), cls.type());
 }
 
-// A fresh instance, `__init__` inlined.
-static ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
-  PyTypeObject* type = cls.type();
-  const auto [init, place] = t.on_class(type, checked(PyUnicode_InternFromString("__init__")).get());
-  // Dropping the instance would have to run it.
-  if (type_find(type, checked(PyUnicode_InternFromString("__del__")).get()))
-    unmodelled(cls.print(), "instance of a class with __del__");
-  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) unmodelled(cls.print(), "instance of an abstract class");
-  if (is_exception_class(type)) {
-    if (init && PyFunction_Check(init)) {
-      auto e = make_ref<ExceptionValue>(type, args.positional);
-      args.positional.insert(args.positional.begin(), e);
-      t.call(t.wrap(init, place), std::move(args));
-      return e;
-    }
-    if (type == reinterpret_cast<PyTypeObject*>(PyExc_AssertionError))
-      for (auto& a : args.positional)
-        if (PyRef c = t.realize(a)->as_constant(); !c || !PyUnicode_Check(c.get()))
-          graph_break<GB0171>(print_list(args.positional));
-    return make_ref<ExceptionValue>(type, args.positional);
+// The nearest `__new__` that C implements, of the class that lays out instances; else its instances are not modelled.
+static bool has_usual_new(PyTypeObject* type) {
+  PyTypeObject* base = layout_base(type);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto* cls = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    PyObject* own = PyDict_GetItemString(cls->tp_dict, "__new__");
+    if (own && PyCFunction_Check(own)) return cls == base || cls == &PyBaseObject_Type;
   }
-  if (PyType_IsSubtype(type, &PyTuple_Type)) return make_namedtuple(t, cls, std::move(args));
-  PyRef new_name = checked(PyUnicode_InternFromString("__new__"));
-  t.expect_on_class(type, new_name.get(), type_find(type, new_name.get()));
-  if (type->tp_new != PyBaseObject_Type.tp_new || has_c_base(type))
+  return false;
+}
+
+// base.__new__(cls, ...)
+ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
+  PyTypeObject *type = cls.type(), *base = layout_base(type);
+  if (is_exception_class(type)) return make_ref<ExceptionValue>(type, args.positional);
+  if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type)))
     unmodelled(cls.print(), "instance of a class with its own __new__ or a C base");
-  auto self = make_ref<ObjectValue>(type);
+  if (base == &PyTuple_Type && type_find(type, checked(PyUnicode_InternFromString("_fields")).get()) &&
+      args.size() == 1 && args.keywords.empty())  // named tuples are tuples whose items have names
+    return make_ref<TupleValue>(collect(t, args[0]), type);
+  if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {
+    PyRef refused = PyRef::steal(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
+    if (!refused) t.raise_current();
+  }
+  return new_with_data(t, type, args);
+}
+
+// What type.__call__ does with a new instance; `made` is one of the class or of one below it.
+static void initialise(Tracer& t, const ValueRef& made, CallArgs args, bool python_new) {
+  PyTypeObject* type = made->python_type();
+  const auto [init, place] = t.on_class(type, checked(PyUnicode_InternFromString("__init__")).get());
   if (init && PyFunction_Check(init)) {
-    args.positional.insert(args.positional.begin(), self);
-    ValueRef r = t.call(t.wrap(init, place), std::move(args));
+    args.positional.insert(args.positional.begin(), made);
+    ValueRef r = t.realize(t.call(t.wrap(init, place), std::move(args)));
     if (!is_true_constant(r, Py_None))
       t.raise(PyExc_TypeError, std::string("__init__() should return None, not '") +
                                    (r->python_type() ? r->python_type()->tp_name : "object") + "'");
-  } else if (args.size() > 0) {
-    t.raise(PyExc_TypeError, std::string(type_name(type)) + "() takes no arguments");
+    return;
   }
+  auto* o = as<ObjectValue>(made);
+  PyRef name = checked(PyUnicode_InternFromString("__init__"));
+  if (o && o->payload) {
+    call_base_method(t, *o, name.get(), args);
+    return;
+  }
+  if (args.size() == 0 || !o) return;
+  // object.__init__ takes what a __new__ of the class has taken.
+  if (!python_new) t.raise(PyExc_TypeError, std::string(type_name(type)) + "() takes no arguments");
+}
+
+static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args) {
+  PyTypeObject* type = cls.type();
+  const auto [init, place] = t.on_class(type, checked(PyUnicode_InternFromString("__init__")).get());
+  if (init && PyFunction_Check(init)) {
+    auto e = make_ref<ExceptionValue>(type, args.positional);
+    initialise(t, e, std::move(args), false);
+    return e;
+  }
+  if (type == reinterpret_cast<PyTypeObject*>(PyExc_AssertionError))
+    for (auto& a : args.positional)
+      if (PyRef c = t.realize(a)->as_constant(); !c || !PyUnicode_Check(c.get()))
+        graph_break<GB0171>(print_list(args.positional));
+  if (!args.keywords.empty()) unmodelled(cls.print(), "an exception made with keyword arguments");
+  return make_ref<ExceptionValue>(type, args.positional);
+}
+
+// type.__call__: __new__, then __init__, both inlined.
+ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
+  PyTypeObject* type = cls.type();
+  // Dropping the instance would have to run it.
+  if (type_find(type, checked(PyUnicode_InternFromString("__del__")).get()))
+    unmodelled(cls.print(), "instance of a class with __del__");
+  PyRef new_name = checked(PyUnicode_InternFromString("__new__"));
+  PyObject* found = type_find(type, new_name.get());
+  t.expect_on_class(type, new_name.get(), found);
+  PyRef function =
+      found && Py_TYPE(found) == &PyStaticMethod_Type ? checked(PyObject_GetAttrString(found, "__func__")) : PyRef();
+  const bool python_new = function && PyFunction_Check(function.get());
+  // The one a named tuple gets from its maker is that of every tuple.
+  const bool of_namedtuple = python_new && PyType_IsSubtype(type, &PyTuple_Type) && is_generated(function.get());
+  if (python_new && !of_namedtuple) {
+    CallArgs given = args;
+    given.positional.insert(given.positional.begin(), ValueRef(&cls));
+    ValueRef made = t.realize(t.call(t.wrap(function.get(), nullptr), std::move(given)));
+    if (!made->python_type()) unmodelled(made->print(), "what a __new__ gave");
+    t.expect_subclass(made->python_type(), type, PyType_IsSubtype(made->python_type(), type) != 0);
+    if (PyType_IsSubtype(made->python_type(), type)) initialise(t, made, std::move(args), true);
+    return made;
+  }
+  if (is_exception_class(type)) return instantiate_exception(t, cls, std::move(args));
+  if (of_namedtuple) return make_namedtuple(t, cls, std::move(args));
+  ValueRef self = new_instance(t, cls, args);
+  initialise(t, self, std::move(args), false);
   return self;
 }
 
@@ -251,7 +338,13 @@ ValueRef ClassValue::call(Tracer& t, CallArgs args) {
       if (!member) t.raise_current();
       return t.from_object(member.get(), nullptr);
     }
-    unmodelled(print(), "class with a metaclass");
+  }
+  const auto own = t.on_class(Py_TYPE(real.get()), checked(PyUnicode_InternFromString("__call__")).get());
+  if (is_enumeration(type()) || type() == &PyType_Type || PyType_IsSubtype(type(), &PyType_Type))
+    unmodelled(print(), "making a class");
+  if (own.found && PyFunction_Check(own.found)) {
+    args.positional.insert(args.positional.begin(), ValueRef(this));
+    return t.call(t.wrap(own.found, own.source), std::move(args));
   }
   return instantiate(t, *this, std::move(args));
 }
@@ -313,7 +406,9 @@ Reg ModuleValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source)
 // -----------------------------------------------------------------------------------------------------------
 
 ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
-  const bool on_class = self->kind == ValueKind::Class;
+  // Of a class method or __new__; a metaclass's methods have a class as their instance.
+  auto* as_class = as<ClassValue>(self);
+  const bool on_class = as_class && PyType_IsSubtype(as_class->type(), start);
   PyTypeObject* type = on_class ? static_cast<ClassValue*>(self.get())->type() : self->python_type();
   PyObject* mro = type ? type->tp_mro : nullptr;
   if (!mro) graph_break<GB0113>(text_of(name), std::string(type_name(start)));
@@ -328,8 +423,7 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
     PyObject* found = PyDict_GetItemWithError(cls->tp_dict, name);
     if (!found) continue;
     t.expect_on_class(type, name, found, start);
-    if (is_wrapped_method(found))
-      return make_ref<MethodValue>(t.from_object(found, nullptr), self);
+    if (is_wrapped_method(found)) return make_ref<MethodValue>(t.from_object(found, nullptr), self);
     return bind_class_attr(t, found, nullptr, on_class ? nullptr : self,
                            on_class ? self : t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
   }

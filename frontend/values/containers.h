@@ -168,6 +168,8 @@ struct DictViewValue final : Value {
   ViewKind which;
 };
 
+// What a dict or an instance of a subclass holds, each item looked at when it is used.
+ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s);
 // Every element of an iterable, by running its iterator to the end.
 std::vector<ValueRef> collect(Tracer& t, const ValueRef& iterable);
 // Items selected by a slice of constants.

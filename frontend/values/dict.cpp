@@ -4,6 +4,7 @@
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/element_walk.h"
@@ -14,9 +15,18 @@ namespace md {
 
 DictValue::DictValue(PyTypeObject* type) : Value(kKind), index(checked(PyDict_New())), type(type) {}
 
+// A constant, or an instance of a subclass of str, int, ... that leaves equality to it.
+static PyRef plain_key(Tracer& t, const ValueRef& key) {
+  auto* o = as<ObjectValue>(key);
+  if (!o || !o->payload) return key->as_constant();
+  for (const char* name : {"__eq__", "__hash__"})
+    if (o->special(t, name)) return {};
+  return o->payload->as_constant();
+}
+
 PyRef key_object(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
-  if (PyRef c = key->as_constant()) {
+  if (PyRef c = plain_key(t, key)) {
     if (PyObject_Hash(c.get()) == -1) t.raise_current();
     return c;
   }

@@ -1,4 +1,6 @@
 // Exceptions of the traced program, and the library's context managers.
+#include <algorithm>
+
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
@@ -26,15 +28,66 @@ ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "__class__") return t.from_object(type_ref.get(), nullptr);
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
-  const auto [found, place] = t.on_class(type, name);
   if (n == "value" && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
     return args.empty() ? t.none() : args[0];
-  if (found && PyFunction_Check(found)) return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
-  // A traceback can only be handed on: to be set on another exception, which breaks, or to be compared with None.
-  const bool passed_on = n == "__traceback__" || (found && is_method(found));
-  if (found && !passed_on) unmodelled(print() + "." + n, "attribute computed outside the traced program");
-  if (found) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  // A traceback can only be handed on: to be set on an exception again, or to be compared with None.
+  if (n == "__traceback__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  PyObject* there = type_find(type, name);
+  if (there && (Py_TYPE(there) == &PyMemberDescr_Type || Py_TYPE(there) == &PyGetSetDescr_Type))
+    return builtin_field(t, name);
+  const auto [found, place] = t.on_class(type, name);
+  if (found && is_method(found) && !PyFunction_Check(found) && Py_TYPE(found) != &PyStaticMethod_Type &&
+      Py_TYPE(found) != &PyClassMethod_Type)
+    return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (found) return bind_class_attr(t, found, place, ValueRef(this), t.from_object(type_ref.get(), nullptr));
   t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
+}
+
+// errno, name, code, ...: fields the constructor of a builtin exception sets from its arguments; one made of the same
+// constants is asked.
+ValueRef ExceptionValue::builtin_field(Tracer& t, PyObject* name) {
+  PyTypeObject* builtin = type;
+  while (builtin->tp_flags & Py_TPFLAGS_HEAPTYPE) builtin = builtin->tp_base;
+  PyRef constants = make_ref<TupleValue>(args)->as_constant();
+  if (!constants || !attrs.empty())
+    unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
+  PyRef real = PyRef::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(builtin), constants.get()));
+  PyRef value = real ? PyRef::steal(PyObject_GetAttr(real.get(), name)) : PyRef();
+  if (!value) t.raise_current();
+  return from_folded(t, value.get());
+}
+
+ValueRef ExceptionValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  const std::string n = text_of(name);
+  PyObject* found = type_find(type, name);
+  if (found && !PyFunction_Check(found)) {
+    if (n == "with_traceback" && args.size() == 1) {
+      set_attr(t, checked(PyUnicode_InternFromString("__traceback__")).get(), t.realize(args[0]));
+      return ValueRef(this);
+    }
+    if (n == "add_note" && args.size() == 1) return add_note(t, t.realize(args[0]));
+    if (n == "__init__" && args.keywords.empty()) {
+      this->args = args.positional;
+      return t.none();
+    }
+  }
+  return Value::call_method(t, name, std::move(args));
+}
+
+ValueRef ExceptionValue::add_note(Tracer& t, const ValueRef& note) {
+  PyTypeObject* given = note->python_type();
+  if (!given || !PyType_IsSubtype(given, &PyUnicode_Type))
+    t.raise(PyExc_TypeError, "note must be a str, not '" + (given ? type_name(given) : "object") + "'");
+  PyRef key = checked(PyUnicode_InternFromString("__notes__"));
+  for (auto& [k, v] : attrs)
+    if (PyUnicode_Compare(k.get(), key.get()) == 0) {
+      auto* list = as<ListValue>(t.realize(v));
+      if (!list) t.raise(PyExc_TypeError, "Cannot add note: __notes__ is not a list");
+      list->append(t, note);
+      return t.none();
+    }
+  attrs.emplace_back(key, make_ref<ListValue>(std::vector<ValueRef>{note}));
+  return t.none();
 }
 
 void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
@@ -46,22 +99,47 @@ void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   } else if (n == "__suppress_context__") {
     suppress_context = t.realize(v)->truth(t);
   } else if (n == "__traceback__") {
-    if (!is_true_constant(t.realize(v), Py_None)) graph_break<GB0095>(print(), n);
+    ValueRef given = v ? t.realize(v) : ValueRef();
+    auto* own = as<BoundAttrValue>(given);
+    if (own && own->self.get() == this && PyUnicode_Compare(own->name.get(), name) == 0) return;
+    if (!given || !is_true_constant(given, Py_None)) graph_break<GB0095>(print(), n);
+    raised = false;
   } else if (PyObject* found = type_find(type, name);
              (found && Py_TYPE(found)->tp_descr_set) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     graph_break<GB0135>(print(), n);
   } else {
-    attrs.emplace_back(PyRef::borrow(name), std::move(v));
+    auto same = [&](auto& entry) { return PyUnicode_Compare(entry.first.get(), name) == 0; };
+    auto at = std::find_if(attrs.begin(), attrs.end(), same);
+    if (!v && at == attrs.end())
+      t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
+    if (!v)
+      attrs.erase(at);
+    else if (at != attrs.end())
+      at->second = std::move(v);
+    else
+      attrs.emplace_back(PyRef::borrow(name), std::move(v));
   }
 }
 
 Reg ExceptionValue::rebuild(PlanBuilder& b) {
   if (real) return b.load_constant(real);
-  if (cause || context || !attrs.empty()) graph_break<GB0092>(print());
+  if (raised) graph_break<GB0092>(print());
   PlanStep s{StepOp::NewException};
   s.object = type_ref;
   for (auto& a : args) s.regs.push_back(b.rebuild(a));
-  return b.step(std::move(s));
+  const Reg r = b.step(std::move(s));
+  b.remember(this, r);
+  const auto set = [&](PyRef name, const ValueRef& v) {
+    PlanStep step{StepOp::AttrSet};
+    step.a = r, step.b = b.rebuild(v), step.object = std::move(name);
+    b.fill(std::move(step));
+  };
+  for (auto& [name, v] : attrs) set(name, v);
+  const auto name = [](const char* n) { return checked(PyUnicode_InternFromString(n)); };
+  if (context) set(name("__context__"), context);
+  if (cause) set(name("__cause__"), cause);
+  if (cause || suppress_context) set(name("__suppress_context__"), b.tracer.boolean(suppress_context));
+  return r;
 }
 
 // --- library context managers

@@ -125,6 +125,7 @@ ValueRef FunctionValue::real_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!PyFunction_Check(real.get())) unmodelled(print() + "." + n, "attribute of a compiled function");
+  if (n == "__dict__" && !attrs.empty()) unmodelled(print() + "." + n, "attributes of a function that has changed");
   if (std::find(std::begin(fields), std::end(fields), n) != std::end(fields))
     return t.from_object(v.get(), t.sources.child(parts, SourceKind::Field, name));
   SourceRef own = t.sources.child(parts, SourceKind::InstanceDict, name);
@@ -163,6 +164,8 @@ ValueRef FunctionValue::made_attr(Tracer& t, PyObject* name) {
 }
 
 bool FunctionValue::has_attr(Tracer& t, PyObject* name) {
+  for (auto& [k, v] : attrs)
+    if (PyUnicode_Compare(k.get(), name) == 0) return true;
   if (!real) return made_attr(t, name) || type_find(&PyFunction_Type, name);
   const bool there = PyObject_HasAttr(real.get(), name) != 0;
   if (source) t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
@@ -178,7 +181,15 @@ static bool only_describes(const std::string& name) {
 
 void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   const std::string n = text_of(name);
-  if (source || real) unmodelled(print(), "attribute assignment on a function");
+  const bool exists = source || real;
+  if (exists && (!v || !source || type_find(&PyFunction_Type, name) || !PyFunction_Check(real.get())))
+    unmodelled(print(), "attribute assignment on a function");
+  if (exists) {
+    SideEffect e{EffectKind::AttrSet, ValueRef(this)};
+    e.name = PyRef::borrow(name);
+    e.value = v;
+    t.effects.record(std::move(e));
+  }
   const bool described = only_describes(n);
   if (described ? !v : type_find(&PyFunction_Type, name) != nullptr)
     unmodelled(print() + "." + n, v ? "attribute assignment on a function" : "attribute deletion on a function");

@@ -1,5 +1,7 @@
 #include "frontend/values/iterators.h"
 
+#include <set>
+
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
@@ -7,6 +9,7 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -77,18 +80,36 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
   return s.out;
 }
 
+// Its type called on what is left of its inner iterators, unless `remake` knows better.
 Reg StepIterator::rebuild(PlanBuilder& b) {
-  // Every one of them is its type called on what is left of its inner iterators.
   const bool known = type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type || type == &PyFilter_Type;
-  if (strict || !known) graph_break<GB0092>(print());
+  CallArgs args;
+  std::int64_t draws = 0;
+  if (remake ? !remake(b.tracer, *this, args, draws) : !known) graph_break<GB0092>(print());
+  if (!remake) {
+    if (function) args.positional.push_back(function);
+    args.positional.insert(args.positional.end(), inner.begin(), inner.end());
+    if (type == &PyEnum_Type) args.positional.push_back(b.tracer.integer(count));
+    if (strict) args.keywords.emplace_back(checked(PyUnicode_InternFromString("strict")), b.tracer.boolean(true));
+  }
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(type)));
-  if (function) s.regs.push_back(b.rebuild(function));
-  for (auto& x : inner) s.regs.push_back(b.rebuild(x));
-  if (type == &PyEnum_Type) s.regs.push_back(b.load_constant(checked(PyLong_FromLongLong(count))));
+  for (auto& x : args.positional) s.regs.push_back(b.rebuild(x));
+  PyRef names = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  for (std::size_t k = 0; k < args.keywords.size(); ++k) {
+    PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(k), PyRef(args.keywords[k].first).release());
+    s.regs.push_back(b.rebuild(args.keywords[k].second));
+  }
+  if (!args.keywords.empty()) s.object = names;
   s.out = b.plan.registers++;
-  b.remember(this, s.out);
   b.fill(s);
+  if (draws > 0) {
+    PlanStep advance{StepOp::Iterate};
+    advance.a = s.out, advance.index = draws;
+    advance.out = s.out = b.plan.registers++;
+    b.fill(std::move(advance));
+  }
+  b.remember(this, s.out);
   return s.out;
 }
 
@@ -119,18 +140,34 @@ ValueRef GeneratorValue::next(Tracer& t) {
   return step(t, t.none(), returned);
 }
 
-ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
-  if (running) t.raise(PyExc_ValueError, "generator already executing");
-  if (!frame) {
-    returned = t.none();
-    return {};
-  }
-  running = true;
+// A StopIteration that leaves a body is a RuntimeError (PEP 479).
+[[noreturn]] static void raise_stopped(Tracer& t, const ValueRef& stop) {
+  auto e = make_ref<ExceptionValue>(
+      reinterpret_cast<PyTypeObject*>(PyExc_RuntimeError),
+      std::vector<ValueRef>{t.constant(checked(PyUnicode_FromString("generator raised StopIteration")))});
+  e->cause = e->context = stop;
+  e->suppress_context = true;
+  throw TracedRaise{e};
+}
+
+static bool is_a(const ValueRef& exception, PyObject* type) {
+  PyTypeObject* of = exception->python_type();
+  return of && PyType_IsSubtype(of, reinterpret_cast<PyTypeObject*>(type));
+}
+
+template <class Run>
+ValueRef GeneratorValue::guarded(Tracer& t, Run run) {
+  running = started = true;
   try {
-    ValueRef v = t.resume_generator(frame, std::move(sent), returned);
+    ValueRef v = run();
     running = false;
     if (v && has_cleanup()) t.expect_cleanup(ValueRef(this));
     return v;
+  } catch (const TracedRaise& e) {
+    running = false;
+    frame.reset();
+    if (is_a(e.exception, PyExc_StopIteration)) raise_stopped(t, e.exception);
+    throw;
   } catch (...) {
     running = false;
     frame.reset();
@@ -138,15 +175,125 @@ ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
   }
 }
 
+ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
+  if (running) t.raise(PyExc_ValueError, "generator already executing");
+  if (!frame) {
+    returned = t.none();
+    return {};
+  }
+  if (!started && !is_true_constant(t.realize(sent), Py_None))
+    t.raise(PyExc_TypeError, "can't send non-None value to a just-started generator");
+  return guarded(t, [&] { return t.resume_generator(frame, std::move(sent), returned); });
+}
+
+// Closing what `yield from` waits for: a generator, or whatever has a close().
+static void close_delegate(Tracer& t, const ValueRef& receiver) {
+  if (auto* g = as<GeneratorValue>(receiver)) {
+    g->close(t);
+    return;
+  }
+  PyRef name = checked(PyUnicode_InternFromString("close"));
+  if (receiver->kind == ValueKind::Object && type_find(receiver->python_type(), name.get()))
+    receiver->call_method(t, name.get(), {});
+}
+
+bool GeneratorValue::throw_into_delegate(Tracer& t, ValueRef& exception, ValueRef& yielded, ValueRef& finished) {
+  ValueRef receiver = t.realize(frame->stack.back());
+  PyRef name = checked(PyUnicode_InternFromString("throw"));
+  auto* inner = as<GeneratorValue>(receiver);
+  running = true;
+  try {
+    if (is_a(exception, PyExc_GeneratorExit)) {
+      close_delegate(t, receiver);
+    } else if (inner) {
+      yielded = inner->throw_in(t, exception, finished);
+    } else if (receiver->kind == ValueKind::Object && type_find(receiver->python_type(), name.get())) {
+      yielded = receiver->call_method(t, name.get(), CallArgs{{exception}, {}});
+    }
+  } catch (const TracedRaise& e) {
+    exception = e.exception;
+    auto* stop = as<ExceptionValue>(exception);
+    if (stop && !inner && is_a(exception, PyExc_StopIteration))
+      finished = stop->args.empty() ? t.none() : stop->args[0];
+  }
+  running = false;
+  return bool(yielded);
+}
+
+ValueRef GeneratorValue::throw_in(Tracer& t, ValueRef exception, ValueRef& returned) {
+  if (running) t.raise(PyExc_ValueError, "generator already executing");
+  if (!started) frame.reset();
+  if (!frame) throw TracedRaise{exception};
+  if (delegates()) {
+    if (is_a(exception, PyExc_StopIteration)) graph_break<GB0024>();
+    ValueRef yielded, finished;
+    if (throw_into_delegate(t, exception, yielded, finished)) return yielded;
+    if (finished) {  // as SEND does at the end of the delegate
+      frame->push(finished);
+      frame->pc = frame->body->instructions[static_cast<std::size_t>(frame->current) - 1].target;
+      return guarded(t, [&] { return t.resume_generator(frame, {}, returned); });
+    }
+  }
+  return guarded(t, [&] { return t.raise_in_generator(frame, exception, returned); });
+}
+
+ValueRef GeneratorValue::close(Tracer& t) {
+  if (running) t.raise(PyExc_ValueError, "generator already executing");
+  if (!started) frame.reset();
+  if (!frame) return t.none();
+  ValueRef returned;
+  try {
+    ValueRef exit =
+        make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_GeneratorExit), std::vector<ValueRef>{});
+    if (throw_in(t, exit, returned)) t.raise(PyExc_RuntimeError, "generator ignored GeneratorExit");
+  } catch (const TracedRaise& e) {
+    if (!is_a(e.exception, PyExc_GeneratorExit)) throw;
+    return t.none();
+  }
+  return kCloseReturnsValue ? returned : t.none();
+}
+
+// What closing runs without anybody seeing it: looking at the exception and passing it on.
+static bool is_quiet(Opcode op) {
+  switch (op) {
+    case Opcode::PUSH_EXC_INFO:
+    case Opcode::CHECK_EXC_MATCH:
+    case Opcode::POP_EXCEPT:
+    case Opcode::POP_JUMP_IF:
+    case Opcode::JUMP:
+    case Opcode::COPY:
+    case Opcode::SWAP:
+    case Opcode::POP_TOP:
+    case Opcode::NOP:
+    case Opcode::LOAD_CONST:
+    case Opcode::LOAD_GLOBAL:
+    case Opcode::STORE_FAST:
+    case Opcode::DELETE_FAST:
+    case Opcode::CLEANUP_THROW:
+    case Opcode::INTRINSIC_1:
+    case Opcode::RERAISE:
+    case Opcode::RETURN_VALUE:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool GeneratorValue::has_cleanup() const {
-  if (!frame || frame->pc == 0) return false;
+  if (!frame || !started) return false;
   const auto& code = frame->body->instructions;
-  int label = frame->instruction().handler.label;
-  while (label >= 0) {
-    const Instruction& h = code[static_cast<std::size_t>(label)];
-    // `yield from` passes exceptions on; a whole body turns StopIteration into RuntimeError.
-    if (h.op != Opcode::CLEANUP_THROW) return h.op != Opcode::INTRINSIC_1;
-    label = h.handler.label;
+  std::vector<int> open{frame->instruction().handler.label};
+  std::set<int> seen;
+  while (!open.empty()) {
+    const int at = open.back();
+    open.pop_back();
+    if (at < 0 || !seen.insert(at).second) continue;
+    const Instruction& i = code[static_cast<std::size_t>(at)];
+    if (!is_quiet(i.op)) return true;
+    open.push_back(i.handler.label);
+    if (i.target >= 0) open.push_back(i.target);
+    const bool ends = i.op == Opcode::JUMP || i.op == Opcode::RERAISE || i.op == Opcode::RETURN_VALUE;
+    if (!ends) open.push_back(at + 1);
   }
   return false;
 }
@@ -164,30 +311,77 @@ ValueRef GeneratorValue::get_attr(Tracer& t, PyObject* attr) {
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(attr));
 }
 
+// The exception that throw(type), throw(type, value), throw(value) mean.
+static ValueRef thrown_exception(Tracer& t, const GeneratorValue& self, const CallArgs& args) {
+  if (!args.keywords.empty() || args.size() == 0 || args.size() > 3) unmodelled_method(self, "throw", args);
+  ValueRef first = t.realize(args[0]), value = args.size() > 1 ? t.realize(args[1]) : ValueRef();
+  if (value && is_true_constant(value, Py_None)) value = {};
+  if (args.size() == 3) {
+    ValueRef traceback = t.realize(args[2]);
+    auto* own = as<BoundAttrValue>(traceback);  // the exception's own __traceback__
+    if (!is_true_constant(traceback, Py_None) && !(own && value && own->self.get() == value.get()))
+      unmodelled_method(self, "throw", args);
+  }
+  if (first->kind == ValueKind::Exception) {
+    if (value) t.raise(PyExc_TypeError, "instance exception may not have a separate value");
+    return first;
+  }
+  auto* cls = as<ClassValue>(first);
+  if (!cls || !PyType_IsSubtype(cls->type(), reinterpret_cast<PyTypeObject*>(PyExc_BaseException)))
+    unmodelled_method(self, "throw", args);
+  if (value && value->kind == ValueKind::Exception && PyType_IsSubtype(value->python_type(), cls->type())) return value;
+  CallArgs given;
+  if (auto* tuple = as<TupleValue>(value))
+    given.positional = tuple->items;
+  else if (value)
+    given.positional.push_back(value);
+  return t.call(first, std::move(given));
+}
+
 ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args) {
   const std::string n = text_of(method);
   const bool is_next = n == "__next__" && args.size() == 0;
-  if (is_next || (n == "send" && args.size() == 1)) {
-    ValueRef returned;
-    if (ValueRef v = step(t, is_next ? t.none() : args[0], returned)) return v;
+  if (is_next || n == "throw" || (n == "send" && args.size() == 1)) {
+    ValueRef returned, v;
+    if (n == "throw")
+      v = throw_in(t, thrown_exception(t, *this, args), returned);
+    else
+      v = step(t, is_next ? t.none() : args[0], returned);
+    if (v) return v;
     std::vector<ValueRef> values;
     if (!is_true_constant(returned, Py_None)) values.push_back(returned);
     throw TracedRaise{
         make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::move(values))};
   }
   if (n == "__iter__") return ValueRef(this);
-  if (n == "close" && args.size() == 0 && !running && !has_cleanup() && !delegates()) {
-    frame.reset();
-    return t.none();
-  }
-  const ValueRef thrown = n == "throw" && args.positional.size() == 1 ? t.realize(args[0]) : ValueRef();
-  auto* cls = as<ClassValue>(thrown);
-  PyTypeObject* type = cls ? cls->type() : thrown ? thrown->python_type() : nullptr;
-  if (type && delegates() && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
-    graph_break<GB0024>();
+  if (n == "close" && args.size() == 0) return close(t);
   unmodelled_method(*this, n, args);
 }
 
-Reg GeneratorValue::rebuild(PlanBuilder&) { graph_break<GB0092>(print()); }
+// One that has not started is its function called anew with the arguments it was called with.
+Reg GeneratorValue::rebuild(PlanBuilder& b) {
+  if (started || !frame) graph_break<GB0092>(print());
+  const CodeBody& body = *frame->body;
+  auto* code = reinterpret_cast<PyCodeObject*>(frame->code.get());
+  auto fn = make_ref<FunctionValue>();
+  fn->code = frame->code, fn->globals = frame->globals, fn->builtins = frame->builtins;
+  fn->qualname = PyRef::borrow(code->co_qualname);
+  const std::size_t free = static_cast<std::size_t>(PyTuple_GET_SIZE(checked(PyCode_GetFreevars(code)).get()));
+  for (std::size_t k = frame->slots.size() - free; k < frame->slots.size(); ++k)
+    fn->closure.push_back(Ref<CellValue>(as<CellValue>(b.tracer.realize(frame->slots[k]))));
+  const auto argument = [&](int k) {
+    ValueRef v = b.tracer.realize(frame->slots[static_cast<std::size_t>(k)]);
+    if (auto* cell = as<CellValue>(v)) v = cell->get(b.tracer);
+    return b.rebuild(v);
+  };
+  PlanStep call{StepOp::Call};
+  call.a = b.rebuild(fn);
+  if (body.kwonlyargcount > 0 || (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS))) graph_break<GB0092>(print());
+  for (int k = 0; k < body.argcount; ++k) call.regs.push_back(argument(k));
+  const Reg made = call.out = b.plan.registers++;
+  b.remember(this, made);
+  b.fill(std::move(call));
+  return made;
+}
 
 }  // namespace md

@@ -35,6 +35,8 @@ struct SequenceIterator final : Value {
 struct StepIterator final : Value {
   static constexpr ValueKind kKind = ValueKind::StepIterator;
   using Step = ValueRef (*)(Tracer&, StepIterator&);  // null at the end
+  // Arguments that make a real one in this state, and how many values to draw from it at once; false: nothing does.
+  using Remake = bool (*)(Tracer&, StepIterator&, CallArgs& args, std::int64_t& draws);
   StepIterator(const char* printed, PyTypeObject* type, std::vector<ValueRef> inner, Step step)
       : Value(kKind), printed(printed), type(type), inner(std::move(inner)), step(step) {}
   std::string print() const override { return printed; }
@@ -46,6 +48,7 @@ struct StepIterator final : Value {
   PyTypeObject* type;
   std::vector<ValueRef> inner;
   Step step;
+  Remake remake = nullptr;
   ValueRef function;       // map, filter
   std::int64_t count = 0;  // enumerate
   bool strict = false;     // zip
@@ -65,12 +68,22 @@ struct GeneratorValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
   // The next value yielded; null when the body returns, which gives `returned`.
   ValueRef step(Tracer& t, ValueRef sent, ValueRef& returned);
+  // The same, with an exception raised where it is suspended.
+  ValueRef throw_in(Tracer& t, ValueRef exception, ValueRef& returned);
+  ValueRef close(Tracer& t);
   std::unique_ptr<SymbolicFrame> frame;  // null when finished
   // A cleanup of its own is to run where Python closes it: it is suspended inside try or with.
   bool has_cleanup() const;
   bool delegates() const;  // suspended in `yield from`
   std::string name;
   bool running = false;
+  bool started = false;
+
+ private:
+  template <class Run>
+  ValueRef guarded(Tracer& t, Run run);
+  // What throw_in does first while another generator or iterator is delegated to. True: `yielded` is the answer.
+  bool throw_into_delegate(Tracer& t, ValueRef& exception, ValueRef& yielded, ValueRef& finished);
 };
 
 }  // namespace md

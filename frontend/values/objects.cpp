@@ -9,7 +9,9 @@
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
+#include "frontend/values/attribute_dict.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
@@ -40,22 +42,17 @@ const ObjectValue::Stored* ObjectValue::stored(PyObject* name) const {
 
 static bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
 
-bool is_wrapped_method(PyObject* found) {
-  PyTypeObject* type = Py_TYPE(found);
-  return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type;
-}
-
-ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls) {
-  PyRef key = checked(PyUnicode_InternFromString("__get__"));
-  PyObject* get = PyType_Check(found) ? nullptr : type_find(Py_TYPE(found), key.get());
-  if (!get || !PyFunction_Check(get)) return {};
-  t.expect_on_class(Py_TYPE(found), key.get(), get);
-  return t.call(t.wrap(get, nullptr), CallArgs{{t.from_object(found, nullptr), self ? self : t.none(), cls}, {}});
-}
-
 // Static methods, class methods and properties, also of classes derived from these types.
 static bool binds_like(PyObject* found, PyTypeObject* type) {
   return PyObject_TypeCheck(found, type) && Py_TYPE(found)->tp_descr_get == type->tp_descr_get;
+}
+
+// __get__, __set__ or __delete__ of a descriptor whose class is written in Python, bound to it; null if it is not.
+static ValueRef descriptor_method(Tracer& t, PyObject* descriptor, const char* name) {
+  PyRef key = checked(PyUnicode_InternFromString(name));
+  const auto [found, place] = t.on_class(Py_TYPE(descriptor), key.get());
+  if (!found || !PyFunction_Check(found)) return {};
+  return make_ref<MethodValue>(t.wrap(found, place), t.realize(t.from_object(descriptor, nullptr)));
 }
 
 // Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
@@ -78,10 +75,12 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
     args.positional.push_back(self);
     return t.call(t.wrap(get.get(), nullptr), std::move(args));
   }
-  if (ValueRef v = python_get(t, found, self, cls)) return v;
-  if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
-    if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)
-      return make_ref<MethodValue>(t.from_object(found, src), self);
+  if (self && (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type))
+    return make_ref<MethodValue>(t.from_object(found, src), self);
+  if (Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
+    if (ValueRef get = descriptor_method(t, found, "__get__"))
+      return t.call(get, CallArgs{{self ? self : t.none(), cls}, {}});
+    if (!self) return t.from_object(found, src);
     unmodelled(repr_of(found), "descriptor implemented outside the traced program");
   }
   // Looked at now: a property in its place would be no value.
@@ -90,19 +89,33 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
 
 static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
 
-static bool class_overrides(Tracer& t, PyTypeObject* type, const char* name) {
-  PyRef key = interned(name);
-  return t.on_class(type, key.get()).found != type_find(&PyBaseObject_Type, key.get());
+// What the search does not find, or an AttributeError on its way, is for __getattr__ to answer.
+ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
+  PyRef own = interned("__getattribute__");
+  const auto search = t.on_class(type, own.get(), source);
+  const bool overridden = search.found && PyFunction_Check(search.found);
+  if (overridden && is_library_class(type, LibraryClass::Module)) graph_break<GB0031>(print(), text_of(name));
+  if (search.found && !overridden && type->tp_getattro != PyObject_GenericGetAttr && !has_getattr_hook(type))
+    unmodelled(print() + "." + text_of(name), "class with its own __getattribute__");
+  const auto hook = t.on_class(type, interned("__getattr__").get(), source);
+  if (!hook.found && !overridden) return plain_attr(t, name);
+  const CallArgs asked{{ValueRef(this), t.constant(name)}, {}};
+  try {
+    return overridden ? t.call(t.wrap(search.found, search.source), asked) : plain_attr(t, name);
+  } catch (const TracedRaise& e) {
+    if (!hook.found ||
+        !PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
+      throw;
+  }
+  if (PyFunction_Check(hook.found)) return t.call(t.wrap(hook.found, hook.source), asked);
+  if (is_library_class(type, LibraryClass::Module)) graph_break<GB0211>(print(), text_of(name));
+  unmodelled(print() + "." + text_of(name), "__getattr__ that is no Python function");
 }
 
-ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
+ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__class__")
     return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
-  if (class_overrides(t, type, "__getattribute__") && is_library_class(type, LibraryClass::Module))
-    graph_break<GB0031>(print(), n);
-  if (class_overrides(t, type, "__getattribute__"))
-    unmodelled(print() + "." + n, "class with its own __getattribute__");
   PyObject* found = type_find(type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
   if (real && (n == "value" || n == "name") && type_find(Py_TYPE(type), interned("__members__").get())) {
@@ -133,20 +146,17 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   }
   const auto attribute = t.on_class(type, name, source);
   if (found && !slot) return bind_class_attr(t, found, attribute.source, ValueRef(this), cls);
-  const auto hook = t.on_class(type, interned("__getattr__").get(), source);
-  if (hook.found && PyFunction_Check(hook.found)) {
-    CallArgs args;
-    args.positional = {ValueRef(this), t.constant(name)};
-    return t.call(t.wrap(hook.found, hook.source), std::move(args));
-  }
-  if (hook.found && is_library_class(type, LibraryClass::Module)) graph_break<GB0211>(print(), n);
-  if (hook.found) unmodelled(print() + "." + n, "__getattr__ that is no Python function");
   t.raise(PyExc_AttributeError, std::string("'") + type_name(type) + "' object has no attribute '" + n + "'");
 }
 
 // A dictionary and attributes that are one another: changes of either are seen in both.
-ValueRef ObjectValue::instance_dict(Tracer&) {
-  unmodelled(print() + ".__dict__", "the attribute dictionary of an object");
+ValueRef ObjectValue::instance_dict(Tracer& t) {
+  if (!attribute_dict) {
+    auto made = make_ref<AttributeDictValue>(Ref<ObjectValue>(this));
+    attribute_dict = made.get();
+    t.data_owners.push_back(made);
+  }
+  return ValueRef(attribute_dict);
 }
 
 void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
@@ -206,12 +216,10 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     t.expect_no_setter(type, name);
   }
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
-    PyRef key = interned(v ? "__set__" : "__delete__");
-    if (PyObject* set = type_find(Py_TYPE(found), key.get()); set && PyFunction_Check(set)) {
-      t.expect_on_class(Py_TYPE(found), key.get(), set);
-      CallArgs given{{t.from_object(found, nullptr), ValueRef(this)}, {}};
+    if (ValueRef own = descriptor_method(t, found, v ? "__set__" : "__delete__")) {
+      CallArgs given{{ValueRef(this)}, {}};
       if (v) given.positional.push_back(v);
-      t.call(t.wrap(set, nullptr), std::move(given));
+      t.call(own, std::move(given));
       return;
     }
     if (Py_TYPE(found)->tp_descr_set != PyProperty_Type.tp_descr_set) title_only_break("STORE_ATTR-caused graph break");
@@ -267,6 +275,11 @@ bool ObjectValue::has_native(Tracer& t, const char* name) {
   return found != type_find(&PyBaseObject_Type, key.get());
 }
 
+// The builtin base's method; null: none.
+static ValueRef from_base(Tracer& t, ObjectValue& self, const char* name, CallArgs args = {}) {
+  return self.payload ? call_base_method(t, self, interned(name).get(), args) : ValueRef();
+}
+
 ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
   if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
   return Value::call(t, std::move(args));
@@ -276,6 +289,7 @@ ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
   if (is_library_class(type, LibraryClass::Module) && t.realize(key)->kind == ValueKind::Tensor)
     graph_break<GB0153>(print(), print_list({key}), "{}");
   ValueRef m = special(t, "__getitem__");
+  if (ValueRef r = m ? ValueRef() : from_base(t, *this, "__getitem__", {{key}, {}})) return r;
   if (!m) return Value::get_item(t, key);
   CallArgs args;
   args.positional.push_back(key);
@@ -283,19 +297,25 @@ ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
 }
 
 void ObjectValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
-  ValueRef m = special(t, v ? "__setitem__" : "__delitem__");
-  if (!m) return Value::set_item(t, key, v);
+  const char* name = v ? "__setitem__" : "__delitem__";
+  ValueRef m = special(t, name);
   CallArgs args;
   args.positional.push_back(key);
   if (v) args.positional.push_back(v);
+  if (!m && from_base(t, *this, name, args)) return;
+  if (!m) return Value::set_item(t, key, v);
   t.call(m, std::move(args));
 }
 
 std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
   ValueRef m = special(t, "__len__");
+  if (!m && payload) return payload->length(t);
   if (!m) return Value::length(t);
+  ValueRef given = data_of(t.realize(t.call(m, {})));
   std::int64_t n;
-  if (!constant_int(t.realize(t.call(m, {})), n)) unmodelled(print(), "__len__ that gives no constant");
+  if (given->kind == ValueKind::Constant && !PyLong_Check(given->real.get()))
+    t.raise(PyExc_TypeError, "'" + type_name(given->python_type()) + "' object cannot be interpreted as an integer");
+  if (!constant_int(given, n)) unmodelled(print(), "__len__ that gives no constant");
   if (n < 0) t.raise(PyExc_ValueError, "__len__() should return >= 0");
   return n;
 }
@@ -303,15 +323,16 @@ std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
 bool ObjectValue::truth(Tracer& t) {
   for (const char* name : {"__bool__", "__len__"}) {
     ValueRef m = special(t, name);
-    if (!m && has_native(t, name)) unmodelled_method(*this, name);
+    if (!m && !payload && has_native(t, name)) unmodelled_method(*this, name);
     if (!m) continue;
     if (name == std::string_view("__len__")) return *length(t) != 0;
     ValueRef r = t.realize(t.call(m, {}));
     if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
-    if (!PyBool_Check(r->real.get()))
+    if (name == std::string("__bool__") && !PyBool_Check(r->real.get()))
       t.raise(PyExc_TypeError, "__bool__ should return bool, returned " + type_name(r->python_type()));
     return r->truth(t);
   }
+  if (payload) return payload->truth(t);
   return true;
 }
 
@@ -326,6 +347,7 @@ ValueRef ObjectValue::iter(Tracer& t) {
       t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
     return it;
   }
+  if (payload) return payload->iter(t);
   if (has_native(t, "__iter__") || !special(t, "__getitem__")) return Value::iter(t);
   return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type,
                                 std::vector<ValueRef>{ValueRef(this)}, [](Tracer& tr, StepIterator& self) -> ValueRef {
@@ -357,10 +379,34 @@ bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
     args.positional.push_back(item);
     return t.realize(t.call(m, std::move(args)))->truth(t);
   }
+  if (payload) return payload->contains(t, data_of(t.realize(item)));
   if (has_native(t, "__contains__")) return Value::contains(t, item);
   for (auto& x : collect(t, ValueRef(this)))
     if (values_equal(t, x, item)) return true;
   return false;
+}
+
+// What a list, dict or set of such a class holds goes in once the instance is there.
+void ObjectValue::fill_payload(PlanBuilder& b, Reg instance) {
+  if (auto* list = as<ListValue>(payload)) {
+    PlanStep s{StepOp::ListAssign};
+    s.a = instance;
+    for (auto& v : list->items) s.regs.push_back(b.rebuild(v));
+    return b.fill(std::move(s));
+  }
+  if (auto* dict = as<DictValue>(payload)) {
+    for (auto& e : dict->live()) {
+      PlanStep s{StepOp::DictSet};
+      s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
+      b.fill(std::move(s));
+    }
+    return;
+  }
+  for (auto& v : static_cast<SetValue*>(payload.get())->items(b.tracer)) {
+    PlanStep s{StepOp::SetAdd};
+    s.a = instance, s.b = b.rebuild(v);
+    b.fill(std::move(s));
+  }
 }
 
 Reg ObjectValue::rebuild(PlanBuilder& b) {
@@ -369,8 +415,11 @@ Reg ObjectValue::rebuild(PlanBuilder& b) {
   if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
   PlanStep make{StepOp::NewObject};
   make.object = type_ref;
+  const bool filled_later = payload && payload->owner == this;
+  if (payload && !filled_later) make.regs.push_back(b.rebuild(payload));
   const Reg r = b.step(std::move(make));
   b.remember(this, r);
+  if (filled_later) fill_payload(b, r);
   for (auto& s : attrs) {
     if (!s.value) continue;
     PlanStep set{StepOp::AttrSet};

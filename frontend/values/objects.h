@@ -28,8 +28,10 @@ struct ObjectValue final : Value {
   // The class has the method, and not from object, but it is nothing the tracer can call: code of a C base, None.
   bool has_native(Tracer& t, const char* name);
   void plain_store(Tracer& t, PyObject* name, ValueRef v);  // object.__setattr__
+  ValueRef plain_attr(Tracer& t, PyObject* name);           // object.__getattribute__
   bool has_own(Tracer& t, PyObject* name);
   ValueRef instance_dict(Tracer& t);
+  void fill_payload(PlanBuilder& b, Reg instance);
 
   struct Stored {
     PyRef name;
@@ -39,6 +41,8 @@ struct ObjectValue final : Value {
 
   PyTypeObject* type;
   PyRef type_ref;
+  Value* attribute_dict = nullptr;  // its __dict__, once asked for; kept alive by the tracer
+  ValueRef payload;           // what a builtin base of the class holds (values/builtin_bases.h)
   std::vector<Stored> attrs;  // written while tracing, in order of first write
 };
 
@@ -52,8 +56,11 @@ struct ClassValue final : Value {
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   ValueRef get_item(Tracer& t, const ValueRef& key) override;
   ValueRef call(Tracer& t, CallArgs args) override;
-  bool truth(Tracer&) override { return true; }
+  bool truth(Tracer& t) override;
+  std::optional<std::int64_t> length(Tracer& t) override;
   ValueRef iter(Tracer& t) override;  // enums
+  bool contains(Tracer& t, const ValueRef& item) override;
+  ValueRef meta_special(Tracer& t, const char* name);  // a method of a metaclass in Python, bound; null if there is none
   ValueRef meta_attr(Tracer& t, PyObject* name);
   ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;
@@ -79,6 +86,7 @@ struct ExceptionValue final : Value {
   PyTypeObject* python_type() const override { return type; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
   PyTypeObject* type;
@@ -86,7 +94,12 @@ struct ExceptionValue final : Value {
   std::vector<ValueRef> args;
   ValueRef cause, context;
   bool suppress_context = false;
+  bool raised = false;  // a real one would have a traceback
   std::vector<std::pair<PyRef, ValueRef>> attrs;
+
+ private:
+  ValueRef builtin_field(Tracer& t, PyObject* name);
+  ValueRef add_note(Tracer& t, const ValueRef& note);
 };
 
 struct SuperValue final : Value {
@@ -131,10 +144,9 @@ struct ContextValue final : Value {
   bool at_once = false;        // set_grad_enabled: the mode changed when it was made
 };
 
-// What the Python __get__ of a descriptor found on a class gives; null: its type has none.
-ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls);
-// A method of a builtin type, which classes bind.
-bool is_wrapped_method(PyObject* found);
+// type.__call__(cls, ...), and base.__new__(cls, ...) of a base that C implements.
+ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args);
+ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args);
 
 // What a class-level attribute gives when read through an instance (`self` set) or the class itself.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef found_source, const ValueRef& self, const ValueRef& cls);

@@ -77,7 +77,9 @@ def generator_outlives_the_frame(a):
     def numbers():
         yield a
 
-    return Box(numbers()), a + 1
+    started = numbers()
+    next(started)
+    return Box(started), a + 1
 
 
 @breaks_at("GB0092")
@@ -247,13 +249,12 @@ def test_raise_site(function, code, args, counted, frames):
 
 
 class Described:
-    """Stores through a descriptor of the program's own."""
+    """Stores through a descriptor that C implements for a class of the program."""
 
-    class Field:
-        def __set__(self, instance, value):
-            instance.__dict__["kept"] = value * 2
+    class Field(property):
+        pass
 
-    field = Field()
+    field = Field(None, lambda self, value: setattr(self, "kept", value * 2))
 
 
 class Renaming:

@@ -44,6 +44,7 @@ extern const ReductionKernels kReduceFloat32[], kReduceFloat64[], kReduceInt32[]
 extern const ConvertKernel kConvert[kComputeTypes][kComputeTypes];
 extern const ConvertKernel kWiden[kDTypeCount], kNarrow[kDTypeCount];
 extern const ProductKernel kProducts[kComputeTypes];
+extern const ConvolutionKernels kConvolutions[kComputeTypes];
 extern const KernelTable kTable;
 
 }  // namespace md::blocks::MD_LEVEL

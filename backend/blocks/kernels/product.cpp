@@ -2,43 +2,29 @@
 // multiply-adds in ascending k: a chain that goes on in the next panel picks its value up from c, so neither panel
 // sizes nor vector width change a bit.
 #include <algorithm>
-#include <utility>
 
-#include "backend/blocks/kernels/level.h"
+#include "backend/blocks/kernels/tile.h"
 
 namespace md::blocks {
 namespace {
 
 template <class T>
-struct Multiply {
+struct Multiply : Tile<T> {
   using S = Simd<T>;
   using V = typename S::V;
-  static constexpr int kLanes = S::kLanes;
+  using Tile<T>::kLanes;
+  using Tile<T>::broadcast;
+  using Tile<T>::multiply_add;
+  using Tile<T>::transpose;
   // A tile of accumulators fills the registers: 8 x 3 of 32, or 6 x 2 of 16. One lane: no registers to fill.
   static constexpr int kTileRows = kLanes * sizeof(T) == 64 ? 8 : kLanes > 1 ? 6 : 4;
   static constexpr int kTileVectors = kLanes * sizeof(T) == 64 ? 3 : kLanes > 1 ? 2 : 4;
   static constexpr int kTileColumns = kTileVectors * kLanes;
   static constexpr int kThinRows = 4;  // up to so many, packing b costs more than it saves
 
-  static V multiply_add(V x, V y, V sum) {
-    S b;
-    if constexpr (S::kInteger) {
-      return b.add(sum, b.mul(x, y));
-    } else {
-      return b.fma(x, y, sum);
-    }
-  }
-  static V broadcast(T x) {
-    if constexpr (kLanes == 1) {
-      return x;
-    } else {
-      return S::every(x);
-    }
-  }
-
   // a: k steps of kRows values, b: k steps of kTileColumns values, of which kVectors full vectors are used. `fresh`:
   // c's old values do not count.
-  template <int kRows, int kVectors = kTileVectors>
+  template <int kRows, int kVectors>
   static void tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh) {
     V sum[kRows][kVectors];
 #pragma GCC unroll 16
@@ -64,54 +50,36 @@ struct Multiply {
     }
   }
 
-  template <int kVectors>
-  static void whole_vectors(int wanted, std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh) {
-    if constexpr (kVectors > 1) {
-      if (wanted < kVectors) return whole_vectors<kVectors - 1>(wanted, k, a, b, c, c_row, fresh);
-    }
-    tile<kTileRows, kVectors>(k, a, b, c, c_row, fresh);
-  }
-
-  // Tiles at the edges of c go through a full tile of their own.
-  template <int kRows>
+  // Tiles at the edges of c go through a tile of their own.
+  template <int kRows, int kVectors>
   static void edge_tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh, int rows,
                         int columns) {
-    alignas(64) T full[kRows * kTileColumns] = {};
-    for (int i = 0; !fresh && i < rows; ++i) std::copy_n(c + i * c_row, columns, full + i * kTileColumns);
-    tile<kRows>(k, a, b, full, kTileColumns, fresh);
-    for (int i = 0; i < rows; ++i) std::copy_n(full + i * kTileColumns, columns, c + i * c_row);
+    constexpr int kColumns = kVectors * kLanes;
+    alignas(64) T own[kRows * kColumns] = {};
+    for (int i = 0; !fresh && i < rows; ++i) std::copy_n(c + i * c_row, columns, own + i * kColumns);
+    tile<kRows, kVectors>(k, a, b, own, kColumns, fresh);
+    for (int i = 0; i < rows; ++i) std::copy_n(own + i * kColumns, columns, c + i * c_row);
   }
 
-  // --- Transposition in registers ---
-
-  // x0 y0 x1 y1 ... of the lower or upper halves.
-  template <bool kUpper, std::size_t... I>
-  static V interleaved(V x, V y, std::index_sequence<I...>) {
-    constexpr int from = kUpper ? kLanes / 2 : 0;
-    return __builtin_shufflevector(x, y, (I % 2 == 0 ? from + I / 2 : kLanes + from + I / 2)...);
-  }
-  // v as one sequence: its first half interleaved with its second.
-  template <int kCount>
-  static void perfect_shuffle(V (&v)[kCount]) {
-    constexpr auto lanes = std::make_index_sequence<kLanes>{};
-    V out[kCount];
-#pragma GCC unroll 16
-    for (int i = 0; i < kCount / 2; ++i) {
-      out[2 * i] = interleaved<false>(v[i], v[i + kCount / 2], lanes);
-      out[2 * i + 1] = interleaved<true>(v[i], v[i + kCount / 2], lanes);
+  // Of as few vectors as hold the columns.
+  template <int kVectors>
+  static void any_tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh, int rows,
+                       int columns) {
+    if constexpr (kVectors > 1) {
+      if (columns <= (kVectors - 1) * kLanes) return any_tile<kVectors - 1>(k, a, b, c, c_row, fresh, rows, columns);
     }
-#pragma GCC unroll 16
-    for (int i = 0; i < kCount; ++i) v[i] = out[i];
+    if (rows == 1) {
+      edge_tile<1, kVectors>(k, a, b, c, c_row, fresh, 1, columns);
+    } else if (rows == kTileRows && columns == kVectors * kLanes) {
+      tile<kTileRows, kVectors>(k, a, b, c, c_row, fresh);
+    } else {
+      edge_tile<kTileRows, kVectors>(k, a, b, c, c_row, fresh, rows, columns);
+    }
   }
-  // kCount rows of kLanes values each, read column by column: the row's number, above the lane's, moves below it.
-  template <int kCount>
-  static void transpose(V (&v)[kCount]) {
-#pragma GCC unroll 4
-    for (int n = kCount; n > 1; n /= 2) perfect_shuffle(v);
-  }
-  static constexpr bool is_power_of_2(int n) { return (n & (n - 1)) == 0; }
 
   // --- Packing ---
+
+  static constexpr bool is_power_of_2(int n) { return (n & (n - 1)) == 0; }
 
   // Rows of a that lie one after the other, k a multiple of the lanes.
   static void pack_long_rows(const T* a, std::int64_t row, std::int64_t k, T* out) {
@@ -180,13 +148,7 @@ struct Multiply {
       for (std::int64_t i = 0; i < rows; i += kTileRows) {
         const int h = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - i));
         T* const at = c + i * c_row + j;
-        if (h == 1) {
-          edge_tile<1>(k, rows_of_a, b, at, c_row, fresh, 1, w);
-        } else if (h == kTileRows && w % kLanes == 0) {
-          whole_vectors<kTileVectors>(w / kLanes, k, rows_of_a, b, at, c_row, fresh);
-        } else {
-          edge_tile<kTileRows>(k, rows_of_a, b, at, c_row, fresh, h, w);
-        }
+        any_tile<kTileVectors>(k, rows_of_a, b, at, c_row, fresh, h, w);
         rows_of_a += k * (h == 1 ? 1 : kTileRows);
       }
     }

@@ -7,6 +7,7 @@ constexpr KernelTable kTable = {
     .pointwise = {kPointwiseFloat32, kPointwiseFloat64, kPointwiseInt32, kPointwiseInt64, kPointwiseBool},
     .reductions = {kReduceFloat32, kReduceFloat64, kReduceInt32, kReduceInt64, kReduceBool},
     .product = kProducts,
+    .convolution = kConvolutions,
     .convert = kConvert,
     .widen = kWiden,
     .narrow = kNarrow,

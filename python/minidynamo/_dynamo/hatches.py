@@ -148,17 +148,19 @@ class _Spread:
 
     def __call__(self, *tensors):
         rest = iter(tensors)
-        args = self._filled(self._args, rest)
-        return self._function(*args, **self._filled(self._kwargs, rest))
+        args = _filled(self._args, self._hole, rest)
+        return self._function(*args, **_filled(self._kwargs, self._hole, rest))
 
-    def _filled(self, shape, rest):
-        if shape is self._hole:
-            return next(rest)
-        if isinstance(shape, dict):
-            return {k: self._filled(v, rest) for k, v in shape.items()}
-        if isinstance(shape, (list, tuple)):
-            return type(shape)(self._filled(v, rest) for v in shape)
-        return shape
+
+def _filled(shape, hole, tensors):
+    """`shape` with the next of `tensors` in the place of each hole."""
+    if shape is hole:
+        return next(tensors)
+    if isinstance(shape, dict):
+        return {k: _filled(v, hole, tensors) for k, v in shape.items()}
+    if isinstance(shape, (list, tuple)):
+        return type(shape)(_filled(v, hole, tensors) for v in shape)
+    return shape
 
 
 class _PolicyFunction:

@@ -42,7 +42,7 @@ class Operator:
         self.autograd = None
 
     def __call__(self, *args, **kwargs):
-        return _C._call_plain(self._run, args, kwargs)
+        return _C._call_plain(self._run, args, kwargs, self)
 
     def _run(self, *args, **kwargs):
         values = self.schema.bind(args, kwargs)

@@ -1,6 +1,6 @@
 """Between NumPy's arrays and tensors. The tracer knows these functions; called plainly, they treat real arrays so.
 
-In a trace an array is the tensor over its memory, so nothing here copies.
+In a trace an array is the tensor over its memory, so nothing here copies. refuse() is for all polyfills.
 """
 
 import minidynamo as torch
@@ -63,3 +63,8 @@ def is_number(value):
 def kind_of(value):
     """What decides the dtype of a result: the dtype of an array (as tensors have it), the type of a Python number."""
     return tensor_of(value).dtype if is_array(value) else type(value)
+
+
+def refuse(function, construct):
+    """Breaks the graph: what the polyfill stands for does this part by itself."""
+    raise NotImplementedError(f"{function}: {construct}")

@@ -1,0 +1,103 @@
+#include "frontend/values/attribute_dict.h"
+
+#include "frontend/breaks.h"
+#include "frontend/builtins/methods.h"
+#include "frontend/builtins/table.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/plan.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+static PyRef attribute_name(Tracer& t, const ValueRef& raw, const Value& self) {
+  PyRef name = t.realize(raw)->as_constant();
+  if (!name || !PyUnicode_CheckExact(name.get())) unmodelled(self.print(), "a key of __dict__ that is no str");
+  PyObject* text = name.release();
+  PyUnicode_InternInPlace(&text);
+  return PyRef::steal(text);
+}
+
+Ref<DictValue> AttributeDictValue::contents(Tracer& t) {
+  if (object->real) unmodelled(object->print() + ".__dict__", "the attribute dictionary of an object as a whole");
+  auto dict = make_ref<DictValue>(&PyDict_Type);
+  for (auto& s : object->attrs) {
+    PyObject* on_type = type_find(object->type, s.name.get());
+    if (s.value && !(on_type && Py_TYPE(on_type) == &PyMemberDescr_Type)) dict->put(t, t.constant(s.name), s.value);
+  }
+  dict->owner = this;
+  t.data_owners.push_back(ValueRef(this));
+  return dict;
+}
+
+ValueRef AttributeDictValue::find(Tracer& t, const ValueRef& key) {
+  PyRef name = attribute_name(t, key, *this);
+  PyObject* on_type = type_find(object->type, name.get());
+  if (on_type && Py_TYPE(on_type) == &PyMemberDescr_Type) return {};
+  t.expect_on_class(object->type, name.get(), on_type);
+  if (const auto* s = object->stored(name.get())) return s->value;
+  if (!object->has_own(t, name.get())) return {};
+  const Found own = instance_find(object->real.get(), name.get());
+  if (own.status != Lookup::Found) unmodelled(object->print() + ".__dict__", "an attribute only user code can find");
+  SourceRef place = object->source ? t.sources.child(object->source, SourceKind::InstanceDict, name.get()) : nullptr;
+  return t.lazy(own.value, place);
+}
+
+[[noreturn]] static void raise_key_error(Tracer& t, PyObject* key) {
+  PyErr_SetObject(PyExc_KeyError, key);
+  t.raise_current();
+}
+
+ValueRef AttributeDictValue::get_item(Tracer& t, const ValueRef& key) {
+  if (ValueRef v = find(t, key)) return v;
+  raise_key_error(t, attribute_name(t, key, *this).get());
+}
+
+// Past the class's __setattr__ and descriptors, which only attribute access asks.
+void AttributeDictValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  PyRef name = attribute_name(t, key, *this);
+  PyObject* on_type = type_find(object->type, name.get());
+  if (on_type && Py_TYPE(on_type)->tp_descr_set)
+    unmodelled(object->print() + ".__dict__", "an entry that a descriptor of the class hides");
+  if (!v && !find(t, key)) raise_key_error(t, name.get());
+  object->plain_store(t, name.get(), std::move(v));
+}
+
+ValueRef AttributeDictValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
+
+ValueRef AttributeDictValue::call_method(Tracer& t, PyObject* method, CallArgs args) {
+  const std::string n = text_of(method);
+  const bool lookup = args.keywords.empty() && (args.size() == 1 || args.size() == 2);
+  if (lookup && (n == "get" || n == "setdefault" || n == "pop")) {
+    ValueRef v = find(t, args[0]);
+    if (!v && n == "pop" && args.size() == 1) raise_key_error(t, attribute_name(t, args[0], *this).get());
+    const ValueRef fallback = args.size() == 2 ? args[1] : t.none();
+    if (v && n == "pop") set_item(t, args[0], {});
+    if (!v && n == "setdefault") set_item(t, args[0], fallback);
+    return v ? v : fallback;
+  }
+  if (n == "update") {
+    auto given = make_ref<DictValue>(&PyDict_Type);
+    given->call_method(t, method, std::move(args));
+    for (auto& e : given->live()) set_item(t, e.key, e.value);
+    return t.none();
+  }
+  for (const char* reading : {"keys", "values", "items", "copy", "__or__", "__ror__", "__eq__", "__reversed__"})
+    if (n == reading) return contents(t)->call_method(t, method, std::move(args));
+  if (n == "__getitem__" && args.size() == 1) return get_item(t, args[0]);
+  if (n == "__contains__" && args.size() == 1) return t.boolean(contains(t, args[0]));
+  if (n == "__setitem__" && args.size() == 2) {
+    set_item(t, args[0], args[1]);
+    return t.none();
+  }
+  unmodelled_method(*this, n, args);
+}
+
+Reg AttributeDictValue::rebuild(PlanBuilder& b) {
+  PlanStep s{StepOp::GetAttr};
+  s.a = b.rebuild(object);
+  s.object = checked(PyUnicode_InternFromString("__dict__"));
+  return b.step(std::move(s));
+}
+
+}  // namespace md

@@ -1,0 +1,206 @@
+#include "frontend/values/builtin_bases.h"
+
+#include "frontend/breaks.h"
+#include "frontend/builtins/methods.h"
+#include "frontend/builtins/table.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/opcodes/family.h"
+#include "frontend/plan.h"
+#include "frontend/values/functions.h"
+
+namespace md {
+
+PyTypeObject* layout_base(PyTypeObject* type) {
+  while (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type->tp_base;
+  return type;
+}
+
+static bool is_mutable_base(PyTypeObject* base) {
+  return base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type;
+}
+
+static bool is_number_or_text(PyTypeObject* base) {
+  return base == &PyLong_Type || base == &PyFloat_Type || base == &PyComplex_Type || base == &PyUnicode_Type ||
+         base == &PyBytes_Type;
+}
+
+bool is_data_base(PyTypeObject* base) {
+  return is_mutable_base(base) || is_number_or_text(base) || base == &PyTuple_Type || base == &PyFrozenSet_Type;
+}
+
+ValueRef data_of(const ValueRef& v) {
+  auto* o = as<ObjectValue>(v);
+  return o && o->payload ? o->payload : v;
+}
+
+static ValueRef fresh_payload(Tracer& t, PyTypeObject* base, const CallArgs& args) {
+  if (base == &PyList_Type) return make_ref<ListValue>(std::vector<ValueRef>{});
+  if (base == &PyDict_Type) return make_ref<DictValue>(&PyDict_Type);
+  if (base == &PySet_Type) return make_ref<SetValue>(false);
+  if (base == &PyTuple_Type && args.size() <= 1 && args.keywords.empty())
+    return make_ref<TupleValue>(args.size() ? collect(t, args[0]) : std::vector<ValueRef>{});
+  CallArgs plain = args;
+  for (auto& v : plain.positional) v = data_of(t.realize(v));
+  for (auto& [name, v] : plain.keywords) v = data_of(t.realize(v));
+  auto* type = reinterpret_cast<PyObject*>(base);
+  ValueRef made = t.realize(t.call(t.from_object(type, nullptr), std::move(plain)));
+  if (made->kind != ValueKind::Constant && made->kind != ValueKind::Set)
+    unmodelled(made->print(), "instance of a subclass of " + type_name(base));
+  return made;
+}
+
+static void attach(Tracer& t, ObjectValue& self, ValueRef payload, PyTypeObject* base) {
+  self.payload = std::move(payload);
+  if (!is_mutable_base(base)) return;
+  self.payload->owner = &self;
+  t.data_owners.push_back(ValueRef(&self));
+}
+
+Ref<ObjectValue> new_with_data(Tracer& t, PyTypeObject* type, const CallArgs& args) {
+  auto self = make_ref<ObjectValue>(type);
+  PyTypeObject* base = layout_base(type);
+  if (base != &PyBaseObject_Type) attach(t, *self, fresh_payload(t, base, args), base);
+  return self;
+}
+
+// --- real instances --------------------------------------------------------------------------------------------------
+
+static PyRef exact_copy(PyObject* o) {
+  if (PyLong_Check(o)) return checked(PyLong_Type.tp_as_number->nb_add(o, checked(PyLong_FromLong(0)).get()));
+  if (PyFloat_Check(o)) return checked(PyFloat_FromDouble(PyFloat_AS_DOUBLE(o)));
+  if (PyComplex_Check(o)) return checked(PyComplex_FromCComplex(reinterpret_cast<PyComplexObject*>(o)->cval));
+  if (PyUnicode_Check(o)) return checked(PyUnicode_FromObject(o));
+  return checked(PyBytes_FromStringAndSize(PyBytes_AS_STRING(o), PyBytes_GET_SIZE(o)));
+}
+
+static ValueRef payload_of_real(Tracer& t, PyObject* o, SourceRef s, PyTypeObject* base) {
+  if (base == &PyDict_Type) {
+    ValueRef dict = wrap_dict_items(t, o, s);
+    static_cast<DictValue*>(dict.get())->type = &PyDict_Type;
+    return dict;
+  }
+  const bool list = base == &PyList_Type;
+  std::vector<ValueRef> items;
+  const Py_ssize_t n = Py_SIZE(o);
+  t.guard(GuardKind::LengthCheck, s, {}, n);
+  for (Py_ssize_t i = 0; i < n; ++i)
+    items.push_back(t.lazy(list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i),
+                           t.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
+  return list ? ValueRef(make_ref<ListValue>(std::move(items))) : ValueRef(make_ref<TupleValue>(std::move(items)));
+}
+
+ValueRef wrap_with_data(Tracer& t, PyObject* o, SourceRef s) {
+  PyTypeObject *type = Py_TYPE(o), *base = layout_base(type);
+  if (base == type || !is_data_base(base) || !has_normal_getattribute(type)) return {};
+  if (base == &PySet_Type || base == &PyFrozenSet_Type) return {};
+  auto self = make_ref<ObjectValue>(type);
+  if (is_number_or_text(base)) {  // values nobody can change: the very object is guarded
+    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+    self->payload = t.constant(exact_copy(o));
+    return self;
+  }
+  t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(type)));
+  attach(t, *self, payload_of_real(t, o, s, base), base);
+  self->payload->source = s;
+  self->payload->real = PyRef::borrow(o);
+  return self;
+}
+
+// --- methods ---------------------------------------------------------------------------------------------------------
+
+static ValueRef fill(Tracer& t, ObjectValue& self, CallArgs& args) {
+  if (!is_mutable_base(layout_base(self.type))) return t.none();
+  if (auto* dict = as<DictValue>(self.payload)) {
+    expect_at_most(t, "dict", args, 1);
+    if (args.size() > 0) dict->call_method(t, checked(PyUnicode_FromString("update")).get(), std::move(args));
+    return t.none();
+  }
+  const bool list = self.payload->kind == ValueKind::List;
+  expect_at_most(t, list ? "list" : "set", args, 1);
+  self.payload->call_method(t, checked(PyUnicode_FromString("clear")).get(), {});
+  if (args.size() > 0)
+    self.payload->call_method(t, checked(PyUnicode_FromString(list ? "extend" : "update")).get(), std::move(args));
+  return t.none();
+}
+
+static bool one_of(const std::string& name, std::initializer_list<const char*> names) {
+  for (const char* n : names)
+    if (name == n) return true;
+  return false;
+}
+
+// Whether the base's own comparison or operator has an answer for an operand of this type.
+static bool knows_operand(PyTypeObject* base, PyTypeObject* other) {
+  if (!other) return false;
+  if (base == &PySet_Type || base == &PyFrozenSet_Type)
+    return PyType_IsSubtype(other, &PySet_Type) || PyType_IsSubtype(other, &PyFrozenSet_Type);
+  return PyType_IsSubtype(other, base);
+}
+
+// Comparisons and arithmetic of containers; null: another method.
+static ValueRef container_operator(Tracer& t, ObjectValue& self, const std::string& n, const CallArgs& args) {
+  static const char* const compares[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  ValueRef other = t.realize(args[0]);
+  const bool known = knows_operand(layout_base(self.type), other->python_type());
+  for (int op = Py_LT; op <= Py_GE; ++op)
+    if (n == compares[op]) return known ? t.compare(self.payload, data_of(other), op) : t.constant(Py_NotImplemented);
+  static const std::pair<const char*, int> operators[] = {{"add__", 0}, {"and__", 1},  {"mul__", 5},
+                                                          {"or__", 7},  {"sub__", 10}, {"xor__", 12}};
+  for (auto& [name, number] : operators) {
+    if (n != std::string("__") + name && n != std::string("__i") + name && n != std::string("__r") + name) continue;
+    const bool inplace = n[2] == 'i', reflected = n[2] == 'r';
+    if (!known && number != 0 && number != 5 && !(inplace && number == 7)) return t.constant(Py_NotImplemented);
+    ValueRef a = self.payload, b = data_of(other);
+    return reflected ? binary_op(t, b, a, number) : binary_op(t, a, b, inplace ? number + 13 : number);
+  }
+  return {};
+}
+
+static ValueRef missing_item(Tracer& t, ObjectValue& self, const ValueRef& key) {
+  auto* dict = as<DictValue>(self.payload);
+  ValueRef hook = dict && !dict->contains(t, key) ? self.special(t, "__missing__") : ValueRef();
+  return hook ? t.call(hook, CallArgs{{key}, {}}) : ValueRef();
+}
+
+static ValueRef container_slot(Tracer& t, ObjectValue& self, const std::string& n, CallArgs& args) {
+  Value& data = *self.payload;
+  if (n == "__len__" && args.size() == 0) return data.length_value(t);
+  if (n == "__iter__" && args.size() == 0) return data.iter(t);
+  if (args.size() == 1 && args.keywords.empty()) {
+    if (n == "__contains__") return t.boolean(data.contains(t, data_of(t.realize(args[0]))));
+    if (n == "__delitem__") {
+      data.set_item(t, args[0], {});
+      return t.none();
+    }
+    if (n == "__getitem__") {
+      if (ValueRef found = missing_item(t, self, args[0])) return found;
+      return data.get_item(t, args[0]);
+    }
+    if (ValueRef r = container_operator(t, self, n, args)) return r;
+  }
+  if (n == "__setitem__" && args.size() == 2) {
+    data.set_item(t, args[0], args[1]);
+    return t.none();
+  }
+  return {};
+}
+
+ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs& args) {
+  if (!self.payload) return {};
+  const std::string n = text_of(name);
+  PyTypeObject* base = layout_base(self.type);
+  if (n == "__init__") return fill(t, self, args);
+  if (!PyDict_GetItemWithError(base->tp_dict, name)) return {};
+  if (one_of(n, {"__getattribute__", "__new__", "__class_getitem__", "__reversed__", "__sizeof__", "__getnewargs__"}))
+    return {};
+  if (one_of(n, {"__repr__", "__str__"}) && args.size() == 0)
+    return format_value(t, self.payload, n == "__str__" ? 1 : 2, {});
+  if (n == "__hash__" && is_mutable_base(base)) return {};
+  if (self.payload->kind != ValueKind::Constant)
+    if (ValueRef r = container_slot(t, self, n, args)) return r.get() == self.payload.get() ? ValueRef(&self) : r;
+  for (auto& v : args.positional) v = self.payload->kind == ValueKind::Constant ? data_of(t.realize(v)) : v;
+  ValueRef r = self.payload->call_method(t, name, std::move(args));
+  return r.get() == self.payload.get() && is_mutable_base(base) ? ValueRef(&self) : r;
+}
+
+}  // namespace md

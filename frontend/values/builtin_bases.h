@@ -1,0 +1,22 @@
+// Instances of classes made below list, dict, tuple, set, int, float, str, ...: an ObjectValue whose `payload` is what
+// the builtin base holds. The class's own methods come first, the payload answers for the rest.
+#pragma once
+
+#include "frontend/values/objects.h"
+
+namespace md {
+
+// The C type that lays out instances of `type`; object itself for classes without such a base.
+PyTypeObject* layout_base(PyTypeObject* type);
+// Instances of it can be modelled with a payload.
+bool is_data_base(PyTypeObject* base);
+// base.__new__(cls, *args): a fresh instance, not initialised.
+Ref<ObjectValue> new_with_data(Tracer& t, PyTypeObject* type, const CallArgs& args);
+// A real instance with its payload; null if its class has no such base.
+ValueRef wrap_with_data(Tracer& t, PyObject* o, SourceRef s);
+// The method `name` of the builtin base, called on the instance; null if the base has none of its own.
+ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs& args);
+// What operators and formatting of the builtin base see: the payload of such an instance, anything else itself.
+ValueRef data_of(const ValueRef& v);
+
+}  // namespace md

@@ -1,0 +1,263 @@
+#include "frontend/values/stand_in.h"
+
+#include <algorithm>
+
+#include "frontend/breaks.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/frame_notes.h"
+#include "frontend/plan.h"
+#include "frontend/polyfills.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+// Once a trace has returned there is no frame left to call from: one of the callee's code stands below the call.
+class CallingFrame {
+ public:
+  CallingFrame(Tracer& t, const FunctionValue& callee) : t_(t), logged_(std::exchange(t.log_traces, false)) {
+    if (!t.frames.empty()) return;
+    auto f = std::make_unique<SymbolicFrame>();
+    f->code = callee.code;
+    f->body = decoded_body(reinterpret_cast<PyCodeObject*>(callee.code.get()));
+    f->globals = callee.globals, f->builtins = callee.builtins;
+    f->own_globals = false;
+    t.frames.push_back(std::move(f));
+    pushed_ = true;
+  }
+  ~CallingFrame() {
+    if (pushed_) t_.frames.clear();
+    t_.log_traces = logged_;
+  }
+  CallingFrame(const CallingFrame&) = delete;
+  CallingFrame& operator=(const CallingFrame&) = delete;
+
+ private:
+  Tracer& t_;
+  bool logged_, pushed_ = false;
+};
+
+PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
+
+// The arguments fit the callee's parameters; bound to nothing.
+bool fits(Tracer& t, FunctionValue& function, const CallArgs& args) {
+  auto body = decoded_body(reinterpret_cast<PyCodeObject*>(function.code.get()));
+  std::vector<ValueRef> slots(body->slot_names.size());
+  try {
+    bind_call(t, function, *body, args, slots);
+  } catch (const TracedRaise&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string StandInValue::print() const { return "UserDefinedObjectVariable(" + type_name(type) + ")"; }
+
+// A function of the polyfills whose first argument is this object.
+bool StandInValue::seen_from_inside(Tracer& t) {
+  if (t.frames.empty() || !in_polyfills(t.frame().globals.get()) || t.frame().slots.empty()) return false;
+  ValueRef first = t.frame().slots[0];
+  if (auto* cell = as<CellValue>(first)) first = cell->content;
+  return first.get() == this;
+}
+
+ValueRef StandInValue::method(Tracer& t, const char* name) {
+  PyObject* found = type_find(code, interned(name).get());
+  if (!found || !PyFunction_Check(found)) return {};
+  return make_ref<MethodValue>(t.wrap(found, nullptr), ValueRef(this));
+}
+
+ValueRef StandInValue::part(Tracer& t, PyObject* name) {
+  for (auto& [k, v] : parts)
+    if (PyUnicode_Compare(k.get(), name) == 0) return v;
+  if (ValueRef m = method(t, PyUnicode_AsUTF8(name))) return m;
+  PyObject* found = type_find(code, name);
+  if (!found) throw InternalError("a stand-in has no part " + text_of(name));
+  return t.from_object(found, nullptr);
+}
+
+ValueRef StandInValue::get_attr(Tracer& t, PyObject* name) {
+  if (seen_from_inside(t)) return part(t, name);
+  const std::string n = text_of(name);
+  if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
+  PyObject* own = type_find(code, name);
+  if (own && Py_TYPE(own) == &PyProperty_Type) {
+    PyRef get = checked(PyObject_GetAttrString(own, "fget"));
+    return t.call(t.wrap(get.get(), nullptr), CallArgs{{ValueRef(this)}, {}});
+  }
+  PyObject* found = type_find(type, name);
+  if (found && is_method(found)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (ValueRef hook = method(t, "__getattr__")) return t.call(hook, CallArgs{{t.constant(name)}, {}});
+  if (!found) t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
+  unmodelled(print() + "." + n, "attribute computed outside the traced program");
+}
+
+void StandInValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  if (!seen_from_inside(t)) {
+    ValueRef hook = method(t, v ? "__setattr__" : "__delattr__");
+    if (!hook) return Value::set_attr(t, name, std::move(v));
+    CallArgs args{{t.constant(name)}, {}};
+    if (v) args.positional.push_back(std::move(v));
+    t.call(hook, std::move(args));
+    return;
+  }
+  for (auto& [k, held] : parts)
+    if (PyUnicode_Compare(k.get(), name) == 0) {
+      held = std::move(v);
+      return;
+    }
+  parts.emplace_back(PyRef::borrow(name), std::move(v));
+}
+
+ValueRef StandInValue::call(Tracer& t, CallArgs args) {
+  if (ValueRef m = method(t, "__call__")) return t.call(m, std::move(args));
+  return Value::call(t, std::move(args));
+}
+
+ValueRef StandInValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  const std::string n = text_of(name);
+  ValueRef m = method(t, n.c_str());
+  if (m && fits(t, *as<FunctionValue>(static_cast<MethodValue*>(m.get())->function), [&] {
+        CallArgs all = args;
+        all.positional.insert(all.positional.begin(), ValueRef(this));
+        return all;
+      }()))
+    return t.call(m, std::move(args));
+  if (n == "__iter__" && args.size() == 0) return iter(t);
+  unmodelled_method(*this, n, args);
+}
+
+ValueRef StandInValue::get_item(Tracer& t, const ValueRef& key) {
+  ValueRef m = method(t, "__getitem__");
+  return m ? t.call(m, CallArgs{{key}, {}}) : Value::get_item(t, key);
+}
+
+void StandInValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  ValueRef m = method(t, v ? "__setitem__" : "__delitem__");
+  if (!m) return Value::set_item(t, key, std::move(v));
+  CallArgs args{{key}, {}};
+  if (v) args.positional.push_back(std::move(v));
+  t.call(m, std::move(args));
+}
+
+std::optional<std::int64_t> StandInValue::length(Tracer& t) {
+  ValueRef m = method(t, "__len__");
+  std::int64_t n;
+  if (!m || !constant_int(t.realize(t.call(m, {})), n)) return Value::length(t);
+  return n;
+}
+
+bool StandInValue::truth(Tracer& t) {
+  if (ValueRef m = method(t, "__bool__")) return t.realize(t.call(m, {}))->truth(t);
+  return method(t, "__len__") ? *length(t) != 0 : Value::truth(t);
+}
+
+ValueRef StandInValue::iter(Tracer& t) {
+  if (type->tp_iter == PyObject_SelfIter) return ValueRef(this);
+  ValueRef m = method(t, "__iter__");
+  return m ? t.realize(t.call(m, {})) : Value::iter(t);
+}
+
+ValueRef StandInValue::next(Tracer& t) {
+  ValueRef m = type->tp_iternext ? method(t, "__next__") : ValueRef();
+  if (!m) return Value::next(t);
+  try {
+    return t.call(m, {});
+  } catch (const TracedRaise& e) {
+    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) throw;
+    return {};
+  }
+}
+
+bool StandInValue::contains(Tracer& t, const ValueRef& item) {
+  if (ValueRef m = method(t, "__contains__")) return t.realize(t.call(m, CallArgs{{item}, {}}))->truth(t);
+  ValueRef it = iter(t);
+  while (ValueRef v = it->next(t))
+    if (values_equal(t, v, item)) return true;
+  return false;
+}
+
+// The call (callable, arguments[, draws[, keywords]]) that makes the real object, as `rebuilt` of its class tells it.
+static Reg call_recipe(PlanBuilder& b, const TupleValue& recipe) {
+  Tracer& t = b.tracer;
+  PlanStep call{StepOp::Call};
+  call.a = b.rebuild(t.realize(recipe.items.at(0)));
+  for (auto& v : collect(t, recipe.items.at(1))) call.regs.push_back(b.rebuild(v));
+  if (recipe.items.size() > 3) {
+    auto* keywords = as<DictValue>(t.realize(recipe.items[3]));
+    PyRef names = checked(PyList_New(0));
+    for (auto& e : keywords->live()) {
+      checked(PyList_Append(names.get(), e.key->as_constant().get()));
+      call.regs.push_back(b.rebuild(e.value));
+    }
+    call.object = checked(PyList_AsTuple(names.get()));
+  }
+  return b.step(std::move(call));
+}
+
+// After the call next() is called `draws` times, which runs none of the program's code.
+Reg StandInValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  Tracer& t = b.tracer;
+  ValueRef m = method(t, "rebuilt");
+  if (!m || std::exchange(rebuilding, true)) graph_break<GB0092>(print());
+  ValueRef recipe;
+  {
+    const CallingFrame caller(t, *as<FunctionValue>(static_cast<MethodValue*>(m.get())->function));
+    recipe = t.realize(t.call(m, {}));
+  }
+  auto* made = as<TupleValue>(recipe);
+  if (!made) graph_break<GB0092>(print());
+  Reg r = call_recipe(b, *made);
+  std::int64_t skip = 0;
+  if (made->items.size() > 2 && constant_int(t.realize(made->items[2]), skip) && skip > 0) {
+    PlanStep advance{StepOp::Iterate};
+    advance.a = r, advance.index = skip;
+    r = b.step(std::move(advance));
+  }
+  rebuilding = false;
+  return r;
+}
+
+ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args) {
+  if (!PyType_Check(row)) {
+    ValueRef f = t.wrap(row, nullptr);
+    if (!fits(t, *as<FunctionValue>(f), args)) refuse_arguments(t, callee, args);
+    return t.call(f, std::move(args));
+  }
+  // A class method that makes objects: chain.from_iterable.
+  PyObject* type = PyType_Check(callee) ? callee : PyCFunction_GET_SELF(callee);
+  auto self = make_ref<StandInValue>(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(row));
+  ValueRef init = self->method(t, "__init__");
+  args.positional.insert(args.positional.begin(), self);
+  ValueRef f = static_cast<MethodValue*>(init.get())->function;
+  if (!fits(t, *as<FunctionValue>(f), args)) {
+    args.positional.erase(args.positional.begin());
+    refuse_arguments(t, callee, args);
+  }
+  t.call(f, std::move(args));
+  return self;
+}
+
+void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
+  PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+  for (std::size_t i = 0; i < args.positional.size(); ++i)
+    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), checked(PyTuple_New(0)).release());
+  PyRef keywords = args.keywords.empty() ? PyRef() : checked(PyDict_New());
+  for (auto& [name, v] : args.keywords)
+    checked(PyDict_SetItem(keywords.get(), name.get(), checked(PyTuple_New(0)).get()));
+  PyRef r = PyRef::steal(PyObject_Call(callable, given.get(), keywords.get()));
+  if (!r && PyErr_ExceptionMatches(PyExc_TypeError)) t.raise_current();
+  PyErr_Clear();
+  unmodelled(repr_of(callable), "arguments " + print_list(args.positional) + ", " + print_keywords(args));
+}
+
+}  // namespace md
