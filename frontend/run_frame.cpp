@@ -297,7 +297,9 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
     auto* fn = reinterpret_cast<PyFunctionObject*>(resume.get());
     auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
     FrameRequest request{code, args.frame(fn), region, frame_notes(code).printed_name};
-    EntryRef next = find_or_compile(request);
+    // The breaking call may have set a trace function, which is to see what follows.
+    const bool watched = !run_switches().while_traced && is_observed(PyThreadState_Get(), code);
+    EntryRef next = watched ? EntryRef() : find_or_compile(request);
     run = PlanRun();
     if (next) {
       const EntryPlan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
