@@ -116,7 +116,8 @@ struct Finisher {
     BreakLayout layout;
     layout.instruction = end.break_instruction;
     const auto live = live_after(body, end.break_instruction);
-    for (std::size_t k = 0; k < f.slots.size(); ++k) layout.slot_bound.push_back(!is_null(f.slots[k]) && live[k]);
+    for (std::size_t k = 0; k < f.slots.size(); ++k)
+      layout.slot_bound.push_back(!is_null(f.slots[k]) && (live[k] || end_is_seen(f.slots[k], 0)));
     for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
     // The break was inside of __exit__: before the instruction the block is still open.
     for (auto& c : f.contexts)
@@ -266,11 +267,28 @@ struct Finisher {
     return out;
   }
 
+  // Objects met by way of a constant source live as long as the program keeps them, unless the plan loads them.
+  void release_constants() const {
+    std::set<const Source*> used;
+    const auto use = [&](const Source* s) {
+      for (; s && used.insert(s).second;) s = s->base;
+    };
+    const EntryPlan& plan = compiled->plan;
+    for (const auto* steps : {&plan.loads, &plan.steps, &plan.effects})
+      for (const PlanStep& s : *steps) use(s.source);
+    for (const Source* s : plan.inputs) use(s);
+    for (const SizePlace& p : plan.size_inputs) use(p.source);
+    for (const auto& [symbol, p] : plan.symbols) use(p.source);
+    for (const auto& s : sources->all())
+      if (s->kind == SourceKind::Constant && !used.contains(s.get())) s->object = PyRef();
+  }
+
   EntryRef install() {
     // The guards see the whole trie, so the table outlives the trace.
     Entry e;
     e.region = request.region;
     e.guards = compile_guards(t.guards, *sources, loaded());
+    release_constants();
     e.compiled = compiled;
     e.frame_id = notes.frame_id;
     e.entry_id = notes.entries_made++;

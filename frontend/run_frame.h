@@ -24,6 +24,9 @@ struct RunSwitches {
 };
 RunSwitches& run_switches();
 
+// A frame that was just entered owns its arguments: what the driver held of them for the call is given up.
+void release_passed_on();
+
 // The innermost compiled region of this thread; null outside.
 Region*& current_region();
 

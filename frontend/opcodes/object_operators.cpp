@@ -27,13 +27,16 @@ ValueRef unless_not_implemented(Tracer& t, const ValueRef& r) {
   return is_true_constant(t.realize(r), Py_NotImplemented) ? ValueRef() : r;
 }
 
+// An instance of a class below a builtin one: what it holds answers where the class has no method of its own.
+bool has_data(const ValueRef& v) { return data_of(v).get() != v.get(); }
+
 // One side's method; null: it has none, or it does not know the other.
 ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const ValueRef& other) {
   auto* o = as<ObjectValue>(self);
   auto* instance = as<ObjectValue>(other);
   if (!o && instance && instance->payload) return unless_not_implemented(t, data_operator(t, self, name, other));
   if (!o) {
-    if (is_subtype(other, self)) unmodelled_method(*self, name, CallArgs{{other}, {}});
+    if (is_subtype(other, self) && !has_data(other)) unmodelled_method(*self, name, CallArgs{{other}, {}});
     return {};
   }
   if (ValueRef m = o->special(t, name.c_str())) return unless_not_implemented(t, t.call(m, CallArgs{{other}, {}}));
@@ -45,7 +48,7 @@ ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const
 // object.__ne__ turns around what __eq__ gives; the other defaults know nothing but identity.
 ValueRef attempt_compare(Tracer& t, const ValueRef& self, int op, const ValueRef& other) {
   auto* o = as<ObjectValue>(self);
-  if (op == Py_NE && o && !o->special(t, "__ne__") && !o->has_native(t, "__ne__")) {
+  if (op == Py_NE && o && !o->payload && !o->special(t, "__ne__") && !o->has_native(t, "__ne__")) {
     ValueRef equal = attempt(t, self, "__eq__", other);
     return equal ? t.boolean(!t.realize(equal)->truth(t)) : ValueRef();
   }
@@ -65,6 +68,8 @@ bool is_builtin_kind(const ValueRef& v) {
 
 ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
   auto *x = as<ObjectValue>(a), *y = as<ObjectValue>(b);
+  // A builtin operand on the left answers first, unless the other's class is below its own.
+  if (y && y->payload && !x && !is_subtype(b, a)) return {};
   if (inplace)
     if (ValueRef r = x ? attempt(t, a, "__i" + dunder + "__", b) : ValueRef()) return r;
   const bool other_type = a->python_type() != b->python_type();
@@ -84,6 +89,10 @@ ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::s
 
 ValueRef object_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   const bool right_first = a->python_type() != b->python_type() && is_subtype(b, a);
+  // Two of one builtin type: it answers for the left one before the right one is asked.
+  auto* x = as<ObjectValue>(a);
+  const bool native = x && x->payload && !x->special(t, kNames[op]) && data_of(a)->kind == data_of(b)->kind;
+  if (native && !right_first) return t.compare(data_of(a), data_of(b), op);
   if (right_first)
     if (ValueRef r = attempt_compare(t, b, kMirrored[op], a)) return r;
   if (ValueRef r = attempt_compare(t, a, op, b)) return r;

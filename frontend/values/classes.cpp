@@ -193,8 +193,7 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
   PyObject* defaults = type_find(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get());
   t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_fields")).get(), fields);
   t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get(), defaults);
-  if (!fields || !defaults || !PyTuple_Check(fields) || !is_made_by_fields(t, cls.type()))
-    unmodelled(cls.print(), "tuple subclass");
+  if (!fields || !defaults || !PyTuple_Check(fields)) unmodelled(cls.print(), "tuple subclass");
   std::vector<ValueRef> items = args.positional;
   const auto n = static_cast<std::size_t>(PyTuple_GET_SIZE(fields));
   if (items.size() > n)
