@@ -38,9 +38,41 @@ void break_on_opaque_text(const Value& v) {
 
 }  // namespace
 
+// Members of enumerations are constants: theirs is the text of the library's own methods, if the class has no others.
+static PyRef text_of_member(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec) {
+  auto* o = as<ObjectValue>(v);
+  if (!o || !o->real || !type_find(Py_TYPE(o->type), checked(PyUnicode_InternFromString("__members__")).get()))
+    return {};
+  for (const char* name : {"__str__", "__repr__", "__format__"}) {
+    const auto [found, place] = t.on_class(o->type, checked(PyUnicode_InternFromString(name)).get(), o->source);
+    if (!found || !PyFunction_Check(found)) continue;
+    PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__");
+    if (!module || text_of(module) != "enum") return {};
+  }
+  PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
+  if (spec && !s) return {};
+  PyRef text = conversion == 2   ? PyRef::steal(PyObject_Repr(o->real.get()))
+               : conversion == 3 ? PyRef::steal(PyObject_ASCII(o->real.get()))
+               : conversion == 1 ? PyRef::steal(PyObject_Str(o->real.get()))
+                                 : PyRef::steal(PyObject_Format(o->real.get(), s.get()));
+  if (text && conversion != 0 && s) text = PyRef::steal(PyObject_Format(text.get(), s.get()));
+  if (!text) t.raise_current();
+  return text;
+}
+
+// The builtin exception whose text an exception has; null: its class writes one of its own.
+static PyTypeObject* exception_base(const ValueRef& v, int conversion) {
+  auto* e = as<ExceptionValue>(v);
+  PyTypeObject* base = e ? e->type : nullptr;
+  while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
+  if (!base || base == e->type) return base;
+  return conversion < 2 && base->tp_str == e->type->tp_str ? base : nullptr;
+}
+
 ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const ValueRef& spec) {
   ValueRef v = t.realize(raw);
   if (ValueRef text = deferred_text(t, v, conversion, spec)) return text;
+  if (PyRef text = text_of_member(t, v, conversion, spec)) return t.constant(text);
   if (auto* o = as<ObjectValue>(v)) {
     const bool repr = conversion == 2 || conversion == 3;
     ValueRef m = conversion == 0 ? o->special(t, "__format__") : ValueRef();
@@ -58,10 +90,12 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
       return format_value(t, o->payload, conversion, spec);
     }
   }
-  if (auto* e = as<ExceptionValue>(v); e && !spec && !(e->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+  PyTypeObject* written_by = exception_base(v, conversion);
+  if (auto* e = as<ExceptionValue>(v); e && !spec && written_by) {
     // A builtin exception of constants prints as a real one does.
     PyRef args = make_ref<TupleValue>(e->args)->as_constant();
-    PyRef real = args ? PyRef::steal(PyObject_CallObject(e->type_ref.get(), args.get())) : PyRef();
+    PyRef real =
+        args ? PyRef::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(written_by), args.get())) : PyRef();
     auto* written = conversion == 2 ? PyObject_Repr : conversion == 3 ? PyObject_ASCII : PyObject_Str;
     if (real) return t.constant(checked(written(real.get())));
     PyErr_Clear();

@@ -5,6 +5,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/size_value.h"
@@ -63,7 +64,8 @@ bool is_true_constant(const ValueRef& v, PyObject* singleton) {
   return c && c->real.get() == singleton;
 }
 
-bool constant_int(const ValueRef& v, std::int64_t& out) {
+bool constant_int(const ValueRef& raw, std::int64_t& out) {
+  const ValueRef v = raw && raw->kind == ValueKind::Object ? data_of(raw) : raw;
   if (auto* n = as<SizeValue>(v)) {
     out = PyLong_AsLongLong(n->as_constant().get());
     return true;

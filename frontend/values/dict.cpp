@@ -1,6 +1,7 @@
 // DictValue and its views. Methods: frontend/builtins/dict_methods.cpp.
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -89,7 +90,7 @@ void DictValue::put(Tracer& t, const ValueRef& key, ValueRef v) {
     entries[PyLong_AsSize_t(at)].value = v;
   } else {
     checked(PyDict_SetItem(index.get(), k.get(), checked(PyLong_FromSize_t(entries.size())).get()));
-    entries.push_back({key, v});
+    entries.push_back({t.realize(key), v});
     ++shape;
   }
   if (!source) return;
@@ -131,7 +132,11 @@ void DictValue::observe_keys(Tracer& t) {
   t.guard(GuardKind::DictKeyOrder, source, checked(PyList_AsTuple(keys.get())));
 }
 
-ValueRef DictValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
+ValueRef DictValue::get_attr(Tracer& t, PyObject* name) {
+  if (type != &PyDict_Type && text_of(name) == "default_factory" && type_find(type, name))
+    return default_factory ? default_factory : t.none();
+  return method_attr(t, this, name);
+}
 
 ValueRef DictValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   return call_builtin_method(t, ValueRef(this), name, std::move(args));
@@ -198,6 +203,10 @@ std::string DictViewValue::print() const {
 }
 
 PyTypeObject* DictViewValue::python_type() const {
+  if (dict->type == &PyODict_Type)
+    return which == ViewKind::Keys     ? &PyODictKeys_Type
+           : which == ViewKind::Values ? &PyODictValues_Type
+                                       : &PyODictItems_Type;
   return which == ViewKind::Keys     ? &PyDictKeys_Type
          : which == ViewKind::Values ? &PyDictValues_Type
                                      : &PyDictItems_Type;

@@ -300,7 +300,11 @@ bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   if (auto *x = as<DequeValue>(a), *y = as<DequeValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<DictValue>(a), *y = as<DictValue>(b); x && y) {
     if (*x->length(t) != *y->length(t)) return false;
+    const auto others = y->live();
+    const bool ordered = PyType_IsSubtype(x->type, &PyODict_Type) && PyType_IsSubtype(y->type, &PyODict_Type);
+    std::size_t at = 0;
     for (auto& e : x->live()) {
+      if (ordered && !values_equal(t, e.key, others[at++].key)) return false;
       ValueRef v = y->find(t, e.key);
       if (!v || !values_equal(t, e.value, v)) return false;
     }
