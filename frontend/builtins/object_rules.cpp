@@ -50,6 +50,8 @@ PyRef classes_of(Tracer& t, const ValueRef& raw) {
   return v->as_constant();
 }
 
+bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
+
 ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
   expect_args(t, "isinstance", args, 2, 2);
   if (auto* classes = as<TupleValue>(args[1])) {
@@ -60,6 +62,10 @@ ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
     return t.boolean(false);
   }
   PyRef cls = args[1]->as_constant();
+  if (!cls && args[1]->kind == ValueKind::Opaque && is_union_type(args[1]->python_type())) {  // int | str
+    cls = args[1]->real;
+    if (args[1]->source) t.guard(GuardKind::IdMatch, args[1]->source, cls);
+  }
   if (!cls) unmodelled(args[1]->print(), "class argument of isinstance");
   return t.boolean(instance_of(t, args[0], cls.get()));
 }

@@ -141,6 +141,7 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
 
 // Methods of constants run for real: their types are immutable and run no user code.
 ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (text_of(name) == "__iter__" && args.size() == 0) return iter(t);
   std::vector<PyRef> positional;
   PyRef kwargs;
   PyTypeObject* joined = args.positional.empty() ? nullptr : t.realize(args[0])->python_type();
@@ -157,6 +158,7 @@ ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
   PyRef r = PyRef::steal(PyObject_Call(fn.get(), tuple.get(), kwargs.get()));
   if (!r) t.raise_current();
+  if (PyIter_Check(r.get())) unmodelled_method(*this, text_of(name), args);  // every call has one of its own
   return from_folded(t, r.get());
 }
 

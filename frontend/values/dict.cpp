@@ -25,6 +25,21 @@ static PyRef plain_key(Tracer& t, const ValueRef& key) {
   return o->payload->as_constant();
 }
 
+// A member of an enumeration, a constant guarded by identity, whose hash and equality are the library's.
+static bool is_library_member(Tracer& t, const ValueRef& key) {
+  if (key->kind != ValueKind::Object || !key->real) return false;
+  PyTypeObject* type = key->python_type();
+  if (!type_find(Py_TYPE(type), checked(PyUnicode_InternFromString("__members__")).get())) return false;
+  for (const char* name : {"__hash__", "__eq__"}) {
+    PyObject* found = t.on_class(type, checked(PyUnicode_InternFromString(name)).get(), key->source).found;
+    if (!found) return false;
+    if (!PyFunction_Check(found)) continue;
+    PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__");
+    if (!module || text_of(module) != "enum") return false;
+  }
+  return true;
+}
+
 PyRef key_object(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
   if (PyRef c = plain_key(t, key)) {
@@ -39,6 +54,7 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
     t.guard(GuardKind::IdMatch, key->source, key->real);
     return key->real;
   }
+  if (is_library_member(t, key)) return key->real;
   unmodelled(key->print(), "dictionary or set key");
 }
 

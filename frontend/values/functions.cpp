@@ -332,6 +332,8 @@ ValueRef BuiltinValue::get_attr(Tracer& t, PyObject* name) {
 }
 
 ValueRef BuiltinValue::get_item(Tracer& t, const ValueRef& key) {
+  if (auto* parts = as<TupleValue>(t.realize(key)))
+    for (auto& part : parts->items) part = t.realize(part);
   PyRef k = t.realize(key)->as_constant();
   if (!k) return Value::get_item(t, key);
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
