@@ -307,7 +307,7 @@ struct Runner {
         checked(PyObject_CallMethod(reg(s.a), "extend", "(O)", tuple(s.regs).get()));
         return;
       case StepOp::DictSet:
-        checked(PyDict_SetItem(reg(s.a), reg(s.regs[0]), reg(s.regs[1])));
+        checked((PyODict_Check(reg(s.a)) ? PyODict_SetItem : PyDict_SetItem)(reg(s.a), reg(s.regs[0]), reg(s.regs[1])));
         return;
       case StepOp::DictDelete:
         checked(PyDict_DelItem(reg(s.a), reg(s.b)));

@@ -134,6 +134,21 @@ ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s) {
 
 namespace {
 
+// The factory is read where the C struct has it.
+ValueRef wrap_defaultdict(Tracer& t, PyObject* o, SourceRef s) {
+  PyRef name = checked(PyUnicode_InternFromString("default_factory"));
+  const Attr factory = find_attr(o, name.get());
+  if (factory.where != AttrWhere::Slot || !factory.value) return {};
+  ValueRef v = wrap_dict(t, o, s);
+  ValueRef made = t.wrap(factory.value.get(), t.sources.child(s, SourceKind::Attr, name.get()));
+  if (!is_true_constant(made, Py_None)) static_cast<DictValue&>(*v).default_factory = made;
+  return v;
+}
+
+bool is_defaultdict(PyTypeObject* type) {
+  return std::string_view(type->tp_name) == "collections.defaultdict" && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+}
+
 ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
@@ -270,6 +285,8 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (PyTuple_Check(o) && PyDict_GetItemString(type->tp_dict, "_fields")) return wrap_sequence(t, o, s);
   if (type == deque_type()) return wrap_deque(t, o, s);
   if (type == &PyDict_Type) return wrap_dict(t, o, s);
+  if (is_defaultdict(type))
+    if (ValueRef v = wrap_defaultdict(t, o, s)) return v;
   if (type == &PySet_Type || type == &PyFrozenSet_Type) return wrap_set(t, o, s);
   if (type == &PySlice_Type) return wrap_slice(t, o, s);
   if (type == &PyRange_Type) return wrap_range(t, o, s);

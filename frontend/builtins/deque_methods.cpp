@@ -3,6 +3,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
@@ -77,7 +78,7 @@ ValueRef method_reverse(Tracer& t, Value& self, CallArgs& args) {
 ValueRef method_rotate(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "rotate", args, 0, 1);
   std::int64_t steps = 1;
-  if (args.size() && !constant_int(args[0], steps)) unmodelled(args[0]->print(), "steps of rotate()");
+  if (args.size() && !constant_int(args[0], steps)) throw WrongArguments{};
   DequeValue& d = deque_of(self);
   const auto n = static_cast<std::int64_t>(d.items.size());
   if (n < 2) return t.none();

@@ -1,6 +1,7 @@
 // Library functions the tracer knows: our own _dynamo functions, grad mode, contextlib, functools, copy.
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/scalar_outputs.h"
 #include "frontend/tensors/tensor_object.h"
@@ -81,8 +82,9 @@ ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
 }
 
 ValueRef rule_partial(Tracer& t, CallArgs& args) {
-  if (args.positional.empty()) t.raise(PyExc_TypeError, "type 'partial' takes at least one argument");
+  if (args.positional.empty()) throw WrongArguments{};
   ValueRef fn = args[0];
+  if (PyTypeObject* type = fn->python_type(); type && !type->tp_call) throw WrongArguments{};
   CallArgs rest = args;
   rest.positional.erase(rest.positional.begin());
   if (auto* inner = as<PartialValue>(fn)) {  // a partial of a partial is one
@@ -138,8 +140,49 @@ ValueRef rule_reduce(Tracer& t, CallArgs& args) {
   return total;
 }
 
+PyTypeObject* collections_type(const char* name) {
+  PyRef type = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("collections")).get(), name));
+  return reinterpret_cast<PyTypeObject*>(type.get());  // the module keeps it
+}
+
 ValueRef rule_deepcopy(Tracer&, CallArgs& args) {
   graph_break<GB0179>(args.positional.empty() ? std::string() : args[0]->print());
+}
+
+// defaultdict(default_factory=None, /, *args, **keywords)
+ValueRef rule_defaultdict(Tracer& t, CallArgs& args) {
+  auto d = make_ref<DictValue>(collections_type("defaultdict"));
+  if (args.positional.size() > 2) throw WrongArguments{};
+  if (!args.positional.empty() && !is_true_constant(args[0], Py_None)) {
+    PyTypeObject* type = args[0]->python_type();
+    if (type && !type->tp_call) throw WrongArguments{};
+    d->default_factory = args[0];
+  }
+  if (args.positional.size() == 2) fill_dict(t, *d, args[1]);
+  for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
+  return d;
+}
+
+ValueRef rule_ordered_dict(Tracer& t, CallArgs& args) {
+  auto d = make_ref<DictValue>(&PyODict_Type);
+  if (args.positional.size() > 1) throw WrongArguments{};
+  if (!args.positional.empty()) fill_dict(t, *d, args[0]);
+  for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
+  return d;
+}
+
+// (class, exception, traceback) of the exception that is being handled.
+ValueRef rule_exc_info(Tracer& t, CallArgs& args) {
+  expect_args(t, "exc_info", args, 0, 0);
+  for (auto f = t.frames.rbegin(); f != t.frames.rend(); ++f) {
+    if ((*f)->handled.empty()) continue;
+    const ValueRef& e = (*f)->handled.back();
+    if (!e || e->kind != ValueKind::Exception) break;
+    return make_ref<TupleValue>(
+        std::vector<ValueRef>{t.from_object(reinterpret_cast<PyObject*>(e->python_type()), nullptr), e,
+                              e->get_attr(t, checked(PyUnicode_InternFromString("__traceback__")).get())});
+  }
+  return make_ref<TupleValue>(std::vector<ValueRef>{t.none(), t.none(), t.none()});
 }
 
 // A new class at every call; nothing makes one in a plan.
@@ -277,6 +320,9 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"copy", "deepcopy", rule_deepcopy},
                                 {"collections", "namedtuple", rule_namedtuple},
                                 {"collections", "deque", make_deque},
+                                {"collections", "defaultdict", rule_defaultdict},
+                                {"collections", "OrderedDict", rule_ordered_dict},
+                                {"sys", "exc_info", rule_exc_info},
                                 {"typing", "cast", rule_cast}};
 
 }  // namespace

@@ -39,15 +39,20 @@ static ValueRef folded_method(Tracer& t, const Value& self, PyObject* name, cons
 
 ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
+  PyTypeObject* type = self->python_type();
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
+  if (type && self->kind == ValueKind::Dict && type != &PyDict_Type)
+    if (PyObject* row = library_method(type, name)) {
+      args.positional.insert(args.positional.begin(), self);
+      return call_library(t, type_find(type, name), row, std::move(args));
+    }
   for (auto rows : method_families())
     for (const MethodRow& row : rows)
       if (row.kind == self->kind && n == row.name)
         if (ValueRef r = ruled_method(t, row, *self, name, args)) return r;
-  PyTypeObject* type = self->python_type();
   if (type && !type_find(type, name))
-    t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
+    t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
   if (type)
     if (PyObject* row = library_method(type, name)) {
       args.positional.insert(args.positional.begin(), self);
@@ -75,10 +80,11 @@ ValueRef method_attr(Tracer& t, Value* self, PyObject* name) {
   if (!type) unmodelled(self->print() + "." + n, "attribute");
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
   const auto [found, place] = t.on_class(type, name);
-  if (!found) t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + n + "'");
+  if (!found) t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
   if (PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyClassMethod_Type ||
       Py_TYPE(found) == &PyStaticMethod_Type)
     return bind_class_attr(t, found, place, ValueRef(self), t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
+  if (!Py_TYPE(found)->tp_descr_get) return t.from_object(found, place);
   if (!is_method(found)) unmodelled(self->print() + "." + n, "attribute computed outside the traced program");
   return make_ref<BoundAttrValue>(ValueRef(self), PyRef::borrow(name));
 }

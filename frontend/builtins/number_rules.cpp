@@ -75,6 +75,7 @@ ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
     if (auto* o = as<ObjectValue>(args[0])) {
       if (ValueRef m = o->special(t, dunder)) return t.call(m, {});
       if (ValueRef m = o->special(t, "__index__")) return t.call(m, {});
+      if (o->payload && o->payload->kind == ValueKind::Constant) args.positional[0] = o->payload;
     }
   }
   return {};
@@ -84,6 +85,16 @@ ValueRef rule_int(Tracer& t, CallArgs& args) {
   return to_number(t, args, "__int__");
 }
 ValueRef rule_float(Tracer& t, CallArgs& args) { return to_number(t, args, "__float__"); }
+
+// Constants run for real; the elements of anything else are looked at first.
+ValueRef rule_bytes(Tracer& t, CallArgs& args) {
+  if (args.size() == 1 && !args.positional.empty() && args[0]->kind != ValueKind::Constant &&
+      !(args[0]->kind == ValueKind::Object && as<ObjectValue>(args[0])->special(t, "__bytes__")))
+    args.positional[0] = make_ref<ListValue>(collect(t, args[0]));
+  return {};
+}
+
+ValueRef rule_complex(Tracer&, CallArgs&) { return {}; }
 
 ValueRef rule_bool(Tracer& t, CallArgs& args) {
   expect_args(t, "bool", args, 0, 1);
@@ -163,6 +174,8 @@ constexpr BuiltinRow kRows[] = {{"builtins", "abs", rule_abs},
                                 {"builtins", "int", rule_int},
                                 {"builtins", "float", rule_float},
                                 {"builtins", "bool", rule_bool},
+                                {"builtins", "bytes", rule_bytes},
+                                {"builtins", "complex", rule_complex},
                                 {"builtins", "pow", rule_pow},
                                 {"builtins", "divmod", rule_divmod},
                                 {"builtins", "round", rule_round},

@@ -5,6 +5,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
@@ -33,7 +34,10 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
     if (is || PyType_CheckExact(cls)) return is;
   }
   const int r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), cls);
-  if (r < 0) t.raise_current();
+  if (r < 0) {
+    PyErr_Clear();
+    throw WrongArguments{};
+  }
   if (!r) t.expect_no_registration();
   return r != 0;
 }
@@ -46,6 +50,8 @@ PyRef classes_of(Tracer& t, const ValueRef& raw) {
   return v->as_constant();
 }
 
+bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
+
 ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
   expect_args(t, "isinstance", args, 2, 2);
   if (auto* classes = as<TupleValue>(args[1])) {
@@ -56,6 +62,10 @@ ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
     return t.boolean(false);
   }
   PyRef cls = args[1]->as_constant();
+  if (!cls && args[1]->kind == ValueKind::Opaque && is_union_type(args[1]->python_type())) {  // int | str
+    cls = args[1]->real;
+    if (args[1]->source) t.guard(GuardKind::IdMatch, args[1]->source, cls);
+  }
   if (!cls) unmodelled(args[1]->print(), "class argument of isinstance");
   return t.boolean(instance_of(t, args[0], cls.get()));
 }
@@ -185,9 +195,29 @@ ValueRef rule_vars(Tracer& t, CallArgs& args) {
   return o ? o->instance_dict(t) : ValueRef();
 }
 
+// What hash() makes of what a __hash__ gave: another int, where it does not fit.
+ValueRef hash_result(Tracer& t, const ValueRef& v) {
+  PyRef c = data_of(v)->as_constant();
+  if (!c || !PyLong_Check(c.get())) t.raise(PyExc_TypeError, "__hash__ method should return an integer");
+  const Py_ssize_t small = PyLong_AsSsize_t(c.get());
+  if (small == -1 && PyErr_Occurred()) {
+    PyErr_Clear();
+    return t.integer(PyObject_Hash(c.get()));
+  }
+  return t.integer(small == -1 ? -2 : small);
+}
+
 ValueRef rule_hash(Tracer& t, CallArgs& args) {
   expect_args(t, "hash", args, 1, 1);
-  PyRef c = args[0]->as_constant();
+  if (auto* o = as<ObjectValue>(args[0])) {
+    if (ValueRef m = o->special(t, "__hash__")) return hash_result(t, t.realize(t.call(m, {})));
+    PyRef name = checked(PyUnicode_InternFromString("__hash__"));
+    if (t.on_class(o->type, name.get(), o->source).found == Py_None)
+      t.raise(PyExc_TypeError, std::string("unhashable type: '") + o->type->tp_name + "'");
+  }
+  if (args[0]->kind == ValueKind::Deque)
+    t.raise(PyExc_TypeError, std::string("unhashable type: '") + args[0]->python_type()->tp_name + "'");
+  PyRef c = data_of(args[0])->as_constant();
   if (!c) return {};
   const Py_hash_t h = PyObject_Hash(c.get());
   if (h == -1) t.raise_current();

@@ -4,6 +4,8 @@
 #include "frontend/builtins/refusals.h"
 #include "frontend/polyfills.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
 
 namespace md {
 
@@ -33,6 +35,23 @@ ValueRef rule_is_held(Tracer& t, CallArgs& args) {
   return t.boolean(false);
 }
 
+// find_implementation(registry, cls): of a functools.singledispatch; what subclasses whom is asked while tracing.
+ValueRef rule_find_implementation(Tracer& t, CallArgs& args) {
+  expect_args(t, "find_implementation", args, 2, 2);
+  auto* registry = as<DictValue>(args[0]);
+  PyRef cls = args[1]->as_constant(), numbers = checked(PyDict_New());
+  if (!registry || !cls) unmodelled("functools.singledispatch", print_list(args.positional));
+  registry->observe_keys(t);
+  const auto entries = registry->live();
+  for (std::size_t k = 0; k < entries.size(); ++k)
+    checked(PyDict_SetItem(numbers.get(), entries[k].key->as_constant().get(), checked(PyLong_FromSize_t(k)).get()));
+  PyRef functools = checked(PyImport_ImportModule("functools"));
+  PyRef found = PyRef::steal(PyObject_CallMethod(functools.get(), "_find_impl", "OO", cls.get(), numbers.get()));
+  if (!found) t.raise_current();
+  t.expect_no_registration();
+  return found.get() == Py_None ? t.none() : entries[PyLong_AsSize_t(found.get())].value;
+}
+
 ValueRef rule_method_type(Tracer& t, CallArgs& args) {
   expect_args(t, "method", args, 2, 2);
   PyTypeObject* type = args[0]->python_type();
@@ -43,6 +62,7 @@ ValueRef rule_method_type(Tracer& t, CallArgs& args) {
 constexpr BuiltinRow kRows[] = {
     {"minidynamo.polyfills.bridge", "refuse", rule_refuse},
     {"minidynamo.polyfills.bridge", "is_held", rule_is_held},
+    {"minidynamo.polyfills.bridge", "find_implementation", rule_find_implementation},
     {"types", "MethodType", rule_method_type},
 };
 

@@ -6,6 +6,7 @@
 #include "frontend/builtins/refusals.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/polyfills.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
@@ -45,6 +46,7 @@ ValueRef rule_len(Tracer& t, CallArgs& args) {
 }
 
 ValueRef rule_range(Tracer& t, CallArgs& args) {
+  for (auto& a : args.positional) a = data_of(a);
   std::vector<PyRef> positional;
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs)) unmodelled("range", print_list(args.positional));

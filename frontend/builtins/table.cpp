@@ -206,6 +206,7 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       if (self->kind == ValueKind::Constant && !PyType_IsSubtype(self->python_type(), of))
         refuse_arguments(t, callee.real.get(), args);
       args.positional.erase(args.positional.begin());
+      for (auto& a : args.positional) a = t.realize(a);
       if (auto* o = as<ObjectValue>(self))
         if (ValueRef r = call_base_method(t, *o, name.get(), args)) return r;
       if (ValueRef r = call_object_slot(t, self, text_of(name.get()), args)) return r;

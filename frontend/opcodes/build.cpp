@@ -61,9 +61,32 @@ ValueRef exception_text(Tracer& t, ExceptionValue& e, int conversion) {
 
 }  // namespace
 
+// Members of enumerations are constants: theirs is the text of the library's own methods, if the class has no others.
+static PyRef text_of_member(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec) {
+  auto* o = as<ObjectValue>(v);
+  if (!o || !o->real || !type_find(Py_TYPE(o->type), checked(PyUnicode_InternFromString("__members__")).get()))
+    return {};
+  for (const char* name : {"__str__", "__repr__", "__format__"}) {
+    const auto [found, place] = t.on_class(o->type, checked(PyUnicode_InternFromString(name)).get(), o->source);
+    if (!found || !PyFunction_Check(found)) continue;
+    PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__");
+    if (!module || text_of(module) != "enum") return {};
+  }
+  PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
+  if (spec && !s) return {};
+  PyRef text = conversion == 2   ? PyRef::steal(PyObject_Repr(o->real.get()))
+               : conversion == 3 ? PyRef::steal(PyObject_ASCII(o->real.get()))
+               : conversion == 1 ? PyRef::steal(PyObject_Str(o->real.get()))
+                                 : PyRef::steal(PyObject_Format(o->real.get(), s.get()));
+  if (text && conversion != 0 && s) text = PyRef::steal(PyObject_Format(text.get(), s.get()));
+  if (!text) t.raise_current();
+  return text;
+}
+
 ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const ValueRef& spec) {
   ValueRef v = t.realize(raw);
   if (ValueRef text = deferred_text(t, v, conversion, spec)) return text;
+  if (PyRef text = text_of_member(t, v, conversion, spec)) return t.constant(text);
   if (auto* o = as<ObjectValue>(v)) {
     const bool repr = conversion == 2 || conversion == 3;
     ValueRef m = conversion == 0 ? o->special(t, "__format__") : ValueRef();

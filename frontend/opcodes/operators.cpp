@@ -189,7 +189,9 @@ ValueRef set_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool in
   }
   if (d && e && op == kOr) {
     d->observe_keys(t), e->observe_keys(t);
-    Ref<DictValue> out = inplace ? Ref<DictValue>(d) : make_ref<DictValue>(&PyDict_Type);
+    auto* shape = d->type != &PyDict_Type ? d : e;  // of a subclass and a dict the result is of the subclass
+    Ref<DictValue> out = inplace ? Ref<DictValue>(d) : make_ref<DictValue>(shape->type);
+    if (!inplace) out->default_factory = shape->default_factory;
     if (!inplace)
       for (auto& item : d->live()) out->put(t, item.key, item.value);
     for (auto& item : e->live()) out->put(t, item.key, item.value);
@@ -239,6 +241,7 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
       return from_result(t, r.get());
     }
   }
+  if (ValueRef r = library_operator(t, a, b, row.dunder, inplace)) return r;
   if (empty_like(a) && empty_like(b)) refuse_operands(t, a, b, inplace ? row.fold_inplace : row.fold, row.name);
   if (a->kind <= ValueKind::Range && b->kind <= ValueKind::Range) unsupported_operands(t, a, b, symbol);
   not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",

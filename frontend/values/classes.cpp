@@ -1,5 +1,6 @@
 // Classes, modules, super() and objects that are only passed around.
 #include "frontend/breaks.h"
+#include "frontend/builtins/refusals.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
@@ -194,23 +195,18 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
   t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_fields")).get(), fields);
   t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get(), defaults);
   if (!fields || !defaults || !PyTuple_Check(fields)) unmodelled(cls.print(), "tuple subclass");
+  const CallArgs given = args;
   std::vector<ValueRef> items = args.positional;
   const auto n = static_cast<std::size_t>(PyTuple_GET_SIZE(fields));
-  if (items.size() > n)
-    t.raise(PyExc_TypeError, std::string(type_name(cls.type())) + ".__new__() takes " + std::to_string(n + 1) +
-                                 " positional arguments but " + std::to_string(items.size() + 1) + " were given");
+  if (items.size() > n) refuse_arguments(t, cls.real.get(), given);
   for (std::size_t i = items.size(); i < n; ++i) {
     PyObject* field = PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i));
     ValueRef v = args.take_keyword(PyUnicode_AsUTF8(field));
     if (PyObject* d = v ? nullptr : PyDict_GetItemWithError(defaults, field)) v = t.from_object(d, nullptr);
-    if (!v)
-      t.raise(PyExc_TypeError,
-              std::string(type_name(cls.type())) + ".__new__() missing required argument '" + text_of(field) + "'");
+    if (!v) refuse_arguments(t, cls.real.get(), given);
     items.push_back(std::move(v));
   }
-  if (!args.keywords.empty())
-    t.raise(PyExc_TypeError, std::string(type_name(cls.type())) + ".__new__() got an unexpected keyword argument '" +
-                                 text_of(args.keywords[0].first.get()) + "'");
+  if (!args.keywords.empty()) refuse_arguments(t, cls.real.get(), given);
   return make_ref<TupleValue>(std::move(items), cls.type());
 }
 

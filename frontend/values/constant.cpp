@@ -5,6 +5,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/size_value.h"
@@ -63,7 +64,8 @@ bool is_true_constant(const ValueRef& v, PyObject* singleton) {
   return c && c->real.get() == singleton;
 }
 
-bool constant_int(const ValueRef& v, std::int64_t& out) {
+bool constant_int(const ValueRef& raw, std::int64_t& out) {
+  const ValueRef v = raw && raw->kind == ValueKind::Object ? data_of(raw) : raw;
   if (auto* n = as<SizeValue>(v)) {
     out = PyLong_AsLongLong(n->as_constant().get());
     return true;
@@ -161,6 +163,7 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
 
 // Methods of constants run for real: their types are immutable and run no user code.
 ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (text_of(name) == "__iter__" && args.size() == 0) return iter(t);
   std::vector<PyRef> positional;
   PyRef kwargs;
   PyTypeObject* joined = args.positional.empty() ? nullptr : t.realize(args[0])->python_type();
@@ -177,6 +180,7 @@ ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
   PyRef r = PyRef::steal(PyObject_Call(fn.get(), tuple.get(), kwargs.get()));
   if (!r) t.raise_current();
+  if (PyIter_Check(r.get())) unmodelled_method(*this, text_of(name), args);  // every call has one of its own
   return from_result(t, r.get());
 }
 

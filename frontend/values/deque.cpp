@@ -42,7 +42,11 @@ void DequeValue::push(ValueRef v, bool left) {
 
 std::size_t DequeValue::position(Tracer& t, const ValueRef& key) const {
   std::int64_t i;
-  if (!constant_int(key, i)) unmodelled(key->print(), "index of a deque");
+  if (!constant_int(key, i)) {
+    PyRef c = key->as_constant(), empty = checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(deque_type())));
+    if (c && !PyRef::steal(PyObject_GetItem(empty.get(), c.get()))) t.raise_current();
+    unmodelled(key->print(), "index of a deque");
+  }
   const auto n = static_cast<std::int64_t>(items.size());
   if (i < 0) i += n;
   if (i < 0 || i >= n) t.raise(PyExc_IndexError, "deque index out of range");

@@ -1,6 +1,7 @@
 // DictValue and its views. Methods: frontend/builtins/dict_methods.cpp.
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -24,6 +25,21 @@ static PyRef plain_key(Tracer& t, const ValueRef& key) {
   return o->payload->as_constant();
 }
 
+// A member of an enumeration, a constant guarded by identity, whose hash and equality are the library's.
+static bool is_library_member(Tracer& t, const ValueRef& key) {
+  if (key->kind != ValueKind::Object || !key->real) return false;
+  PyTypeObject* type = key->python_type();
+  if (!type_find(Py_TYPE(type), checked(PyUnicode_InternFromString("__members__")).get())) return false;
+  for (const char* name : {"__hash__", "__eq__"}) {
+    PyObject* found = t.on_class(type, checked(PyUnicode_InternFromString(name)).get(), key->source).found;
+    if (!found) return false;
+    if (!PyFunction_Check(found)) continue;
+    PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__");
+    if (!module || text_of(module) != "enum") return false;
+  }
+  return true;
+}
+
 PyRef key_object(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
   if (PyRef c = plain_key(t, key)) {
@@ -38,6 +54,7 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
     t.guard(GuardKind::IdMatch, key->source, key->real);
     return key->real;
   }
+  if (is_library_member(t, key)) return key->real;
   unmodelled(key->print(), "dictionary or set key");
 }
 
@@ -89,7 +106,7 @@ void DictValue::put(Tracer& t, const ValueRef& key, ValueRef v) {
     entries[PyLong_AsSize_t(at)].value = v;
   } else {
     checked(PyDict_SetItem(index.get(), k.get(), checked(PyLong_FromSize_t(entries.size())).get()));
-    entries.push_back({key, v});
+    entries.push_back({t.realize(key), v});
     ++shape;
   }
   if (!source) return;
@@ -131,7 +148,11 @@ void DictValue::observe_keys(Tracer& t) {
   t.guard(GuardKind::DictKeyOrder, source, checked(PyList_AsTuple(keys.get())));
 }
 
-ValueRef DictValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
+ValueRef DictValue::get_attr(Tracer& t, PyObject* name) {
+  if (type != &PyDict_Type && text_of(name) == "default_factory" && type_find(type, name))
+    return default_factory ? default_factory : t.none();
+  return method_attr(t, this, name);
+}
 
 ValueRef DictValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   return call_builtin_method(t, ValueRef(this), name, std::move(args));
@@ -198,6 +219,10 @@ std::string DictViewValue::print() const {
 }
 
 PyTypeObject* DictViewValue::python_type() const {
+  if (dict->type == &PyODict_Type)
+    return which == ViewKind::Keys     ? &PyODictKeys_Type
+           : which == ViewKind::Values ? &PyODictValues_Type
+                                       : &PyODictItems_Type;
   return which == ViewKind::Keys     ? &PyDictKeys_Type
          : which == ViewKind::Values ? &PyDictValues_Type
                                      : &PyDictItems_Type;

@@ -5,6 +5,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/object_fields.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -110,6 +111,7 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
   if (n == "__code__") return t.constant(code);
+  if (n == "__get__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (!real) {
     if (ValueRef v = made_attr(t, name)) return v;
     if (type_find(&PyFunction_Type, name)) unmodelled(print() + "." + n, "attribute of a function made while tracing");
@@ -332,6 +334,8 @@ ValueRef BuiltinValue::get_attr(Tracer& t, PyObject* name) {
 }
 
 ValueRef BuiltinValue::get_item(Tracer& t, const ValueRef& key) {
+  if (auto* parts = as<TupleValue>(t.realize(key)))
+    for (auto& part : parts->items) part = t.realize(part);
   PyRef k = t.realize(key)->as_constant();
   if (!k) return Value::get_item(t, key);
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
@@ -408,6 +412,9 @@ ValueRef PartialValue::get_attr(Tracer& t, PyObject* name) {
     for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
     return d;
   }
+  if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(partial_type()), nullptr);
+  if (!source && !type_find(partial_type(), name))
+    t.raise(PyExc_AttributeError, "'functools.partial' object has no attribute '" + n + "'");
   return Value::get_attr(t, name);
 }
 

@@ -24,6 +24,7 @@ std::string SequenceIterator::print() const {
 static PyTypeObject* iterator_type(const ValueRef& base) {
   switch (base->kind) {
     case ValueKind::DictView:
+      if (static_cast<DictViewValue*>(base.get())->dict->type == &PyODict_Type) return &PyODictIter_Type;
       switch (static_cast<DictViewValue*>(base.get())->which) {
         case ViewKind::Keys:
           return &PyDictIterKey_Type;
@@ -59,6 +60,7 @@ void SequenceIterator::check_unchanged(Tracer& t) {
   if (now == size && (dict ? dict->shape : set->shape) == shape) return;
   if (now == size) unmodelled(print(), "iteration over keys that have changed");
   size = -2;  // once is for ever
+  if (dict && dict->type == &PyODict_Type) t.raise(PyExc_RuntimeError, "OrderedDict mutated during iteration");
   t.raise(PyExc_RuntimeError, std::string(dict ? "dictionary" : "Set") + " changed size during iteration");
 }
 

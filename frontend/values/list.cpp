@@ -5,6 +5,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/element_walk.h"
@@ -84,7 +85,7 @@ std::vector<ValueRef> sliced(Tracer& t, const std::vector<ValueRef>& items, Slic
 }
 
 ValueRef ListValue::get_item(Tracer& t, const ValueRef& raw) {
-  ValueRef key = t.realize(raw);
+  ValueRef key = data_of(t.realize(raw));
   if (auto* s = as<SliceValue>(key)) return make_ref<ListValue>(sliced(t, items, *s));
   if (key->kind != ValueKind::Constant && key->kind != ValueKind::Tensor && key->kind != ValueKind::Size)
     return Value::get_item(t, key);
@@ -199,7 +200,7 @@ static bool is_backward(const SliceValue& s) {
 }
 
 ValueRef TupleValue::get_item(Tracer& t, const ValueRef& raw) {
-  ValueRef key = t.realize(raw);
+  ValueRef key = data_of(t.realize(raw));
   if (auto* s = as<SliceValue>(key)) {
     std::vector<ValueRef> chosen = sliced(t, items, *s);
     if (type == &PyTuple_Type && chosen.size() == items.size() && !chosen.empty() && chosen[0] == items[0] &&

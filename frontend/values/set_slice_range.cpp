@@ -205,6 +205,9 @@ ValueRef RangeValue::get_attr(Tracer& t, PyObject* name) {
 }
 
 ValueRef RangeValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (text_of(name) == "__iter__" && args.size() == 0) return iter(t);
+  if (text_of(name) == "__reversed__" && args.size() == 0)
+    return t.realize(get_item(t, make_ref<SliceValue>(t.none(), t.none(), t.integer(-1))))->iter(t);
   return make_ref<ConstantValue>(real)->call_method(t, name, std::move(args));
 }
 
@@ -300,7 +303,11 @@ bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   if (auto *x = as<DequeValue>(a), *y = as<DequeValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<DictValue>(a), *y = as<DictValue>(b); x && y) {
     if (*x->length(t) != *y->length(t)) return false;
+    const auto others = y->live();
+    const bool ordered = PyType_IsSubtype(x->type, &PyODict_Type) && PyType_IsSubtype(y->type, &PyODict_Type);
+    std::size_t at = 0;
     for (auto& e : x->live()) {
+      if (ordered && !values_equal(t, e.key, others[at++].key)) return false;
       ValueRef v = y->find(t, e.key);
       if (!v || !values_equal(t, e.value, v)) return false;
     }

@@ -279,4 +279,23 @@ ValueRef replaced_function(Tracer& t, FunctionValue& function, CallArgs& args) {
   return t.wrap(PyTuple_GET_ITEM(row, 0), nullptr);
 }
 
+ValueRef library_operator(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
+  const auto attempt = [&](const ValueRef& self, const std::string& name, const ValueRef& other) -> ValueRef {
+    ValueRef r;
+    if (auto* object = as<StandInValue>(self)) {
+      ValueRef m = object->method(t, name.c_str());
+      if (m) r = t.call(m, CallArgs{{other}, {}});
+    } else if (self->kind == ValueKind::Deque) {
+      PyRef key = checked(PyUnicode_FromString(name.c_str()));
+      PyObject* row = library_method(self->python_type(), key.get());
+      if (row) r = t.call(t.wrap(row, nullptr), CallArgs{{self, other}, {}});
+    }
+    return r && is_true_constant(r, Py_NotImplemented) ? ValueRef() : r;
+  };
+  if (inplace)
+    if (ValueRef r = attempt(a, "__i" + dunder + "__", b)) return r;
+  if (ValueRef r = attempt(a, "__" + dunder + "__", b)) return r;
+  return attempt(b, "__r" + dunder + "__", a);
+}
+
 }  // namespace md

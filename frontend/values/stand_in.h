@@ -41,6 +41,8 @@ struct StandInValue final : Value {
 
 // callee(*args) where a row of minidynamo.polyfills.library stands for the callee.
 ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args);
+// a + b by __add__ and __radd__ of library objects that have them in Python here; null: neither has. `dunder`: "add".
+ValueRef library_operator(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace);
 ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s);
 // The polyfill traced instead of a function whose code the table names: its first arguments are the cells it asks for.
 // Null if there is none; else `args` is what it is called with.

@@ -3,14 +3,26 @@
 `same(f, make_args, ...)` calls `make_args()` afresh for every run, so that each works on objects of its own.
 """
 
+import collections
 import contextlib
 import io
+import itertools
 import logging
 import re
 import traceback
 
 import minidynamo as torch
 from minidynamo._dynamo.testing import CompileCounter
+
+ITERATED = tuple(
+    type(v)
+    for v in (
+        iter([]), iter(()), iter({}), iter({}.values()), iter({}.items()), iter(set()), iter(""), iter(b""),
+        iter(range(0)), reversed([]), reversed({}), reversed({}.values()), reversed({}.items()),
+        reversed(collections.deque()),
+        iter(int, 0),
+    )
+) + (enumerate, zip, map, filter, reversed, *(t for t in vars(itertools).values() if isinstance(t, type)))  # fmt: skip
 
 
 class Seen:
@@ -49,7 +61,10 @@ class Seen:
 
 
 class Reachable:
-    """Describes values by structure, contents and identity: shared objects get the number of their first visit."""
+    """Describes values by structure, contents and identity: shared objects get the number of their first visit.
+
+    Iterators are read to their end (or the thirtieth value): what they are is what they give.
+    """
 
     def __init__(self):
         self.seen = {}
@@ -79,6 +94,8 @@ class Reachable:
             return (type(v).__name__, [(self.describe(k), self.describe(x)) for k, x in v.items()])
         if isinstance(v, (set, frozenset)):
             return (type(v).__name__, [self.describe(x) for x in v])
+        if type(v).__module__ in ("builtins", "itertools", "_collections") and isinstance(v, ITERATED):
+            return (type(v).__name__, [self.describe(x) for x in itertools.islice(v, 30)])
         if hasattr(v, "__dict__"):
             return (type(v).__name__, self.describe(vars(v)))
         return (type(v).__name__, re.sub(r"0x[0-9a-f]+", "0x", repr(v)))

@@ -3,6 +3,8 @@
 In a trace an array is the tensor over its memory, so nothing here copies. refuse() is for all polyfills.
 """
 
+import functools
+
 import minidynamo as torch
 
 
@@ -73,3 +75,8 @@ def refuse(function, construct):
 def is_held(value):
     """Whether a variable of the program's frames refers to the object."""
     return False
+
+
+def find_implementation(registry, cls):
+    """What functools.singledispatch finds for a class that is not registered itself."""
+    return functools._find_impl(cls, registry)

@@ -3,15 +3,29 @@
 import copy
 import copyreg
 
-from . import bridge
+from . import facts
 
-SAME = (type(None), int, float, bool, complex, str, bytes, tuple, frozenset, range, slice, type(max), type(copy.copy))
+CLASSES = (
+    type(None),
+    int,
+    float,
+    bool,
+    complex,
+    str,
+    bytes,
+    tuple,
+    frozenset,
+    range,
+    slice,
+    type(max),
+    type(copy.copy),
+)
 OWN = (list, dict, set)
 
 
 def shallow(x):
     cls = type(x)
-    if cls in SAME or isinstance(x, type):
+    if cls in CLASSES or isinstance(x, type):
         return x
     if cls in OWN:
         return x.copy()
@@ -86,12 +100,7 @@ def _set_state(y, state):
 
 
 def slot_names(cls):
-    if "__slotnames__" in cls.__dict__:
-        return cls.__dict__["__slotnames__"]
-    for base in cls.__mro__:
-        if "__slots__" in base.__dict__:
-            bridge.refuse("copy.copy", "the __slots__ of a class that was never copied before")
-    return []
+    return facts.slot_names(cls)
 
 
 TABLE = {copy.copy: shallow, copyreg._slotnames: slot_names}

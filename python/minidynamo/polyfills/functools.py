@@ -1,6 +1,9 @@
 """functools: caches and keys. What is Python there already is traced as it is."""
 
+import dataclasses
 import functools
+import reprlib
+import types
 
 from . import bridge
 
@@ -148,7 +151,7 @@ def dispatch(registry, cls):
     """What functools.singledispatch(function).dispatch(cls) finds, with no cache."""
     if cls in registry:
         return registry[cls]
-    return functools._find_impl(cls, registry)
+    return bridge.find_implementation(registry, cls)
 
 
 @functools.singledispatch
@@ -156,7 +159,39 @@ def _dispatched(value):
     pass
 
 
+def read_cached_property(self, instance, owner=None):
+    """functools.cached_property.__get__, which holds no lock any more."""
+    if instance is None:
+        return self
+    name = self.attrname
+    if name is None:
+        raise TypeError("Cannot use cached_property instance without calling __set_name__ on it.")
+    if not hasattr(instance, "__dict__"):
+        bridge.refuse("functools.cached_property", "an object without __dict__")
+    value = self.func(instance)
+    object.__setattr__(instance, name, value)
+    return value
+
+
+def function_get(self, instance, owner=None, /):
+    return self if instance is None else types.MethodType(self, instance)
+
+
+def not_recursive(user_function, self):
+    """What reprlib.recursive_repr makes of a __repr__: one that comes upon itself again never ends here, and is left
+    to plain Python."""
+    return user_function(self)
+
+
+@reprlib.recursive_repr()
+def _guarded(self):
+    pass
+
+
 TABLE = {
+    id(_guarded.__code__): (not_recursive, "user_function"),
+    functools.cached_property.__get__: read_cached_property,
+    (types.FunctionType, "__get__"): function_get,
     id(_dispatched.dispatch.__code__): (dispatch, "registry"),
     functools._lru_cache_wrapper: cache_wrapper,
     functools.lru_cache: lru_cache,
@@ -164,3 +199,5 @@ TABLE = {
     KEY: comparison_key,
     functools.cmp_to_key: cmp_to_key,
 }
+if hasattr(dataclasses, "_recursive_repr"):
+    TABLE[id(dataclasses._recursive_repr(_guarded).__code__)] = (not_recursive, "user_function")

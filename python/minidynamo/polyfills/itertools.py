@@ -1,4 +1,4 @@
-"""itertools: every iterator gives its next value when it is asked for it, and asks its source no earlier than CPython.
+"""itertools: iterators give a value when they are asked for it, and ask their source no earlier than CPython's do.
 
 `rebuilt` tells what makes the real iterator: (callable, arguments, how many values to draw from it at once). Drawing
 never runs the program's code: it goes over what has been read from the sources already.

@@ -5,15 +5,19 @@ it, with the same parameters. A class does the work of the library's: its object
 type; `rebuilt` tells the call that makes the real one in the same state (see itertools.py).
 """
 
-from . import builtins, copy, functools, itertools, math, operator, types
+from . import builtins, collections, copy, dataclasses, functools, inspect, itertools, math, operator, random, types
 
 TABLE = {
     **builtins.TABLE,
+    **collections.TABLE,
     **copy.TABLE,
+    **dataclasses.TABLE,
     **functools.TABLE,
+    **inspect.TABLE,
     **itertools.TABLE,
     **math.TABLE,
     **operator.TABLE,
+    **random.TABLE,
     **types.TABLE,
 }
 

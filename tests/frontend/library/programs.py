@@ -1,0 +1,45 @@
+"""Programs of one expression or statement, compared plain and compiled; exceptions they raise are results."""
+
+import textwrap
+
+import minidynamo as torch
+from frontend.differential import same
+
+
+def _function(body, names):
+    names = dict(names)
+    exec("def program(x):\n" + textwrap.indent(body, "    "), names)
+    return names["program"]
+
+
+def lines(text):
+    """The programs of a table: one on each line."""
+    return [line.strip() for line in text.strip().splitlines()]
+
+
+def check(function):
+    """One graph, nothing broken, the same results in two calls in a row."""
+    same(function, lambda: (torch.tensor([1.0, 2.0, 3.0]),), frames=1, breaks=(), backends=("eager",))
+
+
+def check_expression(names, setup, expression, shown=None):
+    """`expression` after `setup`; `shown` is looked at afterwards."""
+    check(
+        _function(
+            f"{setup}\ntry:\n    r = {expression}\nexcept Exception as e:\n    r = type(e).__name__, str(e)\n"
+            f"return x + 1, r, {shown}",
+            names,
+        )
+    )
+
+
+def check_statement(names, setup, statement, shown):
+    """A statement (several are parted by semicolons) and what it leaves in `shown`."""
+    parts = textwrap.indent("\n".join(statement.split("; ")), "    ")
+    check(
+        _function(
+            f"{setup}\nerror = None\ntry:\n{parts}\nexcept Exception as e:\n    error = type(e).__name__, str(e)\n"
+            f"return x + 1, {shown}, error",
+            names,
+        )
+    )
