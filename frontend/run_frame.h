@@ -20,6 +20,9 @@ struct RunSwitches {
   bool while_traced = false;  // config.compile_while_traced
   Stance stance = Stance::Default;
   bool skip_guard_eval_unsafe = false;  // a miss is an error
+  bool forces_backend = false;          // compiled functions use this one instead of their own
+  PyRef backend;                        // a callable, or null for one of ours
+  std::string backend_name;
 };
 RunSwitches& run_switches();
 

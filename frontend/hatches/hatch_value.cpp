@@ -172,6 +172,7 @@ ValueRef HatchValue::call_operator(Tracer& t, CallArgs args) {
   c.node_name = text_attribute(real, "_graph_name");
   c.function = real;
   c.key = attribute(real, "_operator");
+  c.declared = true;
   c.stand_in = attribute(real, "_fake");
   c.gives_nothing = PyObject_IsTrue(attribute(real, "_gives_nothing").get()) == 1;
   PyRef rule = attribute(real, "_fake_function");
