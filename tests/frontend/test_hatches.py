@@ -493,3 +493,73 @@ def test_a_wrong_rule_is_shown_by_its_structure():
 
     with pytest.raises(Exception, match=r"returned \[Tensor\], .* a result like \[Tensor, Tensor\]"):
         torch.compile(lambda x: one_of_two(x)[0], backend="eager")(torch.ones(2))
+
+
+class Counting:
+    def __init__(self):
+        self.count = 0
+        self.scale = 2
+
+    def __call__(self, x):
+        return x * self.scale
+
+    def step(self, x):
+        before = self.count
+        torch._dynamo.graph_break()
+        self.count = before + 1
+        return x + before
+
+
+def test_a_marked_object_is_an_object_like_any_other():
+    """allow_in_graph marks calls of an object; its attributes change, and are changed, as ever."""
+    plain, marked = Counting(), torch.compiler.allow_in_graph(Counting())
+    compiled = torch.compile(marked.step, backend="eager")
+    for k in range(4):
+        assert compiled(torch.ones(1)).item() == plain.step(torch.ones(1)).item() == 1 + k
+    assert marked.count == plain.count == 4
+
+    def f(x, o):
+        o.count += 1
+        y = o(x) + o.scale
+        return y + o.count
+
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    compiled = torch.compile(f, backend=counter)
+    for scale in (2, 3, 3):
+        plain.scale = marked.scale = scale
+        assert compiled(torch.ones(1), marked).item() == f(torch.ones(1), plain).item()
+    assert marked.count == plain.count
+    plain.scale = 5  # not marked: traced
+    assert compiled(torch.ones(1), plain).item() == 5 + 5 + plain.count
+
+
+def test_attributes_of_a_marked_function():
+    @torch.compiler.allow_in_graph
+    def whole(x):
+        return x * 2
+
+    def f(x):
+        return whole(x) + whole.shift if hasattr(whole, "shift") else whole(x)
+
+    compiled = torch.compile(f, backend="eager")
+    assert compiled(torch.ones(1)).item() == 2
+    for shift in (1, 2, 2.5):
+        whole.shift = shift
+        assert compiled(torch.ones(1)).item() == f(torch.ones(1)).item() == 2 + shift
+
+
+def test_a_tensor_handed_through_is_one_object():
+    """What .to() gives where nothing changes is its operand, also as two results of a graph."""
+
+    def f(x):
+        y = x * 2
+        z = y.to(torch.float64)
+        return y, z, [z, y.contiguous()]
+
+    for backend in ("eager", "llvm"):
+        torch._dynamo.reset()
+        compiled = torch.compile(f, backend=backend)
+        for dtype in (torch.float32, torch.float64):
+            y, z, (again, same_y) = compiled(torch.ones(3, dtype=dtype))
+            assert (y is z) == (dtype == torch.float64) and again is z and same_y is y
