@@ -21,6 +21,9 @@ struct RunSwitches {
   Stance stance = Stance::Default;
   bool skip_guard_eval_unsafe = false;  // a miss is an error
   Region* everything = nullptr;         // `run --everything`: what frames outside of compiled functions compile in
+  bool forces_backend = false;          // compiled functions use this one instead of their own
+  PyRef backend;                        // a callable, or null for one of ours
+  std::string backend_name;
 };
 RunSwitches& run_switches();
 

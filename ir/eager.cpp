@@ -137,6 +137,11 @@ void store(const TensorRef& self, Arg result) {
 
 }  // namespace
 
+BeforeDynamic& before_dynamic() {
+  thread_local BeforeDynamic ask = nullptr;
+  return ask;
+}
+
 Engine& engine() {
   Engine* e = installed.load(std::memory_order_acquire);
   return e ? *e : reference_engine();
@@ -159,7 +164,10 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
     default:
       break;
   }
-  if (is_dynamic(op, bound)) return results_arg(run_dynamic(op, bound));
+  if (is_dynamic(op, bound)) {
+    if (BeforeDynamic ask = before_dynamic()) ask(op);
+    return results_arg(run_dynamic(op, bound));
+  }
   std::vector<TensorRef> out;
   for (const TensorType& t : infer(op, bound)) out.push_back(allocate(t));
   return run(op, bound, out);

@@ -5,6 +5,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/hatches/hatch_value.h"
 #include "frontend/library_classes.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -286,6 +287,8 @@ bool ObjectValue::has_native(Tracer& t, const char* name) {
 }
 
 ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
+  if (real && source)
+    if (ValueRef marked = marked_callable(t, real.get(), source)) return marked->call(t, std::move(args));
   if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
   return Value::call(t, std::move(args));
 }
