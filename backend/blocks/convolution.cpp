@@ -1,6 +1,8 @@
 // Convolution: results are cut into patches, each computed by a kernel of its level from inputs laid out for it
 // (kernel_table.h). How they are cut does not matter to the bits.
 #include <algorithm>
+#include <atomic>
+#include <utility>
 #include <vector>
 
 #include "backend/blocks/kernel_args.h"
@@ -35,7 +37,10 @@ struct Plan {
   Cuts cuts;
   std::int64_t batch, groups, in, out;  // elements of the group's input and of a plane of results
   std::int64_t item;
-  std::vector<std::int64_t> offsets;
+  // Of all elements of a window, then of those without some of its rows.
+  std::vector<std::vector<std::int64_t>> offsets, places;
+  std::vector<WindowElements> elements;
+  std::vector<std::uint8_t> row_elements;
 
   std::int64_t padded_filters() const { return round_up(c.filters, c.panel); }
   std::int64_t patches() const { return batch * groups * c.dims[0].out * cuts.row_cuts * cuts.column_cuts; }
@@ -116,22 +121,48 @@ void cut(const ConvolutionKernels& kernels, Plan& p) {
   p.cuts.filter_cuts = divide_up(c.filters, p.cuts.filters);
 }
 
-// In the order of the weights: channel, then the window row by row.
-void place_windows(Plan& p) {
+// The elements in rows [first, last) of a window, in the order of the weights: channel, then the window row by row.
+void place_windows(Plan& p, std::int64_t first, std::int64_t last) {
   const auto& [d0, d1, d2] = p.c.dims;
-  p.offsets.reserve(static_cast<std::size_t>(p.c.depth));
+  std::vector<std::int64_t> offsets, places;
   for (std::int64_t channel = 0; channel < p.c.channels; ++channel) {
     for (std::int64_t k0 = 0; k0 < d0.kernel; ++k0) {
-      for (std::int64_t k1 = 0; k1 < d1.kernel; ++k1) {
+      for (std::int64_t k1 = first; k1 < last; ++k1) {
         const std::int64_t row = ((k0 * p.c.rows + k1 * d1.dilation) * p.c.channels + channel) * p.c.pitch;
         for (std::int64_t k2 = 0; k2 < d2.kernel; ++k2) {
           const std::int64_t column = k2 * d2.dilation;
-          p.offsets.push_back(row + column % d2.stride * p.c.width + column / d2.stride);
+          offsets.push_back(row + column % d2.stride * p.c.width + column / d2.stride);
+          places.push_back(((channel * d0.kernel + k0) * d1.kernel + k1) * d2.kernel + k2);
         }
       }
     }
   }
-  p.c.offsets = p.offsets.data();
+  p.elements.push_back({static_cast<std::int64_t>(offsets.size()), offsets.data(), places.data()});
+  p.offsets.push_back(std::move(offsets));
+  p.places.push_back(std::move(places));
+}
+
+// Which elements each row of results needs; all, where `whole`.
+void choose_elements(Plan& p, bool whole) {
+  constexpr std::size_t kMostKinds = 16;
+  const WindowDim& d = p.c.dims[1];
+  place_windows(p, 0, d.kernel);
+  p.row_elements.assign(static_cast<std::size_t>(d.out), 0);
+  std::pair<std::int64_t, std::int64_t> known{0, d.kernel};
+  for (std::int64_t r = 0; !whole && r < d.out; ++r) {
+    const std::int64_t start = r * d.stride - d.padding;
+    const std::int64_t first = start >= 0 ? 0 : std::min(d.kernel, divide_up(-start, d.dilation));
+    const std::int64_t last = std::clamp(divide_up(d.in - start, d.dilation), first, d.kernel);
+    if (first == 0 && last == d.kernel) continue;
+    if (known != std::pair{first, last}) {
+      if (p.elements.size() == kMostKinds) break;
+      place_windows(p, first, last);
+      known = {first, last};
+    }
+    p.row_elements[static_cast<std::size_t>(r)] = static_cast<std::uint8_t>(p.elements.size() - 1);
+  }
+  p.c.elements = p.elements.data();
+  p.c.row_elements = p.row_elements.data();
 }
 
 Plan plan_of(const KernelArgs& a, const ConvolutionKernels& kernels) {
@@ -153,12 +184,12 @@ Plan plan_of(const KernelArgs& a, const ConvolutionKernels& kernels) {
   c.used_rows = used_remainders(c.dims[1]), c.used_columns = used_remainders(c.dims[2]);
   choose_panel(kernels, c);
   cut(kernels, p);
-  place_windows(p);
   return p;
 }
 
-// The weights of all groups in panels: as they are, if a panel is one filter.
-const char* packed_weights(const ConvolutionKernels& kernels, const Plan& p, const char* weights, Ref<Storage>& room) {
+// The weights of all groups in panels: as they are, if a panel is one filter. Clears `finite` if one of them is not.
+const char* packed_weights(const ConvolutionKernels& kernels, const Plan& p, const char* weights, Ref<Storage>& room,
+                           std::atomic<bool>& finite) {
   if (p.c.panel == 1) return weights;
   const std::int64_t group = p.padded_filters() * p.c.depth * p.item, panels = divide_up(p.c.filters, p.c.panel);
   room = allocate_storage(static_cast<std::size_t>(p.groups * group));
@@ -167,7 +198,8 @@ const char* packed_weights(const ConvolutionKernels& kernels, const Plan& p, con
   parallel_for(p.groups * panels, least, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t g = i / panels;
-      kernels.pack(p.c, weights + g * p.c.filters * p.c.depth * p.item, i % panels, i % panels + 1, packed + g * group);
+      const char* const of_group = weights + g * p.c.filters * p.c.depth * p.item;
+      if (!kernels.pack(p.c, of_group, i % panels, i % panels + 1, packed + g * group)) finite = false;
     }
   });
   return packed;
@@ -210,7 +242,7 @@ bool run_op(ops::Convolution, const KernelArgs& c) {
   const DType t = c.out[0]->dtype;
   if (t != working(t) || t == DType::Bool || !c.out[0]->is_contiguous()) return false;
   const ConvolutionKernels& kernels = c.kernels.convolution[compute_index(t)];
-  const Plan p = plan_of(c, kernels);
+  Plan p = plan_of(c, kernels);
   if (c.out[0]->numel() == 0) return true;
   if (p.c.depth == 0) return false;
   const auto dense = [](const TensorImpl& x) {
@@ -218,9 +250,11 @@ bool run_op(ops::Convolution, const KernelArgs& c) {
   };
   const TensorRef x = dense(c.tensor(0)), w = dense(c.tensor(1));
   Ref<Storage> packed;
+  std::atomic<bool> finite{true};
   const Memory m{static_cast<const char*>(x->data()),
-                 packed_weights(kernels, p, static_cast<const char*>(w->data()), packed),
+                 packed_weights(kernels, p, static_cast<const char*>(w->data()), packed, finite),
                  static_cast<char*>(c.out[0]->data())};
+  choose_elements(p, !p.c.filter_lanes || !finite);
   const std::int64_t work = p.cuts.rows * p.cuts.columns * p.c.depth * p.cuts.filters;
   parallel_for(p.patches() * p.cuts.filter_cuts, std::max<std::int64_t>(1, kLeastWork / work),
                [&](std::int64_t begin, std::int64_t end) {
