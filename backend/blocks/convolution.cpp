@@ -13,6 +13,7 @@ namespace md::blocks {
 namespace {
 
 constexpr std::int64_t kLaidOutBytes = 3 << 16;  // of a patch: with a panel of weights in the second-level cache
+constexpr std::int64_t kManyWeights = 1 << 20;   // bytes: more than that cache holds
 constexpr std::int64_t kLeastWork = 1 << 17;     // multiply-adds worth a task of their own
 constexpr std::int64_t kSlack = 64;              // elements read, but not used, behind the last one laid out
 
@@ -27,6 +28,7 @@ std::int64_t reach(const WindowDim& d) { return (d.kernel - 1) * d.dilation + 1;
 
 // How the results of one group of one image are cut.
 struct Cuts {
+  std::int64_t images, image_cuts;     // of the batch
   std::int64_t rows, columns;          // of a patch
   std::int64_t row_cuts, column_cuts;  // of a frame
   std::int64_t filters, filter_cuts;
@@ -43,8 +45,9 @@ struct Plan {
   std::vector<std::uint8_t> row_elements;
 
   std::int64_t padded_filters() const { return round_up(c.filters, c.panel); }
-  std::int64_t patches() const { return batch * groups * c.dims[0].out * cuts.row_cuts * cuts.column_cuts; }
-  std::int64_t laid_out_bytes() const { return (c.dims[0].kernel * c.rows * c.channels * c.pitch + kSlack) * item; }
+  std::int64_t patches() const { return cuts.image_cuts * groups * c.dims[0].out * cuts.row_cuts * cuts.column_cuts; }
+  std::int64_t laid_out_bytes() const { return (cuts.images * c.laid_out + kSlack) * item; }
+  std::int64_t weight_bytes() const { return padded_filters() * c.depth * item; }
 };
 
 // Dimensions of size 1 in front. Where windows are single elements, a plane is one long row.
@@ -94,11 +97,27 @@ void set_columns(Convolution& c, std::int64_t columns, std::int64_t item) {
 
 std::int64_t laid_out_rows(const WindowDim& d, std::int64_t rows) { return (rows - 1) * d.stride + reach(d); }
 
+// Whole images together, where reading weights once for all saves more than reading inputs once for each panel costs.
+void join_images(Plan& p) {
+  const std::int64_t image = p.c.laid_out * p.item, panels = divide_up(p.c.filters, p.c.panel);
+  const std::int64_t shared = std::max<std::int64_t>(1, p.batch * p.groups / num_threads());
+  std::int64_t images = std::min({8 * kLaidOutBytes / image, p.batch, shared});
+  const bool whole = p.c.dims[0].out * p.cuts.row_cuts * p.cuts.column_cuts == 1;
+  if (!whole || images < 2 || p.weight_bytes() < kManyWeights ||
+      panels * image > p.weight_bytes() * (images - 1) / images) {
+    images = 1;
+  }
+  p.cuts.image_cuts = divide_up(p.batch, images);
+  p.cuts.images = divide_up(p.batch, p.cuts.image_cuts);
+}
+
 // Patches as large as the cache allows, but enough of them for the threads.
 void cut(const ConvolutionKernels& kernels, Plan& p) {
   Convolution& c = p.c;
   const auto& [d0, d1, d2] = c.dims;
-  const std::int64_t fitting = kLaidOutBytes / p.item / (d0.kernel * c.channels);  // elements of a channel
+  // Many weights are read anew for every patch: then larger ones.
+  const std::int64_t room = p.weight_bytes() > kManyWeights ? 2 * kLaidOutBytes : kLaidOutBytes;
+  const std::int64_t fitting = room / p.item / (d0.kernel * c.channels);  // elements of a channel
   const std::int64_t unit = c.filter_lanes ? 4 * kernels.filter_positions : 3 * kernels.lanes;
   const std::int64_t most_columns = std::max(unit, fitting / reach(d1) / std::min(d2.stride, reach(d2)));
   p.cuts.column_cuts = divide_up(d2.out, most_columns);
@@ -114,9 +133,11 @@ void cut(const ConvolutionKernels& kernels, Plan& p) {
   p.cuts.rows = divide_up(d1.out, p.cuts.row_cuts);
   p.cuts.row_cuts = divide_up(d1.out, p.cuts.rows);
   c.rows = laid_out_rows(d1, p.cuts.rows);
+  c.laid_out = d0.kernel * c.rows * c.channels * c.pitch;
+  join_images(p);
 
   const std::int64_t panels = divide_up(c.filters, c.panel);
-  p.cuts.filter_cuts = std::clamp<std::int64_t>(divide_up(wanted, others * p.cuts.row_cuts), 1, panels);
+  p.cuts.filter_cuts = std::clamp<std::int64_t>(divide_up(wanted, p.patches()), 1, panels);
   p.cuts.filters = divide_up(panels, p.cuts.filter_cuts) * c.panel;
   p.cuts.filter_cuts = divide_up(c.filters, p.cuts.filters);
 }
@@ -221,11 +242,15 @@ void run_task(const ConvolutionKernels& kernels, const Plan& p, const Memory& m,
   const std::int64_t filter = next(cuts.filter_cuts) * cuts.filters, column = next(cuts.column_cuts) * cuts.columns;
   const std::int64_t row = next(cuts.row_cuts) * cuts.rows, frame = next(p.c.dims[0].out), group = next(p.groups);
   const std::int64_t rows_of_frame = p.c.dims[1].out;
-  const std::int64_t input = task * p.groups + group, weights = p.c.panel == 1 ? p.c.filters : p.padded_filters();
+  const std::int64_t image = task * cuts.images, input = image * p.groups + group,
+                     weights = p.c.panel == 1 ? p.c.filters : p.padded_filters();
   const ConvolutionPatch patch{
       .x = m.x + input * p.in * p.item,
       .weights = m.weights + (group * weights + filter) * p.c.depth * p.item,
       .out = m.out + (input * p.c.filters + filter) * p.out * p.item,
+      .images = std::min(cuts.images, p.batch - image),
+      .x_image = p.groups * p.in,
+      .out_image = p.groups * p.c.filters * p.out,
       .filters = std::min(cuts.filters, p.c.filters - filter),
       .plane = p.out,
       .row = frame * rows_of_frame + row,
@@ -255,7 +280,7 @@ bool run_op(ops::Convolution, const KernelArgs& c) {
                  packed_weights(kernels, p, static_cast<const char*>(w->data()), packed, finite),
                  static_cast<char*>(c.out[0]->data())};
   choose_elements(p, !p.c.filter_lanes || !finite);
-  const std::int64_t work = p.cuts.rows * p.cuts.columns * p.c.depth * p.cuts.filters;
+  const std::int64_t work = p.cuts.images * p.cuts.rows * p.cuts.columns * p.c.depth * p.cuts.filters;
   parallel_for(p.patches() * p.cuts.filter_cuts, std::max<std::int64_t>(1, kLeastWork / work),
                [&](std::int64_t begin, std::int64_t end) {
                  const Ref<Storage> room = allocate_storage(static_cast<std::size_t>(p.laid_out_bytes()));

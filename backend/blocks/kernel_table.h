@@ -60,7 +60,7 @@ struct Convolution {
   WindowDim dims[kMostWindowDims];
   std::int64_t channels, filters, depth;  // depth: elements of a filter
   std::int64_t remainders, width, pitch;  // of a row laid out: columns of each remainder, elements from row to row
-  std::int64_t rows;                      // laid out
+  std::int64_t rows, laid_out;            // laid out; elements of all of that, for one image
   std::uint64_t used_rows, used_columns;  // remainders by the stride that some element of the window falls on
   // elements[0] are all; others are without the rows of the window that lie in the padding. row_elements: which of them
   // each row of results needs, if no weight is infinite or NaN.
@@ -70,10 +70,11 @@ struct Convolution {
   bool filter_lanes;
   std::int64_t panel;  // filters computed together, whose weights lie side by side
 };
-// `rows` times `columns` results of each of `filters` filters; the first begins a panel.
+// `rows` times `columns` results of each of `filters` filters, in each of `images`; the first filter begins a panel.
 struct ConvolutionPatch {
-  const void *x, *weights;  // the group's first plane, the first filter's packed weights
-  void* out;                // the first filter's plane
+  const void *x, *weights;                  // the group's first plane, the first filter's packed weights
+  void* out;                                // the first filter's plane
+  std::int64_t images, x_image, out_image;  // elements from image to image
   std::int64_t filters, plane, row, rows, column, columns;
 };
 struct ConvolutionKernels {

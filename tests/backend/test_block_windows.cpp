@@ -64,6 +64,8 @@ TEST(BlockWindows, ConvolutionsOfEveryTileAreTheReferences) {
   // Patches: rows, columns and filters are cut.
   check({1, 700, 3, 70}, {70, 700, 1, 3}, 1, 1, 1, DType::Float32);
   check({1, 64, 30, 20}, {96, 64, 3, 3}, 1, 1, 1, DType::Float32);
+  check({5, 500, 4, 4}, {70, 500, 3, 3}, 1, 1, 1, DType::Float32);  // images together
+  check({5, 1000, 3, 3}, {130, 500, 3, 3}, 1, 1, 2, DType::Float32);
   check({2, 8, 8, 9}, {12, 2, 3, 3}, 70, 70, 4, DType::Float64);
 }
 

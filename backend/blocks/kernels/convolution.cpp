@@ -156,9 +156,9 @@ struct Convolve : Tile<T> {
   static constexpr std::int64_t kMostCuts = 8;  // remainders laid out together
 
   // Some remainders of the columns of every row of the patch.
-  static void lay_out(const Convolution& c, const ConvolutionPatch& p, const Cut* cuts, std::int64_t count, T* to) {
+  static void lay_out(const Convolution& c, const ConvolutionPatch& p, const T* x, const Cut* cuts, std::int64_t count,
+                      T* to) {
     const auto& [d0, d1, d2] = c.dims;
-    const auto* x = static_cast<const T*>(p.x);
     const std::int64_t rows = (p.rows - 1) * d1.stride + (d1.kernel - 1) * d1.dilation + 1;
     const std::int64_t first_plane = p.row / d1.out * d0.stride - d0.padding;
     const std::int64_t first_row = p.row % d1.out * d1.stride - d1.padding;
@@ -183,7 +183,7 @@ struct Convolve : Tile<T> {
       }
     }
   }
-  static void lay_out(const Convolution& c, const ConvolutionPatch& p, T* to) {
+  static void lay_out(const Convolution& c, const ConvolutionPatch& p, const T* x, T* to) {
     const WindowDim& d = c.dims[2];
     const std::int64_t beyond = (d.kernel - 1) * d.dilation / d.stride;
     Cut cuts[kMostCuts];
@@ -194,7 +194,7 @@ struct Convolve : Tile<T> {
         cuts[count++].to = r * c.width;
       }
       if (count == kMostCuts || r + 1 == c.remainders) {
-        lay_out(c, p, cuts, count, to);
+        lay_out(c, p, x, cuts, count, to);
         count = 0;
       }
     }
@@ -396,13 +396,18 @@ struct Convolve : Tile<T> {
   static void run(const Convolution& c, const ConvolutionPatch& p, void* laid_out) {
     const auto& [d0, d1, d2] = c.dims;
     auto* const x = static_cast<T*>(laid_out);
-    lay_out(c, p, x);
+    for (std::int64_t i = 0; i < p.images; ++i) {
+      lay_out(c, p, static_cast<const T*>(p.x) + i * p.x_image, x + i * c.laid_out);
+    }
     for (std::int64_t f = 0; f < p.filters; f += c.panel) {
       const auto* const w = static_cast<const T*>(p.weights) + f * c.depth;
       T* const out = static_cast<T*>(p.out) + f * p.plane + p.row * d2.out + p.column;
       const int filters = static_cast<int>(std::min(c.panel, p.filters - f));
-      rows_of(c, filters)(c, x, d1.stride * c.channels * c.pitch, w, out, p.plane, filters, p.row % d1.out, p.rows,
-                          p.columns);
+      const Rows run_rows = rows_of(c, filters);
+      for (std::int64_t i = 0; i < p.images; ++i) {
+        run_rows(c, x + i * c.laid_out, d1.stride * c.channels * c.pitch, w, out + i * p.out_image, p.plane, filters,
+                 p.row % d1.out, p.rows, p.columns);
+      }
     }
   }
 
