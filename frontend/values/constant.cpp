@@ -114,6 +114,13 @@ ValueRef from_folded(Tracer& t, PyObject* o) {
   return t.from_object(o, nullptr);
 }
 
+// Of int | None, which is made of what cannot change and compared by it.
+static PyTypeObject* union_type() {
+  static PyTypeObject* const type =
+      Py_TYPE(checked(PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type), Py_None)).get());
+  return type;
+}
+
 // An object that only this result holds, other than an immutable one: a copy in every call of the plain program.
 static PyObject* made_anew(PyObject* o) {
   if (is_constant_object(o) || PyRange_Check(o) || PySet_Check(o)) return nullptr;
@@ -128,7 +135,8 @@ static PyObject* made_anew(PyObject* o) {
       if (PyObject* found = made_anew(v)) return found;
     return nullptr;
   }
-  return Py_REFCNT(o) == 1 && !is_size_type(Py_TYPE(o)) ? o : nullptr;
+  if (is_size_type(Py_TYPE(o)) || Py_TYPE(o) == union_type()) return nullptr;
+  return Py_REFCNT(o) == 1 ? o : nullptr;
 }
 
 ValueRef from_result(Tracer& t, PyObject* o) {
