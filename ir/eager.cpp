@@ -152,7 +152,7 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
   check_enabled(op);
   switch (op.kind()) {
     case OpKind::Composite: {
-      if (TensorRef out = swept(op, bound)) return out;
+      if (worth_sweeping(bound)) return run_swept(op, bound);
       EagerCaller caller;
       return expand(op, caller, bound);
     }

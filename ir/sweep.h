@@ -13,7 +13,9 @@ namespace md {
 using SweepRunner = bool (*)(std::span<const std::unique_ptr<Node>> parts, TensorImpl& out);
 void set_sweep_runner(SweepRunner runner);
 
-// The result of a composite call, or null if its parts are not of this kind or too small to gain from it.
-TensorRef swept(const Op& composite, std::span<const Arg> bound);
+// Whether a composite call is large enough to gain from it.
+bool worth_sweeping(std::span<const Arg> bound);
+// Its result; parts that cannot be run so are run one after the other.
+Arg run_swept(const Op& composite, std::span<const Arg> bound);
 
 }  // namespace md

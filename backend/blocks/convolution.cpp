@@ -26,7 +26,7 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b;
 std::int64_t round_up(std::int64_t a, std::int64_t unit) { return divide_up(a, unit) * unit; }
 std::int64_t reach(const WindowDim& d) { return (d.kernel - 1) * d.dilation + 1; }
 
-// How the results of one group of one image are cut.
+// How the results of one group are cut.
 struct Cuts {
   std::int64_t images, image_cuts;     // of the batch
   std::int64_t rows, columns;          // of a patch

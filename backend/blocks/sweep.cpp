@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kShortestRow = 128;  // below, calls of kernels cost more than memory
 constexpr std::int64_t kLongestRow = 1 << 14;
+constexpr std::int64_t kRepeated = kBlock / 4;  // a value of a row is written so often, and read more often
 constexpr int kMostOperands = 3;
 
 struct Operand {
@@ -237,7 +238,8 @@ class Runner {
         apply(step, 0, 1, block(step.at));
         repeat(step, n);
       } else {
-        for (std::int64_t at = 0; at < n; at += kBlock) apply(step, at, std::min(kBlock, n - at), place(step, at));
+        const std::int64_t most = reads_row_value(step) ? kRepeated : kBlock;
+        for (std::int64_t at = 0; at < n; at += most) apply(step, at, std::min(most, n - at), place(step, at));
       }
     }
   }
@@ -259,6 +261,10 @@ class Runner {
         return block(o.at);
     }
   }
+  static bool reads_row_value(const Step& step) {
+    return std::any_of(step.operands, step.operands + step.count,
+                       [](const Operand& o) { return o.kind == Operand::Kind::RowValue; });
+  }
   void apply(const Step& step, std::int64_t at, std::int64_t n, char* to) {
     const void* in[kMostOperands];
     for (int k = 0; k < step.count; ++k) in[k] = read(step.operands[k], at);
@@ -268,7 +274,7 @@ class Runner {
   void repeat(const Step& step, std::int64_t n) {
     alignas(8) unsigned char value[8];
     std::memcpy(value, block(step.at), static_cast<std::size_t>(step.item));
-    fill(value, step.item, std::min(n, kBlock), block(step.at));
+    fill(value, step.item, std::min(n, kRepeated), block(step.at));
   }
   void fold(const Step& step, std::int64_t n) {
     alignas(64) char values[kLongestRow / kBlock * 8];
@@ -282,7 +288,7 @@ class Runner {
         step.fold.combine(values + i * item, values + (i + apart) * item, 1);
       }
     }
-    fill(values, item, std::min(n, kBlock), block(step.at));
+    fill(values, item, std::min(n, kRepeated), block(step.at));
   }
 
   const Sweep& s_;
