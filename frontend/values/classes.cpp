@@ -77,8 +77,6 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   if (has_python_get(found)) return bind_class_attr(t, found, src, nullptr, ValueRef(this));
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
-    if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found))
-      unmodelled(print() + "." + n, "descriptor implemented outside the traced program");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);
