@@ -13,6 +13,7 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -34,6 +35,7 @@ ValueRef CellValue::get(Tracer& t) {
 void CellValue::set(Tracer& t, ValueRef v) {
   looked = stored = true;
   content = v;
+  note_part_stored(this);
   if (!source) return;
   SideEffect e{EffectKind::CellSet, ValueRef(this)};
   e.value = std::move(v);

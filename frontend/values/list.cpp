@@ -8,6 +8,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
 
@@ -43,6 +44,7 @@ void ListValue::append(Tracer& t, ValueRef v) {
 }
 
 void ListValue::changed(Tracer& t) {
+  note_part_stored(this);
   if (!source) return;
   SideEffect e{EffectKind::ListAssign, ValueRef(this)};
   e.items = items;

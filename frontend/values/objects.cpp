@@ -15,6 +15,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 
@@ -258,6 +259,7 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
       replaced = true;
     }
   if (!replaced) attrs.push_back({PyRef::borrow(name), v});
+  note_part_stored(this);
   if (!source) return;
   SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};
   e.name = PyRef::borrow(name);
