@@ -225,13 +225,8 @@ std::optional<std::int64_t> RangeValue::length(Tracer& t) {
   return n;
 }
 
-ValueRef RangeValue::iter(Tracer& t) {
-  std::vector<ValueRef> items;
-  PyRef it = checked(PyObject_GetIter(real.get()));
-  while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) items.push_back(t.constant(x));
-  if (PyErr_Occurred()) throw PythonError{};
-  return make_ref<SequenceIterator>(std::move(items), ValueRef(this));
-}
+// Its numbers are made one by one: there may be more of them than anybody asks for.
+ValueRef RangeValue::iter(Tracer&) { return make_ref<SequenceIterator>(std::vector<ValueRef>(), ValueRef(this)); }
 
 bool RangeValue::contains(Tracer& t, const ValueRef& item) {
   PyRef k = t.realize(item)->as_constant();
