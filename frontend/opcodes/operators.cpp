@@ -347,6 +347,9 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     PyRef r = checked(PyObject_RichCompare(p->members.get(), q->members.get(), op));
     return from_folded(*this, r.get());
   }
+  if (auto *p = as<SliceValue>(a), *q = as<SliceValue>(b); p && q)
+    return compare(make_ref<TupleValue>(std::vector<ValueRef>{p->start, p->stop, p->step}),
+                   make_ref<TupleValue>(std::vector<ValueRef>{q->start, q->stop, q->step}), op);
   for (const ValueRef* side : {&a, &b})
     if (((*side)->kind == ValueKind::Opaque || (*side)->kind == ValueKind::StandIn) &&
         !compares_by_identity((*side)->python_type()))
