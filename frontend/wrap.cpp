@@ -249,7 +249,17 @@ ValueRef wrap_partial(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<PartialValue>(part(PartialPart::Func, SourceKind::PartialFunc), std::move(args));
 }
 
+// A class statement made it, or type(): C code makes heap types as well.
+bool is_python_class(PyTypeObject* type) {
+  static const destructor of_classes =
+      reinterpret_cast<PyTypeObject*>(
+          checked(PyObject_GetAttrString(checked(PyImport_ImportModule("abc")).get(), "ABC")).get())
+          ->tp_dealloc;
+  return type->tp_dealloc == of_classes;
+}
+
 bool is_user_instance(PyTypeObject* type) {
+  if (!is_python_class(type)) return false;
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_iternext) {
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
   }

@@ -52,6 +52,11 @@ ValueRef rule_find_implementation(Tracer& t, CallArgs& args) {
   return found.get() == Py_None ? t.none() : entries[PyLong_AsSize_t(found.get())].value;
 }
 
+ValueRef rule_is_made_here(Tracer& t, CallArgs& args) {
+  expect_args(t, "is_made_here", args, 1, 1);
+  return t.boolean(!args[0]->source && !args[0]->real);
+}
+
 ValueRef rule_method_type(Tracer& t, CallArgs& args) {
   expect_args(t, "method", args, 2, 2);
   PyTypeObject* type = args[0]->python_type();
@@ -62,6 +67,7 @@ ValueRef rule_method_type(Tracer& t, CallArgs& args) {
 constexpr BuiltinRow kRows[] = {
     {"minidynamo.polyfills.bridge", "refuse", rule_refuse},
     {"minidynamo.polyfills.bridge", "is_held", rule_is_held},
+    {"minidynamo.polyfills.bridge", "is_made_here", rule_is_made_here},
     {"minidynamo.polyfills.bridge", "find_implementation", rule_find_implementation},
     {"types", "MethodType", rule_method_type},
 };

@@ -23,7 +23,8 @@ bool overrides_getattribute(PyTypeObject* type) {
 bool is_object_slot(PyObject* descriptor) {
   if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;
   const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
-  return member->type == T_OBJECT_EX && !(member->flags & 1 << 3);  // bit 3: offset is relative to a subclass part
+  return (member->type == T_OBJECT_EX || member->type == T_OBJECT) &&
+         !(member->flags & 1 << 3);  // bit 3: offset is relative to a subclass part
 }
 
 Attr find_in_class(PyTypeObject* type, PyObject* name) {

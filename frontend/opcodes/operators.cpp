@@ -273,6 +273,10 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
   return from_result(t, r.get());
 }
 
+static bool compares_by_identity(PyTypeObject* type) {
+  return !type->tp_richcompare || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
 ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   static const char* const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
@@ -318,6 +322,14 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     PyRef r = checked(PyObject_RichCompare(p->members.get(), q->members.get(), op));
     return from_folded(*this, r.get());
   }
+  if (auto *p = as<SliceValue>(a), *q = as<SliceValue>(b); p && q)
+    return compare(make_ref<TupleValue>(std::vector<ValueRef>{p->start, p->stop, p->step}),
+                   make_ref<TupleValue>(std::vector<ValueRef>{q->start, q->stop, q->step}), op);
+  for (const ValueRef* side : {&a, &b})
+    if (((*side)->kind == ValueKind::Opaque || (*side)->kind == ValueKind::StandIn) &&
+        !compares_by_identity((*side)->python_type()))
+      not_modelled<GB0059>(std::string("operator.") + names[op], "[" + a->print() + ", " + b->print() + "]",
+                           std::string("False"));
   if (op == Py_EQ || op == Py_NE) {
     const bool containers = (a->kind == b->kind) && (a->kind == ValueKind::List || a->kind == ValueKind::Tuple ||
                                                      a->kind == ValueKind::Dict || a->kind == ValueKind::Deque);

@@ -70,10 +70,13 @@ ValueRef SequenceIterator::next(Tracer& t) {
   if (auto* l = as<ListValue>(base)) {
     if (index < l->items.size()) return l->items[index++];
   } else if (auto* r = as<RangeValue>(base)) {
-    const Py_ssize_t n = PyObject_Length(r->real.get());
-    if (n < 0) t.raise_current();
-    if (static_cast<Py_ssize_t>(index) < n)
-      return t.constant(checked(PySequence_GetItem(r->real.get(), static_cast<Py_ssize_t>(index++))));
+    PyRef v = PyRef::steal(PyObject_GetItem(r->real.get(), checked(PyLong_FromSize_t(index)).get()));
+    if (v) {
+      ++index;
+      return t.constant(v);
+    }
+    if (!PyErr_ExceptionMatches(PyExc_IndexError)) throw PythonError{};
+    PyErr_Clear();
   } else if (auto* view = as<DictViewValue>(base)) {
     if (index < items.size()) return view->item(t, items[index++]);
   } else if (index < items.size()) {

@@ -77,6 +77,11 @@ def is_held(value):
     return False
 
 
+def is_made_here(value):
+    """Whether the trace has made the object: nothing outside knows it."""
+    return False
+
+
 def find_implementation(registry, cls):
     """What functools.singledispatch finds for a class that is not registered itself."""
     return functools._find_impl(cls, registry)

@@ -49,6 +49,8 @@ class reference:
     def __init__(self, obj, callback=None, /):
         if callback is not None:
             bridge.refuse("weakref.ref", "a callback")
+        if not bridge.is_made_here(obj):
+            bridge.refuse("weakref.ref", "an object that others may let go of")
         self.obj = obj
 
     def __call__(self):
