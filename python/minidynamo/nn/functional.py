@@ -7,7 +7,7 @@ comes back.
 import math
 
 from .. import _C
-from ..autograd.grad_mode import no_grad
+from ..autograd.grad_mode import no_grad as _no_grad
 from .loss_functions import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -190,7 +190,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         )
     index = input.reshape(-1)
     if max_norm is not None:
-        with no_grad():
+        with _no_grad():
             rows = weight.index_select(0, index)
             norm = rows.norm(norm_type, 1, keepdim=True).double()
             factor = _C.where(norm > max_norm, max_norm / (norm + 1e-7), 1.0).to(rows.dtype)
