@@ -31,6 +31,8 @@ from ._dynamo import compile as compile  # noqa: E402
 from ._ops import Tag as Tag  # noqa: E402
 from ._ops import ops as ops  # noqa: E402
 from .functional import einsum as einsum  # noqa: E402  over the op's own name
+from .functional import ldexp as ldexp  # noqa: E402
+from .functional import renorm as renorm  # noqa: E402
 from .random import fork_rng as fork_rng  # noqa: E402
 from .random import get_rng_state as get_rng_state  # noqa: E402
 from .random import seed as seed  # noqa: E402

@@ -1,8 +1,10 @@
-"""torch.functional: einsum with its form without letters; the rest are ops."""
+"""torch.functional: einsum with its form without letters, and functions made of ops; the rest are ops themselves."""
 
 import string
 
 from . import _C
+
+_vector_norm = _C._namespaces["linalg"]["vector_norm"]
 
 
 def _letters(labels):
@@ -28,3 +30,32 @@ def einsum(*args):
     if len(args) % 2 == 1:
         equation += "->" + _letters(args[-1])
     return _C.einsum(equation, *operands)
+
+
+def ldexp(input, other):
+    """input * 2**other, elementwise with broadcasting, in the dtype of `input`; integers give the default dtype."""
+    dtype = input.dtype if input.is_floating_point() else _C.get_default_dtype()
+    return input * _C.full((), 2.0, dtype=dtype) ** other
+
+
+def renorm(input, p, dim, maxnorm):
+    """Parts of `input` along `dim` whose p-norm is above `maxnorm` are scaled to it; the others are as they were.
+
+    The factor is maxnorm / (norm + 1e-7), as in torch. Raises RuntimeError for fewer than two dimensions, p <= 0 and
+    maxnorm < 0, IndexError for a dim out of range.
+    """
+    if p <= 0:
+        raise RuntimeError(f"renorm: p has to be positive, not {p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: maxnorm must not be negative, and is {maxnorm}")
+    if input.dim() < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.dim()}")
+    if not -input.dim() <= dim < input.dim():
+        raise IndexError(
+            f"renorm: dim {dim} is out of range for {input.dim()} dimensions ({-input.dim()} to {input.dim() - 1})"
+        )
+    others = [d for d in range(input.dim()) if d != dim % input.dim()]
+    narrow = input.dtype in (_C.float16, _C.bfloat16)
+    norm = _vector_norm(input, p, others, keepdim=True, dtype=_C.float32 if narrow else input.dtype)
+    factor = _C.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
+    return input * factor.to(input.dtype)

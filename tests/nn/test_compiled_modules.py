@@ -104,6 +104,10 @@ def test_embedding_is_one_graph():
     assert Checked(nn.Embedding(5, 3)).agree(torch.tensor([[1, 2], [3, 4]])) == 1
 
 
+def test_embedding_with_a_largest_norm_is_one_graph():
+    assert Checked(nn.Embedding(5, 3, max_norm=0.5)).agree(torch.tensor([[1, 2], [1, 4]])) == 1
+
+
 def test_values_may_change_without_compiling_anew():
     m = MLP().eval()
     checked, x = Checked(m), torch.randn(5, 4)

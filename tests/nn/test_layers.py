@@ -69,6 +69,22 @@ def test_embedding():
         layer(torch.ones(2))
 
 
+@pytest.mark.parametrize("norm_type", [1.0, 2.0, 3.0, np.inf])
+def test_embedding_with_a_largest_norm(norm_type):
+    """Named rows are scaled in the weight itself, the others are left alone."""
+    rows = (random(6, 3) * 3).astype("float32")
+    layer = nn.Embedding(6, 3, max_norm=1.0, norm_type=norm_type, _weight=tensor(rows.copy()))
+    index = np.array([[0, 4], [4, 2]])
+    norm = np.linalg.norm(rows.astype("float64"), norm_type, axis=1)
+    named = np.isin(np.arange(6), index) & (norm > 1)
+    want = np.where(named[:, None], rows / (norm + 1e-7)[:, None], rows)
+    close(layer(torch.tensor(index.tolist())), want[index])
+    close(layer.weight, want)
+    assert (layer.weight.detach().numpy()[~named] == rows[~named]).all()
+    assert layer(torch.zeros(0, dtype=torch.int64)).shape == (0, 3)
+    assert "max_norm=1.0" in repr(layer)
+
+
 def normalized(x, axes, eps=1e-5):
     return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + eps)
 

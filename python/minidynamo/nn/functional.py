@@ -7,6 +7,7 @@ comes back.
 import math
 
 from .. import _C
+from ..autograd.grad_mode import no_grad as _no_grad
 from .loss_functions import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -175,17 +176,26 @@ def bilinear(input1, input2, weight, bias=None):
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    """The row of `weight` that each index names."""
+    """The row of `weight` that each index names.
+
+    With `max_norm`, rows that are named and have a larger `norm_type`-norm are first scaled to it, in `weight` itself:
+    by max_norm / (norm + 1e-7), as in torch.
+    """
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
-    if max_norm is not None:
-        raise NotImplementedError("embedding: max_norm is not part of minidynamo")
     if input.dtype not in (_C.int64, _C.int32):
         raise RuntimeError(
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
             f"but got {input.dtype} instead (while checking arguments for embedding)"
         )
-    return weight.index_select(0, input.reshape(-1)).view(*input.shape, weight.shape[1])
+    index = input.reshape(-1)
+    if max_norm is not None:
+        with _no_grad():
+            rows = weight.index_select(0, index)
+            norm = rows.norm(norm_type, 1, keepdim=True).double()
+            factor = _C.where(norm > max_norm, max_norm / (norm + 1e-7), 1.0).to(rows.dtype)
+            weight.index_copy_(0, index.long(), rows * factor)
+    return weight.index_select(0, index).view(*input.shape, weight.shape[1])
 
 
 def dropout(input, p=0.5, training=True, inplace=False):

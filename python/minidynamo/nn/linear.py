@@ -102,8 +102,6 @@ class Embedding(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError("Padding_idx must be within num_embeddings")
             padding_idx %= num_embeddings
-        if max_norm is not None:
-            raise NotImplementedError("Embedding: max_norm is not part of minidynamo")
         self.padding_idx = padding_idx
         self.max_norm = max_norm
         self.norm_type = norm_type
@@ -124,11 +122,14 @@ class Embedding(Module):
             init.zeros_(self.weight[self.padding_idx])
 
     def forward(self, input):
-        return functional.embedding(input, self.weight, self.padding_idx)
+        return functional.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def extra_repr(self):
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        norm = "" if self.max_norm is None else f", max_norm={self.max_norm}"
+        if self.norm_type != 2:
+            norm += f", norm_type={self.norm_type}"
+        return f"{self.num_embeddings}, {self.embedding_dim}{padding}{norm}"
 
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
