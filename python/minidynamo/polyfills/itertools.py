@@ -340,7 +340,9 @@ class chain_from_iterable:
     def rebuilt(self):
         if self.stopped and self.active is None:
             return itertools.chain, ()
-        return itertools.chain.from_iterable, (itertools.chain(() if self.active is None else (self.active,), self.source),)
+        return itertools.chain.from_iterable, (
+            itertools.chain(() if self.active is None else (self.active,), self.source),
+        )
 
 
 class tee_object:
