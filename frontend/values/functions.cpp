@@ -87,7 +87,7 @@ bool may_inline(const FunctionValue& f) {
   return !watches_warnings(f);
 }
 
-void break_on_skipped(Tracer&, PyObject* o) {
+void break_on_skipped(Tracer& t, PyObject* o) {
   auto attr = [&](const char* name) -> std::string {
     PyRef v = PyRef::steal(PyObject_GetAttrString(o, name));
     if (!v || v.get() == Py_None) {
@@ -102,6 +102,9 @@ void break_on_skipped(Tracer&, PyObject* o) {
     std::string file = text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o))->co_filename);
     graph_break<GB0007>(module, qualname, "<missing reason>", file);
   }
+  // A function that sets a trace function is not split: the parts would be frames that it sees.
+  if (module == "sys" && (qualname == "settrace" || qualname == "setprofile") && !t.config.fullgraph)
+    throw SkipFrame{"it calls sys." + qualname};
   if (module.empty()) module = "<unknown module>";
   if (module == "_warnings") graph_break<GB0007_warning>(module, qualname, "<missing reason>");
   graph_break<GB0007_builtin>(module, qualname, "<missing reason>", module + "." + qualname);
