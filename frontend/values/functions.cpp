@@ -313,12 +313,12 @@ ValueRef MethodValue::call(Tracer& t, CallArgs args) {
 Reg MethodValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   // A method of a builtin type is bound by its descriptor: the result is no types.MethodType.
-  PyObject* real_function = function->real.get();
+  PyObject* real_function = self->python_type() ? function->real.get() : nullptr;
   if (real_function &&
       (Py_TYPE(real_function) == &PyWrapperDescr_Type || Py_TYPE(real_function) == &PyMethodDescr_Type)) {
     PlanStep bind{StepOp::Call};
     bind.a = b.load_constant(checked(PyObject_GetAttrString(real_function, "__get__")));
-    bind.regs = {b.rebuild(self)};
+    bind.regs = {b.rebuild(self), b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(self->python_type())))};
     return b.step(std::move(bind));
   }
   PlanStep s{StepOp::MakeMethod};
