@@ -22,14 +22,15 @@ struct FrameNotes final : CodeNotes {
   bool skip = false;              // run as plain Python, callees still compiled
   bool broke = false;             // so does a frame that could not be split; not under fullgraph, which must report it
   bool skip_recursively = false;  // and so is everything below
-  bool limit_reported = false;
-  bool ran_eagerly = false;       // under the stance eager_then_compile, whose second call compiles
-  bool left_alone = false;        // entered as a frame of its own without tensors in sight, which was logged
-  bool compiling = false;         // by some thread, right now
-  bool is_split = false;          // a break or resume code of ours
-  bool own_code = false;          // of this package, which `run --everything` leaves alone
-  FrameCounts* counts = nullptr;  // its row, if frames are counted
-  std::string plain_reason;       // and why frames run as plain Python
+  const Region* limited = nullptr;  // has as many entries as it may have
+  unsigned limited_misses = 0;      // since then
+  bool ran_eagerly = false;         // under the stance eager_then_compile, whose second call compiles
+  bool left_alone = false;          // entered as a frame of its own without tensors in sight, which was logged
+  bool compiling = false;           // by some thread, right now
+  bool is_split = false;            // a break or resume code of ours
+  bool own_code = false;            // of this package, which `run --everything` leaves alone
+  FrameCounts* counts = nullptr;    // its row, if frames are counted
+  std::string plain_reason;         // and why frames run as plain Python
   std::vector<std::pair<BreakLayout, SplitCode>> splits;  // entries that break alike share their resume code
   std::string printed_name;                               // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
 

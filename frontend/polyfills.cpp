@@ -21,7 +21,17 @@ bool is_fact(PyObject* function) {
          std::strcmp(module, "minidynamo.polyfills.facts") == 0;
 }
 
+// The program is in the middle of importing it; the tables read attributes that may not be there yet.
+static bool is_numpy_loading() {
+  PyObject* numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+  PyRef spec = numpy ? PyRef::steal(PyObject_GetAttrString(numpy, "__spec__")) : PyRef();
+  PyRef loading = spec ? PyRef::steal(PyObject_GetAttrString(spec.get(), "_initializing")) : PyRef();
+  PyErr_Clear();
+  return loading && loading.get() == Py_True;
+}
+
 PyObject* numpy_row(const char* table, PyObject* key) {
+  if (is_numpy_loading()) return nullptr;
   PyRef module = checked(PyImport_ImportModule("minidynamo.polyfills.numpy"));
   PyRef rows = checked(PyObject_GetAttrString(module.get(), table));
   PyObject* row = PyDict_GetItemWithError(rows.get(), key);  // the module's table keeps it alive

@@ -31,6 +31,9 @@ struct InRegion {
   ~InRegion() { current_region() = outer; }
 };
 
+// A function over its limit is looked at again now and then: entries may have died.
+constexpr unsigned kLimitedMisses = 256;
+
 // Over the limit of entries: reported once, then the function runs as plain Python on a miss.
 bool over_limit(const FrameRequest& r, FrameNotes& notes) {
   const auto entries = entries_of(r.code, r.region);
@@ -52,6 +55,7 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
     throw PythonError{};
   }
   if (config.skip_code_recursive_on_limit) notes.skip_recursively = true;
+  notes.limited = r.region;
   note_plain_reason(r.code, name);
   return true;
 }
@@ -164,6 +168,7 @@ EntryRef compile_missing(const FrameRequest& asked) {
     Disarmed plain;
     if (stance_keeps_plain(r)) return {};
   }
+  if (notes && notes->limited == r.region && ++notes->limited_misses % kLimitedMisses != 0) return {};
   if (notes) {
     drop_dead_entries(r.code);
     Disarmed plain;

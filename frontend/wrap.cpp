@@ -259,7 +259,7 @@ bool is_python_class(PyTypeObject* type) {
 }
 
 bool is_user_instance(PyTypeObject* type) {
-  if (!is_python_class(type)) return false;
+  if (!type->tp_mro || !is_python_class(type)) return false;
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_iternext) {
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
   }
@@ -321,6 +321,9 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
     return make_ref<ModuleValue>(PyRef::borrow(o));
   }
   if (PyType_Check(o)) {
+    // Its mro() is running, or its bases are being set.
+    if (!reinterpret_cast<PyTypeObject*>(o)->tp_mro)
+      unmodelled(s->name, "class that has no method resolution order yet");
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<ClassValue>(PyRef::borrow(o));
   }

@@ -167,9 +167,16 @@ ValueRef rule_super(Tracer& t, CallArgs& args) {
   ValueRef cls = cell ? cell->get(t) : ValueRef();
   PyRef start = cls ? t.realize(cls)->as_constant() : PyRef();
   if (!start || f.body->argcount == 0) t.raise(PyExc_RuntimeError, "super(): no arguments");
-  ValueRef self = t.realize(f.slots[0]);
-  if (auto* c = as<CellValue>(self)) self = t.realize(c->get(t));
-  return make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), self);
+  ValueRef self = is_null(f.slots[0]) ? ValueRef() : t.realize(f.slots[0]);
+  const bool shared = f.body->slot_kinds[0] & kSlotCell;  // by a closure
+  if (auto* c = as<CellValue>(self); c && shared) self = c->get(t) ? t.realize(c->get(t)) : ValueRef();
+  if (is_null(self)) t.raise(PyExc_RuntimeError, "super(): arg[0] deleted");
+  auto* start_type = reinterpret_cast<PyTypeObject*>(start.get());
+  auto* cls_self = as<ClassValue>(self);
+  PyTypeObject* type = cls_self ? cls_self->type() : self->python_type();
+  if (!PyType_Check(start.get()) || !type || !PyType_IsSubtype(type, start_type))
+    unmodelled("super()", "argument that is no instance of the class");
+  return make_ref<SuperValue>(start_type, self);
 }
 
 ValueRef rule_repr(Tracer& t, CallArgs& args) {

@@ -224,7 +224,11 @@ static bool has_usual_new(PyTypeObject* type) {
 // base.__new__(cls, ...)
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyTypeObject *type = cls.type(), *base = layout_base(type);
-  if (is_exception_class(type)) return make_ref<ExceptionValue>(type, args.positional);
+  if (is_exception_class(type)) {
+    // Made anew outside of the trace it would run its __new__ once more, with other arguments.
+    if (type->tp_new != base->tp_new) unmodelled(cls.print(), "instance of an exception class with its own __new__");
+    return make_ref<ExceptionValue>(type, args.positional);
+  }
   if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type)))
     unmodelled(cls.print(), "instance of a class with its own __new__ or a C base");
   if (base == &PyTuple_Type && type_find(type, checked(PyUnicode_InternFromString("_fields")).get()) &&

@@ -88,7 +88,7 @@ bool may_inline(const FunctionValue& f) {
   return !watches_warnings(f);
 }
 
-void break_on_skipped(Tracer&, PyObject* o) {
+void break_on_skipped(Tracer& t, PyObject* o) {
   auto attr = [&](const char* name) -> std::string {
     PyRef v = PyRef::steal(PyObject_GetAttrString(o, name));
     if (!v || v.get() == Py_None) {
@@ -103,6 +103,9 @@ void break_on_skipped(Tracer&, PyObject* o) {
     std::string file = text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o))->co_filename);
     graph_break<GB0007>(module, qualname, "<missing reason>", file);
   }
+  // A function that sets a trace function is not split: the parts would be frames that it sees.
+  if (module == "sys" && (qualname == "settrace" || qualname == "setprofile") && !t.config.fullgraph)
+    throw SkipFrame{"it calls sys." + qualname};
   if (module.empty()) module = "<unknown module>";
   if (module == "_warnings") graph_break<GB0007_warning>(module, qualname, "<missing reason>");
   graph_break<GB0007_builtin>(module, qualname, "<missing reason>", module + "." + qualname);
@@ -313,6 +316,15 @@ ValueRef MethodValue::call(Tracer& t, CallArgs args) {
 
 Reg MethodValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
+  // A method of a builtin type is bound by its descriptor: the result is no types.MethodType.
+  PyObject* real_function = self->python_type() ? function->real.get() : nullptr;
+  if (real_function &&
+      (Py_TYPE(real_function) == &PyWrapperDescr_Type || Py_TYPE(real_function) == &PyMethodDescr_Type)) {
+    PlanStep bind{StepOp::Call};
+    bind.a = b.load_constant(checked(PyObject_GetAttrString(real_function, "__get__")));
+    bind.regs = {b.rebuild(self), b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(self->python_type())))};
+    return b.step(std::move(bind));
+  }
   PlanStep s{StepOp::MakeMethod};
   s.regs = {b.rebuild(function), b.rebuild(self)};
   return b.step(std::move(s));

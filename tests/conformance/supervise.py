@@ -3,6 +3,7 @@
 import hashlib
 import importlib.util
 import json
+import math
 import os
 import signal
 import subprocess
@@ -62,13 +63,22 @@ def kill(process):
             continue
 
 
+def cpu_seconds(pid):
+    """What a process has computed: on a busy machine a test that seems to stand still may only be waiting its turn."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return math.inf
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def run_part(module, way, folder, part, timeout):
     """One subprocess. Returns "" if it came to its end, else what happened to it."""
     path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
     work = folder / f"work{part}"
     work.mkdir()
-    progress, size, since = folder / "progress", -1, time.monotonic()
+    progress, size, since, used = folder / "progress", -1, time.monotonic(), 0.0
     with open(folder / "log", "ab") as log:
         process = subprocess.Popen(
             command(module, way, folder, part),
@@ -81,8 +91,9 @@ def run_part(module, way, folder, part, timeout):
             except subprocess.TimeoutExpired:
                 now = progress.stat().st_size if progress.exists() else 0
                 if now != size:
-                    size, since = now, time.monotonic()
-                elif time.monotonic() - since > timeout:
+                    size, since, used = now, time.monotonic(), cpu_seconds(process.pid)
+                waited = time.monotonic() - since
+                if waited > timeout and (cpu_seconds(process.pid) - used > timeout or waited > 6 * timeout):
                     kill(process)
                     return "hang"
     ended = lines_of(progress)[-1:] == [{"end": True}]

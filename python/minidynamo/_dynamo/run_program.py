@@ -140,6 +140,7 @@ def run(script, arguments, *, is_module=False, everything=False, trace_more=Fals
         code, namespace = _start(script, arguments, is_module)
         if everything:
             config.force_replace = True
+            config.skip_code_recursive_on_recompile_limit_hit = False  # what it calls is compiled all the same
             messages.silence()
             _C._run_everything(True)
         exec(code, namespace)
