@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "frontend/cpython/object_attr.h"
 #include "frontend/effects.h"
 #include "frontend/graph_module.h"
 #include "frontend/tensors/array_view.h"
@@ -256,7 +257,7 @@ struct Runner {
       case StepOp::BuildTupleType: {
         PyRef t = tuple(s.regs);
         auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
-        if (!PyDict_GetItemString(type->tp_dict, "_fields"))
+        if (!type_find(type, checked(PyUnicode_InternFromString("_fields")).get()))
           return checked(PyObject_CallOneArg(s.object.get(), t.get()));
         return checked(PyTuple_Type.tp_new(type, checked(PyTuple_Pack(1, t.get())).get(), nullptr));
       }

@@ -71,7 +71,7 @@ ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bo
   std::int64_t n;
   if (auto* x = as<ListValue>(a)) {
     if (op == kAdd && inplace) {
-      for (auto& v : collect(t, b)) x->append(t, v);
+      extend_list(t, *x, b);
       return a;
     }
     if (auto* y = as<ListValue>(b); op == kAdd && y) return make_ref<ListValue>(joined(x->items, y->items));
@@ -222,6 +222,11 @@ ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::s
   return {};
 }
 
+bool is_sequence(const ValueRef& v) {
+  PyTypeObject* type = v->kind == ValueKind::Object ? nullptr : v->python_type();
+  return type && type->tp_as_sequence && (type->tp_as_sequence->sq_concat || type->tp_as_sequence->sq_repeat);
+}
+
 bool is_tensor_value(const ValueRef& v) { return v->kind == ValueKind::Tensor; }
 bool is_array_value(const ValueRef& v) { return v->kind == ValueKind::Array; }
 
@@ -240,6 +245,13 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
   }
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
+    if (op == kMul && a->kind != ValueKind::Object)
+      if (ValueRef times = index_value(t, b); times != b) return binary_op(t, a, times, number);
+    if (op == kMul && b->kind != ValueKind::Object)
+      if (ValueRef times = index_value(t, a); times != a) return binary_op(t, times, b, number);
+    if (is_sequence(a) || (is_sequence(b) && op == kMul))  // their types have a say of their own
+      not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
+                           std::string("False"));
     const ValueRef x = data_of(a), y = data_of(b);
     if (x.get() == a.get() && y.get() == b.get()) unsupported_operands(t, a, b, symbol);
     if (x->kind != ValueKind::Object && y->kind != ValueKind::Object) {

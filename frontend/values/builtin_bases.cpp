@@ -112,8 +112,7 @@ static ValueRef fill(Tracer& t, ObjectValue& self, CallArgs& args) {
   if (!is_mutable_base(layout_base(self.type))) return t.none();
   if (auto* dict = as<DictValue>(self.payload)) {
     expect_at_most(t, "dict", args, 1);
-    if (args.size() > 0)
-      dict->call_method(t, checked(PyUnicode_FromString("update")).get(), std::move(args));
+    if (args.size() > 0) dict->call_method(t, checked(PyUnicode_FromString("update")).get(), std::move(args));
     return t.none();
   }
   const bool list = self.payload->kind == ValueKind::List;
@@ -144,9 +143,8 @@ static ValueRef container_operator(Tracer& t, ObjectValue& self, const std::stri
   ValueRef other = t.realize(args[0]);
   const bool known = knows_operand(layout_base(self.type), other->python_type());
   for (int op = Py_LT; op <= Py_GE; ++op)
-    if (n == compares[op])
-      return known ? t.compare(self.payload, data_of(other), op) : t.constant(Py_NotImplemented);
-  static const std::pair<const char*, int> operators[] = {{"add__", 0}, {"and__", 1}, {"mul__", 5},
+    if (n == compares[op]) return known ? t.compare(self.payload, data_of(other), op) : t.constant(Py_NotImplemented);
+  static const std::pair<const char*, int> operators[] = {{"add__", 0}, {"and__", 1},  {"mul__", 5},
                                                           {"or__", 7},  {"sub__", 10}, {"xor__", 12}};
   for (auto& [name, number] : operators) {
     if (n != std::string("__") + name && n != std::string("__i") + name && n != std::string("__r") + name) continue;
@@ -203,6 +201,13 @@ ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs
   for (auto& v : args.positional) v = self.payload->kind == ValueKind::Constant ? data_of(t.realize(v)) : v;
   ValueRef r = self.payload->call_method(t, name, std::move(args));
   return r.get() == self.payload.get() && is_mutable_base(base) ? ValueRef(&self) : r;
+}
+
+ValueRef index_value(Tracer& t, const ValueRef& raw) {
+  ValueRef v = data_of(t.realize(raw));
+  auto* o = as<ObjectValue>(v);
+  ValueRef m = o ? o->special(t, "__index__") : ValueRef();
+  return m ? data_of(t.realize(t.call(m, {}))) : v;
 }
 
 }  // namespace md

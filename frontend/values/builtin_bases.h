@@ -18,5 +18,8 @@ ValueRef wrap_with_data(Tracer& t, PyObject* o, SourceRef s);
 ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs& args);
 // What operators and formatting of the builtin base see: the payload of such an instance, anything else itself.
 ValueRef data_of(const ValueRef& v);
+// The int that stands for an object where a position or a number of times is wanted: its payload, or what its __index__
+// gives. Anything else itself.
+ValueRef index_value(Tracer& t, const ValueRef& v);
 
 }  // namespace md
