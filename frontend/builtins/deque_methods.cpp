@@ -14,14 +14,17 @@ namespace {
 
 DequeValue& deque_of(Value& self) { return static_cast<DequeValue&>(self); }
 
-// The elements are taken first: the deque may be extended by itself.
+// One by one, as the elements come; of itself it takes those it has.
 ValueRef extended(Tracer& t, Value& self, CallArgs& args, bool left) {
   expect_args(t, left ? "extendleft" : "extend", args, 1, 1);
   DequeValue& d = deque_of(self);
-  const std::vector<ValueRef> more = collect(t, args[0]);
+  const bool itself = t.realize(args[0]).get() == &d;
+  ValueRef it = itself ? make_ref<TupleValue>(d.items)->iter(t) : t.realize(t.realize(args[0])->iter(t));
   d.changing();
-  for (const ValueRef& v : more) d.push(v, left);
-  if (!more.empty()) d.changed(t);
+  while (ValueRef v = it->next(t)) {
+    d.push(v, left);
+    d.changed(t);
+  }
   return t.none();
 }
 

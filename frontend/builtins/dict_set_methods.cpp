@@ -191,8 +191,15 @@ ValueRef set_copy(Tracer& t, Value& self, CallArgs& args) {
 }
 
 ValueRef set_update(Tracer& t, Value& self, CallArgs& args) {
-  for (auto& a : args.positional)
-    for (auto& v : collect(t, a)) set_of(self).add(t, v);
+  for (auto& a : args.positional) {
+    ValueRef from = t.realize(a);
+    if (from->kind == ValueKind::Set) {  // maybe the set itself
+      for (auto& v : collect(t, from)) set_of(self).add(t, v);
+      continue;
+    }
+    ValueRef it = t.realize(from->iter(t));
+    while (ValueRef v = it->next(t)) set_of(self).add(t, v);
+  }
   return t.none();
 }
 

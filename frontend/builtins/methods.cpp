@@ -96,6 +96,17 @@ bool is_method(PyObject* found) {
          type == &PyClassMethod_Type;
 }
 
+// A list or tuple as it is now; the values of anything else one by one, as they come.
+void extend_list(Tracer& t, ListValue& list, const ValueRef& raw) {
+  ValueRef from = t.realize(raw);
+  if (from->kind == ValueKind::List || from->kind == ValueKind::Tuple) {
+    for (auto& v : collect(t, from)) list.append(t, v);
+    return;
+  }
+  ValueRef it = t.realize(from->iter(t));
+  while (ValueRef v = it->next(t)) list.append(t, v);
+}
+
 namespace {
 
 ListValue& list_of(Value& self) { return static_cast<ListValue&>(self); }
@@ -108,7 +119,7 @@ ValueRef list_append(Tracer& t, Value& self, CallArgs& args) {
 
 ValueRef list_extend(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "list.extend", args, 1, 1);
-  for (auto& v : collect(t, args[0])) list_of(self).append(t, v);
+  extend_list(t, list_of(self), args[0]);
   return t.none();
 }
 

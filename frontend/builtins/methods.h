@@ -22,6 +22,9 @@ ValueRef method_attr(Tracer& t, Value* self, PyObject* name);
 struct DictValue;
 // dict(x), d.update(x): from a dict or from pairs.
 void fill_dict(Tracer& t, DictValue& d, const ValueRef& from);
+struct ListValue;
+// list.extend(x), l += x
+void extend_list(Tracer& t, ListValue& list, const ValueRef& from);
 // list.sort and sorted.
 std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, const ValueRef& key, bool reverse);
 bool less_than(Tracer& t, const ValueRef& a, const ValueRef& b);

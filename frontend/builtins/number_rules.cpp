@@ -6,6 +6,7 @@
 #include "frontend/opcodes/object_operators.h"
 #include "frontend/scalar_outputs.h"
 #include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
@@ -105,12 +106,25 @@ ValueRef rule_pow(Tracer& t, CallArgs& args) {
   return args.positional.size() == 2 && args.keywords.empty() ? binary_op(t, args[0], args[1], 8) : ValueRef();
 }
 
+// __divmod__, then __rdivmod__ of the other; data of builtin bases answer for themselves.
+ValueRef object_divmod(Tracer& t, CallArgs& args) {
+  for (int side = 0; side < 2; ++side) {
+    auto* o = as<ObjectValue>(args[static_cast<std::size_t>(side)]);
+    ValueRef m = o ? o->special(t, side == 0 ? "__divmod__" : "__rdivmod__") : ValueRef();
+    ValueRef r = m ? t.call(m, CallArgs{{args[static_cast<std::size_t>(1 - side)]}, {}}) : ValueRef();
+    if (r && !is_true_constant(r, Py_NotImplemented)) return r;
+  }
+  for (auto& a : args.positional) a = data_of(a);
+  const auto name = [](const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; };
+  if (args[0]->kind == ValueKind::Object || args[1]->kind == ValueKind::Object)
+    t.raise(PyExc_TypeError,
+            "unsupported operand type(s) for divmod(): '" + name(args[0]) + "' and '" + name(args[1]) + "'");
+  return {};
+}
+
 ValueRef rule_divmod(Tracer& t, CallArgs& args) {
   expect_args(t, "divmod", args, 2, 2);
-  if (args[0]->kind == ValueKind::Object || args[1]->kind == ValueKind::Object) {
-    if (ValueRef r = object_op(t, args[0], args[1], "divmod", false)) return r;
-    unmodelled("divmod", print_list(args.positional));
-  }
+  if (args[0]->kind == ValueKind::Object || args[1]->kind == ValueKind::Object) return object_divmod(t, args);
   const bool symbolic = args[0]->kind == ValueKind::Size || args[1]->kind == ValueKind::Size;
   if (!symbolic && args[0]->as_constant() && args[1]->as_constant()) return {};
   return make_ref<TupleValue>(
@@ -118,6 +132,13 @@ ValueRef rule_divmod(Tracer& t, CallArgs& args) {
 }
 
 ValueRef rule_round(Tracer& t, CallArgs& args) {
+  if (auto* o = args.positional.empty() ? nullptr : as<ObjectValue>(args[0]); o && args.keywords.empty()) {
+    CallArgs digits{{args.positional.begin() + 1, args.positional.end()}, {}};
+    if (digits.positional.size() == 1 && is_true_constant(digits[0], Py_None)) digits.positional.clear();
+    if (ValueRef m = o->special(t, "__round__"); m && digits.size() < 2) return t.call(m, std::move(digits));
+    args.positional[0] = data_of(args[0]);
+    return {};
+  }
   if (args.positional.empty() || args[0]->kind != ValueKind::Tensor) return {};
   unmodelled_method(*args[0], "__round__", args);
 }
@@ -164,6 +185,7 @@ ValueRef rule_contains(Tracer& t, CallArgs& args) {
 ValueRef rule_index(Tracer& t, CallArgs& args) {
   if (args.size() == 1 && args[0]->kind == ValueKind::Tensor) graph_break<GB0218>(args[0]->print());
   if (args.size() == 1 && args[0]->kind == ValueKind::Size) return args[0];
+  if (args.positional.size() == 1) args.positional[0] = index_value(t, args[0]);
   return {};
 }
 

@@ -46,7 +46,7 @@ ValueRef rule_len(Tracer& t, CallArgs& args) {
 }
 
 ValueRef rule_range(Tracer& t, CallArgs& args) {
-  for (auto& a : args.positional) a = data_of(a);
+  for (auto& a : args.positional) a = index_value(t, a);
   std::vector<PyRef> positional;
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs)) unmodelled("range", print_list(args.positional));

@@ -72,7 +72,7 @@ ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bo
   std::int64_t n;
   if (auto* x = as<ListValue>(a)) {
     if (op == kAdd && inplace) {
-      for (auto& v : collect(t, b)) x->append(t, v);
+      extend_list(t, *x, b);
       return a;
     }
     if (auto* y = as<ListValue>(b); op == kAdd && y) return make_ref<ListValue>(joined(x->items, y->items));
@@ -200,6 +200,11 @@ ValueRef set_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool in
   return {};
 }
 
+bool is_sequence(const ValueRef& v) {
+  PyTypeObject* type = v->kind == ValueKind::Object ? nullptr : v->python_type();
+  return type && type->tp_as_sequence && (type->tp_as_sequence->sq_concat || type->tp_as_sequence->sq_repeat);
+}
+
 bool is_tensor_value(const ValueRef& v) { return v->kind == ValueKind::Tensor; }
 bool is_array_value(const ValueRef& v) { return v->kind == ValueKind::Array; }
 
@@ -221,6 +226,15 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     if (is_tensor_value(b) && data_of(a).get() != a.get() &&
         !static_cast<ObjectValue&>(*a).special(t, ("__" + std::string(row.dunder) + "__").c_str()))
       return binary_op(t, data_of(a), b, number);
+    // A sequence repeated by an object that knows nothing of products: by its __index__.
+    const auto times = [&](const ValueRef& v, const char* own) -> ValueRef {
+      auto* o = as<ObjectValue>(v);
+      if (op != kMul || !o || o->payload || o->special(t, own) || o->has_native(t, own)) return {};
+      ValueRef n = index_value(t, v);
+      return n.get() == v.get() ? ValueRef() : n;
+    };
+    if (ValueRef n = is_sequence(a) ? times(b, "__rmul__") : ValueRef()) return binary_op(t, a, n, number);
+    if (ValueRef n = is_sequence(b) ? times(a, "__mul__") : ValueRef()) return binary_op(t, n, b, number);
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
     unsupported_operands(t, a, b, symbol);
   }

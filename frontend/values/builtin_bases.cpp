@@ -216,4 +216,11 @@ ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs
   return r.get() == self.payload.get() && is_mutable_base(base) ? ValueRef(&self) : r;
 }
 
+ValueRef index_value(Tracer& t, const ValueRef& raw) {
+  ValueRef v = data_of(t.realize(raw));
+  auto* o = as<ObjectValue>(v);
+  ValueRef m = o ? o->special(t, "__index__") : ValueRef();
+  return m ? data_of(t.realize(t.call(m, {}))) : v;
+}
+
 }  // namespace md

@@ -22,5 +22,8 @@ ValueRef data_operator(Tracer& t, const ValueRef& data, const std::string& name,
 ValueRef base_operator(Tracer& t, ObjectValue& self, const std::string& name, const ValueRef& other);
 // What operators and formatting of the builtin base see: the payload of such an instance, anything else itself.
 ValueRef data_of(const ValueRef& v);
+// The int that stands for an object where a position or a number of times is wanted: its payload, or what its __index__
+// gives. Anything else itself.
+ValueRef index_value(Tracer& t, const ValueRef& v);
 
 }  // namespace md

@@ -87,7 +87,7 @@ std::vector<ValueRef> sliced(Tracer& t, const std::vector<ValueRef>& items, Slic
 }
 
 ValueRef ListValue::get_item(Tracer& t, const ValueRef& raw) {
-  ValueRef key = data_of(t.realize(raw));
+  ValueRef key = index_value(t, raw);
   if (auto* s = as<SliceValue>(key)) return make_ref<ListValue>(sliced(t, items, *s));
   if (key->kind != ValueKind::Constant && key->kind != ValueKind::Tensor && key->kind != ValueKind::Size)
     return Value::get_item(t, key);
@@ -114,7 +114,7 @@ static void set_extended(Tracer& t, ListValue& list, Py_ssize_t start, Py_ssize_
 }
 
 void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
-  ValueRef key = t.realize(raw);
+  ValueRef key = index_value(t, raw);
   if (auto* s = as<SliceValue>(key)) {
     PyRef c = s->as_constant();
     if (!c) unmodelled(s->print(), "slice assignment");
@@ -202,7 +202,7 @@ static bool is_backward(const SliceValue& s) {
 }
 
 ValueRef TupleValue::get_item(Tracer& t, const ValueRef& raw) {
-  ValueRef key = data_of(t.realize(raw));
+  ValueRef key = index_value(t, raw);
   if (auto* s = as<SliceValue>(key)) {
     std::vector<ValueRef> chosen = sliced(t, items, *s);
     if (type == &PyTuple_Type && chosen.size() == items.size() && !chosen.empty() && chosen[0] == items[0] &&
