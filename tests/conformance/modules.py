@@ -14,9 +14,9 @@ ALL = [
 # Of the test suite.
 QUICK = [
     f"test_{name}"
-    for name in """augassign binop bool class compare contextlib copy copyreg dictcomps dictviews enumerate funcattrs
-    genexps global isinstance iter keywordonlyarg listcomps named_expressions property raise richcmp scope super
-    unpack_ex""".split()
+    for name in """augassign binop bool class compare contextlib copyreg dictcomps dictviews enumerate extcall
+    genexps global iter keywordonlyarg listcomps named_expressions property raise richcmp scope setcomps super
+    unpack unpack_ex""".split()
 ]
 # How a module is run: plainly, and compiled with config.trace_more off and on.
 PLAIN, EVERYTHING, MORE = "plain", "everything", "trace_more"
