@@ -2,6 +2,7 @@
 
 #include "backend/allocator.h"
 #include "backend/blocks/engine.h"
+#include "backend/blocks/sweep.h"
 #include "backend/thread_pool.h"
 
 namespace md {
@@ -11,6 +12,7 @@ void install_block_engine() {
     auto* e = new blocks::BlockEngine(blocks::kernel_table());
     set_engine(e);
     set_allocator(&allocate_cached_storage);
+    set_sweep_runner(&blocks::run_sweep);
     return e;
   }();
   (void)engine;

@@ -174,7 +174,9 @@ void Plan::plan_memory() {
     std::int64_t span = 1;  // elements from the first to the last, plus one
     const DimVec sizes = values(s.type.sizes), strides = values(s.type.strides);
     for (std::size_t d = 0; d < sizes.size(); ++d) span += (sizes[d] - 1) * strides[d];
-    m.bytes = elements(sizes) == 0 ? 0 : span * static_cast<std::int64_t>(item_size(s.type.dtype));
+    // A number among the inputs is a size of a tensor without memory: it may be larger than any memory.
+    if (elements(sizes) != 0 && s.kind != Slot::Kind::Input)
+      m.bytes = span * static_cast<std::int64_t>(item_size(s.type.dtype));
     holds_ |= s.kind == Slot::Kind::Own || s.kind == Slot::Kind::Made;
     if (s.kind == Slot::Kind::Constant) m.constant = static_cast<char*>(s.constant->data());
     if (s.kind == Slot::Kind::Temporary) m.arena_offset = arena.place(aligned(m.bytes), defined[i], s.last_step);

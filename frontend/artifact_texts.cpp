@@ -130,8 +130,7 @@ std::string step_text(const PlanStep& s) {
 }
 
 std::string part_code_name(const char* what, const BreakPoint::Part& part) {
-  return fmt::format("{} {}", what,
-                     text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(part.function.get()))->co_name));
+  return fmt::format("{} {}", what, text_of(reinterpret_cast<PyCodeObject*>(part.code.get())->co_name));
 }
 
 }  // namespace
@@ -200,10 +199,9 @@ void log_bytecode(const FrameRequest& request, const EntryPlan& plan, const std:
   PyRef lines = checked(PyList_New(0)), parts = checked(PyList_New(0));
   for (const std::string& line : plan_lines(plan, graph_name)) checked(PyList_Append(lines.get(), py_str(line).get()));
   const auto add = [&](const char* what, const BreakPoint::Part& part) {
-    if (!part.function) return;
+    if (!part.code) return;
     PyRef title = py_str(part_code_name(what, part));
-    checked(PyList_Append(parts.get(),
-                          checked(PyTuple_Pack(2, title.get(), PyFunction_GET_CODE(part.function.get()))).get()));
+    checked(PyList_Append(parts.get(), checked(PyTuple_Pack(2, title.get(), part.code.get())).get()));
   };
   if (plan.broken) {
     add("BREAKING INSTRUCTION of", plan.broken->breaking);

@@ -22,6 +22,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 
@@ -108,6 +109,7 @@ struct Compilation {
     for (speculation.restarts = 0; speculation.restarts <= kMaxRestarts; ++speculation.restarts) {
       next_name_number();
       Tracer t(config, speculation);
+      const CycleBreaker cycles(t);
       t.log_traces = logs.debug || logs.trace_bytecode || logs.trace_source || logs.trace_call;
       t.grad_enabled = t.initial_grad_enabled = grad_enabled();
       t.observed = &notes.observed;

@@ -19,6 +19,8 @@ struct FrameRequest {
   FrameArgs args;
   Region* region;
   std::string printed_name;  // for logs and errors
+  // The frame's own slots, whose references are given up at a break: what is alive after it is held elsewhere. Or null.
+  PyObject** owned = nullptr;
 };
 
 // Empty if the frame must run as plain Python (it has been logged why). Throws PythonError for what the user must see:

@@ -28,11 +28,12 @@ struct CompiledFunctionObject {
 
 CompiledFunctionObject* cast(PyObject* o) { return reinterpret_cast<CompiledFunctionObject*>(o); }
 
+// Hooked if there is a region.
 PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::size_t nargsf, PyObject* kwnames,
-                     bool hooked) {
-  if (!hooked) return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+                     Region* region) {
+  if (!region) return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
   Region* outer = current_region();
-  current_region() = self->region;
+  current_region() = region;
   PyObject* r;
   {
     Armed below;
@@ -62,6 +63,16 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
   }
 }
 
+// The same options with the backend of the stance. Null: an exception is set.
+Region* forced_region(const Region& r) {
+  const RunSwitches& s = run_switches();
+  try {
+    return get_region(s.backend.get(), s.backend_name, r.fullgraph, r.dynamic, nullptr);
+  } catch (const PythonError&) {
+    return nullptr;
+  }
+}
+
 PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
   auto* self = cast(o);
   auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
@@ -70,23 +81,26 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   if (switches.disabled || switches.stance == Stance::ForceEager ||
       (!switches.while_traced && is_observed(PyThreadState_Get(), code))) {
     Disarmed below;
-    return call_plain(self, args, nargsf, kwnames, false);
+    return call_plain(self, args, nargsf, kwnames, nullptr);
   }
+  const PyRef kept = switches.backend;  // also if the stance ends meanwhile
+  Region* region = switches.forces_backend ? forced_region(*self->region) : self->region;
+  if (!region) return nullptr;
   BoundArguments bound;
   if (!bound.bind(fn, args, nargsf, kwnames))
-    return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, false);
+    return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, nullptr);
   FrameNotes* notes = find_frame_notes(code);
-  if (notes && notes->runs_plain_below(*self->region) && !find_entry(code, self->region, bound.frame())) {
+  if (notes && notes->runs_plain_below(*region) && !find_entry(code, region, bound.frame())) {
     Disarmed below;
-    return call_plain(self, args, nargsf, kwnames, false);
+    return call_plain(self, args, nargsf, kwnames, nullptr);
   }
-  if (!(notes && notes->runs_plain(*self->region))) {
+  if (!(notes && notes->runs_plain(*region))) {
     if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-      if (!give_up_generator(self->region, code)) return nullptr;
-      return call_plain(self, args, nargsf, kwnames, true);
+      if (!give_up_generator(region, code)) return nullptr;
+      return call_plain(self, args, nargsf, kwnames, region);
     }
     if (!bound.complete()) return nullptr;
-    FrameRequest request{code, bound.frame(), self->region, std::string()};
+    FrameRequest request{code, bound.frame(), region, std::string()};
     PyRef result;
     switch (run_frame(request, result)) {
       case RunOutcome::Done:
@@ -101,11 +115,11 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   const bool hooked = switches.stance == Stance::Default;
   if (hooked) {
     const Replaying repeated(self->function);
-    return call_plain(self, args, nargsf, kwnames, true);
+    return call_plain(self, args, nargsf, kwnames, region);
   }
   Disarmed below;
   const Replaying repeated(nullptr, false);
-  return call_plain(self, args, nargsf, kwnames, false);
+  return call_plain(self, args, nargsf, kwnames, nullptr);
 }
 
 int compiled_traverse(PyObject* o, visitproc visit, void* arg) {

@@ -116,8 +116,12 @@ struct Finisher {
     BreakLayout layout;
     layout.instruction = end.break_instruction;
     const auto live = live_after(body, end.break_instruction);
-    for (std::size_t k = 0; k < f.slots.size(); ++k) layout.slot_bound.push_back(!is_null(f.slots[k]) && live[k]);
+    for (std::size_t k = 0; k < f.slots.size(); ++k)
+      layout.slot_bound.push_back(!is_null(f.slots[k]) && (live[k] || end_is_seen(f.slots[k], 0)));
     for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
+    // The break was inside of __exit__: before the instruction the block is still open.
+    for (auto& c : f.contexts)
+      if (c.manager->kind != ValueKind::Context) graph_break<GB0066>("[" + c.manager->print() + "]");
     for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
       static_cast<ContextValue*>(c->manager.get())->exit(t);
     for (auto& c : f.contexts) {
@@ -134,9 +138,9 @@ struct Finisher {
     held.fill(point.breaking, code.break_part, nullptr, 0);
     held.fill(point.resume, code.resume, &code.resume_stack_is_null, point.conditional);
     held.fill(point.resume_taken, code.resume_taken, &code.taken_stack_is_null, point.conditional);
-    point.breaking.function = function_over(code.break_part, "", true);
-    point.resume.function = function_over(code.resume, resumed, false);
-    point.resume_taken.function = function_over(code.resume_taken, resumed, false);
+    point.breaking.code = code_of(code.break_part, "", true);
+    point.resume.code = code_of(code.resume, resumed, false);
+    point.resume_taken.code = code_of(code.resume_taken, resumed, false);
   }
 
   static bool same(const BreakLayout& a, const BreakLayout& b) {
@@ -155,7 +159,7 @@ struct Finisher {
     return notes.splits.back().second;
   }
 
-  PyRef function_over(const PartCode& part, const std::string& printed, bool plain) {
+  PyRef code_of(const PartCode& part, const std::string& printed, bool plain) {
     if (!part) return {};
     const PyRef& code = part.code;
     FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code.get()));
@@ -166,7 +170,7 @@ struct Finisher {
       share_counts(request.code, n);
     }
     if (!plain) ++later_numbers;
-    return checked(PyFunction_New(code.get(), request.args.globals));
+    return code;
   }
 
   bool has_ops() const {
@@ -263,11 +267,28 @@ struct Finisher {
     return out;
   }
 
+  // Objects met by way of a constant source live as long as the program keeps them, unless the plan loads them.
+  void release_constants() const {
+    std::set<const Source*> used;
+    const auto use = [&](const Source* s) {
+      for (; s && used.insert(s).second;) s = s->base;
+    };
+    const EntryPlan& plan = compiled->plan;
+    for (const auto* steps : {&plan.loads, &plan.steps, &plan.effects})
+      for (const PlanStep& s : *steps) use(s.source);
+    for (const Source* s : plan.inputs) use(s);
+    for (const SizePlace& p : plan.size_inputs) use(p.source);
+    for (const auto& [symbol, p] : plan.symbols) use(p.source);
+    for (const auto& s : sources->all())
+      if (s->kind == SourceKind::Constant && !used.contains(s.get())) s->object = PyRef();
+  }
+
   EntryRef install() {
     // The guards see the whole trie, so the table outlives the trace.
     Entry e;
     e.region = request.region;
     e.guards = compile_guards(t.guards, *sources, loaded());
+    release_constants();
     e.compiled = compiled;
     e.frame_id = notes.frame_id;
     e.entry_id = notes.entries_made++;

@@ -185,6 +185,7 @@ bool is_replayed(Frame* frame, PyObject*& result) {
 }
 
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
+  release_passed_on();
   if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
     return pass_through(thread, frame, throwflag);
   if (PyObject * result; replays() && is_replayed(frame, result)) return finish_frame(thread, frame, result);
@@ -211,7 +212,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
     return pass_through(thread, frame, throwflag);
   SlotCopy copy(code, frame_function(frame), live);
   FrameRequest request{
-      code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name)};
+      code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name), live};
   PyRef result;
   switch (run_frame(request, result)) {
     case RunOutcome::Done:

@@ -183,6 +183,15 @@ py::tuple graph_run(Graph& g, const py::args& args) {
   return result;
 }
 
+std::shared_ptr<Graph> empty_graph() {
+  auto g = std::make_shared<Graph>();
+  Node out{NodeKind::Output};
+  out.name = "output";
+  out.args = {Arg(ListArg{{}, true})};
+  g->append(std::move(out));
+  return g;
+}
+
 struct InterpretingKernel final : Kernel {
   std::shared_ptr<Graph> graph;
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
@@ -279,6 +288,7 @@ void bind_graph(py::module_& module) {
           "rows", [](const Graph& g) { return table_rows(g); },
           "Five cells per node: opcode, name, target, args, kwargs.")
       .def("nodes", &graph_nodes, "(op, spelling, target, name, args, kwargs, sizes, dtype, stack) per node.")
+      .def_static("empty", &empty_graph, "A graph that takes and gives nothing.")
       .def("run", &graph_run, "Runs the graph node by node: a tuple of its outputs.");
 }
 

@@ -55,12 +55,18 @@ PyObject* py_set_switches(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// _set_stance(number, skip_guard_eval_unsafe): see Stance.
+// _set_stance(number, skip_guard_eval_unsafe, (backend or None, its name) or None): see Stance.
 PyObject* py_set_stance(PyObject*, PyObject* args) {
   int stance, unsafe;
-  if (!PyArg_ParseTuple(args, "ip", &stance, &unsafe)) return nullptr;
+  PyObject *forced, *backend = nullptr;
+  const char* name = "";
+  if (!PyArg_ParseTuple(args, "ipO", &stance, &unsafe, &forced)) return nullptr;
+  if (forced != Py_None && !PyArg_ParseTuple(forced, "Os", &backend, &name)) return nullptr;
   run_switches().stance = static_cast<Stance>(stance);
   run_switches().skip_guard_eval_unsafe = unsafe;
+  run_switches().forces_backend = forced != Py_None;
+  run_switches().backend = PyRef::borrow(backend == Py_None ? nullptr : backend);
+  run_switches().backend_name = name;
   Py_RETURN_NONE;
 }
 

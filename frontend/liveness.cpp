@@ -1,6 +1,10 @@
 #include "frontend/liveness.h"
 
+#include <algorithm>
+
+#include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
 
 namespace md {
 
@@ -33,6 +37,33 @@ std::vector<int> successors(const CodeBody& body, int at) {
 }
 
 }  // namespace
+
+bool end_is_seen(const ValueRef& v, int depth) {
+  constexpr int kMaxDepth = 2;
+  constexpr std::size_t kMaxItems = 32;
+  const auto any = [&](const std::vector<ValueRef>& items) {
+    return depth < kMaxDepth && items.size() <= kMaxItems &&
+           std::ranges::any_of(items, [&](const ValueRef& x) { return end_is_seen(x, depth + 1); });
+  };
+  if (!v) return false;
+  switch (v->kind) {
+    case ValueKind::Object:
+    case ValueKind::Exception:
+    case ValueKind::Generator:
+    case ValueKind::Opaque:
+      return true;
+    case ValueKind::Lazy: {
+      PyTypeObject* type = Py_TYPE(v->real.get());
+      return !is_tensor(v->real.get()) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(v->real.get());
+    }
+    case ValueKind::List:
+      return any(as<ListValue>(v)->items);
+    case ValueKind::Tuple:
+      return any(as<TupleValue>(v)->items);
+    default:
+      return false;
+  }
+}
 
 std::vector<bool> live_after(const CodeBody& body, int instruction) {
   const std::size_t slots = body.slot_names.size(), n = body.instructions.size();

@@ -185,8 +185,8 @@ struct Runner {
 
   PyRef make_function(const PlanStep& s) const {
     PyObject* parts = s.object.get();
-    PyRef f = checked(
-        PyFunction_NewWithQualName(PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1), PyTuple_GET_ITEM(parts, 3)));
+    PyObject* globals = PyTuple_GET_ITEM(parts, 1) == Py_None ? args.globals : PyTuple_GET_ITEM(parts, 1);
+    PyRef f = checked(PyFunction_NewWithQualName(PyTuple_GET_ITEM(parts, 0), globals, PyTuple_GET_ITEM(parts, 3)));
     if (s.regs[0] >= 0) checked(PyFunction_SetDefaults(f.get(), reg(s.regs[0])));
     if (s.regs[1] >= 0) checked(PyFunction_SetKwDefaults(f.get(), reg(s.regs[1])));
     if (s.regs[2] >= 0) checked(PyFunction_SetClosure(f.get(), reg(s.regs[2])));
@@ -353,13 +353,18 @@ struct Runner {
     }
   }
 
-  // An input that comes back (x.float() of a float32 tensor) is the object that went in.
-  PyRef output(std::size_t k) const {
+  // An input that comes back (x.float() of a float32 tensor) is the object that went in, and a tensor that two nodes
+  // give is one object.
+  PyRef output(std::size_t k) {
     for (std::size_t i = plan.size_inputs.size(); i < inputs.size(); ++i)
       if (inputs[i] == outputs[k].get()) return PyRef::borrow(objects[i]);
-    return wrap_tensor(outputs[k]);
+    if (outputs[k]->use_count() == 1) return wrap_tensor(outputs[k]);
+    PyRef& made = wrapped[outputs[k].get()];
+    if (!made) made = wrap_tensor(outputs[k]);
+    return made;
   }
 
+  std::unordered_map<const TensorImpl*, PyRef> wrapped;  // of those that several hold
   SmallVector<TensorImpl*, 8> inputs;
   SmallVector<PyObject*, 8> objects;
   std::vector<PyRef> held;  // objects the frame does not hold

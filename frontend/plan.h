@@ -66,9 +66,10 @@ struct PlanStep {
 
 // Where a break goes on.
 struct BreakPoint {
-  // A function over a split code and where its arguments come from: held value k, or ~k: item k of the break's result.
+  // A split code, called over the frame's globals, and where its arguments come from: held value k, or ~k: item k of
+  // the break's result.
   struct Part {
-    PyRef function;
+    PyRef code;
     std::vector<int> from;
   };
   Part breaking;              // executes the instruction; takes held values only

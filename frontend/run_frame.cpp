@@ -247,39 +247,60 @@ std::vector<PyRef> pick(const BreakPoint::Part& part, const std::vector<PyRef>& 
   return out;
 }
 
-PyRef call_plain(PyObject* function, const std::vector<PyRef>& args) {
+// Arguments of the call that call_plain is about to make; null once the callee's frame has them.
+thread_local std::vector<PyRef>* passed_on = nullptr;
+
+// Without the hook (a deep recursion) the arguments live until the call returns.
+PyRef call_plain(PyObject* function, std::vector<PyRef>& args) {
   SmallVector<PyObject*, 16> raw;
   for (auto& a : args) raw.push_back(a.get());
   Armed hook;
-  return PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+  passed_on = &args;
+  PyRef result = PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+  passed_on = nullptr;
+  return result;
+}
+
+// What only the breaking instruction takes ends with it.
+void drop_all_but(const BreakPoint& point, std::vector<PyRef>& held) {
+  std::vector<bool> later(held.size(), false);
+  for (const BreakPoint::Part* part : {&point.resume, &point.resume_taken})
+    for (int k : part->from)
+      if (k >= 0) later[static_cast<std::size_t>(k)] = true;
+  for (std::size_t k = 0; k < held.size(); ++k)
+    if (!later[k]) held[k] = PyRef();
 }
 
 // Executes the breaking instruction; gives the function that goes on and its arguments. Null: it raised.
-PyRef step_over(const BreakPoint& point, std::vector<PyRef> held, std::vector<PyRef>& args) {
+PyRef step_over(const BreakPoint& point, PyObject* globals, std::vector<PyRef> held, std::vector<PyRef>& args) {
   PyRef out;
   {
     std::vector<PyRef> given = pick(point.breaking, held, nullptr);
-    out = call_plain(point.breaking.function.get(), given);
+    drop_all_but(point, held);
+    PyRef function = checked(PyFunction_New(point.breaking.code.get(), globals));
+    out = call_plain(function.get(), given);
   }
   if (!out) return {};
   const bool taken = point.conditional && PyTuple_GET_ITEM(out.get(), 0) == Py_True;
   const BreakPoint::Part& next = taken ? point.resume_taken : point.resume;
-  if (!next.function) throw InternalError("a break has no function to go on with");
+  if (!next.code) throw InternalError("a break has no code to go on with");
   args = pick(next, held, out.get());
-  return next.function;
+  return checked(PyFunction_New(next.code.get(), globals));
 }
 
 // After a break: execute the instruction, look the resume function up as any frame, go on until a value comes back.
-RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& result) {
+RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, PyRef& result) {
   for (;;) {
     ResumeArgs args;
-    PyRef resume =
-        step_over(*static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken, std::move(run.held), args.values);
+    PyRef resume = step_over(*static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken, first.args.globals,
+                             std::move(run.held), args.values);
     if (!resume) return RunOutcome::Raised;
     auto* fn = reinterpret_cast<PyFunctionObject*>(resume.get());
     auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
-    FrameRequest request{code, args.frame(fn), region, frame_notes(code).printed_name};
-    EntryRef next = find_or_compile(request);
+    FrameRequest request{code, args.frame(fn), first.region, frame_notes(code).printed_name};
+    // The breaking call may have set a trace function, which is to see what follows.
+    const bool watched = !run_switches().while_traced && is_observed(PyThreadState_Get(), code);
+    EntryRef next = watched ? EntryRef() : find_or_compile(request);
     run = PlanRun();
     if (next) {
       const EntryPlan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
@@ -298,7 +319,18 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, Region* region, PyRef& re
   }
 }
 
+// From here on the frame is not run as plain Python any more.
+void give_up_slots(const FrameRequest& r) {
+  if (!r.owned) return;
+  std::vector<PyRef> released;
+  for (int k = 0; k < r.code->co_nlocalsplus; ++k) released.push_back(PyRef::steal(std::exchange(r.owned[k], nullptr)));
+}
+
 }  // namespace
+
+void release_passed_on() {
+  if (auto* args = std::exchange(passed_on, nullptr)) args->clear();
+}
 
 RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
   try {
@@ -309,7 +341,8 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
     if (!run_entry(plan, request, run)) return RunOutcome::Plain;
     count_replaced(request.code, !run.returned);
-    if (!run.returned) return run_from_break(std::move(entry), std::move(run), request.region, result);
+    if (!run.returned) give_up_slots(request);
+    if (!run.returned) return run_from_break(std::move(entry), std::move(run), request, result);
     result = std::move(run.returned);
     return RunOutcome::Done;
   } catch (const PythonError&) {

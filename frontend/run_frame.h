@@ -21,8 +21,14 @@ struct RunSwitches {
   Stance stance = Stance::Default;
   bool skip_guard_eval_unsafe = false;  // a miss is an error
   Region* everything = nullptr;         // `run --everything`: what frames outside of compiled functions compile in
+  bool forces_backend = false;          // compiled functions use this one instead of their own
+  PyRef backend;                        // a callable, or null for one of ours
+  std::string backend_name;
 };
 RunSwitches& run_switches();
+
+// A frame that was just entered owns its arguments: what the driver held of them for the call is given up.
+void release_passed_on();
 
 // The innermost compiled region of this thread; null outside.
 Region*& current_region();

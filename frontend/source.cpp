@@ -159,7 +159,7 @@ SourceRef SourceTable::free_cell(int slot, const std::string& name) {
 SourceRef SourceTable::global(PyObject* name) {
   Source s{SourceKind::Global};
   s.key = prepared_key(s.kind, name);
-  s.name = "G" + quoted(name);
+  s.name = name ? "G" + quoted(name) : "G";
   s.global_rooted = true;
   return intern(std::move(s));
 }

@@ -124,7 +124,7 @@ PyObject* step(const SourceStep& s, PyObject* base, const FrameArgs& args, StepM
     case SourceKind::CellContents:
       return PyCell_Check(base) ? PyCell_GET(base) : nullptr;
     case SourceKind::Global:
-      return look_up(args.globals, s, memo);
+      return s.key ? look_up(args.globals, s, memo) : args.globals;
     case SourceKind::Builtin:
       return look_up(args.builtins, s, memo);
     case SourceKind::Attr:

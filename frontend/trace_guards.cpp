@@ -1,4 +1,5 @@
 // What a trace assumed of classes and of the identity of objects.
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/breaks.h"
@@ -130,11 +131,26 @@ PyObject* attributes_of(const ValueRef& v) {
   return v->kind == ValueKind::Object ? md_instance_dict(v->real.get()) : nullptr;
 }
 
+// The frame's globals and those of the functions it inlined: dictionaries that are read without being values.
+std::vector<SourceRef> globals_read(SourceTable& sources, bool stored) {
+  std::vector<SourceRef> out;
+  bool own = stored;
+  for (const auto& s : sources.all()) {
+    own |= s->kind == SourceKind::Global;
+    SourceRef base = s->base;
+    if (s->kind != SourceKind::DictItem || base->kind != SourceKind::Constant) continue;
+    if (std::ranges::find(out, base) == out.end()) out.push_back(base);
+  }
+  if (own) out.push_back(sources.global(nullptr));
+  return out;
+}
+
 }  // namespace
 
 void Tracer::guard_distinct() {
   std::set<ValueKind> changed;
   for (const SideEffect& e : effects.list()) changed.insert(changed_kind(e));
+  const bool stored = changed.contains(ValueKind::Null), dict_changed = stored || changed.contains(ValueKind::Dict);
   // Attributes may be reached as a dictionary's entries.
   for (ValueKind k : {ValueKind::Dict, ValueKind::Object, ValueKind::Null})
     if (changed.contains(k)) changed.insert({ValueKind::Dict, ValueKind::Object, ValueKind::Module});
@@ -144,17 +160,22 @@ void Tracer::guard_distinct() {
     auto it = dict ? known.find(dict) : known.end();
     return it != known.end() && it->second->kind == ValueKind::Dict;
   };
-  if (changed.contains(ValueKind::Dict) && reached_as_dict(args.globals))
-    unmodelled("globals()", "the globals as a dictionary, one of them changed");
   std::vector<SourceRef> places;
   std::set<PyObject*> dicts;
+  bool has_dict = false;
   for (const PyRef& o : keep_alive) {
     const ValueRef& v = known.at(o.get());
     if (!may_be_changed(v, changed) || !v->source || !v->real || PyFrozenSet_Check(v->real.get())) continue;
     PyObject* dict = attributes_of(v);
     if (reached_as_dict(dict) || (dict && !dicts.insert(dict).second))
       unmodelled(v->print(), "attributes changed by way of their dictionary");
+    has_dict |= v->kind == ValueKind::Dict;
     places.push_back(v->source);
+  }
+  for (SourceRef s : dict_changed&& has_dict ? globals_read(sources, stored) : std::vector<SourceRef>()) {
+    PyObject* dict = s->kind == SourceKind::Global ? args.globals : s->object.get();
+    if (reached_as_dict(dict)) unmodelled("globals()", "the globals as a dictionary, one of them changed");
+    if (dicts.insert(dict).second) places.push_back(s);
   }
   if (places.size() < 2) return;
   Guard g{GuardKind::Distinct, places.front()};

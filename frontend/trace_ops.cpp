@@ -16,13 +16,14 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace_out.h"
 #include "frontend/tracer.h"
-#include "frontend/values/builtin_bases.h"
 #include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/size_value.h"
 #include "ir/inplace.h"
 #include "ir/op_table.h"
+#include "ir/shared_memory.h"
 
 namespace md {
 
@@ -315,12 +316,6 @@ std::string placeholder_target(const Source& source) {
   for (char c : out)
     if (c != '_' || squeezed.empty() || squeezed.back() != '_') squeezed += c;
   return squeezed;
-}
-
-// Memory of others may lie in two storages.
-static bool share_memory(const Storage& a, const Storage& b) {
-  const auto *pa = static_cast<const char*>(a.data()), *pb = static_cast<const char*>(b.data());
-  return &a == &b || ((a.foreign || b.foreign) && pa < pb + b.bytes() && pb < pa + a.bytes());
 }
 
 // What the graph assumes of an input, and that nobody marks its dimensions.

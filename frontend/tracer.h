@@ -232,12 +232,12 @@ class Tracer {
   bool errors_on_break = false;  // _dynamo.error_on_graph_break(True) is in force
   int next_storage = 0;
   std::set<int> mirrored;  // storages that an array reads backward: a copy here, so nothing may write to them any more
-  ObservedInputs* observed = nullptr;    // of the code object; null: nothing is remembered
-  std::shared_ptr<ShapeEnv> shape_env;   // null until a size is a symbol
-  std::vector<SizePlace> symbol_places;  // by symbol
+  ObservedInputs* observed = nullptr;            // of the code object; null: nothing is remembered
+  std::shared_ptr<ShapeEnv> shape_env;           // null until a size is a symbol
+  std::vector<SizePlace> symbol_places;          // by symbol
   std::map<int, UnbackedPlace> unbacked_places;  // by symbol
-  std::vector<InputSize> input_sizes;    // symbolic numbers of inputs
-  long ordinal = 0;                      // executed instructions of the root frame
+  std::vector<InputSize> input_sizes;            // symbolic numbers of inputs
+  long ordinal = 0;                              // executed instructions of the root frame
   FrameArgs args{};
   int calls_captured = 0;
   bool item_break_seen = false;

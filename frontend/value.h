@@ -69,7 +69,7 @@ enum class ValueKind : std::uint8_t {
   Context,
   Partial,
   StandIn,  // an object of a library class that Python code of minidynamo.polyfills stands in for
-  Opaque,  // a real object we only pass around
+  Opaque,   // a real object we only pass around
 };
 
 struct Value : RefCounted {

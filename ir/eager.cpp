@@ -12,6 +12,8 @@
 #include "ir/indexing.h"
 #include "ir/inplace.h"
 #include "ir/op_ids.h"
+#include "ir/shared_memory.h"
+#include "ir/sweep.h"
 
 namespace md {
 namespace {
@@ -84,7 +86,7 @@ Arg run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out)
 // --- In place ------------------------------------------------------------------------------------------------------
 
 bool same_elements(const TensorImpl& a, const TensorImpl& b) {
-  return a.offset == b.offset && a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
+  return a.data() == b.data() && a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
 }
 
 // Operands that share memory with `self` other than element by element are copied before `self` is written.
@@ -92,7 +94,7 @@ std::vector<Arg> without_overlap(const TensorRef& self, std::span<const Arg> bou
   std::vector<Arg> args(bound.begin(), bound.end());
   for (Arg& a : args) {
     const auto* t = a.get_if<TensorRef>();
-    if (!t || *t == self || !((*t)->storage == self->storage) || same_elements(**t, *self)) continue;
+    if (!t || *t == self || !share_memory(*(*t)->storage, *self->storage) || same_elements(**t, *self)) continue;
     a = call_op(op(id::Clone), std::span<const Arg>(&a, 1));
   }
   return args;
@@ -106,7 +108,8 @@ Arg apart_from(const TensorImpl& self, const Arg& a) {
     return out;
   }
   const auto* t = a.get_if<TensorRef>();
-  return t && (*t)->storage == self.storage ? call_op(op(id::Clone), std::span<const Arg>(&a, 1)) : a;
+  const bool shared = t && share_memory(*(*t)->storage, *self.storage);
+  return shared ? call_op(op(id::Clone), std::span<const Arg>(&a, 1)) : a;
 }
 
 void run_into(const Op& op, const TensorRef& self, std::span<const Arg> bound) {
@@ -122,7 +125,7 @@ bool plain_inplace(const Op& op, const TensorImpl& self, std::span<const Arg> ar
   for (int i = 1; i < op.operands; ++i) {
     const auto* t = args[i].get_if<TensorRef>();
     if (!t || t->get() == &self) continue;
-    if ((*t)->storage == self.storage || !((*t)->sizes == self.sizes)) return false;
+    if (share_memory(*(*t)->storage, *self.storage) || !((*t)->sizes == self.sizes)) return false;
   }
   return compute_types(op, args).result == self.dtype;
 }
@@ -134,6 +137,11 @@ void store(const TensorRef& self, Arg result) {
 
 }  // namespace
 
+BeforeDynamic& before_dynamic() {
+  thread_local BeforeDynamic ask = nullptr;
+  return ask;
+}
+
 Engine& engine() {
   Engine* e = installed.load(std::memory_order_acquire);
   return e ? *e : reference_engine();
@@ -144,6 +152,7 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
   check_enabled(op);
   switch (op.kind()) {
     case OpKind::Composite: {
+      if (worth_sweeping(bound)) return run_swept(op, bound);
       EagerCaller caller;
       return expand(op, caller, bound);
     }
@@ -155,7 +164,10 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
     default:
       break;
   }
-  if (is_dynamic(op, bound)) return results_arg(run_dynamic(op, bound));
+  if (is_dynamic(op, bound)) {
+    if (BeforeDynamic ask = before_dynamic()) ask(op);
+    return results_arg(run_dynamic(op, bound));
+  }
   std::vector<TensorRef> out;
   for (const TensorType& t : infer(op, bound)) out.push_back(allocate(t));
   return run(op, bound, out);

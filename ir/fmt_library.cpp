@@ -1,6 +1,6 @@
 // {fmt} compiled once. Debian has it as headers and a shared library, which a wheel cannot rely on; header-only, every
-// file that formats text would compile all of it, four seconds each. Here its functions are defined: the other files see
-// declarations only and are linked with these.
+// file that formats text would compile all of it, four seconds each. Here its functions are defined: the other files
+// see declarations only and are linked with these.
 #include <fmt/format-inl.h>
 
 // Templates that other files only declare.

@@ -1,6 +1,8 @@
 // Convolution: results are cut into patches, each computed by a kernel of its level from inputs laid out for it
 // (kernel_table.h). How they are cut does not matter to the bits.
 #include <algorithm>
+#include <atomic>
+#include <utility>
 #include <vector>
 
 #include "backend/blocks/kernel_args.h"
@@ -11,6 +13,7 @@ namespace md::blocks {
 namespace {
 
 constexpr std::int64_t kLaidOutBytes = 3 << 16;  // of a patch: with a panel of weights in the second-level cache
+constexpr std::int64_t kManyWeights = 1 << 20;   // bytes: more than that cache holds
 constexpr std::int64_t kLeastWork = 1 << 17;     // multiply-adds worth a task of their own
 constexpr std::int64_t kSlack = 64;              // elements read, but not used, behind the last one laid out
 
@@ -23,8 +26,9 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b;
 std::int64_t round_up(std::int64_t a, std::int64_t unit) { return divide_up(a, unit) * unit; }
 std::int64_t reach(const WindowDim& d) { return (d.kernel - 1) * d.dilation + 1; }
 
-// How the results of one group of one image are cut.
+// How the results of one group are cut.
 struct Cuts {
+  std::int64_t images, image_cuts;     // of the batch
   std::int64_t rows, columns;          // of a patch
   std::int64_t row_cuts, column_cuts;  // of a frame
   std::int64_t filters, filter_cuts;
@@ -35,11 +39,15 @@ struct Plan {
   Cuts cuts;
   std::int64_t batch, groups, in, out;  // elements of the group's input and of a plane of results
   std::int64_t item;
-  std::vector<std::int64_t> offsets;
+  // Of all elements of a window, then of those without some of its rows.
+  std::vector<std::vector<std::int64_t>> offsets, places;
+  std::vector<WindowElements> elements;
+  std::vector<std::uint8_t> row_elements;
 
   std::int64_t padded_filters() const { return round_up(c.filters, c.panel); }
-  std::int64_t patches() const { return batch * groups * c.dims[0].out * cuts.row_cuts * cuts.column_cuts; }
-  std::int64_t laid_out_bytes() const { return (c.dims[0].kernel * c.rows * c.channels * c.pitch + kSlack) * item; }
+  std::int64_t patches() const { return cuts.image_cuts * groups * c.dims[0].out * cuts.row_cuts * cuts.column_cuts; }
+  std::int64_t laid_out_bytes() const { return (cuts.images * c.laid_out + kSlack) * item; }
+  std::int64_t weight_bytes() const { return padded_filters() * c.depth * item; }
 };
 
 // Dimensions of size 1 in front. Where windows are single elements, a plane is one long row.
@@ -89,11 +97,27 @@ void set_columns(Convolution& c, std::int64_t columns, std::int64_t item) {
 
 std::int64_t laid_out_rows(const WindowDim& d, std::int64_t rows) { return (rows - 1) * d.stride + reach(d); }
 
+// Whole images together, where reading weights once for all saves more than reading inputs once for each panel costs.
+void join_images(Plan& p) {
+  const std::int64_t image = p.c.laid_out * p.item, panels = divide_up(p.c.filters, p.c.panel);
+  const std::int64_t shared = std::max<std::int64_t>(1, p.batch * p.groups / num_threads());
+  std::int64_t images = std::min({8 * kLaidOutBytes / image, p.batch, shared});
+  const bool whole = p.c.dims[0].out * p.cuts.row_cuts * p.cuts.column_cuts == 1;
+  if (!whole || images < 2 || p.weight_bytes() < kManyWeights ||
+      panels * image > p.weight_bytes() * (images - 1) / images) {
+    images = 1;
+  }
+  p.cuts.image_cuts = divide_up(p.batch, images);
+  p.cuts.images = divide_up(p.batch, p.cuts.image_cuts);
+}
+
 // Patches as large as the cache allows, but enough of them for the threads.
 void cut(const ConvolutionKernels& kernels, Plan& p) {
   Convolution& c = p.c;
   const auto& [d0, d1, d2] = c.dims;
-  const std::int64_t fitting = kLaidOutBytes / p.item / (d0.kernel * c.channels);  // elements of a channel
+  // Many weights are read anew for every patch: then larger ones.
+  const std::int64_t room = p.weight_bytes() > kManyWeights ? 2 * kLaidOutBytes : kLaidOutBytes;
+  const std::int64_t fitting = room / p.item / (d0.kernel * c.channels);  // elements of a channel
   const std::int64_t unit = c.filter_lanes ? 4 * kernels.filter_positions : 3 * kernels.lanes;
   const std::int64_t most_columns = std::max(unit, fitting / reach(d1) / std::min(d2.stride, reach(d2)));
   p.cuts.column_cuts = divide_up(d2.out, most_columns);
@@ -109,29 +133,57 @@ void cut(const ConvolutionKernels& kernels, Plan& p) {
   p.cuts.rows = divide_up(d1.out, p.cuts.row_cuts);
   p.cuts.row_cuts = divide_up(d1.out, p.cuts.rows);
   c.rows = laid_out_rows(d1, p.cuts.rows);
+  c.laid_out = d0.kernel * c.rows * c.channels * c.pitch;
+  join_images(p);
 
   const std::int64_t panels = divide_up(c.filters, c.panel);
-  p.cuts.filter_cuts = std::clamp<std::int64_t>(divide_up(wanted, others * p.cuts.row_cuts), 1, panels);
+  p.cuts.filter_cuts = std::clamp<std::int64_t>(divide_up(wanted, p.patches()), 1, panels);
   p.cuts.filters = divide_up(panels, p.cuts.filter_cuts) * c.panel;
   p.cuts.filter_cuts = divide_up(c.filters, p.cuts.filters);
 }
 
-// In the order of the weights: channel, then the window row by row.
-void place_windows(Plan& p) {
+// The elements in rows [first, last) of a window, in the order of the weights: channel, then the window row by row.
+void place_windows(Plan& p, std::int64_t first, std::int64_t last) {
   const auto& [d0, d1, d2] = p.c.dims;
-  p.offsets.reserve(static_cast<std::size_t>(p.c.depth));
+  std::vector<std::int64_t> offsets, places;
   for (std::int64_t channel = 0; channel < p.c.channels; ++channel) {
     for (std::int64_t k0 = 0; k0 < d0.kernel; ++k0) {
-      for (std::int64_t k1 = 0; k1 < d1.kernel; ++k1) {
+      for (std::int64_t k1 = first; k1 < last; ++k1) {
         const std::int64_t row = ((k0 * p.c.rows + k1 * d1.dilation) * p.c.channels + channel) * p.c.pitch;
         for (std::int64_t k2 = 0; k2 < d2.kernel; ++k2) {
           const std::int64_t column = k2 * d2.dilation;
-          p.offsets.push_back(row + column % d2.stride * p.c.width + column / d2.stride);
+          offsets.push_back(row + column % d2.stride * p.c.width + column / d2.stride);
+          places.push_back(((channel * d0.kernel + k0) * d1.kernel + k1) * d2.kernel + k2);
         }
       }
     }
   }
-  p.c.offsets = p.offsets.data();
+  p.elements.push_back({static_cast<std::int64_t>(offsets.size()), offsets.data(), places.data()});
+  p.offsets.push_back(std::move(offsets));
+  p.places.push_back(std::move(places));
+}
+
+// Which elements each row of results needs; all, where `whole`.
+void choose_elements(Plan& p, bool whole) {
+  constexpr std::size_t kMostKinds = 16;
+  const WindowDim& d = p.c.dims[1];
+  place_windows(p, 0, d.kernel);
+  p.row_elements.assign(static_cast<std::size_t>(d.out), 0);
+  std::pair<std::int64_t, std::int64_t> known{0, d.kernel};
+  for (std::int64_t r = 0; !whole && r < d.out; ++r) {
+    const std::int64_t start = r * d.stride - d.padding;
+    const std::int64_t first = start >= 0 ? 0 : std::min(d.kernel, divide_up(-start, d.dilation));
+    const std::int64_t last = std::clamp(divide_up(d.in - start, d.dilation), first, d.kernel);
+    if (first == 0 && last == d.kernel) continue;
+    if (known != std::pair{first, last}) {
+      if (p.elements.size() == kMostKinds) break;
+      place_windows(p, first, last);
+      known = {first, last};
+    }
+    p.row_elements[static_cast<std::size_t>(r)] = static_cast<std::uint8_t>(p.elements.size() - 1);
+  }
+  p.c.elements = p.elements.data();
+  p.c.row_elements = p.row_elements.data();
 }
 
 Plan plan_of(const KernelArgs& a, const ConvolutionKernels& kernels) {
@@ -153,12 +205,12 @@ Plan plan_of(const KernelArgs& a, const ConvolutionKernels& kernels) {
   c.used_rows = used_remainders(c.dims[1]), c.used_columns = used_remainders(c.dims[2]);
   choose_panel(kernels, c);
   cut(kernels, p);
-  place_windows(p);
   return p;
 }
 
-// The weights of all groups in panels: as they are, if a panel is one filter.
-const char* packed_weights(const ConvolutionKernels& kernels, const Plan& p, const char* weights, Ref<Storage>& room) {
+// The weights of all groups in panels: as they are, if a panel is one filter. Clears `finite` if one of them is not.
+const char* packed_weights(const ConvolutionKernels& kernels, const Plan& p, const char* weights, Ref<Storage>& room,
+                           std::atomic<bool>& finite) {
   if (p.c.panel == 1) return weights;
   const std::int64_t group = p.padded_filters() * p.c.depth * p.item, panels = divide_up(p.c.filters, p.c.panel);
   room = allocate_storage(static_cast<std::size_t>(p.groups * group));
@@ -167,7 +219,8 @@ const char* packed_weights(const ConvolutionKernels& kernels, const Plan& p, con
   parallel_for(p.groups * panels, least, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t g = i / panels;
-      kernels.pack(p.c, weights + g * p.c.filters * p.c.depth * p.item, i % panels, i % panels + 1, packed + g * group);
+      const char* const of_group = weights + g * p.c.filters * p.c.depth * p.item;
+      if (!kernels.pack(p.c, of_group, i % panels, i % panels + 1, packed + g * group)) finite = false;
     }
   });
   return packed;
@@ -189,11 +242,15 @@ void run_task(const ConvolutionKernels& kernels, const Plan& p, const Memory& m,
   const std::int64_t filter = next(cuts.filter_cuts) * cuts.filters, column = next(cuts.column_cuts) * cuts.columns;
   const std::int64_t row = next(cuts.row_cuts) * cuts.rows, frame = next(p.c.dims[0].out), group = next(p.groups);
   const std::int64_t rows_of_frame = p.c.dims[1].out;
-  const std::int64_t input = task * p.groups + group, weights = p.c.panel == 1 ? p.c.filters : p.padded_filters();
+  const std::int64_t image = task * cuts.images, input = image * p.groups + group,
+                     weights = p.c.panel == 1 ? p.c.filters : p.padded_filters();
   const ConvolutionPatch patch{
       .x = m.x + input * p.in * p.item,
       .weights = m.weights + (group * weights + filter) * p.c.depth * p.item,
       .out = m.out + (input * p.c.filters + filter) * p.out * p.item,
+      .images = std::min(cuts.images, p.batch - image),
+      .x_image = p.groups * p.in,
+      .out_image = p.groups * p.c.filters * p.out,
       .filters = std::min(cuts.filters, p.c.filters - filter),
       .plane = p.out,
       .row = frame * rows_of_frame + row,
@@ -210,7 +267,7 @@ bool run_op(ops::Convolution, const KernelArgs& c) {
   const DType t = c.out[0]->dtype;
   if (t != working(t) || t == DType::Bool || !c.out[0]->is_contiguous()) return false;
   const ConvolutionKernels& kernels = c.kernels.convolution[compute_index(t)];
-  const Plan p = plan_of(c, kernels);
+  Plan p = plan_of(c, kernels);
   if (c.out[0]->numel() == 0) return true;
   if (p.c.depth == 0) return false;
   const auto dense = [](const TensorImpl& x) {
@@ -218,10 +275,12 @@ bool run_op(ops::Convolution, const KernelArgs& c) {
   };
   const TensorRef x = dense(c.tensor(0)), w = dense(c.tensor(1));
   Ref<Storage> packed;
+  std::atomic<bool> finite{true};
   const Memory m{static_cast<const char*>(x->data()),
-                 packed_weights(kernels, p, static_cast<const char*>(w->data()), packed),
+                 packed_weights(kernels, p, static_cast<const char*>(w->data()), packed, finite),
                  static_cast<char*>(c.out[0]->data())};
-  const std::int64_t work = p.cuts.rows * p.cuts.columns * p.c.depth * p.cuts.filters;
+  choose_elements(p, !p.c.filter_lanes || !finite);
+  const std::int64_t work = p.cuts.images * p.cuts.rows * p.cuts.columns * p.c.depth * p.cuts.filters;
   parallel_for(p.patches() * p.cuts.filter_cuts, std::max<std::int64_t>(1, kLeastWork / work),
                [&](std::int64_t begin, std::int64_t end) {
                  const Ref<Storage> room = allocate_storage(static_cast<std::size_t>(p.laid_out_bytes()));

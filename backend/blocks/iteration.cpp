@@ -24,12 +24,17 @@ void with_item(std::int64_t item, F&& f) {
   }
 }
 
-// n copies of one element, by copying what is there already: memcpy knows the machine's widest stores.
+// n copies of one element: some stored from a register, the others by copying what is there already, since memcpy knows
+// the machine's widest stores. Copying fewer would wait for the stores before.
 template <class T>
 void repeat(T value, std::int64_t n, T* to) {
-  constexpr std::int64_t kSeed = 16;
-  std::fill_n(to, std::min(n, kSeed), value);
-  for (std::int64_t have = kSeed; have < n; have *= 2) {
+  typedef T Vector __attribute__((vector_size(16), aligned(alignof(T)), may_alias));
+  constexpr std::int64_t kLanes = 16 / sizeof(T), kSeed = 32 * kLanes;
+  const Vector all = Vector{} + value;
+  std::int64_t have = 0;
+  for (; have + kLanes <= std::min(n, kSeed); have += kLanes) *reinterpret_cast<Vector*>(to + have) = all;
+  if (have < kSeed) return void(std::fill_n(to + have, n - have, value));
+  for (; have < n; have *= 2) {
     std::memcpy(to + have, to, static_cast<std::size_t>(std::min(have, n - have)) * sizeof(T));
   }
 }

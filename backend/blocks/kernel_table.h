@@ -48,6 +48,11 @@ constexpr std::int64_t product_workspace(const Product& p, std::int64_t item) {
   return (p.k < kProductDepth ? p.k : kProductDepth) * (rows + columns) * item + 256;
 }
 
+// Elements of a window: where they are laid out, seen from the first a position reads, and their places in a filter.
+struct WindowElements {
+  std::int64_t count;
+  const std::int64_t *offsets, *places;
+};
 // The convolution of one group of an image with its filters. The inputs a patch of results needs are laid out as
 // (planes of a window, rows, channels, remainders of the column by the stride, columns), zeros in the padding: each
 // element of the window then sees the inputs of neighbouring results side by side.
@@ -55,25 +60,29 @@ struct Convolution {
   WindowDim dims[kMostWindowDims];
   std::int64_t channels, filters, depth;  // depth: elements of a filter
   std::int64_t remainders, width, pitch;  // of a row laid out: columns of each remainder, elements from row to row
-  std::int64_t rows;                      // laid out
+  std::int64_t rows, laid_out;            // laid out; elements of all of that, for one image
   std::uint64_t used_rows, used_columns;  // remainders by the stride that some element of the window falls on
-  const std::int64_t* offsets;            // of the elements of a window, laid out
+  // elements[0] are all; others are without the rows of the window that lie in the padding. row_elements: which of them
+  // each row of results needs, if no weight is infinite or NaN.
+  const WindowElements* elements;
+  const std::uint8_t* row_elements;
   // Vectors hold results of neighbouring filters, or else of neighbouring positions of one filter.
   bool filter_lanes;
   std::int64_t panel;  // filters computed together, whose weights lie side by side
 };
-// `rows` times `columns` results of each of `filters` filters; the first begins a panel.
+// `rows` times `columns` results of each of `filters` filters, in each of `images`; the first filter begins a panel.
 struct ConvolutionPatch {
-  const void *x, *weights;  // the group's first plane, the first filter's packed weights
-  void* out;                // the first filter's plane
+  const void *x, *weights;                  // the group's first plane, the first filter's packed weights
+  void* out;                                // the first filter's plane
+  std::int64_t images, x_image, out_image;  // elements from image to image
   std::int64_t filters, plane, row, rows, column, columns;
 };
 struct ConvolutionKernels {
   int lanes;                           // of a vector
   int filter_panel, filter_positions;  // filters in lanes: of them and of neighbouring results computed together
   // Panels [first, last) of dense weights. Panels are of 1, 2, 4, 8 filters or, in lanes, of filter_panel, the last as
-  // narrow as whole vectors allow.
-  void (*pack)(const Convolution& c, const void* weights, std::int64_t first, std::int64_t last, void* packed);
+  // narrow as whole vectors allow. Whether all weights are finite.
+  bool (*pack)(const Convolution& c, const void* weights, std::int64_t first, std::int64_t last, void* packed);
   void (*run)(const Convolution& c, const ConvolutionPatch& p, void* laid_out);
 };
 

@@ -94,9 +94,7 @@ ValueRef method_rotate(Tracer& t, Value& self, CallArgs& args) {
 
 ValueRef method_count(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "count", args, 1, 1);
-  std::int64_t n = 0;
-  for (auto& x : deque_of(self).items) n += values_equal(t, x, args[0]);
-  return t.integer(n);
+  return t.integer(deque_of(self).count_equal(t, args[0]));
 }
 
 constexpr MethodRow kRows[] = {

@@ -180,8 +180,7 @@ bool remake_chain(Tracer&, StepIterator& self, CallArgs& args, std::int64_t&) {
 
 ValueRef rule_chain(Tracer& t, CallArgs& args) {
   if (!args.keywords.empty()) t.raise(PyExc_TypeError, "chain() takes no keyword arguments");
-  auto it =
-      make_ref<StepIterator>("ChainIteratorVariable()", itertools_type("chain"), args.positional, chain_step);
+  auto it = make_ref<StepIterator>("ChainIteratorVariable()", itertools_type("chain"), args.positional, chain_step);
   it->remake = remake_chain;
   return it;
 }

@@ -152,15 +152,16 @@ ValueRef list_pop(Tracer& t, Value& self, CallArgs& args) {
 
 std::size_t find_in(Tracer& t, const std::vector<ValueRef>& items, const ValueRef& x) {
   std::size_t k = 0;
-  while (k < items.size() && !values_equal(t, items[k], x)) ++k;
-  return k;
+  for (; k < items.size(); ++k)
+    if (const ValueRef v = items[k]; values_equal(t, v, x)) break;  // an __eq__ may change the list
+  return std::min(k, items.size());
 }
 
 ValueRef list_remove(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "list.remove", args, 1, 1);
   auto& items = list_of(self).items;
   const std::size_t k = find_in(t, items, args[0]);
-  if (k == items.size()) t.raise(PyExc_ValueError, "list.remove(x): x not in list");
+  if (k >= items.size()) t.raise(PyExc_ValueError, "list.remove(x): x not in list");
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(k));
   list_of(self).changed(t);
   return t.none();
@@ -219,7 +220,10 @@ ValueRef sequence_index(Tracer& t, Value& self, CallArgs& args) {
 ValueRef sequence_count(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "count", args, 1, 1);
   std::int64_t n = 0;
-  for (auto& v : items_of(self)) n += values_equal(t, v, args[0]);
+  for (std::size_t k = 0; k < items_of(self).size(); ++k) {
+    const ValueRef v = items_of(self)[k];
+    n += values_equal(t, v, args[0]);
+  }
   return t.integer(n);
 }
 

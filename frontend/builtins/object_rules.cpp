@@ -252,7 +252,14 @@ ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& na
     return t.none();
   }
   if (!o) return {};
-  if (name == "__init__") return t.none();
+  if (name == "__init__") {
+    // Of the two that may take arguments one has to be the class's own.
+    const bool own_init = o->type->tp_init != PyBaseObject_Type.tp_init;
+    if (args.size() > 0 && (own_init || o->type->tp_new == PyBaseObject_Type.tp_new))
+      t.raise(PyExc_TypeError, (own_init ? "object" : type_name(o->type)) +
+                                   ".__init__() takes exactly one argument (the instance to initialize)");
+    return t.none();
+  }
   if (name == "__init_subclass__") return t.none();
   if (name == "__setattr__" && args.size() == 2) {
     o->plain_store(t, attr_name(args[0]).get(), args[1]);

@@ -155,6 +155,7 @@ ValueRef step_zip(Tracer& t, StepIterator& self) {
 
 ValueRef rule_zip(Tracer& t, CallArgs& args) {
   ValueRef strict = args.take_keyword("strict");
+  if (!args.keywords.empty()) return {};
   std::vector<ValueRef> inner;
   for (auto& a : args.positional) inner.push_back(t.realize(a)->iter(t));
   auto it = make_ref<StepIterator>("ZipVariable()", &PyZip_Type, std::move(inner), step_zip);
@@ -173,6 +174,7 @@ ValueRef step_map(Tracer& t, StepIterator& self) {
 }
 
 ValueRef rule_map(Tracer& t, CallArgs& args) {
+  if (!args.keywords.empty()) return {};
   if (args.size() < 2) t.raise(PyExc_TypeError, "map() must have at least two arguments.");
   std::vector<ValueRef> inner;
   for (std::size_t k = 1; k < args.positional.size(); ++k) inner.push_back(t.realize(args[k])->iter(t));

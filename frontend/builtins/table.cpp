@@ -77,7 +77,7 @@ ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positio
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
   PyRef r = PyRef::steal(PyObject_Call(callee.real.get(), tuple.get(), kwargs.get()));
   if (!r) t.raise_current();
-  return from_folded(t, r.get());
+  return from_result(t, r.get());
 }
 
 // Input and output: effects a graph cannot have, so the missing rule is meant.
@@ -169,6 +169,21 @@ const BuiltinRow* find_builtin_rule(PyObject* object) {
   return it == rules().end() ? nullptr : it->second;
 }
 
+// Instances of subclasses of int, str, ... that change nothing a builtin function asks for count as what they hold.
+static void unwrap_plain_data(Tracer& t, CallArgs& args) {
+  static const char* const asked[] = {
+      "__int__",     "__index__", "__float__", "__trunc__",  "__abs__",  "__round__",   "__floor__",   "__ceil__",
+      "__complex__", "__str__",   "__repr__",  "__format__", "__bool__", "__hash__",    "__eq__",      "__lt__",
+      "__le__",      "__gt__",    "__ge__",    "__len__",    "__iter__", "__getitem__", "__contains__"};
+  for (ValueRef& v : args.positional) {
+    auto* o = as<ObjectValue>(v);
+    if (!o || !o->payload || o->payload->kind != ValueKind::Constant) continue;
+    bool changed = false;
+    for (const char* name : asked) changed = changed || o->special(t, name);
+    if (!changed) v = o->payload;
+  }
+}
+
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   if (ValueRef r = call_constructor(t, callee, args)) return r;
   if (const BuiltinRow* row = find_builtin_rule(callee.real.get())) {
@@ -220,9 +235,9 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
-  if (((is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get())) &&
-      all_constant(args, positional, kwargs))
-    return fold(t, callee, positional, kwargs);
+  const bool pure = (is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get());
+  if (pure) unwrap_plain_data(t, args);
+  if (pure && all_constant(args, positional, kwargs)) return fold(t, callee, positional, kwargs);
   no_rule(t, callee, args);
 }
 

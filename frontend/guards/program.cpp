@@ -14,10 +14,18 @@ bool is_relation(GuardKind k) {
          k == GuardKind::Distinct;
 }
 
+// Equal for payloads that same_guard takes as equal.
+std::size_t hash_of_payload(PyObject* o) {
+  if (!o || !is_plain(o)) return reinterpret_cast<std::uintptr_t>(o);
+  const Py_hash_t h = PyObject_Hash(o);
+  if (h == -1) PyErr_Clear();
+  return static_cast<std::size_t>(h);
+}
+
 std::size_t hash_of(const Guard& g) {
   std::size_t h = static_cast<std::size_t>(g.kind) + 31 * reinterpret_cast<std::uintptr_t>(g.source);
   h = h * 1000003u + static_cast<std::size_t>(g.value);
-  return h * 1000003u + reinterpret_cast<std::uintptr_t>(g.other);
+  return (h * 1000003u + reinterpret_cast<std::uintptr_t>(g.other)) * 1000003u + hash_of_payload(g.object.get());
 }
 
 bool same_guard(const Guard& a, const Guard& b) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "frontend/tensors/array_view.h"
+#include "ir/shared_memory.h"
 
 namespace md::guards {
 namespace {
@@ -103,19 +104,13 @@ void NoAliasing::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
 
 namespace {
 
-bool overlap(const Storage& a, const Storage& b) {
-  const auto* pa = static_cast<const char*>(a.data());
-  const auto* pb = static_cast<const char*>(b.data());
-  return pa < pb + b.bytes() && pb < pa + a.bytes();
-}
-
 // Only memory that others own can be in two storages.
 bool foreign_overlap(const AliasFact& f, PyObject* const* regs) {
   for (std::uint16_t r : f.registers) {
     const Storage* s = storage_of(regs[r]);
     if (!s->foreign) continue;
     for (std::uint16_t other : f.registers) {
-      if (other != r && overlap(*s, *storage_of(regs[other]))) return true;
+      if (other != r && share_memory(*s, *storage_of(regs[other]))) return true;
     }
   }
   return false;

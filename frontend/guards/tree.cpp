@@ -93,6 +93,7 @@ class Tree {
   }
 
   Printed& top(const GuardNode& n) {
+    if (n.kind == SourceKind::Global && !n.key) return globals();
     if (n.kind == SourceKind::Global) return child(globals(), n.name, dict_item(n.key.get()));
     if (n.kind == SourceKind::Builtin) {
       Printed& builtins =

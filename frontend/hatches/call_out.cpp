@@ -59,6 +59,7 @@ class PythonCallee final : public Callee {
   }
 
   std::vector<char> grads;  // of its results
+  bool declared = false;
 
  private:
   std::vector<TensorRef> run(std::span<const Arg> args, std::span<const ExpectedTensor> expected, bool copies) const {
@@ -75,7 +76,7 @@ class PythonCallee final : public Callee {
     if (!result) result = call(args, given, copies);
     std::vector<TensorRef> out;
     if (!matches_shape(result.get(), shape_.get(), out))
-      wrong("a result like " + repr_of(shape_.get()), "a " + type_name(Py_TYPE(result.get())));
+      wrong("a result like " + shape_text(shape_.get()), text_of_result(result.get()));
     for (std::size_t i = 0; i < out.size(); ++i) {
       const ExpectedTensor& want = expected[i];
       if (out[i]->dtype != want.dtype || !(out[i]->sizes == want.sizes))
@@ -135,8 +136,17 @@ class PythonCallee final : public Callee {
 
   static TensorRef copy_of(const TensorRef& t) { return call_op(op(id::Clone), std::vector<Arg>{t}).get<TensorRef>(); }
 
-  // What the graph was built for is not what came.
+  static std::string text_of_result(PyObject* result) {
+    std::vector<TensorRef> tensors;
+    std::string offender;
+    PyRef shape = result_shape(result, tensors, offender);
+    return shape ? shape_text(shape.get()) : "a " + type_name(Py_TYPE(result));
+  }
+
+  // What the graph was built for is not what came. Without a rule of the program's that was a guess of ours, and plain
+  // Python goes on with the result.
   [[noreturn]] void wrong(const std::string& expected, const std::string& got) const {
+    if (!declared) throw OpError(ErrorKind::Runtime, name_ + "() returned " + got + " instead of " + expected);
     PyRef error = report("wrong_result", {py_str(name_), py_str(expected), py_str(got),
                                           frames_list(stack_ ? *stack_ : std::vector<UserFrame>())});
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
@@ -225,6 +235,7 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   known.positional = call.positional.value_or(args.positional.size());
   known.keywords = call.positional ? call.keywords : keywords;
   auto callee = std::make_shared<PythonCallee>(call.name, call.function, result.shape, keywords, n.stack, known);
+  callee->declared = call.declared;
   callee->aliases = !call.writes && result.aliases;
   callee->writes = call.writes ? *call.writes : result.writes;
   n.callee = callee;

@@ -19,6 +19,7 @@ struct OutCall {
   PyRef keywords;
   PyRef stand_in;                          // computes results of the right shapes; real tensors in and out
   ValueRef traced;                         // a Python function for symbolic sizes; may be null
+  bool declared = false;                   // the program says what the results are like: being wrong is its error
   bool gives_nothing = false;              // returns None: nothing to compute
   std::optional<std::vector<int>> writes;  // known beforehand; results are then memory of their own
 };

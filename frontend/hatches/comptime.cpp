@@ -21,6 +21,35 @@ PyRef known_locals(const SymbolicFrame& f) {
   return locals;
 }
 
+// What a value is outside of the trace, if it is anything there.
+PyRef object_of(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  if (v->source)
+    if (PyRef o = load(v->source, t.args)) return o;
+  if (v->kind == ValueKind::Constant || v->real) return v->kind == ValueKind::Constant ? v->as_constant() : v->real;
+  unmodelled(v->print(), "value of the trace in compile-time code");
+}
+
+// A lambda or function made while tracing, over what is known of the variables it takes from outside.
+PyRef made_function(Tracer& t, const FunctionValue& f) {
+  PyRef function = checked(PyFunction_NewWithQualName(f.code.get(), f.globals.get(), f.qualname.get()));
+  if (!f.defaults.empty()) {
+    PyRef defaults = checked(PyTuple_New(static_cast<Py_ssize_t>(f.defaults.size())));
+    for (std::size_t k = 0; k < f.defaults.size(); ++k)
+      PyTuple_SET_ITEM(defaults.get(), static_cast<Py_ssize_t>(k), object_of(t, f.defaults[k]).release());
+    checked(PyFunction_SetDefaults(function.get(), defaults.get()));
+  }
+  if (f.closure.empty()) return function;
+  PyRef closure = checked(PyTuple_New(static_cast<Py_ssize_t>(f.closure.size())));
+  for (std::size_t k = 0; k < f.closure.size(); ++k) {
+    const ValueRef held = f.closure[k]->get(t);
+    PyRef cell = checked(PyCell_New(held ? object_of(t, held).get() : nullptr));
+    PyTuple_SET_ITEM(closure.get(), static_cast<Py_ssize_t>(k), cell.release());
+  }
+  checked(PyFunction_SetClosure(function.get(), closure.get()));
+  return function;
+}
+
 }  // namespace
 
 // The Python class asks for a break by an exception of its own.
@@ -35,8 +64,9 @@ ValueRef call_comptime(Tracer& t, const std::string& method, CallArgs args) {
     if (args.positional.empty() || args.positional.size() > 2)
       t.raise(PyExc_TypeError, "comptime() takes a function and, for plain Python, another");
     auto* f = as<FunctionValue>(t.realize(args[0]));
-    if (!f || !f->real) unmodelled(args[0]->print(), "compile-time function that was made while tracing");
-    result = PyRef::steal(PyObject_CallOneArg(f->real.get(), context.get()));
+    if (!f) unmodelled(args[0]->print(), "compile-time code that is no Python function");
+    PyRef function = f->real ? f->real : made_function(t, *f);
+    result = PyRef::steal(PyObject_CallOneArg(function.get(), context.get()));
   } else {
     PyRef texts = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
     for (std::size_t k = 0; k < args.positional.size(); ++k) {

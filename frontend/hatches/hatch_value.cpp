@@ -5,6 +5,8 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/events.h"
 #include "frontend/hatches/call_out.h"
 #include "frontend/hatches/comptime.h"
 #include "frontend/hatches/cond.h"
@@ -47,9 +49,25 @@ std::string module_of(PyObject* o) {
   return out;
 }
 
+// A marked object with a __call__ of the program's: only calls of it are special.
+bool is_callable_instance(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyType_Check(o)) return false;
+  constexpr HatchKind kOfCalls[] = {HatchKind::AllowInGraph, HatchKind::AssumeConstant, HatchKind::Disallow,
+                                    HatchKind::Forbid, HatchKind::Substitute};
+  const auto mark = find_hatch(o);
+  if (!mark || std::ranges::find(kOfCalls, mark->kind) == std::end(kOfCalls)) return false;
+  PyObject* call = type_find(type, checked(PyUnicode_InternFromString("__call__")).get());
+  return call && PyFunction_Check(call);
+}
+
 }  // namespace
 
 ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source) {
+  return is_callable_instance(o) ? ValueRef() : marked_callable(t, o, source);
+}
+
+ValueRef marked_callable(Tracer& t, PyObject* o, SourceRef source) {
   auto mark = find_hatch(o);
   if (!mark && contains(t.config.reorderable_logging_functions, o)) mark = HatchMark{HatchKind::Logging, {}};
   if (!mark && contains(t.config.ignore_logger_methods, o)) mark = HatchMark{HatchKind::Ignored, {}};
@@ -74,10 +92,42 @@ std::string HatchValue::print() const {
 
 PyTypeObject* HatchValue::python_type() const { return real ? Py_TYPE(real.get()) : &PyUnicode_Type; }
 
+namespace {
+
+// torch.ops.<namespace>.<name> is what is registered now, and may be registered anew.
+void guard_registered(Tracer& t, const PyRef& space, PyObject* name) {
+  PyRef key = checked(PyObject_CallMethod(space.get(), "_key", "O", name));
+  if (key.get() == Py_None) return;
+  PyRef module = checked(PyImport_ImportModule("minidynamo._ops"));
+  PyRef operators = attribute(module, "_operators");
+  SourceRef all = t.sources.constant(operators.get(), "torch.ops");
+  if (PyObject* found = PyDict_GetItemWithError(operators.get(), key.get()))
+    t.guard(GuardKind::IdMatch, t.sources.child(all, SourceKind::DictItem, key.get()), PyRef::borrow(found));
+  else
+    t.guard(GuardKind::DictNotContains, all, key);
+}
+
+}  // namespace
+
 ValueRef HatchValue::get_attr(Tracer& t, PyObject* name) {
   if (!real) return Value::get_attr(t, name);
   if (which == HatchKind::Comptime) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (source && PyFunction_Check(real.get())) {
+    PyObject* own = reinterpret_cast<PyFunctionObject*>(real.get())->func_dict;
+    if (PyObject* found = own ? PyDict_GetItemWithError(own, name) : nullptr)
+      return t.lazy(found, t.sources.child(source, SourceKind::Attr, name));
+  }
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!v && source && PyFunction_Check(real.get())) {
+    PyRef error = take_exception();
+    t.guard(GuardKind::NoHasattr, source, PyRef::borrow(name));
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  }
+  if (which == HatchKind::Namespace) {
+    PyRef error = v ? PyRef() : take_exception();
+    guard_registered(t, real, name);
+    if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  }
   if (!v) t.raise_current();
   return t.from_object(v.get(), nullptr);
 }
@@ -149,6 +199,7 @@ ValueRef HatchValue::call_operator(Tracer& t, CallArgs args) {
   c.node_name = text_attribute(real, "_graph_name");
   c.function = real;
   c.key = attribute(real, "_operator");
+  c.declared = true;
   c.stand_in = attribute(real, "_fake");
   c.gives_nothing = PyObject_IsTrue(attribute(real, "_gives_nothing").get()) == 1;
   PyRef rule = attribute(real, "_fake_function");

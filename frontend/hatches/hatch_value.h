@@ -37,8 +37,11 @@ struct HatchValue final : Value {
   ValueRef call_with_policy(Tracer& t, CallArgs args);
 };
 
-// Null: the object is not marked and named by no setting.
+// Null: the object is not marked and named by no setting, or it is an object for whose calls marked_callable() is
+// asked.
 ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source);
+// The object as what is called. Null: as above.
+ValueRef marked_callable(Tracer& t, PyObject* o, SourceRef source);
 // ignore_logger_methods names the bound method.
 bool is_ignored_method(Tracer& t, const MethodValue& m);
 // f"{x}" of a tensor, for a function of reorderable_logging_functions: null if there are none.

@@ -1,5 +1,8 @@
 #include "frontend/hatches/result_shape.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "frontend/cpython/plain_object.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -131,6 +134,21 @@ ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()
     return d;
   }
   return t.constant(shape);
+}
+
+std::string shape_text(PyObject* shape) {
+  if (shape == hole()) return "Tensor";
+  std::vector<std::string> items;
+  if (is_plain_sequence(shape)) {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k)
+      items.push_back(shape_text(PySequence_Fast_GET_ITEM(shape, k)));
+    if (PyList_CheckExact(shape)) return fmt::format("[{}]", fmt::join(items, ", "));
+    return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
+  }
+  if (!PyDict_CheckExact(shape)) return repr_of(shape);
+  PyObject *k, *v;
+  for (Py_ssize_t pos = 0; PyDict_Next(shape, &pos, &k, &v);) items.push_back(repr_of(k) + ": " + shape_text(v));
+  return fmt::format("{{{}}}", fmt::join(items, ", "));
 }
 
 bool is_one_tensor(PyObject* shape) { return shape == hole(); }

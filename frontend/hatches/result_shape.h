@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "frontend/value.h"
@@ -22,7 +23,8 @@ bool matches_shape(PyObject* result, PyObject* shape, std::vector<TensorRef>& te
 bool same_shape(PyObject* a, PyObject* b);
 // A value of this structure; `next` gives the tensors in order.
 ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next);
-bool is_one_tensor(PyObject* shape);  // nothing around it
-PyObject* shape_hole();               // borrowed: the marker
+std::string shape_text(PyObject* shape);  // as it is shown: "[Tensor, 3]"
+bool is_one_tensor(PyObject* shape);      // nothing around it
+PyObject* shape_hole();                   // borrowed: the marker
 
 }  // namespace md

@@ -36,6 +36,29 @@ void break_on_opaque_text(const Value& v) {
   if (type->tp_str != PyBaseObject_Type.tp_str) graph_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(type)));
 }
 
+// By the class's own method, or as a builtin exception of the same constants is written; null: neither.
+ValueRef exception_text(Tracer& t, ExceptionValue& e, int conversion) {
+  const bool plain = conversion == 0 || conversion == 1;
+  for (const char* name : {"__str__", "__repr__"}) {
+    if (!plain && name == std::string("__str__")) continue;
+    PyRef key = checked(PyUnicode_InternFromString(name));
+    const auto [found, place] = t.on_class(e.type, key.get());
+    if (!found || !PyFunction_Check(found)) continue;
+    ValueRef text = t.call(t.wrap(found, place), CallArgs{{ValueRef(&e)}, {}});
+    return checked_text(t, text, plain ? "__str__ returned non-string" : "__repr__ returned non-string");
+  }
+  const bool own_class = e.type->tp_flags & Py_TPFLAGS_HEAPTYPE;
+  PyRef args = make_ref<TupleValue>(e.args)->as_constant();
+  if (!args || (own_class && !plain)) return {};
+  PyRef real = PyRef::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(layout_base(e.type)), args.get()));
+  if (!real) {
+    PyErr_Clear();
+    return {};
+  }
+  auto* written = conversion == 2 ? PyObject_Repr : conversion == 3 ? PyObject_ASCII : PyObject_Str;
+  return t.constant(checked(written(real.get())));
+}
+
 }  // namespace
 
 // Members of enumerations are constants: theirs is the text of the library's own methods, if the class has no others.
@@ -60,15 +83,6 @@ static PyRef text_of_member(Tracer& t, const ValueRef& v, int conversion, const 
   return text;
 }
 
-// The builtin exception whose text an exception has; null: its class writes one of its own.
-static PyTypeObject* exception_base(const ValueRef& v, int conversion) {
-  auto* e = as<ExceptionValue>(v);
-  PyTypeObject* base = e ? e->type : nullptr;
-  while (base && (base->tp_flags & Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
-  if (!base || base == e->type) return base;
-  return conversion < 2 && base->tp_str == e->type->tp_str ? base : nullptr;
-}
-
 ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const ValueRef& spec) {
   ValueRef v = t.realize(raw);
   if (ValueRef text = deferred_text(t, v, conversion, spec)) return text;
@@ -90,16 +104,8 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
       return format_value(t, o->payload, conversion, spec);
     }
   }
-  PyTypeObject* written_by = exception_base(v, conversion);
-  if (auto* e = as<ExceptionValue>(v); e && !spec && written_by) {
-    // A builtin exception of constants prints as a real one does.
-    PyRef args = make_ref<TupleValue>(e->args)->as_constant();
-    PyRef real =
-        args ? PyRef::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(written_by), args.get())) : PyRef();
-    auto* written = conversion == 2 ? PyObject_Repr : conversion == 3 ? PyObject_ASCII : PyObject_Str;
-    if (real) return t.constant(checked(written(real.get())));
-    PyErr_Clear();
-  }
+  if (auto* e = as<ExceptionValue>(v); e && !spec)
+    if (ValueRef text = exception_text(t, *e, conversion)) return text;
   if (conversion == 1) break_on_opaque_text(*v);
   PyRef c = v->as_constant();
   PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();

@@ -5,6 +5,7 @@
 #include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/opcodes/object_operators.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
 #include "frontend/values/builtin_bases.h"
@@ -199,29 +200,6 @@ ValueRef set_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool in
   return {};
 }
 
-// __add__, __iadd__, __radd__ of user objects, in Python's order.
-ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
-  auto attempt = [&](const ValueRef& self, const std::string& name, const ValueRef& other) -> ValueRef {
-    auto* o = as<ObjectValue>(self);
-    ValueRef m = o ? o->special(t, ("__" + name + "__").c_str()) : ValueRef();
-    if (!m) return {};
-    ValueRef r = t.call(m, CallArgs{{other}, {}});
-    return is_true_constant(r, Py_NotImplemented) ? ValueRef() : r;
-  };
-  auto *x = as<ObjectValue>(a), *y = as<ObjectValue>(b);
-  // A builtin operand on the left answers first, unless the other's class is below its own.
-  if (y && y->payload && !x && a->python_type() && !PyType_IsSubtype(y->type, a->python_type())) return {};
-  if (inplace)
-    if (ValueRef r = attempt(a, "i" + dunder, b)) return r;
-  const bool right_first = x && y && x->type != y->type && PyType_IsSubtype(y->type, x->type);
-  if (right_first)
-    if (ValueRef r = attempt(b, "r" + dunder, a)) return r;
-  if (ValueRef r = attempt(a, dunder, b)) return r;
-  if (!right_first && y && (!x || x->type != y->type))
-    if (ValueRef r = attempt(b, "r" + dunder, a)) return r;
-  return {};
-}
-
 bool is_sequence(const ValueRef& v) {
   PyTypeObject* type = v->kind == ValueKind::Object ? nullptr : v->python_type();
   return type && type->tp_as_sequence && (type->tp_as_sequence->sq_concat || type->tp_as_sequence->sq_repeat);
@@ -243,7 +221,11 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
                          std::string("False"));
   }
+  if (is_tensor_value(a) || a->kind == ValueKind::Size) b = data_of(b);
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
+    if (is_tensor_value(b) && data_of(a).get() != a.get() &&
+        !static_cast<ObjectValue&>(*a).special(t, ("__" + std::string(row.dunder) + "__").c_str()))
+      return binary_op(t, data_of(a), b, number);
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
     if (op == kMul && a->kind != ValueKind::Object)
       if (ValueRef times = index_value(t, b); times != b) return binary_op(t, a, times, number);
@@ -252,12 +234,6 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     if (is_sequence(a) || (is_sequence(b) && op == kMul))  // their types have a say of their own
       not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
                            std::string("False"));
-    const ValueRef x = data_of(a), y = data_of(b);
-    if (x.get() == a.get() && y.get() == b.get()) unsupported_operands(t, a, b, symbol);
-    if (x->kind != ValueKind::Object && y->kind != ValueKind::Object) {
-      ValueRef r = binary_op(t, x, y, number);
-      return inplace && r.get() == x.get() ? a : r;
-    }
     unsupported_operands(t, a, b, symbol);
   }
   if (is_tensor_value(a) || is_tensor_value(b)) {
@@ -274,7 +250,7 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     if (x && y) {
       PyRef r = PyRef::steal(row.fold(x.get(), y.get()));
       if (!r) t.raise_current();
-      return from_folded(t, r.get());
+      return from_result(t, r.get());
     }
   }
   if (ValueRef r = library_operator(t, a, b, row.dunder, inplace)) return r;
@@ -294,11 +270,10 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
   if (v->kind == ValueKind::Tensor) return t.call_operator(names[op], CallArgs{{v}, {}});
   if (auto* x = as<ArrayValue>(v))
     if (ValueRef r = x->operate(t, std::string("__") + names[op] + "__", {})) return r;
-  if (auto* o = as<ObjectValue>(v))
-    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str()))
-      return t.call(m, {});
-    else if (o->payload)
-      return unary_op(t, o->payload, op);
+  if (auto* o = as<ObjectValue>(v)) {
+    if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
+    if (o->payload) return unary_op(t, o->payload, op);
+  }
   if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)
     return op == kUnaryNegative ? size_value(t, Size(0) - n->size) : v;
   PyRef c = v->as_constant();
@@ -307,7 +282,7 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
                          : op == kUnaryNegative ? PyNumber_Negative(c.get())
                                                 : PyNumber_Invert(c.get()));
   if (!r) t.raise_current();
-  return from_folded(t, r.get());
+  return from_result(t, r.get());
 }
 
 static bool compares_by_identity(PyTypeObject* type) {
@@ -319,23 +294,20 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   ValueRef a = realize(ra), b = realize(rb);
   if (a->kind == ValueKind::Array || b->kind == ValueKind::Array) return array_compare(*this, a, b, op);
-  for (int side = 0; side < 2; ++side) {
-    const std::string name = std::string("__") + names[side == 0 ? op : mirrored[op]] + "__";
+  for (int side = 0; side < 2; ++side)
     if (auto* library = as<StandInValue>(side == 0 ? a : b))
-      if (ValueRef m = library->method(*this, name.c_str())) {
+      if (ValueRef m =
+              library->method(*this, ("__" + std::string(names[side == 0 ? op : mirrored[op]]) + "__").c_str())) {
         ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
         if (!is_true_constant(r, Py_NotImplemented)) return r;
       }
-    auto* o = as<ObjectValue>(side == 0 ? a : b);
-    if (!o) continue;
-    ValueRef m = o->special(*this, name.c_str());
-    if (!m && op == Py_NE && (m = o->special(*this, "__eq__")))
-      return boolean(!call(m, CallArgs{{side == 0 ? b : a}, {}})->truth(*this));
-    if (!m) continue;
-    ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
-    if (!is_true_constant(r, Py_NotImplemented)) return r;
+  if (a->kind == ValueKind::Tensor) b = data_of(b);
+  if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
+    if (ValueRef r = object_compare(*this, a, b, op)) return r;
+    if (b->kind == ValueKind::Tensor) return compare(data_of(a), b, op);
+    if ((op == Py_EQ || op == Py_NE) && a->kind != ValueKind::Tensor && b->kind != ValueKind::Tensor)
+      return identity_compare(*this, a, b, op);
   }
-  if (data_of(a).get() != a.get() || data_of(b).get() != b.get()) return compare(data_of(a), data_of(b), op);
   if (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor) {
     const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor ||
                                  (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant ||
@@ -352,8 +324,11 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   if (x && y) {
     PyRef r = PyRef::steal(PyObject_RichCompare(x.get(), y.get(), op));
     if (!r) raise_current();
-    return from_folded(*this, r.get());
+    return from_result(*this, r.get());
   }
+  if (auto *p = as<SliceValue>(a), *q = as<SliceValue>(b); p && q && p != q)
+    return compare(make_ref<TupleValue>(std::vector<ValueRef>{p->start, p->stop, p->step}),
+                   make_ref<TupleValue>(std::vector<ValueRef>{q->start, q->stop, q->step}), op);
   if (ValueRef r = compare_views(*this, a, b, op)) return r;
   if (auto *p = as<SetValue>(a), *q = as<SetValue>(b); p && q) {
     PyRef r = checked(PyObject_RichCompare(p->members.get(), q->members.get(), op));
@@ -370,8 +345,8 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   if (op == Py_EQ || op == Py_NE) {
     const bool containers = (a->kind == b->kind) && (a->kind == ValueKind::List || a->kind == ValueKind::Tuple ||
                                                      a->kind == ValueKind::Dict || a->kind == ValueKind::Deque);
-    const bool equal = containers ? values_equal(*this, a, b) : same_object(*this, a, b);
-    return boolean(equal == (op == Py_EQ));
+    if (!containers) return identity_compare(*this, a, b, op);
+    return boolean(values_equal(*this, a, b) == (op == Py_EQ));
   }
   auto ordered_items = [](const ValueRef& v) -> const std::vector<ValueRef>* {
     if (auto* l = as<ListValue>(v)) return &l->items;
@@ -380,8 +355,10 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     return nullptr;
   };
   if (auto *p = ordered_items(a), *q = ordered_items(b); p && q && a->kind == b->kind) {
-    for (std::size_t k = 0; k < std::min(p->size(), q->size()); ++k)
-      if (!values_equal(*this, (*p)[k], (*q)[k])) return compare((*p)[k], (*q)[k], op);
+    for (std::size_t k = 0; k < std::min(p->size(), q->size()); ++k) {
+      const ValueRef v = (*p)[k], w = (*q)[k];
+      if (!values_equal(*this, v, w)) return compare(v, w, op);
+    }
     return compare(integer(static_cast<std::int64_t>(p->size())), integer(static_cast<std::int64_t>(q->size())), op);
   }
   static const char* const symbols[] = {"<", "<=", "==", "!=", ">", ">="};

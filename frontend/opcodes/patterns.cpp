@@ -94,8 +94,8 @@ struct ClassPattern {
     PyRef constant = names && !tuple ? names->as_constant() : PyRef();
     const bool is_tuple = tuple || (constant && PyTuple_Check(constant.get()));
     if (names && !is_tuple)
-      t.raise(PyExc_TypeError, type_name(cls->type()) + ".__match_args__ must be a tuple (got " +
-                                   type_name(names->python_type()) + ")");
+      t.raise(PyExc_TypeError,
+              type_name(cls->type()) + ".__match_args__ must be a tuple (got " + type_name(names->python_type()) + ")");
     const bool itself = !names && (cls->type()->tp_flags & _Py_TPFLAGS_MATCH_SELF);
     const std::vector<ValueRef> list = names ? collect(t, names) : std::vector<ValueRef>{};
     const int allowed = names ? static_cast<int>(list.size()) : itself ? 1 : 0;

@@ -64,6 +64,10 @@ void grow(TensorImpl& t, std::int64_t elements) {
   }
   const std::size_t bytes = static_cast<std::size_t>(elements) * size;
   if (bytes <= t.storage->bytes()) return;
+  if (t.storage->foreign) {
+    throw OpError(ErrorKind::Runtime,
+                  "resize_() cannot enlarge memory that belongs to an array or a buffer; clone() the tensor first");
+  }
   if (t.storage->use_count() > 1) {
     throw OpError(ErrorKind::Runtime, "resize_() cannot enlarge memory that other tensors share");
   }

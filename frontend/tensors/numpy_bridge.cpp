@@ -73,7 +73,7 @@ PyRef make_memory(const TensorRef& t) {
   }
   PyRef made = checked(memory_type->tp_alloc(memory_type, 0));
   MemoryObject* m = memory_of(made.get());
-  m->tensor = new TensorRef(t);
+  m->tensor = new TensorRef(alias(t));  // the memory, whatever becomes of the tensor
   const auto n = static_cast<std::size_t>(t->dim());
   m->layout = new Py_ssize_t[2 * n + 1];
   for (std::size_t i = 0; i < n; ++i) {

@@ -1,6 +1,7 @@
 // Elements as Python values: item, tolist.
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/dynamic.h"
 #include "ir/scalar_builder.h"
 #include "ir/strided.h"
 
@@ -15,6 +16,15 @@ void expect_known() {
   PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
   PyErr_SetString(checked(PyObject_GetAttrString(module.get(), "DataDependentValue")).get(),
                   "the element of a tensor that stands in for another while tracing");
+  throw PythonError{};
+}
+
+// Zeros have sizes of their own.
+void refuse_dynamic(const Op& op) {
+  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  PyErr_Format(checked(PyObject_GetAttrString(module.get(), "DynamicShape")).get(),
+               "the sizes %s() gives depend on the elements of a tensor that stands in for another while tracing",
+               op.public_name.c_str());
   throw PythonError{};
 }
 
@@ -66,8 +76,13 @@ PyRef item(const TensorImpl& t) {
   return element(t.dtype, t.data());
 }
 
-UnknownValues::UnknownValues() { ++unknown_values; }
-UnknownValues::~UnknownValues() { --unknown_values; }
+UnknownValues::UnknownValues() {
+  ++unknown_values;
+  before_dynamic() = refuse_dynamic;
+}
+UnknownValues::~UnknownValues() {
+  if (--unknown_values == 0) before_dynamic() = nullptr;
+}
 
 std::span<const NativeRow> scalar_methods() { return kMethods; }
 

@@ -138,22 +138,35 @@ static bool knows_operand(PyTypeObject* base, PyTypeObject* other) {
 }
 
 // Comparisons and arithmetic of containers; null: another method.
-static ValueRef container_operator(Tracer& t, ObjectValue& self, const std::string& n, const CallArgs& args) {
+static ValueRef container_operator(Tracer& t, const ValueRef& data, const std::string& n, const ValueRef& raw) {
   static const char* const compares[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
-  ValueRef other = t.realize(args[0]);
-  const bool known = knows_operand(layout_base(self.type), other->python_type());
+  ValueRef other = t.realize(raw);
+  const bool known = knows_operand(data->python_type(), other->python_type());
   for (int op = Py_LT; op <= Py_GE; ++op)
-    if (n == compares[op]) return known ? t.compare(self.payload, data_of(other), op) : t.constant(Py_NotImplemented);
+    if (n == compares[op]) return known ? t.compare(data, data_of(other), op) : t.constant(Py_NotImplemented);
   static const std::pair<const char*, int> operators[] = {{"add__", 0}, {"and__", 1},  {"mul__", 5},
                                                           {"or__", 7},  {"sub__", 10}, {"xor__", 12}};
   for (auto& [name, number] : operators) {
     if (n != std::string("__") + name && n != std::string("__i") + name && n != std::string("__r") + name) continue;
     const bool inplace = n[2] == 'i', reflected = n[2] == 'r';
     if (!known && number != 0 && number != 5 && !(inplace && number == 7)) return t.constant(Py_NotImplemented);
-    ValueRef a = self.payload, b = data_of(other);
-    return reflected ? binary_op(t, b, a, number) : binary_op(t, a, b, inplace ? number + 13 : number);
+    const ValueRef b = data_of(other);
+    return reflected ? binary_op(t, b, data, number) : binary_op(t, data, b, inplace ? number + 13 : number);
   }
   return {};
+}
+
+ValueRef data_operator(Tracer& t, const ValueRef& data, const std::string& name, const ValueRef& other) {
+  PyRef key = checked(PyUnicode_InternFromString(name.c_str()));
+  if (!data->python_type() || !type_find(data->python_type(), key.get())) return t.constant(Py_NotImplemented);
+  if (data->kind == ValueKind::Constant) return data->call_method(t, key.get(), CallArgs{{data_of(other)}, {}});
+  if (ValueRef r = container_operator(t, data, name, other)) return r;
+  unmodelled_method(*data, name, CallArgs{{other}, {}});
+}
+
+ValueRef base_operator(Tracer& t, ObjectValue& self, const std::string& name, const ValueRef& other) {
+  ValueRef r = data_operator(t, self.payload, name, other);
+  return r.get() == self.payload.get() ? ValueRef(&self) : r;
 }
 
 static ValueRef missing_item(Tracer& t, ObjectValue& self, const ValueRef& key) {
@@ -176,7 +189,7 @@ static ValueRef container_slot(Tracer& t, ObjectValue& self, const std::string& 
       if (ValueRef found = missing_item(t, self, args[0])) return found;
       return data.get_item(t, args[0]);
     }
-    if (ValueRef r = container_operator(t, self, n, args)) return r;
+    if (ValueRef r = container_operator(t, self.payload, n, args[0])) return r;
   }
   if (n == "__setitem__" && args.size() == 2) {
     data.set_item(t, args[0], args[1]);

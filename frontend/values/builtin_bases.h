@@ -16,6 +16,10 @@ Ref<ObjectValue> new_with_data(Tracer& t, PyTypeObject* type, const CallArgs& ar
 ValueRef wrap_with_data(Tracer& t, PyObject* o, SourceRef s);
 // The method `name` of the builtin base, called on the instance; null if the base has none of its own.
 ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs& args);
+// `data` <name> `other`, as the builtin type of `data` answers: NotImplemented where it does not know the other.
+ValueRef data_operator(Tracer& t, const ValueRef& data, const std::string& name, const ValueRef& other);
+// The same for an instance: an operation in place gives the instance.
+ValueRef base_operator(Tracer& t, ObjectValue& self, const std::string& name, const ValueRef& other);
 // What operators and formatting of the builtin base see: the payload of such an instance, anything else itself.
 ValueRef data_of(const ValueRef& v);
 // The int that stands for an object where a position or a number of times is wanted: its payload, or what its __index__

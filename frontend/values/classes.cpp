@@ -4,6 +4,7 @@
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
@@ -27,12 +28,6 @@ static bool is_enumeration(PyTypeObject* type) {
 static void expect_bases(Tracer& t, PyTypeObject* type) {
   for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i)
     t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)), true);
-}
-
-// Reading it off the class would run the program's code.
-static bool has_python_get(PyObject* found) {
-  PyObject* get = type_find(Py_TYPE(found), checked(PyUnicode_InternFromString("__get__")).get());
-  return get && PyFunction_Check(get);
 }
 
 std::string ClassValue::print() const { return "UserDefinedClassVariable(" + repr_of(real.get()) + ")"; }
@@ -69,9 +64,11 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   }
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);
-  if (has_python_get(found)) return bind_class_attr(t, found, src, nullptr, ValueRef(this));
+  if (ValueRef v = python_get(t, found, {}, ValueRef(this))) return v;
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
+    if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found) && !is_op_function(found))
+      unmodelled(print() + "." + n, "descriptor implemented outside the traced program");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);
@@ -176,11 +173,19 @@ static bool is_exception_class(PyTypeObject* type) {
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
 }
 
-// Of a class that collections.namedtuple made: its code was written by exec.
-static bool is_generated(PyObject* function) {
-  PyObject* globals = PyFunction_GET_GLOBALS(function);
-  PyObject* name = PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : nullptr;
-  return name && PyUnicode_Check(name) && text_of(name).starts_with("namedtuple_");
+// The class has the __new__ that namedtuple() made, and no __init__ of its own.
+static bool is_made_by_fields(Tracer& t, PyTypeObject* type) {
+  PyRef new_name = checked(PyUnicode_InternFromString("__new__")),
+        init = checked(PyUnicode_InternFromString("__init__"));
+  PyObject* made = type_find(type, new_name.get());
+  t.expect_on_class(type, new_name.get(), made);
+  t.expect_on_class(type, init.get(), type_find(type, init.get()));
+  PyRef function = made ? PyRef::steal(PyObject_GetAttrString(made, "__func__")) : PyRef();
+  PyErr_Clear();
+  PyObject* globals = function && PyFunction_Check(function.get()) ? PyFunction_GET_GLOBALS(function.get()) : nullptr;
+  PyObject* module = globals ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  return module && PyUnicode_Check(module) && text_of(module).starts_with("namedtuple_") &&
+         type_find(type, init.get()) == type_find(&PyBaseObject_Type, init.get());
 }
 
 // Named tuples: the fields in order, from positions, keywords and defaults.
@@ -284,7 +289,7 @@ ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
       found && Py_TYPE(found) == &PyStaticMethod_Type ? checked(PyObject_GetAttrString(found, "__func__")) : PyRef();
   const bool python_new = function && PyFunction_Check(function.get());
   // The one a named tuple gets from its maker is that of every tuple.
-  const bool of_namedtuple = python_new && PyType_IsSubtype(type, &PyTuple_Type) && is_generated(function.get());
+  const bool of_namedtuple = python_new && PyType_IsSubtype(type, &PyTuple_Type) && is_made_by_fields(t, type);
   if (python_new && !of_namedtuple) {
     CallArgs given = args;
     given.positional.insert(given.positional.begin(), ValueRef(&cls));
@@ -411,12 +416,9 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
     PyObject* found = PyDict_GetItemWithError(cls->tp_dict, name);
     if (!found) continue;
     t.expect_on_class(type, name, found, start);
-    if (PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type ||
-        Py_TYPE(found) == &PyProperty_Type)
-      return bind_class_attr(t, found, nullptr, on_class ? nullptr : self,
-                             on_class ? self : t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
-    if (!Py_TYPE(found)->tp_descr_get || PyType_Check(found)) return t.from_object(found, nullptr);
-    return make_ref<MethodValue>(t.from_object(found, nullptr), self);
+    if (is_wrapped_method(found)) return make_ref<MethodValue>(t.from_object(found, nullptr), self);
+    return bind_class_attr(t, found, nullptr, on_class ? nullptr : self,
+                           on_class ? self : t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
   }
   t.expect_on_class(type, name, nullptr, start);
   if (t.uncaught()) graph_break<GB0113>(text_of(name), std::string(type_name(start)));
@@ -432,11 +434,14 @@ std::string OpaqueValue::print() const {
 
 ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
   if (text_of(name) == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
-  PyObject* found = type_find(Py_TYPE(real.get()), name);
-  t.expect_on_class(Py_TYPE(real.get()), name, found);
+  PyTypeObject* type = Py_TYPE(real.get());
+  PyObject* found = type_find(type, name);
+  t.expect_on_class(type, name, found);
+  if (type->tp_getattro != PyObject_GenericGetAttr || (!found && _PyObject_GetDictPtr(real.get())))
+    unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
   if (!found)
     t.raise(PyExc_AttributeError,
-            std::string("'") + Py_TYPE(real.get())->tp_name + "' object has no attribute '" + text_of(name) + "'");
+            std::string("'") + type->tp_name + "' object has no attribute '" + text_of(name) + "'");
   if (!is_method(found)) unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
@@ -450,6 +455,7 @@ ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (PyIter_Check(real.get()))
     graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name),
                                  print_list(args.positional), print_keywords(args));
+  if (Py_TYPE(real.get())->tp_getattro != PyObject_GenericGetAttr) unmodelled_method(*this, text_of(name), args);
   PyRef bound = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!bound) t.raise_current();
   break_on_skipped(t, bound.get());

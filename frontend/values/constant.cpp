@@ -114,6 +114,36 @@ ValueRef from_folded(Tracer& t, PyObject* o) {
   return t.from_object(o, nullptr);
 }
 
+// Of int | None, which is made of what cannot change and compared by it.
+static PyTypeObject* union_type() {
+  static PyTypeObject* const type =
+      Py_TYPE(checked(PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type), Py_None)).get());
+  return type;
+}
+
+// An object that only this result holds, other than an immutable one: a copy in every call of the plain program.
+static PyObject* made_anew(PyObject* o) {
+  if (is_constant_object(o) || PyRange_Check(o) || PySet_Check(o)) return nullptr;
+  if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(o); ++k)
+      if (PyObject* found = made_anew(PySequence_Fast_GET_ITEM(o, k))) return found;
+    return nullptr;
+  }
+  if (PyDict_CheckExact(o)) {
+    PyObject *k, *v;
+    for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &k, &v);)
+      if (PyObject* found = made_anew(v)) return found;
+    return nullptr;
+  }
+  if (is_size_type(Py_TYPE(o)) || Py_TYPE(o) == union_type()) return nullptr;
+  return Py_REFCNT(o) == 1 ? o : nullptr;
+}
+
+ValueRef from_result(Tracer& t, PyObject* o) {
+  if (PyObject* fresh = made_anew(o)) unmodelled(type_name(Py_TYPE(fresh)), "new object a call on constants gives");
+  return from_folded(t, o);
+}
+
 bool all_constant(const CallArgs& args, std::vector<PyRef>& positional, PyRef& kwargs) {
   for (auto& a : args.positional) {
     PyRef c = a->as_constant();
@@ -159,7 +189,7 @@ ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   PyRef r = PyRef::steal(PyObject_Call(fn.get(), tuple.get(), kwargs.get()));
   if (!r) t.raise_current();
   if (PyIter_Check(r.get())) unmodelled_method(*this, text_of(name), args);  // every call has one of its own
-  return from_folded(t, r.get());
+  return from_result(t, r.get());
 }
 
 ValueRef ConstantValue::get_item(Tracer& t, const ValueRef& key) {

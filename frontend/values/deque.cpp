@@ -103,9 +103,19 @@ ValueRef DequeValue::iter(Tracer& t) {
                                 std::vector<ValueRef>{ValueRef(this), t.integer(changes)}, step_deque);
 }
 
-bool DequeValue::contains(Tracer& t, const ValueRef& item) {
-  return std::ranges::any_of(items, [&](const ValueRef& x) { return values_equal(t, x, item); });
+// An __eq__ of the program may change the deque, which Python notices after each.
+std::int64_t DequeValue::count_equal(Tracer& t, const ValueRef& item, bool first_only) {
+  const auto before = changes;
+  std::int64_t n = 0;
+  for (std::size_t k = 0; k < items.size() && !(first_only && n); ++k) {
+    const ValueRef x = items[k];
+    n += values_equal(t, x, item);
+    if (changes != before) t.raise(PyExc_RuntimeError, "deque mutated during iteration");
+  }
+  return n;
 }
+
+bool DequeValue::contains(Tracer& t, const ValueRef& item) { return count_equal(t, item, true) > 0; }
 
 // Filled after everything exists: it may hold itself.
 Reg DequeValue::rebuild(PlanBuilder& b) {

@@ -33,6 +33,8 @@ struct DequeValue final : Value {
 
   std::vector<ValueRef> items;
   std::optional<std::int64_t> maxlen;
+  // How many items equal this one; with `first_only` at most one.
+  std::int64_t count_equal(Tracer& t, const ValueRef& item, bool first_only = false);
   std::int64_t changes = 0;  // iterators made before end with RuntimeError
 };
 

@@ -8,6 +8,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
@@ -109,6 +110,7 @@ void DictValue::put(Tracer& t, const ValueRef& key, ValueRef v) {
     entries.push_back({t.realize(key), v});
     ++shape;
   }
+  note_part_stored(this);
   if (!source) return;
   unseen.push_back(k);
   SideEffect e{EffectKind::DictSet, ValueRef(this)};

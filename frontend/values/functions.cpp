@@ -13,6 +13,7 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -34,6 +35,7 @@ ValueRef CellValue::get(Tracer& t) {
 void CellValue::set(Tracer& t, ValueRef v) {
   looked = stored = true;
   content = v;
+  note_part_stored(this);
   if (!source) return;
   SideEffect e{EffectKind::CellSet, ValueRef(this)};
   e.value = std::move(v);
@@ -259,7 +261,9 @@ Reg FunctionValue::rebuild(PlanBuilder& b) {
   if (real) return b.load_constant(real);
   PlanStep s{StepOp::MakeFunction};
   auto* co = reinterpret_cast<PyCodeObject*>(code.get());
-  s.object = checked(PyTuple_Pack(4, code.get(), globals.get(), co->co_name, qualname.get()));
+  // None: the globals of the frame that runs, which may be others over the same code.
+  PyObject* over = globals.get() == b.tracer.args.globals ? Py_None : globals.get();
+  s.object = checked(PyTuple_Pack(4, code.get(), over, co->co_name, qualname.get()));
   auto tuple_of = [&](const std::vector<ValueRef>& items) { return b.rebuild(make_ref<TupleValue>(items)); };
   Reg kwd = -1;
   if (!kwdefaults.empty()) {
@@ -458,6 +462,8 @@ PyTypeObject* BoundAttrValue::python_type() const { return &PyCFunction_Type; }
 ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_method(t, name.get(), std::move(args)); }
 
 Reg BoundAttrValue::rebuild(PlanBuilder& b) {
+  if (self->kind == ValueKind::Exception && !self->real && text_of(name.get()) == "__traceback__")
+    unmodelled(self->print(), "traceback of an exception that was raised while tracing");
   PlanStep s{StepOp::GetAttr};
   s.a = b.rebuild(self);
   s.object = name;

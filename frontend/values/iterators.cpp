@@ -129,13 +129,18 @@ Reg StepIterator::rebuild(PlanBuilder& b) {
   return s.out;
 }
 
+static constexpr std::size_t kMaxItems = 2'000'000;
+
 std::vector<ValueRef> collect(Tracer& t, const ValueRef& raw) {
   ValueRef v = t.realize(raw);
   if (auto* l = as<ListValue>(v)) return l->items;
   if (auto* tup = as<TupleValue>(v)) return tup->items;
   ValueRef it = v->iter(t);
   std::vector<ValueRef> out;
-  while (ValueRef x = it->next(t)) out.push_back(std::move(x));
+  while (ValueRef x = it->next(t)) {
+    if (out.size() >= kMaxItems) unmodelled(v->print(), "more than " + std::to_string(kMaxItems) + " items");
+    out.push_back(std::move(x));
+  }
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
 
@@ -43,6 +44,7 @@ void ListValue::append(Tracer& t, ValueRef v) {
 }
 
 void ListValue::changed(Tracer& t) {
+  note_part_stored(this);
   if (!source) return;
   SideEffect e{EffectKind::ListAssign, ValueRef(this)};
   e.items = items;
@@ -142,8 +144,8 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
 ValueRef ListValue::iter(Tracer&) { return make_ref<SequenceIterator>(std::vector<ValueRef>{}, ValueRef(this)); }
 
 static bool any_equal(Tracer& t, const std::vector<ValueRef>& items, const ValueRef& item) {
-  for (auto& x : items)
-    if (values_equal(t, x, item)) return true;
+  for (std::size_t k = 0; k < items.size(); ++k)
+    if (const ValueRef x = items[k]; values_equal(t, x, item)) return true;  // an __eq__ may change the list
   return false;
 }
 

@@ -5,6 +5,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/hatches/hatch_value.h"
 #include "frontend/library_classes.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -14,6 +15,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 
@@ -42,12 +44,22 @@ const ObjectValue::Stored* ObjectValue::stored(PyObject* name) const {
 
 static bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
 
-// __get__, __set__ or __delete__ of a descriptor whose class is written in Python, bound to it; null if it is not.
-static ValueRef descriptor_method(Tracer& t, PyObject* descriptor, const char* name) {
-  PyRef key = checked(PyUnicode_InternFromString(name));
-  const auto [found, place] = t.on_class(Py_TYPE(descriptor), key.get());
-  if (!found || !PyFunction_Check(found)) return {};
-  return make_ref<MethodValue>(t.wrap(found, place), t.realize(t.from_object(descriptor, nullptr)));
+bool is_wrapped_method(PyObject* found) {
+  PyTypeObject* type = Py_TYPE(found);
+  return type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type || type == &PyClassMethodDescr_Type;
+}
+
+ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls) {
+  PyRef key = checked(PyUnicode_InternFromString("__get__"));
+  PyObject* get = PyType_Check(found) ? nullptr : type_find(Py_TYPE(found), key.get());
+  if (!get || !PyFunction_Check(get)) return {};
+  t.expect_on_class(Py_TYPE(found), key.get(), get);
+  return t.call(t.wrap(get, nullptr), CallArgs{{t.from_object(found, nullptr), self ? self : t.none(), cls}, {}});
+}
+
+// Static methods, class methods and properties, also of classes derived from these types.
+static bool binds_like(PyObject* found, PyTypeObject* type) {
+  return PyObject_TypeCheck(found, type) && Py_TYPE(found)->tp_descr_get == type->tp_descr_get;
 }
 
 // Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
@@ -56,24 +68,24 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
     ValueRef f = t.wrap(found, src);
     return self ? ValueRef(make_ref<MethodValue>(f, self)) : f;
   }
-  if (Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type) {
+  if (binds_like(found, &PyStaticMethod_Type) || binds_like(found, &PyClassMethod_Type)) {
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
     ValueRef f = t.from_object(inner.get(), nullptr);
-    return Py_TYPE(found) == &PyStaticMethod_Type ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
+    if (binds_like(found, &PyClassMethod_Type) && !PyFunction_Check(inner.get()))
+      unmodelled(repr_of(found), "class method that is no Python function");
+    return binds_like(found, &PyStaticMethod_Type) ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
   }
-  if (Py_TYPE(found) == &PyProperty_Type && self) {
+  if (binds_like(found, &PyProperty_Type) && self) {
     PyRef get = checked(PyObject_GetAttrString(found, "fget"));
     if (!PyFunction_Check(get.get())) unmodelled(repr_of(found), "property without a Python getter");
     CallArgs args;
     args.positional.push_back(self);
     return t.call(t.wrap(get.get(), nullptr), std::move(args));
   }
-  if (self && (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type))
-    return make_ref<MethodValue>(t.from_object(found, src), self);
-  if (Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
-    if (ValueRef get = descriptor_method(t, found, "__get__"))
-      return t.call(get, CallArgs{{self ? self : t.none(), cls}, {}});
-    if (!self) return t.from_object(found, src);
+  if (ValueRef v = python_get(t, found, self, cls)) return v;
+  if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
+    if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)
+      return make_ref<MethodValue>(t.from_object(found, src), self);
     unmodelled(repr_of(found), "descriptor implemented outside the traced program");
   }
   // Looked at now: a property in its place would be no value.
@@ -96,7 +108,8 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   try {
     return overridden ? t.call(t.wrap(search.found, search.source), asked) : plain_attr(t, name);
   } catch (const TracedRaise& e) {
-    if (!hook.found || !PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
+    if (!hook.found ||
+        !PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
       throw;
   }
   if (PyFunction_Check(hook.found)) return t.call(t.wrap(hook.found, hook.source), asked);
@@ -208,15 +221,18 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     t.expect_no_setter(type, name);
   }
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
-    if (ValueRef own = descriptor_method(t, found, v ? "__set__" : "__delete__")) {
-      CallArgs given{{ValueRef(this)}, {}};
+    PyRef key = interned(v ? "__set__" : "__delete__");
+    if (PyObject* set = type_find(Py_TYPE(found), key.get()); set && PyFunction_Check(set)) {
+      t.expect_on_class(Py_TYPE(found), key.get(), set);
+      CallArgs given{{t.from_object(found, nullptr), ValueRef(this)}, {}};
       if (v) given.positional.push_back(v);
-      t.call(own, std::move(given));
+      t.call(t.wrap(set, nullptr), std::move(given));
       return;
     }
-    if (Py_TYPE(found) != &PyProperty_Type) title_only_break("STORE_ATTR-caused graph break");
+    if (Py_TYPE(found)->tp_descr_set != PyProperty_Type.tp_descr_set) title_only_break("STORE_ATTR-caused graph break");
     PyRef set = checked(PyObject_GetAttrString(found, v ? "fset" : "fdel"));
-    if (!PyFunction_Check(set.get()))
+    if (set.get() != Py_None && !PyFunction_Check(set.get())) title_only_break("STORE_ATTR-caused graph break");
+    if (set.get() == Py_None)
       t.raise(PyExc_AttributeError, std::string("property '") + text_of(name) + "' of '" + type_name(type) +
                                         "' object has no " + (v ? "setter" : "deleter"));
     CallArgs args;
@@ -243,6 +259,7 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
       replaced = true;
     }
   if (!replaced) attrs.push_back({PyRef::borrow(name), v});
+  note_part_stored(this);
   if (!source) return;
   SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};
   e.name = PyRef::borrow(name);
@@ -263,7 +280,17 @@ static ValueRef from_base(Tracer& t, ObjectValue& self, const char* name, CallAr
   return self.payload ? call_base_method(t, self, interned(name).get(), args) : ValueRef();
 }
 
+bool ObjectValue::has_native(Tracer& t, const char* name) {
+  PyRef key = interned(name);
+  PyObject* found = t.on_class(type, key.get(), source).found;
+  if (!found || PyFunction_Check(found)) return false;
+  t.expect_on_class(type, key.get(), found);
+  return found != type_find(&PyBaseObject_Type, key.get());
+}
+
 ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
+  if (real && source)
+    if (ValueRef marked = marked_callable(t, real.get(), source)) return marked->call(t, std::move(args));
   if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
   return Value::call(t, std::move(args));
 }
@@ -306,28 +333,39 @@ std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
 bool ObjectValue::truth(Tracer& t) {
   for (const char* name : {"__bool__", "__len__"}) {
     ValueRef m = special(t, name);
+    if (!m && payload) return payload->truth(t);
+    if (!m && has_native(t, name)) unmodelled_method(*this, name);
     if (!m) continue;
+    if (name == std::string_view("__len__")) return *length(t) != 0;
     ValueRef r = t.realize(t.call(m, {}));
     if (r->kind != ValueKind::Constant) graph_break<GB0035>(std::string(name), r->print());
-    if (name == std::string("__bool__") && !PyBool_Check(r->real.get()))
+    if (!PyBool_Check(r->real.get()))
       t.raise(PyExc_TypeError, "__bool__ should return bool, returned " + type_name(r->python_type()));
     return r->truth(t);
   }
-  if (payload) return payload->truth(t);
-  if (type_find(type, checked(PyUnicode_FromString("__len__")).get())) return *length(t) != 0;
   return true;
 }
 
+static bool is_raised(PyTypeObject* type, PyObject* of) {
+  return type && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(of));
+}
+
 ValueRef ObjectValue::iter(Tracer& t) {
-  if (ValueRef m = special(t, "__iter__")) return t.call(m, {});
+  if (ValueRef m = special(t, "__iter__")) {
+    ValueRef it = t.realize(t.call(m, {}));
+    if (PyTypeObject* made = it->python_type(); made && !made->tp_iternext)
+      t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
+    return it;
+  }
   if (payload) return payload->iter(t);
-  if (!special(t, "__getitem__")) return Value::iter(t);
+  if (has_native(t, "__iter__") || !special(t, "__getitem__")) return Value::iter(t);
   return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type,
                                 std::vector<ValueRef>{ValueRef(this)}, [](Tracer& tr, StepIterator& self) -> ValueRef {
                                   try {
                                     return self.inner[0]->get_item(tr, tr.integer(self.count++));
                                   } catch (const TracedRaise& e) {
-                                    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_IndexError))
+                                    PyTypeObject* raised = e.exception->python_type();
+                                    if (!is_raised(raised, PyExc_IndexError) && !is_raised(raised, PyExc_StopIteration))
                                       throw;
                                     return {};
                                   }
@@ -340,7 +378,7 @@ ValueRef ObjectValue::next(Tracer& t) {
   try {
     return t.call(m, {});
   } catch (const TracedRaise& e) {
-    if (e.exception->python_type() != reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) throw;
+    if (!is_raised(e.exception->python_type(), PyExc_StopIteration)) throw;
     return {};
   }
 }
@@ -352,6 +390,7 @@ bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
     return t.realize(t.call(m, std::move(args)))->truth(t);
   }
   if (payload) return payload->contains(t, data_of(t.realize(item)));
+  if (has_native(t, "__contains__")) return Value::contains(t, item);
   for (auto& x : collect(t, ValueRef(this)))
     if (values_equal(t, x, item)) return true;
   return false;

@@ -25,6 +25,8 @@ struct ObjectValue final : Value {
 
   // The Python-level special method of the class, bound; null if the class has none (object's do not count).
   ValueRef special(Tracer& t, const char* name);
+  // The class has the method, and not from object, but it is nothing the tracer can call: code of a C base, None.
+  bool has_native(Tracer& t, const char* name);
   void plain_store(Tracer& t, PyObject* name, ValueRef v);  // object.__setattr__
   ValueRef plain_attr(Tracer& t, PyObject* name);           // object.__getattribute__
   bool has_own(Tracer& t, PyObject* name);
@@ -40,8 +42,8 @@ struct ObjectValue final : Value {
   PyTypeObject* type;
   PyRef type_ref;
   Value* attribute_dict = nullptr;  // its __dict__, once asked for; kept alive by the tracer
-  ValueRef payload;           // what a builtin base of the class holds (values/builtin_bases.h)
-  std::vector<Stored> attrs;  // written while tracing, in order of first write
+  ValueRef payload;                 // what a builtin base of the class holds (values/builtin_bases.h)
+  std::vector<Stored> attrs;        // written while tracing, in order of first write
 };
 
 struct ClassValue final : Value {
@@ -58,7 +60,8 @@ struct ClassValue final : Value {
   std::optional<std::int64_t> length(Tracer& t) override;
   ValueRef iter(Tracer& t) override;  // enums
   bool contains(Tracer& t, const ValueRef& item) override;
-  ValueRef meta_special(Tracer& t, const char* name);  // a method of a metaclass in Python, bound; null if there is none
+  ValueRef meta_special(Tracer& t,
+                        const char* name);  // a method of a metaclass in Python, bound; null if there is none
   ValueRef meta_attr(Tracer& t, PyObject* name);
   ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;
@@ -145,6 +148,10 @@ struct ContextValue final : Value {
 // type.__call__(cls, ...), and base.__new__(cls, ...) of a base that C implements.
 ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args);
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args);
+// What the Python __get__ of a descriptor found on a class gives; null: its type has none.
+ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls);
+// A method of a builtin type, which classes bind.
+bool is_wrapped_method(PyObject* found);
 
 // What a class-level attribute gives when read through an instance (`self` set) or the class itself.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef found_source, const ValueRef& self, const ValueRef& cls);

@@ -260,9 +260,11 @@ bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
 
 static bool sequences_equal(Tracer& t, const std::vector<ValueRef>& a, const std::vector<ValueRef>& b) {
   if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i)
-    if (!values_equal(t, a[i], b[i])) return false;
-  return true;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const ValueRef x = a[i], y = b[i];  // an __eq__ may change the lists
+    if (!values_equal(t, x, y)) return false;
+  }
+  return a.size() == b.size();
 }
 
 // Sequences with symbols inside are compared element by element: as constants they would lose them.

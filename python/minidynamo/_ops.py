@@ -165,6 +165,10 @@ class _Namespace:
             return cond
         raise AttributeError(f"'_OpNamespace' '{self._namespace}' object has no attribute '{name}'")
 
+    def _key(self, name):
+        """Where the operator `name` is registered."""
+        return f"{self._namespace}::{name}"
+
     def __repr__(self):
         return f"<module 'torch.ops.{self._namespace}'>"
 
@@ -177,6 +181,9 @@ class _Operators:
         if name.startswith("__"):
             raise AttributeError(name)
         return self._namespaces.setdefault(name, _Namespace(name))
+
+    def _key(self, name):
+        return None
 
     def __repr__(self):
         return "<module 'torch.ops'>"

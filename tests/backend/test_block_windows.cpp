@@ -40,6 +40,63 @@ TEST(BlockWindows, ConvolutionsAreTheReferences) {
   }
 }
 
+// Widths and numbers of filters around those of tiles, so that every tile and edge of every level is met.
+TEST(BlockWindows, ConvolutionsOfEveryTileAreTheReferences) {
+  unsigned seed = 0;
+  const auto check = [&](const DimVec& x, const DimVec& w, int stride, int padding, int groups, DType t) {
+    const Arg s = ints({stride, stride}), p = ints({padding, padding}), one = ints({1, 1});
+    const TensorRef a = random_tensor(x, t, Layout::RowMajor, ++seed),
+                    b = random_tensor(w, t, Layout::RowMajor, ++seed);
+    EXPECT_TRUE(same_everywhere(op(id::Convolution), {a, b, s, p, one, groups}))
+        << x[1] << " channels, width " << x[3] << ", " << w[0] << " filters, stride " << stride;
+  };
+  for (const DType t : {DType::Float32, DType::Float64, DType::Int64}) {
+    for (int width = 1; width <= 17; ++width) {
+      for (const int filters : {1, 2, 3, 6, 9, 16, 21, 37}) check({1, 4, 5, width}, {filters, 4, 3, 3}, 1, 1, 1, t);
+    }
+    for (const int width : {29, 33, 47, 48, 49, 63, 64, 65, 100}) {
+      for (const int filters : {1, 2, 4, 5, 8, 20}) check({1, 9, 3, width}, {filters, 9, 2, 2}, 1, 0, 1, t);
+      check({2, 4, 4, width}, {8, 1, 3, 3}, 2, 1, 4, t);
+      check({1, 3, 9, width}, {17, 3, 4, 4}, 3, 2, 1, t);
+      check({1, 3, 9, width}, {40, 3, 1, 1}, 2, 0, 1, t);
+    }
+  }
+  // Patches: rows, columns and filters are cut.
+  check({1, 700, 3, 70}, {70, 700, 1, 3}, 1, 1, 1, DType::Float32);
+  check({1, 64, 30, 20}, {96, 64, 3, 3}, 1, 1, 1, DType::Float32);
+  check({5, 500, 4, 4}, {70, 500, 3, 3}, 1, 1, 1, DType::Float32);  // images together
+  check({5, 1000, 3, 3}, {130, 500, 3, 3}, 1, 1, 2, DType::Float32);
+  check({2, 8, 8, 9}, {12, 2, 3, 3}, 70, 70, 4, DType::Float64);
+}
+
+// Finite weights: rows of the window in the padding are left out, which must show nowhere, not even in the sign of
+// zero.
+TEST(BlockWindows, PaddingOfConvolutionsLeavesEveryBit) {
+  const double kTiny = 1e-170;  // its square is rounded to a zero that keeps the sign
+  const auto filled = [&](const DimVec& sizes, auto&& value) {
+    TensorRef t = empty_tensor(sizes, DType::Float64);
+    for (std::int64_t i = 0; i < t->numel(); ++i) t->as<double>()[i] = value(i);
+    return t;
+  };
+  std::mt19937_64 g(7);
+  for (const int width : {3, 7, 14, 20}) {
+    for (const int padding : {1, 2, 5}) {
+      const Arg args[] = {ints({1, 1}), ints({padding, padding}), ints({1, 1})};
+      // Negative zeros inside, positive weights in the last row, which lies in the padding at the bottom.
+      const TensorRef x = filled({1, 5, 6, width}, [&](std::int64_t) { return kTiny; });
+      const TensorRef w = filled({40, 5, 3, 3}, [&](std::int64_t i) { return i % 9 < 6 ? -kTiny : kTiny; });
+      EXPECT_TRUE(same_everywhere(op(id::Convolution), {x, w, args[0], args[1], args[2], 1}));
+      const TensorRef any = filled({1, 5, 6, width}, [&](std::int64_t) { return random_float(g); });
+      const TensorRef mixed = filled({40, 5, 3, 3}, [&](std::int64_t) {
+        const double v = random_float(g);
+        return std::isfinite(v) ? v : g() % 2 ? -0.0 : kTiny;
+      });
+      EXPECT_TRUE(same_everywhere(op(id::Convolution), {any, mixed, args[0], args[1], args[2], 1}));
+      EXPECT_TRUE(same_everywhere(op(id::Convolution), {x, mixed, ints({3, 2}), args[1], ints({2, 2}), 1}));
+    }
+  }
+}
+
 TEST(BlockWindows, PlanesAreTheReferences) {
   unsigned seed = 0;
   for (const DType t : {DType::Float32, DType::Float64, DType::Float16, DType::Int64}) {

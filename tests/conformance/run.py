@@ -38,7 +38,7 @@ def stored(module, way, fresh=False, timeout=60.0):
 
 def compared(module, args):
     plain = stored(module, PLAIN, args.fresh, args.timeout)
-    return [Comparison(plain, stored(module, way, args.fresh, args.timeout)) for way in COMPILED]
+    return [Comparison(plain, stored(module, way, args.fresh, args.timeout)) for way in args.way or COMPILED]
 
 
 def main():
@@ -47,6 +47,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="modules at a time")
     parser.add_argument("--shard", default="1/1", metavar="K/N", help="every N-th module only, beginning at the K-th")
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds a test may stand still")
+    parser.add_argument("--way", action="append", choices=COMPILED, help="how to compile; both ways without it")
     parser.add_argument("--fresh", action="store_true", help="use no stored results")
     parser.add_argument("--no-document", action="store_true", help="leave docs/conformance.md as it is")
     args = parser.parse_args()
@@ -63,7 +64,7 @@ def main():
                     print(f"    {test}: {before} -> {after}  {detail[:300]}", flush=True)
                     unexplained += 1
             rows.append(comparisons)
-    if not args.no_document and not args.modules and parts == 1:
+    if not args.no_document and not args.modules and not args.way and parts == 1:
         document.write(rows, Path(ROOT / "docs" / "conformance.md"))
     return 1 if unexplained else 0
 

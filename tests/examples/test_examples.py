@@ -7,7 +7,10 @@ import sys
 
 import pytest
 
+import minidynamo
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGES = str(pathlib.Path(minidynamo.__file__).parents[1])  # where the build under test lies
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 PROMISED = {
     "01_option_pricing": ["Value of the book", "to the bit", "compiled", "NumPy"],
@@ -44,7 +47,7 @@ def test_all_examples_are_listed():
 
 
 def run(*arguments):
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")])}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([PACKAGES, os.environ.get("PYTHONPATH", "")])}
     return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, env=env, cwd=ROOT / "examples")
 
 

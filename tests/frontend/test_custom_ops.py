@@ -400,3 +400,52 @@ def test_a_fake_that_keeps_what_it_is_given():
     compiled = torch.compile(lambda x: kept(x) + 1)
     for n in (3, 4, 5):
         assert compiled(torch.ones(n)).tolist() == [3.0] * n
+
+
+NAMESPACE = torch.ops.test_custom_ops
+
+
+def register_again(factor, times):
+    @torch.library.custom_op("test_custom_ops::again", mutates_args=())
+    def again(x: torch.Tensor) -> torch.Tensor:
+        return torch.cat([x * factor] * times)
+
+    @again.register_fake
+    def _(x):
+        return x.new_empty(x.shape[0] * times)
+
+
+@pytest.mark.parametrize("backend", ["eager", "llvm"])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: torch.ops.test_custom_ops.again(x),
+        lambda x: torch.ops.test_custom_ops.again.default(x) + 1,
+        lambda x: NAMESPACE.again(x),
+    ],
+)
+def test_registered_again(call, backend):
+    """A cell of a notebook is run again: compiled code calls the new operator, of another size too."""
+    torch._dynamo.reset()
+    compiled = torch.compile(call, backend=backend)
+    for factor, times in ((2, 1), (3, 1), (3, 2)):
+        register_again(factor, times)
+        for _ in range(2):
+            assert compiled(torch.ones(2)).tolist() == call(torch.ones(2)).tolist()
+
+
+def test_registered_after_a_trace_that_missed_it():
+    def f(x):
+        if hasattr(torch.ops.test_custom_ops_late, "late"):
+            return torch.ops.test_custom_ops_late.late(x)
+        return x
+
+    compiled = torch.compile(f)
+    assert compiled(torch.ones(2)).tolist() == [1, 1]
+
+    @torch.library.custom_op("test_custom_ops_late::late", mutates_args=())
+    def late(x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    late.register_fake(torch.empty_like)
+    assert compiled(torch.ones(2)).tolist() == [2, 2]

@@ -43,3 +43,27 @@ def test_other_sizes_are_refused():
         gm(data(4))
     with pytest.raises(TypeError):
         gm()
+
+
+def test_a_function_that_computes_nothing():
+    for function, args in (
+        (lambda x: x, (data(2),)),
+        (lambda x: 5, (data(2),)),
+        (lambda x, s, d: (x, s, [x, d["a"]]), (data(2), "text", {"a": data(3)})),
+        (lambda x: outside, (data(2),)),
+    ):
+        gm, _ = torch._dynamo.export(function)(*args)
+        assert repr(gm(*args)) == repr(function(*args))
+        assert "return ()" in gm.code and [n.op for n in gm.graph.nodes] == ["output"]
+    x = data(2) * 7
+    gm, _ = torch._dynamo.export(lambda x: x)(data(2))
+    assert gm(x) is x
+
+
+def test_options_of_torch_among_the_arguments():
+    def typed(x, dtype, device):
+        return torch.zeros(2, dtype=dtype, device=device) + x.to(dtype)
+
+    cpu = torch.device("cpu")
+    gm, _ = torch._dynamo.export(typed)(data(2), torch.float64, device=cpu)
+    assert gm(data(2), torch.float64, device=cpu).dtype == torch.float64

@@ -397,3 +397,56 @@ def test_functions_kept_whole_that_look_at_values_break():
             torch._dynamo.utils.counters.clear()
             same(function, lambda sign=sign: (torch.arange(1.0, 5.0) * sign,))
             assert "GB0033" in codes()
+
+
+def test_compile_time_code_made_while_tracing():
+    from minidynamo._dynamo.comptime import comptime
+
+    seen = []
+
+    def f(x):
+        k = 3
+        y = x + 1
+        comptime(lambda ctx: seen.append("lambda"))
+
+        def inner(ctx, extra=k + 1):
+            seen.append((type(ctx).__name__, k, extra))
+
+        comptime(inner)
+        comptime(lambda ctx: None, lambda: seen.append("plain"))
+        return y
+
+    assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1)).item() == 2
+    assert seen == ["lambda", ("ComptimeContext", 3, 4)]
+
+    def g(x):
+        y = x * 2
+        comptime(lambda ctx: ctx.graph_break("asked"))
+        return y + 1
+
+    same(g, lambda: (data(3),), breaks=["GB0030"], frames=2)
+
+
+def test_a_stance_that_forces_a_backend():
+    graphs = []
+
+    def counting(gm, example_inputs):
+        graphs.append(gm)
+        return gm
+
+    f = torch.compile(lambda x: x + 1)
+    assert f(torch.ones(1)).item() == 2
+    stance = torch.compiler.set_stance(force_backend=counting)
+    with stance:
+        for _ in range(2):
+            assert f(torch.ones(1)).item() == 2
+        assert len(graphs) == 1
+    assert f(torch.ones(1)).item() == 2 and f(torch.ones(2)).tolist() == [2, 2]
+    assert len(graphs) == 1
+    with torch.compiler.set_stance("default", force_backend="eager"):
+        assert f(torch.ones(3)).tolist() == [2, 2, 2]
+    with pytest.raises(RuntimeError, match="force_backend"):
+        torch.compiler.set_stance("force_eager", force_backend="eager")
+    with pytest.raises(torch._dynamo.exc.InvalidBackend):
+        torch.compiler.set_stance(force_backend="nobody")
+    assert f(torch.ones(1)).item() == 2

@@ -2,6 +2,9 @@
 inside try, views of dicts, slots, finalizers, sizes."""
 
 import collections
+import gc
+import types
+import weakref
 
 import pytest
 
@@ -349,3 +352,106 @@ def test_special_methods_of_tensors_called_by_name():
         return x * 2
 
     same(later, one)
+
+
+# --- globals ----------------------------------------------------------------------------------------------------------
+
+FACTOR = 1
+
+
+def set_then_read(x, d):
+    d["FACTOR"] = 5
+    return x * FACTOR
+
+
+def read_then_item(x, d):
+    global FACTOR
+    FACTOR = 7
+    return x * d["FACTOR"]
+
+
+OTHER = types.ModuleType("other_module")
+exec("FACTOR = 1\ndef scaled(x): return x * FACTOR", vars(OTHER))
+
+
+def set_then_call(x, d):
+    d["FACTOR"] = 5
+    return OTHER.scaled(x)
+
+
+@pytest.mark.parametrize("backend", ["eager", "llvm"])
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("f", [set_then_read, read_then_item, set_then_call])
+def test_a_dictionary_may_be_the_globals(f, first, backend):
+    """A dict argument that is apart from the globals in one call and is these in another."""
+    global FACTOR
+
+    def calls(callee):
+        global FACTOR
+        out = []
+        for d in [{"FACTOR": 2}, vars(OTHER) if f is set_then_call else globals(), {"FACTOR": 3}][first:]:
+            FACTOR = OTHER.FACTOR = 1
+            out.append((callee(torch.ones(1), d).item(), FACTOR, OTHER.FACTOR))
+        return out
+
+    torch._dynamo.reset()
+    expected = calls(f)
+    assert calls(torch.compile(f, backend=backend)) == expected
+    FACTOR = OTHER.FACTOR = 1
+
+
+SHARED = compile(
+    """
+def broken(x):
+    y = x + 1
+    torch._dynamo.graph_break()
+    return y * K
+
+def breaks_in_a_call(x):
+    global N
+    print(end="")
+    N = x.shape[0] * K
+    return x * K
+
+def makes_a_function(x):
+    return (lambda y: y * K), x + 1
+""",
+    __file__,
+    "exec",
+)
+
+
+@pytest.mark.parametrize("backend", ["eager", "llvm"])
+@pytest.mark.parametrize("name", ["broken", "breaks_in_a_call", "makes_a_function"])
+def test_one_code_over_several_globals(name, backend):
+    torch._dynamo.reset()
+    spaces = [{"torch": torch, "K": k} for k in (1, 2)]
+    exec(SHARED, spaces[0])
+    function = spaces[0][name]
+    for space in spaces:
+        mine = types.FunctionType(function.__code__, space)
+        compiled = torch.compile(mine, backend=backend)
+        for callee in (mine, compiled, compiled):
+            space.pop("N", None)
+            value = callee(torch.ones(3))
+            if name == "makes_a_function":
+                assert value[0].__globals__ is space and value[0](10) == 10 * space["K"]
+            else:
+                assert value.tolist() == [(2 if name == "broken" else 1) * space["K"]] * 3
+            assert name != "breaks_in_a_call" or space["N"] == 3 * space["K"]
+
+
+@pytest.mark.parametrize("name", ["broken", "breaks_in_a_call", "makes_a_function"])
+def test_compiled_code_does_not_keep_its_namespace(name):
+    class Held:
+        pass
+
+    space = {"torch": torch, "K": 1, "held": Held()}
+    exec(SHARED, space)
+    # A code object of its own: entries hang on it.
+    space[name] = types.FunctionType(space[name].__code__.replace(co_firstlineno=1000), space)
+    torch.compile(space[name], backend="eager")(torch.ones(3))
+    gone = weakref.ref(space["held"])
+    del space
+    gc.collect()
+    assert gone() is None

@@ -10,6 +10,8 @@ import types
 
 import pytest
 
+import minidynamo
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """
 import minidynamo as torch
@@ -31,7 +33,7 @@ def lines(tmp_path_factory):
     path.write_text(PROGRAM + "\ntorch.compile(fn, backend='eager')(torch.ones(2), [1, 2, 3])\n")
     env = {
         **os.environ,
-        "PYTHONPATH": str(ROOT / "python"),
+        "PYTHONPATH": str(pathlib.Path(minidynamo.__file__).parents[1]),
         "TORCH_LOGS": "+dynamo",
         "TORCH_LOGS_FORMAT": "%(message)s",
     }

@@ -17,8 +17,11 @@ import tomllib
 
 import pytest
 
+import minidynamo
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+PACKAGES = str(pathlib.Path(minidynamo.__file__).parents[1])  # where the build under test lies
 PROGRAMS = sorted((HERE / "programs").glob("*.py"))
 CHANGING = [
     (re.compile(r"[0-9a-f]{8}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{4}_[0-9a-f]{12}"), "UUID"),
@@ -35,7 +38,7 @@ CHANGING = [
 
 
 def normalised(text, path):
-    text = text.replace(str(path), "PROGRAM").replace(str(ROOT), "ROOT")
+    text = text.replace(str(path), "PROGRAM").replace(PACKAGES, "ROOT/python").replace(str(ROOT), "ROOT")
     for pattern, replacement in CHANGING:
         text = pattern.sub(replacement, text)
     return text
@@ -51,7 +54,7 @@ def run(path):
     logs = header(path, "logs")
     env = {
         "PATH": os.environ.get("PATH", ""),
-        "PYTHONPATH": str(ROOT / "python"),
+        "PYTHONPATH": PACKAGES,
         "PYTHONUNBUFFERED": "1",
         "TORCH_LOGS": logs,
         "TORCH_LOGS_FORMAT": "%(message)s",

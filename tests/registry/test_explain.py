@@ -11,6 +11,7 @@ from minidynamo import registry
 from minidynamo.__main__ import main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGES = str(pathlib.Path(registry.__file__).parents[2])  # where the build under test lies
 
 
 def test_compiled_table_equals_the_file():
@@ -97,7 +98,7 @@ def test_nothing_found(words, status, text, capsys):
 
 
 def test_as_a_command():
-    path = str(ROOT / "python")
+    path = PACKAGES
     done = subprocess.run(
         [sys.executable, "-m", "minidynamo", "explain", "GB0170"], capture_output=True, text=True, cwd=path
     )
@@ -108,7 +109,7 @@ def test_as_a_command():
 
 def test_reader_that_stops_early():
     command = f"{sys.executable} -m minidynamo explain GB0007 | head -n 1"
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=str(ROOT / "python"))
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=PACKAGES)
     assert done.stdout.startswith("GB0007") and done.stderr == ""
 
 

@@ -4,6 +4,7 @@ import array
 import gc
 import sys
 import weakref
+from contextlib import nullcontext as nothing
 
 import numpy as np
 import pytest
@@ -299,3 +300,61 @@ def test_asarray_shares_where_it_can():
     with pytest.raises(ValueError, match="copy=False"):
         torch.asarray(a, dtype=torch.float32, copy=False)
     assert torch.asarray(t, requires_grad=True).requires_grad and not t.requires_grad
+
+
+# --- Growing and overlapping ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("enlarge", ["out", "resize_", "resize_as_"])
+@pytest.mark.parametrize("start", [0, 4])
+def test_memory_of_an_array_does_not_grow(enlarge, start):
+    array = np.zeros(6, dtype=np.float32)
+    t = torch.from_numpy(array)[start:]
+    new = torch.ones(8)
+    with pytest.raises(RuntimeError, match="cannot enlarge memory"), pytest.warns() if enlarge == "out" else nothing():
+        if enlarge == "out":
+            torch.add(new, 1, out=t)
+        else:
+            t.resize_(8) if enlarge == "resize_" else t.resize_as_(new)
+    assert t.shape == (6 - start,) and array.tolist() == [0] * 6
+    fits = torch.from_numpy(array)[1:2]
+    fits.resize_(4).fill_(3)  # within the array
+    assert array.tolist() == [0, 3, 3, 3, 3, 0]
+
+
+@pytest.mark.parametrize("export", [lambda t: t.numpy(), np.asarray, np.from_dlpack, memoryview])
+def test_memory_that_was_exported_stays_where_it_is(export):
+    t = torch.arange(1000.0)
+    given = export(t)
+    with pytest.raises(RuntimeError, match="other tensors share"):
+        t.resize_(100_000)
+    t.set_(torch.zeros(3))
+    del t
+    gc.collect()
+    torch.full((1000,), 7.0)
+    assert list(given) == list(range(1000))
+
+
+@pytest.mark.parametrize("n", [6, 1000])
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, s: x.index_add_(0, torch.arange(len(s)) + 1, s),
+        lambda x, s: x.index_copy_(0, torch.arange(len(s)) + 1, s),
+        lambda x, s: x.scatter_(0, torch.arange(len(s)) + 1, s),
+        lambda x, s: x.scatter_add_(0, torch.arange(len(s)) + 1, s),
+        lambda x, s: x.index_put_((torch.arange(len(s)) + 1,), s, accumulate=True),
+        lambda x, s: x[1 : 1 + len(s)].add_(s),
+        lambda x, s: x[2 : 2 + len(s)].copy_(s),
+        lambda x, s: x[2 : 2 + len(s)].mul_(s).sub_(1),
+        lambda x, s: x.__setitem__(slice(2, 2 + len(s)), s),
+    ],
+)
+def test_a_source_over_the_same_array(write, n):
+    """Two tensors over one array: what is written is computed from what was there before."""
+    for part in (slice(1, -2), slice(0, -2)):
+        array = np.arange(n, dtype=np.float32)
+        write(torch.from_numpy(array), torch.from_numpy(array[part]))
+        apart = np.arange(n, dtype=np.float32)
+        write(torch.from_numpy(apart), torch.from_numpy(apart[part].copy()))
+        assert array.tolist() == apart.tolist()

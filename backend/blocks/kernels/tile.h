@@ -58,20 +58,43 @@ struct Tile {
       for (int n = kCount; n > 1; n /= 2) perfect_shuffle(v);
     }
   }
-  // The first n lanes.
-  static void store_first(T* p, V v, int n) {
+  template <std::size_t... I>
+  static V every_second(V x, V y, std::index_sequence<I...>) {
+    return __builtin_shufflevector(x, y, (2 * I)...);
+  }
+  // Elements 0, 2, ... of both together.
+  static V every_second(V x, V y) { return every_second(x, y, std::make_index_sequence<kLanes>{}); }
+
+  // Lanes [first, last) from memory, zeros around them; and the first n lanes to memory. Bounds beyond the vector's are
+  // its own.
 #if defined(__AVX512F__)
-    if constexpr (sizeof(T) == 4) {
-      _mm512_mask_storeu_epi32(p, static_cast<__mmask16>((1u << n) - 1), (__m512i)v);
-    } else {
-      _mm512_mask_storeu_epi64(p, static_cast<__mmask8>((1u << n) - 1), (__m512i)v);
-    }
+  using Mask = std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>;
+  static Mask below(std::int64_t n) { return static_cast<Mask>((1u << std::clamp<std::int64_t>(n, 0, kLanes)) - 1); }
+  static V load_between(const T* p, std::int64_t first, std::int64_t last) {
+    if (first <= 0 && last >= kLanes) return S::load(p);
+    const auto lanes = static_cast<Mask>(below(last) & ~below(first));
+    if constexpr (sizeof(T) == 4) return (V)_mm512_maskz_loadu_epi32(lanes, p);
+    if constexpr (sizeof(T) == 8) return (V)_mm512_maskz_loadu_epi64(lanes, p);
+  }
+  static void store_first(T* p, V v, std::int64_t n) {
+    if (n >= kLanes) return S::store(p, v);
+    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, below(n), (__m512i)v);
+    if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, below(n), (__m512i)v);
+  }
 #else
+  static V load_between(const T* p, std::int64_t first, std::int64_t last) {
+    if (first <= 0 && last >= kLanes) return S::load(p);
+    alignas(64) T all[kLanes] = {};
+    for (std::int64_t i = std::max<std::int64_t>(first, 0); i < kLanes && i < last; ++i) all[i] = p[i];
+    return S::load(all);
+  }
+  static void store_first(T* p, V v, std::int64_t n) {
+    if (n >= kLanes) return S::store(p, v);
     alignas(64) T all[kLanes];
     S::store(all, v);
-    std::copy_n(all, n, p);
-#endif
+    for (std::int64_t i = 0; i < n; ++i) p[i] = all[i];
   }
+#endif
 };
 
 }  // namespace

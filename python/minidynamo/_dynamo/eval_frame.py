@@ -43,7 +43,7 @@ def lookup_backend(backend):
     raise InvalidBackend(backend)
 
 
-def _resolve(backend):
+def resolve_backend(backend):
     """(callable or None, name) of a backend argument."""
     if backend is None:
         return None, "llvm"
@@ -101,7 +101,7 @@ def compile(
     if dynamic not in (None, True, False):
         raise AssertionError(f"Expected dynamic to be a bool or None, got {type(dynamic)}")
     _check_options(backend, mode, options)
-    function, name = _resolve(backend)
+    function, name = resolve_backend(backend)
     if disable:
         return model
     extra = {"options": options} if function is not None and options else None

@@ -111,7 +111,7 @@ def export(f, *extra_args, assume_static_by_default=True, same_signature=True, *
 
     The graph module is called like `f` and returns what it returns; tensors `f` takes from outside (globals, closures,
     parameters) are held by it, Python values among the arguments are those of the export. Raises Unsupported for a
-    graph break: there is exactly one graph, or none if `f` computes nothing.
+    graph break: there is exactly one graph, which is empty if `f` computes nothing.
     """
 
     def inner(*args, **kwargs):
@@ -135,7 +135,7 @@ def _export(f, args, kwargs, static):
     with recording() as record:
         compiled = compile(original, backend=capture, fullgraph=True, dynamic=False if static else None)
         result = compiled(*args, **kwargs)
-    if len(capture.graphs) != 1:
+    if len(capture.graphs) > 1:
         raise TorchDynamoException(
             f"export() needs a function that is one graph; {getattr(f, '__qualname__', f)} gave {len(capture.graphs)}"
         )
@@ -153,5 +153,6 @@ def _export(f, args, kwargs, static):
     inputs = [place(t) if hasattr(t, "shape") else _Leaf("constant", t) for t in capture.inputs]
 
     sizes = [tuple(t.shape) if static and hasattr(t, "shape") else None for t in capture.inputs]
-    module = ExportedModule(capture.graphs[0]._native, signature, inputs, _mapped(result, result_place), sizes)
+    native = capture.graphs[0]._native if capture.graphs else _C._Graph.empty()
+    module = ExportedModule(native, signature, inputs, _mapped(result, result_place), sizes)
     return ExportResult(module, record.guards())

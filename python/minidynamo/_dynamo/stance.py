@@ -6,6 +6,7 @@ import functools
 import threading
 
 from .. import _C
+from .eval_frame import resolve_backend
 from .hatches import forbid_in_graph
 
 _NUMBERS = {
@@ -17,16 +18,19 @@ _NUMBERS = {
 }
 
 
-DynamoStance = collections.namedtuple("DynamoStance", "stance skip_guard_eval_unsafe", defaults=("default", False))
+DynamoStance = collections.namedtuple(
+    "DynamoStance", "stance skip_guard_eval_unsafe backend", defaults=("default", False, None)
+)
 _lock = threading.Lock()
 _current = DynamoStance()
 
 
 def _set(stance):
     global _current
+    forced = None if stance.backend is None else resolve_backend(stance.backend)
     with _lock:
         before, _current = _current, stance
-        _C._set_stance(_NUMBERS[stance.stance], stance.skip_guard_eval_unsafe)
+        _C._set_stance(_NUMBERS[stance.stance], stance.skip_guard_eval_unsafe, forced)
     return before
 
 
@@ -36,17 +40,19 @@ class set_stance(contextlib.ContextDecorator):
     `default`: compile when no compiled code fits. `force_eager`: run as plain Python. `eager_on_recompile`: run as
     plain Python when no compiled code fits. `fail_on_recompile`: raise RuntimeError then. `eager_then_compile`: the
     first call runs as plain Python, later ones compile. With `skip_guard_eval_unsafe=True` a call that no compiled code
-    fits raises RuntimeError; guards, which cost little here, are evaluated nevertheless.
+    fits raises RuntimeError; guards, which cost little here, are evaluated nevertheless. `force_backend`, with the
+    default stance only: a backend's name or a callable that compiled functions use instead of their own; what is
+    compiled for either is kept apart.
 
-    Raises RuntimeError for an unknown stance.
+    Raises RuntimeError for an unknown stance, InvalidBackend for an unknown backend.
     """
 
     def __init__(self, stance="default", *, skip_guard_eval_unsafe=False, force_backend=None):
         if stance not in _NUMBERS:
             raise RuntimeError(f"invalid torch.compile stance {stance!r}, known are: {', '.join(_NUMBERS)}")
-        if force_backend is not None:
-            raise NotImplementedError("set_stance: force_backend is not supported; compile with the backend you mean")
-        self._stance = DynamoStance(stance, bool(skip_guard_eval_unsafe))
+        if force_backend is not None and stance != "default":
+            raise RuntimeError(f"force_backend goes with the stance 'default', not with {stance!r}")
+        self._stance = DynamoStance(stance, bool(skip_guard_eval_unsafe), force_backend)
         self._before = [_set(self._stance)]
         self._made = True
 

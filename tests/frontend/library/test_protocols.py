@@ -341,7 +341,6 @@ EXPRESSIONS = r"""
     [1,2,3][IX()]
     (1,2,3)[IX()]
     range(IX())
-    [1]*IX()
     list(LEN())
     reversed(LEN()).__next__()
     list(reversed(LEN()))
@@ -392,7 +391,6 @@ EXPRESSIONS = r"""
     "%s"%IX
     str(IX)
     divmod(3,RND())
-    sum([RND()],IX)
 """
 
 

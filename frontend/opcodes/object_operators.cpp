@@ -1,0 +1,113 @@
+#include "frontend/opcodes/object_operators.h"
+
+#include "frontend/cpython/object_attr.h"
+#include "frontend/opcodes/family.h"
+#include "frontend/values/builtin_bases.h"
+
+namespace md {
+
+namespace {
+
+constexpr const char* kNames[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+
+bool is_subtype(const ValueRef& a, const ValueRef& of) {
+  return a->python_type() && of->python_type() && PyType_IsSubtype(a->python_type(), of->python_type());
+}
+
+// Numbers and None give NotImplemented for every object that is none of their kind.
+bool knows_no_objects(const ValueRef& v) {
+  if (v->kind == ValueKind::Object || v->kind == ValueKind::Size || v->kind == ValueKind::Number) return true;
+  PyObject* o = v->kind == ValueKind::Constant ? v->real.get() : nullptr;
+  return o &&
+         (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o));
+}
+
+ValueRef unless_not_implemented(Tracer& t, const ValueRef& r) {
+  return is_true_constant(t.realize(r), Py_NotImplemented) ? ValueRef() : r;
+}
+
+// An instance of a class below a builtin one: what it holds answers where the class has no method of its own.
+bool has_data(const ValueRef& v) { return data_of(v).get() != v.get(); }
+
+// One side's method; null: it has none, or it does not know the other.
+ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const ValueRef& other) {
+  auto* o = as<ObjectValue>(self);
+  auto* instance = as<ObjectValue>(other);
+  if (!o && instance && instance->payload) return unless_not_implemented(t, data_operator(t, self, name, other));
+  if (!o) {
+    if (is_subtype(other, self) && !has_data(other)) unmodelled_method(*self, name, CallArgs{{other}, {}});
+    return {};
+  }
+  if (ValueRef m = o->special(t, name.c_str())) return unless_not_implemented(t, t.call(m, CallArgs{{other}, {}}));
+  if (o->payload && o->has_native(t, name.c_str())) return unless_not_implemented(t, base_operator(t, *o, name, other));
+  if (o->has_native(t, name.c_str())) unmodelled_method(*self, name, CallArgs{{other}, {}});
+  return {};
+}
+
+// object.__ne__ turns around what __eq__ gives; the other defaults know nothing but identity.
+ValueRef attempt_compare(Tracer& t, const ValueRef& self, int op, const ValueRef& other) {
+  auto* o = as<ObjectValue>(self);
+  if (op == Py_NE && o && !o->payload && !o->special(t, "__ne__") && !o->has_native(t, "__ne__")) {
+    ValueRef equal = attempt(t, self, "__eq__", other);
+    return equal ? t.boolean(!t.realize(equal)->truth(t)) : ValueRef();
+  }
+  return attempt(t, self, kNames[op], other);
+}
+
+bool compares_by_identity(PyTypeObject* type) {
+  return !type->tp_richcompare || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+// Values of a builtin type, which gives NotImplemented for whatever is of another type.
+bool is_builtin_kind(const ValueRef& v) {
+  return v->kind != ValueKind::Object && v->kind != ValueKind::Opaque && v->kind != ValueKind::Exception;
+}
+
+}  // namespace
+
+ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
+  auto *x = as<ObjectValue>(a), *y = as<ObjectValue>(b);
+  // A builtin operand on the left answers first, unless the other's class is below its own.
+  if (y && y->payload && !x && !is_subtype(b, a)) return {};
+  if (inplace)
+    if (ValueRef r = x ? attempt(t, a, "__i" + dunder + "__", b) : ValueRef()) return r;
+  const bool other_type = a->python_type() != b->python_type();
+  const bool right_first = y && other_type && is_subtype(b, a);
+  const std::string reflected = "__r" + dunder + "__";
+  if (right_first)
+    if (ValueRef r = attempt(t, b, reflected, a)) return r;
+  if (ValueRef r = attempt(t, a, "__" + dunder + "__", b)) return r;
+  if (!right_first && other_type)
+    if (ValueRef r = attempt(t, b, reflected, a)) return r;
+  // [1] * index, "%s" % object
+  for (const ValueRef& side : {a, b})
+    if (!knows_no_objects(data_of(side)))
+      unmodelled_method(*side, "__" + dunder + "__", CallArgs{{side == a ? b : a}, {}});
+  return {};
+}
+
+ValueRef object_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
+  const bool right_first = a->python_type() != b->python_type() && is_subtype(b, a);
+  // Two of one builtin type: it answers for the left one before the right one is asked.
+  auto* x = as<ObjectValue>(a);
+  const bool native = x && x->payload && !x->special(t, kNames[op]) && data_of(a)->kind == data_of(b)->kind;
+  if (native && !right_first) return t.compare(data_of(a), data_of(b), op);
+  if (right_first)
+    if (ValueRef r = attempt_compare(t, b, kMirrored[op], a)) return r;
+  if (ValueRef r = attempt_compare(t, a, op, b)) return r;
+  if (!right_first)
+    if (ValueRef r = attempt_compare(t, b, kMirrored[op], a)) return r;
+  return {};
+}
+
+ValueRef identity_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
+  const auto by_identity = [](const ValueRef& v) { return v->python_type() && compares_by_identity(v->python_type()); };
+  const bool known = a->kind == ValueKind::Object || b->kind == ValueKind::Object || by_identity(a) || by_identity(b);
+  const bool unlike = a->python_type() && b->python_type() && a->python_type() != b->python_type();
+  if (!known && !(unlike && is_builtin_kind(a) && is_builtin_kind(b)) && a.get() != b.get())
+    unmodelled_method(*a, kNames[op], CallArgs{{b}, {}});
+  return t.boolean(same_object(t, a, b) == (op == Py_EQ));
+}
+
+}  // namespace md

@@ -1,0 +1,42 @@
+#include "frontend/values/cycles.h"
+
+#include "frontend/values/containers.h"
+#include "frontend/values/deque.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+thread_local CycleBreaker* current = nullptr;
+
+void let_go(const ValueRef& v) {
+  if (auto* o = as<ObjectValue>(v)) o->attrs.clear();
+  if (auto* l = as<ListValue>(v)) l->items.clear();
+  if (auto* tuple = as<TupleValue>(v)) tuple->items.clear();
+  if (auto* d = as<DictValue>(v)) d->entries.clear();
+  if (auto* d = as<DequeValue>(v)) d->items.clear();
+  if (auto* c = as<CellValue>(v)) c->content = ValueRef();
+}
+
+}  // namespace
+
+CycleBreaker::CycleBreaker(Tracer& t) : tracer_(t), outer_(current) { current = this; }
+
+CycleBreaker::~CycleBreaker() {
+  current = outer_;
+  for (auto& [object, v] : tracer_.known) let_go(v);
+  for (auto& v : changed_) let_go(v);
+}
+
+void CycleBreaker::note(Value* v) {
+  if (changed_.empty() || changed_.back().get() != v)
+    if (known_.insert(v).second) changed_.push_back(ValueRef(v));
+}
+
+void note_part_stored(Value* v) {
+  if (current) current->note(v);
+}
+
+}  // namespace md
