@@ -226,11 +226,11 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     if (is_tensor_value(b) && data_of(a).get() != a.get() &&
         !static_cast<ObjectValue&>(*a).special(t, ("__" + std::string(row.dunder) + "__").c_str()))
       return binary_op(t, data_of(a), b, number);
+    // What repeats a sequence may be anything with an __index__, unless it multiplies by itself.
+    auto* times = op == kMul && is_sequence(a) ? as<ObjectValue>(b) : nullptr;
+    if (times && !times->special(t, "__rmul__") && times->special(t, "__index__"))
+      return binary_op(t, a, index_value(t, b), number);
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
-    if (op == kMul && a->kind != ValueKind::Object)
-      if (ValueRef times = index_value(t, b); times != b) return binary_op(t, a, times, number);
-    if (op == kMul && b->kind != ValueKind::Object)
-      if (ValueRef times = index_value(t, a); times != a) return binary_op(t, times, b, number);
     if (is_sequence(a) || (is_sequence(b) && op == kMul))  // their types have a say of their own
       not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
                            std::string("False"));

@@ -341,6 +341,7 @@ EXPRESSIONS = r"""
     [1,2,3][IX()]
     (1,2,3)[IX()]
     range(IX())
+    [1]*IX()
     list(LEN())
     reversed(LEN()).__next__()
     list(reversed(LEN()))
