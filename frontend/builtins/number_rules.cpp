@@ -108,12 +108,7 @@ ValueRef rule_pow(Tracer& t, CallArgs& args) {
 
 // __divmod__, then __rdivmod__ of the other; data of builtin bases answer for themselves.
 ValueRef object_divmod(Tracer& t, CallArgs& args) {
-  for (int side = 0; side < 2; ++side) {
-    auto* o = as<ObjectValue>(args[static_cast<std::size_t>(side)]);
-    ValueRef m = o ? o->special(t, side == 0 ? "__divmod__" : "__rdivmod__") : ValueRef();
-    ValueRef r = m ? t.call(m, CallArgs{{args[static_cast<std::size_t>(1 - side)]}, {}}) : ValueRef();
-    if (r && !is_true_constant(r, Py_NotImplemented)) return r;
-  }
+  if (ValueRef r = object_op(t, args[0], args[1], "divmod", false)) return r;
   for (auto& a : args.positional) a = data_of(a);
   const auto name = [](const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; };
   if (args[0]->kind == ValueKind::Object || args[1]->kind == ValueKind::Object)

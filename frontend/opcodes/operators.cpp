@@ -226,16 +226,14 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     if (is_tensor_value(b) && data_of(a).get() != a.get() &&
         !static_cast<ObjectValue&>(*a).special(t, ("__" + std::string(row.dunder) + "__").c_str()))
       return binary_op(t, data_of(a), b, number);
-    // A sequence repeated by an object that knows nothing of products: by its __index__.
-    const auto times = [&](const ValueRef& v, const char* own) -> ValueRef {
-      auto* o = as<ObjectValue>(v);
-      if (op != kMul || !o || o->payload || o->special(t, own) || o->has_native(t, own)) return {};
-      ValueRef n = index_value(t, v);
-      return n.get() == v.get() ? ValueRef() : n;
-    };
-    if (ValueRef n = is_sequence(a) ? times(b, "__rmul__") : ValueRef()) return binary_op(t, a, n, number);
-    if (ValueRef n = is_sequence(b) ? times(a, "__mul__") : ValueRef()) return binary_op(t, n, b, number);
+    // What repeats a sequence may be anything with an __index__, unless it multiplies by itself.
+    auto* times = op == kMul && is_sequence(a) ? as<ObjectValue>(b) : nullptr;
+    if (times && !times->special(t, "__rmul__") && times->special(t, "__index__"))
+      return binary_op(t, a, index_value(t, b), number);
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
+    if (is_sequence(a) || (is_sequence(b) && op == kMul))  // their types have a say of their own
+      not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
+                           std::string("False"));
     unsupported_operands(t, a, b, symbol);
   }
   if (is_tensor_value(a) || is_tensor_value(b)) {

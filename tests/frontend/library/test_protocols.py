@@ -392,7 +392,6 @@ EXPRESSIONS = r"""
     "%s"%IX
     str(IX)
     divmod(3,RND())
-    sum([RND()],IX)
 """
 
 
