@@ -172,9 +172,9 @@ ValueRef rule_super(Tracer& t, CallArgs& args) {
   if (auto* c = as<CellValue>(self); c && shared) self = c->get(t) ? t.realize(c->get(t)) : ValueRef();
   if (is_null(self)) t.raise(PyExc_RuntimeError, "super(): arg[0] deleted");
   auto* start_type = reinterpret_cast<PyTypeObject*>(start.get());
-  auto* cls_self = as<ClassValue>(self);
-  PyTypeObject* type = cls_self ? cls_self->type() : self->python_type();
-  if (!PyType_Check(start.get()) || !type || !PyType_IsSubtype(type, start_type))
+  const auto below = [&](PyTypeObject* type) { return type && PyType_IsSubtype(type, start_type); };
+  auto* cls_self = as<ClassValue>(self);  // a class method's class, or what a metaclass made
+  if (!PyType_Check(start.get()) || !(below(self->python_type()) || (cls_self && below(cls_self->type()))))
     unmodelled("super()", "argument that is no instance of the class");
   return make_ref<SuperValue>(start_type, self);
 }
