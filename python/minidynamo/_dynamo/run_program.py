@@ -141,6 +141,7 @@ def run(script, arguments, *, is_module=False, everything=False, trace_more=Fals
         if everything:
             config.force_replace = True
             config.skip_code_recursive_on_recompile_limit_hit = False  # what it calls is compiled all the same
+            config.recompile_limit = 64  # frames of the library meet many strings and classes
             messages.silence()
             _C._run_everything(True)
         exec(code, namespace)
