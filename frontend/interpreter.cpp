@@ -206,7 +206,8 @@ void Tracer::make_generator() {
 }
 
 std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs call_args) {
-  if (ValueRef other = replaced_function(*this, fn, call_args)) return make_frame(static_cast<FunctionValue&>(*other), call_args);
+  if (ValueRef other = replaced_function(*this, fn, call_args))
+    return make_frame(static_cast<FunctionValue&>(*other), call_args);
   if (frames.size() > kMaxDepth) throw SkipFrame{"calls nest deeper than " + std::to_string(kMaxDepth)};
   auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) unmodelled(fn.print(), "coroutine");

@@ -50,7 +50,7 @@ bool constant_int(const ValueRef& v, std::int64_t& out);        // int or bool
 bool constant_str(const ValueRef& v, std::string& out);
 // A Python object made by folding: constants, and fresh lists, tuples, dicts, sets, ranges and slices of them.
 ValueRef from_folded(Tracer& t, PyObject* o);
-// The same of what a call on constants gave; breaks where that is a new mutable object, which one trace cannot stand for.
+// The same of what a call on constants gave; breaks where that is a new mutable object: a trace has only one of it.
 ValueRef from_result(Tracer& t, PyObject* o);
 // Every argument as a constant, or false.
 bool all_constant(const CallArgs& args, std::vector<PyRef>& positional, PyRef& kwargs);
