@@ -4,6 +4,7 @@
 #include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/library_classes.h"
 #include "frontend/polyfills.h"
@@ -292,7 +293,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   if (ValueRef hatch = wrap_hatch(t, o, s)) return hatch;
   if (type == &PyList_Type || type == &PyTuple_Type || is_size_type(type)) return wrap_sequence(t, o, s);
-  if (PyTuple_Check(o) && PyDict_GetItemString(type->tp_dict, "_fields")) return wrap_sequence(t, o, s);
+  if (PyTuple_Check(o) && own_attribute(type, "_fields")) return wrap_sequence(t, o, s);
   if (type == deque_type()) return wrap_deque(t, o, s);
   if (type == &PyDict_Type) return wrap_dict(t, o, s);
   if (is_defaultdict(type))

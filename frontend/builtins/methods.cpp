@@ -5,6 +5,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/polyfills.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
@@ -242,7 +243,7 @@ ValueRef tuple_replace(Tracer& t, Value& self, CallArgs& args) {
   auto& tuple = static_cast<TupleValue&>(self);
   if (!tuple.is_namedtuple() || !args.positional.empty()) return {};
   std::vector<ValueRef> items = tuple.items;
-  PyObject* fields = PyDict_GetItemString(tuple.type->tp_dict, "_fields");
+  PyObject* fields = own_attribute(tuple.type, "_fields");
   for (auto& [name, v] : args.keywords) {
     Py_ssize_t at = PySequence_Index(fields, name.get());
     if (at < 0) {

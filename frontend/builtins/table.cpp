@@ -6,6 +6,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/library_classes.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/tensor_object.h"
@@ -138,7 +139,7 @@ static ValueRef call_constructor(Tracer& t, BuiltinValue& callee, CallArgs& args
   PyObject* o = callee.real.get();
   const bool is_new = PyCFunction_Check(o) && PyCFunction_GET_SELF(o) && PyType_Check(PyCFunction_GET_SELF(o)) &&
                       std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "__new__";
-  const bool is_call = Py_TYPE(o) == &PyWrapperDescr_Type && o == PyDict_GetItemString(PyType_Type.tp_dict, "__call__");
+  const bool is_call = Py_TYPE(o) == &PyWrapperDescr_Type && o == own_attribute(&PyType_Type, "__call__");
   auto* cls = (is_new || is_call) && !args.positional.empty() ? as<ClassValue>(t.realize(args[0])) : nullptr;
   if (!cls) return {};
   Ref<ClassValue> keep(cls);

@@ -2,17 +2,17 @@
 
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/plain_object.h"
+#include "frontend/cpython/type_dict.h"
 
 namespace md::guards {
 namespace {
 
 PyObject* found_after(PyTypeObject* type, PyObject* start, PyObject* name) {
   bool after = false;
-  const Py_hash_t hash = PyObject_Hash(name);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     PyObject* cls = PyTuple_GET_ITEM(type->tp_mro, i);
     if (after)
-      if (PyObject* found = dict_find(reinterpret_cast<PyTypeObject*>(cls)->tp_dict, name, hash).value) return found;
+      if (PyObject* found = own_attribute(reinterpret_cast<PyTypeObject*>(cls), name)) return found;
     after |= cls == start;
   }
   return nullptr;

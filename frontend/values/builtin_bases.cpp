@@ -4,6 +4,7 @@
 #include "frontend/builtins/methods.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/plan.h"
 #include "frontend/values/functions.h"
@@ -203,7 +204,7 @@ ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs
   const std::string n = text_of(name);
   PyTypeObject* base = layout_base(self.type);
   if (n == "__init__") return fill(t, self, args);
-  if (!PyDict_GetItemWithError(base->tp_dict, name)) return {};
+  if (!own_attribute(base, name)) return {};
   if (one_of(n, {"__getattribute__", "__new__", "__class_getitem__", "__reversed__", "__sizeof__", "__getnewargs__"}))
     return {};
   if (one_of(n, {"__repr__", "__str__"}) && args.size() == 0)

@@ -3,6 +3,7 @@
 #include "frontend/builtins/refusals.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -215,7 +216,7 @@ static bool has_usual_new(PyTypeObject* type) {
   PyTypeObject* base = layout_base(type);
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     auto* cls = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
-    PyObject* own = PyDict_GetItemString(cls->tp_dict, "__new__");
+    PyObject* own = own_attribute(cls, "__new__");
     if (own && PyCFunction_Check(own)) return cls == base || cls == &PyBaseObject_Type;
   }
   return false;
@@ -417,7 +418,7 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
       continue;
     }
     if (!after) continue;
-    PyObject* found = PyDict_GetItemWithError(cls->tp_dict, name);
+    PyObject* found = own_attribute(cls, name);
     if (!found) continue;
     t.expect_on_class(type, name, found, start);
     if (is_wrapped_method(found)) return make_ref<MethodValue>(t.from_object(found, nullptr), self);

@@ -1,6 +1,7 @@
 // ListValue and what all sequences share. Methods: frontend/builtins/list_methods.cpp.
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -185,7 +186,7 @@ ValueRef TupleValue::get_attr(Tracer& t, PyObject* name) {
   for (std::size_t i = 0; i < fields.size(); ++i)
     if (text_of(name) == fields[i]) return items[i];
   if (is_namedtuple()) {
-    PyObject* fields = PyDict_GetItemString(type->tp_dict, "_fields");
+    PyObject* fields = own_attribute(type, "_fields");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); ++i)
       if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, i), name) == 0) return items[static_cast<std::size_t>(i)];
   }

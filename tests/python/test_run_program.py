@@ -9,6 +9,16 @@ import zipfile
 
 import pytest
 
+import minidynamo
+
+PACKAGES = os.path.dirname(os.path.dirname(minidynamo.__file__))  # where the build under test lies
+
+
+@pytest.fixture(autouse=True)
+def build_under_test(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", PACKAGES)
+
+
 SHOW = """\
 import sys
 print(sys.argv[1:], __name__, __file__ == sys.modules["__main__"].__file__, __spec__ is None, __package__, sys.path[0])
