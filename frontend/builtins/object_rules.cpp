@@ -28,6 +28,10 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
     return false;
   }
   PyTypeObject* type = type_or_break(v, repr_of(cls));
+  // Where its type does not answer, isinstance() asks the object for its class.
+  PyRef key = checked(PyUnicode_InternFromString("__class__"));
+  if (v->kind == ValueKind::Object && t.on_class(type, key.get()).found != type_find(&PyBaseObject_Type, key.get()))
+    unmodelled(v->print(), "isinstance() of an object that tells its class itself");
   if (PyType_Check(cls)) {
     const bool is = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
     t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(cls), is);

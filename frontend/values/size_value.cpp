@@ -1,6 +1,7 @@
 #include "frontend/values/size_value.h"
 
 #include "frontend/breaks.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
@@ -27,14 +28,11 @@ ValueRef SizeValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "imag") return t.integer(0);
   if (n == "denominator") return t.integer(1);
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(&PyLong_Type), nullptr);
-  if (!PyObject_HasAttr(reinterpret_cast<PyObject*>(&PyLong_Type), name))
-    t.raise(PyExc_AttributeError, "'int' object has no attribute '" + n + "'");
+  if (!has_attr(t, name)) t.raise(PyExc_AttributeError, "'int' object has no attribute '" + n + "'");
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 
-bool SizeValue::has_attr(Tracer&, PyObject* name) {
-  return PyObject_HasAttr(reinterpret_cast<PyObject*>(&PyLong_Type), name) != 0;
-}
+bool SizeValue::has_attr(Tracer&, PyObject* name) { return type_find(&PyLong_Type, name) != nullptr; }
 
 ValueRef SizeValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);

@@ -313,3 +313,13 @@ def test_aliasing_follows_the_sizes():
 
     frames(transposed, [(tensor(24), n) for n in (2, 3, 24, 1)])
     frames(columns, [(tensor(3, k), n) for n, k in ((2, 5), (3, 5), (5, 5))])
+
+
+def test_attributes_of_a_number_are_those_of_ints():
+    def asked(x, n):
+        return x + n, [hasattr(n, name) for name in ("__dict__", "__name__", "mro", "bit_length", "real", "nothing")]
+
+    compiled = torch.compile(asked, backend="eager")
+    for n in (2, 3, 4, 2**40):
+        got, want = compiled(torch.ones(2), n), asked(torch.ones(2), n)
+        assert torch.equal(got[0], want[0]) and got[1] == want[1]

@@ -294,3 +294,18 @@ def members(a, level):
 def test_int_enum_members():
     same(members, lambda: (x(), Level.HIGH), frames=1, breaks=[])
     same(members, lambda: (x(), Level.LOW), frames=1, breaks=[])
+
+
+class Posing:
+    """Says that it is a list, as mocks do."""
+
+    __class__ = property(lambda self: list)
+
+
+def posing(a):
+    o = Posing()
+    return a + 1, isinstance(o, list), isinstance(o, dict)
+
+
+def test_objects_that_tell_their_class():
+    same(posing, lambda: (x(),))
