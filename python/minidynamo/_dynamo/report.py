@@ -231,10 +231,11 @@ def log_break(code, type_, context, explanation, hints, frames):
 
 
 def forget():
-    """reset(): breaks are logged in full again, limits are reported again."""
+    """reset(): breaks are logged in full again, limits and warnings are reported again."""
     with _lock:
         _seen_breaks.clear()
         _limits_reported.clear()
+        _warned.clear()
 
 
 def log_skipped_break(error, cause=None):
