@@ -52,7 +52,9 @@ def header(path, key):
 
 def run(path):
     logs = header(path, "logs")
+    sanitized = {k: os.environ[k] for k in ("LD_PRELOAD", "ASAN_OPTIONS", "UBSAN_OPTIONS") if k in os.environ}
     env = {
+        **sanitized,
         "PATH": os.environ.get("PATH", ""),
         "PYTHONPATH": PACKAGES,
         "PYTHONUNBUFFERED": "1",
