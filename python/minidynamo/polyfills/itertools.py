@@ -99,18 +99,8 @@ class combinations(_Selection):
         return itertools.combinations, (self.pool, self.size), self.drawn
 
 
-class combinations_with_replacement(_Selection):
+class combinations_with_replacement(combinations):
     """Positions never fall."""
-
-    def __init__(self, iterable, r):
-        size = operator.index(r)
-        self.pool = tuple(iterable)
-        if size < 0:
-            raise ValueError("r must be non-negative")
-        self.size = size
-        self.positions = None
-        self.stopped = False
-        self.drawn = 0
 
     def first(self):
         self.positions = [0] * self.size
