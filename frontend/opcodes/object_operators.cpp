@@ -27,16 +27,13 @@ ValueRef unless_not_implemented(Tracer& t, const ValueRef& r) {
   return is_true_constant(t.realize(r), Py_NotImplemented) ? ValueRef() : r;
 }
 
-// An instance of a class below a builtin one: what it holds answers where the class has no method of its own.
-bool has_data(const ValueRef& v) { return data_of(v).get() != v.get(); }
-
 // One side's method; null: it has none, or it does not know the other.
 ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const ValueRef& other) {
   auto* o = as<ObjectValue>(self);
   auto* instance = as<ObjectValue>(other);
   if (!o && instance && instance->payload) return unless_not_implemented(t, data_operator(t, self, name, other));
   if (!o) {
-    if (is_subtype(other, self) && !has_data(other)) unmodelled_method(*self, name, CallArgs{{other}, {}});
+    if (is_subtype(other, self)) unmodelled_method(*self, name, CallArgs{{other}, {}});
     return {};
   }
   if (ValueRef m = o->special(t, name.c_str())) return unless_not_implemented(t, t.call(m, CallArgs{{other}, {}}));

@@ -194,7 +194,14 @@ def too_many(a):
         return a + 1, str(e)
 
 
-@pytest.mark.parametrize("function", [metaclass, own_new, too_many], ids=lambda f: f.__name__)
+def unsafe_new(a):
+    try:
+        object.__new__(Stack)
+    except TypeError as e:
+        return a + 1, str(e)
+
+
+@pytest.mark.parametrize("function", [metaclass, own_new, too_many, unsafe_new], ids=lambda f: f.__name__)
 def test_construction(function):
     same(function, lambda: (x(),), frames=1, breaks=[])
 

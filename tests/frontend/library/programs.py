@@ -2,6 +2,8 @@
 
 import textwrap
 
+import pytest
+
 import minidynamo as torch
 from frontend.differential import same
 
@@ -43,3 +45,15 @@ def check_statement(names, setup, statement, shown):
             names,
         )
     )
+
+
+def each_line_of(tables, check, names):
+    """A test of every line of the tables, {kind: (setup, what is shown, lines)}, over the names of a module."""
+    rows = [(kind, program) for kind, (_, _, table) in tables.items() for program in lines(table)]
+
+    @pytest.mark.parametrize(("kind", "program"), rows)
+    def test(kind, program):
+        setup, shown, _ = tables[kind]
+        check(names, setup, program, shown)
+
+    return test

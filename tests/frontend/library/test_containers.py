@@ -1,8 +1,6 @@
 """Methods, operators and errors of list, tuple and dict."""
 
-import pytest
-
-from .programs import check_expression, check_statement, lines
+from .programs import check_expression, check_statement, each_line_of
 
 # what is compared: (statements before, what to look at afterwards, expressions)
 EXPRESSIONS = {
@@ -383,15 +381,5 @@ STATEMENTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "expression"), [(kind, e) for kind, (_, _, table) in EXPRESSIONS.items() for e in lines(table)]
-)
-def test_expression(kind, expression):
-    setup, shown, _ = EXPRESSIONS[kind]
-    check_expression(globals(), setup, expression, shown)
-
-
-@pytest.mark.parametrize(("kind", "statement"), [(kind, s) for kind, (_, _, t) in STATEMENTS.items() for s in lines(t)])
-def test_statement(kind, statement):
-    setup, shown, _ = STATEMENTS[kind]
-    check_statement(globals(), setup, statement, shown)
+test_expression = each_line_of(EXPRESSIONS, check_expression, globals())
+test_statement = each_line_of(STATEMENTS, check_statement, globals())
