@@ -148,10 +148,12 @@ static ValueRef call_constructor(Tracer& t, BuiltinValue& callee, CallArgs& args
   if (is_call) return instantiate(t, *cls, std::move(rest));
   auto* base = reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(o));
   if (!PyType_IsSubtype(cls->type(), base) || PyType_IsSubtype(cls->type(), &PyType_Type)) return {};
-  PyTypeObject* layout = layout_base(cls->type());
-  if (base == &PyBaseObject_Type && is_data_base(layout))
+  if (PyTypeObject* layout = layout_base(cls->type()); base == &PyBaseObject_Type && is_data_base(layout)) {
+    PyTypeObject* usual = cls->type();  // the nearest class with the C type's own __new__
+    while (usual->tp_new != layout->tp_new) usual = usual->tp_base;
     t.raise(PyExc_TypeError,
-            "object.__new__(" + type_name(cls->type()) + ") is not safe, use " + type_name(layout) + ".__new__()");
+            "object.__new__(" + type_name(cls->type()) + ") is not safe, use " + type_name(usual) + ".__new__()");
+  }
   PyObject* init = type_find(cls->type(), checked(PyUnicode_InternFromString("__init__")).get());
   if (base == &PyBaseObject_Type && rest.size() > 0 && has_own_new(cls->type()))
     t.raise(PyExc_TypeError, "object.__new__() takes exactly one argument (the type to instantiate)");
