@@ -357,6 +357,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.allow_empty_graphs = flag("allow_empty_graphs") || flag("force_replace");
   c.allow_rnn = flag("allow_rnn");
   c.enable_trace_unittest = flag("enable_trace_unittest");
+  c.no_build_set = flag("inject_BUILD_SET_unimplemented_TESTING_ONLY");
   c.trace_numpy = flag("trace_numpy");
   c.error_on_recompile = flag("error_on_recompile");
   c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");

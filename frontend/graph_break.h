@@ -80,6 +80,19 @@ template <BreakId id, class... Args>
   detail::throw_break(make_not_modelled<id>(std::forward<Args>(args)...));
 }
 
+// A construct the interpreter can trace and the registry lists all the same: where config.trace_more is off it breaks.
+template <BreakId id, class... Args>
+GraphBreak make_listed(Args&&... args) {
+  GraphBreak b = make_break<id>(std::forward<Args>(args)...);
+  b.hints.emplace_back("Set `torch._dynamo.config.trace_more = True`: then it is traced.");
+  return b;
+}
+
+template <BreakId id, class... Args>
+[[noreturn]] void listed_break(Args&&... args) {
+  detail::throw_break(make_listed<id>(std::forward<Args>(args)...));
+}
+
 // A break without registry text: STORE_ATTR, SKIPPED INLINING, reordered logging.
 [[noreturn]] inline void title_only_break(std::string title) {
   GraphBreak b;
@@ -109,6 +122,10 @@ struct RaiseSite {
   [[noreturn]] void not_modelled(Args&&... args) const {
     throw unless_mutated(md::make_not_modelled<id>(std::forward<Args>(args)...));
   }
+  template <BreakId id, class... Args>
+  [[noreturn]] void listed_break(Args&&... args) const {
+    throw unless_mutated(md::make_listed<id>(std::forward<Args>(args)...));
+  }
   [[noreturn]] void title_only_break(std::string title) const {
     GraphBreak b;
     b.type = std::move(title);
@@ -121,6 +138,7 @@ struct RaiseSite {
 #define make_break MD_RAISE_SITE.make_break
 #define graph_break MD_RAISE_SITE.graph_break
 #define not_modelled MD_RAISE_SITE.not_modelled
+#define listed_break MD_RAISE_SITE.listed_break
 #define title_only_break MD_RAISE_SITE.title_only_break
 #endif
 

@@ -16,6 +16,7 @@ struct TraceConfig {
   bool trace_more = false;
   bool allow_rnn = false;
   bool enable_trace_unittest = false;
+  bool no_build_set = false;  // inject_BUILD_SET_unimplemented_TESTING_ONLY
   bool trace_numpy = true;
   bool allow_empty_graphs = false;
   bool error_on_recompile = false;

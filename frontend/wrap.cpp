@@ -1,4 +1,7 @@
 // A real object and where it lives become a Value; looking at it records what was assumed.
+#include <algorithm>
+#include <span>
+
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/compiled_function.h"
@@ -91,6 +94,10 @@ ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s) {
   return v;
 }
 
+std::span<PyObject* const> items_of(PyObject* sequence) {
+  return {PySequence_Fast_ITEMS(sequence), static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence))};
+}
+
 std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
   PyRef fast = checked(PySequence_Fast(sequence, "sequence"));
   std::vector<ValueRef> items;
@@ -102,6 +109,7 @@ std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
 }
 
 ValueRef wrap_sequence(Tracer& t, PyObject* o, SourceRef s) {
+  if (!t.config.trace_more && std::ranges::find(items_of(o), o) != items_of(o).end()) listed_break<GB0197>();
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   t.guard(GuardKind::LengthCheck, s, {}, PyObject_Length(o));
   if (PyList_Check(o)) return make_ref<ListValue>(lazy_items(t, o, s));
@@ -271,6 +279,17 @@ bool is_user_instance(PyTypeObject* type) {
          type->tp_basicsize == PyBaseObject_Type.tp_basicsize;
 }
 
+void break_on_odd_module(PyObject* module) {
+  PyObject** place = _PyObject_GetDictPtr(module);
+  PyObject* own = place ? *place : nullptr;
+  if (!own || PyDict_GET_SIZE(own) == 0) graph_break<GB0119>(type_name(Py_TYPE(module)));
+  auto marked = [&](const char* name) {
+    PyObject* mark = PyDict_GetItemString(own, name);
+    return mark && mark != Py_False && mark != Py_None;
+  };
+  if (marked("_is_fsdp_managed_module") && !marked("_fsdp_use_orig_params")) graph_break<GB0053>();
+}
+
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   if (ValueRef v = wrap_library(t, o, s)) return v;
@@ -283,6 +302,7 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
             enumeration ? PyRef::borrow(o) : type_object(o));
     if (!t.config.allow_rnn && is_library_class(type, LibraryClass::RecurrentModule))
       graph_break<GB0014>(type_name(type) + " at " + s->name);
+    if (is_library_class(type, LibraryClass::Module)) break_on_odd_module(o);
     return make_ref<ObjectValue>(type);
   }
   t.guard(GuardKind::TypeMatch, s, type_object(o));

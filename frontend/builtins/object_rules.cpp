@@ -28,6 +28,7 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
     return false;
   }
   PyTypeObject* type = type_or_break(v, repr_of(cls));
+  if (type == &PyMemberDescr_Type && !t.config.trace_more) listed_break<GB0194>(v->print(), repr_of(cls));
   // Where its type does not answer, isinstance() asks the object for its class.
   PyRef key = checked(PyUnicode_InternFromString("__class__"));
   if (v->kind == ValueKind::Object && t.on_class(type, key.get()).found != type_find(&PyBaseObject_Type, key.get()))
@@ -117,7 +118,10 @@ ValueRef rule_getattr(Tracer& t, CallArgs& args) {
 
 ValueRef rule_hasattr(Tracer& t, CallArgs& args) {
   expect_args(t, "hasattr", args, 2, 2);
-  return t.boolean(args[0]->has_attr(t, attr_name(args[1]).get()));
+  const bool has = args[0]->has_attr(t, attr_name(args[1]).get());
+  if (auto* d = as<DictValue>(args[0]); d && !has && d->python_type() != &PyDict_Type && !t.config.trace_more)
+    listed_break<GB0217>(type_name(d->python_type()), text_of(attr_name(args[1]).get()));
+  return t.boolean(has);
 }
 
 ValueRef rule_setattr(Tracer& t, CallArgs& args) {

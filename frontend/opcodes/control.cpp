@@ -1,4 +1,5 @@
 // Jumps, iteration, returns, generators.
+#include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
@@ -58,10 +59,15 @@ OPCODE(SEND) {
   ValueRef sent = f.pop();
   ValueRef receiver = t.realize(f.top());
   ValueRef returned = t.none(), v;
+  const bool sends = !is_true_constant(sent, Py_None);
   if (auto* g = as<GeneratorValue>(receiver)) {
+    if (sends && !t.config.trace_more) listed_break<GB0120>();
     v = g->step(t, sent, returned);
   } else {
-    if (!is_true_constant(sent, Py_None)) graph_break<GB0120>();
+    if (sends) graph_break<GB0120>();
+    auto* o = as<ObjectValue>(receiver);
+    if (o && !t.config.trace_more && !type_find(o->type, checked(PyUnicode_InternFromString("__iter__")).get()))
+      listed_break<GB0094>(type_name(o->type));
     v = receiver->next(t);
   }
   if (v) return f.push(std::move(v));

@@ -1,4 +1,5 @@
 // Globals, attributes, imports.
+#include "frontend/library_classes.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/polyfills.h"
 #include "frontend/values/objects.h"
@@ -73,10 +74,25 @@ void push_method(SymbolicFrame& f, ValueRef v) {
   if (!kNullBelowCallable) f.push(null_value());
 }
 
+// What the registry lists among method calls although it could be traced.
+void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, const ValueRef& method) {
+  if (t.config.trace_more) return;
+  const std::string n = text_of(name);
+  if (owner->kind == ValueKind::Super) {
+    const ValueKind kind = t.realize(method)->kind;
+    if (kind == ValueKind::Object || kind == ValueKind::Partial) listed_break<GB0006>(owner->print(), n);
+  }
+  if (auto* cls = as<ClassValue>(owner); cls && is_library_class(cls->type(), LibraryClass::AutogradFunction)) {
+    PyObject* found = type_find(cls->type(), name);
+    if (found && PyFunction_Check(found) && n != "backward") listed_break<GB0140>(owner->print(), n);
+  }
+}
+
 OPCODE(LOAD_ATTR) {
-  ValueRef v = t.realize(f.pop())->get_attr(t, name_of(f, i.a));
-  if (i.b) return push_method(f, std::move(v));
-  f.push(std::move(v));
+  ValueRef owner = t.realize(f.pop()), v = owner->get_attr(t, name_of(f, i.a));
+  if (!i.b) return f.push(std::move(v));
+  break_if_listed(t, owner, name_of(f, i.a), v);
+  push_method(f, std::move(v));
 }
 
 OPCODE(LOAD_SUPER_ATTR) {
@@ -86,8 +102,9 @@ OPCODE(LOAD_SUPER_ATTR) {
   if (!start || !PyType_Check(start.get())) graph_break<GB0113>(text_of(name_of(f, i.a)), cls->print());
   auto super = make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), self);
   ValueRef v = super->get_attr(t, name_of(f, i.a));
-  if (i.b & 1) return push_method(f, std::move(v));
-  f.push(std::move(v));
+  if (!(i.b & 1)) return f.push(std::move(v));
+  break_if_listed(t, super, name_of(f, i.a), v);
+  push_method(f, std::move(v));
 }
 
 OPCODE(STORE_ATTR) {

@@ -345,6 +345,8 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   if (op == Py_EQ || op == Py_NE) {
     const bool containers = (a->kind == b->kind) && (a->kind == ValueKind::List || a->kind == ValueKind::Tuple ||
                                                      a->kind == ValueKind::Dict || a->kind == ValueKind::Deque);
+    if (PyTypeObject* type = a->python_type(); a->kind == b->kind && type && type->tp_iternext && !config.trace_more)
+      listed_break<GB0023>(a->print(), std::string(names[op]), print_list({b}), std::string("{}"));
     if (!containers) return identity_compare(*this, a, b, op);
     return boolean(values_equal(*this, a, b) == (op == Py_EQ));
   }

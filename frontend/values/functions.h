@@ -104,7 +104,9 @@ struct PartialValue final : Value {
 [[noreturn]] void break_on_skipped(Tracer& t, PyObject* callable);
 // Functions of the libraries that break by themselves, whoever calls them.
 void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args);
-// Null if the function may be traced into; otherwise the object to report.
+// By compiler.disable().
+void break_if_disabled(const FunctionValue& f);
+// It may be traced into.
 bool may_inline(const FunctionValue& f);
 
 }  // namespace md

@@ -72,7 +72,7 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
     ValueRef f = t.from_object(inner.get(), nullptr);
     if (binds_like(found, &PyClassMethod_Type) && !PyFunction_Check(inner.get()))
-      unmodelled(repr_of(found), "class method that is no Python function");
+      graph_break<GB0177>(repr_of(inner.get()));
     return binds_like(found, &PyStaticMethod_Type) ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
   }
   if (binds_like(found, &PyProperty_Type) && self) {

@@ -4,6 +4,7 @@
     run(compile)    builds, compiles and calls a function; returns its result
     fix(compile)    optional: the rewrite that compiles to one graph with eager's result
     EAGER_ERROR     optional: name of the exception the plain program raises
+    LISTED          optional: True where config.trace_more compiles `run` to one graph
     PARTIAL_ERROR   optional: the exception allowed without fullgraph (default EAGER_ERROR)
 
 The code must be seen (raised under fullgraph, or counted without), the partial result must equal plain Python's, and
@@ -84,6 +85,10 @@ def test_scenario(path, monkeypatch):
         assert eager_error is None and equal(value, eager)
     else:
         assert type(error).__name__ == scope.get("PARTIAL_ERROR", scope.get("EAGER_ERROR"))
+    if scope.get("LISTED"):
+        with torch._dynamo.config.patch(trace_more=True):
+            more_error, more = attempt(scope["run"], compiler(fullgraph=True))
+        assert more_error is None and equal(more, eager)
     if "fix" in scope:
         plain_error, want = attempt(scope["fix"], plain)
         fix_error, got = attempt(scope["fix"], compiler(fullgraph=True))

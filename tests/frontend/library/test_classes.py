@@ -227,7 +227,7 @@ EXPRESSIONS = {
         dataclasses.replace(d,a=5)
         dataclasses.replace(d,z=5)
         len(dataclasses.fields(d))
-        [f.name for f in dataclasses.fields(DC)]
+        [f.name for f in dataclasses.fields(d)]
         dataclasses.asdict(d)
         dataclasses.astuple(d)
         dataclasses.is_dataclass(d)
@@ -249,13 +249,12 @@ EXPRESSIONS = {
         SD()
         copy.copy(d)
         d.__dataclass_fields__.keys()
-        dataclasses.fields(3)
         dataclasses.replace(FD(1),b=9)
         dataclasses.asdict(3)
         d.__dict__
         vars(d)
         FD.__match_args__
-        [f.default for f in dataclasses.fields(FD)]
+        [f.default for f in dataclasses.fields(FD(1))]
         """,
     ),
     "functools": (

@@ -1,0 +1,117 @@
+// Which Python functions are entered, and how calls of the others break.
+#include "frontend/breaks.h"
+#include "frontend/hatches/hatch_value.h"
+#include "frontend/polyfills.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+
+namespace md {
+
+// TestCase.assertWarns and assertWarnsRegex look at warnings that traced code does not issue.
+static bool watches_warnings(const FunctionValue& f) {
+  if (std::string_view(f.module_name()) != "unittest.case") return false;
+  return text_of(f.qualname.get()).starts_with("TestCase.assertWarns");
+}
+
+bool may_inline(const FunctionValue& f) {
+  if (f.real && PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return false;
+  if (f.real && is_dont_skip(f.real.get())) return true;
+  static const char* const closed[] = {"minidynamo",      "random",    "copy",    "threading", "logging", "warnings",
+                                       "traceback",       "linecache", "inspect", "numpy",     "pdb",     "subprocess",
+                                       "multiprocessing", "pickle"};
+  const std::string module = f.module_name();
+  for (const char* c : closed)
+    if (module == c || module.rfind(std::string(c) + ".", 0) == 0)
+      return module.rfind("minidynamo.polyfills", 0) == 0 || module.rfind("minidynamo.nn", 0) == 0 ||
+             module == "minidynamo.functional" || module == "minidynamo._limits" ||
+             module == "minidynamo.autograd.function";
+  return !watches_warnings(f);
+}
+
+void break_on_skipped(Tracer& t, PyObject* o) {
+  auto attr = [&](const char* name) -> std::string {
+    PyRef v = PyRef::steal(PyObject_GetAttrString(o, name));
+    if (!v || v.get() == Py_None) {
+      PyErr_Clear();
+      return "";
+    }
+    return text_of(v.get());
+  };
+  std::string module = attr("__module__"), qualname = attr("__qualname__");
+  if (qualname.empty()) qualname = attr("__name__");
+  if (PyFunction_Check(o)) {
+    std::string file = text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o))->co_filename);
+    graph_break<GB0007>(module, qualname, "<missing reason>", file);
+  }
+  // A function that sets a trace function is not split: the parts would be frames that it sees.
+  if (module == "sys" && (qualname == "settrace" || qualname == "setprofile") && !t.config.fullgraph)
+    throw SkipFrame{"it calls sys." + qualname};
+  if (module.empty()) module = "<unknown module>";
+  if (module == "_warnings") graph_break<GB0007_warning>(module, qualname, "<missing reason>");
+  graph_break<GB0007_builtin>(module, qualname, "<missing reason>", module + "." + qualname);
+}
+
+// compiler.disable() marks the wrapper it makes (recursive) or the function itself.
+void break_if_disabled(const FunctionValue& f) {
+  if (!f.real || !PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return;
+  PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
+  PyErr_Clear();
+  const std::string why = reason ? text_of(reason.get()) : "None";
+  if (PyObject_HasAttrString(f.real.get(), "_torchdynamo_orig_callable"))
+    graph_break<GB0098>(repr_of(f.real.get()), why);
+  graph_break<GB0099>(repr_of(f.real.get()), why);
+}
+
+// Module.parameters and the like: what they list depends on their flags.
+static bool lists_parts_of_modules(const FunctionValue& f) {
+  if (!std::string_view(f.module_name()).starts_with("minidynamo.nn.module")) return false;
+  const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
+  for (const char* lister : {"parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules",
+                             "children", "named_children", "state_dict"})
+    if (name == lister) return true;
+  return false;
+}
+
+// What the registry lists among calls of Python functions although their code could be traced.
+static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& args) {
+  PyObject* own =
+      f.real && PyFunction_Check(f.real.get()) ? reinterpret_cast<PyFunctionObject*>(f.real.get())->func_dict : nullptr;
+  if (PyObject* self = own ? PyDict_GetItemString(own, "__self__") : nullptr; self && self != Py_None)
+    listed_break<GB0071>(f.print());
+  if (args.positional.empty()) return;
+  const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
+  auto first = [&] { return t.realize(args.positional[0]); };
+  if (name == "__setitem__" || name == "__setattr__" || name == "__delitem__" || name == "__delattr__") {
+    if (first()->kind != ValueKind::Object && first()->kind != ValueKind::Class)
+      listed_break<GB0131>(name, print_list(args.positional));
+  } else if (name == "fields" && std::string_view(f.module_name()) == "dataclasses") {
+    const std::string given = first()->print();
+    if (first()->kind != ValueKind::Object) listed_break<GB0180>(given, given.substr(0, given.find('(')));
+  } else if (name == "__init__") {
+    const std::string place = f.module_name() + ("." + text_of(f.qualname.get()));
+    if (place == "minidynamo.nn.module.Module.__init__" && first()->source)
+      listed_break<GB0162>(first()->print(), print_list({args.positional.begin() + 1, args.positional.end()}),
+                           print_keywords(args));
+    if (place != "contextlib._GeneratorContextManagerBase.__init__" || args.positional.size() < 2) return;
+    auto* manager = as<FunctionValue>(t.realize(args.positional[1]));
+    const int flags = manager ? reinterpret_cast<PyCodeObject*>(manager->code.get())->co_flags : CO_GENERATOR;
+    if (!(flags & (CO_GENERATOR | CO_ASYNC_GENERATOR))) listed_break<GB0221>(manager->print());
+  }
+}
+
+void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
+  if (!t.config.trace_more && !in_polyfills(f.globals.get())) break_if_listed(t, f, args);
+  if (t.config.enable_trace_unittest && watches_warnings(f))
+    graph_break<GB0060>(text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name));
+  if (lists_parts_of_modules(f) && args.positional.size() > 1)
+    for (std::size_t k = 1; k < args.positional.size(); ++k)
+      if (t.realize(args.positional[k])->kind == ValueKind::Tensor)
+        graph_break<GB0202>(args.positional[0]->print(), text_of(f.qualname.get()), print_list(args.positional),
+                            print_keywords(args));
+  if (std::string_view(f.module_name()) != "inspect" || text_of(f.qualname.get()) != "signature") return;
+  const ValueRef of = args.positional.empty() ? ValueRef() : t.realize(args[0]);
+  if (of && of->kind != ValueKind::Function && of->kind != ValueKind::Method) graph_break<GB0151>(of->print());
+}
+
+}  // namespace md
