@@ -120,7 +120,8 @@ static ValueRef call_fromkeys(Tracer& t, CallArgs& args) {
   for (auto& raw : collect(t, t.realize(args[0]))) {
     ValueRef key = t.realize(raw);
     PyRef constant = key->as_constant();
-    if (!constant || PyObject_Hash(constant.get()) == -1) {
+    PyTypeObject* type = key->python_type();
+    if (constant ? PyObject_Hash(constant.get()) == -1 : type && type->tp_hash == PyObject_HashNotImplemented) {
       PyErr_Clear();
       graph_break<GB0183>("dict", print_list(args.positional), print_keywords(args));
     }

@@ -325,7 +325,9 @@ static bool asks_the_program(PyTypeObject* type, PyObject* value) {
 ValueRef ClassValue::call(Tracer& t, CallArgs args) {
   if (Py_TYPE(real.get()) != &PyType_Type && std::string(Py_TYPE(real.get())->tp_name) != "ABCMeta") {
     if (is_enumeration(type()) && args.size() == 1 && !args.positional.empty()) {
-      PyRef v = t.realize(args[0])->as_constant();
+      ValueRef given = t.realize(args[0]);
+      if (auto* member = as<ObjectValue>(given); member && member->type == type()) return given;
+      PyRef v = given->as_constant();
       if (!v)
         graph_break<GB0054>(args[0]->print(),
                             repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));

@@ -238,6 +238,9 @@ def test_int_method_that_symbols_lack():
     with pytest.raises(torch._dynamo.exc.Unsupported) as caught:
         torch.compile(function, backend="eager", fullgraph=True, dynamic=True)(tensor(3), 5)
     assert caught.value.gb_code == "GB0081"
+    with torch._dynamo.config.patch(trace_more=True):
+        compiled = torch.compile(function, backend="eager", fullgraph=True, dynamic=True)
+        assert [compiled(tensor(3), n).tolist() for n in (5, 7)] == [function(tensor(3), n).tolist() for n in (5, 7)]
     assert frames(function, [(tensor(3), n) for n in (5, 7, 8)], dynamic=True) >= 1
 
 

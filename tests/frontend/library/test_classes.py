@@ -137,6 +137,8 @@ EXPRESSIONS = {
         r"""
         En.R
         En(1)
+        En(En.R)
+        dict.fromkeys([En.R,En.G,En.R])
         En["R"]
         En.R.value
         En.R.name
