@@ -26,7 +26,8 @@ struct GraphBreak {
   int code = -1;
   std::string type, context, explanation;
   std::vector<std::string> hints;
-  std::string_view id;  // of the row: "GB0007_builtin"
+  std::string_view id;          // of the row: "GB0007_builtin"
+  bool looks_at_frame = false;  // the program would see that the frame runs in parts: it runs whole, as plain Python
 };
 
 // A row as text, placeholders {0}, {1}, ... not yet filled.

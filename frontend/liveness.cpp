@@ -1,10 +1,13 @@
 #include "frontend/liveness.h"
 
 #include <algorithm>
+#include <ranges>
 
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
 
 namespace md {
 
@@ -38,12 +41,38 @@ std::vector<int> successors(const CodeBody& body, int at) {
 
 }  // namespace
 
+namespace {
+
+constexpr int kMaxDepth = 2;
+constexpr Py_ssize_t kMaxItems = 32;
+
+// Of a real object: whatever a weak reference may show, or what acts when it goes. Tensors and arrays are let go early.
+bool end_is_seen(PyObject* o, int depth) {
+  if (is_tensor(o) || is_plain_array(o) || is_numpy_scalar(o) || PyModule_Check(o) || PyCFunction_Check(o)) return false;
+  PyTypeObject* type = Py_TYPE(o);
+  if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
+    const Py_ssize_t n = depth < kMaxDepth ? std::min(PySequence_Fast_GET_SIZE(o), kMaxItems) : 0;
+    PyObject** items = PySequence_Fast_ITEMS(o);
+    return std::any_of(items, items + n, [&](PyObject* x) { return end_is_seen(x, depth + 1); });
+  }
+  if (PyDict_CheckExact(o)) {
+    PyObject *k, *v;
+    Py_ssize_t left = depth < kMaxDepth ? kMaxItems : 0;
+    for (Py_ssize_t pos = 0; left-- > 0 && PyDict_Next(o, &pos, &k, &v);)
+      if (end_is_seen(k, depth + 1) || end_is_seen(v, depth + 1)) return true;
+    return false;
+  }
+  if (PyType_Check(o)) return reinterpret_cast<PyTypeObject*>(o)->tp_flags & Py_TPFLAGS_HEAPTYPE;
+  return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_weaklistoffset != 0 || PyWeakref_Check(o) ||
+         type->tp_finalize || type->tp_del;
+}
+
+}  // namespace
+
 bool end_is_seen(const ValueRef& v, int depth) {
-  constexpr int kMaxDepth = 2;
-  constexpr std::size_t kMaxItems = 32;
   const auto any = [&](const std::vector<ValueRef>& items) {
-    return depth < kMaxDepth && items.size() <= kMaxItems &&
-           std::ranges::any_of(items, [&](const ValueRef& x) { return end_is_seen(x, depth + 1); });
+    return depth < kMaxDepth && std::ranges::any_of(items | std::views::take(kMaxItems),
+                                                    [&](const ValueRef& x) { return end_is_seen(x, depth + 1); });
   };
   if (!v) return false;
   switch (v->kind) {
@@ -51,15 +80,25 @@ bool end_is_seen(const ValueRef& v, int depth) {
     case ValueKind::Exception:
     case ValueKind::Generator:
     case ValueKind::Opaque:
+    case ValueKind::Function:
+    case ValueKind::Method:
+    case ValueKind::Partial:
+    case ValueKind::StandIn:
+    case ValueKind::Deque:
       return true;
-    case ValueKind::Lazy: {
-      PyTypeObject* type = Py_TYPE(v->real.get());
-      return !is_tensor(v->real.get()) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(v->real.get());
-    }
+    case ValueKind::Lazy:
+    case ValueKind::Class:
+      return v->real && end_is_seen(v->real.get(), depth);
+    case ValueKind::Cell:
+      return end_is_seen(static_cast<CellValue*>(v.get())->content, depth);
     case ValueKind::List:
       return any(as<ListValue>(v)->items);
     case ValueKind::Tuple:
       return any(as<TupleValue>(v)->items);
+    case ValueKind::Dict:
+      return std::ranges::any_of(as<DictValue>(v)->live() | std::views::take(kMaxItems), [&](const auto& e) {
+        return depth < kMaxDepth && (end_is_seen(e.key, depth + 1) || end_is_seen(e.value, depth + 1));
+      });
     default:
       return false;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/effects.h"
 #include "frontend/graph_module.h"
@@ -18,15 +19,56 @@ namespace md {
 // --- building
 // ----------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// A value is needed to make itself.
+struct Unfinished {
+  const Value* value;
+};
+
+}  // namespace
+
 Reg PlanBuilder::rebuild(const ValueRef& raw) {
   ValueRef v = raw;
   if (auto* lazy = as<LazyValue>(v); lazy && lazy->realized) v = lazy->realized;
   if (v->owner) v = ValueRef(v->owner);
   if (auto it = built_.find(v.get()); it != built_.end()) return it->second;
+  if (!in_making_.insert(v.get()).second) throw Unfinished{v.get()};
   keep_.push_back(v);
-  const Reg r = v->rebuild(*this);
+  Reg r = -1;
+  try {
+    r = v->rebuild(*this);
+  } catch (const Unfinished&) {
+    in_making_.erase(v.get());
+    if (in_making_.empty()) graph_break<GB0092>(v->print());
+    throw;
+  }
+  in_making_.erase(v.get());
   built_[v.get()] = r;
+  finish_postponed(v.get());
   return r;
+}
+
+void PlanBuilder::fill(MakeStep make) {
+  try {
+    fill(make());
+  } catch (const Unfinished& u) {
+    postponed_.emplace_back(u.value, std::move(make));
+  }
+}
+
+PlanStep PlanBuilder::attribute(Reg object, const PyRef& name, const ValueRef& value) {
+  PlanStep set{StepOp::AttrSet};
+  set.a = object, set.b = rebuild(value), set.object = name;
+  return set;
+}
+
+void PlanBuilder::finish_postponed(const Value* made) {
+  std::vector<MakeStep> ready;
+  for (auto& [value, make] : postponed_)
+    if (value == made) ready.push_back(std::move(make));
+  std::erase_if(postponed_, [&](const auto& waiting) { return waiting.first == made; });
+  for (MakeStep& make : ready) fill(std::move(make));
 }
 
 Reg PlanBuilder::step(PlanStep s) {

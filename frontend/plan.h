@@ -2,8 +2,10 @@
 // program over registers of Python objects, run in C++ with no Python frame.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "frontend/guards/sizes.h"
@@ -114,9 +116,16 @@ class PlanBuilder {
   Reg step(PlanStep s);       // gives it an output register
   // For containers that may contain themselves: names the register before the elements are built.
   void remember(const Value* v, Reg r) { built_[v] = r; }
+  bool has(const ValueRef& v) const { return built_.contains(v.get()); }
   void effect(PlanStep s) { plan.effects.push_back(std::move(s)); }
   // Filling steps of fresh containers come before the effects, after every container exists.
   void fill(PlanStep s) { plan.steps.push_back(std::move(s)); }
+  // The same where the step is built of values: one that holds something immutable which is being made around it (a
+  // tuple in a list in that tuple) comes after that.
+  using MakeStep = std::function<PlanStep()>;
+  void fill(MakeStep make);
+  PlanStep attribute(Reg object, const PyRef& name, const ValueRef& value);  // object.name = value
+  bool has_postponed() const { return !postponed_.empty(); }
   void replay(const class Effects& effects);
 
   Tracer& tracer;
@@ -124,7 +133,11 @@ class PlanBuilder {
   std::vector<Node*> outputs;
 
  private:
+  void finish_postponed(const Value* made);
+
   std::unordered_map<const Value*, Reg> built_;
+  std::unordered_set<const Value*> in_making_;
+  std::vector<std::pair<const Value*, MakeStep>> postponed_;  // until the value is made
   std::unordered_map<SourceRef, Reg> loaded_;
   std::unordered_map<Node*, Reg> output_regs_;
   std::vector<ValueRef> keep_;  // values keyed by address must stay alive

@@ -8,9 +8,9 @@ std::string raw_source_line(const std::string& file, int line, PyObject* globals
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   std::string out;
-  if (PyRef linecache = PyRef::steal(PyImport_ImportModule("linecache"))) {
-    PyRef text = PyRef::steal(
-        PyObject_CallMethod(linecache.get(), "getline", "siO", file.c_str(), line, globals ? globals : Py_None));
+  if (PyRef lines = PyRef::steal(PyImport_ImportModule("minidynamo._dynamo.source_text"))) {
+    PyRef text =
+        PyRef::steal(PyObject_CallMethod(lines.get(), "line", "siO", file.c_str(), line, globals ? globals : Py_None));
     if (text) out = text_of(text.get());
   }
   PyErr_Clear();

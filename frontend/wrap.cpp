@@ -90,7 +90,7 @@ ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s) {
   }
   auto v = make_ref<ConstantValue>(PyRef::borrow(o));
   // An equal one is another object, except where there is only one.
-  if (o != Py_None && o != Py_Ellipsis && o != Py_NotImplemented && !PyBool_Check(o) && !PyCode_Check(o)) v->source = s;
+  if (o != Py_None && o != Py_Ellipsis && o != Py_NotImplemented && !PyBool_Check(o)) v->source = s;
   return v;
 }
 
@@ -337,7 +337,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<OpFunctionValue>(PyRef::borrow(o));
   }
-  if (PyModule_Check(o)) {
+  if (PyModule_Check(o) && has_normal_getattribute(type)) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<ModuleValue>(PyRef::borrow(o));
   }

@@ -16,6 +16,7 @@ std::span<const BuiltinRow> library_rules();   // functools, contextlib, our own
 std::span<const BuiltinRow> itertools_rules();
 std::span<const BuiltinRow> autograd_rules();  // autograd.Function
 std::span<const BuiltinRow> array_rules();     // what NumPy's polyfills and tensors hand each other
+std::span<const BuiltinRow> frame_rules();     // sys.exc_info, sys._getframe
 std::span<const BuiltinRow> polyfill_rules();  // what polyfills of the library ask of the trace
 std::span<const BuiltinRow> hatch_rules();     // nonstrict_trace, cond, error_on_graph_break, ...
 inline auto builtin_families() {
@@ -27,6 +28,7 @@ inline auto builtin_families() {
       itertools_rules(),  //
       autograd_rules(),   //
       array_rules(),      //
+      frame_rules(),      //
       polyfill_rules(),   //
       hatch_rules(),      //
   };
@@ -39,6 +41,9 @@ std::span<const MethodRow> deque_methods();
 inline std::array<std::span<const MethodRow>, 4> method_families() {
   return {list_methods(), dict_methods(), set_methods(), deque_methods()};
 }
+
+// No exception is being handled around the traced frames, which is guarded; false: one is.
+bool nothing_handled_outside(Tracer& t);
 
 // object.__init__, object.__setattr__, dict.__getitem__ ... reached through super() or the class; null if not one of
 // them.

@@ -88,7 +88,7 @@ ValueRef rule_partial(Tracer& t, CallArgs& args) {
   CallArgs rest = args;
   rest.positional.erase(rest.positional.begin());
   if (auto* inner = as<PartialValue>(fn)) {  // a partial of a partial is one
-    rest = inner->joined(std::move(rest));
+    rest = inner->joined(t, std::move(rest));
     fn = inner->function;
   }
   return make_ref<PartialValue>(fn, std::move(rest));
@@ -169,20 +169,6 @@ ValueRef rule_ordered_dict(Tracer& t, CallArgs& args) {
   if (!args.positional.empty()) fill_dict(t, *d, args[0]);
   for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
   return d;
-}
-
-// (class, exception, traceback) of the exception that is being handled.
-ValueRef rule_exc_info(Tracer& t, CallArgs& args) {
-  expect_args(t, "exc_info", args, 0, 0);
-  for (auto f = t.frames.rbegin(); f != t.frames.rend(); ++f) {
-    if ((*f)->handled.empty()) continue;
-    const ValueRef& e = (*f)->handled.back();
-    if (!e || e->kind != ValueKind::Exception) break;
-    return make_ref<TupleValue>(
-        std::vector<ValueRef>{t.from_object(reinterpret_cast<PyObject*>(e->python_type()), nullptr), e,
-                              e->get_attr(t, checked(PyUnicode_InternFromString("__traceback__")).get())});
-  }
-  return make_ref<TupleValue>(std::vector<ValueRef>{t.none(), t.none(), t.none()});
 }
 
 // A new class at every call; nothing makes one in a plan.
@@ -322,7 +308,6 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"collections", "deque", make_deque},
                                 {"collections", "defaultdict", rule_defaultdict},
                                 {"collections", "OrderedDict", rule_ordered_dict},
-                                {"sys", "exc_info", rule_exc_info},
                                 {"typing", "cast", rule_cast}};
 
 }  // namespace

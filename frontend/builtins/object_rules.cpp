@@ -1,4 +1,6 @@
 // Types, attributes, identity.
+#include <algorithm>
+
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
@@ -20,6 +22,19 @@ PyTypeObject* type_or_break(const ValueRef& v, const std::string& asked = "") {
   graph_break<GB0175>(v->print(), asked);
 }
 
+// Where its type does not answer, isinstance() asks the object for its class.
+bool tells_its_class(Tracer& t, const ValueRef& v, PyTypeObject* type) {
+  if (v->kind == ValueKind::Opaque)
+    return type->tp_getattro != PyObject_GenericGetAttr && type->tp_getattro != PyModule_Type.tp_getattro;
+  if (v->kind != ValueKind::Object) return false;
+  for (const char* name : {"__class__", "__getattribute__"}) {
+    PyRef key = checked(PyUnicode_InternFromString(name));
+    PyObject* found = t.on_class(type, key.get()).found;
+    if (found != type_find(&PyBaseObject_Type, key.get()) && found != type_find(&PyModule_Type, key.get())) return true;
+  }
+  return false;
+}
+
 // isinstance without user code: exact metaclass `type` (or ABCs answered from their registry for builtin types).
 bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
   if (PyTuple_Check(cls)) {
@@ -29,14 +44,14 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
   }
   PyTypeObject* type = type_or_break(v, repr_of(cls));
   if (type == &PyMemberDescr_Type && !t.config.trace_more) listed_break<GB0194>(v->print(), repr_of(cls));
-  // Where its type does not answer, isinstance() asks the object for its class.
-  PyRef key = checked(PyUnicode_InternFromString("__class__"));
-  if (v->kind == ValueKind::Object && t.on_class(type, key.get()).found != type_find(&PyBaseObject_Type, key.get()))
-    unmodelled(v->print(), "isinstance() of an object that tells its class itself");
   if (PyType_Check(cls)) {
     const bool is = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
     t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(cls), is);
+    if (is && PyType_CheckExact(cls)) return true;
+    if (tells_its_class(t, v, type)) unmodelled(v->print(), "isinstance() of an object that tells its class itself");
     if (is || PyType_CheckExact(cls)) return is;
+  } else if (tells_its_class(t, v, type)) {
+    unmodelled(v->print(), "isinstance() of an object that tells its class itself");
   }
   const int r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), cls);
   if (r < 0) {
@@ -47,32 +62,41 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
   return r != 0;
 }
 
+// Python's own limit of recursion decides how deep tuples of classes may nest: far below it nothing has to be asked.
+constexpr int kMaxTuples = 16;
+
+void check_nesting(int depth) {
+  if (depth > kMaxTuples) unmodelled("isinstance", "tuples of classes that nest deep");
+}
+
 // A class, or a tuple of them whose items nobody has looked at yet.
-PyRef classes_of(Tracer& t, const ValueRef& raw) {
+PyRef classes_of(Tracer& t, const ValueRef& raw, int depth = 0) {
+  check_nesting(depth);
   ValueRef v = t.realize(raw);
   if (auto* tuple = as<TupleValue>(v))
-    for (auto& item : tuple->items) (void)classes_of(t, item);
+    for (auto& item : tuple->items) (void)classes_of(t, item, depth + 1);
   return v->as_constant();
 }
 
 bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
 
+bool instance_of_value(Tracer& t, const ValueRef& v, const ValueRef& classes, int depth) {
+  check_nesting(depth);
+  if (auto* tuple = as<TupleValue>(classes))
+    return std::ranges::any_of(tuple->items,
+                               [&](const ValueRef& cls) { return instance_of_value(t, v, t.realize(cls), depth + 1); });
+  PyRef cls = classes->as_constant();
+  if (!cls && classes->kind == ValueKind::Opaque && is_union_type(classes->python_type())) {  // int | str
+    cls = classes->real;
+    if (classes->source) t.guard(GuardKind::IdMatch, classes->source, cls);
+  }
+  if (!cls) unmodelled(classes->print(), "class argument of isinstance");
+  return instance_of(t, v, cls.get());
+}
+
 ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
   expect_args(t, "isinstance", args, 2, 2);
-  if (auto* classes = as<TupleValue>(args[1])) {
-    for (auto& cls : classes->items) {
-      CallArgs one{{args[0], t.realize(cls)}, {}};
-      if (rule_isinstance(t, one)->truth(t)) return t.boolean(true);
-    }
-    return t.boolean(false);
-  }
-  PyRef cls = args[1]->as_constant();
-  if (!cls && args[1]->kind == ValueKind::Opaque && is_union_type(args[1]->python_type())) {  // int | str
-    cls = args[1]->real;
-    if (args[1]->source) t.guard(GuardKind::IdMatch, args[1]->source, cls);
-  }
-  if (!cls) unmodelled(args[1]->print(), "class argument of isinstance");
-  return t.boolean(instance_of(t, args[0], cls.get()));
+  return t.boolean(instance_of_value(t, args[0], args[1], 0));
 }
 
 ValueRef rule_issubclass(Tracer& t, CallArgs& args) {

@@ -79,7 +79,11 @@ ValueRef make_set(Tracer& t, CallArgs& args, const char* name, bool frozen) {
   return s;
 }
 ValueRef rule_set(Tracer& t, CallArgs& args) { return make_set(t, args, "set", false); }
-ValueRef rule_frozenset(Tracer& t, CallArgs& args) { return make_set(t, args, "frozenset", true); }
+ValueRef rule_frozenset(Tracer& t, CallArgs& args) {
+  expect_args(t, "frozenset", args, 0, 1);
+  if (args.size() && args[0]->python_type() == &PyFrozenSet_Type) return args[0];  // itself, no copy
+  return make_set(t, args, "frozenset", true);
+}
 
 ValueRef rule_dict(Tracer& t, CallArgs& args) {
   auto d = make_ref<DictValue>(&PyDict_Type);

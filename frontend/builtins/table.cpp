@@ -6,6 +6,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/library_classes.h"
 #include "frontend/polyfills.h"
@@ -220,7 +221,10 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       if (ValueRef r = call_object_slot(t, self, text_of(name.get()), args)) return r;
       if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
         graph_break<GB0121>(self->print(), text_of(name.get()), print_list(args.positional), print_keywords(args));
-      if (self->kind != ValueKind::Object) return self->call_method(t, name.get(), std::move(args));
+      PyTypeObject* type = self->python_type();
+      const bool overridden =
+          type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type_find(type, name.get()) != callee.real.get();
+      if (self->kind != ValueKind::Object && !overridden) return self->call_method(t, name.get(), std::move(args));
     } else if (!t.uncaught()) {
       refuse_arguments(t, callee.real.get(), args);
     }

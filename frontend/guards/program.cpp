@@ -8,7 +8,7 @@
 namespace md {
 namespace {
 
-bool is_ambient(GuardKind k) { return k <= GuardKind::TorchFunctionModeStack; }
+bool is_ambient(GuardKind k) { return k <= GuardKind::NothingHandled; }
 bool is_relation(GuardKind k) {
   return k == GuardKind::NoAliasing || k == GuardKind::Aliasing || k == GuardKind::SizeAssumption ||
          k == GuardKind::Distinct;

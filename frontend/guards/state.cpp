@@ -33,6 +33,8 @@ std::int64_t abc_token(PyObject* get_cache_token) {
   return value;
 }
 
+bool is_handling() { return bool(PyRef::steal(PyErr_GetHandledException())); }
+
 std::string guards::GlobalState::changed(std::int64_t before, std::int64_t now) {
   std::string names;
   for (const Field& f : {kGradMode, kInferenceMode, kDefaultDType, kThreads}) {

@@ -9,6 +9,8 @@ namespace md {
 std::int64_t ambient_state();
 // What that function says; -1 if it cannot.
 std::int64_t abc_token(PyObject* get_cache_token);
+// This thread is inside an except or finally block that handles an exception.
+bool is_handling();
 
 namespace guards {
 
@@ -73,6 +75,17 @@ struct TorchFunctionModeStack {
     return true;
   }
   static std::string text(const GuardRecord&, const std::string&) { return "___check_torch_function_mode_stack()"; }
+};
+
+// sys.exc_info() was empty when the frame was called.
+struct NothingHandled {
+  static constexpr const char* name = "LAMBDA_GUARD";
+  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
+  template <bool explain>
+  static bool check(const GuardOp&, PyObject* const*, Why*) {
+    return !is_handling();
+  }
+  static std::string text(const GuardRecord&, const std::string&) { return "sys.exc_info()[1] is None"; }
 };
 
 }  // namespace guards

@@ -1,4 +1,5 @@
 // raise, except, with.
+#include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/attributes.h"
@@ -31,6 +32,7 @@ Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
 OPCODE(RAISE_VARARGS) {
   if (i.a == 0) {
     ValueRef handled = t.handled_exception();
+    if (!handled && !nothing_handled_outside(t)) unmodelled("raise", "re-raising an exception that a caller handles");
     if (!handled) t.raise(PyExc_RuntimeError, "No active exception to reraise");
     throw TracedRaise{handled};
   }

@@ -58,9 +58,11 @@ std::vector<ValueRef> joined(const std::vector<ValueRef>& a, const std::vector<V
   return out;
 }
 
+constexpr std::size_t kLongest = 1'000'000;  // elements of a sequence whose every element is a value
+
 std::vector<ValueRef> repeated(Tracer& t, const std::vector<ValueRef>& items, std::int64_t n) {
   std::vector<ValueRef> out;
-  if (n > 0 && items.size() * static_cast<std::size_t>(n) > 10'000'000)
+  if (n > 0 && items.size() > kLongest / static_cast<std::size_t>(n))
     unmodelled("sequence * " + std::to_string(n), "a sequence this long");
   (void)t;
   for (std::int64_t k = 0; k < n; ++k) out.insert(out.end(), items.begin(), items.end());

@@ -126,10 +126,13 @@ Reg DequeValue::rebuild(PlanBuilder& b) {
                b.load_constant(maxlen ? checked(PyLong_FromLongLong(*maxlen)) : PyRef::borrow(Py_None))};
   const Reg r = b.step(std::move(make));
   b.remember(this, r);
-  PlanStep fill{StepOp::DequeAssign};
-  for (auto& v : items) fill.regs.push_back(b.rebuild(v));
-  fill.a = r;
-  if (!items.empty()) b.fill(std::move(fill));
+  if (items.empty()) return r;
+  b.fill([&b, r, held = items] {
+    PlanStep fill{StepOp::DequeAssign};
+    fill.a = r;
+    for (auto& v : held) fill.regs.push_back(b.rebuild(v));
+    return fill;
+  });
   return r;
 }
 

@@ -203,12 +203,12 @@ Reg DictValue::rebuild(PlanBuilder& b) {
   if (default_factory) make.regs.push_back(b.rebuild(default_factory));
   const Reg r = b.step(std::move(make));
   b.remember(this, r);
-  for (auto& e : live()) {
-    PlanStep put{StepOp::DictSet};
-    put.a = r;
-    put.regs = {b.rebuild(e.key), b.rebuild(e.value)};
-    b.fill(std::move(put));
-  }
+  for (auto& e : live())
+    b.fill([&b, r, e] {
+      PlanStep put{StepOp::DictSet};
+      put.a = r, put.regs = {b.rebuild(e.key), b.rebuild(e.value)};
+      return put;
+    });
   return r;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -23,7 +24,10 @@ ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "args") return make_ref<TupleValue>(args);
   if (n == "__cause__") return cause ? cause : t.none();
-  if (n == "__context__") return context ? context : t.none();
+  if (n == "__context__") {
+    if (!context && raised && !nothing_handled_outside(t)) unmodelled(print() + "." + n, "exception that a caller handles");
+    return context ? context : t.none();
+  }
   if (n == "__suppress_context__") return t.boolean(suppress_context);
   if (n == "__class__") return t.from_object(type_ref.get(), nullptr);
   for (auto& [k, v] : attrs)
@@ -130,9 +134,7 @@ Reg ExceptionValue::rebuild(PlanBuilder& b) {
   const Reg r = b.step(std::move(s));
   b.remember(this, r);
   const auto set = [&](PyRef name, const ValueRef& v) {
-    PlanStep step{StepOp::AttrSet};
-    step.a = r, step.b = b.rebuild(v), step.object = std::move(name);
-    b.fill(std::move(step));
+    b.fill([&b, r, name, value = v] { return b.attribute(r, name, value); });
   };
   for (auto& [name, v] : attrs) set(name, v);
   const auto name = [](const char* n) { return checked(PyUnicode_InternFromString(n)); };

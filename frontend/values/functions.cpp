@@ -46,12 +46,13 @@ Reg CellValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   const Reg r = b.step({StepOp::NewCell});
   b.remember(this, r);
-  if (content) {
+  if (!content) return r;
+  b.fill([&b, r, held = content] {
     PlanStep fill{StepOp::CellSet};
     fill.a = r;
-    fill.b = b.rebuild(content);
-    b.fill(std::move(fill));
-  }
+    fill.b = b.rebuild(held);
+    return fill;
+  });
   return r;
 }
 
@@ -71,7 +72,7 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
-  if (n == "__code__") return t.constant(code);
+  if (n == "__code__") return real ? t.wrap(code.get(), t.sources.child(parts, SourceKind::FuncCode)) : t.constant(code);
   if (n == "__get__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (!real) {
     if (ValueRef v = made_attr(t, name)) return v;
@@ -203,11 +204,7 @@ Reg FunctionValue::rebuild(PlanBuilder& b) {
       annotations ? b.rebuild(made_attr(b.tracer, checked(PyUnicode_InternFromString("__annotations__")).get())) : -1};
   const Reg r = b.step(std::move(s));
   b.remember(this, r);
-  for (auto& [k, v] : attrs) {
-    PlanStep set{StepOp::AttrSet};
-    set.a = r, set.b = b.rebuild(v), set.object = k;
-    b.fill(std::move(set));
-  }
+  for (auto& [k, v] : attrs) b.fill([&b, r, name = k, value = v] { return b.attribute(r, name, value); });
   return r;
 }
 
@@ -344,9 +341,15 @@ ValueRef PartialValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "func") return function;
   if (n == "args") return make_ref<TupleValue>(args.positional);
   if (n == "keywords") {
-    auto d = make_ref<DictValue>(&PyDict_Type);
-    for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
-    return d;
+    if (!keywords_ && source) {
+      keywords_ = t.wrap(partial_field(real.get(), PartialPart::Keywords),
+                         t.sources.child(source, SourceKind::PartialKeywords));
+    } else if (!keywords_) {
+      auto d = make_ref<DictValue>(&PyDict_Type);
+      for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
+      keywords_ = d;
+    }
+    return keywords_;
   }
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(partial_type()), nullptr);
   if (!source && !type_find(partial_type(), name))
@@ -354,9 +357,22 @@ ValueRef PartialValue::get_attr(Tracer& t, PyObject* name) {
   return Value::get_attr(t, name);
 }
 
-ValueRef PartialValue::call(Tracer& t, CallArgs more) { return t.call(function, joined(std::move(more))); }
+ValueRef PartialValue::call(Tracer& t, CallArgs more) { return t.call(function, joined(t, std::move(more))); }
 
-CallArgs PartialValue::joined(CallArgs more) const {
+void PartialValue::read_keywords(Tracer& t) {
+  auto* dict = as<DictValue>(keywords_);
+  if (!dict) return;
+  args.keywords.clear();
+  dict->observe_keys(t);
+  for (auto& e : dict->live()) {
+    PyRef name = e.key->as_constant();
+    if (!name || !PyUnicode_CheckExact(name.get())) unmodelled(print(), "a keyword that is no str");
+    args.keywords.emplace_back(name, e.value);
+  }
+}
+
+CallArgs PartialValue::joined(Tracer& t, CallArgs more) {
+  read_keywords(t);
   CallArgs all = args;
   all.positional.insert(all.positional.end(), more.positional.begin(), more.positional.end());
   for (auto& [name, v] : more.keywords) {
@@ -372,6 +388,8 @@ void PartialValue::set_attr(Tracer&, PyObject*, ValueRef) { title_only_break("ST
 
 Reg PartialValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
+  if (keywords_ && b.has(keywords_)) graph_break<GB0092>(print());  // the dict is there, and not the partial's own
+  read_keywords(b.tracer);
   PyRef functools = checked(PyImport_ImportModule("functools"));
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(checked(PyObject_GetAttrString(functools.get(), "partial")));
@@ -383,7 +401,12 @@ Reg PartialValue::rebuild(PlanBuilder& b) {
     PyTuple_SET_ITEM(s.object.get(), k++, Py_NewRef(name.get()));
     s.regs.push_back(b.rebuild(v));
   }
-  return b.step(std::move(s));
+  const Reg r = b.step(std::move(s));
+  if (!keywords_) return r;
+  PlanStep get{StepOp::GetAttr};
+  get.a = r, get.object = checked(PyUnicode_InternFromString("keywords"));
+  b.remember(keywords_.get(), b.step(std::move(get)));
+  return r;
 }
 
 // --- attributes taken and not called

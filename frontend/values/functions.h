@@ -95,9 +95,13 @@ struct PartialValue final : Value {
   ValueRef call(Tracer& t, CallArgs more) override;
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
-  CallArgs joined(CallArgs more) const;  // its own arguments and those of a call
+  CallArgs joined(Tracer& t, CallArgs more);  // its own arguments and those of a call
   ValueRef function;
   CallArgs args;
+
+ private:
+  void read_keywords(Tracer& t);
+  ValueRef keywords_;  // the dict, once the program has asked for it and may change it
 };
 
 // Breaks as the registry says for a function the tracer has no rule for and may not enter.

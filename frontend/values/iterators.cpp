@@ -91,6 +91,7 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
   s.a = b.rebuild(base);
   s.index = static_cast<std::int64_t>(index);
   s.out = b.plan.registers++;
+  if (b.has_postponed()) graph_break<GB0092>(print());
   b.remember(this, s.out);
   b.fill(s);  // after the iterable has been filled
   return s.out;
@@ -117,6 +118,7 @@ Reg StepIterator::rebuild(PlanBuilder& b) {
     s.regs.push_back(b.rebuild(args.keywords[k].second));
   }
   if (!args.keywords.empty()) s.object = names;
+  if (b.has_postponed()) graph_break<GB0092>(print());
   s.out = b.plan.registers++;
   b.fill(s);
   if (draws > 0) {

@@ -156,12 +156,13 @@ Reg ListValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   const Reg r = b.step({StepOp::NewList});
   b.remember(this, r);
-  std::vector<Reg> regs;
-  for (auto& x : items) regs.push_back(b.rebuild(x));
-  PlanStep fill{StepOp::ListAssign};
-  fill.a = r;
-  fill.regs = std::move(regs);
-  if (!items.empty()) b.fill(std::move(fill));
+  if (items.empty()) return r;
+  b.fill([&b, r, held = items] {
+    PlanStep fill{StepOp::ListAssign};
+    fill.a = r;
+    for (auto& x : held) fill.regs.push_back(b.rebuild(x));
+    return fill;
+  });
   return r;
 }
 

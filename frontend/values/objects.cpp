@@ -401,24 +401,28 @@ bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
 // What a list, dict or set of such a class holds goes in once the instance is there.
 void ObjectValue::fill_payload(PlanBuilder& b, Reg instance) {
   if (auto* list = as<ListValue>(payload)) {
-    PlanStep s{StepOp::ListAssign};
-    s.a = instance;
-    for (auto& v : list->items) s.regs.push_back(b.rebuild(v));
-    return b.fill(std::move(s));
+    return b.fill([&b, instance, held = list->items] {
+      PlanStep s{StepOp::ListAssign};
+      s.a = instance;
+      for (auto& v : held) s.regs.push_back(b.rebuild(v));
+      return s;
+    });
   }
   if (auto* dict = as<DictValue>(payload)) {
-    for (auto& e : dict->live()) {
-      PlanStep s{StepOp::DictSet};
-      s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
-      b.fill(std::move(s));
-    }
+    for (auto& e : dict->live())
+      b.fill([&b, instance, e] {
+        PlanStep s{StepOp::DictSet};
+        s.a = instance, s.regs = {b.rebuild(e.key), b.rebuild(e.value)};
+        return s;
+      });
     return;
   }
-  for (auto& v : static_cast<SetValue*>(payload.get())->items(b.tracer)) {
-    PlanStep s{StepOp::SetAdd};
-    s.a = instance, s.b = b.rebuild(v);
-    b.fill(std::move(s));
-  }
+  for (auto& v : static_cast<SetValue*>(payload.get())->items(b.tracer))
+    b.fill([&b, instance, v] {
+      PlanStep s{StepOp::SetAdd};
+      s.a = instance, s.b = b.rebuild(v);
+      return s;
+    });
 }
 
 Reg ObjectValue::rebuild(PlanBuilder& b) {
@@ -432,12 +436,8 @@ Reg ObjectValue::rebuild(PlanBuilder& b) {
   const Reg r = b.step(std::move(make));
   b.remember(this, r);
   if (filled_later) fill_payload(b, r);
-  for (auto& s : attrs) {
-    if (!s.value) continue;
-    PlanStep set{StepOp::AttrSet};
-    set.a = r, set.b = b.rebuild(s.value), set.object = s.name;
-    b.fill(std::move(set));
-  }
+  for (auto& s : attrs)
+    if (s.value) b.fill([&b, r, s] { return b.attribute(r, s.name, s.value); });
   return r;
 }
 

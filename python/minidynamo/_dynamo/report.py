@@ -13,7 +13,7 @@ import traceback
 import warnings
 
 from .. import _logging
-from . import config
+from . import config, source_text
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
@@ -78,8 +78,8 @@ def break_message(code, type_, context, explanation, hints):
 
 
 def summaries(frames):
-    """traceback.StackSummary of frames; no column data, so that no line of carets is printed."""
-    return traceback.StackSummary.from_list([traceback.FrameSummary(f, n, name) for f, n, name in frames])
+    """traceback.StackSummary of frames."""
+    return traceback.StackSummary.from_list([source_text.summary(f, n, name) for f, n, name in frames])
 
 
 def stack_text(frames):
@@ -262,7 +262,7 @@ def log_wont_convert(name, file, first_line, error, cause=None):
 
 def log_skip_in_loop(frames, name, file, first_line):
     file_, line, fn = frames[-1]
-    place = traceback.FrameSummary(file_, line, fn)
+    place = source_text.summary(file_, line, fn)
     reason = f"Skipping frame because there is a graph break in a for/while loop\n{place}"
     _log.info("%s", reason)
     log_skipping(reason, name, file, first_line)

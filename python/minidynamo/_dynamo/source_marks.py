@@ -1,12 +1,13 @@
 """The source of one instruction, underlined: operators and argument lists stand out as in Python's tracebacks."""
 
 import ast
-import linecache
+
+from . import source_text
 
 
 def marked_source(file, line, end_line, start, end, globals_):
     """Its physical lines, each followed by a line of marks. Columns count UTF-8 bytes; -1: not known."""
-    lines = [linecache.getline(file, n, globals_).rstrip("\n") for n in range(line, max(line, end_line) + 1)]
+    lines = [source_text.line(file, n, globals_).rstrip("\n") for n in range(line, max(line, end_line) + 1)]
     if min(line, end_line, start, end) < 0 or not all(lines):
         return lines[0] if line > 0 else ""
     bounds = [(len(text) - len(text.lstrip()), len(text.rstrip())) for text in lines]

@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import reprlib
 import types
+import weakref
 
 from . import bridge
 
@@ -147,8 +148,10 @@ def cmp_to_key(mycmp):
     return KEY(mycmp)
 
 
-def dispatch(registry, cls):
+def dispatch(registry, dispatch_cache, cls):
     """What functools.singledispatch(function).dispatch(cls) finds, with no cache."""
+    if type(dispatch_cache) is not weakref.WeakKeyDictionary:
+        bridge.refuse("functools.singledispatch", "a cache that the program has put in place of the library's")
     if cls in registry:
         return registry[cls]
     return bridge.find_implementation(registry, cls)
@@ -192,7 +195,7 @@ TABLE = {
     id(_guarded.__code__): (not_recursive, "user_function"),
     functools.cached_property.__get__: read_cached_property,
     (types.FunctionType, "__get__"): function_get,
-    id(_dispatched.dispatch.__code__): (dispatch, "registry"),
+    id(_dispatched.dispatch.__code__): (dispatch, "registry", "dispatch_cache"),
     functools._lru_cache_wrapper: cache_wrapper,
     functools.lru_cache: lru_cache,
     functools.cache: cache,

@@ -1,0 +1,27 @@
+"""Lines of source for messages. The program's `linecache` is read and never filled: what it holds is the program's."""
+
+import importlib.util
+import linecache
+import traceback
+
+
+def _private_copy():
+    spec = importlib.util.find_spec("linecache")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+_own = _private_copy()
+
+
+def line(file, number, globals_=None):
+    """The line as `linecache.getline` gives it, "" where there is none."""
+    known = linecache.cache.get(file)
+    lines = known[2] if known and len(known) > 1 else _own.getlines(file, globals_)
+    return lines[number - 1] if 1 <= number <= len(lines) else ""
+
+
+def summary(file, number, function):
+    """A traceback.FrameSummary that has its line already; no columns, so that no line of carets is printed."""
+    return traceback.FrameSummary(file, number, function, line=line(file, number))
