@@ -52,12 +52,18 @@ PyObject* item(PyObject* o, Py_ssize_t index) {
   return deque_item(o, index);
 }
 
-PyObject* function_part(PyObject* o, const SourceStep& s, StepMemo& memo) {
+// The same code may run over other globals, and what it reads there is guarded where the traced function read it.
+bool has_globals(const PyFunctionObject& f, const SourceStep& s, const FrameArgs& args) {
+  if (s.key) return reinterpret_cast<Py_hash_t>(f.func_globals) == s.hash;
+  return s.index != kOverOwnGlobals || f.func_globals == args.globals;
+}
+
+PyObject* function_part(PyObject* o, const SourceStep& s, const FrameArgs& args, StepMemo& memo) {
   if (!PyFunction_Check(o)) return nullptr;
   const auto* f = reinterpret_cast<PyFunctionObject*>(o);
   switch (s.kind) {
     case SourceKind::FuncCode:
-      return f->func_code;
+      return has_globals(*f, s, args) ? f->func_code : nullptr;
     case SourceKind::FuncDefault:
       return f->func_defaults ? item(f->func_defaults, s.index) : nullptr;
     case SourceKind::FuncClosure:
@@ -150,7 +156,7 @@ PyObject* step(const SourceStep& s, PyObject* base, const FrameArgs& args, StepM
     case SourceKind::FuncDefault:
     case SourceKind::FuncKwDefault:
     case SourceKind::FuncClosure:
-      return function_part(base, s, memo);
+      return function_part(base, s, args, memo);
     case SourceKind::MethodSelf:
       return method_self(base);
     case SourceKind::MethodFunc:

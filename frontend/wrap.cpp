@@ -206,6 +206,12 @@ ValueRef wrap_polyfill(Tracer& t, PyFunctionObject* fn) {
   return f;
 }
 
+// Globals that are read are kept alive by the sources of what was read, so that their address stays theirs.
+SourceRef code_source(Tracer& t, const PyFunctionObject& fn, SourceRef s) {
+  if (fn.func_globals == t.args.globals) return t.sources.child(s, SourceKind::FuncCode, nullptr, kOverOwnGlobals);
+  return t.sources.child(s, SourceKind::FuncCode, checked(PyLong_FromVoidPtr(fn.func_globals)).get());
+}
+
 ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
   auto* fn = reinterpret_cast<PyFunctionObject*>(o);
   if (is_fact(o)) return make_ref<BuiltinValue>(PyRef::borrow(o));
@@ -216,7 +222,7 @@ ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
   f->builtins = PyRef::borrow(fn->func_builtins);
   f->parts = s;
   f->qualname = PyRef::borrow(fn->func_qualname);
-  t.guard(GuardKind::IdMatch, t.sources.child(s, SourceKind::FuncCode), f->code);
+  t.guard(GuardKind::IdMatch, code_source(t, *fn, s), f->code);
   if (fn->func_defaults)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_defaults); ++i)
       f->defaults.push_back(t.lazy(PyTuple_GET_ITEM(fn->func_defaults, i),

@@ -315,7 +315,9 @@ Arg expand_rule(ops::Cpu, const Expansion& e) { return e.arg(0); }
 
 Arg expand_rule(ops::Contiguous, const Expansion& e) {
   const TensorType t = e.tensor(0);
-  return is_row_major(t.sizes, t.strides) ? e.arg(0) : e.call(id::Compact, {e.arg(0)});
+  if (is_row_major(t.sizes, t.strides)) return e.arg(0);
+  need_known_layout(t);
+  return e.call(id::Compact, {e.arg(0)});
 }
 
 Arg expand_rule(ops::IsClose, const Expansion& e) {

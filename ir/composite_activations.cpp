@@ -266,17 +266,21 @@ Arg expand_rule(ops::Rad2Deg, const Expansion& e) { return times_angle(e, 180 / 
 
 namespace {
 
+// What both operands become in arithmetic.
+DType promoted(const Expansion& e) {
+  const Arg operands[] = {e.arg(0), e.arg(1)};
+  return compute_types(op(id::Add), operands).result;
+}
+
 // larger + rest(-|a - b|); of equal infinities that infinity, whose difference is NaN.
 template <class Rest>
 Arg log_of_sum(const Expansion& e, Rest&& rest) {
-  need_floats(e);
-  need_floats(e, 1);
-  const Arg a = widened(e, e.arg(0)), b = widened(e, e.arg(1));
+  const DType t = promoted(e);
+  if (!is_floating(t)) need_floats(e);
+  const Arg a = widened(e, converted(e, e.arg(0), t)), b = widened(e, converted(e, e.arg(1), t));
   const Arg larger = e.call(id::Maximum, {a, b});
   const Arg sum = add(e, larger, rest(e.call(id::Neg, {e.call(id::Abs, {sub(e, a, b)})})));
   const Arg endless = e.call(id::LogicalAnd, {e.call(id::IsInf, {a}), e.call(id::Eq, {a, b})});
-  const Arg operands[] = {e.arg(0), e.arg(1)};
-  const DType t = compute_types(op(id::Add), operands).result;
   return converted(e, where(e, endless, a, sum), t);
 }
 
@@ -288,7 +292,8 @@ Arg times_log(const Expansion& e, OpId log) {
     const Arg product = mul(e, x, log == id::Log ? std::log(number(y)) : std::log1p(number(y)));
     return std::isnan(number(y)) ? product : where(e, e.call(id::Eq, {x, 0}), 0.0, product);
   }
-  const Arg product = mul(e, x, e.call(log, {y}));
+  const DType t = promoted(e);
+  const Arg product = mul(e, x, e.call(log, {is_floating(t) ? converted(e, y, t) : y}));
   if (!x.is_number()) {
     const Arg settled =
         e.call(id::LogicalAnd, {e.call(id::Eq, {x, 0}), e.call(id::LogicalNot, {e.call(id::IsNan, {y})})});

@@ -59,13 +59,14 @@ Arg expand_rule(ops::Unflatten, const Expansion& e) {
 
 Arg expand_rule(ops::Ravel, const Expansion& e) {
   const TensorType x = e.tensor(0);
+  if (!is_row_major(x.sizes, x.strides)) need_known_layout(x);
   const Arg source = in_rows(e, e.arg(0));
   return e.call(id::View, {source, sizes_arg(SizeVec{product(x.sizes)})});
 }
 
 Arg expand_rule(ops::BroadcastTo, const Expansion& e) { return e.call(id::Expand, {e.arg(0), e.arg(1)}); }
 
-Arg expand_rule(ops::ReshapeAs, const Expansion& e) { return reshaped(e, e.arg(0), e.tensor(1).sizes); }
+Arg expand_rule(ops::ReshapeAs, const Expansion& e) { return reshaped_for_program(e, e.tensor(1).sizes); }
 
 Arg expand_rule(ops::BroadcastTensors, const Expansion& e) {
   SizeVec sizes;

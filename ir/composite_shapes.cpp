@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/expansion.h"
+#include "ir/unbacked.h"
 #include "registry/ops/composites.h"
 
 namespace md {
@@ -13,7 +14,20 @@ Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes) {
   return e.call(id::View, {source, sizes_arg(wanted)});
 }
 
-Arg expand_rule(ops::Reshape, const Expansion& e) { return reshaped(e, e.arg(0), e.sizes(1)); }
+void need_known_layout(const TensorType& x) {
+  const auto unknown = [](const SizeVec& v) { return std::ranges::any_of(v, is_unbacked); };
+  if (unknown(x.sizes) || unknown(x.strides)) {
+    throw DataDependent(DataDependent::What::Size, "whether a copy is made depends on a size known only at run time");
+  }
+}
+
+Arg reshaped_for_program(const Expansion& e, const SizeVec& sizes) {
+  const TensorType x = e.tensor(0);
+  if (!view_strides(x, completed_sizes(e, sizes, x.sizes))) need_known_layout(x);
+  return reshaped(e, e.arg(0), sizes);
+}
+
+Arg expand_rule(ops::Reshape, const Expansion& e) { return reshaped_for_program(e, e.sizes(1)); }
 
 Arg expand_rule(ops::ViewAs, const Expansion& e) { return e.call(id::View, {e.arg(0), sizes_arg(e.tensor(1).sizes)}); }
 
@@ -24,7 +38,7 @@ Arg expand_rule(ops::ExpandAs, const Expansion& e) {
 Arg expand_rule(ops::Flatten, const Expansion& e) {
   const TensorType x = e.tensor(0);
   const int start = checked_dim(e, e.size(1), x.dim()), end = checked_dim(e, e.size(2), x.dim());
-  if (x.dim() == 0) return reshaped(e, e.arg(0), SizeVec{1});
+  if (x.dim() == 0) return reshaped_for_program(e, SizeVec{1});
   if (start > end) e.fail(ErrorKind::Runtime, "start_dim {} comes after end_dim {}", start, end);
   if (start == end) return e.arg(0);
   SizeVec sizes(x.sizes.begin(), x.sizes.begin() + start);
@@ -32,7 +46,7 @@ Arg expand_rule(ops::Flatten, const Expansion& e) {
   for (int i = start; i <= end; ++i) joined = joined * x.sizes[i];
   sizes.push_back(joined);
   for (int i = end + 1; i < x.dim(); ++i) sizes.push_back(x.sizes[i]);
-  return reshaped(e, e.arg(0), sizes);
+  return reshaped_for_program(e, sizes);
 }
 
 // --- Splitting, joining

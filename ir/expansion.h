@@ -27,5 +27,10 @@ inline std::int64_t fixed_size(Size s) {
 // x in dtype `t`: itself if it has it already.
 Arg converted(const Expansion& e, const Arg& x, DType t);
 Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes);
+// The first operand reshaped, where the program may see whether that is a view. Throws DataDependent where it may or
+// may not be, by sizes known only at run time.
+Arg reshaped_for_program(const Expansion& e, const SizeVec& sizes);
+// Before a copy that the program sees: throws DataDependent if a size of `x` is known only at run time.
+void need_known_layout(const TensorType& x);
 
 }  // namespace md

@@ -7,6 +7,7 @@
 #include "ir/inplace.h"
 #include "ir/op_ids.h"
 #include "ir/type_caller.h"
+#include "ir/unbacked.h"
 
 namespace md {
 namespace {
@@ -121,7 +122,7 @@ class IndexOpener {
     if (a.is<EllipsisArg>()) {
       dim_ += rank_ - taken_;
     } else if (a.is<Size>()) {
-      x_ = caller_.call(id::Select, {x_, dim_, a});
+      x_ = caller_.call(id::Select, {x_, dim_, checked_position(a.get<Size>())});
     } else if (a.is_none()) {
       x_ = caller_.call(id::Unsqueeze, {x_, dim_++});
     } else if (const auto* slice = a.get_if<SliceArg>()) {
@@ -134,6 +135,15 @@ class IndexOpener {
     } else {
       add_tensor(a);
     }
+  }
+
+  // One that is known only at run time is compared then.
+  Size checked_position(Size at) {
+    const Size size = type_of(x_).sizes[dim_];
+    if (!is_unbacked(at) && !is_unbacked(size)) return at;
+    caller_.call(id::AssertSizes, {at, size, std::string("lt")});
+    caller_.call(id::AssertSizes, {at, 0 - size, std::string("ge")});
+    return min(max(at - size * min(max(at, -1), 0), 0), size - 1);
   }
 
   void slice_dim(const SliceArg& slice) {

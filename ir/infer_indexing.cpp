@@ -38,6 +38,7 @@ class IndexShape {
     const auto* list = c.arg(1).get_if<ListArg>();
     if (!list) fail_type(c.arg(1));
     for (const Arg& a : list->items) add(a);
+    if (!open_.empty()) name_count();
     if (dim_ > x_.dim())
       throw OpError(ErrorKind::Index, fmt::format("too many indices for tensor of dimension {}", x_.dim()));
   }
@@ -126,12 +127,19 @@ class IndexShape {
       dim_ += mask.dim();
       return;
     }
-    // One size can be named; of real masks every size is known.
-    if (masks_ > 1 && c_.arg(0).is<Node*>()) throw DataDependent(DataDependent::What::Shape, c_.op.public_name);
+    const bool traced = c_.arg(0).is<Node*>();
+    if (traced) open_.push_back(tensors_.size());
     TensorType t;
-    t.sizes = SizeVec{dynamic_size(c_)};
+    t.sizes = SizeVec{traced ? Size(1) : dynamic_size(c_)};  // of real masks every count is known
     t.strides = SizeVec{1};
     take(std::move(t), mask.dim());
+  }
+
+  // While tracing, masks hold as often as there are positions beside them, else as often as one symbol says.
+  void name_count() {
+    Size& count = positions_.back();
+    if (guard_eq(count, 1)) count = dynamic_size(c_);
+    for (const std::size_t i : open_) tensors_[i].sizes = SizeVec{count};
   }
 
   void take(TensorType t, int dims) {
@@ -167,6 +175,7 @@ class IndexShape {
   bool empty_ = false;
   std::vector<int> taken_;
   std::vector<TensorType> tensors_;
+  std::vector<std::size_t> open_;  // of these, the masks whose count is not known
   SizeVec positions_;
 };
 

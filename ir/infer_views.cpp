@@ -238,13 +238,21 @@ TensorType infer_rule(ops::Narrow, const InferCall& c) {
 }
 
 namespace {
-// A bound of a Python slice brought into 0..size.
+// A bound of a Python slice brought into 0..size. Of what is known only at run time it is one expression, since nothing
+// can be decided: min(max(bound, -1), 0) is -1 for bounds that count from the end, else 0.
 Size clamped_bound(const Arg& bound, Size size, Size otherwise) {
   if (bound.is_none()) return otherwise;
   Size b = bound.get<Size>();
+  if (is_unbacked(b) || is_unbacked(size)) return min(max(b - size * min(max(b, -1), 0), 0), size);
   if (guard_lt(b, 0)) b = b + size;
   if (guard_lt(b, 0)) return 0;
   return guard_lt(size, b) ? size : b;
+}
+
+Size slice_length(Size start, Size stop, Size step) {
+  const Size length = floordiv(stop - start + step - 1, step);
+  if (is_unbacked(start) || is_unbacked(stop)) return max(length, 0);
+  return guard_lt(start, stop) ? length : Size(0);
 }
 }  // namespace
 
@@ -256,7 +264,7 @@ TensorType infer_rule(ops::Slice, const InferCall& c) {
   const Size size = x.sizes[d];
   const Size start = clamped_bound(c.arg(2), size, 0), stop = clamped_bound(c.arg(3), size, size);
   x.offset = x.offset + start * x.strides[d];
-  x.sizes[d] = guard_lt(start, stop) ? floordiv(stop - start + step - 1, step) : Size(0);
+  x.sizes[d] = slice_length(start, stop, step);
   x.strides[d] = x.strides[d] * step;
   return x;
 }

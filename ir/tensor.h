@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "ir/ref.h"
 #include "ir/sizes/size.h"
@@ -22,10 +23,19 @@ class Storage final : public RefCounted {
   }
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
+  // Exchanges the blocks: every view of this storage sees the other's memory from here on.
+  void exchange(Storage& o) {
+    std::swap(data_, o.data_);
+    std::swap(bytes_, o.bytes_);
+    std::swap(release_, o.release_);
+    std::swap(context_, o.context_);
+  }
   // Bumped by every in-place write (autograd's and the guards' version counter).
   std::uint32_t version = 0;
   // The memory belongs to someone else (NumPy, DLPack): other storages may overlap it.
   bool foreign = false;
+  // An array or a capsule was made over the memory: while others hold it, it stays where it is.
+  bool lent = false;
 
  private:
   void* data_;

@@ -53,10 +53,9 @@ std::int64_t hint_or_guess(Size s) {
   return s.expr()->env->evaluate(s, values);
 }
 
-static bool is_open(Size a, Size b) {
-  const auto open = [](Size s) { return !s.is_const() && !s.expr()->env->is_backed(s); };
-  return open(a) || open(b);
-}
+bool is_unbacked(Size s) { return !s.is_const() && !s.expr()->env->is_backed(s); }
+
+static bool is_open(Size a, Size b) { return is_unbacked(a) || is_unbacked(b); }
 
 bool layout_eq(Size a, Size b) { return is_open(a, b) ? hint_or_guess(a) == hint_or_guess(b) : guard_eq(a, b); }
 bool layout_lt(Size a, Size b) { return is_open(a, b) ? hint_or_guess(a) < hint_or_guess(b) : guard_lt(a, b); }

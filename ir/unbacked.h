@@ -42,6 +42,8 @@ class ReplayedSymbols final : public UnbackedSupply {
 // The data-dependent size of a call of an op with dynamic sizes: what its `count` says, or a fresh symbol.
 Size dynamic_size(const InferCall& c, SizeRange range = {0, SizeRange::kMax});
 bool has_supply();
+// Whether the value of `s` is known only at run time.
+bool is_unbacked(Size s);
 // Whether `s` is an unbacked symbol. It counts as a size from here on: allocating checks that it is not negative.
 bool assumed_size(Size s);
 // Notes the values of the unbacked symbols that are sizes of a result.

@@ -34,6 +34,7 @@ Exported* exported(const TensorImpl& t) {
     const auto item = static_cast<Py_ssize_t>(item_size(t.dtype));
     for (std::int64_t n : t.sizes) kept->layout.push_back(static_cast<Py_ssize_t>(n));
     for (std::int64_t n : t.strides) kept->layout.push_back(static_cast<Py_ssize_t>(n) * item);
+    t.storage->lent = true;
     return kept.release();
   } catch (const std::bad_alloc&) {
     return nullptr;

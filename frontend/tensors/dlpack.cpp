@@ -58,6 +58,7 @@ template <class M>
 M* export_tensor(const TensorImpl& t, std::uint64_t flags) {
   auto made = std::make_unique<Exported<M>>();
   made->tensor = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
+  t.storage->lent = true;
   describe(*made->tensor, made->managed.tensor);
   made->managed.context = made.get();
   made->managed.deleter = delete_exported<M>;

@@ -56,7 +56,7 @@ std::int64_t reach(const DimVec& sizes, const DimVec& strides, std::int64_t offs
   return last + 1;
 }
 
-// Memory of at least `elements`, keeping what is there.
+// Memory of at least `elements`, keeping what is there, for all tensors that share it.
 void grow(TensorImpl& t, std::int64_t elements) {
   const std::size_t size = item_size(t.dtype);
   if (static_cast<std::uint64_t>(elements) > (std::uint64_t{1} << 62) / size) {
@@ -68,12 +68,13 @@ void grow(TensorImpl& t, std::int64_t elements) {
     throw OpError(ErrorKind::Runtime,
                   "resize_() cannot enlarge memory that belongs to an array or a buffer; clone() the tensor first");
   }
-  if (t.storage->use_count() > 1) {
-    throw OpError(ErrorKind::Runtime, "resize_() cannot enlarge memory that other tensors share");
+  if (t.storage->lent && t.storage->use_count() > 1) {
+    throw OpError(ErrorKind::Runtime,
+                  "resize_() cannot enlarge memory that an array or a buffer was made over; clone() the tensor first");
   }
-  Ref<Storage> larger = allocate_storage(bytes);
+  const Ref<Storage> larger = allocate_storage(bytes);
   if (t.storage->bytes()) std::memcpy(larger->data(), t.storage->data(), t.storage->bytes());
-  t.storage = std::move(larger);
+  t.storage->exchange(*larger);
 }
 
 PyRef resize(PyObject* self, const DimVec& sizes) {

@@ -72,6 +72,7 @@ PyRef make_memory(const TensorRef& t) {
     memory_type = reinterpret_cast<PyTypeObject*>(checked(PyType_FromSpec(&memory_spec)).release());
   }
   PyRef made = checked(memory_type->tp_alloc(memory_type, 0));
+  t->storage->lent = true;
   MemoryObject* m = memory_of(made.get());
   m->tensor = new TensorRef(alias(t));  // the memory, whatever becomes of the tensor
   const auto n = static_cast<std::size_t>(t->dim());

@@ -28,9 +28,14 @@ newaxis = None
 from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
 from ._cond import cond as cond  # noqa: E402
 from ._dynamo import compile as compile  # noqa: E402
+from ._inplace import *  # noqa: E402, F403
 from ._ops import Tag as Tag  # noqa: E402
 from ._ops import ops as ops  # noqa: E402
+from .functional import batch_norm as batch_norm  # noqa: E402
+from .functional import dropout as dropout  # noqa: E402
 from .functional import einsum as einsum  # noqa: E402  over the op's own name
+from .functional import embedding as embedding  # noqa: E402
+from .functional import group_norm as group_norm  # noqa: E402
 from .functional import ldexp as ldexp  # noqa: E402
 from .functional import renorm as renorm  # noqa: E402
 from .random import fork_rng as fork_rng  # noqa: E402

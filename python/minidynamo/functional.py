@@ -3,6 +3,7 @@
 import string
 
 from . import _C
+from .nn import functional as _layers
 
 _vector_norm = _C._namespaces["linalg"]["vector_norm"]
 
@@ -36,6 +37,26 @@ def ldexp(input, other):
     """input * 2**other, elementwise with broadcasting, in the dtype of `input`; integers give the default dtype."""
     dtype = input.dtype if input.is_floating_point() else _C.get_default_dtype()
     return input * _C.full((), 2.0, dtype=dtype) ** other
+
+
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=True):
+    """As nn.functional.batch_norm, with its arguments in another order."""
+    return _layers.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-05, cudnn_enabled=True):
+    """As nn.functional.group_norm."""
+    return _layers.group_norm(input, num_groups, weight, bias, eps)
+
+
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """As nn.functional.embedding, with the first two arguments exchanged."""
+    return _layers.embedding(indices, weight)
+
+
+def dropout(input, p, train):
+    """As nn.functional.dropout."""
+    return _layers.dropout(input, p, train)
 
 
 def renorm(input, p, dim, maxnorm):

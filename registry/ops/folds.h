@@ -89,6 +89,27 @@ struct AMinMax {
                 "Smallest and largest value, over all or along `dim`.");
 };
 
+// --- Normalization --------------------------------------------------------------------------------------------------
+
+struct LayerNorm {
+  static constexpr OpDecl decl = rounds_once(
+      also(function_only(composite("layer_norm",
+                                   "layer_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, Tensor? "
+                                   "bias=None, Scalar eps=1e-05, bool cudnn_enable=True) -> Tensor",
+                                   "Mean 0 and variance 1 over the last dimensions, times weight, plus bias.")),
+           "nn.functional.layer_norm"));
+};
+
+struct RmsNorm {
+  static constexpr OpDecl decl =
+      rounds_once(also(function_only(composite("rms_norm",
+                                               "rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, "
+                                               "Scalar? eps=None) -> Tensor",
+                                               "Mean square 1 over the last dimensions, times weight; eps is the "
+                                               "dtype's own unless given.")),
+                       "nn.functional.rms_norm"));
+};
+
 // --- Norms, distances ----------------------------------------------------------------------------------------------
 
 struct VectorNorm {

@@ -225,6 +225,34 @@ def test_branches_on_unknown_sizes_break():
         same(lambda x: x[x > 3] + x[x > 2], lambda: (T([1.0, 5.0]),), breaks={"GB0033"})
 
 
+def masks():
+    return matrix(), T([True, False, True]), T([[True, False, True, False]] * 3), T([1, 3])
+
+
+SEVERAL_MASKS = [
+    lambda x, m, n, i: x[m, n[0]] + 1,
+    lambda x, m, n, i: x[m, i] * 2,
+    lambda x, m, n, i: x[m, i.reshape(2, 1)],
+    lambda x, m, n, i: x[m, T([2])],
+    lambda x, m, n, i: x[m, :2][:, None, i - 1],
+    lambda x, m, n, i: x[m & n[:, 1], n[0]],
+    lambda x, m, n, i: x.reshape(3, 2, 2)[m, T([0, 1]), n[0, 1:3]],
+    lambda x, m, n, i: torch.stack([x, x])[:, m, n[1]].shape[1],
+]
+
+
+@pytest.mark.parametrize("function", SEVERAL_MASKS)
+def test_several_masks_in_one_index(function):
+    with dynamic():
+        same(function, masks, frames=1, breaks=())
+
+
+def test_masks_that_hold_differently_often():
+    with dynamic():
+        raises_alike(lambda x, m, n, i: x[m, n[0] | n[0, 1]], lambda: (*masks()[:2], ~masks()[2], T([1, 3])))
+        raises_alike(lambda x, m, n, i: x[n[:, 0], i] + 1, masks)
+
+
 # --- items --------------------------------------------------------------------------------------------------------
 
 
@@ -288,3 +316,71 @@ def test_branches_on_items_break():
             torch.compile(choose, fullgraph=True)(T([2, 3]))
         raises_alike(lambda i: torch.zeros(i.sum().item()), lambda: (T([-2, 1]),))
         raises_alike(lambda i: int((i / 0).sum()) + i, lambda: (T([1, 2]),))
+
+
+SLICES = [
+    lambda x, u: x[:u] + 1,
+    lambda x, u: x[u:] * 2,
+    lambda x, u: x[-u:],
+    lambda x, u: x[1:u:2].sum(0),
+    lambda x, u: (x[:, u - 1 : u + 1], x[:u].shape[0], x[u:].numel()),
+    lambda x, u: torch.cat([x[:u], x[u:]]),
+    lambda x, u: x[:u] + (x * 2)[:u],
+    lambda x, u: (x[:u][1:], x[:u].reshape(-1) + 1),
+]
+
+
+@pytest.mark.parametrize("function", SLICES)
+def test_slices_up_to_an_item(function):
+    with scalars():
+        for n in (2, 0, 1, 7, -1, -9):
+            same(lambda x, n: function(x, n.item()), lambda n=n: (matrix(), T(n)), frames=1, breaks=())
+
+
+def test_writes_through_slices_up_to_an_item():
+    def write(x, n):
+        u = n.item()
+        x[:u] = 7
+        x[u:, 1].add_(1)
+        return x * 2
+
+    with scalars():
+        for n in (2, 0, 7, -1):
+            same(write, lambda n=n: (matrix(), T(n)), frames=1, breaks=())
+
+
+def test_slices_of_unknown_sizes():
+    def parts(x):
+        found = x[x > 3]
+        return found[1:], found[:-1] * 2, found[::3], found[1:].shape[0]
+
+    with dynamic():
+        same(parts, lambda: (matrix(),), frames=1, breaks=())
+        same(parts, lambda: (matrix() - 20,), frames=1, breaks=())
+
+
+def test_an_item_as_position():
+    def pick(x, n):
+        return x[n.item()] + 1
+
+    def write(x, n):
+        x[n.item(), 1] = 9
+        return x
+
+    with scalars():
+        for n in (0, 2, -3):
+            same(pick, lambda n=n: (matrix(), T(n)), frames=1, breaks=())
+            same(write, lambda n=n: (matrix(), T(n)), frames=1, breaks=())
+        for n in (3, -4):
+            raises_alike(pick, lambda n=n: (matrix(), T(n)))
+            raises_alike(write, lambda n=n: (matrix(), T(n)))
+
+
+def test_whether_a_copy_is_made_is_not_guessed():
+    def views(x, n):
+        u = n.item()
+        return x[:u].t().reshape(-1).mul_(2), x[:, :u].contiguous().add_(1), x[:, :u].flatten(), x[:u].t().ravel()
+
+    with scalars():
+        for n in (3, 0, 1, 4):
+            same(views, lambda n=n: (matrix(), T(n)), breaks=["GB0033"])

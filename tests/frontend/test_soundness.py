@@ -2,9 +2,7 @@
 inside try, views of dicts, slots, finalizers, sizes."""
 
 import collections
-import gc
 import types
-import weakref
 
 import pytest
 
@@ -398,60 +396,3 @@ def test_a_dictionary_may_be_the_globals(f, first, backend):
     expected = calls(f)
     assert calls(torch.compile(f, backend=backend)) == expected
     FACTOR = OTHER.FACTOR = 1
-
-
-SHARED = compile(
-    """
-def broken(x):
-    y = x + 1
-    torch._dynamo.graph_break()
-    return y * K
-
-def breaks_in_a_call(x):
-    global N
-    print(end="")
-    N = x.shape[0] * K
-    return x * K
-
-def makes_a_function(x):
-    return (lambda y: y * K), x + 1
-""",
-    __file__,
-    "exec",
-)
-
-
-@pytest.mark.parametrize("backend", ["eager", "llvm"])
-@pytest.mark.parametrize("name", ["broken", "breaks_in_a_call", "makes_a_function"])
-def test_one_code_over_several_globals(name, backend):
-    torch._dynamo.reset()
-    spaces = [{"torch": torch, "K": k} for k in (1, 2)]
-    exec(SHARED, spaces[0])
-    function = spaces[0][name]
-    for space in spaces:
-        mine = types.FunctionType(function.__code__, space)
-        compiled = torch.compile(mine, backend=backend)
-        for callee in (mine, compiled, compiled):
-            space.pop("N", None)
-            value = callee(torch.ones(3))
-            if name == "makes_a_function":
-                assert value[0].__globals__ is space and value[0](10) == 10 * space["K"]
-            else:
-                assert value.tolist() == [(2 if name == "broken" else 1) * space["K"]] * 3
-            assert name != "breaks_in_a_call" or space["N"] == 3 * space["K"]
-
-
-@pytest.mark.parametrize("name", ["broken", "breaks_in_a_call", "makes_a_function"])
-def test_compiled_code_does_not_keep_its_namespace(name):
-    class Held:
-        pass
-
-    space = {"torch": torch, "K": 1, "held": Held()}
-    exec(SHARED, space)
-    # A code object of its own: entries hang on it.
-    space[name] = types.FunctionType(space[name].__code__.replace(co_firstlineno=1000), space)
-    torch.compile(space[name], backend="eager")(torch.ones(3))
-    gone = weakref.ref(space["held"])
-    del space
-    gc.collect()
-    assert gone() is None

@@ -1,228 +1,247 @@
-"""Random Python programs over tensors, numbers, lists, dicts and objects. Every program is valid and terminates; it may
-raise, print, break the graph and change its arguments."""
+"""Random Python programs: classes, generators and functions of their own around a function `f` of tensors, numbers,
+containers and objects. Every program is valid and terminates; it may raise, print, break the graph and change its
+arguments."""
 
-import random
+from .expressions import Scope
+from .statements import Statements
 
-HEADER = """import minidynamo as torch
+HEADER = """import contextlib
+import copy
+import functools
+import itertools
 
-class Box:
-    def __init__(self, v):
-        self.v = v
+import minidynamo as torch
 
-    def grow(self, k=1):
-        self.v = self.v + k
-        return self.v
+COUNT = [0]
+TABLE = {"n": 1}
+TOTAL = 0
+
+
+class Oops(Exception):
+    pass
+
+
+def bump(k):
+    global TOTAL
+    TOTAL += k % 5
+    return TOTAL
+
+
+def counting(k, t, out):
+    for i in range(3):
+        got = yield t * i + k
+        if got is not None:
+            out.append(got)
+    return k
+
+
+def drive(it, value):
+    try:
+        next(it)
+        return it.send(value)
+    except StopIteration as stop:
+        return ("stopped", stop.value)
+    except Oops as error:
+        return ("oops", str(error))
+
+
+def hurl(it):
+    try:
+        return it.throw(Oops("thrown"))
+    except (Oops, StopIteration) as error:
+        return (type(error).__name__, error.args)
+
+
+@contextlib.contextmanager
+def managed(k):
+    print("enter", k)
+    try:
+        yield k
+    except Oops as error:
+        print("caught", error)
+    finally:
+        print("leave")
+
+
+class Guarded:
+    def __init__(self, quiet):
+        self.quiet = quiet
+
+    def __enter__(self):
+        return 3
+
+    def __exit__(self, kind, error, traceback):
+        print("exit", kind and kind.__name__)
+        return self.quiet and kind is not None and issubclass(kind, (Oops, LookupError))
 
 """
 
+# What a box can do, with an expression in `self.v` and the argument `k` where {} stands.
+METHODS = (
+    ("grow(self, k=1)", ("self.v = self.v + k", "return self.v")),
+    ("twice(self, k=2)", ("return self.v * 2 + {}",)),
+    ("__add__(self, k)", ("if isinstance(k, Box): k = k.v", "return type(self)({})")),
+    ("__radd__(self, k)", ("return type(self)({})",)),
+    ("__iadd__(self, k)", ("self.v += k", "return self")),
+    ("__sub__(self, k)", ("return Box(self.v - k)",)),
+    ("__mul__(self, k)", ("return NotImplemented if k == 3 else Box({})",)),
+    ("__eq__(self, other)", ("return isinstance(other, Box) and self.v == other.v",)),
+    ("__lt__(self, other)", ("return self.v < other.v",)),
+    ("__hash__(self)", ("return hash(self.v)",)),
+    ("__len__(self)", ("return abs(self.v) % 4",)),
+    ("__bool__(self)", ("return self.v > 0",)),
+    ("__getitem__(self, k)", ("if not -5 < k < 5: raise IndexError(k)", "return {}")),
+    ("__setitem__(self, k, value)", ("self.v = self.v + k - value",)),
+    ("__contains__(self, k)", ("return k == self.v",)),
+    ("__iter__(self)", ("for k in range(abs(self.v) % 3):", "    yield {}")),
+    ("__call__(self, k)", ("return {}",)),
+    ("__enter__(self)", ("self.v += 1", "return self.v")),
+    ("__exit__(self, *error)", ("self.v -= 1", "return False")),
+    ("__getattr__(self, name)", ("if name == 'missing': return 7", "raise AttributeError(name)")),
+    ("__repr__(self)", ("return f'{{type(self).__name__}}({{self.v}})'",)),
+    ("__format__(self, spec)", ("return spec + str(self.v)",)),
+)
+OVERRIDDEN = ("grow", "twice", "__add__", "__getitem__", "__iter__", "__len__", "__call__", "__bool__", "__exit__")
 
-class Writer:
-    """Writes one program; keeps the variables of each kind that are surely bound."""
+
+class Writer(Statements):
+    """Writes one program."""
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
-        self.lines = []
-        self.depth = 1
-        self.names = {"tensor": ["a", "b"], "int": ["n"], "list": ["items"], "dict": ["table"], "box": ["box"]}
-        self.fresh = 0
-        self.helpers = []
+        super().__init__(seed)
+        self.own_classes, self.generators, self.functions = ["Box"], ["counting"], []
+        self.top = []
 
-    def emit(self, text):
-        self.lines.append("    " * self.depth + text)
+    def classes(self):
+        return self.own_classes
 
-    def pick(self, kind):
-        return self.random.choice(self.names[kind])
+    def generator(self):
+        return self.random.choice(self.generators)
 
-    def new(self, kind):
-        self.fresh += 1
-        name = f"{kind[0]}{self.fresh}"
-        self.names[kind].append(name)
-        return name
+    def function_call(self):
+        if not self.functions:
+            return super().function_call()
+        return self.random.choice(self.functions)()
 
-    def integer(self, level=0):
-        r = self.random
-        if level > 2 or r.random() < 0.4:
-            return r.choice([str(r.randint(-3, 5)), self.pick("int")])
-        return r.choice(
-            [
-                lambda: f"({self.integer(level + 1)} {r.choice(['+', '-', '*'])} {self.integer(level + 1)})",
-                lambda: f"len({self.pick('list')})",
-                lambda: f"{self.pick('tensor')}.shape[0]",
-                lambda: f"({self.integer(level + 1)} if {self.condition()} else {self.integer(level + 1)})",
-                lambda: f"sum([i * 2 for i in range({r.randint(0, 3)})])",
-                lambda: f"{self.pick('dict')}.get('k', {r.randint(0, 4)})",
-            ]
-        )()
+    # --- definitions -------------------------------------------------------------------------------------------------
 
-    def condition(self):
-        r = self.random
-        left, right = self.pick("int"), str(r.randint(-2, 4))
-        return r.choice(
-            [
-                f"{left} {r.choice(['<', '>', '==', '!=', '<=', '>='])} {right}",
-                f"{left} % 2 == 0 and {left} > {right}",
-                f"not {left}",
-                f"'k' in {self.pick('dict')}",
-                f"len({self.pick('list')}) > {r.randint(0, 3)}",
-                f"{self.pick('tensor')} is {self.pick('tensor')}",
-            ]
-        )
-
-    def tensor(self, level=0):
-        r = self.random
-        if level > 2 or r.random() < 0.3:
-            return self.pick("tensor")
-        return r.choice(
-            [
-                lambda: f"({self.tensor(level + 1)} {r.choice(['+', '-', '*'])} {self.tensor(level + 1)})",
-                lambda: f"({self.tensor(level + 1)} * {self.integer()})",
-                lambda: f"({r.randint(1, 3)} - {self.tensor(level + 1)})",
-                lambda: f"{self.tensor(level + 1)}.{r.choice(['abs', 'neg', 'relu', 'clone', 'floor'])}()",
-                lambda: f"torch.{r.choice(['maximum', 'minimum'])}({self.tensor(level + 1)}, {self.tensor(level + 1)})",
-                lambda: f"torch.where({self.pick('tensor')} > {r.randint(-1, 2)}, {self.tensor(level + 1)}, 0.5)",
-                lambda: f"{self.pick('tensor')}.view(2, 2).t().reshape(4)",
-                lambda: f"torch.cat([{self.pick('tensor')}[:2], {self.pick('tensor')}[2:]])",
-                lambda: f"({self.tensor(level + 1)}.sum() + {self.pick('tensor')})",
-            ]
-        )()
-
-    def statement(self):
-        kinds = [
-            (6, self.assign_tensor), (4, self.assign_int), (3, self.change_list), (3, self.change_dict),
-            (3, self.change_box), (2, self.in_place), (2, self.branch), (2, self.loop), (1, self.attempt),
-            (1, self.call_helper), (1, self.closure), (1, self.interrupt), (1, self.unpack),
-        ]  # fmt: skip
-        weights = [w for w, _ in kinds]
-        self.random.choices([k for _, k in kinds], weights)[0]()
-
-    def assign_tensor(self):
-        value = self.tensor()
-        self.emit(f"{self.new('tensor') if self.random.random() < 0.6 else self.pick('tensor')} = {value}")
-
-    def assign_int(self):
-        value = self.integer()
-        self.emit(f"{self.new('int') if self.random.random() < 0.5 else self.pick('int')} = {value}")
-
-    def change_list(self):
-        name, r = self.pick("list"), self.random
-        self.emit(
-            r.choice(
-                [
-                    f"{name}.append({r.choice([self.tensor(), self.integer()])})",
-                    f"{name}[0:1] = [{self.integer()}]",
-                    f"{name}.extend([{self.integer()}, {self.pick('tensor')}])",
-                    f"{name}.insert(0, {self.integer()})",
-                    f"{name}.reverse()",
-                    f"{name}[{r.randint(0, 3)}] = {self.integer()}",
-                ]
-            )
-        )
-
-    def change_dict(self):
-        name, r = self.pick("dict"), self.random
-        key = r.choice(["'k'", "'q'", "1"])
-        self.emit(
-            r.choice(
-                [
-                    f"{name}[{key}] = {r.choice([self.tensor(), self.integer()])}",
-                    f"{name}.pop({key}, None)",
-                    f"del {name}[{key}]",
-                ]
-            )
-        )
-
-    def change_box(self):
-        name, r = self.pick("box"), self.random
-        self.emit(
-            r.choice([f"{name}.v = {self.tensor()}", f"{name}.grow({self.integer()})", f"{name}.w = {self.integer()}"])
-        )
-
-    def in_place(self):
-        name, r = self.pick("tensor"), self.random
-        self.emit(
-            r.choice(
-                [
-                    f"{name} += {self.integer()}",
-                    f"{name}.mul_(2)",
-                    f"{name}[0] = {r.randint(0, 9)}",
-                    f"{name}[1:].add_(1)",
-                ]
-            )
-        )
-
-    def block(self, size):
-        before = {k: list(v) for k, v in self.names.items()}
-        self.depth += 1
+    def body(self, names, size, **allowed):
+        """Statements of a function whose parameters are `names`."""
+        before = self.scope, self.lines, self.indent
+        kinds = {kind: [] for kind in before[0].names}
+        self.scope, self.lines, self.indent = Scope({**kinds, **names}, depth=1, **allowed), [], 1
         for _ in range(size):
             self.statement()
-        self.depth -= 1
-        self.names = before
+        lines = self.lines
+        self.scope, self.lines, self.indent = before
+        return lines
 
-    def branch(self):
-        self.emit(f"if {self.condition()}:")
-        self.block(self.random.randint(1, 2))
-        if self.random.random() < 0.5:
-            self.emit("else:")
-            self.block(1)
+    def own_value(self):
+        return self.one_of(
+            f"self.v + {self.number(0, 3)}", f"self.v * {self.number(1, 3)} - 1", f"max(self.v, {self.number(0, 3)})",
+            f"self.v // {self.number(1, 2)}", "self.v",
+        )  # fmt: skip
 
-    def loop(self):
-        if self.depth > 3:
-            return self.assign_int()
+    def box_class(self):
+        text = ["class Box:", "    def __init__(self, v, t=None):", "        self.v = v"]
+        text.append("        self.t = torch.ones(4) * v if t is None else t")
+        for head, lines in METHODS:
+            text += ["", f"    def {head}:"]
+            value = self.own_value()
+            if "k" in head and self.chance(0.5):
+                value = f"{value} + k"
+            if self.chance(0.15):
+                text.append(
+                    f"        {self.one_of(repr(head) + ' and print(end=str())', 'torch._dynamo.graph_break()')}"
+                )
+            text += ["        " + line.format(value) for line in lines]
+        text += ["", "    @property", "    def half(self):", "        return self.v // 2"]
+        text += ["", "    @half.setter", "    def half(self, value):", "        self.v = value * 2"]
+        text += ["", "    @classmethod", "    def made(cls, v):", f"        return cls(v + {self.number(0, 2)})"]
+        text += ["", "    @staticmethod", "    def static(k):", f"        return k * {self.number(1, 3)}"]
+        text += ["", "    def kind(self):", "        return type(self).__name__", ""]
+        self.top.append("\n".join(text))
+
+    def subclass(self):
         self.fresh += 1
-        self.emit(f"for k{self.fresh} in range({self.random.randint(0, 3)}):")
-        self.block(self.random.randint(1, 2))
+        name, base = f"Crate{self.fresh}", self.random.choice(self.own_classes)
+        text = [f"class {name}({base}):", f"    size = {self.number(1, 3)}"]
+        if self.chance(0.4):
+            text += [
+                "",
+                "    def __init__(self, v, t=None):",
+                "        super().__init__(v, t)",
+                "        self.w = self.size",
+            ]
+        for method in self.random.sample(OVERRIDDEN, self.number(1, 3)):
+            head = next(h for h, _ in METHODS if h.startswith(method + "("))
+            passed = head[head.index("(") + 1 : -1].replace("self", "").replace("=1", "").replace("=2", "").strip(" ,")
+            value = f"super().{method}({passed})"
+            if method in ("grow", "twice", "__getitem__", "__call__"):
+                value += f" + {self.one_of('self.size', '1', 'self.v')}"
+            text += ["", f"    def {head}:"]
+            if self.chance(0.3):
+                text.append(f"        self.v = {self.own_value()}")
+            text.append(f"        return {value}")
+        self.own_classes.append(name)
+        self.top.append("\n".join([*text, ""]))
 
-    def attempt(self):
-        self.emit("try:")
-        self.block(2)
-        self.emit(
-            f"except {self.random.choice(['KeyError', 'IndexError', '(KeyError, IndexError)', 'Exception'])} as error:"
+    def generator_function(self):
+        self.fresh += 1
+        name = f"gen{self.fresh}"
+        lines = self.body({"int": ["k"], "tensor": ["t"], "list": []}, self.number(2, 4), **{"yield": True})
+        self.top.append("\n".join([f"def {name}(k, t, out):", *lines, f"    yield {self.anything()}", ""]))
+        self.generators.append(name)
+
+    def plain_function(self):
+        self.fresh += 1
+        name = f"fun{self.fresh}"
+        size = self.number(1, 4)
+        lines = self.body({"int": ["p", "q"], "tensor": ["t"], "tuple": ["rest"], "dict": ["more"]}, size)
+        last = f"    return {self.one_of('p + q', 't * p', '(p, rest)', 'more', 't')}"
+        self.top.append("\n".join([f"def {name}(out, t, p, q=2, *rest, **more):", *lines, last, ""]))
+        self.functions.append(
+            lambda: (
+                f"{name}(out, {self.name('tensor')}, "
+                + self.one_of(
+                    lambda: f"{self.integer(1)})",
+                    lambda: f"{self.integer(1)}, q={self.integer(1)})",
+                    lambda: f"*{self.listed(1)})",
+                    lambda: f"{self.integer(1)}, **{self.mapped(1)})",
+                    lambda: f"{self.integer(1)}, 1, *{self.tupled(1)}, z={self.integer(1)})",
+                )
+            )
         )
-        self.depth += 1
-        self.emit("items.append(type(error).__name__)")
-        self.depth -= 1
-        if self.random.random() < 0.3:
-            self.emit("finally:")
-            self.block(1)
 
-    def call_helper(self):
-        self.fresh += 1
-        body = self.random.choice(["p * q", "p + len(rest)", "p - q if q else p.abs()", "[p, q][0]"])
-        self.helpers.append(f"def h{self.fresh}(p, q=2, *rest):\n    return {body}\n\n")
-        self.emit(f"{self.pick('tensor')} = h{self.fresh}({self.tensor()}, {self.integer()})")
-
-    def closure(self):
-        self.fresh += 1
-        self.emit(f"def c{self.fresh}(k):")
-        self.depth += 1
-        self.emit("nonlocal counter")
-        self.emit("counter += k")
-        self.emit(f"return {self.pick('tensor')} + counter")
-        self.depth -= 1
-        self.emit(f"{self.pick('tensor')} = c{self.fresh}({self.integer()})")
-
-    def interrupt(self):
-        self.emit(self.random.choice(["torch._dynamo.graph_break()", "print('at', n)", f"print({self.pick('int')})"]))
-
-    def unpack(self):
-        values = f"[{self.integer()}, {self.integer()}, {self.pick('tensor')}]"
-        self.emit(f"{self.new('int')}, *rest = {values}")
+    # --- the whole ---------------------------------------------------------------------------------------------------
 
     def program(self, size):
+        self.box_class()
+        for maker, most in ((self.subclass, 2), (self.plain_function, 2), (self.generator_function, 2)):
+            for _ in range(self.number(0, most)):
+                maker()
+        self.scope = Scope(
+            {
+                "int": ["n"],
+                "str": ["word"],
+                "list": ["items"],
+                "dict": ["table"],
+                "set": ["group"],
+                "tuple": ["pair"],
+                "tensor": ["a", "b"],
+                "box": ["box"],
+                "call": [],
+            }  # fmt: skip
+        )
         for _ in range(size):
             self.statement()
-        returned = [
-            f"{self.pick('tensor')}",
-            "items",
-            "table",
-            "box",
-            self.pick("int"),
-            f"[{self.pick('tensor')}, counter]",
-        ]
-        body = "\n".join(["    counter = 0", *self.lines, f"    return {', '.join(returned)}"])
-        return f"{HEADER}{''.join(self.helpers)}def f(a, b, n, items, table, box):\n{body}\n"
+        returned = ["out", self.name("tensor"), self.name("int"), self.name("str"), self.name("box"), "TOTAL"]
+        lines = ["    out = []", *self.lines, f"    return {', '.join(returned)}"]
+        body = "\n".join(lines)
+        classes = "\n\n".join(self.top)
+        return f"{HEADER}\n{classes}\n\ndef f(a, b, n, items, table, group, pair, word, box):\n{body}\n"
 
 
 def program(seed, size=10):
-    """Source of a module with a function `f(a, b, n, items, table, box)` and the class Box."""
+    """Source of a module with a function `f(a, b, n, items, table, group, pair, word, box)` and the class Box."""
     return Writer(seed).program(size)

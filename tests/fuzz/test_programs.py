@@ -1,34 +1,37 @@
-"""Random programs behave the same plain and compiled."""
-
-import linecache
-import warnings
+"""Random programs behave the same plain and compiled; more of them with tests/fuzz/run.py."""
 
 import pytest
 
-import minidynamo as torch
-from frontend.differential import same
+from fuzz import run
 from fuzz.programs import program
+from fuzz.shrink import shrink
+
+PROGRAMS, EACH = 2000, 10
 
 
-def run(seed, size):
-    source = program(seed, size)
-    file = f"<program {seed}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    scope = {"__name__": "program"}
-    exec(compile(source, file, "exec"), scope)
-
-    def arguments():
-        a = torch.tensor([1.0, -2.0, 3.0, 0.5])
-        return a, torch.tensor([2.0, 0.0, -1.0, 4.0]), seed % 5, [1, 2], {"k": 1, 1: a}, scope["Box"](a + 1)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            same(scope["f"], arguments)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\nseed {seed}\n{source}") from error
+@pytest.mark.parametrize("first", range(0, PROGRAMS, EACH))
+def test_random_programs(first):
+    for seed in range(first, first + EACH):
+        source = program(seed, run.size_of(seed))
+        failure = run.failure_of(source, seed)
+        if failure:
+            small = shrink(source, run.fails_alike(seed, failure), steps=300)
+            pytest.fail(f"seed {seed}: {run.failure_of(small, seed) or failure}\n{small}")
 
 
-@pytest.mark.parametrize("seed", range(80))
-def test_random_program(seed):
-    run(seed, 4 + seed % 12)
+def test_shrinking_keeps_what_fails():
+    source = "def f(x):\n    y = x + 1\n    if y:\n        z = [1, 2, g(y)]\n    return y\n"
+    small = shrink(source, lambda text: "g(" in text)
+    assert "g(" in small and len(small) < 30
+
+
+def test_failures_are_noticed():
+    """A program that tells compiled code from plain code."""
+    source = program(1, 4).replace("    out = []\n", "    out = [torch.compiler.is_compiling()]\n")
+    assert "result of call 0 differs" in run.failure_of(source, 1)
+    assert "SyntaxError" in run.failure_of("def f(:", 1)
+
+
+def test_the_ledger_is_read():
+    for version, first, last, programs, failures in run.records():
+        assert len(version) == 12 and last - first + 1 == programs and 0 <= failures <= programs

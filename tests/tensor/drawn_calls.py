@@ -35,6 +35,8 @@ MAKERS = {
     "addbmm": "torch.addbmm(a, c, c.transpose(1, 2))",
     "einsum": "torch.einsum('ij,kj->ik', x, y)",
     "linalg_matrix_norm": "torch.linalg.matrix_norm(x, 1)",
+    "layer_norm": "torch.layer_norm(x, (6,), x[0], y[1], 0.5)",
+    "rms_norm": "torch.rms_norm(x, (6,), x[0], 0.5)",
     "conv2d": "torch.nn.functional.conv2d(c[None], c[None, :, :2, :2])",
     "conv2d.padding": "torch.nn.functional.conv2d(c[None], c[None, :, :2, :2], padding='same')",
     "conv3d": "torch.nn.functional.conv3d(c[None, None], c[None, None, :, :2, :2])",

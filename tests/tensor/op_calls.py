@@ -148,6 +148,8 @@ torch.nn.functional.avg_pool1d(x, 3, 2, 1, True, False) | torch.nn.functional.av
 torch.nn.functional.avg_pool3d(c[None], 2) | torch.adaptive_avg_pool1d(x, 4) | torch.adaptive_max_pool1d(x, 4)
 torch.nn.functional.adaptive_avg_pool1d(x, 1) | torch.nn.functional.adaptive_avg_pool2d(c, (2, None))
 torch.nn.functional.adaptive_max_pool1d(x, 4) | torch.nn.functional.adaptive_max_pool2d(c, 2, True)
+torch.layer_norm(x, (6,)) | torch.nn.functional.layer_norm(c, (3, 4), eps=0.25) | torch.rms_norm(c, [3, 4])
+torch.nn.functional.rms_norm(x, (6,), y[0])
 torch.nn.functional.adaptive_max_pool2d_with_indices(c, (2, 3)) | torch.nn.functional.interpolate(c, 7)
 torch.nn.functional.interpolate(c[None], scale_factor=1.5, mode='bilinear') | torch.nn.functional.unfold(c, 2)
 torch.nn.functional.upsample(c, scale_factor=2, mode='linear', align_corners=True)

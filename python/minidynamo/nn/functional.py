@@ -32,12 +32,15 @@ _ops = _C._namespaces["nn.functional"]
 _WITH_INPLACE = ("silu", "mish", "hardswish", "hardsigmoid", "relu6", "selu", "celu", "elu", "leaky_relu", "hardtanh",
                  "threshold")  # fmt: skip
 globals().update({name: op for name, op in _ops.items() if name not in _WITH_INPLACE})
+_INPLACE = ("relu_", "elu_", "selu_", "celu_", "leaky_relu_", "hardtanh_", "threshold_")
 _LOSSES = (binary_cross_entropy, binary_cross_entropy_with_logits, cross_entropy, huber_loss, kl_div, l1_loss, mse_loss,
            nll_loss, smooth_l1_loss)  # fmt: skip
 _WINDOWS = (adaptive_max_pool1d, adaptive_max_pool2d, max_pool1d, max_pool2d, max_pool3d, upsample)
-_LAYERS = ("linear bilinear embedding dropout layer_norm rms_norm group_norm batch_norm normalize cosine_similarity "
+_LAYERS = ("linear bilinear embedding dropout group_norm batch_norm normalize cosine_similarity "
            "pairwise_distance scaled_dot_product_attention pad").split()  # fmt: skip
-__all__ = sorted({*_ops, "relu", "sigmoid", "tanh", "softmin", *_LAYERS, *(f.__name__ for f in _LOSSES + _WINDOWS)})
+__all__ = sorted(
+    {*_ops, "relu", "sigmoid", "tanh", "softmin", *_INPLACE, *_LAYERS, *(f.__name__ for f in _LOSSES + _WINDOWS)}
+)
 
 sigmoid = _C.sigmoid
 tanh = _C.tanh
@@ -114,6 +117,42 @@ def threshold(input, threshold, value, inplace=False):
     """x above `threshold`, else `value`."""
     result = _ops["threshold"](input, threshold, value)
     return input.copy_(result) if inplace else result
+
+
+def elu_(input, alpha=1.0):
+    """elu, written to `input`."""
+    return elu(input, alpha, True)
+
+
+def selu_(input):
+    """selu, written to `input`."""
+    return selu(input, True)
+
+
+def celu_(input, alpha=1.0):
+    """celu, written to `input`."""
+    return celu(input, alpha, True)
+
+
+def leaky_relu_(input, negative_slope=0.01):
+    """leaky_relu, written to `input`."""
+    return leaky_relu(input, negative_slope, True)
+
+
+def hardtanh_(input, min_val=-1.0, max_val=1.0):
+    """hardtanh, written to `input`."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def threshold_(input, threshold, value):
+    """threshold, written to `input`."""
+    result = _ops["threshold"](input, threshold, value)
+    return input.copy_(result)
+
+
+def relu_(input):
+    """relu, written to `input`."""
+    return input.relu_()
 
 
 def _implied_dim(input, dim):
@@ -212,32 +251,10 @@ def dropout(input, p=0.5, training=True, inplace=False):
 # --- normalization. Half precision is computed in float32 and rounded once, at the end.
 
 _HALVES = (_C.float16, _C.bfloat16)
-_EPSILON = {_C.float16: 2.0**-10, _C.bfloat16: 2.0**-7, _C.float32: 2.0**-23, _C.float64: 2.0**-52}
 
 
 def _wide(tensor):
     return tensor.float() if tensor.dtype in _HALVES else tensor
-
-
-def _trailing(name, input, normalized_shape, weight, bias=None):
-    """The dimensions to normalize over, counted from the end."""
-    shape = tuple(normalized_shape)
-    if not shape:
-        raise RuntimeError(f"Expected normalized_shape to be at least 1-dimensional, got normalized_shape = {shape}")
-    for what, given in (("weight", weight), ("bias", bias)):
-        if given is not None and tuple(given.shape) != shape:
-            raise RuntimeError(
-                f"Expected {what} to be of same shape as normalized_shape, but got {what} of shape "
-                f"{list(given.shape)} and normalized_shape = {list(shape)}"
-            )
-    if tuple(input.shape[-len(shape) :]) != shape:
-        separator = ", " if name == "layer_norm" else ""
-        expected = ", ".join(str(n) for n in shape)
-        raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*{separator}{expected}], "
-            f"but got input of size{list(input.shape)}"
-        )
-    return list(range(-len(shape), 0))
 
 
 def _scaled(result, weight, bias, dtype):
@@ -246,23 +263,6 @@ def _scaled(result, weight, bias, dtype):
     if bias is not None:
         result = result + bias
     return result if result.dtype == dtype else result.to(dtype)
-
-
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    """Mean 0 and variance 1 over the last dimensions, times weight, plus bias."""
-    dims = _trailing("layer_norm", input, normalized_shape, weight, bias)
-    x = _wide(input)
-    centred = x - x.mean(dims, keepdim=True)
-    variance = (centred * centred).mean(dims, keepdim=True)
-    return _scaled(centred * _C.rsqrt(variance + eps), weight, bias, input.dtype)
-
-
-def rms_norm(input, normalized_shape, weight=None, eps=None):
-    """Mean square 1 over the last dimensions, times weight; eps is the dtype's own unless given."""
-    dims = _trailing("rms_norm", input, normalized_shape, weight)
-    x = _wide(input)
-    eps = _EPSILON[x.dtype] if eps is None else eps
-    return _scaled(x * _C.rsqrt((x * x).mean(dims, keepdim=True) + eps), weight, None, input.dtype)
 
 
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):

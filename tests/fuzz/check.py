@@ -1,0 +1,48 @@
+"""Runs one random program plain and compiled and compares all that can be seen of it."""
+
+import contextlib
+import linecache
+import warnings
+
+import minidynamo as torch
+from frontend.differential import same
+
+# Every program is also run with what the reference breaks on traced, every third with machine code.
+MODES = ({}, {"trace_more": True, "resume_anywhere": True, "force_replace": True})
+
+
+class Differs(AssertionError):
+    """A compiled program that could be told from the plain one."""
+
+
+def load(source, file="<program>"):
+    """The module a program is, its lines known to tracebacks."""
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    scope = {"__name__": "program"}
+    exec(compile(source, file, "exec"), scope)
+    return scope
+
+
+def check(source, seed=0):
+    """Raises Differs; SyntaxError and the like if the source is no program."""
+    scope = load(source, f"<program {seed}>")
+
+    def arguments():
+        scope["COUNT"][:], scope["TOTAL"] = [0], 0
+        scope["TABLE"].clear()
+        a = torch.tensor([1.0, -2.0, 3.0, 0.5])
+        b = torch.tensor([2.0, 0.0, -1.0, 4.0])
+        box = scope["Box"](seed % 3, a + 1)
+        box.seen = scope["COUNT"], scope["TABLE"]  # part of the state that is compared
+        return a, b, seed % 5, [1, 2], {"k": 1, "q": 4}, {1, 3}, (2, 5), "word", box
+
+    with warnings.catch_warnings(), contextlib.ExitStack() as settings:
+        warnings.simplefilter("ignore")
+        for name, value in MODES[seed % 2].items():
+            settings.enter_context(torch._dynamo.config.patch(**{name: value}))
+        try:
+            same(scope["f"], arguments, backends=("llvm",) if seed % 3 == 0 else ())
+        except AssertionError as error:
+            raise Differs(str(error)) from None
+        finally:
+            linecache.cache.pop(f"<program {seed}>", None)
