@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
@@ -102,7 +103,9 @@ void break_on_skipped(Tracer& t, PyObject* o) {
   if (qualname.empty()) qualname = attr("__name__");
   if (PyFunction_Check(o)) {
     std::string file = text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o))->co_filename);
-    graph_break<GB0007>(module, qualname, "<missing reason>", file);
+    GraphBreak b = make_break<GB0007>(module, qualname, "<missing reason>", file);
+    b.looks_at_frame = looks_at_frames(PyFunction_GET_CODE(o));
+    throw b;
   }
   // A function that sets a trace function is not split: the parts would be frames that it sees.
   if (module == "sys" && (qualname == "settrace" || qualname == "setprofile") && !t.config.fullgraph)
@@ -116,7 +119,8 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
-  if (n == "__code__") return real ? t.wrap(code.get(), t.sources.child(parts, SourceKind::FuncCode)) : t.constant(code);
+  if (n == "__code__")
+    return real ? t.wrap(code.get(), t.sources.child(parts, SourceKind::FuncCode)) : t.constant(code);
   if (n == "__get__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (!real) {
     if (ValueRef v = made_attr(t, name)) return v;
