@@ -154,7 +154,8 @@ struct Compilation {
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
     const auto frames = places(t);
-    const BreakVerdict verdict = t.finishing || t.frames.empty() || b.looks_at_frame ? BreakVerdict::SkipPlace : judge_break(t);
+    const BreakVerdict verdict =
+        t.finishing || t.frames.empty() || b.looks_at_frame ? BreakVerdict::SkipPlace : judge_break(t);
     const bool splits = verdict == BreakVerdict::Resume || verdict == BreakVerdict::SkipLoop;
     if (b.code == -1 && b.type.starts_with("STORE_ATTR") && (config.fullgraph || !splits)) b = make_break<GB0096>();
     if (t.item_break_seen) report("warn_item", {frames_list(frames)});

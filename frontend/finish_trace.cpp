@@ -11,6 +11,7 @@
 #include "frontend/bytecode/split.h"
 #include "frontend/frame_counts.h"
 #include "frontend/graph_module.h"
+#include "frontend/guards/program.h"
 #include "frontend/liveness.h"
 #include "frontend/logs.h"
 #include "frontend/respell_sizes.h"
@@ -267,7 +268,8 @@ struct Finisher {
     return out;
   }
 
-  // Objects met by way of a constant source live as long as the program keeps them, unless the plan loads them.
+  // Objects met by way of a constant source live as long as the program keeps them, unless the plan loads them; keys of
+  // dictionaries in any case.
   void release_constants() const {
     std::set<const Source*> used;
     const auto use = [&](const Source* s) {
@@ -279,8 +281,10 @@ struct Finisher {
     for (const Source* s : plan.inputs) use(s);
     for (const SizePlace& p : plan.size_inputs) use(p.source);
     for (const auto& [symbol, p] : plan.symbols) use(p.source);
-    for (const auto& s : sources->all())
+    for (const auto& s : sources->all()) {
       if (s->kind == SourceKind::Constant && !used.contains(s.get())) s->object = PyRef();
+      if (s->kind == SourceKind::DictItem) s->key = weak_key(s->key);  // the guards see that it lives
+    }
   }
 
   EntryRef install() {

@@ -48,7 +48,8 @@ constexpr Py_ssize_t kMaxItems = 32;
 
 // Of a real object: whatever a weak reference may show, or what acts when it goes. Tensors and arrays are let go early.
 bool end_is_seen(PyObject* o, int depth) {
-  if (is_tensor(o) || is_plain_array(o) || is_numpy_scalar(o) || PyModule_Check(o) || PyCFunction_Check(o)) return false;
+  if (is_tensor(o) || is_plain_array(o) || is_numpy_scalar(o) || PyModule_Check(o) || PyCFunction_Check(o))
+    return false;
   PyTypeObject* type = Py_TYPE(o);
   if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
     const Py_ssize_t n = depth < kMaxDepth ? std::min(PySequence_Fast_GET_SIZE(o), kMaxItems) : 0;
@@ -71,8 +72,9 @@ bool end_is_seen(PyObject* o, int depth) {
 
 bool end_is_seen(const ValueRef& v, int depth) {
   const auto any = [&](const std::vector<ValueRef>& items) {
-    return depth < kMaxDepth && std::ranges::any_of(items | std::views::take(kMaxItems),
-                                                    [&](const ValueRef& x) { return end_is_seen(x, depth + 1); });
+    return depth < kMaxDepth &&
+           std::ranges::any_of(
+               items | std::views::take(kMaxItems), [&](const ValueRef& x) { return end_is_seen(x, depth + 1); });
   };
   if (!v) return false;
   switch (v->kind) {

@@ -42,6 +42,7 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
   const auto all = entries_of(r.code, nullptr).size();
   const bool local = static_cast<int>(entries.size()) >= config.recompile_limit;
   if (!local && static_cast<int>(all) < config.accumulated_recompile_limit) return false;
+  if (notes.limited == r.region) return true;  // as was reported
   const char* name = local ? "recompile_limit" : "accumulated_recompile_limit";
   const int value = local ? config.recompile_limit : config.accumulated_recompile_limit;
   std::string reason = std::to_string(notes.frame_id) + "/" + std::to_string(entries.front()->entry_id) + ": " +

@@ -31,21 +31,24 @@ ValueRef rule_exc_info(Tracer& t, CallArgs& args) {
   return make_ref<TupleValue>(std::vector<ValueRef>{t.none(), t.none(), t.none()});
 }
 
+bool uses_name(PyObject* code, const char* name) {
+  PyObject* names = reinterpret_cast<PyCodeObject*>(code)->co_names;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
+    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0) return true;
+  return false;
+}
+
 // Nothing but the globals of a frame is asked for, by the names the code uses: they are the same in each part.
-bool wants_globals_only(const CodeBody& body) {
-  const auto uses = [&](const char* name) {
-    return std::ranges::any_of(
-        body.names, [&](const PyRef& n) { return PyUnicode_CompareWithASCIIString(n.get(), name) == 0; });
-  };
+bool wants_globals_only(PyObject* code) {
   for (const char* other : {"f_back", "f_builtins", "f_code", "f_lasti", "f_lineno", "f_locals", "f_trace"})
-    if (uses(other)) return false;
-  return uses("f_globals");
+    if (uses_name(code, other)) return false;
+  return uses_name(code, "f_globals");
 }
 
 // A frame object outlives the call: it is to be that of the whole function.
 ValueRef rule_getframe(Tracer& t, CallArgs&) {
   GraphBreak b = make_break<GB0007_builtin>("sys", "_getframe", "<missing reason>", "sys._getframe");
-  b.looks_at_frame = !wants_globals_only(*t.frame().body);
+  b.looks_at_frame = !wants_globals_only(t.frame().code.get());
   throw b;
 }
 
@@ -55,6 +58,10 @@ constexpr BuiltinRow kRows[] = {
 };
 
 }  // namespace
+
+bool looks_at_frames(PyObject* code) {
+  return (uses_name(code, "_getframe") || uses_name(code, "currentframe")) && !wants_globals_only(code);
+}
 
 std::span<const BuiltinRow> frame_rules() { return kRows; }
 

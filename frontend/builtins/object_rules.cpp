@@ -27,12 +27,11 @@ bool tells_its_class(Tracer& t, const ValueRef& v, PyTypeObject* type) {
   if (v->kind == ValueKind::Opaque)
     return type->tp_getattro != PyObject_GenericGetAttr && type->tp_getattro != PyModule_Type.tp_getattro;
   if (v->kind != ValueKind::Object) return false;
-  for (const char* name : {"__class__", "__getattribute__"}) {
-    PyRef key = checked(PyUnicode_InternFromString(name));
-    PyObject* found = t.on_class(type, key.get()).found;
-    if (found != type_find(&PyBaseObject_Type, key.get()) && found != type_find(&PyModule_Type, key.get())) return true;
-  }
-  return false;
+  PyRef own = checked(PyUnicode_InternFromString("__class__")),
+        search = checked(PyUnicode_InternFromString("__getattribute__"));
+  PyObject* found = t.on_class(type, search.get()).found;
+  if (found && PyFunction_Check(found)) return true;
+  return t.on_class(type, own.get()).found != type_find(&PyBaseObject_Type, own.get());
 }
 
 // isinstance without user code: exact metaclass `type` (or ABCs answered from their registry for builtin types).

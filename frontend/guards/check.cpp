@@ -57,8 +57,14 @@ inline int load_locals(const GuardProgram& p, PyObject** regs, const FrameArgs& 
   return -1;
 }
 
+inline bool keys_live(const GuardProgram& p) {
+  for (PyObject* w : p.weak_keys)
+    if (reinterpret_cast<PyWeakReference*>(w)->wr_object == Py_None) return false;
+  return true;
+}
+
 inline bool run_all(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
-  if (load_locals(p, regs, args) >= 0) return false;
+  if (load_locals(p, regs, args) >= 0 || !keys_live(p)) return false;
   for (const GuardOp& op : p.ops) {
     if (!run_op<false>(op, regs, args, nullptr)) return false;
   }
@@ -81,6 +87,8 @@ inline bool run_and_load(const GuardProgram& p, PyObject** regs, const FrameArgs
   const ManyRegisters regs(p);
   return regs.get() && run_and_load(p, regs.get(), args, values);
 }
+
+constexpr const char* kDeadKey = "a key of a dictionary has died";
 
 std::string missing_text(const GuardProgram& p, std::size_t index) {
   const GuardNode& node = p.nodes[index];
@@ -124,6 +132,7 @@ bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** val
 std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool with_comment) {
   const ManyRegisters regs(p);
   if (!regs.get()) return "out of memory";
+  if (!keys_live(p)) return kDeadKey;
   if (const int unbound = load_locals(p, regs.get(), args); unbound >= 0) {
     return missing_text(p, static_cast<std::size_t>(unbound));
   }
@@ -142,6 +151,7 @@ std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool w
 std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs& args) {
   const ManyRegisters regs(p);
   if (!regs.get()) return {"out of memory"};
+  if (!keys_live(p)) return {kDeadKey};
   if (const int unbound = load_locals(p, regs.get(), args); unbound >= 0)
     return {missing_text(p, static_cast<std::size_t>(unbound))};
   std::vector<std::string> failures;

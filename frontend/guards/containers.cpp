@@ -14,10 +14,22 @@ bool DictKeyOrder::same_keys(PyObject* dict, PyObject* keys) {
   if (PyDict_GET_SIZE(dict) != count) return false;
   DictKeyCursor cursor(dict);
   for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* key = cursor.next();
-    if (!key || !plain_equal(PyTuple_GET_ITEM(keys, i), key)) return false;
+    PyObject *key = cursor.next(), *expected = PyTuple_GET_ITEM(keys, i);
+    if (!key) return false;
+    if (PyWeakref_CheckRefExact(expected)) {
+      if (reinterpret_cast<PyWeakReference*>(expected)->wr_object != key || key == Py_None) return false;
+    } else if (!plain_equal(expected, key)) {
+      return false;
+    }
   }
   return true;
+}
+
+PyRef DictKeyOrder::weak_keys(PyObject* keys) {
+  PyRef out = checked(PyTuple_New(PyTuple_GET_SIZE(keys)));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(keys); ++i)
+    PyTuple_SET_ITEM(out.get(), i, weak_key(PyRef::borrow(PyTuple_GET_ITEM(keys, i))).release());
+  return out;
 }
 
 void SetMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {

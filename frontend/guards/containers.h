@@ -91,12 +91,13 @@ struct DictNotContains {
 
 struct DictKeyOrder {
   static constexpr const char* name = "DICT_KEYS_MATCH";
-  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(weak_keys(g.object.get())); }
   template <bool explain>
   static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
     PyObject* o = regs[op.reg];
     return PyDict_Check(o) && same_keys(o, op.object);
   }
+  static PyRef weak_keys(PyObject* keys);  // the tuple with weak references to keys that are no constants
   static std::string text(const GuardRecord& r, const std::string& s) {
     return "list(dict.keys(" + s + ")) == " + listed(r.object.get());
   }

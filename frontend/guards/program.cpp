@@ -107,7 +107,7 @@ class Compiler {
     known = made;
     build_.push_back({s, parent < 0 ? 0 : build_[static_cast<std::size_t>(parent)].depth + 1});
     (parent < 0 ? roots_ : build_[static_cast<std::size_t>(parent)].children).push_back(made);
-    program_->nodes.push_back({s->kind, parent, s->index, s->key, s->name, s->global_rooted});
+    program_->nodes.push_back({s->kind, parent, s->index, weak_key(s->key), s->name, s->global_rooted});
     return made;
   }
 
@@ -167,6 +167,13 @@ class Compiler {
         break;
       case GuardKind::ClassLookups:
         r.described = guards::ClassLookups::describe(g);
+        break;
+      case GuardKind::DictContains:
+      case GuardKind::DictNotContains:
+        r.object = weak_key(g.object);
+        break;
+      case GuardKind::DictKeyOrder:
+        r.object = guards::DictKeyOrder::weak_keys(g.object.get());
         break;
       default:
         r.object = g.object;
@@ -230,7 +237,7 @@ class Compiler {
     const Source& s = *b.source;
     auto fact = std::make_unique<LoadFact>();
     fact->step = step_of(s);
-    if (s.key) builder_.hold(s.key);
+    if (s.key) builder_.hold_key(s.key);
     if (s.object) fact->step.object = builder_.refer(s.object.get());
     fact->base = s.base ? builder_.register_of(s.base) : 0;
     fact->optional = b.optional;
@@ -269,15 +276,24 @@ bool is_constant(PyObject* o) {
 
 }  // namespace
 
+static PyRef weak_reference(PyObject* o) {
+  if (is_constant(o) || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(o))) return {};
+  PyRef w = PyRef::steal(PyWeakref_NewRef(o, nullptr));
+  if (!w) PyErr_Clear();
+  return w;
+}
+
+PyRef weak_key(const PyRef& key) {
+  if (!key || Py_TYPE(key.get())->tp_richcompare != PyBaseObject_Type.tp_richcompare) return key;
+  PyRef w = weak_reference(key.get());
+  return w ? w : key;
+}
+
 ObjectSlot GuardBuilder::refer(PyObject* o) {
-  if (!is_constant(o) && PyType_SUPPORTS_WEAKREFS(Py_TYPE(o))) {
-    PyRef w = PyRef::steal(PyWeakref_NewRef(o, nullptr));
-    if (w) {
-      const ObjectSlot slot = &reinterpret_cast<PyWeakReference*>(w.get())->wr_object;
-      program.weak.push_back(std::move(w));
-      return slot;
-    }
-    PyErr_Clear();
+  if (PyRef w = weak_reference(o)) {
+    const ObjectSlot slot = &reinterpret_cast<PyWeakReference*>(w.get())->wr_object;
+    program.weak.push_back(std::move(w));
+    return slot;
   }
   program.slots.push_back(std::make_unique<PyObject*>(hold(PyRef::borrow(o))));
   return program.slots.back().get();
@@ -286,6 +302,14 @@ ObjectSlot GuardBuilder::refer(PyObject* o) {
 PyObject* GuardBuilder::hold(PyRef o) {
   program.held.push_back(std::move(o));
   return program.held.back().get();
+}
+
+PyObject* GuardBuilder::hold_key(const PyRef& key) {
+  PyRef w = weak_key(key);
+  if (w.get() == key.get()) return hold(key);
+  program.weak_keys.push_back(w.get());
+  program.weak.push_back(std::move(w));
+  return key.get();
 }
 
 const NameFact* GuardBuilder::name(const Guard& g) {
@@ -301,7 +325,7 @@ const KeyFact* GuardBuilder::key(const Guard& g) {
   if (!g.object || !is_plain(g.object.get())) throw InternalError("guards: a key whose comparison runs user code");
   const Py_hash_t hash = PyObject_Hash(g.object.get());
   if (hash == -1) throw PythonError{};
-  program.keys.push_back(std::make_unique<KeyFact>(KeyFact{hold(g.object), hash, 0}));
+  program.keys.push_back(std::make_unique<KeyFact>(KeyFact{hold_key(g.object), hash, 0}));
   return program.keys.back().get();
 }
 

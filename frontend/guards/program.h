@@ -128,6 +128,7 @@ class GuardProgram {
 
   // What the operations point to.
   std::vector<PyRef> held, weak;
+  std::vector<PyObject*> weak_keys;  // those of `weak` whose referents operations hold as bare pointers
   std::vector<std::unique_ptr<PyObject*>> slots;
   std::vector<std::unique_ptr<std::int64_t[]>> extents;
   std::vector<std::unique_ptr<TensorFact>> tensors;
@@ -153,6 +154,9 @@ std::string strip_local_scope(const std::string& text);
 std::string class_name(PyTypeObject* type);
 std::string class_text(PyTypeObject* type);
 
+// Of a key of a dictionary: a weak reference, if it is compared by identity; a constant itself.
+PyRef weak_key(const PyRef& key);
+
 // Gives guard kinds what they need while the program is built.
 class GuardBuilder {
  public:
@@ -160,6 +164,8 @@ class GuardBuilder {
   // Owns constants; refers weakly to everything that can be referred to weakly.
   ObjectSlot refer(PyObject* o);
   PyObject* hold(PyRef o);
+  // A key of a dictionary: owned if it is a constant, else borrowed, and no check passes once it has died.
+  PyObject* hold_key(const PyRef& key);
   const NameFact* name(const Guard& g);
   const KeyFact* key(const Guard& g);
   std::uint16_t register_of(SourceRef s) const { return registers_of[static_cast<std::size_t>(s->id)]; }

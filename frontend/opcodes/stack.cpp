@@ -1,6 +1,7 @@
 // Stack, locals, cells.
 #include "frontend/opcodes/family.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/let_go.h"
 
 namespace md {
 namespace {
@@ -53,6 +54,7 @@ OPCODE(LOAD_FAST) {
 OPCODE(STORE_FAST) {
   ValueRef v = f.pop();
   t.name_node(v, slot_name(f, i.a));
+  let_go(slot(f, i.a));
   slot(f, i.a) = std::move(v);
 }
 
@@ -60,6 +62,7 @@ OPCODE(DELETE_FAST) {
   if (is_null(slot(f, i.a)))
     t.raise(PyExc_UnboundLocalError,
             "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
+  let_go(slot(f, i.a));
   slot(f, i.a) = ValueRef();
 }
 

@@ -223,8 +223,15 @@ static bool has_usual_new(PyTypeObject* type) {
 }
 
 // base.__new__(cls, ...)
+// Dropping the instance would have to run it.
+static void refuse_finalizer(Tracer& t, ClassValue& cls) {
+  if (t.on_class(cls.type(), checked(PyUnicode_InternFromString("__del__")).get()).found)
+    unmodelled(cls.print(), "instance of a class with __del__");
+}
+
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyTypeObject *type = cls.type(), *base = layout_base(type);
+  refuse_finalizer(t, cls);
   if (is_exception_class(type)) {
     // Made anew outside of the trace it would run its __new__ once more, with other arguments.
     if (type->tp_new != base->tp_new) unmodelled(cls.print(), "instance of an exception class with its own __new__");
@@ -284,9 +291,7 @@ static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args)
 // type.__call__: __new__, then __init__, both inlined.
 ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   PyTypeObject* type = cls.type();
-  // Dropping the instance would have to run it.
-  if (type_find(type, checked(PyUnicode_InternFromString("__del__")).get()))
-    unmodelled(cls.print(), "instance of a class with __del__");
+  refuse_finalizer(t, cls);
   PyRef new_name = checked(PyUnicode_InternFromString("__new__"));
   PyObject* found = type_find(type, new_name.get());
   t.expect_on_class(type, new_name.get(), found);

@@ -11,6 +11,7 @@
 #include "frontend/values/cycles.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -104,7 +105,9 @@ void DictValue::put(Tracer& t, const ValueRef& key, ValueRef v) {
   PyObject* at = PyDict_GetItemWithError(index.get(), k.get());
   if (!at && PyErr_Occurred()) throw PythonError{};
   if (at) {
-    entries[PyLong_AsSize_t(at)].value = v;
+    ValueRef& entry = entries[PyLong_AsSize_t(at)].value;
+    let_go(entry);
+    entry = v;
   } else {
     checked(PyDict_SetItem(index.get(), k.get(), checked(PyLong_FromSize_t(entries.size())).get()));
     entries.push_back({t.realize(key), v});
@@ -125,6 +128,7 @@ bool DictValue::remove(Tracer& t, const ValueRef& key) {
     if (PyErr_Occurred()) throw PythonError{};
     return false;
   }
+  let_go(entries[PyLong_AsSize_t(at)].value);
   entries[PyLong_AsSize_t(at)].value = ValueRef();
   checked(PyDict_DelItem(index.get(), k.get()));
   ++shape;
@@ -137,6 +141,7 @@ bool DictValue::remove(Tracer& t, const ValueRef& key) {
 
 void DictValue::clear(Tracer& t) {
   observe_keys(t);
+  for (auto& e : entries) let_go(e.value);
   entries.clear();
   PyDict_Clear(index.get());
   ++shape;

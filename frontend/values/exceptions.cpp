@@ -25,7 +25,8 @@ ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "args") return make_ref<TupleValue>(args);
   if (n == "__cause__") return cause ? cause : t.none();
   if (n == "__context__") {
-    if (!context && raised && !nothing_handled_outside(t)) unmodelled(print() + "." + n, "exception that a caller handles");
+    if (!context && raised && !nothing_handled_outside(t))
+      unmodelled(print() + "." + n, "exception that a caller handles");
     return context ? context : t.none();
   }
   if (n == "__suppress_context__") return t.boolean(suppress_context);

@@ -1,5 +1,6 @@
 // Which Python functions are entered, and how calls of the others break.
 #include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/polyfills.h"
 #include "frontend/tracer.h"
@@ -42,7 +43,9 @@ void break_on_skipped(Tracer& t, PyObject* o) {
   if (qualname.empty()) qualname = attr("__name__");
   if (PyFunction_Check(o)) {
     std::string file = text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o))->co_filename);
-    graph_break<GB0007>(module, qualname, "<missing reason>", file);
+    GraphBreak b = make_break<GB0007>(module, qualname, "<missing reason>", file);
+    b.looks_at_frame = looks_at_frames(PyFunction_GET_CODE(o));
+    throw b;
   }
   // A function that sets a trace function is not split: the parts would be frames that it sees.
   if (module == "sys" && (qualname == "settrace" || qualname == "setprofile") && !t.config.fullgraph)

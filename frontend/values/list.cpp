@@ -12,6 +12,7 @@
 #include "frontend/values/cycles.h"
 #include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/let_go.h"
 
 namespace md {
 
@@ -135,6 +136,7 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
     return changed(t);
   }
   const std::size_t at = checked_index(t, key, items.size(), "list assignment");
+  let_go(items[at]);
   if (v)
     items[at] = std::move(v);
   else

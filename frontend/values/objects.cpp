@@ -18,6 +18,7 @@
 #include "frontend/values/cycles.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/let_go.h"
 
 namespace md {
 
@@ -248,6 +249,10 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   const Stored* gone = v ? nullptr : stored(name);
   if (gone && !gone->value && t.uncaught()) graph_break<GB0010>(print(), text_of(name));
   if (!v && !has_own(t, name)) raise_refused(t, *this, name, false);
+  if (real && !stored(name)) {
+    if (const Attr a = find_attr(real.get(), name); a.where == AttrWhere::Slot || a.where == AttrWhere::Instance)
+      let_go(make_ref<LazyValue>(a.value.get(), source));
+  }
   bool replaced = false;
   for (auto it = attrs.begin(); it != attrs.end() && !replaced; ++it)
     if (PyUnicode_Compare(it->name.get(), name) == 0) {

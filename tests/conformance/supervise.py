@@ -103,7 +103,7 @@ def run_part(module, way, folder, part, timeout):
 def merge_reports(folder):
     """Frames by how they ended, in all the parts whose report was written, and what the codes were."""
     frames, functions = Counter(), Counter()
-    breaks, skips, details = Counter(), Counter(), Counter()
+    breaks, skips, contexts = Counter(), Counter(), Counter()
     for path in sorted(folder.glob("report*")):
         for row in json.loads(path.read_text(encoding="utf-8"))["functions"]:
             ends = {end: row[end] for end in ("whole", "partly", "skipped")}
@@ -115,10 +115,10 @@ def merge_reports(folder):
             breaks.update(row["breaks"])
             skips.update(row["skips"])
             for text, n in row["details"].items():
-                details[text] += n
+                contexts[text] += n
     return {
         "frames": dict(frames), "functions": dict(functions), "breaks": dict(breaks.most_common()),
-        "skips": dict(skips.most_common()), "details": dict(details.most_common(200)),
+        "skips": dict(skips.most_common()), "contexts": dict(contexts.most_common(200)),
     }  # fmt: skip
 
 

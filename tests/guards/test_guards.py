@@ -149,6 +149,7 @@ def test_every_kind_is_tested_or_ambient():
         "DefaultDevice",
         "GlobalState",
         "TorchFunctionModeStack",
+        "NothingHandled",  # tests/frontend/test_frames_seen.py
         "NotPresent",
         "NoAliasing",
         "Aliasing",

@@ -1,0 +1,88 @@
+// functools.partial, real or made while tracing.
+#include "frontend/breaks.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/object_fields.h"
+#include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
+
+namespace md {
+
+ValueRef PartialValue::get_attr(Tracer& t, PyObject* name) {
+  const std::string n = text_of(name);
+  if (n == "func") return function;
+  if (n == "args") return make_ref<TupleValue>(args.positional);
+  if (n == "keywords") {
+    if (!keywords_ && source) {
+      keywords_ = t.wrap(partial_field(real.get(), PartialPart::Keywords),
+                         t.sources.child(source, SourceKind::PartialKeywords));
+    } else if (!keywords_) {
+      auto d = make_ref<DictValue>(&PyDict_Type);
+      for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);
+      keywords_ = d;
+    }
+    return keywords_;
+  }
+  if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(partial_type()), nullptr);
+  if (!source && !type_find(partial_type(), name))
+    t.raise(PyExc_AttributeError, "'functools.partial' object has no attribute '" + n + "'");
+  return Value::get_attr(t, name);
+}
+
+ValueRef PartialValue::call(Tracer& t, CallArgs more) { return t.call(function, joined(t, std::move(more))); }
+
+void PartialValue::read_keywords(Tracer& t) {
+  auto* dict = as<DictValue>(keywords_);
+  if (!dict) return;
+  args.keywords.clear();
+  dict->observe_keys(t);
+  for (auto& e : dict->live()) {
+    PyRef name = e.key->as_constant();
+    if (!name || !PyUnicode_CheckExact(name.get())) unmodelled(print(), "a keyword that is no str");
+    args.keywords.emplace_back(name, e.value);
+  }
+}
+
+CallArgs PartialValue::joined(Tracer& t, CallArgs more) {
+  read_keywords(t);
+  CallArgs all = args;
+  all.positional.insert(all.positional.end(), more.positional.begin(), more.positional.end());
+  for (auto& [name, v] : more.keywords) {
+    bool replaced = false;
+    for (auto& [k, old] : all.keywords)
+      if (PyUnicode_Compare(k.get(), name.get()) == 0) old = v, replaced = true;
+    if (!replaced) all.keywords.emplace_back(name, v);
+  }
+  return all;
+}
+
+void PartialValue::set_attr(Tracer&, PyObject*, ValueRef) { title_only_break("STORE_ATTR-caused graph break"); }
+
+Reg PartialValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  if (keywords_ && b.has(keywords_)) graph_break<GB0092>(print());  // the dict is there, and not the partial's own
+  read_keywords(b.tracer);
+  PyRef functools = checked(PyImport_ImportModule("functools"));
+  PlanStep s{StepOp::Call};
+  s.a = b.load_constant(checked(PyObject_GetAttrString(functools.get(), "partial")));
+  s.regs.push_back(b.rebuild(function));
+  for (auto& v : args.positional) s.regs.push_back(b.rebuild(v));
+  if (!args.keywords.empty()) s.object = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  Py_ssize_t k = 0;
+  for (auto& [name, v] : args.keywords) {
+    PyTuple_SET_ITEM(s.object.get(), k++, Py_NewRef(name.get()));
+    s.regs.push_back(b.rebuild(v));
+  }
+  const Reg r = b.step(std::move(s));
+  if (!keywords_) return r;
+  PlanStep get{StepOp::GetAttr};
+  get.a = r, get.object = checked(PyUnicode_InternFromString("keywords"));
+  b.remember(keywords_.get(), b.step(std::move(get)));
+  return r;
+}
+
+}  // namespace md
