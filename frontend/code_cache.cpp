@@ -60,16 +60,22 @@ CodeState& ensure_code_state(PyCodeObject* code) {
 
 namespace {
 
+constexpr unsigned kManyMisses = 256, kAskedAgain = 64;
+
 template <class Passes>
 EntryRef first_passing(PyCodeObject* code, const Region* region, Passes&& passes) {
   CodeState* state = code_state(code);
   if (!state) return {};
   auto& entries = state->entries;
+  const bool limited = region == state->limited;
+  if (limited && state->misses >= kManyMisses && ++state->misses % kAskedAgain != 0) return {};
   for (auto it = entries.begin(); it != entries.end(); ++it) {
     if ((*it)->region != region || !passes(*(*it)->guards)) continue;
+    state->misses = 0;
     if (it != entries.begin()) std::rotate(entries.begin(), it, it + 1);
     return entries.front();
   }
+  if (limited) ++state->misses;
   return {};
 }
 
@@ -88,7 +94,9 @@ EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& a
 
 EntryRef insert_entry(PyCodeObject* code, Entry entry) {
   EntryRef made(new Entry(std::move(entry)));
-  auto& entries = ensure_code_state(code).entries;
+  CodeState& state = ensure_code_state(code);
+  state.misses = 0;
+  auto& entries = state.entries;
   entries.insert(entries.begin(), made);
   return made;
 }

@@ -65,7 +65,9 @@ class CodeNotes {
 };
 
 struct CodeState {
-  std::vector<EntryRef> entries;  // most recently used first
+  std::vector<EntryRef> entries;    // most recently used first
+  const Region* limited = nullptr;  // has as many entries as it may have
+  unsigned misses = 0;              // its look-ups since the last one that found something
   std::unique_ptr<CodeNotes> notes;
 };
 
@@ -75,7 +77,8 @@ CodeState* code_state(PyCodeObject* code);
 CodeState& ensure_code_state(PyCodeObject* code);
 
 // The first entry of `region` whose guards pass, moved to the front; empty if there is none. Runs no Python code, sets
-// no exception.
+// no exception. Guards may take long (a large set is compared): where no entry will come any more, most look-ups after
+// many misses in a row find nothing without asking them.
 EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args);
 // The same, and values[i] is the object at the i-th source the entry's guards were asked to hand out (compile_guards'
 // `wanted`), borrowed: valid until Python code runs.

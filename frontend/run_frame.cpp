@@ -56,7 +56,7 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
     throw PythonError{};
   }
   if (config.skip_code_recursive_on_limit) notes.skip_recursively = true;
-  notes.limited = r.region;
+  notes.limited = ensure_code_state(r.code).limited = r.region;
   note_plain_reason(r.code, name);
   return true;
 }

@@ -327,7 +327,12 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (type == &PySet_Type || type == &PyFrozenSet_Type) return wrap_set(t, o, s);
   if (type == &PySlice_Type) return wrap_slice(t, o, s);
   if (type == &PyRange_Type) return wrap_range(t, o, s);
-  if (PyCell_Check(o)) return make_ref<CellValue>();
+  if (PyCell_Check(o)) {
+    // Where a function keeps its cells there is nothing else.
+    if (s->kind != SourceKind::FreeCell && s->kind != SourceKind::FuncClosure)
+      t.guard(GuardKind::TypeMatch, s, type_object(o));
+    return make_ref<CellValue>();
+  }
   if (find_builtin_rule(o) || is_numpy_constant(o) || library_row(o)) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<BuiltinValue>(PyRef::borrow(o));

@@ -67,6 +67,7 @@ std::string DictValue::print() const {
 
 PyRef DictValue::as_constant() const {
   if (type != &PyDict_Type) return {};
+  if (source && real && !keys_observed) return {};  // another call may bring other keys
   const ElementWalk walk(this);
   if (walk.ends()) return {};
   PyRef out = checked(PyDict_New());

@@ -417,3 +417,17 @@ def test_a_cache_put_in_place_of_singledispatchs():
     assert f(torch.ones(2), {})[1] == "base"
     assert list(cache) == [dict]
     assert isinstance(cache, collections.abc.Mapping)
+
+
+def test_a_dictionary_compared_by_contents_is_guarded():
+    torch._dynamo.reset()
+    f = torch.compile(lambda x, d: (x + 1, d == {}, d.get("a"), d == {"a": 1}), backend="eager")
+    for d in ({}, {"a": 1}, {"a": 1, "b": 2}, {"b": 1}, {}):
+        assert f(torch.ones(2), d)[1:] == (d == {}, d.get("a"), d == {"a": 1})
+
+
+def test_a_cell_among_the_arguments_is_guarded():
+    torch._dynamo.reset()
+    f = torch.compile(lambda x, o: (x + 1, isinstance(o, type), o is None), backend="eager")
+    for o in (types.CellType(1), int, None, types.CellType(), 3):
+        assert f(torch.ones(2), o)[1:] == (isinstance(o, type), o is None)
