@@ -1,5 +1,9 @@
 #include "frontend/break_place.h"
 
+#include <algorithm>
+
+#include "frontend/breaks.h"
+#include "frontend/bytecode/effects.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -56,6 +60,18 @@ BreakVerdict judge_break(const Tracer& t) {
     if (c.manager->kind != ValueKind::Context) return BreakVerdict::SkipContext;
   if (!only_with_handlers(root) || !root.handled.empty()) return BreakVerdict::SkipPlace;
   return resumable(root.instruction().op) ? BreakVerdict::Resume : BreakVerdict::SkipPlace;
+}
+
+// The call that leaves a `with` block, which is never what breaks of itself.
+static bool uses_exit_function(const SymbolicFrame& f) {
+  const int kept = static_cast<int>(f.stack.size()) - stack_effect(f.instruction()).pop;
+  return std::ranges::any_of(f.contexts, [&](const ActiveContext& c) { return c.stack_index >= kept; });
+}
+
+void break_if_forced(Tracer& t) {
+  if (judge_break(t) != BreakVerdict::Resume || uses_exit_function(*t.frames.front())) return;
+  if (++t.break_places % t.config.break_every != 0) return;
+  graph_break<GB0025>(std::string("[]"), std::string("{}"), std::string("config.break_every"));
 }
 
 }  // namespace md

@@ -54,7 +54,8 @@ bool end_is_seen(const ValueRef& v, int depth) {
       return true;
     case ValueKind::Lazy: {
       PyTypeObject* type = Py_TYPE(v->real.get());
-      return !is_tensor(v->real.get()) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(v->real.get());
+      return !is_tensor(v->real.get()) && !PyType_Check(v->real.get()) &&
+             ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_finalize);
     }
     case ValueKind::List:
       return any(as<ListValue>(v)->items);

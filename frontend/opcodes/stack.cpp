@@ -1,4 +1,7 @@
 // Stack, locals, cells.
+#include <algorithm>
+
+#include "frontend/breaks.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/functions.h"
 
@@ -19,7 +22,31 @@ Ref<CellValue> cell_at(Tracer& t, SymbolicFrame& f, int n) {
 
 OPCODE(NOP) {}
 OPCODE(RESUME) {}
-OPCODE(POP_TOP) { f.pop(); }
+// Whether code of the program runs when the object goes: its __del__, or what a generator has around its last `yield`.
+bool acts_at_its_end(PyObject* o, int depth = 0) {
+  if ((PyTuple_CheckExact(o) || PyList_CheckExact(o)) && depth < 3) {
+    PyObject** items = PySequence_Fast_ITEMS(o);
+    return std::any_of(items, items + PySequence_Fast_GET_SIZE(o),
+                       [&](PyObject* x) { return acts_at_its_end(x, depth + 1); });
+  }
+  if (!PyGen_CheckExact(o)) return Py_TYPE(o)->tp_finalize || Py_TYPE(o)->tp_del;
+  PyRef suspended = checked(PyObject_GetAttrString(o, "gi_suspended"));
+  return suspended.get() == Py_True;
+}
+
+// The frame lets go of a real object at a moment that a graph, which holds its inputs to its end, would miss.
+// `places`: how many of the frame's slots and stack items it leaves.
+void let_go(const SymbolicFrame& f, const ValueRef& old, int places) {
+  if (!old || !old->source || !old->real || !acts_at_its_end(old->real.get())) return;
+  const auto holds = [&](const ValueRef& v) { return v && v.get() == old.get(); };
+  if (std::ranges::count_if(f.slots, holds) + std::ranges::count_if(f.stack, holds) > places) return;
+  unmodelled(old->print(), "letting go of an object whose end runs code of the program");
+}
+
+OPCODE(POP_TOP) {
+  let_go(f, f.top(), 1);
+  f.pop();
+}
 OPCODE(COPY) { f.push(f.top(i.a)); }
 OPCODE(SWAP) { std::swap(f.top(), f.top(i.a)); }
 OPCODE(PUSH_NULL) { f.push(null_value()); }
@@ -51,6 +78,7 @@ OPCODE(LOAD_FAST) {
 }
 
 OPCODE(STORE_FAST) {
+  let_go(f, slot(f, i.a), 1);
   ValueRef v = f.pop();
   t.name_node(v, slot_name(f, i.a));
   slot(f, i.a) = std::move(v);
@@ -60,6 +88,7 @@ OPCODE(DELETE_FAST) {
   if (is_null(slot(f, i.a)))
     t.raise(PyExc_UnboundLocalError,
             "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
+  let_go(f, slot(f, i.a), 1);
   slot(f, i.a) = ValueRef();
 }
 
