@@ -34,6 +34,7 @@ def check(source, seed=0):
     def arguments():
         scope["COUNT"][:], scope["TOTAL"] = [0], 0
         scope["TABLE"].clear()
+        torch.set_grad_enabled(True)  # generators suspended inside no_grad() may have left it off
         a = torch.tensor([1.0, -2.0, 3.0, 0.5])
         b = torch.tensor([2.0, 0.0, -1.0, 4.0])
         box = scope["Box"](seed % 3, a + 1)
