@@ -4,6 +4,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/bytecode/effects.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -64,8 +65,9 @@ BreakVerdict judge_break(const Tracer& t) {
 
 // The call that leaves a `with` block, which is never what breaks of itself.
 static bool uses_exit_function(const SymbolicFrame& f) {
-  const int kept = static_cast<int>(f.stack.size()) - stack_effect(f.instruction()).pop;
-  return std::ranges::any_of(f.contexts, [&](const ActiveContext& c) { return c.stack_index >= kept; });
+  const auto used = static_cast<std::size_t>(stack_effect(f.instruction()).pop);
+  return std::any_of(f.stack.end() - static_cast<std::ptrdiff_t>(std::min(used, f.stack.size())), f.stack.end(),
+                     [](const ValueRef& v) { return as<WithExitValue>(v) != nullptr; });
 }
 
 void break_if_forced(Tracer& t) {

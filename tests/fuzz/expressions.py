@@ -194,12 +194,14 @@ class Expressions:
         )
 
     def setted(self, level=0):
+        """Of 0 to 7, which lie in a set in one order only: bulk updates size its table by rules of their own, and a
+        graph replays them one by one."""
         if self.leaf(level):
             return self.name("set")
         return self.one_of(
-            lambda: f"{{{self.integer(level + 1)}, {self.number(0, 4)}}}",
+            lambda: f"{{{self.integer(level + 1)} % 8, {self.number(0, 4)}}}",
             lambda: f"({self.setted(level + 1)} {self.one_of('|', '&', '-', '^')} {self.setted(level + 1)})",
-            lambda: f"set({self.listed(level + 1)})",
+            lambda: f"set(k % 8 for k in {self.listed(level + 1)})",
             lambda: f"{{k % 3 for k in {self.listed(level + 1)}}}",
         )
 

@@ -130,9 +130,9 @@ class Statements(Expressions):
         name = self.target("set")
         self.emit(
             self.one_of(
-                lambda: f"{name}.{self.one_of('add', 'discard', 'remove')}({self.integer(1)})",
+                lambda: f"{name}.{self.one_of('add', 'discard', 'remove')}({self.integer(1)} % 8)",
                 lambda: f"{name} {self.one_of('|=', '&=', '-=', '^=')} {self.setted(1)}",
-                lambda: f"{name}.update({self.listed(1)})",
+                lambda: f"{name}.update(k % 8 for k in {self.listed(1)})",
                 lambda: f"out.append(sorted({name}))",
             )
         )
