@@ -7,6 +7,7 @@ import importlib
 import inspect
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -16,16 +17,15 @@ from frontend.differential import same
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 QUICK = ("frontend.test_language", "frontend.test_breaks", "frontend.test_generators", "frontend.test_soundness")
 MOST = int(os.environ.get("MINIDYNAMO_BREAK_EVERY", 0))
+IMPORTS_SAME = re.compile(r"^from frontend.differential import .*\bsame\b", re.MULTILINE)
 NOT_HERE = {"test_forced_breaks", "test_failing_graphs"}  # the latter counts calls of a backend
 
 
 def modules():
     if not MOST:
         return QUICK
-    files = sorted(
-        p for folder in ("frontend", "nn", "tensor", "graph_breaks") for p in (TESTS / folder).glob("test_*.py")
-    )
-    return [f"{p.parent.name}.{p.stem}" for p in files if p.stem not in NOT_HERE and "import same" in p.read_text()]
+    files = sorted(p for p in TESTS.rglob("test_*.py") if p.stem not in NOT_HERE)
+    return [".".join(p.relative_to(TESTS).with_suffix("").parts) for p in files if IMPORTS_SAME.search(p.read_text())]
 
 
 def calls_of(test):
@@ -46,8 +46,10 @@ def calls_of(test):
 def programs():
     for name in modules():
         module = importlib.import_module(name)
+        if getattr(module, "same", None) is not same:
+            continue
         for key, test in vars(module).items():
-            if key.startswith("test_") and inspect.isfunction(test) and "same" in test.__code__.co_names:
+            if key.startswith("test_") and inspect.isfunction(test) and "same(" in inspect.getsource(test):
                 if calls_of(test):
                     yield pytest.param(module, test, id=f"{name}.{key}")
 
