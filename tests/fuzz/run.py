@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE.parent)]
 
 LEDGER = HERE / "ledger"
 FAILURES = HERE.parents[1] / "out/fuzz"
-SOURCES = ("library.py", "expressions.py", "statements.py", "programs.py")
+SOURCES = ("library.py", "snippets.py", "expressions.py", "statements.py", "programs.py")
 BATCH = 50  # programs of one process: a crash loses no more
 SECONDS = 20  # for one program
 
