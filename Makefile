@@ -4,15 +4,18 @@
 PY := .venv/bin/python
 TESTS ?= tests
 JOBS ?= auto
+PROGRAMS ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test conformance smoke ulp bench sanitize refleak mutate lint clean
+.PHONY: help setup build demo test conformance fuzz breaks smoke ulp bench sanitize refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
 	@echo "make test      every test (installs what is needed first)"
 	@echo "make build     the compiled package, importable from .venv"
 	@echo "make conformance  CPython's test modules, plain and with every function compiled; writes docs/conformance.md"
+	@echo "make fuzz      PROGRAMS=10000 more random programs, plain and compiled; adds a line to tests/fuzz/ledger"
+	@echo "make breaks    the programs of all tests with breaks forced at every n-th place, n up to 12 (half an hour)"
 	@echo "make smoke     smoke tests on the other Pythons found (3.12, 3.13)"
 	@echo "make bench     benchmarks, JSON to out/bench.json"
 	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
@@ -37,6 +40,12 @@ test: build
 
 conformance: build
 	@$(PY) tests/conformance/run.py $(MODULES)
+
+fuzz: build
+	@nice $(PY) tests/fuzz/run.py --programs $(PROGRAMS)
+
+breaks: build
+	@MINIDYNAMO_BREAK_EVERY=12 nice $(PY) -m pytest -n $(JOBS) tests/frontend/test_forced_breaks.py
 
 smoke: build
 	@tools/smoke

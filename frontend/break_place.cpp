@@ -1,5 +1,10 @@
 #include "frontend/break_place.h"
 
+#include <algorithm>
+
+#include "frontend/breaks.h"
+#include "frontend/bytecode/effects.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -56,6 +61,19 @@ BreakVerdict judge_break(const Tracer& t) {
     if (c.manager->kind != ValueKind::Context) return BreakVerdict::SkipContext;
   if (!only_with_handlers(root) || !root.handled.empty()) return BreakVerdict::SkipPlace;
   return resumable(root.instruction().op) ? BreakVerdict::Resume : BreakVerdict::SkipPlace;
+}
+
+// The call that leaves a `with` block, which is never what breaks of itself.
+static bool uses_exit_function(const SymbolicFrame& f) {
+  const auto used = static_cast<std::size_t>(stack_effect(f.instruction()).pop);
+  return std::any_of(f.stack.end() - static_cast<std::ptrdiff_t>(std::min(used, f.stack.size())), f.stack.end(),
+                     [](const ValueRef& v) { return as<WithExitValue>(v) != nullptr; });
+}
+
+void break_if_forced(Tracer& t) {
+  if (judge_break(t) != BreakVerdict::Resume || uses_exit_function(*t.frames.front())) return;
+  if (++t.break_places % t.config.break_every != 0) return;
+  graph_break<GB0025>(std::string("[]"), std::string("{}"), std::string("config.break_every"));
 }
 
 }  // namespace md

@@ -18,4 +18,7 @@ enum class BreakVerdict : std::uint8_t {
 // Looks at every symbolic frame; the root frame's current instruction is the one that would be executed for real.
 BreakVerdict judge_break(const Tracer& t);
 
+// Breaks if config.break_every says so of the root frame's current instruction.
+void break_if_forced(Tracer& t);
+
 }  // namespace md

@@ -366,6 +366,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.only_allow_pt2_compliant_ops = flag("only_allow_pt2_compliant_ops");
   c.reorderable_logging_functions = PyRef::borrow(get("reorderable_logging_functions"));
   c.ignore_logger_methods = PyRef::borrow(get("ignore_logger_methods"));
+  c.break_every = c.fullgraph ? 0 : number("break_every", 0);
   c.recompile_limit = number("recompile_limit", c.recompile_limit);
   c.accumulated_recompile_limit = number("accumulated_recompile_limit", c.accumulated_recompile_limit);
   return c;

@@ -1,5 +1,6 @@
 // The symbolic interpreter: one flat step loop over canonical instructions. Inlining a Python callee pushes a frame; an
 // exception of the traced program unwinds by the exception tables.
+#include "frontend/break_place.h"
 #include "frontend/breaks.h"
 #include "frontend/frame_notes.h"
 #include "frontend/hatches/hatch_value.h"
@@ -58,6 +59,7 @@ void Tracer::step_until(std::size_t depth) {
         stopped_ = true;
         return;
       }
+      if (config.break_every > 0) break_if_forced(*this);
     }
     if (++steps_ % kSignalInterval == 0) {
       if (PyErr_CheckSignals() < 0) throw PythonError{};

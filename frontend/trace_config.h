@@ -29,6 +29,7 @@ struct TraceConfig {
   bool specialize_int = false;
   bool only_allow_pt2_compliant_ops = false;
   PyRef reorderable_logging_functions, ignore_logger_methods;  // sets
+  int break_every = 0;                                         // for tests: a break at every n-th place that can resume
   int recompile_limit = 8;
   int accumulated_recompile_limit = 256;
 };

@@ -237,6 +237,7 @@ class Tracer {
   std::vector<SizePlace> symbol_places;          // by symbol
   std::map<int, UnbackedPlace> unbacked_places;  // by symbol
   std::vector<InputSize> input_sizes;            // symbolic numbers of inputs
+  int break_places = 0;                          // places so far at which the root frame could resume
   long ordinal = 0;                              // executed instructions of the root frame
   FrameArgs args{};
   int calls_captured = 0;

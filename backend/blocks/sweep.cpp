@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backend/blocks/iteration.h"
+#include "backend/blocks/normalize.h"
 #include "backend/thread_pool.h"
 #include "registry/reduction_order.h"
 
@@ -300,6 +301,7 @@ class Runner {
 }  // namespace
 
 bool run_sweep(std::span<const std::unique_ptr<Node>> parts, TensorImpl& out) {
+  if (run_normalize(parts, out)) return true;
   Sweep s;
   if (!Builder(kernel_table(), parts, out).build(s)) return false;
   const std::int64_t rows = (s.elements + s.length - 1) / s.length;

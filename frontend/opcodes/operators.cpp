@@ -43,7 +43,7 @@ constexpr BinaryRow kBinary[] = {{"add", "add", "+", PyNumber_Add, PyNumber_InPl
                                  {"sub", "sub", "-", PyNumber_Subtract, PyNumber_InPlaceSubtract},
                                  {"truediv", "truediv", "/", PyNumber_TrueDivide, PyNumber_InPlaceTrueDivide},
                                  {"xor", "xor", "^", PyNumber_Xor, PyNumber_InPlaceXor}};
-enum : int { kAdd = 0, kAnd = 1, kMul = 5, kOr = 7, kSub = 10, kXor = 12 };
+enum : int { kAdd = 0, kAnd = 1, kMul = 5, kMod = 6, kOr = 7, kSub = 10, kXor = 12 };
 
 std::string type_text(const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; }
 
@@ -207,6 +207,21 @@ bool is_sequence(const ValueRef& v) {
   return type && type->tp_as_sequence && (type->tp_as_sequence->sq_concat || type->tp_as_sequence->sq_repeat);
 }
 
+// A string's % looks at what its operand holds.
+bool formats(const ValueRef& a, int op) {
+  return op == kMod && a->kind == ValueKind::Constant &&
+         (PyUnicode_Check(a->real.get()) || PyBytes_Check(a->real.get()));
+}
+void realize_parts(Tracer& t, const ValueRef& v, int depth = 0) {
+  if (depth > 16) return;
+  const auto part = [&](const ValueRef& x) { realize_parts(t, t.realize(x), depth + 1); };
+  if (auto* tuple = as<TupleValue>(v)) std::ranges::for_each(tuple->items, part);
+  if (auto* list = as<ListValue>(v)) std::ranges::for_each(list->items, part);
+  if (auto* dict = as<DictValue>(v)) {
+    for (auto& e : dict->live()) part(e.value);
+  }
+}
+
 bool is_tensor_value(const ValueRef& v) { return v->kind == ValueKind::Tensor; }
 bool is_array_value(const ValueRef& v) { return v->kind == ValueKind::Array; }
 
@@ -243,6 +258,7 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     if (inplace && is_tensor_value(a)) name = "i" + (name.back() == '_' ? name.substr(0, name.size() - 1) : name);
     return t.call_operator(name, CallArgs{{a, b}, {}});
   }
+  if (formats(a, op)) realize_parts(t, b);
   if (ValueRef r = size_binary(t, a, b, row.name)) return r;
   if (ValueRef r = sequence_op(t, a, b, op, inplace)) return r;
   if (ValueRef r = set_op(t, a, b, op, inplace)) return r;
@@ -256,7 +272,8 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
     }
   }
   if (ValueRef r = library_operator(t, a, b, row.dunder, inplace)) return r;
-  if (empty_like(a) && empty_like(b)) refuse_operands(t, a, b, inplace ? row.fold_inplace : row.fold, row.name);
+  if (!formats(a, op) && empty_like(a) && empty_like(b))
+    refuse_operands(t, a, b, inplace ? row.fold_inplace : row.fold, row.name);
   if (a->kind <= ValueKind::Range && b->kind <= ValueKind::Range) unsupported_operands(t, a, b, symbol);
   not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
                        std::string("False"));

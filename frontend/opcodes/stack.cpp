@@ -20,7 +20,10 @@ Ref<CellValue> cell_at(Tracer& t, SymbolicFrame& f, int n) {
 
 OPCODE(NOP) {}
 OPCODE(RESUME) {}
-OPCODE(POP_TOP) { f.pop(); }
+OPCODE(POP_TOP) {
+  let_go(f, f.top(), 1);
+  f.pop();
+}
 OPCODE(COPY) { f.push(f.top(i.a)); }
 OPCODE(SWAP) { std::swap(f.top(), f.top(i.a)); }
 OPCODE(PUSH_NULL) { f.push(null_value()); }
@@ -52,9 +55,9 @@ OPCODE(LOAD_FAST) {
 }
 
 OPCODE(STORE_FAST) {
+  let_go(f, slot(f, i.a), 1);
   ValueRef v = f.pop();
   t.name_node(v, slot_name(f, i.a));
-  let_go(slot(f, i.a));
   slot(f, i.a) = std::move(v);
 }
 
@@ -62,7 +65,7 @@ OPCODE(DELETE_FAST) {
   if (is_null(slot(f, i.a)))
     t.raise(PyExc_UnboundLocalError,
             "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
-  let_go(slot(f, i.a));
+  let_go(f, slot(f, i.a), 1);
   slot(f, i.a) = ValueRef();
 }
 

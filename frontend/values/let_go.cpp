@@ -1,15 +1,44 @@
 #include "frontend/values/let_go.h"
 
+#include <algorithm>
+
 #include "frontend/breaks.h"
+#include "frontend/tracer.h"
 
 namespace md {
 
+namespace {
+
+// Whether code of the program runs when the object goes: its __del__, or what a generator has around its last `yield`.
+bool acts_at_its_end(PyObject* o, int depth = 0) {
+  if ((PyTuple_CheckExact(o) || PyList_CheckExact(o)) && depth < 3) {
+    PyObject** items = PySequence_Fast_ITEMS(o);
+    return std::any_of(items, items + PySequence_Fast_GET_SIZE(o),
+                       [&](PyObject* x) { return acts_at_its_end(x, depth + 1); });
+  }
+  if (PyType_Check(o)) return false;
+  if (!PyGen_CheckExact(o)) return Py_TYPE(o)->tp_finalize || Py_TYPE(o)->tp_del;
+  PyRef suspended = checked(PyObject_GetAttrString(o, "gi_suspended"));
+  return suspended.get() == Py_True;
+}
+
+[[noreturn]] void leave(const Value& v) {
+  unmodelled(std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(v.real.get())) + ")",
+             "letting go of an object whose end runs code of the program");
+}
+
+}  // namespace
+
 void let_go(const ValueRef& old) {
-  if (!old || !old->real) return;
-  PyTypeObject* type = Py_TYPE(old->real.get());
-  if ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_finalize && !PyType_Check(old->real.get()))
-    unmodelled(std::string("UserDefinedObjectVariable(") + type_name(type) + ")",
-               "letting go of an object with __del__");
+  if (old && old->real && acts_at_its_end(old->real.get())) leave(*old);
+}
+
+// A graph holds its inputs to its end.
+void let_go(const SymbolicFrame& f, const ValueRef& old, int places) {
+  if (!old || !old->source || !old->real || !acts_at_its_end(old->real.get())) return;
+  const auto holds = [&](const ValueRef& v) { return v && v.get() == old.get(); };
+  if (std::ranges::count_if(f.slots, holds) + std::ranges::count_if(f.stack, holds) > places) return;
+  leave(*old);
 }
 
 }  // namespace md

@@ -1,12 +1,16 @@
-// References the program gives up while it is traced.
+// References the program gives up while it is traced: code of the program may run then, and would see and change what the
+// trace goes on with. Such frames are left to plain Python.
 #pragma once
 
 #include "frontend/value.h"
 
 namespace md {
 
-// A variable, entry or attribute no longer refers to `old`. Its __del__ may run then, and would see and change what the
-// trace goes on with: such a frame is left to plain Python.
+struct SymbolicFrame;
+
+// An entry or attribute no longer refers to `old`.
 void let_go(const ValueRef& old);
+// The frame no longer refers to it from one of its variables or stack items; it leaves so many of them.
+void let_go(const SymbolicFrame& f, const ValueRef& old, int places);
 
 }  // namespace md

@@ -286,6 +286,71 @@ def test_an_instance_with_a_finalizer():
     same(g, one)
 
 
+ENDS = []
+
+
+class Ending:
+    def __init__(self, name):
+        self.name = name
+
+    def __del__(self):
+        ENDS.append(self.name)
+
+
+def rebound(x, end):
+    p, q = end("p"), end("q")
+    x = x + 1
+    print(end="")
+    del p
+    ENDS.append("p is gone")
+    q = None
+    ENDS.append(f"q is {q}")
+    return x
+
+
+def dropped(x, end):
+    end("unused")
+    ENDS.append("after")
+    print(end="")
+    end("unused too")
+    ENDS.append("end")
+    return x + 1
+
+
+def shared(x, end):
+    both = (end("first"), [end("second")])
+    again = both
+    print(end="")
+    both = None
+    ENDS.append("once")
+    again = None
+    ENDS.append("twice")
+    return x, again, both
+
+
+def inside(x, end):
+    def inner(y):
+        i = end("inner")
+        print(end="")
+        ENDS.append(i.name)
+        return y + 1
+
+    y = inner(x)
+    ENDS.append("outer")
+    return y
+
+
+@pytest.mark.parametrize("f", [rebound, dropped, shared, inside])
+def test_objects_go_when_variables_let_go_of_them(f):
+    def ends(x):
+        ENDS.clear()
+        y = f(x, Ending)
+        ENDS.append("returned")
+        return y, list(ENDS)
+
+    same(ends, one)
+
+
 @pytest.mark.parametrize(
     "part",
     [

@@ -7,8 +7,12 @@ import warnings
 import minidynamo as torch
 from frontend.differential import same
 
-# Every program is also run with what the reference breaks on traced, every third with machine code.
-MODES = ({}, {"trace_more": True, "resume_anywhere": True, "force_replace": True})
+
+def settings_of(seed):
+    """As by default; with what the reference breaks on traced; broken at every n-th place that can resume."""
+    more = {"trace_more": True, "resume_anywhere": True, "force_replace": True}
+    broken = {"break_every": 1 + seed // 4 % 5, "recompile_limit": 64}
+    return ({}, more, broken, {**more, **broken})[seed % 4]
 
 
 class Differs(AssertionError):
@@ -30,6 +34,7 @@ def check(source, seed=0):
     def arguments():
         scope["COUNT"][:], scope["TOTAL"] = [0], 0
         scope["TABLE"].clear()
+        torch.set_grad_enabled(True)  # generators suspended inside no_grad() may have left it off
         a = torch.tensor([1.0, -2.0, 3.0, 0.5])
         b = torch.tensor([2.0, 0.0, -1.0, 4.0])
         box = scope["Box"](seed % 3, a + 1)
@@ -38,7 +43,7 @@ def check(source, seed=0):
 
     with warnings.catch_warnings(), contextlib.ExitStack() as settings:
         warnings.simplefilter("ignore")
-        for name, value in MODES[seed % 2].items():
+        for name, value in settings_of(seed).items():
             settings.enter_context(torch._dynamo.config.patch(**{name: value}))
         try:
             same(scope["f"], arguments, backends=("llvm",) if seed % 3 == 0 else ())

@@ -6,6 +6,8 @@ Kinds: int, str, list (of ints), dict (str to int), set (of ints), tuple (of int
 
 import random
 
+from .library import INTEGERS, OBJECTS, STRINGS
+
 KEYS = ("'k'", "'q'", "'z'")
 WORDS = ("'ab'", "'x y'", "''", "'k'", "'Hello'", "'a,b,c'")
 
@@ -64,10 +66,17 @@ class Expressions:
         }[kind]
 
     def anything(self, level=1):
+        if self.chance(0.2):
+            return self.from_library(OBJECTS, level)
         return self.random.choice([self.integer, self.string, self.listed, self.tupled, self.tensor, self.box])(level)
 
     def leaf(self, level):
         return level > 2 or self.chance(0.3)
+
+    def from_library(self, templates, level):
+        """One of the templates, filled in; an int or list that is there twice is the same."""
+        text = self.random.choice(templates)
+        return text.format(i=self.integer(level + 1), l=self.name("list"), d=self.name("dict"))
 
     # --- kinds ---------------------------------------------------------------------------------------------------
 
@@ -75,6 +84,8 @@ class Expressions:
         if self.leaf(level):
             return self.name("int") if self.chance(0.7) else self.literal("int")
         up = level + 1
+        if self.chance(0.3):
+            return self.from_library(INTEGERS, up)
         return self.one_of(
             lambda: f"({self.integer(up)} {self.one_of('+', '-', '&', '|', '^')} {self.integer(up)})",
             lambda: f"({self.integer(up)} * {self.integer(up)} % 97)",
@@ -130,6 +141,8 @@ class Expressions:
         if self.leaf(level):
             return self.name("str")
         up = level + 1
+        if self.chance(0.25):
+            return self.from_library(STRINGS, up)
         return self.one_of(
             lambda: f"f'{{{self.bound('int')}}}:{{{self.bound('str')}!r:>6}}'",
             lambda: f"f'{{{self.bound('int')}:0{self.number(2, 4)}d}}|{{{self.bound('list')}}}'",
@@ -181,12 +194,14 @@ class Expressions:
         )
 
     def setted(self, level=0):
+        """Of 0 to 7, which lie in a set in one order only: bulk updates size its table by rules of their own, and a
+        graph replays them one by one."""
         if self.leaf(level):
             return self.name("set")
         return self.one_of(
-            lambda: f"{{{self.integer(level + 1)}, {self.number(0, 4)}}}",
+            lambda: f"{{{self.integer(level + 1)} % 8, {self.number(0, 4)}}}",
             lambda: f"({self.setted(level + 1)} {self.one_of('|', '&', '-', '^')} {self.setted(level + 1)})",
-            lambda: f"set({self.listed(level + 1)})",
+            lambda: f"set(k % 8 for k in {self.listed(level + 1)})",
             lambda: f"{{k % 3 for k in {self.listed(level + 1)}}}",
         )
 

@@ -3,78 +3,8 @@ containers and objects. Every program is valid and terminates; it may raise, pri
 arguments."""
 
 from .expressions import Scope
+from .library import HEADER
 from .statements import Statements
-
-HEADER = """import contextlib
-import copy
-import functools
-import itertools
-
-import minidynamo as torch
-
-COUNT = [0]
-TABLE = {"n": 1}
-TOTAL = 0
-
-
-class Oops(Exception):
-    pass
-
-
-def bump(k):
-    global TOTAL
-    TOTAL += k % 5
-    return TOTAL
-
-
-def counting(k, t, out):
-    for i in range(3):
-        got = yield t * i + k
-        if got is not None:
-            out.append(got)
-    return k
-
-
-def drive(it, value):
-    try:
-        next(it)
-        return it.send(value)
-    except StopIteration as stop:
-        return ("stopped", stop.value)
-    except Oops as error:
-        return ("oops", str(error))
-
-
-def hurl(it):
-    try:
-        return it.throw(Oops("thrown"))
-    except (Oops, StopIteration) as error:
-        return (type(error).__name__, error.args)
-
-
-@contextlib.contextmanager
-def managed(k):
-    print("enter", k)
-    try:
-        yield k
-    except Oops as error:
-        print("caught", error)
-    finally:
-        print("leave")
-
-
-class Guarded:
-    def __init__(self, quiet):
-        self.quiet = quiet
-
-    def __enter__(self):
-        return 3
-
-    def __exit__(self, kind, error, traceback):
-        print("exit", kind and kind.__name__)
-        return self.quiet and kind is not None and issubclass(kind, (Oops, LookupError))
-
-"""
 
 # What a box can do, with an expression in `self.v` and the argument `k` where {} stands.
 METHODS = (
@@ -109,7 +39,7 @@ class Writer(Statements):
 
     def __init__(self, seed):
         super().__init__(seed)
-        self.own_classes, self.generators, self.functions = ["Box"], ["counting"], []
+        self.own_classes, self.generators, self.functions = ["Box"], ["counting", "outer_generator"], []
         self.top = []
 
     def classes(self):

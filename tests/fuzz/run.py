@@ -23,7 +23,7 @@ sys.path[:0] = [str(HERE.parent)]
 
 LEDGER = HERE / "ledger"
 FAILURES = HERE.parents[1] / "out/fuzz"
-SOURCES = ("expressions.py", "statements.py", "programs.py", "check.py")
+SOURCES = ("library.py", "snippets.py", "expressions.py", "statements.py", "programs.py")
 BATCH = 50  # programs of one process: a crash loses no more
 SECONDS = 20  # for one program
 
@@ -181,6 +181,8 @@ def explore(options):
             starts = range(at, min(end, at + BATCH * options.jobs), BATCH)
             for found in pool.map(lambda s: supervise(s, min(s + BATCH, end) - 1), starts):
                 failures += found
+                for seed, failure in found:
+                    print(f"seed {seed}: {failure.splitlines()[0]}", flush=True)
             last = min(end, at + BATCH * options.jobs) - 1
             print(f"{last - first + 1} programs, {len(failures)} failures, {time.time() - started:.0f} s", flush=True)
     FAILURES.mkdir(parents=True, exist_ok=True)

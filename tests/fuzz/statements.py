@@ -1,6 +1,7 @@
 """Random statements. Each leaves the program valid and terminating, whatever lines are taken out of it later."""
 
 from .expressions import KEYS, Expressions
+from .snippets import SNIPPETS
 
 ERRORS = (
     "KeyError",
@@ -63,6 +64,7 @@ class Statements(Expressions):
             (5, self.assign), (4, self.change_list), (3, self.change_dict), (2, self.change_set), (3, self.change_box),
             (4, self.in_place), (2, self.augmented), (2, self.interrupt), (2, self.unpack), (2, self.record),
             (1, self.check), (1, self.remove), (1, self.leave), (1, self.global_write), (2, self.call_function),
+            (5, self.snippet),
         ]  # fmt: skip
         if self.scope.allowed["depth"] < 3:
             kinds += [
@@ -130,9 +132,9 @@ class Statements(Expressions):
         name = self.target("set")
         self.emit(
             self.one_of(
-                lambda: f"{name}.{self.one_of('add', 'discard', 'remove')}({self.integer(1)})",
+                lambda: f"{name}.{self.one_of('add', 'discard', 'remove')}({self.integer(1)} % 8)",
                 lambda: f"{name} {self.one_of('|=', '&=', '-=', '^=')} {self.setted(1)}",
-                lambda: f"{name}.update({self.listed(1)})",
+                lambda: f"{name}.update(k % 8 for k in {self.listed(1)})",
                 lambda: f"out.append(sorted({name}))",
             )
         )
@@ -245,6 +247,16 @@ class Statements(Expressions):
             )
         )
 
+    def snippet(self):
+        self.fresh += 1
+        number = self.fresh
+        for line in self.random.choice(SNIPPETS):
+            self.emit(
+                line.format(
+                    n=number, i=self.integer(2), l=self.name("list"), d=self.name("dict"), t=self.name("tensor")
+                )
+            )
+
     # --- blocks ------------------------------------------------------------------------------------------------------
 
     def branch(self):
@@ -263,9 +275,9 @@ class Statements(Expressions):
         self.emit(
             self.one_of(
                 lambda: f"for {k} in range({self.number(0, 3)}):",
-                lambda: f"for {k} in {self.listed(1)}[:3]:",
+                lambda: f"for {k} in ({self.listed(1)})[:3]:",
                 lambda: f"for {k} in itertools.islice({self.name('box')}, 3):",
-                lambda: f"for {k}, value in enumerate({self.tupled(1)}[:3]):",
+                lambda: f"for {k}, value in enumerate(({self.tupled(1)})[:3]):",
                 lambda: f"for value, {k} in list({self.name('dict')}.items())[:3]:",
                 lambda: f"for {k} in sorted({self.name('set')})[:2]:",
             )

@@ -1,12 +1,23 @@
 """Random programs behave the same plain and compiled; more of them with tests/fuzz/run.py."""
 
+import gc
+
 import pytest
 
+import minidynamo as torch
 from fuzz import run
 from fuzz.programs import program
 from fuzz.shrink import shrink
 
 PROGRAMS, EACH = 2000, 10
+
+
+@pytest.fixture(autouse=True)
+def grad_mode():
+    """Programs suspend generators inside no_grad(); what these do when they go stays here."""
+    yield
+    gc.collect()
+    torch.set_grad_enabled(True)
 
 
 @pytest.mark.parametrize("first", range(0, PROGRAMS, EACH))

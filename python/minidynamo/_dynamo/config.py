@@ -13,6 +13,7 @@ import os
 import sys
 import types
 
+_REGISTRY = "https://pytorch-labs.github.io/compile-graph-break-site"
 _ENV_TRUE = {"1", "true", "True", "on", "ON", "yes"}
 
 
@@ -98,10 +99,10 @@ def _defaults():
         "trace_more": False,
         # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
         "resume_anywhere": False,
+        # For tests: break the graph at every n-th place at which a frame can resume; 0: nowhere.
+        "break_every": 0,
         # Where the links of graph-break messages point.
-        "registry_url": os.environ.get(
-            "MINIDYNAMO_REGISTRY_URL", "https://pytorch-labs.github.io/compile-graph-break-site"
-        ),
+        "registry_url": os.environ.get("MINIDYNAMO_REGISTRY_URL", _REGISTRY),
     }
     return {**tracing, **shapes, **entries, **running, **ours}
 
