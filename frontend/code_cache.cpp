@@ -67,8 +67,9 @@ EntryRef first_passing(PyCodeObject* code, const Region* region, Passes&& passes
   auto& entries = state->entries;
   for (auto it = entries.begin(); it != entries.end(); ++it) {
     if ((*it)->region != region || !passes(*(*it)->guards)) continue;
-    if (it != entries.begin()) std::rotate(entries.begin(), it, it + 1);
-    return entries.front();
+    EntryRef found = *it;
+    if (it != entries.begin() && !found->last) std::rotate(entries.begin(), it, it + 1);
+    return found;
   }
   return {};
 }
@@ -89,7 +90,7 @@ EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& a
 EntryRef insert_entry(PyCodeObject* code, Entry entry) {
   EntryRef made(new Entry(std::move(entry)));
   auto& entries = ensure_code_state(code).entries;
-  entries.insert(entries.begin(), made);
+  entries.insert(made->last ? entries.end() : entries.begin(), made);
   return made;
 }
 

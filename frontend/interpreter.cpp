@@ -9,6 +9,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/late.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/stand_in.h"
 
@@ -57,6 +58,10 @@ void Tracer::step_until(std::size_t depth) {
         result_.break_instruction = f.current;
         stopped_ = true;
         return;
+      }
+      if (f.handled.empty()) {
+        unhandled = {ordinal, f.current};
+        if (f.stack.empty()) bare = unhandled;
       }
     }
     if (++steps_ % kSignalInterval == 0) {
@@ -110,6 +115,7 @@ ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) {
 bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn on_return, ValueRef held) {
   ValueRef v = realize(callee);
   if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
+  if (draws_late(*this, v)) return false;
   if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function) && !is_ignored_method(*this, *m)) {
     call_args.positional.insert(call_args.positional.begin(), m->self);
     v = m->function;

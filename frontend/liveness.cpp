@@ -53,6 +53,7 @@ bool end_is_seen(const ValueRef& v, int depth) {
     case ValueKind::Opaque:
       return true;
     case ValueKind::Lazy: {
+      if (!v->real) return true;
       PyTypeObject* type = Py_TYPE(v->real.get());
       return !is_tensor(v->real.get()) && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(v->real.get());
     }
@@ -65,9 +66,10 @@ bool end_is_seen(const ValueRef& v, int depth) {
   }
 }
 
-std::vector<bool> live_after(const CodeBody& body, int instruction) {
+// Of every instruction; empty: everything is alive everywhere.
+static std::vector<std::vector<bool>> live_everywhere(const CodeBody& body) {
   const std::size_t slots = body.slot_names.size(), n = body.instructions.size();
-  if (looks_at_frame(body)) return std::vector<bool>(slots, true);
+  if (looks_at_frame(body)) return {};
   std::vector<std::vector<bool>> before(n, std::vector<bool>(slots, false));
   for (bool changed = true; changed;) {
     changed = false;
@@ -82,6 +84,19 @@ std::vector<bool> live_after(const CodeBody& body, int instruction) {
       if (live != before[k]) before[k] = std::move(live), changed = true;
     }
   }
+  return before;
+}
+
+std::vector<bool> live_before(const CodeBody& body, int instruction) {
+  const auto before = live_everywhere(body);
+  if (before.empty()) return std::vector<bool>(body.slot_names.size(), true);
+  return before[static_cast<std::size_t>(instruction)];
+}
+
+std::vector<bool> live_after(const CodeBody& body, int instruction) {
+  const std::size_t slots = body.slot_names.size();
+  const auto before = live_everywhere(body);
+  if (before.empty()) return std::vector<bool>(slots, true);
   std::vector<bool> out(slots, false);
   for (int s : successors(body, instruction))
     for (std::size_t v = 0; v < slots; ++v)

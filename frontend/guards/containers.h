@@ -91,6 +91,7 @@ struct DictNotContains {
 
 struct DictKeyOrder {
   static constexpr const char* name = "DICT_KEYS_MATCH";
+  static PyRef keys_of(PyObject* dict);  // the payload
   static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }
   template <bool explain>
   static bool check(const GuardOp& op, PyObject* const* regs, Why*) {

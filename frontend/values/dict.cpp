@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/guards/containers.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -146,8 +147,7 @@ void DictValue::clear(Tracer& t) {
 void DictValue::observe_keys(Tracer& t) {
   if (!source || !real || keys_observed) return;
   keys_observed = true;
-  PyRef keys = checked(PyDict_Keys(real.get()));
-  t.guard(GuardKind::DictKeyOrder, source, checked(PyList_AsTuple(keys.get())));
+  t.guard(GuardKind::DictKeyOrder, source, guards::DictKeyOrder::keys_of(real.get()));
 }
 
 ValueRef DictValue::get_attr(Tracer& t, PyObject* name) {
