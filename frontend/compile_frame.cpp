@@ -180,7 +180,7 @@ struct Compilation {
       return true;
     }
     if (leave_before(t, b, frames)) return true;
-    notes.broke = true;
+    give_up();
     count_break(request.code, b, place_name(verdict));
     PyRef error = break_parts_call("unsupported", b, frames);
     PyRef message = checked(PyObject_GetAttrString(error.get(), "msg"));
@@ -199,6 +199,17 @@ struct Compilation {
     report("log_skipped_break", {error, cause});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});
     return false;
+  }
+
+  // Nothing of this call can be compiled. With config.trace_more that says little of others, until it is many.
+  static constexpr int kMostFailures = 16;
+  void give_up() {
+    if (!config.trace_more) notes.broke = true;
+    if (!config.trace_more || ++notes.failures < kMostFailures) return;
+    if (notes.entries_made > 0)
+      notes.limited = request.region;
+    else
+      notes.broke = true;
   }
 
   // Entries that stop at a break are for calls that look alike, while there are few of them.
@@ -288,7 +299,7 @@ struct Compilation {
     }
     if (config.fullgraph) raise_unsupported(b, frames);
     if (leave_before(t, b, frames)) return true;
-    notes.broke = true;
+    give_up();
     count_break(request.code, b, "raise");
     PyRef error = break_parts_call("unsupported", b, frames);
     report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});

@@ -8,6 +8,7 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/inlining.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/late.h"
 #include "frontend/values/objects.h"
@@ -123,7 +124,7 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   auto* fn = as<FunctionValue>(v);
   if (!fn) return false;
   break_if_known(*this, *fn, call_args);
-  if (!may_inline(*fn)) {
+  if (!may_inline(*this, *fn)) {
     fn->call(*this, std::move(call_args));  // breaks
     return false;
   }

@@ -310,6 +310,12 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<OpaqueValue>(PyRef::borrow(o));
 }
 
+bool is_deepcopy(PyObject* function) {
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+  return text_of(code->co_name) == "deepcopy" && module && text_of(module) == "copy";
+}
+
 bool is_method_of_instance(PyObject* o) {
   PyObject* self = PyCFunction_CheckExact(o) ? PyCFunction_GET_SELF(o) : nullptr;
   return self && !PyModule_Check(self) && !PyType_Check(self);
@@ -336,7 +342,8 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (type == &PySlice_Type) return wrap_slice(t, o, s);
   if (type == &PyRange_Type) return wrap_range(t, o, s);
   if (PyCell_Check(o)) return make_ref<CellValue>();
-  if (find_builtin_rule(o) || is_numpy_constant(o) || library_row(o)) {
+  const bool traced = t.config.trace_more && PyFunction_Check(o) && is_deepcopy(o);
+  if ((find_builtin_rule(o) && !traced) || is_numpy_constant(o) || library_row(o)) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<BuiltinValue>(PyRef::borrow(o));
   }
