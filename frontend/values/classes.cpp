@@ -445,8 +445,10 @@ std::string OpaqueValue::print() const {
 }
 
 ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
-  if (text_of(name) == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
   PyTypeObject* type = Py_TYPE(real.get());
+  if (text_of(name) == "__class__" && type->tp_getattro == PyObject_GenericGetAttr &&
+      type_find(type, name) == type_find(&PyBaseObject_Type, name))  // a proxy shows another class
+    return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
   PyObject* found = type_find(type, name);
   t.expect_on_class(type, name, found);
   if (found && source && PyTuple_Check(real.get()) && Py_TYPE(found) == &PyMemberDescr_Type && t.config.trace_more) {

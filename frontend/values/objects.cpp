@@ -144,6 +144,8 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   if (found && is_data_descriptor(found) && !slot) {
     if (n == "__dict__") return instance_dict(t);
     t.expect_on_class(type, name, found);
+    // What the instance itself has comes before a descriptor that only stores.
+    if (!Py_TYPE(found)->tp_descr_get) unmodelled(print() + "." + n, "descriptor without __get__");
     return bind_class_attr(t, found, nullptr, ValueRef(this), cls);
   }
   const Stored* s = stored(name);

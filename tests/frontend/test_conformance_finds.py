@@ -163,3 +163,114 @@ def test_an_exception_that_was_only_made():
         return str(e), type(e)
 
     same(f)
+
+
+class Stores:
+    def __set__(self, obj, value):
+        obj.__dict__["a"] = value
+
+
+class Holder:
+    a = Stores()
+
+
+def test_a_descriptor_that_only_stores():
+    def f():
+        x = Holder()
+        before = x.a is Holder.__dict__["a"]
+        x.a = 42
+        return before, x.a
+
+    same(f)
+
+
+class Base:
+    def __floordiv__(self, other):
+        return "left"
+
+    def __rfloordiv__(self, other):
+        return "right"
+
+
+class Below(Base):
+    pass
+
+
+class Own(Base):
+    def __rfloordiv__(self, other):
+        return "own right"
+
+
+def test_who_is_asked_first():
+    def f():
+        return Base() // Below(), Base() // Own(), Below() // Base(), 1 // Below(), Below() // 1
+
+    same(f, breaks=set())
+
+
+class Foreign(int):
+    __eq__ = str.__eq__
+    __add__ = str.__add__
+
+
+@pytest.mark.parametrize("act", [lambda a: a == a, lambda a: a + a])
+def test_slots_of_another_type(act):
+    def f(a):
+        return act(a)
+
+    same(f, lambda: (Foreign(3),))
+
+
+class Slotted:
+    __slots__ = ["x"]
+
+
+def test_what_cannot_be_referred_to_weakly():
+    def f():
+        made = Slotted()
+        try:
+            weakref.ref(made)
+        except TypeError as error:
+            return str(error)
+
+    same(f, breaks=set())
+
+
+def test_a_proxy_shows_the_class_behind_it():
+    def f(p):
+        return p.__class__
+
+    held = Base()
+    same(f, lambda: (weakref.proxy(held),))
+
+
+class Pair(collections.namedtuple("Single", "x")):
+    pass
+
+
+def test_a_named_tuple_made_while_tracing_is_written():
+    def f():
+        made = Pair(1)
+        return repr(made), "%r" % made  # noqa: UP031
+
+    same(f, breaks=set())
+
+
+def test_a_tee_that_reads_itself():
+    def f():
+        class Reader:
+            first = True
+
+            def __iter__(self):
+                return self
+
+            def __next__(self):
+                first = self.first
+                self.first = False
+                if first:
+                    return next(b)
+
+        a, b = itertools.tee(Reader())
+        return next(a)
+
+    same(f)
