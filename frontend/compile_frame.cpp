@@ -54,6 +54,8 @@ struct Compilation {
   FrameNotes& notes;
   SpeculationLog speculation;
   CarriedGuards carried;
+  int unfinished = 0;  // attempts whose values could not be kept over the break
+  static constexpr int kMostUnfinished = 6;
   std::string file, name;
   int first_line;
 
@@ -224,7 +226,7 @@ struct Compilation {
 
   // With config.trace_more what the frame does before a break at any place is compiled; true: restart, as above.
   bool leave_before(Tracer& t, const GraphBreak& b, const std::vector<UserFrame>& frames) {
-    if (!config.trace_more) return false;
+    if (!config.trace_more || (t.finishing && ++unfinished > kMostUnfinished)) return false;
     const auto body = decoded_body(request.code);
     const Tracer::RootPlace place = place_to_leave(t, *body);
     if (place.instruction < 0) return false;

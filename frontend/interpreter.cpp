@@ -18,7 +18,8 @@ namespace md {
 
 namespace {
 constexpr long kSignalInterval = 1024;
-constexpr long kMaxSteps = 20'000'000;  // an unrolled loop this long would never compile in useful time
+constexpr long kMaxSteps = 20'000'000;       // an unrolled loop this long would never compile in useful time
+constexpr long kMostStepsToLeave = 500'000;  // where the frame can be left instead
 constexpr int kMaxDepth = 1000;
 }  // namespace
 
@@ -67,6 +68,8 @@ void Tracer::step_until(std::size_t depth) {
     }
     if (++steps_ % kSignalInterval == 0) {
       if (PyErr_CheckSignals() < 0) throw PythonError{};
+      if (config.trace_more && !config.fullgraph && steps_ > kMostStepsToLeave)
+        unmodelled(frames.front()->printed_name, "trace of this length");
       if (steps_ > kMaxSteps)
         throw SkipFrame{"the trace is longer than " + std::to_string(kMaxSteps) + " instructions"};
     }

@@ -318,8 +318,7 @@ bool is_deepcopy(PyObject* function) {
 
 bool is_method_of_instance(PyObject* o) {
   PyObject* self = PyCFunction_CheckExact(o) ? PyCFunction_GET_SELF(o) : nullptr;
-  return self && !PyModule_Check(self) && !PyType_Check(self) &&
-         !PyCFunction_Check(self);  // chains of methods may be long
+  return self && !PyModule_Check(self) && !PyCallable_Check(self);  // methods of methods make chains of any length
 }
 
 // An object's method written in C, which every look-up binds anew.
