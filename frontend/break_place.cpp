@@ -51,7 +51,43 @@ bool only_with_handlers(const SymbolicFrame& f) {
   return true;
 }
 
+// More than moving values about.
+bool does_work(Opcode op) {
+  switch (op) {
+    case Opcode::NOP:
+    case Opcode::RESUME:
+    case Opcode::POP_TOP:
+    case Opcode::COPY:
+    case Opcode::SWAP:
+    case Opcode::PUSH_NULL:
+    case Opcode::LOAD_CONST:
+    case Opcode::LOAD_FAST:
+    case Opcode::LOAD_FAST_AND_CLEAR:
+    case Opcode::STORE_FAST:
+    case Opcode::MAKE_CELL:
+    case Opcode::COPY_FREE_VARS:
+    case Opcode::LOAD_CLOSURE:
+    case Opcode::LOAD_DEREF:
+    case Opcode::LOAD_GLOBAL:
+    case Opcode::LOAD_BUILD_CLASS:
+    case Opcode::LOAD_ASSERTION_ERROR:
+    case Opcode::MAKE_FUNCTION:
+    case Opcode::SET_FUNCTION_ATTRIBUTE:
+    case Opcode::JUMP:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
+
+Tracer::RootPlace place_to_leave(const Tracer& t, const CodeBody& body) {
+  const Tracer::RootPlace place = t.finishing || t.frames.empty() ? t.bare : t.unhandled;
+  for (int k = 0; k < place.instruction; ++k)
+    if (does_work(body.instructions[static_cast<std::size_t>(k)].op)) return place;
+  return {};
+}
 
 BreakVerdict judge_break(const Tracer& t) {
   for (auto& f : t.frames)

@@ -72,8 +72,9 @@ EntryRef first_passing(PyCodeObject* code, const Region* region, Passes&& passes
   for (auto it = entries.begin(); it != entries.end(); ++it) {
     if ((*it)->region != region || !passes(*(*it)->guards)) continue;
     state->misses = 0;
-    if (it != entries.begin()) std::rotate(entries.begin(), it, it + 1);
-    return entries.front();
+    EntryRef found = *it;
+    if (it != entries.begin() && !found->last) std::rotate(entries.begin(), it, it + 1);
+    return found;
   }
   if (limited) ++state->misses;
   return {};
@@ -97,7 +98,7 @@ EntryRef insert_entry(PyCodeObject* code, Entry entry) {
   CodeState& state = ensure_code_state(code);
   state.misses = 0;
   auto& entries = state.entries;
-  entries.insert(entries.begin(), made);
+  entries.insert(made->last ? entries.end() : entries.begin(), made);
   return made;
 }
 

@@ -27,6 +27,7 @@ struct Entry {
   std::shared_ptr<CompiledCode> compiled;
   int frame_id = 0;
   int entry_id = 0;
+  bool last = false;     // tried after all others: it fits calls that they are for
   bool removed = false;  // no longer in the cache; an in-flight call may still hold it
 
  private:

@@ -11,6 +11,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/bytecode/split.h"
+#include "frontend/carried_guards.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
 #include "frontend/finish_trace.h"
@@ -52,6 +53,9 @@ struct Compilation {
   LogSwitches logs;
   FrameNotes& notes;
   SpeculationLog speculation;
+  CarriedGuards carried;
+  int unfinished = 0;  // attempts whose values could not be kept over the break
+  static constexpr int kMostUnfinished = 6;
   std::string file, name;
   int first_line;
 
@@ -113,10 +117,12 @@ struct Compilation {
       t.log_traces = logs.debug || logs.trace_bytecode || logs.trace_source || logs.trace_call;
       t.grad_enabled = t.initial_grad_enabled = grad_enabled();
       t.observed = &notes.observed;
+      t.varying = &notes.varying;
       try {
         start_attempt();
         TraceResult end = t.run(root_frame(t), request.args);
         t.finishing = true;
+        keep_apart(t, end);
         if (end.end == TraceResult::End::Return && logs.info) {
           report("log_info", {py_str(fmt::format("Step 1: torchdynamo done tracing {} ({})", name, end.returned_by))});
           report("log_debug", {py_str(fmt::format("{} triggered compile", end.returned_by))});
@@ -127,7 +133,7 @@ struct Compilation {
       } catch (const SkipFrame& s) {
         return on_skip(t, s);
       } catch (const TracedRaise& e) {
-        return on_raise(t, e);
+        if (!on_raise(t, e)) return {};
       } catch (const DataDependent& e) {  // at the end of the trace
         GraphBreak b = make_break<GB0170>(std::string(e.what()));
         if (!on_break(t, b)) return {};
@@ -170,12 +176,14 @@ struct Compilation {
       if (b.code == 170) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.frames.front();
       speculation.breaks[t.ordinal] = {root.current, text_of(message.get()), frames};
+      if (config.trace_more) carried.take(t.guards, std::move(t.sources));
       if (logs.info)
         report("log_info",
                {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
       return true;
     }
-    notes.broke = true;
+    if (leave_before(t, b, frames)) return true;
+    give_up();
     count_break(request.code, b, place_name(verdict));
     PyRef error = break_parts_call("unsupported", b, frames);
     PyRef message = checked(PyObject_GetAttrString(error.get(), "msg"));
@@ -194,6 +202,42 @@ struct Compilation {
     report("log_skipped_break", {error, cause});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});
     return false;
+  }
+
+  // Nothing of this call can be compiled. With config.trace_more that says little of others, until it is many.
+  static constexpr int kMostFailures = 16;
+  void give_up() {
+    if (!config.trace_more) notes.broke = true;
+    if (!config.trace_more || ++notes.failures < kMostFailures) return;
+    if (notes.entries_made > 0)
+      notes.limited = request.region;
+    else
+      notes.broke = true;
+  }
+
+  // Entries that stop at a break are for calls that look alike, while there are few of them.
+  static constexpr int kMostCarried = 16;
+  void keep_apart(Tracer& t, const TraceResult& end) {
+    notes.general =
+        config.trace_more && end.end == TraceResult::End::Break && (carried.empty() || notes.carried >= kMostCarried);
+    if (carried.empty() || end.end != TraceResult::End::Break || notes.general) return;
+    carried.give(t.guards, t.sources);
+    ++notes.carried;
+  }
+
+  // With config.trace_more what the frame does before a break at any place is compiled; true: restart, as above.
+  bool leave_before(Tracer& t, const GraphBreak& b, const std::vector<UserFrame>& frames) {
+    if (!config.trace_more || (t.finishing && ++unfinished > kMostUnfinished)) return false;
+    const auto body = decoded_body(request.code);
+    const Tracer::RootPlace place = place_to_leave(t, *body);
+    if (place.instruction < 0) return false;
+    PyRef message = break_parts_call("log_break", b, frames);
+    report("count", {py_str("graph_break"), message});
+    report("on_break", {message, frames_list(frames)});
+    count_break(request.code, b);
+    speculation.breaks[place.ordinal] = {place.instruction, text_of(message.get()), frames, true};
+    if (!t.finishing) carried.take(t.guards, std::move(t.sources));
+    return true;
   }
 
   static const char* place_name(BreakVerdict verdict) {
@@ -244,8 +288,8 @@ struct Compilation {
     return false;
   }
 
-  // The exception would leave the frame: plain Python raises it for real.
-  EntryRef on_raise(Tracer& t, const TracedRaise& e) {
+  // The exception would leave the frame: plain Python raises it for real. True: restart, as above.
+  bool on_raise(Tracer& t, const TracedRaise& e) {
     auto* x = as<ExceptionValue>(e.exception);
     const std::string type = x ? type_name(x->type) : "Exception";
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
@@ -257,13 +301,14 @@ struct Compilation {
         b = make_break<GB0034>("ConstantVariable(bool: False)");
     }
     if (config.fullgraph) raise_unsupported(b, frames);
-    notes.broke = true;
+    if (leave_before(t, b, frames)) return true;
+    give_up();
     count_break(request.code, b, "raise");
     PyRef error = break_parts_call("unsupported", b, frames);
     report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
     report("log_skipped_break", {error});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
-    return {};
+    return false;
   }
 
   // Shapes or dtypes do not fit: the plain program raises the same at the same line.

@@ -18,6 +18,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/late.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -101,7 +102,8 @@ struct Finisher {
     if (i.op != Opcode::CALL) return;
     for (int below = i.a + 1; below <= i.a + 2; ++below) {
       const ValueRef& v = f.top(below);
-      if (is_null(v) || v->kind != ValueKind::Lazy || is_tensor(v->real.get()) || !PyCallable_Check(v->real.get()))
+      if (is_null(v) || v->kind != ValueKind::Lazy || !v->real || is_tensor(v->real.get()) ||
+          !PyCallable_Check(v->real.get()))
         continue;
       try {
         t.realize(v);
@@ -142,6 +144,35 @@ struct Finisher {
     point.breaking.code = code_of(code.break_part, "", true);
     point.resume.code = code_of(code.resume, resumed, false);
     point.resume_taken.code = code_of(code.resume_taken, resumed, false);
+  }
+
+  // Before the instruction at which the entry stops, with everything that is alive there. The managers of `with` are
+  // values on the stack; those of the library are left here and entered again.
+  void plan_leave(PlanBuilder& b) {
+    SymbolicFrame& f = *t.frames.front();
+    const CodeBody& body = *f.body;
+    BreakLayout layout;
+    layout.instruction = end.break_instruction;
+    const auto live = live_before(body, end.break_instruction);
+    for (std::size_t k = 0; k < f.slots.size(); ++k)
+      layout.slot_bound.push_back(!is_null(f.slots[k]) && (live[k] || end_is_seen(f.slots[k], 0)));
+    for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
+    for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
+      if (auto* context = as<ContextValue>(c->manager)) context->exit(t);
+    for (auto& c : f.contexts)
+      if (auto* context = as<ContextValue>(c.manager)) layout.contexts.push_back(context->reopened(c.stack_index));
+    const PartCode& code = rest_at(body, layout);
+    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    HeldValues held{b, f, layout, point, {}};
+    held.fill(point.resume, code, nullptr, 0);
+    point.resume.code = code_of(code, "", true);
+  }
+
+  const PartCode& rest_at(const CodeBody& body, const BreakLayout& layout) {
+    for (auto& [known, code] : notes.leaves)
+      if (same(known, layout)) return code;
+    notes.leaves.emplace_back(layout, resume_at(body, layout));
+    return notes.leaves.back().second;
   }
 
   static bool same(const BreakLayout& a, const BreakLayout& b) {
@@ -255,7 +286,7 @@ struct Finisher {
   void mark_single_output() {
     EntryPlan& p = compiled->plan;
     p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
-                      p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
+                      p.calls.empty() && p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
                       p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= 8 &&
                       std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
   }
@@ -276,7 +307,7 @@ struct Finisher {
       for (; s && used.insert(s).second;) s = s->base;
     };
     const EntryPlan& plan = compiled->plan;
-    for (const auto* steps : {&plan.loads, &plan.steps, &plan.effects})
+    for (const auto* steps : {&plan.loads, &plan.calls, &plan.steps, &plan.effects})
       for (const PlanStep& s : *steps) use(s.source);
     for (const Source* s : plan.inputs) use(s);
     for (const SizePlace& p : plan.size_inputs) use(p.source);
@@ -296,6 +327,7 @@ struct Finisher {
     e.compiled = compiled;
     e.frame_id = notes.frame_id;
     e.entry_id = notes.entries_made++;
+    e.last = notes.general;
     if (logs.bytecode) log_bytecode(request, compiled->plan, graph ? graph->name : "");
     if (logs.info) report("log_info", {py_str("produce_guards")});
     if (logs.debug) log_input_sizes(t);
@@ -317,7 +349,11 @@ struct Finisher {
     PlanBuilder b(t, plan);
     const bool broke = end.end == TraceResult::End::Break;
     if (logs.debug) log_reason(broke);
-    if (broke)
+    plan_late_calls(b);
+    const auto stop = log.breaks.find(t.ordinal);
+    if (broke && stop != log.breaks.end() && stop->second.leave)
+      plan_leave(b);
+    else if (broke)
       plan_break(b);
     else
       plan.result = b.rebuild(end.returned);

@@ -32,6 +32,12 @@ struct FrameNotes final : CodeNotes {
   FrameCounts* counts = nullptr;    // its row, if frames are counted
   std::string plain_reason;         // and why frames run as plain Python
   std::vector<std::pair<BreakLayout, SplitCode>> splits;  // entries that break alike share their resume code
+  std::vector<std::pair<BreakLayout, PartCode>> leaves;   // and entries that leave a frame alike, what follows
+  std::set<std::string> varying;                          // sources at which guards have failed too often
+  int failures = 0;                                       // calls of which nothing could be compiled
+  int carried = 0;                                        // entries with guards of what broke (carried_guards.h)
+  bool general = false;                                   // the entry being made has none
+  int generalised = 0;                                    // how many times more entries were allowed for that
   std::string printed_name;                               // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
 
   bool runs_plain(const Region& region) const { return skip || (broke && !region.fullgraph); }

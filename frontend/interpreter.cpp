@@ -9,7 +9,9 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/inlining.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/late.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/stand_in.h"
 
@@ -17,7 +19,8 @@ namespace md {
 
 namespace {
 constexpr long kSignalInterval = 1024;
-constexpr long kMaxSteps = 20'000'000;  // an unrolled loop this long would never compile in useful time
+constexpr long kMaxSteps = 20'000'000;       // an unrolled loop this long would never compile in useful time
+constexpr long kMostStepsToLeave = 500'000;  // where the frame can be left instead
 constexpr int kMaxDepth = 1000;
 }  // namespace
 
@@ -60,9 +63,15 @@ void Tracer::step_until(std::size_t depth) {
         return;
       }
       if (config.break_every > 0) break_if_forced(*this);
+      if (f.handled.empty()) {
+        unhandled = {ordinal, f.current};
+        if (f.stack.empty()) bare = unhandled;
+      }
     }
     if (++steps_ % kSignalInterval == 0) {
       if (PyErr_CheckSignals() < 0) throw PythonError{};
+      if (config.trace_more && !config.fullgraph && steps_ > kMostStepsToLeave)
+        unmodelled(frames.front()->printed_name, "trace of this length");
       if (steps_ > kMaxSteps)
         throw SkipFrame{"the trace is longer than " + std::to_string(kMaxSteps) + " instructions"};
     }
@@ -112,6 +121,7 @@ ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) {
 bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn on_return, ValueRef held) {
   ValueRef v = realize(callee);
   if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
+  if (draws_late(*this, v)) return false;
   if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function) && !is_ignored_method(*this, *m)) {
     call_args.positional.insert(call_args.positional.begin(), m->self);
     v = m->function;
@@ -119,7 +129,7 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   auto* fn = as<FunctionValue>(v);
   if (!fn) return false;
   break_if_known(*this, *fn, call_args);
-  if (!may_inline(*fn)) {
+  if (!may_inline(*this, *fn)) {
     fn->call(*this, std::move(call_args));  // breaks
     return false;
   }

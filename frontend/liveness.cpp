@@ -89,6 +89,7 @@ bool end_is_seen(const ValueRef& v, int depth) {
     case ValueKind::Deque:
       return true;
     case ValueKind::Lazy:
+      return !v->real || end_is_seen(v->real.get(), depth);
     case ValueKind::Class:
       return v->real && end_is_seen(v->real.get(), depth);
     case ValueKind::Cell:
@@ -106,9 +107,10 @@ bool end_is_seen(const ValueRef& v, int depth) {
   }
 }
 
-std::vector<bool> live_after(const CodeBody& body, int instruction) {
+// Of every instruction; empty: everything is alive everywhere.
+static std::vector<std::vector<bool>> live_everywhere(const CodeBody& body) {
   const std::size_t slots = body.slot_names.size(), n = body.instructions.size();
-  if (looks_at_frame(body)) return std::vector<bool>(slots, true);
+  if (looks_at_frame(body)) return {};
   std::vector<std::vector<bool>> before(n, std::vector<bool>(slots, false));
   for (bool changed = true; changed;) {
     changed = false;
@@ -123,6 +125,19 @@ std::vector<bool> live_after(const CodeBody& body, int instruction) {
       if (live != before[k]) before[k] = std::move(live), changed = true;
     }
   }
+  return before;
+}
+
+std::vector<bool> live_before(const CodeBody& body, int instruction) {
+  const auto before = live_everywhere(body);
+  if (before.empty()) return std::vector<bool>(body.slot_names.size(), true);
+  return before[static_cast<std::size_t>(instruction)];
+}
+
+std::vector<bool> live_after(const CodeBody& body, int instruction) {
+  const std::size_t slots = body.slot_names.size();
+  const auto before = live_everywhere(body);
+  if (before.empty()) return std::vector<bool>(slots, true);
   std::vector<bool> out(slots, false);
   for (int s : successors(body, instruction))
     for (std::size_t v = 0; v < slots; ++v)

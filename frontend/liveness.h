@@ -15,5 +15,7 @@ bool end_is_seen(const ValueRef& v, int depth);
 // live[slot] on entry to the successors of `instruction`. Code that looks at its own frame (locals(), eval, ...) keeps
 // everything alive.
 std::vector<bool> live_after(const CodeBody& body, int instruction);
+// The same on entry to `instruction`.
+std::vector<bool> live_before(const CodeBody& body, int instruction);
 
 }  // namespace md

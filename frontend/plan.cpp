@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "frontend/breaks.h"
+#include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/effects.h"
 #include "frontend/graph_module.h"
@@ -289,7 +290,9 @@ struct Runner {
         return v;
       }
       case StepOp::LoadConst:
-        return s.object;
+        if (s.index == 0) return s.object;
+        if (PyWeakref_GET_OBJECT(s.object.get()) == Py_None) throw InternalError("the class of an instance has died");
+        return PyRef::borrow(PyWeakref_GET_OBJECT(s.object.get()));
       case StepOp::EvaluateSize:
         return checked(PyLong_FromLongLong(plan.shapes->evaluate(s.size, symbol_values())));
       case StepOp::LoadOutput:
@@ -315,7 +318,7 @@ struct Runner {
       case StepOp::NewCell:
         return checked(PyCell_New(nullptr));
       case StepOp::NewObject: {
-        auto* type = reinterpret_cast<PyTypeObject*>(s.object.get());
+        auto* type = reinterpret_cast<PyTypeObject*>(reg(s.a));
         return checked(layout_base(type)->tp_new(type, tuple(s.regs).get(), nullptr));
       }
       case StepOp::NewException:
@@ -395,6 +398,13 @@ struct Runner {
     }
   }
 
+  // What they call is part of them.
+  void run_calls() {
+    if (plan.calls.empty()) return;
+    Disarmed plain;
+    run_steps(plan.calls);
+  }
+
   // An input that comes back (x.float() of a float32 tensor) is the object that went in, and a tensor that two nodes
   // give is one object.
   PyRef output(std::size_t k) {
@@ -468,9 +478,13 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out) {
   Runner r{plan, args, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}, {}, {}};
   r.run_steps(plan.loads);
   out.in_kernel = true;
-  if (plan.kernel) r.run_kernel(out);
+  if (plan.kernel)
+    r.run_kernel(out);
+  else
+    r.run_calls();
   out.in_kernel = false;
   out.committed = true;
+  if (plan.kernel) r.run_calls();
   r.run_steps(plan.steps);
   r.run_steps(plan.effects);
   if (plan.broken) {

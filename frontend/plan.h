@@ -18,7 +18,7 @@ namespace md {
 
 enum class StepOp : std::uint8_t {
   LoadSource,      // source
-  LoadConst,       // object
+  LoadConst,       // object; index 1: what it refers to weakly
   LoadOutput,      // index: graph output, wrapped once
   LoadLocal,       // index: localsplus slot (fast form of LoadSource)
   EvaluateSize,    // size: an int
@@ -30,7 +30,7 @@ enum class StepOp : std::uint8_t {
   BuildFrozenSet,  // regs
   BuildSlice,      // regs: start, stop, step
   NewCell,         // empty
-  NewObject,       // object = type: the __new__ of its C base; regs: its arguments
+  NewObject,       // a = type reg: the __new__ of its C base; regs: its arguments
   NewException,    // object = type; regs: args
   MakeFunction,    // object = (code, globals, name, qualname) tuple; regs: defaults, kwdefaults, closure, annotations
                    // (-1: none)
@@ -74,7 +74,7 @@ struct BreakPoint {
     PyRef code;
     std::vector<int> from;
   };
-  Part breaking;              // executes the instruction; takes held values only
+  Part breaking;              // executes the instruction; takes held values only; no code: `resume` starts with it
   Part resume, resume_taken;  // taken: of a conditional jump
   bool conditional = false;   // item 0 of the result says whether the jump was taken
   std::vector<Reg> held;
@@ -95,7 +95,8 @@ struct EntryPlan {
   bool calls_out = false;                // the graph calls code of the program
   std::size_t outputs = 0;
   std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does
-  std::vector<PlanStep> loads, steps, effects;  // in this order: sources are read before anything changes
+  // In this order: sources are read before anything changes. `calls` (values/late.h) come before a graph's work shows.
+  std::vector<PlanStep> loads, calls, steps, effects;
   int registers = 0;
   Reg result = -1;  // Return
   std::unique_ptr<BreakPoint> broken;

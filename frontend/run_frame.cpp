@@ -1,5 +1,7 @@
 #include "frontend/run_frame.h"
 
+#include <algorithm>
+#include <map>
 #include <utility>
 
 #include "frontend/cpython/frame_access.h"
@@ -34,11 +36,32 @@ struct InRegion {
 // A function over its limit is looked at again now and then: entries may have died.
 constexpr unsigned kLimitedMisses = 256;
 
+// With config.trace_more a function that has as many entries as it may have gets more general ones: at the source where
+// most of its entries do not fit, nothing is guarded any more, and code that looks at what is there breaks.
+constexpr int kGeneralisations = 8, kMoreEntries = 16;
+
+bool generalise(const FrameRequest& r, FrameNotes& notes, const TraceConfig& config) {
+  if (!config.trace_more || r.region->fullgraph) return false;
+  if (notes.entries_made < config.recompile_limit + kMoreEntries * notes.generalised) return true;
+  if (notes.generalised >= kGeneralisations) return false;
+  std::map<std::string, int> failures;
+  for (auto& e : entries_of(r.code, r.region)) {
+    const std::string source = failing_source(*e->guards, r.args);
+    if (!source.empty() && !source.starts_with("___") && !notes.varying.contains(source)) ++failures[source];
+  }
+  const auto most = std::ranges::max_element(failures, {}, [](const auto& f) { return f.second; });
+  if (most == failures.end()) return false;
+  notes.varying.insert(most->first);
+  ++notes.generalised;
+  return true;
+}
+
 // Over the limit of entries: reported once, then the function runs as plain Python on a miss.
 bool over_limit(const FrameRequest& r, FrameNotes& notes) {
   const auto entries = entries_of(r.code, r.region);
   if (entries.empty()) return false;
   const TraceConfig config = config_snapshot(*r.region);
+  if (generalise(r, notes, config)) return false;
   const auto all = entries_of(r.code, nullptr).size();
   const bool local = static_cast<int>(entries.size()) >= config.recompile_limit;
   if (!local && static_cast<int>(all) < config.accumulated_recompile_limit) return false;
@@ -171,8 +194,8 @@ EntryRef compile_missing(const FrameRequest& asked) {
   }
   if (notes && notes->limited == r.region && ++notes->limited_misses % kLimitedMisses != 0) return {};
   if (notes) {
-    drop_dead_entries(r.code);
     Disarmed plain;
+    drop_dead_entries(r.code);
     if (over_limit(r, *notes)) return {};
     report_recompile(r, *notes);
   }
@@ -187,7 +210,12 @@ EntryRef compile_missing(const FrameRequest& asked) {
 EntryRef find_or_compile(const FrameRequest& r) {
   if (EntryRef e = find_entry(r.code, r.region, r.args)) [[likely]]
     return e;
-  return compile_or_none(r);
+  EntryRef made = compile_or_none(r);
+  // Another thread may have changed something meanwhile.
+  if (!made || check(*made->guards, r.args)) [[likely]]
+    return made;
+  note_plain_reason(r.code, "changed while it was compiled");
+  return {};
 }
 
 // A failure after which the frame cannot run again reaches the user.
@@ -294,12 +322,19 @@ PyRef step_over(const BreakPoint& point, PyObject* globals, std::vector<PyRef> h
   return checked(PyFunction_New(next.code.get(), globals));
 }
 
+// The function that goes on where nothing is executed before it.
+PyRef go_on(const BreakPoint& point, PyObject* globals, std::vector<PyRef> held, std::vector<PyRef>& args) {
+  args = pick(point.resume, held, nullptr);
+  return checked(PyFunction_New(point.resume.code.get(), globals));
+}
+
 // After a break: execute the instruction, look the resume function up as any frame, go on until a value comes back.
 RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, PyRef& result) {
   for (;;) {
     ResumeArgs args;
-    PyRef resume = step_over(*static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken, first.args.globals,
-                             std::move(run.held), args.values);
+    const BreakPoint& point = *static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken;
+    PyRef resume =
+        (point.breaking.code ? step_over : go_on)(point, first.args.globals, std::move(run.held), args.values);
     if (!resume) return RunOutcome::Raised;
     auto* fn = reinterpret_cast<PyFunctionObject*>(resume.get());
     auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);

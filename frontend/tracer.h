@@ -109,6 +109,7 @@ struct SpeculationLog {
     int instruction;
     std::string reason;
     std::vector<UserFrame> frames;
+    bool leave = false;  // what follows runs as plain Python, the instruction included
   };
   std::map<long, Entry> breaks;
   int restarts = 0;
@@ -221,11 +222,12 @@ class Tracer {
   GuardSet guards;
   Effects effects;
   std::vector<std::unique_ptr<SymbolicFrame>> frames;
-  std::vector<Ref<TensorValue>> inputs;                      // placeholder order
-  std::unordered_map<PyObject*, ValueRef> known;             // real objects already wrapped, by identity
-  std::vector<PyRef> keep_alive;                             // the keys of `known`
-  std::vector<ValueRef> data_owners;                         // what Value::owner points to
-  std::vector<SourceRef> present;                            // must load
+  std::vector<Ref<TensorValue>> inputs;           // placeholder order
+  std::unordered_map<PyObject*, ValueRef> known;  // real objects already wrapped, by identity
+  std::vector<PyRef> keep_alive;                  // the keys of `known`
+  std::vector<ValueRef> late;         // calls whose results only a run knows, in program order (values/late.h)
+  std::vector<ValueRef> data_owners;  // what Value::owner points to
+  std::vector<SourceRef> present;     // must load
   std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
@@ -239,6 +241,13 @@ class Tracer {
   std::vector<InputSize> input_sizes;            // symbolic numbers of inputs
   int break_places = 0;                          // places so far at which the root frame could resume
   long ordinal = 0;                              // executed instructions of the root frame
+  // Where the root frame could go on as plain Python: the last instruction outside of exception handlers, and the last
+  // one at which nothing lies on the stack either.
+  struct RootPlace {
+    long ordinal = 0;
+    int instruction = -1;
+  } unhandled, bare;
+  const std::set<std::string>* varying = nullptr;  // names of sources whose objects differ in most calls: no guards
   FrameArgs args{};
   int calls_captured = 0;
   bool item_break_seen = false;

@@ -16,6 +16,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/array.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -47,6 +48,7 @@ ValueRef Tracer::lazy(PyObject* object, SourceRef source) {
 ValueRef Tracer::realize(const ValueRef& v) {
   auto* lazy = as<LazyValue>(v);
   if (!lazy) return v;
+  if (!lazy->real) unmodelled(lazy->print(), "value that only a run knows");
   if (!lazy->realized) lazy->realized = wrap(lazy->real.get(), lazy->source);
   return lazy->realized;
 }
@@ -158,12 +160,31 @@ bool is_defaultdict(PyTypeObject* type) {
   return std::string_view(type->tp_name) == "collections.defaultdict" && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }
 
+// One that never changes and holds classes beside constants is guarded as a whole.
+ValueRef wrap_frozen_classes(Tracer& t, PyObject* o, SourceRef s) {
+  auto set = make_ref<SetValue>(true);
+  bool classes = false;
+  PyRef it = checked(PyObject_GetIter(o));
+  while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) {
+    const bool is_class = PyType_Check(x.get()) && Py_TYPE(x.get())->tp_hash == PyType_Type.tp_hash;
+    if (!is_class && !is_constant_object(x.get())) return {};
+    classes = classes || is_class;
+    set->add(t, t.from_object(x.get(), nullptr));
+  }
+  if (!classes) return {};
+  set->members = checked(PySet_New(o));
+  t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  return set;
+}
+
 ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
+  if (PyFrozenSet_CheckExact(o))
+    if (ValueRef v = wrap_frozen_classes(t, o, s)) return v;
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
   PyRef it = checked(PyObject_GetIter(o));
   while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) {
-    if (!is_constant_object(x.get()) && !PyTuple_CheckExact(x.get()))
+    if (!is_constant_object(x.get()))  // a tuple would be made anew
       unmodelled(s->name, "set whose members are not constants");
     set->add(t, from_folded(t, x.get()));
   }
@@ -315,6 +336,25 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<OpaqueValue>(PyRef::borrow(o));
 }
 
+bool is_deepcopy(PyObject* function) {
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
+  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+  return text_of(code->co_name) == "deepcopy" && module && text_of(module) == "copy";
+}
+
+bool is_method_of_instance(PyObject* o) {
+  PyObject* self = PyCFunction_CheckExact(o) ? PyCFunction_GET_SELF(o) : nullptr;
+  return self && !PyModule_Check(self) && !PyCallable_Check(self);  // methods of methods make chains of any length
+}
+
+// An object's method written in C, which every look-up binds anew.
+ValueRef wrap_bound_method(Tracer& t, PyObject* o, SourceRef s) {
+  auto* bound = reinterpret_cast<PyCFunctionObject*>(o);
+  PyRef name = checked(PyUnicode_InternFromString(bound->m_ml->ml_name));
+  t.guard(GuardKind::CMethod, s, name, reinterpret_cast<std::intptr_t>(bound->m_ml));
+  return make_ref<BoundAttrValue>(t.wrap(bound->m_self, t.sources.child(s, SourceKind::MethodSelf)), name);
+}
+
 ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   if (ValueRef hatch = wrap_hatch(t, o, s)) return hatch;
@@ -333,7 +373,8 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
       t.guard(GuardKind::TypeMatch, s, type_object(o));
     return make_ref<CellValue>();
   }
-  if (find_builtin_rule(o) || is_numpy_constant(o) || library_row(o)) {
+  const bool traced = t.config.trace_more && PyFunction_Check(o) && is_deepcopy(o);
+  if ((find_builtin_rule(o) && !traced) || is_numpy_constant(o) || library_row(o)) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<BuiltinValue>(PyRef::borrow(o));
   }
@@ -359,6 +400,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<ClassValue>(PyRef::borrow(o));
   }
+  if (t.config.trace_more && is_method_of_instance(o)) return wrap_bound_method(t, o, s);
   if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
       type == &PyClassMethodDescr_Type) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
@@ -375,6 +417,8 @@ static std::string constant_name(PyObject* o) {
 }
 
 ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
+  if (varying && source && varying->contains(source->name))
+    unmodelled(source->name, "object that is another one in most calls");
   if (PyLong_CheckExact(object) && source)
     if (ValueRef v = dynamic_int(*this, object, source)) return v;
   if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);

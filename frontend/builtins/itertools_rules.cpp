@@ -254,7 +254,9 @@ ValueRef islice_step(Tracer& t, StepIterator& self) {
   } while (++self.count);
   if (!v) return {};
   ++self.count;
-  self.inner[1] = t.integer(ends && wanted + step > stop ? stop : wanted + step);
+  // CPython's number overflows to the stop as well, which without a stop is -1: the very next value comes.
+  const bool beyond = step > std::numeric_limits<std::int64_t>::max() - std::max<std::int64_t>(wanted, 0);
+  self.inner[1] = t.integer(beyond || (ends && wanted + step > stop) ? (ends ? stop : -1) : wanted + step);
   return v;
 }
 

@@ -41,7 +41,8 @@ static ValueRef folded_method(Tracer& t, const Value& self, PyObject* name, cons
 ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   PyTypeObject* type = self->python_type();
-  for (auto& a : args.positional) a = t.realize(a);
+  if (n != "append" && n != "appendleft")  // who appends does not look
+    for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   if (type && self->kind == ValueKind::Dict && type != &PyDict_Type)
     if (PyObject* row = library_method(type, name)) {

@@ -57,6 +57,12 @@ ValueRef rule_is_made_here(Tracer& t, CallArgs& args) {
   return t.boolean(!args[0]->source && !args[0]->real);
 }
 
+ValueRef rule_takes_references(Tracer& t, CallArgs& args) {
+  expect_args(t, "takes_references", args, 1, 1);
+  PyTypeObject* type = args[0]->python_type();
+  return t.boolean(!type || PyType_SUPPORTS_WEAKREFS(type));
+}
+
 ValueRef rule_method_type(Tracer& t, CallArgs& args) {
   expect_args(t, "method", args, 2, 2);
   PyTypeObject* type = args[0]->python_type();
@@ -68,6 +74,7 @@ constexpr BuiltinRow kRows[] = {
     {"minidynamo.polyfills.bridge", "refuse", rule_refuse},
     {"minidynamo.polyfills.bridge", "is_held", rule_is_held},
     {"minidynamo.polyfills.bridge", "is_made_here", rule_is_made_here},
+    {"minidynamo.polyfills.bridge", "takes_references", rule_takes_references},
     {"minidynamo.polyfills.bridge", "find_implementation", rule_find_implementation},
     {"types", "MethodType", rule_method_type},
 };

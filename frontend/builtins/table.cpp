@@ -15,6 +15,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/late.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/stand_in.h"
 
@@ -44,6 +45,15 @@ bool is_pure_module(const std::string& module) {
   for (const char* pure : {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct",
                            "unicodedata", "minidynamo.polyfills.numpy.facts", "minidynamo.polyfills.facts"})
     if (module == pure) return true;
+  return false;
+}
+
+// Of modules whose other functions are not.
+bool is_pure_function(const std::string& module, const std::string& name) {
+  static constexpr std::pair<const char*, const char*> kPure[] = {
+      {"posix", "fspath"}, {"posix", "_path_normpath"}, {"sys", "intern"}, {"_codecs", "utf_8_decode"}};
+  for (auto& [m, f] : kPure)
+    if (module == m && name == f) return true;
   return false;
 }
 
@@ -100,6 +110,7 @@ bool acts_on_the_world(const std::string& builtin) {
     for (auto& a : args.positional) add(t.realize(a));
     for (auto& k : args.keywords) add(t.realize(k.second));
     const std::string has_kwargs = args.keywords.empty() ? "False" : "True";
+    if (name == "__build_class__") graph_break<GB0075>();
     if (acts_on_the_world(name)) graph_break<GB0059_effect>(name, repr_of(types.get()), has_kwargs);
     not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
   }
@@ -215,6 +226,7 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       if (self->kind == ValueKind::Constant && !PyType_IsSubtype(self->python_type(), of))
         refuse_arguments(t, callee.real.get(), args);
       args.positional.erase(args.positional.begin());
+      if (ValueRef late = late_call(t, callee.real.get(), self, args)) return late;
       for (auto& a : args.positional) a = t.realize(a);
       if (auto* o = as<ObjectValue>(self))
         if (ValueRef r = call_base_method(t, *o, name.get(), args)) return r;
@@ -247,7 +259,8 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
-  const bool pure = (is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get());
+  const bool pure = (is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get()) ||
+                    (t.config.trace_more && is_pure_function(module, name));
   if (pure) unwrap_plain_data(t, args);
   if (pure && all_constant(args, positional, kwargs)) return fold(t, callee, positional, kwargs);
   no_rule(t, callee, args);

@@ -148,6 +148,19 @@ std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool w
   return {};
 }
 
+std::string failing_source(const GuardProgram& p, const FrameArgs& args) {
+  const ManyRegisters regs(p);
+  if (!regs.get()) return {};
+  if (const int unbound = load_locals(p, regs.get(), args); unbound >= 0)
+    return p.nodes[static_cast<std::size_t>(unbound)].name;
+  for (const GuardOp& op : p.ops) {
+    if (run_op<false>(op, regs.get(), args, nullptr)) continue;
+    const int node = op.kind == kLoad ? static_cast<int>(op.record) : p.records[op.record].node;
+    return node < 0 ? std::string() : p.nodes[static_cast<std::size_t>(node)].name;
+  }
+  return {};
+}
+
 std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs& args) {
   const ManyRegisters regs(p);
   if (!regs.get()) return {"out of memory"};

@@ -12,4 +12,7 @@ namespace md {
 // the first guard. Empty if all pass.
 std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs& args);
 
+// The name of the source on which the first failing guard is; empty if all pass, or if it is on no source.
+std::string failing_source(const GuardProgram& p, const FrameArgs& args);
+
 }  // namespace md

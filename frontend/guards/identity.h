@@ -37,6 +37,20 @@ struct IdMatch {
   }
 };
 
+struct CMethod {
+  static constexpr const char* name = "C_METHOD";
+  static void prepare(const Guard& g, GuardBuilder&, GuardOp& op) { op.value = g.value; }
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    PyObject* o = regs[op.reg];
+    return PyCFunction_CheckExact(o) &&
+           reinterpret_cast<std::intptr_t>(reinterpret_cast<PyCFunctionObject*>(o)->m_ml) == op.value;
+  }
+  static std::string text(const GuardRecord& r, const std::string& s) {
+    return "___check_c_method(" + s + ", " + constant_repr(r.object.get()) + ")";
+  }
+};
+
 struct EqualsMatch {
   static constexpr const char* name = "EQUALS_MATCH";
   static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }

@@ -83,8 +83,30 @@ static PyRef text_of_member(Tracer& t, const ValueRef& v, int conversion, const 
   return text;
 }
 
-ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const ValueRef& spec) {
-  ValueRef v = t.realize(raw);
+// The class has a __str__ written in C that is not object's (__str__ = int.__repr__): of what the instance holds.
+static PyRef native_text(Tracer& t, ObjectValue& o) {
+  PyRef name = checked(PyUnicode_InternFromString("__str__"));
+  PyObject* own = t.on_class(o.type, name.get(), o.source).found;
+  if (!own || PyFunction_Check(own) || own == type_find(&PyBaseObject_Type, name.get())) return {};
+  PyRef held = o.payload ? o.payload->as_constant() : PyRef();
+  if (!held || Py_TYPE(own) != &PyWrapperDescr_Type) return {};
+  return checked(PyObject_CallOneArg(own, held.get()));
+}
+
+// What is written for a value: of a set the object whose order the program's set has.
+static PyRef written_object(Tracer& t, const ValueRef& v) {
+  auto* set = as<SetValue>(v);
+  PyRef c = v->as_constant();
+  if (!set || !c) return c;
+  (void)set->items(t);
+  if (set->source && set->real && !set->changed) return set->real;
+  if (!set->frozen) return set->members;
+  PyRef copied = checked(PySequence_List(c.get())), own = checked(PySequence_List(set->members.get()));
+  return checked(PyObject_RichCompareBool(copied.get(), own.get(), Py_EQ)) ? c : PyRef();
+}
+
+ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const ValueRef& given_spec) {
+  ValueRef v = t.realize(raw), spec = given_spec;
   if (ValueRef text = deferred_text(t, v, conversion, spec)) return text;
   if (PyRef text = text_of_member(t, v, conversion, spec)) return t.constant(text);
   if (auto* o = as<ObjectValue>(v)) {
@@ -94,7 +116,12 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
       CallArgs args{{spec ? spec : t.constant(checked(PyUnicode_FromString("")))}, {}};
       return checked_text(t, t.call(m, std::move(args)), "__format__ must return a str, not ");
     }
+    // The builtin types' own gives str() of the instance for an empty specification.
+    if (spec && o->payload && o->payload->kind == ValueKind::Constant && conversion == 0)
+      if (PyRef s = t.realize(spec)->as_constant(); s && PyUnicode_Check(s.get()) && PyUnicode_GET_LENGTH(s.get()) == 0)
+        spec = {};
     if (!repr) m = o->special(t, "__str__");
+    if (PyRef text = m || repr ? PyRef() : native_text(t, *o); text && !spec) return t.constant(text);
     if (!m) m = o->special(t, "__repr__");
     if (m && !spec) {
       v = checked_text(t, t.call(m, {}), repr ? "__repr__ returned non-string" : "__str__ returned non-string");
@@ -107,7 +134,7 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
   if (auto* e = as<ExceptionValue>(v); e && !spec)
     if (ValueRef text = exception_text(t, *e, conversion)) return text;
   if (conversion == 1) break_on_opaque_text(*v);
-  PyRef c = v->as_constant();
+  PyRef c = written_object(t, v);
   PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
   if (!c || (spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + v->print() + "]", std::string("False"));
   PyRef text = c;

@@ -89,7 +89,12 @@ OPCODE(SET_FUNCTION_ATTRIBUTE) {
   f.push(std::move(keep));
 }
 
-OPCODE(LOAD_BUILD_CLASS) { graph_break<GB0075>(); }
+// With config.trace_more the call that makes the class breaks, after which the frame can go on.
+OPCODE(LOAD_BUILD_CLASS) {
+  PyObject* build = PyDict_GetItemString(f.builtins.get(), "__build_class__");
+  if (!t.config.trace_more || t.config.fullgraph || !build) graph_break<GB0075>();
+  f.push(make_ref<BuiltinValue>(PyRef::borrow(build)));
+}
 
 // CPython 3.12's numbers.
 enum : int { kStopIterationError = 3, kUnaryPlus = 5, kListToTuple = 6 };

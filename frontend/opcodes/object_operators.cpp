@@ -27,6 +27,21 @@ ValueRef unless_not_implemented(Tracer& t, const ValueRef& r) {
   return is_true_constant(t.realize(r), Py_NotImplemented) ? ValueRef() : r;
 }
 
+// A class below another one is asked first only where it has a method of its own.
+bool overrides(Tracer& t, ObjectValue& below, ObjectValue& above, const std::string& method) {
+  PyRef name = checked(PyUnicode_InternFromString(method.c_str()));
+  return t.on_class(below.type, name.get(), below.source).found !=
+         t.on_class(above.type, name.get(), above.source).found;
+}
+
+// A slot of another builtin type, put into the class by name, refuses the instance.
+void expect_own_slot(Tracer& t, ObjectValue& o, const std::string& method) {
+  PyObject* found = t.on_class(o.type, checked(PyUnicode_InternFromString(method.c_str())).get(), o.source).found;
+  if (Py_TYPE(found) == &PyWrapperDescr_Type &&
+      !PyType_IsSubtype(o.type, reinterpret_cast<PyDescrObject*>(found)->d_type))
+    unmodelled_method(o, method);
+}
+
 // One side's method; null: it has none, or it does not know the other.
 ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const ValueRef& other) {
   auto* o = as<ObjectValue>(self);
@@ -37,6 +52,7 @@ ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const
     return {};
   }
   if (ValueRef m = o->special(t, name.c_str())) return unless_not_implemented(t, t.call(m, CallArgs{{other}, {}}));
+  if (o->payload && o->has_native(t, name.c_str())) expect_own_slot(t, *o, name);
   if (o->payload && o->has_native(t, name.c_str())) return unless_not_implemented(t, base_operator(t, *o, name, other));
   if (o->has_native(t, name.c_str())) unmodelled_method(*self, name, CallArgs{{other}, {}});
   return {};
@@ -70,8 +86,8 @@ ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::s
   if (inplace)
     if (ValueRef r = x ? attempt(t, a, "__i" + dunder + "__", b) : ValueRef()) return r;
   const bool other_type = a->python_type() != b->python_type();
-  const bool right_first = y && other_type && is_subtype(b, a);
   const std::string reflected = "__r" + dunder + "__";
+  const bool right_first = y && other_type && is_subtype(b, a) && (!x || overrides(t, *y, *x, reflected));
   if (right_first)
     if (ValueRef r = attempt(t, b, reflected, a)) return r;
   if (ValueRef r = attempt(t, a, "__" + dunder + "__", b)) return r;
@@ -89,6 +105,7 @@ ValueRef object_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op)
   // Two of one builtin type: it answers for the left one before the right one is asked.
   auto* x = as<ObjectValue>(a);
   const bool native = x && x->payload && !x->special(t, kNames[op]) && data_of(a)->kind == data_of(b)->kind;
+  if (native && !right_first && x->has_native(t, kNames[op])) expect_own_slot(t, *x, kNames[op]);
   if (native && !right_first) return t.compare(data_of(a), data_of(b), op);
   if (right_first)
     if (ValueRef r = attempt_compare(t, b, kMirrored[op], a)) return r;

@@ -117,6 +117,7 @@ static ValueRef fill(Tracer& t, ObjectValue& self, CallArgs& args) {
     return t.none();
   }
   const bool list = self.payload->kind == ValueKind::List;
+  if (!args.keywords.empty()) unmodelled_method(self, "__init__", args);
   expect_at_most(t, list ? "list" : "set", args, 1);
   self.payload->call_method(t, checked(PyUnicode_FromString("clear")).get(), {});
   if (args.size() > 0)

@@ -13,6 +13,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/late.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -155,7 +156,10 @@ bool ClassValue::truth(Tracer& t) {
 }
 
 bool ClassValue::contains(Tracer& t, const ValueRef& item) {
-  if (ValueRef m = meta_special(t, "__contains__")) return t.realize(t.call(m, CallArgs{{item}, {}}))->truth(t);
+  // Enumerations too: what counts as a member is for their metaclass to say.
+  const auto own = t.on_class(Py_TYPE(real.get()), checked(PyUnicode_InternFromString("__contains__")).get());
+  if (own.found && PyFunction_Check(own.found))
+    return t.realize(t.call(t.wrap(own.found, own.source), CallArgs{{ValueRef(this), item}, {}}))->truth(t);
   for (auto& x : collect(t, ValueRef(this)))
     if (values_equal(t, x, item)) return true;
   return false;
@@ -235,6 +239,9 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   if (is_exception_class(type)) {
     // Made anew outside of the trace it would run its __new__ once more, with other arguments.
     if (type->tp_new != base->tp_new) unmodelled(cls.print(), "instance of an exception class with its own __new__");
+    // Made anew outside of the trace it would run the initialisation as well, which may not take these arguments.
+    if (base->tp_init != reinterpret_cast<PyTypeObject*>(PyExc_BaseException)->tp_init)
+      unmodelled(cls.print(), "instance of an exception class that was not initialised");
     return make_ref<ExceptionValue>(type, args.positional);
   }
   if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type)))
@@ -445,10 +452,18 @@ std::string OpaqueValue::print() const {
 }
 
 ValueRef OpaqueValue::get_attr(Tracer& t, PyObject* name) {
-  if (text_of(name) == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
   PyTypeObject* type = Py_TYPE(real.get());
+  if (text_of(name) == "__class__" && type->tp_getattro == PyObject_GenericGetAttr &&
+      type_find(type, name) == type_find(&PyBaseObject_Type, name))  // a proxy shows another class
+    return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
   PyObject* found = type_find(type, name);
   t.expect_on_class(type, name, found);
+  if (found && source && PyTuple_Check(real.get()) && Py_TYPE(found) == &PyMemberDescr_Type && t.config.trace_more) {
+    // A record of C code (sys.flags) is immutable.
+    PyRef v = checked(PyObject_GetAttr(real.get(), name));
+    t.guard(GuardKind::IdMatch, source, real);
+    if (is_constant_object(v.get())) return t.constant(v);
+  }
   if (type->tp_getattro != PyObject_GenericGetAttr || (!found && _PyObject_GetDictPtr(real.get())))
     unmodelled(print() + "." + text_of(name), "attribute computed outside the traced program");
   if (!found)
@@ -464,6 +479,7 @@ ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     args.positional.insert(args.positional.begin(), ValueRef(this));
     return t.call(t.wrap(found, place), std::move(args));
   }
+  if (ValueRef late = found ? late_call(t, found, ValueRef(this), args) : ValueRef()) return late;
   if (PyIter_Check(real.get()))
     graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name),
                                  print_list(args.positional), print_keywords(args));

@@ -15,7 +15,7 @@ ValueRef null_value();
 inline bool is_null(const ValueRef& v) { return !v || v->kind == ValueKind::Null; }
 
 // A load records nothing; the first use realizes it, which records guards.
-struct LazyValue final : Value {
+struct LazyValue : Value {
   static constexpr ValueKind kKind = ValueKind::Lazy;
   LazyValue(PyObject* object, SourceRef s) : Value(kKind) {
     real = PyRef::borrow(object);

@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/guards/containers.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"

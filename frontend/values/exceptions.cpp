@@ -110,7 +110,8 @@ void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
     if (!given || !is_true_constant(given, Py_None)) graph_break<GB0095>(print(), n);
     raised = false;
   } else if (PyObject* found = type_find(type, name);
-             (found && Py_TYPE(found)->tp_descr_set) || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+             (found && Py_TYPE(found)->tp_descr_set) ||
+             (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !t.config.trace_more)) {
     graph_break<GB0135>(print(), n);
   } else {
     auto same = [&](auto& entry) { return PyUnicode_Compare(entry.first.get(), name) == 0; };

@@ -15,6 +15,8 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
+#include "frontend/values/inlining.h"
+#include "frontend/values/late.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -175,9 +177,13 @@ void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
 }
 
 ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
+  if (t.config.trace_more && real && !args.positional.empty() && std::string_view(module_name()) == "random") {
+    CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
+    if (ValueRef late = late_call(t, real.get(), t.realize(args.positional[0]), rest)) return late;
+  }
   break_if_disabled(*this);
   break_if_known(t, *this, args);
-  if (!may_inline(*this)) {
+  if (!may_inline(t, *this)) {
     if (real) break_on_skipped(t, real.get());
     unmodelled(print(), "function of a module that is not traced");
   }
@@ -345,6 +351,7 @@ PyTypeObject* BoundAttrValue::python_type() const { return &PyCFunction_Type; }
 ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_method(t, name.get(), std::move(args)); }
 
 Reg BoundAttrValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
   if (self->kind == ValueKind::Exception && !self->real && text_of(name.get()) == "__traceback__")
     unmodelled(self->print(), "traceback of an exception that was raised while tracing");
   PlanStep s{StepOp::GetAttr};

@@ -394,8 +394,28 @@ Reg GeneratorValue::rebuild(PlanBuilder& b) {
   };
   PlanStep call{StepOp::Call};
   call.a = b.rebuild(fn);
-  if (body.kwonlyargcount > 0 || (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS))) graph_break<GB0092>(print());
   for (int k = 0; k < body.argcount; ++k) call.regs.push_back(argument(k));
+  const auto content = [&](int k) {
+    ValueRef v = b.tracer.realize(frame->slots[static_cast<std::size_t>(k)]);
+    auto* cell = as<CellValue>(v);
+    return cell ? b.tracer.realize(cell->get(b.tracer)) : v;
+  };
+  int next = body.argcount + body.kwonlyargcount;
+  if (code->co_flags & CO_VARARGS)
+    for (auto& v : collect(b.tracer, content(next++))) call.regs.push_back(b.rebuild(v));
+  std::vector<PyRef> names;
+  for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k) {
+    names.push_back(body.slot_names[static_cast<std::size_t>(k)]);
+    call.regs.push_back(argument(k));
+  }
+  if (code->co_flags & CO_VARKEYWORDS)
+    for (auto& e : static_cast<DictValue&>(*content(next)).live()) {
+      names.push_back(e.key->as_constant());
+      call.regs.push_back(b.rebuild(e.value));
+    }
+  if (!names.empty()) call.object = checked(PyTuple_New(static_cast<Py_ssize_t>(names.size())));
+  for (std::size_t k = 0; k < names.size(); ++k)
+    PyTuple_SET_ITEM(call.object.get(), static_cast<Py_ssize_t>(k), names[k].release());
   const Reg made = call.out = b.plan.registers++;
   b.remember(this, made);
   b.fill(std::move(call));

@@ -181,8 +181,10 @@ std::string TupleValue::print() const {
 PyRef TupleValue::as_constant() const {
   PyRef t = constants_of(this, items);
   if (!t || type == &PyTuple_Type) return t;
-  return is_namedtuple() ? checked(PyObject_CallObject(reinterpret_cast<PyObject*>(type), t.get()))
-                         : checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(type), t.get(), nullptr));
+  // A named tuple, or of a class below one: no __new__ or __init__ of the program runs.
+  return type_find(type, checked(PyUnicode_InternFromString("_fields")).get())
+             ? checked(PyTuple_Type.tp_new(type, checked(PyTuple_Pack(1, t.get())).get(), nullptr))
+             : checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(type), t.get(), nullptr));
 }
 
 ValueRef TupleValue::get_attr(Tracer& t, PyObject* name) {

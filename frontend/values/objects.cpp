@@ -63,6 +63,17 @@ static bool binds_like(PyObject* found, PyTypeObject* type) {
   return PyObject_TypeCheck(found, type) && Py_TYPE(found)->tp_descr_get == type->tp_descr_get;
 }
 
+// A field of a named tuple: the item it stands for. Null: it is no such descriptor, or no named tuple's.
+static ValueRef named_item(Tracer& t, PyObject* found, const ValueRef& self) {
+  auto* o = as<ObjectValue>(self);
+  auto* tuple = o ? as<TupleValue>(o->payload) : nullptr;
+  if (!tuple || std::string_view(Py_TYPE(found)->tp_name) != "_collections._tuplegetter") return {};
+  PyRef parts = checked(PyObject_CallMethod(found, "__reduce__", nullptr));
+  const Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
+  return at >= 0 && at < static_cast<Py_ssize_t>(tuple->items.size()) ? tuple->items[static_cast<std::size_t>(at)]
+                                                                      : ValueRef();
+}
+
 // Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueRef& self, const ValueRef& cls) {
   if (PyFunction_Check(found)) {
@@ -84,6 +95,7 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
     return t.call(t.wrap(get.get(), nullptr), std::move(args));
   }
   if (ValueRef v = python_get(t, found, self, cls)) return v;
+  if (ValueRef v = self ? named_item(t, found, self) : ValueRef()) return v;
   if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
     if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)
       return make_ref<MethodValue>(t.from_object(found, src), self);
@@ -133,6 +145,8 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   if (found && is_data_descriptor(found) && !slot) {
     if (n == "__dict__") return instance_dict(t);
     t.expect_on_class(type, name, found);
+    // What the instance itself has comes before a descriptor that only stores.
+    if (!Py_TYPE(found)->tp_descr_get) unmodelled(print() + "." + n, "descriptor without __get__");
     return bind_class_attr(t, found, nullptr, ValueRef(this), cls);
   }
   const Stored* s = stored(name);
@@ -435,7 +449,12 @@ Reg ObjectValue::rebuild(PlanBuilder& b) {
   if (real) return b.load_constant(real);
   if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
   PlanStep make{StepOp::NewObject};
-  make.object = type_ref;
+  // Weakly, as guards do: a class that the program has made and dropped is to go.
+  PlanStep load{StepOp::LoadConst};
+  load.object = checked(PyWeakref_NewRef(type_ref.get(), nullptr));
+  load.index = 1;
+  load.out = make.a = b.plan.registers++;
+  b.plan.loads.push_back(std::move(load));
   const bool filled_later = payload && payload->owner == this;
   if (payload && !filled_later) make.regs.push_back(b.rebuild(payload));
   const Reg r = b.step(std::move(make));

@@ -82,6 +82,11 @@ def is_made_here(value):
     return False
 
 
+def takes_references(value):
+    """Whether the object can be referred to weakly."""
+    return type(value).__weakrefoffset__ != 0
+
+
 def find_implementation(registry, cls):
     """What functools.singledispatch finds for a class that is not registered itself."""
     return functools._find_impl(cls, registry)

@@ -336,17 +336,26 @@ class chain_from_iterable:
 
 
 class tee_object:
-    """One of the iterators of tee(): `shared` holds the source and what was read from it so far, `at` a position."""
+    """One of the iterators of tee(). `shared`: the source, what was read from it so far, and whether it is being read;
+    `at`: a position.
+    """
 
     def __init__(self, iterable, /):
-        self.shared = (iter(iterable), [])
+        self.shared = (iter(iterable), [], [])
         self.at = 0
         self.base = None
 
     def __next__(self):
-        source, values = self.shared
+        source, values, reading = self.shared
         if self.at == len(values):
-            values.append(next(source))
+            if reading:
+                raise RuntimeError("cannot re-enter the tee iterator")
+            reading.append(True)
+            try:
+                value = next(source)
+            finally:
+                reading.pop()
+            values.append(value)
         self.at += 1
         return values[self.at - 1]
 

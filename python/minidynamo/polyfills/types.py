@@ -49,6 +49,8 @@ class reference:
     def __init__(self, obj, callback=None, /):
         if callback is not None:
             bridge.refuse("weakref.ref", "a callback")
+        if not bridge.takes_references(obj):
+            raise TypeError(f"cannot create weak reference to '{type(obj).__name__}' object")
         if not bridge.is_made_here(obj):
             bridge.refuse("weakref.ref", "an object that others may let go of")
         self.obj = obj
