@@ -150,7 +150,11 @@ bool is_defaultdict(PyTypeObject* type) {
   return std::string_view(type->tp_name) == "collections.defaultdict" && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
 }
 
+// Every call compares all members with those of each entry.
+constexpr Py_ssize_t kLargestSet = 1000;
+
 ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
+  if (PySet_GET_SIZE(o) > kLargestSet) unmodelled(s->name, "set of more than " + std::to_string(kLargestSet));
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
   PyRef it = checked(PyObject_GetIter(o));
