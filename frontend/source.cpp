@@ -122,7 +122,7 @@ bool same_place(const Source& a, const Source& b) {
 }  // namespace
 
 std::string constant_repr(PyObject* o) {
-  if (PyWeakref_CheckRefExact(o)) o = PyWeakref_GET_OBJECT(o);  // a guard's key
+  if (PyWeakref_CheckRefExact(o)) o = reinterpret_cast<PyWeakReference*>(o)->wr_object;  // a guard's key
   if (!is_repr_safe(o)) return std::string("<") + Py_TYPE(o)->tp_name + " object>";
   const PyRef r = PyRef::steal(PyObject_Repr(o));
   const char* text = r ? PyUnicode_AsUTF8(r.get()) : nullptr;

@@ -119,7 +119,8 @@ PyObject* field(PyObject* o, PyObject* key) {
 
 SourceStep step_of(const Source& s) {
   PyObject* key = s.key.get();
-  if (key && PyWeakref_CheckRefExact(key)) key = PyWeakref_GET_OBJECT(key);  // of an entry that is in use
+  if (key && PyWeakref_CheckRefExact(key))
+    key = reinterpret_cast<PyWeakReference*>(key)->wr_object;  // of an entry that is in use
   return {s.kind, s.index, key, key ? PyObject_Hash(key) : 0, nullptr};
 }
 

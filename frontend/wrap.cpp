@@ -177,9 +177,13 @@ ValueRef wrap_frozen_classes(Tracer& t, PyObject* o, SourceRef s) {
   return set;
 }
 
+// Every call compares all members with those of each entry.
+constexpr Py_ssize_t kLargestSet = 1000;
+
 ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
   if (PyFrozenSet_CheckExact(o))
     if (ValueRef v = wrap_frozen_classes(t, o, s)) return v;
+  if (PySet_GET_SIZE(o) > kLargestSet) unmodelled(s->name, "set of more than " + std::to_string(kLargestSet));
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
   PyRef it = checked(PyObject_GetIter(o));
