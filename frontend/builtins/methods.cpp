@@ -12,6 +12,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/stand_in.h"
 
@@ -106,6 +107,7 @@ void extend_list(Tracer& t, ListValue& list, const ValueRef& raw) {
     return;
   }
   ValueRef it = t.realize(from->iter(t));
+  ask_for_length(t, from);
   while (ValueRef v = it->next(t)) list.append(t, v);
 }
 

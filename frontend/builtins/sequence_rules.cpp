@@ -10,6 +10,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/stand_in.h"
 
@@ -60,13 +61,13 @@ ValueRef rule_range(Tracer& t, CallArgs& args) {
 
 ValueRef rule_list(Tracer& t, CallArgs& args) {
   expect_args(t, "list", args, 0, 1);
-  return make_ref<ListValue>(args.size() ? collect(t, args[0]) : std::vector<ValueRef>());
+  return make_ref<ListValue>(args.size() ? collect_sized(t, args[0]) : std::vector<ValueRef>());
 }
 
 ValueRef rule_tuple(Tracer& t, CallArgs& args) {
   expect_args(t, "tuple", args, 0, 1);
   if (args.size() && args[0]->kind == ValueKind::Tuple && args[0]->python_type() == &PyTuple_Type) return args[0];
-  return make_ref<TupleValue>(args.size() ? collect(t, args[0]) : std::vector<ValueRef>());
+  return make_ref<TupleValue>(args.size() ? collect_sized(t, args[0]) : std::vector<ValueRef>());
 }
 
 ValueRef make_set(Tracer& t, CallArgs& args, const char* name, bool frozen) {
@@ -240,7 +241,7 @@ ValueRef rule_reversed(Tracer& t, CallArgs& args) {
 ValueRef rule_sorted(Tracer& t, CallArgs& args) {
   ValueRef key = args.take_keyword("key"), reverse = args.take_keyword("reverse");
   expect_args(t, "sorted", args, 1, 1);
-  return make_ref<ListValue>(sorted_values(t, collect(t, args[0]), key, reverse && t.realize(reverse)->truth(t)));
+  return make_ref<ListValue>(sorted_values(t, collect_sized(t, args[0]), key, reverse && t.realize(reverse)->truth(t)));
 }
 
 ValueRef any_all(Tracer& t, CallArgs& args, bool stop_at, const char* name) {
@@ -258,7 +259,7 @@ ValueRef rule_tuple_new(Tracer& t, CallArgs& args) {
   expect_args(t, "tuple.__new__", args, 1, 2);
   PyRef cls = args[0]->as_constant();
   if (!cls || !PyType_Check(cls.get())) return {};
-  return make_ref<TupleValue>(args.size() == 2 ? collect(t, args[1]) : std::vector<ValueRef>(),
+  return make_ref<TupleValue>(args.size() == 2 ? collect_sized(t, args[1]) : std::vector<ValueRef>(),
                               reinterpret_cast<PyTypeObject*>(cls.get()));
 }
 

@@ -4,6 +4,7 @@
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -218,7 +219,7 @@ OPCODE(MAP_ADD) {
 OPCODE(LIST_EXTEND) {
   ValueRef v = f.pop();
   auto* list = as<ListValue>(t.realize(f.top(i.a)));
-  for (auto& x : collect(t, v)) list->append(t, x);
+  for (auto& x : collect_sized(t, v)) list->append(t, x);
 }
 
 OPCODE(SET_UPDATE) {

@@ -7,9 +7,11 @@
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -133,17 +135,51 @@ Reg StepIterator::rebuild(PlanBuilder& b) {
 
 static constexpr std::size_t kMaxItems = 2'000'000;
 
+static std::vector<ValueRef> run_out(Tracer& t, Value& it, const ValueRef& of) {
+  std::vector<ValueRef> out;
+  while (ValueRef x = it.next(t)) {
+    if (out.size() >= kMaxItems) unmodelled(of->print(), "more than " + std::to_string(kMaxItems) + " items");
+    out.push_back(std::move(x));
+  }
+  return out;
+}
+
 std::vector<ValueRef> collect(Tracer& t, const ValueRef& raw) {
   ValueRef v = t.realize(raw);
   if (auto* l = as<ListValue>(v)) return l->items;
   if (auto* tup = as<TupleValue>(v)) return tup->items;
-  ValueRef it = v->iter(t);
-  std::vector<ValueRef> out;
-  while (ValueRef x = it->next(t)) {
-    if (out.size() >= kMaxItems) unmodelled(v->print(), "more than " + std::to_string(kMaxItems) + " items");
-    out.push_back(std::move(x));
+  return run_out(t, *v->iter(t), v);
+}
+
+// Whether the object answered.
+static bool asked_for_length(Tracer& t, ObjectValue& o, const char* name) {
+  ValueRef m = o.special(t, name);
+  if (!m) return false;
+  try {
+    if (name == std::string_view("__len__")) return o.length(t).has_value();
+    ValueRef given = data_of(t.realize(t.call(m, {})));
+    std::int64_t n;
+    if (is_true_constant(given, Py_NotImplemented)) return true;
+    if (!constant_int(given, n) || n < 0) unmodelled(o.print(), "__length_hint__ that gives no length");
+    return true;
+  } catch (const TracedRaise& e) {
+    auto* x = as<ExceptionValue>(e.exception);
+    if (!x || !x->type || !PyType_IsSubtype(x->type, reinterpret_cast<PyTypeObject*>(PyExc_TypeError))) throw;
+    return false;
   }
-  return out;
+}
+
+void ask_for_length(Tracer& t, const ValueRef& v) {
+  auto* o = as<ObjectValue>(v);
+  if (o && !asked_for_length(t, *o, "__len__")) asked_for_length(t, *o, "__length_hint__");
+}
+
+std::vector<ValueRef> collect_sized(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  if (v->kind != ValueKind::Object) return collect(t, v);
+  ValueRef it = v->iter(t);
+  ask_for_length(t, v);
+  return run_out(t, *it, v);
 }
 
 // --- generators

@@ -3,6 +3,8 @@
 import gc
 import weakref
 
+import pytest
+
 import minidynamo as torch
 from frontend.differential import same
 
@@ -84,3 +86,50 @@ def test_a_trace_keeps_no_object():
     del holder
     gc.collect()
     assert gone() is None
+
+
+class Counted:
+    """Says what it is asked; `length` is what __len__ gives or raises."""
+
+    def __init__(self, log, length, hint=2):
+        self.log, self.length, self.hint = log, length, hint
+
+    def __iter__(self):
+        self.log.append("iter")
+        yield from "ab"
+
+    def __len__(self):
+        self.log.append("len")
+        if isinstance(self.length, Exception):
+            raise self.length
+        return self.length
+
+    def __length_hint__(self):
+        self.log.append("hint")
+        return self.hint
+
+
+USES = {
+    "list": list,
+    "tuple": tuple,
+    "sorted": sorted,
+    "star": lambda c: [0, *c],
+    "join": lambda c: "-".join(c),
+    "set": set,
+    "extend": lambda c: [1].extend(c),
+    "slice": lambda c: [1, 2].__setitem__(slice(0, 1), c),
+    "for": lambda c: [k for k in c],
+}
+
+
+@pytest.mark.parametrize("length", [2, 9, -1, "x", TypeError("no"), KeyError("k")], ids=str)
+@pytest.mark.parametrize("use", USES)
+def test_objects_are_asked_for_their_length(use, length):
+    def f(x, log):
+        try:
+            found = USES[use](Counted(log, length))
+        except (ValueError, KeyError) as error:
+            found = type(error).__name__
+        return x + 1, str(sorted(found)) if isinstance(found, set) else found
+
+    same(f, lambda: (torch.ones(2), []))
