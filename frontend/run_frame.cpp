@@ -211,7 +211,8 @@ EntryRef find_or_compile(const FrameRequest& r) {
     return e;
   EntryRef made = compile_or_none(r);
   // Another thread may have changed something meanwhile.
-  if (!made || check(*made->guards, r.args)) [[likely]]
+  const bool alone = !PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get()));
+  if (!made || alone || check(*made->guards, r.args)) [[likely]]
     return made;
   note_plain_reason(r.code, "changed while it was compiled");
   return {};

@@ -1,4 +1,7 @@
 // Stack, locals, cells.
+#include <algorithm>
+
+#include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/functions.h"
 
@@ -50,7 +53,29 @@ OPCODE(LOAD_FAST) {
   f.push(std::move(v));
 }
 
+// Whether a __del__ of the program may run where the object, or what it holds, is let go of.
+bool has_finalizer(PyObject* o, int depth) {
+  constexpr int kMaxDepth = 2;
+  constexpr Py_ssize_t kMaxItems = 32;
+  if (PyList_CheckExact(o) || PyTuple_CheckExact(o)) {
+    const Py_ssize_t n = std::min(PySequence_Fast_GET_SIZE(o), kMaxItems);
+    for (Py_ssize_t k = 0; depth < kMaxDepth && k < n; ++k)
+      if (has_finalizer(PySequence_Fast_ITEMS(o)[k], depth + 1)) return true;
+    return false;
+  }
+  static PyObject* const name = PyUnicode_InternFromString("__del__");
+  return (Py_TYPE(o)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !PyType_Check(o) && Py_TYPE(o)->tp_finalize &&
+         type_find(Py_TYPE(o), name);
+}
+
+// A variable lets go of what it held.
+void let_go(const ValueRef& held) {
+  if (held && held->real && has_finalizer(held->real.get(), 0))
+    unmodelled(held->print(), "end of an object with __del__");
+}
+
 OPCODE(STORE_FAST) {
+  let_go(slot(f, i.a));
   ValueRef v = f.pop();
   t.name_node(v, slot_name(f, i.a));
   slot(f, i.a) = std::move(v);
@@ -60,6 +85,7 @@ OPCODE(DELETE_FAST) {
   if (is_null(slot(f, i.a)))
     t.raise(PyExc_UnboundLocalError,
             "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
+  let_go(slot(f, i.a));
   slot(f, i.a) = ValueRef();
 }
 
