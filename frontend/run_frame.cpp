@@ -211,8 +211,10 @@ EntryRef find_or_compile(const FrameRequest& r) {
   if (EntryRef e = find_entry(r.code, r.region, r.args)) [[likely]]
     return e;
   EntryRef made = compile_or_none(r);
-  // Another thread may have changed something meanwhile.
-  if (!made || check(*made->guards, r.args)) [[likely]]
+  // Another thread of `run --everything` may have changed something meanwhile.
+  const bool alone = r.region != run_switches().everything ||
+                     !PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get()));
+  if (!made || alone || check(*made->guards, r.args)) [[likely]]
     return made;
   note_plain_reason(r.code, "changed while it was compiled");
   return {};

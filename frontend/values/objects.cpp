@@ -132,7 +132,7 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
 
 ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
-  if (n == "__class__")
+  if (n == "__class__" && t.on_class(type, name, source).found == type_find(&PyBaseObject_Type, name))
     return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
   PyObject* found = type_find(type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);

@@ -274,3 +274,56 @@ def test_a_tee_that_reads_itself():
         return next(a)
 
     same(f)
+
+
+class Counted:
+    alive = 0
+
+    def __init__(self):
+        Counted.alive += 1
+
+    def __del__(self):
+        Counted.alive -= 1
+
+
+@pytest.mark.parametrize("end", ["del", "store"])
+def test_what_a_finalizer_changes_is_read_afterwards(end):
+    def deleted():
+        x = Counted()
+        before = Counted.alive
+        del x
+        return before, Counted.alive
+
+    def stored():
+        x = Counted()
+        before = Counted.alive
+        x = [before]
+        return x, Counted.alive
+
+    same({"del": deleted, "store": stored}[end])
+
+
+class Shows:
+    __class__ = 413
+
+
+def test_a_class_that_shows_another_class():
+    def f():
+        return Shows().__class__
+
+    same(f, breaks=set())
+
+
+def test_a_deleted_variable_of_a_closure():
+    def f(log):
+        y = 1
+        log.append(y)
+        del y
+        print(y)  # noqa: F821
+
+        def inner():
+            return y  # noqa: F821
+
+        return inner
+
+    same(f, lambda: ([],))
