@@ -294,3 +294,16 @@ def test_class_patterns():
     for p in (Point(0, 2), Point(3, 0), Point(1, 1)):
         same(positional, lambda p=p: (x(), Point(p.x, p.y)), frames=1, breaks=[])
     same(positional, lambda: (x(), Odd()))
+
+
+def test_iterators_over_what_was_changed_before():
+    def f(x, table, group, items):
+        del table["b"]
+        group.add(5)
+        items.append(3)
+        views = iter(table.items()), iter(table), iter(group), iter(items)
+        next(views[0]), next(views[3])
+        torch._dynamo.graph_break()
+        return x + 1, [list(v) for v in views]
+
+    same(f, lambda: (torch.ones(2), {"a": 1, "b": 2, "c": 3}, {1, 2}, [1, 2]))
