@@ -150,6 +150,7 @@ def test_every_kind_is_tested_or_ambient():
         "GlobalState",
         "TorchFunctionModeStack",
         "NothingHandled",  # tests/frontend/test_frames_seen.py
+        "CMethod",  # tests/frontend/test_trace_more.py
         "NotPresent",
         "NoAliasing",
         "Aliasing",
