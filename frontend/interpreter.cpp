@@ -20,7 +20,7 @@ namespace md {
 namespace {
 constexpr long kSignalInterval = 1024;
 constexpr long kMaxSteps = 2'000'000;          // an unrolled loop this long would not compile in useful time
-constexpr long kMostStepsToLeave = 3'000'000;  // where the frame can be left instead
+constexpr long kMostStepsToLeave = 1'500'000;  // where the frame can be left instead
 constexpr int kMaxDepth = 1000;
 }  // namespace
 
