@@ -89,16 +89,15 @@ ValueRef SequenceIterator::next(Tracer& t) {
   return {};
 }
 
-// It is made before the effects are replayed, which only a position in a list survives.
-static bool is_changed(const PlanBuilder& b, const ValueRef& base) {
-  auto* view = as<DictViewValue>(base);
-  const Value* of = view ? static_cast<const Value*>(view->dict.get()) : base.get();
-  return of->kind != ValueKind::List &&
-         std::ranges::any_of(b.tracer.effects.list(), [&](const SideEffect& e) { return e.target.get() == of; });
+bool is_changed(const PlanBuilder& b, const ValueRef& container) {
+  auto* view = as<DictViewValue>(container);
+  const Value* of = view ? static_cast<const Value*>(view->dict.get()) : container.get();
+  return std::ranges::any_of(b.tracer.effects.list(), [&](const SideEffect& e) { return e.target.get() == of; });
 }
 
 Reg SequenceIterator::rebuild(PlanBuilder& b) {
-  if (is_changed(b, base)) graph_break<GB0092>(print());
+  const bool survives = base->kind == ValueKind::List;  // a position in it does
+  if (!survives && is_changed(b, base)) graph_break<GB0092>(print());
   PlanStep s{StepOp::Iterate};
   s.a = b.rebuild(base);
   s.index = static_cast<std::int64_t>(index);

@@ -31,6 +31,9 @@ struct SequenceIterator final : Value {
   void check_unchanged(Tracer& t);
 };
 
+// The trace has changed it: an iterator over it would be made before the changes are.
+bool is_changed(const PlanBuilder& b, const ValueRef& container);
+
 // enumerate, zip, map, filter, reversed, iter over generators: the real type, its inner iterators and one step.
 struct StepIterator final : Value {
   static constexpr ValueKind kKind = ValueKind::StepIterator;

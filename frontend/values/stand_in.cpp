@@ -13,6 +13,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -191,7 +192,11 @@ static Reg call_recipe(PlanBuilder& b, const TupleValue& recipe) {
   Tracer& t = b.tracer;
   PlanStep call{StepOp::Call};
   call.a = b.rebuild(t.realize(recipe.items.at(0)));
-  for (auto& v : collect(t, recipe.items.at(1))) call.regs.push_back(b.rebuild(v));
+  const bool backward = t.realize(recipe.items[0])->real.get() == reinterpret_cast<PyObject*>(&PyReversed_Type);
+  for (auto& v : collect(t, recipe.items.at(1))) {
+    if (backward && is_changed(b, t.realize(v))) graph_break<GB0092>(recipe.print());
+    call.regs.push_back(b.rebuild(v));
+  }
   if (recipe.items.size() > 3) {
     auto* keywords = as<DictValue>(t.realize(recipe.items[3]));
     PyRef names = checked(PyList_New(0));

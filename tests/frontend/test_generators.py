@@ -301,7 +301,7 @@ def test_iterators_over_what_was_changed_before():
         del table["b"]
         group.add(5)
         items.append(3)
-        views = iter(table.items()), iter(table), iter(group), iter(items)
+        views = iter(table.items()), iter(table), iter(group), iter(items), reversed(items)
         next(views[0]), next(views[3])
         torch._dynamo.graph_break()
         return x + 1, [list(v) for v in views]
