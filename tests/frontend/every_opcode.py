@@ -4,7 +4,7 @@ Not in the test module itself: pytest rewrites the assert statements of those.
 """
 
 import asyncio
-import types
+import sys
 
 COUNT = 0
 
@@ -105,7 +105,20 @@ def displays(a, *args):
     items[0] = first * 2
     items[1:2] = [7, 8]
     del items[-1]
-    return items, named, more, other, sorted(some), sorted(doubled), by_key, squares, constants, second, a[0:2]
+    return (
+        items,
+        named,
+        more,
+        other,
+        sorted(some),
+        sorted(doubled),
+        by_key,
+        squares,
+        constants,
+        second,
+        a[0:2],
+        a[0:3:2],
+    )
 
 
 def strings(a):
@@ -188,7 +201,7 @@ def matched(a, subjects):
 def generated(a):
     g = delegated(a)
     first = next(g)
-    return first, [y * 2 for y in (v for v in (a, first))], list(numbers(a))
+    return first, list(g), [y * 2 for y in (v for v in (a, first))], list(numbers(a))
 
 
 def comprehended(a):
@@ -300,6 +313,7 @@ GENERIC = """
 def outer(b):
     class Named[T: int]:
         size = b
+        type Inner = list[int]
         def twice[V](self, v: V) -> V:
             return v + v
     type Alias = Named[int]
@@ -316,6 +330,6 @@ ENDING = [
     (asynchronous, (*ASYNC, "CLEANUP_THROW"), {"GB0147"}),
     (module, (*NAMES, "LOAD_LOCALS"), {"GB0059"}),
 ]
-if hasattr(types, "TypeAliasType"):
+if sys.version_info >= (3, 12):
     GENERIC_CODE = compile(GENERIC, "<generic>", "exec")
-    ENDING.append((generic, ("LOAD_FROM_DICT_OR_DEREF", "LOAD_FROM_DICT_OR_GLOBALS"), {"GB0059"}))
+    ENDING.append((generic, ("LOAD_FROM_DICT_OR_DEREF", "LOAD_FROM_DICT_OR_GLOBALS", "CALL_INTRINSIC_2"), {"GB0059"}))
