@@ -79,4 +79,3 @@ def test_each_instruction_is_in_a_program():
     every = {n for n, k in opcode.opmap.items() if k < 256 and not n.startswith("INSTRUMENTED")}
     missing = every - traced - ending - INTERNAL - PROMPT_ONLY - EXTENDED
     assert not missing, sorted(missing)
-    assert not traced & ending
