@@ -112,16 +112,21 @@ struct Finisher {
     }
   }
 
+  // What the code after the trace is given; the managers are not in it yet.
+  BreakLayout layout_of(const SymbolicFrame& f, const std::vector<bool>& live) const {
+    BreakLayout layout;
+    layout.instruction = end.break_instruction;
+    for (std::size_t k = 0; k < f.slots.size(); ++k)
+      layout.slot_bound.push_back(!is_null(f.slots[k]) && (live[k] || end_is_seen(f.slots[k], 0)));
+    for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
+    return layout;
+  }
+
   // Everything alive at the break is an argument of the two split functions.
   void plan_break(PlanBuilder& b) {
     SymbolicFrame& f = *t.frames.front();
     const CodeBody& body = *f.body;
-    BreakLayout layout;
-    layout.instruction = end.break_instruction;
-    const auto live = live_after(body, end.break_instruction);
-    for (std::size_t k = 0; k < f.slots.size(); ++k)
-      layout.slot_bound.push_back(!is_null(f.slots[k]) && (live[k] || end_is_seen(f.slots[k], 0)));
-    for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
+    BreakLayout layout = layout_of(f, live_after(body, end.break_instruction));
     // The break was inside of __exit__: before the instruction the block is still open.
     for (auto& c : f.contexts)
       if (c.manager->kind != ValueKind::Context) graph_break<GB0066>("[" + c.manager->print() + "]");
@@ -151,12 +156,7 @@ struct Finisher {
   void plan_leave(PlanBuilder& b) {
     SymbolicFrame& f = *t.frames.front();
     const CodeBody& body = *f.body;
-    BreakLayout layout;
-    layout.instruction = end.break_instruction;
-    const auto live = live_before(body, end.break_instruction);
-    for (std::size_t k = 0; k < f.slots.size(); ++k)
-      layout.slot_bound.push_back(!is_null(f.slots[k]) && (live[k] || end_is_seen(f.slots[k], 0)));
-    for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
+    BreakLayout layout = layout_of(f, live_before(body, end.break_instruction));
     for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
       if (auto* context = as<ContextValue>(c->manager)) context->exit(t);
     for (auto& c : f.contexts)

@@ -77,14 +77,14 @@ void push_method(SymbolicFrame& f, ValueRef v) {
 // What the registry lists among method calls although it could be traced.
 void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, const ValueRef& method) {
   if (t.config.trace_more) return;
-  const std::string n = text_of(name);
   if (owner->kind == ValueKind::Super) {
     const ValueKind kind = t.realize(method)->kind;
-    if (kind == ValueKind::Object || kind == ValueKind::Partial) listed_break<GB0006>(owner->print(), n);
+    if (kind == ValueKind::Object || kind == ValueKind::Partial) listed_break<GB0006>(owner->print(), text_of(name));
   }
   if (auto* cls = as<ClassValue>(owner); cls && is_library_class(cls->type(), LibraryClass::AutogradFunction)) {
     PyObject* found = type_find(cls->type(), name);
-    if (found && PyFunction_Check(found) && n != "backward") listed_break<GB0140>(owner->print(), n);
+    if (found && PyFunction_Check(found) && text_of(name) != "backward")
+      listed_break<GB0140>(owner->print(), text_of(name));
   }
 }
 

@@ -43,27 +43,21 @@ def rows(function):
     return 0, 0, 0
 
 
-def test_a_break_in_a_loop_leaves_the_frame():
-    def copied(first, more):
-        out = [first]
-        out.append(len(out))
-        for v in more:
-            out.append(v)
-        return out
+def copied(first, more):
+    out = [first]
+    out.append(len(out))
+    for v in more:
+        out.append(v)
+    return out
 
+
+def test_a_break_in_a_loop_leaves_the_frame():
     same(copied, lambda: (1, zip([4, 5], [6, 7])), breaks={"GB0156"})
     assert ends(copied, lambda: (1, zip([4], [5]))) == (0, 2, 0)
     assert ends(copied, lambda: (1, [4])) == (2, 0, 0)
 
 
 def test_without_the_setting_the_frame_is_skipped():
-    def copied(first, more):
-        out = [first]
-        out.append(len(out))
-        for v in more:
-            out.append(v)
-        return out
-
     with config.patch(trace_more=False):
         assert ends(copied, lambda: (1, zip([4], [5]))) == (0, 0, 2)
 
