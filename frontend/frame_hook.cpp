@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "frontend/cpython/dict_access.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/events.h"
 #include "frontend/frame_counts.h"
@@ -184,6 +185,35 @@ bool is_replayed(Frame* frame, PyObject*& result) {
   return result || PyErr_Occurred();
 }
 
+constexpr unsigned kQuietVisits = 16;
+constexpr unsigned kLookAgain = 64;
+thread_local std::uint64_t frames_to_compile = 0;  // entered so far, compiled before or not
+thread_local bool looking_again = false;           // at a quiet frame, and so at quiet frames below it
+
+// A skipped frame costs nothing below it once nothing below it was to compile for a while.
+PyObject* run_skipped(PyThreadState* thread, Frame* frame, int throwflag, FrameNotes& notes, const Region* region) {
+  QuietVisits& quiet = notes.quiet;
+  const std::uint64_t version = dict_version(frame_globals(frame));
+  if (quiet.region != region || quiet.globals_version != version) quiet = {region, version, 0};
+  const bool is_quiet = quiet.count >= kQuietVisits;
+  if (is_quiet && ++quiet.count % kLookAgain != 0 && !looking_again) {
+    Disarmed below;
+    return run_default(thread, frame, throwflag);
+  }
+  const PyRef code = PyRef::borrow(reinterpret_cast<PyObject*>(frame_code(frame)));  // the frame may be its last owner
+  const std::uint64_t before = frames_to_compile;
+  const bool outer = std::exchange(looking_again, looking_again || is_quiet);
+  PyObject* result = pass_through(thread, frame, throwflag);
+  looking_again = outer;
+  if (FrameNotes* now = find_frame_notes(reinterpret_cast<PyCodeObject*>(code.get()))) {  // none after reset()
+    if (frames_to_compile != before)
+      now->quiet.count = 0;
+    else if (!is_quiet)
+      ++now->quiet.count;
+  }
+  return result;
+}
+
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   release_passed_on();
   if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
@@ -197,7 +227,8 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   if (!region || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
   if (notes && notes->runs_plain(*region)) {
     count_skipped(code);
-    return pass_through(thread, frame, throwflag);
+    if (region == run_switches().everything) return pass_through(thread, frame, throwflag);  // every frame is counted
+    return run_skipped(thread, frame, throwflag, *notes, region);
   }
   if (notes && notes->runs_plain_below(*region)) {
     count_skipped(code);
@@ -210,6 +241,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   const bool everything = region == run_switches().everything;
   if (everything ? is_own_code(code) : (!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))
     return pass_through(thread, frame, throwflag);
+  ++frames_to_compile;
   SlotCopy copy(code, frame_function(frame), live);
   FrameRequest request{
       code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name), live};

@@ -14,6 +14,14 @@ namespace md {
 
 struct FrameCounts;
 
+// Visits in a row of a skipped frame, from one region and with the same globals, below which there was nothing to
+// compile.
+struct QuietVisits {
+  const Region* region = nullptr;
+  std::uint64_t globals_version = 0;
+  unsigned count = 0;
+};
+
 struct FrameNotes final : CodeNotes {
   std::shared_ptr<const CodeBody> body;  // decoded once
   int frame_id = -1;                     // order of first compile; -1: never compiled
@@ -24,13 +32,14 @@ struct FrameNotes final : CodeNotes {
   bool skip_recursively = false;  // and so is everything below
   const Region* limited = nullptr;  // has as many entries as it may have
   unsigned limited_misses = 0;      // since then
-  bool ran_eagerly = false;         // under the stance eager_then_compile, whose second call compiles
-  bool left_alone = false;          // entered as a frame of its own without tensors in sight, which was logged
-  bool compiling = false;           // by some thread, right now
-  bool is_split = false;            // a break or resume code of ours
-  bool own_code = false;            // of this package, which `run --everything` leaves alone
-  FrameCounts* counts = nullptr;    // its row, if frames are counted
-  std::string plain_reason;         // and why frames run as plain Python
+  QuietVisits quiet;
+  bool ran_eagerly = false;       // under the stance eager_then_compile, whose second call compiles
+  bool left_alone = false;        // entered as a frame of its own without tensors in sight, which was logged
+  bool compiling = false;         // by some thread, right now
+  bool is_split = false;          // a break or resume code of ours
+  bool own_code = false;          // of this package, which `run --everything` leaves alone
+  FrameCounts* counts = nullptr;  // its row, if frames are counted
+  std::string plain_reason;       // and why frames run as plain Python
   std::vector<std::pair<BreakLayout, SplitCode>> splits;  // entries that break alike share their resume code
   std::vector<std::pair<BreakLayout, PartCode>> leaves;   // and entries that leave a frame alike, what follows
   std::set<std::string> varying;                          // sources at which guards have failed too often

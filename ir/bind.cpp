@@ -87,7 +87,7 @@ bool fits(ParamType t, const Arg& a) {
       return a.is<Size>() || is_int_list(a);
     case ParamType::Float:
     case ParamType::FloatOpt:
-      return a.is<double>() || a.is<Size>();
+      return a.is_number();
     case ParamType::Bool:
     case ParamType::BoolOpt:
       return a.is<bool>();
@@ -111,6 +111,25 @@ bool fits(ParamType t, const Arg& a) {
   return false;
 }
 
+// Whether `t` may stand for a number of this type by its value: a 0-d tensor, for an int one of ints.
+bool takes_value_of(ParamType type, const TensorImpl& t) {
+  if (!t.sizes.empty() || t.requires_grad) return false;
+  switch (type) {
+    case ParamType::Scalar:
+    case ParamType::ScalarOpt:
+    case ParamType::Float:
+    case ParamType::FloatOpt:
+      return true;
+    case ParamType::Int:
+    case ParamType::IntOpt:
+    case ParamType::IntList:
+    case ParamType::IntListOpt:
+      return info(t.dtype).category == DTypeCategory::Integral;
+    default:
+      return false;
+  }
+}
+
 bool is_list_param(ParamType t) { return t == ParamType::IntList || t == ParamType::IntListOpt; }
 
 // Brings a fitting argument into the form infer and the engines expect.
@@ -120,6 +139,7 @@ Arg normalised(ParamType t, const Arg& a) {
   if ((t == ParamType::Float || t == ParamType::FloatOpt) && a.is<Size>() && a.get<Size>().is_const()) {
     return static_cast<double>(a.get<Size>().value());
   }
+  if ((t == ParamType::Float || t == ParamType::FloatOpt) && a.is<bool>()) return a.get<bool>() ? 1.0 : 0.0;
   return a;
 }
 
@@ -350,6 +370,21 @@ std::string given_types(std::span<const Arg> args, const KwArgs& kwargs) {
 
 bool try_bind(const Op& op, std::span<const Arg> args, const KwArgs& kwargs, BoundArgs& out) {
   return attempt(op, args, kwargs, out).kind == Misfit::None;
+}
+
+bool try_bind_reading(const Op& op, std::vector<Arg> args, KwArgs kwargs, BoundArgs& out, ReadNumber* read) {
+  for (;;) {
+    const Misfit m = attempt(op, args, kwargs, out);
+    if (m.kind == Misfit::None) return true;
+    const auto* t = m.kind == Misfit::WrongType ? m.value->get_if<TensorRef>() : nullptr;
+    if (!t || !takes_value_of(op.schema.params[m.param].type, **t)) return false;
+    const Arg number = read(**t);
+    if (m.given >= 0) {
+      args[m.given] = number;
+    } else {
+      std::ranges::find_if(kwargs, [&](const auto& given) { return &given.second == m.value; })->second = number;
+    }
+  }
 }
 
 BoundCall bind(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs) {

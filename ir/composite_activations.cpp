@@ -252,6 +252,13 @@ Arg expand_rule(ops::FloatPower, const Expansion& e) {
   return e.call(id::Pow, {base.is_number() ? Arg(number(base)) : base, exponent});
 }
 
+Arg expand_rule(ops::Ldexp, const Expansion& e) {
+  const DType t = e.tensor(0).dtype;
+  const bool whole = !is_floating(e.tensor(1).dtype);
+  const Arg exponent = whole ? converted(e, e.arg(1), is_floating(t) ? t : default_dtype()) : e.arg(1);
+  return mul(e, e.arg(0), e.call(id::Pow, {2.0, exponent}));
+}
+
 namespace {
 Arg times_angle(const Expansion& e, double factor) {
   const DType t = e.tensor(0).dtype;

@@ -147,6 +147,27 @@ Arg on_diagonal(const Expansion& e, const Arg& x, Size offset) {
 Arg expand_rule(ops::Tril, const Expansion& e) { return triangle(e, id::Le); }
 Arg expand_rule(ops::Triu, const Expansion& e) { return triangle(e, id::Ge); }
 
+Arg expand_rule(ops::FillDiagonal, const Expansion& e) {
+  const TensorType x = e.tensor(0);
+  const int rank = x.dim();
+  if (rank < 2) e.fail(ErrorKind::Runtime, "dimensions must larger than 1");
+  const auto along = [&](int d) {
+    Arg count = e.call(id::Arange, {0, x.sizes[d], 1, DType::Int64});
+    for (int later = d + 1; later < rank; ++later) count = e.call(id::Unsqueeze, {count, -1});
+    return count;
+  };
+  Arg first = along(0), inside = true;
+  if (rank == 2 && e.flag(2)) first = e.call(id::Remainder, {first, x.sizes[1] + 1});
+  for (int d = 1; d < rank; ++d) {
+    if (rank > 2 && !guard_eq(x.sizes[d], x.sizes[0])) {
+      e.fail(ErrorKind::Runtime, "all dimensions of input must be of equal length, not {}", sizes_text(x.sizes));
+    }
+    const Arg equal = e.call(id::Eq, {first, along(d)});
+    inside = d == 1 ? equal : e.call(id::LogicalAnd, {inside, equal});
+  }
+  return e.call(id::Where, {inside, e.call(id::Full, {ListArg{}, e.arg(1), x.dtype}), e.arg(0)});
+}
+
 Arg expand_rule(ops::Diag, const Expansion& e) {
   const int rank = e.rank(0);
   if (rank == 1) return on_diagonal(e, e.arg(0), e.size(1));

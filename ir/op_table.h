@@ -129,6 +129,9 @@ BoundCall bind(std::string_view public_name, std::span<const Arg> args, const Kw
 BoundCall bind(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs);
 // As above for one known overload; false if it does not fit (no exception).
 bool try_bind(const Op& op, std::span<const Arg> args, const KwArgs& kwargs, BoundArgs& out);
+// The same where 0-d tensors given for numbers are read.
+using ReadNumber = Arg(const TensorImpl&);
+bool try_bind_reading(const Op& op, std::vector<Arg> args, KwArgs kwargs, BoundArgs& out, ReadNumber* read);
 
 // Result types of a bound call whose tensor arguments are nodes (their types) or tensors. Checks shapes, dtypes,
 // ranges: throws OpError with torch's exception kind and our wording. For views, `storage` is the operand's; a fresh

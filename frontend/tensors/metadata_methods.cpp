@@ -26,6 +26,13 @@ PyRef transposed(const PassedArgs& call) { return become_view(call, "t"); }
 PyRef swapped(const PassedArgs& call) { return become_view(call, "transpose"); }
 PyRef squeezed(const PassedArgs& call) { return become_view(call, "squeeze"); }
 PyRef unsqueezed(const PassedArgs& call) { return become_view(call, "unsqueeze"); }
+PyRef strided(const PassedArgs& call) { return become_view(call, "as_strided"); }
+// There is no backward pass, so nothing else leads from a tensor to what it was computed from.
+PyRef detached(const PassedArgs& call) {
+  PyRef self = become_view(call, "detach");
+  tensor_impl(self.get())->requires_grad = false;
+  return self;
+}
 
 DimVec int_list(PyObject* o, const char* function) {
   PyRef items = checked(PySequence_Fast(o, "expected a sequence of ints"));
@@ -165,6 +172,12 @@ constexpr NativeRow kMethods[] = {
     {"transpose_", swapped, "transpose_(dim0, dim1)\n\ntranspose() in place: the same elements, other sizes."},
     {"squeeze_", squeezed, "squeeze_(dim=None)\n\nsqueeze() in place: the same elements, other sizes."},
     {"unsqueeze_", unsqueezed, "unsqueeze_(dim)\n\nunsqueeze() in place: the same elements, other sizes."},
+    {"swapaxes_", swapped, "swapaxes_(axis0, axis1)\n\ntranspose_() by another name."},
+    {"swapdims_", swapped, "swapdims_(dim0, dim1)\n\ntranspose_() by another name."},
+    {"as_strided_", strided,
+     "as_strided_(size, stride, storage_offset=None)\n\nas_strided() in place: other sizes and strides over the "
+     "memory."},
+    {"detach_", detached, "detach_()\n\ndetach() in place: the tensor requires no grad any more."},
     {"resize_", resize_method,
      "resize_(*sizes)\n\nOther sizes over the same memory, which grows if it must; new elements are uninitialised."},
     {"resize_as_", resize_as_method, "resize_as_(the_template)\n\nresize_ to the sizes of another tensor."},

@@ -14,6 +14,7 @@
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/subclass.h"
+#include "frontend/tensors/tensor_parts.h"
 #include "ir/eager.h"
 
 namespace md {
@@ -368,6 +369,8 @@ PyRef own_object(const TensorRef& t, const PassedArgs& call) {
   return wrap_tensor(t);
 }
 
+Arg value_of(const TensorImpl& t) { return to_arg(item(t).get()); }
+
 }  // namespace
 
 PyRef wrap_result(const Op& op, const Arg& result, const PassedArgs& call) {
@@ -388,14 +391,13 @@ PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, c
   if (Generator* g = convert_call(call, overloads, public_name, args, kwargs)) source.emplace(*g);
   BoundArgs bound;
   const Op* chosen = nullptr;
-  for (OpId id : overloads) {
-    const Op& candidate = op(id);
-    if (!has_form(candidate, inplace)) continue;
-    if (try_bind(candidate, args, kwargs, bound)) {
-      chosen = &candidate;
-      break;
+  const auto choose = [&](auto&& fits) {
+    for (const OpId id : overloads) {
+      if (!chosen && has_form(op(id), inplace) && fits(op(id))) chosen = &op(id);
     }
-  }
+  };
+  choose([&](const Op& candidate) { return try_bind(candidate, args, kwargs, bound); });
+  if (!chosen) choose([&](const Op& candidate) { return try_bind_reading(candidate, args, kwargs, bound, value_of); });
   if (!chosen) {
     BoundCall b = md::bind(forms_of(overloads, inplace), args, kwargs);  // throws what the user should read
     chosen = &op(b.op);

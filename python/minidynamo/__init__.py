@@ -36,7 +36,6 @@ from .functional import dropout as dropout  # noqa: E402
 from .functional import einsum as einsum  # noqa: E402  over the op's own name
 from .functional import embedding as embedding  # noqa: E402
 from .functional import group_norm as group_norm  # noqa: E402
-from .functional import ldexp as ldexp  # noqa: E402
 from .functional import renorm as renorm  # noqa: E402
 from .random import fork_rng as fork_rng  # noqa: E402
 from .random import get_rng_state as get_rng_state  # noqa: E402

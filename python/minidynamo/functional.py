@@ -33,12 +33,6 @@ def einsum(*args):
     return _C.einsum(equation, *operands)
 
 
-def ldexp(input, other):
-    """input * 2**other, elementwise with broadcasting, in the dtype of `input`; integers give the default dtype."""
-    dtype = input.dtype if input.is_floating_point() else _C.get_default_dtype()
-    return input * _C.full((), 2.0, dtype=dtype) ** other
-
-
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=True):
     """As nn.functional.batch_norm, with its arguments in another order."""
     return _layers.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)

@@ -153,6 +153,12 @@ struct FloatPower {
       composite("float_power", "float_power(Operand self, Operand exponent) -> Tensor", "Power computed in float64."));
 };
 
+struct Ldexp {
+  static constexpr OpDecl decl = inplace_too(composite(
+      "ldexp", "ldexp(Tensor self, Tensor other) -> Tensor",
+      "self * 2**other; integers and bools are computed in the dtype of the other, or else the default one."));
+};
+
 struct Deg2Rad {
   static constexpr OpDecl decl =
       inplace_too(composite("deg2rad", "deg2rad(Tensor self) -> Tensor", "x * pi / 180: degrees in radians."));

@@ -99,6 +99,13 @@ struct Triu {
                                                        "The last two dimensions with 0 below the given diagonal."));
 };
 
+struct FillDiagonal {
+  static constexpr OpDecl decl = only_in_place(
+      composite("fill_diagonal", "fill_diagonal(Tensor self, Scalar fill_value, bool wrap=False) -> Tensor",
+                "`fill_value` on the main diagonal of a matrix, where all indices are equal beyond two dimensions; "
+                "`wrap` starts over below the last row of a tall matrix, one row further."));
+};
+
 struct Diag {
   static constexpr OpDecl decl = composite("diag", "diag(Tensor self, int diagonal=0) -> Tensor",
                                            "A matrix with the vector on a diagonal, or a copy of a matrix' diagonal.");

@@ -24,6 +24,12 @@ constexpr OpDecl function_only(OpDecl d) {
   d.method = false;
   return d;
 }
+// x.name_(...) and nothing else.
+constexpr OpDecl only_in_place(OpDecl d) {
+  d.function = d.method = false;
+  d.inplace = true;
+  return d;
+}
 constexpr OpDecl operator_only(OpDecl d) { return function_only(method_only(d)); }
 
 // --- Arithmetic

@@ -15,12 +15,6 @@ constexpr OpDecl raises_on_values(OpDecl d) {
   d.can_fail = true;
   return d;
 }
-// x.name_(...) and nothing else.
-constexpr OpDecl only_in_place(OpDecl d) {
-  d.function = d.method = false;
-  d.inplace = true;
-  return d;
-}
 
 // --- By probability ------------------------------------------------------------------------------------------------
 

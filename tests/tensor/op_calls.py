@@ -54,6 +54,7 @@ torch.divide(x, 0.7, rounding_mode='floor') | i.divide(3, rounding_mode='trunc')
 torch.lerp(x, y, 0.3) | torch.lerp(x, y, 0.75) | torch.lerp(x, y, u) | torch.addcmul(x, y, p)
 torch.addcmul(x, y, p, value=0.5) | torch.addcdiv(x, y, p) | torch.addcdiv(x, y, p, value=-2)
 torch.float_power(p, 2.5) | torch.float_power(2, i) | torch.float_power(p, y) | torch.deg2rad(x) | torch.rad2deg(i)
+torch.ldexp(x, y) | torch.ldexp(d, i) | torch.ldexp(i, k)
 torch.logaddexp(x, y) | torch.logaddexp(n, n) | torch.logaddexp2(x, y) | torch.logit(u.abs()) | torch.logit(u, 0.1)
 torch.special.logit(u.abs()) | torch.xlogy(x, p) | torch.xlogy(0, n) | torch.xlogy(x, 2.5) | torch.special.xlogy(n, n)
 torch.special.xlog1py(x, p) | torch.special.entr(p - 0.5) | torch.sinc(x) | torch.special.sinc(d)
@@ -176,7 +177,8 @@ clamp_min_(0) | cos_() | sin_() | tan_() | tanh_() | eq_(y) | ne_(y) | lt_(y) | 
 exp_() | exp2_() | expm1_() | log_() | log2_() | log10_() | log1p_() | floor_divide_(0.7) | fmod_(0.7) | remainder_(y)
 logical_and_(y) | logical_or_(y) | logical_xor_(y) | masked_fill_(x > 0, 7) | neg_() | pow_(2) | reciprocal_()
 relu_() | rsqrt_() | sqrt_() | square_() | sigmoid_() | sign_() | copy_(y) | copy_(7) | copy_(2.5, True)
-copy_(y[0], non_blocking=True)
+copy_(y[0], non_blocking=True) | ldexp_(y) | d.ldexp_(i) | a.fill_diagonal_(7)
+d.t().fill_diagonal_(-1, wrap=True) | i.fill_diagonal_(2.5)
 """
 
 

@@ -19,6 +19,31 @@ def test_ldexp(dtype):
     same(lambda x, e: torch.ldexp(x, e), lambda: (torch.from_numpy(x), torch.from_numpy(exponents)), frames=1)
 
 
+@pytest.mark.parametrize(
+    ("shape", "wrap"), [((3, 3), False), ((7, 3), False), ((7, 3), True), ((2, 5), True), ((4, 4, 4), False)]
+)
+def test_fill_diagonal(shape, wrap):
+    want = np.zeros(shape)
+    np.fill_diagonal(want, 5, wrap)
+    assert torch.zeros(shape).fill_diagonal_(5, wrap).tolist() == want.tolist()
+    same(lambda x: x.fill_diagonal_(5, wrap=wrap), lambda: (torch.zeros(shape),), frames=1, breaks=[])
+
+
+def test_fill_diagonal_converts_and_refuses():
+    assert torch.ones(2, 2, dtype=torch.int32).fill_diagonal_(2.5).tolist() == [[2, 1], [1, 2]]
+    for shape in ((3,), (2, 3, 4)):
+        with pytest.raises(RuntimeError):
+            torch.zeros(shape).fill_diagonal_(1)
+
+
+@pytest.mark.parametrize("call", ["linear", "bilinear", "embedding", "scaled_dot_product_attention", "cross_entropy"])
+def test_layers_name_what_is_no_tensor(call):
+    function, x = getattr(torch.nn.functional, call), torch.ones(2, 2)
+    for args in ((x, [1.0], x), ([[1.0]], x, x)):
+        with pytest.raises(TypeError, match=rf"{call}\(\): argument '\w+' \(position \d\) must be Tensor, not list"):
+            function(*args)
+
+
 @pytest.mark.parametrize("p", [1, 2, 3.5, float("inf")])
 @pytest.mark.parametrize("dim", [0, 1, -1])
 def test_renorm(p, dim):

@@ -117,3 +117,16 @@ def test_real_and_imag():
     assert x.tolist() == [1.0, 2.0]
     with pytest.raises(RuntimeError, match="non-complex"):
         x.imag  # noqa: B018
+
+
+def test_more_views_in_place():
+    x = counting()
+    assert x.swapaxes_(0, 1) is x and x.shape == (3, 2)
+    assert x.swapdims_(0, 1).tolist() == counting().tolist()
+    assert x.as_strided_((2, 2), (1, 1)) is x and x.tolist() == [[0, 1], [1, 2]]
+    with pytest.raises(RuntimeError):
+        x.as_strided_((2, 9), (1, 1))
+    y = counting().requires_grad_()
+    assert y.detach_() is y and not y.requires_grad
+    with pytest.raises(TypeError):
+        y.detach_(1)

@@ -72,3 +72,35 @@ def test_spread_by_position(unbiased):
     agree(lambda x: torch.std(x, unbiased), a.std(ddof=ddof), tensor)
     agree(lambda x: x.var(1, unbiased), a.var(1, ddof=ddof), tensor)
     agree(lambda x: torch.std(x, 0, unbiased, True), a.std(0, ddof=ddof, keepdims=True), tensor)
+
+
+READ = (
+    lambda x, one: torch.cummax(x, one)[0],
+    lambda x, one: torch.diag(x, one),
+    lambda x, one: torch.topk(x, one).values,
+    lambda x, one: x.split(one)[1],
+    lambda x, one: torch.nn.functional.leaky_relu(-x, one / 4),
+    lambda x, one: torch.nan_to_num(x / 0, nan=one / 2),
+    lambda x, one: torch.full_like(x, one),
+    lambda x, one: torch.add(x, x, alpha=one),
+    lambda x, one: torch.zeros(one + 2),
+    lambda x, one: torch.std(x, one),
+    lambda x, one: x.flip(one),
+)
+
+
+@pytest.mark.parametrize("function", READ)
+def test_tensors_of_one_number_stand_for_it(function):
+    x = torch.tensor(pair(np.float32)).reshape(2, 4)
+    assert function(x, torch.tensor(1)).tolist() == function(x, 1).tolist()
+    same(lambda one: function(torch.arange(8.0).reshape(2, 4), one) + 0, lambda: (torch.tensor(1),))
+
+
+def test_which_tensors_stand_for_a_number():
+    x = torch.ones(2, 2)
+    for given in (torch.tensor(1.0), torch.tensor(True), torch.tensor([1])):
+        with pytest.raises(TypeError, match="argument 'diagonal' .* must be int, not Tensor"):
+            torch.diag(x, given)
+    with pytest.raises(TypeError, match="must be Number, not Tensor"):
+        torch.full_like(x, torch.tensor(1.0, requires_grad=True))
+    assert torch.nan_to_num(x / 0 * 0, nan=True).tolist() == [[1, 1], [1, 1]]

@@ -8,6 +8,7 @@ import math
 
 from .. import _C
 from ..autograd.grad_mode import no_grad as _no_grad
+from .arguments import need_tensors as _need_tensors
 from .loss_functions import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -190,6 +191,7 @@ def one_hot(input, num_classes=-1):
 
 def linear(input, weight, bias=None):
     """input @ weight.T + bias, for any number of leading dimensions."""
+    _need_tensors("linear", input=input, weight=weight)
     if weight.dim() != 2:
         result = input.matmul(weight)
         return result if bias is None else result + bias
@@ -200,6 +202,7 @@ def linear(input, weight, bias=None):
 
 def bilinear(input1, input2, weight, bias=None):
     """input1 @ weight[k] @ input2 + bias[k] as the k-th output."""
+    _need_tensors("bilinear", input1=input1, input2=input2, weight=weight)
     if input1.shape[:-1] != input2.shape[:-1]:
         raise RuntimeError(
             f"bilinear(): input batch dimensions do not match: got {list(input1.shape)} and {list(input2.shape)}"
@@ -220,6 +223,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     With `max_norm`, rows that are named and have a larger `norm_type`-norm are first scaled to it, in `weight` itself:
     by max_norm / (norm + 1e-7), as in torch.
     """
+    _need_tensors("embedding", weight=weight, indices=input)
     if weight.dim() != 2:
         raise RuntimeError("'weight' must be 2-D")
     if input.dtype not in (_C.int64, _C.int32):
@@ -340,6 +344,7 @@ def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
     """softmax(query @ key.T * scale + mask) @ value; a row with nothing to attend to gives 0."""
+    _need_tensors("scaled_dot_product_attention", query=query, key=key, value=value)
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:

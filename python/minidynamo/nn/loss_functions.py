@@ -3,6 +3,7 @@
 import warnings
 
 from .. import _C
+from .arguments import need_tensors
 
 
 def _reduction(size_average, reduce, reduction):
@@ -149,6 +150,7 @@ def _per_target(input, target, weight, ignore_index):
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-input[target] for logarithms of probabilities; the mean is weighted."""
     how = _reduction(size_average, reduce, reduction)
+    need_tensors("nll_loss", input=input, target=target)
     _check_classes(input, target, weight)
     loss, share = _per_target(input, target, weight, ignore_index)
     return loss.sum() / share.sum() if how == "mean" else _reduced(loss, how)
@@ -165,6 +167,7 @@ def cross_entropy(
     label_smoothing=0.0,
 ):
     """nll_loss of log_softmax(input), for class numbers or, with a target of the input's shape, probabilities."""
+    need_tensors("cross_entropy", input=input, target=target)
     how = _reduction(size_average, reduce, reduction)
     if label_smoothing < 0.0 or label_smoothing > 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
