@@ -65,6 +65,12 @@ ValueRef rule_min(Tracer& t, CallArgs& args) { return extremum(t, args, false); 
   graph_break<GB0124>(v->print(), std::string("()"), std::string("{}"));
 }
 
+// A number has the method of its builtin type, which comes before __index__.
+bool converts(PyTypeObject* type, std::string_view dunder) {
+  const PyNumberMethods* n = type->tp_as_number;
+  return n && (dunder == "__int__" ? n->nb_int : n->nb_float);
+}
+
 ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
   if (args.size() == 1 && !args.positional.empty()) {
     if (auto* x = as<TensorValue>(args[0])) {
@@ -75,8 +81,10 @@ ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
     if (args[0]->kind == ValueKind::Tensor || args[0]->kind == ValueKind::Array) scalar_of_tensor(t, args[0]);
     if (auto* o = as<ObjectValue>(args[0])) {
       if (ValueRef m = o->special(t, dunder)) return t.call(m, {});
-      if (ValueRef m = o->special(t, "__index__")) return t.call(m, {});
-      if (o->payload && o->payload->kind == ValueKind::Constant) args.positional[0] = o->payload;
+      PyRef data = o->payload ? o->payload->as_constant() : PyRef();
+      if (!data || !converts(Py_TYPE(data.get()), dunder))
+        if (ValueRef m = o->special(t, "__index__")) return t.call(m, {});
+      if (data) args.positional[0] = o->payload;
     }
   }
   return {};

@@ -53,6 +53,12 @@ static PyTypeObject* iterator_type(const ValueRef& base) {
 
 PyTypeObject* SequenceIterator::python_type() const { return iterator_type(base); }
 
+bool SequenceIterator::keys_changed() const {
+  auto* view = as<DictViewValue>(base);
+  auto* set = as<SetValue>(base);
+  return size != -1 && ((view && view->dict->shape != shape) || (set && set->shape != shape));
+}
+
 // Python notices a dict or set that has changed its size; other changes of its keys lead where nobody should go.
 void SequenceIterator::check_unchanged(Tracer& t) {
   auto* view = as<DictViewValue>(base);
@@ -60,7 +66,7 @@ void SequenceIterator::check_unchanged(Tracer& t) {
   auto* set = as<SetValue>(base);
   if (!dict && !set) return;
   const std::int64_t now = dict ? PyDict_GET_SIZE(dict->index.get()) : PySet_GET_SIZE(set->members.get());
-  if (now == size && (dict ? dict->shape : set->shape) == shape) return;
+  if (now == size && !keys_changed()) return;
   if (now == size) unmodelled(print(), "iteration over keys that have changed");
   size = -2;  // once is for ever
   if (dict && dict->type == &PyODict_Type) t.raise(PyExc_RuntimeError, "OrderedDict mutated during iteration");
@@ -97,7 +103,7 @@ bool is_changed(const PlanBuilder& b, const ValueRef& container) {
 
 Reg SequenceIterator::rebuild(PlanBuilder& b) {
   const bool survives = base->kind == ValueKind::List;  // a position in it does
-  if (!survives && is_changed(b, base)) graph_break<GB0092>(print());
+  if (!survives && (keys_changed() || is_changed(b, base))) graph_break<GB0092>(print());
   PlanStep s{StepOp::Iterate};
   s.a = b.rebuild(base);
   s.index = static_cast<std::int64_t>(index);

@@ -28,6 +28,7 @@ struct SequenceIterator final : Value {
   long shape = 0;
 
  private:
+  bool keys_changed() const;
   void check_unchanged(Tracer& t);
 };
 

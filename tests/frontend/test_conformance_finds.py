@@ -327,3 +327,45 @@ def test_a_deleted_variable_of_a_closure():
         return inner
 
     same(f, lambda: ([],))
+
+
+def replaced_at_same_size(x):
+    d, seen = {0: 0}, []
+    try:
+        for key in d:
+            del d[0]
+            d[0] = 0
+            seen.append(key)
+    except RuntimeError as error:
+        seen.append(str(error))
+    return x + 1, seen
+
+
+def replaced_values_at_same_size(x):
+    d = {0: 0}
+    for value in d.values():
+        del d[0]
+        d[0] = 0
+    return x + value
+
+
+def test_keys_replaced_while_a_dict_is_iterated():
+    for f in (replaced_at_same_size, replaced_values_at_same_size):
+        same(f, lambda: (torch.ones(2),))
+        with torch._dynamo.config.patch(trace_more=True):
+            same(f, lambda: (torch.ones(2),))
+
+
+class OtherIndex(int):
+    def __index__(self):
+        return 42
+
+
+class TextIndex(str):
+    def __index__(self):
+        return 42
+
+
+def test_numbers_convert_before_their_index():
+    same(lambda x: (x + int(OtherIndex(7)), float(OtherIndex(7))), lambda: (torch.ones(2),), frames=1, breaks=())
+    same(lambda x: (x + int(TextIndex("7")), float(TextIndex("7"))), lambda: (torch.ones(2),), frames=1, breaks=())
