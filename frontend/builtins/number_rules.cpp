@@ -71,6 +71,19 @@ bool converts(PyTypeObject* type, std::string_view dunder) {
   return n && (dunder == "__int__" ? n->nb_int : n->nb_float);
 }
 
+// What the method gives, which has to be of the type it stands for.
+ValueRef answered(Tracer& t, const ObjectValue& o, const ValueRef& method, const std::string& dunder) {
+  ValueRef v = t.realize(t.call(method, {}));
+  const bool real = dunder == "__float__";
+  PyTypeObject* given = v->python_type();
+  if (given && !PyType_IsSubtype(given, real ? &PyFloat_Type : &PyLong_Type)) {
+    const std::string owner = real ? type_name(o.python_type()) + "." : "";
+    t.raise(PyExc_TypeError,
+            owner + dunder + " returned non-" + (real ? "float" : "int") + " (type " + type_name(given) + ")");
+  }
+  return v;
+}
+
 ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
   if (args.size() == 1 && !args.positional.empty()) {
     if (auto* x = as<TensorValue>(args[0])) {
@@ -80,10 +93,13 @@ ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
     }
     if (args[0]->kind == ValueKind::Tensor || args[0]->kind == ValueKind::Array) scalar_of_tensor(t, args[0]);
     if (auto* o = as<ObjectValue>(args[0])) {
-      if (ValueRef m = o->special(t, dunder)) return t.call(m, {});
+      if (ValueRef m = o->special(t, dunder)) return answered(t, *o, m, dunder);
       PyRef data = o->payload ? o->payload->as_constant() : PyRef();
       if (!data || !converts(Py_TYPE(data.get()), dunder))
-        if (ValueRef m = o->special(t, "__index__")) return t.call(m, {});
+        if (ValueRef m = o->special(t, "__index__")) {
+          args.positional[0] = answered(t, *o, m, "__index__");
+          return {};
+        }
       if (data) args.positional[0] = o->payload;
     }
   }

@@ -345,8 +345,8 @@ def replaced_values_at_same_size(x):
     d = {0: 0}
     for value in d.values():
         del d[0]
-        d[0] = 0
-    return x + value
+        d[0] = value
+    return x + 1
 
 
 def test_keys_replaced_while_a_dict_is_iterated():
@@ -368,4 +368,36 @@ class TextIndex(str):
 
 def test_numbers_convert_before_their_index():
     same(lambda x: (x + int(OtherIndex(7)), float(OtherIndex(7))), lambda: (torch.ones(2),), frames=1, breaks=())
-    same(lambda x: (x + int(TextIndex("7")), float(TextIndex("7"))), lambda: (torch.ones(2),), frames=1, breaks=())
+    same(lambda x: (x + int(TextIndex("7")), float(TextIndex("7"))), lambda: (torch.ones(2),))
+
+
+class Converts:
+    def __init__(self, value):
+        self.value = value
+
+    def __int__(self):
+        return self.value
+
+    def __float__(self):
+        return self.value
+
+
+class Indexes:
+    def __init__(self, value):
+        self.value = value
+
+    def __index__(self):
+        return self.value
+
+
+@pytest.mark.parametrize("made", [Converts, Indexes])
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("value", [3, 2.5, "1", None])
+def test_what_conversion_methods_may_give(made, kind, value):
+    def f(x):
+        try:
+            return x + 1, kind(made(value))
+        except TypeError as error:
+            return x, str(error)
+
+    same(f, lambda: (torch.ones(2),))
