@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How fast functions are traced, and how the time grows: loops unrolled to a million instructions and more.
 
-benchmarks/tracing.py       prints JSON: for each program the instructions run, the milliseconds of the first call, and
-                            the exponent of the growth (1: linear) between the two largest sizes
+benchmarks/tracing.py   prints JSON: for each program the instructions run, the milliseconds of processor time of the
+                        first call, and the exponent of its growth (1: linear) between the two largest sizes
 
 The first call is traced, its graph given to a backend that compiles nothing, the bytecode assembled, and the rest run.
 """
@@ -71,14 +71,14 @@ def instructions(function, *args):
 
 
 def first_call(function, rounds, repeat=3):
-    """Seconds of the first compiled call: the least of some."""
+    """Processor seconds of the first compiled call: the least of some."""
     x, times = torch.ones(8), []
     for _ in range(repeat):
         torch._dynamo.reset()
         compiled = torch.compile(function, backend=lambda module, inputs: module.forward, fullgraph=True, dynamic=False)
-        start = time.perf_counter()
+        start = time.process_time()
         compiled(x, rounds)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
