@@ -84,9 +84,6 @@ bool does_work(Opcode op) {
 
 Tracer::RootPlace place_to_leave(const Tracer& t, const CodeBody& body) {
   const Tracer::RootPlace place = t.finishing || t.frames.empty() ? t.bare : t.unhandled;
-  // Code of its own knows a variable that closures share as theirs, which shows once it is deleted and read again.
-  for (auto& i : body.instructions)
-    if (i.op == Opcode::DELETE_DEREF && (body.slot_kinds[static_cast<std::size_t>(i.a)] & kSlotCell)) return {};
   for (int k = 0; k < place.instruction; ++k)
     if (does_work(body.instructions[static_cast<std::size_t>(k)].op)) return place;
   return {};

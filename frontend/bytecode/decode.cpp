@@ -460,7 +460,7 @@ void Decoder::print_resume_prologue() {
       copied = true;
     } else if (moves && starts(i.a, kStackParameter)) {
       i.orig_name = loads ? "LOAD_FAST" : "";
-    } else if (i.op == Opcode::STORE_FAST && (body_->slot_kinds[i.a] & kSlotFree)) {
+    } else if (cells > 0 && (i.op == Opcode::MAKE_CELL || (i.op == Opcode::STORE_FAST && is_cell_slot(i.a)))) {
       i.orig_name = "";
     }
   }

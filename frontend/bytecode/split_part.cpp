@@ -55,7 +55,11 @@ void SplitPart::lay_out_slots(const std::vector<bool>& used, int scratch) {
   }
   add_unbound(used, false);
   add_unbound(used, true);
-  for (const int k : moved_cells_) new_slot_[k] = add_slot(body_.slot_names[k], kSlotFree);
+  for (const std::uint8_t kind : {kSlotCell, kSlotFree}) {
+    for (const int k : moved_cells_) {
+      if (body_.slot_kinds[k] & kind) new_slot_[k] = add_slot(body_.slot_names[k], kind);
+    }
+  }
 }
 
 void SplitPart::stack_parameters() {
@@ -85,6 +89,8 @@ std::vector<int> SplitPart::slot_parameters() {
 
 void SplitPart::prologue(bool keep_classes, const HandlerOf& handler_of) {
   for (std::size_t k = 0; k < moved_cells_.size(); ++k) {
+    // For locals() a slot holds a cell of the frame's own only once there was this instruction.
+    if (body_.slot_kinds[moved_cells_[k]] & kSlotCell) emit(Opcode::MAKE_CELL, new_slot_[moved_cells_[k]]);
     emit(Opcode::LOAD_FAST_AND_CLEAR, cell_parameters_[k]);
     emit(Opcode::STORE_FAST, new_slot_[moved_cells_[k]]);
   }

@@ -160,3 +160,46 @@ def test_global_list_is_updated_in_order():
     compiled = torch.compile(f, backend="eager")
     assert [compiled(x())[0].item() for _ in range(3)] == [2.0, 3.0, 4.0]
     assert HISTORY == [0, 1, 2]
+
+
+def test_variables_of_closures_stay_the_frames_own_after_a_break():
+    def deleted(a):
+        kept = 12
+        shared = lambda: kept  # noqa: E731, F821
+        print("break")
+        del kept
+        a = a + 1
+        print("another")
+        try:
+            return kept  # noqa: F821
+        except UnboundLocalError as error:
+            seen = [str(error)]
+        try:
+            return shared()
+        except NameError as error:
+            return a, [*seen, str(error)]
+
+    def never_set(a):
+        if a.sum() > 100:
+            late = 1
+        shared = lambda: late  # noqa: E731
+        print("break")
+        kept = 3
+        return a + late, shared, kept
+
+    def listed(a):
+        def counted():
+            nonlocal a
+            a = a + 1
+            return a
+
+        print("break")
+        counted()
+        names = sorted(locals())
+        print("another")
+        counted()
+        return a, names, locals()["a"]
+
+    same(deleted, one, breaks=["GB0059"])
+    same(never_set, one)
+    same(listed, one, breaks=["GB0059"])
