@@ -37,6 +37,8 @@ class Outcomes(unittest.TestResult):
 
     def stopTest(self, test):
         super().stopTest(test)
+        if self.current is None:  # 3.12.1 stops tests it has skipped without a start
+            return
         self.write(id=self.current, outcome=self.outcome[0], detail=self.outcome[1])
         self.current = None
 
