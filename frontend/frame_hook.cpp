@@ -72,6 +72,12 @@ bool is_own_file(PyCodeObject* code) {
   return !package->empty() && text_of(code->co_filename).rfind(*package, 0) == 0;
 }
 
+// The interpreter changes the sign of ints that this module has made in place: they may not be an entry's constants.
+bool makes_ints_for_interpreter(PyCodeObject* code) {
+  static const std::string* const file = new std::string(folder_of("os") + "_pylong.py");
+  return text_of(code->co_filename) == *file;
+}
+
 // Files whose frames are never compiled on their own: this package, the standard library, numpy.
 bool is_skipped_file(PyCodeObject* code) {
   static const std::string* const library = new std::string(folder_of("os"));
@@ -117,13 +123,12 @@ bool join_everything() {
   return true;
 }
 
-// Under `run --everything` only this package's own frames are none to compile.
+// Under `run --everything` hardly more than this package's own frames are none to compile.
 bool is_own_code(PyCodeObject* code) {
   if (FrameNotes* notes = find_frame_notes(code); notes && (notes->own_code || notes->frame_id >= 0))
     return notes->own_code;
   try {
-    frame_notes(code).own_code = is_own_file(code);
-    return frame_notes(code).own_code;
+    return frame_notes(code).own_code = is_own_file(code) || makes_ints_for_interpreter(code);
   } catch (const PythonError&) {
     PyErr_Clear();
     return true;

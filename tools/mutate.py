@@ -36,6 +36,7 @@ UNREACHABLE = {
     "opcode:LOAD_SUPER_ATTR": NEWER,
     "opcode:LOAD_FAST_AND_CLEAR": NEWER,
     "opcode:TO_BOOL": NEWER,
+    "opcode:CLEANUP_THROW": NEWER,
     "break:frontend/opcodes/names.cpp GB0113": NEWER,
     "break:frontend/compile_frame.cpp GB0052": "a guard against endless restarts; a frame restarts once for each break",
     "break:frontend/values/tensor.cpp GB0108": "tensors have no retain_grad yet: plain Python raises AttributeError",

@@ -110,6 +110,10 @@ ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
   for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__", "__annotations__"}) copy(name);
   if (from->real && PyDict_GET_SIZE(checked(PyObject_GetAttrString(from->real.get(), "__dict__")).get()) > 0)
     unmodelled(from->print(), "functools.wraps of a function with attributes of its own");
+  PyRef parameters = from->real ? PyRef::steal(PyObject_GetAttrString(from->real.get(), "__type_params__")) : PyRef();
+  PyErr_Clear();  // before 3.12
+  if (parameters && PyTuple_GET_SIZE(parameters.get()) > 0)
+    unmodelled(from->print(), "functools.wraps of a generic function");
   for (auto& [name, v] : from->attrs)
     if (!type_find(&PyFunction_Type, name.get())) wrapper->set_attr(t, name.get(), v);
   wrapper->set_attr(t, checked(PyUnicode_InternFromString("__wrapped__")).get(), wrapped);
