@@ -109,7 +109,8 @@ int md_dict_find(PyObject* dict, PyObject* key, Py_hash_t hash, PyObject** value
   return md_dict_find_hinted(dict, key, hash, value, &hint);
 }
 
-static inline int find_in_values(PyObject* object, PyDictValues* values, PyObject* name, PyObject** value, unsigned* hint) {
+static inline int find_in_values(PyObject* object, PyDictValues* values, PyObject* name, PyObject** value,
+                                 unsigned* hint) {
   PyDictKeysObject* keys = ((PyHeapTypeObject*)Py_TYPE(object))->ht_cached_keys;
   const Py_ssize_t index = find_entry_hinted(keys, name, hash_of_name(name), hint);
   if (index < 0) return index == -1 ? 0 : -1;
@@ -175,16 +176,21 @@ int md_dict_has_inline_values(PyObject* dict) {
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-static int wants(const uint8_t* tools) {
-  return tools[PY_MONITORING_EVENT_PY_START] | tools[PY_MONITORING_EVENT_PY_RETURN] | tools[PY_MONITORING_EVENT_CALL] |
-         tools[PY_MONITORING_EVENT_LINE] | tools[PY_MONITORING_EVENT_INSTRUCTION];
+// Any event of any tool, 3.12's monitors being 15 bytes, 3.13's those of a code object 10.
+static int wants(const uint8_t* tools, size_t count) {
+  uint64_t first, last;
+  memcpy(&first, tools, sizeof first);
+  memcpy(&last, tools + count - sizeof last, sizeof last);
+  return (first | last) != 0;
 }
 #endif
 
 int md_is_monitored(PyCodeObject* code) {
 #if PY_VERSION_HEX >= 0x030C0000
-  if (wants(PyInterpreterState_Get()->monitors.tools)) return 1;
-  return code->_co_monitoring && wants(code->_co_monitoring->local_monitors.tools);
+  PyInterpreterState* interpreter = PyInterpreterState_Get();
+  if (wants(interpreter->monitors.tools, sizeof interpreter->monitors.tools)) return 1;
+  const _PyCoMonitoringData* own = code->_co_monitoring;
+  return own && wants(own->local_monitors.tools, sizeof own->local_monitors.tools);
 #else
   (void)code;
   return 0;
