@@ -83,7 +83,10 @@ ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
       if (ValueRef m = o->special(t, dunder)) return t.call(m, {});
       PyRef data = o->payload ? o->payload->as_constant() : PyRef();
       if (!data || !converts(Py_TYPE(data.get()), dunder))
-        if (ValueRef m = o->special(t, "__index__")) return t.call(m, {});
+        if (ValueRef m = o->special(t, "__index__")) {
+          args.positional[0] = t.realize(t.call(m, {}));
+          return {};
+        }
       if (data) args.positional[0] = o->payload;
     }
   }

@@ -343,7 +343,7 @@ def replaced_at_same_size(x):
 
 def replaced_values_at_same_size(x):
     d = {0: 0}
-    for value in d.values():
+    for value in d.values():  # noqa: B007
         del d[0]
         d[0] = 0
     return x + value
