@@ -47,7 +47,9 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     const auto [held, place] = t.on_class(type(), name);
     if (place && held == v.get()) return t.from_object(held, place);
     if (n == "__mro__" || n == "__bases__") expect_bases(t, type());
-    return from_folded(t, v.get());
+    ValueRef folded = from_folded(t, v.get());
+    if (folded->kind == ValueKind::Tuple) folded->real = v;  // the class's own
+    return folded;
   }
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
   PyObject* found = type_find(type(), name);

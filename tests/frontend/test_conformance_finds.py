@@ -369,3 +369,18 @@ class TextIndex(str):
 def test_numbers_convert_before_their_index():
     same(lambda x: (x + int(OtherIndex(7)), float(OtherIndex(7))), lambda: (torch.ones(2),), frames=1, breaks=())
     same(lambda x: (x + int(TextIndex("7")), float(TextIndex("7"))), lambda: (torch.ones(2),), frames=1, breaks=())
+
+
+def constant(a=(1, 2)):
+    return a
+
+
+def test_tuples_that_code_and_classes_hold():
+    def f():
+        first, second = lambda: None, lambda: None
+        held = [first.__code__.co_consts is second.__code__.co_consts, OtherIndex.__mro__ is OtherIndex.__mro__]
+        bases, consts = OtherIndex.__bases__, constant.__code__.co_consts
+        print("break")
+        return held, bases is OtherIndex.__bases__, consts is constant.__code__.co_consts, bases, consts
+
+    same(f)
