@@ -66,6 +66,11 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     t.expect_on_class(type(), name, found);
     return make_ref<OpaqueValue>(PyRef::borrow(found));
   }
+  if (Py_TYPE(found) == &PyStaticMethod_Type && source) {  // by the way there: it may die with its class
+    PyRef key = checked(PyUnicode_InternFromString("__func__")), inner = checked(PyObject_GetAttr(found, key.get()));
+    SourceRef held = t.sources.child(source, SourceKind::ClassAttr, name);
+    return t.from_object(inner.get(), t.sources.child(held, SourceKind::Field, key.get()));
+  }
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);
   if (ValueRef v = python_get(t, found, {}, ValueRef(this))) return v;

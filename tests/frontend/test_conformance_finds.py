@@ -384,3 +384,45 @@ def test_tuples_that_code_and_classes_hold():
         return held, bases is OtherIndex.__bases__, consts is constant.__code__.co_consts, bases, consts
 
     same(f)
+
+
+def test_a_static_method_dies_with_its_class():
+    def f():
+        class A:
+            @staticmethod
+            def method(x):
+                return x
+
+        seen = weakref.ref(A.method)
+        before = seen() is None
+        del A
+        gc.collect()
+        return before, seen()
+
+    same(f)
+
+
+class Static:
+    @staticmethod
+    def method(x):
+        return x + 1
+
+
+def test_a_static_method_that_is_replaced():
+    def f(x):
+        return Static.method(x)
+
+    compiled = torch.compile(f, backend="eager")
+    first = Static.__dict__["method"]
+    try:
+        assert compiled(1) == 2
+        Static.method = staticmethod(lambda x: x + 2)
+        assert compiled(1) == 3
+        Static.method = lambda x: x + 3
+        assert compiled(1) == 4
+        Static.method = property(lambda self: self)
+        with pytest.raises(TypeError):
+            compiled(1)
+    finally:
+        Static.method = first
+    assert compiled(1) == 2
