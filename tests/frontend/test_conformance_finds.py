@@ -426,3 +426,39 @@ def test_a_static_method_that_is_replaced():
     finally:
         Static.method = first
     assert compiled(1) == 2
+
+
+seen = None
+
+
+@pytest.mark.parametrize("end", ["del", "store", "nested"])
+def test_what_a_callback_changes_is_read_after_the_end(end):
+    def noticed(_):
+        global seen
+        seen = 100
+
+    def made():
+        global seen
+        seen = None
+        return eval("lambda: 42")
+
+    def deleted():
+        f = made()
+        w = weakref.ref(f, noticed)
+        del f
+        return seen, w()
+
+    def stored():
+        f = made()
+        w = weakref.ref(f, noticed)
+        f = 3
+        return seen, w(), f
+
+    def nested():
+        f = [made()]
+        w = weakref.ref(f[0], noticed)
+        print("break")
+        f[0] = 3
+        return seen, w(), f
+
+    same({"del": deleted, "store": stored, "nested": nested}[end])
