@@ -9,6 +9,7 @@
 
 #include "frontend/break_place.h"
 #include "frontend/breaks.h"
+#include "frontend/builtins/families.h"
 #include "frontend/builtins/table.h"
 #include "frontend/bytecode/split.h"
 #include "frontend/carried_guards.h"
@@ -160,6 +161,7 @@ struct Compilation {
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
     const auto frames = places(t);
+    b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code));
     const BreakVerdict verdict =
         t.finishing || t.frames.empty() || b.looks_at_frame ? BreakVerdict::SkipPlace : judge_break(t);
     const bool splits = verdict == BreakVerdict::Resume || verdict == BreakVerdict::SkipLoop;
@@ -227,7 +229,7 @@ struct Compilation {
 
   // With config.trace_more what the frame does before a break at any place is compiled; true: restart, as above.
   bool leave_before(Tracer& t, const GraphBreak& b, const std::vector<UserFrame>& frames) {
-    if (!config.trace_more || (t.finishing && ++unfinished > kMostUnfinished)) return false;
+    if (!config.trace_more || b.looks_at_frame || (t.finishing && ++unfinished > kMostUnfinished)) return false;
     const auto body = decoded_body(request.code);
     const Tracer::RootPlace place = place_to_leave(t, *body);
     if (place.instruction < 0) return false;

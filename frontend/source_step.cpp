@@ -93,9 +93,17 @@ RangePart range_part(PyObject* key) {
   return name[2] == 'a' ? RangePart::Start : name[2] == 'o' ? RangePart::Stop : RangePart::Step;
 }
 
-// A mutable class's name, and what a function keeps in its struct.
+// What staticmethod objects begin with.
+struct StaticMethod {
+  PyObject_HEAD
+  PyObject* callable;
+};
+
+// A mutable class's name, what a static method wraps, and what a function keeps in its struct.
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = PyUnicode_AsUTF8(key);
+  if (Py_IS_TYPE(o, &PyStaticMethod_Type))
+    return name == "__func__" ? reinterpret_cast<StaticMethod*>(o)->callable : nullptr;
   if (PyType_Check(o)) {
     auto* type = reinterpret_cast<PyHeapTypeObject*>(o);
     if (!(type->ht_type.tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;

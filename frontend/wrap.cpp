@@ -363,7 +363,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   if (ValueRef hatch = wrap_hatch(t, o, s)) return hatch;
   if (type == &PyList_Type || type == &PyTuple_Type || is_size_type(type)) return wrap_sequence(t, o, s);
-  if (PyTuple_Check(o) && own_attribute(type, "_fields")) return wrap_sequence(t, o, s);
+  if (PyTuple_Check(o) && own_attribute(type, "_fields") && is_usual_namedtuple(t, type)) return wrap_sequence(t, o, s);
   if (type == deque_type()) return wrap_deque(t, o, s);
   if (type == &PyDict_Type) return wrap_dict(t, o, s);
   if (is_defaultdict(type))

@@ -34,8 +34,31 @@ bool tells_its_class(Tracer& t, const ValueRef& v, PyTypeObject* type) {
   return t.on_class(type, own.get()).found != type_find(&PyBaseObject_Type, own.get());
 }
 
+bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
+
+bool is_union_of_classes(PyObject* o) {
+  if (!is_union_type(Py_TYPE(o))) return false;
+  PyRef members = checked(PyObject_GetAttrString(o, "__args__"));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(members.get()); ++i)
+    if (!PyType_Check(PyTuple_GET_ITEM(members.get(), i))) return false;
+  return true;
+}
+
+// The Python method by which a metaclass answers isinstance() or issubclass(); null: the class is found in the mro, or
+// is an abstract one, which its registry answers for.
+ValueRef meta_check(Tracer& t, PyObject* cls, const char* name) {
+  if (!PyType_Check(cls) || PyType_CheckExact(cls)) return {};
+  const auto [found, place] = t.on_class(Py_TYPE(cls), checked(PyUnicode_InternFromString(name)).get());
+  if (!found || !PyFunction_Check(found)) return {};
+  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__");
+  if (module && PyUnicode_Check(module) && text_of(module) == "abc") return {};
+  return make_ref<MethodValue>(t.wrap(found, place), t.from_object(cls, nullptr));
+}
+
 // isinstance without user code: exact metaclass `type` (or ABCs answered from their registry for builtin types).
 bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
+  PyRef members = is_union_of_classes(cls) ? checked(PyObject_GetAttrString(cls, "__args__")) : PyRef();
+  if (members) return instance_of(t, v, members.get());
   if (PyTuple_Check(cls)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i)
       if (instance_of(t, v, PyTuple_GET_ITEM(cls, i))) return true;
@@ -43,6 +66,9 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
   }
   PyTypeObject* type = type_or_break(v, repr_of(cls));
   if (type == &PyMemberDescr_Type && !t.config.trace_more) listed_break<GB0194>(v->print(), repr_of(cls));
+  if (reinterpret_cast<PyObject*>(type) != cls)
+    if (ValueRef check = meta_check(t, cls, "__instancecheck__"))
+      return t.realize(t.call(check, CallArgs{{v}, {}}))->truth(t);
   if (PyType_Check(cls)) {
     const bool is = PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
     t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(cls), is);
@@ -77,8 +103,6 @@ PyRef classes_of(Tracer& t, const ValueRef& raw, int depth = 0) {
   return v->as_constant();
 }
 
-bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
-
 bool instance_of_value(Tracer& t, const ValueRef& v, const ValueRef& classes, int depth) {
   check_nesting(depth);
   if (auto* tuple = as<TupleValue>(classes))
@@ -102,6 +126,13 @@ ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
   expect_args(t, "issubclass", args, 2, 2);
   PyRef a = args[0]->as_constant(), b = classes_of(t, args[1]);
   if (!a || !b) graph_break<GB0195>(args[0]->print(), args[1]->print());
+  if (auto* several = as<TupleValue>(args[1])) {
+    for (auto& cls : several->items)
+      if (CallArgs one{{args[0], t.realize(cls)}, {}}; rule_issubclass(t, one)->truth(t)) return t.boolean(true);
+    return t.boolean(false);
+  }
+  if (ValueRef check = meta_check(t, b.get(), "__subclasscheck__"))
+    return t.boolean(t.realize(t.call(check, CallArgs{{args[0]}, {}}))->truth(t));
   const int r = PyObject_IsSubclass(a.get(), b.get());
   if (r < 0) t.raise_current();
   if (!r && !PyType_CheckExact(b.get())) t.expect_no_registration();

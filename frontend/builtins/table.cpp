@@ -97,6 +97,17 @@ bool acts_on_the_world(const std::string& builtin) {
   return builtin == "print" || builtin == "input" || builtin == "open" || builtin == "breakpoint";
 }
 
+// int.__and__(True, False): bool has another.
+ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, const CallArgs& args, PyTypeObject* of) {
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  CallArgs all = args;
+  all.positional.insert(all.positional.begin(), self);
+  if (self->kind != ValueKind::Constant || of == &PyBaseObject_Type || !all_constant(all, positional, kwargs))
+    return {};
+  return fold(t, callee, positional, kwargs);
+}
+
 [[noreturn]] void no_rule(Tracer& t, BuiltinValue& callee, const CallArgs& args) {
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
@@ -228,15 +239,17 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       args.positional.erase(args.positional.begin());
       if (ValueRef late = late_call(t, callee.real.get(), self, args)) return late;
       for (auto& a : args.positional) a = t.realize(a);
-      if (auto* o = as<ObjectValue>(self))
+      const auto is_of = [&](PyTypeObject* type) { return type_find(type, name.get()) == callee.real.get(); };
+      if (auto* o = as<ObjectValue>(self); o && is_of(layout_base(o->type)))
         if (ValueRef r = call_base_method(t, *o, name.get(), args)) return r;
       if (ValueRef r = call_object_slot(t, self, text_of(name.get()), args)) return r;
       if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
         graph_break<GB0121>(self->print(), text_of(name.get()), print_list(args.positional), print_keywords(args));
+      // bool has an int's methods of its own, OrderedDict a dict's, all of them object's.
       PyTypeObject* type = self->python_type();
-      const bool overridden =
-          type && (type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type_find(type, name.get()) != callee.real.get();
+      const bool overridden = type && !is_of(type);
       if (self->kind != ValueKind::Object && !overridden) return self->call_method(t, name.get(), std::move(args));
+      if (ValueRef r = fold_method(t, callee, self, args, of)) return r;
     } else if (!t.uncaught()) {
       refuse_arguments(t, callee.real.get(), args);
     }

@@ -46,6 +46,12 @@ void expect_own_slot(Tracer& t, ObjectValue& o, const std::string& method) {
 ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const ValueRef& other) {
   auto* o = as<ObjectValue>(self);
   auto* instance = as<ObjectValue>(other);
+  if (self->kind == ValueKind::Opaque) {
+    PyRef key = checked(PyUnicode_InternFromString(name.c_str()));
+    PyObject* found = t.on_class(self->python_type(), key.get()).found;
+    if (found != type_find(&PyBaseObject_Type, key.get())) unmodelled_method(*self, name, CallArgs{{other}, {}});
+    return {};
+  }
   if (!o && instance && instance->payload) return unless_not_implemented(t, data_operator(t, self, name, other));
   if (!o) {
     if (is_subtype(other, self)) unmodelled_method(*self, name, CallArgs{{other}, {}});
@@ -61,7 +67,7 @@ ValueRef attempt(Tracer& t, const ValueRef& self, const std::string& name, const
 // object.__ne__ turns around what __eq__ gives; the other defaults know nothing but identity.
 ValueRef attempt_compare(Tracer& t, const ValueRef& self, int op, const ValueRef& other) {
   auto* o = as<ObjectValue>(self);
-  if (op == Py_NE && o && !o->payload && !o->special(t, "__ne__") && !o->has_native(t, "__ne__")) {
+  if (op == Py_NE && o && !o->special(t, "__ne__") && !o->has_native(t, "__ne__")) {
     ValueRef equal = attempt(t, self, "__eq__", other);
     return equal ? t.boolean(!t.realize(equal)->truth(t)) : ValueRef();
   }
@@ -104,8 +110,8 @@ ValueRef object_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op)
   const bool right_first = a->python_type() != b->python_type() && is_subtype(b, a);
   // Two of one builtin type: it answers for the left one before the right one is asked.
   auto* x = as<ObjectValue>(a);
-  const bool native = x && x->payload && !x->special(t, kNames[op]) && data_of(a)->kind == data_of(b)->kind;
-  if (native && !right_first && x->has_native(t, kNames[op])) expect_own_slot(t, *x, kNames[op]);
+  const bool native = x && x->payload && x->has_native(t, kNames[op]) && data_of(a)->kind == data_of(b)->kind;
+  if (native && !right_first) expect_own_slot(t, *x, kNames[op]);
   if (native && !right_first) return t.compare(data_of(a), data_of(b), op);
   if (right_first)
     if (ValueRef r = attempt_compare(t, b, kMirrored[op], a)) return r;

@@ -378,7 +378,7 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   if (auto *p = ordered_items(a), *q = ordered_items(b); p && q && a->kind == b->kind) {
     for (std::size_t k = 0; k < std::min(p->size(), q->size()); ++k) {
       const ValueRef v = (*p)[k], w = (*q)[k];
-      if (!values_equal(*this, v, w)) return compare(v, w, op);
+      if (!values_equal(*this, v, w) && k < std::min(p->size(), q->size())) return compare((*p)[k], (*q)[k], op);
     }
     return compare(integer(static_cast<std::int64_t>(p->size())), integer(static_cast<std::int64_t>(q->size())), op);
   }

@@ -1,5 +1,7 @@
 #include "frontend/values/builtin_bases.h"
 
+#include <algorithm>
+
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/builtins/table.h"
@@ -27,6 +29,23 @@ static bool is_number_or_text(PyTypeObject* base) {
 
 bool is_data_base(PyTypeObject* base) {
   return is_mutable_base(base) || is_number_or_text(base) || base == &PyTuple_Type || base == &PyFrozenSet_Type;
+}
+
+bool is_usual_namedtuple(Tracer& t, PyTypeObject* type) {
+  static const char* const operators[] = {"add", "and", "floordiv", "lshift", "matmul",  "mod", "mul",
+                                          "or",  "pow", "rshift",   "sub",    "truediv", "xor"};
+  static const char* const others[] = {"__lt__",    "__le__",       "__eq__",           "__ne__",         "__gt__",
+                                       "__ge__",    "__hash__",     "__len__",          "__iter__",       "__getitem__",
+                                       "__bool__",  "__contains__", "__getattribute__", "__getattr__",    "__neg__",
+                                       "__pos__",   "__call__",     "__reversed__",     "__invert__",     "__int__",
+                                       "__float__", "__index__",    "__next__",         "__length_hint__"};
+  const auto own = [&](const std::string& name) {
+    PyObject* found = t.on_class(type, checked(PyUnicode_InternFromString(name.c_str())).get()).found;
+    return found != type_find(&PyTuple_Type, checked(PyUnicode_InternFromString(name.c_str())).get());
+  };
+  for (const std::string name : operators)
+    if (own("__" + name + "__") || own("__r" + name + "__") || own("__i" + name + "__")) return false;
+  return std::ranges::none_of(others, own);
 }
 
 ValueRef data_of(const ValueRef& v) {

@@ -10,6 +10,8 @@ namespace md {
 PyTypeObject* layout_base(PyTypeObject* type);
 // Instances of it can be modelled with a payload.
 bool is_data_base(PyTypeObject* base);
+// Nothing on a class of named tuples takes the place of what operators and the interpreter ask tuples for.
+bool is_usual_namedtuple(Tracer& t, PyTypeObject* type);
 // base.__new__(cls, *args): a fresh instance, not initialised.
 Ref<ObjectValue> new_with_data(Tracer& t, PyTypeObject* type, const CallArgs& args);
 // A real instance with its payload; null if its class has no such base.

@@ -1,4 +1,4 @@
-// Classes, modules, super() and objects that are only passed around.
+// Classes, super() and objects that are only passed around.
 #include "frontend/breaks.h"
 #include "frontend/builtins/refusals.h"
 #include "frontend/builtins/table.h"
@@ -47,7 +47,9 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     const auto [held, place] = t.on_class(type(), name);
     if (place && held == v.get()) return t.from_object(held, place);
     if (n == "__mro__" || n == "__bases__") expect_bases(t, type());
-    return from_folded(t, v.get());
+    ValueRef folded = from_folded(t, v.get());
+    if (folded->kind == ValueKind::Tuple) folded->real = v;  // the class's own
+    return folded;
   }
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
   PyObject* found = type_find(type(), name);
@@ -63,6 +65,11 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type) {
     t.expect_on_class(type(), name, found);
     return make_ref<OpaqueValue>(PyRef::borrow(found));
+  }
+  if (Py_TYPE(found) == &PyStaticMethod_Type && source) {  // by the way there: it may die with its class
+    PyRef key = checked(PyUnicode_InternFromString("__func__")), inner = checked(PyObject_GetAttr(found, key.get()));
+    SourceRef held = t.sources.child(source, SourceKind::ClassAttr, name);
+    return t.from_object(inner.get(), t.sources.child(held, SourceKind::Field, key.get()));
   }
   if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);
@@ -212,7 +219,8 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
     items.push_back(std::move(v));
   }
   if (!args.keywords.empty()) refuse_arguments(t, cls.real.get(), given);
-  return make_ref<TupleValue>(std::move(items), cls.type());
+  if (is_usual_namedtuple(t, cls.type())) return make_ref<TupleValue>(std::move(items), cls.type());
+  return new_with_data(t, cls.type(), CallArgs{{make_ref<TupleValue>(std::move(items))}, {}});
 }
 
 // The nearest `__new__` that C implements, of the class that lays out instances; else its instances are not modelled.
@@ -247,7 +255,8 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type)))
     unmodelled(cls.print(), "instance of a class with its own __new__ or a C base");
   if (base == &PyTuple_Type && type_find(type, checked(PyUnicode_InternFromString("_fields")).get()) &&
-      args.size() == 1 && args.keywords.empty())  // named tuples are tuples whose items have names
+      args.size() == 1 && args.keywords.empty() &&
+      is_usual_namedtuple(t, type))  // named tuples are tuples whose items have names
     return make_ref<TupleValue>(collect(t, args[0]), type);
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {
     PyRef refused = PyRef::steal(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
@@ -281,6 +290,8 @@ static void initialise(Tracer& t, const ValueRef& made, CallArgs args, bool pyth
 
 static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args) {
   PyTypeObject* type = cls.type();
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup)))
+    type = type_of_group(t, cls, args.positional);
   const auto [init, place] = t.on_class(type, checked(PyUnicode_InternFromString("__init__")).get());
   if (init && PyFunction_Check(init)) {
     auto e = make_ref<ExceptionValue>(type, args.positional);
@@ -292,6 +303,7 @@ static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args)
       if (PyRef c = t.realize(a)->as_constant(); !c || !PyUnicode_Check(c.get()))
         graph_break<GB0171>(print_list(args.positional));
   if (!args.keywords.empty()) unmodelled(cls.print(), "an exception made with keyword arguments");
+  if (type == cls.type()) type = type_of_exception(t, cls, args.positional);
   return make_ref<ExceptionValue>(type, args.positional);
 }
 
@@ -358,61 +370,13 @@ ValueRef ClassValue::call(Tracer& t, CallArgs args) {
     args.positional.insert(args.positional.begin(), ValueRef(this));
     return t.call(t.wrap(own.found, own.source), std::move(args));
   }
+  if (own.found && PyType_Check(own.found)) return t.call(t.from_object(own.found, own.source), std::move(args));
+  if (own.found != type_find(&PyType_Type, checked(PyUnicode_InternFromString("__call__")).get()))
+    unmodelled(print(), "a metaclass with its own __call__");
   return instantiate(t, *this, std::move(args));
 }
 
 Reg ClassValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
-
-// --- modules
-// -----------------------------------------------------------------------------------------------------------
-
-std::string ModuleValue::print() const { return "PythonModuleVariable(" + repr_of(real.get()) + ")"; }
-
-ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
-  PyObject* dict = PyModule_GetDict(real.get());
-  if (ValueRef stored = t.stored_global(dict, name)) return stored;
-  PyObject* found = PyDict_GetItemWithError(dict, name);
-  if (!found) {
-    if (PyErr_Occurred()) throw PythonError{};
-    return missing_attr(t, name);
-  }
-  return t.lazy(found, source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
-}
-
-// Not in the module: its __getattr__ answers, or its class.
-ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
-  if (!source)  // met in code that stands in for a library's
-    t.raise(PyExc_AttributeError,
-            "module '" + std::string(PyModule_GetName(real.get())) + "' has no attribute '" + text_of(name) + "'");
-  PyObject* dict = PyModule_GetDict(real.get());
-  if (type_find(Py_TYPE(real.get()), name)) {
-    PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
-    if (!v) t.raise_current();
-    return t.from_object(v.get(), nullptr);
-  }
-  t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::Attr, name));
-  PyRef hook_name = checked(PyUnicode_InternFromString("__getattr__"));
-  SourceRef place = t.sources.child(source, SourceKind::Attr, hook_name.get());
-  PyObject* hook = PyDict_GetItemWithError(dict, hook_name.get());
-  if (hook && PyFunction_Check(hook) && may_inline(*as<FunctionValue>(t.wrap(hook, place)))) {
-    CallArgs args;
-    args.positional = {t.constant(name)};
-    return t.call(t.wrap(hook, place), std::move(args));
-  }
-  if (!hook) t.guard(GuardKind::NotPresent, place);
-  // A submodule loaded on demand is found from now on.
-  PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
-  if (!v) t.raise_current();
-  return t.from_object(v.get(), nullptr);
-}
-
-bool ModuleValue::has_attr(Tracer& t, PyObject* name) {
-  const bool there = checked(PyDict_Contains(PyModule_GetDict(real.get()), name));
-  if (source) t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
-  return there;
-}
-
-Reg ModuleValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
 
 // --- super()
 // -----------------------------------------------------------------------------------------------------------

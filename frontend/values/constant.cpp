@@ -165,7 +165,11 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
   if (!v) t.raise_current();
   if (is_constant_object(v.get())) return t.constant(v);
   if (PyType_Check(v.get())) return t.from_object(v.get(), nullptr);  // __class__
-  if (PyTuple_CheckExact(v.get())) return from_folded(t, v.get());    // co_varnames of a code object
+  if (PyTuple_CheckExact(v.get())) {                                  // co_consts of a code object
+    ValueRef tuple = from_folded(t, v.get());
+    if (checked(PyObject_GetAttr(real.get(), name)).get() == v.get()) tuple->real = v;
+    return tuple;
+  }
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 

@@ -8,6 +8,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
@@ -22,6 +23,8 @@ std::string ExceptionValue::print() const { return "ExceptionVariable(" + repr_o
 
 ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
+  if (n == "args" && args.size() > 2 && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_OSError)))
+    return builtin_field(t, name);  // without the file names
   if (n == "args") return make_ref<TupleValue>(args);
   if (n == "__cause__") return cause ? cause : t.none();
   if (n == "__context__") {
@@ -144,6 +147,41 @@ Reg ExceptionValue::rebuild(PlanBuilder& b) {
   if (cause) set(name("__cause__"), cause);
   if (cause || suppress_context) set(name("__suppress_context__"), b.tracer.boolean(suppress_context));
   return r;
+}
+
+static PyTypeObject* as_type(PyObject* o) { return reinterpret_cast<PyTypeObject*>(o); }
+
+PyTypeObject* type_of_group(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args) {
+  const auto refuse = [&] { unmodelled(cls.print(), "a group of exceptions made of what does not fit"); };
+  std::string message;
+  if (args.size() != 2 || !constant_str(t.realize(args[0]), message)) refuse();
+  ValueRef given = t.realize(args[1]);
+  if (given->kind != ValueKind::List && given->python_type() != &PyTuple_Type) refuse();
+  const std::vector<ValueRef> members = collect(t, given);
+  bool all = true;  // are below Exception
+  for (auto& raw : members) {
+    PyTypeObject* type = t.realize(raw)->python_type();
+    if (!type || !PyType_IsSubtype(type, as_type(PyExc_BaseException))) refuse();
+    all = all && PyType_IsSubtype(type, as_type(PyExc_Exception));
+  }
+  if (members.empty() || (!all && PyType_IsSubtype(cls.type(), as_type(PyExc_Exception)))) refuse();
+  if (!all || cls.real.get() != PyExc_BaseExceptionGroup) return cls.type();
+  return as_type(PyDict_GetItemString(PyEval_GetBuiltins(), "ExceptionGroup"));
+}
+
+PyTypeObject* type_of_exception(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args) {
+  PyTypeObject* builtin = layout_base(cls.type());
+  const auto below = [&](PyObject* type) { return PyType_IsSubtype(builtin, as_type(type)) != 0; };
+  const bool looks = (args.size() > 1 && (below(PyExc_OSError) || below(PyExc_SyntaxError))) ||
+                     below(PyExc_UnicodeEncodeError) || below(PyExc_UnicodeDecodeError) ||
+                     below(PyExc_UnicodeTranslateError);
+  if (!looks) return cls.type();
+  for (auto& a : args) (void)t.realize(a);
+  PyRef given = make_ref<TupleValue>(args)->as_constant();
+  if (!given) unmodelled(cls.print(), "an exception whose class or fields depend on its arguments");
+  PyRef real = PyRef::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(builtin), given.get()));
+  if (!real) t.raise_current();
+  return cls.type() == builtin ? Py_TYPE(real.get()) : cls.type();
 }
 
 // --- library context managers

@@ -3,13 +3,23 @@
 #include <algorithm>
 
 #include "frontend/breaks.h"
+#include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 
 namespace md {
 
 namespace {
 
-// Whether code of the program runs when the object goes: its __del__, or what a generator has around its last `yield`.
+// A weak reference of the program's calls something when the object goes.
+bool is_watched(PyObject* o) {
+  if (is_tensor(o) || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(o))) return false;
+  auto* w = reinterpret_cast<PyWeakReference*>(*PyObject_GET_WEAKREFS_LISTPTR(o));
+  while (w && !w->wr_callback) w = w->wr_next;
+  return w != nullptr;
+}
+
+// Whether code of the program runs when the object goes: its __del__, a callback, or what a generator has around its
+// last `yield`.
 bool acts_at_its_end(PyObject* o, int depth = 0) {
   if ((PyTuple_CheckExact(o) || PyList_CheckExact(o)) && depth < 3) {
     PyObject** items = PySequence_Fast_ITEMS(o);
@@ -17,6 +27,7 @@ bool acts_at_its_end(PyObject* o, int depth = 0) {
                        [&](PyObject* x) { return acts_at_its_end(x, depth + 1); });
   }
   if (PyType_Check(o)) return false;
+  if (is_watched(o)) return true;
   if (!PyGen_CheckExact(o)) return Py_TYPE(o)->tp_finalize || Py_TYPE(o)->tp_del;
   PyRef suspended = checked(PyObject_GetAttrString(o, "gi_suspended"));
   return suspended.get() == Py_True;

@@ -148,6 +148,11 @@ struct ContextValue final : Value {
 // type.__call__(cls, ...), and base.__new__(cls, ...) of a base that C implements.
 ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args);
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args);
+// The class of what a builtin exception class makes of its arguments, which it is asked where that depends on them:
+// OSError looks for the class of an error number, some others take only arguments of certain types.
+PyTypeObject* type_of_exception(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args);
+// The same of a class of exception groups: BaseExceptionGroup makes an ExceptionGroup of nothing but exceptions.
+PyTypeObject* type_of_group(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args);
 // What the Python __get__ of a descriptor found on a class gives; null: its type has none.
 ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls);
 // A method of a builtin type, which classes bind.

@@ -262,7 +262,8 @@ static bool sequences_equal(Tracer& t, const std::vector<ValueRef>& a, const std
   if (a.size() != b.size()) return false;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
     const ValueRef x = a[i], y = b[i];  // an __eq__ may change the lists
-    if (!values_equal(t, x, y)) return false;
+    if (values_equal(t, x, y)) continue;
+    if (i < a.size() && i < b.size()) return false;
   }
   return a.size() == b.size();
 }

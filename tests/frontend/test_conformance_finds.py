@@ -441,3 +441,96 @@ def test_super_of_a_class_finds_functions_that_are_not_bound():
         return made.mark
 
     same(g, lambda: ("Made",))
+
+
+def constant(a=(1, 2)):
+    return a
+
+
+def test_tuples_that_code_and_classes_hold():
+    def f():
+        first, second = lambda: None, lambda: None
+        held = [first.__code__.co_consts is second.__code__.co_consts, OtherIndex.__mro__ is OtherIndex.__mro__]
+        bases, consts = OtherIndex.__bases__, constant.__code__.co_consts
+        print("break")
+        return held, bases is OtherIndex.__bases__, consts is constant.__code__.co_consts, bases, consts
+
+    same(f)
+
+
+def test_a_static_method_dies_with_its_class():
+    def f():
+        class A:
+            @staticmethod
+            def method(x):
+                return x
+
+        seen = weakref.ref(A.method)
+        before = seen() is None
+        del A
+        gc.collect()
+        return before, seen()
+
+    same(f)
+
+
+class Static:
+    @staticmethod
+    def method(x):
+        return x + 1
+
+
+def test_a_static_method_that_is_replaced():
+    def f(x):
+        return Static.method(x)
+
+    compiled = torch.compile(f, backend="eager")
+    first = Static.__dict__["method"]
+    try:
+        assert compiled(1) == 2
+        Static.method = staticmethod(lambda x: x + 2)
+        assert compiled(1) == 3
+        Static.method = lambda x: x + 3
+        assert compiled(1) == 4
+        Static.method = property(lambda self: self)
+        with pytest.raises(TypeError):
+            compiled(1)
+    finally:
+        Static.method = first
+    assert compiled(1) == 2
+
+
+seen = None
+
+
+@pytest.mark.parametrize("end", ["del", "store", "nested"])
+def test_what_a_callback_changes_is_read_after_the_end(end):
+    def noticed(_):
+        global seen
+        seen = 100
+
+    def made():
+        global seen
+        seen = None
+        return eval("lambda: 42")
+
+    def deleted():
+        f = made()
+        w = weakref.ref(f, noticed)
+        del f
+        return seen, w()
+
+    def stored():
+        f = made()
+        w = weakref.ref(f, noticed)
+        f = 3
+        return seen, w(), f
+
+    def nested():
+        f = [made()]
+        w = weakref.ref(f[0], noticed)
+        print("break")
+        f[0] = 3
+        return seen, w(), f
+
+    same({"del": deleted, "store": stored, "nested": nested}[end])

@@ -127,9 +127,37 @@ def walked_stack(x):
     return x + k, sorted(stack[0].locals), stack[0].name
 
 
-@pytest.mark.parametrize("f", [own_frame, current_frame, callers_frame, walked_stack])
-def test_a_frame_that_is_looked_at(f):
-    same(f, one)
+def frame_after_a_break(x):
+    y = x + 1
+    print("break")
+    frame = sys._getframe()
+    return y, frame.f_code is frame_after_a_break.__code__, inspect.getargvalues(frame).args
+
+
+def frame_that_is_returned():
+    return sys._getframe()
+
+
+def positions(x):
+    frame = frame_that_is_returned()
+    return x + 1, frame.f_code is frame_that_is_returned.__code__, list(frame.f_code.co_positions())[0]
+
+
+def own_frame_only():
+    frame = sys._getframe()
+    return frame.f_code is own_frame_only.__code__, sorted(frame.f_locals)
+
+
+@pytest.mark.parametrize("more", [False, True])
+@pytest.mark.parametrize(
+    "f",
+    [own_frame, current_frame, callers_frame, walked_stack, frame_after_a_break, positions],
+    ids=lambda f: f.__name__,
+)
+def test_a_frame_that_is_looked_at(f, more):
+    with torch._dynamo.config.patch(trace_more=more, force_replace=True):
+        same(f, one)
+        same(own_frame_only)
 
 
 def test_globals_of_a_frame_leave_the_rest_compiled():

@@ -3,7 +3,7 @@
 import copy
 import copyreg
 
-from . import facts
+from . import bridge, facts
 
 CLASSES = (
     type(None),
@@ -40,6 +40,8 @@ def shallow(x):
         return _rebuilt(x, cls)
     if isinstance(parts, str):
         return x
+    if not 2 <= len(parts) <= 5:
+        bridge.refuse("copy.copy", "a __reduce__ that gives too few or too many parts")
     return _reconstructed(*parts)
 
 
@@ -69,13 +71,10 @@ def _rebuilt(x, cls):
     return y
 
 
-def _reconstructed(function, args, state=None, items=None, pairs=None, setter=None):
+def _reconstructed(function, args, state=None, items=None, pairs=None):
     y = function(*args)
     if state is not None:
-        if setter is not None:
-            setter(y, state)
-        else:
-            _set_state(y, state)
+        _set_state(y, state)
     if items is not None:
         for value in items:
             y.append(value)

@@ -1,0 +1,70 @@
+// Modules: what they hold, what their class or a function of their own answers for.
+#include "frontend/cpython/object_attr.h"
+#include "frontend/plan.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/inlining.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+std::string ModuleValue::print() const { return "PythonModuleVariable(" + repr_of(real.get()) + ")"; }
+
+ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
+  PyObject* dict = PyModule_GetDict(real.get());
+  if (ValueRef stored = t.stored_global(dict, name)) return stored;
+  PyObject* found = PyDict_GetItemWithError(dict, name);
+  if (!found) {
+    if (PyErr_Occurred()) throw PythonError{};
+    return missing_attr(t, name);
+  }
+  return t.lazy(found, source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+}
+
+// Not in the module: its __getattr__ answers, or its class.
+ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
+  if (!source)  // met in code that stands in for a library's
+    t.raise(PyExc_AttributeError,
+            "module '" + std::string(PyModule_GetName(real.get())) + "' has no attribute '" + text_of(name) + "'");
+  PyObject* dict = PyModule_GetDict(real.get());
+  t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(real.get()))));
+  if (type_find(Py_TYPE(real.get()), name)) {
+    PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+    if (!v) t.raise_current();
+    return t.from_object(v.get(), nullptr);
+  }
+  t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::Attr, name));
+  PyRef hook_name = checked(PyUnicode_InternFromString("__getattr__"));
+  SourceRef place = t.sources.child(source, SourceKind::Attr, hook_name.get());
+  PyObject* hook = PyDict_GetItemWithError(dict, hook_name.get());
+  if (hook && PyFunction_Check(hook) && may_inline(*as<FunctionValue>(t.wrap(hook, place)))) {
+    CallArgs args;
+    args.positional = {t.constant(name)};
+    return t.call(t.wrap(hook, place), std::move(args));
+  }
+  if (!hook) t.guard(GuardKind::NotPresent, place);
+  // A submodule loaded on demand is found from now on.
+  PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (!v) t.raise_current();
+  return t.from_object(v.get(), nullptr);
+}
+
+bool ModuleValue::has_attr(Tracer& t, PyObject* name) {
+  const bool there = checked(PyDict_Contains(PyModule_GetDict(real.get()), name));
+  if (!there && source) {  // its class or a function of its own may have an answer
+    try {
+      (void)missing_attr(t, name);
+      return true;
+    } catch (const TracedRaise& e) {
+      if (!PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError))) throw;
+    }
+  }
+  if (source) t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
+  return there;
+}
+
+Reg ModuleValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
+
+}  // namespace md
