@@ -197,3 +197,20 @@ def test_logging_functions_that_wait_for_the_graph():
 
         same(f, one)
         assert any("Reordering debugging function" in str(text) for c in counters.values() for text in c)
+
+
+def test_lists_inside_of_each_other_without_end():
+    depth = 20_000
+
+    def f(x):
+        nested = []
+        for _ in range(depth):
+            nested = [nested]
+        return x + 1, nested
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    made, levels = torch.compile(f, backend="eager")(torch.ones(2))[1], 0
+    while made:
+        made, levels = made[0], levels + 1
+    assert levels == depth and "GB0092" in codes()
