@@ -399,7 +399,8 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
     PyObject* found = own_attribute(cls, name);
     if (!found) continue;
     t.expect_on_class(type, name, found, start);
-    if (!on_class && is_wrapped_method(found)) return make_ref<MethodValue>(t.from_object(found, nullptr), self);
+    const bool binds = !on_class || Py_TYPE(found) == &PyClassMethodDescr_Type;
+    if (binds && is_wrapped_method(found)) return make_ref<MethodValue>(t.from_object(found, nullptr), self);
     return bind_class_attr(t, found, nullptr, on_class ? nullptr : self,
                            on_class ? self : t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
   }

@@ -73,6 +73,7 @@ def test_super_of_a_class_finds_functions_that_are_not_bound():
         seen = [kept.told(1, 2), super(Covering, above).told(1), kept.of_class(3), kept.of_none(4)]
         seen += [kept.__eq__(above, above), kept.__str__(above)[:2], super(Covering, above).__eq__(above)]
         super(Covering, Covering).__setattr__(above, "mark", 5)
+        seen.append(super(Covering, Covering).__init_subclass__())
         return x + 1, seen, above.mark
 
     same(f, lambda: (torch.ones(2),))
