@@ -1,0 +1,130 @@
+"""More breaks whose code is raised at several places: what objects, iterators, arrays and tensors end a graph with."""
+
+import ctypes
+import functools
+import operator
+import sys
+from unittest import mock
+
+import numpy as np
+
+import minidynamo as torch
+from frontend.differential import codes, same
+from minidynamo._dynamo import config
+from minidynamo._dynamo.utils import counters
+
+
+def one():
+    return (torch.ones(2),)
+
+
+def breaks_with(code, f, make_args=one):
+    same(f, make_args)
+    assert code in codes()
+
+
+def says(text, f):
+    same(f, one)
+    assert any(text in str(reason) for reasons in counters.values() for reason in reasons)
+
+
+class Plain:
+    written = property(lambda self: 1, operator.is_)
+
+
+absolute = ctypes.CDLL(None).abs
+
+
+def test_an_object_that_c_calls():
+    breaks_with("GB0147", lambda x: (x + 1, absolute(-3)))
+
+
+def test_arrays():
+    def length(a):
+        try:
+            return a + 1, len(a)
+        except TypeError as error:
+            return str(error)
+
+    breaks_with("GB0158", length, lambda: (np.array(3.0),))
+    breaks_with("GB0170", lambda a: (a + 1, [not a]), lambda: (np.ones(1),))
+
+
+def test_a_switch_of_the_mode_is_returned():
+    def f(x):
+        with torch.no_grad():
+            return x + 1, type(torch.set_grad_enabled(False)).__name__, torch.set_grad_enabled(True)
+
+    torch._dynamo.reset()
+    counters.clear()
+    torch.compile(f, backend="eager")(torch.ones(2))
+    assert "GB0092" in codes() and torch.is_grad_enabled()
+
+
+def test_iterators_over_what_has_changed():
+    def over_dict(x, d):
+        keys = iter(d)
+        first = next(keys)
+        d[first] = 7
+        return x + 1, keys
+
+    breaks_with("GB0092", over_dict, lambda: (torch.ones(2), {1: 2, 3: 4}))
+
+    def backward(x, items):
+        last = reversed(items)
+        items.append(next(last))
+        return x + 1, last
+
+    breaks_with("GB0092", backward, lambda: (torch.ones(2), [1, 2, 3]))
+
+
+def test_attributes():
+    def deleted(x, marked):
+        del marked.mark
+        return x + 1, marked.mark
+
+    def marked():
+        made = Plain()
+        made.mark = 1
+        return torch.ones(2), made
+
+    breaks_with("GB0010", deleted, marked)
+
+    def stored(x):
+        Plain().written = 3
+        return x + 1
+
+    says("STORE_ATTR-caused graph break", stored)
+
+
+def test_keywords_of_a_partial_object_are_returned_with_it():
+    def f(x):
+        made = functools.partial(max, 1, key=abs)
+        return made.keywords, x + 1, made
+
+    torch._dynamo.reset()
+    counters.clear()
+    keywords, _, made = torch.compile(f, backend="eager")(torch.ones(2))
+    assert keywords is made.keywords and "GB0092" in codes()
+
+
+def test_tensors():
+    breaks_with("GB0110", lambda x: x.uniform_(**{"from": 0.5, "to": 0.5}))
+    with config.patch(capture_scalar_outputs=True):
+        breaks_with(
+            "GB0033",
+            lambda x, i: (x + 1, x[i.item() :].storage_offset()),
+            lambda: (torch.arange(4.0), torch.tensor(2)),
+        )
+
+    def f(x):
+        try:
+            return (x + 1).numpy()
+        except RuntimeError:
+            return x
+
+    with mock.patch.dict(sys.modules, numpy=None):
+        torch._dynamo.reset()
+        counters.clear()
+        torch.compile(f, backend="eager")(torch.ones(2))
+        assert "GB0106" in codes()
