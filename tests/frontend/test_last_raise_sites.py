@@ -7,10 +7,12 @@ import sys
 from unittest import mock
 
 import numpy as np
+import pytest
 
 import minidynamo as torch
 from frontend.differential import codes, same
 from minidynamo._dynamo import config
+from minidynamo._dynamo.exc import Unsupported
 from minidynamo._dynamo.utils import counters
 
 
@@ -128,3 +130,39 @@ def test_tensors():
         counters.clear()
         torch.compile(f, backend="eager")(torch.ones(2))
         assert "GB0106" in codes()
+
+
+def test_a_set_that_iterates_in_another_order_when_made_again():
+    def f(x):
+        made = {16, 24, 0, 40}
+        made.discard(24)
+        made.add(16)
+        return x + 1, made, made.copy()
+
+    breaks_with("GB0092", f)
+
+
+@torch._dynamo.allow_in_graph
+def kept(x, given):
+    return x + 1
+
+
+def test_arguments_that_a_node_cannot_hold():
+    breaks_with("GB0055", lambda x: kept(x, {1, 2}))
+    breaks_with("GB0055", lambda x: kept(x, [Plain()]))
+
+
+def refused(f, *args):
+    torch._dynamo.reset()
+    with pytest.raises(Unsupported) as caught:
+        torch.compile(f, backend="eager", fullgraph=True)(*args)
+    return caught.value.gb_code
+
+
+def test_truth_of_what_only_a_run_knows():
+    x, a = torch.ones(2), np.ones(1)
+    assert refused(lambda a: (a + 1, bool(a)), a) == "GB0170"
+    assert refused(lambda a: (a + 1, a in [a + 1]), a) == "GB0170"
+    with config.patch(capture_scalar_outputs=True):
+        assert refused(lambda x: (x + 1, bool(x.sum().item())), x) == "GB0170"
+        assert refused(lambda x: (x + 1, list(filter(None, [x.sum().item()]))), x) == "GB0170"
