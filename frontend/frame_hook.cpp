@@ -270,6 +270,7 @@ void run_everything(Region* region) {
   if (run_switches().everything == region) return;
   current_region() = run_switches().everything = region;
   region ? arm() : disarm();
+  keep_hook(region != nullptr);
 }
 
 bool install_hook() { return install_frame_hook(hook); }

@@ -101,6 +101,10 @@ void disarm() {
 
 bool is_armed_here() { return counts.armed > 0; }
 
+void keep_hook(bool on) {
+  if (on ? armed_threads.fetch_add(1) == 0 : armed_threads.fetch_sub(1) == 1) apply();
+}
+
 Disarmed::Disarmed() : depth_(counts.armed) {
   counts.armed = 0;
   ++counts.disarmed;

@@ -21,6 +21,9 @@ EvalFrame exchange_frame_hook(EvalFrame hook);
 // frames reach the hook too: it must pass them through unless is_armed_here().
 void arm();
 void disarm();
+// The hook is called whether or not a thread is armed just now: frames of new threads are not missed while all others
+// are inside a Disarmed.
+void keep_hook(bool on);
 bool is_armed_here();
 
 class Armed {
