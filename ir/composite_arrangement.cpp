@@ -150,7 +150,7 @@ Arg expand_rule(ops::Triu, const Expansion& e) { return triangle(e, id::Ge); }
 Arg expand_rule(ops::FillDiagonal, const Expansion& e) {
   const TensorType x = e.tensor(0);
   const int rank = x.dim();
-  if (rank < 2) e.fail(ErrorKind::Runtime, "dimensions must larger than 1");
+  if (rank < 2) e.fail(ErrorKind::Runtime, "at least 2 dimensions are needed, not {}", rank);
   const auto along = [&](int d) {
     Arg count = e.call(id::Arange, {0, x.sizes[d], 1, DType::Int64});
     for (int later = d + 1; later < rank; ++later) count = e.call(id::Unsqueeze, {count, -1});
@@ -160,7 +160,8 @@ Arg expand_rule(ops::FillDiagonal, const Expansion& e) {
   if (rank == 2 && e.flag(2)) first = e.call(id::Remainder, {first, x.sizes[1] + 1});
   for (int d = 1; d < rank; ++d) {
     if (rank > 2 && !guard_eq(x.sizes[d], x.sizes[0])) {
-      e.fail(ErrorKind::Runtime, "all dimensions of input must be of equal length, not {}", sizes_text(x.sizes));
+      e.fail(ErrorKind::Runtime, "a tensor of more than 2 dimensions must have equal sizes, not {}",
+             sizes_text(x.sizes));
     }
     const Arg equal = e.call(id::Eq, {first, along(d)});
     inside = d == 1 ? equal : e.call(id::LogicalAnd, {inside, equal});

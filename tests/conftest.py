@@ -6,6 +6,8 @@ import pathlib
 import pytest
 from hypothesis import settings
 
+from minidynamo._dynamo import config
+
 # The same examples every time, so that a failure is a change's own. HYPOTHESIS_PROFILE=exploring draws new ones.
 settings.register_profile("reproducible", derandomize=True)
 settings.register_profile("exploring", max_examples=500)
@@ -20,3 +22,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SMOKE:
             item.add_marker(pytest.mark.smoke)
+
+
+@pytest.fixture(params=[False, True], ids=["by_default", "trace_more"])
+def replaced_both_ways(request):
+    """Frames are replaced even if their graph is empty, without and with config.trace_more."""
+    with config.patch(trace_more=request.param, force_replace=True):
+        yield

@@ -36,12 +36,13 @@ bool tells_its_class(Tracer& t, const ValueRef& v, PyTypeObject* type) {
 
 bool is_union_type(PyTypeObject* type) { return std::string_view(type->tp_name) == "types.UnionType"; }
 
-bool is_union_of_classes(PyObject* o) {
-  if (!is_union_type(Py_TYPE(o))) return false;
+// The members of int | str; null: it is no union, or one with others than classes.
+PyRef classes_of_union(PyObject* o) {
+  if (!is_union_type(Py_TYPE(o))) return {};
   PyRef members = checked(PyObject_GetAttrString(o, "__args__"));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(members.get()); ++i)
-    if (!PyType_Check(PyTuple_GET_ITEM(members.get(), i))) return false;
-  return true;
+    if (!PyType_Check(PyTuple_GET_ITEM(members.get(), i))) return {};
+  return members;
 }
 
 // The Python method by which a metaclass answers isinstance() or issubclass(); null: the class is found in the mro, or
@@ -57,8 +58,7 @@ ValueRef meta_check(Tracer& t, PyObject* cls, const char* name) {
 
 // isinstance without user code: exact metaclass `type` (or ABCs answered from their registry for builtin types).
 bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
-  PyRef members = is_union_of_classes(cls) ? checked(PyObject_GetAttrString(cls, "__args__")) : PyRef();
-  if (members) return instance_of(t, v, members.get());
+  if (PyRef members = classes_of_union(cls)) return instance_of(t, v, members.get());
   if (PyTuple_Check(cls)) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(cls); ++i)
       if (instance_of(t, v, PyTuple_GET_ITEM(cls, i))) return true;

@@ -162,3 +162,9 @@ def same(
         assert counter.frame_count == frames
     if ops is not None:
         assert counter.op_count == ops
+
+
+def breaks_with(code, function, make_args=lambda: (torch.ones(2),)):
+    """As same(), where `code` is among the breaks, whatever the others are."""
+    same(function, make_args)
+    assert code in codes()

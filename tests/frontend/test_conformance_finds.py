@@ -11,13 +11,8 @@ import pytest
 
 import minidynamo as torch
 from frontend.differential import same
-from minidynamo._dynamo import config
 
-
-@pytest.fixture(autouse=True, params=[False, True])
-def more(request):
-    with config.patch(trace_more=request.param, force_replace=True):
-        yield
+pytestmark = pytest.mark.usefixtures("replaced_both_ways")
 
 
 def test_a_tuple_inside_of_itself_stays_one_over_a_break():

@@ -4,13 +4,8 @@ import pytest
 
 import minidynamo as torch
 from frontend.differential import same
-from minidynamo._dynamo import config
 
-
-@pytest.fixture(autouse=True, params=[False, True])
-def more(request):
-    with config.patch(trace_more=request.param, force_replace=True):
-        yield
+pytestmark = pytest.mark.usefixtures("replaced_both_ways")
 
 
 class Converts:

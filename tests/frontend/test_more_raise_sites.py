@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import minidynamo as torch
-from frontend.differential import codes, same
+from frontend.differential import breaks_with, codes, same
 from minidynamo._dynamo import config
 from minidynamo._dynamo.exc import UncapturedHigherOrderOpError
 from minidynamo._dynamo.utils import counters
@@ -18,11 +18,6 @@ from minidynamo.utils.checkpoint import checkpoint, noop_context_fn
 
 def one():
     return (torch.ones(2),)
-
-
-def breaks_with(code, f, make_args=one):
-    same(f, make_args)
-    assert code in codes()
 
 
 def test_forced_breaks_are_graph_breaks_that_were_asked_for():

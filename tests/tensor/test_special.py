@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +13,6 @@ from tensor.agreement import agree
 from tensor.oracle import RELAXED, ulps
 from tensor.test_products import strided, tensor
 
-mpmath = pytest.importorskip("mpmath")
 mpmath.mp.prec = 120
 
 
