@@ -151,7 +151,8 @@ Arg Plan::planned(const Arg& a) {
     for (const Arg& x : l->items) r.items.push_back(planned(x));
     return r;
   }
-  if (a.is<SliceArg>()) throw InternalError("a slice among the arguments of a functional op");
+  if (const auto* s = a.get_if<SliceArg>())  // of a call out
+    return make_slice(planned(s->parts->at(0)), planned(s->parts->at(1)), planned(s->parts->at(2)));
   return a;
 }
 

@@ -135,9 +135,8 @@ struct Compilation {
         return on_skip(t, s);
       } catch (const TracedRaise& e) {
         if (!on_raise(t, e)) return {};
-      } catch (const DataDependent& e) {  // at the end of the trace
-        GraphBreak b = make_break<GB0170>(std::string(e.what()));
-        if (!on_break(t, b)) return {};
+      } catch (const DataDependent& e) {  // at the end of the trace, where nothing may depend on data any more
+        return on_internal(t, e.what());
       } catch (const OpError& e) {
         return on_op_error(t, e);
       } catch (const InternalError& e) {

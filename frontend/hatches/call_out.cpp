@@ -183,8 +183,7 @@ bool fits_graph(Tracer& t, const ValueRef& raw) {
   if (auto* list = as<ListValue>(v)) return all(list->items);
   if (auto* tuple = as<TupleValue>(v)) return all(tuple->items);
   if (v->kind == ValueKind::Constant) return !PyComplex_Check(v->real.get()) && !PyBytes_Check(v->real.get());
-  return v->kind == ValueKind::Tensor || v->kind == ValueKind::Size || v->kind == ValueKind::Slice ||
-         v->kind == ValueKind::Range;
+  return v->kind == ValueKind::Tensor || v->kind == ValueKind::Size || v->kind == ValueKind::Slice;
 }
 
 // The ctx of a traced autograd function, which exists while tracing only.

@@ -85,7 +85,9 @@ class Numbers {
       return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(tuple->type), made.get()));
     }
     if (PyRef c = v->as_constant()) return c;
-    graph_break<GB0055>(v->print());
+    auto* slice = as<SliceValue>(v);
+    if (!slice) throw InternalError("an argument of a call that becomes one node has no stand-in: " + v->print());
+    return checked(PySlice_New(object(slice->start).get(), object(slice->stop).get(), object(slice->step).get()));
   }
 
   // What the results show: which argument's memory, what was written.

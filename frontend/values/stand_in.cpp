@@ -214,14 +214,14 @@ Reg StandInValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   Tracer& t = b.tracer;
   ValueRef m = method(t, "rebuilt");
-  if (!m || std::exchange(rebuilding, true)) graph_break<GB0092>(print());
+  if (!m) throw InternalError("a polyfill's class without rebuilt(): " + print());
   ValueRef recipe;
   {
     const CallingFrame caller(t, *as<FunctionValue>(static_cast<MethodValue*>(m.get())->function));
     recipe = t.realize(t.call(m, {}));
   }
   auto* made = as<TupleValue>(recipe);
-  if (!made) graph_break<GB0092>(print());
+  if (!made) throw InternalError("rebuilt() of a polyfill's class gave no tuple: " + print());
   Reg r = call_recipe(b, *made);
   std::int64_t skip = 0;
   if (made->items.size() > 2 && constant_int(t.realize(made->items[2]), skip) && skip > 0) {
@@ -229,7 +229,6 @@ Reg StandInValue::rebuild(PlanBuilder& b) {
     advance.a = r, advance.index = skip;
     r = b.step(std::move(advance));
   }
-  rebuilding = false;
   return r;
 }
 

@@ -32,7 +32,6 @@ struct StandInValue final : Value {
 
   PyTypeObject *type, *code;
   std::vector<std::pair<PyRef, ValueRef>> parts;
-  bool rebuilding = false;
 
  private:
   bool seen_from_inside(Tracer& t);

@@ -2,8 +2,10 @@
 
 import ctypes
 import functools
+import itertools
 import operator
 import sys
+import types
 from unittest import mock
 
 import numpy as np
@@ -137,9 +139,70 @@ def test_a_set_that_iterates_in_another_order_when_made_again():
     breaks_with("GB0092", f)
 
 
+def test_iterators_and_namespaces_that_hold_themselves():
+    def over_itself(x):
+        items = []
+        it = iter(items)
+        items.append(it)
+        return x + 1, it
+
+    def called_with_itself(x):
+        items = []
+        it = map(items.append, ())
+        items.append(it)
+        return x + 1, it
+
+    def named(x):
+        space = types.SimpleNamespace(a=1)
+        space.b = space
+        return x + 1, space
+
+    for f in (over_itself, called_with_itself, named):
+        torch._dynamo.reset()
+        counters.clear()
+        value, made = torch.compile(f)(torch.ones(2))
+        assert "GB0092" in codes() and value.tolist() == [2, 2]
+        assert made.b is made if f is named else type(made) is type(f(torch.ones(2))[1])
+
+
+def test_a_library_iterator_made_by_way_of_itself():
+    def f(x):
+        items = []
+        given = (items,)
+        it = itertools.starmap(print, given)
+        items.append(it)
+        return x + 1, given, it
+
+    torch._dynamo.reset()
+    counters.clear()
+    _, given, it = torch.compile(f, fullgraph=True)(torch.ones(2))
+    assert given[0][0] is it and type(it) is itertools.starmap
+
+
 @torch._dynamo.allow_in_graph
 def kept(x, given):
     return x + 1
+
+
+@torch._dynamo.allow_in_graph
+def cut(x, where):
+    assert type(where) is slice
+    return x[where]
+
+
+@pytest.mark.parametrize("backend", ["eager", "llvm"])
+def test_slices_are_arguments_of_a_node(backend):
+    def f(x):
+        return cut(x, slice(1, x.shape[0] - 1)) + cut(x, slice(None, None, 2))[:1]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend=backend, fullgraph=True, dynamic=True)
+    for n in (4, 7):
+        assert torch.equal(compiled(torch.arange(n)), f(torch.arange(n)))
+
+
+def test_a_range_is_no_argument_of_a_node():
+    breaks_with("GB0055", lambda x: kept(x, range(3)))
 
 
 def test_arguments_that_a_node_cannot_hold():
