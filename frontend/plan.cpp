@@ -17,8 +17,7 @@
 
 namespace md {
 
-// --- building
-// ----------------------------------------------------------------------------------------------------------
+// --- building -------------------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -404,6 +403,7 @@ struct Runner {
   // What they call is part of them.
   void run_calls() {
     if (plan.calls.empty()) return;
+    if (!plan.symbols.empty()) symbol_values();  // as they are before the calls
     Disarmed plain;
     run_steps(plan.calls);
   }

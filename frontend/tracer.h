@@ -24,6 +24,7 @@ namespace md {
 struct FunctionValue;
 struct CellValue;
 struct ContextValue;
+struct StreamFacts;
 
 // --- What ends a step other than its result ----------------------------------------------------------------------
 // An exception of the traced program.
@@ -225,9 +226,10 @@ class Tracer {
   std::vector<Ref<TensorValue>> inputs;           // placeholder order
   std::unordered_map<PyObject*, ValueRef> known;  // real objects already wrapped, by identity
   std::vector<PyRef> keep_alive;                  // the keys of `known`
-  std::vector<ValueRef> late;         // calls whose results only a run knows, in program order (values/late.h)
-  std::vector<ValueRef> data_owners;  // what Value::owner points to
-  std::vector<SourceRef> present;     // must load
+  std::vector<ValueRef> late;           // calls whose results only a run knows, in program order (values/late.h)
+  std::shared_ptr<StreamFacts> stream;  // of the one whose place is followed
+  std::vector<ValueRef> data_owners;    // what Value::owner points to
+  std::vector<SourceRef> present;       // must load
   std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
   bool grad_enabled = true;
   bool initial_grad_enabled = true;

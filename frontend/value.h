@@ -39,6 +39,7 @@ enum class ValueKind : std::uint8_t {
   Size,      // an int that is an expression of sizes
   Number,    // a float that is known only at run time
   SizeTest,  // a bool that compares two of them, known only at run time
+  Late,      // bytes of a known length that are known only at run time
   Tensor,
   Array,  // a NumPy array or scalar
   List,

@@ -48,7 +48,7 @@ ValueRef Tracer::lazy(PyObject* object, SourceRef source) {
 ValueRef Tracer::realize(const ValueRef& v) {
   auto* lazy = as<LazyValue>(v);
   if (!lazy) return v;
-  if (!lazy->real) unmodelled(lazy->print(), "value that only a run knows");
+  if (!lazy->real && !lazy->realized) unmodelled(lazy->print(), "value that only a run knows");
   if (!lazy->realized) lazy->realized = wrap(lazy->real.get(), lazy->source);
   return lazy->realized;
 }

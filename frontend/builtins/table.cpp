@@ -261,6 +261,8 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
     } catch (const WrongArguments&) {
       refuse_arguments(t, callee.real.get(), given);
     }
+  } else if (ValueRef r = late_items(t, callee.real.get(), args)) {
+    return r;
   } else if (PyObject* row = library_row(callee.real.get())) {
     return call_library(t, callee.real.get(), row, std::move(args));
   } else if (ValueRef r = call_numpy(t, callee.real.get(), args)) {

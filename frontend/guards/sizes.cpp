@@ -1,5 +1,6 @@
 #include "frontend/guards/sizes.h"
 
+#include "frontend/cpython/byte_stream.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/error.h"
@@ -8,6 +9,8 @@ namespace md {
 
 std::string to_string(const SizePlace& p) {
   if (p.field == SizePlace::Field::Value) return p.source->name;
+  if (p.field == SizePlace::Field::StreamAt) return p.source->name + ".tell()";
+  if (p.field == SizePlace::Field::StreamLeft) return "___left(" + p.source->name + ")";
   return p.source->name + (p.field == SizePlace::Field::Size ? ".size()[" : ".stride()[") + std::to_string(p.dim) + "]";
 }
 
@@ -17,6 +20,12 @@ bool read_size(PyObject* o, SizePlace::Field field, int dim, std::int64_t& out) 
     int overflow = 0;
     out = PyLong_AsLongLongAndOverflow(o, &overflow);
     return overflow == 0;
+  }
+  if (field == SizePlace::Field::StreamAt || field == SizePlace::Field::StreamLeft) {
+    StreamPlace place;
+    if (!read_stream(o, place)) return false;
+    out = field == SizePlace::Field::StreamAt ? place.at : place.size - place.at;
+    return true;
   }
   if (!is_tensor(o)) {
     const ArrayView a(o);

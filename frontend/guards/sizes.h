@@ -10,15 +10,16 @@
 
 namespace md {
 
-// A number of an input: an int itself, or one size or stride of a tensor.
+// A number of an input: an int itself, one size or stride of a tensor, where an io.BytesIO stands or what is left of
+// it.
 struct SizePlace {
-  enum class Field : std::uint8_t { Value, Size, Stride };
+  enum class Field : std::uint8_t { Value, Size, Stride, StreamAt, StreamLeft };
   SourceRef source = nullptr;
   Field field = Field::Value;
   int dim = 0;
 };
 std::string to_string(const SizePlace& p);  // "L['x'].size()[0]"
-// False: not there, or an int that needs more than 64 bits.
+// False: not there, or an int that needs more than 64 bits. Sets no exception.
 bool read_size(PyObject* object, SizePlace::Field field, int dim, std::int64_t& out);
 
 // One condition on the symbols, whose values are read at `symbols`.

@@ -5,12 +5,16 @@
 #include <string_view>
 
 #include "frontend/breaks.h"
+#include "frontend/cpython/byte_stream.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/size_value.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 
@@ -85,11 +89,120 @@ bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
   return static_cast<bool>(drawn);
 }
 
+bool any_may_fail(const Tracer& t) {
+  return std::ranges::any_of(t.late, [](const ValueRef& v) { return static_cast<LateValue&>(*v).may_fail; });
+}
+
+Ref<LateValue> note_call(Tracer& t, PyObject* function, std::vector<ValueRef> arguments) {
+  auto call = make_ref<LateValue>(PyRef::borrow(function), std::move(arguments));
+  t.late.push_back(call);
+  return call;
+}
+
+// --- io.BytesIO whose place is followed ---------------------------------------------------------------------------
+
+// Null: the trace follows another stream, or it changes where only a run sees it.
+StreamFacts* stream_facts(Tracer& t, const ValueRef& self) {
+  if (any_may_fail(t)) return nullptr;
+  if (t.stream) return t.stream->stream.get() == self.get() ? t.stream.get() : nullptr;
+  StreamPlace now;
+  if (t.config.specialize_int || !t.config.dynamic_shapes || !read_stream(self->real.get(), now)) return nullptr;
+  t.guard(GuardKind::TypeMatch, self->source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(self->real.get()))));
+  const auto symbol = [&](SizePlace::Field field, std::int64_t value) {
+    const SizePlace place{self->source, field, 0};
+    const Size s = t.shapes().integer(value, to_string(place));
+    t.symbol_places.push_back(place);
+    t.input_sizes.push_back({place, s, t.user_frame()});
+    return s;
+  };
+  const Size at = symbol(SizePlace::Field::StreamAt, now.at);
+  const Size left = symbol(SizePlace::Field::StreamLeft, now.size - now.at);
+  t.stream = std::make_shared<StreamFacts>(StreamFacts{self, at, left});
+  return t.stream.get();
+}
+
+// How many bytes read(n) gives; false: that does not follow from the stream's place.
+bool bytes_read(const StreamFacts& facts, const CallArgs& args, Tracer& t, Size& count, ValueRef& wanted) {
+  count = facts.left;
+  if (args.size() > 0) wanted = t.realize(args.positional[0]);
+  if (!wanted || is_true_constant(wanted, Py_None)) return !guard_lt(count, Size(0));
+  Size asked;
+  if (!as_size(wanted, asked) || !(asked.is_const() || wanted->source) || guard_lt(asked, Size(0))) return false;
+  if (guard_lt(facts.left, asked)) return !guard_lt(count, Size(0));
+  count = asked;
+  return true;
+}
+
+// read(n) and tell() where the stream's place says all about the result but the bytes. They cannot fail.
+ValueRef followed_call(Tracer& t, PyObject* function, const ValueRef& self, const CallArgs& args) {
+  const std::string name = name_of(function);
+  const bool reads = name == "read" && args.size() <= 1, tells = name == "tell" && args.size() == 0;
+  StreamFacts* const facts = reads || tells ? stream_facts(t, self) : nullptr;
+  if (!facts) return {};
+  if (tells) return size_value(t, facts->at);
+  Size count;
+  ValueRef wanted;
+  if (!bytes_read(*facts, args, t, count, wanted)) return {};
+  std::vector<ValueRef> arguments{self};
+  if (wanted) arguments.push_back(wanted);
+  const Ref<LateValue> call = note_call(t, function, std::move(arguments));
+  call->realized = make_ref<LateBytesValue>(*call, count);
+  facts->at = facts->at + count;
+  facts->left = facts->left - count;
+  return call;
+}
+
+PyObject* take_item() {
+  static PyObject* const function =
+      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("operator")).get(), "getitem")).release();
+  return function;
+}
+
 }  // namespace
 
 std::string LateValue::print() const { return "LazyVariableTracker()"; }
 
 Reg LateValue::rebuild(PlanBuilder&) { throw InternalError("a call whose result only a run knows was not planned"); }
+
+ValueRef LateBytesValue::get_item(Tracer& t, const ValueRef& key) {
+  std::int64_t at;
+  const ValueRef k = t.realize(key);
+  if (k->kind != ValueKind::Constant || !constant_int(k, at)) return Value::get_item(t, key);
+  if (guard_lt(size, Size(at < 0 ? -at : at + 1))) t.raise(PyExc_IndexError, "index out of range");
+  return note_call(t, take_item(), {ValueRef(&call), k});
+}
+
+std::optional<std::int64_t> LateBytesValue::length(Tracer& t) {
+  std::int64_t n;
+  if (!constant_int(t.constant(SizeValue(size).as_constant()), n)) throw InternalError("a length is no int");
+  return n;
+}
+
+ValueRef LateBytesValue::length_value(Tracer& t) { return size_value(t, size); }
+
+bool LateBytesValue::truth(Tracer&) { return !guard_eq(size, Size(0)); }
+
+ValueRef late_items(Tracer& t, PyObject* function, const CallArgs& args) {
+  static PyObject* const unpack =
+      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("_struct")).get(), "unpack")).release();
+  if (function != unpack || args.positional.size() != 2 || !args.keywords.empty()) return {};
+  auto* bytes = as<LateBytesValue>(t.realize(args.positional[1]));
+  const ValueRef format = t.realize(args.positional[0]);
+  if (!bytes || format->kind != ValueKind::Constant) return {};
+  PyRef module = checked(PyImport_ImportModule("struct"));
+  PyRef size = PyRef::steal(PyObject_CallMethod(module.get(), "calcsize", "O", format->real.get()));
+  PyRef zeros =
+      size ? PyRef::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyBytes_Type), size.get())) : PyRef();
+  PyRef like =
+      zeros ? PyRef::steal(PyObject_CallFunctionObjArgs(unpack, format->real.get(), zeros.get(), nullptr)) : PyRef();
+  PyErr_Clear();
+  if (!like || !guard_eq(bytes->size, Size(PyBytes_GET_SIZE(zeros.get())))) return {};
+  const Ref<LateValue> call = note_call(t, function, {format, ValueRef(&bytes->call)});
+  std::vector<ValueRef> items;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(like.get()); ++k)
+    items.push_back(note_call(t, take_item(), {ValueRef(call), t.integer(k)}));
+  return make_ref<TupleValue>(std::move(items));
+}
 
 bool draws_late(const Tracer& t, const ValueRef& method) {
   auto* m = t.config.trace_more ? as<MethodValue>(method) : nullptr;
@@ -102,6 +215,8 @@ ValueRef late_call(Tracer& t, PyObject* function, const ValueRef& self, const Ca
   if (!t.config.trace_more || t.config.fullgraph || !type || !self->source || !args.keywords.empty()) return {};
   const Late sort = sort_of(function, type);
   if (sort == Late::No) return {};
+  if (sort == Late::Stream)
+    if (ValueRef v = followed_call(t, function, self, args)) return v;
   std::vector<ValueRef> arguments{self};
   for (auto& a : args.positional) {
     if (sort == Late::Draw) (void)t.realize(a);
@@ -112,22 +227,23 @@ ValueRef late_call(Tracer& t, PyObject* function, const ValueRef& self, const Ca
   // A call that fails has the frame run again as plain Python: before it nothing may have been done.
   if (sort == Late::Stream && (!t.late.empty() || !t.graph->nodes.empty() || !t.outer_graphs.empty())) return {};
   if (sort == Late::Draw && !can_be_drawn(function, arguments)) return {};
-  t.late.push_back(make_ref<LateValue>(PyRef::borrow(function), std::move(arguments)));
-  return t.late.back();
+  const Ref<LateValue> call = note_call(t, function, std::move(arguments));
+  call->may_fail = sort == Late::Stream;
+  return call;
 }
 
 void plan_late_calls(PlanBuilder& b) {
   for (auto& v : b.tracer.late) {
     auto& call = static_cast<LateValue&>(*v);
-    const bool fails = sort_of(call.function.get(), call.arguments[0]->python_type()) == Late::Stream;
     const auto computes = [](const auto& n) { return n->kind != NodeKind::Placeholder; };
-    if (fails && std::ranges::any_of(b.tracer.graph->nodes, computes))
+    if ((call.may_fail || b.tracer.stream) && std::ranges::any_of(b.tracer.graph->nodes, computes))
       unmodelled(repr_of(call.function.get()), "call before the work of a graph");
     PlanStep s{StepOp::Call};
     s.a = b.load_constant(call.function);
     for (auto& a : call.arguments) s.regs.push_back(b.rebuild(a));
     s.out = b.plan.registers++;
     b.remember(v.get(), s.out);
+    if (call.realized) b.remember(call.realized.get(), s.out);
     b.plan.calls.push_back(std::move(s));
   }
 }

@@ -1,0 +1,51 @@
+#include "frontend/cpython/byte_stream.h"
+
+namespace md {
+namespace {
+
+// Methods of the class, which nobody can change; the process keeps them.
+struct Methods {
+  PyTypeObject* type;
+  PyObject *tell, *seek;
+};
+
+PyObject* kept(PyObject* owner, const char* name) {
+  PyObject* found = owner ? PyObject_GetAttrString(owner, name) : nullptr;
+  if (!found) throw PythonError{};
+  return found;
+}
+
+const Methods& methods() {
+  static const Methods found = [] {
+    const PyRef module = PyRef::steal(PyImport_ImportModule("_io"));
+    PyObject* const type = kept(module.get(), "BytesIO");
+    return Methods{reinterpret_cast<PyTypeObject*>(type), kept(type, "tell"), kept(type, "seek")};
+  }();
+  return found;
+}
+
+bool as_number(const PyRef& v, std::int64_t& out) {
+  out = v ? PyLong_AsLongLong(v.get()) : -1;
+  return out >= 0;
+}
+
+}  // namespace
+
+bool is_byte_stream(PyObject* o) { return Py_IS_TYPE(o, methods().type); }
+
+bool read_stream(PyObject* o, StreamPlace& place) {
+  if (!is_byte_stream(o)) return false;
+  const auto seek = [o](PyObject* to, PyObject* from) {
+    return PyRef::steal(PyObject_CallFunctionObjArgs(methods().seek, o, to, from, nullptr));
+  };
+  const PyRef at = PyRef::steal(PyObject_CallOneArg(methods().tell, o));
+  static PyObject *const start = PyLong_FromLong(0), *const end = PyLong_FromLong(2);
+  const bool read = as_number(at, place.at) && as_number(seek(start, end), place.size);
+  if (!read || !seek(at.get(), start)) {
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
+}  // namespace md

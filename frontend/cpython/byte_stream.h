@@ -1,0 +1,18 @@
+// Where an io.BytesIO stands, without running code of the program.
+#pragma once
+
+#include <cstdint>
+
+#include "frontend/py_ref.h"
+
+namespace md {
+
+struct StreamPlace {
+  std::int64_t at, size;  // in bytes; a position may lie beyond the size
+};
+
+bool is_byte_stream(PyObject* o);  // exactly an io.BytesIO
+// False: something else, or closed. Leaves the stream as it was and sets no exception.
+bool read_stream(PyObject* o, StreamPlace& place);
+
+}  // namespace md
