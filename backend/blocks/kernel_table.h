@@ -39,13 +39,45 @@ struct Product {
   void* c;
   std::int64_t c_row;
 };
-// `workspace` holds product_workspace(p, item) bytes, 64-byte aligned.
-using ProductKernel = void (*)(const Product& p, void* workspace);
 inline constexpr std::int64_t kProductRows = 192, kProductColumns = 1536, kProductDepth = 384;  // packed panels
+// Workspaces are 64-byte aligned.
+struct ProductKernels {
+  // In one go; `workspace` holds product_workspace(p, item) bytes.
+  void (*run)(const Product& p, void* workspace);
+  // The same of a panel, of at most kProductColumns columns and depth kProductDepth, in parts that threads can share:
+  // columns [first, last) of b packed (`first` is a multiple of 48), and then any rows of c from all that is packed.
+  // `fresh`: c's old values do not count. The workspaces hold product_columns(p, item) and product_rows(p, item) bytes.
+  void (*pack)(const Product& p, std::int64_t first, std::int64_t last, void* packed);
+  void (*add)(const Product& p, const void* packed, bool fresh, void* workspace);
+};
+constexpr std::int64_t product_depth(const Product& p) { return p.k < kProductDepth ? p.k : kProductDepth; }
+constexpr std::int64_t product_columns(const Product& p, std::int64_t item) {
+  return product_depth(p) * ((p.n < kProductColumns ? p.n : kProductColumns) + 64) * item;
+}
+constexpr std::int64_t product_rows(const Product& p, std::int64_t item) {
+  return (product_depth(p) * ((p.m < kProductRows ? p.m : kProductRows) + 16) * item + 63) / 64 * 64;
+}
 constexpr std::int64_t product_workspace(const Product& p, std::int64_t item) {
-  const std::int64_t columns = (p.n < kProductColumns ? p.n : kProductColumns) + 64;
-  const std::int64_t rows = (p.m < kProductRows ? p.m : kProductRows) + 16;
-  return (p.k < kProductDepth ? p.k : kProductDepth) * (rows + columns) * item + 256;
+  return product_rows(p, item) + product_columns(p, item);
+}
+
+// f(panel, fresh) for the panels of a product in the order of their terms.
+template <class F>
+void for_each_panel(const Product& p, std::int64_t item, F&& f) {
+  const auto at = [item](const void* base, std::int64_t elements) {
+    return static_cast<const char*>(base) + elements * item;
+  };
+  for (std::int64_t j = 0; j < p.n; j += kProductColumns) {
+    for (std::int64_t q = 0; q < p.k; q += kProductDepth) {
+      Product panel = p;
+      panel.n = p.n - j < kProductColumns ? p.n - j : kProductColumns;
+      panel.k = p.k - q < kProductDepth ? p.k - q : kProductDepth;
+      panel.a = at(p.a, q * p.a_column);
+      panel.b = at(p.b, q * p.b_row + j * p.b_column);
+      panel.c = const_cast<char*>(at(p.c, j));
+      f(panel, q == 0);
+    }
+  }
 }
 
 // Elements of a window: where they are laid out, seen from the first a position reads, and their places in a filter.
@@ -119,7 +151,7 @@ struct KernelTable {
   const char* level;  // "x86-64-v4"
   const PointwiseKernel* pointwise[kComputeTypes];
   const ReductionKernels* reductions[kComputeTypes];
-  const ProductKernel* product;                   // by compute dtype; null for bool
+  const ProductKernels* product;                  // by compute dtype; null for bool
   const ConvolutionKernels* convolution;          // the same; without functions for bool
   const ConvertKernel (*convert)[kComputeTypes];  // [from][to]
   // By dtype, between elements and values of the working dtype; null where that is the dtype itself.

@@ -23,31 +23,52 @@ void clear(const Product& p, std::int64_t item) {
   }
 }
 
-// Splits along the longer side of c; how does not matter to the bits.
-void multiply(ProductKernel kernel, const Product& p, std::int64_t item) {
+const void* moved(const void* base, std::int64_t elements, std::int64_t item) {
+  return static_cast<const char*>(base) + elements * item;
+}
+
+// Threads pack b together, then share the rows of c.
+void multiply_rows(const ProductKernels& kernels, const Product& p, std::int64_t item) {
+  // Small pieces, so that no thread waits long for another.
+  const auto grain = [](std::int64_t length, std::int64_t unit) {
+    return std::max<std::int64_t>(2, length / (16 * num_threads() * unit)) * unit;
+  };
+  const Ref<Storage> packed = allocate_storage(static_cast<std::size_t>(product_columns(p, item)));
+  for_each_panel(p, item, [&](const Product& panel, bool fresh) {
+    parallel_for(panel.n, grain(panel.n, kColumnUnit),
+                 [&](std::int64_t begin, std::int64_t end) { kernels.pack(panel, begin, end, packed->data()); });
+    parallel_for(panel.m, grain(panel.m, kRowUnit), [&](std::int64_t begin, std::int64_t end) {
+      Product part = panel;
+      part.m = end - begin;
+      part.a = moved(panel.a, begin * panel.a_row, item);
+      part.c = const_cast<void*>(moved(panel.c, begin * panel.c_row, item));
+      const Ref<Storage> workspace = allocate_storage(static_cast<std::size_t>(product_rows(part, item)));
+      kernels.add(part, packed->data(), fresh, workspace->data());
+    });
+  });
+}
+
+// Threads share the columns of c; each packs all of a, which is small.
+void multiply_columns(const ProductKernels& kernels, const Product& p, std::int64_t item, std::int64_t least) {
+  const std::int64_t tasks = num_threads() == 1 ? 1 : 2 * num_threads();
+  const std::int64_t wanted = std::max(least, (p.n + tasks - 1) / tasks);
+  parallel_for(p.n, (wanted + kColumnUnit - 1) / kColumnUnit * kColumnUnit, [&](std::int64_t begin, std::int64_t end) {
+    Product part = p;
+    part.n = end - begin;
+    part.b = moved(p.b, begin * p.b_column, item);
+    part.c = const_cast<void*>(moved(p.c, begin, item));
+    const Ref<Storage> workspace = allocate_storage(static_cast<std::size_t>(product_workspace(part, item)));
+    kernels.run(part, workspace->data());
+  });
+}
+
+// How the work is split does not matter to the bits.
+void multiply(const ProductKernels& kernels, const Product& p, std::int64_t item) {
   if (p.m == 0 || p.n == 0) return;
   if (p.k == 0) return clear(p, item);
-  const bool by_rows = p.m >= p.n;
-  const std::int64_t length = by_rows ? p.m : p.n, other = by_rows ? p.n : p.m;
-  const std::int64_t least = std::max<std::int64_t>(1, kLeastWork / std::max<std::int64_t>(1, other * p.k));
-  // Each task packs the other operand anew, so there are no more of them than threads can share well.
-  const std::int64_t tasks = num_threads() == 1 ? 1 : 2 * num_threads(), unit = by_rows ? kRowUnit : kColumnUnit;
-  const std::int64_t wanted = std::max(least, (length + tasks - 1) / tasks);
-  parallel_for(length, (wanted + unit - 1) / unit * unit, [&](std::int64_t begin, std::int64_t end) {
-    Product part = p;
-    (by_rows ? part.m : part.n) = end - begin;
-    auto move = [&](const void* base, std::int64_t elements) {
-      return static_cast<const char*>(base) + elements * item;
-    };
-    if (by_rows) {
-      part.a = move(p.a, begin * p.a_row);
-    } else {
-      part.b = move(p.b, begin * p.b_column);
-    }
-    part.c = const_cast<char*>(move(p.c, begin * (by_rows ? p.c_row : 1)));
-    const Ref<Storage> workspace = allocate_storage(static_cast<std::size_t>(product_workspace(part, item)));
-    kernel(part, workspace->data());
-  });
+  const bool shared = num_threads() > 1 && p.m * p.n >= 2 * kLeastWork / p.k;
+  if (shared && p.m >= (p.m >= p.n ? 2 : 4 * num_threads()) * kRowUnit) return multiply_rows(kernels, p, item);
+  multiply_columns(kernels, p, item, shared ? std::max<std::int64_t>(1, kLeastWork / (p.m * p.k)) : p.n);
 }
 
 // The same product with its result's column stride 1, if that can be had by transposing everything; a column as a row.
@@ -68,8 +89,8 @@ MatrixView matrix(const TensorImpl& t, std::int64_t batch) {
 bool multiply_batches(const KernelTable& kernels, const TensorImpl& a, const TensorImpl& b, const TensorImpl& out,
                       std::int64_t batches) {
   const int r = out.dim() - 2;
-  const ProductKernel kernel = kernels.product[compute_index(out.dtype)];
-  if (!kernel) return false;
+  if (out.dtype == DType::Bool) return false;
+  const ProductKernels& kernel = kernels.product[compute_index(out.dtype)];
   const auto item = static_cast<std::int64_t>(item_size(out.dtype));
   const std::int64_t m = out.sizes[r], n = out.sizes[r + 1], k = a.sizes[r + 1];
   if (m > 1 && n > 1 && out.strides[r] != 1 && out.strides[r + 1] != 1) return false;
@@ -158,7 +179,7 @@ namespace md {
 
 void multiply_matrices(DType dtype, std::int64_t m, std::int64_t n, std::int64_t k, const MatrixView& a,
                        const MatrixView& b, const MatrixView& c) {
-  const blocks::ProductKernel kernel = blocks::kernel_table().product[blocks::compute_index(dtype)];
+  const blocks::ProductKernels& kernel = blocks::kernel_table().product[blocks::compute_index(dtype)];
   blocks::multiply(kernel, blocks::oriented(m, n, k, a, b, c), static_cast<std::int64_t>(item_size(dtype)));
 }
 

@@ -133,11 +133,12 @@ struct Convolve : Tile<T> {
       for (std::int64_t i = 0; i < n; ++i) to[i] = from[2 * i];
     }
   }
-  static void lay_row(const Cut& cut, std::int64_t stride, const T* row, T* to) {
+  // `spills`: what follows in memory is laid out later.
+  static void lay_row(const Cut& cut, std::int64_t stride, const T* row, T* to, bool spills) {
     if (stride == 1 || cut.first == cut.last) {
       const T* const from = row + cut.from - cut.first;
       for (std::int64_t i = 0; i < cut.count; i += kLanes) {
-        store_first(to + i, load_between(from + i, cut.first - i, cut.last - i), cut.count - i);
+        store_first(to + i, load_between(from + i, cut.first - i, cut.last - i), spills ? kLanes : cut.count - i);
       }
       return;
     }
@@ -155,7 +156,8 @@ struct Convolve : Tile<T> {
 
   static constexpr std::int64_t kMostCuts = 8;  // remainders laid out together
 
-  // Some remainders of the columns of every row of the patch.
+  // Some remainders of the columns of every row of the patch. What a vector writes behind a row's end may only
+  // fall on the next channels, and only where they are laid out as a whole afterwards.
   static void lay_out(const Convolution& c, const ConvolutionPatch& p, const T* x, const Cut* cuts, std::int64_t count,
                       T* to) {
     const auto& [d0, d1, d2] = c.dims;
@@ -163,6 +165,7 @@ struct Convolve : Tile<T> {
     const std::int64_t first_plane = p.row / d1.out * d0.stride - d0.padding;
     const std::int64_t first_row = p.row % d1.out * d1.stride - d1.padding;
     const std::int64_t skip = c.channels * c.pitch;
+    const bool all = c.remainders <= kMostCuts;
     for (std::int64_t channel = 0; channel < c.channels; ++channel, x += d0.in * d1.in * d2.in, to += c.pitch) {
       for (std::int64_t k = 0; k < d0.kernel; ++k) {
         const std::int64_t plane = first_plane + k * d0.dilation;
@@ -176,8 +179,9 @@ struct Convolve : Tile<T> {
           const T* const from = inside ? x + (plane * d1.in + row) * d2.in : x;
           for (std::int64_t r = 0; r < count; ++r) {
             const Cut& cut = cuts[r];
+            const std::int64_t written = cut.to + (cut.count + kLanes - 1) / kLanes * kLanes;
             lay_row(inside && cut.first < cut.last ? cut : Cut{0, 0, cut.count, 0, cut.to}, d2.stride, from,
-                    at + cut.to);
+                    at + cut.to, all && written <= (c.channels - channel) * c.pitch);
           }
         }
       }
@@ -207,20 +211,27 @@ struct Convolve : Tile<T> {
   template <int kRun, int kRows, int kVectors>
   static void filter_tile(const WindowElements& elements, const T* x, std::int64_t row, const T* w, T* out,
                           std::int64_t plane, int filters) {
-    constexpr int kPositions = kRun * kRows;
+    filter_sums<kRun * kRows, kVectors>(elements, w, out, plane, filters, [x, row](std::int64_t offset, int i) {
+      return x[offset + i / kRun * row + i % kRun];
+    });
+  }
+  // value(offset, i): of the i-th result's window the element at the offset.
+  template <int kPositions, int kVectors, class F>
+  [[gnu::always_inline]] static void filter_sums(const WindowElements& elements, const T* w, T* out, std::int64_t plane,
+                                                 int filters, F value) {
     V sum[kPositions][kVectors] = {};
     const auto [count, offsets, places] = elements;
     for (std::int64_t k = 0; k < count; ++k) {
-      const T* const at = x + offsets[k];
+      const std::int64_t offset = offsets[k];
       const T* const of_element = w + places[k] * (kVectors * kLanes);
       V weights[kVectors];
 #pragma GCC unroll 4
       for (int j = 0; j < kVectors; ++j) weights[j] = S::load(of_element + j * kLanes);
 #pragma GCC unroll 16
       for (int i = 0; i < kPositions; ++i) {
-        const V value = broadcast(at[i / kRun * row + i % kRun]);
+        const V x = broadcast(value(offset, i));
 #pragma GCC unroll 4
-        for (int j = 0; j < kVectors; ++j) sum[i][j] = multiply_add(value, weights[j], sum[i][j]);
+        for (int j = 0; j < kVectors; ++j) sum[i][j] = multiply_add(x, weights[j], sum[i][j]);
       }
     }
 #pragma GCC unroll 4
@@ -234,6 +245,15 @@ struct Convolve : Tile<T> {
         store_filters(rows, plane, filters, i + kLanes <= kPositions ? kLanes : kPositions % kLanes, out + i);
       }
     }
+  }
+  // As filter_tile, but the results lie at the end of one row and the beginning of the next, `jump` elements beyond
+  // where they would follow.
+  template <int kFirst, int kVectors>
+  static void straddling_tile(const WindowElements& elements, const T* x, std::int64_t jump, const T* w, T* out,
+                              std::int64_t plane, int filters) {
+    filter_sums<kMostPositions, kVectors>(elements, w, out, plane, filters, [x, jump](std::int64_t offset, int i) {
+      return x[offset + i + (i < kFirst ? 0 : jump)];
+    });
   }
   // n results of each of up to kLanes filters.
   [[gnu::always_inline]] static void store_filters(const V (&rows)[kLanes], std::int64_t plane, int filters, int n,
@@ -259,7 +279,30 @@ struct Convolve : Tile<T> {
   struct FilterTiles<kVectors, std::integer_sequence<int, kLess...>> {
     static constexpr FilterTile one_row[] = {&filter_tile<kLess + 1, 1, kVectors>...};
     static constexpr FilterTile rows[] = {&filter_tile<kLess + 1, kMostPositions / (kLess + 1), kVectors>...};
+    static constexpr FilterTile straddling[] = {&straddling_tile<kLess + 1, kVectors>...};  // the last is never used
   };
+  static constexpr bool kStraddles = !S::kInteger && kLanes > 1 && !kManyRegisters;
+
+  // Rows that lie one after the other, in tiles of one size.
+  template <int kVectors>
+  static void joined_rows(const WindowElements& elements, const T* x, std::int64_t row, const T* w, T* out,
+                          std::int64_t plane, int filters, std::int64_t rows, std::int64_t columns) {
+    using Tiles = FilterTiles<kVectors, std::make_integer_sequence<int, kMostPositions>>;
+    std::int64_t column = 0;
+    for (std::int64_t left = rows * columns; left > 0;) {
+      const std::int64_t here = columns - column, n = std::min<std::int64_t>({left, here, kMostPositions});
+      if (n < kMostPositions && left >= kMostPositions && columns >= kMostPositions) {
+        Tiles::straddling[here - 1](elements, x + column, row - columns, w, out, plane, filters);
+        column += kMostPositions;
+        left -= kMostPositions, out += kMostPositions;
+      } else {
+        Tiles::one_row[n - 1](elements, x + column, row, w, out, plane, filters);
+        column += n;
+        left -= n, out += n;
+      }
+      for (; column >= columns; column -= columns) x += row;
+    }
+  }
 
   // Rows that need the same elements.
   template <int kVectors>
@@ -272,6 +315,10 @@ struct Convolve : Tile<T> {
       for (; rows >= together; rows -= together, x += together * row, out += together * columns) {
         Tiles::rows[columns - 1](elements, x, row, w, out, plane, filters);
       }
+    }
+    if constexpr (kStraddles) {
+      if (columns > kMostPositions && columns % kMostPositions != 0 && columns == c.dims[2].out && rows > 1)
+        return joined_rows<kVectors>(elements, x, row, w, out, plane, filters, rows, columns);
     }
     // Tiles of nearly one size: a narrow one is as slow as a wide one.
     const std::int64_t tiles = (columns + kMostPositions - 1) / kMostPositions;

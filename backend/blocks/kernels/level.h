@@ -43,7 +43,7 @@ extern const PointwiseKernel kPointwiseFloat32[], kPointwiseFloat64[], kPointwis
 extern const ReductionKernels kReduceFloat32[], kReduceFloat64[], kReduceInt32[], kReduceInt64[], kReduceBool[];
 extern const ConvertKernel kConvert[kComputeTypes][kComputeTypes];
 extern const ConvertKernel kWiden[kDTypeCount], kNarrow[kDTypeCount];
-extern const ProductKernel kProducts[kComputeTypes];
+extern const ProductKernels kProducts[kComputeTypes];
 extern const ConvolutionKernels kConvolutions[kComputeTypes];
 extern const KernelTable kTable;
 

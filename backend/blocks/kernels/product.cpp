@@ -256,44 +256,49 @@ struct Multiply : Tile<T> {
     return true;
   }
 
+  static void pack(const Product& p, std::int64_t first, std::int64_t last, void* packed) {
+    const auto* const b = static_cast<const T*>(p.b);
+    for (std::int64_t t = first; t < last; t += kTileColumns) {
+      const int w = static_cast<int>(std::min<std::int64_t>(kTileColumns, p.n - t));
+      pack_columns(b + t * p.b_column, p.b_row, p.b_column, w, p.k, static_cast<T*>(packed) + t * p.k);
+    }
+  }
+
+  static void add(const Product& p, const void* packed, bool fresh, void* workspace) {
+    const auto* const a = static_cast<const T*>(p.a);
+    auto* const packed_a = static_cast<T*>(workspace);
+    for (std::int64_t i = 0; i < p.m; i += kProductRows) {
+      const std::int64_t rows = std::min(kProductRows, p.m - i);
+      for (std::int64_t t = 0; t < rows; t += kTileRows) {
+        const int h = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - t));
+        pack_rows(a + (i + t) * p.a_row, p.a_row, p.a_column, h, h == 1 ? 1 : kTileRows, p.k, packed_a + t * p.k);
+      }
+      multiply_panel(packed_a, static_cast<const T*>(packed), static_cast<T*>(p.c) + i * p.c_row, p.c_row, rows, p.n,
+                     p.k, fresh);
+    }
+  }
+
   static void run(const Product& p, void* workspace) {
     if constexpr (kLanes > 1) {
       if (p.m <= kThinRows && run_thin<kThinRows>(p)) return;
     }
-    const auto *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b);
-    auto* const c = static_cast<T*>(p.c);
-    auto* const packed_a = static_cast<T*>(workspace);
-    const std::int64_t depth = std::min(p.k, kProductDepth);
-    const std::int64_t a_room = depth * (std::min(p.m, kProductRows) + 16);
-    T* const packed_b = packed_a + (a_room + 15) / 16 * 16;
-    for (std::int64_t j = 0; j < p.n; j += kProductColumns) {
-      const std::int64_t columns = std::min(kProductColumns, p.n - j);
-      for (std::int64_t q = 0; q < p.k; q += kProductDepth) {
-        const std::int64_t k = std::min(kProductDepth, p.k - q);
-        for (std::int64_t t = 0; t < columns; t += kTileColumns) {
-          const int w = static_cast<int>(std::min<std::int64_t>(kTileColumns, columns - t));
-          pack_columns(b + q * p.b_row + (j + t) * p.b_column, p.b_row, p.b_column, w, k, packed_b + t * k);
-        }
-        for (std::int64_t i = 0; i < p.m; i += kProductRows) {
-          const std::int64_t rows = std::min(kProductRows, p.m - i);
-          for (std::int64_t t = 0; t < rows; t += kTileRows) {
-            const int h = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - t));
-            pack_rows(a + (i + t) * p.a_row + q * p.a_column, p.a_row, p.a_column, h, h == 1 ? 1 : kTileRows, k,
-                      packed_a + t * k);
-          }
-          multiply_panel(packed_a, packed_b, c + i * p.c_row + j, p.c_row, rows, columns, k, q == 0);
-        }
-      }
-    }
+    auto* const packed_b = static_cast<char*>(workspace) + product_rows(p, sizeof(T));
+    for_each_panel(p, sizeof(T), [&](const Product& panel, bool fresh) {
+      pack(panel, 0, panel.n, packed_b);
+      add(panel, packed_b, fresh, workspace);
+    });
   }
+
+  static constexpr ProductKernels kernels() { return {&run, &pack, &add}; }
 };
 
 }  // namespace
 
 namespace MD_LEVEL {
 
-constexpr ProductKernel kProducts[kComputeTypes] = {&Multiply<float>::run, &Multiply<double>::run,
-                                                    &Multiply<std::int32_t>::run, &Multiply<std::int64_t>::run};
+constexpr ProductKernels kProducts[kComputeTypes] = {Multiply<float>::kernels(), Multiply<double>::kernels(),
+                                                     Multiply<std::int32_t>::kernels(),
+                                                     Multiply<std::int64_t>::kernels()};
 
 }  // namespace MD_LEVEL
 }  // namespace md::blocks

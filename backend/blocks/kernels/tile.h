@@ -84,6 +84,17 @@ struct Tile {
 #else
   static V load_between(const T* p, std::int64_t first, std::int64_t last) {
     if (first <= 0 && last >= kLanes) return S::load(p);
+#if defined(__AVX2__)
+    if constexpr (sizeof(T) == 4 && kLanes == 8) {
+      const auto bound = [](std::int64_t n) {
+        return _mm256_set1_epi32(static_cast<int>(std::clamp<std::int64_t>(n, 0, kLanes)));
+      };
+      const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+      const __m256i outside = _mm256_cmpgt_epi32(bound(first), lanes);
+      return (V)_mm256_maskload_epi32(reinterpret_cast<const int*>(p),
+                                      _mm256_andnot_si256(outside, _mm256_cmpgt_epi32(bound(last), lanes)));
+    }
+#endif
     alignas(64) T all[kLanes] = {};
     for (std::int64_t i = std::max<std::int64_t>(first, 0); i < kLanes && i < last; ++i) all[i] = p[i];
     return S::load(all);
