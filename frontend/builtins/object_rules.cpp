@@ -1,5 +1,6 @@
 // Types, attributes, identity.
 #include <algorithm>
+#include <cmath>
 
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
@@ -276,6 +277,15 @@ ValueRef hash_result(Tracer& t, const ValueRef& v) {
   return t.integer(small == -1 ? -2 : small);
 }
 
+// The hash of a NaN tells one from another, which neither guards nor constants of a trace do.
+bool holds_nan(PyObject* o) {
+  if (PyFloat_Check(o)) return std::isnan(PyFloat_AS_DOUBLE(o));
+  if (PyComplex_Check(o)) return std::isnan(PyComplex_RealAsDouble(o)) || std::isnan(PyComplex_ImagAsDouble(o));
+  if (!PyTuple_CheckExact(o)) return PyFrozenSet_Check(o) && holds_nan(checked(PySequence_Tuple(o)).get());
+  PyObject** items = PySequence_Fast_ITEMS(o);
+  return std::any_of(items, items + PyTuple_GET_SIZE(o), holds_nan);
+}
+
 ValueRef rule_hash(Tracer& t, CallArgs& args) {
   expect_args(t, "hash", args, 1, 1);
   if (auto* o = as<ObjectValue>(args[0])) {
@@ -288,6 +298,7 @@ ValueRef rule_hash(Tracer& t, CallArgs& args) {
     t.raise(PyExc_TypeError, std::string("unhashable type: '") + args[0]->python_type()->tp_name + "'");
   PyRef c = data_of(args[0])->as_constant();
   if (!c) return {};
+  if (holds_nan(c.get())) unmodelled(args[0]->print(), "hash of a NaN");
   const Py_hash_t h = PyObject_Hash(c.get());
   if (h == -1) t.raise_current();
   return t.integer(h);

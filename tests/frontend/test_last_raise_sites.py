@@ -224,3 +224,28 @@ def test_truth_of_what_only_a_run_knows():
     with config.patch(capture_scalar_outputs=True):
         assert refused(lambda x: (x + 1, bool(x.sum().item())), x) == "GB0170"
         assert refused(lambda x: (x + 1, list(filter(None, [x.sum().item()]))), x) == "GB0170"
+
+
+class Odd(float):
+    pass
+
+
+def test_hashes_of_nans():
+    """They tell one NaN from another."""
+
+    def f(x, number):
+        return x + 1, hash(number) == object.__hash__(number)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f, backend="eager")
+    for _ in range(3):
+        assert compiled(torch.ones(2), float("nan"))[1]
+        assert compiled(torch.ones(2), Odd("nan"))[1]
+
+    def made(x):
+        number = Odd("nan")
+        return hash(number) == object.__hash__(number)
+
+    assert torch.compile(made, backend="eager")(torch.ones(2))
+    for value in (float("nan"), complex(0, float("nan")), (1, float("nan"))):
+        breaks_with("GB0147", lambda x, v: (x + 1, hash(v)), lambda v=value: (torch.ones(2), v))
