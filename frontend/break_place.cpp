@@ -106,10 +106,25 @@ static bool uses_exit_function(const SymbolicFrame& f) {
                      [](const ValueRef& v) { return as<WithExitValue>(v) != nullptr; });
 }
 
+bool can_begin_here(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  const auto here = static_cast<std::size_t>(f.current);
+  if (here > 0 && code[here].offset >= 0 && code[here].offset == code[here - 1].offset) return false;
+  return std::ranges::all_of(f.contexts, [&](const ActiveContext& c) {
+    const auto at = static_cast<std::size_t>(c.stack_index);
+    return at < f.stack.size() && f.stack[at]->kind == ValueKind::WithExit;
+  });
+}
+
 void break_if_forced(Tracer& t) {
-  if (judge_break(t) != BreakVerdict::Resume || uses_exit_function(*t.frames.front())) return;
-  if (++t.break_places % t.config.break_every != 0) return;
-  graph_break<GB0025>(std::string("[]"), std::string("{}"), std::string("config.break_every"));
+  const int at = t.config.break_at, every = t.config.break_every;
+  const bool anywhere = at > 0 && t.config.trace_more;
+  const SymbolicFrame& f = *t.frames.front();
+  if (uses_exit_function(f) || !can_begin_here(f) || (!anywhere && judge_break(t) != BreakVerdict::Resume)) return;
+  ++t.break_places;
+  if (at > 0 ? t.break_places != at : t.break_places % every != 0) return;
+  graph_break<GB0025>(std::string("[]"), std::string("{}"),
+                      std::string(at > 0 ? "config.break_at" : "config.break_every"));
 }
 
 }  // namespace md

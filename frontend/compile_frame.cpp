@@ -413,6 +413,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.reorderable_logging_functions = PyRef::borrow(get("reorderable_logging_functions"));
   c.ignore_logger_methods = PyRef::borrow(get("ignore_logger_methods"));
   c.break_every = c.fullgraph ? 0 : number("break_every", 0);
+  c.break_at = c.fullgraph ? 0 : number("break_at", 0);
   c.recompile_limit = number("recompile_limit", c.recompile_limit);
   c.accumulated_recompile_limit = number("accumulated_recompile_limit", c.accumulated_recompile_limit);
   return c;

@@ -221,6 +221,8 @@ PyObject* run_skipped(PyThreadState* thread, Frame* frame, int throwflag, FrameN
 
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   release_passed_on();
+  const bool observed = is_observed(thread, frame_code(frame)) && !run_switches().while_traced;
+  if (observed && !replays()) return run_observed(thread, frame, throwflag);
   if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
     return pass_through(thread, frame, throwflag);
   if (PyObject * result; replays() && is_replayed(frame, result)) return finish_frame(thread, frame, result);
@@ -229,7 +231,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   Region* region = current_region();
   PyCodeObject* code = frame_code(frame);
   FrameNotes* notes = find_frame_notes(code);
-  if (!region || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
+  if (!region || observed || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
   if (notes && notes->runs_plain(*region)) {
     count_skipped(code);
     if (region == run_switches().everything) return pass_through(thread, frame, throwflag);  // every frame is counted
@@ -241,7 +243,6 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
     return run_default(thread, frame, throwflag);
   }
   PyObject** live = frame_slots(frame);
-  if (is_observed(thread, code) && !run_switches().while_traced) return pass_through(thread, frame, throwflag);
   // A frame that was only inlined so far is looked at like a new one.
   const bool everything = region == run_switches().everything;
   if (everything ? is_own_code(code) : (!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))

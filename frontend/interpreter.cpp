@@ -62,11 +62,11 @@ void Tracer::step_until(std::size_t depth) {
         stopped_ = true;
         return;
       }
-      if (config.break_every > 0) break_if_forced(*this);
-      if (f.handled.empty()) {
+      if (f.handled.empty() && can_begin_here(f)) {
         unhandled = {ordinal, f.current};
         if (f.stack.empty()) bare = unhandled;
       }
+      if (config.break_every > 0 || config.break_at > 0) break_if_forced(*this);
     }
     if (++steps_ % kSignalInterval == 0) {
       if (PyErr_CheckSignals() < 0) throw PythonError{};

@@ -324,7 +324,7 @@ struct Runner {
         return checked(layout_base(type)->tp_new(type, tuple(s.regs).get(), nullptr));
       }
       case StepOp::NewException:
-        return checked(PyObject_CallObject(s.object.get(), tuple(s.regs).get()));
+        return new_exception(reinterpret_cast<PyTypeObject*>(s.object.get()), tuple(s.regs));
       case StepOp::MakeFunction:
         return make_function(s);
       case StepOp::MakeMethod:

@@ -30,6 +30,7 @@ struct TraceConfig {
   bool only_allow_pt2_compliant_ops = false;
   PyRef reorderable_logging_functions, ignore_logger_methods;  // sets
   int break_every = 0;                                         // for tests: a break at every n-th place that can resume
+  int break_at = 0;                                            // or at the n-th; with trace_more at the n-th instruction
   int recompile_limit = 8;
   int accumulated_recompile_limit = 256;
 };

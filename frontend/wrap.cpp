@@ -100,8 +100,16 @@ std::span<PyObject* const> items_of(PyObject* sequence) {
   return {PySequence_Fast_ITEMS(sequence), static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence))};
 }
 
+// Wrapping what a container holds may have Python collect garbage, whose callbacks change the container.
+std::vector<std::pair<PyRef, PyRef>> held_items(PyObject* dict) {
+  std::vector<std::pair<PyRef, PyRef>> items;
+  PyObject *k, *v;
+  for (Py_ssize_t pos = 0; PyDict_Next(dict, &pos, &k, &v);) items.emplace_back(PyRef::borrow(k), PyRef::borrow(v));
+  return items;
+}
+
 std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
-  PyRef fast = checked(PySequence_Fast(sequence, "sequence"));
+  const PyRef fast = PyList_Check(sequence) ? checked(PyList_AsTuple(sequence)) : PyRef::borrow(sequence);
   std::vector<ValueRef> items;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
   for (Py_ssize_t i = 0; i < n; ++i)
@@ -132,13 +140,13 @@ ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
 
 ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s) {
   auto d = make_ref<DictValue>(Py_TYPE(o));
-  PyObject *k, *v;
-  for (Py_ssize_t pos = 0; PyDict_Next(o, &pos, &k, &v);) {
+  for (const auto& [held_key, value] : held_items(o)) {
+    PyObject* const k = held_key.get();
     PyRef constant_key = PyTuple_CheckExact(k) ? from_folded(t, k)->as_constant() : PyRef();
     if (!plain_key(k) && !constant_key) unmodelled(s->name, "dictionary key whose hash runs user code");
     checked(PyDict_SetItem(d->index.get(), k, checked(PyLong_FromSize_t(d->entries.size())).get()));
     ValueRef key = constant_key ? from_folded(t, k) : t.from_object(k, nullptr);
-    d->entries.push_back({key, t.lazy(v, t.sources.child(s, SourceKind::DictItem, k))});
+    d->entries.push_back({key, t.lazy(value.get(), t.sources.child(s, SourceKind::DictItem, k))});
   }
   return d;
 }
@@ -225,9 +233,9 @@ ValueRef wrap_polyfill(Tracer& t, PyFunctionObject* fn) {
   f->qualname = PyRef::borrow(fn->func_qualname);
   for (Py_ssize_t i = 0; fn->func_defaults && i < PyTuple_GET_SIZE(fn->func_defaults); ++i)
     f->defaults.push_back(t.from_object(PyTuple_GET_ITEM(fn->func_defaults, i), nullptr));
-  PyObject *k, *v;
-  for (Py_ssize_t pos = 0; fn->func_kwdefaults && PyDict_Next(fn->func_kwdefaults, &pos, &k, &v);)
-    f->kwdefaults.emplace_back(PyRef::borrow(k), t.from_object(v, nullptr));
+  if (fn->func_kwdefaults)
+    for (const auto& [k, v] : held_items(fn->func_kwdefaults))
+      f->kwdefaults.emplace_back(k, t.from_object(v.get(), nullptr));
   return f;
 }
 
@@ -252,11 +260,9 @@ ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_defaults); ++i)
       f->defaults.push_back(t.lazy(PyTuple_GET_ITEM(fn->func_defaults, i),
                                    t.sources.child(s, SourceKind::FuncDefault, nullptr, static_cast<int>(i))));
-  if (fn->func_kwdefaults) {
-    PyObject *k, *v;
-    for (Py_ssize_t pos = 0; PyDict_Next(fn->func_kwdefaults, &pos, &k, &v);)
-      f->kwdefaults.emplace_back(PyRef::borrow(k), t.lazy(v, t.sources.child(s, SourceKind::FuncKwDefault, k)));
-  }
+  if (fn->func_kwdefaults)
+    for (const auto& [k, v] : held_items(fn->func_kwdefaults))
+      f->kwdefaults.emplace_back(k, t.lazy(v.get(), t.sources.child(s, SourceKind::FuncKwDefault, k.get())));
   if (fn->func_closure)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_closure); ++i) {
       PyObject* cell = PyTuple_GET_ITEM(fn->func_closure, i);

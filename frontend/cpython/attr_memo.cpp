@@ -5,13 +5,11 @@
 namespace md {
 namespace {
 
-// Offset of a __slots__ member that holds an object, or 0.
+// Offset of a member that holds an object, as those of __slots__ and the fields of C's records do, or 0.
 Py_ssize_t slot_offset(PyTypeObject* type, PyObject* attr) {
-  if (!Py_IS_TYPE(attr, &PyMemberDescr_Type)) return 0;
+  if (!is_object_slot(attr)) return 0;
   const auto* descr = reinterpret_cast<PyMemberDescrObject*>(attr);
-  return descr->d_member->type == T_OBJECT_EX && PyType_IsSubtype(type, descr->d_common.d_type)
-             ? descr->d_member->offset
-             : 0;
+  return PyType_IsSubtype(type, descr->d_common.d_type) ? descr->d_member->offset : 0;
 }
 
 void look_at_type(PyTypeObject* type, PyObject* name, AttrMemo& m) {

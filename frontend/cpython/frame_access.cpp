@@ -168,6 +168,12 @@ PyObject* pass_through(PyThreadState* thread, Frame* frame, int throwflag) {
   return result;
 }
 
+PyObject* run_observed(PyThreadState* thread, Frame* frame, int throwflag) {
+  const bool alone = !PyThreadState_Next(PyInterpreterState_ThreadHead(thread->interp));
+  if (!alone || suspensions.load(std::memory_order_relaxed) > 0) return pass_through(thread, frame, throwflag);
+  return run_suspended(thread, frame, throwflag);
+}
+
 PyObject* finish_frame(PyThreadState* thread, Frame* frame, PyObject* result) {
 #if PY_VERSION_HEX < 0x030C0000
   return result;  // the caller clears the frame

@@ -69,6 +69,9 @@ PyObject* finish_frame(PyThreadState* thread, Frame* frame, PyObject* result);
 // A trace or profile function, or (3.12+) a monitoring tool that wants to see the calls, lines or instructions of
 // `code`.
 bool is_observed(PyThreadState* thread, PyCodeObject* code);
+// An observed frame runs as if there were no hook: with one installed CPython does without some specialised
+// instructions, which report other events. (Where there are other threads, they would lose the hook as well.)
+PyObject* run_observed(PyThreadState* thread, Frame* frame, int throwflag);
 
 // Bytes of C stack left to this thread.
 std::size_t stack_left();

@@ -19,14 +19,6 @@ bool overrides_getattribute(PyTypeObject* type) {
   return found != of_object && found != of_type && found != of_module;
 }
 
-// The value of a __slots__ member of `object`, if `descriptor` is one.
-bool is_object_slot(PyObject* descriptor) {
-  if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;
-  const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
-  return (member->type == T_OBJECT_EX || member->type == T_OBJECT) &&
-         !(member->flags & 1 << 3);  // bit 3: offset is relative to a subclass part
-}
-
 Attr find_in_class(PyTypeObject* type, PyObject* name) {
   PyObject* const of_meta = type_find(Py_TYPE(type), name);
   if (of_meta && is_data_descriptor(of_meta)) return {AttrWhere::DataDescriptor, PyRef::borrow(of_meta)};
@@ -36,6 +28,13 @@ Attr find_in_class(PyTypeObject* type, PyObject* name) {
 }
 
 }  // namespace
+
+bool is_object_slot(PyObject* descriptor) {
+  if (!Py_IS_TYPE(descriptor, &PyMemberDescr_Type)) return false;
+  const PyMemberDef* member = reinterpret_cast<PyMemberDescrObject*>(descriptor)->d_member;
+  return (member->type == T_OBJECT_EX || member->type == T_OBJECT) &&
+         !(member->flags & 1 << 3);  // bit 3: offset is relative to a subclass part
+}
 
 PyObject* type_find(PyTypeObject* type, PyObject* name) { return _PyType_Lookup(type, name); }
 
@@ -58,9 +57,11 @@ Attr find_attr(PyObject* object, PyObject* name) {
   if (PyType_Check(object)) return find_in_class(reinterpret_cast<PyTypeObject*>(object), name);
   PyObject* const of_type = type_find(type, name);
   if (of_type && is_object_slot(of_type)) {
-    const Py_ssize_t offset = reinterpret_cast<PyMemberDescrObject*>(of_type)->d_member->offset;
-    PyObject* const value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset);
-    return {value ? AttrWhere::Slot : AttrWhere::Missing, PyRef::borrow(value)};
+    const PyMemberDef& member = *reinterpret_cast<PyMemberDescrObject*>(of_type)->d_member;
+    PyObject* const value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + member.offset);
+    // C code may take NULL for None.
+    if (!value) return {member.type == T_OBJECT ? AttrWhere::Undecidable : AttrWhere::Missing, {}};
+    return {AttrWhere::Slot, PyRef::borrow(value)};
   }
   if (of_type && is_data_descriptor(of_type)) return {AttrWhere::DataDescriptor, PyRef::borrow(of_type)};
   const Found own = instance_find(object, name);

@@ -30,6 +30,8 @@ struct Attr {
   PyRef value;
 };
 
+// A descriptor of a member that holds an object: one of __slots__, a field of a record made in C.
+bool is_object_slot(PyObject* descriptor);
 // The search of object.__getattribute__ (or type's, or a module's) up to where a descriptor would be called.
 Attr find_attr(PyObject* object, PyObject* name);
 

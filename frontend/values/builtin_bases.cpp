@@ -18,6 +18,13 @@ PyTypeObject* layout_base(PyTypeObject* type) {
   return type;
 }
 
+PyRef new_exception(PyTypeObject* type, const PyRef& args) {
+  const PyTypeObject* base = layout_base(type);
+  PyRef made = checked(base->tp_new(type, args.get(), nullptr));
+  if (base->tp_init(made.get(), args.get(), nullptr) < 0) throw PythonError{};
+  return made;
+}
+
 static bool is_mutable_base(PyTypeObject* base) {
   return base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type;
 }
@@ -101,10 +108,11 @@ static ValueRef payload_of_real(Tracer& t, PyObject* o, SourceRef s, PyTypeObjec
   }
   const bool list = base == &PyList_Type;
   std::vector<ValueRef> items;
-  const Py_ssize_t n = Py_SIZE(o);
+  const PyRef held = checked(list ? PyList_AsTuple(o) : PyTuple_GetSlice(o, 0, Py_SIZE(o)));
+  const Py_ssize_t n = PyTuple_GET_SIZE(held.get());
   t.guard(GuardKind::LengthCheck, s, {}, n);
   for (Py_ssize_t i = 0; i < n; ++i)
-    items.push_back(t.lazy(list ? PyList_GET_ITEM(o, i) : PyTuple_GET_ITEM(o, i),
+    items.push_back(t.lazy(PyTuple_GET_ITEM(held.get(), i),
                            t.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
   return list ? ValueRef(make_ref<ListValue>(std::move(items))) : ValueRef(make_ref<TupleValue>(std::move(items)));
 }

@@ -8,6 +8,8 @@ namespace md {
 
 // The C type that lays out instances of `type`; object itself for classes without such a base.
 PyTypeObject* layout_base(PyTypeObject* type);
+// An exception with these `args`. Its class's own __new__ and __init__ do not run: the trace ran them.
+PyRef new_exception(PyTypeObject* type, const PyRef& args);
 // Instances of it can be modelled with a payload.
 bool is_data_base(PyTypeObject* base);
 // Nothing on a class of named tuples takes the place of what operators and the interpreter ask tuples for.

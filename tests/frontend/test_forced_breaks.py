@@ -1,6 +1,8 @@
-"""Programs of other tests, broken at every n-th place at which a frame can resume: nothing else about them changes.
+"""Programs of other tests, broken at every n-th place at which a frame can resume, and at each place in turn: nothing
+else about them changes.
 
-In the suite: some test files, n up to 3. With MINIDYNAMO_BREAK_EVERY=12 (`make breaks`) all files, n up to that.
+In the suite: some test files, n up to 3, every seventh place. With MINIDYNAMO_BREAK_EVERY=12 (`make breaks`) all files,
+n up to that, every place.
 """
 
 import importlib
@@ -18,7 +20,12 @@ TESTS = pathlib.Path(__file__).resolve().parents[1]
 QUICK = ("frontend.test_language", "frontend.test_breaks", "frontend.test_generators", "frontend.test_soundness")
 MOST = int(os.environ.get("MINIDYNAMO_BREAK_EVERY", 0))
 IMPORTS_SAME = re.compile(r"^from frontend.differential import .*\bsame\b", re.MULTILINE)
-NOT_HERE = {"test_forced_breaks", "test_failing_graphs"}  # the latter counts calls of a backend
+CALLS_SAME = re.compile(r"\bsame\(")
+# Whole modules: they count calls of a backend, or frames. Tests: they ask for errors at breaks, or for variables of a
+# frame that no code of it reads any more, which resume functions do not have.
+NOT_HERE = {"test_forced_breaks", "test_failing_graphs", "test_trace_more"}
+NOT_THESE = {"test_error_on_graph_break", "test_a_frame_that_is_looked_at"}
+ONCE = {"frontend.test_custom_ops"}  # defines operators, which can be done once in a process
 
 
 def modules():
@@ -43,31 +50,66 @@ def calls_of(test):
     return runs if all(set(inspect.signature(test).parameters) == set(run) for run in runs) else []
 
 
-def programs():
+def programs(left_out=()):
     for name in modules():
+        if name in left_out:
+            continue
         module = importlib.import_module(name)
         if getattr(module, "same", None) is not same:
             continue
         for key, test in vars(module).items():
-            if key.startswith("test_") and inspect.isfunction(test) and "same(" in inspect.getsource(test):
-                if calls_of(test):
+            if key.startswith("test_") and key not in NOT_THESE and inspect.isfunction(test):
+                if CALLS_SAME.search(inspect.getsource(test)) and calls_of(test):
                     yield pytest.param(module, test, id=f"{name}.{key}")
 
 
-@pytest.mark.parametrize("module, test", programs())
-def test_breaks_change_nothing(module, test, monkeypatch):
+def run_with(module, test, monkeypatch, same_with_breaks):
+    """The test, its programs handed to another function than same()."""
     asked = []
 
     def broken(function, make_args=tuple, *, kwargs=None, calls=2, **_):
         asked.append(function)
-        for every in range(1, (MOST or 3) + 1):
-            with torch._dynamo.config.patch(break_every=every, recompile_limit=64):
-                same(function, make_args, kwargs=kwargs, calls=calls, backends=())
+        same_with_breaks(lambda: same(function, make_args, kwargs=kwargs, calls=calls, backends=()))
 
     monkeypatch.setattr(module, "same", broken)
     for arguments in calls_of(test):
         test(**arguments)
     assert asked
+
+
+@pytest.mark.parametrize("module, test", programs())
+def test_breaks_change_nothing(module, test, monkeypatch):
+    def at_every_nth(run):
+        for every in range(1, (MOST or 3) + 1):
+            with torch._dynamo.config.patch(break_every=every, recompile_limit=64):
+                run()
+
+    run_with(module, test, monkeypatch, at_every_nth)
+
+
+def was_forced():
+    return any("config.break_at" in text for texts in torch._dynamo.utils.counters.values() for text in map(str, texts))
+
+
+def places():
+    """1, 2, 3, ...; of long traces the later ones get sparse."""
+    at = 1
+    while True:
+        yield at
+        at += (1 if MOST else 7) + at // 150
+
+
+@pytest.mark.parametrize("more", [False, True], ids=["places", "instructions"])
+@pytest.mark.parametrize("module, test", programs(ONCE))
+def test_a_break_at_each_place_changes_nothing(module, test, more, monkeypatch):
+    def at_each(run):
+        for at in places():
+            with torch._dynamo.config.patch(break_at=at, trace_more=more, recompile_limit=64):
+                run()
+            if not was_forced():
+                return
+
+    run_with(module, test, monkeypatch, at_each)
 
 
 def test_a_forced_break_breaks():

@@ -5,6 +5,7 @@ import functools
 import itertools
 import operator
 import sys
+import time
 import types
 from unittest import mock
 
@@ -249,3 +250,52 @@ def test_hashes_of_nans():
     assert torch.compile(made, backend="eager")(torch.ones(2))
     for value in (float("nan"), complex(0, float("nan")), frozenset([float("nan")])):
         breaks_with("GB0147", lambda x, v: (x + 1, hash(v)), lambda v=value: (torch.ones(2), v))
+
+
+class Coded(Exception):
+    def __init__(self, code, text="t"):
+        super().__init__(text)
+        self.code = code
+
+
+class Numbered(OSError):
+    def __init__(self, number, text, place):
+        super().__init__(number, text)
+        self.place = place
+
+
+def test_exceptions_that_leave_the_trace_are_made_once():
+    """What their __init__ does has been traced; it does not run again."""
+
+    def f(x):
+        try:
+            raise Coded(5, "n")
+        except Coded as error:
+            caught = error
+        return x + 1, Coded(3, text="why"), Numbered(2, "b", 7), caught.code
+
+    torch._dynamo.reset()
+    _, coded, numbered, code = torch.compile(f, fullgraph=True)(torch.ones(2))
+    assert (coded.args, coded.code, code) == (("why",), 3, 5)
+    assert (numbered.args, numbered.errno, numbered.place, str(numbered)) == ((2, "b"), 2, 7, "[Errno 2] b")
+
+
+def test_fields_of_records_made_in_c():
+    def f(x, found, times):
+        return x + found.values, found.indices, times.tm_year, found
+
+    now = time.gmtime(0)
+    x = torch.ones(2)
+    torch._dynamo.reset()
+    compiled = torch.compile(f, fullgraph=True)
+    for count in (3, 4):
+        found = torch.topk(torch.arange(float(count)), 2)
+        plain, own = f(x, found, now), compiled(x, found, now)
+        assert own[0].tolist() == plain[0].tolist() and own[1] is found.indices and own[2:] == (1970, found)
+
+    def g(x):
+        found = torch.topk(x, 2)
+        torch._dynamo.graph_break()
+        return found.values + 1
+
+    assert torch.compile(g)(torch.arange(3.0)).tolist() == [3, 2]

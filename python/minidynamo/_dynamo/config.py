@@ -101,6 +101,8 @@ def _defaults():
         "resume_anywhere": False,
         # For tests: break the graph at every n-th place at which a frame can resume; 0: nowhere.
         "break_every": 0,
+        # Or at the n-th such place only; with trace_more at the n-th instruction of a frame, whatever it is.
+        "break_at": 0,
         # Where the links of graph-break messages point.
         "registry_url": os.environ.get("MINIDYNAMO_REGISTRY_URL", _REGISTRY),
     }
