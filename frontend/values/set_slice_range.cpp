@@ -276,7 +276,7 @@ static bool sizes_equal(Tracer& t, const ValueRef& a, const ValueRef& b) {
   if (auto *x = as<TupleValue>(a), *y = as<TupleValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   if (auto *x = as<DequeValue>(a), *y = as<DequeValue>(b); x && y) return sequences_equal(t, x->items, y->items);
   PyRef x = a->as_constant(), y = b->as_constant();
-  if (!x || !y) return false;
+  if (!x || !y) return t.compare(a, b, Py_EQ)->truth(t);
   const int r = PyObject_RichCompareBool(x.get(), y.get(), Py_EQ);
   if (r < 0) t.raise_current();
   return r != 0;

@@ -326,3 +326,28 @@ def test_attributes_of_a_number_are_those_of_ints():
     for n in (2, 3, 4, 2**40):
         got, want = compiled(torch.ones(2), n), asked(torch.ones(2), n)
         assert torch.equal(got[0], want[0]) and got[1] == want[1]
+
+
+class EqualToAll:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda items, n: items.count(n),
+        lambda items, n: n in items,
+        lambda items, n: items == [n, n],
+        lambda items, n: [[n]] == [items],
+        lambda items, n: (items[0], n) == (n, items[0]),
+    ],
+)
+def test_ints_that_are_symbols_equal_what_says_so(function):
+    torch._dynamo.reset()
+    compiled = torch.compile(function)
+    same = EqualToAll()
+    for items, n in (([0, 1], 0), ([0, 1], 3), ([same, same], 1), ([same, 3], 4), ([2.0, "a"], 2), ([[9], (9,)], 9)):
+        assert compiled(items, n) == function(items, n)
