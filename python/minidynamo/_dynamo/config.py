@@ -99,9 +99,8 @@ def _defaults():
         "trace_more": False,
         # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
         "resume_anywhere": False,
-        # For tests: break the graph at every n-th place at which a frame can resume; 0: nowhere.
+        # For tests: break at every n-th place at which a frame can resume, or at one; with trace_more at any instruction.
         "break_every": 0,
-        # Or at the n-th such place only; with trace_more at the n-th instruction of a frame, whatever it is.
         "break_at": 0,
         # Where the links of graph-break messages point.
         "registry_url": os.environ.get("MINIDYNAMO_REGISTRY_URL", _REGISTRY),
