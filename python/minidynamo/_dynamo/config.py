@@ -25,6 +25,24 @@ def _env_flag(default, *names):
     return default
 
 
+def _own_defaults():
+    return {
+        # Compile and run compiled code although a debugger, profiler or coverage tool watches the thread.
+        "compile_while_traced": False,
+        # Replace a frame by compiled code also when there is no tensor operation in it.
+        "force_replace": False,
+        # Trace constructs the reference breaks on although they can be traced.
+        "trace_more": False,
+        # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
+        "resume_anywhere": False,
+        # For tests: break at every n-th place at which a frame can resume, or at one (any, with trace_more); 0: nowhere.
+        "break_every": 0,
+        "break_at": 0,
+        # Where the links of graph-break messages point.
+        "registry_url": os.environ.get("MINIDYNAMO_REGISTRY_URL", _REGISTRY),
+    }
+
+
 def _defaults():
     tracing = {
         "capture_scalar_outputs": _env_flag(
@@ -90,22 +108,7 @@ def _defaults():
         "run_gc_after_compile": _env_flag(True, "MINIDYNAMO_RUN_GC_AFTER_COMPILE", "TORCH_DYNAMO_RUN_GC_AFTER_COMPILE"),
         "log_file_name": None,
     }
-    ours = {
-        # Compile and run compiled code although a debugger, profiler or coverage tool watches the thread.
-        "compile_while_traced": False,
-        # Replace a frame by compiled code also when there is no tensor operation in it.
-        "force_replace": False,
-        # Trace constructs the reference breaks on although they can be traced.
-        "trace_more": False,
-        # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
-        "resume_anywhere": False,
-        # For tests: break at every n-th place at which a frame can resume, or at one; with trace_more at any instruction.
-        "break_every": 0,
-        "break_at": 0,
-        # Where the links of graph-break messages point.
-        "registry_url": os.environ.get("MINIDYNAMO_REGISTRY_URL", _REGISTRY),
-    }
-    return {**tracing, **shapes, **entries, **running, **ours}
+    return {**tracing, **shapes, **entries, **running, **_own_defaults()}
 
 
 # Older names of the same entry.
