@@ -35,7 +35,7 @@ def _own_defaults():
         "trace_more": False,
         # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
         "resume_anywhere": False,
-        # For tests: break at every n-th place at which a frame can resume, or at one (any, with trace_more); 0: nowhere.
+        # For tests: break at every n-th place where a frame can resume, or at one (any, with trace_more); 0: nowhere.
         "break_every": 0,
         "break_at": 0,
         # Where the links of graph-break messages point.
