@@ -1,6 +1,7 @@
 // PEP 523: frames called from a compiled region (a breaking call, a skipped frame) are compiled as they are entered.
 #include "frontend/frame_hook.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "frontend/cpython/dict_access.h"
@@ -219,6 +220,21 @@ PyObject* run_skipped(PyThreadState* thread, Frame* frame, int throwflag, FrameN
   return result;
 }
 
+// Whether the code may have its own frame observed from the middle on.
+bool may_observe(PyCodeObject* code) {
+  static PyObject* const names[] = {PyUnicode_InternFromString("settrace"), PyUnicode_InternFromString("setprofile"),
+                                    PyUnicode_InternFromString("set_events"),
+                                    PyUnicode_InternFromString("set_local_events")};
+  PyObject** const used = PySequence_Fast_ITEMS(code->co_names);
+  return std::any_of(used, used + PyTuple_GET_SIZE(code->co_names),
+                     [](PyObject* name) { return std::ranges::find(names, name) != std::end(names); });
+}
+
+PyObject* run_plain(PyThreadState* thread, Frame* frame, int throwflag) {
+  return may_observe(frame_code(frame)) ? run_observed(thread, frame, throwflag)
+                                        : pass_through(thread, frame, throwflag);
+}
+
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   release_passed_on();
   const bool observed = is_observed(thread, frame_code(frame)) && !run_switches().while_traced;
@@ -226,15 +242,15 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
     return pass_through(thread, frame, throwflag);
   if (PyObject * result; replays() && is_replayed(frame, result)) return finish_frame(thread, frame, result);
-  if (is_failed_frame(reinterpret_cast<PyObject*>(frame_function(frame))) || !compiles_in_replay())
-    return pass_through(thread, frame, throwflag);
+  if (is_failed_frame(reinterpret_cast<PyObject*>(frame_function(frame)))) return run_plain(thread, frame, throwflag);
+  if (!compiles_in_replay()) return pass_through(thread, frame, throwflag);
   Region* region = current_region();
   PyCodeObject* code = frame_code(frame);
   FrameNotes* notes = find_frame_notes(code);
   if (!region || observed || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
   if (notes && notes->runs_plain(*region)) {
     count_skipped(code);
-    if (region == run_switches().everything) return pass_through(thread, frame, throwflag);  // every frame is counted
+    if (region == run_switches().everything) return run_plain(thread, frame, throwflag);  // every frame is counted
     return run_skipped(thread, frame, throwflag, *notes, region);
   }
   if (notes && notes->runs_plain_below(*region)) {
@@ -262,7 +278,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
       break;
   }
   const Replaying repeated;
-  return pass_through(thread, frame, throwflag);
+  return run_plain(thread, frame, throwflag);
 }
 
 }  // namespace

@@ -48,8 +48,9 @@ void break_on_skipped(Tracer& t, PyObject* o) {
     throw b;
   }
   // A function that sets a trace function is not split: the parts would be frames that it sees.
-  if (module == "sys" && (qualname == "settrace" || qualname == "setprofile") && !t.config.fullgraph)
-    throw SkipFrame{"it calls sys." + qualname};
+  const bool observes = (module == "sys" && (qualname == "settrace" || qualname == "setprofile")) ||
+                        (module == "sys.monitoring" && (qualname == "set_events" || qualname == "set_local_events"));
+  if (observes && !t.config.fullgraph) throw SkipFrame{"it calls " + module + "." + qualname};
   if (module.empty()) module = "<unknown module>";
   if (module == "_warnings") graph_break<GB0007_warning>(module, qualname, "<missing reason>");
   graph_break<GB0007_builtin>(module, qualname, "<missing reason>", module + "." + qualname);
