@@ -15,12 +15,6 @@ def explanations():
     return [(row["tests"], row["reason"]) for row in rows if version in row.get("versions", [version])]
 
 
-def run_last():
-    """Patterns of tests that leave something behind for all others when they fail; they run last, in any way."""
-    rows = tomllib.loads(EXPLAINED.read_text(encoding="utf-8")).get("difference", [])
-    return [row["tests"] for row in rows if row.get("last")]
-
-
 class Comparison:
     """A plain and a compiled result of run_module."""
 

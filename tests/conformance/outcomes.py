@@ -6,7 +6,6 @@ are left out: a run that crashed goes on after the test it crashed in.
 """
 
 import faulthandler
-import fnmatch
 import json
 import os
 import random
@@ -15,8 +14,6 @@ import sys
 import traceback
 import unittest
 from collections import Counter
-
-import compare
 
 
 class Outcomes(unittest.TestResult):
@@ -112,8 +109,6 @@ def main(module, progress, done=None):
     except unittest.SkipTest as skipped:
         result.write(id=module, outcome="skip", detail=str(skipped))
         tests = []
-    patterns = compare.run_last()
-    tests.sort(key=lambda test: any(fnmatch.fnmatchcase(test.id(), pattern) for pattern in patterns))
     suite, times = unittest.TestSuite(), Counter()
     for test in tests:
         name = numbered(test.id(), times)
