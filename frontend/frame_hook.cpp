@@ -220,10 +220,9 @@ PyObject* run_skipped(PyThreadState* thread, Frame* frame, int throwflag, FrameN
   return result;
 }
 
-// Whether the code may have its own frame observed from the middle on.
+// Whether the code may have sys.monitoring observe its own frame from the middle on.
 bool may_observe(PyCodeObject* code) {
-  static PyObject* const names[] = {PyUnicode_InternFromString("settrace"), PyUnicode_InternFromString("setprofile"),
-                                    PyUnicode_InternFromString("set_events"),
+  static PyObject* const names[] = {PyUnicode_InternFromString("set_events"),
                                     PyUnicode_InternFromString("set_local_events")};
   PyObject** const used = PySequence_Fast_ITEMS(code->co_names);
   return std::any_of(used, used + PyTuple_GET_SIZE(code->co_names),
