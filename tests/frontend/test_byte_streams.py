@@ -15,6 +15,7 @@ from minidynamo._dynamo.testing import CompileCounter
 @pytest.fixture(autouse=True)
 def trace_more():
     torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
     with config.patch(trace_more=True, force_replace=True):
         yield
     torch._dynamo.reset()
@@ -219,3 +220,4 @@ def test_a_stream_let_go():
     for _ in range(3):
         holder = Holder()
         assert compiled(holder) == b"" and holder.file is None
+    assert not torch._dynamo.utils.counters["graph_break"]

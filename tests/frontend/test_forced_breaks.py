@@ -112,6 +112,26 @@ def test_a_break_at_each_place_changes_nothing(module, test, more, monkeypatch):
     run_with(module, test, monkeypatch, at_each)
 
 
+def test_a_break_at_one_place():
+    def f(x):
+        y = torch.sin(x)
+        z = torch.cos(y)
+        return torch.tan(z)
+
+    def frames(at, more):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        counter = torch._dynamo.testing.CompileCounter()
+        with torch._dynamo.config.patch(break_at=at, trace_more=more):
+            torch.compile(f, backend=counter)(torch.ones(3))
+        return counter.frame_count, was_forced()
+
+    assert [frames(at, False) for at in (0, 2, 3)] == [(1, False), (2, True), (1, True)]
+    assert frames(4, False) == (1, False)
+    forced = [frames(at, True)[1] for at in range(1, 40)]
+    assert sum(forced) > 10 and forced == sorted(forced, reverse=True)
+
+
 def test_a_forced_break_breaks():
     def f(x):
         y = torch.sin(x)

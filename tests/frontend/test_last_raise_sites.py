@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import minidynamo as torch
-from frontend.differential import breaks_with, codes, same
+from frontend.differential import Defects, breaks_with, codes, same
 from minidynamo._dynamo import config
 from minidynamo._dynamo.exc import Unsupported
 from minidynamo._dynamo.utils import counters
@@ -298,4 +298,6 @@ def test_fields_of_records_made_in_c():
         torch._dynamo.graph_break()
         return found.values + 1
 
-    assert torch.compile(g)(torch.arange(3.0)).tolist() == [3, 2]
+    with Defects() as defects:
+        assert torch.compile(g)(torch.arange(3.0)).tolist() == [3, 2]
+    assert defects == []
