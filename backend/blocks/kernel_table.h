@@ -61,20 +61,21 @@ constexpr std::int64_t product_workspace(const Product& p, std::int64_t item) {
   return product_rows(p, item) + product_columns(p, item);
 }
 
+[[gnu::always_inline]] inline const void* moved(const void* base, std::int64_t elements, std::int64_t item) {
+  return static_cast<const char*>(base) + elements * item;
+}
+
 // f(panel, fresh) for the panels of a product in the order of their terms.
 template <class F>
 void for_each_panel(const Product& p, std::int64_t item, F&& f) {
-  const auto at = [item](const void* base, std::int64_t elements) {
-    return static_cast<const char*>(base) + elements * item;
-  };
   for (std::int64_t j = 0; j < p.n; j += kProductColumns) {
     for (std::int64_t q = 0; q < p.k; q += kProductDepth) {
       Product panel = p;
       panel.n = p.n - j < kProductColumns ? p.n - j : kProductColumns;
       panel.k = p.k - q < kProductDepth ? p.k - q : kProductDepth;
-      panel.a = at(p.a, q * p.a_column);
-      panel.b = at(p.b, q * p.b_row + j * p.b_column);
-      panel.c = const_cast<char*>(at(p.c, j));
+      panel.a = moved(p.a, q * p.a_column, item);
+      panel.b = moved(p.b, q * p.b_row + j * p.b_column, item);
+      panel.c = const_cast<void*>(moved(p.c, j, item));
       f(panel, q == 0);
     }
   }
@@ -151,7 +152,7 @@ struct KernelTable {
   const char* level;  // "x86-64-v4"
   const PointwiseKernel* pointwise[kComputeTypes];
   const ReductionKernels* reductions[kComputeTypes];
-  const ProductKernels* product;                  // by compute dtype; null for bool
+  const ProductKernels* product;                  // by compute dtype; those of bool are null
   const ConvolutionKernels* convolution;          // the same; without functions for bool
   const ConvertKernel (*convert)[kComputeTypes];  // [from][to]
   // By dtype, between elements and values of the working dtype; null where that is the dtype itself.

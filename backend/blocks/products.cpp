@@ -23,10 +23,6 @@ void clear(const Product& p, std::int64_t item) {
   }
 }
 
-const void* moved(const void* base, std::int64_t elements, std::int64_t item) {
-  return static_cast<const char*>(base) + elements * item;
-}
-
 // Threads pack b together, then share the rows of c.
 void multiply_rows(const ProductKernels& kernels, const Product& p, std::int64_t item) {
   // Small pieces, so that no thread waits long for another.

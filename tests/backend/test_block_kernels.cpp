@@ -18,6 +18,9 @@ TEST(BlocksProduct, SameBitsAsReference) {
                         {1, 30, 200},
                         {6, 0, 4},
                         {0, 3, 4},
+                        {1, 700, 41},
+                        {2, 1024, 53},
+                        {4, 300, 30},
                         {200, 33, 70},
                         {33, 70, 1600}}) {
     for (const DType t : {DType::Float32, DType::Float64, DType::Int32, DType::Int64}) {

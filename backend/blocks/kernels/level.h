@@ -30,6 +30,8 @@ namespace md::blocks {
 namespace {
 template <class T>
 using Simd = ScalarLane<T>;
+template <class T>
+using Simd32 = ScalarLane<T>;
 using BoolSimd = BoolLanes<1>;
 inline constexpr char kLevelName[] = "x86-64-v2";
 }  // namespace

@@ -3,7 +3,7 @@
 // sizes nor vector width change a bit.
 #include <algorithm>
 
-#include "backend/blocks/kernels/tile.h"
+#include "backend/blocks/kernels/column_walks.h"
 
 namespace md::blocks {
 namespace {
@@ -185,39 +185,12 @@ struct Multiply : Tile<T> {
     if (j < p.n) last_columns<kRows>(p, j);
   }
 
-  // b lies column by column: blocks of it, transposed in registers.
+  // b lies column by column.
   template <int kRows>
   static void along_columns(const Product& p) {
-    const auto* const a = static_cast<const T*>(p.a);
-    std::int64_t j = 0;
-    for (; j + kLanes <= p.n; j += kLanes) {
-      const T* const b = static_cast<const T*>(p.b) + j * p.b_column;
-      V sum[kRows] = {};
-      std::int64_t q = 0;
-      for (; q + kLanes <= p.k; q += kLanes) {
-        V v[kLanes];
-#pragma GCC unroll 16
-        for (int i = 0; i < kLanes; ++i) v[i] = S::load(b + i * p.b_column + q);
-        transpose(v);
-#pragma GCC unroll 16
-        for (int s = 0; s < kLanes; ++s) {
-#pragma GCC unroll 4
-          for (int i = 0; i < kRows; ++i) {
-            sum[i] = multiply_add(broadcast(a[i * p.a_row + (q + s) * p.a_column]), v[s], sum[i]);
-          }
-        }
-      }
-      for (; q < p.k; ++q) {
-        alignas(64) T row[kLanes];
-        for (int i = 0; i < kLanes; ++i) row[i] = b[i * p.b_column + q];
-        const V v = S::load(row);
-        for (int i = 0; i < kRows; ++i) {
-          sum[i] = multiply_add(broadcast(a[i * p.a_row + q * p.a_column]), v, sum[i]);
-        }
-      }
-      for (int i = 0; i < kRows; ++i) S::store(static_cast<T*>(p.c) + i * p.c_row + j, sum[i]);
-    }
-    if (j < p.n) last_columns<kRows>(p, j);
+    const std::int64_t done =
+        p.a_column == 1 ? ColumnWalks<T, kRows, true>::run(p) : ColumnWalks<T, kRows, false>::run(p);
+    if (done < p.n) last_columns<kRows>(p, done);
   }
 
   // Columns that do not fill a vector.

@@ -113,5 +113,8 @@ struct Simd : VectorBase<T, 32> {
   }
 };
 
+template <class T>
+using Simd32 = Simd<T>;
+
 }  // namespace
 }  // namespace md::blocks

@@ -136,5 +136,17 @@ struct Simd : VectorBase<T, 64> {
   }
 };
 
+template <class T>
+struct Simd32 : VectorBase<T, 32> {
+  using typename VectorBase<T, 32>::V;
+  static V fma(V a, V b, V c) {
+    if constexpr (sizeof(T) == 8) {
+      return (V)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+    } else {
+      return (V)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+    }
+  }
+};
+
 }  // namespace
 }  // namespace md::blocks

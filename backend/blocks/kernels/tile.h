@@ -9,9 +9,9 @@
 namespace md::blocks {
 namespace {
 
-template <class T>
+template <class T, class Vectors = Simd<T>>
 struct Tile {
-  using S = Simd<T>;
+  using S = Vectors;
   using V = typename S::V;
   static constexpr int kLanes = S::kLanes;
 
@@ -58,6 +58,39 @@ struct Tile {
       for (int n = kCount; n > 1; n /= 2) perfect_shuffle(v);
     }
   }
+  // r as the four columns of two 4 x 4 squares, one in the lower and one in the upper halves.
+  static void transpose_halves(const V (&r)[4], V* out) {
+    const V x = __builtin_shufflevector(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13);
+    const V y = __builtin_shufflevector(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13);
+    const V z = __builtin_shufflevector(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15);
+    const V w = __builtin_shufflevector(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    out[0] = __builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13);
+    out[1] = __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15);
+    out[2] = __builtin_shufflevector(z, w, 0, 1, 8, 9, 4, 5, 12, 13);
+    out[3] = __builtin_shufflevector(z, w, 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  // kLanes rows, read column by column. Halves that are put together while they are loaded need not cross afterwards.
+  static void load_transposed(const T* p, std::int64_t row, V (&v)[kLanes]) {
+    if constexpr (kLanes == 8 && sizeof(T) == 4) {
+      using Half [[gnu::vector_size(16)]] = T;
+      for (int side = 0; side < 2; ++side) {
+        V r[4];
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+          Half lower, upper;
+          __builtin_memcpy(&lower, p + i * row + 4 * side, sizeof lower);
+          __builtin_memcpy(&upper, p + (i + 4) * row + 4 * side, sizeof upper);
+          r[i] = __builtin_shufflevector(lower, upper, 0, 1, 2, 3, 4, 5, 6, 7);
+        }
+        transpose_halves(r, v + 4 * side);
+      }
+    } else {
+#pragma GCC unroll 16
+      for (int i = 0; i < kLanes; ++i) v[i] = S::load(p + i * row);
+      transpose(v);
+    }
+  }
+
   template <std::size_t... I>
   static V every_second(V x, V y, std::index_sequence<I...>) {
     return __builtin_shufflevector(x, y, (2 * I)...);
