@@ -14,12 +14,17 @@ namespace {
 
 class ProgramBuilder {
  public:
-  explicit ProgramBuilder(const Graph& g) : graph_(g) { program_.shapes = g.shapes; }
+  ProgramBuilder(const Graph& g, const Checkpoint& checkpoint) : graph_(g), checkpoint_(checkpoint) {
+    program_.shapes = g.shapes;
+  }
 
   Program run() {
     add_inputs();
     find_direct_writes();
-    for (const FusionGroup& group : fuse(graph_)) add_group(group);
+    for (const FusionGroup& group : fuse(graph_)) {
+      if (checkpoint_) checkpoint_();
+      add_group(group);
+    }
     for (const auto& n : graph_.nodes)
       if (n->kind == NodeKind::Commit) add_commit(*n);
     add_outputs();
@@ -303,6 +308,7 @@ class ProgramBuilder {
   }
 
   const Graph& graph_;
+  const Checkpoint& checkpoint_;
   Program program_;
   std::unordered_map<const Node*, std::vector<Place>> parts_;
   std::vector<Place> scratch_;                               // of the fold that was split last
@@ -311,7 +317,9 @@ class ProgramBuilder {
 
 }  // namespace
 
-Program build_program(const Graph& functional) { return ProgramBuilder(functional).run(); }
+Program build_program(const Graph& functional, const Checkpoint& checkpoint) {
+  return ProgramBuilder(functional, checkpoint).run();
+}
 
 std::string print_program(const Graph& functional) {
   std::string text;

@@ -3,6 +3,7 @@
 #include "backend/allocator.h"
 #include "backend/blocks/engine.h"
 #include "backend/blocks/sweep.h"
+#include "backend/compile_queue.h"
 #include "backend/thread_pool.h"
 
 namespace md {
@@ -18,6 +19,9 @@ void install_block_engine() {
   (void)engine;
 }
 
-void shut_down_block_engine() { shut_down_thread_pool(); }
+void shut_down_block_engine() {
+  shut_down_background();
+  shut_down_thread_pool();
+}
 
 }  // namespace md

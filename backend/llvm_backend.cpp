@@ -3,18 +3,21 @@
 
 #include "backend/install.h"
 #include "backend/plan.h"
+#include "backend/tiers.h"
 #include "ir/backend.h"
 #include "ir/dynamic.h"
 #include "ir/eager.h"
 #include "ir/error.h"
 #include "ir/generator.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 namespace {
 
 class LlvmKernel final : public Kernel {
  public:
-  explicit LlvmKernel(const Graph& functional) : graph_(clone(functional)), program_(build_program(*graph_)) {
+  LlvmKernel(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint)
+      : graph_(std::move(functional)), program_(build_program(*graph_, checkpoint)) {
     if (program_.is_static()) fixed_ = std::make_unique<Plan>(program_, std::span<const std::int64_t>{});
   }
 
@@ -25,8 +28,6 @@ class LlvmKernel final : public Kernel {
     else
       plan_for(inputs)->run(inputs, outputs);
   }
-
-  std::string code() const override { return print_program(*graph_); }
 
  private:
   // A failed run is repeated eagerly and must draw the same numbers.
@@ -65,7 +66,7 @@ class LlvmKernel final : public Kernel {
   };
   static constexpr std::size_t kPlansKept = 16;
 
-  std::unique_ptr<Graph> graph_;  // nodes the program refers to
+  const std::shared_ptr<const Graph> graph_;  // nodes the program refers to
   Program program_;
   std::unique_ptr<const Plan> fixed_;
   std::mutex mutex_;
@@ -78,18 +79,36 @@ bool finds_sizes(const Graph& g) {
                              [](const auto& n) { return n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args); });
 }
 
+// A graph that calls code of the program, or holds what only Python can destroy, does not go to another thread.
+bool calls_out(const Graph& g) {
+  return std::ranges::any_of(g.nodes, [](const auto& n) { return n->kind == NodeKind::Call; });
+}
+
+std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint) {
+  try {
+    return std::make_unique<LlvmKernel>(std::move(functional), checkpoint);
+  } catch (const OpError& e) {
+    throw InternalError(std::string("llvm: ") + e.what());
+  }
+}
+
 class LlvmBackend final : public Backend {
  public:
   std::string name() const override { return "llvm"; }
-  std::unique_ptr<Kernel> compile(const Graph& functional) override {
+  std::unique_ptr<Kernel> compile(const Graph& functional, CompileMode mode) override {
     // A plan wants every size before it starts; op after op does not.
     if (finds_sizes(functional)) return find_backend("blocks")->compile(functional);
-    try {
-      return std::make_unique<LlvmKernel>(functional);
-    } catch (const OpError& e) {
-      throw InternalError(std::string("llvm: ") + e.what());
-    }
+    if (calls_out(functional)) mode = CompileMode::Wait;
+    if (mode == CompileMode::Background) return tiered_kernel(functional, compile_llvm);
+    std::unique_ptr<Kernel> compiled = compile_llvm(clone(functional), {});
+    const bool sizes_vary = functional.shapes && !functional.shapes->symbols().empty();
+    if (mode == CompileMode::Wait || sizes_vary) return compiled;
+    return measured_kernel(functional, std::move(compiled));
   }
+  std::string code(const Graph& functional) const override {
+    return finds_sizes(functional) ? print_ir(functional) : print_program(functional);
+  }
+  void wait() override { wait_for_background(); }
 };
 
 }  // namespace

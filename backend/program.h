@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/compile_queue.h"
 #include "backend/kernel_cache.h"
 #include "backend/lower_group.h"
 #include "ir/sizes/shape_env.h"
@@ -77,8 +78,8 @@ struct Program {
 };
 
 // Fuses, lowers and generates code. Throws InternalError for what this backend cannot run. `text`, if given, receives
-// the LLVM IR of every nest.
-Program build_program(const Graph& functional);
+// the LLVM IR of every nest. `checkpoint` is called between groups of ops.
+Program build_program(const Graph& functional, const Checkpoint& checkpoint = {});
 // The program's loop nests as LLVM IR and its other steps by name.
 std::string print_program(const Graph& functional);
 

@@ -14,6 +14,7 @@ import json
 import time
 
 import numpy as np
+from kernels import wait_for_kernels
 
 PAUSE = 0.25  # seconds; OpenMP's threads wait for 0.2 before they sleep
 RNG = np.random.default_rng(0)
@@ -112,6 +113,7 @@ def variants(modules, function, arrays):
         for kind, f in (("plain", plain), ("compiled", torch.compile(plain))):
             results[name, kind] = f(*operands).numpy()
             f(*operands)
+            wait_for_kernels(torch)
             calls[name, kind] = lambda f=f, operands=operands: f(*operands)
     first, *others = results.values()
     for other in others:

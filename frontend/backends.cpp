@@ -68,9 +68,10 @@ std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const T
   }
   if (logs.aot_graphs) log_functional_graph(*functional);
   if (logs.perf_hints) log_perf_hints(*graph, t, "");
-  std::shared_ptr<Kernel> kernel = backend->compile(*functional);
-  if (logs.output_code) report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + kernel->code())});
-  return kernel;
+  if (logs.output_code)
+    report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + backend->code(*functional))});
+  const bool waits = region.mode == CompileMode::Background && !t.config.background_compile;
+  return backend->compile(*functional, waits ? CompileMode::Wait : region.mode);
 }
 
 }  // namespace

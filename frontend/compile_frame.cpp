@@ -407,6 +407,7 @@ TraceConfig config_snapshot(const Region& region) {
   c.no_build_set = flag("inject_BUILD_SET_unimplemented_TESTING_ONLY");
   c.trace_numpy = flag("trace_numpy");
   c.error_on_recompile = flag("error_on_recompile");
+  c.background_compile = flag("background_compile");
   c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");
   c.skip_code_recursive_on_limit = flag("skip_code_recursive_on_recompile_limit_hit");
   c.only_allow_pt2_compliant_ops = flag("only_allow_pt2_compliant_ops");

@@ -67,7 +67,7 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
 Region* forced_region(const Region& r) {
   const RunSwitches& s = run_switches();
   try {
-    return get_region(s.backend.get(), s.backend_name, r.fullgraph, r.dynamic, nullptr);
+    return get_region(s.backend.get(), s.backend_name, r.fullgraph, r.dynamic, nullptr, r.mode);
   } catch (const PythonError&) {
     return nullptr;
   }

@@ -19,16 +19,18 @@ namespace md {
 
 namespace {
 
-// _compile(function, backend or None, backend_name, fullgraph, dynamic, options or None) -> CompiledFunction
+// _compile(function, backend or None, backend_name, fullgraph, dynamic, options or None, mode) -> CompiledFunction
+// mode: see CompileMode
 PyObject* py_compile(PyObject*, PyObject* args) {
   PyObject *function, *backend, *options;
   const char* name;
-  int fullgraph, dynamic;
-  if (!PyArg_ParseTuple(args, "O!OspiO", &PyFunction_Type, &function, &backend, &name, &fullgraph, &dynamic, &options))
+  int fullgraph, dynamic, mode;
+  if (!PyArg_ParseTuple(args, "O!OspiOi", &PyFunction_Type, &function, &backend, &name, &fullgraph, &dynamic, &options,
+                        &mode))
     return nullptr;
   return guarded([&] {
     Region* r = get_region(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
-                           options == Py_None ? nullptr : options);
+                           options == Py_None ? nullptr : options, static_cast<CompileMode>(mode));
     return make_compiled_function(function, r).release();
   });
 }
@@ -36,6 +38,15 @@ PyObject* py_compile(PyObject*, PyObject* args) {
 PyObject* py_original(PyObject*, PyObject* o) {
   if (!is_compiled_function(o)) Py_RETURN_NONE;
   return Py_NewRef(compiled_function_original(o));
+}
+
+// _wait_for_kernels(): until all machine code that was asked for is there.
+PyObject* py_wait_for_kernels(PyObject*, PyObject*) {
+  Backend* backend = find_backend("llvm");
+  Py_BEGIN_ALLOW_THREADS;
+  if (backend) backend->wait();
+  Py_END_ALLOW_THREADS;
+  Py_RETURN_NONE;
 }
 
 PyObject* py_reset(PyObject*, PyObject*) {
@@ -157,6 +168,7 @@ PyObject* py_frame_counts(PyObject*, PyObject*) {
 PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
                           {"_original", py_original, METH_O, nullptr},
                           {"_reset", py_reset, METH_NOARGS, nullptr},
+                          {"_wait_for_kernels", py_wait_for_kernels, METH_NOARGS, nullptr},
                           {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
                           {"_set_stance", py_set_stance, METH_VARARGS, nullptr},
                           {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr},

@@ -42,10 +42,11 @@ void watch_backend(Region& r) {
 
 }  // namespace
 
-Region* get_region(PyObject* backend, const std::string& name, bool fullgraph, int dynamic, PyObject* options) {
+Region* get_region(PyObject* backend, const std::string& name, bool fullgraph, int dynamic, PyObject* options,
+                   CompileMode mode) {
   for (auto& r : regions())
     if (r->backend == backend && r->backend_name == name && r->fullgraph == fullgraph && r->dynamic == dynamic &&
-        r->options.get() == options)
+        r->options.get() == options && r->mode == mode)
       return r.get();
   auto r = std::make_unique<Region>();
   r->backend = backend;
@@ -53,6 +54,7 @@ Region* get_region(PyObject* backend, const std::string& name, bool fullgraph, i
   r->fullgraph = fullgraph;
   r->dynamic = dynamic;
   r->options = PyRef::borrow(options);
+  r->mode = mode;
   watch_backend(*r);
   regions().push_back(std::move(r));
   return regions().back().get();

@@ -22,6 +22,7 @@ struct TraceConfig {
   bool error_on_recompile = false;
   bool fail_on_recompile_limit_hit = false;
   bool skip_code_recursive_on_limit = true;
+  bool background_compile = true;
   int dynamic = -1;  // of compile(): -1 automatic
   bool dynamic_shapes = true;
   bool automatic_dynamic_shapes = true;
@@ -30,7 +31,7 @@ struct TraceConfig {
   bool only_allow_pt2_compliant_ops = false;
   PyRef reorderable_logging_functions, ignore_logger_methods;  // sets
   int break_every = 0;                                         // for tests: a break at every n-th place that can resume
-  int break_at = 0;                                            // or at the n-th; with trace_more at the n-th instruction
+  int break_at = 0;  // or at the n-th; with trace_more at the n-th instruction
   int recompile_limit = 8;
   int accumulated_recompile_limit = 256;
 };

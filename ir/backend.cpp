@@ -21,7 +21,6 @@ class ProgramKernel final : public Kernel {
       throw;
     }
   }
-  std::string code() const override { return print_ir(program_.graph()); }
 
  private:
   GraphProgram program_;
@@ -31,9 +30,10 @@ class ProgramKernel final : public Kernel {
 class BlocksBackend final : public Backend {
  public:
   std::string name() const override { return "blocks"; }
-  std::unique_ptr<Kernel> compile(const Graph& functional) override {
+  std::unique_ptr<Kernel> compile(const Graph& functional, CompileMode) override {
     return std::make_unique<ProgramKernel>(functional);
   }
+  std::string code(const Graph& functional) const override { return print_ir(functional); }
 };
 
 struct Registry {

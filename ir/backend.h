@@ -1,6 +1,7 @@
 // From a traced graph to something callable: the only way frontend/ reaches code generation.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,8 +19,13 @@ class Kernel {
   // inputs in placeholder order; `outputs` has graph-output size and is filled. An output that is an input (or the same
   // tensor twice) is that very TensorRef.
   virtual void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) = 0;
-  // Printed by the output_code artifact; may be empty.
-  virtual std::string code() const { return {}; }
+};
+
+// When machine code is made. The bits are the same in any case.
+enum class CompileMode : std::uint8_t {
+  Wait,        // at once
+  Background,  // by another thread; until then op after op
+  Measure,     // at once, and kept if the first calls find it faster than op after op
 };
 
 class Backend {
@@ -27,7 +33,11 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   // `functional` has been through the pipeline and is verified. Throws InternalError on a bug of ours.
-  virtual std::unique_ptr<Kernel> compile(const Graph& functional) = 0;
+  virtual std::unique_ptr<Kernel> compile(const Graph& functional, CompileMode mode = CompileMode::Wait) = 0;
+  // What compile() makes of the graph, as text: the output_code artifact.
+  virtual std::string code(const Graph& functional) const = 0;
+  // Returns when all machine code that was asked for in the background is there.
+  virtual void wait() {}
 };
 
 // "llvm" once backend/ is linked in and installed; null for an unknown name.

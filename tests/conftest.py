@@ -6,7 +6,10 @@ import pathlib
 import pytest
 from hypothesis import settings
 
-from minidynamo._dynamo import config
+# Tests are about machine code from the first call on; test_tiers.py is about the time before.
+os.environ.setdefault("MINIDYNAMO_BACKGROUND_COMPILE", "0")
+
+from minidynamo._dynamo import config  # noqa: E402
 
 # The same examples every time, so that a failure is a change's own. HYPOTHESIS_PROFILE=exploring draws new ones.
 settings.register_profile("reproducible", derandomize=True)

@@ -1,6 +1,6 @@
 """minidynamo.compiler: names of torch.compiler."""
 
-from ._dynamo.eval_frame import compile, disable, is_compiling, list_backends, reset
+from ._dynamo.eval_frame import compile, disable, is_compiling, list_backends, reset, wait_for_kernels
 from ._dynamo.hatches import allow_in_graph, assume_constant_result, nested_compile_region, substitute_in_graph
 from ._dynamo.stance import set_stance
 
@@ -17,6 +17,7 @@ __all__ = [
     "reset",
     "set_stance",
     "substitute_in_graph",
+    "wait_for_kernels",
 ]
 
 is_dynamo_compiling = is_compiling

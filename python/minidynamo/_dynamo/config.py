@@ -35,6 +35,8 @@ def _own_defaults():
         "trace_more": False,
         # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
         "resume_anywhere": False,
+        # Run new graphs on precompiled kernels until a thread in the background has made machine code of them.
+        "background_compile": _env_flag(True, "MINIDYNAMO_BACKGROUND_COMPILE"),
         # For tests: break at every n-th place where a frame can resume, or at one (any, with trace_more); 0: nowhere.
         "break_every": 0,
         "break_at": 0,

@@ -12,7 +12,8 @@ from .recording import recording
 
 _OWN_BACKENDS = {"llvm": "llvm", "inductor": "llvm", "eager": "eager", "blocks": "blocks"}
 _DEBUG_BACKENDS = ("aot_eager", "eager", "eager_debug", "eager_noexcept")
-_MODES = ("default", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+# When machine code is made (CompileMode in ir/backend.h).
+_MODES = {"default": 1, "reduce-overhead": 0, "max-autotune-no-cudagraphs": 2, "max-autotune": 2}
 _registered = {}
 
 
@@ -92,6 +93,11 @@ def compile(
     assumed. `fullgraph=True` turns every graph break into an exception; `backend` is a name of list_backends(),
     "eager", or a callable `(GraphModule, example_inputs) -> callable`. `dynamic=None` makes a size or int argument a
     symbol once it has changed, `True` from the first call, `False` never.
+
+    `mode` says when machine code is made. "default": the first calls run on precompiled kernels, op after op, while a
+    thread in the background makes it. "reduce-overhead": the first call waits for it, and no later one shares the
+    processor with a compiler. "max-autotune": the same, and the first calls of each graph find out whether machine code or
+    precompiled kernels are faster. Results are the same to the bit. A callable backend gets `mode` as it is.
     """
     if model is None:
         given = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
@@ -104,22 +110,26 @@ def compile(
     function, name = resolve_backend(backend)
     if disable:
         return model
-    extra = {"options": options} if function is not None and options else None
-    return _wrap(model, function, name, bool(fullgraph), -1 if dynamic is None else int(dynamic), extra)
+    extra = None
+    if function is not None:
+        given = {"options": options, "mode": mode if mode != "default" else None}
+        extra = {key: value for key, value in given.items() if value} or None
+    own_mode = _MODES[mode or "default"] if function is None else 0
+    return _wrap(model, (function, name, bool(fullgraph), -1 if dynamic is None else int(dynamic), extra, own_mode))
 
 
-def _wrap(model, function, name, fullgraph, dynamic, extra):
+def _wrap(model, settings):
     if isinstance(model, types.MethodType):
-        return types.MethodType(_wrap(model.__func__, function, name, fullgraph, dynamic, extra), model.__self__)
+        return types.MethodType(_wrap(model.__func__, settings), model.__self__)
     original = _C._original(model)
     if original is not None:
         model = original
     if isinstance(model, types.FunctionType):
-        return _C._compile(model, function, name, fullgraph, dynamic, extra)
+        return _C._compile(model, *settings)
     if isinstance(model, type):
         call = model.__dict__.get("__call__")
         if isinstance(call, types.FunctionType):
-            model.__call__ = _wrap(call, function, name, fullgraph, dynamic, extra)
+            model.__call__ = _wrap(call, settings)
         return model
     call = getattr(type(model), "__call__", None)  # noqa: B004  the function itself is wanted
     if not isinstance(call, types.FunctionType):
@@ -131,8 +141,8 @@ def _wrap(model, function, name, fullgraph, dynamic, extra):
 
         model = model._orig_mod if isinstance(model, OptimizedModule) else model
         call = own_copy(_C._original(type(model).__call__) or type(model).__call__)
-        return OptimizedModule(model, _C._compile(call, function, name, fullgraph, dynamic, extra))
-    bound = _C._compile(call, function, name, fullgraph, dynamic, extra)
+        return OptimizedModule(model, _C._compile(call, *settings))
+    bound = _C._compile(call, *settings)
 
     @functools.wraps(model, updated=())
     def call_compiled(*args, **kwargs):
@@ -190,6 +200,11 @@ def disable(fn=None, recursive=True, *, reason=None):
     disabled._torchdynamo_orig_callable = fn
     _C._mark_skip(disabled.__code__, False)
     return disabled
+
+
+def wait_for_kernels():
+    """Returns when the machine code that is being made in the background is there: before measuring, for one."""
+    _C._wait_for_kernels()
 
 
 def reset():
