@@ -96,8 +96,8 @@ def compile(
 
     `mode` says when machine code is made. "default": the first calls run on precompiled kernels, op after op, while a
     thread in the background makes it. "reduce-overhead": the first call waits for it, and no later one shares the
-    processor with a compiler. "max-autotune": the same, and the first calls of each graph find out whether machine code or
-    precompiled kernels are faster. Results are the same to the bit. A callable backend gets `mode` as it is.
+    processor with a compiler. "max-autotune": the same, and the first calls of each graph find out which is faster,
+    machine code or precompiled kernels. Results are the same to the bit. A callable backend gets `mode` as it is.
     """
     if model is None:
         given = dict(fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options, disable=disable)
