@@ -9,6 +9,7 @@
 #include "ir/callee.h"
 #include "ir/eager.h"
 #include "ir/error.h"
+#include "ir/long_work.h"
 #include "ir/passes/dataflow.h"
 
 namespace md {
@@ -77,6 +78,8 @@ Plan::Plan(const Program& program, std::span<const std::int64_t> symbols)
     for (Arg& a : steps_.back().args) a = planned(a);
   }
   for (const Step& s : program.commits) commits_.push_back(planned(s));
+  for (const auto* steps : {&steps_, &commits_})
+    takes_long_ |= std::ranges::any_of(*steps, [](const PlannedStep& s) { return s.nanoseconds >= kLongWork; });
 }
 
 std::int64_t Plan::value(Size s) const { return s.is_const() ? s.value() : program_.shapes->evaluate(s, symbols_); }
@@ -125,7 +128,8 @@ void Plan::choose_split(const Step& s, PlannedStep& p) const {
   const Schedule& schedule = s.nest.schedule;
   const double folded = static_cast<double>(std::max<std::int64_t>(1, value(s.nest.folded)));
   const double row = std::max(1.0, static_cast<double>(p.cols) * folded * s.nest.cost);
-  if (row * static_cast<double>(p.rows) < kWorthThreads) return;
+  p.nanoseconds = row * static_cast<double>(p.rows);
+  if (p.nanoseconds < kWorthThreads) return;
   const bool folds_columns = schedule.shape == Schedule::Shape::Rows && schedule.fold_lanes > 0;
   if (p.rows >= 16 || (folds_columns && p.rows > 1)) {
     p.split = Split::Rows;
@@ -341,6 +345,7 @@ void Plan::execute(const PlannedStep& s, Frame& f) const {
   for (std::size_t i = 0; i < s.buffers.size(); ++i)
     buffers[i] = f.data[static_cast<std::size_t>(s.buffers[i].slot)] + s.buffers[i].byte_shift;
   std::int64_t failed = 0;
+  const LongWork others_go_on(s.nanoseconds);
   if (s.split == Split::None) {
     failed = s.function(buffers.data(), s.params.data(), 0, s.rows, 0, s.cols);
   } else if (s.split == Split::Parts) {
@@ -358,19 +363,30 @@ void Plan::execute(const PlannedStep& s, Frame& f) const {
   if (failed) throw OpError(ErrorKind::ZeroDivision, "ZeroDivisionError");
 }
 
-void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
-  check_inputs(inputs);
-  Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arena = {}};
+// Everything that can fail, then what cannot.
+void Plan::execute_all(Frame& f) const {
   try {
     allocate(f);
     for (const PlannedStep& s : steps_) execute(s, f);
   } catch (...) {
-    for (TensorRef& o : outputs) o = nullptr;
+    for (TensorRef& o : f.outputs) o = nullptr;
     throw;
   }
   for (std::size_t i = 0; i < commits_.size(); ++i) {
     execute(commits_[i], f);
-    ++inputs[static_cast<std::size_t>(program_.committed[i])]->storage->version;
+    ++f.inputs[static_cast<std::size_t>(program_.committed[i])]->storage->version;
+  }
+}
+
+void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
+  check_inputs(inputs);
+  Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arena = {}};
+  if (takes_long_) [[unlikely]] {
+    HeldMemory held;
+    for (TensorImpl* x : inputs) held.add(*x);
+    execute_all(f);
+  } else {
+    execute_all(f);
   }
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const PlannedOutput& o = outputs_[i];

@@ -43,6 +43,7 @@ class Plan {
     std::vector<std::int64_t> params;
     std::int64_t rows = 1, cols = 1, grain = 0;
     Split split = Split::None;
+    double nanoseconds = 0;  // expected, on one thread
     std::int64_t part = 0;
     SmallVector<Buffer, 4> part_buffers;  // index into buffers, bytes per part
     bool can_fail = false;
@@ -70,6 +71,7 @@ class Plan {
   void plan_outputs();
   void check_inputs(std::span<TensorImpl* const> inputs) const;
   void allocate(Frame& f) const;
+  void execute_all(Frame& f) const;
   void execute(const PlannedStep& s, Frame& f) const;
   std::int64_t execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const;
   void execute_call(const PlannedStep& s, Frame& f) const;
@@ -87,7 +89,8 @@ class Plan {
   std::vector<PlannedOutput> outputs_;
   std::unordered_map<const Node*, PlannedTensor> operands_;  // of calls
   std::int64_t arena_bytes_ = 0;
-  bool holds_ = false;  // some slots have memory of their own
+  bool holds_ = false;       // some slots have memory of their own
+  bool takes_long_ = false;  // some step does
 };
 
 }  // namespace md

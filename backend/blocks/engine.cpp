@@ -1,8 +1,50 @@
 #include "backend/blocks/engine.h"
 
+#include <algorithm>
+
+#include "ir/long_work.h"
+#include "ir/op_ids.h"
+
 namespace md::blocks {
 
+namespace {
+
+// What an op may take on one thread, roughly: what it reads and writes once, or the terms of its products.
+double expected_nanoseconds(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
+  constexpr double kTermsPerNanosecond = 32;
+  double largest = 0;
+  const TensorImpl* operands[2] = {};
+  int count = 0;
+  for (const Arg& a : args) {
+    const auto* t = a.get_if<TensorRef>();
+    if (!t || !*t) continue;
+    largest = std::max(largest, static_cast<double>((*t)->numel()));
+    if (count < 2) operands[count++] = t->get();
+  }
+  const double results = out.empty() ? 0 : static_cast<double>(out[0]->numel());
+  double terms = 0;  // of each result
+  if (op.id == id::Mm || op.id == id::Bmm) terms = static_cast<double>(operands[0]->sizes.back());
+  if (op.id == id::Convolution && operands[1] && operands[1]->sizes[0])
+    terms = static_cast<double>(operands[1]->numel() / operands[1]->sizes[0]);
+  return std::max({largest, results, results * terms / kTermsPerNanosecond});
+}
+
+void hold(HeldMemory& held, const Arg& a) {
+  if (const auto* t = a.get_if<TensorRef>(); t && *t) held.add(**t);
+  if (const auto* l = a.get_if<ListArg>())
+    for (const Arg& x : l->items) hold(held, x);
+}
+
+}  // namespace
+
 void BlockEngine::run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
+  const double expected = expected_nanoseconds(op, args, out);
+  HeldMemory held;
+  if (expected >= kLongWork) [[unlikely]] {
+    for (const Arg& a : args) hold(held, a);
+    for (const TensorRef& t : out) held.add(*t);
+  }
+  const LongWork others_go_on(expected);
   bool done = false;
   switch (op.kind()) {
     case OpKind::Pointwise:

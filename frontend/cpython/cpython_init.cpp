@@ -2,6 +2,7 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/frame_probe.h"
+#include "frontend/cpython/interpreter_lock.h"
 #include "frontend/cpython/object_attr.h"
 
 namespace md {
@@ -87,6 +88,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "minidynamo._C._cpython", nullp
 }  // namespace
 
 int init_cpython(PyObject* module) {
+  install_interlude();
   PyObject* part = PyModule_Create(&definition);
   return part ? PyModule_AddObject(module, "_cpython", part) : -1;
 }

@@ -1,0 +1,173 @@
+"""Calls from several threads: long kernels let others go on, results are those of one thread, nothing is dropped under
+a kernel that runs."""
+
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+import minidynamo as torch
+from minidynamo._dynamo import config
+
+
+def bits(tensor):
+    return tensor.numpy().tobytes()
+
+
+def while_others_count(work):
+    """How often another thread of Python got to do something while `work` ran, only where the lock was let go of."""
+    counted = 0
+    started, done = threading.Event(), threading.Event()
+
+    def count():
+        nonlocal counted
+        started.set()
+        while not done.is_set():
+            counted += 1
+            time.sleep(1e-5)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(60)
+    try:
+        thread = threading.Thread(target=count)
+        thread.start()
+        started.wait()
+        at_start = counted
+        work()
+        seen = counted - at_start
+        done.set()
+        thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    return seen
+
+
+def compute(x):
+    for _ in range(4):
+        x = (x * 1.0001).sin() + x.cos()
+    return x
+
+
+@pytest.mark.parametrize("way", ["compiled", "plain", "background"])
+def test_others_go_on_while_a_kernel_takes_long(way):
+    x = torch.randn(4_000_000)
+    with config.patch(background_compile=way == "background"):
+        function = compute if way == "plain" else torch.compile(compute, fullgraph=True)
+        assert while_others_count(lambda: function(x)) > 0
+        torch.compiler.wait_for_kernels()
+        assert while_others_count(lambda: function(x)) > 0
+
+
+def test_products_and_convolutions_let_others_go_on():
+    a, image, weight = torch.randn(700, 700), torch.randn(8, 32, 128, 128), torch.randn(32, 32, 3, 3)
+    assert while_others_count(lambda: a @ a) > 0
+    assert while_others_count(lambda: torch.nn.functional.conv2d(image, weight)) > 0
+
+
+def test_results_are_those_of_one_thread():
+    inputs = [torch.randn(300_000) for _ in range(6)]
+    expected = [bits(compute(x)) for x in inputs]
+    compiled = torch.compile(compute, fullgraph=True)
+    wrong = []
+
+    def work(k):
+        for _ in range(5):
+            if bits(compiled(inputs[k])) != expected[k]:
+                wrong.append(k)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_inputs_another_thread_drops_live_until_the_kernel_ends():
+    class Holder:
+        pass
+
+    holder = Holder()
+    stop = threading.Event()
+
+    @torch.compile(fullgraph=True)
+    def read():
+        return compute(holder.x)
+
+    def replace():
+        while not stop.is_set():
+            holder.x = torch.full((400_000,), 0.5)
+
+    holder.x = torch.full((400_000,), 0.5)
+    expected = bits(read())
+    thread = threading.Thread(target=replace)
+    thread.start()
+    try:
+        for _ in range(60):
+            assert bits(read()) == expected
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_memory_another_thread_takes_away_lives_until_the_kernel_ends():
+    x = torch.full((400_000,), 0.5)
+    stop = threading.Event()
+    compiled = torch.compile(compute, fullgraph=True)
+    expected = bits(compiled(x))
+
+    def swap():
+        while not stop.is_set():
+            x.data = torch.full((400_000,), 0.5)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        for _ in range(40):
+            assert bits(compiled(x)) == expected
+            assert bits(compute(x)) == expected
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_reset_and_compilation_while_kernels_run():
+    x = torch.randn(300_000)
+    expected = bits(compute(x))
+    wrong = []
+
+    def work():
+        for _ in range(20):
+            if bits(torch.compile(compute)(x)) != expected:
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for _ in range(30):
+        torch._dynamo.reset()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("daemon", [True, False])
+def test_the_process_ends_while_kernels_run(daemon):
+    script = f"""
+        import threading
+        import minidynamo as torch
+        x = torch.randn(3_000_000)
+        f = torch.compile(lambda x: x.sin() + x.cos())
+        f(x)  # CPython does not survive a daemon thread that imports while it ends
+        def work():
+            for _ in range(30):
+                f(x)
+                x * 2
+        for _ in range(3):
+            threading.Thread(target=work, daemon={daemon}).start()
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (0, "")
