@@ -73,31 +73,55 @@ bool survived(const FrameRequest& r, F&& attempt) {
   return false;
 }
 
-// Numbers that differ in the call that compiles will be symbols.
-void observe_arguments(const FrameRequest& r) {
-  const auto body = decoded_body(r.code);
-  for (std::size_t k = 0; k < body->slot_names.size(); ++k) {
-    PyObject* v = r.args.localsplus[k];
+// Notes the numbers of a call that runs as plain Python: those that differ in the call that compiles will be symbols.
+struct Observer {
+  ObservedInputs& inputs;
+  int left = 1000;  // objects that are looked at: containers may be large, and hold themselves
+
+  void see(PyObject* o, const std::string& name) {
+    if (!o || --left < 0) return;
+    if (PyCell_Check(o)) return see(PyCell_GET(o), name);
+    if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+        see(PySequence_Fast_GET_ITEM(o, i), name + "[" + std::to_string(i) + "]");
+    } else if (PyDict_CheckExact(o)) {
+      PyObject *key, *value;
+      for (Py_ssize_t at = 0; left > 0 && PyDict_Next(o, &at, &key, &value);)
+        see(value, name + "[" + constant_repr(key) + "]");
+    } else {
+      note(o, name);
+    }
+  }
+
+ private:
+  void note(PyObject* o, const std::string& name) {
     ObservedInput seen;
-    if (v && is_tensor(v)) {
-      const TensorImpl& t = *tensor_impl(v);
+    if (is_tensor(o)) {
+      const TensorImpl& t = *tensor_impl(o);
       seen.numbers.assign(t.sizes.begin(), t.sizes.end());
       seen.numbers.insert(seen.numbers.end(), t.strides.begin(), t.strides.end());
-    } else if (v && PyLong_CheckExact(v)) {
+    } else if (PyLong_CheckExact(o)) {
       int overflow = 0;
-      seen.numbers = {PyLong_AsLongLongAndOverflow(v, &overflow)};
-      if (overflow) continue;
+      seen.numbers = {PyLong_AsLongLongAndOverflow(o, &overflow)};
+      if (overflow) return;
       seen.is_int = true;
     } else {
-      continue;
+      return;
     }
     seen.changes.assign(seen.numbers.size(), false);
-    ObservedInput& known = frame_notes(r.code).observed["L['" + text_of(body->slot_names[k].get()) + "']"];
+    ObservedInput& known = inputs[name];
     const bool alike = known.numbers.size() == seen.numbers.size() && known.is_int == seen.is_int;
     for (std::size_t d = 0; alike && d < seen.numbers.size(); ++d)
       seen.changes[d] = known.changes[d] || known.numbers[d] != seen.numbers[d];
     known = std::move(seen);
   }
+};
+
+void observe_arguments(const FrameRequest& r) {
+  Observer observer{frame_notes(r.code).observed};
+  const auto body = decoded_body(r.code);
+  for (std::size_t k = 0; k < body->slot_names.size(); ++k)
+    observer.see(r.args.localsplus[k], "L['" + text_of(body->slot_names[k].get()) + "']");
 }
 
 // What the stance says of a frame without an entry; true: it runs as plain Python.
@@ -223,9 +247,13 @@ std::vector<PyRef> pick(const BreakPoint::Part& part, const std::vector<PyRef>& 
 thread_local std::vector<PyRef>* passed_on = nullptr;
 
 // Without the hook (a deep recursion) the arguments live until the call returns.
-PyRef call_plain(PyObject* function, std::vector<PyRef>& args) {
+PyRef call_plain(PyObject* function, std::vector<PyRef>& args, bool hooked = true) {
   SmallVector<PyObject*, 16> raw;
   for (auto& a : args) raw.push_back(a.get());
+  if (!hooked) {
+    Disarmed below;
+    return PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+  }
   Armed hook;
   passed_on = &args;
   PyRef result = PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
@@ -287,7 +315,8 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     }
     if (!next) {
       const Replaying repeated(resume.get());
-      result = call_plain(resume.get(), args.values);
+      // The hook would take the first call, which is to be eager, for the second one.
+      result = call_plain(resume.get(), args.values, run_switches().stance != Stance::EagerThenCompile);
       return result ? RunOutcome::Done : RunOutcome::Raised;
     }
     if (run.returned) {

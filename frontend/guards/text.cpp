@@ -98,7 +98,10 @@ std::string object_text(PyObject* o) {
 }
 
 void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std::string& actual) {
-  const auto set = [&](std::string before, std::string now) { expected = std::move(before), actual = std::move(now); };
+  // Two of one name are told apart.
+  const auto set = [&](std::string before, std::string now) {
+    expected = before == now ? "another " + before : std::move(before), actual = std::move(now);
+  };
   switch (r.kind) {
     case GuardKind::EqualsMatch:
       return set(constant_repr(r.object.get()), is_plain(o) ? constant_repr(o) : object_text(o));

@@ -10,6 +10,7 @@ from .exc import FailOnRecompileLimitHit, RecompileError
 
 _limits_reported = set()
 _log = logging.getLogger("minidynamo._dynamo")
+_ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
 _LONGEST = 60  # of a value in a text
 _MOST_VALUES = 8
 
@@ -64,6 +65,7 @@ def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic)
         from .report import _callers
 
         text, place, source, kind, old, new = changed
+        place = _plain(place)
         way_out = hint(place, source, kind, old, new, dynamic)
         reason = utils.RecompileReason(text, kind, source, place, old, new, way_out, tuple(_callers()))
     started = time.time() - seconds
@@ -82,6 +84,11 @@ def compiled_text(name, file, first_line, seconds, reason):
         f"Recompiled function {name} in {file}:{first_line} in {seconds * 1000:.2f} ms\n"
         f"    what changed: {_change(reason)}\n    way out: {reason.hint}\n    called from:\n    {stack}"
     )
+
+
+def _plain(place):
+    """As a program would spell it."""
+    return _ATTRIBUTE.sub(r".\1", place)
 
 
 def _short(value):
@@ -127,6 +134,7 @@ def _changing_text(limit, changing, dynamic):
     if changing is None:
         return ""
     place, source, kind, before, now = changing
+    place = _plain(place)
     values = list(dict.fromkeys(_short(v) for v in before))
     shown = ", ".join(values[-_MOST_VALUES:])
     earlier = "..., " if len(values) > _MOST_VALUES else ""
