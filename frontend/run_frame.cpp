@@ -155,7 +155,11 @@ EntryRef compile_missing(const FrameRequest& asked) {
     Disarmed plain;
     drop_dead_entries_in_turn(r.code);
     if (over_limit(r, *notes)) return {};
+    const int made = notes->entries_made;
     told.before(*notes);
+    // Log handlers are code of the program, and other threads may have compiled meanwhile.
+    if (notes->entries_made != made)
+      if (EntryRef e = find_entry(r.code, r.region, r.args)) return e;
   }
   EntryRef made = compile_frame(r);
   if (made) told.after(*made);

@@ -333,6 +333,21 @@ def log_dynamic(text):
     logging.getLogger(_logging.names.COMPONENTS["dynamic"][0]).info("%s", text)
 
 
+def is_from_signal_handler(error):
+    """It was raised by a handler of the program, which ran while something was compiled."""
+    import signal  # here: hardly ever needed
+
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    calls = [getattr(h, "__func__", h if hasattr(h, "__code__") else type(h).__call__) for h in handlers if callable(h)]
+    codes = {getattr(call, "__code__", None) for call in calls}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
+
+
 # ---- once-only warnings ------------------------------------------------------------------------------------------
 
 
