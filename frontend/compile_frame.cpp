@@ -354,7 +354,9 @@ void clear_programs_own(const FrameRequest& r) {
   PyRef module = own_module("minidynamo._dynamo.exc");
   PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
   const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
-  if (!is(PyExc_Exception) || is(ours.get()) || report("is_from_signal_handler", {error}).get() == Py_True) {
+  const bool short_of = is(PyExc_MemoryError) || is(PyExc_RecursionError);  // nothing more can be asked then
+  if (!is(PyExc_Exception) || is(ours.get()) ||
+      (!short_of && report("is_from_signal_handler", {error}).get() == Py_True)) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }
