@@ -3,14 +3,45 @@
 #include <algorithm>
 
 #include "frontend/cpython/code_extra.h"
+#include "frontend/entry_index.h"
 #include "frontend/guards/guard.h"
 
 namespace md {
 namespace {
 
+// More entries than these are looked up by an index.
+constexpr std::size_t kFewEntries = 4;
+
 struct Stored : CodeState {
   Stored* previous = nullptr;
   Stored* next = nullptr;
+  bool indexed = false;
+  std::vector<std::pair<const Region*, EntryIndex>> indexes;
+  std::size_t unscanned = 0;  // compilations since entries about dead objects were looked for
+
+  EntryIndex* index_of(const Region* region) {
+    for (auto& [of, index] : indexes)
+      if (of == region) return &index;
+    return nullptr;
+  }
+
+  void to_index(Entry* e) {
+    EntryIndex* index = index_of(e->region);
+    if (!index) index = &indexes.emplace_back(e->region, EntryIndex()).second;
+    index->insert(e);
+  }
+
+  void add(const EntryRef& e) {
+    if (indexed) {
+      entries.push_back(e);
+      return to_index(e.get());
+    }
+    entries.insert(e->last ? entries.end() : entries.begin(), e);
+    if (entries.size() <= kFewEntries) return;
+    indexed = true;
+    std::ranges::sort(entries, {}, [](const EntryRef& e) { return e->entry_id; });
+    for (const EntryRef& each : entries) to_index(each.get());
+  }
 };
 
 // Head of the list of everything stored, for clear_code_cache() and remove_region(). Used with the GIL held.
@@ -34,19 +65,22 @@ void release_state(void* p) {
 }
 
 template <class Predicate>
-void take_entries(CodeState& state, Predicate&& gone, Dropped& dropped) {
+void take_entries(Stored& state, Predicate&& gone, Dropped& dropped) {
   auto kept =
       std::stable_partition(state.entries.begin(), state.entries.end(), [&](const EntryRef& e) { return !gone(*e); });
   for (auto it = kept; it != state.entries.end(); ++it) {
     (*it)->removed = true;
+    if (EntryIndex* index = state.index_of((*it)->region)) index->remove(it->get());
     dropped.push_back(std::move(*it));
   }
   state.entries.erase(kept, state.entries.end());
 }
 
+Stored* stored(PyCodeObject* code) { return static_cast<Stored*>(code_extra(code)); }
+
 }  // namespace
 
-CodeState* code_state(PyCodeObject* code) { return static_cast<Stored*>(code_extra(code)); }
+CodeState* code_state(PyCodeObject* code) { return stored(code); }
 
 CodeState& ensure_code_state(PyCodeObject* code) {
   if (CodeState* known = code_state(code)) return *known;
@@ -63,12 +97,23 @@ namespace {
 constexpr unsigned kManyMisses = 256, kAskedAgain = 64;
 
 template <class Passes>
-EntryRef first_passing(PyCodeObject* code, const Region* region, Passes&& passes) {
-  CodeState* state = code_state(code);
+[[gnu::noinline]] Entry* by_index(Stored& state, const Region* region, const FrameArgs& args, Passes&& passes) {
+  EntryIndex* index = state.index_of(region);
+  return index ? index->find(args, [&](const Entry& e) { return passes(*e.guards); }) : nullptr;
+}
+
+template <class Passes>
+EntryRef first_passing(PyCodeObject* code, const Region* region, const FrameArgs& args, Passes&& passes) {
+  Stored* state = stored(code);
   if (!state) return {};
   auto& entries = state->entries;
   const bool limited = region == state->limited;
   if (limited && state->misses >= kManyMisses && ++state->misses % kAskedAgain != 0) return {};
+  if (state->indexed) {
+    Entry* found = by_index(*state, region, args, passes);
+    state->misses = found ? 0 : state->misses + limited;
+    return found ? EntryRef(found) : EntryRef();
+  }
   for (auto it = entries.begin(); it != entries.end(); ++it) {
     if ((*it)->region != region || !passes(*(*it)->guards)) continue;
     state->misses = 0;
@@ -83,11 +128,11 @@ EntryRef first_passing(PyCodeObject* code, const Region* region, Passes&& passes
 }  // namespace
 
 EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args) {
-  return first_passing(code, region, [&](const GuardProgram& p) { return check(p, args); });
+  return first_passing(code, region, args, [&](const GuardProgram& p) { return check(p, args); });
 }
 
 EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args, LoadedValues& values) {
-  return first_passing(code, region, [&](const GuardProgram& p) {
+  return first_passing(code, region, args, [&](const GuardProgram& p) {
     values.resize(wanted_count(p));
     return check_and_load(p, args, values.data());
   });
@@ -95,10 +140,9 @@ EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& a
 
 EntryRef insert_entry(PyCodeObject* code, Entry entry) {
   EntryRef made(new Entry(std::move(entry)));
-  CodeState& state = ensure_code_state(code);
+  auto& state = static_cast<Stored&>(ensure_code_state(code));
   state.misses = 0;
-  auto& entries = state.entries;
-  entries.insert(made->last ? entries.end() : entries.begin(), made);
+  state.add(made);
   return made;
 }
 
@@ -114,16 +158,34 @@ std::vector<EntryRef> entries_of(PyCodeObject* code, const Region* region) {
   return out;
 }
 
+EntryRef newest_entry(PyCodeObject* code, const Region* region) {
+  const Stored* state = stored(code);
+  if (!state || state->entries.empty()) return {};
+  if (state->indexed && state->entries.back()->region == region) return state->entries.back();
+  const EntryRef* newest = nullptr;
+  for (const EntryRef& e : state->entries)
+    if (e->region == region && (!newest || e->entry_id > (*newest)->entry_id)) newest = &e;
+  return newest ? *newest : EntryRef();
+}
+
 void drop_dead_entries(PyCodeObject* code) {
   Dropped dropped;
-  if (CodeState* state = code_state(code)) {
+  if (Stored* state = stored(code)) {
+    state->unscanned = 0;
     take_entries(*state, [](const Entry& e) { return is_dead(*e.guards); }, dropped);
   }
+}
+
+void drop_dead_entries_in_turn(PyCodeObject* code) {
+  constexpr std::size_t kEachTime = 16;
+  Stored* state = stored(code);
+  if (state && ++state->unscanned * kEachTime >= state->entries.size()) drop_dead_entries(code);
 }
 
 void remove_region(const Region* region) {
   Dropped dropped;
   for (Stored* s = stored_head; s; s = s->next) {
+    std::erase_if(s->indexes, [&](const auto& i) { return i.first == region; });
     take_entries(*s, [&](const Entry& e) { return e.region == region; }, dropped);
   }
 }
@@ -132,6 +194,8 @@ void clear_code_cache() {
   Dropped dropped;
   std::vector<std::unique_ptr<CodeNotes>> notes;
   for (Stored* s = stored_head; s; s = s->next) {
+    s->indexes.clear();
+    s->indexed = false;
     take_entries(*s, [](const Entry&) { return true; }, dropped);
     notes.push_back(std::move(s->notes));
   }

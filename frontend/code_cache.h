@@ -66,7 +66,7 @@ class CodeNotes {
 };
 
 struct CodeState {
-  std::vector<EntryRef> entries;    // most recently used first
+  std::vector<EntryRef> entries;    // most recently used first; as they were made once there is an index
   const Region* limited = nullptr;  // has as many entries as it may have
   unsigned misses = 0;              // its look-ups since the last one that found something
   std::unique_ptr<CodeNotes> notes;
@@ -77,9 +77,10 @@ CodeState* code_state(PyCodeObject* code);
 // Made on first use. Throws PythonError.
 CodeState& ensure_code_state(PyCodeObject* code);
 
-// The first entry of `region` whose guards pass, moved to the front; empty if there is none. Runs no Python code, sets
-// no exception. Guards may take long (a large set is compared): where no entry will come any more, most look-ups after
-// many misses in a row find nothing without asking them.
+// An entry of `region` whose guards pass; empty if there is none. Of a few entries they are tried most recently used
+// first; of more an index picks those that may fit (entry_index.h). Runs no Python code, sets no exception. Guards may
+// take long (a large set is compared): where no entry will come any more, most look-ups after many misses in a row find
+// nothing without asking them.
 EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args);
 // The same, and values[i] is the object at the i-th source the entry's guards were asked to hand out (compile_guards'
 // `wanted`), borrowed: valid until Python code runs.
@@ -89,8 +90,11 @@ EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& a
 EntryRef insert_entry(PyCodeObject* code, Entry entry);
 // Entries of `region` (null: of every region), newest (highest entry id) first: recompile reasons, explain.
 std::vector<EntryRef> entries_of(PyCodeObject* code, const Region* region);
+EntryRef newest_entry(PyCodeObject* code, const Region* region);
 // Drops entries whose guards refer to an object that has died: they can never pass again.
 void drop_dead_entries(PyCodeObject* code);
+// The same, for use at every compilation: where there are many entries it looks now and then only.
+void drop_dead_entries_in_turn(PyCodeObject* code);
 
 // Removes every entry of a region, wherever it is (the region dies), or every entry and all notes (reset()).
 void remove_region(const Region* region);

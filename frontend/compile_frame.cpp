@@ -346,14 +346,17 @@ struct Compilation {
 };
 
 // A Python exception that was raised while nothing was traced to its end. What is meant for the user, and the
-// interpreter's (Ctrl-C), go on; after anything else the frame runs as plain Python, which raises at its line what is
-// the program's own. Of an argument's TypeError, or lack of memory or stack, nobody is told; the rest is a defect.
+// interpreter's (Ctrl-C) or a signal handler's, go on; after anything else the frame runs as plain Python, which raises
+// at its line what is the program's own. Of an argument's TypeError, or lack of memory or stack, nobody is told; the
+// rest is a defect.
 void clear_programs_own(const FrameRequest& r) {
   PyRef error = take_exception();
   PyRef module = own_module("minidynamo._dynamo.exc");
   PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
   const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
-  if (!is(PyExc_Exception) || is(ours.get())) {
+  const bool short_of = is(PyExc_MemoryError) || is(PyExc_RecursionError);  // nothing more can be asked then
+  if (!is(PyExc_Exception) || is(ours.get()) ||
+      (!short_of && report("is_from_signal_handler", {error}).get() == Py_True)) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }

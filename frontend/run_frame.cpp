@@ -8,8 +8,8 @@
 #include "frontend/events.h"
 #include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
-#include "frontend/guards/explain.h"
 #include "frontend/hatches/opaque_calls.h"
+#include "frontend/recompile.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 
@@ -35,73 +35,6 @@ struct InRegion {
 
 // A function over its limit is looked at again now and then: entries may have died.
 constexpr unsigned kLimitedMisses = 256;
-
-// With config.trace_more a function that has as many entries as it may have gets more general ones: at the source where
-// most of its entries do not fit, nothing is guarded any more, and code that looks at what is there breaks.
-constexpr int kGeneralisations = 8, kMoreEntries = 16;
-
-bool generalise(const FrameRequest& r, FrameNotes& notes, const TraceConfig& config) {
-  if (!config.trace_more || r.region->fullgraph) return false;
-  if (notes.entries_made < config.recompile_limit + kMoreEntries * notes.generalised) return true;
-  if (notes.generalised >= kGeneralisations) return false;
-  std::map<std::string, int> failures;
-  for (auto& e : entries_of(r.code, r.region)) {
-    const std::string source = failing_source(*e->guards, r.args);
-    if (!source.empty() && !source.starts_with("___") && !notes.varying.contains(source)) ++failures[source];
-  }
-  const auto most = std::ranges::max_element(failures, {}, [](const auto& f) { return f.second; });
-  if (most == failures.end()) return false;
-  notes.varying.insert(most->first);
-  ++notes.generalised;
-  return true;
-}
-
-// Over the limit of entries: reported once, then the function runs as plain Python on a miss.
-bool over_limit(const FrameRequest& r, FrameNotes& notes) {
-  const auto entries = entries_of(r.code, r.region);
-  if (entries.empty()) return false;
-  const TraceConfig config = config_snapshot(*r.region);
-  if (generalise(r, notes, config)) return false;
-  const auto all = entries_of(r.code, nullptr).size();
-  const bool local = static_cast<int>(entries.size()) >= config.recompile_limit;
-  if (!local && static_cast<int>(all) < config.accumulated_recompile_limit) return false;
-  if (notes.limited == r.region) return true;  // as was reported
-  const char* name = local ? "recompile_limit" : "accumulated_recompile_limit";
-  const int value = local ? config.recompile_limit : config.accumulated_recompile_limit;
-  std::string reason = std::to_string(notes.frame_id) + "/" + std::to_string(entries.front()->entry_id) + ": " +
-                       explain_failure(*entries.front()->guards, r.args, false);
-  report("on_limit", {py_str(name), py_int(value), py_str(r.printed_name), py_str(text_of(r.code->co_filename)),
-                      py_int(r.code->co_firstlineno), py_str(reason), checked(PyLong_FromVoidPtr(r.code))});
-  if (r.region->fullgraph || config.fail_on_recompile_limit_hit) {
-    PyRef cause = break_parts_call("unsupported", make_break<GB0039>(std::string(name)), {});
-    PyRef error = report("limit_error", {py_str(name), PyRef::borrow(r.region->fullgraph ? Py_True : Py_False), cause});
-    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
-    throw PythonError{};
-  }
-  if (config.skip_code_recursive_on_limit) notes.skip_recursively = true;
-  notes.limited = ensure_code_state(r.code).limited = r.region;
-  note_plain_reason(r.code, name);
-  return true;
-}
-
-void report_recompile(const FrameRequest& r, const FrameNotes& notes) {
-  const auto entries = entries_of(r.code, r.region);
-  if (entries.empty()) return;
-  const bool every = log_switches().recompiles_verbose;
-  PyRef failures = checked(PyList_New(0));
-  for (auto& e : entries) {
-    const std::string name = std::to_string(notes.frame_id) + "/" + std::to_string(e->entry_id) + ": ";
-    PyRef texts = checked(PyList_New(0));
-    if (every)
-      for (const std::string& text : explain_failures(*e->guards, r.args))
-        checked(PyList_Append(texts.get(), py_str(name + text).get()));
-    else
-      checked(PyList_Append(texts.get(), py_str(name + explain_failure(*e->guards, r.args, true)).get()));
-    checked(PyList_Append(failures.get(), texts.get()));
-  }
-  report("on_recompile",
-         {py_str(r.printed_name), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno), failures});
-}
 
 // A defect of ours or too little memory, with nothing done yet: said once, and the frame runs as plain Python.
 [[gnu::cold, gnu::noinline]] void go_on_plain(const FrameRequest& r, const std::string& what) {
@@ -140,31 +73,55 @@ bool survived(const FrameRequest& r, F&& attempt) {
   return false;
 }
 
-// Numbers that differ in the call that compiles will be symbols.
-void observe_arguments(const FrameRequest& r) {
-  const auto body = decoded_body(r.code);
-  for (std::size_t k = 0; k < body->slot_names.size(); ++k) {
-    PyObject* v = r.args.localsplus[k];
+// Notes the numbers of a call that runs as plain Python: those that differ in the call that compiles will be symbols.
+struct Observer {
+  ObservedInputs& inputs;
+  int left = 1000;  // objects that are looked at: containers may be large, and hold themselves
+
+  void see(PyObject* o, const std::string& name) {
+    if (!o || --left < 0) return;
+    if (PyCell_Check(o)) return see(PyCell_GET(o), name);
+    if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
+      for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+        see(PySequence_Fast_GET_ITEM(o, i), name + "[" + std::to_string(i) + "]");
+    } else if (PyDict_CheckExact(o)) {
+      PyObject *key, *value;
+      for (Py_ssize_t at = 0; left > 0 && PyDict_Next(o, &at, &key, &value);)
+        see(value, name + "[" + constant_repr(key) + "]");
+    } else {
+      note(o, name);
+    }
+  }
+
+ private:
+  void note(PyObject* o, const std::string& name) {
     ObservedInput seen;
-    if (v && is_tensor(v)) {
-      const TensorImpl& t = *tensor_impl(v);
+    if (is_tensor(o)) {
+      const TensorImpl& t = *tensor_impl(o);
       seen.numbers.assign(t.sizes.begin(), t.sizes.end());
       seen.numbers.insert(seen.numbers.end(), t.strides.begin(), t.strides.end());
-    } else if (v && PyLong_CheckExact(v)) {
+    } else if (PyLong_CheckExact(o)) {
       int overflow = 0;
-      seen.numbers = {PyLong_AsLongLongAndOverflow(v, &overflow)};
-      if (overflow) continue;
+      seen.numbers = {PyLong_AsLongLongAndOverflow(o, &overflow)};
+      if (overflow) return;
       seen.is_int = true;
     } else {
-      continue;
+      return;
     }
     seen.changes.assign(seen.numbers.size(), false);
-    ObservedInput& known = frame_notes(r.code).observed["L['" + text_of(body->slot_names[k].get()) + "']"];
+    ObservedInput& known = inputs[name];
     const bool alike = known.numbers.size() == seen.numbers.size() && known.is_int == seen.is_int;
     for (std::size_t d = 0; alike && d < seen.numbers.size(); ++d)
       seen.changes[d] = known.changes[d] || known.numbers[d] != seen.numbers[d];
     known = std::move(seen);
   }
+};
+
+void observe_arguments(const FrameRequest& r) {
+  Observer observer{frame_notes(r.code).observed};
+  const auto body = decoded_body(r.code);
+  for (std::size_t k = 0; k < body->slot_names.size(); ++k)
+    observer.see(r.args.localsplus[k], "L['" + text_of(body->slot_names[k].get()) + "']");
 }
 
 // What the stance says of a frame without an entry; true: it runs as plain Python.
@@ -193,13 +150,20 @@ EntryRef compile_missing(const FrameRequest& asked) {
     if (stance_keeps_plain(r)) return {};
   }
   if (notes && notes->limited == r.region && ++notes->limited_misses % kLimitedMisses != 0) return {};
+  CompileReport told(r);
   if (notes) {
     Disarmed plain;
-    drop_dead_entries(r.code);
+    drop_dead_entries_in_turn(r.code);
     if (over_limit(r, *notes)) return {};
-    report_recompile(r, *notes);
+    const int made = notes->entries_made;
+    told.before(*notes);
+    // Log handlers are code of the program, and other threads may have compiled meanwhile.
+    if (notes->entries_made != made)
+      if (EntryRef e = find_entry(r.code, r.region, r.args)) return e;
   }
-  return compile_frame(r);
+  EntryRef made = compile_frame(r);
+  if (made) told.after(*made);
+  return made;
 }
 
 [[gnu::noinline]] EntryRef compile_or_none(const FrameRequest& r) {
@@ -287,9 +251,13 @@ std::vector<PyRef> pick(const BreakPoint::Part& part, const std::vector<PyRef>& 
 thread_local std::vector<PyRef>* passed_on = nullptr;
 
 // Without the hook (a deep recursion) the arguments live until the call returns.
-PyRef call_plain(PyObject* function, std::vector<PyRef>& args) {
+PyRef call_plain(PyObject* function, std::vector<PyRef>& args, bool hooked = true) {
   SmallVector<PyObject*, 16> raw;
   for (auto& a : args) raw.push_back(a.get());
+  if (!hooked) {
+    Disarmed below;
+    return PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+  }
   Armed hook;
   passed_on = &args;
   PyRef result = PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
@@ -351,7 +319,8 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     }
     if (!next) {
       const Replaying repeated(resume.get());
-      result = call_plain(resume.get(), args.values);
+      // The hook would take the first call, which is to be eager, for the second one.
+      result = call_plain(resume.get(), args.values, run_switches().stance != Stance::EagerThenCompile);
       return result ? RunOutcome::Done : RunOutcome::Raised;
     }
     if (run.returned) {

@@ -27,8 +27,8 @@ TARGET = ROOT / "docs/api.md"
 FACTS = json.loads((ROOT / "tools/torch_parameters.json").read_text())
 SPACES = (
     "", "Tensor", "linalg", "special", "nn", "nn.functional", "nn.init", "nn.parameter", "nn.utils", "autograd",
-    "autograd.function", "compiler", "_dynamo", "_dynamo.comptime", "_dynamo.testing", "library", "utils",
-    "utils.checkpoint", "utils.cpp_extension", "utils.dlpack", "export", "random", "fx", "_logging",
+    "autograd.function", "compiler", "_dynamo", "_dynamo.comptime", "_dynamo.testing", "_dynamo.utils", "library",
+    "utils", "utils.checkpoint", "utils.cpp_extension", "utils.dlpack", "export", "random", "fx", "_logging",
 )  # fmt: skip
 DTYPES = (
     torch.float32,

@@ -14,6 +14,8 @@ bool same_extents(const TensorFact& f, const ArrayView& a) {
   return true;
 }
 
+std::string part_of(const char* what, int d) { return what + ("[" + std::to_string(d) + "]"); }
+
 }  // namespace
 
 void ArrayMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
@@ -32,7 +34,12 @@ bool ArrayMatch::matches(const GuardOp& op, PyObject* o) {
 void ArrayMatch::explain_difference(const GuardOp& op, PyObject* o, Why& why) {
   const TensorFact& f = *op.tensor;
   const auto set = [&](const std::string& what) { why.text = "array '" + why.source() + "' " + what; };
-  const auto mismatch = [&](const std::string& what, std::int64_t expected, std::int64_t actual) {
+  const auto differs = [&](std::string part, std::string expected, std::string actual) {
+    why.part = std::move(part), why.expected = std::move(expected), why.actual = std::move(actual);
+  };
+  const auto mismatch = [&](const std::string& what, const std::string& part, std::int64_t expected,
+                            std::int64_t actual) {
+    differs(part, std::to_string(expected), std::to_string(actual));
     set(what + ". expected " + std::to_string(expected) + ", actual " + std::to_string(actual));
   };
   if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != *f.type) {
@@ -43,18 +50,20 @@ void ArrayMatch::explain_difference(const GuardOp& op, PyObject* o, Why& why) {
   const ArrayView a(o);
   if (!a.fits_tensor()) return set("has a dtype or strides that no tensor has");
   if (a.dtype() != f.dtype) {
+    differs("dtype", std::string(info(f.dtype).name), std::string(info(a.dtype()).name));
     return set("dtype mismatch. expected " + std::string(info(f.dtype).name) + ", actual " +
                std::string(info(a.dtype()).name));
   }
-  if (a.dim() != f.dim) return mismatch("rank mismatch", f.dim, a.dim());
-  if (a.writeable() != (op.flag != 0)) return mismatch("writeable mismatch", op.flag, a.writeable());
+  if (a.dim() != f.dim) return mismatch("rank mismatch", "ndim", f.dim, a.dim());
+  if (a.writeable() != (op.flag != 0)) return mismatch("writeable mismatch", "flags.writeable", op.flag, a.writeable());
   for (int d = 0; d < f.dim; ++d) {
     if (!fits(a.size(d), f.extents[2 * d]))
-      return mismatch("size mismatch at index " + std::to_string(d), f.extents[2 * d], a.size(d));
+      return mismatch("size mismatch at index " + std::to_string(d), part_of("shape", d), f.extents[2 * d], a.size(d));
   }
   for (int d = 0; d < f.dim; ++d) {
     if (!fits(a.stride(d), f.extents[2 * d + 1]))
-      return mismatch("stride mismatch at index " + std::to_string(d), f.extents[2 * d + 1], a.stride(d));
+      return mismatch("stride mismatch at index " + std::to_string(d), part_of("strides", d), f.extents[2 * d + 1],
+                      a.stride(d));
   }
 }
 

@@ -129,36 +129,73 @@ bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** val
   return run_and_load(p, regs, args, values);
 }
 
-std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool with_comment) {
-  const ManyRegisters regs(p);
-  if (!regs.get()) return "out of memory";
-  if (!keys_live(p)) return kDeadKey;
-  if (const int unbound = load_locals(p, regs.get(), args); unbound >= 0) {
-    return missing_text(p, static_cast<std::size_t>(unbound));
-  }
+namespace {
+
+// Where a program stops.
+struct Stop {
+  bool failed = true;
+  const char* reason = nullptr;  // neither a load nor a guard
+  int unbound = -1;              // a load that found nothing
+  const GuardOp* op = nullptr;
+  Why why;
+};
+
+Stop run_to_failure(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
+  Stop stop;
+  if (!regs) return stop.reason = "out of memory", stop;
+  if (!keys_live(p)) return stop.reason = kDeadKey, stop;
+  if ((stop.unbound = load_locals(p, regs, args)) >= 0) return stop;
   for (const GuardOp& op : p.ops) {
     const bool load = op.kind == kLoad;
-    Why why{{}, &p, load ? nullptr : &p.records[op.record]};
-    if (run_op<true>(op, regs.get(), args, &why)) continue;
-    if (load) return missing_text(p, op.record);
-    if (!why.text.empty()) return why.text;
-    const std::string text = strip_local_scope(condition_text(p, *why.record));
-    return with_comment ? with_place(p, *why.record, text) : text;
+    stop.why = {.text = {}, .program = &p, .record = load ? nullptr : &p.records[op.record]};
+    if (run_op<true>(op, regs, args, &stop.why)) continue;
+    stop.op = &op;
+    if (load) stop.unbound = static_cast<int>(op.record);
+    return stop;
   }
-  return {};
+  stop.failed = false;
+  return stop;
 }
 
-std::string failing_source(const GuardProgram& p, const FrameArgs& args) {
+std::string text_of(const GuardProgram& p, const Stop& stop, bool with_comment) {
+  if (!stop.failed) return {};
+  if (stop.reason) return stop.reason;
+  if (stop.unbound >= 0) return missing_text(p, static_cast<std::size_t>(stop.unbound));
+  if (!stop.why.text.empty()) return stop.why.text;
+  const std::string text = strip_local_scope(condition_text(p, *stop.why.record));
+  return with_comment ? with_place(p, *stop.why.record, text) : text;
+}
+
+}  // namespace
+
+std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool with_comment) {
   const ManyRegisters regs(p);
-  if (!regs.get()) return {};
-  if (const int unbound = load_locals(p, regs.get(), args); unbound >= 0)
-    return p.nodes[static_cast<std::size_t>(unbound)].name;
-  for (const GuardOp& op : p.ops) {
-    if (run_op<false>(op, regs.get(), args, nullptr)) continue;
-    const int node = op.kind == kLoad ? static_cast<int>(op.record) : p.records[op.record].node;
-    return node < 0 ? std::string() : p.nodes[static_cast<std::size_t>(node)].name;
+  return text_of(p, run_to_failure(p, regs.get(), args), with_comment);
+}
+
+Failure first_failure(const GuardProgram& p, const FrameArgs& args) {
+  const ManyRegisters regs(p);
+  const Stop stop = run_to_failure(p, regs.get(), args);
+  Failure out;
+  out.text = text_of(p, stop, false);
+  if (!stop.failed || stop.reason) return out;
+  const int node = stop.unbound >= 0 ? stop.unbound : stop.why.record->node;
+  if (node >= 0) out.source = p.nodes[static_cast<std::size_t>(node)].name;
+  out.place = strip_local_scope(out.source);
+  if (stop.unbound >= 0) {
+    out.kind = "MISSING", out.expected = "present", out.actual = "absent";
+    return out;
   }
-  return {};
+  const Why& why = stop.why;
+  out.kind = printed_name(why.record->kind);
+  if (!why.part.empty()) out.place += "." + why.part;
+  out.expected = why.expected, out.actual = why.actual;
+  if (out.expected.empty() && node >= 0) compare_texts(*why.record, regs.get()[stop.op->reg], out.expected, out.actual);
+  if (why.record->kind == GuardKind::IdMatch && *stop.op->slot != Py_None) {
+    const std::string before = object_text(*stop.op->slot);
+    out.expected = before == out.actual ? "another " + before : before;
+  }
+  return out;
 }
 
 std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs& args) {
@@ -174,7 +211,7 @@ std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs
     const bool relates = !load && op.kind >= static_cast<std::uint8_t>(GuardKind::NoAliasing);
     if (load) unknown[op.reg] = op.load->needs_base && unknown[op.load->base];
     if (unknown[op.reg] || (relates && !failures.empty())) continue;
-    Why why{{}, &p, load ? nullptr : &p.records[op.record]};
+    Why why{.text = {}, .program = &p, .record = load ? nullptr : &p.records[op.record]};
     if (run_op<true>(op, regs.get(), args, &why)) continue;
     unknown[op.reg] = true;
     if (load)

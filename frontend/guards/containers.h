@@ -22,7 +22,7 @@ struct LengthCheck {
     return r.value == 0 ? "not " + s : "len(" + s + ") == " + std::to_string(r.value);
   }
 
- private:
+  // -1: of something else.
   static Py_ssize_t length(PyObject* o) {
     if (PyTuple_Check(o) || PyList_Check(o)) return Py_SIZE(o);
     if (PyDict_Check(o)) return PyDict_GET_SIZE(o);

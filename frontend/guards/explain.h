@@ -12,7 +12,14 @@ namespace md {
 // the first guard. Empty if all pass.
 std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs& args);
 
-// The name of the source on which the first failing guard is; empty if all pass, or if it is on no source.
-std::string failing_source(const GuardProgram& p, const FrameArgs& args);
+// The first guard that fails, in parts. Empty `text`: all pass.
+struct Failure {
+  std::string text;              // as explain_failure() gives it without a comment
+  std::string source;            // "L['x']"; empty: on no source
+  std::string place;             // what has changed, as the recompile log names it: "x.size(0)", "n"
+  std::string kind;              // the guard's printed name; "MISSING": the source cannot be loaded
+  std::string expected, actual;  // what was there and what is there now; empty: the text tells
+};
+Failure first_failure(const GuardProgram& p, const FrameArgs& args);
 
 }  // namespace md

@@ -145,7 +145,8 @@ struct Why {
   std::string text;
   const GuardProgram* program = nullptr;
   const GuardRecord* record = nullptr;
-  std::string source() const;  // printed as the recompile log does: L['x'] is x
+  std::string part, expected, actual;  // of what has parts: "size(0)", "3", "4"
+  std::string source() const;          // printed as the recompile log does: L['x'] is x
 };
 
 // "L['l'][0] == 1" -> "l[0] == 1"

@@ -59,28 +59,40 @@ std::string TensorMatch::text(const GuardRecord& r, const std::string& s) {
 
 bool TensorMatch::explain_type(PyObject* o, Why& why) {
   why.text = "expected type of '" + why.source() + "' to be a tensor type, ' but found " + class_text(Py_TYPE(o));
+  why.expected = "class " + why.record->described;
+  why.actual = "class " + class_name(Py_TYPE(o));
   return false;
 }
 
 void TensorMatch::explain_difference(const TensorFact& f, const TensorImpl& t, Why& why) {
   const auto set = [&](const std::string& what) { why.text = "tensor '" + why.source() + "' " + what; };
+  const auto differs = [&](std::string part, std::string expected, std::string actual) {
+    why.part = std::move(part), why.expected = std::move(expected), why.actual = std::move(actual);
+  };
   const auto dim = static_cast<std::size_t>(f.dim);
   if (t.dtype != f.dtype) {
+    differs("dtype", "torch." + std::string(info(f.dtype).name), "torch." + std::string(info(t.dtype).name));
     return set("dtype mismatch. expected " + std::string(info(f.dtype).guard_name) + ", actual " +
                std::string(info(t.dtype).guard_name));
   }
   if (t.requires_grad != f.requires_grad) {
+    differs("requires_grad", f.requires_grad ? "True" : "False", t.requires_grad ? "True" : "False");
     return set(std::string("requires_grad mismatch. expected requires_grad=") + (f.requires_grad ? "1" : "0"));
   }
   if (t.sizes.size() != dim) {
+    differs("dim()", std::to_string(dim), std::to_string(t.sizes.size()));
     return set("rank mismatch. expected " + std::to_string(dim) + ", actual " + std::to_string(t.sizes.size()));
   }
+  const auto extent_differs = [&](const char* what, std::size_t d, std::int64_t expected, std::int64_t actual) {
+    differs(std::string(what) + "(" + std::to_string(d) + ")", std::to_string(expected), std::to_string(actual));
+    set(mismatch(what, d, expected, actual));
+  };
   for (std::size_t d = 0; d < dim; ++d) {
-    if (!fits(t.sizes[d], f.extents[2 * d])) return set(mismatch("size", d, f.extents[2 * d], t.sizes[d]));
+    if (!fits(t.sizes[d], f.extents[2 * d])) return extent_differs("size", d, f.extents[2 * d], t.sizes[d]);
   }
   for (std::size_t d = 0; d < dim; ++d) {
     if (!fits(t.strides[d], f.extents[2 * d + 1]))
-      return set(mismatch("stride", d, f.extents[2 * d + 1], t.strides[d]));
+      return extent_differs("stride", d, f.extents[2 * d + 1], t.strides[d]);
   }
   set(std::string("wrapped number mismatch. expected ") + (f.wrapped_number ? "1" : "0"));
 }

@@ -84,6 +84,47 @@ std::string condition_text(const GuardProgram& p, const GuardRecord& r) {
   return with_kind(r.kind, [&]<class K>() { return K::text(r, source); });
 }
 
+std::string object_text(PyObject* o) {
+  if (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
+      PyBytes_CheckExact(o) || PyComplex_CheckExact(o))
+    return constant_repr(o);
+  if (PyType_Check(o)) return "class " + class_name(reinterpret_cast<PyTypeObject*>(o));
+  if (PyFunction_Check(o)) {
+    const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(o)->func_qualname);
+    if (!name) PyErr_Clear();
+    return std::string("function ") + (name ? name : "?");
+  }
+  return "a " + class_name(Py_TYPE(o)) + " object";
+}
+
+void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std::string& actual) {
+  // Two of one name are told apart.
+  const auto set = [&](std::string before, std::string now) {
+    expected = before == now ? "another " + before : std::move(before), actual = std::move(now);
+  };
+  switch (r.kind) {
+    case GuardKind::EqualsMatch:
+      return set(constant_repr(r.object.get()), is_plain(o) ? constant_repr(o) : object_text(o));
+    case GuardKind::NoneMatch:
+      return set("None", object_text(o));
+    case GuardKind::TrueMatch:
+      return set("True", object_text(o));
+    case GuardKind::FalseMatch:
+      return set("False", object_text(o));
+    case GuardKind::TypeMatch:
+      return set("class " + r.described, "class " + class_name(Py_TYPE(o)));
+    case GuardKind::IdMatch:
+      return set("another object", object_text(o));
+    case GuardKind::NotPresent:
+      return set("absent", object_text(o));
+    case GuardKind::LengthCheck:
+    case GuardKind::DictLength:
+      return set("length " + std::to_string(r.value), "length " + std::to_string(guards::LengthCheck::length(o)));
+    default:
+      return;
+  }
+}
+
 std::string with_place(const GuardProgram& p, const GuardRecord& r, const std::string& text) {
   if (r.where < 0) return text;
   const UserFrame& f = p.places[static_cast<std::size_t>(r.where)];

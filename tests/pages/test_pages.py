@@ -33,6 +33,7 @@ CHANGING = [
     ),  # padding depends on the id's length
     (re.compile(r"___\d{6,}"), "___ID"),
     (re.compile(r"(Guard eval latency = )[\d.]+"), r"\1TIME"),
+    (re.compile(r"(^Recompiled function .* in )[\d.]+ ms$", re.MULTILINE), r"\1TIME"),
     (re.compile(r"/tmp/tmp\w+"), "FOLDER"),
 ]
 

@@ -13,15 +13,13 @@ import traceback
 import warnings
 
 from .. import _logging
-from . import config, source_text
+from . import config, recompile_report, source_text
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
 from .exc import (
     BackendCompilerFailed,
-    FailOnRecompileLimitHit,
     InternalTorchDynamoError,
-    RecompileError,
     RecompileLimitExceeded,
     TorchRuntimeError,
     Unsupported,
@@ -29,6 +27,11 @@ from .exc import (
 from .hatch_report import stance_error as stance_error
 from .hatch_report import uncaptured as uncaptured
 from .hatch_report import wrong_result as wrong_result
+from .recompile_report import limit_error as limit_error
+from .recompile_report import on_compiled as on_compiled
+from .recompile_report import on_limit as on_limit
+from .recompile_report import on_recompile as on_recompile
+from .recompile_report import wants_recompiles as wants_recompiles
 from .utils import counters
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -36,7 +39,6 @@ _RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$", re.DOTALL)
 _log = logging.getLogger("minidynamo._dynamo")
 _lock = threading.Lock()
 _seen_breaks = set()  # (file, line) of breaks whose stack was logged
-_limits_reported = set()
 _warned = set()
 _silent = threading.Event()  # nothing is said that was not asked for
 
@@ -234,7 +236,7 @@ def forget():
     """reset(): breaks are logged in full again, limits and warnings are reported again."""
     with _lock:
         _seen_breaks.clear()
-        _limits_reported.clear()
+        recompile_report.forget()
         _warned.clear()
 
 
@@ -331,65 +333,19 @@ def log_dynamic(text):
     logging.getLogger(_logging.names.COMPONENTS["dynamic"][0]).info("%s", text)
 
 
-# ---- recompilation -----------------------------------------------------------------------------------------------
+def is_from_signal_handler(error):
+    """It was raised by a handler of the program, which ran while something was compiled."""
+    import signal  # here: hardly ever needed
 
-
-def recompile_text(name, file, first_line, failures):
-    lines = "".join(f"\n    - {failure}" for failure in failures)
-    return (
-        f"Recompiling function {name} in {file}:{first_line}\n    triggered by the following guard failure(s):{lines}"
-    )
-
-
-def recompile_text_verbose(name, file, first_line, failures):
-    """A group for each entry, with every guard that fails."""
-    groups = "".join(
-        f"\n    guard {k} failures:" + "".join(f"\n    - {failure}" for failure in texts) + "\n"
-        for k, texts in enumerate(failures)
-    )
-    return (
-        f"Recompiling function {name} in {file}:{first_line}\n    triggered by the following guard failure(s):{groups}"
-    )
-
-
-def on_recompile(name, file, first_line, failures):
-    """Logs it; RecompileError under config.error_on_recompile. Failures: ["0/0: <guard>", ...] of each entry."""
-    text = recompile_text(name, file, first_line, [texts[0] for texts in failures if texts])
-    verbose = _logging.get_artifact_logger("recompiles_verbose")
-    if verbose.isEnabledFor(logging.DEBUG):
-        verbose.debug("%s", recompile_text_verbose(name, file, first_line, failures))
-    else:
-        _logging.get_artifact_logger("recompiles").debug("%s", text)
-    if config.error_on_recompile:
-        raise RecompileError(text)
-
-
-def on_limit(limit, value, name, file, first_line, last_reason, once_key):
-    """The limit named `limit` was reached: a warning, once for each `once_key` (the code object), always if None."""
-    with _lock:
-        if _silent.is_set() or (once_key is not None and once_key in _limits_reported):
-            return
-        _limits_reported.add(once_key)
-    _log.warning(
-        "torch._dynamo hit config.%s (%s)\n"
-        "   function: '%s' (%s:%s)\n"
-        "   last reason: %s\n"
-        'To log all recompilation reasons, use TORCH_LOGS="recompiles".\n'
-        "To diagnose recompilation issues, see %s",
-        limit, value, name, file, first_line, last_reason, link(39),
-    )  # fmt: skip
-
-
-def limit_error(limit, fullgraph, cause=None):
-    """The error where running as plain Python is not allowed."""
-    if fullgraph:
-        text = f"{limit} reached with fullgraph=True. Excessive recompilations can degrade performance: look at the "
-        text += 'reasons with TORCH_LOGS="recompiles", or raise the limit.'
-    else:
-        text = f"{limit} reached, because fail_on_recompile_limit_hit = True this is a HARD failure"
-    error = FailOnRecompileLimitHit(text)
-    error.__cause__ = cause
-    return error
+    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    calls = [getattr(h, "__func__", h if hasattr(h, "__code__") else type(h).__call__) for h in handlers if callable(h)]
+    codes = {getattr(call, "__code__", None) for call in calls}
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in codes:
+            return True
+        trace = trace.tb_next
+    return False
 
 
 # ---- once-only warnings ------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ _NUMBERS = {
     "eager_on_recompile": 2,
     "fail_on_recompile": 3,
     "eager_then_compile": 4,
+    "aot_eager_then_compile": 4,
 }
 
 
@@ -39,10 +40,12 @@ class set_stance(contextlib.ContextDecorator):
 
     `default`: compile when no compiled code fits. `force_eager`: run as plain Python. `eager_on_recompile`: run as
     plain Python when no compiled code fits. `fail_on_recompile`: raise RuntimeError then. `eager_then_compile`: the
-    first call runs as plain Python, later ones compile. With `skip_guard_eval_unsafe=True` a call that no compiled code
-    fits raises RuntimeError; guards, which cost little here, are evaluated nevertheless. `force_backend`, with the
-    default stance only: a backend's name or a callable that compiled functions use instead of their own; what is
-    compiled for either is kept apart.
+    first call of a function runs as plain Python, later ones compile; what differs between them (sizes and numbers,
+    also within lists, tuples and dictionaries) is a symbol at once. `aot_eager_then_compile` means the same: without a
+    backward pass there is nothing that its first call would save. With `skip_guard_eval_unsafe=True` a call that no
+    compiled code fits raises RuntimeError; guards, which cost little here, are evaluated nevertheless. `force_backend`,
+    with the default stance only: a backend's name or a callable that compiled functions use instead of their own; what
+    is compiled for either is kept apart.
 
     Raises RuntimeError for an unknown stance, InvalidBackend for an unknown backend.
     """

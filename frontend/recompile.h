@@ -1,0 +1,33 @@
+// When a function is compiled again: how often it may be, and what the user is told of it.
+#pragma once
+
+#include <chrono>
+
+#include "frontend/compile_frame.h"
+#include "frontend/frame_notes.h"
+#include "frontend/guards/explain.h"
+
+namespace md {
+
+// Over the limit of entries: reported once, then the function runs as plain Python on a miss. Throws PythonError where
+// that is not allowed.
+bool over_limit(const FrameRequest& r, FrameNotes& notes);
+
+// One compilation, for logs and utils.get_compilation_metrics().
+class CompileReport {
+ public:
+  explicit CompileReport(const FrameRequest& r) : request_(r) {}
+  // The function has been looked at before: if it was compiled, logs why that does not fit. Throws PythonError where
+  // recompiling is an error.
+  void before(const FrameNotes& notes);
+  void after(const Entry& made) const;
+
+ private:
+  void log_failures(const FrameNotes& notes) const;
+
+  const FrameRequest& request_;
+  std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
+  Failure failure_;  // of the newest entry; empty: compiled for the first time
+};
+
+}  // namespace md

@@ -1,0 +1,227 @@
+"""Texts of recompilations: why, what may be done about it, and when there were too many. Functions of report.py."""
+
+import logging
+import re
+import time
+
+from .. import _logging
+from . import config, utils
+from .exc import FailOnRecompileLimitHit, RecompileError
+
+_limits_reported = set()
+_log = logging.getLogger("minidynamo._dynamo")
+_ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
+_LONGEST = 60  # of a value in a text
+_MOST_VALUES = 8
+
+
+def _logger():
+    verbose = _logging.get_artifact_logger("recompiles_verbose")
+    return verbose if verbose.isEnabledFor(logging.DEBUG) else _logging.get_artifact_logger("recompiles")
+
+
+def wants_recompiles():
+    """Somebody is told, or forbids it: else the reasons of all entries are not looked for."""
+    return config.error_on_recompile or _logger().isEnabledFor(logging.DEBUG)
+
+
+def recompile_text(name, file, first_line, failures):
+    lines = "".join(f"\n    - {failure}" for failure in failures)
+    return (
+        f"Recompiling function {name} in {file}:{first_line}\n    triggered by the following guard failure(s):{lines}"
+    )
+
+
+def recompile_text_verbose(name, file, first_line, failures):
+    """A group for each entry, with every guard that fails."""
+    groups = "".join(
+        f"\n    guard {k} failures:" + "".join(f"\n    - {failure}" for failure in texts) + "\n"
+        for k, texts in enumerate(failures)
+    )
+    return (
+        f"Recompiling function {name} in {file}:{first_line}\n    triggered by the following guard failure(s):{groups}"
+    )
+
+
+def on_recompile(name, file, first_line, failures):
+    """Logs it; RecompileError under config.error_on_recompile. Failures: ["0/0: <guard>", ...] of each entry."""
+    text = recompile_text(name, file, first_line, [texts[0] for texts in failures if texts])
+    log = _logger()
+    if log is _logging.get_artifact_logger("recompiles_verbose"):
+        log.debug("%s", recompile_text_verbose(name, file, first_line, failures))
+    else:
+        log.debug("%s", text)
+    if config.error_on_recompile:
+        raise RecompileError(text)
+
+
+def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic):
+    """Keeps it for get_compilation_metrics(); if a compilation was there before, tells what this one was about.
+
+    `changed`: None, or (guard as text, place, source, guard kind, value before, value now) of the newest entry.
+    """
+    reason = None
+    if changed is not None:
+        from .report import _callers
+
+        text, place, source, kind, old, new = changed
+        place = _plain(place)
+        way_out = hint(place, source, kind, old, new, dynamic)
+        reason = utils.RecompileReason(text, kind, source, place, old, new, way_out, tuple(_callers()))
+    started = time.time() - seconds
+    utils._metrics.append(
+        utils.CompilationMetrics(f"{frame}/{entry}", name, file, first_line, entry, started, seconds, reason)
+    )
+    if reason is not None and _logger().isEnabledFor(logging.DEBUG):
+        _logger().debug("%s", compiled_text(name, file, first_line, seconds, reason))
+
+
+def compiled_text(name, file, first_line, seconds, reason):
+    from .report import stack_text
+
+    stack = stack_text(reason.stack).rstrip("\n").replace("\n", "\n    ")
+    return (
+        f"Recompiled function {name} in {file}:{first_line} in {seconds * 1000:.2f} ms\n"
+        f"    what changed: {_change(reason)}\n    way out: {reason.hint}\n    called from:\n    {stack}"
+    )
+
+
+def _plain(place):
+    """As a program would spell it."""
+    return _ATTRIBUTE.sub(r".\1", place)
+
+
+def _short(value):
+    return value if len(value) <= _LONGEST else value[: _LONGEST - 3] + "..."
+
+
+def _change(reason):
+    if not reason.old and not reason.new:
+        return reason.guard
+    return f"{reason.place} was {_short(reason.old)}, now {_short(reason.new)}"
+
+
+# ---- limits ------------------------------------------------------------------------------------------------------
+
+
+def forget():
+    """reset(): limits are reported again."""
+    _limits_reported.clear()
+
+
+def on_limit(limit, value, name, file, first_line, last_reason, once_key, changing=None, dynamic=-1):
+    """The limit named `limit` was reached: a warning, once for each `once_key` (a number of the code), always if None.
+
+    `changing`: what most entries fail at, (place, source, guard kind, [value in each], value now).
+    """
+    from .report import _lock, _silent, link
+
+    with _lock:
+        if _silent.is_set() or (once_key is not None and once_key in _limits_reported):
+            return
+        _limits_reported.add(once_key)
+    _log.warning(
+        "torch._dynamo hit config.%s (%s)\n"
+        "   function: '%s' (%s:%s)\n"
+        "   last reason: %s\n"
+        'To log all recompilation reasons, use TORCH_LOGS="recompiles".\n'
+        "To diagnose recompilation issues, see %s%s",
+        limit, value, name, file, first_line, last_reason, link(39), _changing_text(limit, changing, dynamic),
+    )  # fmt: skip
+
+
+def _changing_text(limit, changing, dynamic):
+    if changing is None:
+        return ""
+    place, source, kind, before, now = changing
+    place = _plain(place)
+    values = list(dict.fromkeys(_short(v) for v in before))
+    shown = ", ".join(values[-_MOST_VALUES:])
+    earlier = "..., " if len(values) > _MOST_VALUES else ""
+    was = f" was {earlier}{shown}, now {_short(now)}" if values else ""
+    way_out = hint(place, source, kind, before[-1] if before else "", now, dynamic)
+    return (
+        f"\nWhat keeps changing: {place}{was}.\n"
+        f"Way out: {way_out}. If so many variants are meant, raise config.{limit}."
+    )
+
+
+def limit_error(limit, fullgraph, cause=None):
+    """The error where running as plain Python is not allowed."""
+    if fullgraph:
+        text = f"{limit} reached with fullgraph=True. Excessive recompilations can degrade performance: look at the "
+        text += 'reasons with TORCH_LOGS="recompiles", or raise the limit.'
+    else:
+        text = f"{limit} reached, because fail_on_recompile_limit_hit = True this is a HARD failure"
+    error = FailOnRecompileLimitHit(text)
+    error.__cause__ = cause
+    return error
+
+
+# ---- ways out ----------------------------------------------------------------------------------------------------
+
+_EACH = "each of them needs code of its own: call with few variants"
+_ADVICE = {
+    "NONE_MATCH": "with and without a value are two codes, each made once",
+    "TRUE_MATCH": "True and False are two codes, each made once",
+    "FALSE_MATCH": "True and False are two codes, each made once",
+    "TYPE_MATCH": "pass objects of one class here",
+    "ID_MATCH": "keep one object: make it once, outside of what is called again and again",
+    "LENGTH_CHECK": "pass containers of one length, or one tensor instead of many values",
+    "DICT_LENGTH": "pass dictionaries with the same keys",
+    "DICT_KEYS_MATCH": "pass dictionaries with the same keys, inserted in the same order",
+    "DICT_CONTAINS": "set it in every call, or in none",
+    "NO_HASATTR": "set the attribute in every call, or in none",
+    "HASATTR": "set the attribute in every call, or in none",
+    "SET_CONTAINS": "pass sets of the same elements",
+    "MISSING": "set it in every call, or in none",
+    "GLOBAL_STATE": "call it in one grad mode, with one default dtype and one number of threads",
+    "NO_TENSOR_ALIASING": "pass tensors that always share their memory in the same way, for instance with .clone()",
+}
+_TENSOR_ADVICE = {
+    "dtype": "convert to one dtype before the call",
+    "requires_grad": "pass tensors that agree in requires_grad, for instance with .detach()",
+    "dim()": "reshape to one number of dimensions before the call",
+    "ndim": "reshape to one number of dimensions before the call",
+}
+_EXTENT = re.compile(r"(.*)\.(?:(size)|(stride))\((\d+)\)$", re.DOTALL)
+_NUMBER = re.compile(r"-?\d+$")
+_FLOAT = re.compile(r"-?(\d|inf|nan)", re.ASCII)
+_STATIC = "dynamic=False makes code for each {what} by itself: leave it out, or pass dynamic=True"
+
+
+def hint(place, source, kind, old, new, dynamic):
+    """What the user can do so that this does not make new code again. `dynamic` as compile() has it, -1 for None."""
+    if kind == "TENSOR_MATCH":
+        return _tensor_hint(place, old, new, dynamic)
+    if kind == "EQUALS_MATCH":
+        return _constant_hint(source, old, new, dynamic)
+    return _ADVICE.get(kind, _EACH)
+
+
+def _tensor_hint(place, old, new, dynamic):
+    found = _EXTENT.match(place)
+    if not found:
+        return _TENSOR_ADVICE.get(place.rpartition(".")[2], "pass tensors of one class here")
+    tensor, size, _, dim = found.groups()
+    if not size:
+        return "lay the tensors out alike, for instance with .contiguous()"
+    if dynamic == 0 or not config.dynamic_shapes:
+        return _STATIC.format(what="size")
+    if {old, new} & {"0", "1"}:
+        return "sizes of 0 and 1 have code of their own, made once"
+    return f"torch._dynamo.mark_dynamic({tensor}, {dim}) before the first call: one code for all sizes"
+
+
+def _constant_hint(source, old, new, dynamic):
+    if _NUMBER.match(old) and _NUMBER.match(new):
+        if source.startswith("G["):
+            return "a global number is a constant of the code: pass it as an argument, or keep it in a tensor"
+        if "." in source:
+            return "a number in an attribute is a constant of the code: pass it as an argument, or keep it in a tensor"
+        if dynamic == 0 or not config.dynamic_shapes or config.specialize_int:
+            return _STATIC.format(what="number") + ", or pass a tensor"
+        return "a number that changes becomes a symbol; dynamic=True makes it one from the first call"
+    if _FLOAT.match(old) and _FLOAT.match(new):
+        return "a number with a fraction is a constant of the code: pass it as a tensor"
+    return _EACH

@@ -1,0 +1,222 @@
+"""What the user is told of recompilations."""
+
+import logging
+import re
+
+import pytest
+
+import minidynamo as torch
+from frontend.executed import Executed
+from minidynamo._dynamo import config
+from minidynamo._dynamo.utils import clear_compilation_metrics, get_compilation_metrics
+
+G = 1
+
+
+@pytest.fixture(autouse=True)
+def clean():
+    torch._dynamo.reset()
+    clear_compilation_metrics()
+
+
+def last_reason():
+    return get_compilation_metrics()[-1].recompile_reason
+
+
+def reason_of(f, *calls, **options):
+    """The reason of the only recompilation, which the last call makes."""
+    compiled = torch.compile(f, backend="eager", **options)
+    for args in calls:
+        compiled(*args)
+    made = get_compilation_metrics()
+    assert [m.recompile_reason is None for m in made] == [True, False]
+    return made[1].recompile_reason
+
+
+def test_a_compilation_is_recorded():
+    def f(x):
+        return x + 1
+
+    torch.compile(f, backend="eager")(torch.ones(2))
+    (made,) = get_compilation_metrics()
+    assert made.compile_id == "0/0" and made.cache_size == 0 and made.recompile_reason is None
+    assert made.co_name == "f" and made.co_filename == __file__ and made.co_firstlineno == f.__code__.co_firstlineno
+    assert 0 < made.entire_frame_compile_time_s < 60
+    clear_compilation_metrics()
+    assert get_compilation_metrics() == []
+
+
+def test_reason_with_values_stack_time_and_way_out():
+    def f(x):
+        return x * 2
+
+    def caller(x):
+        return compiled(x)
+
+    compiled = torch.compile(f, backend="eager")
+    for n in (3, 5):
+        caller(torch.ones(n))
+    first, second = get_compilation_metrics()
+    assert (first.compile_id, second.compile_id, second.cache_size) == ("0/0", "0/1", 1)
+    reason = second.recompile_reason
+    assert reason.guard == "tensor 'x' size mismatch at index 0. expected 3, actual 5"
+    assert (reason.kind, reason.source, reason.place) == ("TENSOR_MATCH", "L['x']", "x.size(0)")
+    assert (reason.old, reason.new) == ("3", "5")
+    assert "mark_dynamic(x, 0)" in reason.hint
+    assert reason.stack[-1][::2] == (__file__, "caller")
+    assert reason.stack[-1][1] == caller.__code__.co_firstlineno + 1
+    assert second.entire_frame_compile_time_s > 0
+
+
+class Thing:
+    def __init__(self, value):
+        self.value = value
+
+
+class Relative(Thing):
+    pass
+
+
+def f_plus(x, n):
+    return x + n
+
+
+def f_value(x, t):
+    return x * t.value
+
+
+def f_length(x, parts):
+    return x + len(parts)
+
+
+def f_none(x, y):
+    return x + 2 if y is None else x + 1
+
+
+def f_call(x, g):
+    return g(x)
+
+
+def f_key(x, d):
+    return x + 1 if "k" in d else x + 2
+
+
+def f_both(x, y):
+    return x + y
+
+
+ONE = torch.ones(2)
+REASONS = [
+    (f_plus, [(ONE, 2), (ONE, 3)], {"dynamic": False}, ("n", "2", "3", "dynamic=True")),
+    (f_plus, [(ONE, 2), (ONE, 3)], {}, ("n", "2", "3", "symbol")),
+    (f_plus, [(ONE, 2), (ONE, 2.5)], {}, ("n", "2", "2.5", "tensor")),
+    (f_plus, [(ONE, 1.5), (ONE, 2.5)], {}, ("n", "1.5", "2.5", "tensor")),
+    (f_plus, [(ONE, True), (ONE, False)], {}, ("n", "True", "False", "two codes")),
+    (f_plus, [(ONE, 2), (ONE.double(), 2)], {}, ("x.dtype", "torch.float32", "torch.float64", "dtype")),
+    (f_plus, [(ONE, 2), (torch.ones(2, 2), 2)], {}, ("x.dim()", "1", "2", "dimensions")),
+    (f_plus, [(torch.ones(3, 3), 2), (torch.ones(3, 3).T, 2)], {}, ("x.stride(0)", "3", "1", "contiguous")),
+    (f_plus, [(torch.ones(3), 2), (torch.ones(4), 2)], {"dynamic": False}, ("x.size(0)", "3", "4", "dynamic=True")),
+    (f_plus, [(torch.ones(3), 2), (torch.ones(1), 2)], {}, ("x.size(0)", "3", "1", "0 and 1")),
+    (f_plus, [(ONE, 2), (torch.ones(2, requires_grad=True), 2)], {}, ("x.requires_grad", "False", "True", "detach")),
+    (f_value, [(ONE, Thing(2)), (ONE, Thing(3))], {}, ("t.value", "2", "3", "attribute")),
+    (f_value, [(ONE, Thing(2)), (ONE, Relative(2))], {}, ("t", "class Thing", "class Relative", "one class")),
+    (f_length, [(ONE, [1]), (ONE, [1, 2])], {}, ("parts", "length 1", "length 2", "one length")),
+    (f_none, [(ONE, None), (ONE, 3)], {}, ("y", "None", "3", "two codes")),
+    (f_call, [(ONE, torch.sin), (ONE, torch.cos)], {}, ("g", None, None, "one object")),
+    (f_key, [(ONE, {"k": 1}), (ONE, {})], {}, ("d", "", "", "every call")),
+    (f_both, [(torch.ones(2), torch.ones(2)), (ONE, ONE)], {}, (None, "", "", "share")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f, calls, options, expected", REASONS, ids=lambda v: getattr(v, "__name__", None))
+def test_reasons(f, calls, options, expected):
+    reason = reason_of(f, *calls, **options)
+    place, old, new, way_out = expected
+    assert place is None or reason.place == place
+    assert old is None or (reason.old, reason.new) == (old, new)
+    assert way_out in reason.hint
+    assert reason.guard
+
+
+def test_reason_of_a_global_and_of_ambient_state():
+    global G
+    compiled = torch.compile(lambda x: x + G, backend="eager")
+    G = 1
+    compiled(ONE)
+    G = 2
+    compiled(ONE)
+    assert (last_reason().old, last_reason().new) == ("1", "2") and "argument" in last_reason().hint
+    with torch.no_grad():
+        compiled(ONE)
+    assert last_reason().guard == "GLOBAL_STATE changed: grad_mode " and "grad mode" in last_reason().hint
+
+
+def test_reason_of_something_absent():
+    def f(x, t):
+        return x + t.value if hasattr(t, "value") else x + 5
+
+    bare = Thing(1)
+    del bare.value
+    reason = reason_of(f, (ONE, Thing(1)), (ONE, bare))
+    assert reason.place.startswith("t") and "every call" in reason.hint
+
+
+def test_a_condition_on_sizes():
+    def f(x):
+        return x + 1 if x.shape[0] > 5 else x - 1
+
+    compiled = torch.compile(f, backend="eager", dynamic=True)
+    compiled(torch.ones(3))
+    compiled(torch.ones(9))
+    assert "size()[0]" in last_reason().guard
+
+
+def test_only_the_last_ones_are_kept():
+    with config.patch(recompile_limit=1000, accumulated_recompile_limit=1000):
+        compiled = torch.compile(lambda x, n: x + n, backend="eager", dynamic=False)
+        for n in range(70):
+            compiled(ONE, n)
+    kept = get_compilation_metrics()
+    assert [m.cache_size for m in kept] == list(range(6, 70))
+
+
+@pytest.mark.parametrize("artifact", ["recompiles", "recompiles_verbose"])
+def test_the_log_tells_it_after_the_reference_lines(artifact):
+    texts = []
+
+    class Collects(logging.Handler):
+        def emit(self, record):
+            texts.append(record.getMessage())
+
+    def caller(name):
+        return compiled(ONE, name)
+
+    log = torch._logging.get_artifact_logger(artifact)
+    handler = Collects(logging.DEBUG)
+    torch._logging.set_logs(**{artifact: True})
+    log.addHandler(handler)
+    try:
+        compiled = torch.compile(lambda x, name: x * len(name), backend="eager")
+        caller("short")
+        caller("long" * 100)
+    finally:
+        log.removeHandler(handler)
+        torch._logging.set_logs()
+    before, after = texts
+    assert before.startswith("Recompiling function <lambda> in ") and "0/0: name == 'short'" in before
+    lines = after.split("\n")
+    assert re.fullmatch(r"Recompiled function <lambda> in .*:\d+ in \d+\.\d\d ms", lines[0])
+    assert lines[1].startswith("    what changed: name was 'short', now 'longlong") and lines[1].endswith("...")
+    assert lines[2].startswith("    way out: ") and lines[3] == "    called from:"
+    assert lines[-2].endswith("in caller") and lines[-1].strip() == "return compiled(ONE, name)"
+
+
+def test_error_on_recompile_names_the_guard_and_makes_nothing():
+    backend = Executed()
+    compiled = torch.compile(f_plus, backend=backend, dynamic=False)
+    compiled(ONE, 2)
+    with config.patch(error_on_recompile=True):
+        with pytest.raises(torch._dynamo.exc.RecompileError, match="- 0/0: n == 2"):
+            compiled(ONE, 3)
+        compiled(ONE, 2)
+    assert (backend.graphs, backend.calls) == (1, 2)
