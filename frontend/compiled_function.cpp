@@ -5,6 +5,7 @@
 
 #include "frontend/arguments.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/interpreter_lock.h"
 #include "frontend/events.h"
 #include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
@@ -31,13 +32,16 @@ CompiledFunctionObject* cast(PyObject* o) { return reinterpret_cast<CompiledFunc
 // Hooked if there is a region.
 PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::size_t nargsf, PyObject* kwnames,
                      Region* region) {
-  if (!region) return PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+  const auto call = [&] {
+    return or_sleep_at_exit([&] { return PyObject_Vectorcall(self->function, args, nargsf, kwnames); });
+  };
+  if (!region) return call();
   Region* outer = current_region();
   current_region() = region;
   PyObject* r;
   {
     Armed below;
-    r = PyObject_Vectorcall(self->function, args, nargsf, kwnames);
+    r = call();
   }
   current_region() = outer;
   return r;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/interpreter_lock.h"
 #include "frontend/events.h"
 #include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
@@ -254,13 +255,16 @@ thread_local std::vector<PyRef>* passed_on = nullptr;
 PyRef call_plain(PyObject* function, std::vector<PyRef>& args, bool hooked = true) {
   SmallVector<PyObject*, 16> raw;
   for (auto& a : args) raw.push_back(a.get());
+  const auto call = [&] {
+    return or_sleep_at_exit([&] { return PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr); });
+  };
   if (!hooked) {
     Disarmed below;
-    return PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+    return PyRef::steal(call());
   }
   Armed hook;
   passed_on = &args;
-  PyRef result = PyRef::steal(PyObject_Vectorcall(function, raw.data(), raw.size(), nullptr));
+  PyRef result = PyRef::steal(call());
   passed_on = nullptr;
   return result;
 }
