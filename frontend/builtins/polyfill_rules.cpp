@@ -81,6 +81,7 @@ ExceptionValue& exception_at(CallArgs& args, std::size_t k) {
 ValueRef rule_group_parts(Tracer& t, CallArgs& args) {
   expect_args(t, "group_parts", args, 1, 1);
   const ExceptionValue& e = exception_at(args, 0);
+  if (!e.members) unmodelled(e.print(), "a group that was not made while tracing");
   return make_ref<TupleValue>(std::vector<ValueRef>{e.message, e.members});
 }
 

@@ -34,6 +34,8 @@ OPCODE(RAISE_VARARGS) {
   }
   ValueRef cause = i.a == 2 ? t.realize(f.pop()) : ValueRef();
   auto e = exception_of(t, f.pop());
+  if (e->context && !t.handled_exception() && !nothing_handled_outside(t))
+    unmodelled("raise", "an exception that has a context, while a caller handles another");
   if (cause) {
     e->suppress_context = true;
     e->cause = is_true_constant(cause, Py_None) ? ValueRef() : ValueRef(exception_of(t, cause));

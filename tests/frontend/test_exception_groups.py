@@ -394,6 +394,31 @@ def test_an_exception_raised_again_has_another_context():
     same(f, lambda: (x(),), frames=1, breaks=[])
 
 
+def test_an_exception_raised_again_while_a_caller_handles_another():
+    def f(values):
+        error = ValueError("e")
+        error.__context__ = KeyError("old")
+        try:
+            raise error
+        except ValueError as caught:
+            return values + 1, described(caught)
+
+    def program(call):
+        found = [call(x())[1]]
+        try:
+            raise TypeError("outer")
+        except TypeError:
+            found.append(call(x())[1])
+        return [*found, call(x())[1]]
+
+    expected = program(f)
+    assert expected[0] != expected[1]
+    torch._dynamo.reset()
+    assert program(torch.compile(f, backend="eager")) == expected
+    torch._dynamo.reset()
+    assert program(torch.compile(f, backend="eager"))[::-1] == expected[::-1]
+
+
 def test_contexts_make_no_circle():
     def f(values):
         first = ValueError("first")
