@@ -171,7 +171,9 @@ struct Compilation {
     if (logs.debug) log_inlining_failed(t);
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
-      if (b.code != 170) report("count", {py_str("graph_break"), message});
+      // As in torch: a jump on data that is split is none of the breaks.
+      const bool jumps = b.code == 170 && t.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
+      report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
       report("on_break", {message, frames_list(frames)});
       count_break(request.code, b);
       if (b.code == 170) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
@@ -306,7 +308,6 @@ struct Compilation {
     give_up();
     count_break(request.code, b, "raise");
     PyRef error = break_parts_call("unsupported", b, frames);
-    report("count", {py_str("unimplemented"), checked(PyObject_GetAttrString(error.get(), "msg"))});
     report("log_skipped_break", {error});
     report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
     return false;

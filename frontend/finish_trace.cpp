@@ -299,6 +299,24 @@ struct Finisher {
     return out;
   }
 
+  // The keys of dictionaries whose keys are guarded: wherever the guards hold they live.
+  std::set<PyObject*> guarded_keys() const {
+    std::set<PyObject*> keys;
+    for (const Guard& g : t.guards.guards())
+      if (g.kind == GuardKind::DictKeyOrder)
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(g.object.get()); ++k)
+          keys.insert(PyTuple_GET_ITEM(g.object.get(), k));
+    return keys;
+  }
+
+  void refer_weakly(Source& s) const {
+    PyRef w = weak_key(s.object);
+    if (w.get() == s.object.get()) return;
+    for (PlanStep& step : compiled->plan.loads)
+      if (step.source == &s && step.op == StepOp::LoadConst) step.object = w, step.index = 1;
+    s.kind = SourceKind::Referent, s.object = std::move(w);
+  }
+
   // Objects met by way of a constant source live as long as the program keeps them, unless the plan loads them; keys of
   // dictionaries in any case.
   void release_constants() const {
@@ -312,8 +330,10 @@ struct Finisher {
     for (const Source* s : plan.inputs) use(s);
     for (const SizePlace& p : plan.size_inputs) use(p.source);
     for (const auto& [symbol, p] : plan.symbols) use(p.source);
+    const auto keys = guarded_keys();
     for (const auto& s : sources->all()) {
       if (s->kind == SourceKind::Constant && !used.contains(s.get())) s->object = PyRef();
+      if (s->kind == SourceKind::Constant && keys.contains(s->object.get())) refer_weakly(*s);
       if (s->kind == SourceKind::DictItem) s->key = weak_key(s->key);  // the guards see that it lives
     }
   }

@@ -1,5 +1,7 @@
 // The symbolic interpreter: one flat step loop over canonical instructions. Inlining a Python callee pushes a frame; an
 // exception of the traced program unwinds by the exception tables.
+#include <atomic>
+
 #include "frontend/break_place.h"
 #include "frontend/breaks.h"
 #include "frontend/frame_notes.h"
@@ -87,15 +89,30 @@ void Tracer::step_until(std::size_t depth) {
   }
 }
 
+// The instruction raises an exception again: neither its context nor its traceback changes.
+static bool raises_again(const Instruction& i) {
+  return i.op == Opcode::RERAISE || i.op == Opcode::CLEANUP_THROW || (i.op == Opcode::RAISE_VARARGS && i.a == 0);
+}
+
+// x is raised while `handled` is; where it is in what led to that, it leaves there.
+static void set_context(ExceptionValue& x, const ValueRef& handled) {
+  if (!handled || handled.get() == &x) return;
+  std::set<Value*> seen;
+  for (auto* at = as<ExceptionValue>(handled); at && seen.insert(at).second; at = as<ExceptionValue>(at->context))
+    if (at->context.get() == &x) at->context = {};
+  x.context = handled;
+}
+
 // Finds the handler in the frames above `floor`; frames without one are left.
 bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
-  if (auto* x = as<ExceptionValue>(e.exception)) {
-    ValueRef handled = handled_exception();
-    if (!x->context && handled && handled.get() != x) x->context = handled;
-    x->raised = true;
-  }
-  while (frames.size() > floor) {
+  static std::atomic<long> tracebacks;
+  auto* x = as<ExceptionValue>(e.exception);
+  const Instruction& raising = frame().instruction();
+  bool again = raises_again(raising);
+  if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
+  for (; frames.size() > floor; again = false) {
     SymbolicFrame& f = *frames.back();
+    if (x && !again) x->traceback = ++tracebacks;
     const Handler& h = f.instruction().handler;
     if (h.label >= 0) {
       f.stack.resize(static_cast<std::size_t>(h.depth));

@@ -293,8 +293,8 @@ struct Runner {
       }
       case StepOp::LoadConst:
         if (s.index == 0) return s.object;
-        if (PyWeakref_GET_OBJECT(s.object.get()) == Py_None) throw InternalError("the class of an instance has died");
-        return PyRef::borrow(PyWeakref_GET_OBJECT(s.object.get()));
+        if (PyRef v = referent(s.object.get())) return v;
+        throw InternalError("a class or key that guards saw has died");
       case StepOp::EvaluateSize:
         return checked(PyLong_FromLongLong(plan.shapes->evaluate(s.size, symbol_values())));
       case StepOp::LoadOutput:

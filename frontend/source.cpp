@@ -195,8 +195,14 @@ SourceRef SourceTable::child(SourceRef base, SourceKind kind, PyObject* key, int
   return intern(std::move(s));
 }
 
+PyRef referent(PyObject* weak_reference) {
+  PyObject* o = reinterpret_cast<PyWeakReference*>(weak_reference)->wr_object;
+  return o == Py_None ? PyRef() : PyRef::borrow(o);
+}
+
 PyRef load(SourceRef s, const FrameArgs& args) {
   if (s->kind == SourceKind::Constant) return s->object;
+  if (s->kind == SourceKind::Referent) return referent(s->object.get());
   PyRef base;
   if (s->base) {
     base = load(s->base, args);

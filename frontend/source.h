@@ -39,6 +39,7 @@ enum class SourceKind : std::uint8_t {
   PartialKeywords,
   RangeField,   // key: "start" "stop" "step" of range or slice
   Constant,     // `object` itself (a module reached by import, ...)
+  Referent,     // what `object`, a weak reference, refers to: a constant that the guards see alive
   TensorAttr,   // attribute of a tensor (a Python attribute); key: name
   ArrayTensor,  // a tensor over the memory of the array at base, made anew by each load()
 };
@@ -53,7 +54,7 @@ struct Source {
   SourceRef base = nullptr;
   int index = -1;
   PyRef key;                   // name or dict key
-  PyRef object;                // Constant
+  PyRef object;                // Constant, Referent
   std::string name;            // "L['x'].y[0]", the reference's spelling
   int id = 0;                  // position in the table
   bool global_rooted = false;  // starts at a global: prints and sorts with G['..']
@@ -86,6 +87,9 @@ class SourceTable {
 // The object at `s` for these arguments, by raw look-ups that run no user code. New reference; null without an
 // exception if it is not there.
 PyRef load(SourceRef s, const FrameArgs& args);
+
+// What a weak reference refers to; null once it has died.
+PyRef referent(PyObject* weak_reference);
 
 // repr() of a constant; "<name object>" for anything whose repr may run user code.
 std::string constant_repr(PyObject* o);

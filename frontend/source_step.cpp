@@ -183,6 +183,7 @@ PyObject* step(const SourceStep& s, PyObject* base, const FrameArgs& args, StepM
       return *s.object;
     case SourceKind::TensorAttr:
       return is_tensor(base) ? in_instance_dict(base, s, memo) : nullptr;
+    case SourceKind::Referent:     // to guards still a constant
     case SourceKind::ArrayTensor:  // no guard looks at it: it would be a new object each time
       return nullptr;
   }

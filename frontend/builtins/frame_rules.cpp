@@ -31,6 +31,13 @@ ValueRef rule_exc_info(Tracer& t, CallArgs& args) {
   return make_ref<TupleValue>(std::vector<ValueRef>{t.none(), t.none(), t.none()});
 }
 
+// The exception that is being handled.
+ValueRef rule_exception(Tracer& t, CallArgs& args) {
+  expect_args(t, "exception", args, 0, 0);
+  if (ValueRef e = t.handled_exception()) return e->kind == ValueKind::Exception ? e : ValueRef();
+  return nothing_handled_outside(t) ? t.none() : ValueRef();
+}
+
 bool uses_name(PyObject* code, const char* name) {
   PyObject* names = reinterpret_cast<PyCodeObject*>(code)->co_names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
@@ -54,6 +61,7 @@ ValueRef rule_getframe(Tracer& t, CallArgs&) {
 
 constexpr BuiltinRow kRows[] = {
     {"sys", "exc_info", rule_exc_info},
+    {"sys", "exception", rule_exception},
     {"sys", "_getframe", rule_getframe},
 };
 

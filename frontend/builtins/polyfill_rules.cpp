@@ -2,10 +2,12 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/polyfills.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
 
 namespace md {
 
@@ -70,12 +72,64 @@ ValueRef rule_method_type(Tracer& t, CallArgs& args) {
   return make_ref<MethodValue>(args[0], args[1]);
 }
 
+ExceptionValue& exception_at(CallArgs& args, std::size_t k) {
+  auto* e = as<ExceptionValue>(args[k]);
+  if (!e) unmodelled(args[k]->print(), "an exception that was not made while tracing");
+  return *e;
+}
+
+ValueRef rule_group_parts(Tracer& t, CallArgs& args) {
+  expect_args(t, "group_parts", args, 1, 1);
+  const ExceptionValue& e = exception_at(args, 0);
+  if (!e.members) unmodelled(e.print(), "a group that was not made while tracing");
+  return make_ref<TupleValue>(std::vector<ValueRef>{e.message, e.members});
+}
+
+ValueRef rule_is_caught(Tracer& t, CallArgs& args) {
+  expect_args(t, "is_caught", args, 2, 2);
+  return t.boolean(is_caught(t, args[1], exception_at(args, 0).type));
+}
+
+ValueRef rule_describe_as(Tracer& t, CallArgs& args) {
+  expect_args(t, "describe_as", args, 2, 2);
+  ExceptionValue &part = exception_at(args, 0), &group = exception_at(args, 1);
+  part.traceback = group.traceback, part.context = group.context, part.cause = group.cause;
+  part.suppress_context = true;  // as whenever a cause is set, None included
+  PyRef name = checked(PyUnicode_InternFromString("__notes__"));
+  if (type_find(group.type, name.get())) unmodelled(group.print(), "notes of a class of exceptions");
+  for (auto& [k, v] : group.attrs) {
+    if (PyUnicode_Compare(k.get(), name.get()) != 0) continue;
+    ValueRef notes = t.realize(v);
+    if (notes->kind != ValueKind::List && notes->kind != ValueKind::Tuple)
+      unmodelled(group.print(), "notes that are no list");
+    ValueRef own = make_ref<ListValue>(collect(t, notes));
+    const auto same = [&](auto& entry) { return PyUnicode_Compare(entry.first.get(), name.get()) == 0; };
+    std::erase_if(part.attrs, same);
+    part.attrs.emplace_back(name, std::move(own));
+    break;
+  }
+  return t.none();
+}
+
+ValueRef rule_is_same_raise(Tracer& t, CallArgs& args) {
+  expect_args(t, "is_same_raise", args, 2, 2);
+  const ExceptionValue &a = exception_at(args, 0), &b = exception_at(args, 1);
+  const auto same = [&](const ValueRef& v, const ValueRef& w) {
+    return (v ? t.realize(v) : v).get() == (w ? t.realize(w) : w).get();
+  };
+  return t.boolean(a.traceback == b.traceback && same(a.cause, b.cause) && same(a.context, b.context));
+}
+
 constexpr BuiltinRow kRows[] = {
     {"minidynamo.polyfills.bridge", "refuse", rule_refuse},
     {"minidynamo.polyfills.bridge", "is_held", rule_is_held},
     {"minidynamo.polyfills.bridge", "is_made_here", rule_is_made_here},
     {"minidynamo.polyfills.bridge", "takes_references", rule_takes_references},
     {"minidynamo.polyfills.bridge", "find_implementation", rule_find_implementation},
+    {"minidynamo.polyfills.bridge", "group_parts", rule_group_parts},
+    {"minidynamo.polyfills.bridge", "is_caught", rule_is_caught},
+    {"minidynamo.polyfills.bridge", "describe_as", rule_describe_as},
+    {"minidynamo.polyfills.bridge", "is_same_raise", rule_is_same_raise},
     {"types", "MethodType", rule_method_type},
 };
 

@@ -245,6 +245,10 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       if (ValueRef r = call_object_slot(t, self, text_of(name.get()), args)) return r;
       if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
         graph_break<GB0121>(self->print(), text_of(name.get()), print_list(args.positional), print_keywords(args));
+      if (PyObject* row = self->kind == ValueKind::Exception ? library_method(of, name.get()) : nullptr) {
+        args.positional.insert(args.positional.begin(), self);
+        return call_library(t, callee.real.get(), row, std::move(args));
+      }
       // bool has an int's methods of its own, OrderedDict a dict's, all of them object's.
       PyTypeObject* type = self->python_type();
       const bool overridden = type && !is_of(type);

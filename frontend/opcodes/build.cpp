@@ -6,6 +6,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -48,6 +49,8 @@ ValueRef exception_text(Tracer& t, ExceptionValue& e, int conversion) {
     ValueRef text = t.call(t.wrap(found, place), CallArgs{{ValueRef(&e)}, {}});
     return checked_text(t, text, plain ? "__str__ returned non-string" : "__repr__ returned non-string");
   }
+  if (e.members && conversion != 3)
+    return call_polyfill(t, "exceptions", plain ? "text" : "representation", {ValueRef(&e)});
   const bool own_class = e.type->tp_flags & Py_TPFLAGS_HEAPTYPE;
   PyRef args = make_ref<TupleValue>(e.args)->as_constant();
   if (!args || (own_class && !plain)) return {};

@@ -5,20 +5,16 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 namespace {
-
-bool is_exception_type(PyObject* o) {
-  return PyType_Check(o) &&
-         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(o), reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
-}
 
 // An exception class is called, an instance is itself.
 Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
   ValueRef v = t.realize(raw);
   if (auto* e = as<ExceptionValue>(v)) return Ref<ExceptionValue>(e);
-  if (PyRef c = v->as_constant(); c && is_exception_type(c.get())) {
+  if (PyRef c = v->as_constant(); c && PyExceptionClass_Check(c.get())) {
     ValueRef made = t.call(v, {});
     if (auto* e = as<ExceptionValue>(made)) return Ref<ExceptionValue>(e);
   }
@@ -38,6 +34,8 @@ OPCODE(RAISE_VARARGS) {
   }
   ValueRef cause = i.a == 2 ? t.realize(f.pop()) : ValueRef();
   auto e = exception_of(t, f.pop());
+  if (e->context && !t.handled_exception() && !nothing_handled_outside(t))
+    unmodelled("raise", "an exception that has a context, while a caller handles another");
   if (cause) {
     e->suppress_context = true;
     e->cause = is_true_constant(cause, Py_None) ? ValueRef() : ValueRef(exception_of(t, cause));
@@ -62,26 +60,28 @@ OPCODE(POP_EXCEPT) {
   if (!f.handled.empty()) f.handled.pop_back();
 }
 
-bool matches(Tracer& t, const ValueRef& raw, PyTypeObject* type) {
-  ValueRef v = t.realize(raw);
-  if (auto* tuple = as<TupleValue>(v)) {
-    for (auto& x : tuple->items) {
-      PyRef c = t.realize(x)->as_constant();
-      if (!c || (!is_exception_type(c.get()) && !PyTuple_Check(c.get()))) graph_break<GB0051>(v->print());
-      if (matches(t, x, type)) return true;
-    }
-    return false;
-  }
-  PyRef c = v->as_constant();
-  if (!c || !is_exception_type(c.get())) graph_break<GB0050>(v->print());
-  return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(c.get()));
-}
-
 OPCODE(CHECK_EXC_MATCH) {
   ValueRef wanted = f.pop();
   ValueRef e = f.top();
   if (!e->python_type() || e->kind != ValueKind::Exception) graph_break<GB0028>(e->print());
-  f.push(t.boolean(matches(t, wanted, e->python_type())));
+  f.push(t.boolean(is_caught(t, wanted, e->python_type())));
+}
+
+// exception, classes → what `except* classes` leaves of it, what it takes
+OPCODE(CHECK_EG_MATCH) {
+  if (!t.config.trace_more) no_handler(i);
+  ValueRef wanted = f.pop(), e = f.pop();
+  const std::vector<ValueRef> parts = collect(t, call_polyfill(t, "exceptions", "caught", {e, wanted}));
+  f.push(parts.at(0));
+  f.push(parts.at(1));
+  if (ValueRef taken = t.realize(parts[1]); !is_true_constant(taken, Py_None)) f.handled.back() = taken;
+}
+
+// exception, list of what the clauses of `except*` have raised and left → what is raised in the end, or None
+OPCODE(INTRINSIC_2) {
+  if (i.a != kIntrinsicPrepReraiseStar) no_handler(i);
+  ValueRef raised = f.pop(), e = f.pop();
+  f.push(call_polyfill(t, "exceptions", "left_to_raise", {e, raised}));
 }
 
 OPCODE(LOAD_ASSERTION_ERROR) { f.push(t.from_object(PyExc_AssertionError, nullptr)); }
@@ -134,6 +134,7 @@ constexpr OpcodeRow kRows[] = {
     {Opcode::RAISE_VARARGS, RAISE_VARARGS},        {Opcode::RERAISE, RERAISE},
     {Opcode::PUSH_EXC_INFO, PUSH_EXC_INFO},        {Opcode::POP_EXCEPT, POP_EXCEPT},
     {Opcode::CHECK_EXC_MATCH, CHECK_EXC_MATCH},    {Opcode::LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR},
+    {Opcode::CHECK_EG_MATCH, CHECK_EG_MATCH},      {Opcode::INTRINSIC_2, INTRINSIC_2},
     {Opcode::CLEANUP_THROW, CLEANUP_THROW},        {Opcode::BEFORE_WITH, BEFORE_WITH},
     {Opcode::WITH_EXCEPT_START, WITH_EXCEPT_START}};
 

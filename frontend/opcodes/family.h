@@ -18,6 +18,9 @@ struct OpcodeRow {
 #define OPCODE(name) \
   void name([[maybe_unused]] Tracer& t, [[maybe_unused]] SymbolicFrame& f, [[maybe_unused]] const Instruction& i)
 
+// Breaks the graph as an instruction does that has no row: GB0082.
+[[noreturn]] void no_handler(const Instruction& i);
+
 std::span<const OpcodeRow> stack_opcodes();
 std::span<const OpcodeRow> name_opcodes();
 std::span<const OpcodeRow> operator_opcodes();

@@ -6,12 +6,14 @@
 
 namespace md {
 
-namespace {
-
-void missing(Tracer&, SymbolicFrame&, const Instruction& i) {
+void no_handler(const Instruction& i) {
   not_modelled<GB0082>(std::string(*i.orig_name ? i.orig_name : opcode_name(i.op)),
                        i.orig_arg.empty() ? std::string("None") : i.orig_arg);
 }
+
+namespace {
+
+void missing(Tracer&, SymbolicFrame&, const Instruction& i) { no_handler(i); }
 
 std::array<OpcodeHandler, 256> build_table() {
   std::array<OpcodeHandler, 256> table;

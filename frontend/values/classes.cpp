@@ -290,11 +290,14 @@ static void initialise(Tracer& t, const ValueRef& made, CallArgs args, bool pyth
 
 static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args) {
   PyTypeObject* type = cls.type();
-  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup)))
-    type = type_of_group(t, cls, args.positional);
+  Ref<ExceptionValue> group;
+  if (PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup))) {
+    group = new_group(t, cls, args.positional);
+    type = group->type;
+  }
   const auto [init, place] = t.on_class(type, checked(PyUnicode_InternFromString("__init__")).get());
   if (init && PyFunction_Check(init)) {
-    auto e = make_ref<ExceptionValue>(type, args.positional);
+    auto e = group ? group : make_ref<ExceptionValue>(type, args.positional);
     initialise(t, e, std::move(args), false);
     return e;
   }
@@ -303,6 +306,7 @@ static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args)
       if (PyRef c = t.realize(a)->as_constant(); !c || !PyUnicode_Check(c.get()))
         graph_break<GB0171>(print_list(args.positional));
   if (!args.keywords.empty()) unmodelled(cls.print(), "an exception made with keyword arguments");
+  if (group) return group;
   if (type == cls.type()) type = type_of_exception(t, cls, args.positional);
   return make_ref<ExceptionValue>(type, args.positional);
 }

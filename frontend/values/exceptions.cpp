@@ -5,6 +5,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
+#include "frontend/polyfills.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
@@ -13,6 +14,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -28,7 +30,7 @@ ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "args") return make_ref<TupleValue>(args);
   if (n == "__cause__") return cause ? cause : t.none();
   if (n == "__context__") {
-    if (!context && raised && !nothing_handled_outside(t))
+    if (!context && traceback && !nothing_handled_outside(t))
       unmodelled(print() + "." + n, "exception that a caller handles");
     return context ? context : t.none();
   }
@@ -39,8 +41,11 @@ ValueRef ExceptionValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "value" && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)))
     return args.empty() ? t.none() : args[0];
   // A traceback can only be handed on: to be set on an exception again, or to be compared with None.
+  if (n == "__traceback__" && !traceback) return t.none();
   if (n == "__traceback__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   PyObject* there = type_find(type, name);
+  if (members && there && Py_TYPE(there) == &PyMemberDescr_Type && n == "message") return message;
+  if (members && there && Py_TYPE(there) == &PyMemberDescr_Type && n == "exceptions") return members;
   if (there && (Py_TYPE(there) == &PyMemberDescr_Type || Py_TYPE(there) == &PyGetSetDescr_Type))
     return builtin_field(t, name);
   const auto [found, place] = t.on_class(type, name);
@@ -65,6 +70,11 @@ ValueRef ExceptionValue::builtin_field(Tracer& t, PyObject* name) {
   return from_folded(t, value.get());
 }
 
+// What stands for a method that BaseExceptionGroup has; null: it has none of this name.
+static PyObject* group_method(PyObject* name) {
+  return library_method(reinterpret_cast<PyTypeObject*>(PyExc_BaseExceptionGroup), name);
+}
+
 ValueRef ExceptionValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   PyObject* found = type_find(type, name);
@@ -77,6 +87,10 @@ ValueRef ExceptionValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     if (n == "__init__" && args.keywords.empty()) {
       this->args = args.positional;
       return t.none();
+    }
+    if (PyObject* row = found && members ? group_method(name) : nullptr) {
+      args.positional.insert(args.positional.begin(), ValueRef(this));
+      return call_library(t, found, row, std::move(args));
     }
   }
   return Value::call_method(t, name, std::move(args));
@@ -111,7 +125,7 @@ void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
     auto* own = as<BoundAttrValue>(given);
     if (own && own->self.get() == this && PyUnicode_Compare(own->name.get(), name) == 0) return;
     if (!given || !is_true_constant(given, Py_None)) graph_break<GB0095>(print(), n);
-    raised = false;
+    traceback = 0;
   } else if (PyObject* found = type_find(type, name);
              (found && Py_TYPE(found)->tp_descr_set) ||
              (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && !t.config.trace_more)) {
@@ -132,15 +146,16 @@ void ExceptionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
 
 Reg ExceptionValue::rebuild(PlanBuilder& b) {
   if (real) return b.load_constant(real);
-  if (raised) graph_break<GB0092>(print());
+  if (traceback) graph_break<GB0092>(print());
   PlanStep s{StepOp::NewException};
   s.object = type_ref;
-  for (auto& a : args) s.regs.push_back(b.rebuild(a));
+  for (auto& a : members ? std::vector<ValueRef>{message, members} : args) s.regs.push_back(b.rebuild(a));
   const Reg r = b.step(std::move(s));
   b.remember(this, r);
   const auto set = [&](PyRef name, const ValueRef& v) {
     b.fill([&b, r, name, value = v] { return b.attribute(r, name, value); });
   };
+  if (members) set(checked(PyUnicode_InternFromString("args")), make_ref<TupleValue>(args));
   for (auto& [name, v] : attrs) set(name, v);
   const auto name = [](const char* n) { return checked(PyUnicode_InternFromString(n)); };
   if (context) set(name("__context__"), context);
@@ -149,9 +164,24 @@ Reg ExceptionValue::rebuild(PlanBuilder& b) {
   return r;
 }
 
+bool is_caught(Tracer& t, const ValueRef& raw, PyTypeObject* type) {
+  ValueRef v = t.realize(raw);
+  if (auto* tuple = as<TupleValue>(v)) {
+    for (auto& x : tuple->items) {
+      PyRef c = t.realize(x)->as_constant();
+      if (!c || (!PyExceptionClass_Check(c.get()) && !PyTuple_Check(c.get()))) graph_break<GB0051>(v->print());
+      if (is_caught(t, x, type)) return true;
+    }
+    return false;
+  }
+  PyRef c = v->as_constant();
+  if (!c || !PyExceptionClass_Check(c.get())) graph_break<GB0050>(v->print());
+  return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(c.get()));
+}
+
 static PyTypeObject* as_type(PyObject* o) { return reinterpret_cast<PyTypeObject*>(o); }
 
-PyTypeObject* type_of_group(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args) {
+Ref<ExceptionValue> new_group(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args) {
   const auto refuse = [&] { unmodelled(cls.print(), "a group of exceptions made of what does not fit"); };
   std::string message;
   if (args.size() != 2 || !constant_str(t.realize(args[0]), message)) refuse();
@@ -165,8 +195,12 @@ PyTypeObject* type_of_group(Tracer& t, ClassValue& cls, const std::vector<ValueR
     all = all && PyType_IsSubtype(type, as_type(PyExc_Exception));
   }
   if (members.empty() || (!all && PyType_IsSubtype(cls.type(), as_type(PyExc_Exception)))) refuse();
-  if (!all || cls.real.get() != PyExc_BaseExceptionGroup) return cls.type();
-  return as_type(PyDict_GetItemString(PyEval_GetBuiltins(), "ExceptionGroup"));
+  const bool is_base = all && cls.real.get() == PyExc_BaseExceptionGroup;
+  auto made = make_ref<ExceptionValue>(
+      is_base ? as_type(PyDict_GetItemString(PyEval_GetBuiltins(), "ExceptionGroup")) : cls.type(), args);
+  made->message = t.realize(args[0]);
+  made->members = given->kind == ValueKind::List ? ValueRef(make_ref<TupleValue>(members)) : given;
+  return made;
 }
 
 PyTypeObject* type_of_exception(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args) {

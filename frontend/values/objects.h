@@ -95,7 +95,8 @@ struct ExceptionValue final : Value {
   std::vector<ValueRef> args;
   ValueRef cause, context;
   bool suppress_context = false;
-  bool raised = false;  // a real one would have a traceback
+  long traceback = 0;         // a number for the one that a real one would have; 0: none
+  ValueRef message, members;  // of a group, for ever
   std::vector<std::pair<PyRef, ValueRef>> attrs;
 
  private:
@@ -151,8 +152,10 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args);
 // The class of what a builtin exception class makes of its arguments, which it is asked where that depends on them:
 // OSError looks for the class of an error number, some others take only arguments of certain types.
 PyTypeObject* type_of_exception(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args);
-// The same of a class of exception groups: BaseExceptionGroup makes an ExceptionGroup of nothing but exceptions.
-PyTypeObject* type_of_group(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args);
+// What a class of exception groups makes: BaseExceptionGroup makes an ExceptionGroup of nothing but exceptions.
+Ref<ExceptionValue> new_group(Tracer& t, ClassValue& cls, const std::vector<ValueRef>& args);
+// `except wanted` catches exceptions of this type.
+bool is_caught(Tracer& t, const ValueRef& wanted, PyTypeObject* type);
 // What the Python __get__ of a descriptor found on a class gives; null: its type has none.
 ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls);
 // A method of a builtin type, which classes bind.

@@ -252,6 +252,12 @@ ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args)
   return self;
 }
 
+ValueRef call_polyfill(Tracer& t, const std::string& module, const char* function, std::vector<ValueRef> args) {
+  PyRef code = checked(PyImport_ImportModule(("minidynamo.polyfills." + module).c_str()));
+  PyRef callee = checked(PyObject_GetAttrString(code.get(), function));
+  return t.realize(t.call(t.wrap(callee.get(), nullptr), {std::move(args), {}}));
+}
+
 // Of a real object whose parts never change and are constants: an operator.itemgetter. Null: something else.
 ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s) {
   PyObject* row = library_row(reinterpret_cast<PyObject*>(Py_TYPE(o)));

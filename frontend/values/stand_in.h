@@ -40,6 +40,8 @@ struct StandInValue final : Value {
 
 // callee(*args) where a row of minidynamo.polyfills.library stands for the callee.
 ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args);
+// minidynamo.polyfills.<module>.<function>(*args)
+ValueRef call_polyfill(Tracer& t, const std::string& module, const char* function, std::vector<ValueRef> args);
 // a + b by __add__ and __radd__ of library objects that have them in Python here; null: neither has. `dunder`: "add".
 ValueRef library_operator(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace);
 ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s);

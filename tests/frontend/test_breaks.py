@@ -1,6 +1,9 @@
 """Breaks, resumption, recompilation: results, state, output, graphs and codes as plain Python's."""
 
 import contextlib
+import re
+
+import pytest
 
 import minidynamo as torch
 from frontend.differential import same
@@ -32,8 +35,52 @@ def test_branch_on_data_resumes():
             return a + b.item()
         return a - b.item()
 
-    same(f, one, breaks=["GB0124"])
-    same(f, lambda: (-x(),), breaks=["GB0124"])
+    same(f, one, breaks=["GB0124", "GB0170"])
+    same(f, lambda: (-x(),), breaks=["GB0124", "GB0170"])
+
+
+def counted(function):
+    """How often "graph_break" and "unimplemented" are counted in the first call."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch.compile(function, backend="eager")(x())
+    return [
+        {re.search(r"gb/gb(\d{4})", m)[1]: n for m, n in torch._dynamo.utils.counters[category].items()}
+        for category in ("graph_break", "unimplemented")
+    ]
+
+
+def test_jumps_on_data_are_counted_where_torch_counts_them():
+    def jumps(a):
+        b = a + 1
+        if b.sum() > 0:
+            b = b * 2
+        return b
+
+    def called(a):
+        return a * 2 if a.sum() > 0 else a
+
+    def calls(a):
+        return called(a + 1) + 1
+
+    def prints(a):
+        b = a + 1
+        print("text")
+        return b * 2
+
+    assert counted(jumps) == [{}, {"0170": 1}]
+    assert counted(calls) == [{"0170": 1}, {"0170": 1}]
+    assert counted(prints) == [{"0059": 1}, {}]
+
+
+def test_an_exception_that_leaves_is_counted_once():
+    def f(a):
+        b = a + 1
+        raise KeyError(b.ndim)
+
+    with pytest.raises(KeyError):
+        counted(f)
+    assert list(torch._dynamo.utils.counters["unimplemented"].values()) == [1]
 
 
 def test_print_keeps_its_place():

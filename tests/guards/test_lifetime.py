@@ -4,6 +4,8 @@ import gc
 import sys
 import weakref
 
+import pytest
+
 import minidynamo as torch
 from guards.changing import agrees
 
@@ -129,3 +131,50 @@ def test_entries_leak_nothing():
     for _ in range(20):
         once()
     assert counts() == before
+
+
+def returned(d, a):
+    for key, value in d.items():
+        return a + value, key
+
+
+def of_a_key(d, a):
+    key = next(iter(d))
+    return a + 1, key.tag
+
+
+def over_a_break(d, a):
+    key = next(iter(d))
+    a = a + 1
+    print("break")
+    key.seen = True
+    return a * 2
+
+
+@pytest.mark.parametrize("more", [False, True])
+@pytest.mark.parametrize("function", [returned, of_a_key, over_a_break])
+def test_keys_that_an_entry_hands_on_are_not_kept_alive(function, more):
+    class Key:
+        def __init__(self):
+            self.tag = ["tag"]
+            self.cycle = self
+
+    def run(compiled):
+        keys = [Key(), Key()]
+        dies = [weakref.ref(key) for key in keys]
+        d = {key: n for n, key in enumerate(keys)}
+        found = [compiled(d, torch.ones(2)) for _ in range(3)]
+        places = [(keys.index(v) if v in keys else v) for result in found for v in result if type(v) in (Key, list)]
+        same_tag = [result[1] is keys[0].tag for result in found if function is of_a_key]
+        seen = [vars(key).get("seen") for key in keys]
+        del keys, d, found
+        gc.collect()
+        return places, same_tag, seen, [r() for r in dies]
+
+    with torch._dynamo.config.patch(trace_more=more):
+        torch._dynamo.reset()
+        compiled = torch.compile(function, backend="eager")
+        for _ in range(2):
+            expected = run(function)
+            assert expected[-1] == [None, None]
+            assert run(compiled) == expected

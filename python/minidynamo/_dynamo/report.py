@@ -165,7 +165,8 @@ def backend_failed(backend, cause):
 
 
 def count(category, message):
-    """counters["graph_break"] for breaks that were resumed, ["unimplemented"] for those that skipped the frame."""
+    """counters["graph_break"] for breaks that were resumed, ["unimplemented"] for those that skipped the frame and for
+    jumps on data."""
     with _lock:
         counters[category][message] += 1
 

@@ -90,3 +90,36 @@ def takes_references(value):
 def find_implementation(registry, cls):
     """What functools.singledispatch finds for a class that is not registered itself."""
     return functools._find_impl(cls, registry)
+
+
+def group_parts(group):
+    """Message and members of an exception group, as they were when it was made."""
+    return BaseExceptionGroup.message.__get__(group), BaseExceptionGroup.exceptions.__get__(group)
+
+
+def is_caught(error, condition):
+    """Whether `except condition` would catch the exception."""
+    try:
+        raise error
+    except condition:
+        return True
+    except BaseException:
+        return False
+
+
+def describe_as(part, group):
+    """Gives a part of an exception group what the group has: traceback, context, cause and notes."""
+    part.__traceback__ = group.__traceback__
+    part.__context__ = group.__context__
+    part.__cause__ = group.__cause__
+    if hasattr(group, "__notes__"):
+        part.__notes__ = list(group.__notes__)
+
+
+def is_same_raise(error, other):
+    """Whether two exceptions have the same traceback, cause and context."""
+    return (
+        error.__traceback__ is other.__traceback__
+        and error.__cause__ is other.__cause__
+        and error.__context__ is other.__context__
+    )

@@ -5,13 +5,27 @@ it, with the same parameters. A class does the work of the library's: its object
 type; `rebuilt` tells the call that makes the real one in the same state (see itertools.py).
 """
 
-from . import builtins, collections, copy, dataclasses, functools, inspect, itertools, math, operator, random, types
+from . import (
+    builtins,
+    collections,
+    copy,
+    dataclasses,
+    exceptions,
+    functools,
+    inspect,
+    itertools,
+    math,
+    operator,
+    random,
+    types,
+)
 
 TABLE = {
     **builtins.TABLE,
     **collections.TABLE,
     **copy.TABLE,
     **dataclasses.TABLE,
+    **exceptions.TABLE,
     **functools.TABLE,
     **inspect.TABLE,
     **itertools.TABLE,
