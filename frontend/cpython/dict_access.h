@@ -10,12 +10,13 @@ namespace md {
 
 // Changes whenever a plain dict changes. Blind to two things: the order of an OrderedDict, and attribute stores into a
 // dict for which md_dict_has_inline_values() holds.
-inline std::uint64_t dict_version(PyObject* dict) {
+inline const std::uint64_t* dict_version_at(PyObject* dict) {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-  return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+  return &reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
 #pragma GCC diagnostic pop
 }
+inline std::uint64_t dict_version(PyObject* dict) { return *dict_version_at(dict); }
 inline bool dict_version_is_complete(PyObject* dict) { return !md_dict_has_inline_values(dict); }
 
 enum class Lookup { Found, Missing, Undecidable };

@@ -175,6 +175,62 @@ int md_dict_has_inline_values(PyObject* dict) {
 #endif
 }
 
+static int put(md_word* out, int n, const void* at) {
+  out[n].at = at;
+  memcpy(&out[n].value, at, sizeof out[n].value);
+  return n + 1;
+}
+
+// Neither the address of the keys nor their number tells that no other dictionary of keys has taken the place of one
+// that was let go. What an entry holds does, and so nothing tells that a key is missing.
+int md_lookup_words(PyObject* dict, PyObject* key, Py_hash_t hash, md_word* out) {
+  PyDictObject* d = (PyDictObject*)dict;
+  PyDictKeysObject* keys = d->ma_keys;
+  const Py_ssize_t index = find_entry(keys, key, hash);
+  if (index < 0 || key_of_entry(keys, index) != key) return 0;
+  int n = put(out, 0, &d->ma_keys);
+  n = put(out, n, &keys->dk_log2_size);  // with the kind and the width of the indices: where the entry is
+  if (keys->dk_kind == DICT_KEYS_GENERAL) {
+    n = put(out, n, &DK_ENTRIES(keys)[index].me_key);
+    return put(out, n, &DK_ENTRIES(keys)[index].me_value);
+  }
+  n = put(out, n, &DK_UNICODE_ENTRIES(keys)[index].me_key);
+  if (!d->ma_values) return put(out, n, &DK_UNICODE_ENTRIES(keys)[index].me_value);
+  n = put(out, n, &d->ma_values);
+  return put(out, n, &d->ma_values->values[index]);
+}
+
+// Keys that the instances of a class share only grow.
+static int value_words(PyObject* object, PyDictValues* values, PyObject* name, md_word* out, int n) {
+  PyHeapTypeObject* type = (PyHeapTypeObject*)Py_TYPE(object);
+  PyDictKeysObject* keys = type->ht_cached_keys;
+  const Py_ssize_t index = find_entry(keys, name, hash_of_name(name));
+  if (index == -2) return -1;
+  n = put(out, n, &type->ht_cached_keys);
+  return put(out, n, index == -1 ? (const void*)&keys->dk_nentries : &values->values[index]);
+}
+
+int md_instance_words(PyObject* object, PyObject* name, md_word* out, PyObject** dict) {
+  *dict = NULL;
+  if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_MANAGED_DICT)) {
+    PyObject** place = _PyObject_GetDictPtr(object);
+    if (!place) return 0;
+    *dict = *place;
+    return put(out, 0, place);
+  }
+  PyDictValues* values = managed_values(object, dict);
+#if PY_VERSION_HEX < 0x030C0000
+  int n = put(out, 0, _PyObject_ValuesPointer(object));
+  if (!values) n = put(out, n, _PyObject_ManagedDictPointer(object));
+#elif PY_VERSION_HEX < 0x030D0000
+  int n = put(out, 0, _PyObject_DictOrValuesPointer(object));
+#else
+  int n = put(out, 0, _PyObject_ManagedDictPointer(object));
+  if (values) n = put(out, n, values);  // whether they are valid
+#endif
+  return values ? value_words(object, values, name, out, n) : n;
+}
+
 #if PY_VERSION_HEX >= 0x030C0000
 // Any event of any tool, 3.12's monitors being 15 bytes, 3.13's those of a code object 10.
 static int wants(const uint8_t* tools, size_t count) {

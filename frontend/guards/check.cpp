@@ -63,11 +63,24 @@ inline bool keys_live(const GuardProgram& p) {
   return true;
 }
 
+// What is left when the words are unchanged.
+inline bool run_rest(const Settled& s, PyObject** regs, const FrameArgs& args) {
+  const Settled::Fill *fill = s.fills().data(), *first = fill;
+  for (const Settled::Live& l : s.live()) {
+    for (; fill != first + l.fills_end; ++fill) regs[fill->reg] = fill->object;
+    if (!run_op<false>(*l.op, regs, args, nullptr)) return false;
+  }
+  for (; fill != first + s.fills().size(); ++fill) regs[fill->reg] = fill->object;
+  return true;
+}
+
 inline bool run_all(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
   if (load_locals(p, regs, args) >= 0 || !keys_live(p)) return false;
+  if (p.settled.any() && p.settled.unchanged(args)) return run_rest(p.settled, regs, args);
   for (const GuardOp& op : p.ops) {
     if (!run_op<false>(op, regs, args, nullptr)) return false;
   }
+  if (!p.settled.off()) p.settled.passed(p, regs, args);
   return true;
 }
 

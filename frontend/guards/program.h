@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/guards/guard.h"
+#include "frontend/guards/settled.h"
 #include "frontend/source_step.h"
 
 namespace md {
@@ -138,6 +139,8 @@ class GuardProgram {
   std::vector<std::unique_ptr<NameFact>> names;
   std::vector<std::unique_ptr<KeyFact>> keys;
   std::vector<std::unique_ptr<ClassFact>> classes;
+
+  mutable Settled settled;
 };
 
 // Filled by a failing check when it explains; empty text: the guard's own condition is the explanation.
