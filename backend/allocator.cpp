@@ -191,9 +191,17 @@ class ThreadCache {
   std::array<std::size_t, kSmallClasses> count_{};
 };
 
-ThreadCache& thread_cache() {
+// A plain pointer, which needs no look whether it was constructed, to what does. It stays when the thread ends.
+thread_local ThreadCache* cache_of_thread = nullptr;
+
+[[gnu::noinline]] ThreadCache& first_use() {
   static thread_local ThreadCache cache;
-  return cache;
+  return *(cache_of_thread = &cache);
+}
+
+inline ThreadCache& thread_cache() {
+  ThreadCache* const cache = cache_of_thread;
+  return cache ? *cache : first_use();
 }
 
 void give_back(void* data, std::size_t bytes, void*) {

@@ -80,6 +80,20 @@ Plan::Plan(const Program& program, std::span<const std::int64_t> symbols)
   for (const Step& s : program.commits) commits_.push_back(planned(s));
   for (const auto* steps : {&steps_, &commits_})
     takes_long_ |= std::ranges::any_of(*steps, [](const PlannedStep& s) { return s.nanoseconds >= kLongWork; });
+  plan_quick();
+}
+
+void Plan::plan_quick() {
+  if (steps_.size() != 1 || !commits_.empty() || outputs_.size() != 1 || arena_bytes_ || holds_ || takes_long_) return;
+  const PlannedStep& s = steps_[0];
+  const PlannedOutput& o = outputs_[0];
+  if (!s.function || s.empty || s.split != Split::None || s.callee || !s.regions.empty() || o.input >= 0 ||
+      o.same_as >= 0 || slots_[static_cast<std::size_t>(o.tensor.slot)].owner != 0 || s.buffers.size() > kMostQuick)
+    return;
+  for (const Buffer& b : s.buffers) {
+    const Memory& m = slots_[static_cast<std::size_t>(b.slot)];
+    quick_.push_back({m.kind == Slot::Kind::Input ? m.input : -1, m.constant, b.byte_shift});
+  }
 }
 
 std::int64_t Plan::value(Size s) const { return s.is_const() ? s.value() : program_.shapes->evaluate(s, symbols_); }
@@ -197,8 +211,9 @@ void Plan::check_inputs(std::span<TensorImpl* const> inputs) const {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorImpl& x = *inputs[i];
     const PlannedTensor& t = inputs_[i];
-    bool fits = x.dtype == t.dtype && x.sizes == t.sizes;
-    for (std::size_t d = 0; fits && d < t.sizes.size(); ++d) fits = t.sizes[d] <= 1 || x.strides[d] == t.strides[d];
+    bool fits = x.dtype == t.dtype && x.sizes.size() == t.sizes.size();
+    for (std::size_t d = 0; fits && d < t.sizes.size(); ++d)
+      fits = x.sizes[d] == t.sizes[d] && (t.sizes[d] <= 1 || x.strides[d] == t.strides[d]);
     if (!fits)
       throw InternalError(fmt::format("input {} of a kernel has another dtype, size or stride than compiled for", i));
   }
@@ -232,7 +247,7 @@ void Plan::allocate(Frame& f) const {
         Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
         f.data[i] = static_cast<char*>(storage->data());
         f.outputs[static_cast<std::size_t>(m.owner)] =
-            TensorRef(new TensorImpl(std::move(storage), t.dtype, t.sizes, t.strides, t.shift));
+            make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, t.shift);
       }
     }
   }
@@ -242,7 +257,7 @@ void Plan::allocate(Frame& f) const {
 TensorRef Plan::tensor(const PlannedTensor& t, Frame& f) const {
   const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
   const auto view = [&](const Ref<Storage>& storage, std::int64_t offset) {
-    return TensorRef(new TensorImpl(storage, t.dtype, t.sizes, t.strides, offset + t.shift));
+    return make_ref<TensorImpl>(storage, t.dtype, t.sizes, t.strides, offset + t.shift);
   };
   switch (m.kind) {
     case Slot::Kind::Input: {
@@ -272,7 +287,7 @@ TensorRef Plan::output_view(const PlannedTensor& t, Frame& f) const {
   const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
   if (m.kind != Slot::Kind::Input || !t.whole) return tensor(t, f);
   const TensorImpl& x = *f.inputs[static_cast<std::size_t>(m.input)];
-  return TensorRef(new TensorImpl(x.storage, t.dtype, t.sizes, t.strides, x.offset));
+  return make_ref<TensorImpl>(x.storage, t.dtype, t.sizes, t.strides, x.offset);
 }
 
 Arg Plan::argument(const Arg& a, Frame& f) const {
@@ -363,6 +378,24 @@ void Plan::execute(const PlannedStep& s, Frame& f) const {
   if (failed) throw OpError(ErrorKind::ZeroDivision, "ZeroDivisionError");
 }
 
+TensorRef Plan::run_quick(std::span<TensorImpl* const> inputs) const {
+  const PlannedStep& s = steps_[0];
+  const PlannedTensor& t = outputs_[0].tensor;
+  const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
+  Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
+  void* buffers[kMostQuick];
+  void** next = buffers;
+  for (const QuickBuffer& b : quick_) {
+    void* const data = b.input >= 0 ? inputs[static_cast<std::size_t>(b.input)]->data()
+                       : b.constant ? b.constant
+                                    : storage->data();
+    *next++ = static_cast<char*>(data) + b.byte_shift;
+  }
+  if (s.function(buffers, s.params.data(), 0, s.rows, 0, s.cols)) [[unlikely]]
+    throw OpError(ErrorKind::ZeroDivision, "ZeroDivisionError");
+  return make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, t.shift);
+}
+
 // Everything that can fail, then what cannot.
 void Plan::execute_all(Frame& f) const {
   try {
@@ -380,6 +413,10 @@ void Plan::execute_all(Frame& f) const {
 
 void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
   check_inputs(inputs);
+  if (!quick_.empty()) {
+    outputs[0] = run_quick(inputs);
+    return;
+  }
   Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arena = {}};
   if (takes_long_) [[unlikely]] {
     HeldMemory held;

@@ -69,6 +69,8 @@ class Plan {
   Arg planned(const Arg& a);
   void plan_memory();
   void plan_outputs();
+  void plan_quick();
+  TensorRef run_quick(std::span<TensorImpl* const> inputs) const;
   void check_inputs(std::span<TensorImpl* const> inputs) const;
   void allocate(Frame& f) const;
   void execute_all(Frame& f) const;
@@ -91,6 +93,14 @@ class Plan {
   std::int64_t arena_bytes_ = 0;
   bool holds_ = false;       // some slots have memory of their own
   bool takes_long_ = false;  // some step does
+  // The commonest program: one nest on one thread from inputs and constants to one output.
+  struct QuickBuffer {
+    int input;       // -1: the output, or if there is one,
+    char* constant;  // this
+    std::int64_t byte_shift;
+  };
+  static constexpr std::size_t kMostQuick = 24;
+  std::vector<QuickBuffer> quick_;  // its buffers; empty: it is another kind
 };
 
 }  // namespace md

@@ -103,8 +103,7 @@ template <class Passes>
 }
 
 template <class Passes>
-EntryRef first_passing(PyCodeObject* code, const Region* region, const FrameArgs& args, Passes&& passes) {
-  Stored* state = stored(code);
+EntryRef first_passing(Stored* state, const Region* region, const FrameArgs& args, Passes&& passes) {
   if (!state) return {};
   auto& entries = state->entries;
   const bool limited = region == state->limited;
@@ -128,14 +127,19 @@ EntryRef first_passing(PyCodeObject* code, const Region* region, const FrameArgs
 }  // namespace
 
 EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args) {
-  return first_passing(code, region, args, [&](const GuardProgram& p) { return check(p, args); });
+  return first_passing(stored(code), region, args, [&](const GuardProgram& p) { return check(p, args); });
 }
 
-EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args, LoadedValues& values) {
-  return first_passing(code, region, args, [&](const GuardProgram& p) {
+EntryRef find_entry(CodeState& state, const Region* region, const FrameArgs& args, LoadedValues& values) {
+  return first_passing(static_cast<Stored*>(&state), region, args, [&](const GuardProgram& p) {
     values.resize(wanted_count(p));
     return check_and_load(p, args, values.data());
   });
+}
+
+EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args, LoadedValues& values) {
+  CodeState* state = code_state(code);
+  return state ? find_entry(*state, region, args, values) : EntryRef();
 }
 
 EntryRef insert_entry(PyCodeObject* code, Entry entry) {

@@ -86,6 +86,7 @@ EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& a
 // `wanted`), borrowed: valid until Python code runs.
 using LoadedValues = SmallVector<PyObject*, 16>;
 EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args, LoadedValues& values);
+EntryRef find_entry(CodeState& state, const Region* region, const FrameArgs& args, LoadedValues& values);
 // Throws PythonError; nothing is visible then.
 EntryRef insert_entry(PyCodeObject* code, Entry entry);
 // Entries of `region` (null: of every region), newest (highest entry id) first: recompile reasons, explain.

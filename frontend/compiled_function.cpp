@@ -87,33 +87,42 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, nullptr);
   }
-  const PyRef kept = switches.backend;  // also if the stance ends meanwhile
-  Region* region = switches.forces_backend ? forced_region(*self->region) : self->region;
-  if (!region) return nullptr;
+  Region* region = self->region;
+  PyRef kept;  // also if the stance ends meanwhile
+  if (switches.forces_backend) {
+    kept = switches.backend;
+    region = forced_region(*region);
+    if (!region) return nullptr;
+  }
   BoundArguments bound;
   if (!bound.bind(fn, args, nargsf, kwnames))
     return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, nullptr);
-  FrameNotes* notes = find_frame_notes(code);
-  if (notes && notes->runs_plain_below(*region) && !find_entry(code, region, bound.frame())) {
-    Disarmed below;
-    return call_plain(self, args, nargsf, kwnames, nullptr);
-  }
-  if (!(notes && notes->runs_plain(*region))) {
-    if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-      if (!give_up_generator(region, code)) return nullptr;
-      return call_plain(self, args, nargsf, kwnames, region);
-    }
-    if (!bound.complete()) return nullptr;
+  CodeState* state = code_state(code);
+  const FrameNotes* notes = state ? static_cast<const FrameNotes*>(state->notes.get()) : nullptr;
+  const bool runs_plain = notes && notes->runs_plain(*region);
+  if (!runs_plain || notes->runs_plain_below(*region)) {
     FrameRequest request{code, bound.frame(), region, std::string()};
     PyRef result;
-    switch (run_frame(request, result)) {
-      case RunOutcome::Done:
-        return result.release();
-      case RunOutcome::Raised:
-        return nullptr;
-      case RunOutcome::Plain:
-        break;
+    LoadedValues found;
+    EntryRef entry = state ? find_entry(*state, region, request.args, found) : EntryRef();
+    if (!entry && notes && notes->runs_plain_below(*region)) {
+      Disarmed below;
+      return call_plain(self, args, nargsf, kwnames, nullptr);
     }
+    RunOutcome outcome = RunOutcome::Plain;
+    if (entry && !runs_plain) [[likely]] {
+      outcome = run_found(std::move(entry), found, request, result);
+    } else if (!runs_plain) {
+      if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+        if (!give_up_generator(region, code)) return nullptr;
+        return call_plain(self, args, nargsf, kwnames, region);
+      }
+      if (!bound.complete()) return nullptr;
+      request.args = bound.frame();
+      outcome = run_missed(request, result);
+    }
+    if (outcome == RunOutcome::Done) return result.release();
+    if (outcome == RunOutcome::Raised) return nullptr;
   }
   // What a stance runs as plain Python is not looked at again below.
   const bool hooked = switches.stance == Stance::Default;

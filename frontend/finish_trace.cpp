@@ -287,15 +287,27 @@ struct Finisher {
     EntryPlan& p = compiled->plan;
     p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
                       p.calls.empty() && p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
-                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= 8 &&
-                      std::all_of(p.input_slots.begin(), p.input_slots.end(), [](int s) { return s >= 0; });
+                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 &&
+                      p.inputs.size() <= EntryPlan::kFewInputs;
+    p.inputs_apart = std::ranges::any_of(p.input_slots, [](int s) { return s < 0; });
   }
 
-  // What the plan loads must be there, and what the trace found.
-  std::vector<SourceRef> loaded() const {
-    std::vector<SourceRef> out = t.present;
-    for (const PlanStep& s : compiled->plan.loads)
-      if (s.op == StepOp::LoadSource) out.push_back(s.source);
+  // What the plan loads must be there, and what the trace found. Notes where the guards hand it out.
+  std::vector<SourceRef> loaded() {
+    std::vector<SourceRef> out;
+    const auto place = [&](SourceRef s) {
+      out.push_back(s);
+      return static_cast<int>(out.size()) - 1;
+    };
+    EntryPlan& plan = compiled->plan;
+    for (PlanStep& s : plan.loads)
+      if (s.op == StepOp::LoadSource) s.index = place(s.source);
+    for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
+      const bool apart = plan.input_slots[k] < 0 && plan.inputs[k]->kind != SourceKind::ArrayTensor;
+      plan.input_places.push_back(apart ? place(plan.inputs[k]) : -1);
+    }
+    plan.takes_found = std::ranges::find(plan.loads, StepOp::Call, &PlanStep::op) == plan.loads.end();
+    out.insert(out.end(), t.present.begin(), t.present.end());
     return out;
   }
 

@@ -17,7 +17,7 @@
 namespace md {
 
 enum class StepOp : std::uint8_t {
-  LoadSource,      // source
+  LoadSource,      // source; index: where the guards hand it out
   LoadConst,       // object; index 1: what it refers to weakly
   LoadOutput,      // index: graph output, wrapped once
   LoadLocal,       // index: localsplus slot (fast form of LoadSource)
@@ -85,6 +85,7 @@ struct EntryPlan {
   std::vector<SizePlace> size_inputs;          // the kernel's first inputs: ints
   std::vector<SourceRef> inputs;               // its tensors, in placeholder order
   std::vector<int> input_slots;                // localsplus slot of each, or -1
+  std::vector<int> input_places;               // of the others: where the guards hand them out, or -1
   std::shared_ptr<ShapeEnv> shapes;            // of the sizes that steps evaluate; null: none
   std::vector<std::pair<int, SizePlace>> symbols;
   struct LateSymbol {
@@ -100,8 +101,11 @@ struct EntryPlan {
   int registers = 0;
   Reg result = -1;  // Return
   std::unique_ptr<BreakPoint> broken;
-  // Fast form: the result is graph output 0 and there is nothing else to do.
+  // Fast form: the result is graph output 0, of few inputs, and there is nothing else to do.
+  static constexpr std::size_t kFewInputs = 8;
   bool single_output = false;
+  bool inputs_apart = false;  // some are no parameters
+  bool takes_found = true;    // no code runs between the guards and the last load: what they hand out is still there
 };
 
 // Appends steps; every value is built once, so identity and aliasing survive.
@@ -152,7 +156,8 @@ struct PlanRun {
   bool in_kernel = false;   // the graph is running
   OpaqueCalls calls;        // what it has called out to
 };
-// Throws PythonError; OpError when the kernel failed and nothing has been committed.
-void run_plan(const EntryPlan& plan, const FrameArgs& args, PlanRun& out);
+// `found`: what the guards have handed out, or null; then sources are loaded. Throws PythonError; OpError when the
+// kernel failed and nothing has been committed.
+void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, PlanRun& out);
 
 }  // namespace md

@@ -16,10 +16,7 @@
 
 namespace md {
 
-RunSwitches& run_switches() {
-  static RunSwitches switches;  // written with the GIL held
-  return switches;
-}
+constinit RunSwitches switches_in_use;
 
 Region*& current_region() {
   thread_local Region* region = nullptr;
@@ -29,9 +26,10 @@ Region*& current_region() {
 namespace {
 
 struct InRegion {
-  Region* outer;
-  explicit InRegion(Region* r) : outer(current_region()) { current_region() = r; }
-  ~InRegion() { current_region() = outer; }
+  Region*& current = current_region();
+  Region* const outer = current;
+  explicit InRegion(Region* r) { current = r; }
+  ~InRegion() { current = outer; }
 };
 
 // A function over its limit is looked at again now and then: entries may have died.
@@ -144,6 +142,7 @@ bool stance_keeps_plain(const FrameRequest& r) {
 EntryRef compile_missing(const FrameRequest& asked) {
   FrameNotes* notes = find_frame_notes(asked.code);
   FrameRequest r = asked;
+  if (r.printed_name.empty() && notes) r.printed_name = notes->printed_name;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
   if (notes && (notes->runs_plain(*r.region) || notes->compiling)) return {};
   if (run_switches().stance != Stance::Default || run_switches().skip_guard_eval_unsafe) {
@@ -172,9 +171,7 @@ EntryRef compile_missing(const FrameRequest& asked) {
   return survived(r, [&] { made = compile_missing(r); }) ? made : EntryRef();
 }
 
-EntryRef find_or_compile(const FrameRequest& r) {
-  if (EntryRef e = find_entry(r.code, r.region, r.args)) [[likely]]
-    return e;
+EntryRef compiled_now(const FrameRequest& r) {
   EntryRef made = compile_or_none(r);
   // Another thread of `run --everything` may have changed something meanwhile.
   const bool alone = r.region != run_switches().everything ||
@@ -206,9 +203,9 @@ bool is_programs_own() {
 }
 
 // False: nothing has been done, and the frame is to run as plain Python, which raises what failed at the user's line.
-bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
+bool run_entry(const EntryPlan& plan, const FrameRequest& r, PyObject* const* found, PlanRun& run) {
   try {
-    run_plan(plan, r.args, run);
+    run_plan(plan, r.args, found, run);
     return true;
   } catch (const PythonError&) {
     // Raised by code the graph calls, before anything was done: plain Python raises it at the user's line.
@@ -231,18 +228,18 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PlanRun& run) {
 // The frame's slots as the driver holds them between a break and the resume function.
 struct ResumeArgs {
   std::vector<PyRef> values;
-  std::vector<PyObject*> slots;
+  SmallVector<PyObject*, 16> slots;
 
-  FrameArgs frame(PyFunctionObject* fn) {
-    auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
-    slots.assign(static_cast<std::size_t>(code->co_nlocalsplus), nullptr);
+  FrameArgs frame(PyCodeObject* code, const FrameArgs& first) {
+    slots.resize(static_cast<std::size_t>(code->co_nlocalsplus), nullptr);
     for (std::size_t k = 0; k < values.size(); ++k) slots[k] = values[k].get();
-    return {slots.data(), fn->func_globals, fn->func_builtins};
+    return {slots.data(), first.globals, first.builtins};
   }
 };
 
 std::vector<PyRef> pick(const BreakPoint::Part& part, const std::vector<PyRef>& held, PyObject* result) {
   std::vector<PyRef> out;
+  out.reserve(part.from.size());
   for (int k : part.from)
     out.push_back(k >= 0 ? held[static_cast<std::size_t>(k)] : PyRef::borrow(PyTuple_GET_ITEM(result, ~k)));
   return out;
@@ -271,7 +268,7 @@ PyRef call_plain(PyObject* function, std::vector<PyRef>& args, bool hooked = tru
 
 // What only the breaking instruction takes ends with it.
 void drop_all_but(const BreakPoint& point, std::vector<PyRef>& held) {
-  std::vector<bool> later(held.size(), false);
+  SmallVector<bool, 64> later(held.size(), false);
   for (const BreakPoint::Part* part : {&point.resume, &point.resume_taken})
     for (int k : part->from)
       if (k >= 0) later[static_cast<std::size_t>(k)] = true;
@@ -279,8 +276,9 @@ void drop_all_but(const BreakPoint& point, std::vector<PyRef>& held) {
     if (!later[k]) held[k] = PyRef();
 }
 
-// Executes the breaking instruction; gives the function that goes on and its arguments. Null: it raised.
-PyRef step_over(const BreakPoint& point, PyObject* globals, std::vector<PyRef> held, std::vector<PyRef>& args) {
+// Executes the breaking instruction; gives what goes on and its arguments. Null: it raised.
+const BreakPoint::Part* step_over(const BreakPoint& point, PyObject* globals, std::vector<PyRef> held,
+                                  std::vector<PyRef>& args) {
   PyRef out;
   {
     std::vector<PyRef> given = pick(point.breaking, held, nullptr);
@@ -288,40 +286,43 @@ PyRef step_over(const BreakPoint& point, PyObject* globals, std::vector<PyRef> h
     PyRef function = checked(PyFunction_New(point.breaking.code.get(), globals));
     out = call_plain(function.get(), given);
   }
-  if (!out) return {};
+  if (!out) return nullptr;
   const bool taken = point.conditional && PyTuple_GET_ITEM(out.get(), 0) == Py_True;
   const BreakPoint::Part& next = taken ? point.resume_taken : point.resume;
   if (!next.code) throw InternalError("a break has no code to go on with");
   args = pick(next, held, out.get());
-  return checked(PyFunction_New(next.code.get(), globals));
+  return &next;
 }
 
-// The function that goes on where nothing is executed before it.
-PyRef go_on(const BreakPoint& point, PyObject* globals, std::vector<PyRef> held, std::vector<PyRef>& args) {
+// What goes on where nothing is executed before it.
+const BreakPoint::Part* go_on(const BreakPoint& point, PyObject*, std::vector<PyRef> held, std::vector<PyRef>& args) {
   args = pick(point.resume, held, nullptr);
-  return checked(PyFunction_New(point.resume.code.get(), globals));
+  return &point.resume;
 }
 
-// After a break: execute the instruction, look the resume function up as any frame, go on until a value comes back.
+// After a break: execute the instruction, look the resume code up as any frame, go on until a value comes back.
 RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, PyRef& result) {
   for (;;) {
     ResumeArgs args;
     const BreakPoint& point = *static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken;
-    PyRef resume =
+    const BreakPoint::Part* next =
         (point.breaking.code ? step_over : go_on)(point, first.args.globals, std::move(run.held), args.values);
-    if (!resume) return RunOutcome::Raised;
-    auto* fn = reinterpret_cast<PyFunctionObject*>(resume.get());
-    auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
-    FrameRequest request{code, args.frame(fn), first.region, frame_notes(code).printed_name};
+    if (!next) return RunOutcome::Raised;
+    auto* code = reinterpret_cast<PyCodeObject*>(next->code.get());
+    const FrameRequest request{code, args.frame(code, first.args), first.region, std::string()};
     // The breaking call may have set a trace function, which is to see what follows.
     const bool watched = !run_switches().while_traced && is_observed(PyThreadState_Get(), code);
-    EntryRef next = watched ? EntryRef() : find_or_compile(request);
+    LoadedValues found;
+    EntryRef following = watched ? EntryRef() : find_entry(code, request.region, request.args, found);
+    const bool hit = static_cast<bool>(following);
+    if (!hit && !watched) following = compiled_now(request);
     run = PlanRun();
-    if (next) {
-      const EntryPlan& plan = static_cast<CompiledPlan*>(next->compiled.get())->plan;
-      if (!run_entry(plan, request, run)) next = EntryRef();
+    if (following) {
+      const EntryPlan& plan = static_cast<CompiledPlan*>(following->compiled.get())->plan;
+      if (!run_entry(plan, request, hit ? found.data() : nullptr, run)) following = EntryRef();
     }
-    if (!next) {
+    if (!following) {
+      PyRef resume = checked(PyFunction_New(next->code.get(), first.args.globals));
       const Replaying repeated(resume.get());
       // The hook would take the first call, which is to be eager, for the second one.
       result = call_plain(resume.get(), args.values, run_switches().stance != Stance::EagerThenCompile);
@@ -331,7 +332,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
       result = std::move(run.returned);
       return RunOutcome::Done;
     }
-    entry = std::move(next);
+    entry = std::move(following);
   }
 }
 
@@ -348,19 +349,27 @@ void release_passed_on() {
   if (auto* args = std::exchange(passed_on, nullptr)) args->clear();
 }
 
-RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
+namespace {
+
+RunOutcome run_with(EntryRef entry, PyObject* const* found, const FrameRequest& request, PyRef& result) {
+  PlanRun run;
+  const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
+  if (!run_entry(plan, request, found, run)) return RunOutcome::Plain;
+  count_replaced(request.code, !run.returned);
+  if (!run.returned) {
+    give_up_slots(request);
+    return run_from_break(std::move(entry), std::move(run), request, result);
+  }
+  result = std::move(run.returned);
+  return RunOutcome::Done;
+}
+
+// Exceptions become Python's.
+template <class Act>
+RunOutcome driven(Region* region, Act&& act) {
   try {
-    InRegion in(request.region);
-    EntryRef entry = find_or_compile(request);
-    if (!entry) return RunOutcome::Plain;
-    PlanRun run;
-    const EntryPlan& plan = static_cast<CompiledPlan*>(entry->compiled.get())->plan;
-    if (!run_entry(plan, request, run)) return RunOutcome::Plain;
-    count_replaced(request.code, !run.returned);
-    if (!run.returned) give_up_slots(request);
-    if (!run.returned) return run_from_break(std::move(entry), std::move(run), request, result);
-    result = std::move(run.returned);
-    return RunOutcome::Done;
+    InRegion in(region);
+    return act();
   } catch (const PythonError&) {
     return RunOutcome::Raised;
   } catch (const OpError& e) {
@@ -373,6 +382,25 @@ RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
     PyErr_Format(PyExc_SystemError, "minidynamo internal error: %s", e.what());
     return RunOutcome::Raised;
   }
+}
+
+}  // namespace
+
+RunOutcome run_found(EntryRef entry, const LoadedValues& found, const FrameRequest& request, PyRef& result) {
+  return driven(request.region, [&] { return run_with(std::move(entry), found.data(), request, result); });
+}
+
+RunOutcome run_missed(const FrameRequest& request, PyRef& result) {
+  return driven(request.region, [&] {
+    EntryRef made = compiled_now(request);
+    return made ? run_with(std::move(made), nullptr, request, result) : RunOutcome::Plain;
+  });
+}
+
+RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
+  LoadedValues found;
+  EntryRef entry = find_entry(request.code, request.region, request.args, found);
+  return entry ? run_found(std::move(entry), found, request, result) : run_missed(request, result);
 }
 
 }  // namespace md

@@ -10,6 +10,10 @@ enum class RunOutcome : std::uint8_t { Done, Plain /* run the original code */, 
 // Done: `result` is the frame's return value. Raised: a Python exception is set. Plain: the caller runs the original
 // code within a Replaying (hatches/opaque_calls.h).
 RunOutcome run_frame(const FrameRequest& request, PyRef& result);
+// The same where the look-up has taken place: with the entry it found and what the guards handed out, which is still
+// valid; or where it found none.
+RunOutcome run_found(EntryRef entry, const LoadedValues& found, const FrameRequest& request, PyRef& result);
+RunOutcome run_missed(const FrameRequest& request, PyRef& result);
 
 // compiler.set_stance(): what compiled functions do.
 enum class Stance : std::uint8_t { Default, ForceEager, EagerOnRecompile, FailOnRecompile, EagerThenCompile };
@@ -25,7 +29,8 @@ struct RunSwitches {
   PyRef backend;                        // a callable, or null for one of ours
   std::string backend_name;
 };
-RunSwitches& run_switches();
+extern RunSwitches switches_in_use;  // written with the GIL held
+inline RunSwitches& run_switches() { return switches_in_use; }
 
 // A frame that was just entered owns its arguments: what the driver held of them for the call is given up.
 void release_passed_on();

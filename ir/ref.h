@@ -13,8 +13,14 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
   void retain() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
+  // Who holds the only reference has nobody to race with: no locked instruction then.
   void release() const noexcept {
-    if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (count_.load(std::memory_order_acquire) == 1 || count_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
+  // The same as retain() for an object that no other thread knows.
+  void retain_fresh() const noexcept {
+    count_.store(count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   }
   std::uint32_t use_count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
@@ -44,6 +50,15 @@ class Ref {
   ~Ref() {
     if (p_) p_->release();
   }
+  // Of an object just made.
+  static Ref adopt(T* p) noexcept {
+    p->retain_fresh();
+    Ref r;
+    r.p_ = p;
+    return r;
+  }
+  // The reference becomes the caller's.
+  [[nodiscard]] T* detach() noexcept { return std::exchange(p_, nullptr); }
   T* get() const { return p_; }
   T* operator->() const { return p_; }
   T& operator*() const { return *p_; }
@@ -56,7 +71,7 @@ class Ref {
 
 template <class T, class... A>
 Ref<T> make_ref(A&&... a) {
-  return Ref<T>(new T(std::forward<A>(a)...));
+  return Ref<T>::adopt(new T(std::forward<A>(a)...));
 }
 
 }  // namespace md

@@ -52,12 +52,8 @@ void set_allocator(AllocateFn fn);
 
 class TensorImpl final : public RefCounted {
  public:
-  TensorImpl(Ref<Storage> storage, DType dtype, DimVec sizes, DimVec strides, std::int64_t offset)
-      : storage(std::move(storage)),
-        sizes(std::move(sizes)),
-        strides(std::move(strides)),
-        offset(offset),
-        dtype(dtype) {}
+  TensorImpl(Ref<Storage> storage, DType dtype, const DimVec& sizes, const DimVec& strides, std::int64_t offset)
+      : storage(std::move(storage)), sizes(sizes), strides(strides), offset(offset), dtype(dtype) {}
 
   int dim() const { return static_cast<int>(sizes.size()); }
   std::int64_t numel() const {

@@ -183,6 +183,11 @@ PyObject* program_tree(PyObject* self, PyObject*) {
 
 PyObject* program_dead(PyObject* self, PyObject*) { return PyBool_FromLong(is_dead(program_of(self))); }
 
+PyObject* program_settled(PyObject* self, PyObject*) {
+  const GuardProgram& p = program_of(self);
+  return PyLong_FromSize_t(p.settled.any() ? p.ops.size() - p.settled.live().size() : 0);
+}
+
 PyObject* program_rows(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     PyRef out = checked(PyList_New(0));
@@ -326,6 +331,7 @@ PyMethodDef program_methods[] = {
      "explain(arguments, globals, builtins) -> first failure, or ''"},
     {"tree", program_tree, METH_NOARGS, "the printed guard tree"},
     {"rows", program_rows, METH_NOARGS, "[(name, source, create function, [code])]"},
+    {"settled", program_settled, METH_NOARGS, "how many operations need not run while what they looked at is unchanged"},
     {"dead", program_dead, METH_NOARGS, "does it refer to a dead object?"},
     {"repeat", method(program_repeat), METH_FASTCALL,
      "repeat(arguments, globals, builtins, n) -> how many checks passed"},

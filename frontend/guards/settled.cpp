@@ -174,7 +174,7 @@ class Settling {
   // Of an exact list or tuple.
   bool item(PyObject* o, Py_ssize_t index, const At& a, bool& same) {
     if (PyTuple_CheckExact(o) && a.same) return same = true;
-    if (!(PyTuple_CheckExact(o) || PyList_CheckExact(o)) || index >= Py_SIZE(o)) return false;
+    if (!(PyTuple_CheckExact(o) || PyList_CheckExact(o)) || index < 0 || index >= Py_SIZE(o)) return false;
     type_word(o, a);
     word(&reinterpret_cast<PyVarObject*>(o)->ob_size, a.node);
     if (PyList_CheckExact(o)) word(&reinterpret_cast<PyListObject*>(o)->ob_item, a.node);

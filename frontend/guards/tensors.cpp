@@ -128,11 +128,19 @@ bool foreign_overlap(const AliasFact& f, PyObject* const* regs) {
   return false;
 }
 
-bool distinct_pairwise(const AliasFact& f, PyObject* const* regs) {
-  for (std::size_t i = 1; i < f.registers.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (storage_of(regs[f.registers[i]]) == storage_of(regs[f.registers[j]])) return false;
-    }
+constexpr std::size_t kFewTensors = 12;
+
+// Few tensors of the exact class, none over memory of others: nearly every call. False: look closer.
+bool few_distinct(const AliasFact& f, PyObject* const* regs) {
+  const Storage* seen[kFewTensors];
+  const Storage** end = seen;
+  for (std::uint16_t r : f.registers) {
+    if (!is_tensor_exact(regs[r])) return false;
+    const Storage* s = tensor_impl(regs[r])->storage.get();
+    if (s->foreign) return false;
+    for (const Storage** other = seen; other != end; ++other)
+      if (*other == s) return false;
+    *end++ = s;
   }
   return true;
 }
@@ -199,6 +207,8 @@ bool memories_distinct(const AliasFact& f, PyObject* const* regs) {
 }  // namespace
 
 bool NoAliasing::all_distinct(const AliasFact& f, PyObject* const* regs) {
+  if (f.registers.size() <= kFewTensors && few_distinct(f, regs)) [[likely]]
+    return true;
   if (has_array(f, regs)) [[unlikely]]
     return memories_distinct(f, regs);
   bool foreign = false;
@@ -207,9 +217,7 @@ bool NoAliasing::all_distinct(const AliasFact& f, PyObject* const* regs) {
     if (!s) return false;
     foreign |= s->foreign;
   }
-  constexpr std::size_t kFewTensors = 12;
-  const bool distinct = f.registers.size() <= kFewTensors ? distinct_pairwise(f, regs) : distinct_by_hash(f, regs);
-  return distinct && !(foreign && foreign_overlap(f, regs));
+  return distinct_by_hash(f, regs) && !(foreign && foreign_overlap(f, regs));
 }
 
 bool NoAliasing::as_recorded(const AliasFact& f, PyObject* const* regs) {

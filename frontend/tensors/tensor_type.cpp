@@ -129,8 +129,7 @@ PyRef wrap_tensor(TensorRef t) {
   PyObject* o = allocate_object();
   if (!o) throw PythonError{};
   TensorObject* made = self_of(o);
-  made->impl = t.get();
-  made->impl->retain();
+  made->impl = t.detach();
   made->dict = nullptr;
   made->weakrefs = nullptr;
   return PyRef::steal(o);

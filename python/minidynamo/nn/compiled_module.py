@@ -33,7 +33,7 @@ class OptimizedModule(Module):
         self._compiled_call = compiled_call
 
     def __call__(self, *args, **kwargs):
-        return self._compiled_call(self._orig_mod, *args, **kwargs)
+        return self._compiled_call(self._modules["_orig_mod"], *args, **kwargs)
 
     def forward(self, *args, **kwargs):
         return self(*args, **kwargs)
