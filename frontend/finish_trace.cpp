@@ -287,12 +287,11 @@ struct Finisher {
     EntryPlan& p = compiled->plan;
     p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
                       p.calls.empty() && p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
-                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 &&
-                      p.inputs.size() <= EntryPlan::kFewInputs;
+                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= EntryPlan::kFewInputs;
     p.inputs_apart = std::ranges::any_of(p.input_slots, [](int s) { return s < 0; });
   }
 
-  // What the plan loads must be there, and what the trace found. Notes where the guards hand it out.
+  // What the plan loads, which the guards hand out. Notes where.
   std::vector<SourceRef> loaded() {
     std::vector<SourceRef> out;
     const auto place = [&](SourceRef s) {
@@ -307,7 +306,6 @@ struct Finisher {
       plan.input_places.push_back(apart ? place(plan.inputs[k]) : -1);
     }
     plan.takes_found = std::ranges::find(plan.loads, StepOp::Call, &PlanStep::op) == plan.loads.end();
-    out.insert(out.end(), t.present.begin(), t.present.end());
     return out;
   }
 
@@ -354,7 +352,7 @@ struct Finisher {
     // The guards see the whole trie, so the table outlives the trace.
     Entry e;
     e.region = request.region;
-    e.guards = compile_guards(t.guards, *sources, loaded());
+    e.guards = compile_guards(t.guards, *sources, loaded(), t.present);
     release_constants();
     e.compiled = compiled;
     e.frame_id = notes.frame_id;

@@ -1,19 +1,14 @@
 #include "frontend/plan.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "frontend/breaks.h"
 #include "frontend/cpython/frame_access.h"
-#include "frontend/cpython/object_attr.h"
 #include "frontend/effects.h"
-#include "frontend/graph_module.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
-#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
-#include "frontend/values/containers.h"
 
 namespace md {
 

@@ -40,7 +40,50 @@ TensorRef filled_scalar(T v, DType dtype) {
   return t;
 }
 
+// Memory of objects of one class that a thread has let go of.
+template <class T>
+class Spares {
+ public:
+  static void* take(std::size_t bytes) {
+    Spares* const s = mine;
+    return s && s->count_ ? s->blocks_[--s->count_] : ::operator new(bytes);
+  }
+  static void give(void* p) noexcept {
+    Spares* const s = mine ? mine : first_use();
+    if (s && s->count_ < kMost)
+      s->blocks_[s->count_++] = p;
+    else
+      ::operator delete(p);
+  }
+  ~Spares() {
+    mine = nullptr, ended = true;
+    while (count_) ::operator delete(blocks_[--count_]);
+  }
+
+ private:
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr std::size_t kMost = 0;  // they would hide every use after free from the sanitizer
+#else
+  static constexpr std::size_t kMost = 64;
+#endif
+  [[gnu::noinline]] static Spares* first_use() noexcept {
+    if (ended) return nullptr;  // objects may die after the thread's own variables
+    static thread_local Spares spares;
+    return mine = &spares;
+  }
+
+  static inline thread_local Spares* mine = nullptr;
+  static inline thread_local bool ended = false;
+  std::size_t count_ = 0;
+  void* blocks_[kMost + 1];
+};
+
 }  // namespace
+
+void* Storage::operator new(std::size_t bytes) { return Spares<Storage>::take(bytes); }
+void Storage::operator delete(void* p) noexcept { Spares<Storage>::give(p); }
+void* TensorImpl::operator new(std::size_t bytes) { return Spares<TensorImpl>::take(bytes); }
+void TensorImpl::operator delete(void* p) noexcept { Spares<TensorImpl>::give(p); }
 
 Ref<Storage> allocate_storage(std::size_t bytes) { return allocator.load(std::memory_order_relaxed)(bytes); }
 void set_allocator(AllocateFn fn) { allocator.store(fn ? fn : allocate_plain); }

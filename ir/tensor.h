@@ -21,6 +21,9 @@ class Storage final : public RefCounted {
   ~Storage() override {
     if (release_) release_(data_, bytes_, context_);
   }
+  // Each thread keeps a few for the next ones.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* p) noexcept;
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   // Exchanges the blocks: every view of this storage sees the other's memory from here on.
@@ -54,6 +57,9 @@ class TensorImpl final : public RefCounted {
  public:
   TensorImpl(Ref<Storage> storage, DType dtype, const DimVec& sizes, const DimVec& strides, std::int64_t offset)
       : storage(std::move(storage)), sizes(sizes), strides(strides), offset(offset), dtype(dtype) {}
+
+  static void* operator new(std::size_t bytes);  // as Storage's
+  static void operator delete(void* p) noexcept;
 
   int dim() const { return static_cast<int>(sizes.size()); }
   std::int64_t numel() const {

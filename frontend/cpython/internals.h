@@ -23,9 +23,8 @@ int md_dict_has_inline_values(PyObject* dict);
 // A sys.monitoring tool watches starts, returns, calls, lines or instructions, everywhere or in this code (3.12+).
 int md_is_monitored(PyCodeObject* code);
 
-
-// Eight bytes of memory and what they were. Words that a look-up depends on: as long as all of them are unchanged, looked
-// at in order, it gives what it gave.
+// Eight bytes of memory and what they were. Words that a look-up depends on: as long as all of them are unchanged,
+// looked at in order, it gives what it gave.
 typedef struct {
   const void* at;
   uint64_t value;
@@ -34,8 +33,8 @@ typedef struct {
 // Of `key` in `dict`, whatever else is stored there. 0: it is not there, or cannot be told. The key itself is compared
 // by address.
 int md_lookup_words(PyObject* dict, PyObject* key, Py_hash_t hash, md_word* out);
-// Of where `object`, whose type is unchanged too, keeps its attributes: in *dict, which is for the caller to go on with,
-// or, if that is null, nowhere or in the object, and then of `name` there as well. -1: cannot be told.
+// Of where `object`, whose type is unchanged too, keeps its attributes: in *dict, which is for the caller to go on
+// with, or, if that is null, nowhere or in the object, and then of `name` there as well. -1: cannot be told.
 int md_instance_words(PyObject* object, PyObject* name, md_word* out, PyObject** dict);
 
 #ifdef __cplusplus

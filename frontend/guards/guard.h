@@ -50,9 +50,11 @@ class GuardSet {
 Guard aliasing_guard(const std::vector<SourceRef>& sources, const FrameArgs& args);
 
 // A source that no longer loads fails its guard. A guard that is neither ambient nor on a source says nothing and is
-// left out. `wanted`: sources whose objects check_and_load() hands out. Throws PythonError when out of memory.
+// left out. `wanted`: sources whose objects check_and_load() hands out; `present`: others that must load. Throws
+// PythonError when out of memory.
 std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources,
-                                                   const std::vector<SourceRef>& wanted = {});
+                                                   const std::vector<SourceRef>& wanted = {},
+                                                   const std::vector<SourceRef>& present = {});
 // The hot path. Runs no user code, allocates nothing, leaves no exception set.
 bool check(const GuardProgram& p, const FrameArgs& args);
 // The same, and on success values[i] is the object at wanted[i], borrowed: valid until Python code runs.

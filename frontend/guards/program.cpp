@@ -65,8 +65,13 @@ std::vector<const Guard*> in_order(const GuardSet& set) {
 
 class Compiler {
  public:
-  Compiler(const GuardSet& set, const SourceTable& table, const std::vector<SourceRef>& wanted)
-      : guards_(in_order(set)), wanted_(wanted), program_(std::make_shared<GuardProgram>()), builder_(*program_) {
+  Compiler(const GuardSet& set, const SourceTable& table, const std::vector<SourceRef>& wanted,
+           const std::vector<SourceRef>& present)
+      : guards_(in_order(set)),
+        wanted_(wanted),
+        present_(present),
+        program_(std::make_shared<GuardProgram>()),
+        builder_(*program_) {
     node_of_.assign(table.all().size(), -1);
     pinned_.assign(table.all().size(), false);
     builder_.registers_of.assign(table.all().size(), 0);
@@ -78,6 +83,7 @@ class Compiler {
       node(s);
       pin(s);
     }
+    for (SourceRef s : present_) node(s);
     give_registers();
     for (std::size_t i = 0; i < guards_.size(); ++i) {
       if (is_ambient(guards_[i]->kind)) emit_guard(i);
@@ -261,7 +267,7 @@ class Compiler {
   }
 
   std::vector<const Guard*> guards_;
-  const std::vector<SourceRef>& wanted_;
+  const std::vector<SourceRef>&wanted_, &present_;
   std::shared_ptr<GuardProgram> program_;
   GuardBuilder builder_;
   std::vector<Build> build_;
@@ -341,8 +347,9 @@ void GuardSet::add(Guard g) {
 }
 
 std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources,
-                                                   const std::vector<SourceRef>& wanted) {
-  return Compiler(guards, sources, wanted).run();
+                                                   const std::vector<SourceRef>& wanted,
+                                                   const std::vector<SourceRef>& present) {
+  return Compiler(guards, sources, wanted, present).run();
 }
 
 }  // namespace md

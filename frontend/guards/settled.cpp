@@ -11,8 +11,8 @@
 namespace md {
 namespace {
 
-constexpr std::size_t kWorthwhile = 6;     // operations that need not run
-constexpr std::uint32_t kSoon = 32;        // hits
+constexpr std::size_t kWorthwhile = 6;  // operations that need not run
+constexpr std::uint32_t kSoon = 32;     // hits
 constexpr std::uint32_t kLongestWait = 64;
 // Of a node whose object changes again and again: first its dictionary is no longer taken as a whole, then nothing that
 // is read there is settled.

@@ -1,4 +1,5 @@
-// What a passed check leaves behind: words of memory which, while they are unchanged, show that most of it passes again.
+// What a passed check leaves behind: words of memory which, while they are unchanged, show that most of it passes
+// again.
 #pragma once
 
 #include <cstring>
@@ -13,7 +14,8 @@ class GuardProgram;
 struct GuardOp;
 
 // Words follow the way the guards went, from the objects the frame was called with: each lies in memory that the words
-// before it show to be alive. What no word can tell (tensors) is checked as ever, with the registers it needs filled in.
+// before it show to be alive. What no word can tell (tensors) is checked as ever, with the registers it needs filled
+// in.
 class Settled {
  public:
   // In the order of `operations`; before it run, the fills up to fills_end take place.
@@ -70,7 +72,7 @@ class Settled {
   std::vector<PyRef> kept_;  // numbers and strings whose addresses stand for their values
 
   bool valid_ = false, off_ = false;
-  std::uint32_t hits_ = 0;  // since the words were noted
+  std::uint32_t hits_ = 0;             // since the words were noted
   std::uint32_t wait_ = 1, left_ = 2;  // passes until they are noted again
   int changed_ = -1;                   // the node at which they were found changed
   std::vector<std::uint8_t> strikes_;  // by node: how often soon after
