@@ -95,6 +95,13 @@ def compiler():
     return f"g++ {done.stdout.strip()}, {platform.machine()}"
 
 
+def is_release():
+    """Whether the extension was built as users get it."""
+    cache = ROOT / "build/CMakeCache.txt"
+    text = cache.read_text() if cache.exists() else ""
+    return "CMAKE_BUILD_TYPE:STRING=Debug" not in text and "MINIDYNAMO_SANITIZE:BOOL=ON" not in text
+
+
 def self_costs(text):
     """object file -> instructions executed in it, from callgrind's output."""
     names, costs, current, skip = {}, {}, "", False
