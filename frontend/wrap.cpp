@@ -165,7 +165,7 @@ ValueRef wrap_defaultdict(Tracer& t, PyObject* o, SourceRef s) {
 }
 
 bool is_defaultdict(PyTypeObject* type) {
-  return std::string_view(type->tp_name) == "collections.defaultdict" && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+  return std::string_view(type->tp_name) == "collections.defaultdict" && is_c_type(type);
 }
 
 // One that never changes and holds classes beside constants is guarded as a whole.
@@ -306,12 +306,8 @@ bool is_python_class(PyTypeObject* type) {
 
 bool is_user_instance(PyTypeObject* type) {
   if (!type->tp_mro || !is_python_class(type)) return false;
-  if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_iternext) {
-    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
-  }
   for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(type->tp_mro); ++i)
-    if (!(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i))->tp_flags & Py_TPFLAGS_HEAPTYPE))
-      return false;
+    if (is_c_type(reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)))) return false;
   return type->tp_dictoffset != 0 || type->tp_basicsize > PyBaseObject_Type.tp_basicsize ||
          type->tp_basicsize == PyBaseObject_Type.tp_basicsize;
 }

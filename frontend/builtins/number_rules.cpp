@@ -26,6 +26,73 @@ ValueRef rule_abs(Tracer& t, CallArgs& args) {
   return {};
 }
 
+// A number that sum() adds up in C without asking it: among floats also one of a class below int.
+PyRef plain_number(const ValueRef& v, bool among_floats) {
+  auto* o = as<ObjectValue>(v);
+  const bool below_int = o && o->payload && PyType_IsSubtype(o->type, &PyLong_Type);
+  ValueRef held = among_floats && below_int ? data_of(v) : v;
+  if (held->kind == ValueKind::Size && among_floats) return held->as_constant();
+  if (held->kind != ValueKind::Constant) return {};
+  PyObject* number = held->real.get();
+  if (PyFloat_CheckExact(number)) return held->real;
+  if (!PyLong_CheckExact(number) && !PyBool_Check(number)) return {};
+  int overflow = 0;
+  (void)PyLong_AsLongAndOverflow(number, &overflow);
+  return overflow ? PyRef() : held->real;
+}
+
+PyRef added_in_c(const std::vector<PyRef>& numbers, const PyRef& start) {
+  PyRef given = checked(PyList_New(0));
+  for (auto& n : numbers) checked(PyList_Append(given.get(), n.get()));
+  PyRef real = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("builtins")).get(), "sum"));
+  return checked(PyObject_CallFunctionObjArgs(real.get(), given.get(), start.get(), nullptr));
+}
+
+// Whether sum() of floats keeps what rounding loses, as from CPython 3.12 on.
+bool keeps_rounding_errors() {
+  static const bool keeps = [] {
+    PyRef large = checked(PyFloat_FromDouble(1e16)), one = checked(PyFloat_FromDouble(1.0));
+    return PyFloat_AS_DOUBLE(added_in_c({one, one}, large).get()) != 1e16;
+  }();
+  return keeps;
+}
+
+// The sum as it is in C: of ints, then of ints and floats, up to the first value that is neither.
+struct Sum {
+  Sum(Tracer& t, ValueRef start) : t(t), total(std::move(start)) {
+    PyRef number = plain_number(total, false);
+    floats = (number && PyFloat_CheckExact(number.get())) || total->kind == ValueKind::Number;
+    in_c = (number && !PyBool_Check(number.get())) || floats || total->kind == ValueKind::Size;
+    terms = floats ? 1 : 0;
+  }
+
+  void add(const ValueRef& v) {
+    const bool ints = in_c && !floats;
+    PyRef number = in_c ? plain_number(v, floats) : PyRef();
+    const bool late = v->kind == ValueKind::Number || total->kind == ValueKind::Number;
+    if (++terms > 2 && in_c && late && keeps_rounding_errors())  // the sum of two is rounded once in any case
+      unmodelled("sum", "several floats of which one is known only at run time");
+    floats = floats || v->kind == ValueKind::Number || (number && PyFloat_CheckExact(number.get()));
+    if (number && total->kind == ValueKind::Constant) return waiting.push_back(std::move(number));
+    in_c = in_c && (number || late || v->kind == ValueKind::Size);
+    total = binary_op(t, settled(), v, 0);
+    PyRef sum = ints ? plain_number(total, false) : PyRef();
+    if (sum && PyFloat_CheckExact(sum.get())) in_c = floats = true;  // whatever has made one of it
+  }
+  ValueRef settled() {
+    if (!waiting.empty()) total = t.constant(added_in_c(waiting, total->real));
+    waiting.clear();
+    return total;
+  }
+
+ private:
+  Tracer& t;
+  ValueRef total;
+  std::vector<PyRef> waiting;  // numbers still to be added
+  bool in_c, floats;
+  int terms;
+};
+
 ValueRef rule_sum(Tracer& t, CallArgs& args) {
   ValueRef start = args.take_keyword("start");
   if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
@@ -34,8 +101,9 @@ ValueRef rule_sum(Tracer& t, CallArgs& args) {
   if (total->kind == ValueKind::Constant && (PyUnicode_Check(total->real.get()) || PyBytes_Check(total->real.get())))
     throw WrongArguments{};
   ValueRef it = args[0]->iter(t);
-  while (ValueRef v = it->next(t)) total = binary_op(t, total, v, 0);
-  return total;
+  Sum sum(t, total);
+  while (ValueRef v = it->next(t)) sum.add(t.realize(v));
+  return sum.settled();
 }
 
 // min and max over arguments or one iterable, by < or > as Python does it: each value is compared when it comes.

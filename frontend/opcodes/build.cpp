@@ -131,6 +131,8 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
       v = checked_text(t, t.call(m, {}), repr ? "__repr__ returned non-string" : "__str__ returned non-string");
       if (conversion != 3) return v;
       conversion = kAsciiOfText;
+    } else if (o->payload && o->payload->kind == ValueKind::Set) {
+      unmodelled(o->print(), "text of an instance of a subclass of set or frozenset");
     } else if (o->payload) {
       return format_value(t, o->payload, conversion, spec);
     }

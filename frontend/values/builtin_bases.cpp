@@ -14,7 +14,7 @@
 namespace md {
 
 PyTypeObject* layout_base(PyTypeObject* type) {
-  while (type->tp_flags & Py_TPFLAGS_HEAPTYPE) type = type->tp_base;
+  while (!is_c_type(type)) type = type->tp_base;
   return type;
 }
 
@@ -235,6 +235,8 @@ ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs
   if (!own_attribute(base, name)) return {};
   if (one_of(n, {"__getattribute__", "__new__", "__class_getitem__", "__reversed__", "__sizeof__", "__getnewargs__"}))
     return {};
+  if (one_of(n, {"__repr__", "__str__"}) && self.payload->kind == ValueKind::Set)
+    unmodelled_method(self, n, args);  // names the class, unlike the text of the others
   if (one_of(n, {"__repr__", "__str__"}) && args.size() == 0)
     return format_value(t, self.payload, n == "__str__" ? 1 : 2, {});
   if (n == "__hash__" && is_mutable_base(base)) return {};

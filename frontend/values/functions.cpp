@@ -228,6 +228,8 @@ ValueRef MethodValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__self__") return self;
   if (n == "__func__") return function;
+  if (n == "__get__" && PyMethod_Type.tp_descr_get)
+    return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   return function->get_attr(t, name);
 }
 

@@ -96,11 +96,23 @@ ValueRef ListValue::get_item(Tracer& t, const ValueRef& raw) {
   return items[checked_index(t, key, items.size(), "list")];
 }
 
-// l[start:stop:step] = values, or del: as many as there are places, n.
-static void set_extended(Tracer& t, ListValue& list, Py_ssize_t start, Py_ssize_t step, Py_ssize_t n,
-                         const ValueRef& v) {
+struct Places {
+  Py_ssize_t start, step, n;
+};
+
+static Places places(Tracer& t, PyObject* slice, std::size_t size) {
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(slice, &start, &stop, &step) < 0) t.raise_current();
+  const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(size), &start, &stop, step);
+  return {start, step, n};
+}
+
+// l[start:stop:step] = values, or del: as many as there are places.
+static void set_extended(Tracer& t, ListValue& list, PyObject* slice, const ValueRef& v) {
+  const std::vector<ValueRef> fresh = v ? collect(t, v) : std::vector<ValueRef>();
+  // Drawing the values may have changed the list.
+  const auto [start, step, n] = places(t, slice, list.items.size());
   if (v) {
-    const std::vector<ValueRef> fresh = collect(t, v);
     if (static_cast<Py_ssize_t>(fresh.size()) != n)
       t.raise(PyExc_ValueError, "attempt to assign sequence of size " + std::to_string(fresh.size()) +
                                     " to extended slice of size " + std::to_string(n));
@@ -120,19 +132,20 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
   if (auto* s = as<SliceValue>(key)) {
     PyRef c = s->as_constant();
     if (!c) unmodelled(s->print(), "slice assignment");
-    Py_ssize_t start, stop, step;
-    if (PySlice_Unpack(c.get(), &start, &stop, &step) < 0) t.raise_current();
-    const Py_ssize_t n = PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+    const auto [start, step, n] = places(t, c.get(), items.size());
     PyTypeObject* given = v ? t.realize(v)->python_type() : nullptr;
     const bool iterable = !given || given->tp_iter || (given->tp_as_sequence && given->tp_as_sequence->sq_item);
     if (!iterable && !t.uncaught() && t.realize(v)->kind != ValueKind::Object)
       t.raise(PyExc_TypeError, step == 1 ? "can only assign an iterable" : "must assign iterable to extended slice");
-    if (step != 1) return set_extended(t, *this, start, step, n, v);
+    if (step != 1) return set_extended(t, *this, c.get(), v);
     if (v && t.uncaught() && t.realize(v)->kind == ValueKind::Constant && !Py_TYPE(t.realize(v)->real.get())->tp_iter)
       graph_break<GB0143>(print(), "__setitem__", "[" + key->print() + ", " + v->print() + "]");
     std::vector<ValueRef> fresh = v ? collect(t, v) : std::vector<ValueRef>();
-    items.erase(items.begin() + start, items.begin() + start + n);
-    items.insert(items.begin() + start, fresh.begin(), fresh.end());
+    // The places counted in the list as it was; drawing the values may have made it shorter.
+    const auto size = static_cast<Py_ssize_t>(items.size());
+    const Py_ssize_t first = std::min(start, size), last = std::min(start + n, size);
+    items.erase(items.begin() + first, items.begin() + last);
+    items.insert(items.begin() + first, fresh.begin(), fresh.end());
     return changed(t);
   }
   const std::size_t at = checked_index(t, key, items.size(), "list assignment");

@@ -201,11 +201,12 @@ void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
 bool ObjectValue::has_own(Tracer& t, PyObject* name) {
   if (const Stored* s = stored(name)) return bool(s->value);
   if (!real) return false;
-  const Attr a = find_attr(real.get(), name);
-  const bool own = a.where == AttrWhere::Slot || a.where == AttrWhere::Instance;
-  if (!source) return own;
   PyObject* on_type = type_find(type, name);
   const bool slot = on_type && Py_TYPE(on_type) == &PyMemberDescr_Type;
+  const Found held = slot ? Found{} : instance_find(real.get(), name);
+  if (!slot && held.status == Lookup::Undecidable) unmodelled(print(), "an attribute only user code can find");
+  const bool own = slot ? find_attr(real.get(), name).where == AttrWhere::Slot : held.status == Lookup::Found;
+  if (!source) return own;
   SourceRef place = t.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name);
   if (own)
     t.expect_present(place);

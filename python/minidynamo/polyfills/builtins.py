@@ -3,6 +3,29 @@
 BACKWARD = type(reversed([]))
 
 
+def _ended_by_its_function():
+    """What next() of iter(function, sentinel) raises where the call itself has drawn the iterator to its end, and the
+    arguments: None where that goes unnoticed. A SystemError up to CPython 3.11.2, later StopIteration."""
+    calls = []
+
+    def function():
+        calls.append(None)
+        if len(calls) == 1:
+            list(drawn)
+            return 1
+        return 0
+
+    drawn = iter(function, 0)
+    try:
+        next(drawn)
+    except (StopIteration, SystemError) as error:
+        return type(error), error.args
+    return None, ()
+
+
+ENDED, ENDED_ARGUMENTS = _ended_by_its_function()
+
+
 class callable_iterator:
     """iter(callable, sentinel)"""
 
@@ -21,6 +44,8 @@ class callable_iterator:
         except StopIteration:
             self.stopped = True
             raise
+        if self.stopped and ENDED is not None:
+            raise ENDED(*ENDED_ARGUMENTS)
         if self.sentinel is value or self.sentinel == value:
             self.stopped = True
             raise StopIteration

@@ -180,6 +180,10 @@ def function_get(self, instance, owner=None, /):
     return self if instance is None else types.MethodType(self, instance)
 
 
+def method_get(self, instance, owner=None, /):
+    return self
+
+
 def not_recursive(user_function, self):
     """What reprlib.recursive_repr makes of a __repr__: one that comes upon itself again never ends here, and is left
     to plain Python."""
@@ -202,5 +206,7 @@ TABLE = {
     KEY: comparison_key,
     functools.cmp_to_key: cmp_to_key,
 }
+if hasattr(types.MethodType, "__get__"):  # not in CPython 3.12.0 and 3.12.1
+    TABLE[types.MethodType, "__get__"] = method_get
 if hasattr(dataclasses, "_recursive_repr"):
     TABLE[id(dataclasses._recursive_repr(_guarded).__code__)] = (not_recursive, "user_function")

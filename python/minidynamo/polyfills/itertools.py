@@ -247,6 +247,27 @@ class starmap:
         return itertools.starmap, (self.function, self.source)
 
 
+def _pairs_with_what_it_held():
+    """Whether the first of a pair is what pairwise() held before it drew the second, though that drawing drew pairs as
+    well: fixed in CPython 3.12.1."""
+
+    class drawn:
+        count = 0
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            self.count += 1
+            return next(pairs) if self.count == 2 else self.count
+
+    pairs = itertools.pairwise(drawn())
+    return next(pairs) == (1, (1, 3))
+
+
+PAIRS_WITH_HELD = _pairs_with_what_it_held()
+
+
 class pairwise:
     def __init__(self, iterable, /):
         self.source = iter(iterable)
@@ -256,14 +277,17 @@ class pairwise:
     def __next__(self):
         if self.stopped:
             raise StopIteration
+        before = self.before
         try:
-            if self.before is None:
-                self.before = (next(self.source),)
+            if before is None:
+                self.before = before = (next(self.source),)
+                if self.stopped and PAIRS_WITH_HELD:
+                    raise StopIteration
             value = next(self.source)
         except BaseException:
             self.stopped = True
             raise
-        pair = (self.before[0], value)
+        pair = (before[0] if PAIRS_WITH_HELD else self.before[0], value)
         self.before = (value,)
         return pair
 
