@@ -67,7 +67,13 @@ void PlanBuilder::finish_postponed(const Value* made) {
   for (MakeStep& make : ready) fill(std::move(make));
 }
 
+// What is of the trace alone may not get into the plan.
+static void refuse_prototype(const Tracer& t, const PyRef& object) {
+  if (object && t.prototypes.value_of(object.get())) graph_break<GB0075>();
+}
+
 Reg PlanBuilder::step(PlanStep s) {
+  refuse_prototype(tracer, s.object);
   s.out = plan.registers++;
   plan.steps.push_back(std::move(s));
   return plan.registers - 1;
@@ -90,11 +96,17 @@ Reg PlanBuilder::load_source(SourceRef s) {
 }
 
 Reg PlanBuilder::load_constant(const PyRef& object) {
+  refuse_prototype(tracer, object);
   PlanStep load{StepOp::LoadConst};
   load.out = plan.registers++;
   load.object = object;
   plan.loads.push_back(std::move(load));
   return plan.registers - 1;
+}
+
+Reg PlanBuilder::load_class(PyTypeObject* type) {
+  if (!tracer.prototypes.has(type)) return load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(type)));
+  return rebuild(tracer.prototypes.value_of(reinterpret_cast<PyObject*>(type)));
 }
 
 Reg PlanBuilder::graph_output(Node* n) {

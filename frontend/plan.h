@@ -31,7 +31,7 @@ enum class StepOp : std::uint8_t {
   BuildSlice,      // regs: start, stop, step
   NewCell,         // empty
   NewObject,       // a = type reg: the __new__ of its C base; regs: its arguments
-  NewException,    // object = type; regs: args
+  NewException,    // object = type, or a = type reg; regs: args
   MakeFunction,    // object = (code, globals, name, qualname) tuple; regs: defaults, kwdefaults, closure, annotations
                    // (-1: none)
   MakeMethod,      // regs: function, self
@@ -115,6 +115,7 @@ class PlanBuilder {
   Reg rebuild(const ValueRef& v);
   Reg load_source(SourceRef s);
   Reg load_constant(const PyRef& object);
+  Reg load_class(PyTypeObject* type);  // as a constant, unless the trace has made it
   Reg graph_output(Node* n);
   Reg evaluate_size(Size s);
   int output_index(Node* n);  // of the graph; added where it is none yet

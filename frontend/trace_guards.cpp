@@ -6,6 +6,7 @@
 #include "frontend/cpython/internals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/plain_object.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/guards/state.h"
 #include "frontend/tracer.h"
 #include "frontend/values/builtin_bases.h"
@@ -55,21 +56,41 @@ void Tracer::note_class(PyTypeObject* type, PyRef item) {
   checked(PyList_Append(class_notes_.back().items.get(), item.get()));
 }
 
+// A prototype is nothing that can change, but its bases are.
+void Tracer::expect_on_bases(PyTypeObject* prototype, PyObject* name, PyTypeObject* after) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(prototype->tp_mro); ++i) {
+    auto* cls = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(prototype->tp_mro, i));
+    if (after) {
+      if (cls == after) after = nullptr;
+      continue;
+    }
+    if (!prototypes.has(cls)) expect_on_class(cls, name, type_find(cls, name));
+    if (own_attribute(cls, name)) return;
+  }
+}
+
 void Tracer::expect_on_class(PyTypeObject* type, PyObject* name, PyObject* found, PyTypeObject* after) {
+  if (prototypes.has(type)) return expect_on_bases(type, name, after);
   if (!is_immutable(type)) note_class(type, lookup_item(found ? Expect::Same : Expect::Absent, name, after, found));
 }
 
 void Tracer::expect_no_setter(PyTypeObject* type, PyObject* name) {
+  if (prototypes.has(type)) return prototypes.each_real_base(type, [&](auto* base) { expect_no_setter(base, name); });
   if (!is_immutable(type)) note_class(type, lookup_item(Expect::NoSetter, name, nullptr));
 }
 
 void Tracer::expect_subclass(PyTypeObject* type, PyTypeObject* of, bool is) {
+  if (prototypes.has(of)) return;  // as the statement says, for ever
+  if (prototypes.has(type))
+    return prototypes.each_real_base(
+        type, [&](auto* base) { expect_subclass(base, of, PyType_IsSubtype(base, of) != 0); });
   if (!is_immutable(type)) note_class(type, lookup_item(is ? Expect::Subclass : Expect::NoSubclass, nullptr, of));
 }
 
 Tracer::ClassAttribute Tracer::on_class(PyTypeObject* type, PyObject* name, SourceRef instance) {
   PyObject* found = type_find(type, name);
-  if (is_immutable(type)) return {found, nullptr};
+  if (prototypes.has(type)) expect_on_bases(type, name);
+  if (is_immutable(type) || prototypes.has(type)) return {found, nullptr};
   const bool bound = found && (Py_TYPE(found)->tp_descr_get || Py_TYPE(found)->tp_descr_set) &&
                      !PyFunction_Check(found) && !PyType_Check(found);
   if (!found || bound) {

@@ -16,6 +16,7 @@
 #include "frontend/guards/guard.h"
 #include "frontend/trace_config.h"
 #include "frontend/value.h"
+#include "frontend/values/prototypes.h"
 #include "frontend/values/tensor.h"
 #include "ir/error.h"
 
@@ -60,6 +61,7 @@ struct SymbolicFrame {
   PyRef code, globals, builtins;
   bool own_globals = true;  // the root frame's globals: sources print as G['x']
   std::vector<ValueRef> slots, stack;
+  Ref<Value> names;  // a DictValue: the namespace of a class body
   std::vector<ActiveContext> contexts;
   int pc = 0;       // next instruction
   int current = 0;  // executing instruction
@@ -211,6 +213,7 @@ class Tracer {
 
   SymbolicFrame& frame() { return *frames.back(); }
 
+  Prototypes prototypes;  // the first member: taken apart when nothing else is left of the trace
   const TraceConfig& config;
   SpeculationLog& speculation;
   std::unique_ptr<Graph> graph = std::make_unique<Graph>();
@@ -275,6 +278,7 @@ class Tracer {
   void note_class(PyTypeObject* type, PyRef item);
   SourceRef class_source(PyTypeObject* type);
   void guard_distinct();
+  void expect_on_bases(PyTypeObject* prototype, PyObject* name, PyTypeObject* after = nullptr);
 
   struct ClassNotes {
     PyRef type, items;  // items: list of ClassLookups payloads

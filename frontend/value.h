@@ -56,6 +56,7 @@ enum class ValueKind : std::uint8_t {
   Generator,
   Function,  // Python function, real or made while tracing
   Method,    // bound Python method
+  Descriptor,  // a property, static or class method made while tracing
   Cell,
   Builtin,     // builtin function or C-implemented callable
   OpFunction,  // minidynamo.sin, Tensor.sin

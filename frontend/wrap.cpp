@@ -428,6 +428,7 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
   if (PyLong_CheckExact(object) && source)
     if (ValueRef v = dynamic_int(*this, object, source)) return v;
   if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);
+  if (ValueRef made = prototypes.value_of(object)) return made;
   if (!source) source = sources.constant(object, constant_name(object));
   if (auto it = known.find(object); it != known.end()) {
     ValueRef v = it->second;

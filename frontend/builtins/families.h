@@ -16,6 +16,7 @@ std::span<const BuiltinRow> library_rules();   // functools, contextlib, our own
 std::span<const BuiltinRow> itertools_rules();
 std::span<const BuiltinRow> autograd_rules();  // autograd.Function
 std::span<const BuiltinRow> array_rules();     // what NumPy's polyfills and tensors hand each other
+std::span<const BuiltinRow> class_rules();     // class statements
 std::span<const BuiltinRow> frame_rules();     // sys.exc_info, sys._getframe
 std::span<const BuiltinRow> polyfill_rules();  // what polyfills of the library ask of the trace
 std::span<const BuiltinRow> hatch_rules();     // nonstrict_trace, cond, error_on_graph_break, ...
@@ -28,6 +29,7 @@ inline auto builtin_families() {
       itertools_rules(),  //
       autograd_rules(),   //
       array_rules(),      //
+      class_rules(),      //
       frame_rules(),      //
       polyfill_rules(),   //
       hatch_rules(),      //

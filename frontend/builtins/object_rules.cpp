@@ -101,7 +101,7 @@ PyRef classes_of(Tracer& t, const ValueRef& raw, int depth = 0) {
   ValueRef v = t.realize(raw);
   if (auto* tuple = as<TupleValue>(v))
     for (auto& item : tuple->items) (void)classes_of(t, item, depth + 1);
-  return v->as_constant();
+  return class_object(v);
 }
 
 bool instance_of_value(Tracer& t, const ValueRef& v, const ValueRef& classes, int depth) {
@@ -109,7 +109,7 @@ bool instance_of_value(Tracer& t, const ValueRef& v, const ValueRef& classes, in
   if (auto* tuple = as<TupleValue>(classes))
     return std::ranges::any_of(tuple->items,
                                [&](const ValueRef& cls) { return instance_of_value(t, v, t.realize(cls), depth + 1); });
-  PyRef cls = classes->as_constant();
+  PyRef cls = class_object(classes);
   if (!cls && classes->kind == ValueKind::Opaque && is_union_type(classes->python_type())) {  // int | str
     cls = classes->real;
     if (classes->source) t.guard(GuardKind::IdMatch, classes->source, cls);
@@ -125,7 +125,7 @@ ValueRef rule_isinstance(Tracer& t, CallArgs& args) {
 
 ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
   expect_args(t, "issubclass", args, 2, 2);
-  PyRef a = args[0]->as_constant(), b = classes_of(t, args[1]);
+  PyRef a = class_object(args[0]), b = classes_of(t, args[1]);
   if (!a || !b) graph_break<GB0195>(args[0]->print(), args[1]->print());
   if (auto* several = as<TupleValue>(args[1])) {
     for (auto& cls : several->items)
@@ -218,7 +218,7 @@ ValueRef rule_id(Tracer& t, CallArgs& args) {
 
 ValueRef rule_super(Tracer& t, CallArgs& args) {
   if (args.size() == 2) {
-    PyRef start = args[0]->as_constant();
+    PyRef start = class_object(args[0]);
     if (!start || !PyType_Check(start.get())) t.raise(PyExc_TypeError, "super() argument 1 must be a type");
     return make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), args[1]);
   }
@@ -228,7 +228,7 @@ ValueRef rule_super(Tracer& t, CallArgs& args) {
   if (at < 0) t.raise(PyExc_RuntimeError, "super(): __class__ cell not found");
   auto* cell = as<CellValue>(t.realize(f.slots[static_cast<std::size_t>(at)]));
   ValueRef cls = cell ? cell->get(t) : ValueRef();
-  PyRef start = cls ? t.realize(cls)->as_constant() : PyRef();
+  PyRef start = cls ? class_object(t.realize(cls)) : PyRef();
   if (!start || f.body->argcount == 0) t.raise(PyExc_RuntimeError, "super(): no arguments");
   ValueRef self = is_null(f.slots[0]) ? ValueRef() : t.realize(f.slots[0]);
   const bool shared = f.body->slot_kinds[0] & kSlotCell;  // by a closure

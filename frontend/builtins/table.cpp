@@ -121,7 +121,6 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
     for (auto& a : args.positional) add(t.realize(a));
     for (auto& k : args.keywords) add(t.realize(k.second));
     const std::string has_kwargs = args.keywords.empty() ? "False" : "True";
-    if (name == "__build_class__") graph_break<GB0075>();
     if (acts_on_the_world(name)) graph_break<GB0059_effect>(name, repr_of(types.get()), has_kwargs);
     not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
   }

@@ -18,4 +18,6 @@ PyObject* own_attribute(PyTypeObject* type, const char* name) {
   return own_attribute(type, checked(PyUnicode_InternFromString(name)).get());
 }
 
+void take_apart(PyTypeObject* type) { (void)Py_TYPE(type)->tp_clear(reinterpret_cast<PyObject*>(type)); }
+
 }  // namespace md

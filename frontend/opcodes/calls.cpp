@@ -89,10 +89,10 @@ OPCODE(SET_FUNCTION_ATTRIBUTE) {
   f.push(std::move(keep));
 }
 
-// With config.trace_more the call that makes the class breaks, after which the frame can go on.
+// With config.trace_more a rule makes the class (frontend/builtins/class_rules.cpp).
 OPCODE(LOAD_BUILD_CLASS) {
   PyObject* build = PyDict_GetItemString(f.builtins.get(), "__build_class__");
-  if (!t.config.trace_more || t.config.fullgraph || !build) graph_break<GB0075>();
+  if (!t.config.trace_more || !build) graph_break<GB0075>();
   f.push(make_ref<BuiltinValue>(PyRef::borrow(build)));
 }
 

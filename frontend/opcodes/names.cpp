@@ -68,6 +68,58 @@ OPCODE(STORE_GLOBAL) {
   t.effects.record(std::move(e));
 }
 
+// --- the namespace of a class body
+// ---------------------------------------------------------------------------------------------------
+
+DictValue& names_of(SymbolicFrame& f, const Instruction& i) {
+  if (!f.names) no_handler(i);  // code of a module or of exec()
+  return static_cast<DictValue&>(*f.names);
+}
+
+OPCODE(LOAD_NAME) {
+  if (ValueRef v = names_of(f, i).find(t, t.constant(name_of(f, i.a)))) return f.push(std::move(v));
+  LOAD_GLOBAL(t, f, i);
+}
+
+OPCODE(STORE_NAME) {
+  DictValue& names = names_of(f, i);
+  ValueRef v = f.pop();
+  t.name_node(v, text_of(name_of(f, i.a)));
+  names.put(t, t.constant(name_of(f, i.a)), std::move(v));
+}
+
+OPCODE(DELETE_NAME) {
+  if (!names_of(f, i).remove(t, t.constant(name_of(f, i.a))))
+    t.raise(PyExc_NameError, "name '" + text_of(name_of(f, i.a)) + "' is not defined");
+}
+
+OPCODE(LOAD_LOCALS) {
+  (void)names_of(f, i);
+  f.push(f.names);
+}
+
+// A variable of the class hides one of the function around it.
+OPCODE(LOAD_FROM_DICT_OR_DEREF) {
+  auto* names = as<DictValue>(t.realize(f.pop()));
+  if (!names) no_handler(i);
+  PyObject* name = f.body->slot_names[static_cast<std::size_t>(i.a)].get();
+  if (ValueRef v = names->find(t, t.constant(name))) return f.push(std::move(v));
+  opcode_handler(Opcode::LOAD_DEREF)(t, f, i);
+}
+
+OPCODE(LOAD_FROM_DICT_OR_GLOBALS) {
+  auto* names = as<DictValue>(t.realize(f.pop()));
+  if (!names) no_handler(i);
+  if (ValueRef v = names->find(t, t.constant(name_of(f, i.a)))) return f.push(std::move(v));
+  LOAD_GLOBAL(t, f, i);
+}
+
+OPCODE(SETUP_ANNOTATIONS) {
+  DictValue& names = names_of(f, i);
+  ValueRef key = t.constant(checked(PyUnicode_InternFromString("__annotations__")));
+  if (!names.find(t, key)) names.put(t, key, make_ref<DictValue>(&PyDict_Type));
+}
+
 void push_method(SymbolicFrame& f, ValueRef v) {
   if (kNullBelowCallable) f.push(null_value());
   f.push(std::move(v));
@@ -98,7 +150,7 @@ OPCODE(LOAD_ATTR) {
 OPCODE(LOAD_SUPER_ATTR) {
   ValueRef self = t.realize(f.pop()), cls = t.realize(f.pop());
   f.pop();  // the global `super`
-  PyRef start = cls->as_constant();
+  PyRef start = class_object(cls);
   if (!start || !PyType_Check(start.get())) graph_break<GB0113>(text_of(name_of(f, i.a)), cls->print());
   auto super = make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), self);
   ValueRef v = super->get_attr(t, name_of(f, i.a));
@@ -148,6 +200,11 @@ OPCODE(IMPORT_NAME) {
 OPCODE(IMPORT_FROM) { f.push(t.realize(f.top())->get_attr(t, name_of(f, i.a))); }
 
 constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL}, {Opcode::STORE_GLOBAL, STORE_GLOBAL},
+                               {Opcode::LOAD_NAME, LOAD_NAME},     {Opcode::STORE_NAME, STORE_NAME},
+                               {Opcode::DELETE_NAME, DELETE_NAME}, {Opcode::LOAD_LOCALS, LOAD_LOCALS},
+                               {Opcode::LOAD_FROM_DICT_OR_DEREF, LOAD_FROM_DICT_OR_DEREF},
+                               {Opcode::LOAD_FROM_DICT_OR_GLOBALS, LOAD_FROM_DICT_OR_GLOBALS},
+                               {Opcode::SETUP_ANNOTATIONS, SETUP_ANNOTATIONS},
                                {Opcode::LOAD_ATTR, LOAD_ATTR},     {Opcode::LOAD_SUPER_ATTR, LOAD_SUPER_ATTR},
                                {Opcode::STORE_ATTR, STORE_ATTR},   {Opcode::DELETE_ATTR, DELETE_ATTR},
                                {Opcode::IMPORT_NAME, IMPORT_NAME}, {Opcode::IMPORT_FROM, IMPORT_FROM}};

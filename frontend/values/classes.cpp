@@ -11,9 +11,11 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/descriptor.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/late.h"
+#include "frontend/values/made_class.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -34,7 +36,13 @@ static void expect_bases(Tracer& t, PyTypeObject* type) {
 
 std::string ClassValue::print() const { return "UserDefinedClassVariable(" + repr_of(real.get()) + ")"; }
 
+PyRef class_object(const ValueRef& v) {
+  auto* cls = as<ClassValue>(v);
+  return cls ? cls->real : v->as_constant();
+}
+
 ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
+  if (made) return made_class_attr(t, *this, name);
   const std::string n = text_of(name);
   if (n == "__name__" || n == "__qualname__") {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
@@ -351,6 +359,7 @@ static bool asks_the_program(PyTypeObject* type, PyObject* value) {
 }
 
 ValueRef ClassValue::call(Tracer& t, CallArgs args) {
+  if (ValueRef v = new_descriptor(t, *this, args)) return v;
   if (Py_TYPE(real.get()) != &PyType_Type && std::string(Py_TYPE(real.get())->tp_name) != "ABCMeta") {
     if (is_enumeration(type()) && args.size() == 1 && !args.positional.empty()) {
       ValueRef given = t.realize(args[0]);
@@ -380,7 +389,10 @@ ValueRef ClassValue::call(Tracer& t, CallArgs args) {
   return instantiate(t, *this, std::move(args));
 }
 
-Reg ClassValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
+Reg ClassValue::rebuild(PlanBuilder& b) {
+  if (made) return rebuild_class(b, *this);
+  return source ? b.load_source(source) : b.load_constant(real);
+}
 
 // --- super()
 // -----------------------------------------------------------------------------------------------------------

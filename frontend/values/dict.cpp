@@ -54,7 +54,7 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
     t.raise(PyExc_TypeError, std::string("unhashable type: '") + key->python_type()->tp_name + "'");
   // Objects hashed by identity: the real object is the key itself.
   if (key->real && Py_TYPE(key->real.get())->tp_hash == PyBaseObject_Type.tp_hash) {
-    t.guard(GuardKind::IdMatch, key->source, key->real);
+    if (key->source) t.guard(GuardKind::IdMatch, key->source, key->real);
     return key->real;
   }
   if (is_library_member(t, key)) return key->real;

@@ -148,7 +148,11 @@ Reg ExceptionValue::rebuild(PlanBuilder& b) {
   if (real) return b.load_constant(real);
   if (traceback) graph_break<GB0092>(print());
   PlanStep s{StepOp::NewException};
-  s.object = type_ref;
+  if (b.tracer.prototypes.has(type)) {
+    s.a = b.load_class(type);
+  } else {
+    s.object = type_ref;
+  }
   for (auto& a : members ? std::vector<ValueRef>{message, members} : args) s.regs.push_back(b.rebuild(a));
   const Reg r = b.step(std::move(s));
   b.remember(this, r);
@@ -168,13 +172,13 @@ bool is_caught(Tracer& t, const ValueRef& raw, PyTypeObject* type) {
   ValueRef v = t.realize(raw);
   if (auto* tuple = as<TupleValue>(v)) {
     for (auto& x : tuple->items) {
-      PyRef c = t.realize(x)->as_constant();
+      PyRef c = class_object(t.realize(x));
       if (!c || (!PyExceptionClass_Check(c.get()) && !PyTuple_Check(c.get()))) graph_break<GB0051>(v->print());
       if (is_caught(t, x, type)) return true;
     }
     return false;
   }
-  PyRef c = v->as_constant();
+  PyRef c = class_object(v);
   if (!c || !PyExceptionClass_Check(c.get())) graph_break<GB0050>(v->print());
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(c.get()));
 }

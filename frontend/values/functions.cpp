@@ -251,7 +251,7 @@ Reg MethodValue::rebuild(PlanBuilder& b) {
       (Py_TYPE(real_function) == &PyWrapperDescr_Type || Py_TYPE(real_function) == &PyMethodDescr_Type)) {
     PlanStep bind{StepOp::Call};
     bind.a = b.load_constant(checked(PyObject_GetAttrString(real_function, "__get__")));
-    bind.regs = {b.rebuild(self), b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(self->python_type())))};
+    bind.regs = {b.rebuild(self), b.load_class(self->python_type())};
     return b.step(std::move(bind));
   }
   PlanStep s{StepOp::MakeMethod};

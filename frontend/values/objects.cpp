@@ -450,12 +450,16 @@ Reg ObjectValue::rebuild(PlanBuilder& b) {
   if (real) return b.load_constant(real);
   if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
   PlanStep make{StepOp::NewObject};
-  // Weakly, as guards do: a class that the program has made and dropped is to go.
-  PlanStep load{StepOp::LoadConst};
-  load.object = checked(PyWeakref_NewRef(type_ref.get(), nullptr));
-  load.index = 1;
-  load.out = make.a = b.plan.registers++;
-  b.plan.loads.push_back(std::move(load));
+  if (b.tracer.prototypes.has(type)) {
+    make.a = b.load_class(type);
+  } else {
+    // Weakly, as guards do: a class that the program has made and dropped is to go.
+    PlanStep load{StepOp::LoadConst};
+    load.object = checked(PyWeakref_NewRef(type_ref.get(), nullptr));
+    load.index = 1;
+    load.out = make.a = b.plan.registers++;
+    b.plan.loads.push_back(std::move(load));
+  }
   const bool filled_later = payload && payload->owner == this;
   if (payload && !filled_later) make.regs.push_back(b.rebuild(payload));
   const Reg r = b.step(std::move(make));

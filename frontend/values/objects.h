@@ -1,6 +1,8 @@
 // Instances of user classes, classes, modules, exceptions, super(), and real objects that are only passed around.
 #pragma once
 
+#include <memory>
+
 #include "frontend/bytecode/split.h"
 #include "frontend/value.h"
 
@@ -46,13 +48,15 @@ struct ObjectValue final : Value {
   std::vector<Stored> attrs;        // written while tracing, in order of first write
 };
 
+struct MadeClass;  // values/made_class.h
+
 struct ClassValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Class;
   explicit ClassValue(PyRef type) : Value(kKind) { real = std::move(type); }
   std::string print() const override;
   PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
   PyTypeObject* type() const { return reinterpret_cast<PyTypeObject*>(real.get()); }
-  PyRef as_constant() const override { return real; }
+  PyRef as_constant() const override { return made ? PyRef() : real; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   ValueRef get_item(Tracer& t, const ValueRef& key) override;
   ValueRef call(Tracer& t, CallArgs args) override;
@@ -65,6 +69,7 @@ struct ClassValue final : Value {
   ValueRef meta_attr(Tracer& t, PyObject* name);
   ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;
+  std::shared_ptr<MadeClass> made;  // by a class statement of the trace: `real` is its prototype
 };
 
 struct ModuleValue final : Value {
@@ -146,6 +151,8 @@ struct ContextValue final : Value {
   bool at_once = false;        // set_grad_enabled: the mode changed when it was made
 };
 
+// The class a value is, or else the constant: for rules that ask it and keep nothing of it.
+PyRef class_object(const ValueRef& v);
 // type.__call__(cls, ...), and base.__new__(cls, ...) of a base that C implements.
 ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args);
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args);

@@ -6,6 +6,7 @@ import gc
 import logging
 import signal
 import threading
+import time
 
 import pytest
 
@@ -191,15 +192,16 @@ def test_a_signal_handler_that_calls_the_same_function():
     def handler(number, frame):
         k = 1000 + len(seen) % 5
         seen.append(compiled(ones(), k).tolist() == f(ones(), k).tolist())
+        signal.setitimer(signal.ITIMER_REAL, 0.0005)  # armed again only here: handlers never nest
 
     before = signal.signal(signal.SIGALRM, handler)
     try:
         with torch._dynamo.config.patch(recompile_limit=1000, accumulated_recompile_limit=1000):
-            signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+            signal.setitimer(signal.ITIMER_REAL, 0.0005)
             for n in range(150):
                 assert compiled(ones(), n).tolist() == f(ones(), n).tolist()
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert seen and all(seen)
     assert 150 <= counter.frame_count <= 300
@@ -212,11 +214,14 @@ def test_a_signal_handler_that_raises_while_compiling():
         pass
 
     def f(x, n):
-        for k in range(200):
+        for k in range(1000):
             x = x + k * n
         return x
 
     compiled = torch.compile(f, backend="eager", dynamic=False)
+    start = time.perf_counter()
+    compiled(ones(), -1)
+    whole = time.perf_counter() - start
 
     def handler(number, frame):
         raise Late
@@ -227,7 +232,7 @@ def test_a_signal_handler_that_raises_while_compiling():
         with torch._dynamo.config.patch(recompile_limit=1000, accumulated_recompile_limit=1000):
             for n in range(40):
                 try:
-                    signal.setitimer(signal.ITIMER_REAL, 0.0005 + 0.0002 * n)
+                    signal.setitimer(signal.ITIMER_REAL, whole * (n + 1) / 50)  # all over a compilation
                     found = compiled(ones(), n).tolist()
                     signal.setitimer(signal.ITIMER_REAL, 0)
                 except Late:

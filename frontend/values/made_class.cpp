@@ -1,0 +1,173 @@
+#include "frontend/values/made_class.h"
+
+#include "frontend/breaks.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/type_dict.h"
+#include "frontend/library_classes.h"
+#include "frontend/plan.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/descriptor.h"
+#include "frontend/values/functions.h"
+
+namespace md {
+
+namespace {
+
+PyTypeObject* as_type(PyObject* o) { return reinterpret_cast<PyTypeObject*>(o); }
+PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
+bool is_special(std::string_view name) { return name.size() > 4 && name.starts_with("__") && name.ends_with("__"); }
+
+// Names that say something about the class and change nothing in what it does.
+bool only_describes(std::string_view name) {
+  for (const char* known : {"__module__", "__qualname__", "__doc__", "__annotations__", "__firstlineno__",
+                            "__static_attributes__", "__match_args__"})
+    if (name == known) return true;
+  return false;
+}
+
+// Something of a type with methods by which classes ask what they hold.
+bool has_a_say(Tracer& t, PyTypeObject* type, bool set_name_only) {
+  for (const char* name : {"__set_name__", "__get__", "__set__", "__delete__"}) {
+    PyRef key = interned(name);
+    PyObject* found = t.on_class(type, key.get()).found;
+    if (found && !is_c_type(type)) return true;
+    if (set_name_only) return false;
+  }
+  return false;
+}
+
+PyRef function_stand_in(FunctionValue& fn) {
+  PyRef made = checked(PyFunction_NewWithQualName(fn.code.get(), fn.globals.get(), fn.qualname.get()));
+  if (!fn.closure.empty()) {
+    PyRef cells = checked(PyTuple_New(static_cast<Py_ssize_t>(fn.closure.size())));
+    for (std::size_t i = 0; i < fn.closure.size(); ++i)
+      PyTuple_SET_ITEM(cells.get(), static_cast<Py_ssize_t>(i), checked(PyCell_New(nullptr)).release());
+    checked(PyFunction_SetClosure(made.get(), cells.get()));
+  }
+  return made;
+}
+
+// What the class namespace of the prototype gets for a member.
+PyRef member(Tracer& t, const std::string& name, const ValueRef& v) {
+  const bool described = only_describes(name);
+  if (is_special(name) && !described) {
+    const bool callable = as<FunctionValue>(v) || as<DescriptorValue>(v);
+    if (name == "__slots__" || name == "__del__" || name == "__init_subclass__") graph_break<GB0075>();
+    if (!callable && !is_true_constant(v, Py_None)) graph_break<GB0075>();
+  }
+  PyRef c = v->as_constant();
+  if (described && c) return c;
+  if (c && is_constant_object(c.get())) return c;
+  if (auto* o = as<ObjectValue>(v); o && has_a_say(t, o->type, bool(o->real))) graph_break<GB0075>();
+  return stand_in(t, v);
+}
+
+}  // namespace
+
+PyRef stand_in(Tracer& t, const ValueRef& v) {
+  if (auto* made = as<ClassValue>(v)) return made->real;
+  if (v->real && t.prototypes.value_of(v->real.get()).get() == v.get()) return v->real;
+  if (auto known = v->real ? t.known.find(v->real.get()) : t.known.end(); known != t.known.end() && known->second == v)
+    return v->real;
+  const bool is_itself = v->kind == ValueKind::Function || v->kind == ValueKind::Builtin ||
+                         v->kind == ValueKind::OpFunction || v->kind == ValueKind::Module;
+  if (v->real && is_itself) {
+    if (t.known.emplace(v->real.get(), v).second) t.keep_alive.push_back(v->real);
+    return v->real;
+  }
+  PyRef object;
+  if (auto* fn = as<FunctionValue>(v)) {
+    object = function_stand_in(*fn);
+  } else if (auto* descriptor = as<DescriptorValue>(v)) {
+    object = descriptor->prototype(t);
+  } else {
+    object = checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  }
+  return PyRef::borrow(t.prototypes.add_stand_in(std::move(object), v));
+}
+
+void check_base(Tracer& t, const ValueRef& base) {
+  PyRef object = class_object(base);
+  if (!object || !PyType_Check(object.get()) || Py_TYPE(object.get()) != &PyType_Type) graph_break<GB0075>();
+  PyTypeObject* type = as_type(object.get());
+  PyRef hook = interned("__init_subclass__");
+  if (t.on_class(type, hook.get()).found != type_find(&PyBaseObject_Type, hook.get())) graph_break<GB0075>();
+  if (PyType_IsSubtype(type, &PyType_Type) || PyType_IsSubtype(type, tensor_type)) graph_break<GB0075>();
+  for (LibraryClass of : {LibraryClass::Module, LibraryClass::AutogradContext, LibraryClass::AutogradFunction})
+    if (is_library_class(type, of)) graph_break<GB0075>();
+}
+
+ValueRef make_class(Tracer& t, PyRef name, std::vector<ValueRef> bases, Ref<DictValue> members) {
+  PyRef space = checked(PyDict_New()), parents = checked(PyTuple_New(static_cast<Py_ssize_t>(bases.size())));
+  for (std::size_t i = 0; i < bases.size(); ++i)
+    PyTuple_SET_ITEM(parents.get(), static_cast<Py_ssize_t>(i), class_object(bases[i]).release());
+  CellValue* cell = nullptr;
+  for (auto& e : members->live()) {
+    PyRef key = e.key->as_constant();
+    const std::string n = text_of(key.get());
+    ValueRef v = t.realize(e.value);
+    if (n == "__classcell__") {
+      cell = as<CellValue>(v);
+      continue;
+    }
+    checked(PyDict_SetItem(space.get(), key.get(), member(t, n, v).get()));
+  }
+  PyRef type = PyRef::steal(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(&PyType_Type), name.get(),
+                                                         parents.get(), space.get(), nullptr));
+  if (!type) t.raise_current();
+  auto cls = make_ref<ClassValue>(type);
+  cls->made = std::make_shared<MadeClass>(MadeClass{std::move(name), std::move(bases), std::move(members)});
+  t.prototypes.add_class(std::move(type), cls);
+  if (cell) cell->set(t, cls);
+  return cls;
+}
+
+ValueRef made_class_attr(Tracer& t, ClassValue& cls, PyObject* name) {
+  const std::string n = text_of(name);
+  PyTypeObject* type = cls.type();
+  if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(&PyType_Type), nullptr);
+  if (n == "__name__" || n == "__qualname__" || n == "__module__" || n == "__doc__") {
+    PyRef v = checked(PyObject_GetAttr(cls.real.get(), name));
+    if (ValueRef made = t.prototypes.value_of(v.get())) return made;
+    if (is_constant_object(v.get())) return t.constant(v);
+  }
+  PyObject *found = type_find(type, name), *of_type = type_find(&PyType_Type, name);
+  t.expect_on_class(type, name, found);
+  if (!found && !of_type)
+    t.raise(PyExc_AttributeError, "type object '" + type_name(type) + "' has no attribute '" + n + "'");
+  if (!found || (of_type && Py_TYPE(of_type)->tp_descr_set))
+    unmodelled(cls.print() + "." + n, "attribute of a class made while tracing");
+  const ValueRef value = t.prototypes.value_of(found);
+  if (value && (Py_TYPE(found) == &PyProperty_Type || as<FunctionValue>(value))) return value;
+  if (ValueRef v = python_get(t, found, {}, ValueRef(&cls))) return v;
+  if (PyFunction_Check(found) || Py_TYPE(found) == &PyStaticMethod_Type || Py_TYPE(found) == &PyClassMethod_Type)
+    return bind_class_attr(t, found, nullptr, nullptr, ValueRef(&cls));
+  const bool unbound = PyCFunction_Check(found) || Py_TYPE(found) == &PyMethodDescr_Type ||
+                       Py_TYPE(found) == &PyWrapperDescr_Type || PyType_Check(found);
+  if (Py_TYPE(found)->tp_descr_get && !unbound)
+    unmodelled(cls.print() + "." + n, "descriptor implemented outside the traced program");
+  return t.from_object(found, nullptr);
+}
+
+// Every member is there before the class is made: `fill` might put it off.
+Reg rebuild_class(PlanBuilder& b, const ClassValue& cls) {
+  const MadeClass& made = *cls.made;
+  PlanStep space{StepOp::NewDict};
+  space.object = PyRef::borrow(reinterpret_cast<PyObject*>(&PyDict_Type));
+  const Reg members = b.step(std::move(space));
+  for (auto& e : made.members->live()) {
+    PlanStep set{StepOp::DictSet};
+    set.a = members, set.regs = {b.rebuild(e.key), b.rebuild(e.value)};
+    b.fill(std::move(set));
+  }
+  PlanStep call{StepOp::Call};
+  call.a = b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(&PyType_Type)));
+  call.regs = {b.load_constant(made.name), b.rebuild(make_ref<TupleValue>(made.bases)), members};
+  return b.step(std::move(call));
+}
+
+}  // namespace md
