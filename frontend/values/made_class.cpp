@@ -135,6 +135,14 @@ ValueRef made_class_attr(Tracer& t, ClassValue& cls, PyObject* name) {
     if (ValueRef made = t.prototypes.value_of(v.get())) return made;
     if (is_constant_object(v.get())) return t.constant(v);
   }
+  if (n == "__mro__" || n == "__bases__") {
+    t.prototypes.each_real_base(type, [&](PyTypeObject* base) { t.expect_subclass(type, base, true); });
+    PyObject* classes = n == "__mro__" ? type->tp_mro : type->tp_bases;
+    std::vector<ValueRef> items;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
+      items.push_back(t.from_object(PyTuple_GET_ITEM(classes, i), nullptr));
+    return make_ref<TupleValue>(std::move(items));
+  }
   PyObject *found = type_find(type, name), *of_type = type_find(&PyType_Type, name);
   t.expect_on_class(type, name, found);
   if (!found && !of_type)
