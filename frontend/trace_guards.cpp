@@ -82,8 +82,8 @@ void Tracer::expect_no_setter(PyTypeObject* type, PyObject* name) {
 void Tracer::expect_subclass(PyTypeObject* type, PyTypeObject* of, bool is) {
   if (prototypes.has(of)) return;  // as the statement says, for ever
   if (prototypes.has(type))
-    return prototypes.each_real_base(
-        type, [&](auto* base) { expect_subclass(base, of, PyType_IsSubtype(base, of) != 0); });
+    return prototypes.each_real_base(type,
+                                     [&](auto* base) { expect_subclass(base, of, PyType_IsSubtype(base, of) != 0); });
   if (!is_immutable(type)) note_class(type, lookup_item(is ? Expect::Subclass : Expect::NoSubclass, nullptr, of));
 }
 

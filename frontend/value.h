@@ -54,8 +54,8 @@ enum class ValueKind : std::uint8_t {
   Iterator,
   StepIterator,
   Generator,
-  Function,  // Python function, real or made while tracing
-  Method,    // bound Python method
+  Function,    // Python function, real or made while tracing
+  Method,      // bound Python method
   Descriptor,  // a property, static or class method made while tracing
   Cell,
   Builtin,     // builtin function or C-implemented callable

@@ -12,8 +12,8 @@ inline bool is_c_type(const PyTypeObject* type) {
 // What the class itself, not its bases, has under the name; borrowed, null if nothing. Throws PythonError.
 PyObject* own_attribute(PyTypeObject* type, PyObject* name);
 PyObject* own_attribute(PyTypeObject* type, const char* name);
-// Frees what a class and its own parts hold of each other, as the garbage collector would: dropped after this it goes at
-// once. It must not be used any more.
+// Frees what a class and its own parts hold of each other, as the garbage collector would: dropped after this it goes
+// at once. It must not be used any more.
 void take_apart(PyTypeObject* type);
 
 }  // namespace md

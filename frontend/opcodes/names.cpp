@@ -199,15 +199,21 @@ OPCODE(IMPORT_NAME) {
 
 OPCODE(IMPORT_FROM) { f.push(t.realize(f.top())->get_attr(t, name_of(f, i.a))); }
 
-constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL}, {Opcode::STORE_GLOBAL, STORE_GLOBAL},
-                               {Opcode::LOAD_NAME, LOAD_NAME},     {Opcode::STORE_NAME, STORE_NAME},
-                               {Opcode::DELETE_NAME, DELETE_NAME}, {Opcode::LOAD_LOCALS, LOAD_LOCALS},
+constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL},
+                               {Opcode::STORE_GLOBAL, STORE_GLOBAL},
+                               {Opcode::LOAD_NAME, LOAD_NAME},
+                               {Opcode::STORE_NAME, STORE_NAME},
+                               {Opcode::DELETE_NAME, DELETE_NAME},
+                               {Opcode::LOAD_LOCALS, LOAD_LOCALS},
                                {Opcode::LOAD_FROM_DICT_OR_DEREF, LOAD_FROM_DICT_OR_DEREF},
                                {Opcode::LOAD_FROM_DICT_OR_GLOBALS, LOAD_FROM_DICT_OR_GLOBALS},
                                {Opcode::SETUP_ANNOTATIONS, SETUP_ANNOTATIONS},
-                               {Opcode::LOAD_ATTR, LOAD_ATTR},     {Opcode::LOAD_SUPER_ATTR, LOAD_SUPER_ATTR},
-                               {Opcode::STORE_ATTR, STORE_ATTR},   {Opcode::DELETE_ATTR, DELETE_ATTR},
-                               {Opcode::IMPORT_NAME, IMPORT_NAME}, {Opcode::IMPORT_FROM, IMPORT_FROM}};
+                               {Opcode::LOAD_ATTR, LOAD_ATTR},
+                               {Opcode::LOAD_SUPER_ATTR, LOAD_SUPER_ATTR},
+                               {Opcode::STORE_ATTR, STORE_ATTR},
+                               {Opcode::DELETE_ATTR, DELETE_ATTR},
+                               {Opcode::IMPORT_NAME, IMPORT_NAME},
+                               {Opcode::IMPORT_FROM, IMPORT_FROM}};
 
 }  // namespace
 

@@ -566,7 +566,7 @@ def test_a_change_of_the_base_is_seen():
     assert [compiled(t).item(), counter.frame_count] == [6, 2]
     Changing.__setattr__ = lambda self, name, value: None
     assert compiled(t).item() == 6
-    Changing.__getattribute__ = lambda self, name: (lambda *a: 9)
+    Changing.__getattribute__ = lambda self, name: lambda *a: 9
     assert compiled(t).item() == f(t).item() == 9
 
 

@@ -28,7 +28,7 @@ class Expressions:
 
     def __init__(self, seed):
         self.random = random.Random(seed)
-        self.scope = Scope({kind: [] for kind in "int str list dict set tuple tensor box call".split()})
+        self.scope = Scope({kind: [] for kind in "int str list dict set tuple tensor box call cls".split()})
         self.fresh = 0
 
     # --- choices -------------------------------------------------------------------------------------------------

@@ -161,6 +161,7 @@ class Writer(Statements):
                 "tensor": ["a", "b"],
                 "box": ["box"],
                 "call": [],
+                "cls": [],
             }  # fmt: skip
         )
         for _ in range(size):

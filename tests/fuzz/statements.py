@@ -70,6 +70,7 @@ class Statements(Expressions):
             kinds += [
                 (3, self.branch), (3, self.loop), (1, self.while_loop), (3, self.attempt), (2, self.with_block),
                 (2, self.matched), (2, self.closure), (2, self.drive_generator), (1, self.recursion),
+                (3, self.local_class),
             ]  # fmt: skip
         if self.scope.allowed["yield"]:
             kinds.append((4, self.yields))
@@ -392,6 +393,56 @@ class Statements(Expressions):
         )
         self.indent -= 1
         self.emit(f"out.append({name}({self.number(0, 5)}))")
+
+    def local_class(self):
+        """A class statement, what it makes, and what is done with it."""
+        name = self.new("Local")
+        bases = ["", "(Box)", "(Guarded)", "(ValueError)", "(list)", *(f"({c})" for c in self.scope.names["cls"])]
+        base = self.random.choice(bases)
+        inner = [
+            lambda: f"k = {self.integer(1)}",
+            lambda: f"k: int = {self.integer(1)}",
+            lambda: f"t = {self.name('tensor')} * 2",
+            lambda: f"shared = {self.listed(1)}",
+            lambda: f"total = sum([j * 2 for j in {self.listed(1)}])",
+            lambda: f"if {self.condition(1)}: flag = True",
+            lambda: "for j in range(3): last = j",
+            lambda: f"def get(self, j=1): return self.k + j + {self.integer(1)}",
+            lambda: "def get(self, j=2): return (super().get(j) if hasattr(super(), 'get') else 0) + 1",
+            lambda: "def own(self): return __class__.__name__, type(self) is __class__",
+            lambda: "def scaled(self): return self.t * self.k",
+            lambda: "double = property(lambda self: self.k * 2)",
+            lambda: "made = classmethod(lambda cls, *args: cls(*args))",
+            lambda: "plus = staticmethod(lambda j: j + 1)",
+            lambda: f"def __add__(self, other): return {self.integer(1)}",
+            lambda: "def __len__(self): return self.k % 5",
+            lambda: "def __eq__(self, other): return type(other) is type(self)",
+            lambda: "class Inner: depth = 1",
+            lambda: "out.append('in class')",
+            lambda: "print('in class')" if self.chance(0.3) else "def __call__(self, *args): return args",
+        ]
+        self.emit(f"class {name}{base}:")
+        self.indent += 1
+        self.emit(f"k = {self.number(0, 4)}")
+        for make in self.random.sample(inner, self.number(2, 6)):
+            self.emit(make())
+        self.indent -= 1
+        self.scope.names["cls"].append(name)
+        uses = [
+            lambda: f"out.append({name}.k)",
+            lambda: f"out.append((issubclass({name}, Box), isinstance({name}, type), {name}.__name__))",
+            lambda: f"try: out.append({name}(1).get())\nexcept Exception as error: out.append(type(error).__name__)",
+            lambda: f"try: out.append({name}(0))\nexcept Exception as error: out.append(str(error)[:20])",
+            lambda: f"out.append(getattr({name}, 'shared', None))",
+            lambda: f"try: out.append({name}.made(2).own())\nexcept (AttributeError, TypeError): out.append('no')",
+            lambda: f"try: raise {name}(3)\nexcept (ValueError, TypeError) as error: out.append(type(error).__name__)",
+            lambda: f"{name}.k = {self.integer(1)}",
+            lambda: f"try: out.append({name}(1) + 1)\nexcept TypeError: out.append('no sum')",
+            lambda: f"out.append([c.__name__ for c in {name}.__mro__])",
+        ]
+        for make in self.random.sample(uses, self.number(1, 4)):
+            for line in make().split("\n"):
+                self.emit(line)
 
     def drive_generator(self):
         name = self.new("gen")
