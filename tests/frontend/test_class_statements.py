@@ -275,7 +275,7 @@ def several_of_one_statement(t):
             number = k
 
             def get(self):
-                return self.number, k
+                return self.number, k  # noqa: B023  the last one, as Python does
 
         classes.append(Numbered)
     a, b, c = classes

@@ -1,5 +1,5 @@
-"""What becomes of classes made in compiled functions: each call's own, seen by nobody else, guarded through their bases;
-and those that are not traced."""
+"""What becomes of classes made in compiled functions: each call has its own, nobody sees another, guards watch their
+bases; and those that are not traced."""
 
 import gc
 import weakref
