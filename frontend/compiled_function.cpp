@@ -101,10 +101,17 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   const FrameNotes* notes = state ? static_cast<const FrameNotes*>(state->notes.get()) : nullptr;
   const bool runs_plain = notes && notes->runs_plain(*region);
   if (!runs_plain || notes->runs_plain_below(*region)) {
+    LoadedValues found;
+    EntryRef entry = state ? find_entry(*state, region, bound.frame(), found) : EntryRef();
+    if (entry && !runs_plain && is_single(*entry)) [[likely]] {
+      bool repeat = false;
+      PyObject* out = run_single(*entry, found, bound.frame(), code, repeat);
+      if (!repeat) [[likely]]
+        return out;
+      entry = find_entry(*state, region, bound.frame(), found);
+    }
     FrameRequest request{code, bound.frame(), region, std::string()};
     PyRef result;
-    LoadedValues found;
-    EntryRef entry = state ? find_entry(*state, region, request.args, found) : EntryRef();
     if (!entry && notes && notes->runs_plain_below(*region)) {
       Disarmed below;
       return call_plain(self, args, nargsf, kwnames, nullptr);

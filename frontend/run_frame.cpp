@@ -191,6 +191,19 @@ EntryRef compiled_now(const FrameRequest& r) {
   throw PythonError{};
 }
 
+// The exception being handled.
+[[noreturn]] void raise_committed() {
+  try {
+    throw;
+  } catch (const PythonError&) {
+    throw;
+  } catch (const OpError&) {
+    throw;
+  } catch (const std::exception& e) {
+    raise_late(e);
+  }
+}
+
 // The exception that is set comes from the user's code, and not from the compiler or the interpreter (Ctrl-C).
 bool is_programs_own() {
   PyObject *type, *value, *traceback;
@@ -388,6 +401,28 @@ RunOutcome driven(Region* region, Act&& act) {
 
 RunOutcome run_found(EntryRef entry, const LoadedValues& found, const FrameRequest& request, PyRef& result) {
   return driven(request.region, [&] { return run_with(std::move(entry), found.data(), request, result); });
+}
+
+bool is_single(const Entry& entry) {
+  return static_cast<const CompiledPlan*>(entry.compiled.get())->plan.single_output;
+}
+
+PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, PyCodeObject* code,
+                     bool& repeat) {
+  bool committed = false;
+  try {
+    const EntryPlan& plan = static_cast<const CompiledPlan*>(entry.compiled.get())->plan;
+    PyRef out = run_single_output(plan, args, found.data(), committed);
+    count_replaced(code, false);
+    return out.release();
+  } catch (...) {
+    if (!committed) {
+      PyErr_Clear();
+      return repeat = true, nullptr;
+    }
+    (void)driven(current_region(), []() -> RunOutcome { raise_committed(); });
+    return nullptr;
+  }
 }
 
 RunOutcome run_missed(const FrameRequest& request, PyRef& result) {

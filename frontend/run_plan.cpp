@@ -305,10 +305,14 @@ static PyRef run_direct(const EntryPlan& plan, const FrameArgs& args, PyObject* 
   return wrap_tensor(std::move(out));
 }
 
+PyRef run_single_output(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, bool& committed) {
+  return (plan.inputs_apart ? run_direct<true> : run_direct<false>)(plan, args, found, committed);
+}
+
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, PlanRun& out) {
   if (plan.single_output) {
     out.in_kernel = true;
-    out.returned = (plan.inputs_apart ? run_direct<true> : run_direct<false>)(plan, args, found, out.committed);
+    out.returned = run_single_output(plan, args, found, out.committed);
     out.in_kernel = false;
     return;
   }

@@ -113,6 +113,8 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
   ValueRef v = t.realize(raw), spec = given_spec;
   if (ValueRef text = deferred_text(t, v, conversion, spec)) return text;
   if (PyRef text = text_of_member(t, v, conversion, spec)) return t.constant(text);
+  if (auto* cls = as<ClassValue>(v); cls && cls->made && !spec && conversion != 3)
+    return t.constant(checked(PyObject_Repr(cls->real.get())));  // its prototype has the same names
   if (auto* o = as<ObjectValue>(v)) {
     const bool repr = conversion == 2 || conversion == 3;
     ValueRef m = conversion == 0 ? o->special(t, "__format__") : ValueRef();

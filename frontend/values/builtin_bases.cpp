@@ -50,6 +50,7 @@ bool is_usual_namedtuple(Tracer& t, PyTypeObject* type) {
     PyObject* found = t.on_class(type, checked(PyUnicode_InternFromString(name.c_str())).get()).found;
     return found != type_find(&PyTuple_Type, checked(PyUnicode_InternFromString(name.c_str())).get());
   };
+  if (t.prototypes.has(type)) return false;  // a constant of it would be a real instance
   for (const std::string name : operators)
     if (own("__" + name + "__") || own("__r" + name + "__") || own("__i" + name + "__")) return false;
   return std::ranges::none_of(others, own);

@@ -29,13 +29,15 @@ bool only_describes(std::string_view name) {
   return false;
 }
 
-// Something of a type with methods by which classes ask what they hold.
-bool has_a_say(Tracer& t, PyTypeObject* type, bool set_name_only) {
+// Of a type with methods by which classes ask what they hold. A real object answers for itself later, but it is told
+// its name now.
+bool has_a_say(Tracer& t, const Value& v) {
+  PyTypeObject* type = v.python_type();
+  const bool is_real = v.real && v.kind != ValueKind::StandIn;
+  if (!type || (is_real && is_c_type(type))) return false;
   for (const char* name : {"__set_name__", "__get__", "__set__", "__delete__"}) {
-    PyRef key = interned(name);
-    PyObject* found = t.on_class(type, key.get()).found;
-    if (found && !is_c_type(type)) return true;
-    if (set_name_only) return false;
+    if (t.on_class(type, interned(name).get()).found) return true;
+    if (is_real) return false;
   }
   return false;
 }
@@ -62,7 +64,9 @@ PyRef member(Tracer& t, const std::string& name, const ValueRef& v) {
   PyRef c = v->as_constant();
   if (described && c) return c;
   if (c && is_constant_object(c.get())) return c;
-  if (auto* o = as<ObjectValue>(v); o && has_a_say(t, o->type, bool(o->real))) graph_break<GB0075>();
+  if (name == "__match_args__") graph_break<GB0075>();  // patterns look at the real one
+  const bool known_kind = as<FunctionValue>(v) || as<DescriptorValue>(v) || as<MethodValue>(v) || as<ClassValue>(v);
+  if (!known_kind && has_a_say(t, *v)) graph_break<GB0075>();
   return stand_in(t, v);
 }
 

@@ -2,7 +2,6 @@
 // its own (values/made_class.h), so nothing of these may get into guards or plans.
 #pragma once
 
-#include <algorithm>
 #include <unordered_map>
 #include <vector>
 
@@ -17,9 +16,8 @@ class Prototypes {
   Prototypes(const Prototypes&) = delete;
   Prototypes& operator=(const Prototypes&) = delete;
 
-  bool has(const PyTypeObject* type) const {
-    const auto is_it = [type](const PyRef& c) { return reinterpret_cast<PyTypeObject*>(c.get()) == type; };
-    return !classes_.empty() && std::ranges::any_of(classes_, is_it);
+  bool has(PyTypeObject* type) const {
+    return !classes_.empty() && values_.contains(reinterpret_cast<PyObject*>(type));
   }
   // What a prototype or a stand-in stands for; null: it is neither.
   ValueRef value_of(PyObject* object) const {

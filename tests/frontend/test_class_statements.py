@@ -1,6 +1,8 @@
 """Class statements with config.trace_more: the class is made in the graph's frame, each call its own; by default they
 break with GB0075."""
 
+import collections
+
 import pytest
 
 import minidynamo as torch
@@ -327,6 +329,60 @@ def getattr_and_setattr(t):
     return v.seen, v.b, getattr(v, "c", 3), hasattr(v, "d")
 
 
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def more_builtin_bases(t):
+    class P(Pair):
+        def total(self):
+            return self.a + self.b
+
+    class T(tuple):
+        def first(self):
+            return self[0]
+
+    class S(str):
+        def shout(self):
+            return self.upper() + "!"
+
+    class F(float):
+        def __mul__(self, other):
+            return F(float(self) + other)
+
+    class Z(frozenset):
+        pass
+
+    p, made = P(1, 2), T((4, 5))
+    seen = [p.total(), p[1], p.b, len(p), made.first(), S("abc").shout(), float(F(1.5) * 2), 3 in Z([3])]
+    return seen, (p, made), isinstance(p, tuple), type(p) is P, t
+
+
+def compared(t):
+    class A:
+        pass
+
+    class B(A):
+        pass
+
+    a = A()
+    same_class = type(a) == A, type(a) != B, A == B, a.__class__ is A, A in (B, A), [B, A].index(A)  # noqa: E721
+    return same_class, str(A)[-12:], f"{B}"[-12:], t
+
+
+def many(t):
+    total = 0
+    for k in range(60):
+
+        class C(Base):
+            n = k
+
+            def get(self):
+                return self.n + 1
+
+        total += C().get()
+    return total, t
+
+
 def errors_of_making(t):
     seen = []
     try:
@@ -352,7 +408,7 @@ def errors_of_making(t):
 
 WHOLE = [
     attributes_and_methods, inherits, descriptors, operators_and_protocols, exceptions, builtin_bases, body_runs_code,
-    several_of_one_statement, matched, getattr_and_setattr, errors_of_making,
+    several_of_one_statement, many, matched, more_builtin_bases, compared, getattr_and_setattr, errors_of_making,
 ]  # fmt: skip
 
 

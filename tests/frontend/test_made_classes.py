@@ -1,13 +1,14 @@
 """What becomes of classes made in compiled functions: each call has its own, nobody sees another, guards watch their
 bases; and those that are not traced."""
 
+import functools
 import gc
 import weakref
 
 import pytest
 
 import minidynamo as torch
-from frontend.differential import breaks_with, same
+from frontend.differential import breaks_with, codes, same
 from frontend.test_class_statements import Base, x
 from minidynamo._dynamo import config
 from minidynamo._dynamo.testing import CompileCounter
@@ -174,6 +175,39 @@ def with_finalizer(t):
     return seen, t
 
 
+def with_descriptors_of_the_library(t):
+    class A:
+        @functools.cached_property
+        def cached(self):
+            return [1]
+
+        def plus(self, n):
+            return n + 1
+
+        two = functools.partialmethod(plus, 1)
+
+        @functools.singledispatchmethod
+        def kind(self, v):
+            return "any"
+
+        @kind.register
+        def _(self, v: int):
+            return "int"
+
+    a = A()
+    return a.cached is a.cached, a.two(), a.kind(1), a.kind("x"), t
+
+
+def with_odd_match_args(t):
+    class A:
+        __match_args__ = tuple(["n" * t.shape[0]])
+        nnn = 4
+
+    match A():
+        case A(k):
+            return k, t
+
+
 def generic(t):
     class A(list[int]):
         pass
@@ -182,10 +216,21 @@ def generic(t):
 
 
 @pytest.mark.parametrize(
-    "function", [registering, naming, with_metaclass, with_slots, with_finalizer, generic], ids=lambda f: f.__name__
+    "function",
+    [registering, naming, with_metaclass, with_slots, with_finalizer, generic],
+    ids=lambda f: f.__name__,
 )
 def test_classes_that_others_have_a_say_in(function):
     breaks_with("GB0075", function, x)
+
+
+def test_match_args_made_while_tracing():
+    same(with_odd_match_args, x)
+
+
+def test_descriptors_of_the_library():
+    same(with_descriptors_of_the_library, x)
+    assert codes()  # that what they do is not modelled is said
 
 
 def test_a_change_of_the_base_is_seen():

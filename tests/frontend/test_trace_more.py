@@ -331,11 +331,15 @@ def test_codes_are_still_counted():
     assert codes() == {"GB0088"}
 
 
-def test_a_class_statement_breaks_at_the_call_that_makes_the_class():
+class Meta(type):
+    pass
+
+
+def test_a_class_with_a_metaclass_breaks_at_the_call_that_makes_it():
     def f(n):
         base = n + 1
 
-        class Local:
+        class Local(metaclass=Meta):
             value = base
 
             def double(self):
