@@ -149,10 +149,27 @@ ValueRef set_remove(Tracer& t, Value& self, CallArgs& args) {
   return t.none();
 }
 
+// By another set; null: by something else, which changes one member after the other.
+ValueRef changed_by_set(Tracer& t, Value& self, const char* method, CallArgs& args) {
+  auto* other = args.positional.size() == 1 && args.keywords.empty() ? as<SetValue>(t.realize(args[0])) : nullptr;
+  if (!other || set_of(self).frozen) return {};
+  set_of(self).change_by(t, method, *other);
+  return t.none();
+}
+
+ValueRef set_difference_update(Tracer& t, Value& self, CallArgs& args) {
+  return changed_by_set(t, self, "difference_update", args);
+}
+
+ValueRef set_symmetric_difference_update(Tracer& t, Value& self, CallArgs& args) {
+  return changed_by_set(t, self, "symmetric_difference_update", args);
+}
+
 // The content becomes that of the intersection, which is a table of its own, as in C.
 ValueRef set_intersection_update(Tracer& t, Value& self, CallArgs& args) {
   SetValue& set = set_of(self);
   if (set.frozen) return {};
+  if (ValueRef done = changed_by_set(t, self, "intersection_update", args)) return done;
   if (set.source) unmodelled_method(self, "intersection_update", args);
   ValueRef result = set.combine(t, "intersection", args.positional);
   auto& made = static_cast<SetValue&>(*result);
@@ -193,8 +210,8 @@ ValueRef set_copy(Tracer& t, Value& self, CallArgs& args) {
 ValueRef set_update(Tracer& t, Value& self, CallArgs& args) {
   for (auto& a : args.positional) {
     ValueRef from = t.realize(a);
-    if (from->kind == ValueKind::Set) {  // maybe the set itself
-      for (auto& v : collect(t, from)) set_of(self).add(t, v);
+    if (auto* other = as<SetValue>(from)) {
+      set_of(self).change_by(t, "update", *other);
       continue;
     }
     ValueRef it = t.realize(from->iter(t));
@@ -261,6 +278,8 @@ constexpr MethodRow kSetRows[] = {{ValueKind::Set, "add", set_add},
                                   {ValueKind::Set, "clear", set_clear},
                                   {ValueKind::Set, "pop", set_pop},
                                   {ValueKind::Set, "intersection_update", set_intersection_update},
+                                  {ValueKind::Set, "difference_update", set_difference_update},
+                                  {ValueKind::Set, "symmetric_difference_update", set_symmetric_difference_update},
                                   {ValueKind::Set, "copy", set_copy},
                                   {ValueKind::Set, "update", set_update},
                                   {ValueKind::Set, "union", set_union},

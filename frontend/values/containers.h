@@ -111,7 +111,11 @@ struct SetValue final : Value {
   std::vector<ValueRef> items(Tracer& t);  // in the real set's order
   // The set's own operation `method` on the key objects of both sides: what comes out has eager's order.
   ValueRef combine(Tracer& t, const char* method, const std::vector<ValueRef>& others);
+  // update() and the like as the one step they are: what they do to the table decides the order.
+  void change_by(Tracer& t, const char* method, SetValue& other);
   void observe_order(Tracer& t);  // guards the order of a real set
+  // An empty set gets this content's order by one update() with it, and not by adding one member after the other.
+  bool comes_at_once() const;
 
   PyRef members;  // a real set of the key objects: same order as eager's
   PyRef values;   // dict: key object -> position in `held`

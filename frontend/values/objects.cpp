@@ -437,7 +437,15 @@ void ObjectValue::fill_payload(PlanBuilder& b, Reg instance) {
       });
     return;
   }
-  for (auto& v : static_cast<SetValue*>(payload.get())->items(b.tracer))
+  auto& set = static_cast<SetValue&>(*payload);
+  if (set.comes_at_once()) {
+    PlanStep update{StepOp::Call};
+    update.a = b.load_constant(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PySet_Type), "update")));
+    update.regs = {instance, b.rebuild(set.combine(b.tracer, "copy", {}))};
+    (void)b.step(std::move(update));
+    return;
+  }
+  for (auto& v : set.items(b.tracer))
     b.fill([&b, instance, v] {
       PlanStep s{StepOp::SetAdd};
       s.a = instance, s.b = b.rebuild(v);

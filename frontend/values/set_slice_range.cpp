@@ -10,6 +10,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/element_walk.h"
+#include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/size_value.h"
 
@@ -116,6 +117,29 @@ ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<Valu
   return out;
 }
 
+void SetValue::change_by(Tracer& t, const char* method, SetValue& other) {
+  if (!source) other.observe_order(t);
+  ValueRef operand = other.source ? ValueRef(&other) : other.combine(t, "copy", {});  // as it is now
+  const PyRef keys = other.source && other.real && !other.changed ? other.real : other.members;
+  PyRef name = checked(PyUnicode_InternFromString(method));
+  checked(PyObject_CallMethodObjArgs(members.get(), name.get(), keys.get(), nullptr));
+  std::vector<ValueRef> now;
+  PyRef places = checked(PyDict_New()), it = checked(PyObject_GetIter(members.get()));
+  while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) {
+    const bool own = checked(PyDict_Contains(values.get(), k.get())) != 0;
+    checked(PyDict_SetItem(places.get(), k.get(), checked(PyLong_FromSize_t(now.size())).get()));
+    now.push_back(value_of(own ? *this : other, k.get()));
+  }
+  values = std::move(places), held = std::move(now);
+  ++shape;
+  if (!source) return;
+  changed = true;
+  SideEffect e{EffectKind::Call, ValueRef(this)};
+  e.value = make_ref<BuiltinValue>(checked(PyObject_GetAttr(reinterpret_cast<PyObject*>(&PySet_Type), name.get())));
+  e.items = {ValueRef(this), std::move(operand)};
+  t.effects.record(std::move(e));
+}
+
 ValueRef SetValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
 ValueRef SetValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   return call_builtin_method(t, ValueRef(this), name, std::move(args));
@@ -141,6 +165,13 @@ static bool iterates_alike(const PyRef& keys, const PyRef& members) {
   PyRef a = checked(PySequence_List(made.get())), b = checked(PySequence_List(members.get()));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(a.get()); ++i)
     if (PyList_GET_ITEM(a.get(), i) != PyList_GET_ITEM(b.get(), i)) return false;
+  return true;
+}
+
+bool SetValue::comes_at_once() const {
+  if (!as_constant()) return false;
+  if (iterates_alike(checked(PySequence_List(members.get())), members)) return false;
+  if (!iterates_alike(checked(PySet_New(members.get())), members)) graph_break<GB0092>(print());
   return true;
 }
 
