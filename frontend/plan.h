@@ -31,7 +31,7 @@ enum class StepOp : std::uint8_t {
   BuildSlice,      // regs: start, stop, step
   NewCell,         // empty
   NewObject,       // a = type reg: the __new__ of its C base; regs: its arguments
-  NewException,    // object = type, or a = type reg; regs: args
+  NewException,    // a = type reg; regs: args
   MakeFunction,    // object = (code, globals, name, qualname) tuple; regs: defaults, kwdefaults, closure, annotations
                    // (-1: none)
   MakeMethod,      // regs: function, self

@@ -191,19 +191,6 @@ EntryRef compiled_now(const FrameRequest& r) {
   throw PythonError{};
 }
 
-// The exception being handled.
-[[noreturn]] void raise_committed() {
-  try {
-    throw;
-  } catch (const PythonError&) {
-    throw;
-  } catch (const OpError&) {
-    throw;
-  } catch (const std::exception& e) {
-    raise_late(e);
-  }
-}
-
 // The exception that is set comes from the user's code, and not from the compiler or the interpreter (Ctrl-C).
 bool is_programs_own() {
   PyObject *type, *value, *traceback;
@@ -420,7 +407,7 @@ PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameA
       PyErr_Clear();
       return repeat = true, nullptr;
     }
-    (void)driven(current_region(), []() -> RunOutcome { raise_committed(); });
+    (void)driven(current_region(), []() -> RunOutcome { throw; });
     return nullptr;
   }
 }

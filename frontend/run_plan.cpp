@@ -146,7 +146,7 @@ struct Runner {
         return checked(layout_base(type)->tp_new(type, tuple(s.regs).get(), nullptr));
       }
       case StepOp::NewException:
-        return new_exception(reinterpret_cast<PyTypeObject*>(s.a >= 0 ? reg(s.a) : s.object.get()), tuple(s.regs));
+        return new_exception(reinterpret_cast<PyTypeObject*>(reg(s.a)), tuple(s.regs));
       case StepOp::MakeFunction:
         return make_function(s);
       case StepOp::MakeMethod:

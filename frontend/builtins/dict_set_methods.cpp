@@ -149,27 +149,29 @@ ValueRef set_remove(Tracer& t, Value& self, CallArgs& args) {
   return t.none();
 }
 
-// By another set; null: by something else, which changes one member after the other.
-ValueRef changed_by_set(Tracer& t, Value& self, const char* method, CallArgs& args) {
-  auto* other = args.positional.size() == 1 && args.keywords.empty() ? as<SetValue>(t.realize(args[0])) : nullptr;
-  if (!other || set_of(self).frozen) return {};
-  set_of(self).change_by(t, method, *other);
+// By other sets, one after the other, as C does; null: one of them is something else, or there is none.
+ValueRef changed_by_sets(Tracer& t, Value& self, const char* method, CallArgs& args) {
+  if (set_of(self).frozen || args.positional.empty() || !args.keywords.empty()) return {};
+  for (auto& a : args.positional)
+    if (!as<SetValue>(a = t.realize(a))) return {};
+  for (auto& a : args.positional) set_of(self).change_by(t, method, *as<SetValue>(a));
   return t.none();
 }
 
 ValueRef set_difference_update(Tracer& t, Value& self, CallArgs& args) {
-  return changed_by_set(t, self, "difference_update", args);
+  return changed_by_sets(t, self, "difference_update", args);
 }
 
 ValueRef set_symmetric_difference_update(Tracer& t, Value& self, CallArgs& args) {
-  return changed_by_set(t, self, "symmetric_difference_update", args);
+  if (args.positional.size() != 1) return {};
+  return changed_by_sets(t, self, "symmetric_difference_update", args);
 }
 
 // The content becomes that of the intersection, which is a table of its own, as in C.
 ValueRef set_intersection_update(Tracer& t, Value& self, CallArgs& args) {
   SetValue& set = set_of(self);
   if (set.frozen) return {};
-  if (ValueRef done = changed_by_set(t, self, "intersection_update", args)) return done;
+  if (ValueRef done = changed_by_sets(t, self, "intersection_update", args)) return done;
   if (set.source) unmodelled_method(self, "intersection_update", args);
   ValueRef result = set.combine(t, "intersection", args.positional);
   auto& made = static_cast<SetValue&>(*result);

@@ -98,19 +98,23 @@ OPCODE(LOAD_LOCALS) {
   f.push(f.names);
 }
 
+// In the namespace on the stack; null: it is not there.
+ValueRef found_below(Tracer& t, SymbolicFrame& f, const Instruction& i, PyObject* name) {
+  ValueRef below = t.realize(f.pop());
+  auto* names = as<DictValue>(below);
+  if (!names) no_handler(i);
+  return names->find(t, t.constant(name));
+}
+
 // A variable of the class hides one of the function around it.
 OPCODE(LOAD_FROM_DICT_OR_DEREF) {
-  auto* names = as<DictValue>(t.realize(f.pop()));
-  if (!names) no_handler(i);
   PyObject* name = f.body->slot_names[static_cast<std::size_t>(i.a)].get();
-  if (ValueRef v = names->find(t, t.constant(name))) return f.push(std::move(v));
+  if (ValueRef v = found_below(t, f, i, name)) return f.push(std::move(v));
   opcode_handler(Opcode::LOAD_DEREF)(t, f, i);
 }
 
 OPCODE(LOAD_FROM_DICT_OR_GLOBALS) {
-  auto* names = as<DictValue>(t.realize(f.pop()));
-  if (!names) no_handler(i);
-  if (ValueRef v = names->find(t, t.constant(name_of(f, i.a)))) return f.push(std::move(v));
+  if (ValueRef v = found_below(t, f, i, name_of(f, i.a))) return f.push(std::move(v));
   LOAD_GLOBAL(t, f, i);
 }
 

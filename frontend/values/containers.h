@@ -111,6 +111,7 @@ struct SetValue final : Value {
   std::vector<ValueRef> items(Tracer& t);  // in the real set's order
   // The set's own operation `method` on the key objects of both sides: what comes out has eager's order.
   ValueRef combine(Tracer& t, const char* method, const std::vector<ValueRef>& others);
+  PyRef table() const { return source && real && !changed ? real : members; }  // that has eager's order
   // update() and the like as the one step they are: what they do to the table decides the order.
   void change_by(Tracer& t, const char* method, SetValue& other);
   void observe_order(Tracer& t);  // guards the order of a real set

@@ -148,11 +148,7 @@ Reg ExceptionValue::rebuild(PlanBuilder& b) {
   if (real) return b.load_constant(real);
   if (traceback) graph_break<GB0092>(print());
   PlanStep s{StepOp::NewException};
-  if (b.tracer.prototypes.has(type)) {
-    s.a = b.load_class(type);
-  } else {
-    s.object = type_ref;
-  }
+  s.a = b.load_class(type);
   for (auto& a : members ? std::vector<ValueRef>{message, members} : args) s.regs.push_back(b.rebuild(a));
   const Reg r = b.step(std::move(s));
   b.remember(this, r);

@@ -74,7 +74,6 @@ PyRef member(Tracer& t, const std::string& name, const ValueRef& v) {
 
 PyRef stand_in(Tracer& t, const ValueRef& v) {
   if (auto* made = as<ClassValue>(v)) return made->real;
-  if (v->real && t.prototypes.value_of(v->real.get()).get() == v.get()) return v->real;
   if (auto known = v->real ? t.known.find(v->real.get()) : t.known.end(); known != t.known.end() && known->second == v)
     return v->real;
   const bool is_itself = v->kind == ValueKind::Function || v->kind == ValueKind::Builtin ||

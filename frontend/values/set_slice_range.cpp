@@ -83,7 +83,7 @@ void SetValue::observe_order(Tracer& t) {
 std::vector<ValueRef> SetValue::items(Tracer& t) {
   observe_order(t);
   std::vector<ValueRef> out;
-  PyRef it = checked(PyObject_GetIter(source && real && !changed ? real.get() : members.get()));
+  PyRef it = checked(PyObject_GetIter(table().get()));
   while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) out.push_back(value_of(*this, k.get()));
   return out;
 }
@@ -100,7 +100,7 @@ ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<Valu
       if (keys) checked(PyList_Append(keys.get(), known.back().first.get()));
     }
     if (auto* dict = as<DictValue>(v)) return dict->index;
-    return set ? (set->source && set->real && !set->changed ? set->real : set->members) : keys;
+    return set ? set->table() : keys;
   };
   PyRef own = keys_of(ValueRef(this));
   for (std::size_t i = 0; i < others.size(); ++i)
@@ -119,10 +119,8 @@ ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<Valu
 
 void SetValue::change_by(Tracer& t, const char* method, SetValue& other) {
   if (!source) other.observe_order(t);
-  ValueRef operand = other.source ? ValueRef(&other) : other.combine(t, "copy", {});  // as it is now
-  const PyRef keys = other.source && other.real && !other.changed ? other.real : other.members;
   PyRef name = checked(PyUnicode_InternFromString(method));
-  checked(PyObject_CallMethodObjArgs(members.get(), name.get(), keys.get(), nullptr));
+  checked(PyObject_CallMethodObjArgs(members.get(), name.get(), other.table().get(), nullptr));
   std::vector<ValueRef> now;
   PyRef places = checked(PyDict_New()), it = checked(PyObject_GetIter(members.get()));
   while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) {
@@ -136,7 +134,8 @@ void SetValue::change_by(Tracer& t, const char* method, SetValue& other) {
   changed = true;
   SideEffect e{EffectKind::Call, ValueRef(this)};
   e.value = make_ref<BuiltinValue>(checked(PyObject_GetAttr(reinterpret_cast<PyObject*>(&PySet_Type), name.get())));
-  e.items = {ValueRef(this), std::move(operand)};
+  // What the trace has made may change until the effects are replayed: a copy as it is now.
+  e.items = {ValueRef(this), other.source ? ValueRef(&other) : other.combine(t, "copy", {})};
   t.effects.record(std::move(e));
 }
 

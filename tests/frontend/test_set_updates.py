@@ -35,6 +35,24 @@ def test_the_order_is_that_of_the_plain_run(seed):
     same(changed, lambda: (set(a), set(b), tuple(c)))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_several_at_once_and_others_than_sets(seed):
+    numbers = random.Random(seed)
+    parts = [[numbers.randint(0, 120) for _ in range(numbers.randint(0, 60))] for _ in range(4)]
+
+    def f(s, o, a, b, c):
+        s.difference_update(a, b)
+        s.update({300, 7, 90})
+        s.intersection_update(s, set(range(0, 100, 3)) | {7})
+        o.difference_update(c, {c[0]: 1} if c else (), a)
+        o |= {7, 90, 300}
+        o.symmetric_difference_update(c)
+        o.difference_update(o, [])
+
+    a, b, c, d = parts
+    same(f, lambda: (set(a + d), set(d + b), set(b), set(c), tuple(c)))
+
+
 def test_a_set_emptied_and_filled():
     def f(group):
         group ^= group & group

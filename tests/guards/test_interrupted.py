@@ -5,7 +5,6 @@ import functools
 import gc
 import logging
 import signal
-import threading
 import time
 
 import pytest
@@ -176,7 +175,6 @@ def test_a_finaliser_that_runs_while_the_function_is_compiled():
     assert all(found == [6, 6] for _, found in seen)
 
 
-@pytest.mark.skipif(threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread")
 def test_a_signal_handler_that_calls_the_same_function():
     counter = CompileCounter()
     seen = []

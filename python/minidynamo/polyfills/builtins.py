@@ -249,19 +249,17 @@ def contains(self, key, /):
 
 def difference_update(self, /, *others):
     for other in others:
-        if other is self:
-            self.clear()
-        else:
+        if not isinstance(other, (set, frozenset)):
             for value in other:
                 self.discard(value)
+            other = frozenset()  # C clears up in its table after each of them
+        set.difference_update(self, other)
 
 
 def symmetric_difference_update(self, other, /):
-    if other is self:
-        self.clear()
+    if not isinstance(other, dict):
+        set.symmetric_difference_update(self, set(other))
         return
-    if not isinstance(other, (set, frozenset, dict)):
-        other = set(other)
     for value in other:
         if value in self:
             self.discard(value)
