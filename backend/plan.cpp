@@ -66,6 +66,7 @@ struct Plan::Frame {
     std::int64_t offset = 0;
   };
   std::vector<Held> held;  // by slots that are neither in the arena nor an output's
+  HeldMemory memory;       // of the inputs, if others may go on meanwhile
 };
 
 Plan::Plan(const Program& program, std::span<const std::int64_t> symbols)
@@ -360,7 +361,7 @@ void Plan::execute(const PlannedStep& s, Frame& f) const {
   for (std::size_t i = 0; i < s.buffers.size(); ++i)
     buffers[i] = f.data[static_cast<std::size_t>(s.buffers[i].slot)] + s.buffers[i].byte_shift;
   std::int64_t failed = 0;
-  const LongWork others_go_on(s.nanoseconds);
+  const LongWork others_go_on(s.nanoseconds, f.memory);
   if (s.split == Split::None) {
     failed = s.function(buffers.data(), s.params.data(), 0, s.rows, 0, s.cols);
   } else if (s.split == Split::Parts) {
@@ -418,13 +419,12 @@ void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs
     return;
   }
   Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arena = {}};
+  SmallVector<TensorImpl*, 8> held;
   if (takes_long_) [[unlikely]] {
-    HeldMemory held;
-    for (TensorImpl* x : inputs) held.add(*x);
-    execute_all(f);
-  } else {
-    execute_all(f);
+    for (TensorImpl* x : inputs) held.push_back(f.memory.add(*x).get());
+    f.inputs = std::span(held.data(), held.size());
   }
+  execute_all(f);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const PlannedOutput& o = outputs_[i];
     if (o.input >= 0)

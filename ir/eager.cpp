@@ -11,6 +11,7 @@
 #include "ir/error.h"
 #include "ir/indexing.h"
 #include "ir/inplace.h"
+#include "ir/long_work.h"
 #include "ir/op_ids.h"
 #include "ir/shared_memory.h"
 #include "ir/sweep.h"
@@ -135,6 +136,25 @@ void store(const TensorRef& self, Arg result) {
   engine().run(op(id::Copy), args, std::span<const TensorRef>(&self, 1));
 }
 
+// What is found out about the operands holds to the end: between the parts of this others may go on.
+void write_result(const Op& op, std::span<const Arg> given) {
+  HeldMemory held;
+  std::vector<Arg> bound;
+  for (const Arg& a : given) bound.push_back(held.add(a));
+  const TensorRef self = bound[0].get<TensorRef>();
+  const TensorType result = infer(op, bound)[0];
+  check_inplace(op, type_of(bound[0]), result);
+  if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {
+    const std::vector<Arg> args = without_overlap(self, bound);
+    engine().run(op, args, std::span<const TensorRef>(&self, 1));
+  } else if (op.decl->writes_self && result.dtype == self->dtype) {
+    run_into(op, self, bound);
+  } else {
+    Arg value = call_op(op, bound);
+    if (!(value == Arg(self))) store(self, std::move(value));
+  }
+}
+
 }  // namespace
 
 BeforeDynamic& before_dynamic() {
@@ -176,23 +196,12 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
   check_enabled(op);
   const TensorRef self = bound[0].get<TensorRef>();
-  if (plain_inplace(op, *self, bound)) {
+  const Ref<Storage> written = self->storage;  // others may give `self` other memory meanwhile
+  if (plain_inplace(op, *self, bound))
     engine().run(op, bound, std::span<const TensorRef>(&self, 1));
-    ++self->storage->version;
-    return self;
-  }
-  const TensorType result = infer(op, bound)[0];
-  check_inplace(op, type_of(bound[0]), result);
-  if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {
-    const std::vector<Arg> args = without_overlap(self, bound);
-    engine().run(op, args, std::span<const TensorRef>(&self, 1));
-  } else if (op.decl->writes_self && result.dtype == self->dtype) {
-    run_into(op, self, bound);
-  } else {
-    Arg value = call_op(op, bound);
-    if (!(value == Arg(self))) store(self, std::move(value));
-  }
-  ++self->storage->version;
+  else
+    write_result(op, bound);
+  ++written->version;
   return self;
 }
 

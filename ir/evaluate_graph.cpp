@@ -6,6 +6,7 @@
 #include "ir/callee.h"
 #include "ir/dynamic.h"
 #include "ir/error.h"
+#include "ir/long_work.h"
 #include "ir/op_ids.h"
 #include "ir/sizes/shape_env.h"
 #include "ir/unbacked.h"
@@ -17,11 +18,11 @@ class GraphProgram::Run {
  public:
   Run(const GraphProgram& program, Engine& engine, std::span<TensorImpl* const> inputs,
       const std::vector<std::int64_t>* symbols = nullptr)
-      : program_(program), engine_(engine), slots_(static_cast<std::size_t>(program.slots_)) {
+      : program_(program), engine_(engine), inputs_(inputs), slots_(static_cast<std::size_t>(program.slots_)) {
     if (inputs.size() != static_cast<std::size_t>(program.inputs_)) {
       throw InternalError("evaluate: wrong number of inputs");
     }
-    for (std::size_t i = 0; i < inputs.size(); ++i) slots_[i] = TensorRef(inputs[i]);
+    for (std::size_t i = 0; i < inputs.size(); ++i) slots_[i] = memory_.add(*inputs[i]);
     if (symbols) {
       symbols_ = *symbols;
     } else if (program.graph_->shapes) {
@@ -60,6 +61,7 @@ class GraphProgram::Run {
   }
 
   TensorRef& slot(int i) { return slots_[static_cast<std::size_t>(i)]; }
+  TensorRef output(int i) { return i < program_.inputs_ ? TensorRef(inputs_[static_cast<std::size_t>(i)]) : slot(i); }
 
  private:
   TensorRef input(const Step& commit) { return slot(commit.node->index); }
@@ -157,6 +159,8 @@ class GraphProgram::Run {
 
   const GraphProgram& program_;
   Engine& engine_;
+  std::span<TensorImpl* const> inputs_;
+  HeldMemory memory_;  // of the inputs: between two ops others may go on
   std::vector<TensorRef> slots_;
   std::vector<std::int64_t> symbols_;
 };
@@ -211,7 +215,7 @@ void GraphProgram::run(Engine& engine, std::span<TensorImpl* const> inputs, std:
 void GraphProgram::run(Run& r, std::span<TensorRef> outputs) const {
   for (const Step& s : steps_) r.execute(s);
   r.commit();
-  for (std::size_t i = 0; i < outputs_.size(); ++i) outputs[i] = r.slot(outputs_[i]);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) outputs[i] = r.output(outputs_[i]);
 }
 
 std::vector<TensorRef> evaluate(const Graph& functional, std::span<const TensorRef> inputs, Engine& engine) {

@@ -8,9 +8,38 @@ Interlude interlude{nullptr, nullptr};  // written once, before there are other 
 
 void set_interlude(const Interlude& i) { interlude = i; }
 
-void LongWork::leave() {
-  if (interlude.leave) left_ = interlude.leave();
+TensorRef HeldMemory::add(TensorImpl& t) {
+  for (const Held& h : tensors_)
+    if (h.tensor.get() == &t) return h.copy;
+  TensorRef copy = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
+  copy->requires_grad = t.requires_grad;
+  copy->wrapped_number = t.wrapped_number;
+  tensors_.push_back({TensorRef(&t), copy});
+  return copy;
 }
-void LongWork::enter() { interlude.enter(left_); }
+Arg HeldMemory::add(const Arg& a) {
+  if (const auto* t = a.get_if<TensorRef>(); t && *t) return add(**t);
+  const auto* l = a.get_if<ListArg>();
+  if (!l) return a;
+  ListArg out{{}, l->tuple};
+  for (const Arg& x : l->items) out.items.push_back(add(x));
+  return out;
+}
+void HeldMemory::begin_work() noexcept {
+  for (const Held& h : tensors_) h.copy->storage->at_work.fetch_add(1, std::memory_order_relaxed);
+}
+void HeldMemory::end_work() noexcept {
+  for (const Held& h : tensors_) h.copy->storage->at_work.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void LongWork::leave() {
+  if (!interlude.leave) return;
+  memory_.begin_work();
+  if (!(left_ = interlude.leave())) memory_.end_work();
+}
+void LongWork::enter() {
+  interlude.enter(left_);
+  memory_.end_work();
+}
 
 }  // namespace md

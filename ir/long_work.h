@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ir/arg.h"
 #include "ir/tensor.h"
 
 namespace md {
@@ -18,24 +19,27 @@ void set_interlude(const Interlude& i);
 // Below this, letting go and waiting for others costs more than it brings them.
 inline constexpr double kLongWork = 100e3;  // nanoseconds
 
-// Tensors and their memory, held: others may drop tensors, or give them other memory, while the work is done.
+// Tensors as they are now. While the work is done others may drop one, or give it other sizes, another dtype or other
+// memory: the work takes the copies.
 class HeldMemory {
  public:
-  void add(TensorImpl& t) {
-    tensors_.emplace_back(&t);
-    memory_.push_back(t.storage);
-  }
+  TensorRef add(TensorImpl& t);
+  Arg add(const Arg& a);
+  // Between the two the memory stays where it is.
+  void begin_work() noexcept;
+  void end_work() noexcept;
 
  private:
-  std::vector<TensorRef> tensors_;
-  std::vector<Ref<Storage>> memory_;
+  struct Held {
+    TensorRef tensor, copy;
+  };
+  std::vector<Held> tensors_;
 };
 
-// For as long as it lives others go on, if the work is expected to take long. The caller holds what the work reads and
-// writes.
+// For as long as it lives others go on, if the work is expected to take long. `memory`: what it reads and writes.
 class LongWork {
  public:
-  explicit LongWork(double nanoseconds) {
+  LongWork(double nanoseconds, HeldMemory& memory) : memory_(memory) {
     if (nanoseconds >= kLongWork) [[unlikely]]
       leave();
   }
@@ -49,6 +53,7 @@ class LongWork {
  private:
   void leave();
   void enter();
+  HeldMemory& memory_;
   void* left_ = nullptr;
 };
 

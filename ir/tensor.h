@@ -1,6 +1,7 @@
 // Storage and TensorImpl: the Python-free tensor. CPU only; sizes, strides and offset count elements.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -39,6 +40,8 @@ class Storage final : public RefCounted {
   bool foreign = false;
   // An array or a capsule was made over the memory: while others hold it, it stays where it is.
   bool lent = false;
+  // Operations that use the memory while other threads go on: it stays where it is.
+  std::atomic<std::uint16_t> at_work{0};
 
  private:
   void* data_;

@@ -1,6 +1,7 @@
 #include "backend/blocks/engine.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "ir/long_work.h"
 #include "ir/op_ids.h"
@@ -29,22 +30,22 @@ double expected_nanoseconds(const Op& op, std::span<const Arg> args, std::span<c
   return std::max({largest, results, results * terms / kTermsPerNanosecond});
 }
 
-void hold(HeldMemory& held, const Arg& a) {
-  if (const auto* t = a.get_if<TensorRef>(); t && *t) held.add(**t);
-  if (const auto* l = a.get_if<ListArg>())
-    for (const Arg& x : l->items) hold(held, x);
-}
-
 }  // namespace
 
 void BlockEngine::run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
   const double expected = expected_nanoseconds(op, args, out);
+  if (expected < kLongWork) [[likely]]
+    return run_now(op, args, out);
   HeldMemory held;
-  if (expected >= kLongWork) [[unlikely]] {
-    for (const Arg& a : args) hold(held, a);
-    for (const TensorRef& t : out) held.add(*t);
-  }
-  const LongWork others_go_on(expected);
+  std::vector<Arg> held_args;
+  std::vector<TensorRef> held_out;
+  for (const Arg& a : args) held_args.push_back(held.add(a));
+  for (const TensorRef& t : out) held_out.push_back(held.add(*t));
+  const LongWork others_go_on(expected, held);
+  run_now(op, held_args, held_out);
+}
+
+void BlockEngine::run_now(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
   bool done = false;
   switch (op.kind()) {
     case OpKind::Pointwise:

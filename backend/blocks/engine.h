@@ -10,6 +10,7 @@ class BlockEngine final : public Engine {
  public:
   explicit BlockEngine(const KernelTable& kernels) : kernels_(kernels) {}
   void run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) override;
+  void run_now(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out);
 
  private:
   const KernelTable& kernels_;

@@ -79,6 +79,9 @@ void grow(TensorImpl& t, std::int64_t elements) {
     throw OpError(ErrorKind::Runtime,
                   "resize_() cannot enlarge memory that an array or a buffer was made over; clone() the tensor first");
   }
+  if (t.storage->at_work.load(std::memory_order_relaxed)) {
+    throw OpError(ErrorKind::Runtime, "resize_() cannot enlarge memory that another thread is computing with");
+  }
   const Ref<Storage> larger = allocate_storage(bytes);
   if (t.storage->bytes()) std::memcpy(larger->data(), t.storage->data(), t.storage->bytes());
   t.storage->exchange(*larger);

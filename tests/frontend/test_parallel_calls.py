@@ -144,6 +144,81 @@ def test_memory_another_thread_takes_away_lives_until_the_kernel_ends():
         thread.join()
 
 
+def changing(x, change):
+    """Runs `change` on `x` over and over in another thread, until `stop` is called."""
+    stopped = threading.Event()
+
+    def run():
+        k = 0
+        while not stopped.is_set():
+            change(x, k := k + 1)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+
+    def stop():
+        stopped.set()
+        thread.join()
+
+    return stop
+
+
+LENGTHS = (300_000, 500_000)
+
+
+@pytest.mark.parametrize("way", ["plain", "in_place", "compiled", "background"])
+def test_a_tensor_another_thread_gives_other_sizes_is_used_as_it_was(way):
+    """Results have the one length or the other, and the values that belong to it."""
+
+    def change(x, k):
+        length = LENGTHS[k % 2]
+        x.data = torch.full((length,), float(length))
+
+    def added(x):
+        return x.add_(torch.ones(1, dtype=torch.float64))
+
+    x = torch.full((LENGTHS[0],), float(LENGTHS[0]))
+    with config.patch(background_compile=way == "background"):
+        compiled = torch.compile(lambda x: (x * 2).cumsum(0) + x, fullgraph=True, dynamic=True)
+        compute = {"plain": lambda x: x * 2 + 0, "in_place": added}.get(way, compiled)
+        stop = changing(x, change)
+        try:
+            for _ in range(40):
+                result = compute(x).detach()  # a tensor of its own: x changes on
+                first, length = result[0].item(), result.shape[0]
+                assert length in LENGTHS
+                if way == "in_place":  # as often as nobody came between
+                    assert length <= first <= length + 40
+                else:
+                    assert first == (2 if way == "plain" else 3) * length
+        finally:
+            stop()
+        torch.compiler.wait_for_kernels()
+
+
+def test_memory_another_thread_enlarges_lives_until_the_kernel_ends():
+    refused = []
+
+    def enlarge(x, k):
+        try:
+            x.resize_(300_000 + 64 * k)
+        except RuntimeError as e:
+            refused.append(str(e))
+        x.resize_(300_000)
+
+    x = torch.full((300_000,), 0.5)
+    expected = bits(compute(x))
+    compiled = torch.compile(compute, fullgraph=True, dynamic=False)
+    view = x[:]  # has its own sizes, and the memory of x
+    stop = changing(x, enlarge)
+    try:
+        for _ in range(40):
+            assert bits(compute(view)) == bits(compiled(view)) == expected
+    finally:
+        stop()
+    assert all("another thread is computing with" in text for text in refused)
+
+
 def test_reset_and_compilation_while_kernels_run():
     x = torch.randn(300_000)
     expected = bits(compute(x))
