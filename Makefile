@@ -7,7 +7,7 @@ JOBS ?= auto
 PROGRAMS ?= 10000
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test conformance fuzz breaks smoke ulp bench sanitize refleak mutate lint clean
+.PHONY: help setup build demo test conformance fuzz breaks smoke ulp bench sanitize sanitize-threads refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench     benchmarks, JSON to out/bench.json"
 	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
 	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
+	@echo "make sanitize-threads  tests about threads and the examples under ThreadSanitizer (ten minutes after the build)"
 	@echo "make refleak   the examples under a reference-leak check"
 	@echo "make mutate    with any one op, opcode or graph break disabled some test fails (half an hour)"
 	@echo "make lint      formatting and static checks"
@@ -61,6 +62,9 @@ bench: build
 
 sanitize: setup
 	@tools/sanitize
+
+sanitize-threads: setup
+	@tools/sanitize threads
 
 refleak: build
 	@$(PY) tools/refleak.py
