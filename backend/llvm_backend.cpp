@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <mutex>
+#include <new>
 
 #include "backend/install.h"
 #include "backend/plan.h"
@@ -88,6 +89,7 @@ std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, co
   try {
     return std::make_unique<LlvmKernel>(std::move(functional), checkpoint);
   } catch (const OpError& e) {
+    if (e.kind == ErrorKind::Memory) throw std::bad_alloc();
     throw InternalError(std::string("llvm: ") + e.what());
   }
 }
@@ -100,7 +102,12 @@ class LlvmBackend final : public Backend {
     if (finds_sizes(functional)) return find_backend("blocks")->compile(functional);
     if (calls_out(functional)) mode = CompileMode::Wait;
     if (mode == CompileMode::Background) return tiered_kernel(functional, compile_llvm);
-    std::unique_ptr<Kernel> compiled = compile_llvm(clone(functional), {});
+    std::unique_ptr<Kernel> compiled;
+    try {
+      compiled = compile_llvm(clone(functional), {});
+    } catch (const std::bad_alloc&) {  // there may be enough for kernels that are there already
+      return find_backend("blocks")->compile(functional);
+    }
     const bool sizes_vary = functional.shapes && !functional.shapes->symbols().empty();
     if (mode == CompileMode::Wait || sizes_vary) return compiled;
     return measured_kernel(functional, std::move(compiled));

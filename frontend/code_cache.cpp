@@ -1,6 +1,7 @@
 #include "frontend/code_cache.h"
 
 #include <algorithm>
+#include <new>
 
 #include "frontend/cpython/code_extra.h"
 #include "frontend/entry_index.h"
@@ -32,15 +33,20 @@ struct Stored : CodeState {
   }
 
   void add(const EntryRef& e) {
-    if (indexed) {
+    if (indexed)
       entries.push_back(e);
-      return to_index(e.get());
+    else
+      entries.insert(e->last ? entries.end() : entries.begin(), e);
+    if (entries.size() <= kFewEntries && !indexed) return;
+    try {
+      if (indexed) return to_index(e.get());
+      indexed = true;
+      std::ranges::sort(entries, {}, [](const EntryRef& e) { return e->entry_id; });
+      for (const EntryRef& each : entries) to_index(each.get());
+    } catch (const std::bad_alloc&) {  // they are tried one after the other until there is room for an index
+      indexes.clear();
+      indexed = false;
     }
-    entries.insert(e->last ? entries.end() : entries.begin(), e);
-    if (entries.size() <= kFewEntries) return;
-    indexed = true;
-    std::ranges::sort(entries, {}, [](const EntryRef& e) { return e->entry_id; });
-    for (const EntryRef& each : entries) to_index(each.get());
   }
 };
 
@@ -196,7 +202,7 @@ void remove_region(const Region* region) {
 
 void clear_code_cache() {
   Dropped dropped;
-  std::vector<std::unique_ptr<CodeNotes>> notes;
+  std::vector<std::shared_ptr<CodeNotes>> notes;
   for (Stored* s = stored_head; s; s = s->next) {
     s->indexes.clear();
     s->indexed = false;

@@ -69,7 +69,7 @@ struct CodeState {
   std::vector<EntryRef> entries;    // most recently used first; as they were made once there is an index
   const Region* limited = nullptr;  // has as many entries as it may have
   unsigned misses = 0;              // its look-ups since the last one that found something
-  std::unique_ptr<CodeNotes> notes;
+  std::shared_ptr<CodeNotes> notes;
 };
 
 // Null if nothing is known of this code.

@@ -315,6 +315,10 @@ struct Compilation {
 
   // Shapes or dtypes do not fit: the plain program raises the same at the same line.
   EntryRef on_op_error(Tracer& t, const OpError& e) {
+    if (e.kind == ErrorKind::Memory) {  // not the program's, and not ours
+      raise_op_error(e);
+      throw PythonError{};
+    }
     auto* rule = dynamic_cast<const FailedStandIn*>(&e);
     if (!rule) raise_op_error(e);
     PyRef cause = rule ? rule->error : take_exception();
@@ -379,6 +383,7 @@ void forget_compile_id() {
     report("set_compile_id", {py_str("")});
   } catch (const PythonError&) {
     PyErr_Clear();
+  } catch (const std::bad_alloc&) {
   }
   PyErr_Restore(type, value, traceback);
 }
@@ -388,7 +393,7 @@ void forget_compile_id() {
 TraceConfig config_snapshot(const Region& region) {
   PyRef module = own_module("minidynamo._dynamo.config");
   PyRef values = checked(PyObject_CallMethod(module.get(), "_snapshot", nullptr));
-  auto get = [&](const char* key) -> PyObject* { return PyDict_GetItemString(values.get(), key); };
+  auto get = [&](const char* key) -> PyObject* { return find_item(values.get(), key); };
   auto flag = [&](const char* key) { return get(key) && PyObject_IsTrue(get(key)) == 1; };
   auto number = [&](const char* key, int fallback) {
     return get(key) && PyLong_Check(get(key)) ? static_cast<int>(PyLong_AsLong(get(key))) : fallback;
@@ -439,6 +444,7 @@ EntryRef compile_frame(const FrameRequest& request) {
     tables_ready = true;
   }
   FrameNotes& notes = frame_notes(request.code);
+  const std::shared_ptr<FrameNotes> held = held_frame_notes(request.code);
   if (notes.compiling) return {};
   struct Busy {
     FrameNotes& n;

@@ -64,6 +64,9 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
     return true;
   } catch (const PythonError&) {
     return false;
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return false;
   }
 }
 
@@ -77,7 +80,7 @@ Region* forced_region(const Region& r) {
   }
 }
 
-PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
+PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) try {
   auto* self = cast(o);
   auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
   auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
@@ -140,6 +143,10 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   Disarmed below;
   const Replaying repeated(nullptr, false);
   return call_plain(self, args, nargsf, kwnames, nullptr);
+} catch (const PythonError&) {
+  return nullptr;
+} catch (const std::bad_alloc&) {  // before anything was run
+  return PyErr_NoMemory();
 }
 
 int compiled_traverse(PyObject* o, visitproc visit, void* arg) {

@@ -26,7 +26,7 @@ std::set<int> marked_dims(PyObject* tensor, const char* attribute) {
   PyRef it = marks ? PyRef::steal(PyObject_GetIter(marks.get())) : PyRef();
   while (PyRef x = it ? PyRef::steal(PyIter_Next(it.get())) : PyRef())
     dims.insert(static_cast<int>(PyLong_AsLong(x.get())));
-  PyErr_Clear();
+  clear_answer();
   return dims;
 }
 
@@ -86,13 +86,13 @@ struct InputType {
     SizeRange r;
     PyRef ranges = PyRef::steal(PyObject_GetAttrString(object, "_dynamo_dynamic_range"));
     PyRef key = checked(PyLong_FromSize_t(d));
-    PyObject* given = ranges && PyDict_Check(ranges.get()) ? PyDict_GetItem(ranges.get(), key.get()) : nullptr;
-    PyErr_Clear();
+    PyObject* given = ranges && PyDict_Check(ranges.get()) ? PyDict_GetItemWithError(ranges.get(), key.get()) : nullptr;
+    clear_answer();
     if (!given || !PyTuple_Check(given) || PyTuple_GET_SIZE(given) != 2) return r;
     PyObject *least = PyTuple_GET_ITEM(given, 0), *most = PyTuple_GET_ITEM(given, 1);
     if (PyLong_Check(least)) r.lo = PyLong_AsLongLong(least);
     if (PyLong_Check(most)) r.hi = PyLong_AsLongLong(most);
-    PyErr_Clear();
+    clear_answer();
     return r;
   }
 

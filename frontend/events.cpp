@@ -1,6 +1,8 @@
 #include "frontend/events.h"
 
+#include <functional>
 #include <map>
+#include <string_view>
 
 namespace md {
 
@@ -10,8 +12,8 @@ PyRef py_str(const std::string& s) {
 PyRef py_int(long long v) { return checked(PyLong_FromLongLong(v)); }
 
 PyRef own_module(const char* name) {
-  static auto* const known = new std::map<std::string, PyObject*>();  // with the GIL held
-  if (auto it = known->find(name); it != known->end()) return PyRef::borrow(it->second);
+  static auto* const known = new std::map<std::string, PyObject*, std::less<>>();  // with the GIL held
+  if (auto it = known->find(std::string_view(name)); it != known->end()) return PyRef::borrow(it->second);
   PyRef module = checked(PyImport_ImportModule(name));
   known->emplace(name, Py_NewRef(module.get()));
   return module;
@@ -26,7 +28,7 @@ LogSwitches log_switches() {
   PyRef bits = checked(PyObject_GetAttrString(names.get(), "BITS"));
   const unsigned long long value = PyLong_AsUnsignedLongLong(mask.get());
   auto on = [&](const char* name) {
-    PyObject* bit = PyDict_GetItemString(bits.get(), name);
+    PyObject* bit = find_item(bits.get(), name);
     return bit && (value & PyLong_AsUnsignedLongLong(bit));
   };
   out.graph_breaks = on("graph_breaks"), out.graph_code = on("graph_code"), out.graph = on("graph"),

@@ -56,6 +56,7 @@ void with_row(PyCodeObject* code, F&& act) {
     act(notes, row_of(code, notes));
   } catch (const PythonError&) {
     PyErr_Clear();
+  } catch (const std::bad_alloc&) {
   }
   PyErr_Restore(type, value, traceback);
 }

@@ -2,6 +2,8 @@
 #include "frontend/frame_hook.h"
 
 #include <algorithm>
+#include <new>
+#include <optional>
 #include <utility>
 
 #include "frontend/cpython/dict_access.h"
@@ -63,7 +65,7 @@ std::string folder_of(const char* module) {
   PyRef name = PyRef::steal(PyUnicode_FromString(module));
   PyRef m = name ? PyRef::steal(PyImport_GetModule(name.get())) : PyRef();
   PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
-  PyErr_Clear();
+  clear_answer();
   const std::string path = file ? text_of(file.get()) : "";
   return path.substr(0, path.rfind('/') + 1);
 }
@@ -98,15 +100,25 @@ void log_left_alone(PyCodeObject* code) {
            {py_str(text_of(code->co_name)), py_str(text_of(code->co_filename)), py_int(code->co_firstlineno)});
 }
 
-bool leave_alone(PyCodeObject* code, PyObject* globals, PyObject** slots) {
-  if (is_skipped_file(code)) return true;
-  if (frame_uses_tensors(code, globals, slots)) return false;
+// What `look` finds out about a frame; true also if that fails: what cannot even be looked at runs as plain Python.
+template <class Look>
+bool true_or_failed(Look&& look) {
   try {
-    if (!std::exchange(frame_notes(code).left_alone, true)) log_left_alone(code);
+    return look();
   } catch (const PythonError&) {
-    PyErr_Clear();  // the program goes on without the log line
+    PyErr_Clear();
+  } catch (const std::bad_alloc&) {
   }
   return true;
+}
+
+bool leave_alone(PyCodeObject* code, PyObject* globals, PyObject** slots) {
+  return true_or_failed([&] {
+    if (is_skipped_file(code)) return true;
+    if (frame_uses_tensors(code, globals, slots)) return false;
+    if (!std::exchange(frame_notes(code).left_alone, true)) log_left_alone(code);
+    return true;
+  });
 }
 
 // Under `run --everything` a thread is armed for good when its first frame is entered.
@@ -128,12 +140,8 @@ bool join_everything() {
 bool is_own_code(PyCodeObject* code) {
   if (FrameNotes* notes = find_frame_notes(code); notes && (notes->own_code || notes->frame_id >= 0))
     return notes->own_code;
-  try {
-    return frame_notes(code).own_code = is_own_file(code) || makes_ints_for_interpreter(code);
-  } catch (const PythonError&) {
-    PyErr_Clear();
-    return true;
-  }
+  return true_or_failed(
+      [&] { return frame_notes(code).own_code = is_own_file(code) || makes_ints_for_interpreter(code); });
 }
 
 struct SlotCopy {
@@ -234,6 +242,22 @@ PyObject* run_plain(PyThreadState* thread, Frame* frame, int throwflag) {
                                         : pass_through(thread, frame, throwflag);
 }
 
+// The frame from a copy of its slots.
+RunOutcome run_copied(Frame* frame, Region* region, PyRef& result) {
+  PyCodeObject* code = frame_code(frame);
+  PyObject** live = frame_slots(frame);
+  std::optional<SlotCopy> copy;
+  std::string name;
+  const bool failed = true_or_failed([&] {
+    copy.emplace(code, frame_function(frame), live);
+    name = text_of(code->co_name);
+    return false;
+  });
+  if (failed) return RunOutcome::Plain;
+  return run_frame(
+      {code, {copy->slots.data(), frame_globals(frame), frame_builtins(frame)}, region, std::move(name), live}, result);
+}
+
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   release_passed_on();
   const bool observed = is_observed(thread, frame_code(frame)) && !run_switches().while_traced;
@@ -263,11 +287,8 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   if (everything ? is_own_code(code) : (!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))
     return pass_through(thread, frame, throwflag);
   ++frames_to_compile;
-  SlotCopy copy(code, frame_function(frame), live);
-  FrameRequest request{
-      code, {copy.slots.data(), frame_globals(frame), frame_builtins(frame)}, region, text_of(code->co_name), live};
   PyRef result;
-  switch (run_frame(request, result)) {
+  switch (run_copied(frame, region, result)) {
     case RunOutcome::Done:
       return finish_frame(thread, frame, result.release());
     case RunOutcome::Raised:

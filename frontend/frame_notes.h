@@ -55,7 +55,9 @@ struct FrameNotes final : CodeNotes {
 
 FrameNotes& frame_notes(PyCodeObject* code);       // made on first use; throws PythonError
 FrameNotes* find_frame_notes(PyCodeObject* code);  // null if there are none
-void reset_frame_ids();                            // compile ids start at 0 again
+// The same for who runs Python code meanwhile, which may call reset(), as may other threads.
+std::shared_ptr<FrameNotes> held_frame_notes(PyCodeObject* code);
+void reset_frame_ids();  // compile ids start at 0 again
 std::shared_ptr<const CodeBody> decoded_body(PyCodeObject* code);
 
 }  // namespace md

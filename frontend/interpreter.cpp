@@ -295,7 +295,7 @@ void Tracer::raise_current() {
   if (raw_args && PyTuple_Check(raw_args.get()))
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(raw_args.get()); ++k)
       values.push_back(from_folded(*this, PyTuple_GET_ITEM(raw_args.get(), k)));
-  PyErr_Clear();
+  clear_answer();
   throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(t.get()), std::move(values))};
 }
 

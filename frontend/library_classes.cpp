@@ -27,9 +27,9 @@ Place place_of(LibraryClass which) {
 
 bool is_library_class(PyTypeObject* type, LibraryClass which) {
   const Place place = place_of(which);
-  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), place.module);
+  PyObject* module = find_item(PyImport_GetModuleDict(), place.module);
   if (!module || !PyModule_Check(module)) return false;
-  PyObject* cls = PyDict_GetItemString(PyModule_GetDict(module), place.name);
+  PyObject* cls = find_item(PyModule_GetDict(module), place.name);
   return cls && PyType_Check(cls) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
 }
 

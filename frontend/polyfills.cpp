@@ -6,9 +6,9 @@
 namespace md {
 
 static const char* module_name(PyObject* globals) {
-  PyObject* name = PyDict_Check(globals) ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  PyObject* name = PyDict_Check(globals) ? find_item(globals, "__name__") : nullptr;
   const char* text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  if (!text) PyErr_Clear();
+  if (!text) clear_answer();
   return text ? text : "";
 }
 
@@ -23,10 +23,10 @@ bool is_fact(PyObject* function) {
 
 // The program is in the middle of importing it; the tables read attributes that may not be there yet.
 static bool is_numpy_loading() {
-  PyObject* numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy");
+  PyObject* numpy = find_item(PyImport_GetModuleDict(), "numpy");
   PyRef spec = numpy ? PyRef::steal(PyObject_GetAttrString(numpy, "__spec__")) : PyRef();
   PyRef loading = spec ? PyRef::steal(PyObject_GetAttrString(spec.get(), "_initializing")) : PyRef();
-  PyErr_Clear();
+  clear_answer();
   return loading && loading.get() == Py_True;
 }
 

@@ -48,4 +48,34 @@ inline bool checked(int r) {
   return r != 0;
 }
 
+// Clears an exception that was an answer ("no attribute of that name"). Lack of memory answers nothing, and is thrown
+// on.
+inline void clear_answer() {
+  if (PyErr_ExceptionMatches(PyExc_MemoryError)) throw PythonError{};
+  PyErr_Clear();
+}
+// Borrowed; null: there is nothing at this text. PyDict_GetItemString says that of lack of memory as well.
+inline PyObject* find_item(PyObject* dict, const char* key) {
+  PyRef text = checked(PyUnicode_FromString(key));
+  PyObject* found = PyDict_GetItemWithError(dict, text.get());
+  if (!found) clear_answer();
+  return found;
+}
+inline bool has_attribute(PyObject* o, const char* name) {
+  const PyRef found = PyRef::steal(PyObject_GetAttrString(o, name));
+  if (!found) clear_answer();
+  return static_cast<bool>(found);
+}
+inline bool has_attribute(PyObject* o, PyObject* name) {
+  const PyRef found = PyRef::steal(PyObject_GetAttr(o, name));
+  if (!found) clear_answer();
+  return static_cast<bool>(found);
+}
+// A str's text, as long as it lives.
+inline const char* utf8_of(PyObject* str) {
+  const char* text = PyUnicode_AsUTF8(str);
+  if (!text) throw PythonError{};
+  return text;
+}
+
 }  // namespace md

@@ -36,7 +36,7 @@ void watch_backend(Region& r) {
   PyRef callback = checked(PyCFunction_New(&kForget, capsule.get()));
   r.watch = PyRef::steal(PyWeakref_NewRef(r.backend, callback.get()));
   if (r.watch) return;
-  PyErr_Clear();
+  clear_answer();
   r.watch = PyRef::borrow(r.backend);
 }
 

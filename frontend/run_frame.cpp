@@ -35,7 +35,7 @@ struct InRegion {
 // A function over its limit is looked at again now and then: entries may have died.
 constexpr unsigned kLimitedMisses = 256;
 
-// A defect of ours or too little memory, with nothing done yet: said once, and the frame runs as plain Python.
+// A defect of ours, with nothing done yet: said once, and the frame runs as plain Python.
 [[gnu::cold, gnu::noinline]] void go_on_plain(const FrameRequest& r, const std::string& what) {
   PyErr_Clear();
   Disarmed plain;
@@ -48,6 +48,15 @@ constexpr unsigned kLimitedMisses = 256;
   note_plain_reason(r.code, "internal error: " + what);
   report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
                            py_int(r.code->co_firstlineno), error});
+}
+
+// Too little memory, with nothing done yet: nobody is told, and the frame runs as plain Python, this time.
+[[gnu::cold, gnu::noinline]] void go_on_without_memory(const FrameRequest& r) {
+  if (r.region->fullgraph) {
+    PyErr_NoMemory();
+    throw PythonError{};
+  }
+  note_plain_reason(r.code, "raised MemoryError");
 }
 
 // Runs `attempt`, which has done nothing if it fails in a way that is not the program's own; false: it failed so.
@@ -64,7 +73,8 @@ bool survived(const FrameRequest& r, F&& attempt) {
   } catch (const GraphBreak& b) {
     what = b.type + ": " + b.context;
   } catch (const std::bad_alloc&) {
-    what = "out of memory";
+    go_on_without_memory(r);
+    return false;
   } catch (const std::exception& e) {
     what = e.what();
   }
@@ -140,7 +150,7 @@ bool stance_keeps_plain(const FrameRequest& r) {
 }
 
 EntryRef compile_missing(const FrameRequest& asked) {
-  FrameNotes* notes = find_frame_notes(asked.code);
+  const std::shared_ptr<FrameNotes> notes = held_frame_notes(asked.code);
   FrameRequest r = asked;
   if (r.printed_name.empty() && notes) r.printed_name = notes->printed_name;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
@@ -215,6 +225,10 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PyObject* const* fo
     return false;
   } catch (const OpError&) {
     if (run.committed) throw;
+    hand_over(std::move(run.calls));
+    return false;
+  } catch (const std::bad_alloc& e) {
+    if (run.committed) raise_late(e);
     hand_over(std::move(run.calls));
     return false;
   } catch (const std::exception& e) {
@@ -420,9 +434,13 @@ RunOutcome run_missed(const FrameRequest& request, PyRef& result) {
 }
 
 RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
-  LoadedValues found;
-  EntryRef entry = find_entry(request.code, request.region, request.args, found);
-  return entry ? run_found(std::move(entry), found, request, result) : run_missed(request, result);
+  return driven(request.region, [&] {
+    LoadedValues found;
+    EntryRef entry = find_entry(request.code, request.region, request.args, found);
+    const bool hit = static_cast<bool>(entry);
+    if (!hit) entry = compiled_now(request);
+    return entry ? run_with(std::move(entry), hit ? found.data() : nullptr, request, result) : RunOutcome::Plain;
+  });
 }
 
 }  // namespace md

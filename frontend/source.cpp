@@ -127,7 +127,7 @@ std::string constant_repr(PyObject* o) {
   const PyRef r = PyRef::steal(PyObject_Repr(o));
   const char* text = r ? PyUnicode_AsUTF8(r.get()) : nullptr;
   if (text) return text;
-  PyErr_Clear();  // a lone surrogate, or an int too long to print
+  clear_answer();  // a lone surrogate, or an int too long to print
   return std::string("<") + Py_TYPE(o)->tp_name + " object>";
 }
 

@@ -89,7 +89,7 @@ PyObject* method_self(PyObject* o) {
 }
 
 RangePart range_part(PyObject* key) {
-  const char* name = PyUnicode_AsUTF8(key);
+  const char* name = utf8_of(key);
   return name[2] == 'a' ? RangePart::Start : name[2] == 'o' ? RangePart::Stop : RangePart::Step;
 }
 
@@ -101,7 +101,7 @@ struct StaticMethod {
 
 // A mutable class's name, what a static method wraps, and what a function keeps in its struct.
 PyObject* field(PyObject* o, PyObject* key) {
-  const std::string_view name = PyUnicode_AsUTF8(key);
+  const std::string_view name = utf8_of(key);
   if (Py_IS_TYPE(o, &PyStaticMethod_Type))
     return name == "__func__" ? reinterpret_cast<StaticMethod*>(o)->callable : nullptr;
   if (PyType_Check(o)) {

@@ -329,7 +329,7 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
     t.guard(GuardKind::SetMatch, t.sources.child(v.source, SourceKind::TensorAttr, mark.get()),
             checked(PyFrozenSet_New(dims.get())));
   } else {
-    PyErr_Clear();
+    clear_answer();
     t.guard(GuardKind::NoHasattr, v.source, mark);
   }
 }

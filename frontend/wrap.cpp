@@ -317,7 +317,7 @@ void break_on_odd_module(PyObject* module) {
   PyObject* own = place ? *place : nullptr;
   if (!own || PyDict_GET_SIZE(own) == 0) graph_break<GB0119>(type_name(Py_TYPE(module)));
   auto marked = [&](const char* name) {
-    PyObject* mark = PyDict_GetItemString(own, name);
+    PyObject* mark = find_item(own, name);
     return mark && mark != Py_False && mark != Py_None;
   };
   if (marked("_is_fsdp_managed_module") && !marked("_fsdp_use_orig_params")) graph_break<GB0053>();
@@ -344,7 +344,7 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
 
 bool is_deepcopy(PyObject* function) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function));
-  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+  PyObject* module = find_item(PyFunction_GET_GLOBALS(function), "__name__");
   return text_of(code->co_name) == "deepcopy" && module && text_of(module) == "copy";
 }
 

@@ -10,11 +10,13 @@
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/CommandLine.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <atomic>
 #include <cmath>
@@ -22,7 +24,9 @@
 #include <cstring>
 #include <iterator>
 #include <mutex>
+#include <new>
 #include <shared_mutex>
+#include <system_error>
 #include <vector>
 
 #include "ir/error.h"
@@ -40,6 +44,17 @@ T take(const char* what, llvm::Expected<T> value) {
   return std::move(*value);
 }
 
+// The code generator cannot go back from where memory ends, so that there is some is found out before it starts.
+void expect_memory() {
+  constexpr std::size_t kEnough = std::size_t{32} << 20;
+  void* p = mmap(nullptr, kEnough, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) throw std::bad_alloc();
+  munmap(p, kEnough);
+}
+
+// Where memory ends all the same, an exception may leak what was begun; without it the process would end.
+void throw_bad_alloc(void*, const char*, bool) { throw std::bad_alloc(); }
+
 struct HostDescription {
   std::string triple, cpu, features;
   const llvm::Target* target = nullptr;
@@ -48,6 +63,8 @@ struct HostDescription {
 
 // MINIDYNAMO_CPU names a lesser processor to generate code for ("x86-64-v3"): results are the same, to the bit.
 HostDescription describe_host() {
+  static const bool installed = (llvm::install_bad_alloc_error_handler(throw_bad_alloc), true);  // once
+  static_cast<void>(installed);
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86Target();
   LLVMInitializeX86TargetMC();
@@ -150,6 +167,18 @@ class Jit {
   std::atomic<std::uint64_t> counter_{0};
 };
 
+// What the loader says of a look-up before it fails, in the thread that looks up.
+thread_local bool lacked_memory = false;
+
+void note_loader_error(llvm::Error error) {
+  llvm::handleAllErrors(std::move(error), [](const llvm::ErrorInfoBase& e) {
+    if (e.convertToErrorCode() == std::errc::not_enough_memory)
+      lacked_memory = true;
+    else
+      llvm::errs() << "loading code: " << e.message() << "\n";
+  });
+}
+
 class TrackedCode final : public LoadedCode {
  public:
   explicit TrackedCode(llvm::orc::ResourceTrackerSP tracker) : tracker_(std::move(tracker)) {}
@@ -172,6 +201,7 @@ Jit::Jit()
     : session_(make_process_control()),
       layer_(session_, session_.getExecutorProcessControl().getMemMgr()),
       dylib_(session_.createBareJITDylib("kernels")) {
+  session_.setErrorReporter(note_loader_error);
   // The only functions generated code may call: what the code generator falls back to for fmod, and for fma where the
   // processor has none.
   llvm::orc::SymbolMap symbols;
@@ -192,8 +222,13 @@ std::unique_ptr<LoadedCode> Jit::load(std::unique_ptr<llvm::MemoryBuffer> object
   auto tracker = dylib_.createResourceTracker();
   auto code = std::make_unique<TrackedCode>(tracker);
   if (auto error = layer_.add(tracker, std::move(object))) fail("loading a kernel", std::move(error));
-  auto symbol = take("linking a kernel", session_.lookup({&dylib_}, session_.intern(entry)));
-  code->entry = symbol.getAddress().toPtr<void*>();
+  lacked_memory = false;
+  auto symbol = session_.lookup({&dylib_}, session_.intern(entry));
+  if (lacked_memory) {
+    llvm::consumeError(symbol.takeError());
+    throw std::bad_alloc();
+  }
+  code->entry = take("linking a kernel", std::move(symbol)).getAddress().toPtr<void*>();
   return code;
 }
 
@@ -217,6 +252,7 @@ ForkGate::~ForkGate() { compile_gate().unlock_shared(); }
 const HostTarget& host_target() { return host_description().host; }
 
 void prepare_module(llvm::Module& module) {
+  expect_memory();
   const HostDescription& d = host_description();
   static const std::string layout = make_target_machine()->createDataLayout().getStringRepresentation();
   module.setTargetTriple(d.triple);

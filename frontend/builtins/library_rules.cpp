@@ -111,7 +111,7 @@ ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
   if (from->real && PyDict_GET_SIZE(checked(PyObject_GetAttrString(from->real.get(), "__dict__")).get()) > 0)
     unmodelled(from->print(), "functools.wraps of a function with attributes of its own");
   PyRef parameters = from->real ? PyRef::steal(PyObject_GetAttrString(from->real.get(), "__type_params__")) : PyRef();
-  PyErr_Clear();  // before 3.12
+  clear_answer();  // before 3.12
   if (parameters && PyTuple_GET_SIZE(parameters.get()) > 0)
     unmodelled(from->print(), "functools.wraps of a generic function");
   for (auto& [name, v] : from->attrs)

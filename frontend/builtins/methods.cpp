@@ -250,7 +250,7 @@ ValueRef tuple_replace(Tracer& t, Value& self, CallArgs& args) {
   for (auto& [name, v] : args.keywords) {
     Py_ssize_t at = PySequence_Index(fields, name.get());
     if (at < 0) {
-      PyErr_Clear();
+      clear_answer();
       t.raise(PyExc_ValueError, "Got unexpected field names: ['" + text_of(name.get()) + "']");
     }
     items[static_cast<std::size_t>(at)] = v;

@@ -52,7 +52,7 @@ ValueRef meta_check(Tracer& t, PyObject* cls, const char* name) {
   if (!PyType_Check(cls) || PyType_CheckExact(cls)) return {};
   const auto [found, place] = t.on_class(Py_TYPE(cls), checked(PyUnicode_InternFromString(name)).get());
   if (!found || !PyFunction_Check(found)) return {};
-  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__");
+  PyObject* module = find_item(PyFunction_GET_GLOBALS(found), "__name__");
   if (module && PyUnicode_Check(module) && text_of(module) == "abc") return {};
   return make_ref<MethodValue>(t.wrap(found, place), t.from_object(cls, nullptr));
 }
@@ -81,7 +81,7 @@ bool instance_of(Tracer& t, const ValueRef& v, PyObject* cls) {
   }
   const int r = PyObject_IsSubclass(reinterpret_cast<PyObject*>(type), cls);
   if (r < 0) {
-    PyErr_Clear();
+    clear_answer();
     throw WrongArguments{};
   }
   if (!r) t.expect_no_registration();
@@ -271,7 +271,7 @@ ValueRef hash_result(Tracer& t, const ValueRef& v) {
   if (!c || !PyLong_Check(c.get())) t.raise(PyExc_TypeError, "__hash__ method should return an integer");
   const Py_ssize_t small = PyLong_AsSsize_t(c.get());
   if (small == -1 && PyErr_Occurred()) {
-    PyErr_Clear();
+    clear_answer();
     return t.integer(PyObject_Hash(c.get()));
   }
   return t.integer(small == -1 ? -2 : small);

@@ -33,7 +33,7 @@ void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
   for (auto& [name, v] : args.keywords) checked(PyDict_SetItem(keywords.get(), name.get(), given(v).get()));
   PyRef r = PyRef::steal(PyObject_Call(callable, positional.get(), keywords.get()));
   if (!r && !PyErr_ExceptionMatches(PyExc_TypeError)) {
-    PyErr_Clear();
+    clear_answer();
     r = PyRef::borrow(Py_None);
   }
   raise_or_break(t, r, repr_of(callable), args);

@@ -77,7 +77,7 @@ bool has_effects(const std::string& name) {
 std::string attr_text(PyObject* o, const char* name) {
   PyRef v = PyRef::steal(PyObject_GetAttrString(o, name));
   if (!v || v.get() == Py_None) {
-    PyErr_Clear();
+    clear_answer();
     return "";
   }
   return text_of(v.get());
@@ -144,7 +144,7 @@ static ValueRef call_fromkeys(Tracer& t, CallArgs& args) {
     PyRef constant = key->as_constant();
     PyTypeObject* type = key->python_type();
     if (constant ? PyObject_Hash(constant.get()) == -1 : type && type->tp_hash == PyObject_HashNotImplemented) {
-      PyErr_Clear();
+      clear_answer();
       graph_break<GB0183>("dict", print_list(args.positional), print_keywords(args));
     }
     made->put(t, key, value);

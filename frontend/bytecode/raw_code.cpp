@@ -36,7 +36,7 @@ std::string text_of(PyObject* o) {
   PyRef text = is_plain_constant(o) ? PyRef::steal(PyObject_Str(o)) : PyRef();
   PyRef utf8 = text ? PyRef::steal(PyUnicode_AsEncodedString(text.get(), "utf-8", "backslashreplace")) : PyRef();
   if (!utf8) {  // an int too long to print, or an object of ours
-    PyErr_Clear();
+    clear_answer();
     return fmt::format("<{}>", Py_TYPE(o)->tp_name);
   }
   return PyBytes_AS_STRING(utf8.get());

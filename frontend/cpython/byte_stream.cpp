@@ -39,7 +39,7 @@ bool read_stream(PyObject* o, StreamPlace& place) {
     return PyRef::steal(PyObject_CallFunctionObjArgs(methods().seek, o, to, from, nullptr));
   };
   const PyRef at = PyRef::steal(PyObject_CallOneArg(methods().tell, o));
-  static PyObject *const start = PyLong_FromLong(0), *const end = PyLong_FromLong(2);
+  static PyObject *const start = PyLong_FromLong(0), *const end = PyLong_FromLong(2);  // small ints always exist
   const bool read = as_number(at, place.at) && as_number(seek(start, end), place.size);
   if (!read || !seek(at.get(), start)) {
     PyErr_Clear();

@@ -29,7 +29,10 @@ void set_code_extra(PyCodeObject* code, void* value, freefunc release) {
                     "minidynamo: no slot left on code objects (co_extra is used up by other tools)");
     throw PythonError{};
   }
-  if (MD_SET_EXTRA(reinterpret_cast<PyObject*>(code), extra_index, value) < 0) throw PythonError{};
+  if (MD_SET_EXTRA(reinterpret_cast<PyObject*>(code), extra_index, value) < 0) {
+    if (!PyErr_Occurred()) PyErr_NoMemory();  // CPython does not always say so
+    throw PythonError{};
+  }
 }
 
 }  // namespace md

@@ -32,14 +32,16 @@ PyTypeObject* imported_type(const char* module, const char* name) {
 }
 
 PyTypeObject* deque_type() {
-  static PyTypeObject* const type = imported_type("_collections", "deque");
+  static PyTypeObject* type = nullptr;  // as long as memory lacks; with the GIL held
+  if (!type) type = imported_type("_collections", "deque");
   return type;
 }
 
 }  // namespace
 
 PyTypeObject* partial_type() {
-  static PyTypeObject* const type = imported_type("_functools", "partial");
+  static PyTypeObject* type = nullptr;  // as long as memory lacks; with the GIL held
+  if (!type) type = imported_type("_functools", "partial");
   return type;
 }
 

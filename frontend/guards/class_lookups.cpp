@@ -66,7 +66,7 @@ bool ClassLookups::look_again(const ClassFact& f, PyTypeObject* type, Why* why) 
   for (const auto& l : f.lookups) {
     if (holds(l, type)) continue;
     if (why) {
-      why->text = l.name ? std::string("attribute '") + PyUnicode_AsUTF8(l.name) + "' of class '" : "bases of class '";
+      why->text = l.name ? std::string("attribute '") + utf8_of(l.name) + "' of class '" : "bases of class '";
       why->text += type->tp_name + std::string("' changed");
     }
     return false;

@@ -45,9 +45,9 @@ void SetMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
 
 std::string SetMatch::text(const GuardRecord& r, const std::string& s) {
   if (PySet_GET_SIZE(r.object.get()) == 0) return s + " == set()";
-  const PyRef elements = PyRef::steal(PySequence_List(r.object.get()));
+  const PyRef elements = checked(PySequence_List(r.object.get()));
   std::string out;
-  for (Py_ssize_t i = 0; elements && i < PyList_GET_SIZE(elements.get()); ++i) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(elements.get()); ++i) {
     out += (i ? ", " : "") + constant_repr(PyList_GET_ITEM(elements.get(), i));
   }
   return s + " == {" + out + "}";

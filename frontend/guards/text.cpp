@@ -67,8 +67,8 @@ std::string class_text(PyTypeObject* type) {
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return std::string("<class '") + type->tp_name + "'>";
   static PyObject* const key = PyUnicode_InternFromString("__module__");
   PyObject* module = type_find(type, key);
-  const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname);
-  std::string text = module && PyUnicode_CheckExact(module) ? PyUnicode_AsUTF8(module) : "";
+  const char* name = utf8_of(reinterpret_cast<PyHeapTypeObject*>(type)->ht_qualname);
+  std::string text = module && PyUnicode_CheckExact(module) ? utf8_of(module) : "";
   // Mirrored names print as the original's.
   if (text.rfind("minidynamo", 0) == 0) text = "torch" + text.substr(10);
   return "<class '" + (text.empty() || text == "builtins" ? "" : text + ".") + name + "'>";
@@ -91,7 +91,7 @@ std::string object_text(PyObject* o) {
   if (PyType_Check(o)) return "class " + class_name(reinterpret_cast<PyTypeObject*>(o));
   if (PyFunction_Check(o)) {
     const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyFunctionObject*>(o)->func_qualname);
-    if (!name) PyErr_Clear();
+    if (!name) clear_answer();
     return std::string("function ") + (name ? name : "?");
   }
   return "a " + class_name(Py_TYPE(o)) + " object";

@@ -119,7 +119,7 @@ class Tree {
       case SourceKind::Attr:
       case SourceKind::TensorAttr:
       case SourceKind::RangeField:
-        return child(base, n.name, get_attr(PyUnicode_AsUTF8(n.key.get())));
+        return child(base, n.name, get_attr(utf8_of(n.key.get())));
       case SourceKind::InstanceDict:
         return child(child(base, b + ".__dict__", "GetGenericDictGuardAccessor"), n.name, dict_item(n.key.get()));
       case SourceKind::ModuleGlobal:

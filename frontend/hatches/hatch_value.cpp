@@ -37,13 +37,13 @@ bool contains(const PyRef& set, PyObject* o) {
 // "step" of "module.step"; a callable without a name by its class.
 std::string name_of(PyObject* o) {
   PyRef name = PyRef::steal(PyObject_GetAttrString(o, "__name__"));
-  PyErr_Clear();
+  clear_answer();
   return name ? text_of(name.get()) : type_name(Py_TYPE(o));
 }
 
 std::string module_of(PyObject* o) {
   PyRef name = PyRef::steal(PyObject_GetAttrString(o, "__module__"));
-  PyErr_Clear();
+  clear_answer();
   std::string out = name && name.get() != Py_None ? text_of(name.get()) : "";
   std::ranges::replace(out, '.', '_');
   return out;

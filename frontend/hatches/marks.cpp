@@ -55,7 +55,7 @@ PyRef watch(PyObject* o) {
   PyRef capsule = checked(PyCapsule_New(o, nullptr, nullptr));
   PyRef callback = checked(PyCFunction_New(&kForget, capsule.get()));
   if (PyRef weak = PyRef::steal(PyWeakref_NewRef(o, callback.get()))) return weak;
-  PyErr_Clear();
+  clear_answer();
   return PyRef::borrow(o);
 }
 

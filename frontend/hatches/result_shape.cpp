@@ -15,7 +15,8 @@ namespace {
 
 // Stands for a tensor; nothing a program returns is this object.
 PyObject* hole() {
-  static PyObject* const object = PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type));
+  static PyObject* const object =
+      checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release();
   return object;
 }
 

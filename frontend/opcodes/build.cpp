@@ -56,7 +56,7 @@ ValueRef exception_text(Tracer& t, ExceptionValue& e, int conversion) {
   if (!args || (own_class && !plain)) return {};
   PyRef real = PyRef::steal(PyObject_CallObject(reinterpret_cast<PyObject*>(layout_base(e.type)), args.get()));
   if (!real) {
-    PyErr_Clear();
+    clear_answer();
     return {};
   }
   auto* written = conversion == 2 ? PyObject_Repr : conversion == 3 ? PyObject_ASCII : PyObject_Str;
@@ -73,7 +73,7 @@ static PyRef text_of_member(Tracer& t, const ValueRef& v, int conversion, const 
   for (const char* name : {"__str__", "__repr__", "__format__"}) {
     const auto [found, place] = t.on_class(o->type, checked(PyUnicode_InternFromString(name)).get(), o->source);
     if (!found || !PyFunction_Check(found)) continue;
-    PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__");
+    PyObject* module = find_item(PyFunction_GET_GLOBALS(found), "__name__");
     if (!module || text_of(module) != "enum") return {};
   }
   PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();

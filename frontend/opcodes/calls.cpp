@@ -91,7 +91,7 @@ OPCODE(SET_FUNCTION_ATTRIBUTE) {
 
 // With config.trace_more a rule makes the class (frontend/builtins/class_rules.cpp).
 OPCODE(LOAD_BUILD_CLASS) {
-  PyObject* build = PyDict_GetItemString(f.builtins.get(), "__build_class__");
+  PyObject* build = find_item(f.builtins.get(), "__build_class__");
   if (!t.config.trace_more || !build) graph_break<GB0075>();
   f.push(make_ref<BuiltinValue>(PyRef::borrow(build)));
 }

@@ -12,7 +12,7 @@ PyObject* name_of(const SymbolicFrame& f, int n) { return f.body->names[static_c
 // The source of a name in a module's globals, as seen from the root frame.
 SourceRef global_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
   if (f.own_globals) return t.sources.global(name);
-  PyObject* module = PyDict_GetItemString(f.globals.get(), "__name__");
+  PyObject* module = find_item(f.globals.get(), "__name__");
   std::string printed = module ? text_of(module) : "?";
   for (std::size_t at = 0; (at = printed.find('.', at)) != std::string::npos;) printed.replace(at, 1, "_dot_");
   SourceRef dict = t.sources.constant(f.globals.get(), "G['__import_" + printed + "']");
@@ -174,7 +174,7 @@ bool module_exists(PyObject* name) {
   if (checked(PyDict_Contains(PyImport_GetModuleDict(), name))) return true;
   PyRef util = checked(PyImport_ImportModule("importlib.util"));
   PyRef spec = PyRef::steal(PyObject_CallMethod(util.get(), "find_spec", "O", name));
-  PyErr_Clear();
+  clear_answer();
   return spec && spec.get() != Py_None;
 }
 
@@ -193,7 +193,7 @@ OPCODE(IMPORT_NAME) {
   // What sys.modules holds may be replaced.
   PyObject* modules = PyImport_GetModuleDict();
   PyRef own_name = PyRef::steal(PyModule_GetNameObject(m.get()));
-  PyErr_Clear();
+  clear_answer();
   PyObject* held = own_name ? PyDict_GetItemWithError(modules, own_name.get()) : nullptr;
   SourceRef place = held == m.get() ? t.sources.child(t.sources.constant(modules, "sys.modules"), SourceKind::DictItem,
                                                       own_name.get())

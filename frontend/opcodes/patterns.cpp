@@ -51,7 +51,7 @@ OPCODE(MATCH_KEYS) {
 }
 
 ValueRef call_of_builtins(Tracer& t, const char* name, CallArgs args) {
-  PyObject* builtin = PyDict_GetItemString(PyEval_GetBuiltins(), name);
+  PyObject* builtin = find_item(PyEval_GetBuiltins(), name);
   return t.realize(t.call(t.from_object(builtin, nullptr), std::move(args)));
 }
 

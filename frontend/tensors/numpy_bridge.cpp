@@ -295,7 +295,13 @@ TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only) {
 PyRef array_from_tensor(const TensorRef& t) {
   PyObject* asarray = numpy_asarray();
   PyRef memory = make_memory(t);
-  return checked(PyObject_CallOneArg(asarray, memory.get()));
+  PyRef array = checked(PyObject_CallOneArg(asarray, memory.get()));
+  // Where memory lacks for a look at the buffer NumPy makes an array with the object as its only element.
+  if (checked(PyObject_GetAttrString(array.get(), "base")).get() == Py_None) {
+    PyErr_NoMemory();
+    throw PythonError{};
+  }
+  return array;
 }
 
 std::span<const NativeRow> numpy_methods() { return kMethods; }

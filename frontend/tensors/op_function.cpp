@@ -266,7 +266,7 @@ void add_alias(PyObject* module, PyObject* namespaces, const std::string& alias)
     self_of(method.get())->name = lasting(name);
     return set_attribute(reinterpret_cast<PyObject*>(tensor_type), name, method);
   }
-  PyRef members = PyRef::borrow(PyDict_GetItemString(namespaces, space.c_str()));
+  PyRef members = PyRef::borrow(find_item(namespaces, space.c_str()));
   if (!members) {
     members = checked(PyDict_New());
     checked(PyDict_SetItemString(namespaces, space.c_str(), members.get()));
@@ -428,15 +428,15 @@ const char* op_function_name(PyObject* o) { return self_of(o)->name; }
 bool op_function_is_method(PyObject* o) { return self_of(o)->method; }
 
 bool tensor_has_method(const std::string& name) {
-  PyObject* found = PyDict_GetItemString(tensor_type->tp_dict, name.c_str());  // borrowed
+  PyObject* found = find_item(tensor_type->tp_dict, name.c_str());  // borrowed
   return found && is_op_function(found);
 }
 bool tensor_method_is_op(const std::string& name) {
-  PyObject* found = PyDict_GetItemString(tensor_type->tp_dict, name.c_str());  // borrowed
+  PyObject* found = find_item(tensor_type->tp_dict, name.c_str());  // borrowed
   return found && is_op_function(found) && !self_of(found)->native;
 }
 bool tensor_has_attr(const std::string& name) {
-  PyObject* found = PyDict_GetItemString(tensor_type->tp_dict, name.c_str());  // borrowed
+  PyObject* found = find_item(tensor_type->tp_dict, name.c_str());  // borrowed
   return found && Py_TYPE(found) == &PyGetSetDescr_Type;
 }
 

@@ -251,7 +251,7 @@ ValueRef call_numpy(Tracer& t, PyObject* callable, CallArgs& args) {
   PyObject* bound = PyCFunction_Check(callable) ? PyCFunction_GET_SELF(callable) : nullptr;
   PyRef name = PyRef::steal(PyObject_GetAttrString(callable, "__name__"));
   if (!name) {  // a dtype is not called
-    PyErr_Clear();
+    clear_answer();
     return {};
   }
   std::string qualname = text_of(name.get());

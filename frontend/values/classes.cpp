@@ -134,9 +134,9 @@ ValueRef ClassValue::subscripted(Tracer& t, const ValueRef& key) {
   const auto own = t.on_class(type(), name("__class_getitem__").get());
   if (!own.found) return Value::get_item(t, key);
   PyRef function = PyRef::steal(PyObject_GetAttrString(own.found, "__func__"));
-  PyErr_Clear();
+  clear_answer();
   PyRef module = function ? PyRef::steal(PyObject_GetAttrString(function.get(), "__module__")) : PyRef();
-  PyErr_Clear();
+  clear_answer();
   if (function && PyFunction_Check(function.get()) && !(module && text_of(module.get()) == "typing"))
     return t.call(get_attr(t, name("__class_getitem__").get()), CallArgs{{key}, {}});
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), t.realize(key)->as_constant().get()));
@@ -201,9 +201,9 @@ static bool is_made_by_fields(Tracer& t, PyTypeObject* type) {
   t.expect_on_class(type, new_name.get(), made);
   t.expect_on_class(type, init.get(), type_find(type, init.get()));
   PyRef function = made ? PyRef::steal(PyObject_GetAttrString(made, "__func__")) : PyRef();
-  PyErr_Clear();
+  clear_answer();
   PyObject* globals = function && PyFunction_Check(function.get()) ? PyFunction_GET_GLOBALS(function.get()) : nullptr;
-  PyObject* module = globals ? PyDict_GetItemString(globals, "__name__") : nullptr;
+  PyObject* module = globals ? find_item(globals, "__name__") : nullptr;
   return module && PyUnicode_Check(module) && text_of(module).starts_with("namedtuple_") &&
          type_find(type, init.get()) == type_find(&PyBaseObject_Type, init.get());
 }
@@ -221,7 +221,7 @@ static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
   if (items.size() > n) refuse_arguments(t, cls.real.get(), given);
   for (std::size_t i = items.size(); i < n; ++i) {
     PyObject* field = PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i));
-    ValueRef v = args.take_keyword(PyUnicode_AsUTF8(field));
+    ValueRef v = args.take_keyword(utf8_of(field));
     if (PyObject* d = v ? nullptr : PyDict_GetItemWithError(defaults, field)) v = t.from_object(d, nullptr);
     if (!v) refuse_arguments(t, cls.real.get(), given);
     items.push_back(std::move(v));
@@ -351,10 +351,10 @@ ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
 static bool asks_the_program(PyTypeObject* type, PyObject* value) {
   PyObject* known = type_find(type, checked(PyUnicode_InternFromString("_value2member_map_")).get());
   const int there = known && PyDict_Check(known) ? PyDict_Contains(known, value) : 0;
-  if (there < 0) PyErr_Clear();
+  if (there < 0) clear_answer();
   PyObject* missing = type_find(type, checked(PyUnicode_InternFromString("_missing_")).get());
   PyRef module = there <= 0 && missing ? PyRef::steal(PyObject_GetAttrString(missing, "__module__")) : PyRef();
-  PyErr_Clear();
+  clear_answer();
   return module && text_of(module.get()) != "enum";
 }
 

@@ -23,7 +23,7 @@ std::string text_of(PyObject* o) {
   Py_ssize_t n = 0;
   const char* text = s ? PyUnicode_AsUTF8AndSize(s.get(), &n) : nullptr;
   if (!text) {
-    PyErr_Clear();
+    clear_answer();
     return "<unprintable>";
   }
   return std::string(text, static_cast<std::size_t>(n));
@@ -32,7 +32,7 @@ std::string text_of(PyObject* o) {
 std::string repr_of(PyObject* o) {
   PyRef r = PyRef::steal(PyObject_Repr(o));
   if (!r) {
-    PyErr_Clear();
+    clear_answer();
     return std::string("<") + Py_TYPE(o)->tp_name + " object>";
   }
   return text_of(r.get());

@@ -43,7 +43,7 @@ struct TupleValue final : Value {
   ValueRef iter(Tracer& t) override;
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
-  bool is_namedtuple() const { return type != &PyTuple_Type && PyDict_GetItemString(type->tp_dict, "_fields"); }
+  bool is_namedtuple() const { return type != &PyTuple_Type && find_item(type->tp_dict, "_fields"); }
 
   std::vector<ValueRef> items;
   PyTypeObject* type;               // tuple, Size, a named tuple class

@@ -37,7 +37,7 @@ static bool is_library_member(Tracer& t, const ValueRef& key) {
     PyObject* found = t.on_class(type, checked(PyUnicode_InternFromString(name)).get(), key->source).found;
     if (!found) return false;
     if (!PyFunction_Check(found)) continue;
-    PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__");
+    PyObject* module = find_item(PyFunction_GET_GLOBALS(found), "__name__");
     if (!module || text_of(module) != "enum") return false;
   }
   return true;

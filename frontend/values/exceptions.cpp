@@ -196,8 +196,8 @@ Ref<ExceptionValue> new_group(Tracer& t, ClassValue& cls, const std::vector<Valu
   }
   if (members.empty() || (!all && PyType_IsSubtype(cls.type(), as_type(PyExc_Exception)))) refuse();
   const bool is_base = all && cls.real.get() == PyExc_BaseExceptionGroup;
-  auto made = make_ref<ExceptionValue>(
-      is_base ? as_type(PyDict_GetItemString(PyEval_GetBuiltins(), "ExceptionGroup")) : cls.type(), args);
+  auto made =
+      make_ref<ExceptionValue>(is_base ? as_type(find_item(PyEval_GetBuiltins(), "ExceptionGroup")) : cls.type(), args);
   made->message = t.realize(args[0]);
   made->members = given->kind == ValueKind::List ? ValueRef(make_ref<TupleValue>(members)) : given;
   return made;

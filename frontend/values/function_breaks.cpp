@@ -16,7 +16,7 @@ static bool watches_warnings(const FunctionValue& f) {
 }
 
 bool may_inline(const FunctionValue& f) {
-  if (f.real && PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return false;
+  if (f.real && has_attribute(f.real.get(), "_torchdynamo_disable")) return false;
   if (f.real && is_dont_skip(f.real.get())) return true;
   static const char* const closed[] = {"minidynamo",      "random",    "copy",    "threading", "logging", "warnings",
                                        "traceback",       "linecache", "inspect", "numpy",     "pdb",     "subprocess",
@@ -34,7 +34,7 @@ void break_on_skipped(Tracer& t, PyObject* o) {
   auto attr = [&](const char* name) -> std::string {
     PyRef v = PyRef::steal(PyObject_GetAttrString(o, name));
     if (!v || v.get() == Py_None) {
-      PyErr_Clear();
+      clear_answer();
       return "";
     }
     return text_of(v.get());
@@ -58,12 +58,11 @@ void break_on_skipped(Tracer& t, PyObject* o) {
 
 // compiler.disable() marks the wrapper it makes (recursive) or the function itself.
 void break_if_disabled(const FunctionValue& f) {
-  if (!f.real || !PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return;
+  if (!f.real || !has_attribute(f.real.get(), "_torchdynamo_disable")) return;
   PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
-  PyErr_Clear();
+  clear_answer();
   const std::string why = reason ? text_of(reason.get()) : "None";
-  if (PyObject_HasAttrString(f.real.get(), "_torchdynamo_orig_callable"))
-    graph_break<GB0098>(repr_of(f.real.get()), why);
+  if (has_attribute(f.real.get(), "_torchdynamo_orig_callable")) graph_break<GB0098>(repr_of(f.real.get()), why);
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }
 
@@ -81,7 +80,7 @@ static bool lists_parts_of_modules(const FunctionValue& f) {
 static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& args) {
   PyObject* own =
       f.real && PyFunction_Check(f.real.get()) ? reinterpret_cast<PyFunctionObject*>(f.real.get())->func_dict : nullptr;
-  if (PyObject* self = own ? PyDict_GetItemString(own, "__self__") : nullptr; self && self != Py_None)
+  if (PyObject* self = own ? find_item(own, "__self__") : nullptr; self && self != Py_None)
     listed_break<GB0071>(f.print());
   if (args.positional.empty()) return;
   const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);

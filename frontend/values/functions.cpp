@@ -63,8 +63,8 @@ Reg CellValue::rebuild(PlanBuilder& b) {
 // --------------------------------------------------------------------------------------------------
 
 const char* FunctionValue::module_name() const {
-  PyObject* name = PyDict_GetItemString(globals.get(), "__name__");
-  return name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "";
+  PyObject* name = find_item(globals.get(), "__name__");
+  return name && PyUnicode_Check(name) ? utf8_of(name) : "";
 }
 
 std::string FunctionValue::file_name() const {
@@ -113,7 +113,7 @@ ValueRef FunctionValue::made_attr(Tracer& t, PyObject* name) {
   if (n == "__name__") return t.constant(co->co_name);
   if (n == "__qualname__") return t.constant(qualname);
   if (n == "__module__") {
-    PyObject* module = PyDict_GetItemString(globals.get(), "__name__");
+    PyObject* module = find_item(globals.get(), "__name__");
     return module ? t.from_object(module, nullptr) : t.none();
   }
   if (n == "__doc__") {
@@ -135,7 +135,7 @@ bool FunctionValue::has_attr(Tracer& t, PyObject* name) {
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return true;
   if (!real) return made_attr(t, name) || type_find(&PyFunction_Type, name);
-  const bool there = PyObject_HasAttr(real.get(), name) != 0;
+  const bool there = has_attribute(real.get(), name);
   if (source) t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
   return there;
 }
@@ -264,7 +264,7 @@ Reg MethodValue::rebuild(PlanBuilder& b) {
 
 std::string BuiltinValue::print() const {
   PyRef name = PyRef::steal(PyObject_GetAttrString(real.get(), "__name__"));
-  if (!name) PyErr_Clear();
+  if (!name) clear_answer();
   return "BuiltinVariable(" + (name ? text_of(name.get()) : repr_of(real.get())) + ")";
 }
 

@@ -8,7 +8,7 @@ namespace md {
 
 bool may_inline(const Tracer& t, const FunctionValue& f) {
   if (may_inline(f)) return true;
-  if (!t.config.trace_more || !f.real || PyObject_HasAttrString(f.real.get(), "_torchdynamo_disable")) return false;
+  if (!t.config.trace_more || !f.real || has_attribute(f.real.get(), "_torchdynamo_disable")) return false;
   const std::string_view module = f.module_name();
   for (const char* open : {"random", "copy", "pickle", "inspect"})
     if (module == open) return true;

@@ -85,7 +85,7 @@ ValueRef SequenceIterator::next(Tracer& t) {
       return t.constant(v);
     }
     if (!PyErr_ExceptionMatches(PyExc_IndexError)) throw PythonError{};
-    PyErr_Clear();
+    clear_answer();
   } else if (auto* view = as<DictViewValue>(base)) {
     if (index < items.size()) return view->item(t, items[index++]);
   } else if (index < items.size()) {

@@ -40,7 +40,7 @@ bool is_one_of(std::span<const std::string_view> names, const std::string& name)
 
 std::string name_of(PyObject* function) {
   PyRef name = PyRef::steal(PyObject_GetAttrString(function, "__name__"));
-  if (!name) PyErr_Clear();
+  if (!name) clear_answer();
   return name && PyUnicode_Check(name.get()) ? text_of(name.get()) : "";
 }
 
@@ -85,7 +85,7 @@ bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
   for (std::size_t k = 1; k < arguments.size(); ++k)
     PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(k), Py_NewRef(arguments[k]->real.get()));
   PyRef drawn = PyRef::steal(PyObject_CallObject(function, given.get()));
-  PyErr_Clear();
+  clear_answer();
   return static_cast<bool>(drawn);
 }
 
@@ -195,7 +195,7 @@ ValueRef late_items(Tracer& t, PyObject* function, const CallArgs& args) {
       size ? PyRef::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyBytes_Type), size.get())) : PyRef();
   PyRef like =
       zeros ? PyRef::steal(PyObject_CallFunctionObjArgs(unpack, format->real.get(), zeros.get(), nullptr)) : PyRef();
-  PyErr_Clear();
+  clear_answer();
   if (!like || !guard_eq(bytes->size, Size(PyBytes_GET_SIZE(zeros.get())))) return {};
   const Ref<LateValue> call = note_call(t, function, {format, ValueRef(&bytes->call)});
   std::vector<ValueRef> items;

@@ -67,7 +67,7 @@ static std::size_t checked_index(Tracer& t, const ValueRef& key, std::size_t siz
     PyRef c = key->as_constant(), empty = checked(what[0] == 't' ? PyTuple_New(0) : PyList_New(0));
     if (!c || !PyRef::steal(PyObject_GetItem(empty.get(), c.get()))) {
       if (c && PyErr_ExceptionMatches(PyExc_TypeError)) t.raise_current();
-      PyErr_Clear();
+      clear_answer();
     }
     unmodelled(key->print(), std::string(what) + " index");
   }

@@ -227,7 +227,7 @@ Reg SliceValue::rebuild(PlanBuilder& b) {
 ValueRef RangeValue::get_attr(Tracer& t, PyObject* name) {
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!v && t.uncaught()) {
-    PyErr_Clear();
+    clear_answer();
     graph_break<GB0136>(print(), text_of(name));
   }
   if (!v) t.raise_current();

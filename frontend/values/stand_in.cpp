@@ -80,7 +80,7 @@ ValueRef StandInValue::method(Tracer& t, const char* name) {
 ValueRef StandInValue::part(Tracer& t, PyObject* name) {
   for (auto& [k, v] : parts)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
-  if (ValueRef m = method(t, PyUnicode_AsUTF8(name))) return m;
+  if (ValueRef m = method(t, utf8_of(name))) return m;
   PyObject* found = type_find(code, name);
   if (!found) throw InternalError("a stand-in has no part " + text_of(name));
   return t.from_object(found, nullptr);

@@ -118,13 +118,13 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
   }
   // x.__setitem__ and its like, C functions of the type.
   PyRef on_type = PyRef::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(python_type()), name));
-  if (!on_type) PyErr_Clear();
+  if (!on_type) clear_answer();
   if (on_type && (Py_TYPE(on_type.get()) == &PyWrapperDescr_Type || Py_TYPE(on_type.get()) == &PyMethodDescr_Type))
     return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (real) {  // a Python attribute put on the tensor
     if (PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name)); v && !tensor_has_attr(n))
       return t.lazy(v.get(), t.sources.child(source, SourceKind::TensorAttr, name));
-    PyErr_Clear();
+    clear_answer();
   }
   if (tensor_has_attr(n)) unmodelled(print() + "." + n, "tensor attribute");
   t.raise(PyExc_AttributeError, "'Tensor' object has no attribute '" + n + "'");
@@ -134,7 +134,7 @@ bool TensorValue::has_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (tensor_has_method(n) || tensor_has_attr(n)) return true;
   if (!real) return false;
-  const bool there = PyObject_HasAttr(real.get(), name) != 0;
+  const bool there = has_attribute(real.get(), name);
   t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
   return there;
 }
@@ -196,7 +196,7 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
   if (!t.config.trace_numpy) graph_break<GB0105>(v.print());
   PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
   if (!numpy) {
-    PyErr_Clear();
+    clear_answer();
     graph_break<GB0106>(v.print());
   }
   const DType dtype = v.type.dtype;

@@ -29,5 +29,5 @@ def test_a_failing_allocation_costs_nothing_but_speed(failing_new):
     )
     assert run.returncode == 0, run.stderr[-3000:]
     failed, raised, said = map(int, run.stdout.split()[-3:])
-    assert failed > 30 and said > 0
+    assert failed > 30 and said == 0, "lack of memory is no defect"
     assert raised < failed / 4, "few failures come when there is no way back"

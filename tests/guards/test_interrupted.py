@@ -322,6 +322,26 @@ def test_a_backend_that_calls_the_same_function():
     assert seen == [[51, 51]] * 5
 
 
+def test_a_backend_that_resets():
+    """What is known of the function is forgotten while it is compiled; the entry that is being made stays."""
+    calls = []
+
+    def backend(gm, example_inputs):
+        calls.append(1)
+        torch._dynamo.reset()
+        return gm.forward
+
+    def f(x):
+        y = x + 1
+        torch._dynamo.graph_break()
+        return y * 2
+
+    compiled = torch.compile(f, backend=backend)
+    for _ in range(3):
+        assert compiled(ones()).tolist() == [4, 4]
+    assert len(calls) >= 2
+
+
 def test_a_backend_that_changes_what_was_guarded():
     """The entry is made for the call as it was; the next look-up sees that it does not fit."""
     b = Box(value=1)
