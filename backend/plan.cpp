@@ -79,8 +79,10 @@ Plan::Plan(const Program& program, std::span<const std::int64_t> symbols)
     for (Arg& a : steps_.back().args) a = planned(a);
   }
   for (const Step& s : program.commits) commits_.push_back(planned(s));
+  // What is called may let others go on, too.
   for (const auto* steps : {&steps_, &commits_})
-    takes_long_ |= std::ranges::any_of(*steps, [](const PlannedStep& s) { return s.nanoseconds >= kLongWork; });
+    takes_long_ |=
+        std::ranges::any_of(*steps, [](const PlannedStep& s) { return !s.function || s.nanoseconds >= kLongWork; });
   plan_quick();
 }
 

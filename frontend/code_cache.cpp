@@ -116,7 +116,7 @@ EntryRef first_passing(Stored* state, const Region* region, const FrameArgs& arg
   if (limited && state->misses >= kManyMisses && ++state->misses % kAskedAgain != 0) return {};
   if (state->indexed) {
     Entry* found = by_index(*state, region, args, passes);
-    state->misses = found ? 0 : state->misses + limited;
+    state->misses = found ? 0 : state->misses + 1;
     return found ? EntryRef(found) : EntryRef();
   }
   for (auto it = entries.begin(); it != entries.end(); ++it) {
@@ -126,7 +126,7 @@ EntryRef first_passing(Stored* state, const Region* region, const FrameArgs& arg
     if (it != entries.begin() && !found->last) std::rotate(entries.begin(), it, it + 1);
     return found;
   }
-  if (limited) ++state->misses;
+  ++state->misses;
   return {};
 }
 
@@ -151,7 +151,6 @@ EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& a
 EntryRef insert_entry(PyCodeObject* code, Entry entry) {
   EntryRef made(new Entry(std::move(entry)));
   auto& state = static_cast<Stored&>(ensure_code_state(code));
-  state.misses = 0;
   state.add(made);
   return made;
 }

@@ -68,7 +68,7 @@ class CodeNotes {
 struct CodeState {
   std::vector<EntryRef> entries;    // most recently used first; as they were made once there is an index
   const Region* limited = nullptr;  // has as many entries as it may have
-  unsigned misses = 0;              // its look-ups since the last one that found something
+  unsigned misses = 0;              // look-ups since the last one that found something
   std::shared_ptr<CodeNotes> notes;
 };
 

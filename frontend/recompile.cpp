@@ -1,6 +1,7 @@
 #include "frontend/recompile.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include "frontend/breaks.h"
@@ -53,6 +54,20 @@ PyRef what_changes(const std::vector<EntryRef>& entries, const FrameArgs& args) 
 
 }  // namespace
 
+bool compiled_in_vain(const FrameRequest& r, const FrameNotes& notes) {
+  constexpr std::size_t kMostInVain = 64;
+  const CodeState* state = code_state(r.code);
+  if (!state || r.region->fullgraph || state->misses < state->entries.size() + kMostInVain) return false;
+  const unsigned misses = state->misses;
+  if (std::has_single_bit(misses)) return false;
+  if (const EntryRef newest = newest_entry(r.code, r.region); newest && is_dead(*newest->guards))
+    report("on_short_lives", {py_int(misses), py_str(r.printed_name), py_str(text_of(r.code->co_filename)),
+                              py_int(r.code->co_firstlineno), py_str(explain_failure(*newest->guards, r.args, false)),
+                              py_int(notes.frame_id)});
+  note_plain_reason(r.code, "entries die with their objects");
+  return true;
+}
+
 bool over_limit(const FrameRequest& r, FrameNotes& notes) {
   const CodeState* state = code_state(r.code);
   if (!state || state->entries.empty()) return false;
@@ -80,7 +95,9 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes) {
     throw PythonError{};
   }
   if (config.skip_code_recursive_on_limit) notes.skip_recursively = true;
-  notes.limited = ensure_code_state(r.code).limited = r.region;
+  CodeState& limited = ensure_code_state(r.code);
+  notes.limited = limited.limited = r.region;
+  limited.misses = 0;
   note_plain_reason(r.code, name);
   return true;
 }

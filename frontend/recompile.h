@@ -9,6 +9,11 @@
 
 namespace md {
 
+// Entries die with the objects they were made for, before a call finds them: after some in a row, reported once, code
+// is made again only where as many calls again have come, and the function runs as plain Python otherwise. Throws
+// PythonError.
+bool compiled_in_vain(const FrameRequest& r, const FrameNotes& notes);
+
 // Over the limit of entries: reported once, then the function runs as plain Python on a miss. Throws PythonError where
 // that is not allowed.
 bool over_limit(const FrameRequest& r, FrameNotes& notes);

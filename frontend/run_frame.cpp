@@ -163,6 +163,7 @@ EntryRef compile_missing(const FrameRequest& asked) {
   CompileReport told(r);
   if (notes) {
     Disarmed plain;
+    if (compiled_in_vain(r, *notes)) return {};
     drop_dead_entries_in_turn(r.code);
     if (over_limit(r, *notes)) return {};
     const int made = notes->entries_made;

@@ -8,6 +8,7 @@ import pytest
 
 import minidynamo as torch
 from guards.changing import agrees
+from minidynamo._dynamo.testing import CompileCounter
 
 
 def x():
@@ -178,3 +179,32 @@ def test_keys_that_an_entry_hands_on_are_not_kept_alive(function, more):
             expected = run(function)
             assert expected[-1] == [None, None]
             assert run(compiled) == expected
+
+
+def test_objects_that_die_before_the_next_call(caplog):
+    """Code for them is of no use: after some calls little more is made, and a warning says so, once."""
+    counter = CompileCounter()
+    compiled = torch.compile(lambda x, get: get(2, x * 2), backend=counter)
+    torch._dynamo.reset()
+    for k in range(1000):
+        assert compiled(x(), {str(k): k}.get).tolist() == [2.0, 4.0]
+    assert 32 < counter.frame_count < 80
+    said = [r.getMessage() for r in caplog.records if "no longer existed" in r.getMessage()]
+    assert len(said) == 1 and "test_lifetime.py" in said[0] and "Way out: make the object once" in said[0]
+    counter.clear()
+    kept = {}.get
+    for _ in range(2000):  # the next look comes after as many calls again
+        assert compiled(x(), kept).tolist() == [2.0, 4.0]
+    assert counter.frame_count == 1
+
+
+def test_every_call_is_compiled_with_fullgraph():
+    counter = CompileCounter()
+
+    def f(x, make):
+        return x + 1 if callable(make) else x
+
+    compiled = torch.compile(f, backend=counter, fullgraph=True)
+    for k in range(100):
+        assert compiled(x(), {k: k}.get).tolist() == [2.0, 3.0]
+    assert counter.frame_count == 100

@@ -109,17 +109,26 @@ def forget():
     _limits_reported.clear()
 
 
+def _first_time(key):
+    """Whether anything is to be said of the code with this number, and nothing was; always, if it is None."""
+    from .report import _lock, _silent
+
+    with _lock:
+        if _silent.is_set() or (key is not None and key in _limits_reported):
+            return False
+        _limits_reported.add(key)
+        return True
+
+
 def on_limit(limit, value, name, file, first_line, last_reason, once_key, changing=None, dynamic=-1):
     """The limit named `limit` was reached: a warning, once for each `once_key` (a number of the code), always if None.
 
     `changing`: what most entries fail at, (place, source, guard kind, [value in each], value now).
     """
-    from .report import _lock, _silent, link
+    from .report import link
 
-    with _lock:
-        if _silent.is_set() or (once_key is not None and once_key in _limits_reported):
-            return
-        _limits_reported.add(once_key)
+    if not _first_time(once_key):
+        return
     _log.warning(
         "torch._dynamo hit config.%s (%s)\n"
         "   function: '%s' (%s:%s)\n"
@@ -144,6 +153,20 @@ def _changing_text(limit, changing, dynamic):
         f"\nWhat keeps changing: {place}{was}.\n"
         f"Way out: {way_out}. If so many variants are meant, raise config.{limit}."
     )
+
+
+def on_short_lives(times, name, file, first_line, last_reason, once_key):
+    """Code was made for objects that were gone before another call came, each time: a warning, once for each code."""
+    if not _first_time(("short lives", once_key)):
+        return
+    _log.warning(
+        "torch._dynamo made code for '%s' (%s:%s) in each of %s calls in a row, for objects that no longer existed "
+        "when the next call came\n"
+        "   last reason: %s\n"
+        "From now on most calls run as plain Python.\n"
+        "Way out: make the object once and keep it, or make it inside the compiled function.",
+        name, file, first_line, times, last_reason,
+    )  # fmt: skip
 
 
 def limit_error(limit, fullgraph, cause=None):

@@ -31,6 +31,7 @@ from .recompile_report import limit_error as limit_error
 from .recompile_report import on_compiled as on_compiled
 from .recompile_report import on_limit as on_limit
 from .recompile_report import on_recompile as on_recompile
+from .recompile_report import on_short_lives as on_short_lives
 from .recompile_report import wants_recompiles as wants_recompiles
 from .utils import counters
 
