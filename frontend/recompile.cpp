@@ -18,6 +18,9 @@ namespace {
 // most of its entries do not fit, nothing is guarded any more, and code that looks at what is there breaks.
 constexpr int kGeneralisations = 8, kMoreEntries = 16;
 
+// Compilations in a row for objects that died before they were seen again, which no limit can be reached with.
+constexpr std::size_t kFewInVain = 16;
+
 bool generalise(const FrameRequest& r, FrameNotes& notes, const TraceConfig& config) {
   if (!config.trace_more || r.region->fullgraph) return false;
   if (notes.entries_made < config.recompile_limit + kMoreEntries * notes.generalised) return true;
@@ -55,11 +58,11 @@ PyRef what_changes(const std::vector<EntryRef>& entries, const FrameArgs& args) 
 }  // namespace
 
 bool compiled_in_vain(const FrameRequest& r, const FrameNotes& notes) {
-  constexpr std::size_t kMostInVain = 64;
   const CodeState* state = code_state(r.code);
-  if (!state || r.region->fullgraph || state->misses < state->entries.size() + kMostInVain) return false;
+  if (!state || r.region->fullgraph || state->misses <= state->entries.size() + kFewInVain) return false;
   const unsigned misses = state->misses;
-  if (std::has_single_bit(misses)) return false;
+  const auto most = static_cast<std::size_t>(std::max(0, config_snapshot(*r.region).accumulated_recompile_limit));
+  if (misses <= state->entries.size() + most || std::has_single_bit(misses)) return false;
   if (const EntryRef newest = newest_entry(r.code, r.region); newest && is_dead(*newest->guards))
     report("on_short_lives", {py_int(misses), py_str(r.printed_name), py_str(text_of(r.code->co_filename)),
                               py_int(r.code->co_firstlineno), py_str(explain_failure(*newest->guards, r.args, false)),

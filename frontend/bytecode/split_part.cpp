@@ -12,6 +12,7 @@ namespace {
 using Kind = SplitParameter::Kind;
 
 constexpr int kFutureFlags = 0x1FE0000;
+constexpr int kAfterYieldFrom = 2;  // argument of a RESUME that does not let other threads run
 
 PyRef text(const std::string& s) { return checked(PyUnicode_FromStringAndSize(s.data(), s.size())); }
 
@@ -95,7 +96,7 @@ void SplitPart::prologue(bool keep_classes, const HandlerOf& handler_of) {
     emit(Opcode::STORE_FAST, new_slot_[moved_cells_[k]]);
   }
   if (drop_first_) emit(Opcode::DELETE_FAST, 0);
-  emit(Opcode::RESUME);
+  emit(Opcode::RESUME, kAfterYieldFrom);  // nor would they run between these instructions of the plain function
   int entered = 0;
   for (int i = 0; i < static_cast<int>(layout_.stack_is_null.size()); ++i) {
     if (layout_.stack_is_null[i]) {

@@ -256,3 +256,45 @@ def test_the_process_ends_while_kernels_run(daemon):
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=100)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+class Account:
+    balance = 0
+
+
+def test_other_threads_run_where_they_would_in_plain_python():
+    """Nowhere between the instructions after the last call and the end, which a graph break comes between."""
+
+    def deposit(x, account):
+        positive = x.sum() > 0
+        balance = account.balance
+        if positive:
+            account.balance = balance + 1
+        return balance
+
+    def deposits(call, times):
+        account = Account()
+
+        def work():
+            for _ in range(times):
+                call(x, account)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return account.balance
+
+    x = torch.ones(3)
+    compiled = torch.compile(deposit, dynamic=True)
+    account = Account()
+    for _ in range(20):
+        compiled(x, account)
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        assert deposits(deposit, 3000) == 9000
+        assert deposits(compiled, 3000) == 9000
+    finally:
+        sys.setswitchinterval(interval)

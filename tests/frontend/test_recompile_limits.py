@@ -228,8 +228,10 @@ def test_many_entries_about_dead_objects_go_away(warned):
     backend = Executed()
     with config.patch(recompile_limit=100, accumulated_recompile_limit=100):
         compiled = torch.compile(f_value, backend=backend)
+        kept = type("Kept", (), {"value": 1000})()
         for k in range(300):
             compiled(ONE, type("Own", (), {"value": k})())
             if k % 10 == 0:
                 gc.collect()
-    assert backend.graphs == 300 and warned == []
+                compiled(ONE, kept)
+    assert backend.graphs == 301 and warned == []

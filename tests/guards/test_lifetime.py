@@ -186,14 +186,14 @@ def test_objects_that_die_before_the_next_call(caplog):
     counter = CompileCounter()
     compiled = torch.compile(lambda x, get: get(2, x * 2), backend=counter)
     torch._dynamo.reset()
-    for k in range(1000):
+    for k in range(2000):
         assert compiled(x(), {str(k): k}.get).tolist() == [2.0, 4.0]
-    assert 32 < counter.frame_count < 80
+    assert 200 < counter.frame_count < 300
     said = [r.getMessage() for r in caplog.records if "no longer existed" in r.getMessage()]
     assert len(said) == 1 and "test_lifetime.py" in said[0] and "Way out: make the object once" in said[0]
-    counter.clear()
+    counter.frame_count = 0
     kept = {}.get
-    for _ in range(2000):  # the next look comes after as many calls again
+    for _ in range(3000):  # the next look comes after as many calls again
         assert compiled(x(), kept).tolist() == [2.0, 4.0]
     assert counter.frame_count == 1
 
@@ -205,6 +205,6 @@ def test_every_call_is_compiled_with_fullgraph():
         return x + 1 if callable(make) else x
 
     compiled = torch.compile(f, backend=counter, fullgraph=True)
-    for k in range(100):
+    for k in range(300):
         assert compiled(x(), {k: k}.get).tolist() == [2.0, 3.0]
-    assert counter.frame_count == 100
+    assert counter.frame_count == 300

@@ -164,7 +164,8 @@ def on_short_lives(times, name, file, first_line, last_reason, once_key):
         "when the next call came\n"
         "   last reason: %s\n"
         "From now on most calls run as plain Python.\n"
-        "Way out: make the object once and keep it, or make it inside the compiled function.",
+        "Way out: make the object once and keep it, or make it inside the compiled function. If so much code is meant, "
+        "raise config.accumulated_recompile_limit.",
         name, file, first_line, times, last_reason,
     )  # fmt: skip
 
