@@ -6,9 +6,7 @@ namespace md {
 namespace {
 
 // Keyword names are almost always the interned parameter names themselves.
-bool same_name(PyObject* a, PyObject* b) {
-  return a == b || (PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0);
-}
+bool same_name(PyObject* a, PyObject* b) { return a == b || PyUnicode_Compare(a, b) == 0; }
 
 int parameter_count(PyCodeObject* code) {
   return code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +

@@ -108,6 +108,8 @@ const char* effect_name(StepOp op) {
       return "CellSet";
     case StepOp::GlobalSet:
       return "GlobalSet";
+    case StepOp::Advance:
+      return "Advance";
     case StepOp::SetGradEnabled:
       return "SetGradEnabled";
     default:
@@ -118,7 +120,7 @@ const char* effect_name(StepOp op) {
 std::string step_text(const PlanStep& s) {
   std::string out = s.out >= 0 ? fmt::format("r{} = {}", s.out, effect_name(s.op)) : effect_name(s.op);
   if (s.source) out += " " + s.source->name;
-  if (s.op == StepOp::LoadOutput || s.op == StepOp::LoadLocal || s.op == StepOp::Iterate ||
+  if (s.op == StepOp::LoadOutput || s.op == StepOp::LoadLocal || s.op == StepOp::Iterate || s.op == StepOp::Advance ||
       s.op == StepOp::SetGradEnabled)
     out += fmt::format(" {}", s.index);
   if (s.op == StepOp::EvaluateSize) out += " " + to_string(s.size);

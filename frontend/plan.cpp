@@ -147,6 +147,17 @@ int PlanBuilder::output_index(Node* n) {
   return static_cast<int>(outputs.size()) - 1;
 }
 
+Reg PlanBuilder::advanced(Reg iterator, std::int64_t draws, bool over_changed_list) {
+  const bool late = over_changed_list || !last_.empty();
+  PlanStep s{late ? StepOp::Advance : StepOp::Iterate};
+  s.a = iterator, s.index = draws;
+  if (late) return last_.push_back(std::move(s)), iterator;
+  s.out = plan.registers++;
+  const Reg out = s.out;
+  fill(std::move(s));
+  return out;
+}
+
 void PlanBuilder::replay(const Effects& effects) {
   for (const SideEffect& e : effects.list()) {
     PlanStep s{};
@@ -198,6 +209,7 @@ void PlanBuilder::replay(const Effects& effects) {
     }
     effect(std::move(s));
   }
+  for (PlanStep& s : last_) effect(std::move(s));
 }
 
 }  // namespace md

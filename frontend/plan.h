@@ -52,6 +52,7 @@ enum class StepOp : std::uint8_t {
   AttrDelete,
   CellSet,
   GlobalSet /* object name, b */,
+  Advance,         // a = iterator reg: next(a), `index` times
   SetGradEnabled,  // index: 0 or 1
 };
 
@@ -130,6 +131,9 @@ class PlanBuilder {
   // tuple in a list in that tuple) comes after that.
   using MakeStep = std::function<PlanStep()>;
   void fill(MakeStep make);
+  // An iterator from which `draws` values are taken; in the end, if it or one before it is over a list that effects
+  // are still to change.
+  Reg advanced(Reg iterator, std::int64_t draws, bool over_changed_list = false);
   PlanStep attribute(Reg object, const PyRef& name, const ValueRef& value);  // object.name = value
   bool has_postponed() const { return !postponed_.empty(); }
   void replay(const class Effects& effects);
@@ -146,6 +150,7 @@ class PlanBuilder {
   std::vector<std::pair<const Value*, MakeStep>> postponed_;  // until the value is made
   std::unordered_map<SourceRef, Reg> loaded_;
   std::unordered_map<Node*, Reg> output_regs_;
+  std::vector<PlanStep> last_;  // after all other effects
   std::vector<ValueRef> keep_;  // values keyed by address must stay alive
 };
 

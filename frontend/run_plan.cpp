@@ -81,12 +81,16 @@ struct Runner {
     return symbols;
   }
 
-  PyRef iterate(const PlanStep& s) const {
-    PyRef it = checked(PyObject_GetIter(reg(s.a)));
-    for (std::int64_t k = 0; k < s.index; ++k) {
-      PyRef skipped = PyRef::steal(PyIter_Next(it.get()));
+  static void advance(PyObject* iterator, std::int64_t draws) {
+    for (std::int64_t k = 0; k < draws; ++k) {
+      PyRef skipped = PyRef::steal(PyIter_Next(iterator));
       if (!skipped && PyErr_Occurred()) throw PythonError{};
     }
+  }
+
+  PyRef iterate(const PlanStep& s) const {
+    PyRef it = checked(PyObject_GetIter(reg(s.a)));
+    advance(it.get(), s.index);
     return it;
   }
 
@@ -204,6 +208,9 @@ struct Runner {
         return;
       case StepOp::GlobalSet:
         checked(PyDict_SetItem(args.globals, s.object.get(), reg(s.b)));
+        return;
+      case StepOp::Advance:
+        advance(reg(s.a), s.index);
         return;
       case StepOp::SetGradEnabled:
         set_grad_enabled(s.index != 0);

@@ -7,6 +7,7 @@
 #include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/cpython/plain_object.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/library_classes.h"
@@ -353,10 +354,16 @@ bool is_method_of_instance(PyObject* o) {
   return self && !PyModule_Check(self) && !PyCallable_Check(self);  // methods of methods make chains of any length
 }
 
-// An object's method written in C, which every look-up binds anew.
+// An object's method written in C, which every look-up binds anew; null: not the one its class has under that name.
 ValueRef wrap_bound_method(Tracer& t, PyObject* o, SourceRef s) {
   auto* bound = reinterpret_cast<PyCFunctionObject*>(o);
   PyRef name = checked(PyUnicode_InternFromString(bound->m_ml->ml_name));
+  PyTypeObject* const type = Py_TYPE(bound->m_self);
+  PyObject* const found = type_find(type, name.get());
+  if (!found || Py_TYPE(found) != &PyMethodDescr_Type ||
+      reinterpret_cast<PyMethodDescrObject*>(found)->d_method != bound->m_ml)
+    return {};
+  t.expect_on_class(type, name.get(), found);
   t.guard(GuardKind::CMethod, s, name, reinterpret_cast<std::intptr_t>(bound->m_ml));
   return make_ref<BoundAttrValue>(t.wrap(bound->m_self, t.sources.child(s, SourceKind::MethodSelf)), name);
 }
@@ -406,7 +413,8 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
     return make_ref<ClassValue>(PyRef::borrow(o));
   }
-  if (t.config.trace_more && is_method_of_instance(o)) return wrap_bound_method(t, o, s);
+  if (t.config.trace_more && is_method_of_instance(o))
+    if (ValueRef v = wrap_bound_method(t, o, s)) return v;
   if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
       type == &PyClassMethodDescr_Type) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
@@ -427,6 +435,7 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
     unmodelled(source->name, "object that is another one in most calls");
   if (PyLong_CheckExact(object) && source)
     if (ValueRef v = dynamic_int(*this, object, source)) return v;
+  if (PyUnicode_CheckExact(object) && !ready_text(object)) throw PythonError{};
   if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);
   if (ValueRef made = prototypes.value_of(object)) return made;
   if (!source) source = sources.constant(object, constant_name(object));

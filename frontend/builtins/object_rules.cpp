@@ -262,7 +262,9 @@ ValueRef rule_format(Tracer& t, CallArgs& args) {
 
 ValueRef rule_vars(Tracer& t, CallArgs& args) {
   auto* o = args.size() == 1 ? as<ObjectValue>(args[0]) : nullptr;
-  return o ? o->instance_dict(t) : ValueRef();
+  if (!o) return {};
+  if (!o->type->tp_dictoffset) t.raise(PyExc_TypeError, "vars() argument must have __dict__ attribute");
+  return o->instance_dict(t);
 }
 
 // What hash() makes of what a __hash__ gave: another int, where it does not fit.

@@ -83,11 +83,37 @@ std::string attr_text(PyObject* o, const char* name) {
   return text_of(v.get());
 }
 
+// The lists among a call's arguments, which are copies made for it, as they were: a change would be lost.
+struct GivenLists {
+  std::vector<std::pair<PyRef, PyRef>> lists;
+
+  void add(PyObject* o) {
+    if (PyList_CheckExact(o)) lists.emplace_back(PyRef::borrow(o), checked(PySequence_Tuple(o)));
+  }
+  bool changed() const {
+    return std::ranges::any_of(lists, [](const auto& l) {
+      PyObject** const now = PySequence_Fast_ITEMS(l.first.get());
+      PyObject** const then = PySequence_Fast_ITEMS(l.second.get());
+      return PyList_GET_SIZE(l.first.get()) != PyTuple_GET_SIZE(l.second.get()) ||
+             !std::equal(now, now + PyList_GET_SIZE(l.first.get()), then);
+    });
+  }
+};
+
 ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positional, const PyRef& kwargs) {
+  GivenLists given;
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
-  for (std::size_t i = 0; i < positional.size(); ++i)
+  for (std::size_t i = 0; i < positional.size(); ++i) {
+    given.add(positional[i].get());
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), PyRef(positional[i]).release());
+  }
+  PyObject *key, *value;
+  for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs.get(), &at, &key, &value);) given.add(value);
   PyRef r = PyRef::steal(PyObject_Call(callee.real.get(), tuple.get(), kwargs.get()));
+  if (given.changed()) {
+    PyErr_Clear();
+    break_on_skipped(t, callee.real.get());
+  }
   if (!r) t.raise_current();
   return from_result(t, r.get());
 }

@@ -8,6 +8,7 @@ namespace md {
 namespace {
 
 bool str_equal(PyObject* a, PyObject* b) {
+  if (!ready_text(a) || !ready_text(b)) return PyErr_Clear(), false;
   if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b) || PyUnicode_KIND(a) != PyUnicode_KIND(b)) return false;
   return std::memcmp(PyUnicode_DATA(a), PyUnicode_DATA(b),
                      static_cast<std::size_t>(PyUnicode_GET_LENGTH(a)) * PyUnicode_KIND(a)) == 0;

@@ -12,6 +12,15 @@ bool is_plain(PyObject* o);
 // exception.
 bool plain_equal(PyObject* a, PyObject* b);
 
+// The old strings of C code in 3.11 have no length until they are made ready. False: MemoryError is set.
+inline bool ready_text([[maybe_unused]] PyObject* str) {
+#if PY_VERSION_HEX < 0x030C0000
+  return PyUnicode_READY(str) == 0;
+#else
+  return true;
+#endif
+}
+
 // Membership of plain `key` in an exact or subclassed set: 1, 0, or -1 where only user code could tell.
 int set_contains(PyObject* set, PyObject* key, Py_hash_t hash);
 // The set holds exactly the elements of `dict`, which maps plain constants to themselves; 1 and True differ.

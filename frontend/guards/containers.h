@@ -27,7 +27,7 @@ struct LengthCheck {
     if (PyTuple_Check(o) || PyList_Check(o)) return Py_SIZE(o);
     if (PyDict_Check(o)) return PyDict_GET_SIZE(o);
     if (PyAnySet_Check(o)) return PySet_GET_SIZE(o);
-    if (PyUnicode_Check(o)) return PyUnicode_GET_LENGTH(o);
+    if (PyUnicode_Check(o)) return PyUnicode_GetLength(o);  // which readies the old strings of 3.11
     if (PyBytes_Check(o)) return Py_SIZE(o);
     return deque_length(o);
   }

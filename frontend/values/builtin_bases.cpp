@@ -186,15 +186,27 @@ static ValueRef container_operator(Tracer& t, const ValueRef& data, const std::s
   return {};
 }
 
+// A string's % asks its operand for a text, a number or its items, which the class may answer itself.
+static bool formats_by_itself(Tracer& t, const ValueRef& v) {
+  auto* o = as<ObjectValue>(v);
+  static const char* const hooks[] = {"__str__",   "__repr__",    "__int__",    "__float__",
+                                      "__index__", "__getitem__", "__missing__"};
+  return o && std::ranges::any_of(hooks, [&](const char* hook) { return static_cast<bool>(o->special(t, hook)); });
+}
+
 ValueRef data_operator(Tracer& t, const ValueRef& data, const std::string& name, const ValueRef& other) {
   PyRef key = checked(PyUnicode_InternFromString(name.c_str()));
   if (!data->python_type() || !type_find(data->python_type(), key.get())) return t.constant(Py_NotImplemented);
+  if (name == "__mod__" && (data->python_type() == &PyUnicode_Type || data->python_type() == &PyBytes_Type) &&
+      formats_by_itself(t, other))
+    unmodelled_method(*data, name, CallArgs{{other}, {}});
   if (data->kind == ValueKind::Constant) return data->call_method(t, key.get(), CallArgs{{data_of(other)}, {}});
   if (ValueRef r = container_operator(t, data, name, other)) return r;
   unmodelled_method(*data, name, CallArgs{{other}, {}});
 }
 
 ValueRef base_operator(Tracer& t, ObjectValue& self, const std::string& name, const ValueRef& other) {
+  if (name == "__rmod__" && formats_by_itself(t, ValueRef(&self))) unmodelled_method(self, name, CallArgs{{other}, {}});
   ValueRef r = data_operator(t, self.payload, name, other);
   return r.get() == self.payload.get() ? ValueRef(&self) : r;
 }

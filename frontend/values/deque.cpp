@@ -9,6 +9,7 @@
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/cycles.h"
 #include "frontend/values/iterators.h"
 
 namespace md {
@@ -36,6 +37,7 @@ void DequeValue::changed(Tracer& t) {
 }
 
 void DequeValue::push(ValueRef v, bool left) {
+  if (v->kind != ValueKind::Constant) note_part_stored(this);
   items.insert(left ? items.begin() : items.end(), std::move(v));
   if (maxlen && static_cast<std::int64_t>(items.size()) > *maxlen) items.erase(left ? items.end() - 1 : items.begin());
 }

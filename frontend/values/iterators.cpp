@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
@@ -13,6 +14,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/length_hint.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -92,7 +94,19 @@ ValueRef SequenceIterator::next(Tracer& t) {
     return items[index++];
   }
   exhausted = true;
+  if (owner) let_go(t.frame(), std::exchange(owner, ValueRef()), 0);
   return {};
+}
+
+// What an iterator of the same type is over that ends at once; null: the iterable itself will do, which cannot change.
+static PyRef empty_like(const ValueRef& base) {
+  if (base->kind == ValueKind::List) return checked(PyList_New(0));
+  if (base->kind == ValueKind::Set) return checked(PySet_New(nullptr));
+  auto* view = as<DictViewValue>(base);
+  if (!view) return {};
+  static const char* const names[] = {"keys", "values", "items"};
+  PyRef dict = checked(view->dict->type == &PyODict_Type ? PyODict_New() : PyDict_New());
+  return checked(PyObject_CallMethod(dict.get(), names[static_cast<int>(view->which)], nullptr));
 }
 
 bool is_changed(const PlanBuilder& b, const ValueRef& container) {
@@ -102,16 +116,22 @@ bool is_changed(const PlanBuilder& b, const ValueRef& container) {
 }
 
 Reg SequenceIterator::rebuild(PlanBuilder& b) {
-  const bool survives = base->kind == ValueKind::List;  // a position in it does
+  // One that has ended holds nothing any more.
+  const PyRef empty = exhausted ? empty_like(base) : PyRef();
+  const bool survives = empty || base->kind == ValueKind::List;  // a position in it does
   if (!survives && (keys_changed() || is_changed(b, base))) graph_break<GB0092>(print());
+  auto* list = as<ListValue>(base);
+  const bool late = list && !exhausted && list->source && is_changed(b, base);
+  if (late && index > list->items.size()) graph_break<GB0092>(print());
   PlanStep s{StepOp::Iterate};
-  s.a = b.rebuild(base);
-  s.index = static_cast<std::int64_t>(index);
-  s.out = b.plan.registers++;
+  s.a = empty ? b.load_constant(empty) : b.rebuild(base);
+  const Reg made = s.out = b.plan.registers++;
+  const std::int64_t draws = empty ? 1 : static_cast<std::int64_t>(index) + exhausted;
+  if (!late) s.index = draws;
   if (b.has_postponed()) graph_break<GB0092>(print());
-  b.remember(this, s.out);
-  b.fill(s);  // after the iterable has been filled
-  return s.out;
+  b.remember(this, made);
+  b.fill(std::move(s));  // after the iterable has been filled
+  return late && draws > 0 ? b.advanced(made, draws, true) : made;
 }
 
 // Its type called on what is left of its inner iterators, unless `remake` knows better.
@@ -138,14 +158,9 @@ Reg StepIterator::rebuild(PlanBuilder& b) {
   if (b.has_postponed()) graph_break<GB0092>(print());
   s.out = b.plan.registers++;
   b.fill(s);
-  if (draws > 0) {
-    PlanStep advance{StepOp::Iterate};
-    advance.a = s.out, advance.index = draws;
-    advance.out = s.out = b.plan.registers++;
-    b.fill(std::move(advance));
-  }
-  b.remember(this, s.out);
-  return s.out;
+  const Reg made = draws > 0 ? b.advanced(s.out, draws) : s.out;
+  b.remember(this, made);
+  return made;
 }
 
 static constexpr std::size_t kMaxItems = 2'000'000;

@@ -20,7 +20,8 @@ struct SequenceIterator final : Value {
   ValueRef next(Tracer& t) override;
   Reg rebuild(PlanBuilder& b) override;
   std::vector<ValueRef> items;
-  ValueRef base;  // the iterable: a list is read live
+  ValueRef base;   // the iterable: a list is read live
+  ValueRef owner;  // an object of the program's that holds it
   std::size_t index = 0;
   bool exhausted = false;
   // Of a dict or set when it was made: a change meanwhile is an error.

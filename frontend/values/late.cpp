@@ -10,6 +10,7 @@
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
@@ -87,6 +88,35 @@ bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
   PyRef drawn = PyRef::steal(PyObject_CallObject(function, given.get()));
   clear_answer();
   return static_cast<bool>(drawn);
+}
+
+// The library's own method, and not one the program has put there.
+bool is_library_method(PyObject* found) {
+  static PyObject* const globals = PyModule_GetDict(checked(PyImport_ImportModule("random")).get());
+  if (found && Py_TYPE(found) == &PyMethodDescr_Type) return true;
+  return found && PyFunction_Check(found) && PyFunction_GET_GLOBALS(found) == globals;
+}
+
+// All methods a draw calls are the library's, of the class and of the instance, which guards keep so.
+bool draws_as_written(Tracer& t, const ValueRef& self, PyTypeObject* type, const std::string& method) {
+  std::vector<std::string> names{method};
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    const PyRef name = checked(PyUnicode_InternFromString(names[k].c_str()));
+    PyObject* const found = type_find(type, name.get());
+    if (!is_library_method(found)) return false;
+    t.expect_on_class(type, name.get(), found);
+    const ValueRef bound = t.realize(self->get_attr(t, name.get()));
+    auto* m = as<MethodValue>(bound);
+    auto* c = as<BoundAttrValue>(bound);
+    if (m ? m->function->real.get() != found : !c || c->self.get() != self.get()) return false;
+    if (!PyFunction_Check(found)) continue;
+    PyObject* const used = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(found))->co_names;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(used); ++i) {
+      std::string next = text_of(PyTuple_GET_ITEM(used, i));
+      if (is_one_of(kDraws, next) && std::ranges::find(names, next) == names.end()) names.push_back(std::move(next));
+    }
+  }
+  return true;
 }
 
 bool any_may_fail(const Tracer& t) {
@@ -226,7 +256,8 @@ ValueRef late_call(Tracer& t, PyObject* function, const ValueRef& self, const Ca
   }
   // A call that fails has the frame run again as plain Python: before it nothing may have been done.
   if (sort == Late::Stream && (!t.late.empty() || !t.graph->nodes.empty() || !t.outer_graphs.empty())) return {};
-  if (sort == Late::Draw && !can_be_drawn(function, arguments)) return {};
+  if (sort == Late::Draw && !(draws_as_written(t, self, type, name_of(function)) && can_be_drawn(function, arguments)))
+    return {};
   const Ref<LateValue> call = note_call(t, function, std::move(arguments));
   call->may_fail = sort == Late::Stream;
   return call;

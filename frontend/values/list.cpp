@@ -39,6 +39,7 @@ PyRef ListValue::as_constant() const {
 
 void ListValue::append(Tracer& t, ValueRef v) {
   items.push_back(v);
+  if (v->kind != ValueKind::Constant) note_part_stored(this);
   if (!source) return;
   SideEffect e{EffectKind::ListAppend, ValueRef(this)};
   e.value = std::move(v);

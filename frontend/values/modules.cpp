@@ -1,4 +1,5 @@
 // Modules: what they hold, what their class or a function of their own answers for.
+#include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
@@ -14,6 +15,7 @@ std::string ModuleValue::print() const { return "PythonModuleVariable(" + repr_o
 
 ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
   PyObject* dict = PyModule_GetDict(real.get());
+  if (!dict) unmodelled(print(), "module that was not initialised");
   if (ValueRef stored = t.stored_global(dict, name)) return stored;
   PyObject* found = PyDict_GetItemWithError(dict, name);
   if (!found) {
@@ -31,6 +33,13 @@ ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
   PyObject* dict = PyModule_GetDict(real.get());
   t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(real.get()))));
   if (type_find(Py_TYPE(real.get()), name)) {
+    // What the class finds is kept as it is, for as long as the code lives, or made now.
+    PyObject* const own = find_item(dict, "__name__");
+    PyObject* const kept =
+        own && PyUnicode_CheckExact(own) ? PyDict_GetItemWithError(PyImport_GetModuleDict(), own) : nullptr;
+    if (!kept) clear_answer();
+    if (kept != real.get() || text_of(name) == "__annotations__")
+      unmodelled(print() + "." + text_of(name), "attribute that a module's class finds");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);
@@ -52,7 +61,8 @@ ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
 }
 
 bool ModuleValue::has_attr(Tracer& t, PyObject* name) {
-  const bool there = checked(PyDict_Contains(PyModule_GetDict(real.get()), name));
+  PyObject* const dict = PyModule_GetDict(real.get());
+  const bool there = dict && checked(PyDict_Contains(dict, name));
   if (!there && source) {  // its class or a function of its own may have an answer
     try {
       (void)missing_attr(t, name);

@@ -377,7 +377,11 @@ ValueRef ObjectValue::iter(Tracer& t) {
       t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
     return it;
   }
-  if (payload) return payload->iter(t);
+  if (payload) {
+    const ValueRef it = payload->iter(t);
+    if (auto* sequence = as<SequenceIterator>(it)) sequence->owner = ValueRef(this);
+    return it;
+  }
   if (has_native(t, "__iter__") || !special(t, "__getitem__")) return Value::iter(t);
   return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type,
                                 std::vector<ValueRef>{ValueRef(this)}, [](Tracer& tr, StepIterator& self) -> ValueRef {

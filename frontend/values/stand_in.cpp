@@ -224,11 +224,7 @@ Reg StandInValue::rebuild(PlanBuilder& b) {
   if (!made) throw InternalError("rebuilt() of a polyfill's class gave no tuple: " + print());
   Reg r = call_recipe(b, *made);
   std::int64_t skip = 0;
-  if (made->items.size() > 2 && constant_int(t.realize(made->items[2]), skip) && skip > 0) {
-    PlanStep advance{StepOp::Iterate};
-    advance.a = r, advance.index = skip;
-    r = b.step(std::move(advance));
-  }
+  if (made->items.size() > 2 && constant_int(t.realize(made->items[2]), skip) && skip > 0) r = b.advanced(r, skip);
   return r;
 }
 

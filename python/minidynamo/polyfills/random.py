@@ -6,10 +6,16 @@ from collections.abc import Sequence
 from . import bridge, facts
 
 
+METHODS = {name: value for name, value in vars(random.Random).items() if callable(value)}
+
+
 class generator:
     def __init__(self, x=None):
         if x is None:
             bridge.refuse("random.Random", "a seed that is another one each time")
+        for name, method in METHODS.items():
+            if getattr(random.Random, name) is not method:
+                bridge.refuse("random.Random", "methods of the program's own")
         self.state = facts.seeded(x)
 
     def seed(self, a=None, version=2):
@@ -24,6 +30,8 @@ class generator:
         self.state = facts.drawn(state, "getstate")[0]
 
     def draw(self, method, args, kwargs):
+        if len(self.__dict__) > 1:
+            bridge.refuse("random.Random", "attributes of the program's own")
         value, self.state = facts.drawn(self.state, method, *args, **kwargs)
         return value
 
