@@ -63,7 +63,10 @@ void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
       }
     }
   }
-  if (*i.orig_name) trace("trace_bytecode", fmt::format("TRACE {} {} {}]", i.orig_name, i.orig_arg, stack));
+  // What a resume function's RESUME leaves out (split_part.cpp) is not the reader's business.
+  const bool begins = i.op == Opcode::RESUME && f.printed_name.starts_with("torch_dynamo_resume_in_");
+  if (*i.orig_name)
+    trace("trace_bytecode", fmt::format("TRACE {} {} {}]", i.orig_name, begins ? "0" : i.orig_arg, stack));
 }
 
 // The numbers are the reference's: how a size is made known to the trace.
