@@ -151,6 +151,7 @@ EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& a
 EntryRef insert_entry(PyCodeObject* code, Entry entry) {
   EntryRef made(new Entry(std::move(entry)));
   auto& state = static_cast<Stored&>(ensure_code_state(code));
+  if (state.limited == made->region) state.misses = 0;
   state.add(made);
   return made;
 }

@@ -18,7 +18,7 @@ namespace {
 // most of its entries do not fit, nothing is guarded any more, and code that looks at what is there breaks.
 constexpr int kGeneralisations = 8, kMoreEntries = 16;
 
-// Compilations in a row for objects that died before they were seen again, which no limit can be reached with.
+// So few compilations in vain are not worth a look at the configuration.
 constexpr std::size_t kFewInVain = 16;
 
 bool generalise(const FrameRequest& r, FrameNotes& notes, const TraceConfig& config) {

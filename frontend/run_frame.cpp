@@ -427,20 +427,20 @@ PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameA
   }
 }
 
+static RunOutcome run_new(const FrameRequest& request, PyRef& result) {
+  EntryRef made = compiled_now(request);
+  return made ? run_with(std::move(made), nullptr, request, result) : RunOutcome::Plain;
+}
+
 RunOutcome run_missed(const FrameRequest& request, PyRef& result) {
-  return driven(request.region, [&] {
-    EntryRef made = compiled_now(request);
-    return made ? run_with(std::move(made), nullptr, request, result) : RunOutcome::Plain;
-  });
+  return driven(request.region, [&] { return run_new(request, result); });
 }
 
 RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
   return driven(request.region, [&] {
     LoadedValues found;
     EntryRef entry = find_entry(request.code, request.region, request.args, found);
-    const bool hit = static_cast<bool>(entry);
-    if (!hit) entry = compiled_now(request);
-    return entry ? run_with(std::move(entry), hit ? found.data() : nullptr, request, result) : RunOutcome::Plain;
+    return entry ? run_with(std::move(entry), found.data(), request, result) : run_new(request, result);
   });
 }
 

@@ -263,8 +263,12 @@ ValueRef rule_format(Tracer& t, CallArgs& args) {
 ValueRef rule_vars(Tracer& t, CallArgs& args) {
   auto* o = args.size() == 1 ? as<ObjectValue>(args[0]) : nullptr;
   if (!o) return {};
-  if (!o->type->tp_dictoffset) t.raise(PyExc_TypeError, "vars() argument must have __dict__ attribute");
-  return o->instance_dict(t);
+  const PyRef name = checked(PyUnicode_InternFromString("__dict__"));
+  PyObject* const found = t.on_class(o->type, name.get(), o->source).found;
+  if (found) return Py_TYPE(found) == &PyGetSetDescr_Type ? o->instance_dict(t) : ValueRef();
+  if (o->special(t, "__getattr__") || o->special(t, "__getattribute__")) return {};
+  t.expect_on_class(o->type, name.get(), nullptr);
+  t.raise(PyExc_TypeError, "vars() argument must have __dict__ attribute");
 }
 
 // What hash() makes of what a __hash__ gave: another int, where it does not fit.

@@ -111,7 +111,7 @@ ValueRef fold(Tracer& t, BuiltinValue& callee, const std::vector<PyRef>& positio
   for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs.get(), &at, &key, &value);) given.add(value);
   PyRef r = PyRef::steal(PyObject_Call(callee.real.get(), tuple.get(), kwargs.get()));
   if (given.changed()) {
-    PyErr_Clear();
+    clear_answer();
     break_on_skipped(t, callee.real.get());
   }
   if (!r) t.raise_current();

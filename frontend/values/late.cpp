@@ -91,9 +91,10 @@ bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
 }
 
 // The library's own method, and not one the program has put there.
-bool is_library_method(PyObject* found) {
+bool is_library_method(PyTypeObject* type, PyObject* found) {
   static PyObject* const globals = PyModule_GetDict(checked(PyImport_ImportModule("random")).get());
-  if (found && Py_TYPE(found) == &PyMethodDescr_Type) return true;
+  if (found && Py_TYPE(found) == &PyMethodDescr_Type)
+    return PyType_IsSubtype(type, reinterpret_cast<PyDescrObject*>(found)->d_type);
   return found && PyFunction_Check(found) && PyFunction_GET_GLOBALS(found) == globals;
 }
 
@@ -103,7 +104,7 @@ bool draws_as_written(Tracer& t, const ValueRef& self, PyTypeObject* type, const
   for (std::size_t k = 0; k < names.size(); ++k) {
     const PyRef name = checked(PyUnicode_InternFromString(names[k].c_str()));
     PyObject* const found = type_find(type, name.get());
-    if (!is_library_method(found)) return false;
+    if (!is_library_method(type, found)) return false;
     t.expect_on_class(type, name.get(), found);
     const ValueRef bound = t.realize(self->get_attr(t, name.get()));
     auto* m = as<MethodValue>(bound);

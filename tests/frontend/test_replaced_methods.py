@@ -94,6 +94,7 @@ def test_a_generator_made_while_its_class_is_changed():
         g = random.Random(3)
         return g.uniform(1.0, 10.0), g.random(), x + 1
 
+    assert torch.compile(f, fullgraph=True)(ones())[:2] == f(ones())[:2]
     compiled = torch.compile(f)
     assert compiled(ones())[:2] == f(ones())[:2]
     with unittest.mock.patch.object(random.Random, "random", lambda self: 0.125):
@@ -104,7 +105,20 @@ class Slotted:
     __slots__ = ("a",)
 
 
-def test_vars_of_an_object_without_a_dictionary():
+class Described:
+    __slots__ = ()
+    __dict__ = property(lambda self: {"described": 1})
+
+
+class Answering:
+    __slots__ = ()
+
+    def __getattr__(self, name):
+        return {"asked for": name}
+
+
+@pytest.mark.parametrize("cls", [Slotted, Described, Answering])
+def test_vars_of_an_object_without_a_dictionary(cls):
     def f(x, o):
         y = x + 1
         try:
@@ -113,7 +127,7 @@ def test_vars_of_an_object_without_a_dictionary():
             found = str(e)
         return found, y
 
-    same(f, lambda: (ones(), Slotted()))
+    same(f, lambda: (ones(), cls()))
 
 
 def test_annotations_of_a_module_come_when_they_are_asked_for():
