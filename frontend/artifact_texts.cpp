@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontend/import_module.h"
 #include "frontend/values/constant.h"
 #include "ir/error.h"
 #include "ir/infer.h"
@@ -13,7 +14,7 @@ namespace md {
 namespace {
 
 std::string package_folder() {
-  PyRef m = PyRef::steal(PyImport_ImportModule("minidynamo"));
+  PyRef m = PyRef::steal(import_module("minidynamo"));
   PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
   PyErr_Clear();
   const std::string f = file ? text_of(file.get()) : "";

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "frontend/import_module.h"
 #include "frontend/py_ref.h"
 #include "frontend/values/constant.h"
 #include "ir/text.h"
@@ -14,7 +15,7 @@ namespace {
 
 // "minidynamo.nn.functional.relu" of the path behind the package's name; null if there is no such function.
 PyRef public_function(const std::string& path) {
-  PyRef o = PyRef::steal(PyImport_ImportModule("minidynamo"));
+  PyRef o = PyRef::steal(import_module("minidynamo"));
   for (std::size_t at = 0; o && at != std::string::npos;) {
     const std::size_t dot = path.find('.', at);
     o = PyRef::steal(PyObject_GetAttrString(o.get(), path.substr(at, dot - at).c_str()));

@@ -4,6 +4,8 @@
 #include <map>
 #include <string_view>
 
+#include "frontend/import_module.h"
+
 namespace md {
 
 PyRef py_str(const std::string& s) {
@@ -14,7 +16,7 @@ PyRef py_int(long long v) { return checked(PyLong_FromLongLong(v)); }
 PyRef own_module(const char* name) {
   static auto* const known = new std::map<std::string, PyObject*, std::less<>>();  // with the GIL held
   if (auto it = known->find(std::string_view(name)); it != known->end()) return PyRef::borrow(it->second);
-  PyRef module = checked(PyImport_ImportModule(name));
+  PyRef module = checked(import_module(name));
   known->emplace(name, Py_NewRef(module.get()));
   return module;
 }

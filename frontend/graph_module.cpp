@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "frontend/import_module.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "ir/eager.h"
@@ -254,7 +255,7 @@ struct PythonKernel final : Kernel {
 }  // namespace
 
 PyRef make_graph_module(std::shared_ptr<Graph> graph) {
-  PyRef module = checked(PyImport_ImportModule("minidynamo.fx"));
+  PyRef module = checked(import_module("minidynamo.fx"));
   return checked(PyObject_CallMethod(module.get(), "_module_of", "O", py::cast(std::move(graph)).ptr()));
 }
 

@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "frontend/import_module.h"
+
 namespace md {
 
 static const char* module_name(PyObject* globals) {
@@ -32,7 +34,7 @@ static bool is_numpy_loading() {
 
 PyObject* numpy_row(const char* table, PyObject* key) {
   if (is_numpy_loading()) return nullptr;
-  PyRef module = checked(PyImport_ImportModule("minidynamo.polyfills.numpy"));
+  PyRef module = checked(import_module("minidynamo.polyfills.numpy"));
   PyRef rows = checked(PyObject_GetAttrString(module.get(), table));
   PyObject* row = PyDict_GetItemWithError(rows.get(), key);  // the module's table keeps it alive
   if (!row && PyErr_Occurred()) throw PythonError{};
@@ -43,7 +45,7 @@ PyObject* numpy_row(const char* table, PyObject* key) {
 static PyObject* library_table() {
   static std::atomic<PyObject*> table;
   if (!table.load()) {
-    PyRef module = checked(PyImport_ImportModule("minidynamo.polyfills.library"));
+    PyRef module = checked(import_module("minidynamo.polyfills.library"));
     PyObject* none = nullptr;
     PyRef loaded = checked(PyObject_GetAttrString(module.get(), "TABLE"));
     if (table.compare_exchange_strong(none, loaded.get())) (void)loaded.release();

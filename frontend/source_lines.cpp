@@ -1,5 +1,6 @@
 #include "frontend/source_lines.h"
 
+#include "frontend/import_module.h"
 #include "frontend/values/constant.h"
 
 namespace md {
@@ -8,7 +9,7 @@ std::string raw_source_line(const std::string& file, int line, PyObject* globals
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   std::string out;
-  if (PyRef lines = PyRef::steal(PyImport_ImportModule("minidynamo._dynamo.source_text"))) {
+  if (PyRef lines = PyRef::steal(import_module("minidynamo._dynamo.source_text"))) {
     PyRef text =
         PyRef::steal(PyObject_CallMethod(lines.get(), "line", "siO", file.c_str(), line, globals ? globals : Py_None));
     if (text) out = text_of(text.get());

@@ -8,6 +8,7 @@
 #include "frontend/cpython/plain_object.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/guards/state.h"
+#include "frontend/import_module.h"
 #include "frontend/tracer.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
@@ -102,7 +103,7 @@ Tracer::ClassAttribute Tracer::on_class(PyTypeObject* type, PyObject* name, Sour
 }
 
 void Tracer::expect_no_registration() {
-  PyRef module = checked(PyImport_ImportModule("_abc"));
+  PyRef module = checked(import_module("_abc"));
   PyRef token = checked(PyObject_GetAttrString(module.get(), "get_cache_token"));
   guard(GuardKind::AbcToken, sources.constant(token.get(), "abc.get_cache_token"), {}, abc_token(token.get()));
 }

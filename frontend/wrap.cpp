@@ -10,6 +10,7 @@
 #include "frontend/cpython/plain_object.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/hatches/hatch_value.h"
+#include "frontend/import_module.h"
 #include "frontend/library_classes.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/array_view.h"
@@ -299,8 +300,7 @@ ValueRef wrap_partial(Tracer& t, PyObject* o, SourceRef s) {
 // A class statement made it, or type(): C code makes heap types as well.
 bool is_python_class(PyTypeObject* type) {
   static const destructor of_classes =
-      reinterpret_cast<PyTypeObject*>(
-          checked(PyObject_GetAttrString(checked(PyImport_ImportModule("abc")).get(), "ABC")).get())
+      reinterpret_cast<PyTypeObject*>(checked(PyObject_GetAttrString(checked(import_module("abc")).get(), "ABC")).get())
           ->tp_dealloc;
   return type->tp_dealloc == of_classes;
 }

@@ -4,6 +4,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/events.h"
+#include "frontend/import_module.h"
 #include "frontend/library_classes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
@@ -18,7 +19,7 @@ namespace {
 constexpr const char* kModule = "minidynamo.autograd.function";
 
 PyRef of_module(const char* module, const char* name) {
-  return checked(PyObject_GetAttrString(checked(PyImport_ImportModule(module)).get(), name));
+  return checked(PyObject_GetAttrString(checked(import_module(module)).get(), name));
 }
 
 PyObject* base_function() {

@@ -4,6 +4,7 @@
 #include "frontend/hatches/cond.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/hatches/reachable.h"
+#include "frontend/import_module.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
@@ -79,7 +80,7 @@ ValueRef rule_error_on_graph_break(Tracer& t, CallArgs& args) {
   expect_args(t, "error_on_graph_break", args, 1, 1);
   PyRef c = args[0]->as_constant();
   if (!c) unmodelled(args[0]->print(), "error_on_graph_break with an argument that is no constant");
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo"));
+  PyRef module = checked(import_module("minidynamo._dynamo"));
   auto manager = make_ref<ContextValue>(
       ContextKind::BreakPolicy, checked(PyObject_GetAttrString(module.get(), "error_on_graph_break")), args.positional);
   manager->target = args[0]->truth(t);

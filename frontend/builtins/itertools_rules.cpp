@@ -1,6 +1,7 @@
 // itertools: every step runs when the program asks for it, as in Python.
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/import_module.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -14,7 +15,7 @@ constexpr int kAdd = 0;                        // CPython's NB_ADD
 constexpr std::size_t kMaxCycle = 100 * 1024;  // values a cycle may have to remember
 
 PyTypeObject* itertools_type(const char* name) {
-  PyRef module = checked(PyImport_ImportModule("itertools"));
+  PyRef module = checked(import_module("itertools"));
   PyRef type = checked(PyObject_GetAttrString(module.get(), name));
   return reinterpret_cast<PyTypeObject*>(type.get());  // the module keeps it
 }

@@ -3,6 +3,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/import_module.h"
 #include "frontend/scalar_outputs.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
@@ -48,7 +49,7 @@ ValueRef rule_is_grad_enabled(Tracer& t, CallArgs& args) {
 }
 
 PyRef library_class(const char* name) {
-  return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("minidynamo")).get(), name));
+  return checked(PyObject_GetAttrString(checked(import_module("minidynamo")).get(), name));
 }
 
 ValueRef grad_manager(Tracer& t, CallArgs& args, const char* name, bool target) {
@@ -77,7 +78,7 @@ ValueRef rule_set_grad_enabled(Tracer& t, CallArgs& args) {
 ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
   ValueRef given = args.take_keyword("enter_result");
   if (given) args.positional.push_back(given);
-  PyRef cls = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("contextlib")).get(), "nullcontext"));
+  PyRef cls = checked(PyObject_GetAttrString(checked(import_module("contextlib")).get(), "nullcontext"));
   return make_ref<ContextValue>(ContextKind::Null, cls, args.positional);
 }
 
@@ -124,7 +125,7 @@ ValueRef rule_wraps(Tracer& t, CallArgs& args) {
   ValueRef wrapped = args.take_keyword("wrapped");
   if (!wrapped && args.positional.size() == 1) wrapped = args[0], args.positional.pop_back();
   if (!wrapped || args.size() != 0) return {};  // other attributes than the usual ones
-  PyRef functools = checked(PyImport_ImportModule("functools"));
+  PyRef functools = checked(import_module("functools"));
   CallArgs held;
   held.keywords.emplace_back(checked(PyUnicode_InternFromString("wrapped")), wrapped);
   return make_ref<PartialValue>(
@@ -145,7 +146,7 @@ ValueRef rule_reduce(Tracer& t, CallArgs& args) {
 }
 
 PyTypeObject* collections_type(const char* name) {
-  PyRef type = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("collections")).get(), name));
+  PyRef type = checked(PyObject_GetAttrString(checked(import_module("collections")).get(), name));
   return reinterpret_cast<PyTypeObject*>(type.get());  // the module keeps it
 }
 

@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
+#include "frontend/import_module.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/opcodes/object_operators.h"
 #include "frontend/scalar_outputs.h"
@@ -44,7 +45,7 @@ PyRef plain_number(const ValueRef& v, bool among_floats) {
 PyRef added_in_c(const std::vector<PyRef>& numbers, const PyRef& start) {
   PyRef given = checked(PyList_New(0));
   for (auto& n : numbers) checked(PyList_Append(given.get(), n.get()));
-  PyRef real = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("builtins")).get(), "sum"));
+  PyRef real = checked(PyObject_GetAttrString(checked(import_module("builtins")).get(), "sum"));
   return checked(PyObject_CallFunctionObjArgs(real.get(), given.get(), start.get(), nullptr));
 }
 
@@ -120,8 +121,7 @@ ValueRef extremum(Tracer& t, CallArgs& args, bool largest) {
       best = v, best_key = candidate;
   }
   if (best || fallback) return best ? best : fallback;
-  PyRef real =
-      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("builtins")).get(), largest ? "max" : "min"));
+  PyRef real = checked(PyObject_GetAttrString(checked(import_module("builtins")).get(), largest ? "max" : "min"));
   if (PyRef::steal(PyObject_CallOneArg(real.get(), checked(PyTuple_New(0)).get()))) return {};
   t.raise_current();  // of nothing
 }

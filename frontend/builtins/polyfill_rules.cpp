@@ -3,6 +3,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/import_module.h"
 #include "frontend/polyfills.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -47,7 +48,7 @@ ValueRef rule_find_implementation(Tracer& t, CallArgs& args) {
   const auto entries = registry->live();
   for (std::size_t k = 0; k < entries.size(); ++k)
     checked(PyDict_SetItem(numbers.get(), entries[k].key->as_constant().get(), checked(PyLong_FromSize_t(k)).get()));
-  PyRef functools = checked(PyImport_ImportModule("functools"));
+  PyRef functools = checked(import_module("functools"));
   PyRef found = PyRef::steal(PyObject_CallMethod(functools.get(), "_find_impl", "OO", cls.get(), numbers.get()));
   if (!found) t.raise_current();
   t.expect_no_registration();

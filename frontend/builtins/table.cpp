@@ -8,6 +8,7 @@
 #include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
+#include "frontend/import_module.h"
 #include "frontend/library_classes.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/tensor_object.h"
@@ -30,7 +31,7 @@ std::unordered_map<PyObject*, const BuiltinRow*>& rules() {
 }
 
 PyRef resolve(const BuiltinRow& row) {
-  PyRef o = PyRef::steal(PyImport_ImportModule(row.module));
+  PyRef o = PyRef::steal(import_module(row.module));
   std::string name = row.name;
   while (o && !name.empty()) {
     const auto dot = name.find('.');
@@ -314,7 +315,7 @@ ValueRef call_op_function(Tracer& t, const std::string& name, CallArgs args) {
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   if (overloads(name).empty()) {
-    PyRef fn = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("minidynamo")).get(), name.c_str()));
+    PyRef fn = checked(PyObject_GetAttrString(checked(import_module("minidynamo")).get(), name.c_str()));
     break_on_skipped(t, fn.get());
   }
   return t.call_op(name, Spelling::Function, args);

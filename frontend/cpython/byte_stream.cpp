@@ -1,5 +1,7 @@
 #include "frontend/cpython/byte_stream.h"
 
+#include "frontend/import_module.h"
+
 namespace md {
 namespace {
 
@@ -17,7 +19,7 @@ PyObject* kept(PyObject* owner, const char* name) {
 
 const Methods& methods() {
   static const Methods found = [] {
-    const PyRef module = PyRef::steal(PyImport_ImportModule("_io"));
+    const PyRef module = PyRef::steal(import_module("_io"));
     PyObject* const type = kept(module.get(), "BytesIO");
     return Methods{reinterpret_cast<PyTypeObject*>(type), kept(type, "tell"), kept(type, "seek")};
   }();

@@ -1,5 +1,7 @@
 #include "frontend/cpython/object_fields.h"
 
+#include "frontend/import_module.h"
+
 namespace md {
 namespace {
 
@@ -24,7 +26,7 @@ struct OrderedDictLayout {
 };
 
 PyTypeObject* imported_type(const char* module, const char* name) {
-  PyObject* m = PyImport_ImportModule(module);
+  PyObject* m = import_module(module);
   PyObject* type = m ? PyObject_GetAttrString(m, name) : nullptr;
   Py_XDECREF(m);
   if (!type || !PyType_Check(type)) PyErr_Clear();

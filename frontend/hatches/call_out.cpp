@@ -11,6 +11,7 @@
 #include "frontend/hatches/opaque_calls.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
+#include "frontend/import_module.h"
 #include "frontend/library_classes.h"
 #include "frontend/logs.h"
 #include "frontend/tensors/tensor_object.h"
@@ -161,7 +162,7 @@ class PythonCallee final : public Callee {
 
 // Why shapes are unknown decides what happens: a missing or unfinished rule breaks, any other exception is shown.
 [[noreturn]] void stand_in_failed(const OutCall& call, const Node& n, const StandInRaised& e) {
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
   const auto is = [&](const char* name) {
     return PyObject_IsInstance(e.error.get(), checked(PyObject_GetAttrString(module.get(), name)).get()) == 1;
   };

@@ -2,6 +2,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/events.h"
+#include "frontend/import_module.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
@@ -54,7 +55,7 @@ PyRef made_function(Tracer& t, const FunctionValue& f) {
 
 // The Python class asks for a break by an exception of its own.
 ValueRef call_comptime(Tracer& t, const std::string& method, CallArgs args) {
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.comptime"));
+  PyRef module = checked(import_module("minidynamo._dynamo.comptime"));
   PyRef context =
       checked(PyObject_CallMethod(module.get(), "ComptimeContext", "OsO", frames_list(t.user_frames()).get(),
                                   print_code(*t.graph, {}).c_str(), known_locals(t.frame()).get()));

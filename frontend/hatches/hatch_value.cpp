@@ -12,6 +12,7 @@
 #include "frontend/hatches/cond.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
+#include "frontend/import_module.h"
 #include "frontend/library_classes.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -98,7 +99,7 @@ namespace {
 void guard_registered(Tracer& t, const PyRef& space, PyObject* name) {
   PyRef key = checked(PyObject_CallMethod(space.get(), "_key", "O", name));
   if (key.get() == Py_None) return;
-  PyRef module = checked(PyImport_ImportModule("minidynamo._ops"));
+  PyRef module = checked(import_module("minidynamo._ops"));
   PyRef operators = attribute(module, "_operators");
   SourceRef all = t.sources.constant(operators.get(), "torch.ops");
   if (PyObject* found = PyDict_GetItemWithError(operators.get(), key.get()))
@@ -146,7 +147,7 @@ ValueRef HatchValue::call(Tracer& t, CallArgs args) {
     case HatchKind::Disallow:
       break_on_skipped(t, real.get());
     case HatchKind::Forbid: {
-      PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.exc"));
+      PyRef module = checked(import_module("minidynamo._dynamo.exc"));
       PyErr_Format(attribute(module, "ForbiddenCallable").get(), "Attempt to trace forbidden callable %R", real.get());
       throw PythonError{};
     }
@@ -243,7 +244,7 @@ PyRef spread(Tracer& t, const PyRef& function, CallArgs& args) {
   for (auto& [key, v] : args.keywords) checked(PyDict_SetItem(named.get(), key.get(), shape_of(t.realize(v)).get()));
   args.positional = std::move(tensors);
   args.keywords.clear();
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
   return checked(PyObject_CallMethod(module.get(), "_Spread", "OOOO", function.get(), positional.get(), named.get(),
                                      shape_hole()));
 }

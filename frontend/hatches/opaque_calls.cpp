@@ -6,6 +6,7 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/hatches/result_shape.h"
+#include "frontend/import_module.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/generator.h"
 #include "ir/op_ids.h"
@@ -64,7 +65,7 @@ TensorRef carried_over(const TensorRef& result, const OpaqueCall& call, std::spa
 PyRef filled(PyObject* shape, const std::vector<TensorRef>& tensors) {
   PyRef list = checked(PyList_New(0));
   for (const TensorRef& t : tensors) checked(PyList_Append(list.get(), wrap_tensor(t).get()));
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
   return checked(PyObject_CallMethod(module.get(), "_filled", "OOO", shape, shape_hole(),
                                      checked(PyObject_GetIter(list.get())).get()));
 }

@@ -68,7 +68,7 @@ OPCODE(SEND) {
     auto* o = as<ObjectValue>(receiver);
     if (o && !t.config.trace_more && !type_find(o->type, checked(PyUnicode_InternFromString("__iter__")).get()))
       listed_break<GB0094>(type_name(o->type));
-    v = receiver->next(t);
+    v = o ? o->step(t, returned) : receiver->next(t);
   }
   if (v) return f.push(std::move(v));
   f.push(returned);

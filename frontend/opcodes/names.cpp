@@ -1,4 +1,5 @@
 // Globals, attributes, imports.
+#include "frontend/import_module.h"
 #include "frontend/library_classes.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/polyfills.h"
@@ -172,7 +173,7 @@ OPCODE(DELETE_ATTR) { t.realize(f.pop())->set_attr(t, name_of(f, i.a), {}); }
 
 bool module_exists(PyObject* name) {
   if (checked(PyDict_Contains(PyImport_GetModuleDict(), name))) return true;
-  PyRef util = checked(PyImport_ImportModule("importlib.util"));
+  PyRef util = checked(import_module("importlib.util"));
   PyRef spec = PyRef::steal(PyObject_CallMethod(util.get(), "find_spec", "O", name));
   clear_answer();
   return spec && spec.get() != Py_None;

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "frontend/import_module.h"
 #include "frontend/tensors/tensor_parts.h"
 
 namespace md {
@@ -78,7 +79,7 @@ PyRef array_tensor(PyObject* array) {
 }
 
 static PyRef native(const char* name) {
-  return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("minidynamo._C")).get(), name));
+  return checked(PyObject_GetAttrString(checked(import_module("minidynamo._C")).get(), name));
 }
 
 PyRef array_maker() { return native("_array_of"); }

@@ -2,6 +2,7 @@
 #include <memory>
 #include <vector>
 
+#include "frontend/import_module.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -131,11 +132,11 @@ PyRef sharing(PyObject* o) {
   if (is_tensor(o)) return PyRef::borrow(o);
   if (is_array(o)) return wrap_tensor(tensor_from_array(o, ReadOnly::Warn));
   if (PyCapsule_CheckExact(o) || PyObject_HasAttrString(o, "__dlpack__")) {
-    PyRef module = checked(PyImport_ImportModule("minidynamo._C"));
+    PyRef module = checked(import_module("minidynamo._C"));
     return checked(PyObject_CallMethod(module.get(), "from_dlpack", "O", o));
   }
   if (!PyObject_CheckBuffer(o) || PyBytes_Check(o) || PyUnicode_Check(o)) return {};
-  PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+  PyRef numpy = PyRef::steal(import_module("numpy"));
   if (!numpy) {
     PyErr_Clear();
     return {};

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "frontend/import_module.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -153,7 +154,7 @@ std::size_t reachable_bytes(const DimVec& sizes, const DimVec& strides, std::siz
 }
 
 PyRef numpy_module() {
-  if (PyRef module = PyRef::steal(PyImport_ImportModule("numpy"))) return module;
+  if (PyRef module = PyRef::steal(import_module("numpy"))) return module;
   if (!PyErr_ExceptionMatches(PyExc_ImportError)) throw PythonError{};
   PyErr_Clear();
   throw OpError(ErrorKind::Runtime, "Numpy is not available: a tensor becomes an array only where NumPy is installed");

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 
+#include "frontend/import_module.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/out_argument.h"
@@ -142,7 +143,7 @@ PyObject* function_reduce(PyObject* o, PyObject*) {
   const OpFunctionObject& f = *self_of(o);
   if (!f.method) return PyUnicode_FromString(f.name);
   return guarded([&]() -> PyObject* {
-    PyRef builtins = checked(PyImport_ImportModule("builtins"));
+    PyRef builtins = checked(import_module("builtins"));
     PyRef getattr = checked(PyObject_GetAttrString(builtins.get(), "getattr"));
     return Py_BuildValue("(O(Os))", getattr.get(), reinterpret_cast<PyObject*>(tensor_type), f.name);
   });

@@ -1,4 +1,5 @@
 // Elements as Python values: item, tolist.
+#include "frontend/import_module.h"
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/dynamic.h"
@@ -13,7 +14,7 @@ thread_local int unknown_values = 0;
 
 void expect_known() {
   if (!unknown_values) return;
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
   PyErr_SetString(checked(PyObject_GetAttrString(module.get(), "DataDependentValue")).get(),
                   "the element of a tensor that stands in for another while tracing");
   throw PythonError{};
@@ -21,7 +22,7 @@ void expect_known() {
 
 // Zeros have sizes of their own.
 void refuse_dynamic(const Op& op) {
-  PyRef module = checked(PyImport_ImportModule("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
   PyErr_Format(checked(PyObject_GetAttrString(module.get(), "DynamicShape")).get(),
                "the sizes %s() gives depend on the elements of a tensor that stands in for another while tracing",
                op.public_name.c_str());

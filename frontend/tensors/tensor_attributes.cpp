@@ -1,4 +1,5 @@
 // x.shape, x.dtype, ...: attributes that are read off the TensorImpl.
+#include "frontend/import_module.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
 
@@ -22,7 +23,7 @@ PyObject* get_nbytes(PyObject* o, void*) {
 }
 PyObject* get_layout(PyObject*, void*) {
   return guarded([&]() -> PyObject* {
-    PyRef module = checked(PyImport_ImportModule("minidynamo._C"));
+    PyRef module = checked(import_module("minidynamo._C"));
     return PyObject_GetAttrString(module.get(), "strided");
   });
 }

@@ -1,4 +1,5 @@
 // Methods that are not ops: questions about sizes and memory, copies for Python's protocols.
+#include "frontend/import_module.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -119,7 +120,7 @@ PyRef with_attributes(PyObject* self, TensorRef t, PyObject* memo_or_null) {
   if (!dict) return made;
   PyRef copied = PyRef::borrow(dict);
   if (memo_or_null) {
-    PyRef module = checked(PyImport_ImportModule("copy"));
+    PyRef module = checked(import_module("copy"));
     copied = checked(PyObject_CallMethod(module.get(), "deepcopy", "OO", dict, memo_or_null));
   }
   PyRef target = checked(PyObject_GetAttrString(made.get(), "__dict__"));
@@ -151,7 +152,7 @@ PyRef reduce_method(const PassedArgs& call) {
   const TensorRef flat = call_table("contiguous", {Arg(TensorRef(tensor_impl(self)))}).get<TensorRef>();
   const auto bytes = static_cast<Py_ssize_t>(flat->numel() * static_cast<std::int64_t>(item_size(flat->dtype)));
   PyRef data = checked(PyBytes_FromStringAndSize(bytes ? static_cast<const char*>(flat->data()) : "", bytes));
-  PyRef module = checked(PyImport_ImportModule("minidynamo._C"));
+  PyRef module = checked(import_module("minidynamo._C"));
   PyRef rebuild = checked(PyObject_GetAttrString(module.get(), "_rebuild_tensor"));
   PyRef sizes = size_object(flat->sizes);
   PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict;

@@ -3,6 +3,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/import_module.h"
 #include "frontend/plan.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/array_view.h"
@@ -57,7 +58,7 @@ bool is_operand(const ValueRef& v) {
 
 // In a traced library function nothing is a name of the program's.
 PyTypeObject* numpy_type(const char* name) {
-  PyRef type = checked(PyObject_GetAttrString(checked(PyImport_ImportModule("numpy")).get(), name));
+  PyRef type = checked(PyObject_GetAttrString(checked(import_module("numpy")).get(), name));
   return reinterpret_cast<PyTypeObject*>(type.get());  // numpy's static types live as long as the process
 }
 
@@ -150,7 +151,7 @@ Reg ArrayValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   PlanStep s{StepOp::Call};
   if (base) {
-    PyRef module = checked(PyImport_ImportModule("operator"));
+    PyRef module = checked(import_module("operator"));
     s.a = b.load_constant(checked(PyObject_GetAttrString(module.get(), "getitem")));
     s.regs = {b.rebuild(base), b.load_constant(key)};
     return b.step(std::move(s));

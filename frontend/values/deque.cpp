@@ -5,6 +5,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/methods.h"
 #include "frontend/builtins/table.h"
+#include "frontend/import_module.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -16,7 +17,7 @@ namespace md {
 
 PyTypeObject* deque_type() {
   static PyObject* type =  // kept for the life of the process
-      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("collections")).get(), "deque")).release();
+      checked(PyObject_GetAttrString(checked(import_module("collections")).get(), "deque")).release();
   return reinterpret_cast<PyTypeObject*>(type);
 }
 

@@ -4,6 +4,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/import_module.h"
 #include "frontend/plan.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/tensor_object.h"
@@ -253,7 +254,7 @@ void ContextValue::exit(Tracer& t) {
 // Every manager of the gradient mode is entered again as set_grad_enabled(mode).
 OpenContext ContextValue::reopened(int stack_index) const {
   if (which == ContextKind::GradMode) {
-    PyRef library = checked(PyImport_ImportModule("minidynamo"));
+    PyRef library = checked(import_module("minidynamo"));
     return {stack_index,
             checked(PyObject_GetAttrString(library.get(), "set_grad_enabled")),
             {PyRef::borrow(target ? Py_True : Py_False)}};

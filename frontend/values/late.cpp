@@ -8,6 +8,7 @@
 #include "frontend/cpython/byte_stream.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
+#include "frontend/import_module.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
@@ -22,7 +23,7 @@ namespace md {
 namespace {
 
 PyTypeObject* type_of(const char* module, const char* name) {
-  PyRef m = checked(PyImport_ImportModule(module));
+  PyRef m = checked(import_module(module));
   PyRef type = checked(PyObject_GetAttrString(m.get(), name));
   return reinterpret_cast<PyTypeObject*>(type.get());  // the module keeps it
 }
@@ -92,7 +93,7 @@ bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
 
 // The library's own method, and not one the program has put there.
 bool is_library_method(PyTypeObject* type, PyObject* found) {
-  static PyObject* const globals = PyModule_GetDict(checked(PyImport_ImportModule("random")).get());
+  static PyObject* const globals = PyModule_GetDict(checked(import_module("random")).get());
   if (found && Py_TYPE(found) == &PyMethodDescr_Type)
     return PyType_IsSubtype(type, reinterpret_cast<PyDescrObject*>(found)->d_type);
   return found && PyFunction_Check(found) && PyFunction_GET_GLOBALS(found) == globals;
@@ -185,7 +186,7 @@ ValueRef followed_call(Tracer& t, PyObject* function, const ValueRef& self, cons
 
 PyObject* take_item() {
   static PyObject* const function =
-      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("operator")).get(), "getitem")).release();
+      checked(PyObject_GetAttrString(checked(import_module("operator")).get(), "getitem")).release();
   return function;
 }
 
@@ -215,12 +216,12 @@ bool LateBytesValue::truth(Tracer&) { return !guard_eq(size, Size(0)); }
 
 ValueRef late_items(Tracer& t, PyObject* function, const CallArgs& args) {
   static PyObject* const unpack =
-      checked(PyObject_GetAttrString(checked(PyImport_ImportModule("_struct")).get(), "unpack")).release();
+      checked(PyObject_GetAttrString(checked(import_module("_struct")).get(), "unpack")).release();
   if (function != unpack || args.positional.size() != 2 || !args.keywords.empty()) return {};
   auto* bytes = as<LateBytesValue>(t.realize(args.positional[1]));
   const ValueRef format = t.realize(args.positional[0]);
   if (!bytes || format->kind != ValueKind::Constant) return {};
-  PyRef module = checked(PyImport_ImportModule("struct"));
+  PyRef module = checked(import_module("struct"));
   PyRef size = PyRef::steal(PyObject_CallMethod(module.get(), "calcsize", "O", format->real.get()));
   PyRef zeros =
       size ? PyRef::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyBytes_Type), size.get())) : PyRef();

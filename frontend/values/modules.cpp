@@ -13,9 +13,19 @@ namespace md {
 
 std::string ModuleValue::print() const { return "PythonModuleVariable(" + repr_of(real.get()) + ")"; }
 
+// A class of its own has a property, or another data descriptor, which is asked before what the module holds.
+bool ModuleValue::outranked(Tracer& t, PyObject* name) {
+  PyTypeObject* const type = Py_TYPE(real.get());
+  if (type == &PyModule_Type || !source) return false;
+  t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(type)));
+  PyObject* const found = t.on_class(type, name).found;
+  return found && Py_TYPE(found)->tp_descr_set && found != type_find(&PyModule_Type, name);
+}
+
 ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
   PyObject* dict = PyModule_GetDict(real.get());
   if (!dict) unmodelled(print(), "module that was not initialised");
+  if (outranked(t, name)) unmodelled(print() + "." + text_of(name), "data descriptor of a module's class");
   if (ValueRef stored = t.stored_global(dict, name)) return stored;
   PyObject* found = PyDict_GetItemWithError(dict, name);
   if (!found) {

@@ -399,12 +399,18 @@ ValueRef ObjectValue::iter(Tracer& t) {
 }
 
 ValueRef ObjectValue::next(Tracer& t) {
+  ValueRef returned;
+  return step(t, returned);
+}
+
+ValueRef ObjectValue::step(Tracer& t, ValueRef& returned) {
   ValueRef m = special(t, "__next__");
   if (!m) return Value::next(t);
   try {
     return t.call(m, {});
   } catch (const TracedRaise& e) {
     if (!is_raised(e.exception->python_type(), PyExc_StopIteration)) throw;
+    returned = e.exception->get_attr(t, checked(PyUnicode_InternFromString("value")).get());
     return {};
   }
 }

@@ -22,6 +22,7 @@ struct ObjectValue final : Value {
   bool truth(Tracer& t) override;
   ValueRef iter(Tracer& t) override;
   ValueRef next(Tracer& t) override;
+  ValueRef step(Tracer& t, ValueRef& returned);  // next(); at the end what StopIteration carries
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
 
@@ -76,12 +77,12 @@ struct ModuleValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Module;
   explicit ModuleValue(PyRef module) : Value(kKind) { real = std::move(module); }
   std::string print() const override;
-  PyTypeObject* python_type() const override { return &PyModule_Type; }
+  PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
   PyRef as_constant() const override { return real; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   bool has_attr(Tracer& t, PyObject* name) override;
   ValueRef missing_attr(Tracer& t, PyObject* name);
-  bool truth(Tracer&) override { return true; }
+  bool outranked(Tracer& t, PyObject* name);
   Reg rebuild(PlanBuilder& b) override;
 };
 

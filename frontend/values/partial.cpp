@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/import_module.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -66,7 +67,7 @@ Reg PartialValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   if (keywords_ && b.has(keywords_)) graph_break<GB0092>(print());  // the dict is there, and not the partial's own
   read_keywords(b.tracer);
-  PyRef functools = checked(PyImport_ImportModule("functools"));
+  PyRef functools = checked(import_module("functools"));
   PlanStep s{StepOp::Call};
   s.a = b.load_constant(checked(PyObject_GetAttrString(functools.get(), "partial")));
   s.regs.push_back(b.rebuild(function));

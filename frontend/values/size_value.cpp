@@ -2,6 +2,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/import_module.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
@@ -63,7 +64,7 @@ bool SizeTestValue::truth(Tracer&) { graph_break<GB0170>(print()); }
 
 Reg SizeTestValue::rebuild(PlanBuilder& b) {
   static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};  // by Py_LT ... Py_GE
-  PyRef module = checked(PyImport_ImportModule("operator"));
+  PyRef module = checked(import_module("operator"));
   PlanStep call{StepOp::Call};
   call.a = b.load_constant(checked(PyObject_GetAttrString(module.get(), kNames[op])));
   call.regs = {b.evaluate_size(lhs), b.evaluate_size(rhs)};

@@ -6,6 +6,7 @@
 #include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/frame_notes.h"
+#include "frontend/import_module.h"
 #include "frontend/plan.h"
 #include "frontend/polyfills.h"
 #include "frontend/tracer.h"
@@ -249,7 +250,7 @@ ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args)
 }
 
 ValueRef call_polyfill(Tracer& t, const std::string& module, const char* function, std::vector<ValueRef> args) {
-  PyRef code = checked(PyImport_ImportModule(("minidynamo.polyfills." + module).c_str()));
+  PyRef code = checked(import_module(("minidynamo.polyfills." + module).c_str()));
   PyRef callee = checked(PyObject_GetAttrString(code.get(), function));
   return t.realize(t.call(t.wrap(callee.get(), nullptr), {std::move(args), {}}));
 }
@@ -258,7 +259,7 @@ ValueRef call_polyfill(Tracer& t, const std::string& module, const char* functio
 ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s) {
   PyObject* row = library_row(reinterpret_cast<PyObject*>(Py_TYPE(o)));
   if (!row) return {};
-  PyRef module = checked(PyImport_ImportModule("minidynamo.polyfills.library"));
+  PyRef module = checked(import_module("minidynamo.polyfills.library"));
   PyRef call = checked(PyObject_CallMethod(module.get(), "call_that_made", "O", o));
   if (call.get() == Py_None) return {};
   CallArgs args;

@@ -2,6 +2,7 @@
 
 #include "frontend/breaks.h"
 #include "frontend/builtins/table.h"
+#include "frontend/import_module.h"
 #include "frontend/plan.h"
 #include "frontend/scalar_outputs.h"
 #include "frontend/tensors/tensor_object.h"
@@ -194,7 +195,7 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
 
 static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
   if (!t.config.trace_numpy) graph_break<GB0105>(v.print());
-  PyRef numpy = PyRef::steal(PyImport_ImportModule("numpy"));
+  PyRef numpy = PyRef::steal(import_module("numpy"));
   if (!numpy) {
     clear_answer();
     graph_break<GB0106>(v.print());

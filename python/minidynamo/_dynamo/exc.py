@@ -7,6 +7,8 @@ the user's own exceptions are never wrapped. Messages are laid out in `report.py
 import enum
 import threading
 
+from .utils import counters
+
 
 class TorchDynamoException(RuntimeError):
     """Base of everything the compiler raises on its own account."""
@@ -76,15 +78,11 @@ class Unsupported(TorchDynamoException):
         self.add_to_stats()
 
     def add_to_stats(self, category="unimplemented"):
-        from .utils import counters
-
         self.category = category
         with _stats_lock:
             counters[category][self.msg] += 1
 
     def remove_from_stats(self):
-        from .utils import counters
-
         if self.category is None:
             return
         with _stats_lock:

@@ -1,12 +1,11 @@
 """Texts of calls that leave the graph: custom operators, cond, stances. Called as functions of report.py."""
 
+from . import report
 from .exc import TorchRuntimeError, UncapturedHigherOrderOpError
 
 
 def finish(error, frames):
-    from .report import finish
-
-    return finish(error, frames)
+    return report.finish(error, frames)
 
 
 def wrong_result(name, expected, got, frames):

@@ -3,6 +3,9 @@
 import contextlib
 import time
 
+from .. import _C
+from . import report
+
 _active = []
 
 
@@ -23,7 +26,6 @@ class Record:
         return [[n.target for n in gm.graph.nodes if "call" in n.op] for gm in self.graphs]
 
     def guards(self):
-        from .. import _C
         from .output import GuardSummary  # here: importing dataclasses takes milliseconds
 
         rows = []
@@ -54,10 +56,9 @@ def on_break(reason, frames):
     if not _active:
         return
     from .output import GraphCompileReason
-    from .report import summaries
 
     for record in _active:
-        record.break_reasons.append(GraphCompileReason(reason, list(summaries(frames))))
+        record.break_reasons.append(GraphCompileReason(reason, list(report.summaries(frames))))
 
 
 def on_entry(code):

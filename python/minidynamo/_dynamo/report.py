@@ -4,6 +4,7 @@
 context, explanation, hints); code -1 is a break that has a title only.
 """
 
+import _signal
 import logging
 import os
 import re
@@ -13,7 +14,7 @@ import traceback
 import warnings
 
 from .. import _logging
-from . import config, recompile_report, source_text
+from . import config, recompile_report, recording, source_text
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
@@ -337,9 +338,7 @@ def log_dynamic(text):
 
 def is_from_signal_handler(error):
     """It was raised by a handler of the program, which ran while something was compiled."""
-    import signal  # here: hardly ever needed
-
-    handlers = [signal.getsignal(number) for number in signal.valid_signals()]
+    handlers = [_signal.getsignal(number) for number in _signal.valid_signals()]
     calls = [getattr(h, "__func__", h if hasattr(h, "__code__") else type(h).__call__) for h in handlers if callable(h)]
     codes = {getattr(call, "__code__", None) for call in calls}
     trace = error.__traceback__
@@ -394,16 +393,12 @@ def _users_level():
 
 def on_break(message, frames):
     """A break was met; explain() collects them."""
-    from .recording import on_break as record
-
-    record(message, frames)
+    recording.on_break(message, frames)
 
 
 def on_entry(code):
     """An entry was compiled for this code object."""
-    from .recording import on_entry as record
-
-    record(code)
+    recording.on_entry(code)
 
 
 def on_compile(backend, calls):
