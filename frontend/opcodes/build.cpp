@@ -45,6 +45,8 @@ ValueRef exception_text(Tracer& t, ExceptionValue& e, int conversion) {
     if (!plain && name == std::string("__str__")) continue;
     PyRef key = checked(PyUnicode_InternFromString(name));
     const auto [found, place] = t.on_class(e.type, key.get());
+    if (found && !PyFunction_Check(found) && Py_TYPE(found) != &PyWrapperDescr_Type)
+      unmodelled(e.print() + "." + name, "special method that is no function");
     if (!found || !PyFunction_Check(found)) continue;
     ValueRef text = t.call(t.wrap(found, place), CallArgs{{ValueRef(&e)}, {}});
     return checked_text(t, text, plain ? "__str__ returned non-string" : "__repr__ returned non-string");

@@ -290,9 +290,17 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
 ValueRef ObjectValue::special(Tracer& t, const char* name) {
   PyRef key = checked(PyUnicode_InternFromString(name));
   const auto [found, place] = t.on_class(type, key.get(), source);
-  if (found && !PyFunction_Check(found)) t.expect_on_class(type, key.get(), found);
-  if (!found || !PyFunction_Check(found)) return {};
-  return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
+  if (!found) return {};
+  if (PyFunction_Check(found)) return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
+  t.expect_on_class(type, key.get(), found);
+  PyTypeObject* const kind = Py_TYPE(found);
+  if (found == Py_None || kind == &PyWrapperDescr_Type || kind == &PyMethodDescr_Type || PyCFunction_Check(found))
+    return {};
+  // Binding may run the program's code, which is for the call to do, and not for the question whether there is one.
+  const bool binds = kind->tp_descr_get && !binds_like(found, &PyStaticMethod_Type) &&
+                     !binds_like(found, &PyClassMethod_Type) && !PyType_Check(found) && !PyMethod_Check(found);
+  if (binds) unmodelled(print() + "." + name, "special method that a descriptor binds");
+  return bind_class_attr(t, found, place, ValueRef(this), t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
 }
 
 // The builtin base's method; null: none.

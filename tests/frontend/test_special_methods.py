@@ -1,0 +1,161 @@
+"""Special methods that are no functions, modules of classes of their own, what an iterator gives `yield from`."""
+
+import builtins
+import types
+
+import pytest
+
+import minidynamo as torch
+from frontend.differential import same
+
+pytestmark = pytest.mark.usefixtures("replaced_both_ways")
+
+
+def ones():
+    return torch.ones(2)
+
+
+class Bound:
+    """A descriptor whose look-up gives a function."""
+
+    def __init__(self, result):
+        self.result = result
+
+    def __get__(self, instance, owner=None):
+        return lambda *args: self.result
+
+
+class Called:
+    def __init__(self, result):
+        self.result = result
+
+    def __call__(self, *args):
+        return self.result
+
+
+def static(result):
+    return staticmethod(lambda *args: result)
+
+
+def text_classes(base, method):
+    class Str(base):
+        def __repr__(self):
+            return "represented"
+
+    class Repr(base):
+        pass
+
+    class Format(base):
+        pass
+
+    Str.__str__ = method("as text")
+    Repr.__repr__ = method("as code")
+    Format.__format__ = method("as wanted")
+    return Str, Repr, Format
+
+
+@pytest.mark.parametrize("method", [Bound, Called, static])
+@pytest.mark.parametrize("base", [object, int, str, list, dict, float, Exception])
+def test_text_by_a_special_method_that_is_no_function(base, method):
+    def f(o, x):
+        return [str(o), f"{o}", f"{o!r}", "{:}".format(o), repr(o)], x + 1
+
+    for cls in text_classes(base, method)[: 3 if base is not object else 1]:
+        same(f, lambda c=cls: (c(), ones()))
+
+
+@pytest.mark.parametrize("method", [Bound, Called, static])
+@pytest.mark.parametrize("base", [object, int, str, list, float])
+def test_results_of_special_methods_that_are_no_functions(base, method):
+    class C(base):
+        pass
+
+    given = {"__len__": 3, "__bool__": False, "__hash__": 7, "__int__": 5, "__float__": 2.0, "__add__": "sum",
+             "__radd__": "turned", "__neg__": "less", "__getitem__": "item", "__contains__": True}  # fmt: skip
+    for name, result in given.items():
+        setattr(C, name, method(result))
+
+    def f(o, x):
+        return [len(o), bool(o), 1 if o else 2, hash(o), int(o), float(o), o + 1, -o, o[0], 3 in o], x + 1
+
+    same(f, lambda: (C(), ones()))
+
+
+class Quiet(types.ModuleType):
+    @property
+    def level(self):
+        return 5
+
+    def __bool__(self):
+        return False
+
+
+def test_modules_of_a_class_of_their_own():
+    module = Quiet("quiet")
+    module.__dict__["level"] = 7
+    module.scale = 3
+
+    def f(x):
+        y = x * module.scale
+        return y, bool(module), "yes" if module else "no", isinstance(module, Quiet), type(module) is Quiet
+
+    def g(x):
+        return x + module.level
+
+    same(f, lambda: (ones(),))
+    same(g, lambda: (ones(),))
+
+
+class Counted:
+    def __init__(self):
+        self.n = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.n += 1
+        if self.n < 3:
+            return self.n
+        raise StopIteration("the end", "and more")
+
+
+def test_what_stop_iteration_carries_through_yield_from():
+    def delegating(out):
+        out.append((yield from Counted()))
+
+    def f(x):
+        out = []
+        return list(delegating(out)), out, x + 1
+
+    same(f, lambda: (ones(),))
+
+
+def test_imports_of_our_own_are_not_the_programs():
+    seen = []
+    real = builtins.__import__
+
+    def watching(name, *args, **kwargs):
+        seen.append(name)
+        return real(name, *args, **kwargs)
+
+    def f(x, n):
+        if n > 1:
+            torch._dynamo.graph_break()
+        return random_like(x) + n
+
+    def random_like(x):
+        return sorted([3, 1]), x * 2
+
+    def g(x, n):
+        print(end="")
+        return x + n
+
+    builtins.__import__ = watching
+    try:
+        torch.compile(g)(ones(), 2)
+        with pytest.raises(TypeError):
+            torch.compile(f)(ones(), 2)
+    finally:
+        builtins.__import__ = real
+    assert seen == []
