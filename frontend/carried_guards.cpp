@@ -13,6 +13,7 @@ bool can_be_carried(const Guard& g) {
     case GuardKind::IdMatch:
     case GuardKind::CMethod:
     case GuardKind::EqualsMatch:
+    case GuardKind::DataMatch:
     case GuardKind::NoneMatch:
     case GuardKind::TrueMatch:
     case GuardKind::FalseMatch:

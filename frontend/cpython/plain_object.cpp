@@ -79,16 +79,21 @@ bool is_plain(PyObject* o) {
   return by_identity(o);
 }
 
+bool holds_equal(PyObject* data, PyObject* instance) {
+  if (!PyObject_TypeCheck(instance, Py_TYPE(data))) return false;
+  if (PyUnicode_CheckExact(data)) return str_equal(data, instance);
+  if (PyLong_CheckExact(data) || PyBytes_CheckExact(data)) return c_equal(data, instance);
+  if (PyFloat_CheckExact(data)) return bits_equal(PyFloat_AS_DOUBLE(data), PyFloat_AS_DOUBLE(instance));
+  if (!PyComplex_CheckExact(data)) return false;
+  const Py_complex x = reinterpret_cast<PyComplexObject*>(data)->cval;
+  const Py_complex y = reinterpret_cast<PyComplexObject*>(instance)->cval;
+  return bits_equal(x.real, y.real) && bits_equal(x.imag, y.imag);
+}
+
 bool plain_equal(PyObject* a, PyObject* b) {
   if (a == b) return true;
   if (Py_TYPE(a) != Py_TYPE(b)) return false;
-  if (PyUnicode_CheckExact(a)) return str_equal(a, b);
-  if (PyLong_CheckExact(a) || PyBytes_CheckExact(a)) return c_equal(a, b);
-  if (PyFloat_CheckExact(a)) return bits_equal(PyFloat_AS_DOUBLE(a), PyFloat_AS_DOUBLE(b));
-  if (PyComplex_CheckExact(a)) {
-    const Py_complex x = reinterpret_cast<PyComplexObject*>(a)->cval, y = reinterpret_cast<PyComplexObject*>(b)->cval;
-    return bits_equal(x.real, y.real) && bits_equal(x.imag, y.imag);
-  }
+  if (holds_equal(a, b)) return true;
   if (compares_as_tuple(a)) return tuple_equal(a, b);
   if (PyFrozenSet_CheckExact(a)) return frozenset_equal(a, b);
   return false;

@@ -12,6 +12,10 @@ bool is_plain(PyObject* o);
 // exception.
 bool plain_equal(PyObject* a, PyObject* b);
 
+// What an instance of a subclass holds is equal to `data`, an int, float (by its bits), complex, str or bytes. Never
+// runs user code, leaves no exception.
+bool holds_equal(PyObject* data, PyObject* instance);
+
 // The old strings of C code in 3.11 have no length until they are made ready. False: MemoryError is set.
 inline bool ready_text([[maybe_unused]] PyObject* str) {
 #if PY_VERSION_HEX < 0x030C0000

@@ -67,6 +67,18 @@ struct EqualsMatch {
   static bool library_equal(PyObject* a, PyObject* b);
 };
 
+struct DataMatch {
+  static constexpr const char* name = "DATA_MATCH";
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }
+  template <bool explain>
+  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return holds_equal(op.object, regs[op.reg]);
+  }
+  static std::string text(const GuardRecord& r, const std::string& s) {
+    return "___check_data(" + s + ", " + constant_repr(r.object.get()) + ")";
+  }
+};
+
 struct NoneMatch {
   static constexpr const char* name = "NONE_MATCH";
   static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}

@@ -296,6 +296,7 @@ class Settling {
 
   static bool settles(GuardKind kind) {
     switch (kind) {
+      case GuardKind::DataMatch:
       case GuardKind::SetMatch:
       case GuardKind::SetOrder:
       case GuardKind::SetContains:

@@ -105,6 +105,8 @@ void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std
   switch (r.kind) {
     case GuardKind::EqualsMatch:
       return set(constant_repr(r.object.get()), is_plain(o) ? constant_repr(o) : object_text(o));
+    case GuardKind::DataMatch:
+      return set("data " + constant_repr(r.object.get()), object_text(o));
     case GuardKind::NoneMatch:
       return set("None", object_text(o));
     case GuardKind::TrueMatch:

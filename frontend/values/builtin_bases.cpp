@@ -123,12 +123,17 @@ ValueRef wrap_with_data(Tracer& t, PyObject* o, SourceRef s) {
   if (base == type || !is_data_base(base) || !has_normal_getattribute(type)) return {};
   if (base == &PySet_Type || base == &PyFrozenSet_Type) return {};
   auto self = make_ref<ObjectValue>(type);
-  if (is_number_or_text(base)) {  // values nobody can change: the very object is guarded
+  const bool member = type_find(Py_TYPE(type), checked(PyUnicode_InternFromString("__members__")).get());
+  if (member)  // of an enumeration: it outlives the code
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    self->payload = t.constant(exact_copy(o));
+  else
+    t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(type)));
+  if (is_number_or_text(base)) {
+    const PyRef data = exact_copy(o);
+    if (!member) t.guard(GuardKind::DataMatch, s, data);
+    self->payload = t.constant(data);
     return self;
   }
-  t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(type)));
   attach(t, *self, payload_of_real(t, o, s, base), base);
   self->payload->source = s;
   self->payload->real = PyRef::borrow(o);

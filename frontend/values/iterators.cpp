@@ -124,7 +124,7 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
   const bool late = list && !exhausted && list->source && is_changed(b, base);
   if (late && index > list->items.size()) graph_break<GB0092>(print());
   PlanStep s{StepOp::Iterate};
-  s.a = empty ? b.load_constant(empty) : b.rebuild(base);
+  s.a = empty ? b.load_constant(empty) : b.rebuild(owner ? owner : base);  // the object it holds, not its data
   const Reg made = s.out = b.plan.registers++;
   const std::int64_t draws = empty ? 1 : static_cast<std::int64_t>(index) + exhausted;
   if (!late) s.index = draws;

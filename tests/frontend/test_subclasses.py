@@ -1,6 +1,8 @@
 """Instances of classes below list, dict, tuple, set, int, float, str; __new__, metaclasses, descriptors, __dict__."""
 
 import enum
+import gc
+import sys
 
 import pytest
 
@@ -316,3 +318,71 @@ def posing(a):
 
 def test_objects_that_tell_their_class():
     same(posing, lambda: (x(),))
+
+
+class Meters(float):
+    pass
+
+
+class Raw(bytes):
+    pass
+
+
+class Steps(int):
+    pass
+
+
+class Label(str):
+    pass
+
+
+def measured(a, o):
+    return a * 2, type(o), o == o, [o]
+
+
+@pytest.mark.parametrize(
+    "cls, first, second", [(Meters, 1.5, 2.5), (Raw, b"a", b"b"), (Steps, 3, 4), (Label, "a", "b")]
+)
+def test_values_of_subclasses_are_guarded_by_value_and_not_kept(cls, first, second):
+    torch._dynamo.reset()
+    counter = torch._dynamo.testing.CompileCounter()
+    compiled = torch.compile(measured, backend=counter)
+    for value in (first, first, second, first, second):
+        o = cls(value)
+        before = sys.getrefcount(o)
+        result = compiled(x(), o)
+        assert result[3][0] is o
+        del result
+        gc.collect()
+        assert sys.getrefcount(o) == before
+    assert counter.frame_count == 2
+
+
+def iterated(a, o, n):
+    it = iter(o)
+    for _ in range(n):
+        next(it)
+    torch._dynamo.graph_break()
+    rest = a * 2, it
+    if isinstance(o, list):
+        o.append(4)
+    return rest, o
+
+
+@pytest.mark.parametrize("n", [0, 1, 2])
+@pytest.mark.parametrize(
+    "make", [lambda: Stack(1, 2), lambda: Raw(b"ab"), lambda: Label("ab"), lambda: Defaults(a=1, b=2)]
+)
+def test_an_iterator_holds_the_object_it_is_over(make, n):
+    def counts(f):
+        o = make()
+        (_, it), o = f(x(), o, n)
+        held = sys.getrefcount(o)
+        left = list(it)
+        return held, sys.getrefcount(o), left, type(it)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(iterated)
+    expected = counts(iterated)
+    for _ in range(2):
+        assert counts(compiled) == expected

@@ -27,6 +27,29 @@ class Other:
     pass
 
 
+class Number(int):
+    def __eq__(self, other):
+        raise AssertionError("a guard runs no code of the program")
+
+    __hash__ = int.__hash__
+
+
+class Odd(Number):
+    pass
+
+
+class Raw(bytes):
+    pass
+
+
+class Text(str):
+    pass
+
+
+class Real(float):
+    pass
+
+
 def function():
     pass
 
@@ -65,6 +88,10 @@ CASES = [
     ("EqualsMatch", 1j, [1j], [1, -1j], "x == 1j"),
     ("EqualsMatch", b"x", [b"x"], [b"y", "x"], "x == b'x'"),
     ("EqualsMatch", (1, "a", (2.0,)), [(1, "a", (2.0,))], [(1, "a", (2,)), (1, "a"), [1, "a", (2.0,)]], None),
+    ("DataMatch", 1, [Number(1), Odd(1)], [Number(2), "1", 1.0], "___check_data(x, 1)"),
+    ("DataMatch", b"a", [Raw(b"a")], [Raw(b"b"), "a", None], "___check_data(x, b'a')"),
+    ("DataMatch", "a", [Text("a")], [Text("b"), Text("a\u1234"), b"a"], "___check_data(x, 'a')"),
+    ("DataMatch", 0.0, [Real(0.0)], [Real(-0.0), Real(NAN), 0], "___check_data(x, 0.0)"),
     ("NoneMatch", None, [None], [0, Other()], "x is None"),
     ("TrueMatch", None, [True], [1, False], "x == True"),
     ("FalseMatch", None, [False], [0, True], "x == False"),
