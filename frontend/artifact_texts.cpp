@@ -87,8 +87,10 @@ const char* effect_name(StepOp op) {
       return "ListAppend";
     case StepOp::ListAssign:
       return "ListAssign";
-    case StepOp::DequeAssign:
-      return "DequeAssign";
+    case StepOp::DequeExtend:
+      return "DequeExtend";
+    case StepOp::DequeCall:
+      return "DequeCall";
     case StepOp::DictSet:
       return "DictSet";
     case StepOp::DictDelete:
@@ -126,6 +128,7 @@ std::string step_text(const PlanStep& s) {
     out += fmt::format(" {}", s.index);
   if (s.op == StepOp::EvaluateSize) out += " " + to_string(s.size);
   if (s.a >= 0) out += fmt::format(" r{}", s.a);
+  if (s.op == StepOp::ListAssign && s.count >= 0) out += fmt::format(" [{}:{}]", s.index, s.index + s.count);
   if (s.object) out += " " + constant_repr(s.object.get());
   if (s.b >= 0) out += fmt::format(" r{}", s.b);
   for (const Reg r : s.regs) out += r < 0 ? " -" : fmt::format(" r{}", r);

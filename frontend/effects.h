@@ -9,11 +9,11 @@
 namespace md {
 
 enum class EffectKind : std::uint8_t {
-  ListAppend,   // value
-  ListAssign,   // whole new contents: items
-  DequeAssign,  // likewise
-  DictSet,      // key, value
-  DictDelete,   // key
+  ListAppend,  // value
+  ListAssign,  // from place `first` on, `removed` elements (-1: all) make room for items
+  DequeCall,   // its method `name`, called with items
+  DictSet,     // key, value
+  DictDelete,  // key
   DictClear,
   SetAdd,
   SetDiscard,  // key
@@ -31,6 +31,7 @@ struct SideEffect {
   PyRef name;
   ValueRef key, value;
   std::vector<ValueRef> items;
+  std::int64_t first = 0, removed = -1;
 };
 
 class Effects {

@@ -168,8 +168,9 @@ void PlanBuilder::replay(const Effects& effects) {
         s.op = StepOp::ListAppend, s.b = rebuild(e.value);
         break;
       case EffectKind::ListAssign:
-      case EffectKind::DequeAssign:
-        s.op = e.kind == EffectKind::ListAssign ? StepOp::ListAssign : StepOp::DequeAssign;
+      case EffectKind::DequeCall:
+        s.op = e.kind == EffectKind::ListAssign ? StepOp::ListAssign : StepOp::DequeCall;
+        s.index = e.first, s.count = e.removed;
         for (auto& v : e.items) s.regs.push_back(rebuild(v));
         break;
       case EffectKind::DictSet:

@@ -40,8 +40,9 @@ enum class StepOp : std::uint8_t {
   Iterate,         // a = reg: iter(x), then advanced `index` times
   // effects: return nothing
   ListAppend,
-  ListAssign /* a, regs */,
-  DequeAssign /* a, regs */,
+  ListAssign /* a, index: first, count: how many go, -1: all, regs: what comes */,
+  DequeExtend /* a, regs */,
+  DequeCall /* a, object: name of the method, regs: its arguments */,
   DictSet /* a, regs key, value */,
   DictDelete,
   DictClear,
@@ -60,7 +61,7 @@ struct PlanStep {
   StepOp op;
   Reg out = -1;
   Reg a = -1, b = -1;
-  std::int64_t index = 0;
+  std::int64_t index = 0, count = -1;
   std::vector<Reg> regs;
   PyRef object;
   SourceRef source = nullptr;

@@ -166,19 +166,31 @@ struct Runner {
     }
   }
 
+  void assign_list(const PlanStep& s) {
+    PyObject* const list = reg(s.a);
+    if (s.count == 1 && s.regs.size() == 1) {  // takes over the reference, also where it fails
+      checked(PyList_SetItem(list, s.index, Py_NewRef(reg(s.regs[0]))));
+      return;
+    }
+    const Py_ssize_t end = s.count < 0 ? PyList_GET_SIZE(list) : s.index + s.count;
+    checked(PyList_SetSlice(list, s.index, end, s.regs.empty() ? nullptr : tuple(s.regs).get()));
+  }
+
   void effect(const PlanStep& s) {
     switch (s.op) {
       case StepOp::ListAppend:
         checked(PyList_Append(reg(s.a), reg(s.b)));
         return;
       case StepOp::ListAssign:
-        checked(PyList_SetSlice(reg(s.a), 0, PyList_GET_SIZE(reg(s.a)),
-                                checked(PySequence_List(tuple(s.regs).get())).get()));
-        return;
-      case StepOp::DequeAssign:
-        checked(PyObject_CallMethod(reg(s.a), "clear", nullptr));
+        return assign_list(s);
+      case StepOp::DequeExtend:
         checked(PyObject_CallMethod(reg(s.a), "extend", "(O)", tuple(s.regs).get()));
         return;
+      case StepOp::DequeCall: {
+        const PyRef method = checked(PyObject_GetAttr(reg(s.a), s.object.get()));
+        checked(PyObject_CallObject(method.get(), tuple(s.regs).get()));
+        return;
+      }
       case StepOp::DictSet:
         checked((PyODict_Check(reg(s.a)) ? PyODict_SetItem : PyDict_SetItem)(reg(s.a), reg(s.regs[0]), reg(s.regs[1])));
         return;

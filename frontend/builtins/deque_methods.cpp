@@ -23,7 +23,7 @@ ValueRef extended(Tracer& t, Value& self, CallArgs& args, bool left) {
   d.changing();
   while (ValueRef v = it->next(t)) {
     d.push(v, left);
-    d.changed(t);
+    d.changed(t, left ? "appendleft" : "append", {std::move(v)});
   }
   return t.none();
 }
@@ -33,7 +33,7 @@ ValueRef appended(Tracer& t, Value& self, CallArgs& args, bool left) {
   DequeValue& d = deque_of(self);
   d.changing();
   d.push(args[0], left);
-  d.changed(t);
+  d.changed(t, left ? "appendleft" : "append", {args[0]});
   return t.none();
 }
 
@@ -44,7 +44,7 @@ ValueRef popped(Tracer& t, Value& self, CallArgs& args, bool left) {
   d.changing();
   ValueRef v = left ? d.items.front() : d.items.back();
   d.items.erase(left ? d.items.begin() : d.items.end() - 1);
-  d.changed(t);
+  d.changed(t, left ? "popleft" : "pop");
   return v;
 }
 
@@ -60,7 +60,7 @@ ValueRef method_clear(Tracer& t, Value& self, CallArgs& args) {
   DequeValue& d = deque_of(self);
   d.changing();
   d.items.clear();
-  d.changed(t);
+  d.changed(t, "clear");
   return t.none();
 }
 
@@ -74,7 +74,7 @@ ValueRef method_reverse(Tracer& t, Value& self, CallArgs& args) {
   DequeValue& d = deque_of(self);
   d.changing();
   std::ranges::reverse(d.items);
-  d.changed(t);
+  d.changed(t, "reverse");
   return t.none();
 }
 
@@ -88,7 +88,7 @@ ValueRef method_rotate(Tracer& t, Value& self, CallArgs& args) {
   d.changing();
   const std::int64_t right = ((steps % n) + n) % n;
   std::ranges::rotate(d.items, d.items.end() - right);
-  d.changed(t);
+  d.changed(t, "rotate", {t.integer(right)});
   return t.none();
 }
 

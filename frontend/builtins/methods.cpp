@@ -134,8 +134,9 @@ ValueRef list_insert(Tracer& t, Value& self, CallArgs& args) {
   auto& items = list_of(self).items;
   const auto n = static_cast<std::int64_t>(items.size());
   if (at < 0) at = std::max<std::int64_t>(0, at + n);
-  items.insert(items.begin() + std::min(at, n), args[1]);
-  list_of(self).changed(t);
+  at = std::min(at, n);
+  items.insert(items.begin() + at, args[1]);
+  list_of(self).changed(t, static_cast<std::size_t>(at), 0, 1);
   return t.none();
 }
 
@@ -150,7 +151,7 @@ ValueRef list_pop(Tracer& t, Value& self, CallArgs& args) {
   if (at < 0 || at >= n) t.raise(PyExc_IndexError, "pop index out of range");
   ValueRef v = items[static_cast<std::size_t>(at)];
   items.erase(items.begin() + at);
-  list_of(self).changed(t);
+  list_of(self).changed(t, static_cast<std::size_t>(at), 1, 0);
   return v;
 }
 
@@ -167,7 +168,7 @@ ValueRef list_remove(Tracer& t, Value& self, CallArgs& args) {
   const std::size_t k = find_in(t, items, args[0]);
   if (k >= items.size()) t.raise(PyExc_ValueError, "list.remove(x): x not in list");
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(k));
-  list_of(self).changed(t);
+  list_of(self).changed(t, k, 1, 0);
   return t.none();
 }
 

@@ -23,7 +23,10 @@ struct ListValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
 
   void append(Tracer& t, ValueRef v);
-  void changed(Tracer& t);  // after any other change of `items`
+  // After any other change of `items`: from place `first` on, `removed` elements have made room for `inserted`; without
+  // these, everything may have changed.
+  void changed(Tracer& t);
+  void changed(Tracer& t, std::size_t first, std::size_t removed, std::size_t inserted);
 
   std::vector<ValueRef> items;
 };

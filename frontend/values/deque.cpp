@@ -29,11 +29,12 @@ void DequeValue::changing() {
   if (source && maxlen) graph_break<GB0097>();
 }
 
-void DequeValue::changed(Tracer& t) {
+void DequeValue::changed(Tracer& t, const char* method, std::vector<ValueRef> args) {
   ++changes;
   if (!source) return;
-  SideEffect e{EffectKind::DequeAssign, ValueRef(this)};
-  e.items = items;
+  SideEffect e{EffectKind::DequeCall, ValueRef(this)};
+  e.name = checked(PyUnicode_InternFromString(method));
+  e.items = std::move(args);
   t.effects.record(std::move(e));
 }
 
@@ -73,12 +74,15 @@ ValueRef DequeValue::get_item(Tracer& t, const ValueRef& raw) {
 
 void DequeValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
   const std::size_t at = position(t, t.realize(raw));
+  const ValueRef place = t.integer(static_cast<std::int64_t>(at));
   changing();
-  if (v)
-    items[at] = std::move(v);
-  else
+  if (v) {
+    items[at] = v;
+    changed(t, "__setitem__", {place, std::move(v)});
+  } else {
     items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
-  changed(t);
+    changed(t, "__delitem__", {place});
+  }
 }
 
 namespace {
@@ -131,7 +135,7 @@ Reg DequeValue::rebuild(PlanBuilder& b) {
   b.remember(this, r);
   if (items.empty()) return r;
   b.fill([&b, r, held = items] {
-    PlanStep fill{StepOp::DequeAssign};
+    PlanStep fill{StepOp::DequeExtend};
     fill.a = r;
     for (auto& v : held) fill.regs.push_back(b.rebuild(v));
     return fill;

@@ -24,9 +24,9 @@ struct DequeValue final : Value {
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
 
-  // Before the first change and after each: one that existed before is written back as a whole.
+  // Before the first change and after each, which a call of `method` makes of one that existed before.
   void changing();
-  void changed(Tracer& t);
+  void changed(Tracer& t, const char* method, std::vector<ValueRef> args = {});
   // At the right end, or the left: what is too much falls out at the other.
   void push(ValueRef v, bool left);
   std::size_t position(Tracer& t, const ValueRef& key) const;  // IndexError in the traced program

@@ -54,6 +54,16 @@ void ListValue::changed(Tracer& t) {
   t.effects.record(std::move(e));
 }
 
+void ListValue::changed(Tracer& t, std::size_t first, std::size_t removed, std::size_t inserted) {
+  note_part_stored(this);
+  if (!source) return;
+  SideEffect e{EffectKind::ListAssign, ValueRef(this)};
+  const auto from = items.begin() + static_cast<std::ptrdiff_t>(first);
+  e.items.assign(from, from + static_cast<std::ptrdiff_t>(inserted));
+  e.first = static_cast<std::int64_t>(first), e.removed = static_cast<std::int64_t>(removed);
+  t.effects.record(std::move(e));
+}
+
 ValueRef ListValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
 
 ValueRef ListValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
@@ -147,15 +157,16 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
     const Py_ssize_t first = std::min(start, size), last = std::min(start + n, size);
     items.erase(items.begin() + first, items.begin() + last);
     items.insert(items.begin() + first, fresh.begin(), fresh.end());
-    return changed(t);
+    return changed(t, static_cast<std::size_t>(first), static_cast<std::size_t>(last - first), fresh.size());
   }
   const std::size_t at = checked_index(t, key, items.size(), "list assignment");
   let_go(items[at]);
-  if (v)
+  const bool stays = static_cast<bool>(v);
+  if (stays)
     items[at] = std::move(v);
   else
     items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
-  changed(t);
+  changed(t, at, 1, stays);
 }
 
 ValueRef ListValue::iter(Tracer&) { return make_ref<SequenceIterator>(std::vector<ValueRef>{}, ValueRef(this)); }
