@@ -31,23 +31,8 @@ class Number(int):
     def __eq__(self, other):
         raise AssertionError("a guard runs no code of the program")
 
-    __hash__ = int.__hash__
 
-
-class Odd(Number):
-    pass
-
-
-class Raw(bytes):
-    pass
-
-
-class Text(str):
-    pass
-
-
-class Real(float):
-    pass
+Odd, Raw, Text, Real = (type("Sub", (base,), {}) for base in (Number, bytes, str, float))
 
 
 def function():
