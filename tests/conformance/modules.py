@@ -9,7 +9,7 @@ ALL = [
     keywordonlyarg positional_only_arg call class descr super property dataclasses enum abc isinstance compare richcmp
     bool int float complex math operator augassign binop fstring format string patma named_expressions global
     sys_settrace monitoring traceback code dis compile inspect pickle copy copyreg weakref gc threading frame peepholer
-    typing types ast bisect bytes heapq importlib optparse random unittest yield_from""".split()
+    typing types ast bisect bytes except_star heapq importlib optparse random unittest yield_from""".split()
 ]
 # Of the test suite.
 QUICK = [
