@@ -17,6 +17,7 @@ TOLERANCE = 50  # caches of the interpreter still move by a few blocks
 
 
 def count():
+    sys._clear_type_cache()  # it keeps the names of attributes
     gc.collect()
     gc.collect()
     total = getattr(sys, "gettotalrefcount", None)

@@ -1,0 +1,49 @@
+"""pytest plugin: runs every test again and again and fails it if memory blocks or references keep growing.
+
+    pytest -p refleak_plugin tests/frontend ...
+
+A test that fails when it is run a second time in the same process is left alone. On a debug build of Python references
+are counted, otherwise allocated blocks.
+"""
+
+import gc
+import sys
+
+import pytest
+
+# The first runs fill tables; a leak shows in each of the others.
+WARM, ROUNDS, TOLERANCE = 3, 4, 2
+
+
+def count():
+    sys._clear_type_cache()  # it keeps the names of attributes
+    gc.collect()
+    gc.collect()
+    total = getattr(sys, "gettotalrefcount", None)
+    return total() if total else sys.getallocatedblocks()
+
+
+def growth(item):
+    import minidynamo
+
+    steps, before = [], None
+    for k in range(WARM + ROUNDS):
+        item.runtest()
+        minidynamo._dynamo.reset()
+        minidynamo._dynamo.utils.clear_compilation_metrics()
+        now = count()
+        if k >= WARM:
+            steps.append(now - before)
+        before = now
+    return steps
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    yield
+    try:
+        steps = growth(item)
+    except BaseException:  # noqa: BLE001  not made to be run twice
+        return
+    if min(steps) > TOLERANCE:
+        pytest.fail(f"{item.nodeid} leaks: growth per run {steps}", pytrace=False)
