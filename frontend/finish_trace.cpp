@@ -354,6 +354,7 @@ struct Finisher {
     e.region = request.region;
     e.guards = compile_guards(t.guards, *sources, loaded(), t.present);
     release_constants();
+    compiled->plan.guards = e.guards;
     e.compiled = compiled;
     e.frame_id = notes.frame_id;
     e.entry_id = notes.entries_made++;

@@ -224,6 +224,10 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PyObject* const* fo
     PyErr_Clear();
     hand_over(std::move(run.calls));
     return false;
+  } catch (const Overtaken&) {
+    note_plain_reason(r.code, "changed by another thread while its graph ran");
+    hand_over(std::move(run.calls));
+    return false;
   } catch (const OpError&) {
     if (run.committed) throw;
     hand_over(std::move(run.calls));

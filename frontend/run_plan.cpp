@@ -2,14 +2,18 @@
 #include <algorithm>
 #include <optional>
 
+#include "frontend/code_cache.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/internals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/graph_module.h"
+#include "frontend/guards/guard.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "ir/long_work.h"
 
 namespace md {
 
@@ -243,15 +247,65 @@ struct Runner {
     for (std::size_t i = plan.size_inputs.size(); i < inputs.size(); ++i)
       if (inputs[i] == outputs[k].get()) return PyRef::borrow(objects[i]);
     if (outputs[k]->use_count() == 1) return wrap_tensor(outputs[k]);
-    PyRef& made = wrapped[outputs[k].get()];
-    if (!made) made = wrap_tensor(outputs[k]);
-    return made;
+    const auto made = std::ranges::find(wrapped, outputs[k].get(), &Wrapped::first);
+    if (made != wrapped.end()) return made->second;
+    return wrapped.emplace_back(outputs[k].get(), wrap_tensor(outputs[k])).second;
   }
 
-  std::unordered_map<const TensorImpl*, PyRef> wrapped;  // of those that several hold
+  using Wrapped = std::pair<const TensorImpl*, PyRef>;
+  std::vector<Wrapped> wrapped;  // of those that several hold
   SmallVector<TensorImpl*, 8> inputs;
   SmallVector<PyObject*, 8> objects;
   std::vector<PyRef> held;  // objects the frame does not hold
+
+  // What the guards and loads found, which others may change while the kernel lets them go on.
+  struct AsFound final : Premise {
+    explicit AsFound(Runner& r) : runner(r) {}
+    void confirm() override {
+      if (md_lock_changes() != changes) [[unlikely]]
+        runner.load_again();
+    }
+    Runner& runner;
+    const unsigned long changes = md_lock_changes();
+  };
+
+  // The call takes place now: what is not of the graph is as others have left it.
+  [[gnu::cold, gnu::noinline]] void load_again() {
+    LoadedValues now;
+    now.resize(wanted_count(*plan.guards));
+    if (!check_and_load(*plan.guards, args, now.data()) || !same_inputs(now)) throw Overtaken{};
+    for (const auto& [index, place] : plan.symbols) {
+      if (symbols.empty()) break;
+      std::int64_t& known = symbols[static_cast<std::size_t>(index)];
+      const std::int64_t value = number_at(place);
+      if (place.field != SizePlace::Field::Value && value != known) throw Overtaken{};
+      known = value;
+    }
+    for (const PlanStep& s : plan.loads) {
+      if (s.op != StepOp::LoadSource && s.op != StepOp::EvaluateSize) continue;
+      PyRef& r = regs[static_cast<std::size_t>(s.out)];
+      PyRef again = s.op == StepOp::LoadSource ? PyRef::borrow(now[static_cast<std::size_t>(s.index)]) : build(s);
+      // What a call among the loads has made of it is not made again.
+      if (s.op == StepOp::LoadSource && !plan.takes_found && r.get() != again.get()) throw Overtaken{};
+      held.push_back(std::exchange(r, std::move(again)));  // its end may run code
+    }
+  }
+
+  bool same_inputs(const LoadedValues& now) const {
+    const std::size_t sizes = plan.size_inputs.size();
+    for (std::size_t k = 0; k < sizes; ++k)
+      if (number_at(plan.size_inputs[k]) != inputs[k]->sizes[0]) return false;
+    for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
+      if (plan.input_slots[k] >= 0) continue;
+      if (plan.input_places[k] >= 0) {
+        if (now[static_cast<std::size_t>(plan.input_places[k])] != objects[sizes + k]) return false;
+      } else if (PyRef made = load(plan.inputs[k], args);
+                 tensor_impl(made.get())->data() != inputs[sizes + k]->data()) {
+        return false;
+      }
+    }
+    return true;
+  }
 
   void run_kernel(PlanRun& out) {
     outputs.resize(plan.outputs);
@@ -272,7 +326,10 @@ struct Runner {
     }
     std::optional<Recording> recording;
     if (plan.calls_out) recording.emplace(out.calls);
-    md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, out.committed);
+    {
+      const AsFound still{*this};
+      md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, out.committed);
+    }
     recording.reset();
     out.calls.clear();
     if (!plan.late_symbols.empty()) symbol_values();
