@@ -224,6 +224,53 @@ struct Runner {
     }
   }
 
+  // What an effect takes from its place lives until all are done: code that runs at its end changes nothing that a
+  // later one still writes over.
+  void keep_replaced(const PlanStep& s) {
+    PyObject* old = nullptr;
+    switch (s.op) {
+      case StepOp::AttrSet:
+      case StepOp::AttrDelete:
+        md_instance_find(reg(s.a), s.object.get(), &old);
+        break;
+      case StepOp::CellSet:
+        old = PyCell_GET(reg(s.a));
+        break;
+      case StepOp::GlobalSet:
+        old = PyDict_GetItemWithError(args.globals, s.object.get());
+        break;
+      case StepOp::DictSet:
+      case StepOp::DictDelete:
+        old = PyDict_GetItemWithError(reg(s.a), reg(s.op == StepOp::DictSet ? s.regs[0] : s.b));
+        break;
+      case StepOp::DictClear:
+        held.push_back(checked(PyDict_Copy(reg(s.a))));
+        return;
+      case StepOp::ListAssign:
+      case StepOp::DequeAssign:
+      case StepOp::SetClear:
+        held.push_back(checked(PySequence_List(reg(s.a))));
+        return;
+      default:
+        return;
+    }
+    if (old)
+      held.push_back(PyRef::borrow(old));
+    else
+      PyErr_Clear();
+  }
+
+  void run_effects() {
+    const bool several = plan.effects.size() > 1;
+    for (const PlanStep& s : plan.effects) {
+      if (several) keep_replaced(s);
+      if (s.out >= 0)
+        regs[static_cast<std::size_t>(s.out)] = build(s);
+      else
+        effect(s);
+    }
+  }
+
   void run_steps(const std::vector<PlanStep>& steps) {
     for (const PlanStep& s : steps) {
       if (s.out >= 0)
@@ -392,7 +439,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* fou
   out.committed = true;
   if (plan.kernel) r.run_calls();
   r.run_steps(plan.steps);
-  r.run_steps(plan.effects);
+  r.run_effects();
   if (plan.broken) {
     for (Reg a : plan.broken->held) out.held.push_back(r.regs[static_cast<std::size_t>(a)]);
   } else {

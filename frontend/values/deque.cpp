@@ -11,6 +11,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/let_go.h"
 
 namespace md {
 
@@ -73,6 +74,7 @@ ValueRef DequeValue::get_item(Tracer& t, const ValueRef& raw) {
 void DequeValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
   const std::size_t at = position(t, t.realize(raw));
   changing();
+  let_go(items[at]);
   if (v)
     items[at] = std::move(v);
   else
