@@ -333,6 +333,7 @@ std::vector<TensorRef> Plan::run_region(const Plan& region, const Arg& operands)
   SmallVector<TensorImpl*, 8> inputs;
   for (const Arg& a : operands.get<ListArg>().items) inputs.push_back(a.get<TensorRef>().get());
   std::vector<TensorRef> outputs(region.outputs_.size());
+  const WithoutPremise part;
   region.run(std::span(inputs.data(), inputs.size()), outputs);
   return outputs;
 }
@@ -404,6 +405,10 @@ void Plan::execute_all(Frame& f) const {
   try {
     allocate(f);
     for (const PlannedStep& s : steps_) execute(s, f);
+    if (takes_long_) {
+      Premise::settle();
+      for (int input : program_.committed) f.memory.expect_unwritten(*f.inputs[static_cast<std::size_t>(input)]);
+    }
   } catch (...) {
     for (TensorRef& o : f.outputs) o = nullptr;
     throw;

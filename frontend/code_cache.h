@@ -27,8 +27,9 @@ struct Entry {
   std::shared_ptr<CompiledCode> compiled;
   int frame_id = 0;
   int entry_id = 0;
-  bool last = false;     // tried after all others: it fits calls that they are for
-  bool removed = false;  // no longer in the cache; an in-flight call may still hold it
+  bool last = false;               // tried after all others: it fits calls that they are for
+  bool compile_time_code = false;  // of the program, has run in the trace
+  bool removed = false;            // no longer in the cache; an in-flight call may still hold it
 
  private:
   friend class EntryRef;

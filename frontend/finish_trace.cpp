@@ -354,10 +354,12 @@ struct Finisher {
     e.region = request.region;
     e.guards = compile_guards(t.guards, *sources, loaded(), t.present);
     release_constants();
+    compiled->plan.guards = e.guards;
     e.compiled = compiled;
     e.frame_id = notes.frame_id;
     e.entry_id = notes.entries_made++;
     e.last = notes.general;
+    e.compile_time_code = t.compile_time_code;
     if (logs.bytecode) log_bytecode(request, compiled->plan, graph ? graph->name : "");
     if (logs.info) report("log_info", {py_str("produce_guards")});
     if (logs.debug) log_input_sizes(t);

@@ -12,6 +12,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "ir/eager.h"
+#include "ir/long_work.h"
 #include "ir/sizes/shape_env.h"
 #include "ir/undo_log.h"
 
@@ -200,6 +201,7 @@ struct InterpretingKernel final : Kernel {
     UndoLog undo;
     try {
       auto out = interpret(*graph, in, nullptr, &undo);
+      Premise::settle();
       std::move(out.begin(), out.end(), outputs.begin());
     } catch (...) {
       undo.take_back();
@@ -214,8 +216,10 @@ struct PythonKernel final : Kernel {
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     BackendCall call;
     BackendCall* outer = std::exchange(backend_call(), &call);
+    SmallVector<std::uint32_t, 8> versions;
+    for (const TensorImpl* t : inputs) versions.push_back(t->storage->version);
     try {
-      call_backend(inputs, outputs);
+      call_inside(inputs, outputs);
       backend_call() = outer;
     } catch (const PythonError&) {
       backend_call() = outer;
@@ -224,6 +228,20 @@ struct PythonKernel final : Kernel {
       call.undo.take_back();
       throw;
     }
+    try {
+      Premise::settle();
+    } catch (const Overtaken&) {
+      // What the backend wrote by itself nobody can take back: it stays, and the call is of the time when it began.
+      for (std::size_t k = 0; k < inputs.size(); ++k)
+        if (inputs[k]->storage->version != versions[k] && !call.undo.knows(*inputs[k]->storage)) return;
+      call.undo.take_back();
+      throw;
+    }
+  }
+
+  void call_inside(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
+    const WithoutPremise part;
+    call_backend(inputs, outputs);
   }
 
   void call_backend(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {

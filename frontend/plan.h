@@ -95,7 +95,8 @@ struct EntryPlan {
   };
   std::vector<LateSymbol> late_symbols;  // sizes of outputs: steps that need them come after the kernel
   std::shared_ptr<Kernel> kernel;        // null: no graph
-  bool calls_out = false;                // the graph calls code of the program
+  std::shared_ptr<const class GuardProgram> guards;
+  bool calls_out = false;  // the graph calls code of the program
   std::size_t outputs = 0;
   std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does
   // In this order: sources are read before anything changes. `calls` (values/late.h) come before a graph's work shows.
@@ -166,7 +167,7 @@ struct PlanRun {
 // Of a plan with `single_output`. `committed` as in PlanRun.
 PyRef run_single_output(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, bool& committed);
 // `found`: what the guards have handed out, or null; then sources are loaded. Throws PythonError; OpError when the
-// kernel failed and nothing has been committed.
+// kernel failed and nothing has been committed; Overtaken.
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, PlanRun& out);
 
 }  // namespace md

@@ -184,12 +184,12 @@ EntryRef compile_missing(const FrameRequest& asked) {
 
 EntryRef compiled_now(const FrameRequest& r) {
   EntryRef made = compile_or_none(r);
-  // Another thread of `run --everything` may have changed something meanwhile.
-  const bool alone = r.region != run_switches().everything ||
-                     !PyThreadState_Next(PyInterpreterState_ThreadHead(PyInterpreterState_Get()));
-  if (!made || alone || check(*made->guards, r.args)) [[likely]]
+  // Other threads, finalisers, signal handlers or the code of a backend may have changed something meanwhile. What
+  // compile-time code changes it changes for this very trace.
+  if (!made || made->compile_time_code || check(*made->guards, r.args)) [[likely]]
     return made;
   note_plain_reason(r.code, "changed while it was compiled");
+  hand_over({});
   return {};
 }
 
@@ -222,6 +222,10 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PyObject* const* fo
     // Raised by code the graph calls, before anything was done: plain Python raises it at the user's line.
     if (!run.in_kernel || run.committed || !is_programs_own()) throw;
     PyErr_Clear();
+    hand_over(std::move(run.calls));
+    return false;
+  } catch (const Overtaken&) {
+    note_plain_reason(r.code, "changed by another thread while its graph ran");
     hand_over(std::move(run.calls));
     return false;
   } catch (const OpError&) {

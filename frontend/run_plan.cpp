@@ -2,14 +2,18 @@
 #include <algorithm>
 #include <optional>
 
+#include "frontend/code_cache.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/internals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/graph_module.h"
+#include "frontend/guards/guard.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "ir/long_work.h"
 
 namespace md {
 
@@ -166,14 +170,15 @@ struct Runner {
     }
   }
 
+  Py_ssize_t end_of(const PlanStep& s) { return s.count < 0 ? PyList_GET_SIZE(reg(s.a)) : s.index + s.count; }
+
   void assign_list(const PlanStep& s) {
     PyObject* const list = reg(s.a);
     if (s.count == 1 && s.regs.size() == 1) {  // takes over the reference, also where it fails
       checked(PyList_SetItem(list, s.index, Py_NewRef(reg(s.regs[0]))));
       return;
     }
-    const Py_ssize_t end = s.count < 0 ? PyList_GET_SIZE(list) : s.index + s.count;
-    checked(PyList_SetSlice(list, s.index, end, s.regs.empty() ? nullptr : tuple(s.regs).get()));
+    checked(PyList_SetSlice(list, s.index, end_of(s), s.regs.empty() ? nullptr : tuple(s.regs).get()));
   }
 
   void effect(const PlanStep& s) {
@@ -188,7 +193,7 @@ struct Runner {
         return;
       case StepOp::DequeCall: {
         const PyRef method = checked(PyObject_GetAttr(reg(s.a), s.object.get()));
-        checked(PyObject_CallObject(method.get(), tuple(s.regs).get()));
+        held.push_back(checked(PyObject_CallObject(method.get(), tuple(s.regs).get())));  // what it took out
         return;
       }
       case StepOp::DictSet:
@@ -232,6 +237,63 @@ struct Runner {
     }
   }
 
+  void keep_of_deque(const PlanStep& s) {
+    const std::string method = text_of(s.object.get());
+    if (method == "clear") held.push_back(checked(PySequence_List(reg(s.a))));
+    if (method == "__setitem__" || method == "__delitem__")
+      held.push_back(checked(PyObject_GetItem(reg(s.a), reg(s.regs[0]))));
+  }
+
+  // What an effect takes from its place lives until all are done: code that runs at its end changes nothing that a
+  // later one still writes over.
+  void keep_replaced(const PlanStep& s) {
+    PyObject* old = nullptr;
+    switch (s.op) {
+      case StepOp::AttrSet:
+      case StepOp::AttrDelete:
+        md_instance_find(reg(s.a), s.object.get(), &old);
+        break;
+      case StepOp::CellSet:
+        old = PyCell_GET(reg(s.a));
+        break;
+      case StepOp::GlobalSet:
+        old = PyDict_GetItemWithError(args.globals, s.object.get());
+        break;
+      case StepOp::DictSet:
+      case StepOp::DictDelete:
+        old = PyDict_GetItemWithError(reg(s.a), reg(s.op == StepOp::DictSet ? s.regs[0] : s.b));
+        break;
+      case StepOp::DictClear:
+        held.push_back(checked(PyDict_Copy(reg(s.a))));
+        return;
+      case StepOp::ListAssign:
+        held.push_back(checked(PyList_GetSlice(reg(s.a), s.index, end_of(s))));
+        return;
+      case StepOp::DequeCall:
+        return keep_of_deque(s);
+      case StepOp::SetClear:
+        held.push_back(checked(PySequence_List(reg(s.a))));
+        return;
+      default:
+        return;
+    }
+    if (old)
+      held.push_back(PyRef::borrow(old));
+    else
+      PyErr_Clear();
+  }
+
+  void run_effects() {
+    const bool several = plan.effects.size() > 1;
+    for (const PlanStep& s : plan.effects) {
+      if (several) keep_replaced(s);
+      if (s.out >= 0)
+        regs[static_cast<std::size_t>(s.out)] = build(s);
+      else
+        effect(s);
+    }
+  }
+
   void run_steps(const std::vector<PlanStep>& steps) {
     for (const PlanStep& s : steps) {
       if (s.out >= 0)
@@ -255,15 +317,65 @@ struct Runner {
     for (std::size_t i = plan.size_inputs.size(); i < inputs.size(); ++i)
       if (inputs[i] == outputs[k].get()) return PyRef::borrow(objects[i]);
     if (outputs[k]->use_count() == 1) return wrap_tensor(outputs[k]);
-    PyRef& made = wrapped[outputs[k].get()];
-    if (!made) made = wrap_tensor(outputs[k]);
-    return made;
+    const auto made = std::ranges::find(wrapped, outputs[k].get(), &Wrapped::first);
+    if (made != wrapped.end()) return made->second;
+    return wrapped.emplace_back(outputs[k].get(), wrap_tensor(outputs[k])).second;
   }
 
-  std::unordered_map<const TensorImpl*, PyRef> wrapped;  // of those that several hold
+  using Wrapped = std::pair<const TensorImpl*, PyRef>;
+  std::vector<Wrapped> wrapped;  // of those that several hold
   SmallVector<TensorImpl*, 8> inputs;
   SmallVector<PyObject*, 8> objects;
   std::vector<PyRef> held;  // objects the frame does not hold
+
+  // What the guards and loads found, which others may change while the kernel lets them go on.
+  struct AsFound final : Premise {
+    explicit AsFound(Runner& r) : runner(r) {}
+    void confirm() override {
+      if (md_lock_changes() != changes) [[unlikely]]
+        runner.load_again();
+    }
+    Runner& runner;
+    const unsigned long changes = md_lock_changes();
+  };
+
+  // The call takes place now: what is not of the graph is as others have left it.
+  [[gnu::cold, gnu::noinline]] void load_again() {
+    LoadedValues now;
+    now.resize(wanted_count(*plan.guards));
+    if (!check_and_load(*plan.guards, args, now.data()) || !same_inputs(now)) throw Overtaken{};
+    for (const auto& [index, place] : plan.symbols) {
+      if (symbols.empty()) break;
+      std::int64_t& known = symbols[static_cast<std::size_t>(index)];
+      const std::int64_t value = number_at(place);
+      if (place.field != SizePlace::Field::Value && value != known) throw Overtaken{};
+      known = value;
+    }
+    for (const PlanStep& s : plan.loads) {
+      if (s.op != StepOp::LoadSource && s.op != StepOp::EvaluateSize) continue;
+      PyRef& r = regs[static_cast<std::size_t>(s.out)];
+      PyRef again = s.op == StepOp::LoadSource ? PyRef::borrow(now[static_cast<std::size_t>(s.index)]) : build(s);
+      // What a call among the loads has made of it is not made again.
+      if (s.op == StepOp::LoadSource && !plan.takes_found && r.get() != again.get()) throw Overtaken{};
+      held.push_back(std::exchange(r, std::move(again)));  // its end may run code
+    }
+  }
+
+  bool same_inputs(const LoadedValues& now) const {
+    const std::size_t sizes = plan.size_inputs.size();
+    for (std::size_t k = 0; k < sizes; ++k)
+      if (number_at(plan.size_inputs[k]) != inputs[k]->sizes[0]) return false;
+    for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
+      if (plan.input_slots[k] >= 0) continue;
+      if (plan.input_places[k] >= 0) {
+        if (now[static_cast<std::size_t>(plan.input_places[k])] != objects[sizes + k]) return false;
+      } else if (PyRef made = load(plan.inputs[k], args);
+                 tensor_impl(made.get())->data() != inputs[sizes + k]->data()) {
+        return false;
+      }
+    }
+    return true;
+  }
 
   void run_kernel(PlanRun& out) {
     outputs.resize(plan.outputs);
@@ -284,7 +396,10 @@ struct Runner {
     }
     std::optional<Recording> recording;
     if (plan.calls_out) recording.emplace(out.calls);
-    md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, out.committed);
+    {
+      const AsFound still{*this};
+      md::run_kernel(*plan.kernel, std::span(inputs.data(), inputs.size()), outputs, out.committed);
+    }
     recording.reset();
     out.calls.clear();
     if (!plan.late_symbols.empty()) symbol_values();
@@ -347,7 +462,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* fou
   out.committed = true;
   if (plan.kernel) r.run_calls();
   r.run_steps(plan.steps);
-  r.run_steps(plan.effects);
+  r.run_effects();
   if (plan.broken) {
     for (Reg a : plan.broken->held) out.held.push_back(r.regs[static_cast<std::size_t>(a)]);
   } else {

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/tensors/tensor_object.h"
 
@@ -36,6 +37,13 @@ PyObject* in_instance_dict(PyObject* o, const SourceStep& s, StepMemo& memo) {
   PyObject* value;
   md_instance_find_hinted(o, s.key, &value, &memo.attr.hint);
   return value;
+}
+
+// `grad`, which is no attribute of the program's, is None for all tensors.
+PyObject* tensor_attribute(PyObject* tensor, const SourceStep& s, StepMemo& memo) {
+  if (PyUnicode_CompareWithASCIIString(s.key, "grad") != 0) return in_instance_dict(tensor, s, memo);
+  PyObject* on_class = type_find(Py_TYPE(tensor), s.key);
+  return on_class && Py_IS_TYPE(on_class, &PyGetSetDescr_Type) ? Py_None : nullptr;
 }
 
 PyObject* key_at(PyObject* dict, int index) {
@@ -182,7 +190,7 @@ PyObject* step(const SourceStep& s, PyObject* base, const FrameArgs& args, StepM
     case SourceKind::Constant:
       return *s.object;
     case SourceKind::TensorAttr:
-      return is_tensor(base) ? in_instance_dict(base, s, memo) : nullptr;
+      return is_tensor(base) ? tensor_attribute(base, s, memo) : nullptr;
     case SourceKind::Referent:     // to guards still a constant
     case SourceKind::ArrayTensor:  // no guard looks at it: it would be a new object each time
       return nullptr;

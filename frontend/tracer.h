@@ -258,6 +258,7 @@ class Tracer {
   bool item_break_seen = false;
   bool finishing = false;                   // the trace has ended: values are being rebuilt
   bool log_traces = false;                  // TRACE lines are wanted
+  bool compile_time_code = false;           // has run
   std::pair<const void*, int> logged_call;  // body and instruction of the graph call logged last
   struct SizeTest {
     const void* body = nullptr;

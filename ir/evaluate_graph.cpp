@@ -47,6 +47,7 @@ class GraphProgram::Run {
   // Values that live in a committed input are copied first: commits read what was there before any of them.
   void commit() {
     std::vector<TensorRef> values;
+    for (const Step& c : program_.commits_) memory_.expect_unwritten(*input(c));
     for (const Step& c : program_.commits_) values.push_back(slot(c.operands[0]));
     for (std::size_t i = 0; i < values.size(); ++i) {
       const bool hazard = std::ranges::any_of(
@@ -117,6 +118,7 @@ class GraphProgram::Run {
     } else {
       std::vector<TensorImpl*> operands;
       for_each_tensor(std::span(&args[1], 1), [&](TensorRef& t) { operands.push_back(t.get()); });
+      const WithoutPremise part;
       s.regions[picked_region(args[0])]->run(engine_, operands, results, symbols_);
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
@@ -214,6 +216,7 @@ void GraphProgram::run(Engine& engine, std::span<TensorImpl* const> inputs, std:
 
 void GraphProgram::run(Run& r, std::span<TensorRef> outputs) const {
   for (const Step& s : steps_) r.execute(s);
+  Premise::settle();
   r.commit();
   for (std::size_t i = 0; i < outputs_.size(); ++i) outputs[i] = r.output(outputs_[i]);
 }

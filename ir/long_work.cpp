@@ -6,6 +6,8 @@ namespace {
 Interlude interlude{nullptr, nullptr};  // written once, before there are other threads
 }
 
+constinit thread_local Premise* Premise::current_ = nullptr;
+
 void set_interlude(const Interlude& i) { interlude = i; }
 
 TensorRef HeldMemory::add(TensorImpl& t) {
@@ -14,7 +16,7 @@ TensorRef HeldMemory::add(TensorImpl& t) {
   TensorRef copy = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
   copy->requires_grad = t.requires_grad;
   copy->wrapped_number = t.wrapped_number;
-  tensors_.push_back({TensorRef(&t), copy});
+  tensors_.push_back({TensorRef(&t), copy, t.storage->version});
   return copy;
 }
 Arg HeldMemory::add(const Arg& a) {
@@ -25,6 +27,10 @@ Arg HeldMemory::add(const Arg& a) {
   for (const Arg& x : l->items) out.items.push_back(add(x));
   return out;
 }
+void HeldMemory::expect_unwritten(const TensorImpl& copy) const {
+  for (const Held& h : tensors_)
+    if (h.copy->storage == copy.storage && h.version != copy.storage->version) throw Overtaken{};
+}
 void HeldMemory::begin_work() noexcept {
   for (const Held& h : tensors_) h.copy->storage->at_work.fetch_add(1, std::memory_order_relaxed);
 }
@@ -33,7 +39,7 @@ void HeldMemory::end_work() noexcept {
 }
 
 void LongWork::leave() {
-  if (!interlude.leave) return;
+  if (!interlude.leave || Premise::is_settled()) return;
   memory_.begin_work();
   if (!(left_ = interlude.leave())) memory_.end_work();
 }

@@ -2,6 +2,7 @@
 // them up (CPython's lock) and how to let go of it.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "ir/arg.h"
@@ -19,12 +20,58 @@ void set_interlude(const Interlude& i);
 // Below this, letting go and waiting for others costs more than it brings them.
 inline constexpr double kLongWork = 100e3;  // nanoseconds
 
+// What a graph's work was begun with does not hold any more, and nothing of the work has shown: it is dropped.
+struct Overtaken {};
+
+// What the work of this thread's innermost graph was begun with, which others may change while they go on. Before the
+// work shows, that is before the first write to memory others know and before it ends, it is settled whether all still
+// holds. From then on nobody goes on until the work is done.
+class Premise {
+ public:
+  Premise() noexcept : outer_(std::exchange(current_, this)) {}
+  Premise(const Premise&) = delete;
+  Premise& operator=(const Premise&) = delete;
+
+  // Throws Overtaken.
+  static void settle() {
+    if (Premise* p = current_; p && !p->settled_) {
+      p->confirm();
+      p->settled_ = true;
+    }
+  }
+  static bool is_settled() { return current_ && current_->settled_; }
+
+ protected:
+  ~Premise() { current_ = outer_; }
+  virtual void confirm() = 0;
+
+ private:
+  friend class WithoutPremise;
+  static constinit thread_local Premise* current_;
+  Premise* const outer_;
+  bool settled_ = false;
+};
+
+// Around work that is a part of a graph's and does not settle it: regions, code of the program.
+class WithoutPremise {
+ public:
+  WithoutPremise() noexcept : outer_(std::exchange(Premise::current_, nullptr)) {}
+  ~WithoutPremise() { Premise::current_ = outer_; }
+  WithoutPremise(const WithoutPremise&) = delete;
+  WithoutPremise& operator=(const WithoutPremise&) = delete;
+
+ private:
+  Premise* const outer_;
+};
+
 // Tensors as they are now. While the work is done others may drop one, or give it other sizes, another dtype or other
 // memory: the work takes the copies.
 class HeldMemory {
  public:
   TensorRef add(TensorImpl& t);
   Arg add(const Arg& a);
+  // Throws Overtaken if somebody has written since to the memory of a tensor that add() gave.
+  void expect_unwritten(const TensorImpl& copy) const;
   // Between the two the memory stays where it is.
   void begin_work() noexcept;
   void end_work() noexcept;
@@ -32,6 +79,7 @@ class HeldMemory {
  private:
   struct Held {
     TensorRef tensor, copy;
+    std::uint32_t version;
   };
   std::vector<Held> tensors_;
 };

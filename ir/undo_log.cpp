@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "ir/generator.h"
+#include "ir/long_work.h"
 
 namespace md {
 
@@ -12,6 +13,7 @@ UndoLog::UndoLog() : generator_(state_of(default_generator())) {}
 
 void UndoLog::before_write(const TensorRef& t) {
   if (own_.contains(t->storage.get())) return;
+  Premise::settle();
   layouts_.push_back({t, t->sizes, t->strides, t->offset, t->storage->version});
   if (t->numel() == 0) return;
   const auto item = static_cast<std::int64_t>(item_size(t->dtype));
@@ -22,6 +24,10 @@ void UndoLog::before_write(const TensorRef& t) {
     (reach < 0 ? from : to) += reach;
   }
   keep(from, to);
+}
+
+bool UndoLog::knows(const Storage& s) const {
+  return std::ranges::any_of(layouts_, [&](const Layout& l) { return l.tensor->storage.get() == &s; });
 }
 
 // Copies the parts of a range that no earlier write has kept.

@@ -23,6 +23,8 @@ class UndoLog {
   void shown(const TensorRef& t) { own_.erase(t->storage.get()); }
   // Keeps what `t` covers, once; nothing for memory of the graph's own.
   void before_write(const TensorRef& t);
+  // It was written to.
+  bool knows(const Storage& s) const;
   // Elements, layouts, version counters and the default generator as they were.
   void take_back() noexcept;
 

@@ -7,6 +7,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
+#include "frontend/values/let_go.h"
 
 namespace md {
 
@@ -59,6 +60,7 @@ ValueRef method_clear(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "clear", args, 0, 0);
   DequeValue& d = deque_of(self);
   d.changing();
+  let_go(d.items);
   d.items.clear();
   d.changed(t, "clear");
   return t.none();

@@ -13,6 +13,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/stand_in.h"
 
@@ -167,6 +168,7 @@ ValueRef list_remove(Tracer& t, Value& self, CallArgs& args) {
   auto& items = list_of(self).items;
   const std::size_t k = find_in(t, items, args[0]);
   if (k >= items.size()) t.raise(PyExc_ValueError, "list.remove(x): x not in list");
+  let_go(items[k]);
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(k));
   list_of(self).changed(t, k, 1, 0);
   return t.none();
@@ -174,6 +176,7 @@ ValueRef list_remove(Tracer& t, Value& self, CallArgs& args) {
 
 ValueRef list_clear(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "list.clear", args, 0, 0);
+  let_go(list_of(self).items);
   list_of(self).items.clear();
   list_of(self).changed(t);
   return t.none();

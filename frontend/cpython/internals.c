@@ -2,10 +2,11 @@
 #include "frontend/cpython/internals.h"
 
 #include "internal/pycore_dict.h"
+#include "internal/pycore_interp.h"
 #include "internal/pycore_object.h"
+#include "internal/pycore_runtime.h"
 #if PY_VERSION_HEX >= 0x030C0000
 #include "internal/pycore_instruments.h"
-#include "internal/pycore_interp.h"
 #endif
 
 static int is_scalar_type(PyTypeObject* t) {
@@ -250,5 +251,13 @@ int md_is_monitored(PyCodeObject* code) {
 #else
   (void)code;
   return 0;
+#endif
+}
+
+unsigned long md_lock_changes(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+  return PyInterpreterState_Get()->ceval.gil->switch_number;
+#else
+  return _PyRuntime.ceval.gil.switch_number;
 #endif
 }

@@ -23,6 +23,9 @@ int md_dict_has_inline_values(PyObject* dict);
 // A sys.monitoring tool watches starts, returns, calls, lines or instructions, everywhere or in this code (3.12+).
 int md_is_monitored(PyCodeObject* code);
 
+// Grows whenever the interpreter's lock goes to another thread than had it last; asked with the lock held.
+unsigned long md_lock_changes(void);
+
 // Eight bytes of memory and what they were. Words that a look-up depends on: as long as all of them are unchanged,
 // looked at in order, it gives what it gave.
 typedef struct {

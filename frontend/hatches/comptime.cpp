@@ -60,6 +60,7 @@ ValueRef call_comptime(Tracer& t, const std::string& method, CallArgs args) {
       checked(PyObject_CallMethod(module.get(), "ComptimeContext", "OsO", frames_list(t.user_frames()).get(),
                                   print_code(*t.graph, {}).c_str(), known_locals(t.frame()).get()));
   PyRef result;
+  t.compile_time_code = true;
   if (method == "__call__") {
     // The second argument is what plain Python calls.
     if (args.positional.empty() || args.positional.size() > 2)

@@ -7,6 +7,7 @@
 
 #include "frontend/py_ref.h"
 #include "ir/eager.h"
+#include "ir/long_work.h"
 
 namespace md {
 
@@ -47,6 +48,7 @@ class InsideOpaque {
   InsideOpaque& operator=(const InsideOpaque&) = delete;
 
  private:
+  const WithoutPremise part_;
   OpaqueCalls pending_;
   OpaqueCalls* recording_;
 };

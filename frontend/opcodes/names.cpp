@@ -3,6 +3,7 @@
 #include "frontend/library_classes.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/polyfills.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -61,7 +62,9 @@ OPCODE(STORE_GLOBAL) {
   ValueRef v = f.pop();
   PyObject* name = name_of(f, i.a);
   t.name_node(v, text_of(name));
-  t.stored_globals[stored_key(f.globals.get(), name)] = v;
+  ValueRef& stored = t.stored_globals[stored_key(f.globals.get(), name)];
+  if (!stored) let_go_of_object(PyDict_GetItemWithError(f.globals.get(), name));
+  stored = v;
   SideEffect e{EffectKind::GlobalSet, ValueRef()};
   e.name = PyRef::borrow(name);
   e.value = std::move(v);

@@ -12,6 +12,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/let_go.h"
 
 namespace md {
 
@@ -76,6 +77,7 @@ void DequeValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
   const std::size_t at = position(t, t.realize(raw));
   const ValueRef place = t.integer(static_cast<std::int64_t>(at));
   changing();
+  let_go(items[at]);
   if (v) {
     items[at] = v;
     changed(t, "__setitem__", {place, std::move(v)});

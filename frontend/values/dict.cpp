@@ -130,6 +130,7 @@ bool DictValue::remove(Tracer& t, const ValueRef& key) {
     if (PyErr_Occurred()) throw PythonError{};
     return false;
   }
+  let_go(entries[PyLong_AsSize_t(at)].key);
   let_go(entries[PyLong_AsSize_t(at)].value);
   entries[PyLong_AsSize_t(at)].value = ValueRef();
   checked(PyDict_DelItem(index.get(), k.get()));
@@ -143,7 +144,10 @@ bool DictValue::remove(Tracer& t, const ValueRef& key) {
 
 void DictValue::clear(Tracer& t) {
   observe_keys(t);
-  for (auto& e : entries) let_go(e.value);
+  for (auto& e : entries) {
+    let_go(e.key);
+    let_go(e.value);
+  }
   entries.clear();
   PyDict_Clear(index.get());
   ++shape;

@@ -17,6 +17,7 @@
 #include "frontend/values/cycles.h"
 #include "frontend/values/inlining.h"
 #include "frontend/values/late.h"
+#include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -36,6 +37,7 @@ ValueRef CellValue::get(Tracer& t) {
 }
 
 void CellValue::set(Tracer& t, ValueRef v) {
+  if (real && !stored) let_go_of_object(PyCell_GET(real.get()));
   looked = stored = true;
   content = v;
   note_part_stored(this);

@@ -35,15 +35,23 @@ bool acts_at_its_end(PyObject* o, int depth = 0) {
   return suspended.get() == Py_True;
 }
 
-[[noreturn]] void leave(const Value& v) {
-  unmodelled(std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(v.real.get())) + ")",
+[[noreturn]] void leave(PyObject* o) {
+  unmodelled(std::string("UserDefinedObjectVariable(") + type_name(Py_TYPE(o)) + ")",
              "letting go of an object whose end runs code of the program");
 }
 
 }  // namespace
 
 void let_go(const ValueRef& old) {
-  if (old && old->real && acts_at_its_end(old->real.get())) leave(*old);
+  if (old) let_go_of_object(old->real.get());
+}
+
+void let_go(std::span<const ValueRef> old) {
+  for (const ValueRef& v : old) let_go(v);
+}
+
+void let_go_of_object(PyObject* old) {
+  if (old && acts_at_its_end(old)) leave(old);
 }
 
 // A graph holds its inputs to its end.
@@ -51,7 +59,7 @@ void let_go(const SymbolicFrame& f, const ValueRef& old, int places) {
   if (!old || !old->source || !old->real || !acts_at_its_end(old->real.get())) return;
   const auto holds = [&](const ValueRef& v) { return v && v.get() == old.get(); };
   if (std::ranges::count_if(f.slots, holds) + std::ranges::count_if(f.stack, holds) > places) return;
-  leave(*old);
+  leave(old->real.get());
 }
 
 }  // namespace md

@@ -1,6 +1,8 @@
-// References the program gives up while it is traced: code of the program may run then, and would see and change what the
-// trace goes on with. Such frames are left to plain Python.
+// References the program gives up while it is traced: code of the program may run then, and would see and change what
+// the trace goes on with. Such frames are left to plain Python.
 #pragma once
+
+#include <span>
 
 #include "frontend/value.h"
 
@@ -10,6 +12,9 @@ struct SymbolicFrame;
 
 // An entry or attribute no longer refers to `old`.
 void let_go(const ValueRef& old);
+void let_go(std::span<const ValueRef> old);
+// The same of what may not be a value yet; null: there is nothing.
+void let_go_of_object(PyObject* old);
 // The frame no longer refers to it from one of its variables or stack items; it leaves so many of them.
 void let_go(const SymbolicFrame& f, const ValueRef& old, int places);
 

@@ -127,11 +127,17 @@ static void set_extended(Tracer& t, ListValue& list, PyObject* slice, const Valu
     if (static_cast<Py_ssize_t>(fresh.size()) != n)
       t.raise(PyExc_ValueError, "attempt to assign sequence of size " + std::to_string(fresh.size()) +
                                     " to extended slice of size " + std::to_string(n));
-    for (Py_ssize_t k = 0; k < n; ++k)
-      list.items[static_cast<std::size_t>(start + k * step)] = fresh[static_cast<std::size_t>(k)];
+    for (Py_ssize_t k = 0; k < n; ++k) {
+      ValueRef& place = list.items[static_cast<std::size_t>(start + k * step)];
+      let_go(std::exchange(place, fresh[static_cast<std::size_t>(k)]));
+    }
   } else {
     std::vector<bool> gone(list.items.size());
-    for (Py_ssize_t k = 0; k < n; ++k) gone[static_cast<std::size_t>(start + k * step)] = true;
+    for (Py_ssize_t k = 0; k < n; ++k) {
+      const auto at = static_cast<std::size_t>(start + k * step);
+      let_go(list.items[at]);
+      gone[at] = true;
+    }
     std::size_t at = 0;
     std::erase_if(list.items, [&](const ValueRef&) { return gone[at++]; });
   }
@@ -155,6 +161,7 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
     // The places counted in the list as it was; drawing the values may have made it shorter.
     const auto size = static_cast<Py_ssize_t>(items.size());
     const Py_ssize_t first = std::min(start, size), last = std::min(start + n, size);
+    let_go(std::span(items).subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first)));
     items.erase(items.begin() + first, items.begin() + last);
     items.insert(items.begin() + first, fresh.begin(), fresh.end());
     return changed(t, static_cast<std::size_t>(first), static_cast<std::size_t>(last - first), fresh.size());

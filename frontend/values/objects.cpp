@@ -266,7 +266,7 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   if (!v && !has_own(t, name)) raise_refused(t, *this, name, false);
   if (real && !stored(name)) {
     if (const Attr a = find_attr(real.get(), name); a.where == AttrWhere::Slot || a.where == AttrWhere::Instance)
-      let_go(make_ref<LazyValue>(a.value.get(), source));
+      let_go_of_object(a.value.get());
   }
   bool replaced = false;
   for (auto it = attrs.begin(); it != attrs.end() && !replaced; ++it)

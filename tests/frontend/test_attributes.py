@@ -7,6 +7,7 @@ import numpy as np
 
 import minidynamo as torch
 from frontend.differential import same
+from minidynamo._dynamo.testing import CompileCounter
 
 
 def x():
@@ -19,6 +20,26 @@ def test_fields_of_a_foreign_object():
         return v + 1, kind.fields is None, kind.itemsize, str(kind), 1 if kind.isnative else 2
 
     same(f, x)
+
+
+def test_gradients_nobody_asked_for():
+    """A guard on `grad` passes: the second call compiles nothing."""
+
+    class Odd(torch.Tensor):
+        @property
+        def grad(self):
+            return 5
+
+    def f(v):
+        return v + (1 if v.grad is None else 2)
+
+    counter = CompileCounter()
+    compiled = torch.compile(f, backend=counter)
+    for _ in range(3):
+        assert compiled(*x()).tolist() == [2, 3, 4]
+    assert counter.frame_count == 1
+    odd = torch.ones(3).as_subclass(Odd)
+    assert compiled(odd).tolist() == f(odd).tolist()
 
 
 def test_fields_of_an_exception():
