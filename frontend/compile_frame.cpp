@@ -360,8 +360,7 @@ void clear_programs_own(const FrameRequest& r) {
   PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
   const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
   const bool short_of = is(PyExc_MemoryError) || is(PyExc_RecursionError);  // nothing more can be asked then
-  if (!is(PyExc_Exception) || is(ours.get()) ||
-      (!short_of && report("is_from_signal_handler", {error}).get() == Py_True)) {
+  if (!is(PyExc_Exception) || is(ours.get()) || (!short_of && report("came_from_outside", {error}).get() == Py_True)) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }
@@ -382,7 +381,7 @@ void forget_compile_id() {
   try {
     report("set_compile_id", {py_str("")});
   } catch (const PythonError&) {
-    PyErr_Clear();
+    drop_exception();
   } catch (const std::bad_alloc&) {
   }
   PyErr_Restore(type, value, traceback);

@@ -85,4 +85,16 @@ PyRef take_exception() {
   return PyRef::steal(value);
 }
 
+void drop_exception() noexcept {
+  try {
+    const PyRef error = take_exception();
+    PyObject* type = reinterpret_cast<PyObject*>(Py_TYPE(error.get()));
+    if (!PyErr_GivenExceptionMatches(type, PyExc_Exception) || report("came_from_outside", {error}).get() == Py_True)
+      PyThreadState_SetAsyncExc(PyThread_get_thread_ident(), type);
+  } catch (const PythonError&) {
+    PyErr_Clear();
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 }  // namespace md

@@ -35,5 +35,8 @@ PyRef own_module(const char* name);
 [[noreturn]] void raise_unsupported(const GraphBreak& b, const std::vector<UserFrame>& frames);
 // Fetches the Python exception that is set as a normalised instance and clears it.
 PyRef take_exception();
+// Clears the exception that is set, which is nobody's business. One that a signal handler or another thread had raised
+// here by chance is raised again at the thread's next instruction.
+void drop_exception() noexcept;
 
 }  // namespace md

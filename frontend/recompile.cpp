@@ -148,7 +148,7 @@ void CompileReport::after(const Entry& made) const {
   } catch (const PythonError&) {
     // The entry is made: what could not be told of it is no reason to fail.
     if (!PyErr_ExceptionMatches(PyExc_Exception)) throw;
-    PyErr_Clear();
+    drop_exception();
   }
 }
 

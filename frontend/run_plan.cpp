@@ -462,7 +462,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* fou
   out.committed = true;
   if (plan.kernel) r.run_calls();
   r.run_steps(plan.steps);
-  r.run_effects();
+  if (!plan.effects.empty()) r.run_effects();
   if (plan.broken) {
     for (Reg a : plan.broken->held) out.held.push_back(r.regs[static_cast<std::size_t>(a)]);
   } else {

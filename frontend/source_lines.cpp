@@ -1,5 +1,6 @@
 #include "frontend/source_lines.h"
 
+#include "frontend/events.h"
 #include "frontend/import_module.h"
 #include "frontend/values/constant.h"
 
@@ -14,7 +15,7 @@ std::string raw_source_line(const std::string& file, int line, PyObject* globals
         PyRef::steal(PyObject_CallMethod(lines.get(), "line", "siO", file.c_str(), line, globals ? globals : Py_None));
     if (text) out = text_of(text.get());
   }
-  PyErr_Clear();
+  if (PyErr_Occurred()) drop_exception();
   PyErr_Restore(type, value, traceback);
   while (!out.empty() && (out.back() == '\n' || out.back() == '\r')) out.pop_back();
   return out;

@@ -5,7 +5,6 @@ import functools
 import gc
 import logging
 import signal
-import threading
 import time
 
 import pytest
@@ -359,102 +358,6 @@ def test_a_backend_that_changes_what_was_guarded():
     assert compiled(ones()).tolist() == [4, 4] and b.value == 3
     b.value = 1
     assert compiled(ones()).tolist() == [2, 2] and b.value == 1
-
-
-def in_a_thread(change):
-    thread = threading.Thread(target=change)
-    thread.start()
-    thread.join()
-
-
-def in_a_finaliser(change):
-    class Cycle:
-        def __init__(self):
-            self.me = self
-
-        def __del__(self):
-            change()
-
-    Cycle()
-    gc.collect()
-
-
-def in_a_signal_handler(change):
-    before = signal.signal(signal.SIGUSR1, lambda *_: change())
-    signal.raise_signal(signal.SIGUSR1)
-    signal.signal(signal.SIGUSR1, before)
-
-
-@pytest.mark.parametrize("happens", [in_a_thread, in_a_finaliser, in_a_signal_handler])
-@pytest.mark.parametrize("fullgraph", [False, True])
-def test_what_changes_between_trace_and_run(happens, fullgraph):
-    """The backend only gives the moment, after the frame has been traced."""
-    b = Box(n=0, flag=True)
-
-    def change():
-        b.n += 100
-        b.flag = False
-
-    def backend(gm, example_inputs):
-        happens(change)
-        return gm.forward
-
-    def f(x):
-        b.n += 1
-        return x + (1 if b.flag else 2)
-
-    assert torch.compile(f, backend=backend, fullgraph=fullgraph)(ones()).tolist() == [3, 3]
-    assert b.n == 101
-
-
-def test_what_changes_between_a_break_and_the_run():
-    b = Box(n=0)
-    changes = [0, 100]
-
-    def backend(gm, example_inputs):
-        b.n += changes.pop(0)
-        return gm.forward
-
-    def f(x):
-        y = x * 2
-        torch._dynamo.graph_break()
-        b.n += 1
-        return y + 1
-
-    assert torch.compile(f, backend=backend)(ones()).tolist() == [3, 3]
-    assert b.n == 101 and not changes
-
-
-def test_a_finaliser_at_any_moment_of_a_compilation():
-    b = Box(n=0)
-
-    def f(x):
-        b.n += 1
-        parts = [x + k for k in range(4)]
-        b.n += 1
-        return sum(parts)
-
-    class Cycle:
-        def __init__(self):
-            self.me = self
-
-        def __del__(self):
-            b.n += 100
-
-    threshold = gc.get_threshold()
-    try:
-        for k in range(1, 200, 7):
-            torch._dynamo.reset()
-            gc.collect()
-            b.n = 0
-            Cycle()
-            gc.set_threshold(k)
-            torch.compile(f, backend="eager")(ones())
-            gc.set_threshold(*threshold)
-            gc.collect()
-            assert b.n == 102
-    finally:
-        gc.set_threshold(*threshold)
 
 
 def test_entries_go_while_many_are_looked_up():

@@ -336,8 +336,23 @@ def log_dynamic(text):
     logging.getLogger(_logging.names.COMPONENTS["dynamic"][0]).info("%s", text)
 
 
-def is_from_signal_handler(error):
-    """It was raised by a handler of the program, which ran while something was compiled."""
+def came_from_outside(error):
+    """It has nothing to do with what was compiled: a signal handler raised it, or another thread had it raised here."""
+    return _is_from_signal_handler(error) or _is_set_by_a_thread(error)
+
+
+def _is_set_by_a_thread(error):
+    # PyThreadState_SetAsyncExc: raised between any two instructions. Code of ours raises no class of the program.
+    known = {*sys.stdlib_module_names, "numpy", __name__.partition(".")[0]}
+    if error.__traceback__ is None or type(error).__module__.partition(".")[0] in known:
+        return False
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").partition(".")[0] in known:
+        trace = trace.tb_next
+    return trace is None
+
+
+def _is_from_signal_handler(error):
     handlers = [_signal.getsignal(number) for number in _signal.valid_signals()]
     calls = [getattr(h, "__func__", h if hasattr(h, "__code__") else type(h).__call__) for h in handlers if callable(h)]
     codes = {getattr(call, "__code__", None) for call in calls}
