@@ -9,6 +9,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
 
@@ -179,11 +180,16 @@ ValueRef rule_int(Tracer& t, CallArgs& args) {
 }
 ValueRef rule_float(Tracer& t, CallArgs& args) { return to_number(t, args, "__float__"); }
 
-// Constants run for real; the elements of anything else are looked at first.
+// Constants run for real, and so do numbers, which are lengths; the elements of anything else are looked at first.
 ValueRef rule_bytes(Tracer& t, CallArgs& args) {
-  if (args.size() == 1 && !args.positional.empty() && args[0]->kind != ValueKind::Constant &&
-      !(args[0]->kind == ValueKind::Object && as<ObjectValue>(args[0])->special(t, "__bytes__")))
-    args.positional[0] = make_ref<ListValue>(collect(t, args[0]));
+  if (args.size() != 1 || args.positional.empty()) return {};
+  auto* o = as<ObjectValue>(args[0]);
+  if (o && o->special(t, "__bytes__")) return {};
+  const bool asked = o && !PyType_IsSubtype(o->python_type(), &PyLong_Type);
+  const ValueRef method = asked ? o->special(t, "__index__") : ValueRef();
+  ValueRef& v = args.positional[0] = method ? answered(t, *o, method, "__index__") : data_of(args[0]);
+  if (std::int64_t n; v->kind == ValueKind::Size && constant_int(v, n)) v = t.integer(n);
+  if (v->kind != ValueKind::Constant) v = make_ref<ListValue>(collect_sized(t, o && !method ? ValueRef(o) : v));
   return {};
 }
 

@@ -73,6 +73,7 @@ ValueRef rule_tuple(Tracer& t, CallArgs& args) {
 ValueRef make_set(Tracer& t, CallArgs& args, const char* name, bool frozen) {
   expect_args(t, name, args, 0, 1);
   auto s = make_ref<SetValue>(frozen);
+  if (args.size()) args.positional[0] = as_any_set(t, args[0]);
   if (args.size() && (args[0]->kind == ValueKind::Set || args[0]->kind == ValueKind::Dict))
     return s->combine(t, "union", args.positional);
   if (args.size())
@@ -229,6 +230,7 @@ ValueRef rule_reversed(Tracer& t, CallArgs& args) {
   if (auto* o = as<ObjectValue>(v)) {
     if (ValueRef m = o->special(t, "__reversed__")) return t.call(m, {});
     const auto own = t.on_class(o->type, checked(PyUnicode_InternFromString("__reversed__")).get(), o->source);
+    if ((own.found && own.found != Py_None) || o->has_native(t, "__getitem__")) unmodelled_method(*o, "__reversed__");
     if (own.found || !o->special(t, "__getitem__"))
       t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object is not reversible");
   }
