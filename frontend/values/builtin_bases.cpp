@@ -274,7 +274,13 @@ ValueRef index_value(Tracer& t, const ValueRef& raw) {
   ValueRef v = data_of(t.realize(raw));
   auto* o = as<ObjectValue>(v);
   ValueRef m = o ? o->special(t, "__index__") : ValueRef();
-  return m ? data_of(t.realize(t.call(m, {}))) : v;
+  if (!m) return v;
+  const ValueRef given = t.realize(t.call(m, {}));
+  PyTypeObject* type = given->python_type();
+  if (type && !PyType_IsSubtype(type, &PyLong_Type))
+    t.raise(PyExc_TypeError, "__index__ returned non-int (type " + type_name(type) + ")");
+  if (type != &PyLong_Type) unmodelled_method(*o, "__index__");  // bools and the like come with a warning
+  return data_of(given);
 }
 
 }  // namespace md

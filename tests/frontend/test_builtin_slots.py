@@ -1,7 +1,10 @@
 """What builtin functions, operators and containers ask of instances of classes below builtin ones."""
 
+import collections
+
 import pytest
 
+import minidynamo as torch
 from frontend.differential import same
 
 pytestmark = pytest.mark.usefixtures("replaced_both_ways")
@@ -333,3 +336,58 @@ def test_reversed_of_instances_below_builtins(make):
             return e.args
 
     same(f, tuple)
+
+
+def told(f):
+    try:
+        return f()
+    except Exception as e:
+        return type(e).__name__, e.args
+
+
+class Wrong:
+    def __index__(self):
+        return "no number"
+
+
+@pytest.mark.parametrize("give", [Index, Wrong, object, lambda: len, lambda: "text", lambda: 2.5])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda v: [1, 2, 3, 4].pop(v),
+        lambda v: [1, 2].insert(v, 0),
+        lambda v: [1, 2, 3, 4, 3].index(3, v),
+        lambda v: [1, 2, 3, 4][v],
+        lambda v: (1, 2, 3, 4)[v],
+        lambda v: collections.deque([1, 2, 3, 4]).rotate(v),
+    ],
+)
+def test_positions_that_are_objects(f, give):
+    def run():
+        return told(lambda: f(give()))
+
+    same(run, tuple)
+
+
+@pytest.mark.parametrize("give", [Index, object])
+@pytest.mark.parametrize(
+    "f", [lambda a, v: a[v], lambda a, v: a[:v], lambda a, v: a.sum(v), lambda a, v: torch.zeros(v), lambda a, v: a + v]
+)
+def test_operands_of_tensor_ops_that_are_objects(f, give):
+    def run(a):
+        return told(lambda: f(a, give()))
+
+    same(run, lambda: (torch.arange(5.0),))
+
+
+class Quiet:
+    def __index__(self):
+        return 3
+
+
+def test_an_object_is_a_position_in_a_tensor():
+    def f(a, i):
+        a[i] = 7
+        return a[i] + 1
+
+    same(f, lambda: (torch.arange(5.0), Quiet()), frames=1, breaks=[])
