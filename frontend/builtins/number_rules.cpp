@@ -215,8 +215,20 @@ ValueRef object_divmod(Tracer& t, CallArgs& args) {
   return {};
 }
 
+// Tensors have // and % and no divmod(), as do containers, which have neither.
+bool knows_no_divmod(const ValueRef& v) {
+  return v->kind == ValueKind::Tensor || v->kind == ValueKind::List || v->kind == ValueKind::Tuple ||
+         v->kind == ValueKind::Dict || v->kind == ValueKind::Set;
+}
+
 ValueRef rule_divmod(Tracer& t, CallArgs& args) {
   expect_args(t, "divmod", args, 2, 2);
+  const auto plain = [](const ValueRef& v) {
+    return knows_no_divmod(v) || v->kind == ValueKind::Constant || v->kind == ValueKind::Size;
+  };
+  if (plain(args[0]) && plain(args[1]) && (knows_no_divmod(args[0]) || knows_no_divmod(args[1])))
+    t.raise(PyExc_TypeError, "unsupported operand type(s) for divmod(): '" + type_name(args[0]->python_type()) +
+                                 "' and '" + type_name(args[1]->python_type()) + "'");
   if (args[0]->kind == ValueKind::Object || args[1]->kind == ValueKind::Object) return object_divmod(t, args);
   const bool symbolic = args[0]->kind == ValueKind::Size || args[1]->kind == ValueKind::Size;
   if (!symbolic && args[0]->as_constant() && args[1]->as_constant()) return {};

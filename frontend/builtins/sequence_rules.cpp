@@ -4,6 +4,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
+#include "frontend/cpython/plain_object.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/polyfills.h"
 #include "frontend/values/builtin_bases.h"
@@ -17,6 +18,14 @@
 namespace md {
 
 bool less_than(Tracer& t, const ValueRef& a, const ValueRef& b) { return t.realize(t.compare(a, b, Py_LT))->truth(t); }
+
+bool reverse_order(Tracer& t, const ValueRef& reverse) {
+  if (!reverse) return false;
+  const ValueRef v = kReverseIsInt ? index_value(t, reverse) : t.realize(reverse);
+  const bool number = v->kind == ValueKind::Size || (v->kind == ValueKind::Constant && PyLong_Check(v->real.get()));
+  if (kReverseIsInt && !number) throw WrongArguments{};
+  return v->truth(t);
+}
 
 std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, const ValueRef& key, bool reverse) {
   struct Keyed {
@@ -243,7 +252,8 @@ ValueRef rule_reversed(Tracer& t, CallArgs& args) {
 ValueRef rule_sorted(Tracer& t, CallArgs& args) {
   ValueRef key = args.take_keyword("key"), reverse = args.take_keyword("reverse");
   expect_args(t, "sorted", args, 1, 1);
-  return make_ref<ListValue>(sorted_values(t, collect_sized(t, args[0]), key, reverse && t.realize(reverse)->truth(t)));
+  std::vector<ValueRef> items = collect_sized(t, args[0]);
+  return make_ref<ListValue>(sorted_values(t, std::move(items), key, reverse_order(t, reverse)));
 }
 
 ValueRef any_all(Tracer& t, CallArgs& args, bool stop_at, const char* name) {

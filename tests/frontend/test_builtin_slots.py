@@ -391,3 +391,26 @@ def test_an_object_is_a_position_in_a_tensor():
         return a[i] + 1
 
     same(f, lambda: (torch.arange(5.0), Quiet()), frames=1, breaks=[])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: divmod(a, 2),
+        lambda a: divmod(7, a),
+        lambda a: divmod([1], 2),
+        lambda a: divmod(2, {1: 2}),
+        lambda a: sorted([1, 2], reverse=None),
+        lambda a: sorted([1, 2], reverse=1.0),
+        lambda a: sorted([1, 2], reverse=Index()),
+        lambda a: sorted([1, 2], reverse=object),
+        lambda a: sorted([1, 2], reverse=True),
+        lambda a: [1, 2].sort(reverse="a"),
+    ],
+)
+def test_operands_that_c_refuses(f):
+    def run(a):
+        return told(lambda: f(a))
+
+    same(run, lambda: (torch.ones(2),))
+    same(f, lambda: (torch.ones(2),))
