@@ -153,7 +153,9 @@ Arg Tracer::to_arg(const ValueRef& raw) {
   if (v->kind == ValueKind::Object &&
       type_find(v->python_type(), checked(PyUnicode_InternFromString("__torch_function__")).get()))
     unmodelled(v->print(), "operand with a __torch_function__");
-  if (v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin)
+  const bool object = v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin;
+  if (object && !uncaught()) unmodelled(v->print(), "operand of an op that names itself when it refuses");
+  if (object)
     raise(PyExc_TypeError,
           std::string("argument of a tensor op must be a tensor, a number or a sequence of them, not '") +
               (v->python_type() ? type_name(v->python_type()) : "object") + "'");

@@ -153,8 +153,8 @@ ValueRef set_remove(Tracer& t, Value& self, CallArgs& args) {
 ValueRef changed_by_sets(Tracer& t, Value& self, const char* method, CallArgs& args) {
   if (set_of(self).frozen || args.positional.empty() || !args.keywords.empty()) return {};
   for (auto& a : args.positional)
-    if (!as<SetValue>(a = t.realize(a))) return {};
-  for (auto& a : args.positional) set_of(self).change_by(t, method, *as<SetValue>(a));
+    if (!as<SetValue>(a = as_any_set(t, a))) return {};
+  for (auto& a : args.positional) set_of(self).change_by(t, method, a);
   return t.none();
 }
 
@@ -210,15 +210,7 @@ ValueRef set_copy(Tracer& t, Value& self, CallArgs& args) {
 }
 
 ValueRef set_update(Tracer& t, Value& self, CallArgs& args) {
-  for (auto& a : args.positional) {
-    ValueRef from = t.realize(a);
-    if (auto* other = as<SetValue>(from)) {
-      set_of(self).change_by(t, "update", *other);
-      continue;
-    }
-    ValueRef it = t.realize(from->iter(t));
-    while (ValueRef v = it->next(t)) set_of(self).add(t, v);
-  }
+  for (auto& a : args.positional) set_of(self).update(t, a);
   return t.none();
 }
 
@@ -244,7 +236,9 @@ ValueRef set_symmetric_difference(Tracer& t, Value& self, CallArgs& args) {
   return set_of(self).combine(t, "symmetric_difference", args.positional);
 }
 
-bool subset(Tracer& t, SetValue& a, const ValueRef& b) { return *filtered(t, a, b, false)->length(t) == 0; }
+bool subset(Tracer& t, SetValue& a, const ValueRef& b) {
+  return *filtered(t, a, as_any_set(t, b), false)->length(t) == 0;
+}
 
 ValueRef set_issubset(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "issubset", args, 1, 1);
@@ -253,7 +247,7 @@ ValueRef set_issubset(Tracer& t, Value& self, CallArgs& args) {
 
 ValueRef set_issuperset(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "issuperset", args, 1, 1);
-  for (auto& v : collect(t, args[0]))
+  for (auto& v : collect(t, as_any_set(t, args[0])))
     if (!self.contains(t, v)) return t.boolean(false);
   return t.boolean(true);
 }

@@ -192,7 +192,7 @@ ValueRef list_reverse(Tracer& t, Value& self, CallArgs& args) {
 ValueRef list_sort(Tracer& t, Value& self, CallArgs& args) {
   ValueRef key = args.take_keyword("key"), reverse = args.take_keyword("reverse");
   expect_args(t, "sort", args, 0, 0);
-  list_of(self).items = sorted_values(t, list_of(self).items, key, reverse && t.realize(reverse)->truth(t));
+  list_of(self).items = sorted_values(t, list_of(self).items, key, reverse_order(t, reverse));
   list_of(self).changed(t);
   return t.none();
 }

@@ -26,6 +26,8 @@ struct ListValue;
 // list.extend(x), l += x
 void extend_list(Tracer& t, ListValue& list, const ValueRef& from);
 // list.sort and sorted.
+// What `reverse` of sorted() and list.sort() says; may be null.
+bool reverse_order(Tracer& t, const ValueRef& reverse);
 std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, const ValueRef& key, bool reverse);
 bool less_than(Tracer& t, const ValueRef& a, const ValueRef& b);
 

@@ -10,6 +10,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
 
@@ -179,11 +180,16 @@ ValueRef rule_int(Tracer& t, CallArgs& args) {
 }
 ValueRef rule_float(Tracer& t, CallArgs& args) { return to_number(t, args, "__float__"); }
 
-// Constants run for real; the elements of anything else are looked at first.
+// Constants run for real, and so do numbers, which are lengths; the elements of anything else are looked at first.
 ValueRef rule_bytes(Tracer& t, CallArgs& args) {
-  if (args.size() == 1 && !args.positional.empty() && args[0]->kind != ValueKind::Constant &&
-      !(args[0]->kind == ValueKind::Object && as<ObjectValue>(args[0])->special(t, "__bytes__")))
-    args.positional[0] = make_ref<ListValue>(collect(t, args[0]));
+  if (args.size() != 1 || args.positional.empty()) return {};
+  auto* o = as<ObjectValue>(args[0]);
+  if (o && o->special(t, "__bytes__")) return {};
+  const bool asked = o && !PyType_IsSubtype(o->python_type(), &PyLong_Type);
+  const ValueRef method = asked ? o->special(t, "__index__") : ValueRef();
+  ValueRef& v = args.positional[0] = method ? answered(t, *o, method, "__index__") : data_of(args[0]);
+  if (std::int64_t n; v->kind == ValueKind::Size && constant_int(v, n)) v = t.integer(n);
+  if (v->kind != ValueKind::Constant) v = make_ref<ListValue>(collect_sized(t, o && !method ? ValueRef(o) : v));
   return {};
 }
 
@@ -209,8 +215,20 @@ ValueRef object_divmod(Tracer& t, CallArgs& args) {
   return {};
 }
 
+// Tensors have // and % and no divmod(), as do containers, which have neither.
+bool knows_no_divmod(const ValueRef& v) {
+  return v->kind == ValueKind::Tensor || v->kind == ValueKind::List || v->kind == ValueKind::Tuple ||
+         v->kind == ValueKind::Dict || v->kind == ValueKind::Set;
+}
+
 ValueRef rule_divmod(Tracer& t, CallArgs& args) {
   expect_args(t, "divmod", args, 2, 2);
+  const auto plain = [](const ValueRef& v) {
+    return knows_no_divmod(v) || v->kind == ValueKind::Constant || v->kind == ValueKind::Size;
+  };
+  if (plain(args[0]) && plain(args[1]) && (knows_no_divmod(args[0]) || knows_no_divmod(args[1])))
+    t.raise(PyExc_TypeError, "unsupported operand type(s) for divmod(): '" + type_name(args[0]->python_type()) +
+                                 "' and '" + type_name(args[1]->python_type()) + "'");
   if (args[0]->kind == ValueKind::Object || args[1]->kind == ValueKind::Object) return object_divmod(t, args);
   const bool symbolic = args[0]->kind == ValueKind::Size || args[1]->kind == ValueKind::Size;
   if (!symbolic && args[0]->as_constant() && args[1]->as_constant()) return {};

@@ -21,22 +21,46 @@ PyRef empty_like(const ValueRef& v) {
   unmodelled(what, "operands " + print_list(args.positional) + ", " + print_keywords(args));
 }
 
-void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
+namespace {
+
+// The TypeError of a call in which `other` stands for what has no like; null: there is none. `stood_in`: it was needed.
+PyRef refusal(Tracer& t, PyObject* callable, const CallArgs& args, const PyRef& other, bool& stood_in) {
   const auto given = [&](const ValueRef& raw) {
     PyRef c = empty_like(t.realize(raw));
-    return c ? c : checked(PyTuple_New(0));
+    stood_in |= !c;
+    return c ? c : other;
   };
   PyRef positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (std::size_t i = 0; i < args.positional.size(); ++i)
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), given(args[i]).release());
   PyRef keywords = args.keywords.empty() ? PyRef() : checked(PyDict_New());
   for (auto& [name, v] : args.keywords) checked(PyDict_SetItem(keywords.get(), name.get(), given(v).get()));
-  PyRef r = PyRef::steal(PyObject_Call(callable, positional.get(), keywords.get()));
-  if (!r && !PyErr_ExceptionMatches(PyExc_TypeError)) {
-    clear_answer();
-    r = PyRef::borrow(Py_None);
-  }
-  raise_or_break(t, r, repr_of(callable), args);
+  if (PyRef r = PyRef::steal(PyObject_Call(callable, positional.get(), keywords.get()))) return {};
+  const bool fits = PyErr_ExceptionMatches(PyExc_TypeError);
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  PyErr_NormalizeException(&type, &error, &trace);
+  const PyRef kept[] = {PyRef::steal(type), PyRef::steal(trace)};
+  PyRef raised = PyRef::steal(error);
+  return fits ? raised : PyRef();
+}
+
+}  // namespace
+
+void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
+  bool stood_in = false;
+  const PyRef first = refusal(t, callable, args, checked(PyTuple_New(0)), stood_in);
+  bool agreed = static_cast<bool>(first);
+  const PyRef number = checked(PyLong_FromLong(0)),
+              object = checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  for (const PyRef& other : {number, object})
+    if (agreed && stood_in) {
+      const PyRef again = refusal(t, callable, args, other, stood_in);
+      agreed = again &&
+               text_of(checked(PyObject_Str(again.get())).get()) == text_of(checked(PyObject_Str(first.get())).get());
+    }
+  if (agreed) PyErr_SetObject(PyExc_TypeError, first.get());
+  raise_or_break(t, agreed ? PyRef() : PyRef::borrow(Py_None), repr_of(callable), args);
 }
 
 void refuse_method_arguments(Tracer& t, const Value& self, PyObject* name, const CallArgs& args) {

@@ -14,8 +14,8 @@ struct WrongArguments : InternalError {
 
 // A constant itself, or an empty container of the same type; null for anything else.
 PyRef empty_like(const ValueRef& v);
-// Calls the callable with such objects (other arguments are empty tuples) and raises what it says. Breaks the graph if
-// it has nothing against them.
+// Calls the callable with such objects and raises what it says. Breaks the graph if it has nothing against them. Other
+// arguments are stood for by objects that have little in common: what it says has to be the same of all of them.
 [[noreturn]] void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args);
 // The same of a method of a builtin container.
 [[noreturn]] void refuse_method_arguments(Tracer& t, const Value& self, PyObject* name, const CallArgs& args);

@@ -4,6 +4,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
+#include "frontend/cpython/plain_object.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/polyfills.h"
 #include "frontend/values/builtin_bases.h"
@@ -17,6 +18,14 @@
 namespace md {
 
 bool less_than(Tracer& t, const ValueRef& a, const ValueRef& b) { return t.realize(t.compare(a, b, Py_LT))->truth(t); }
+
+bool reverse_order(Tracer& t, const ValueRef& reverse) {
+  if (!reverse) return false;
+  const ValueRef v = kReverseIsInt ? index_value(t, reverse) : t.realize(reverse);
+  const bool number = v->kind == ValueKind::Size || (v->kind == ValueKind::Constant && PyLong_Check(v->real.get()));
+  if (kReverseIsInt && !number) throw WrongArguments{};
+  return v->truth(t);
+}
 
 std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, const ValueRef& key, bool reverse) {
   struct Keyed {
@@ -73,6 +82,7 @@ ValueRef rule_tuple(Tracer& t, CallArgs& args) {
 ValueRef make_set(Tracer& t, CallArgs& args, const char* name, bool frozen) {
   expect_args(t, name, args, 0, 1);
   auto s = make_ref<SetValue>(frozen);
+  if (args.size()) args.positional[0] = as_any_set(t, args[0]);
   if (args.size() && (args[0]->kind == ValueKind::Set || args[0]->kind == ValueKind::Dict))
     return s->combine(t, "union", args.positional);
   if (args.size())
@@ -229,6 +239,7 @@ ValueRef rule_reversed(Tracer& t, CallArgs& args) {
   if (auto* o = as<ObjectValue>(v)) {
     if (ValueRef m = o->special(t, "__reversed__")) return t.call(m, {});
     const auto own = t.on_class(o->type, checked(PyUnicode_InternFromString("__reversed__")).get(), o->source);
+    if ((own.found && own.found != Py_None) || o->has_native(t, "__getitem__")) unmodelled_method(*o, "__reversed__");
     if (own.found || !o->special(t, "__getitem__"))
       t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object is not reversible");
   }
@@ -241,7 +252,8 @@ ValueRef rule_reversed(Tracer& t, CallArgs& args) {
 ValueRef rule_sorted(Tracer& t, CallArgs& args) {
   ValueRef key = args.take_keyword("key"), reverse = args.take_keyword("reverse");
   expect_args(t, "sorted", args, 1, 1);
-  return make_ref<ListValue>(sorted_values(t, collect_sized(t, args[0]), key, reverse && t.realize(reverse)->truth(t)));
+  std::vector<ValueRef> items = collect_sized(t, args[0]);
+  return make_ref<ListValue>(sorted_values(t, std::move(items), key, reverse_order(t, reverse)));
 }
 
 ValueRef any_all(Tracer& t, CallArgs& args, bool stop_at, const char* name) {

@@ -25,6 +25,9 @@ inline bool ready_text([[maybe_unused]] PyObject* str) {
 #endif
 }
 
+// `reverse` of sorted() and list.sort() is whatever is true; up to 3.11 it has to be an int.
+inline constexpr bool kReverseIsInt = PY_VERSION_HEX < 0x030C0000;
+
 // Membership of plain `key` in an exact or subclassed set: 1, 0, or -1 where only user code could tell.
 int set_contains(PyObject* set, PyObject* key, Py_hash_t hash);
 // The set holds exactly the elements of `dict`, which maps plain constants to themselves; 1 and True differ.

@@ -234,7 +234,7 @@ OPCODE(LIST_EXTEND) {
 OPCODE(SET_UPDATE) {
   ValueRef v = f.pop();
   auto* set = as<SetValue>(t.realize(f.top(i.a)));
-  for (auto& x : collect(t, v)) set->add(t, x);
+  set->update(t, v);
 }
 
 // {**a} and f(**a): the latter refuses a key twice.

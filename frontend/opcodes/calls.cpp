@@ -1,6 +1,7 @@
 // Calls and function objects.
 #include "frontend/opcodes/family.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -53,7 +54,7 @@ OPCODE(CALL_FUNCTION_EX) {
     // 3.13 keeps the NULL above the callable.
     if (is_null(callee)) callee = f.pop();
   }
-  args.positional = collect(t, positional);
+  args.positional = collect_sized(t, positional);
   if (keywords) {
     auto* d = as<DictValue>(keywords);
     if (!d) graph_break<GB0167>(positional->print(), keywords->print());

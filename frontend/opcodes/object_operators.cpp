@@ -1,5 +1,6 @@
 #include "frontend/opcodes/object_operators.h"
 
+#include "frontend/builtins/methods.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
@@ -28,10 +29,11 @@ ValueRef unless_not_implemented(Tracer& t, const ValueRef& r) {
 }
 
 // A class below another one is asked first only where it has a method of its own.
-bool overrides(Tracer& t, ObjectValue& below, ObjectValue& above, const std::string& method) {
+bool overrides(Tracer& t, ObjectValue& below, const ValueRef& of, const std::string& method) {
   PyRef name = checked(PyUnicode_InternFromString(method.c_str()));
+  auto* above = as<ObjectValue>(of);
   return t.on_class(below.type, name.get(), below.source).found !=
-         t.on_class(above.type, name.get(), above.source).found;
+         (above ? t.on_class(above->type, name.get(), above->source).found : type_find(of->python_type(), name.get()));
 }
 
 // A slot of another builtin type, put into the class by name, refuses the instance.
@@ -83,21 +85,46 @@ bool is_builtin_kind(const ValueRef& v) {
   return v->kind != ValueKind::Object && v->kind != ValueKind::Opaque && v->kind != ValueKind::Exception;
 }
 
+// + and * of sequences are no slots of numbers: the right side's method comes before them, whatever its class. Classes
+// below list have its += as one of numbers.
+bool yields_to_the_right(Tracer& t, const ValueRef& a, const std::string& dunder, bool inplace) {
+  PyTypeObject* type = data_of(a)->python_type();
+  const bool joins = type && type->tp_as_sequence && type->tp_as_sequence->sq_concat;
+  if (!joins || (type->tp_as_number && type->tp_as_number->nb_add) || (dunder != "add" && dunder != "mul"))
+    return false;
+  auto* x = as<ObjectValue>(a);
+  if (x && x->special(t, ("__" + dunder + "__").c_str())) return false;
+  const std::string changing = "__i" + dunder + "__";
+  return !x || !inplace ||
+         !(x->special(t, changing.c_str()) || (dunder == "add" && x->has_native(t, changing.c_str())));
+}
+
 }  // namespace
 
 ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
   auto *x = as<ObjectValue>(a), *y = as<ObjectValue>(b);
+  const std::string reflected = "__r" + dunder + "__";
+  const bool yields = y && yields_to_the_right(t, a, dunder, inplace);
+  const ValueRef asked = yields ? y->special(t, reflected.c_str()) : ValueRef();
+  if (asked)
+    if (ValueRef r = unless_not_implemented(t, t.call(asked, CallArgs{{a}, {}}))) return r;
+  // += and the like of a builtin container change it, also by an instance of a class below its own.
+  if (auto* dict = as<DictValue>(a); dict && y && inplace && dunder == "or") {
+    fill_dict(t, *dict, b);
+    return a;
+  }
+  if (inplace && !x && y && y->payload && (a->kind == ValueKind::List || a->kind == ValueKind::Set))
+    if (ValueRef r = attempt(t, a, "__i" + dunder + "__", b)) return r;
   // A builtin operand on the left answers first, unless the other's class is below its own.
   if (y && y->payload && !x && !is_subtype(b, a)) return {};
   if (inplace)
     if (ValueRef r = x ? attempt(t, a, "__i" + dunder + "__", b) : ValueRef()) return r;
   const bool other_type = a->python_type() != b->python_type();
-  const std::string reflected = "__r" + dunder + "__";
-  const bool right_first = y && other_type && is_subtype(b, a) && (!x || overrides(t, *y, *x, reflected));
+  const bool right_first = y && !asked && other_type && is_subtype(b, a) && overrides(t, *y, a, reflected);
   if (right_first)
     if (ValueRef r = attempt(t, b, reflected, a)) return r;
   if (ValueRef r = attempt(t, a, "__" + dunder + "__", b)) return r;
-  if (!right_first && other_type)
+  if (!right_first && !asked && other_type)
     if (ValueRef r = attempt(t, b, reflected, a)) return r;
   // [1] * index, "%s" % object
   for (const ValueRef& side : {a, b})

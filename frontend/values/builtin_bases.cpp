@@ -185,6 +185,15 @@ static ValueRef container_operator(Tracer& t, const ValueRef& data, const std::s
     if (n != std::string("__") + name && n != std::string("__i") + name && n != std::string("__r") + name) continue;
     const bool inplace = n[2] == 'i', reflected = n[2] == 'r';
     if (!known && number != 0 && number != 5 && !(inplace && number == 7)) return t.constant(Py_NotImplemented);
+    if (auto* list = as<ListValue>(data); list && inplace && number == 0) {
+      extend_list(t, *list, other);
+      return data;
+    }
+    if (data->kind == ValueKind::Dict && number == 7 && !reflected) {
+      const ValueRef out = inplace ? data : data->call_method(t, checked(PyUnicode_InternFromString("copy")).get(), {});
+      fill_dict(t, *as<DictValue>(out), other);
+      return out;
+    }
     const ValueRef b = data_of(other);
     return reflected ? binary_op(t, b, data, number) : binary_op(t, data, b, inplace ? number + 13 : number);
   }
@@ -259,7 +268,8 @@ ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs
     return format_value(t, self.payload, n == "__str__" ? 1 : 2, {});
   if (n == "__hash__" && is_mutable_base(base)) return {};
   if (self.payload->kind != ValueKind::Constant)
-    if (ValueRef r = container_slot(t, self, n, args)) return r.get() == self.payload.get() ? ValueRef(&self) : r;
+    if (ValueRef r = container_slot(t, self, n, args))
+      return r.get() == self.payload.get() && is_mutable_base(base) ? ValueRef(&self) : r;
   for (auto& v : args.positional) v = self.payload->kind == ValueKind::Constant ? data_of(t.realize(v)) : v;
   ValueRef r = self.payload->call_method(t, name, std::move(args));
   return r.get() == self.payload.get() && is_mutable_base(base) ? ValueRef(&self) : r;
@@ -269,7 +279,13 @@ ValueRef index_value(Tracer& t, const ValueRef& raw) {
   ValueRef v = data_of(t.realize(raw));
   auto* o = as<ObjectValue>(v);
   ValueRef m = o ? o->special(t, "__index__") : ValueRef();
-  return m ? data_of(t.realize(t.call(m, {}))) : v;
+  if (!m) return v;
+  const ValueRef given = t.realize(t.call(m, {}));
+  PyTypeObject* type = given->python_type();
+  if (type && !PyType_IsSubtype(type, &PyLong_Type))
+    t.raise(PyExc_TypeError, "__index__ returned non-int (type " + type_name(type) + ")");
+  if (type != &PyLong_Type) unmodelled_method(*o, "__index__");  // bools and the like come with a warning
+  return data_of(given);
 }
 
 }  // namespace md

@@ -91,6 +91,8 @@ struct DictValue final : Value {
   // Written without having been looked for: whether they are new matters to the length.
   std::vector<PyRef> unseen;
 };
+// A set where `v` is one, of a subclass too: what takes a set looks past __iter__. Else `v`, realized.
+ValueRef as_any_set(Tracer& t, const ValueRef& v);
 // The object a key hashes as; breaks on keys whose hash or equality would run user code.
 PyRef key_object(Tracer& t, const ValueRef& key);
 
@@ -116,8 +118,9 @@ struct SetValue final : Value {
   ValueRef combine(Tracer& t, const char* method, const std::vector<ValueRef>& others);
   PyRef table() const { return source && real && !changed ? real : members; }  // that has eager's order
   // update() and the like as the one step they are: what they do to the table decides the order.
-  void change_by(Tracer& t, const char* method, SetValue& other);
-  void observe_order(Tracer& t);  // guards the order of a real set
+  void change_by(Tracer& t, const char* method, const ValueRef& other);  // a set or a dictionary
+  void update(Tracer& t, const ValueRef& from);                          // as set.update()
+  void observe_order(Tracer& t);                                         // guards the order of a real set
   // An empty set gets this content's order by one update() with it, and not by adding one member after the other.
   bool comes_at_once() const;
 

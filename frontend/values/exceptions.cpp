@@ -251,7 +251,8 @@ void ContextValue::exit(Tracer& t) {
   if (which == ContextKind::BreakPolicy) t.errors_on_break = outer;
 }
 
-// Every manager of the gradient mode is entered again as set_grad_enabled(mode).
+// Every manager of the gradient mode is entered again as set_grad_enabled(mode). What nullcontext() gives, which may be
+// no constant, has been given: it is entered again without.
 OpenContext ContextValue::reopened(int stack_index) const {
   if (which == ContextKind::GradMode) {
     PyRef library = checked(import_module("minidynamo"));
@@ -260,6 +261,7 @@ OpenContext ContextValue::reopened(int stack_index) const {
             {PyRef::borrow(target ? Py_True : Py_False)}};
   }
   OpenContext open{stack_index, cls, {}};
+  if (which == ContextKind::Null) return open;
   for (auto& a : args) open.args.push_back(a->as_constant());
   return open;
 }

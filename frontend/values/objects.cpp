@@ -361,8 +361,10 @@ std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
 bool ObjectValue::truth(Tracer& t) {
   for (const char* name : {"__bool__", "__len__"}) {
     ValueRef m = special(t, name);
-    if (!m && payload) return payload->truth(t);
-    if (!m && has_native(t, name)) unmodelled_method(*this, name);
+    if (!m && has_native(t, name)) {
+      if (payload) return payload->truth(t);
+      unmodelled_method(*this, name);
+    }
     if (!m) continue;
     if (name == std::string_view("__len__")) return *length(t) != 0;
     ValueRef r = t.realize(t.call(m, {}));

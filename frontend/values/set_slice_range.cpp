@@ -6,6 +6,7 @@
 #include "frontend/builtins/methods.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
@@ -92,7 +93,7 @@ ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<Valu
   std::vector<std::pair<PyRef, ValueRef>> known;  // by key object
   PyRef args = checked(PyTuple_New(static_cast<Py_ssize_t>(others.size())));
   const auto keys_of = [&](const ValueRef& raw) {
-    ValueRef v = t.realize(raw);
+    ValueRef v = as_any_set(t, raw);
     auto* set = as<SetValue>(v);
     PyRef keys = set ? PyRef() : checked(PyList_New(0));
     for (auto& x : set ? set->items(t) : collect(t, v)) {
@@ -117,10 +118,27 @@ ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<Valu
   return out;
 }
 
-void SetValue::change_by(Tracer& t, const char* method, SetValue& other) {
-  if (!source) other.observe_order(t);
+ValueRef as_any_set(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  const ValueRef data = data_of(v);
+  return data->kind == ValueKind::Set ? data : v;
+}
+
+// The set a dictionary's keys are, for the values to its key objects.
+static Ref<SetValue> keys_as_set(Tracer& t, const ValueRef& dict) {
+  auto keys = make_ref<SetValue>(false);
+  for (auto& x : collect(t, dict)) keys->add(t, x);
+  return keys;
+}
+
+void SetValue::change_by(Tracer& t, const char* method, const ValueRef& by) {
+  auto* dict = as<DictValue>(by);
+  const Ref<SetValue> taken = dict ? keys_as_set(t, by) : Ref<SetValue>(as<SetValue>(by));
+  SetValue& other = *taken;
+  if (!source && !dict) other.observe_order(t);
   PyRef name = checked(PyUnicode_InternFromString(method));
-  checked(PyObject_CallMethodObjArgs(members.get(), name.get(), other.table().get(), nullptr));
+  const PyRef table = dict ? dict->index : other.table();
+  checked(PyObject_CallMethodObjArgs(members.get(), name.get(), table.get(), nullptr));
   std::vector<ValueRef> now;
   PyRef places = checked(PyDict_New()), it = checked(PyObject_GetIter(members.get()));
   while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) {
@@ -135,8 +153,19 @@ void SetValue::change_by(Tracer& t, const char* method, SetValue& other) {
   SideEffect e{EffectKind::Call, ValueRef(this)};
   e.value = make_ref<BuiltinValue>(checked(PyObject_GetAttr(reinterpret_cast<PyObject*>(&PySet_Type), name.get())));
   // What the trace has made may change until the effects are replayed: a copy as it is now.
-  e.items = {ValueRef(this), other.source ? ValueRef(&other) : other.combine(t, "copy", {})};
+  const ValueRef copy = other.source ? by
+                        : dict       ? by->call_method(t, checked(PyUnicode_InternFromString("copy")).get(), {})
+                                     : ValueRef(other.combine(t, "copy", {}));
+  e.items = {ValueRef(this), copy};
   t.effects.record(std::move(e));
+}
+
+void SetValue::update(Tracer& t, const ValueRef& raw) {
+  const ValueRef from = as_any_set(t, raw);
+  auto* dict = as<DictValue>(from);
+  if (from->kind == ValueKind::Set || (dict && dict->type == &PyDict_Type)) return change_by(t, "update", from);
+  ValueRef it = t.realize(from->iter(t));
+  while (ValueRef v = it->next(t)) add(t, v);
 }
 
 ValueRef SetValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }

@@ -9,6 +9,7 @@
 #include "frontend/tracer.h"
 #include "frontend/values/array.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
@@ -262,14 +263,14 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
 
 ValueRef TensorValue::get_item(Tracer& t, const ValueRef& key) {
   CallArgs args;
-  args.positional = {ValueRef(this), t.realize(key)};
+  args.positional = {ValueRef(this), index_value(t, key)};
   return t.call_operator("getitem", args);
 }
 
 void TensorValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   if (!v) t.raise(PyExc_TypeError, "Tensor does not support deleting items");
   CallArgs args;
-  args.positional = {ValueRef(this), t.realize(key), t.realize(v)};
+  args.positional = {ValueRef(this), index_value(t, key), t.realize(v)};
   t.call_operator("setitem", args);
 }
 

@@ -250,3 +250,17 @@ def test_variables_of_closures_stay_the_frames_own_after_a_break():
     same(deleted, one, breaks=["GB0059"])
     same(never_set, one)
     same(listed, one, breaks=["GB0059"])
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_a_break_in_nullcontext_of_a_tensor(more):
+    def f(a):
+        with contextlib.nullcontext(a + 1) as b, torch.no_grad():
+            torch._dynamo.graph_break()
+            with contextlib.nullcontext([b]) as c:
+                print(len(c))
+                c.append(b * 2)
+        return a, b, c
+
+    with torch._dynamo.config.patch(trace_more=more):
+        same(f, lambda: (torch.ones(2),), frames=2, breaks=["GB0059", "GB0025"])

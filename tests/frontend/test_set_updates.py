@@ -101,3 +101,21 @@ def test_frozen_operands_and_members_that_are_objects():
     same(f, lambda: ({3, 4},))
     with config.patch(trace_more=True):
         same(f, lambda: ({3, 4},))
+
+
+def taken_in(x, o):
+    d = dict.fromkeys(x)
+    a, b = {3}, {1}
+    a.update(d)
+    b |= d.keys()
+    o.update(d)
+    kept = list(o)
+    return [list(s) for s in ({*x}, {*o, 3}, {1, *set(x)}, {*d}, set(d), frozenset(d), {1}.union(d), a, b)], kept
+
+
+def test_order_of_sets_that_take_in_sets_and_dictionaries():
+    rng = random.Random(7)
+    for _ in range(30):
+        x = [rng.randrange(200) for _ in range(rng.randrange(2, 14))]
+        o = {rng.randrange(200) for _ in range(rng.randrange(6))}
+        same(taken_in, lambda x=x, o=o: (list(x), set(o)), calls=1, backends=("eager",))
