@@ -69,7 +69,10 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     if (!found) t.expect_on_class(type(), name, nullptr);
     return meta_attr(t, name);
   }
-  t.expect_no_setter(meta, name);
+  if (of_meta && Py_TYPE(of_meta)->tp_descr_set)
+    t.expect_on_class(meta, name, of_meta);
+  else
+    t.expect_no_setter(meta, name);
   if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type) {
     t.expect_on_class(type(), name, found);
     return make_ref<OpaqueValue>(PyRef::borrow(found));

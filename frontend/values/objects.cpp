@@ -22,14 +22,14 @@
 
 namespace md {
 
+static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
+
 ObjectValue::ObjectValue(PyTypeObject* type)
     : Value(kKind), type(type), type_ref(PyRef::borrow(reinterpret_cast<PyObject*>(type))) {}
 
 // An instance made while tracing of a class that `with` takes is shown as what it is for.
 std::string ObjectValue::print() const {
-  auto has = [&](const char* name) {
-    return type_find(type, checked(PyUnicode_InternFromString(name)).get()) != nullptr;
-  };
+  auto has = [&](const char* name) { return type_find(type, interned(name).get()) != nullptr; };
   if (is_library_class(type, LibraryClass::AutogradContext))
     return "AutogradFunctionContextVariable(" + type_name(type) + ")";
   const bool manager = !real && has("__enter__") && has("__exit__");
@@ -104,8 +104,6 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
   // Looked at now: a property in its place would be no value.
   return t.from_object(found, src);
 }
-
-static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
 
 // What the search does not find, or an AttributeError on its way, is for __getattr__ to answer.
 ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
@@ -294,12 +292,13 @@ ValueRef ObjectValue::special(Tracer& t, const char* name) {
   if (PyFunction_Check(found)) return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
   t.expect_on_class(type, key.get(), found);
   PyTypeObject* const kind = Py_TYPE(found);
-  if (found == Py_None || kind == &PyWrapperDescr_Type || kind == &PyMethodDescr_Type || PyCFunction_Check(found))
-    return {};
+  const bool native = kind == &PyWrapperDescr_Type || kind == &PyMethodDescr_Type || PyCFunction_Check(found);
+  if (found == Py_None || native) return {};
   // Binding may run the program's code, which is for the call to do, and not for the question whether there is one.
   const bool binds = kind->tp_descr_get && !binds_like(found, &PyStaticMethod_Type) &&
                      !binds_like(found, &PyClassMethod_Type) && !PyType_Check(found) && !PyMethod_Check(found);
-  if (binds) unmodelled(print() + "." + name, "special method that a descriptor binds");
+  const bool calls_on = std::string_view(name) == "__call__" && kind != &PyStaticMethod_Type;  // maybe for ever
+  if (binds || calls_on) unmodelled(print() + "." + name, "special method that is no function");
   return bind_class_attr(t, found, place, ValueRef(this), t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
 }
 

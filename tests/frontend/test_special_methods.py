@@ -159,3 +159,46 @@ def test_imports_of_our_own_are_not_the_programs():
     finally:
         builtins.__import__ = real
     assert seen == []
+
+
+class CallsItself:
+    pass
+
+
+def test_a_call_that_is_an_object():
+    class Calls:
+        __call__ = Called("called")
+
+    CallsItself.__call__ = CallsItself()
+
+    def f(o, x):
+        try:
+            return o(1), x + 1
+        except RecursionError:
+            return "too deep", x
+
+    same(f, lambda: (Calls(), ones()))
+    same(f, lambda: (CallsItself(), ones()))
+
+
+class Registry(type):
+    def __setattr__(cls, name, value):
+        if name in cls.__dict__.get("known", ()):
+            raise AttributeError(name)
+        super().__setattr__(name, value)
+
+
+def test_the_dictionary_of_a_class_is_guarded_by_what_its_metaclass_has():
+    class C(metaclass=Registry):
+        known = ("fixed",)
+
+    def f(cls, x):
+        return cls.__dict__.get("known"), x + 1
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.clear_compilation_metrics()
+    compiled, made = torch.compile(f), []
+    for _ in range(3):
+        assert compiled(C, ones())[0] == ("fixed",)
+        made.append(len(torch._dynamo.utils.get_compilation_metrics()))
+    assert made[0] == made[1] == made[2]
