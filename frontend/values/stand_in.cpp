@@ -64,9 +64,13 @@ bool fits(Tracer& t, FunctionValue& function, const CallArgs& args) {
 
 std::string StandInValue::print() const { return "UserDefinedObjectVariable(" + type_name(type) + ")"; }
 
-// A function of the polyfills whose first argument is this object.
+// A function of the module that has its class, whose first argument is this object: for other polyfills, too, it is
+// what it stands for.
 bool StandInValue::seen_from_inside(Tracer& t) {
-  if (t.frames.empty() || !in_polyfills(t.frame().globals.get()) || t.frame().slots.empty()) return false;
+  if (t.frames.empty() || t.frame().slots.empty()) return false;
+  PyObject* const globals = t.frame().globals.get();
+  if (!in_polyfills(globals) || find_item(globals, "__name__") != type_find(code, interned("__module__").get()))
+    return false;
   ValueRef first = t.frame().slots[0];
   if (auto* cell = as<CellValue>(first)) first = cell->content;
   return first.get() == this;

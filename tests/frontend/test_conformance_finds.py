@@ -1,10 +1,12 @@
 """What CPython's own tests showed to differ once more of their frames were compiled."""
 
 import collections
+import copy
 import enum
 import gc
 import itertools
 import sys
+import types
 import weakref
 
 import pytest
@@ -457,3 +459,15 @@ def test_what_a_callback_changes_is_read_after_the_end(end):
         return seen, w(), f
 
     same({"del": deleted, "store": stored, "nested": nested}[end])
+
+
+def test_a_copy_of_a_namespace_made_here():
+    def f(x):
+        made = types.SimpleNamespace(a=1, b=[2])
+        try:
+            copied = copy.copy(made)
+        except TypeError as e:
+            return str(e), x
+        return copied == made, copied.b is made.b, x + 1
+
+    same(f, lambda: (torch.ones(2),))
