@@ -68,7 +68,7 @@ sanitize-threads: setup
 
 refleak: build
 	@$(PY) tools/refleak.py
-	@nice $(PY) -m pytest -p refleak_plugin -n $(JOBS) --timeout 900 tests/graph_breaks tests/guards tests/frontend tests/python
+	@nice $(PY) -m pytest -p refleak_plugin -p no:logging -n $(JOBS) --timeout 900 tests/graph_breaks tests/guards tests/frontend tests/python
 
 mutate: setup
 	@$(PY) tools/mutate.py

@@ -1,6 +1,6 @@
 """pytest plugin: runs every test again and again and fails it if memory blocks or references keep growing.
 
-    pytest -p refleak_plugin tests/frontend ...
+    pytest -p refleak_plugin -p no:logging tests/frontend ...      (records that were captured are kept)
 
 A test that fails when it is run a second time in the same process is left alone. On a debug build of Python references
 are counted, otherwise allocated blocks. REFLEAK_EVERY=N: every N-th test only.
@@ -30,6 +30,8 @@ def growth(item):
     steps, before = [], None
     for k in range(WARM + ROUNDS):
         item.runtest()
+        if "monkeypatch" in item.funcargs:  # it notes what every run has patched
+            item.funcargs["monkeypatch"].undo()
         minidynamo._dynamo.reset()
         minidynamo._dynamo.utils.clear_compilation_metrics()
         now = count()
@@ -40,6 +42,7 @@ def growth(item):
 
 
 def pytest_collection_modifyitems(items):
+    items[:] = [item for item in items if "collected" not in item.fixturenames]  # of log records, for all runs
     items[:] = items[:: int(os.environ.get("REFLEAK_EVERY", "1"))]
 
 
