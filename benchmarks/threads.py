@@ -21,6 +21,7 @@ import threading
 import time
 
 LONG, SHORT, CROWDED = 1 << 18, 8, 1 << 20
+SECONDS = 0.15  # that one thread takes: many times the interval at which the interpreter's lock is handed over
 
 
 def chain(x):
@@ -56,18 +57,22 @@ def seconds(f, inputs, calls):
 
 
 def cases(name, threads):
-    """case -> (function, elements, calls, the kernel's own threads)"""
+    """case -> (function, elements, calls that take SECONDS, the kernel's own threads)"""
     torch = importlib.import_module(name)
     compiled = torch.compile if name == "minidynamo" else lambda f: f
     found = {
-        "long": (compiled(chain), LONG, 60, 1),
-        "short": (compiled(two_ops), SHORT, 20_000, 1),
-        "crowded": (compiled(chain), CROWDED, 15, threads),
+        "long": (compiled(chain), LONG, 1),
+        "short": (compiled(two_ops), SHORT, 1),
+        "crowded": (compiled(chain), CROWDED, threads),
     }
-    for f, n, _, _ in found.values():
+    for case, (f, n, own) in found.items():
+        torch.set_num_threads(own)
+        x = torch.rand(n)
         for _ in range(3):
-            f(torch.ones(n))
-    getattr(torch.compiler, "wait_for_kernels", lambda: None)()
+            f(x)
+        getattr(torch.compiler, "wait_for_kernels", lambda: None)()
+        once = min(seconds(f, [x], 20) for _ in range(5)) / 20
+        found[case] = (f, n, max(1, round(SECONDS / once)), own)
     return torch, found
 
 
