@@ -73,6 +73,12 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     t.expect_on_class(meta, name, of_meta);
   else
     t.expect_no_setter(meta, name);
+  if (n == "__annotations__" || n == "__abstractmethods__" ||
+      n == "__type_params__") {  // type gives a class's own only
+    PyObject* const own = own_attribute(type(), name);
+    if (!own || !source) unmodelled(print() + "." + n, "attribute that a base has");
+    return t.lazy(own, t.sources.child(source, SourceKind::ClassAttr, name));
+  }
   if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type) {
     t.expect_on_class(type(), name, found);
     return make_ref<OpaqueValue>(PyRef::borrow(found));

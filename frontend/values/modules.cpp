@@ -11,7 +11,14 @@
 
 namespace md {
 
-std::string ModuleValue::print() const { return "PythonModuleVariable(" + repr_of(real.get()) + ")"; }
+// Without a specification repr() asks the module for this and that, which may run code of the program.
+std::string ModuleValue::print() const {
+  PyObject* const dict = PyModule_GetDict(real.get());
+  PyObject* const spec = dict ? find_item(dict, "__spec__") : nullptr;
+  if (spec && spec != Py_None) return "PythonModuleVariable(" + repr_of(real.get()) + ")";
+  PyObject* const name = dict ? find_item(dict, "__name__") : nullptr;
+  return "PythonModuleVariable(<module " + (name && PyUnicode_Check(name) ? constant_repr(name) : "'?'") + ">)";
+}
 
 // A class of its own has a property, or another data descriptor, which is asked before what the module holds.
 bool ModuleValue::outranked(Tracer& t, PyObject* name) {
@@ -35,6 +42,12 @@ ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
   return t.lazy(found, source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
 }
 
+// Its entries are attributes to its class's __getattr__, which is ours.
+static bool is_own_config(PyObject* module) {
+  PyObject* const name = find_item(PyModule_GetDict(module), "__name__");
+  return name && PyUnicode_Check(name) && text_of(name) == "minidynamo._dynamo.config";
+}
+
 // Not in the module: its __getattr__ answers, or its class.
 ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
   if (!source)  // met in code that stands in for a library's
@@ -56,6 +69,15 @@ ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
   }
   t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::Attr, name));
   PyRef hook_name = checked(PyUnicode_InternFromString("__getattr__"));
+  if (const auto of_class = t.on_class(Py_TYPE(real.get()), hook_name.get()); of_class.found) {
+    const ValueRef cls = t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
+    if (!is_own_config(real.get()))
+      return t.call(bind_class_attr(t, of_class.found, of_class.source, ValueRef(this), cls),
+                    CallArgs{{t.constant(name)}, {}});
+    PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+    if (!v) t.raise_current();
+    return t.from_object(v.get(), nullptr);
+  }
   SourceRef place = t.sources.child(source, SourceKind::Attr, hook_name.get());
   PyObject* hook = PyDict_GetItemWithError(dict, hook_name.get());
   if (hook && PyFunction_Check(hook) && may_inline(*as<FunctionValue>(t.wrap(hook, place)))) {

@@ -202,3 +202,54 @@ def test_the_dictionary_of_a_class_is_guarded_by_what_its_metaclass_has():
         assert compiled(C, ones())[0] == ("fixed",)
         made.append(len(torch._dynamo.utils.get_compilation_metrics()))
     assert made[0] == made[1] == made[2]
+
+
+class Lazy(types.ModuleType):
+    def __getattr__(self, name):
+        self.asked.append(name)
+        if name == "missing":
+            raise AttributeError(name)
+        return len(name)
+
+
+def test_modules_that_answer_for_what_they_lack():
+    module = Lazy("lazy")
+    module.asked = asked = []
+    module.scale = 3
+
+    def f(x):
+        return x + module.four, module.scale, hasattr(module, "missing"), getattr(module, "missing", 7), module.other
+
+    torch._dynamo.reset()
+    torch._dynamo.utils.clear_compilation_metrics()
+    compiled = torch.compile(f)
+    expected = f(ones())[1:]
+    plainly = asked[:]
+    for _ in range(3):
+        asked.clear()
+        result = compiled(ones())
+        assert result[0].tolist() == [5.0, 5.0] and result[1:] == expected and asked == plainly
+    assert len(torch._dynamo.utils.get_compilation_metrics()) == 1
+
+
+class Annotated:
+    size: int
+
+
+class Derived(Annotated):
+    pass
+
+
+def test_annotations_of_a_class_are_its_own():
+    def f(x):
+        return Annotated.__annotations__["size"], "size" in Derived.__annotations__, x + 1
+
+    def g(x):
+        return Annotated.__annotations__["size"], x + 1
+
+    same(f, lambda: (ones(),))
+    torch._dynamo.reset()
+    torch._dynamo.utils.clear_compilation_metrics()
+    compiled = torch.compile(g)
+    assert [compiled(ones())[0] for _ in range(3)] == [int] * 3
+    assert len(torch._dynamo.utils.get_compilation_metrics()) == 1
