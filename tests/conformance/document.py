@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 
-from modules import EVERYTHING, MORE
+from modules import EVERYTHING, FURTHER, MORE
 
 HEAD = """\
 # Conformance with CPython {version}
@@ -29,15 +29,22 @@ def share_text(counts):
     return ", ".join(f"{counts[end] / every:.1%} {end}" for end in ("whole", "partly", "skipped"))
 
 
-def section(way, comparisons):
-    title = {EVERYTHING: "As by default", MORE: "With `config.trace_more`"}[way]
+def summary(what, comparisons):
     tests, same = sum(len(c.tests) for c in comparisons), sum(c.same for c in comparisons)
     frames, functions = totals(comparisons)
+    return (
+        f"{what}: {len(comparisons)} modules, {tests} tests, {same} ({same / max(1, tests):.2%}) with the same "
+        f"outcome. Of {sum(frames.values())} frames {share_text(frames)}; of {sum(functions.values())} functions "
+        f"{share_text(functions)} (skipped: in every call).\n"
+    )
+
+
+def section(way, comparisons):
+    title = {EVERYTHING: "As by default", MORE: "With `config.trace_more`"}[way]
     lines = [
         f"\n## {title}\n",
-        f"{len(comparisons)} modules, {tests} tests, {same} ({same / max(1, tests):.2%}) with the same outcome. Of "
-        f"{sum(frames.values())} frames {share_text(frames)}; of {sum(functions.values())} functions "
-        f"{share_text(functions)} (skipped: in every call).\n",
+        summary("The language and its builtins", [c for c in comparisons if c.module not in FURTHER]),
+        summary("Further modules", [c for c in comparisons if c.module in FURTHER]),
         "| module | tests | same | whole | partly | skipped | breaks in traces | frames run plain, by reason |",
         "|---|---|---|---|---|---|---|---|",
     ]
