@@ -5,6 +5,7 @@ PY := .venv/bin/python
 TESTS ?= tests
 JOBS ?= auto
 PROGRAMS ?= 10000
+EVERY ?= 12
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test conformance fuzz breaks smoke ulp bench sanitize sanitize-threads refleak mutate lint clean
@@ -21,7 +22,7 @@ help:
 	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
 	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
 	@echo "make sanitize-threads  tests about threads and the examples under ThreadSanitizer (ten minutes after the build)"
-	@echo "make refleak   the examples under a reference-leak check"
+	@echo "make refleak   the examples and every EVERY=12th test again and again: memory blocks must not grow (ten minutes)"
 	@echo "make mutate    with any one op, opcode or graph break disabled some test fails (half an hour)"
 	@echo "make lint      formatting and static checks"
 
@@ -68,7 +69,7 @@ sanitize-threads: setup
 
 refleak: build
 	@$(PY) tools/refleak.py
-	@nice $(PY) -m pytest -p refleak_plugin -p no:logging -n $(JOBS) --timeout 900 tests/graph_breaks tests/guards tests/frontend tests/python
+	@REFLEAK_EVERY=$(EVERY) nice $(PY) -m pytest -p refleak_plugin -p no:logging -p no:unraisableexception -n $(JOBS) --timeout 900 tests/graph_breaks tests/guards tests/frontend tests/python
 
 mutate: setup
 	@$(PY) tools/mutate.py
