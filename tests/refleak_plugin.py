@@ -2,8 +2,9 @@
 
     pytest -p refleak_plugin -p no:logging -p no:unraisableexception tests/frontend ...
 
-The two other plugins keep what they have captured. A test that fails when it is run a second time in the same process is left alone. On a debug build of Python references
-are counted, otherwise allocated blocks. REFLEAK_EVERY=N: every N-th test only.
+The two other plugins keep what they have captured. A test that fails when it is run a second time in the same process
+is left alone. On a debug build of Python references are counted, otherwise allocated blocks. REFLEAK_EVERY=N: every
+N-th test only.
 """
 
 import gc
