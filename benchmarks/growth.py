@@ -27,6 +27,7 @@ def program(operations, number):
 
 
 NUMBERS = itertools.count(1)
+FLAT = 5
 X, Y = torch.ones(8), torch.ones(8)
 
 
@@ -50,7 +51,7 @@ def warm(call, repeat=2000, rounds=7):
 
 def first_result(size):
     """Milliseconds of the first call of a function of so many operations."""
-    rounds = 5 if size < 5000 else 2
+    rounds = 5 if size < 5000 else 4
 
     def once():
         torch.compiler.wait_for_kernels()  # of the round before
@@ -117,7 +118,10 @@ CURVES = {
 
 
 def exponent(sizes, costs):
-    """Least squares in logarithms over the upper half, after the cost of the smallest size is taken off."""
+    """Least squares in logarithms over the upper half, after the cost of the smallest size is taken off; 0 of a curve
+    that is flat: over 64 times the size or more it does not grow to FLAT times the cost."""
+    if max(costs) < FLAT * min(costs):
+        return 0.0
     points = [(math.log(n), math.log(max(c - costs[0], 1e-9))) for n, c in zip(sizes, costs)][len(sizes) // 2 :]
     n = len(points)
     mean_x, mean_y = sum(x for x, _ in points) / n, sum(y for _, y in points) / n
