@@ -6,6 +6,8 @@
 #include <map>
 #include <random>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "frontend/artifact_texts.h"
 #include "frontend/bytecode/split.h"
@@ -212,28 +214,21 @@ struct Finisher {
 
   // Inputs nobody uses never appear.
   void drop_unused_inputs(const std::vector<Node*>& outputs) {
-    std::set<const Node*> used(outputs.begin(), outputs.end());
+    std::unordered_set<const Node*> used(outputs.begin(), outputs.end());
+    std::unordered_map<std::string_view, Node*> placeholders;
     for (auto& n : t.graph->nodes) {
       for (Arg& a : n->args) for_each_node(a, [&](Node*& x) { used.insert(x); });
       for (auto& [k, a] : n->kwargs) for_each_node(a, [&](Node*& x) { used.insert(x); });
+      if (n->kind == NodeKind::Placeholder) placeholders.emplace(n->target, n.get());
     }
-    std::vector<Ref<TensorValue>> kept;
-    for (auto& v : t.inputs) {
-      Node* placeholder = find_placeholder(*v);
-      if (used.contains(placeholder)) {
-        kept.push_back(v);
-      } else {
-        std::erase_if(t.graph->nodes, [&](auto& n) { return n.get() == placeholder; });
-      }
-    }
-    t.inputs = std::move(kept);
-  }
-
-  // The value may have moved on to an in-place node.
-  Node* find_placeholder(const TensorValue& v) const {
-    for (auto& n : t.graph->nodes)
-      if (n->kind == NodeKind::Placeholder && n->target == placeholder_target(*v.source)) return n.get();
-    throw InternalError("an input lost its placeholder");
+    std::unordered_set<const Node*> unused;
+    std::erase_if(t.inputs, [&](const Ref<TensorValue>& v) {
+      // By its name, for the value may have moved on to an in-place node.
+      const auto placeholder = placeholders.find(placeholder_target(*v->source));
+      if (placeholder == placeholders.end()) throw InternalError("an input lost its placeholder");
+      return !used.contains(placeholder->second) && unused.insert(placeholder->second).second;
+    });
+    std::erase_if(t.graph->nodes, [&](const auto& n) { return unused.contains(n.get()); });
   }
 
   void finish_graph(const std::vector<Node*>& outputs) {

@@ -336,14 +336,30 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
   }
 }
 
+// Memory that others own may overlap any other; the library's own is apart from all but itself.
+int Tracer::storage_of_input(const Ref<Storage>& memory) {
+  if (const auto known = input_memory_.find(memory.get()); known != input_memory_.end()) return known->second.number;
+  int number = -1;
+  const auto look_at = [&](const InputMemory& other) {
+    if (share_memory(*other.storage, *memory)) number = std::max(number, other.number);
+  };
+  if (memory->foreign)
+    for (const auto& [storage, other] : input_memory_) look_at(other);
+  else
+    for (const InputMemory& other : foreign_memory_) look_at(other);
+  if (number < 0) number = next_storage++;
+  const InputMemory own{memory, number};
+  input_memory_.emplace(memory.get(), own);
+  if (memory->foreign) foreign_memory_.push_back(own);
+  return number;
+}
+
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   if (standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
   TensorImpl* impl = tensor_impl(object);
   const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
   TensorType type = input_type(*this, object, of_array ? source->base : source);
-  for (auto& other : inputs)
-    if (share_memory(*tensor_impl(other->real.get())->storage, *impl->storage)) type.storage = other->type.storage;
-  if (type.storage < 0) type.storage = next_storage++;
+  type.storage = storage_of_input(impl->storage);
 
   Node n{NodeKind::Placeholder};
   n.target = placeholder_target(*source);

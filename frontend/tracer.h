@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "frontend/bytecode/instruction.h"
@@ -274,7 +275,14 @@ class Tracer {
   [[noreturn]] void report_op_error(const OpError& e, const Node& n);
   bool unwind(const TracedRaise& e, std::size_t floor);
 
-  std::set<const Node*> named_;
+  std::unordered_set<const Node*> named_;
+  int storage_of_input(const Ref<Storage>& memory);
+  struct InputMemory {
+    Ref<Storage> storage;
+    int number;
+  };
+  std::unordered_map<const Storage*, InputMemory> input_memory_;
+  std::vector<InputMemory> foreign_memory_;  // those of them that others own
   int constant_count_ = 0;
   void note_class(PyTypeObject* type, PyRef item);
   SourceRef class_source(PyTypeObject* type);
