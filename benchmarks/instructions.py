@@ -81,6 +81,17 @@ PATHS = {
         "fresh(next(number), 999, backend='blocks')(x, y)",
         (1, 3),
     ),
+    "first call, 2,000 inputs": (
+        "many = [torch.ones(8) for _ in range(2000)]\n"
+        "def total(x, many):\n"
+        "    for y in many: x = x + y\n"
+        "    return x\n"
+        "def first():\n"
+        "    torch._dynamo.reset()\n"
+        "    torch.compile(total, backend='blocks')(x, many)",
+        "first()",
+        (1, 3),
+    ),
     "machine code, 10 operations": (
         "number = itertools.count(1)",
         "fresh(next(number), 9, mode='reduce-overhead')(x, y)",
