@@ -1,5 +1,6 @@
 """Which tests are the smoke set: run on every supported Python found, not only on the main one."""
 
+import collections
 import os
 import pathlib
 
@@ -25,6 +26,22 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SMOKE:
             item.add_marker(pytest.mark.smoke)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """How many frames of CPython's own tests were replaced, and what broke their graphs."""
+    frames, breaks = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, found in report.user_properties:
+            if name == "conformance":
+                frames[found["way"]].update(found["frames"])
+                breaks[found["way"]].update(found["breaks"])
+    for way, ends in frames.items():
+        every = max(1, sum(ends.values()))
+        shares = ", ".join(f"{ends[end] / every:.1%} {end}" for end in ("whole", "partly", "skipped"))
+        codes = ", ".join(f"{code} {n}" for code, n in breaks[way].most_common(8))
+        terminalreporter.write_line(f"frames of CPython's tests ({way}): {every}, {shares}")
+        terminalreporter.write_line(f"graph breaks in their traces: {sum(breaks[way].values())}, {codes}")
 
 
 @pytest.fixture(params=[False, True], ids=["by_default", "trace_more"])

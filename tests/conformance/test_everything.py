@@ -34,7 +34,7 @@ def shares(c):
 
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("module", QUICK)
-def test_outcomes_are_the_same(module, way):
+def test_outcomes_are_the_same(module, way, record_property):
     if importlib.util.find_spec(f"test.{module}") is None:
         pytest.skip("CPython's tests are not installed (Debian: libpython3.11-testsuite)")
     c = Comparison(stored(module, PLAIN), run_module(module, way))
@@ -42,6 +42,7 @@ def test_outcomes_are_the_same(module, way):
     assert c.unexplained() == [], c.compiled["log"][-3000:]
     assert c.has_run()
     known = json.loads(RATCHET.read_text(encoding="utf-8")).get(VERSION, {}).get(f"{module} {way}")
+    record_property("conformance", {name: c.compiled[name] for name in ("way", "frames", "breaks")})
     print(c.line())
     if known:
         now = shares(c)
