@@ -1,12 +1,13 @@
 """Layouts of errors and logged breaks, character by character."""
 
+import builtins
 import inspect
 import logging
 
 import pytest
 
 from minidynamo import _logging
-from minidynamo._dynamo import config, exc, report
+from minidynamo._dynamo import config, exc, report, source_text
 from minidynamo._dynamo.utils import counters
 
 LINK = "https://pytorch-labs.github.io/compile-graph-break-site/gb/gb0124.html"
@@ -296,3 +297,10 @@ def test_untraceable_warning_once(monkeypatch):
         report.warn_untraceable("why", ["hint"])
         report.warn_untraceable("why", ["hint"])
     assert len(seen) == 1 and seen[0].filename == __file__
+
+
+def test_lines_are_read_without_the_programs_import(tmp_path, monkeypatch):
+    file = tmp_path / "lines.py"
+    file.write_text("first\nsecond\n")
+    monkeypatch.setattr(builtins, "__import__", lambda name, *args, **kwargs: pytest.fail(f"import of {name}"))
+    assert source_text.line(str(file), 2) == "second\n"

@@ -1,5 +1,6 @@
 """Lines of source for messages. The program's `linecache` is read and never filled: what it holds is the program's."""
 
+import builtins
 import importlib.util
 import linecache
 import traceback
@@ -8,6 +9,8 @@ import traceback
 def _private_copy():
     spec = importlib.util.find_spec("linecache")
     module = importlib.util.module_from_spec(spec)
+    # From 3.13 on its functions import: a program's `__import__` has no part in that.
+    module.__builtins__ = dict(vars(builtins))
     spec.loader.exec_module(module)
     return module
 
