@@ -10,6 +10,7 @@ from hypothesis import settings
 # Tests are about machine code from the first call on; test_tiers.py is about the time before.
 os.environ.setdefault("MINIDYNAMO_BACKGROUND_COMPILE", "0")
 
+import minidynamo  # noqa: E402
 from minidynamo._dynamo import config  # noqa: E402
 
 # The same examples every time, so that a failure is a change's own. HYPOTHESIS_PROFILE=exploring draws new ones.
@@ -42,6 +43,17 @@ def pytest_terminal_summary(terminalreporter):
         codes = ", ".join(f"{code} {n}" for code, n in breaks[way].most_common(8))
         terminalreporter.write_line(f"frames of CPython's tests ({way}): {every}, {shares}")
         terminalreporter.write_line(f"graph breaks in their traces: {sum(breaks[way].values())}, {codes}")
+
+
+@pytest.fixture
+def no_defects():
+    """Nothing is compiled yet, and nothing is reported as a defect of ours meanwhile."""
+    from frontend.differential import Defects
+
+    minidynamo._dynamo.reset()
+    with Defects() as defects:
+        yield
+    assert defects == []
 
 
 @pytest.fixture(params=[False, True], ids=["by_default", "trace_more"])

@@ -7,22 +7,18 @@ is left alone. On a debug build of Python references are counted, otherwise allo
 N-th test only.
 """
 
-import gc
 import os
+import pathlib
 import sys
 
 import pytest
 
+sys.path.append(str(pathlib.Path(__file__).parents[1] / "tools"))
+
+from refleak import count  # noqa: E402
+
 # The first runs fill tables; a leak shows in each of the others.
 WARM, ROUNDS, TOLERANCE = 3, 4, 2
-
-
-def count():
-    sys._clear_type_cache()  # it keeps the names of attributes
-    gc.collect()
-    gc.collect()
-    total = getattr(sys, "gettotalrefcount", None)
-    return total() if total else sys.getallocatedblocks()
 
 
 def growth(item):

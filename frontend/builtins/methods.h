@@ -25,9 +25,9 @@ void fill_dict(Tracer& t, DictValue& d, const ValueRef& from);
 struct ListValue;
 // list.extend(x), l += x
 void extend_list(Tracer& t, ListValue& list, const ValueRef& from);
-// list.sort and sorted.
 // What `reverse` of sorted() and list.sort() says; may be null.
 bool reverse_order(Tracer& t, const ValueRef& reverse);
+// list.sort and sorted.
 std::vector<ValueRef> sorted_values(Tracer& t, std::vector<ValueRef> items, const ValueRef& key, bool reverse);
 bool less_than(Tracer& t, const ValueRef& a, const ValueRef& b);
 

@@ -110,6 +110,13 @@ def codes():
     return found
 
 
+class Box:
+    """An object of a class of the program's with these attributes."""
+
+    def __init__(self, **parts):
+        self.__dict__.update(parts)
+
+
 class Defects(logging.Handler):
     """Collects reports that minidynamo failed itself; the function then ran as plain Python, so results do not tell."""
 

@@ -7,20 +7,9 @@ from collections import OrderedDict, deque
 import pytest
 
 import minidynamo as torch
-from frontend.differential import Defects
+from frontend.differential import Box
 
-
-@pytest.fixture(autouse=True)
-def no_defects():
-    torch._dynamo.reset()
-    with Defects() as defects:
-        yield
-    assert defects == []
-
-
-class Box:
-    def __init__(self, **parts):
-        self.__dict__.update(parts)
+pytestmark = pytest.mark.usefixtures("no_defects")
 
 
 class Acting:

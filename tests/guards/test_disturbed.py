@@ -9,25 +9,14 @@ import weakref
 import pytest
 
 import minidynamo as torch
-from frontend.differential import Defects
+from frontend.differential import Box
 from minidynamo._dynamo.testing import CompileCounter
 
-
-@pytest.fixture(autouse=True)
-def no_defects():
-    torch._dynamo.reset()
-    with Defects() as defects:
-        yield
-    assert defects == []
+pytestmark = pytest.mark.usefixtures("no_defects")
 
 
 def ones():
     return torch.ones(2)
-
-
-class Box:
-    def __init__(self, **parts):
-        self.__dict__.update(parts)
 
 
 class Slotted:
