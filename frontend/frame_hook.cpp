@@ -12,6 +12,7 @@
 #include "frontend/frame_counts.h"
 #include "frontend/frame_notes.h"
 #include "frontend/hatches/opaque_calls.h"
+#include "frontend/made_once.h"
 #include "frontend/run_frame.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
@@ -71,19 +72,19 @@ std::string folder_of(const char* module) {
 }
 
 bool is_own_file(PyCodeObject* code) {
-  static const std::string* const package = new std::string(folder_of("minidynamo"));
+  const std::string* const package = made_once([] { return new std::string(folder_of("minidynamo")); });
   return !package->empty() && text_of(code->co_filename).rfind(*package, 0) == 0;
 }
 
 // The interpreter changes the sign of ints that this module has made in place: they may not be an entry's constants.
 bool makes_ints_for_interpreter(PyCodeObject* code) {
-  static const std::string* const file = new std::string(folder_of("os") + "_pylong.py");
+  const std::string* const file = made_once([] { return new std::string(folder_of("os") + "_pylong.py"); });
   return text_of(code->co_filename) == *file;
 }
 
 // Files whose frames are never compiled on their own: this package, the standard library, numpy.
 bool is_skipped_file(PyCodeObject* code) {
-  static const std::string* const library = new std::string(folder_of("os"));
+  const std::string* const library = made_once([] { return new std::string(folder_of("os")); });
   static std::string* const numpy = new std::string();  // it may be imported later; with the GIL held
   if (numpy->empty()) *numpy = folder_of("numpy");
   const std::string file = text_of(code->co_filename);

@@ -12,6 +12,7 @@
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/import_module.h"
 #include "frontend/library_classes.h"
+#include "frontend/made_once.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/subclass.h"
@@ -299,9 +300,10 @@ ValueRef wrap_partial(Tracer& t, PyObject* o, SourceRef s) {
 
 // A class statement made it, or type(): C code makes heap types as well.
 bool is_python_class(PyTypeObject* type) {
-  static const destructor of_classes =
-      reinterpret_cast<PyTypeObject*>(checked(PyObject_GetAttrString(checked(import_module("abc")).get(), "ABC")).get())
-          ->tp_dealloc;
+  const destructor of_classes = made_once([] {
+    const PyRef cls = checked(PyObject_GetAttrString(checked(import_module("abc")).get(), "ABC"));
+    return reinterpret_cast<PyTypeObject*>(cls.get())->tp_dealloc;
+  });
   return type->tp_dealloc == of_classes;
 }
 

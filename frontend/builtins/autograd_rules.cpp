@@ -6,6 +6,7 @@
 #include "frontend/events.h"
 #include "frontend/import_module.h"
 #include "frontend/library_classes.h"
+#include "frontend/made_once.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -23,8 +24,7 @@ PyRef of_module(const char* module, const char* name) {
 }
 
 PyObject* base_function() {
-  static PyObject* cls = of_module(kModule, "Function").release();  // kept for the life of the process
-  return cls;
+  return made_once([] { return of_module(kModule, "Function").release(); });
 }
 
 // Whether the class has something else under the name than Function itself.

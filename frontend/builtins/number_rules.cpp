@@ -3,6 +3,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/builtins/refusals.h"
 #include "frontend/import_module.h"
+#include "frontend/made_once.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/opcodes/object_operators.h"
 #include "frontend/scalar_outputs.h"
@@ -52,11 +53,10 @@ PyRef added_in_c(const std::vector<PyRef>& numbers, const PyRef& start) {
 
 // Whether sum() of floats keeps what rounding loses, as from CPython 3.12 on.
 bool keeps_rounding_errors() {
-  static const bool keeps = [] {
+  return made_once([] {
     PyRef large = checked(PyFloat_FromDouble(1e16)), one = checked(PyFloat_FromDouble(1.0));
     return PyFloat_AS_DOUBLE(added_in_c({one, one}, large).get()) != 1e16;
-  }();
-  return keeps;
+  });
 }
 
 // The sum as it is in C: of ints, then of ints and floats, up to the first value that is neither.

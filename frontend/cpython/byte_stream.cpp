@@ -1,6 +1,7 @@
 #include "frontend/cpython/byte_stream.h"
 
 #include "frontend/import_module.h"
+#include "frontend/made_once.h"
 
 namespace md {
 namespace {
@@ -17,13 +18,12 @@ PyObject* kept(PyObject* owner, const char* name) {
   return found;
 }
 
-const Methods& methods() {
-  static const Methods found = [] {
+Methods methods() {
+  return made_once([] {
     const PyRef module = PyRef::steal(import_module("_io"));
     PyObject* const type = kept(module.get(), "BytesIO");
     return Methods{reinterpret_cast<PyTypeObject*>(type), kept(type, "tell"), kept(type, "seek")};
-  }();
-  return found;
+  });
 }
 
 bool as_number(const PyRef& v, std::int64_t& out) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "frontend/cpython/plain_object.h"
+#include "frontend/made_once.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -15,9 +16,8 @@ namespace {
 
 // Stands for a tensor; nothing a program returns is this object.
 PyObject* hole() {
-  static PyObject* const object =
-      checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release();
-  return object;
+  return made_once(
+      [] { return checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release(); });
 }
 
 bool is_plain_sequence(PyObject* o) { return PyTuple_CheckExact(o) || PyList_CheckExact(o); }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "frontend/import_module.h"
+#include "frontend/made_once.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -160,11 +161,8 @@ PyRef numpy_module() {
   throw OpError(ErrorKind::Runtime, "Numpy is not available: a tensor becomes an array only where NumPy is installed");
 }
 
-// numpy.asarray, looked up once. Kept for the life of the process; written with the GIL held.
 PyObject* numpy_asarray() {
-  static PyObject* function = nullptr;
-  if (!function) function = checked(PyObject_GetAttrString(numpy_module().get(), "asarray")).release();
-  return function;
+  return made_once([] { return checked(PyObject_GetAttrString(numpy_module().get(), "asarray")).release(); });
 }
 
 PyRef numpy_method(const PassedArgs& call) {

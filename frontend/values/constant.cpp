@@ -1,6 +1,7 @@
 #include "frontend/values/constant.h"
 
 #include "frontend/breaks.h"
+#include "frontend/made_once.h"
 #include "frontend/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -116,9 +117,8 @@ ValueRef from_folded(Tracer& t, PyObject* o) {
 
 // Of int | None, which is made of what cannot change and compared by it.
 static PyTypeObject* union_type() {
-  static PyTypeObject* const type =
-      Py_TYPE(checked(PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type), Py_None)).get());
-  return type;
+  return made_once(
+      [] { return Py_TYPE(checked(PyNumber_Or(reinterpret_cast<PyObject*>(&PyLong_Type), Py_None)).get()); });
 }
 
 // An object that only this result holds, other than an immutable one: a copy in every call of the plain program.

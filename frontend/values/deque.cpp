@@ -6,6 +6,7 @@
 #include "frontend/builtins/methods.h"
 #include "frontend/builtins/table.h"
 #include "frontend/import_module.h"
+#include "frontend/made_once.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
 #include "frontend/values/constant.h"
@@ -17,8 +18,8 @@
 namespace md {
 
 PyTypeObject* deque_type() {
-  static PyObject* type =  // kept for the life of the process
-      checked(PyObject_GetAttrString(checked(import_module("collections")).get(), "deque")).release();
+  PyObject* const type = made_once(
+      [] { return checked(PyObject_GetAttrString(checked(import_module("collections")).get(), "deque")).release(); });
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
@@ -104,10 +105,10 @@ ValueRef step_deque(Tracer& t, StepIterator& self) {
 }  // namespace
 
 ValueRef DequeValue::iter(Tracer& t) {
-  static PyTypeObject* type = [] {
+  PyTypeObject* const type = made_once([] {
     PyRef empty = checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(deque_type())));
     return Py_TYPE(checked(PyObject_GetIter(empty.get())).get());
-  }();
+  });
   return make_ref<StepIterator>("UserDefinedObjectVariable(_deque_iterator)", type,
                                 std::vector<ValueRef>{ValueRef(this), t.integer(changes)}, step_deque);
 }

@@ -1,6 +1,7 @@
 #include "frontend/values/late.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/import_module.h"
+#include "frontend/made_once.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
 #include "frontend/values/attributes.h"
@@ -55,8 +57,8 @@ bool is_own(PyTypeObject* type, PyObject* function) {
 enum class Late : std::uint8_t { No, Draw, Stream };
 
 Late sort_of(PyObject* function, PyTypeObject* type) {
-  static PyTypeObject* const random = type_of("random", "Random");
-  static PyTypeObject* const streams[] = {type_of("_io", "BytesIO"), type_of("_io", "StringIO")};
+  PyTypeObject* const random = made_once([] { return type_of("random", "Random"); });
+  const auto streams = made_once([] { return std::array{type_of("_io", "BytesIO"), type_of("_io", "StringIO")}; });
   if (type == random && is_one_of(kDraws, name_of(function)) && is_own(type, function)) return Late::Draw;
   for (PyTypeObject* stream : streams)
     if (type == stream && is_one_of(kStreams, name_of(function)) && is_own(type, function)) return Late::Stream;
@@ -93,7 +95,7 @@ bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
 
 // The library's own method, and not one the program has put there.
 bool is_library_method(PyTypeObject* type, PyObject* found) {
-  static PyObject* const globals = PyModule_GetDict(checked(import_module("random")).get());
+  PyObject* const globals = made_once([] { return PyModule_GetDict(checked(import_module("random")).get()); });
   if (found && Py_TYPE(found) == &PyMethodDescr_Type)
     return PyType_IsSubtype(type, reinterpret_cast<PyDescrObject*>(found)->d_type);
   return found && PyFunction_Check(found) && PyFunction_GET_GLOBALS(found) == globals;
@@ -185,9 +187,8 @@ ValueRef followed_call(Tracer& t, PyObject* function, const ValueRef& self, cons
 }
 
 PyObject* take_item() {
-  static PyObject* const function =
-      checked(PyObject_GetAttrString(checked(import_module("operator")).get(), "getitem")).release();
-  return function;
+  return made_once(
+      [] { return checked(PyObject_GetAttrString(checked(import_module("operator")).get(), "getitem")).release(); });
 }
 
 }  // namespace
@@ -215,8 +216,8 @@ ValueRef LateBytesValue::length_value(Tracer& t) { return size_value(t, size); }
 bool LateBytesValue::truth(Tracer&) { return !guard_eq(size, Size(0)); }
 
 ValueRef late_items(Tracer& t, PyObject* function, const CallArgs& args) {
-  static PyObject* const unpack =
-      checked(PyObject_GetAttrString(checked(import_module("_struct")).get(), "unpack")).release();
+  PyObject* const unpack = made_once(
+      [] { return checked(PyObject_GetAttrString(checked(import_module("_struct")).get(), "unpack")).release(); });
   if (function != unpack || args.positional.size() != 2 || !args.keywords.empty()) return {};
   auto* bytes = as<LateBytesValue>(t.realize(args.positional[1]));
   const ValueRef format = t.realize(args.positional[0]);

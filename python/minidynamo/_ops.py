@@ -4,9 +4,9 @@
 """
 
 import enum
-import threading
 
 from . import _C
+from ._lock import process_lock
 
 
 class Tag(enum.Enum):
@@ -26,7 +26,7 @@ class Tag(enum.Enum):
     view_copy = 11
 
 
-_lock = threading.Lock()
+_lock = process_lock()
 _operators = {}  # "ns::name" -> minidynamo.library.Operator
 
 

@@ -87,6 +87,21 @@ def test_python_versions_are_told_apart_in_two_folders():
     assert wrong == []
 
 
+def test_no_static_waits_for_python():
+    """Python code lets go of the GIL; who takes it then and wants the static waits for ever (frontend/made_once.h)."""
+    calls = re.compile(
+        r"\b(checked|import_module|type_of|of_module|folder_of|PyObject_\w+|PyImport_\w+|PyNumber_\w+)\("
+    )
+    wrong = []
+    for name in cpp_sources():
+        for static in re.finditer(
+            r"^ +static (?!inline)[^;(]*?(?:=|\{)(\s*\[.*?\}\(\)|.*?);", text_of(name), re.MULTILINE | re.DOTALL
+        ):
+            if calls.search(static[1]):
+                wrong.append(f"{name}: {static[0].split(chr(10))[0].strip()}")
+    assert wrong == []
+
+
 def test_files_are_short():
     counted = {n: text_of(n).count("\n") for n in sources(".h", ".cpp", ".c", ".py") if not n.startswith(TABLES)}
     assert {n: lines for n, lines in counted.items() if lines > MAX_LINES} == {}

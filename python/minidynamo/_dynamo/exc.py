@@ -5,8 +5,8 @@ the user's own exceptions are never wrapped. Messages are laid out in `report.py
 """
 
 import enum
-import threading
 
+from .._lock import process_lock
 from .utils import counters
 
 
@@ -129,4 +129,4 @@ class FailOnRecompileLimitHit(TorchDynamoException):
     """The recompile limit was reached where falling back to plain Python is not allowed."""
 
 
-_stats_lock = threading.Lock()
+_stats_lock = process_lock()

@@ -14,6 +14,7 @@ import traceback
 import warnings
 
 from .. import _logging
+from .._lock import process_lock
 from . import config, recompile_report, recording, source_text
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
@@ -39,7 +40,7 @@ from .utils import counters
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$", re.DOTALL)
 _log = logging.getLogger("minidynamo._dynamo")
-_lock = threading.Lock()
+_lock = process_lock()
 _seen_breaks = set()  # (file, line) of breaks whose stack was logged
 _warned = set()
 _silent = threading.Event()  # nothing is said that was not asked for

@@ -3,9 +3,9 @@
 import collections
 import contextlib
 import functools
-import threading
 
 from .. import _C
+from .._lock import process_lock
 from .eval_frame import resolve_backend
 from .hatches import forbid_in_graph
 
@@ -22,7 +22,7 @@ _NUMBERS = {
 DynamoStance = collections.namedtuple(
     "DynamoStance", "stance skip_guard_eval_unsafe backend", defaults=("default", False, None)
 )
-_lock = threading.Lock()
+_lock = process_lock()
 _current = DynamoStance()
 
 

@@ -12,7 +12,7 @@ class CompileCounter:
     """Backend: runs the graph as it is; `frame_count` graphs with `op_count` call nodes in all."""
 
     def __init__(self):
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.clear()
 
     def __call__(self, gm, example_inputs):
@@ -31,7 +31,7 @@ class CompileCounterWithBackend:
 
     def __init__(self, backend):
         self.backend = backend
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self.clear()
 
     def __call__(self, gm, example_inputs):

@@ -7,8 +7,8 @@ names.BITS): native code reads it once per compilation and makes no text that no
 import logging as _logging
 import os as _os
 import sys as _sys
-import threading as _threading
 
+from .._lock import process_lock as _process_lock
 from .names import ARTIFACTS, BITS, COMPONENTS, artifact_logger_name
 from .output import current, make_handlers
 from .settings import Settings, check_flag, check_level, parse
@@ -16,7 +16,7 @@ from .settings import Settings, check_flag, check_level, parse
 __all__ = ["set_logs", "get_artifact_logger", "getArtifactLogger"]
 
 _enabled_mask = 0
-_lock = _threading.Lock()
+_lock = _process_lock()
 _module_levels = set()  # loggers of single modules that were given a level
 
 
