@@ -97,20 +97,20 @@ std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, co
 class LlvmBackend final : public Backend {
  public:
   std::string name() const override { return "llvm"; }
-  std::unique_ptr<Kernel> compile(const Graph& functional, CompileMode mode) override {
+  std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode mode) override {
     // A plan wants every size before it starts; op after op does not.
-    if (finds_sizes(functional)) return find_backend("blocks")->compile(functional);
-    if (calls_out(functional)) mode = CompileMode::Wait;
-    if (mode == CompileMode::Background) return tiered_kernel(functional, compile_llvm);
+    if (finds_sizes(*functional)) return find_backend("blocks")->compile(std::move(functional));
+    if (calls_out(*functional)) mode = CompileMode::Wait;
+    if (mode == CompileMode::Background) return tiered_kernel(std::move(functional), compile_llvm);
     std::unique_ptr<Kernel> compiled;
     try {
-      compiled = compile_llvm(clone(functional), {});
+      compiled = compile_llvm(functional, {});
     } catch (const std::bad_alloc&) {  // there may be enough for kernels that are there already
-      return find_backend("blocks")->compile(functional);
+      return find_backend("blocks")->compile(std::move(functional));
     }
-    const bool sizes_vary = functional.shapes && !functional.shapes->symbols().empty();
+    const bool sizes_vary = functional->shapes && !functional->shapes->symbols().empty();
     if (mode == CompileMode::Wait || sizes_vary) return compiled;
-    return measured_kernel(functional, std::move(compiled));
+    return measured_kernel(std::move(functional), std::move(compiled));
   }
   std::string code(const Graph& functional) const override {
     return finds_sizes(functional) ? print_ir(functional) : print_program(functional);

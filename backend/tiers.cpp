@@ -10,13 +10,15 @@
 namespace md {
 namespace {
 
-std::unique_ptr<Kernel> block_kernel(const Graph& functional) { return find_backend("blocks")->compile(functional); }
+std::unique_ptr<Kernel> block_kernel(std::shared_ptr<const Graph> functional) {
+  return find_backend("blocks")->compile(std::move(functional));
+}
 
 // What a kernel shares with the job that makes its machine code.
 class Tiers final : public BackgroundJob {
  public:
-  Tiers(const Graph& functional, KernelMaker make)
-      : graph_(clone(functional)), make_(std::move(make)), blocks_(block_kernel(functional)) {}
+  Tiers(std::shared_ptr<const Graph> functional, KernelMaker make)
+      : graph_(std::move(functional)), make_(std::move(make)), blocks_(block_kernel(graph_)) {}
 
   void run(const Checkpoint& checkpoint) override {
     const Checkpoint wanted = [&] {
@@ -92,8 +94,8 @@ class TieredKernel final : public Kernel {
 
 class MeasuredKernel final : public Kernel {
  public:
-  MeasuredKernel(const Graph& functional, std::unique_ptr<Kernel> compiled)
-      : kernels_{std::move(compiled), block_kernel(functional)} {}
+  MeasuredKernel(std::shared_ptr<const Graph> functional, std::unique_ptr<Kernel> compiled)
+      : kernels_{std::move(compiled), block_kernel(std::move(functional))} {}
 
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     if (Kernel* const chosen = chosen_.load(std::memory_order_acquire)) [[likely]]
@@ -119,11 +121,11 @@ class MeasuredKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> tiered_kernel(const Graph& functional, KernelMaker make) {
-  return std::make_unique<TieredKernel>(std::make_shared<Tiers>(functional, std::move(make)));
+std::unique_ptr<Kernel> tiered_kernel(std::shared_ptr<const Graph> functional, KernelMaker make) {
+  return std::make_unique<TieredKernel>(std::make_shared<Tiers>(std::move(functional), std::move(make)));
 }
-std::unique_ptr<Kernel> measured_kernel(const Graph& functional, std::unique_ptr<Kernel> compiled) {
-  return std::make_unique<MeasuredKernel>(functional, std::move(compiled));
+std::unique_ptr<Kernel> measured_kernel(std::shared_ptr<const Graph> functional, std::unique_ptr<Kernel> compiled) {
+  return std::make_unique<MeasuredKernel>(std::move(functional), std::move(compiled));
 }
 
 }  // namespace md

@@ -14,8 +14,8 @@ using KernelMaker = std::function<std::unique_ptr<Kernel>(std::shared_ptr<const 
 
 // Runs on block kernels. The first call that ends asks for machine code, which takes over as soon as there is some. If
 // making it fails, a later call throws what was wrong; if memory does not suffice, block kernels stay.
-std::unique_ptr<Kernel> tiered_kernel(const Graph& functional, KernelMaker make);
+std::unique_ptr<Kernel> tiered_kernel(std::shared_ptr<const Graph> functional, KernelMaker make);
 // Its first calls alternate between machine code and block kernels; the rest goes to the faster.
-std::unique_ptr<Kernel> measured_kernel(const Graph& functional, std::unique_ptr<Kernel> compiled);
+std::unique_ptr<Kernel> measured_kernel(std::shared_ptr<const Graph> functional, std::unique_ptr<Kernel> compiled);
 
 }  // namespace md

@@ -59,7 +59,7 @@ std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const T
                                     const LogSwitches& logs) {
   Backend* backend = find_backend(region.backend_name);
   if (!backend) throw InternalError("backend '" + region.backend_name + "' is not installed");
-  std::unique_ptr<Graph> functional;
+  std::shared_ptr<const Graph> functional;
   try {
     functional = optimize(*graph);
   } catch (const NotFunctional& e) {
@@ -71,7 +71,7 @@ std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const T
   if (logs.output_code)
     report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + backend->code(*functional))});
   const bool waits = region.mode == CompileMode::Background && !t.config.background_compile;
-  return backend->compile(*functional, waits ? CompileMode::Wait : region.mode);
+  return backend->compile(std::move(functional), waits ? CompileMode::Wait : region.mode);
 }
 
 }  // namespace

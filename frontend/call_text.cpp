@@ -55,6 +55,7 @@ std::string call_target(const Node& n) {
     case Spelling::Inplace:
       return fmt::format("<built-in function {}>", n.target);
     case Spelling::Function:
+    case Spelling::Name:
       break;
   }
   PyRef function = public_function(n.target);

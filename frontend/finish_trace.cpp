@@ -22,6 +22,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/late.h"
 #include "frontend/values/objects.h"
+#include "ir/passes/dataflow.h"
 
 namespace md {
 
@@ -214,11 +215,14 @@ struct Finisher {
 
   // Inputs nobody uses never appear.
   void drop_unused_inputs(const std::vector<Node*>& outputs) {
-    std::unordered_set<const Node*> used(outputs.begin(), outputs.end());
+    std::unordered_set<const Node*> used;
+    const auto use = [&](const Node* n) {
+      if (n->kind == NodeKind::Placeholder) used.insert(n);
+    };
+    std::ranges::for_each(outputs, use);
     std::unordered_map<std::string_view, Node*> placeholders;
     for (auto& n : t.graph->nodes) {
-      for (Arg& a : n->args) for_each_node(a, [&](Node*& x) { used.insert(x); });
-      for (auto& [k, a] : n->kwargs) for_each_node(a, [&](Node*& x) { used.insert(x); });
+      for_each_input(*n, use);
       if (n->kind == NodeKind::Placeholder) placeholders.emplace(n->target, n.get());
     }
     std::unordered_set<const Node*> unused;

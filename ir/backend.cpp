@@ -11,7 +11,7 @@ namespace {
 
 class ProgramKernel final : public Kernel {
  public:
-  explicit ProgramKernel(const Graph& functional) : program_(functional) {}
+  explicit ProgramKernel(std::shared_ptr<const Graph> functional) : program_(std::move(functional)) {}
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     const Generator before = state_of(default_generator());
     try {
@@ -30,8 +30,8 @@ class ProgramKernel final : public Kernel {
 class BlocksBackend final : public Backend {
  public:
   std::string name() const override { return "blocks"; }
-  std::unique_ptr<Kernel> compile(const Graph& functional, CompileMode) override {
-    return std::make_unique<ProgramKernel>(functional);
+  std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode) override {
+    return std::make_unique<ProgramKernel>(std::move(functional));
   }
   std::string code(const Graph& functional) const override { return print_ir(functional); }
 };

@@ -33,7 +33,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
   // `functional` has been through the pipeline and is verified. Throws InternalError on a bug of ours.
-  virtual std::unique_ptr<Kernel> compile(const Graph& functional, CompileMode mode = CompileMode::Wait) = 0;
+  virtual std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional,
+                                          CompileMode mode = CompileMode::Wait) = 0;
   // What compile() makes of the graph, as text: the output_code artifact.
   virtual std::string code(const Graph& functional) const = 0;
   // Returns when all machine code that was asked for in the background is there.

@@ -1,6 +1,7 @@
 #include "ir/evaluate_graph.h"
 
 #include <algorithm>
+#include <memory_resource>
 #include <unordered_map>
 
 #include "ir/callee.h"
@@ -8,6 +9,7 @@
 #include "ir/error.h"
 #include "ir/long_work.h"
 #include "ir/op_ids.h"
+#include "ir/passes/dataflow.h"
 #include "ir/sizes/shape_env.h"
 #include "ir/unbacked.h"
 
@@ -167,15 +169,18 @@ class GraphProgram::Run {
   std::vector<std::int64_t> symbols_;
 };
 
-GraphProgram::GraphProgram(const Graph& functional) : graph_(clone(functional)) {
-  if (!functional.functional || !functional.output()) throw InternalError("evaluate: not a functional graph");
-  std::unordered_map<const Node*, int> slot_of;
-  std::unordered_map<int, std::size_t> last_reader;  // slot -> step
+GraphProgram::GraphProgram(std::shared_ptr<const Graph> functional) : graph_(std::move(functional)) {
+  if (!graph_->functional || !graph_->output()) throw InternalError("evaluate: not a functional graph");
+  std::pmr::monotonic_buffer_resource memory;
+  std::pmr::unordered_map<const Node*, int> slot_of(graph_->nodes.size(), &memory);
+  constexpr int kNobody = -1;
+  std::vector<int> last_reader;  // by slot: the step
+  const auto reader = [&](int slot) -> int& { return last_reader[static_cast<std::size_t>(slot)]; };
   for (const auto& n : graph_->nodes) {
     finds_sizes_ |= n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args);
     Step s{n.get(), {}, slots_, {}, {}};
-    for (const auto& region : n->regions) s.regions.push_back(std::make_shared<const GraphProgram>(*region));
-    for (Arg a : n->args) for_each_node(a, [&](Node*& in) { s.operands.push_back(slot_of.at(in)); });
+    for (const auto& region : n->regions) s.regions.push_back(std::make_shared<const GraphProgram>(region));
+    for (const Arg& a : n->args) for_each_value(a, [&](const Node* in) { s.operands.push_back(slot_of.at(in)); });
     if (n->kind == NodeKind::Output) {
       outputs_ = s.operands;
       break;
@@ -187,18 +192,18 @@ GraphProgram::GraphProgram(const Graph& functional) : graph_(clone(functional)) 
     if (n->kind == NodeKind::Placeholder) {
       ++inputs_;
     } else {
-      for (int slot : s.operands) last_reader[slot] = steps_.size();
-      if (n->kind == NodeKind::GetItem) last_reader[s.operands[0] + n->index] = steps_.size();
-      steps_.push_back(s);
+      for (int slot : s.operands) reader(slot) = static_cast<int>(steps_.size());
+      if (n->kind == NodeKind::GetItem) reader(s.operands[0] + n->index) = static_cast<int>(steps_.size());
+      steps_.push_back(std::move(s));
     }
     slot_of[n.get()] = slots_;
     slots_ += static_cast<int>(std::max<std::size_t>(1, n->types.size()));
+    last_reader.resize(static_cast<std::size_t>(slots_), kNobody);
   }
-  for (int slot : outputs_) last_reader.erase(slot);
-  for (const Step& c : commits_) last_reader.erase(c.operands[0]);
-  for (const auto& [slot, step] : last_reader) {
-    if (slot >= inputs_) steps_[step].dead.push_back(slot);
-  }
+  for (int slot : outputs_) reader(slot) = kNobody;
+  for (const Step& c : commits_) reader(c.operands[0]) = kNobody;
+  for (int slot = inputs_; slot < slots_; ++slot)
+    if (reader(slot) != kNobody) steps_[static_cast<std::size_t>(reader(slot))].dead.push_back(slot);
 }
 
 std::size_t GraphProgram::output_count() const { return outputs_.size(); }
@@ -222,7 +227,7 @@ void GraphProgram::run(Run& r, std::span<TensorRef> outputs) const {
 }
 
 std::vector<TensorRef> evaluate(const Graph& functional, std::span<const TensorRef> inputs, Engine& engine) {
-  const GraphProgram program(functional);
+  const GraphProgram program(std::shared_ptr<const Graph>(std::shared_ptr<void>(), &functional));  // not for longer
   std::vector<TensorImpl*> raw;
   for (const TensorRef& t : inputs) raw.push_back(t.get());
   std::vector<TensorRef> outputs(program.output_count());

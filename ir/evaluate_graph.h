@@ -1,6 +1,7 @@
 // Runs functional graphs without compiling them: the oracle of the code generators, and backend "blocks".
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace md {
 // A functional graph made ready to run often: nodes numbered, last uses known. Thread-safe.
 class GraphProgram {
  public:
-  explicit GraphProgram(const Graph& functional);  // copies the graph
+  explicit GraphProgram(std::shared_ptr<const Graph> functional);
   // All values first, then the commits: an OpError leaves every input as it was.
   void run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const;
   // A region, whose symbols are those of the graph around it.
@@ -31,7 +32,7 @@ class GraphProgram {
   class Run;
   void run(Run& r, std::span<TensorRef> outputs) const;
 
-  std::unique_ptr<Graph> graph_;
+  const std::shared_ptr<const Graph> graph_;
   std::vector<Step> steps_, commits_;
   std::vector<int> outputs_;
   int inputs_ = 0, slots_ = 0;

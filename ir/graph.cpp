@@ -309,9 +309,8 @@ Node* Graph::output() const {
   return !nodes.empty() && nodes.back()->kind == NodeKind::Output ? nodes.back().get() : nullptr;
 }
 
-std::unique_ptr<Graph> clone(const Graph& g, std::map<const Node*, Node*>* mapping) {
-  std::map<const Node*, Node*> local;
-  auto& to = mapping ? *mapping : local;
+std::unique_ptr<Graph> clone(const Graph& g) {
+  std::unordered_map<const Node*, Node*> to;
   auto copy = std::make_unique<Graph>();
   copy->shapes = g.shapes;
   copy->name = g.name;

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/op_table.h"
@@ -56,9 +56,9 @@ struct Node {
   int index = 0;          // GetItem: element; Commit: which input
   std::vector<TensorType> types;  // one per result; empty for non-tensor results
   bool is_size = false;           // Placeholder: not a tensor but an int, the value of types[0].sizes[0]
-  SizeVec unbacked;               // traced Op: the symbols its types brought along, in the order inference asked for them
-  bool multi = false;             // result is a tuple/list of `types.size()` tensors
-  TensorRef constant;             // GetAttr
+  SizeVec unbacked;    // traced Op: the symbols its types brought along, in the order inference asked for them
+  bool multi = false;  // result is a tuple/list of `types.size()` tensors
+  TensorRef constant;  // GetAttr
   UserStack stack;
   std::shared_ptr<const Callee> callee;  // Call
   // Call: graphs whose names are attributes of this one ("cond_true_0"). Their inputs are the items of args[1], their
@@ -86,13 +86,13 @@ struct Graph {
   void rename(Node* n, const std::string& base);  // first store to a variable: y = x * 2
 
  private:
-  friend std::unique_ptr<Graph> clone(const Graph& g, std::map<const Node*, Node*>* mapping);
-  std::set<std::string> used_names_;
-  std::map<std::string, int> last_number_;  // base name -> highest number given out
+  friend std::unique_ptr<Graph> clone(const Graph& g);
+  std::unordered_set<std::string> used_names_;
+  std::unordered_map<std::string, int> last_number_;  // base name -> highest number given out
 };
 
-// Deep copy (regions included); `mapping`, if given, receives old -> new.
-std::unique_ptr<Graph> clone(const Graph& g, std::map<const Node*, Node*>* mapping = nullptr);
+// Deep copy, regions included.
+std::unique_ptr<Graph> clone(const Graph& g);
 
 // --- Texts -------------------------------------------------------------------------------------------------------
 std::string print_ir(const Graph& g);                      // our own text; parse_ir(print_ir(g)) is g

@@ -1,41 +1,90 @@
 #include "ir/passes/cse.h"
 
+#include <algorithm>
+#include <bit>
+#include <memory_resource>
+
 #include "ir/passes/dataflow.h"
-#include "ir/text.h"
 
 namespace md {
 namespace {
 
-std::string layout_text(const TensorType& t) {
-  std::string out = to_string(t.offset);
-  for (const Size& s : t.sizes) out += " " + to_string(s);
-  out += " /";
-  for (const Size& s : t.strides) out += " " + to_string(s);
-  return out;
+// Equal keys, equal values. Views count by what they show of which memory, everything else by what it computes.
+struct Key {
+  const Node* node;
+  bool view;  // also a node that is none, seen as the view that shows all of it
+};
+
+std::size_t mixed(std::size_t seed, std::size_t more) {
+  return std::rotl(seed ^ more, 23) * std::size_t{0x9E3779B97F4A7C15};
 }
 
-// Equal keys, equal values. Views by what they show, everything else by what it computes; names tell operands apart.
-std::string key(const Node& n) {
-  if (is_view(n)) return "view " + memory_root(&n)->name + " " + layout_text(n.type());
-  if (n.kind == NodeKind::GetItem) return "item " + std::to_string(n.index) + " " + python_tuple(n.args);
-  return std::to_string(n.op) + python_tuple(n.args);
+std::size_t hash(const Size& s) {
+  return s.is_const() ? static_cast<std::size_t>(s.value()) : std::hash<const SizeExpr*>()(s.expr());
 }
+
+std::size_t hash(const Arg& a) {
+  std::size_t h = a.v.index();
+  if (const auto* n = a.get_if<Node*>()) return mixed(h, std::hash<const Node*>()(*n));
+  if (const auto* d = a.get_if<double>()) return mixed(h, std::bit_cast<std::uint64_t>(*d));
+  if (const auto* s = a.get_if<Size>()) return mixed(h, hash(*s));
+  if (const auto* b = a.get_if<bool>()) return mixed(h, *b);
+  if (const auto* t = a.get_if<DType>()) return mixed(h, static_cast<std::size_t>(*t));
+  if (const auto* l = a.get_if<ListArg>())
+    for (const Arg& x : l->items) h = mixed(h, hash(x));
+  return h;
+}
+
+// Zeros of both signs differ, and one NaN is like another of the same bits.
+bool same(const Arg& a, const Arg& b) {
+  const auto *x = a.get_if<double>(), *y = b.get_if<double>();
+  if (x && y) return std::bit_cast<std::uint64_t>(*x) == std::bit_cast<std::uint64_t>(*y);
+  const auto *l = a.get_if<ListArg>(), *r = b.get_if<ListArg>();
+  if (l && r) return l->tuple == r->tuple && std::ranges::equal(l->items, r->items, same);
+  return a == b;
+}
+
+struct HashOf {
+  std::size_t operator()(const Key& k) const {
+    if (k.view) {
+      const TensorType& t = k.node->type();
+      std::size_t h = mixed(std::hash<const Node*>()(memory_root(k.node)), hash(t.offset));
+      for (const Size& s : t.sizes) h = mixed(h, hash(s));
+      for (const Size& s : t.strides) h = mixed(h, hash(s));
+      return h;
+    }
+    std::size_t h = mixed(k.node->op, static_cast<std::size_t>(k.node->index));
+    for (const Arg& a : k.node->args) h = mixed(h, hash(a));
+    return h;
+  }
+};
+
+struct AreEqual {
+  bool operator()(const Key& a, const Key& b) const {
+    if (a.view != b.view) return false;
+    if (a.view) return memory_root(a.node) == memory_root(b.node) && same_type(a.node->type(), b.node->type());
+    return a.node->kind == b.node->kind && a.node->op == b.node->op && a.node->index == b.node->index &&
+           std::ranges::equal(a.node->args, b.node->args, same);
+  }
+};
 
 }  // namespace
 
 void merge_common_subexpressions(Graph& g) {
   const auto leaves = escaping(g);
-  std::unordered_map<std::string, Node*> known;
+  std::pmr::monotonic_buffer_resource memory;
+  std::pmr::unordered_map<Key, Node*, HashOf, AreEqual> known(g.nodes.size(), &memory);
   Replacements replaced;
   for (const auto& n : g.nodes) {
     replaced.apply(*n);
     if (n->kind == NodeKind::Op && !is_view(*n) && op(n->op).kind() == OpKind::Random) continue;
     if (n->kind != NodeKind::Op && n->kind != NodeKind::GetItem) continue;
-    if (is_view(*n)) {  // a view that shows all of it as it is
+    const bool view = is_view(*n);
+    if (view) {
       Node* root = memory_root(n.get());
-      known.emplace("view " + root->name + " " + layout_text(root->type()), root);
+      known.emplace(Key{root, true}, root);
     }
-    const auto [at, fresh] = known.emplace(key(*n), n.get());
+    const auto [at, fresh] = known.emplace(Key{n.get(), view}, n.get());
     if (!fresh && !leaves.contains(n.get())) replaced.replace(n.get(), at->second);
   }
 }

@@ -1,11 +1,15 @@
 #include "ir/passes/dead_code.h"
 
+#include <memory_resource>
+#include <unordered_set>
+
 #include "ir/passes/dataflow.h"
 
 namespace md {
 
 void remove_dead_code(Graph& g) {
-  std::unordered_set<const Node*> live;
+  std::pmr::monotonic_buffer_resource memory;
+  std::pmr::unordered_set<const Node*> live(g.nodes.size(), &memory);
   for (auto it = g.nodes.rbegin(); it != g.nodes.rend(); ++it) {
     const Node& n = **it;
     if (!live.contains(&n) && !has_effect(n)) continue;

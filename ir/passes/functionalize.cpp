@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <memory_resource>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -456,8 +457,9 @@ class Functionalizer final : public OpCaller {
   std::unique_ptr<Graph> out_;
   const Node* current_ = nullptr;
   std::deque<Handle> handles_;
-  std::unordered_map<const Node*, Handle*> by_node_;
-  std::unordered_map<const Node*, Arg> meaning_;  // traced node -> handle, or list of handles
+  std::pmr::monotonic_buffer_resource memory_;  // of the tables
+  std::pmr::unordered_map<const Node*, Handle*> by_node_{&memory_};
+  std::pmr::unordered_map<const Node*, Arg> meaning_{&memory_};  // traced node -> handle, or list of handles
   std::vector<StorageState> storages_;
   std::unordered_map<int, int> input_storage_;  // traced storage number -> the first input that has it
   std::unordered_set<const Node*> escaped_;

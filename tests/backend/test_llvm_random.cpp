@@ -18,7 +18,7 @@ void compare(const Graph& traced, unsigned seed) {
   }
   std::unique_ptr<Kernel> kernel;
   try {
-    kernel = find_backend("llvm")->compile(*functional);
+    kernel = find_backend("llvm")->compile(clone(*functional));
   } catch (const InternalError& e) {
     FAIL() << e.what() << "\n" << print_ir(*functional);
   }

@@ -35,7 +35,7 @@ std::unique_ptr<Graph> symbolic_graph() {
 TEST(LlvmRun, EverySizeOfOneCompilation) {
   install_llvm_backend();
   const auto graph = symbolic_graph();
-  const auto kernel = find_backend("llvm")->compile(*graph);
+  const auto kernel = find_backend("llvm")->compile(clone(*graph));
   std::mt19937 random(2);
   for (const auto& [rows, cols] : {std::pair{6, 40}, {2, 2}, {300, 17}, {3, 5000}, {6, 40}, {1100, 3}}) {
     TensorRef x = random_tensor(random, {rows, cols}, DType::Float32, Layout::Contiguous, true);
@@ -53,7 +53,7 @@ TEST(LlvmRun, RefusesInputsItWasNotCompiledFor) {
   std::mt19937 random(3);
   g.finish({g.call("neg", {g.input(random_tensor(random, {4, 4}, DType::Float32, Layout::Contiguous))})});
   install_llvm_backend();
-  const auto kernel = find_backend("llvm")->compile(g.graph);
+  const auto kernel = find_backend("llvm")->compile(clone(g.graph));
   for (const TensorRef& wrong : {random_tensor(random, {4, 5}, DType::Float32, Layout::Contiguous),
                                  random_tensor(random, {4, 4}, DType::Float64, Layout::Contiguous),
                                  random_tensor(random, {4, 4}, DType::Float32, Layout::Transposed)}) {
@@ -68,7 +68,7 @@ double compile_and_run(double constant) {
   GraphFixture g;
   TensorRef x = scalar_tensor(2.0, DType::Float64);
   g.finish({g.call("mul", {g.call("add", {g.input(x), Arg(constant)}), Arg(3.0)})});
-  const auto kernel = find_backend("llvm")->compile(g.graph);
+  const auto kernel = find_backend("llvm")->compile(clone(g.graph));
   TensorImpl* in = x.get();
   std::vector<TensorRef> out(1);
   kernel->run({&in, 1}, out);

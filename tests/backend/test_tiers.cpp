@@ -108,13 +108,14 @@ TEST(Tiers, MachineCodeTakesOver) {
   install_llvm_backend();
   std::atomic<int> calls{0};
   std::atomic<bool> may_compile{false};
-  const auto kernel = tiered_kernel(g.graph, [&](std::shared_ptr<const Graph> graph, const Checkpoint& checkpoint) {
-    while (!may_compile) {
-      std::this_thread::sleep_for(100us);
-      checkpoint();
-    }
-    return std::make_unique<Counted>(find_backend("llvm")->compile(*graph), calls);
-  });
+  const auto kernel =
+      tiered_kernel(clone(g.graph), [&](std::shared_ptr<const Graph> graph, const Checkpoint& checkpoint) {
+        while (!may_compile) {
+          std::this_thread::sleep_for(100us);
+          checkpoint();
+        }
+        return std::make_unique<Counted>(find_backend("llvm")->compile(graph), calls);
+      });
   for (int i = 0; i < 3; ++i) EXPECT_EQ(difference(*g.run(*kernel), *g.expected()), "");
   EXPECT_EQ(calls, 0);
   may_compile = true;
@@ -127,9 +128,9 @@ TEST(Tiers, ThreadsWhileItChanges) {
   for (int round = 0; round < 20; ++round) {
     TwoOps g;
     std::atomic<int> calls{0};
-    const auto kernel = tiered_kernel(g.graph, [&](std::shared_ptr<const Graph> graph, const Checkpoint&) {
+    const auto kernel = tiered_kernel(clone(g.graph), [&](std::shared_ptr<const Graph> graph, const Checkpoint&) {
       std::this_thread::sleep_for(300us);
-      return std::make_unique<Counted>(find_backend("blocks")->compile(*graph), calls);
+      return std::make_unique<Counted>(find_backend("blocks")->compile(graph), calls);
     });
     const TensorRef expected = g.expected();
     std::atomic<int> wrong{0};
@@ -149,14 +150,14 @@ TEST(Tiers, ThreadsWhileItChanges) {
 TEST(Tiers, FailureIsThrownAndLackOfMemoryIsNot) {
   TwoOps g;
   const auto fails =
-      tiered_kernel(g.graph, [](std::shared_ptr<const Graph>, const Checkpoint&) -> std::unique_ptr<Kernel> {
+      tiered_kernel(clone(g.graph), [](std::shared_ptr<const Graph>, const Checkpoint&) -> std::unique_ptr<Kernel> {
         throw InternalError("no code");
       });
   g.run(*fails);
   wait_for_background();
   EXPECT_THROW(g.run(*fails), InternalError);
   const auto starves = tiered_kernel(
-      g.graph,
+      clone(g.graph),
       [](std::shared_ptr<const Graph>, const Checkpoint&) -> std::unique_ptr<Kernel> { throw std::bad_alloc(); });
   g.run(*starves);
   wait_for_background();
@@ -166,14 +167,14 @@ TEST(Tiers, FailureIsThrownAndLackOfMemoryIsNot) {
 TEST(Tiers, NobodyCompilesForTheDead) {
   TwoOps g;
   std::atomic<bool> at_work{false}, finished{false};
-  auto kernel = tiered_kernel(g.graph, [&](std::shared_ptr<const Graph> graph, const Checkpoint& checkpoint) {
+  auto kernel = tiered_kernel(clone(g.graph), [&](std::shared_ptr<const Graph> graph, const Checkpoint& checkpoint) {
     at_work = true;
     for (int i = 0; i < 100000; ++i) {
       std::this_thread::sleep_for(100us);
       checkpoint();
     }
     finished = true;
-    return find_backend("blocks")->compile(*graph);
+    return find_backend("blocks")->compile(graph);
   });
   g.run(*kernel);
   while (!at_work) std::this_thread::sleep_for(100us);
@@ -195,7 +196,8 @@ TEST(Tiers, MeasuringSettlesOnTheFaster) {
     }
   };
   int calls = 0;
-  const auto kernel = measured_kernel(g.graph, std::make_unique<Slow>(find_backend("blocks")->compile(g.graph), calls));
+  const auto kernel =
+      measured_kernel(clone(g.graph), std::make_unique<Slow>(find_backend("blocks")->compile(clone(g.graph)), calls));
   for (int i = 0; i < 50; ++i) EXPECT_EQ(difference(*g.run(*kernel), *g.expected()), "");
   EXPECT_EQ(calls, 6);
 }
