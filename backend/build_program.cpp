@@ -160,21 +160,26 @@ class ProgramBuilder {
 
   // Where a value is: views are their operand's memory with other sizes and strides.
   Place place(const Node* n) {
-    if (const auto it = program_.places.find(n); it != program_.places.end()) return it->second;
-    Place p;
-    if (n->kind == NodeKind::GetItem) {
-      const auto it = parts_.find(n->args[0].get<Node*>());
-      if (it == parts_.end()) throw InternalError(n->name + " takes a part of something that has none");
-      p = it->second.at(static_cast<std::size_t>(n->index));
-    } else if (is_view(*n)) {
-      const Node* operand = n->args[0].get<Node*>();
-      p = place(operand);
-      p.shift = p.shift + (n->type().offset - operand->type().offset);
-      p.type = n->type();
-    } else {
-      throw InternalError(n->name + " is used before it is computed");
+    std::vector<const Node*> views;  // on the way down; chains may be as long as the program
+    while (is_view(*n) && !program_.places.contains(n)) {
+      views.push_back(n);
+      n = n->args[0].get<Node*>();
     }
-    return program_.places[n] = p;
+    Place p = computed(n);
+    for (; !views.empty(); n = views.back(), views.pop_back()) {
+      const Node* const view = views.back();
+      p.shift = p.shift + (view->type().offset - n->type().offset);
+      p.type = view->type();
+      program_.places[view] = p;
+    }
+    return p;
+  }
+  Place computed(const Node* n) {
+    if (const auto it = program_.places.find(n); it != program_.places.end()) return it->second;
+    if (n->kind != NodeKind::GetItem) throw InternalError(n->name + " is used before it is computed");
+    const auto it = parts_.find(n->args[0].get<Node*>());
+    if (it == parts_.end()) throw InternalError(n->name + " takes a part of something that has none");
+    return program_.places[n] = it->second.at(static_cast<std::size_t>(n->index));
   }
 
   const Place& use(const Place& p) {

@@ -407,7 +407,10 @@ void Plan::execute_all(Frame& f) const {
     for (const PlannedStep& s : steps_) execute(s, f);
     if (takes_long_) {
       Premise::settle();
-      for (int input : program_.committed) f.memory.expect_unwritten(*f.inputs[static_cast<std::size_t>(input)]);
+      std::vector<const Storage*> written;
+      for (int input : program_.committed) written.push_back(f.inputs[static_cast<std::size_t>(input)]->storage.get());
+      std::ranges::sort(written);
+      f.memory.expect_unwritten(written);
     }
   } catch (...) {
     for (TensorRef& o : f.outputs) o = nullptr;

@@ -49,12 +49,14 @@ class GraphProgram::Run {
   // Values that live in a committed input are copied first: commits read what was there before any of them.
   void commit() {
     std::vector<TensorRef> values;
-    for (const Step& c : program_.commits_) memory_.expect_unwritten(*input(c));
+    std::vector<const Storage*> written;
+    for (const Step& c : program_.commits_) written.push_back(input(c)->storage.get());
+    std::ranges::sort(written);
+    memory_.expect_unwritten(written);
     for (const Step& c : program_.commits_) values.push_back(slot(c.operands[0]));
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const bool hazard = std::ranges::any_of(
-          program_.commits_, [&](const Step& c) { return input(c)->storage.get() == values[i]->storage.get(); });
-      if (hazard) values[i] = call_op(op(id::Clone), std::vector<Arg>{values[i]}).get<TensorRef>();
+      if (std::ranges::binary_search(written, values[i]->storage.get()))
+        values[i] = call_op(op(id::Clone), std::vector<Arg>{values[i]}).get<TensorRef>();
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       const TensorRef to = target(program_.commits_[i], *values[i]);

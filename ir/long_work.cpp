@@ -1,5 +1,7 @@
 #include "ir/long_work.h"
 
+#include <algorithm>
+
 namespace md {
 
 namespace {
@@ -11,8 +13,13 @@ constinit thread_local Premise* Premise::current_ = nullptr;
 void set_interlude(const Interlude& i) { interlude = i; }
 
 TensorRef HeldMemory::add(TensorImpl& t) {
-  for (const Held& h : tensors_)
-    if (h.tensor.get() == &t) return h.copy;
+  if (tensors_.size() <= kFew) {
+    for (const Held& h : tensors_)
+      if (h.tensor.get() == &t) return h.copy;
+  } else {
+    for (std::size_t k = places_.size(); k < tensors_.size(); ++k) places_.emplace(tensors_[k].tensor.get(), k);
+    if (const auto found = places_.find(&t); found != places_.end()) return tensors_[found->second].copy;
+  }
   TensorRef copy = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
   copy->requires_grad = t.requires_grad;
   copy->wrapped_number = t.wrapped_number;
@@ -27,9 +34,11 @@ Arg HeldMemory::add(const Arg& a) {
   for (const Arg& x : l->items) out.items.push_back(add(x));
   return out;
 }
-void HeldMemory::expect_unwritten(const TensorImpl& copy) const {
+void HeldMemory::expect_unwritten(std::span<const Storage* const> storages) const {
   for (const Held& h : tensors_)
-    if (h.copy->storage == copy.storage && h.version != copy.storage->version) throw Overtaken{};
+    if (h.version != h.copy->storage->version &&
+        std::binary_search(storages.begin(), storages.end(), h.copy->storage.get()))
+      throw Overtaken{};
 }
 void HeldMemory::begin_work() noexcept {
   for (const Held& h : tensors_) h.copy->storage->at_work.fetch_add(1, std::memory_order_relaxed);

@@ -2,6 +2,8 @@
 // them up (CPython's lock) and how to let go of it.
 #pragma once
 
+#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -70,8 +72,8 @@ class HeldMemory {
  public:
   TensorRef add(TensorImpl& t);
   Arg add(const Arg& a);
-  // Throws Overtaken if somebody has written since to the memory of a tensor that add() gave.
-  void expect_unwritten(const TensorImpl& copy) const;
+  // Throws Overtaken if somebody has written since to one of these, which are sorted.
+  void expect_unwritten(std::span<const Storage* const> storages) const;
   // Between the two the memory stays where it is.
   void begin_work() noexcept;
   void end_work() noexcept;
@@ -81,7 +83,9 @@ class HeldMemory {
     TensorRef tensor, copy;
     std::uint32_t version;
   };
+  static constexpr std::size_t kFew = 16;  // looked through one by one
   std::vector<Held> tensors_;
+  std::unordered_map<const TensorImpl*, std::size_t> places_;  // of all of them, where there are more
 };
 
 // For as long as it lives others go on, if the work is expected to take long. `memory`: what it reads and writes.

@@ -12,7 +12,7 @@ namespace {
 // Equal keys, equal values. Views count by what they show of which memory, everything else by what it computes.
 struct Key {
   const Node* node;
-  bool view;  // also a node that is none, seen as the view that shows all of it
+  const Node* root;  // of a view, and of a root seen as the view that shows all of it; else null
 };
 
 std::size_t mixed(std::size_t seed, std::size_t more) {
@@ -46,9 +46,9 @@ bool same(const Arg& a, const Arg& b) {
 
 struct HashOf {
   std::size_t operator()(const Key& k) const {
-    if (k.view) {
+    if (k.root) {
       const TensorType& t = k.node->type();
-      std::size_t h = mixed(std::hash<const Node*>()(memory_root(k.node)), hash(t.offset));
+      std::size_t h = mixed(std::hash<const Node*>()(k.root), hash(t.offset));
       for (const Size& s : t.sizes) h = mixed(h, hash(s));
       for (const Size& s : t.strides) h = mixed(h, hash(s));
       return h;
@@ -61,8 +61,7 @@ struct HashOf {
 
 struct AreEqual {
   bool operator()(const Key& a, const Key& b) const {
-    if (a.view != b.view) return false;
-    if (a.view) return memory_root(a.node) == memory_root(b.node) && same_type(a.node->type(), b.node->type());
+    if (a.root || b.root) return a.root == b.root && same_type(a.node->type(), b.node->type());
     return a.node->kind == b.node->kind && a.node->op == b.node->op && a.node->index == b.node->index &&
            std::ranges::equal(a.node->args, b.node->args, same);
   }
@@ -74,17 +73,15 @@ void merge_common_subexpressions(Graph& g) {
   const auto leaves = escaping(g);
   std::pmr::monotonic_buffer_resource memory;
   std::pmr::unordered_map<Key, Node*, HashOf, AreEqual> known(g.nodes.size(), &memory);
+  MemoryRoots roots;
   Replacements replaced;
   for (const auto& n : g.nodes) {
     replaced.apply(*n);
     if (n->kind == NodeKind::Op && !is_view(*n) && op(n->op).kind() == OpKind::Random) continue;
     if (n->kind != NodeKind::Op && n->kind != NodeKind::GetItem) continue;
-    const bool view = is_view(*n);
-    if (view) {
-      Node* root = memory_root(n.get());
-      known.emplace(Key{root, true}, root);
-    }
-    const auto [at, fresh] = known.emplace(Key{n.get(), view}, n.get());
+    Node* const root = is_view(*n) ? roots.of(n.get()) : nullptr;
+    if (root) known.emplace(Key{root, root}, root);
+    const auto [at, fresh] = known.emplace(Key{n.get(), root}, n.get());
     if (!fresh && !leaves.contains(n.get())) replaced.replace(n.get(), at->second);
   }
 }

@@ -12,6 +12,23 @@ bool is_view(const Node& n);
 // The node whose memory `n` shows: follows views up.
 const Node* memory_root(const Node* n);
 Node* memory_root(Node* n);
+// The same for many nodes, asked in their order: a chain of views is followed once and not from each of its links.
+class MemoryRoots {
+ public:
+  Node* of(Node* n) {
+    if (!is_view(*n)) return n;
+    Node*& root = known_[n];
+    if (!root) {
+      Node* const above = n->args[0].get<Node*>();
+      const auto found = known_.find(above);
+      root = found != known_.end() && found->second ? found->second : memory_root(above);
+    }
+    return root;
+  }
+
+ private:
+  std::unordered_map<const Node*, Node*> known_;
+};
 // Sizes, strides, offset and dtype agree: one may stand for the other in every op, views included.
 bool same_type(const TensorType& a, const TensorType& b);
 
