@@ -92,6 +92,17 @@ PATHS = {
         "first()",
         (1, 3),
     ),
+    "first call, 2,000 views and writes": (
+        "def views(x, y):\n"
+        "    for k in range(1000): x = x.unsqueeze(0).squeeze(0)\n"
+        "    for k in range(1000): y[k % 8] = k\n"
+        "    return x + y\n"
+        "def first():\n"
+        "    torch._dynamo.reset()\n"
+        "    torch.compile(views, backend='blocks')(x, torch.ones(8))",
+        "first()",
+        (1, 3),
+    ),
     "machine code, 10 operations": (
         "number = itertools.count(1)",
         "fresh(next(number), 9, mode='reduce-overhead')(x, y)",
