@@ -21,10 +21,10 @@ std::string depth_note(const SymbolicFrame& f) {
 }
 
 // Frames of code that stands in for a library's function are part of the call.
-bool is_library(const SymbolicFrame& f) { return in_polyfills(f.globals.get()); }
+
 const SymbolicFrame& users_frame(const Tracer& t) {
   std::size_t k = t.frames.size() - 1;
-  while (k > 0 && is_library(*t.frames[k])) --k;
+  while (k > 0 && t.frames[k]->is_library()) --k;
   return *t.frames[k];
 }
 
@@ -44,20 +44,21 @@ void trace_call(const Tracer& t, const char* kind, const std::string& called) {
 
 }  // namespace
 
-void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
-  if (i.offset < 0 || is_library(f)) return;
+void log_instruction(Tracer& t, SymbolicFrame& f, const Instruction& i) {
+  if (i.offset < 0 || f.is_library()) return;
   const std::string file = text_of(f.body->filename.get());
   if (i.pos.line >= 0 && i.pos.line != f.last_line) {
     f.last_line = i.pos.line;
-    trace("trace_source", fmt::format("TRACE starts_line {}:{} in {}{}\n    {}", file, i.pos.line, f.printed_name,
-                                      depth_note(f), raw_source_line(file, i.pos.line, f.globals.get())));
+    trace("trace_source",
+          fmt::format("TRACE starts_line {}:{} in {}{}\n    {}", file, i.pos.line, f.printed_name, depth_note(f),
+                      t.source_lines.raw(f.body->filename.get(), i.pos.line, f.globals.get())));
   }
   std::string stack = "[";
   for (auto& v : f.stack) stack += (stack.size() > 1 ? ", " : "") + (v ? v->print() : std::string("NullVariable"));
   // Real instructions that went into this one, and parts of one that was printed already.
   if (i.op == Opcode::CALL) {
     for (const DroppedInstruction& d : i.dropped) {
-      trace("trace_bytecode", fmt::format("TRACE {} {} {}]", d.name, d.arg, stack));
+      trace("trace_bytecode", fmt::format("TRACE {} {} {}]", d.name, operand_text(*f.body, d.arg), stack));
       if (std::string_view(d.name) == "LOAD_CONST") {
         stack += fmt::format(", TupleVariable(length={})", PyTuple_GET_SIZE(i.kwnames.get()));
       }
@@ -66,7 +67,8 @@ void log_instruction(Tracer&, SymbolicFrame& f, const Instruction& i) {
   // What a resume function's RESUME leaves out (split_part.cpp) is not the reader's business.
   const bool begins = i.op == Opcode::RESUME && f.printed_name.starts_with("torch_dynamo_resume_in_");
   if (*i.orig_name)
-    trace("trace_bytecode", fmt::format("TRACE {} {} {}]", i.orig_name, begins ? "0" : i.orig_arg, stack));
+    trace("trace_bytecode",
+          fmt::format("TRACE {} {} {}]", i.orig_name, begins ? "0" : operand_text(*f.body, i.orig_arg), stack));
 }
 
 // The numbers are the reference's: how a size is made known to the trace.
@@ -101,19 +103,19 @@ void log_graph_call(Tracer& t, const Node& made) {
 }
 
 void log_inlining(Tracer& t, const SymbolicFrame& callee) {
-  if (is_library(callee)) return;
+  if (callee.is_library()) return;
   trace_call(t, "inlined call", callee.printed_name);
   debug(
       fmt::format("INLINING {}, inlined according trace_rules.lookup inlined by default", repr_of(callee.code.get())));
 }
 
 void log_inlining_done(Tracer&, const SymbolicFrame& callee) {
-  if (!is_library(callee)) debug("DONE INLINING " + repr_of(callee.code.get()));
+  if (!callee.is_library()) debug("DONE INLINING " + repr_of(callee.code.get()));
 }
 
 void log_inlining_failed(const Tracer& t) {
   for (std::size_t k = t.frames.size(); k-- > 1;) {
-    if (is_library(*t.frames[k])) continue;
+    if (t.frames[k]->is_library()) continue;
     debug("empty checkpoint");  // nothing to go back to in the middle of a callee
     debug("FAILED INLINING " + repr_of(t.frames[k]->code.get()));
   }

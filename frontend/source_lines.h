@@ -2,14 +2,26 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 
 #include "frontend/py_ref.h"
 
 namespace md {
 
-// The line, stripped; empty if the source is not to be had. Leaves no exception set.
-std::string source_line(const std::string& file, int line, PyObject* globals);
-// The same with its own indentation and without the newline.
-std::string raw_source_line(const std::string& file, int line, PyObject* globals);
+// Each file is looked up once.
+class SourceLines {
+ public:
+  // The line, stripped; empty if the source is not to be had. `file`: a str. Leaves no exception set.
+  std::string stripped(PyObject* file, int line, PyObject* globals);
+  // The same with its own indentation and without the newline.
+  std::string raw(PyObject* file, int line, PyObject* globals);
+
+ private:
+  PyObject* lines_of(PyObject* file, PyObject* globals);
+  struct File {
+    PyRef name, lines;
+  };
+  std::unordered_map<PyObject*, File> known_;  // by the name's address
+};
 
 }  // namespace md

@@ -299,7 +299,7 @@ void Tracer::emit_grad_switch(bool on) {
 }
 
 void Tracer::name_node(const ValueRef& v, const std::string& variable) {
-  if (in_polyfills(frame().globals.get())) return;
+  if (frame().is_library()) return;
   auto* array = as<ArrayValue>(v);
   auto* x = array ? array->tensor.get() : as<TensorValue>(v);
   if (!x || x->node->kind == NodeKind::Placeholder || !named_.insert(x->node).second) return;
@@ -385,37 +385,52 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
 // --- where the user is
 // ---------------------------------------------------------------------------------------------------
 
-static UserFrame frame_location(const SymbolicFrame& f) {
+bool SymbolicFrame::is_library() const {
+  if (!library_) library_ = in_polyfills(globals.get());
+  return *library_;
+}
+
+UserFrame Tracer::frame_location(const SymbolicFrame& f) const {
   UserFrame u;
   u.file = text_of(f.body->filename.get());
   u.function = f.printed_name;
   u.line = f.instruction().pos.line;
   if (u.line < 0) u.line = f.body->firstlineno;
-  u.line_text = source_line(u.file, u.line, f.globals.get());
+  u.line_text = source_lines.stripped(f.body->filename.get(), u.line, f.globals.get());
   return u;
 }
 
 std::vector<UserFrame> Tracer::user_frames() const {
   std::vector<UserFrame> out;
   for (auto& f : frames)
-    if (!in_polyfills(f->globals.get())) out.push_back(frame_location(*f));
+    if (!f->is_library()) out.push_back(frame_location(*f));
   return out;
 }
 
 UserFrame Tracer::user_frame() const {
   for (auto f = frames.rbegin(); f != frames.rend(); ++f)
-    if (!in_polyfills((*f)->globals.get())) return frame_location(**f);
+    if (!(*f)->is_library()) return frame_location(**f);
   return {};
 }
 
-// Nodes of one line share their stack.
 UserStack Tracer::user_stack() const {
-  std::vector<std::pair<const void*, int>> key;
-  for (auto& f : frames)
-    if (!in_polyfills(f->globals.get())) key.emplace_back(f.get(), f->instruction().pos.line);
-  if (last_stack_ && key == last_stack_key_) return last_stack_;
-  last_stack_key_ = std::move(key);
-  return last_stack_ = std::make_shared<const std::vector<UserFrame>>(user_frames());
+  SmallVector<const SymbolicFrame*, 16> inside;
+  std::size_t hash = 0;
+  for (auto& f : frames) {
+    if (f->is_library()) continue;
+    inside.push_back(f.get());
+    hash =
+        hash * 31 + std::hash<const void*>()(f->body.get()) / 64 + static_cast<std::size_t>(f->instruction().pos.line);
+  }
+  known_stacks_.resize(kStacksKept);
+  KnownStack& known = known_stacks_[hash % kStacksKept];
+  const auto is_at = [](const SymbolicFrame* f, const auto& line) {
+    return f->body == line.first && f->instruction().pos.line == line.second;
+  };
+  if (known.stack && std::ranges::equal(inside, known.lines, is_at)) return known.stack;
+  known.lines.clear();
+  for (const SymbolicFrame* f : inside) known.lines.emplace_back(f->body, f->instruction().pos.line);
+  return known.stack = std::make_shared<const std::vector<UserFrame>>(user_frames());
 }
 
 }  // namespace md

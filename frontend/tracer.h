@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 #include "frontend/effects.h"
 #include "frontend/graph_break.h"
 #include "frontend/guards/guard.h"
+#include "frontend/source_lines.h"
 #include "frontend/trace_config.h"
 #include "frontend/value.h"
 #include "frontend/values/prototypes.h"
@@ -76,6 +78,7 @@ struct SymbolicFrame {
   std::string printed_name;       // "fn" or "torch_dynamo_resume_in_fn_at_5"
 
   const Instruction& instruction() const { return body->instructions[static_cast<std::size_t>(current)]; }
+  bool is_library() const;  // its code is the package's, traced in place of a library's
   void push(ValueRef v) { stack.push_back(std::move(v)); }
   ValueRef pop() {
     ValueRef v = std::move(stack.back());
@@ -83,6 +86,9 @@ struct SymbolicFrame {
     return v;
   }
   ValueRef& top(int n = 1) { return stack[stack.size() - static_cast<std::size_t>(n)]; }
+
+ private:
+  mutable std::optional<bool> library_;
 };
 
 // Where the trace stopped and why.
@@ -177,6 +183,7 @@ class Tracer {
   UserStack user_stack() const;
   std::vector<UserFrame> user_frames() const;
   UserFrame user_frame() const;  // innermost
+  mutable SourceLines source_lines;
 
   // --- guards and effects -----------------------------------------------------------------------------------------
   void guard(GuardKind kind, SourceRef source, PyRef object = {}, std::int64_t value = 0);
@@ -293,8 +300,14 @@ class Tracer {
     PyRef type, items;  // items: list of ClassLookups payloads
   };
   std::vector<ClassNotes> class_notes_;
-  mutable UserStack last_stack_;
-  mutable std::vector<std::pair<const void*, int>> last_stack_key_;
+  UserFrame frame_location(const SymbolicFrame& f) const;
+  // Nodes of one line share their stack: of so many stacks the last, by what they hash to.
+  static constexpr std::size_t kStacksKept = 128;
+  struct KnownStack {
+    std::vector<std::pair<std::shared_ptr<const CodeBody>, int>> lines;
+    UserStack stack;
+  };
+  mutable std::vector<KnownStack> known_stacks_;
   void check_cleanups();
   std::vector<ValueRef> cleanups_;         // generators that were suspended inside try or with
   std::unique_ptr<SymbolicFrame> parked_;  // by YIELD_VALUE, for resume_generator

@@ -56,9 +56,9 @@ struct Node {
   int index = 0;          // GetItem: element; Commit: which input
   std::vector<TensorType> types;  // one per result; empty for non-tensor results
   bool is_size = false;           // Placeholder: not a tensor but an int, the value of types[0].sizes[0]
-  SizeVec unbacked;    // traced Op: the symbols its types brought along, in the order inference asked for them
-  bool multi = false;  // result is a tuple/list of `types.size()` tensors
-  TensorRef constant;  // GetAttr
+  std::vector<Size> unbacked;  // traced Op: the symbols its types brought along, in the order inference asked for them
+  bool multi = false;          // result is a tuple/list of `types.size()` tensors
+  TensorRef constant;          // GetAttr
   UserStack stack;
   std::shared_ptr<const Callee> callee;  // Call
   // Call: graphs whose names are attributes of this one ("cond_true_0"). Their inputs are the items of args[1], their

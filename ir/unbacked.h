@@ -29,13 +29,13 @@ class SupplyScope {
 // Hands out the symbols a traced node got when it was traced, in the same order.
 class ReplayedSymbols final : public UnbackedSupply {
  public:
-  explicit ReplayedSymbols(const SizeVec& symbols) : symbols_(symbols) {}
+  explicit ReplayedSymbols(const std::vector<Size>& symbols) : symbols_(symbols) {}
   Size next(const Op& op, SizeRange range) override;
   std::size_t used() const { return at_; }
   Size at(std::size_t i) const { return symbols_[i]; }
 
  private:
-  const SizeVec& symbols_;
+  const std::vector<Size>& symbols_;
   std::size_t at_ = 0;
 };
 

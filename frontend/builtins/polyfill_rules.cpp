@@ -31,7 +31,7 @@ ValueRef rule_is_held(Tracer& t, CallArgs& args) {
     return v.get() == args[0].get();
   };
   for (auto& f : t.frames) {
-    if (in_polyfills(f->globals.get())) continue;
+    if (f->is_library()) continue;
     for (auto& v : f->slots)
       if (holds(v)) return t.boolean(true);
   }

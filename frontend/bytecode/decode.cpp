@@ -28,6 +28,7 @@ class Decoder {
     const int units = raws_.empty() ? 0 : raws_.back().end;
     first_of_unit_.assign(units + 1, -1);
     find_jump_targets(units);
+    body_->instructions.reserve(raws_.size() + raws_.size() / 4);
     for (index_ = 0; index_ < raws_.size(); ++index_) {
       raw_ = &raws_[index_];
       start_ = static_cast<int>(body_->instructions.size());
@@ -93,15 +94,15 @@ class Decoder {
     i.offset = 2 * raw_->start;
     if (first) {
       i.orig_name = raw_info(raw_->op).name;
-      i.orig_arg = describe_operand(code_, *raw_);
+      i.orig_arg = printed_operand(*raw_);
     }
     return i;
   }
   // A part of a superinstruction: prints as the simple instruction it stands for.
-  void emit_part(const char* name, std::string arg, Opcode op, int a = 0, int b = 0) {
+  void emit_part(const char* name, PrintedOperand arg, Opcode op, int a = 0, int b = 0) {
     Instruction& i = emit(op, a, b);
     i.orig_name = name;
-    i.orig_arg = std::move(arg);
+    i.orig_arg = arg;
   }
   void emit_jump(Opcode op, int a = 0, int b = 0) { emit(op, a, b).target = raw_->jump_to(); }
 
@@ -123,7 +124,7 @@ class Decoder {
     return PyRef::borrow(names);
   }
   DroppedInstruction dropped() const {
-    return {2 * raw_->start, raw_info(raw_->op).name, describe_operand(code_, *raw_), raw_->pos};
+    return {2 * raw_->start, raw_info(raw_->op).name, printed_operand(*raw_), raw_->pos};
   }
   bool is_cell_slot(int s) const { return (body_->slot_kinds[slot(s)] & (kSlotCell | kSlotFree)) != 0; }
   void load_fast(int s, bool check, int half);
@@ -182,7 +183,7 @@ void Decoder::end_send_311() {
   Instruction& i = emit(Opcode::END_SEND);
   i.offset = -1;
   i.orig_name = "";
-  i.orig_arg.clear();
+  i.orig_arg = {};
   start_ = static_cast<int>(body_->instructions.size());
   // SEND goes to END_SEND: the caller overwrites this entry, resolve() steps back.
 }
@@ -196,7 +197,7 @@ void Decoder::step_own() {
 void Decoder::load_fast(int s, bool check, int half) {
   const bool closure = kMinor >= 13 && !check && is_cell_slot(s);
   const Opcode op = closure ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST;
-  emit_part(check && kMinor > 11 ? "LOAD_FAST_CHECK" : "LOAD_FAST", describe_operand(code_, *raw_, half), op, slot(s),
+  emit_part(check && kMinor > 11 ? "LOAD_FAST_CHECK" : "LOAD_FAST", printed_operand(*raw_, half), op, slot(s),
             !closure && (check || kMinor == 11));
 }
 
@@ -214,12 +215,12 @@ bool Decoder::step_load() {
       load_fast(arg & 15, false, 1);
       return true;
     case RawOp::STORE_FAST_LOAD_FAST:
-      emit_part("STORE_FAST", describe_operand(code_, *raw_, 0), Opcode::STORE_FAST, slot(arg >> 4));
+      emit_part("STORE_FAST", printed_operand(*raw_, 0), Opcode::STORE_FAST, slot(arg >> 4));
       load_fast(arg & 15, false, 1);
       return true;
     case RawOp::STORE_FAST_STORE_FAST:
-      emit_part("STORE_FAST", describe_operand(code_, *raw_, 0), Opcode::STORE_FAST, slot(arg >> 4));
-      emit_part("STORE_FAST", describe_operand(code_, *raw_, 1), Opcode::STORE_FAST, slot(arg & 15));
+      emit_part("STORE_FAST", printed_operand(*raw_, 0), Opcode::STORE_FAST, slot(arg >> 4));
+      emit_part("STORE_FAST", printed_operand(*raw_, 1), Opcode::STORE_FAST, slot(arg & 15));
       return true;
     case RawOp::LOAD_GLOBAL:
       if ((arg & 1) && !kMethodNullAbove) emit(Opcode::PUSH_NULL);
@@ -273,9 +274,9 @@ bool Decoder::step_operator() {
     case RawOp::BINARY_SLICE:
     case RawOp::STORE_SLICE: {
       const bool load = raw_->op == RawOp::BINARY_SLICE;
-      emit_part("BUILD_SLICE", "2", Opcode::BUILD_SLICE, 2);
+      emit_part("BUILD_SLICE", {PrintedOperand::Kind::Number, 2}, Opcode::BUILD_SLICE, 2);
       const Opcode op = load ? Opcode::BINARY_SUBSCR : Opcode::STORE_SUBSCR;
-      emit_part(load ? "BINARY_SUBSCR" : "STORE_SUBSCR", "None", op);
+      emit_part(load ? "BINARY_SUBSCR" : "STORE_SUBSCR", {PrintedOperand::Kind::None}, op);
       return true;
     }
     case RawOp::UNPACK_EX:
@@ -456,7 +457,7 @@ void Decoder::print_resume_prologue() {
     if (i.op == Opcode::JUMP) return;
     if (moves && starts(i.a, kCellParameter)) {
       i.orig_name = copied ? "" : "COPY_FREE_VARS";
-      i.orig_arg = copied ? "" : fmt::format("{}", cells);
+      i.orig_arg = copied ? PrintedOperand{} : PrintedOperand{PrintedOperand::Kind::Number, cells};
       copied = true;
     } else if (moves && starts(i.a, kStackParameter)) {
       i.orig_name = loads ? "LOAD_FAST" : "";

@@ -27,19 +27,20 @@ PyObject* guarded(F f) {
   return nullptr;
 }
 
-PyRef describe(const Instruction& i) {
+PyRef describe(const CodeBody& body, const Instruction& i) {
   const Handler& h = i.handler;
   const Position& p = i.pos;
   return checked(Py_BuildValue("siiiO(iiii)(iii)iss", opcode_name(i.op), i.a, i.b, i.target,
                                i.kwnames ? i.kwnames.get() : Py_None, p.line, p.end_line, p.column, p.end_column,
-                               h.label, h.depth, h.lasti, i.offset, i.orig_name, i.orig_arg.c_str()));
+                               h.label, h.depth, h.lasti, i.offset, i.orig_name,
+                               operand_text(body, i.orig_arg).c_str()));
 }
 
 PyObject* py_decode(PyObject*, PyObject* code) {
   return guarded([&] {
     const auto body = decode(as_code(code));
     PyRef list = checked(PyList_New(0));
-    for (const Instruction& i : body->instructions) checked(PyList_Append(list.get(), describe(i).get()));
+    for (const Instruction& i : body->instructions) checked(PyList_Append(list.get(), describe(*body, i).get()));
     return list;
   });
 }

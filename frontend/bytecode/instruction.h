@@ -37,12 +37,19 @@ struct Handler {
   bool operator==(const Handler&) const = default;
 };
 
+// What dis shows as argval, in the body's tables: made into text only where somebody reads it.
+struct PrintedOperand {
+  enum class Kind : std::uint8_t { Nothing, None, Number, Name, Const, Slot, Compare, Format, Conversion };
+  Kind kind = Kind::Nothing;
+  int value = 0;
+};
+
 // A real instruction that has no canonical one of its own. Before a CALL: KW_NAMES and PRECALL, or the LOAD_CONST of
 // the keyword names (3.13). After an exhausted FOR_ITER: END_FOR and its POP_TOP.
 struct DroppedInstruction {
   int offset;
   const char* name;
-  std::string arg;
+  PrintedOperand arg;
   Position pos;
 };
 
@@ -59,7 +66,7 @@ struct Instruction {
   // offset, the first its name; an empty name prints no line. Superinstructions and slices print as their parts.
   int offset = -1;             // bytes into co_code
   const char* orig_name = "";  // "LOAD_METHOD"
-  std::string orig_arg;        // str of dis argval: name, constant, count, jump target offset; "None" without one
+  PrintedOperand orig_arg;     // name, constant, count, jump target offset
   std::vector<DroppedInstruction> dropped;
 };
 
@@ -77,6 +84,9 @@ struct CodeBody {
   int slot(const char* name) const;  // -1 if there is none
   int add_const(PyRef v);
 };
+
+// str() of it; "None" where there is no operand, "" where nothing is printed.
+std::string operand_text(const CodeBody& body, const PrintedOperand& operand);
 
 // Throws PythonError (SystemError set) on code the running version cannot have produced.
 std::unique_ptr<CodeBody> decode(PyCodeObject* code);

@@ -42,9 +42,9 @@ std::string text_of(PyObject* o) {
   return PyBytes_AS_STRING(utf8.get());
 }
 
-std::string tuple_item(PyObject* tuple, int index) {
-  if (index >= PyTuple_GET_SIZE(tuple)) throw BadCode("operand out of range");
-  return text_of(PyTuple_GET_ITEM(tuple, index));
+std::string item_text(const std::vector<PyRef>& items, int index) {
+  if (static_cast<std::size_t>(index) >= items.size()) throw BadCode("operand out of range");
+  return text_of(items[static_cast<std::size_t>(index)].get());
 }
 
 const char* const kCompare[] = {"<", "<=", "==", "!=", ">", ">="};
@@ -70,6 +70,7 @@ std::vector<RawInstruction> read_code(PyCodeObject* code) {
   const auto positions = read_locations(bytes_of(code->co_linetable), code->co_firstlineno, units);
   const auto handlers = handlers_by_unit(code, units);
   std::vector<RawInstruction> out;
+  out.reserve(static_cast<std::size_t>(units));
   for (int at = 0; at < units;) {
     const int start = at;
     unsigned arg = 0;
@@ -88,41 +89,66 @@ std::vector<RawInstruction> read_code(PyCodeObject* code) {
   return out;
 }
 
-std::string describe_operand(PyCodeObject* code, const RawInstruction& raw, int half) {
+PrintedOperand printed_operand(const RawInstruction& raw, int half) {
+  using Kind = PrintedOperand::Kind;
   constexpr int kHaveArgument = kMinor >= 13 ? 44 : 90;
   const int arg = raw.arg;
-  if (raw_info(raw.op).number < kHaveArgument) return "None";
+  if (raw_info(raw.op).number < kHaveArgument) return {Kind::None};
   switch (raw_info(raw.op).arg) {
     case RawArg::None:
-      return "None";
+      return {Kind::None};
     case RawArg::Number:
-      return fmt::format("{}", arg);
+      return {Kind::Number, arg};
     case RawArg::Name:
-      return tuple_item(code->co_names, arg);
+      return {Kind::Name, arg};
     case RawArg::NameBit:
-      return tuple_item(code->co_names, arg >> 1);
+      return {Kind::Name, arg >> 1};
     case RawArg::Attr:
-      return tuple_item(code->co_names, kMinor == 11 ? arg : arg >> 1);
+      return {Kind::Name, kMinor == 11 ? arg : arg >> 1};
     case RawArg::NameTwoBits:
-      return tuple_item(code->co_names, arg >> 2);
+      return {Kind::Name, arg >> 2};
     case RawArg::Const:
-      return tuple_item(code->co_consts, arg);
+      return {Kind::Const, arg};
     case RawArg::Slot:
-      return tuple_item(code->co_localsplusnames, arg);
+      return {Kind::Slot, arg};
     case RawArg::TwoSlots:
-      return tuple_item(code->co_localsplusnames, half == 0 ? arg >> 4 : arg & 15);
-    case RawArg::Compare: {
-      const int index = kMinor == 11 ? arg : kMinor == 12 ? arg >> 4 : arg >> 5;
-      if (index > 5) throw BadCode("unknown comparison");
-      return kCompare[index];
-    }
+      return {Kind::Slot, half == 0 ? arg >> 4 : arg & 15};
+    case RawArg::Compare:
+      return {Kind::Compare, kMinor == 11 ? arg : kMinor == 12 ? arg >> 4 : arg >> 5};
     case RawArg::Format:
-      return fmt::format("({}, {})", kConversion[arg & 3], arg & 4 ? "True" : "False");
+      return {Kind::Format, arg};
     case RawArg::Conversion:
-      return kConversion[arg & 3];
+      return {Kind::Conversion, arg};
     case RawArg::Forward:
     case RawArg::Backward:
-      return fmt::format("{}", 2 * raw.jump_to());
+      return {Kind::Number, 2 * raw.jump_to()};
+  }
+  return {};
+}
+
+std::string operand_text(const CodeBody& body, const PrintedOperand& operand) {
+  using Kind = PrintedOperand::Kind;
+  const int v = operand.value;
+  switch (operand.kind) {
+    case Kind::Nothing:
+      return "";
+    case Kind::None:
+      return "None";
+    case Kind::Number:
+      return fmt::format("{}", v);
+    case Kind::Name:
+      return item_text(body.names, v);
+    case Kind::Const:
+      return item_text(body.consts, v);
+    case Kind::Slot:
+      return item_text(body.slot_names, v);
+    case Kind::Compare:
+      if (v > 5) throw BadCode("unknown comparison");
+      return kCompare[v];
+    case Kind::Format:
+      return fmt::format("({}, {})", kConversion[v & 3], v & 4 ? "True" : "False");
+    case Kind::Conversion:
+      return kConversion[v & 3];
   }
   return "";
 }

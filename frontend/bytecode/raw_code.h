@@ -21,7 +21,7 @@ struct RawInstruction {
 
 std::vector<RawInstruction> read_code(PyCodeObject* code);
 
-// str() of what dis shows as argval. `half` picks a slot of a superinstruction.
-std::string describe_operand(PyCodeObject* code, const RawInstruction& raw, int half = 0);
+// `half` picks a slot of a superinstruction.
+PrintedOperand printed_operand(const RawInstruction& raw, int half = 0);
 
 }  // namespace md

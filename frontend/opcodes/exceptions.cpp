@@ -69,7 +69,7 @@ OPCODE(CHECK_EXC_MATCH) {
 
 // exception, classes → what `except* classes` leaves of it, what it takes
 OPCODE(CHECK_EG_MATCH) {
-  if (!t.config.trace_more) no_handler(i);
+  if (!t.config.trace_more) no_handler(f, i);
   ValueRef wanted = f.pop(), e = f.pop();
   const std::vector<ValueRef> parts = collect(t, call_polyfill(t, "exceptions", "caught", {e, wanted}));
   f.push(parts.at(0));
@@ -79,7 +79,7 @@ OPCODE(CHECK_EG_MATCH) {
 
 // exception, list of what the clauses of `except*` have raised and left → what is raised in the end, or None
 OPCODE(INTRINSIC_2) {
-  if (i.a != kIntrinsicPrepReraiseStar) no_handler(i);
+  if (i.a != kIntrinsicPrepReraiseStar) no_handler(f, i);
   ValueRef raised = f.pop(), e = f.pop();
   f.push(call_polyfill(t, "exceptions", "left_to_raise", {e, raised}));
 }

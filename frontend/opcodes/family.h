@@ -19,7 +19,7 @@ struct OpcodeRow {
   void name([[maybe_unused]] Tracer& t, [[maybe_unused]] SymbolicFrame& f, [[maybe_unused]] const Instruction& i)
 
 // Breaks the graph as an instruction does that has no row: GB0082.
-[[noreturn]] void no_handler(const Instruction& i);
+[[noreturn]] void no_handler(const SymbolicFrame& f, const Instruction& i);
 
 std::span<const OpcodeRow> stack_opcodes();
 std::span<const OpcodeRow> name_opcodes();

@@ -45,7 +45,7 @@ OPCODE(LOAD_GLOBAL) {
   if (!PyDict_CheckExact(f.globals.get()) || !PyDict_CheckExact(f.builtins.get()))
     unmodelled("global " + text_of(name), "globals or builtins that are no plain dictionary");
   PyObject* v = PyDict_GetItemWithError(f.globals.get(), name);
-  if (in_polyfills(f.globals.get())) return f.push(library_global(t, f, name, v));
+  if (f.is_library()) return f.push(library_global(t, f, name, v));
   if (v) {
     t.expect_present(global_source(t, f, name));
     return f.push(t.lazy(v, global_source(t, f, name)));
@@ -76,7 +76,7 @@ OPCODE(STORE_GLOBAL) {
 // ---------------------------------------------------------------------------------------------------
 
 DictValue& names_of(SymbolicFrame& f, const Instruction& i) {
-  if (!f.names) no_handler(i);  // code of a module or of exec()
+  if (!f.names) no_handler(f, i);  // code of a module or of exec()
   return static_cast<DictValue&>(*f.names);
 }
 
@@ -106,7 +106,7 @@ OPCODE(LOAD_LOCALS) {
 ValueRef found_below(Tracer& t, SymbolicFrame& f, const Instruction& i, PyObject* name) {
   ValueRef below = t.realize(f.pop());
   auto* names = as<DictValue>(below);
-  if (!names) no_handler(i);
+  if (!names) no_handler(f, i);
   return names->find(t, t.constant(name));
 }
 

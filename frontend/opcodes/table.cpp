@@ -6,14 +6,15 @@
 
 namespace md {
 
-void no_handler(const Instruction& i) {
+void no_handler(const SymbolicFrame& f, const Instruction& i) {
+  const std::string operand = operand_text(*f.body, i.orig_arg);
   not_modelled<GB0082>(std::string(*i.orig_name ? i.orig_name : opcode_name(i.op)),
-                       i.orig_arg.empty() ? std::string("None") : i.orig_arg);
+                       operand.empty() ? std::string("None") : operand);
 }
 
 namespace {
 
-void missing(Tracer&, SymbolicFrame&, const Instruction& i) { no_handler(i); }
+void missing(Tracer&, SymbolicFrame& f, const Instruction& i) { no_handler(f, i); }
 
 std::array<OpcodeHandler, 256> build_table() {
   std::array<OpcodeHandler, 256> table;

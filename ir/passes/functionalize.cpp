@@ -130,7 +130,7 @@ class Functionalizer final : public OpCaller {
     Handle& h = handles_.emplace_back();
     h.storage = storage;
     type.storage = storage;
-    h.node.types = {std::move(type)};
+    h.node.types.push_back(std::move(type));
     by_node_[&h.node] = &h;
     return h;
   }
@@ -216,11 +216,16 @@ class Functionalizer final : public OpCaller {
     const std::size_t used = symbols_->used();
     const std::vector<TensorType> eager = infer(op, args);
     if (symbols_->used() > used) args.at(static_cast<std::size_t>(op.schema.find("count"))) = symbols_->at(used);
+    bool as_eager = symbols_->used() == used;
     for (Arg& a : args) {
-      for_each_node(a, [&](Node*& n) { n = value(*by_node_.at(n)); });
+      for_each_node(a, [&](Node*& n) {
+        Handle& h = *by_node_.at(n);
+        n = value(h);
+        as_eager = as_eager && same_operand(n->type(), h.type());
+      });
     }
     if (eager.empty()) throw NotFunctional("functionalize: op " + std::string(op.name()) + " gives no tensor");
-    Node* n = append_op(op, std::move(args));
+    Node* n = as_eager ? append_op(op, std::move(args), eager) : append_op(op, std::move(args));
     if (op.schema.results == 1) return &new_base(eager.at(0), n).node;
     ListArg results;
     for (std::size_t i = 0; i < eager.size(); ++i) {
@@ -231,10 +236,19 @@ class Functionalizer final : public OpCaller {
     return results;
   }
 
+  // Inference makes the same of both.
+  static bool same_operand(const TensorType& a, const TensorType& b) {
+    return same_type(a, b) && a.requires_grad == b.requires_grad && a.wrapped_number == b.wrapped_number;
+  }
+
   // A functional node on functional values.
   Node* append_op(const Op& op, BoundArgs args) {
+    std::vector<TensorType> types = infer(op, args);
+    return append_op(op, std::move(args), std::move(types));
+  }
+  Node* append_op(const Op& op, BoundArgs args, std::vector<TensorType> types) {
     Node n{.kind = NodeKind::Op, .op = op.id, .target = op.public_name};
-    n.types = infer(op, args);
+    n.types = std::move(types);
     n.multi = op.schema.results != 1;
     for (TensorType& t : n.types) {
       if (op.kind() != OpKind::View) t.storage = next_storage_++;
@@ -456,8 +470,8 @@ class Functionalizer final : public OpCaller {
   const Graph& traced_;
   std::unique_ptr<Graph> out_;
   const Node* current_ = nullptr;
-  std::deque<Handle> handles_;
-  std::pmr::monotonic_buffer_resource memory_;  // of the tables
+  std::pmr::monotonic_buffer_resource memory_;  // of handles and tables
+  std::pmr::deque<Handle> handles_{&memory_};
   std::pmr::unordered_map<const Node*, Handle*> by_node_{&memory_};
   std::pmr::unordered_map<const Node*, Arg> meaning_{&memory_};  // traced node -> handle, or list of handles
   std::vector<StorageState> storages_;

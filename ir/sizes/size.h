@@ -72,7 +72,7 @@ Size specialise(Size s);
 // rules treat 0 and 1 (and what is negative) apart, so only settled sizes go into types. Unbacked symbols stay.
 Size settle(Size s);
 
-using SizeVec = SmallVector<Size, 5>;
+using SizeVec = SmallVector<Size, 4>;
 using DimVec = SmallVector<std::int64_t, 5>;
 
 }  // namespace md

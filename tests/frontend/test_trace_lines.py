@@ -78,3 +78,28 @@ def test_lines_are_what_dis_shows(lines):
 def test_resume_function_prints_plain_loads(lines):
     names = [name for name, _ in first_trace(lines, r"torch_dynamo_resume_in_fn_at_\d+")]
     assert names[:4] == ["RESUME", "LOAD_FAST", "JUMP_FORWARD", "POP_TOP"]
+
+
+def test_calls_of_functions_at_equal_lines_of_two_files():
+    """Each operation names the function it stands in, and so does each turn of a loop."""
+    space = {}
+    exec(compile("def plus(x):\n    return x + 1\n", "plus.py", "exec"), space)
+    exec(compile("def times(x):\n    return x * 2\n", "times.py", "exec"), space)
+    plus, times = space["plus"], space["times"]
+
+    def f(x):
+        for _ in range(2):
+            x = times(plus(x))
+        return x
+
+    places = []
+
+    def backend(gm, inputs):
+        places.extend(n.stack_trace for n in gm.graph.nodes if n.op == "call_function")
+        return gm.forward
+
+    assert torch.compile(f, backend=backend)(torch.ones(2)).tolist() == [10, 10]
+    assert len(places) == 4
+    for place, name in zip(places, ["plus", "times"] * 2, strict=True):
+        assert f'File "{name}.py", line 2, in {name}' in place
+        assert "in f\n    x = times(plus(x))" in place

@@ -25,7 +25,8 @@ def test_allocations_of_python_fail(case):
     assert done.returncode == 0, done.stderr[-3000:]
     tried, raised, raised_in_a_row, defects = map(int, done.stdout.split())
     assert tried > 100
-    assert 0 < raised < (tried if case == "whole" else tried / 4), "without fullgraph few failures are more than speed"
+    # Without fullgraph only what fails after the first effect, however many allocations compiling takes before it.
+    assert 0 < raised < {"broken": 175, "whole": tried, "handled": 100}[case]
     assert raised < raised_in_a_row <= tried
     assert defects == 0
 

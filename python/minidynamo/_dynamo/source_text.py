@@ -18,11 +18,16 @@ def _private_copy():
 _own = _private_copy()
 
 
+def lines(file, globals_=None):
+    """The lines as `linecache.getlines` gives them, none where there is no source."""
+    known = linecache.cache.get(file)
+    return known[2] if known and len(known) > 1 else _own.getlines(file, globals_)
+
+
 def line(file, number, globals_=None):
     """The line as `linecache.getline` gives it, "" where there is none."""
-    known = linecache.cache.get(file)
-    lines = known[2] if known and len(known) > 1 else _own.getlines(file, globals_)
-    return lines[number - 1] if 1 <= number <= len(lines) else ""
+    known = lines(file, globals_)
+    return known[number - 1] if 1 <= number <= len(known) else ""
 
 
 def summary(file, number, function):
