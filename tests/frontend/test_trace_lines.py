@@ -11,6 +11,7 @@ import types
 import pytest
 
 import minidynamo
+import minidynamo as torch
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = """
