@@ -93,7 +93,7 @@ PyRef prepared_key(SourceKind kind, PyObject* key) {
 }
 
 bool is_repr_safe(PyObject* o) {
-  if (PyTuple_CheckExact(o)) {
+  if (PyTuple_CheckExact(o) || is_size_type(Py_TYPE(o))) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
       if (!is_repr_safe(PyTuple_GET_ITEM(o, i))) return false;
     }

@@ -145,7 +145,7 @@ ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s) {
   auto d = make_ref<DictValue>(Py_TYPE(o));
   for (const auto& [held_key, value] : held_items(o)) {
     PyObject* const k = held_key.get();
-    PyRef constant_key = PyTuple_CheckExact(k) ? from_folded(t, k)->as_constant() : PyRef();
+    PyRef constant_key = PyTuple_CheckExact(k) || is_size_type(Py_TYPE(k)) ? from_folded(t, k)->as_constant() : PyRef();
     if (!plain_key(k) && !constant_key) unmodelled(s->name, "dictionary key whose hash runs user code");
     checked(PyDict_SetItem(d->index.get(), k, checked(PyLong_FromSize_t(d->entries.size())).get()));
     ValueRef key = constant_key ? from_folded(t, k) : t.from_object(k, nullptr);

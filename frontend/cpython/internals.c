@@ -18,7 +18,7 @@ static int is_scalar_type(PyTypeObject* t) {
 static int compares_natively(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
   if (is_scalar_type(t) || t->tp_richcompare == PyBaseObject_Type.tp_richcompare) return 1;
-  if (t != &PyTuple_Type) return 0;
+  if (!PyTuple_Check(o) || t->tp_richcompare != PyTuple_Type.tp_richcompare) return 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i) {
     if (!compares_natively(PyTuple_GET_ITEM(o, i))) return 0;
   }

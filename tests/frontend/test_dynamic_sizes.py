@@ -214,6 +214,24 @@ def test_shape_as_key():
     assert counter.frame_count > 0
 
 
+def test_dictionaries_by_shape():
+    """Keys that are shapes are compared as the tuples they are: one entry serves, and its guards print them."""
+
+    def cached(x, known):
+        if x.shape not in known:
+            known[x.shape] = x.sum()
+        return x * known[x.shape] + sum(k[0] for k in known)
+
+    compiled = torch.compile(cached, backend=(counter := CompileCounter()))
+    plain_known, known = {torch.Size([3]): 1.0}, {torch.Size([3]): 1.0}
+    for k in range(5):
+        x = tensor(2)
+        assert equal(compiled(x, known), cached(x, plain_known))
+        assert counter.frame_count == min(k + 1, 2)
+    assert [type(k) for k in known] == [torch.Size] * 2 and list(known) == list(plain_known)
+    assert equal(compiled(x, {(2,): 5.0}), cached(x, {(2,): 5.0}))
+
+
 def test_guards_and_code(capsys):
     seen = []
 
