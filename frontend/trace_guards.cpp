@@ -38,6 +38,15 @@ bool same_item(PyObject* a, PyObject* b) {
   return true;
 }
 
+std::size_t hash_of_item(PyObject* item) {
+  std::size_t h = 0;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(item); ++i) {
+    PyObject* const x = PyTuple_GET_ITEM(item, i);
+    h = h * 1000003u + (PyUnicode_CheckExact(x) ? static_cast<std::size_t>(PyObject_Hash(x)) : std::hash<void*>()(x));
+  }
+  return h;
+}
+
 }  // namespace
 
 // --- classes ---------------------------------------------------------------------------------------------------------
@@ -46,15 +55,14 @@ SourceRef Tracer::class_source(PyTypeObject* type) { return wrap(reinterpret_cas
 
 void Tracer::note_class(PyTypeObject* type, PyRef item) {
   auto* object = reinterpret_cast<PyObject*>(type);
-  for (ClassNotes& notes : class_notes_) {
-    if (notes.type.get() != object) continue;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(notes.items.get()); ++i)
-      if (same_item(PyList_GET_ITEM(notes.items.get(), i), item.get())) return;
-    checked(PyList_Append(notes.items.get(), item.get()));
-    return;
-  }
-  class_notes_.push_back({PyRef::borrow(object), checked(PyList_New(0))});
-  checked(PyList_Append(class_notes_.back().items.get(), item.get()));
+  const auto [place, fresh] = class_places_.try_emplace(object, class_notes_.size());
+  if (fresh) class_notes_.push_back({PyRef::borrow(object), checked(PyList_New(0)), {}});
+  ClassNotes& notes = class_notes_[place->second];
+  const std::size_t hash = hash_of_item(item.get());
+  for (auto [at, end] = notes.known.equal_range(hash); at != end; ++at)
+    if (same_item(at->second, item.get())) return;
+  checked(PyList_Append(notes.items.get(), item.get()));
+  notes.known.emplace(hash, item.get());
 }
 
 // A prototype is nothing that can change, but its bases are.

@@ -297,9 +297,11 @@ class Tracer {
   void expect_on_bases(PyTypeObject* prototype, PyObject* name, PyTypeObject* after = nullptr);
 
   struct ClassNotes {
-    PyRef type, items;  // items: list of ClassLookups payloads
+    PyRef type, items;                                      // items: list of ClassLookups payloads
+    std::unordered_multimap<std::size_t, PyObject*> known;  // the same by their hash
   };
   std::vector<ClassNotes> class_notes_;
+  std::unordered_map<PyObject*, std::size_t> class_places_;  // in class_notes_, by type
   UserFrame frame_location(const SymbolicFrame& f) const;
   // Nodes of one line share their stack: of so many stacks the last, by what they hash to.
   static constexpr std::size_t kStacksKept = 128;

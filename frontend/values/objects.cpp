@@ -37,10 +37,18 @@ std::string ObjectValue::print() const {
          ")";
 }
 
-const ObjectValue::Stored* ObjectValue::stored(PyObject* name) const {
-  for (auto& s : attrs)
-    if (PyUnicode_Compare(s.name.get(), name) == 0) return &s;
-  return nullptr;
+ObjectValue::Stored* ObjectValue::written(PyObject* name) {
+  if (attrs.size() <= kFew) {
+    for (auto& s : attrs)
+      if (PyUnicode_Compare(s.name.get(), name) == 0) return &s;
+    return nullptr;
+  }
+  if (!places_) places_ = checked(PyDict_New());
+  for (auto k = static_cast<std::size_t>(PyDict_GET_SIZE(places_.get())); k < attrs.size(); ++k)
+    checked(PyDict_SetItem(places_.get(), attrs[k].name.get(), checked(PyLong_FromSize_t(k)).get()));
+  PyObject* const place = PyDict_GetItemWithError(places_.get(), name);
+  if (!place && PyErr_Occurred()) throw PythonError{};
+  return place ? &attrs[PyLong_AsSize_t(place)] : nullptr;
 }
 
 static bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
@@ -266,17 +274,15 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
     if (const Attr a = find_attr(real.get(), name); a.where == AttrWhere::Slot || a.where == AttrWhere::Instance)
       let_go_of_object(a.value.get());
   }
-  bool replaced = false;
-  for (auto it = attrs.begin(); it != attrs.end() && !replaced; ++it)
-    if (PyUnicode_Compare(it->name.get(), name) == 0) {
-      if (!v && !real) {
-        attrs.erase(it);
-      } else {
-        it->value = v;
-      }
-      replaced = true;
-    }
-  if (!replaced) attrs.push_back({PyRef::borrow(name), v});
+  Stored* const known = written(name);
+  if (known && !v && !real) {
+    attrs.erase(attrs.begin() + (known - attrs.data()));
+    places_ = PyRef();
+  } else if (known) {
+    known->value = v;
+  } else {
+    attrs.push_back({PyRef::borrow(name), v});
+  }
   note_part_stored(this);
   if (!source) return;
   SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};

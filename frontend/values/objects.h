@@ -40,13 +40,18 @@ struct ObjectValue final : Value {
     PyRef name;
     ValueRef value;  // null: deleted
   };
-  const Stored* stored(PyObject* name) const;
+  const Stored* stored(PyObject* name) const { return const_cast<ObjectValue*>(this)->written(name); }
 
   PyTypeObject* type;
   PyRef type_ref;
   Value* attribute_dict = nullptr;  // its __dict__, once asked for; kept alive by the tracer
   ValueRef payload;                 // what a builtin base of the class holds (values/builtin_bases.h)
   std::vector<Stored> attrs;        // written while tracing, in order of first write
+
+ private:
+  Stored* written(PyObject* name);
+  static constexpr std::size_t kFew = 8;  // looked through one by one
+  PyRef places_;                          // dict of name: place in `attrs`, where there are more; null: to be made
 };
 
 struct MadeClass;  // values/made_class.h
