@@ -141,10 +141,9 @@ Reg PlanBuilder::evaluate_size(Size s) {
 }
 
 int PlanBuilder::output_index(Node* n) {
-  const auto found = std::ranges::find(outputs, n);
-  if (found != outputs.end()) return static_cast<int>(found - outputs.begin());
-  outputs.push_back(n);
-  return static_cast<int>(outputs.size()) - 1;
+  const auto [place, fresh] = output_places_.try_emplace(n, static_cast<int>(outputs.size()));
+  if (fresh) outputs.push_back(n);
+  return place->second;
 }
 
 Reg PlanBuilder::advanced(Reg iterator, std::int64_t draws, bool over_changed_list) {

@@ -152,8 +152,9 @@ class PlanBuilder {
   std::vector<std::pair<const Value*, MakeStep>> postponed_;  // until the value is made
   std::unordered_map<SourceRef, Reg> loaded_;
   std::unordered_map<Node*, Reg> output_regs_;
-  std::vector<PlanStep> last_;  // after all other effects
-  std::vector<ValueRef> keep_;  // values keyed by address must stay alive
+  std::unordered_map<const Node*, int> output_places_;  // in `outputs`
+  std::vector<PlanStep> last_;                          // after all other effects
+  std::vector<ValueRef> keep_;                          // values keyed by address must stay alive
 };
 
 // Runs a plan. Result: a new reference to the return value, or for a break the argument tuple contents in `next`.

@@ -1,6 +1,7 @@
 // What a call does once its entry is found: load, run the kernel, build what the frame returns, replay effects.
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 
 #include "frontend/code_cache.h"
 #include "frontend/cpython/frame_access.h"
@@ -314,14 +315,29 @@ struct Runner {
   // An input that comes back (x.float() of a float32 tensor) is the object that went in, and a tensor that two nodes
   // give is one object.
   PyRef output(std::size_t k) {
-    for (std::size_t i = plan.size_inputs.size(); i < inputs.size(); ++i)
-      if (inputs[i] == outputs[k].get()) return PyRef::borrow(objects[i]);
+    if (PyObject* const input = input_object(outputs[k].get())) return PyRef::borrow(input);
     if (outputs[k]->use_count() == 1) return wrap_tensor(outputs[k]);
     const auto made = std::ranges::find(wrapped, outputs[k].get(), &Wrapped::first);
     if (made != wrapped.end()) return made->second;
     return wrapped.emplace_back(outputs[k].get(), wrap_tensor(outputs[k])).second;
   }
 
+  // Null: it is none.
+  PyObject* input_object(const TensorImpl* t) {
+    constexpr std::size_t kFew = 16;  // looked through one by one
+    const std::size_t first = plan.size_inputs.size();
+    if (inputs.size() <= first + kFew || outputs.size() <= 4) {
+      for (std::size_t i = first; i < inputs.size(); ++i)
+        if (inputs[i] == t) return objects[i];
+      return nullptr;
+    }
+    if (object_of.empty())
+      for (std::size_t i = first; i < inputs.size(); ++i) object_of.emplace(inputs[i], objects[i]);
+    const auto found = object_of.find(t);
+    return found == object_of.end() ? nullptr : found->second;
+  }
+
+  std::unordered_map<const TensorImpl*, PyObject*> object_of;  // the inputs, where there are many
   using Wrapped = std::pair<const TensorImpl*, PyRef>;
   std::vector<Wrapped> wrapped;  // of those that several hold
   SmallVector<TensorImpl*, 8> inputs;
@@ -407,8 +423,7 @@ struct Runner {
       symbols[static_cast<std::size_t>(late.symbol)] =
           outputs[static_cast<std::size_t>(late.output)]->sizes[static_cast<std::size_t>(late.dim)];
     for (std::size_t k = 0; k < plan.output_grads.size(); ++k)
-      if (std::find(inputs.begin(), inputs.end(), outputs[k].get()) == inputs.end())
-        outputs[k]->requires_grad = plan.output_grads[k];
+      if (!input_object(outputs[k].get())) outputs[k]->requires_grad = plan.output_grads[k];
   }
 };
 

@@ -1,5 +1,9 @@
 #include "frontend/guards/class_lookups.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/cpython/type_dict.h"
@@ -76,11 +80,14 @@ bool ClassLookups::look_again(const ClassFact& f, PyTypeObject* type, Why* why) 
 }
 
 std::string ClassLookups::describe(const Guard& g) {
+  constexpr Py_ssize_t kShown = 16;
+  const Py_ssize_t all = PyTuple_GET_SIZE(g.object.get());
   std::string names;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(g.object.get()); ++i) {
+  for (Py_ssize_t i = 0; i < std::min(all, kShown); ++i) {
     PyObject* name = field(PyTuple_GET_ITEM(g.object.get(), i), 1);
     names += (names.empty() ? "" : ", ") + (name ? constant_repr(name) : std::string("__mro__"));
   }
+  if (all > kShown) names += fmt::format(", ... {} more", all - kShown);
   return "unchanged " + names;
 }
 

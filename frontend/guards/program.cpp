@@ -1,12 +1,23 @@
 // From recorded guards to the flat program: sort, build the source trie, give registers, emit.
 #include "frontend/guards/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "frontend/guards/kinds.h"
 
 namespace md {
 namespace {
+
+// "x, many[0], many[1]"; the first of very many.
+std::string places_of(const Guard& g) {
+  constexpr std::size_t kShown = 16;
+  std::string text = g.source->name;
+  for (std::size_t k = 0; k < std::min(kShown, g.others.size()); ++k) text += ", " + g.others[k]->name;
+  if (g.others.size() > kShown) text += fmt::format(", ... {} more", g.others.size() - kShown);
+  return text;
+}
 
 bool is_ambient(GuardKind k) { return k <= GuardKind::NothingHandled; }
 bool is_relation(GuardKind k) {
@@ -162,14 +173,11 @@ class Compiler {
         r.described = class_name(g.object ? reinterpret_cast<PyTypeObject*>(g.object.get()) : tensor_type);
         break;
       case GuardKind::NoAliasing:
-        r.described = "check_no_aliasing(" + g.source->name;
-        for (SourceRef s : g.others) r.described += ", " + s->name;
-        r.described += ")";
+        r.described = "check_no_aliasing(" + places_of(g) + ")";
         break;
       case GuardKind::Distinct:
-        r.described = g.others.size() > 1 ? "check_distinct(" + g.source->name : g.source->name + " is not ";
-        for (SourceRef s : g.others) r.described += (g.others.size() > 1 ? ", " : "") + s->name;
-        if (g.others.size() > 1) r.described += ")";
+        r.described = g.others.size() > 1 ? "check_distinct(" + places_of(g) + ")"
+                                          : g.source->name + " is not " + g.others.front()->name;
         break;
       case GuardKind::ClassLookups:
         r.described = guards::ClassLookups::describe(g);

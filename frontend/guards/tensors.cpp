@@ -1,6 +1,9 @@
 #include "frontend/guards/tensors.h"
 
 #include <algorithm>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "frontend/tensors/array_view.h"
@@ -195,7 +198,7 @@ bool has_array(const AliasFact& f, PyObject* const* regs) {
 }
 
 bool memories_distinct(const AliasFact& f, PyObject* const* regs) {
-  auto* all = static_cast<Memory*>(__builtin_alloca(f.registers.size() * sizeof(Memory)));
+  SmallVector<Memory, 16> all(f.registers.size(), Memory{});
   for (std::size_t i = 0; i < f.registers.size(); ++i) {
     if (!Memory::of(regs[f.registers[i]], all[i])) return false;
     for (std::size_t j = 0; j < i; ++j)
@@ -220,10 +223,27 @@ bool NoAliasing::all_distinct(const AliasFact& f, PyObject* const* regs) {
   return distinct_by_hash(f, regs) && !(foreign && foreign_overlap(f, regs));
 }
 
+// Groups of tensors none of whose memory others own: each storage is that of one group.
+static bool groups_by_storage(const AliasFact& f, std::span<const Memory> all) {
+  std::unordered_set<const Storage*> seen(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto [group, apart] = f.groups[i];  // by its first member
+    const Memory& first = all[static_cast<std::size_t>(group)];
+    if (all[i].data - first.data != apart) return false;
+    if (&first == &all[i] ? !seen.insert(first.storage).second : first.storage != all[i].storage) return false;
+  }
+  return true;
+}
+
 bool NoAliasing::as_recorded(const AliasFact& f, PyObject* const* regs) {
-  auto* all = static_cast<Memory*>(__builtin_alloca(f.registers.size() * sizeof(Memory)));
+  SmallVector<Memory, 16> all(f.registers.size(), Memory{});
+  bool foreign = false;
   for (std::size_t i = 0; i < f.registers.size(); ++i) {
     if (!Memory::of(regs[f.registers[i]], all[i])) return false;
+    foreign |= all[i].foreign;
+  }
+  if (!foreign && all.size() > kFewTensors) return groups_by_storage(f, {all.data(), all.size()});
+  for (std::size_t i = 0; i < f.registers.size(); ++i) {
     bool first = true;
     for (std::size_t j = 0; j < i; ++j) {
       const bool grouped = f.groups[i].first == f.groups[j].first;
@@ -251,10 +271,15 @@ Guard aliasing_guard(const std::vector<SourceRef>& sources, const FrameArgs& arg
   Guard g{GuardKind::NoAliasing, sources.front()};
   g.others.assign(sources.begin() + 1, sources.end());
   PyRef pairs = checked(PyTuple_New(static_cast<Py_ssize_t>(all.size())));
+  const bool foreign = std::ranges::any_of(all, &guards::Memory::foreign);
+  std::unordered_map<const Storage*, std::size_t> first_of;
   bool any = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::size_t group = 0;
-    while (group < i && !all[group].shared_with(all[i])) ++group;
+    if (foreign)
+      while (group < i && !all[group].shared_with(all[i])) ++group;
+    else
+      group = first_of.try_emplace(all[i].storage, i).first->second;
     any |= group != i;
     const auto apart = static_cast<long long>(all[i].data - all[group].data);
     PyRef pair = checked(Py_BuildValue("nL", static_cast<Py_ssize_t>(group), apart));

@@ -18,6 +18,20 @@ static PyRef attribute_name(Tracer& t, const ValueRef& raw, const Value& self) {
   return PyRef::steal(text);
 }
 
+ObjectValue::Stored* ObjectValue::written(PyObject* name) {
+  if (attrs.size() <= kFew) {
+    for (auto& s : attrs)
+      if (PyUnicode_Compare(s.name.get(), name) == 0) return &s;
+    return nullptr;
+  }
+  if (!places_) places_ = checked(PyDict_New());
+  for (auto k = static_cast<std::size_t>(PyDict_GET_SIZE(places_.get())); k < attrs.size(); ++k)
+    checked(PyDict_SetItem(places_.get(), attrs[k].name.get(), checked(PyLong_FromSize_t(k)).get()));
+  PyObject* const place = PyDict_GetItemWithError(places_.get(), name);
+  if (!place && PyErr_Occurred()) throw PythonError{};
+  return place ? &attrs[PyLong_AsSize_t(place)] : nullptr;
+}
+
 Ref<DictValue> AttributeDictValue::contents(Tracer& t) {
   if (object->real) unmodelled(object->print() + ".__dict__", "the attribute dictionary of an object as a whole");
   auto dict = make_ref<DictValue>(&PyDict_Type);

@@ -37,20 +37,6 @@ std::string ObjectValue::print() const {
          ")";
 }
 
-ObjectValue::Stored* ObjectValue::written(PyObject* name) {
-  if (attrs.size() <= kFew) {
-    for (auto& s : attrs)
-      if (PyUnicode_Compare(s.name.get(), name) == 0) return &s;
-    return nullptr;
-  }
-  if (!places_) places_ = checked(PyDict_New());
-  for (auto k = static_cast<std::size_t>(PyDict_GET_SIZE(places_.get())); k < attrs.size(); ++k)
-    checked(PyDict_SetItem(places_.get(), attrs[k].name.get(), checked(PyLong_FromSize_t(k)).get()));
-  PyObject* const place = PyDict_GetItemWithError(places_.get(), name);
-  if (!place && PyErr_Occurred()) throw PythonError{};
-  return place ? &attrs[PyLong_AsSize_t(place)] : nullptr;
-}
-
 static bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
 
 bool is_wrapped_method(PyObject* found) {

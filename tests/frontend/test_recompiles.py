@@ -220,3 +220,48 @@ def test_error_on_recompile_names_the_guard_and_makes_nothing():
             compiled(ONE, 3)
         compiled(ONE, 2)
     assert (backend.graphs, backend.calls) == (1, 2)
+
+
+def summed(x, many):
+    for y in many:
+        x = x + y
+    return x
+
+
+def test_reasons_of_many_places_are_short():
+    buffer = torch.ones(200)
+    views = [buffer[k : k + 2] for k in range(0, 200, 2)]
+    reason = reason_of(summed, (torch.ones(2), [v.clone() for v in views]), (torch.ones(2), views)).guard
+    assert "check_no_aliasing(x, many[0], many[1]," in reason and reason.endswith("... 84 more)")
+
+
+def test_many_tensors_that_share_memory():
+    """Views of one buffer, in the places they had; each other arrangement is one of its own."""
+    compiled = torch.compile(summed, backend="eager")
+
+    def count(many):
+        assert torch.equal(compiled(torch.ones(2), many), summed(torch.ones(2), many))
+        return len(get_compilation_metrics())
+
+    for groups in (1, 3):
+        buffers = [torch.arange(200.0) for _ in range(groups)]
+        views = [buffers[k % groups][2 * k : 2 * k + 2] for k in range(40)]
+        before = len(get_compilation_metrics())
+        assert count(views) == before + 1
+        assert count([v[:] for v in views]) == before + 1
+        other = [torch.arange(200.0) for _ in range(groups)]
+        assert count([other[k % groups][2 * k : 2 * k + 2] for k in range(40)]) == before + 1
+        assert count([*views[:7], views[8], views[7], *views[9:]]) == before + 2, "at other places"
+    assert count([v.clone() if k == 20 else v for k, v in enumerate(views)]) == before + 3, "one apart"
+    assert count(views) == before + 3
+
+
+def test_inputs_that_come_back_among_many():
+    def f(many):
+        return [y.float() if k % 3 else y * 2 for k, y in enumerate(many)]
+
+    many = [torch.ones(2) * k for k in range(60)]
+    compiled = torch.compile(f)
+    for _ in range(3):
+        for k, (a, b) in enumerate(zip(f(many), compiled(many), strict=True)):
+            assert torch.equal(a, b) and (b is many[k]) == bool(k % 3)
