@@ -20,9 +20,9 @@ namespace md {
 namespace {
 
 // A tensor of the traced program: where it lives and how it is seen. Handed to inference and to composite ops as the
-// address of `node`, which belongs to no graph.
+// address of `node`: the functional value where that has eager's type, else one that belongs to no graph.
 struct Handle {
-  Node node{.kind = NodeKind::Op};  // carries the type eager execution gives it
+  Node* node;  // carries the type eager execution gives it
   int storage = 0;
   Handle* parent = nullptr;  // null: the storage's base
   const Op* view = nullptr;  // how it is seen from `parent`
@@ -31,7 +31,7 @@ struct Handle {
   int version = -1;
   Node* alias = nullptr;  // for outputs: view nodes on the final base
 
-  const TensorType& type() const { return node.type(); }
+  const TensorType& type() const { return node->type(); }
 };
 
 struct StorageState {
@@ -126,18 +126,21 @@ class Functionalizer final : public OpCaller {
     return *by_node_.at(*n);
   }
 
-  Handle& new_handle(TensorType type, int storage) {
-    Handle& h = handles_.emplace_back();
-    h.storage = storage;
-    type.storage = storage;
-    h.node.types.push_back(std::move(type));
-    by_node_[&h.node] = &h;
+  Handle& new_handle(Node* node, int storage) {
+    Handle& h = handles_.emplace_back(Handle{.node = node, .storage = storage});
+    by_node_[node] = &h;
     return h;
+  }
+  Node* of_type(TensorType type) {
+    Node& node = typed_.emplace_back(Node{.kind = NodeKind::Op});
+    node.types.push_back(std::move(type));
+    return &node;
   }
 
   // A base with a storage of its own, whose value is `value`.
-  Handle& new_base(const TensorType& type, Node* value) {
-    Handle& h = new_handle(type, static_cast<int>(storages_.size()));
+  Handle& new_base(const TensorType& type, Node* value) { return new_base(of_type(type), value); }
+  Handle& new_base(Node* node, Node* value) {
+    Handle& h = new_handle(node, static_cast<int>(storages_.size()));
     storages_.push_back({.base = &h, .value = value});
     h.value = value, h.version = 0;
     return h;
@@ -163,13 +166,13 @@ class Functionalizer final : public OpCaller {
       const auto [first, fresh] = input_storage_.emplace(n.type().storage, h.storage);
       if (!fresh) s.shared = storages_[static_cast<std::size_t>(first->second)].shared = true;
     }
-    meaning_[&n] = &h.node;
+    meaning_[&n] = h.node;
   }
 
   void add_constant(const Node& n) {
     Node* c = append({.kind = NodeKind::GetAttr, .target = n.target, .name = n.name, .types = n.types});
     c->constant = n.constant;
-    meaning_[&n] = &new_base(n.type(), c).node;
+    meaning_[&n] = new_base(n.type(), c).node;
     storages_.back().constant = true;
   }
 
@@ -192,7 +195,7 @@ class Functionalizer final : public OpCaller {
     if (!op(n.op).decl->inplace) throw NotFunctional("functionalize: " + n.name + " changes more than values");
     Handle& self = handle(bound.at(0));
     write(self, handle(call(op(n.op), std::move(bound))));
-    return &self.node;
+    return self.node;
   }
 
   // x[index] = value
@@ -205,11 +208,11 @@ class Functionalizer final : public OpCaller {
 
   Arg view(const Op& op, BoundArgs args) {
     Handle& parent = handle(args.at(0));
-    Handle& h = new_handle(infer(op, args).at(0), parent.storage);
+    Handle& h = new_handle(of_type(infer(op, args).at(0)), parent.storage);
     h.parent = &parent;
     h.view = &op;
     h.view_args = std::move(args);
-    return &h.node;
+    return h.node;
   }
 
   Arg compute(const Op& op, BoundArgs args) {
@@ -226,12 +229,12 @@ class Functionalizer final : public OpCaller {
     }
     if (eager.empty()) throw NotFunctional("functionalize: op " + std::string(op.name()) + " gives no tensor");
     Node* n = as_eager ? append_op(op, std::move(args), eager) : append_op(op, std::move(args));
-    if (op.schema.results == 1) return &new_base(eager.at(0), n).node;
+    if (op.schema.results == 1) return (as_eager ? new_base(n, n) : new_base(eager.at(0), n)).node;
     ListArg results;
     for (std::size_t i = 0; i < eager.size(); ++i) {
       Node* item = append({.kind = NodeKind::GetItem, .args = {n}, .index = static_cast<int>(i)});
       item->types = {n->types[i]};
-      results.items.push_back(&new_base(eager[i], item).node);
+      results.items.push_back(new_base(eager[i], item).node);
     }
     return results;
   }
@@ -289,7 +292,7 @@ class Functionalizer final : public OpCaller {
     for (std::size_t i = 0; i < n.types.size(); ++i) {
       TensorType type = n.types[i];
       type.offset = 0;
-      out.items.push_back(&new_base(type, values[i]).node);
+      out.items.push_back(new_base(type, values[i]).node);
     }
     if (n.multi || out.items.empty()) return out;
     return out.items[0];
@@ -472,6 +475,7 @@ class Functionalizer final : public OpCaller {
   const Node* current_ = nullptr;
   std::pmr::monotonic_buffer_resource memory_;  // of handles and tables
   std::pmr::deque<Handle> handles_{&memory_};
+  std::pmr::deque<Node> typed_{&memory_};  // nodes of handles that have none in the graph
   std::pmr::unordered_map<const Node*, Handle*> by_node_{&memory_};
   std::pmr::unordered_map<const Node*, Arg> meaning_{&memory_};  // traced node -> handle, or list of handles
   std::vector<StorageState> storages_;
