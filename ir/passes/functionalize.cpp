@@ -217,7 +217,7 @@ class Functionalizer final : public OpCaller {
 
   Arg compute(const Op& op, BoundArgs args) {
     const std::size_t used = symbols_->used();
-    const std::vector<TensorType> eager = infer(op, args);
+    std::vector<TensorType> eager = infer(op, args);
     if (symbols_->used() > used) args.at(static_cast<std::size_t>(op.schema.find("count"))) = symbols_->at(used);
     bool as_eager = symbols_->used() == used;
     for (Arg& a : args) {
@@ -228,13 +228,14 @@ class Functionalizer final : public OpCaller {
       });
     }
     if (eager.empty()) throw NotFunctional("functionalize: op " + std::string(op.name()) + " gives no tensor");
-    Node* n = as_eager ? append_op(op, std::move(args), eager) : append_op(op, std::move(args));
-    if (op.schema.results == 1) return (as_eager ? new_base(n, n) : new_base(eager.at(0), n)).node;
+    Node* n = as_eager ? append_op(op, std::move(args), std::move(eager)) : append_op(op, std::move(args));
+    const std::vector<TensorType>& types = as_eager ? n->types : eager;
+    if (op.schema.results == 1) return (as_eager ? new_base(n, n) : new_base(types.at(0), n)).node;
     ListArg results;
-    for (std::size_t i = 0; i < eager.size(); ++i) {
+    for (std::size_t i = 0; i < types.size(); ++i) {
       Node* item = append({.kind = NodeKind::GetItem, .args = {n}, .index = static_cast<int>(i)});
       item->types = {n->types[i]};
-      results.items.push_back(new_base(eager[i], item).node);
+      results.items.push_back(new_base(types[i], item).node);
     }
     return results;
   }
