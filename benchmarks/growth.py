@@ -51,7 +51,7 @@ def warm(call, repeat=2000, rounds=7):
 
 def first_result(size):
     """Milliseconds of the first call of a function of so many operations."""
-    rounds = 5 if size < 5000 else 4
+    rounds = 12
 
     def once():
         torch.compiler.wait_for_kernels()  # of the round before

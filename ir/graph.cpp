@@ -272,6 +272,13 @@ bool is_inplace(const Node& n) {
   return call && n.target.ends_with('_') && n.op != kNoOp && !op(n.op).public_name.ends_with('_');
 }
 
+Graph::~Graph() {
+  for (std::size_t k = 0; k < nodes.size(); ++k) {
+    fetch_ahead(nodes, k);
+    nodes[k] = nullptr;
+  }
+}
+
 std::string Graph::fresh_name(const std::string& base) {
   std::string name = as_identifier(base);
   auto [stem, number] = split_number(name);

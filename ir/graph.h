@@ -78,6 +78,9 @@ struct Graph {
   std::string name;                          // "__compiled_fn_1_<uuid>"
   bool functional = false;
 
+  Graph() = default;
+  ~Graph();
+
   // Gives it a unique name derived from n.name, or if that is empty from its kind, spelling and target.
   Node* append(Node n);
   std::vector<Node*> placeholders() const;
@@ -90,6 +93,20 @@ struct Graph {
   std::unordered_set<std::string> used_names_;
   std::unordered_map<std::string, int> last_number_;  // base name -> highest number given out
 };
+
+// Nodes of a large graph have left the caches when the next pass comes: who walks along them asks here, at place `k`,
+// for those that follow.
+inline void fetch_ahead(const std::vector<std::unique_ptr<Node>>& nodes, std::size_t k) {
+  constexpr std::size_t kNode = 8, kParts = 4;  // so many places ahead
+  if (k + kNode >= nodes.size()) return;
+  const auto* node = reinterpret_cast<const char*>(nodes[k + kNode].get());
+  for (std::size_t line = 0; line < sizeof(Node); line += 64) __builtin_prefetch(node + line, 1);
+  const Node* const near = nodes[k + kParts].get();
+  if (!near) return;  // moved elsewhere
+  __builtin_prefetch(near->stack.get(), 1);
+  __builtin_prefetch(near->args.data(), 1);
+  __builtin_prefetch(near->types.data(), 1);
+}
 
 // Deep copy, regions included.
 std::unique_ptr<Graph> clone(const Graph& g);

@@ -59,9 +59,10 @@ class Functionalizer final : public OpCaller {
   }
 
   std::unique_ptr<Graph> run() {
-    for (const auto& n : traced_.nodes) {
-      current_ = n.get();
-      step(*n);
+    for (std::size_t k = 0; k < traced_.nodes.size(); ++k) {
+      fetch_ahead(traced_.nodes, k);
+      current_ = traced_.nodes[k].get();
+      step(*current_);
     }
     if (!out_->output()) throw InternalError("functionalize: the graph has no output");
     return std::move(out_);
