@@ -133,9 +133,7 @@ class Functionalizer final : public OpCaller {
     return h;
   }
   Node* of_type(TensorType type) {
-    Node& node = typed_.emplace_back(Node{.kind = NodeKind::Op});
-    node.types.push_back(std::move(type));
-    return &node;
+    return &typed_.emplace_back(Node{.kind = NodeKind::Op, .types = {std::move(type)}});
   }
 
   // A base with a storage of its own, whose value is `value`.
@@ -438,9 +436,8 @@ class Functionalizer final : public OpCaller {
 
   // `n`, or a copy if it is (a view of) an input: commits must not read what others have written.
   Node* own(Node* n) {
-    const Node* root = n;
-    while (root->kind == NodeKind::Op && op(root->op).kind() == OpKind::View) root = root->args[0].get<Node*>();
-    return root->kind == NodeKind::Op || root->kind == NodeKind::GetItem ? n : append_op(op(id::Clone), {n});
+    const NodeKind root = memory_root(n)->kind;
+    return root == NodeKind::Op || root == NodeKind::GetItem ? n : append_op(op(id::Clone), {n});
   }
 
   // The node that stands for `h` in the output: shares memory exactly as eager's tensor does.
