@@ -21,7 +21,6 @@ std::string depth_note(const SymbolicFrame& f) {
 }
 
 // Frames of code that stands in for a library's function are part of the call.
-
 const SymbolicFrame& users_frame(const Tracer& t) {
   std::size_t k = t.frames.size() - 1;
   while (k > 0 && t.frames[k]->is_library()) --k;

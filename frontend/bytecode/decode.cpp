@@ -94,7 +94,7 @@ class Decoder {
     i.offset = 2 * raw_->start;
     if (first) {
       i.orig_name = raw_info(raw_->op).name;
-      i.orig_arg = printed_operand(*raw_);
+      i.orig_arg = printed_operand(code_, *raw_);
     }
     return i;
   }
@@ -124,7 +124,7 @@ class Decoder {
     return PyRef::borrow(names);
   }
   DroppedInstruction dropped() const {
-    return {2 * raw_->start, raw_info(raw_->op).name, printed_operand(*raw_), raw_->pos};
+    return {2 * raw_->start, raw_info(raw_->op).name, printed_operand(code_, *raw_), raw_->pos};
   }
   bool is_cell_slot(int s) const { return (body_->slot_kinds[slot(s)] & (kSlotCell | kSlotFree)) != 0; }
   void load_fast(int s, bool check, int half);
@@ -197,7 +197,7 @@ void Decoder::step_own() {
 void Decoder::load_fast(int s, bool check, int half) {
   const bool closure = kMinor >= 13 && !check && is_cell_slot(s);
   const Opcode op = closure ? Opcode::LOAD_CLOSURE : Opcode::LOAD_FAST;
-  emit_part(check && kMinor > 11 ? "LOAD_FAST_CHECK" : "LOAD_FAST", printed_operand(*raw_, half), op, slot(s),
+  emit_part(check && kMinor > 11 ? "LOAD_FAST_CHECK" : "LOAD_FAST", printed_operand(code_, *raw_, half), op, slot(s),
             !closure && (check || kMinor == 11));
 }
 
@@ -215,12 +215,12 @@ bool Decoder::step_load() {
       load_fast(arg & 15, false, 1);
       return true;
     case RawOp::STORE_FAST_LOAD_FAST:
-      emit_part("STORE_FAST", printed_operand(*raw_, 0), Opcode::STORE_FAST, slot(arg >> 4));
+      emit_part("STORE_FAST", printed_operand(code_, *raw_, 0), Opcode::STORE_FAST, slot(arg >> 4));
       load_fast(arg & 15, false, 1);
       return true;
     case RawOp::STORE_FAST_STORE_FAST:
-      emit_part("STORE_FAST", printed_operand(*raw_, 0), Opcode::STORE_FAST, slot(arg >> 4));
-      emit_part("STORE_FAST", printed_operand(*raw_, 1), Opcode::STORE_FAST, slot(arg & 15));
+      emit_part("STORE_FAST", printed_operand(code_, *raw_, 0), Opcode::STORE_FAST, slot(arg >> 4));
+      emit_part("STORE_FAST", printed_operand(code_, *raw_, 1), Opcode::STORE_FAST, slot(arg & 15));
       return true;
     case RawOp::LOAD_GLOBAL:
       if ((arg & 1) && !kMethodNullAbove) emit(Opcode::PUSH_NULL);

@@ -42,9 +42,12 @@ std::string text_of(PyObject* o) {
   return PyBytes_AS_STRING(utf8.get());
 }
 
+PrintedOperand item(PrintedOperand::Kind kind, PyObject* tuple, int index) {
+  if (index >= PyTuple_GET_SIZE(tuple)) throw BadCode("operand out of range");
+  return {kind, index};
+}
 std::string item_text(const std::vector<PyRef>& items, int index) {
-  if (static_cast<std::size_t>(index) >= items.size()) throw BadCode("operand out of range");
-  return text_of(items[static_cast<std::size_t>(index)].get());
+  return text_of(items.at(static_cast<std::size_t>(index)).get());
 }
 
 const char* const kCompare[] = {"<", "<=", "==", "!=", ">", ">="};
@@ -89,7 +92,7 @@ std::vector<RawInstruction> read_code(PyCodeObject* code) {
   return out;
 }
 
-PrintedOperand printed_operand(const RawInstruction& raw, int half) {
+PrintedOperand printed_operand(PyCodeObject* code, const RawInstruction& raw, int half) {
   using Kind = PrintedOperand::Kind;
   constexpr int kHaveArgument = kMinor >= 13 ? 44 : 90;
   const int arg = raw.arg;
@@ -100,21 +103,24 @@ PrintedOperand printed_operand(const RawInstruction& raw, int half) {
     case RawArg::Number:
       return {Kind::Number, arg};
     case RawArg::Name:
-      return {Kind::Name, arg};
+      return item(Kind::Name, code->co_names, arg);
     case RawArg::NameBit:
-      return {Kind::Name, arg >> 1};
+      return item(Kind::Name, code->co_names, arg >> 1);
     case RawArg::Attr:
-      return {Kind::Name, kMinor == 11 ? arg : arg >> 1};
+      return item(Kind::Name, code->co_names, kMinor == 11 ? arg : arg >> 1);
     case RawArg::NameTwoBits:
-      return {Kind::Name, arg >> 2};
+      return item(Kind::Name, code->co_names, arg >> 2);
     case RawArg::Const:
-      return {Kind::Const, arg};
+      return item(Kind::Const, code->co_consts, arg);
     case RawArg::Slot:
-      return {Kind::Slot, arg};
+      return item(Kind::Slot, code->co_localsplusnames, arg);
     case RawArg::TwoSlots:
-      return {Kind::Slot, half == 0 ? arg >> 4 : arg & 15};
-    case RawArg::Compare:
-      return {Kind::Compare, kMinor == 11 ? arg : kMinor == 12 ? arg >> 4 : arg >> 5};
+      return item(Kind::Slot, code->co_localsplusnames, half == 0 ? arg >> 4 : arg & 15);
+    case RawArg::Compare: {
+      const int index = kMinor == 11 ? arg : kMinor == 12 ? arg >> 4 : arg >> 5;
+      if (index > 5) throw BadCode("unknown comparison");
+      return {Kind::Compare, index};
+    }
     case RawArg::Format:
       return {Kind::Format, arg};
     case RawArg::Conversion:
@@ -143,7 +149,6 @@ std::string operand_text(const CodeBody& body, const PrintedOperand& operand) {
     case Kind::Slot:
       return item_text(body.slot_names, v);
     case Kind::Compare:
-      if (v > 5) throw BadCode("unknown comparison");
       return kCompare[v];
     case Kind::Format:
       return fmt::format("({}, {})", kConversion[v & 3], v & 4 ? "True" : "False");

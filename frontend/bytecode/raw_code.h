@@ -21,7 +21,7 @@ struct RawInstruction {
 
 std::vector<RawInstruction> read_code(PyCodeObject* code);
 
-// `half` picks a slot of a superinstruction.
-PrintedOperand printed_operand(const RawInstruction& raw, int half = 0);
+// `half` picks a slot of a superinstruction. Throws BadCode for what the code's tables do not have.
+PrintedOperand printed_operand(PyCodeObject* code, const RawInstruction& raw, int half = 0);
 
 }  // namespace md

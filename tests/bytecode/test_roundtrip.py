@@ -1,5 +1,6 @@
 """decode and assemble over the whole standard library, and what they say about damaged code."""
 
+import dis
 import opcode
 import os
 import sys
@@ -93,7 +94,6 @@ def loop(items, scale):
 
 def test_printed_operands():
     """Names and operands are those that dis shows."""
-    import dis
 
     rows = {row[7]: (row[8], row[9]) for row in reversed(_bytecode.decode(loop.__code__)) if row[8]}
     seen = 0
@@ -121,6 +121,15 @@ def test_damaged_code_is_refused():
             _bytecode.decode(code.replace(**{table: whole + b"\xf0"}))
         with pytest.raises(SystemError, match="misplaced"):
             _bytecode.decode(code.replace(**{table: b"\x00" + whole}))
+
+
+@pytest.mark.parametrize("name, reason", [("COMPARE_OP", "unknown comparison"), ("LOAD_CONST", "no such constant")])
+def test_damaged_operands_are_refused_before_anybody_reads_them(name, reason):
+    code = (lambda x: x < 12345).__code__
+    damaged = bytearray(code.co_code)
+    damaged[next(i.offset for i in dis.get_instructions(code) if i.opname == name) + 1] = 255
+    with pytest.raises(SystemError, match=reason):
+        _bytecode.roundtrip(code.replace(co_code=bytes(damaged)))
 
 
 def test_damaged_operands_are_refused():

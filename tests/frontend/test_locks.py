@@ -61,7 +61,7 @@ def test_what_is_looked_up_once_is_not_waited_for():
 
 
 @pytest.mark.usefixtures("no_defects")
-def test_a_finaliser_compiles_while_a_break_is_counted():
+def test_code_of_the_program_compiles_while_a_break_is_counted():
     def inner(x):
         torch._dynamo.graph_break()
         return x + 1
