@@ -2,10 +2,13 @@
 
     benchmarks/instructions.py [--check | --record] [PATH ...]
 
-Wall time varies by half on a shared machine, instructions by nothing: each path runs under callgrind with two repeat
-counts, whose difference is the cost. x86-64-v3 is forced, for valgrind knows no AVX-512; hash seed and addresses are
-fixed. The interpreter's own instructions do not count, so that its build does not matter; the compiler of the extension
-does. --check fails where a path has become more than 2 % dearer than instructions.json says, --record writes that file.
+Wall time varies by half on a shared machine, instructions hardly: each path runs under callgrind with two repeat
+counts, whose difference is the cost. Both are counted in one process, the smaller one on the way to the larger one:
+what happens before (traces, whose tables of addresses cost more or less as the checkout's path moves the heap) is then
+the same for both to the last instruction. x86-64-v3 is forced, for valgrind knows no AVX-512; hash seed and addresses
+are fixed. The interpreter's own instructions do not count, so that its build does not matter; the compiler of the
+extension does. --check fails where a path has become more than 2 % dearer than instructions.json says, --record writes
+that file.
 """
 
 import argparse
@@ -23,6 +26,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RECORD = pathlib.Path(__file__).with_name("instructions.json")
 TOLERANCE = 0.02
+MARK = "getppid"  # of the C library, which nothing else here calls
 
 COMMON = """
 import itertools, sys
@@ -74,7 +78,7 @@ PATHS = {
     "first call, 10 operations": (
         "number = itertools.count(1)",
         "fresh(next(number), 9, backend='blocks')(x, y)",
-        (10, 30),
+        (10, 60),
     ),
     "first call, 1,000 operations": (
         "number = itertools.count(1)",
@@ -143,10 +147,18 @@ def self_costs(text):
     return costs
 
 
-def executed(path, repeat):
-    """Instructions of a whole run in the extension and in generated code, which belongs to no file."""
-    before, statement, _ = PATHS[path]
-    lines = [COMMON, before, statement, f"for _ in itertools.repeat(None, {repeat}):", f"    {statement}"]
+def program(path):
+    """Runs the statement as often as the smaller count says, then up to the larger one, a MARK before and after."""
+    before, statement, (few, many) = PATHS[path]
+    # Collected at the marks and nowhere else: what a part leaves behind is freed in it, and how often is no chance.
+    lines = ["import gc, os", "gc.disable()", COMMON, before]
+    for repeat in (few, many - few):
+        lines += [f"for _ in itertools.repeat(None, {repeat}):", f"    {statement}", "gc.collect()", f"os.{MARK}()"]
+    return "\n".join(lines) + "\n"
+
+
+def count(path):
+    """Instructions of one run of the statement in the extension and in generated code, which belongs to no file."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT / "python"),
@@ -157,19 +169,19 @@ def executed(path, repeat):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "costs"
         script = pathlib.Path(folder) / "program.py"
-        script.write_text("\n".join(lines) + "\n")
-        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", sys.executable, str(script)]
+        script.write_text(program(path))
+        # Each call of the mark writes costs.1, costs.2 with what was executed since the one before.
+        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--dump-before={MARK}"]
         fixed = ["setarch", platform.machine(), "--addr-no-randomize"]
-        done = subprocess.run([*fixed, *valgrind], env=environment, capture_output=True, text=True)
+        done = subprocess.run(
+            [*fixed, *valgrind, sys.executable, script], env=environment, capture_output=True, text=True
+        )
         if done.returncode:
             sys.exit(f"{path}: failed under callgrind:\n{done.stderr}")
-        costs = self_costs(out.read_text())
-    return sum(n for name, n in costs.items() if name is None or "/_C." in name or name == "???" or not name)
-
-
-def count(path):
+        costs = self_costs(out.with_name("costs.2").read_text())
     few, many = PATHS[path][2]
-    return round((executed(path, many) - executed(path, few)) / (many - few))
+    ours = sum(n for name, n in costs.items() if name is None or "/_C." in name or name == "???" or not name)
+    return round(ours / (many - few))
 
 
 def measure(paths):

@@ -25,6 +25,9 @@ bool is_scalar(PyObject* o) {
          PyBytes_CheckExact(o) || PyComplex_CheckExact(o);
 }
 
+// `*args` and `**kwargs` are made anew for each call, at whatever address is free: words there would change by chance.
+bool is_of_this_call(PyObject* o) { return o && (PyTuple_CheckExact(o) || PyDict_CheckExact(o)) && Py_REFCNT(o) == 1; }
+
 }  // namespace
 
 // Runs over a program whose operations have passed, and notes what each depends on.
@@ -37,7 +40,8 @@ class Settling {
   std::size_t run() {
     for (const LocalLoad& l : p_.locals) {
       const int node = static_cast<int>(l.node);
-      at_[l.reg] = {.node = node, .root = l.slot, .known = !never(node), .local = true};
+      const bool known = !never(node) && !is_of_this_call(args_.localsplus[l.slot]);
+      at_[l.reg] = {.node = node, .root = l.slot, .known = known, .local = true};
       root_nodes_.emplace(l.slot, node);
     }
     std::size_t settled = 0;

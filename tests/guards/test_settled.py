@@ -269,6 +269,19 @@ def test_another_object_each_time_does_not_settle_for_good():
     assert checked.settled() == 2 * len(PAD)
 
 
+@pytest.mark.parametrize("kind, source", [(tuple, "item"), (dict, "dict_item")])
+def test_what_is_made_for_each_call_leaves_no_words(kind, source):
+    """As `*args` and `**kwargs` are: the next one is at another address, or by chance at the same."""
+    guards = [((source, X, 0), "EqualsMatch", 1), *PAD]
+    made_anew, held = program(guards), program(guards)
+    kept = kind([1] if kind is tuple else {0: 1})
+    for _ in range(CALLS):
+        assert made_anew.check((kind(kept.copy() if kind is dict else [*kept]), PADDING), {}, {})
+        assert held.check((kept, PADDING), {}, {})
+    assert made_anew.settled() == 2 * len(PAD)
+    assert held.settled() == 2 * len(PAD) + 2
+
+
 def test_nothing_is_kept_alive():
     class Held:
         pass
