@@ -48,9 +48,9 @@ class Pool {
 
   void run(std::int64_t tasks, TaskFunction fn, void* context) {
     const int threads = num_threads();
-    if (tasks < 2 || threads < 2 || tasks > kMostTasks || in_task || !region_.try_lock()) {
-      return run_here(tasks, fn, context);
-    }
+    if (tasks < 2 || threads < 2 || tasks > kMostTasks || in_task) return run_here(tasks, fn, context);
+    const Caller caller(callers_);
+    if (caller.others >= threads - 1 || !region_.try_lock()) return run_here(tasks, fn, context);
     const std::lock_guard guard(region_, std::adopt_lock);
     if (stopped_ || !start_workers(threads - 1)) return run_here(tasks, fn, context);
     fn_ = fn, context_ = context, tasks_ = tasks;
@@ -61,7 +61,7 @@ class Pool {
     ticket_.store(generation_ << 32 | static_cast<std::uint64_t>(tasks), std::memory_order_seq_cst);
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     if (sleepers_.load(std::memory_order_seq_cst)) futex_wake_all(epoch_);
-    work();
+    work([] { return true; });
     wait_for_helpers();
     if (error_) std::rethrow_exception(error_);
   }
@@ -79,6 +79,20 @@ class Pool {
 
  private:
   static constexpr std::int64_t kMostTasks = 0x7fffffff;
+
+  // One of the threads that have tasks to run at the moment.
+  struct Caller {
+    explicit Caller(std::atomic<int>& count) : callers(count), others(count.fetch_add(1, std::memory_order_relaxed)) {}
+    ~Caller() { callers.fetch_sub(1, std::memory_order_relaxed); }
+    Caller(const Caller&) = delete;
+    std::atomic<int>& callers;
+    const int others;
+  };
+
+  // Whether a worker may run tasks: callers beside the region's own need a core each, and have precedence.
+  bool has_core(int worker) const {
+    return worker < helpers_.load(std::memory_order_relaxed) - callers_.load(std::memory_order_relaxed) + 1;
+  }
 
   static void run_here(std::int64_t tasks, TaskFunction fn, void* context) {
     for (std::int64_t t = 0; t < tasks; ++t) fn(context, t);
@@ -106,6 +120,7 @@ class Pool {
   void forget_workers() {
     workers_.clear();
     sleepers_.store(0, std::memory_order_relaxed);
+    callers_.store(0, std::memory_order_relaxed);
     ticket_.store(generation_ << 32, std::memory_order_relaxed);
   }
 
@@ -124,8 +139,8 @@ class Pool {
     in_task = true;
     std::uint32_t seen = 0;
     while (!stopping_.load(std::memory_order_acquire)) {
-      if (index < helpers_.load(std::memory_order_relaxed)) work();
-      int spins = 0;
+      work([&] { return has_core(index); });
+      int spins = has_core(index) ? 0 : kSpins;
       while (epoch_.load(std::memory_order_acquire) == seen) {
         if (++spins < kSpins) {
           _mm_pause();
@@ -143,11 +158,13 @@ class Pool {
   // all forwards, which prefetchers and open memory pages favour (5 to 10 % more GB/s than counting down or than a half
   // for each of two threads). A successful claim keeps the region alive until the task is counted off, so fn_, context_
   // and tasks_ may be read after it.
-  void work() {
+  template <class Goes>
+  void work(Goes goes_on) {
     const bool outer = in_task;
     in_task = true;
     std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
     while (const std::uint64_t left = ticket & 0xffffffff) {
+      if (!goes_on()) break;
       if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
       run_one(tasks_ - static_cast<std::int64_t>(left));
       ticket = ticket_.load(std::memory_order_acquire);
@@ -191,7 +208,7 @@ class Pool {
   std::atomic<std::uint64_t> ticket_{0};  // generation << 32 | tasks not yet claimed
   std::atomic<std::uint32_t> epoch_{0};   // counts regions; workers sleep on it
   std::atomic<std::uint32_t> pending_{0};
-  std::atomic<int> sleepers_{0}, helpers_{0};
+  std::atomic<int> sleepers_{0}, helpers_{0}, callers_{0};
   std::atomic<bool> waiting_{false}, stopping_{false};
   bool stopped_ = false;
 };

@@ -1,6 +1,7 @@
 // The threads kernels share. Work is cut into tasks whose boundaries do not depend on how many threads there are, so
 // results are the same on one thread or many. Workers start at the first parallel region, spin for a moment after each
-// and then sleep; a forked child starts its own.
+// and then sleep; a forked child starts its own. A thread of the program that comes with tasks takes a worker's core:
+// the worker leaves the region it helps as soon as its task is done.
 #pragma once
 
 #include <cstdint>

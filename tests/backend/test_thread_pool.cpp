@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -104,6 +105,38 @@ TEST_F(ThreadPool, ManyCallers) {
   }
   for (auto& c : callers) c.join();
   EXPECT_EQ(sum.load(), 4 * 200 * 50);
+}
+
+TEST_F(ThreadPool, AnotherCallerGetsTheCoreOfAWorker) {
+  set_num_threads(2);
+  const auto owner = std::this_thread::get_id();
+  std::atomic<int> by_worker{0}, before{-1};
+  std::atomic<bool> other_inside{false}, done{false};
+  std::thread other;
+  parallel_for(200, 1, [&](std::int64_t, std::int64_t) {
+    if (std::this_thread::get_id() != owner) {
+      ++by_worker;
+    } else if (!other.joinable()) {
+      while (!by_worker.load()) std::this_thread::yield();
+      other = std::thread([&] {
+        parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
+          other_inside = true;
+          while (!done.load()) std::this_thread::yield();
+        });
+      });
+      while (!other_inside.load()) std::this_thread::yield();
+      before = by_worker.load();
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  });
+  done = true;
+  other.join();
+  EXPECT_LE(by_worker.load(), before.load() + 1);  // what it had begun
+  std::atomic<int> started{0};                     // it comes back when the other caller has gone
+  parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
+    ++started;
+    while (started.load() < 2) std::this_thread::yield();
+  });
 }
 
 TEST_F(ThreadPool, ChildOfForkStartsItsOwn) {
