@@ -7,9 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "ir/threads.h"
@@ -49,8 +51,8 @@ class Pool {
   void run(std::int64_t tasks, TaskFunction fn, void* context) {
     const int threads = num_threads();
     if (tasks < 2 || threads < 2 || tasks > kMostTasks || in_task) return run_here(tasks, fn, context);
-    const Caller caller(callers_);
-    if (caller.others >= threads - 1 || !region_.try_lock()) return run_here(tasks, fn, context);
+    const Caller caller(*this);
+    if (!region_.try_lock()) return run_here(tasks, fn, context);
     const std::lock_guard guard(region_, std::adopt_lock);
     if (stopped_ || !start_workers(threads - 1)) return run_here(tasks, fn, context);
     fn_ = fn, context_ = context, tasks_ = tasks;
@@ -59,8 +61,7 @@ class Pool {
     pending_.store(static_cast<std::uint32_t>(tasks), std::memory_order_relaxed);
     ++generation_;
     ticket_.store(generation_ << 32 | static_cast<std::uint64_t>(tasks), std::memory_order_seq_cst);
-    epoch_.fetch_add(1, std::memory_order_seq_cst);
-    if (sleepers_.load(std::memory_order_seq_cst)) futex_wake_all(epoch_);
+    call_workers();
     work([] { return true; });
     wait_for_helpers();
     if (error_) std::rethrow_exception(error_);
@@ -82,16 +83,28 @@ class Pool {
 
   // One of the threads that have tasks to run at the moment.
   struct Caller {
-    explicit Caller(std::atomic<int>& count) : callers(count), others(count.fetch_add(1, std::memory_order_relaxed)) {}
-    ~Caller() { callers.fetch_sub(1, std::memory_order_relaxed); }
+    explicit Caller(Pool& p) : pool(p) { pool.callers_.fetch_add(1, std::memory_order_seq_cst); }
+    ~Caller() {
+      const bool others = pool.callers_.fetch_sub(1, std::memory_order_seq_cst) > 1;
+      if (others && pool.ticket_.load(std::memory_order_seq_cst) & 0xffffffff) pool.call_workers();
+    }
     Caller(const Caller&) = delete;
-    std::atomic<int>& callers;
-    const int others;
+    Pool& pool;
   };
 
-  // Whether a worker may run tasks: callers beside the region's own need a core each, and have precedence.
+  // Also when a caller leaves beside whom workers had no core: they come back to the region that still runs. A worker
+  // reads epoch_ before it looks whether there is a core for it, so that one of the two is seen.
+  void call_workers() {
+    if (!has_core(0)) return;
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    if (sleepers_.load(std::memory_order_seq_cst)) futex_wake_all(epoch_);
+  }
+
+  // Whether a worker may run tasks: callers beside the region's own need a core each, and have precedence. Who asks for
+  // more threads than there are cores gets them as long as there is one caller.
   bool has_core(int worker) const {
-    return worker < helpers_.load(std::memory_order_relaxed) - callers_.load(std::memory_order_relaxed) + 1;
+    const int helpers = helpers_.load(std::memory_order_relaxed);
+    return worker < helpers && worker + callers_.load(std::memory_order_seq_cst) < std::max(cores_, helpers + 1);
   }
 
   static void run_here(std::int64_t tasks, TaskFunction fn, void* context) {
@@ -197,6 +210,7 @@ class Pool {
     }
   }
 
+  const int cores_ = static_cast<int>(std::thread::hardware_concurrency());
   std::mutex region_;  // held while a region runs
   std::mutex error_lock_;
   std::vector<pthread_t> workers_;

@@ -2,10 +2,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -107,36 +109,66 @@ TEST_F(ThreadPool, ManyCallers) {
   EXPECT_EQ(sum.load(), 4 * 200 * 50);
 }
 
-TEST_F(ThreadPool, AnotherCallerGetsTheCoreOfAWorker) {
-  set_num_threads(2);
-  const auto owner = std::this_thread::get_id();
-  std::atomic<int> by_worker{0}, before{-1};
-  std::atomic<bool> other_inside{false}, done{false};
-  std::thread other;
-  parallel_for(200, 1, [&](std::int64_t, std::int64_t) {
-    if (std::this_thread::get_id() != owner) {
-      ++by_worker;
-    } else if (!other.joinable()) {
-      while (!by_worker.load()) std::this_thread::yield();
-      other = std::thread([&] {
-        parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
-          other_inside = true;
-          while (!done.load()) std::this_thread::yield();
-        });
+// A caller that comes while another one's region runs, stays until `leaves` and counts what workers do beside it.
+class Visit {
+ public:
+  ~Visit() {
+    if (thread_.joinable()) end();
+  }
+  void begin() {
+    thread_ = std::thread([this] {
+      parallel_for(2, 1, [this](std::int64_t begin, std::int64_t) {
+        if (begin) return;
+        inside_ = true;
+        while (!leaves_.load()) std::this_thread::yield();
       });
-      while (!other_inside.load()) std::this_thread::yield();
-      before = by_worker.load();
+    });
+    while (!inside_.load()) std::this_thread::yield();
+  }
+  void end() {
+    leaves_ = true;
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> inside_{false}, leaves_{false};
+  std::thread thread_;
+};
+
+TEST_F(ThreadPool, AnotherCallerGetsTheCoreOfAWorker) {
+  const int cores = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
+  if (cores > 64) GTEST_SKIP() << "as many threads as cores take part";
+  set_num_threads(cores);
+  const auto owner = std::this_thread::get_id();
+  std::mutex lock;
+  std::set<std::thread::id> all, beside, after;  // threads at work before, while and after visitors were there
+  const auto count = [&](const std::set<std::thread::id>& s) {
+    const std::lock_guard guard(lock);
+    return static_cast<int>(s.size());
+  };
+  std::atomic<int> stage{0};
+  std::vector<Visit> visits(static_cast<std::size_t>(cores - 1));  // each takes a worker's place
+  parallel_for(256, 1, [&](std::int64_t begin, std::int64_t) {
+    const auto me = std::this_thread::get_id();
+    const int at = stage.load();
+    {
+      const std::lock_guard guard(lock);
+      (at == 0 ? all : at == 1 ? beside : after).insert(me);
     }
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    if (me != owner) {
+      while (at == 0 && stage.load() == 0) std::this_thread::yield();
+    } else if (at == 0) {
+      while (count(all) < cores) std::this_thread::yield();
+      for (Visit& v : visits) v.begin();
+      stage = 1;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    } else if (at == 1 && begin > 128) {
+      stage = 2;
+      for (Visit& v : visits) v.end();
+      while (count(after) < 1) std::this_thread::yield();  // a worker comes back to this region
+    }
   });
-  done = true;
-  other.join();
-  EXPECT_LE(by_worker.load(), before.load() + 1);  // what it had begun
-  std::atomic<int> started{0};                     // it comes back when the other caller has gone
-  parallel_for(2, 1, [&](std::int64_t, std::int64_t) {
-    ++started;
-    while (started.load() < 2) std::this_thread::yield();
-  });
+  EXPECT_EQ(beside.size(), 1);
 }
 
 TEST_F(ThreadPool, ChildOfForkStartsItsOwn) {
