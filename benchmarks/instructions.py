@@ -62,6 +62,12 @@ PATHS = {
         "f(x)",
         (100, 300),
     ),
+    "modules in *args": (
+        "m = torch.nn.Sequential(*[torch.nn.ReLU() for _ in range(100)])\n"
+        "@torch.compile\ndef f(*args, **kwargs):\n    return args[0](args[1]) * kwargs['scale']",
+        "f(m, x + y, scale=2)",
+        (100, 300),
+    ),
     "entries": (
         "torch._dynamo.config.recompile_limit = 100\n"
         "@torch.compile(dynamic=False)\ndef f(x, k):\n    return x * k\n"
@@ -150,10 +156,10 @@ def self_costs(text):
 def program(path):
     """Runs the statement as often as the smaller count says, then up to the larger one, a MARK before and after."""
     before, statement, (few, many) = PATHS[path]
-    # Collected at the marks and nowhere else: what a part leaves behind is freed in it, and how often is no chance.
+    # Collected at the end and nowhere else: what is left behind is freed in the part that counts, once.
     lines = ["import gc, os", "gc.disable()", COMMON, before]
-    for repeat in (few, many - few):
-        lines += [f"for _ in itertools.repeat(None, {repeat}):", f"    {statement}", "gc.collect()", f"os.{MARK}()"]
+    for repeat, last in ((few, "pass"), (many - few, "gc.collect()")):
+        lines += [f"for _ in itertools.repeat(None, {repeat}):", f"    {statement}", last, f"os.{MARK}()"]
     return "\n".join(lines) + "\n"
 
 
@@ -178,6 +184,8 @@ def count(path):
         )
         if done.returncode:
             sys.exit(f"{path}: failed under callgrind:\n{done.stderr}")
+        if len(parts := list(out.parent.glob("costs.[0-9]*"))) != 2:
+            sys.exit(f"{path}: {MARK} was called {len(parts)} times and not twice")
         costs = self_costs(out.with_name("costs.2").read_text())
     few, many = PATHS[path][2]
     ours = sum(n for name, n in costs.items() if name is None or "/_C." in name or name == "???" or not name)

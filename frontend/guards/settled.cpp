@@ -1,8 +1,8 @@
 #include "frontend/guards/settled.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "frontend/cpython/dict_access.h"
 #include "frontend/cpython/object_attr.h"
@@ -17,6 +17,9 @@ constexpr std::uint32_t kLongestWait = 64;
 // Of a node whose object changes again and again: first its dictionary is no longer taken as a whole, then nothing that
 // is read there is settled.
 constexpr std::uint8_t kByEntry = 2, kNever = 4;
+// Of a tuple or dictionary the frame was called with, that is another one each time (`*args`, `**kwargs`) or holds
+// other things: from then on its elements are compared, and what they lead to stays settled.
+constexpr std::uint8_t kTupleByElement = 1, kDictByElement = 3;
 
 bool is_static(PyTypeObject* type) { return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE); }
 
@@ -24,9 +27,6 @@ bool is_scalar(PyObject* o) {
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
          PyBytes_CheckExact(o) || PyComplex_CheckExact(o);
 }
-
-// `*args` and `**kwargs` are made anew for each call, at whatever address is free: words there would change by chance.
-bool is_of_this_call(PyObject* o) { return o && (PyTuple_CheckExact(o) || PyDict_CheckExact(o)) && Py_REFCNT(o) == 1; }
 
 }  // namespace
 
@@ -40,9 +40,9 @@ class Settling {
   std::size_t run() {
     for (const LocalLoad& l : p_.locals) {
       const int node = static_cast<int>(l.node);
-      const bool known = !never(node) && !is_of_this_call(args_.localsplus[l.slot]);
-      at_[l.reg] = {.node = node, .root = l.slot, .known = known, .local = true};
-      root_nodes_.emplace(l.slot, node);
+      const bool apart = by_element(node, args_.localsplus[l.slot]);
+      at_[l.reg] = {.node = node, .root = root(l.slot, node), .known = !apart && !never(node), .local = true};
+      at_[l.reg].apart = apart;
     }
     std::size_t settled = 0;
     for (const GuardOp& op : p_.ops) {
@@ -59,18 +59,42 @@ class Settling {
   // What is known of the object in a register, a local or one to which the words lead.
   struct At {
     int node = -1;
-    int root = -1;       // the slot of the frame it is reached from
+    int root = -1;       // what it is reached from: index into roots_
     bool known = false;  // words show that the object is at this address
     bool same = false;   // and that it is the one that was there, not another one that took its place
     bool local = false;
+    bool apart = false;  // a local whose elements are compared, not itself
+  };
+  // A local, or what `load` gives for one that is looked at by its elements.
+  struct Root {
+    int slot;
+    const LoadFact* load;
+    PyObject* object;
+    int node;
+    bool leaned_on = false;
   };
 
   bool never(int node) const { return node >= 0 && s_.strikes_[static_cast<std::size_t>(node)] >= kNever; }
   bool by_entry(int node) const { return node >= 0 && s_.strikes_[static_cast<std::size_t>(node)] >= kByEntry; }
 
+  bool by_element(int node, PyObject* o) const {
+    if (!o) return false;
+    const std::uint8_t strikes = s_.strikes_[static_cast<std::size_t>(node)];
+    return (PyTuple_CheckExact(o) && strikes >= kTupleByElement) || (PyDict_CheckExact(o) && strikes >= kDictByElement);
+  }
+
+  int root(int slot, int node) {
+    roots_.push_back({slot, nullptr, args_.localsplus[slot], node});
+    return static_cast<int>(roots_.size()) - 1;
+  }
   void lean_on(const At& a) {
-    if (a.root < 0 || !anchored_.insert(a.root).second) return;
-    s_.anchors_.push_back({a.root, args_.localsplus[a.root], root_nodes_.at(a.root)});
+    if (a.root < 0) return;
+    Root& r = roots_[static_cast<std::size_t>(a.root)];
+    if (std::exchange(r.leaned_on, true)) return;
+    if (r.load)
+      s_.elements_.push_back({r.slot, r.load, r.object, r.node});
+    else
+      s_.anchors_.push_back({r.slot, r.object, r.node});
   }
 
   void word(const md_word& w, int node) {
@@ -252,6 +276,18 @@ class Settling {
     }
   }
 
+  // Numbers, strings and tensors are mostly others each time: what holds them is looked at again.
+  bool element(const GuardOp& op, const At& container) {
+    PyObject* o = regs_[op.reg];
+    const bool is_item = op.load->step.kind == SourceKind::ListItem || op.load->step.kind == SourceKind::DictItem;
+    if (!is_item || !o || is_scalar(o) || is_tensor(o)) return false;
+    const int node = static_cast<int>(op.record);
+    const int slot = roots_[static_cast<std::size_t>(container.root)].slot;
+    roots_.push_back({slot, op.load, o, node});
+    at_[op.reg] = {.node = node, .root = static_cast<int>(roots_.size()) - 1, .known = true};
+    return true;
+  }
+
   bool load(const GuardOp& op) {
     const LoadFact& f = *op.load;
     const int node = static_cast<int>(op.record);
@@ -261,13 +297,13 @@ class Settling {
     if (never(node)) return false;
     if (f.needs_base) {
       const At& a = at_[f.base];
+      if (a.apart) return element(op, a);
       if (!base || !a.known || is_tensor(base)) return false;
       made.root = a.root;
       lean_on(a);
       if (!step_from(base, f, a, made.same)) return false;
     } else if (f.step.kind == SourceKind::Local || f.step.kind == SourceKind::FreeCell) {
-      made.root = f.step.index;
-      root_nodes_.emplace(made.root, node);
+      made.root = root(f.step.index, node);
     } else if (f.step.kind == SourceKind::Constant) {
       word(f.step.object, node);
       made.same = true;
@@ -406,12 +442,19 @@ class Settling {
   const FrameArgs& args_;
   std::vector<At> at_;  // by register
   std::unordered_set<const void*> noted_;
-  std::unordered_map<int, int> root_nodes_;  // by slot
-  std::unordered_set<int> anchored_;
+  std::vector<Root> roots_;
 };
 
+bool Settled::elements_unchanged(const FrameArgs& args) {
+  for (const Element& e : elements_) {
+    PyObject* container = args.localsplus[e.slot];
+    if (!container || quick_step(e.load->step, container, args, e.load->memo) != e.object) return changed(e.node);
+  }
+  return true;
+}
+
 void Settled::forget() {
-  anchors_.clear(), words_.clear(), owners_.clear(), live_.clear(), fills_.clear(), kept_.clear();
+  anchors_.clear(), elements_.clear(), words_.clear(), owners_.clear(), live_.clear(), fills_.clear(), kept_.clear();
   globals_ = builtins_ = nullptr;
   valid_ = false;
 }

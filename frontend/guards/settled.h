@@ -12,6 +12,7 @@ namespace md {
 
 class GuardProgram;
 struct GuardOp;
+struct LoadFact;
 
 // Words follow the way the guards went, from the objects the frame was called with: each lies in memory that the words
 // before it show to be alive. What no word can tell (tensors) is checked as ever, with the registers it needs filled
@@ -34,6 +35,7 @@ class Settled {
     if ((globals_ && globals_ != args.globals) || (builtins_ && builtins_ != args.builtins)) return false;
     for (const Anchor& a : anchors_)
       if (args.localsplus[a.slot] != a.object) return changed(a.node);
+    if (!elements_.empty() && !elements_unchanged(args)) return false;
     for (const md_word& w : words_) {
       std::uint64_t now;
       std::memcpy(&now, w.at, sizeof now);
@@ -57,6 +59,15 @@ class Settled {
     int node;
   };
 
+  // An element of a tuple or dictionary that the frame was called with.
+  struct Element {
+    int slot;
+    const LoadFact* load;
+    PyObject* object;
+    int node;
+  };
+
+  bool elements_unchanged(const FrameArgs& args);
   bool changed(int node) {
     changed_ = node;
     return false;
@@ -64,6 +75,7 @@ class Settled {
   void forget();
 
   std::vector<Anchor> anchors_;  // of the frame's slots, that they hold the same objects
+  std::vector<Element> elements_;
   PyObject *globals_ = nullptr, *builtins_ = nullptr;
   std::vector<md_word> words_;
   std::vector<int> owners_;  // of the words: the nodes at whose objects they are

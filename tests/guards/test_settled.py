@@ -269,17 +269,39 @@ def test_another_object_each_time_does_not_settle_for_good():
     assert checked.settled() == 2 * len(PAD)
 
 
+def made_anew(kind, *elements):
+    return tuple(elements) if kind is tuple else dict(enumerate(elements))
+
+
 @pytest.mark.parametrize("kind, source", [(tuple, "item"), (dict, "dict_item")])
-def test_what_is_made_for_each_call_leaves_no_words(kind, source):
-    """As `*args` and `**kwargs` are: the next one is at another address, or by chance at the same."""
-    guards = [((source, X, 0), "EqualsMatch", 1), *PAD]
-    made_anew, held = program(guards), program(guards)
-    kept = kind([1] if kind is tuple else {0: 1})
-    for _ in range(CALLS):
-        assert made_anew.check((kind(kept.copy() if kind is dict else [*kept]), PADDING), {}, {})
-        assert held.check((kept, PADDING), {}, {})
-    assert made_anew.settled() == 2 * len(PAD)
-    assert held.settled() == 2 * len(PAD) + 2
+def test_elements_of_what_is_made_for_each_call(kind, source):
+    """As `*args` and `**kwargs` are, at another address each time: what an element leads to stays settled."""
+    o = Node()
+    o.p = o.q = 1
+    first = (source, X, 0)
+    members = [(("instance_dict", first, name), "EqualsMatch", 1) for name in ("p", "q")]
+    checked = program([(first, "TypeMatch", Node), *members, ((source, X, 1), "EqualsMatch", 2.5), *PAD])
+    kept = []  # so that no address comes back
+
+    def call(element, number=2.5):
+        kept.append(made_anew(kind, element, float(str(number))))
+        return run(checked, kept[-1], PADDING)[0]
+
+    assert all(call(o) for _ in range(100))
+    assert checked.settled() == 2 * len(PAD) + 6
+    assert not call(o, 2.0)
+    assert not run(checked, made_anew(kind), PADDING)[0]
+    other = Node()
+    other.p, other.q = 1, 3
+    for _ in range(2 * CALLS):
+        assert not call(other) and call(o)
+    other.q = 1
+    for _ in range(2 * CALLS):
+        assert call(other) and call(o)
+    o.q = 3
+    assert not call(o) and call(other)
+    vars(other).clear()
+    assert not call(other)
 
 
 def test_nothing_is_kept_alive():
@@ -361,3 +383,22 @@ def test_random_changes(value, seed):
         mutate(value, rng)
         for _ in range(rng.choice([1, CALLS])):
             run(checked, value, PADDING)  # check() and explain() agree
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(values, min_size=1, max_size=3), st.integers(0, 2**32), st.sampled_from([tuple, dict]))
+def test_random_changes_of_elements(elements, seed, kind):
+    """The same where what holds the objects is another one in each call."""
+    rng = random.Random(seed)
+    checked = program([*facts(X, made_anew(kind, *elements)), *PAD])
+    kept = []
+    for _ in range(60):
+        kept.append(made_anew(kind, *elements))
+        run(checked, kept[-1], PADDING)
+    for _ in range(12):
+        if rng.random() < 0.3:
+            rng.shuffle(elements)
+        mutate(elements, rng)
+        for _ in range(rng.choice([1, CALLS])):
+            kept.append(made_anew(kind, *elements))
+            run(checked, kept[-1], PADDING)
