@@ -352,8 +352,8 @@ struct Compilation {
 
 // A Python exception that was raised while nothing was traced to its end. What is meant for the user, and the
 // interpreter's (Ctrl-C) or a signal handler's, go on; after anything else the frame runs as plain Python, which raises
-// at its line what is the program's own. Of an argument's TypeError, or lack of memory or stack, nobody is told; the
-// rest is a defect.
+// at its line what is the program's own. Of an argument's TypeError, lack of memory, stack or files, a module that
+// cannot be imported (any more), or a warning that the program wants raised, nobody is told; the rest is a defect.
 void clear_programs_own(const FrameRequest& r) {
   PyRef error = take_exception();
   PyRef module = own_module("minidynamo._dynamo.exc");
@@ -364,7 +364,8 @@ void clear_programs_own(const FrameRequest& r) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }
-  for (PyObject* type : {PyExc_TypeError, PyExc_ValueError, PyExc_MemoryError, PyExc_RecursionError})
+  for (PyObject* type : {PyExc_TypeError, PyExc_ValueError, PyExc_MemoryError, PyExc_RecursionError, PyExc_OSError,
+                         PyExc_ImportError, PyExc_Warning})
     if (is(type)) {
       note_plain_reason(r.code, std::string("raised ") + Py_TYPE(error.get())->tp_name);
       return;
@@ -437,11 +438,6 @@ int next_name_number() {
 
 EntryRef compile_frame(const FrameRequest& request) {
   Disarmed plain;
-  static bool tables_ready = false;  // with the GIL held
-  if (!tables_ready) {
-    init_builtin_table();
-    tables_ready = true;
-  }
   FrameNotes& notes = frame_notes(request.code);
   const std::shared_ptr<FrameNotes> held = held_frame_notes(request.code);
   if (notes.compiling) return {};
@@ -455,10 +451,10 @@ EntryRef compile_frame(const FrameRequest& request) {
   } busy(notes);
   if (notes.frame_id < 0) notes.frame_id = next_frame_id.fetch_add(1);
   report("count", {py_str("frames"), py_str("total")});
-  Compilation c(request);
   EntryRef e;
   try {
-    e = c.run();
+    if (!tables_are_ready()) return {};
+    e = Compilation(request).run();
   } catch (const PythonError&) {
     if (request.region->fullgraph) throw;
     clear_programs_own(request);

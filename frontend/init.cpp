@@ -2,6 +2,7 @@
 
 #include <csignal>
 
+#include "frontend/builtins/table.h"
 #include "frontend/code_cache.h"
 #include "frontend/compiled_function.h"
 #include "frontend/cpython/frame_access.h"
@@ -29,6 +30,13 @@ PyObject* py_compile(PyObject*, PyObject* args) {
                         &mode))
     return nullptr;
   return guarded([&] {
+    // Here, so that the first call depends on no file, sys.path or moment. What fails is tried again at a call.
+    try {
+      const Disarmed plain;
+      tables_are_ready();
+    } catch (const PythonError&) {
+      drop_exception();
+    }
     Region* r = get_region(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
                            options == Py_None ? nullptr : options, static_cast<CompileMode>(mode));
     return make_compiled_function(function, r).release();

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "frontend/import_module.h"
+#include "frontend/library_modules.h"
 
 namespace md {
 
@@ -17,23 +18,16 @@ static const char* module_name(PyObject* globals) {
 bool in_polyfills(PyObject* globals) { return std::strncmp(module_name(globals), "minidynamo.polyfills.", 21) == 0; }
 
 bool is_fact(PyObject* function) {
-  if (!PyFunction_Check(function)) return false;
-  const char* module = module_name(PyFunction_GET_GLOBALS(function));
-  return std::strcmp(module, "minidynamo.polyfills.numpy.facts") == 0 ||
-         std::strcmp(module, "minidynamo.polyfills.facts") == 0;
+  return PyFunction_Check(function) && is_facts_module(module_name(PyFunction_GET_GLOBALS(function)));
 }
 
-// The program is in the middle of importing it; the tables read attributes that may not be there yet.
-static bool is_numpy_loading() {
-  PyObject* numpy = find_item(PyImport_GetModuleDict(), "numpy");
-  PyRef spec = numpy ? PyRef::steal(PyObject_GetAttrString(numpy, "__spec__")) : PyRef();
-  PyRef loading = spec ? PyRef::steal(PyObject_GetAttrString(spec.get(), "_initializing")) : PyRef();
-  clear_answer();
-  return loading && loading.get() == Py_True;
+bool is_facts_module(std::string_view name) {
+  return name.starts_with("minidynamo.polyfills.") && name.ends_with("facts");
 }
 
 PyObject* numpy_row(const char* table, PyObject* key) {
-  if (is_numpy_loading()) return nullptr;
+  // The tables read attributes of NumPy, which the program may be importing just now, as an outer frame the tables.
+  if (is_loading("numpy") || is_loading("minidynamo.polyfills.numpy")) return nullptr;
   PyRef module = checked(import_module("minidynamo.polyfills.numpy"));
   PyRef rows = checked(PyObject_GetAttrString(module.get(), table));
   PyObject* row = PyDict_GetItemWithError(rows.get(), key);  // the module's table keeps it alive
@@ -41,7 +35,7 @@ PyObject* numpy_row(const char* table, PyObject* key) {
   return row;
 }
 
-// The table never changes: whoever comes first loads it.
+// It only grows. Whoever comes first loads it.
 static PyObject* library_table() {
   static std::atomic<PyObject*> table;
   if (!table.load()) {
@@ -51,6 +45,13 @@ static PyObject* library_table() {
     if (table.compare_exchange_strong(none, loaded.get())) (void)loaded.release();
   }
   return table.load();
+}
+
+void load_polyfills() { library_table(); }
+
+void take_up_polyfills(const char* module) {
+  PyRef library = checked(import_module("minidynamo.polyfills.library"));
+  checked(PyObject_CallMethod(library.get(), "take_up", "s", module));
 }
 
 static PyObject* table_row(PyObject* key) {

@@ -150,6 +150,7 @@ bool stance_keeps_plain(const FrameRequest& r) {
 }
 
 EntryRef compile_missing(const FrameRequest& asked) {
+  if (is_interpreter_ending()) return {};  // modules are taken apart, ours among them
   const std::shared_ptr<FrameNotes> notes = held_frame_notes(asked.code);
   FrameRequest r = asked;
   if (r.printed_name.empty() && notes) r.printed_name = notes->printed_name;

@@ -10,6 +10,7 @@
 #include "frontend/cpython/type_dict.h"
 #include "frontend/import_module.h"
 #include "frontend/library_classes.h"
+#include "frontend/library_modules.h"
 #include "frontend/polyfills.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/array.h"
@@ -24,7 +25,7 @@ namespace md {
 
 namespace {
 
-// Written once at import with the GIL held, read-only afterwards.
+// With the GIL held.
 std::unordered_map<PyObject*, const BuiltinRow*>& rules() {
   static auto* map = new std::unordered_map<PyObject*, const BuiltinRow*>();
   return *map;
@@ -41,12 +42,37 @@ PyRef resolve(const BuiltinRow& row) {
   return o;
 }
 
+// Modules this package does not import by itself. Their rules and polyfills wait for a program that does.
+struct AwaitedModule {
+  const char* name;
+  bool has_polyfills, is_known = false;
+};
+std::span<AwaitedModule> awaited_modules() {
+  static constinit AwaitedModule modules[] = {
+      {"copy", true}, {"dataclasses", true}, {"inspect", true}, {"random", true}, {"typing", false}};
+  return modules;
+}
+bool is_awaited(std::string_view module) {
+  return std::ranges::any_of(awaited_modules(), [&](const AwaitedModule& m) { return module == m.name; });
+}
+
+template <class Wanted>
+void add_rules(Wanted wanted) {
+  for (auto rows : builtin_families())
+    for (const BuiltinRow& row : rows) {
+      if (!wanted(std::string_view(row.module))) continue;
+      PyRef o = resolve(row);
+      if (!o) throw PythonError{};
+      if (rules().insert_or_assign(o.get(), &row).second) (void)o.release();  // kept for the life of the process
+    }
+}
+
 // C functions of constants that have no side effects: they run at trace time.
 bool is_pure_module(const std::string& module) {
-  for (const char* pure : {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct",
-                           "unicodedata", "minidynamo.polyfills.numpy.facts", "minidynamo.polyfills.facts"})
+  for (const char* pure :
+       {"math", "cmath", "_operator", "operator", "builtins", "_bisect", "binascii", "_struct", "unicodedata"})
     if (module == pure) return true;
-  return false;
+  return is_facts_module(module);
 }
 
 // Of modules whose other functions are not.
@@ -212,13 +238,25 @@ static ValueRef call_constructor(Tracer& t, BuiltinValue& callee, CallArgs& args
   return new_instance(t, *cls, base == &PyBaseObject_Type ? CallArgs{} : rest);
 }
 
-void init_builtin_table() {
-  for (auto rows : builtin_families())
-    for (const BuiltinRow& row : rows) {
-      PyRef o = resolve(row);
-      if (!o) throw PythonError{};
-      rules()[o.release()] = &row;  // kept for the life of the process
-    }
+bool tables_are_ready() {
+  static bool busy = false, ready = false;  // with the GIL held
+  if (busy) return false;
+  struct Busy {
+    Busy() { busy = true; }
+    ~Busy() { busy = false; }
+  } here;
+  if (!ready) {
+    add_rules([](std::string_view module) { return !is_awaited(module); });
+    load_polyfills();
+    ready = true;
+  }
+  for (AwaitedModule& m : awaited_modules()) {
+    if (m.is_known || !loaded_library(m.name)) continue;
+    add_rules([&](std::string_view module) { return module == m.name; });
+    if (m.has_polyfills) take_up_polyfills(m.name);
+    m.is_known = true;
+  }
+  return true;
 }
 
 const BuiltinRow* find_builtin_rule(PyObject* object) {

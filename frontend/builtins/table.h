@@ -19,9 +19,10 @@ struct BuiltinRow {
 
 // The rule of a real object, by identity; null if it has none.
 const BuiltinRow* find_builtin_rule(PyObject* object);
-// Resolves the rows' objects. Throws PythonError.
-void init_builtin_table();
-void clear_builtin_table();
+// Before a trace: imports what tracing needs, once, and takes up the modules of the standard library that the program
+// has imported since. Throws PythonError. False: somebody further up this thread, or another thread, is doing just
+// that, and nothing can be traced.
+bool tables_are_ready();
 
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args);
 // minidynamo.<name>(args): a graph node.

@@ -16,6 +16,14 @@ void enter(void* left) {
 
 }  // namespace
 
+bool is_interpreter_ending() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing();
+#else
+  return _Py_IsFinalizing();
+#endif
+}
+
 void install_interlude() { set_interlude({&leave, &enter}); }
 
 }  // namespace md

@@ -10,6 +10,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/import_module.h"
+#include "frontend/library_modules.h"
 #include "frontend/made_once.h"
 #include "frontend/plan.h"
 #include "frontend/tracer.h"
@@ -24,11 +25,13 @@ namespace md {
 
 namespace {
 
-PyTypeObject* type_of(const char* module, const char* name) {
-  PyRef m = checked(import_module(module));
-  PyRef type = checked(PyObject_GetAttrString(m.get(), name));
+PyTypeObject* stream_type(const char* name) {
+  PyRef type = checked(PyObject_GetAttrString(checked(import_module("_io")).get(), name));
   return reinterpret_cast<PyTypeObject*>(type.get());  // the module keeps it
 }
+
+// Null while the program has not imported it.
+PyObject* random_type() { return library_object("random", "Random"); }
 
 // Numbers drawn from a generator's state. gauss() is none: it keeps a number in an attribute.
 constexpr std::string_view kDraws[] = {
@@ -57,9 +60,10 @@ bool is_own(PyTypeObject* type, PyObject* function) {
 enum class Late : std::uint8_t { No, Draw, Stream };
 
 Late sort_of(PyObject* function, PyTypeObject* type) {
-  PyTypeObject* const random = made_once([] { return type_of("random", "Random"); });
-  const auto streams = made_once([] { return std::array{type_of("_io", "BytesIO"), type_of("_io", "StringIO")}; });
-  if (type == random && is_one_of(kDraws, name_of(function)) && is_own(type, function)) return Late::Draw;
+  const auto streams = made_once([] { return std::array{stream_type("BytesIO"), stream_type("StringIO")}; });
+  if (reinterpret_cast<PyObject*>(type) == random_type() && is_one_of(kDraws, name_of(function)) &&
+      is_own(type, function))
+    return Late::Draw;
   for (PyTypeObject* stream : streams)
     if (type == stream && is_one_of(kStreams, name_of(function)) && is_own(type, function)) return Late::Stream;
   return Late::No;
@@ -83,7 +87,7 @@ bool may_be_argument(Tracer& t, const ValueRef& v, bool known) {
 
 // A draw with these arguments cannot fail: it is tried on a generator of its own.
 bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
-  PyRef generator = checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(type_of("random", "Random"))));
+  PyRef generator = checked(PyObject_CallNoArgs(random_type()));
   PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
   PyTuple_SET_ITEM(given.get(), 0, generator.release());
   for (std::size_t k = 1; k < arguments.size(); ++k)
@@ -95,10 +99,10 @@ bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
 
 // The library's own method, and not one the program has put there.
 bool is_library_method(PyTypeObject* type, PyObject* found) {
-  PyObject* const globals = made_once([] { return PyModule_GetDict(checked(import_module("random")).get()); });
+  const PyRef module = loaded_library("random");
   if (found && Py_TYPE(found) == &PyMethodDescr_Type)
     return PyType_IsSubtype(type, reinterpret_cast<PyDescrObject*>(found)->d_type);
-  return found && PyFunction_Check(found) && PyFunction_GET_GLOBALS(found) == globals;
+  return found && PyFunction_Check(found) && module && PyFunction_GET_GLOBALS(found) == PyModule_GetDict(module.get());
 }
 
 // All methods a draw calls are the library's, of the class and of the instance, which guards keep so.
@@ -216,14 +220,13 @@ ValueRef LateBytesValue::length_value(Tracer& t) { return size_value(t, size); }
 bool LateBytesValue::truth(Tracer&) { return !guard_eq(size, Size(0)); }
 
 ValueRef late_items(Tracer& t, PyObject* function, const CallArgs& args) {
-  PyObject* const unpack = made_once(
-      [] { return checked(PyObject_GetAttrString(checked(import_module("_struct")).get(), "unpack")).release(); });
+  PyObject* const unpack = library_object("struct", "unpack");
   if (function != unpack || args.positional.size() != 2 || !args.keywords.empty()) return {};
   auto* bytes = as<LateBytesValue>(t.realize(args.positional[1]));
   const ValueRef format = t.realize(args.positional[0]);
   if (!bytes || format->kind != ValueKind::Constant) return {};
-  PyRef module = checked(import_module("struct"));
-  PyRef size = PyRef::steal(PyObject_CallMethod(module.get(), "calcsize", "O", format->real.get()));
+  PyObject* const calcsize = library_object("struct", "calcsize");
+  PyRef size = calcsize ? PyRef::steal(PyObject_CallOneArg(calcsize, format->real.get())) : PyRef();
   PyRef zeros =
       size ? PyRef::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyBytes_Type), size.get())) : PyRef();
   PyRef like =

@@ -1,8 +1,10 @@
 """dataclasses.asdict and astuple: what copy.deepcopy would only return is not given to it."""
 
-import copy
 import dataclasses
 
+from .functools import not_recursive
+
+copy = dataclasses.copy
 ATOMIC = (type(None), bool, int, float, complex, str, bytes, type(...), type(NotImplemented), range, property)
 
 
@@ -49,3 +51,5 @@ def astuple(obj, *, tuple_factory=tuple):
 
 
 TABLE = {dataclasses.asdict: asdict, dataclasses.astuple: astuple}
+if hasattr(dataclasses, "_recursive_repr"):
+    TABLE[id(dataclasses._recursive_repr(not_recursive).__code__)] = (not_recursive, "user_function")

@@ -1,6 +1,5 @@
 """functools: caches and keys. What is Python there already is traced as it is."""
 
-import dataclasses
 import functools
 import reprlib
 import types
@@ -208,5 +207,3 @@ TABLE = {
 }
 if hasattr(types.MethodType, "__get__"):  # not in CPython 3.12.0 and 3.12.1
     TABLE[types.MethodType, "__get__"] = method_get
-if hasattr(dataclasses, "_recursive_repr"):
-    TABLE[id(dataclasses._recursive_repr(_guarded).__code__)] = (not_recursive, "user_function")

@@ -5,35 +5,34 @@ it, with the same parameters. A class does the work of the library's: its object
 type; `rebuilt` tells the call that makes the real one in the same state (see itertools.py).
 """
 
+from importlib import import_module
+
 from . import (
     builtins,
     collections,
-    copy,
-    dataclasses,
     exceptions,
     functools,
-    inspect,
     itertools,
     math,
     operator,
-    random,
     types,
 )
 
 TABLE = {
     **builtins.TABLE,
     **collections.TABLE,
-    **copy.TABLE,
-    **dataclasses.TABLE,
     **exceptions.TABLE,
     **functools.TABLE,
-    **inspect.TABLE,
     **itertools.TABLE,
     **math.TABLE,
     **operator.TABLE,
-    **random.TABLE,
     **types.TABLE,
 }
+
+
+def take_up(module):
+    """Adds the table for a module that the program has imported: this package imports none for its polyfills' sake."""
+    TABLE.update(import_module(f"{__package__}.{module}").TABLE)
 
 
 def call_that_made(value):

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from . import bridge, facts
+from . import bridge, random_facts
 
 METHODS = {name: getattr(random.Random, name) for name in dir(random.Random) if not name.startswith("__")}
 
@@ -15,21 +15,21 @@ class generator:
         for name, method in METHODS.items():
             if getattr(random.Random, name) is not method:
                 bridge.refuse("random.Random", "methods of the program's own")
-        self.state = facts.seeded(x)
+        self.state = random_facts.seeded(x)
 
     def seed(self, a=None, version=2):
         if a is None or version != 2:
             bridge.refuse("random.Random.seed", "a seed that is another one each time")
-        self.state = facts.seeded(a)
+        self.state = random_facts.seeded(a)
 
     def getstate(self):
         return self.state
 
     def setstate(self, state):
-        self.state = facts.drawn(state, "getstate")[0]
+        self.state = random_facts.drawn(state, "getstate")[0]
 
     def draw(self, method, args, kwargs):
-        value, self.state = facts.drawn(self.state, method, *args, **kwargs)
+        value, self.state = random_facts.drawn(self.state, method, *args, **kwargs)
         return value
 
     def random(self, /, *args, **kwargs):
@@ -104,7 +104,7 @@ class generator:
             x[at] = values[order[at]]
 
     def rebuilt(self):
-        return facts.generator_with, (self.state,)
+        return random_facts.generator_with, (self.state,)
 
 
 TABLE = {random.Random: generator}
