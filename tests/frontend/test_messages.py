@@ -124,6 +124,29 @@ def test_untraceable_function_warns_under_fullgraph_too(tmp_path):
     assert "Attempted to call function marked as skipped" in out
 
 
+def test_a_program_that_makes_errors_of_warnings_gets_one(tmp_path):
+    setup = "import threading, warnings\nwarnings.simplefilter('error')\n"
+    body = "y = x + 1\nreturn y if threading.get_ident() else x"
+    out = lines(body, setup=setup, logs="", path=tmp_path / "p.py")
+    assert out[0].startswith("Traceback") and not any("defect" in line for line in out)
+    assert any(line.startswith("UserWarning: `_thread.get_ident` is implemented in C") for line in out)
+
+
+def test_a_warning_that_is_an_error_is_raised_once_and_leaves_nothing_behind(no_defects):
+    def f(x):
+        y = x + 1
+        return y * 2 if threading.get_native_id() else x
+
+    compiled = torch.compile(f, backend="eager")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="get_native_id"):
+            compiled(torch.ones(2))
+        assert compiled(torch.ones(2)).tolist() == [4, 4]
+    breaks = torch._dynamo.utils.counters["graph_break"]
+    assert sum(times for text, times in breaks.items() if "get_native_id" in text) == 1
+
+
 def test_open_managers_on_the_stack(tmp_path):
     setup = "class Quiet:\n    def __enter__(self): pass\n    def __exit__(self, *a): pass\n"
     out = lines("with Quiet(), torch.no_grad():\n    return x + 1", setup=setup, path=tmp_path / "p.py")

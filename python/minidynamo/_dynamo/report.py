@@ -338,8 +338,9 @@ def log_dynamic(text):
 
 
 def came_from_outside(error):
-    """It has nothing to do with what was compiled: a signal handler raised it, or another thread had it raised here."""
-    return _is_from_signal_handler(error) or _is_set_by_a_thread(error)
+    """It has nothing to do with what was compiled: a signal handler raised it, another thread had it raised here, or the
+    program's filters made an exception of a warning of ours."""
+    return _is_from_signal_handler(error) or _is_set_by_a_thread(error) or _is_our_warning(error)
 
 
 def _is_set_by_a_thread(error):
@@ -353,11 +354,17 @@ def _is_set_by_a_thread(error):
     return trace is None
 
 
+def _is_our_warning(error):
+    return _passes_through({warn_untraceable.__code__}, error.__traceback__)
+
+
 def _is_from_signal_handler(error):
     handlers = [_signal.getsignal(number) for number in _signal.valid_signals()]
     calls = [getattr(h, "__func__", h if hasattr(h, "__code__") else type(h).__call__) for h in handlers if callable(h)]
-    codes = {getattr(call, "__code__", None) for call in calls}
-    trace = error.__traceback__
+    return _passes_through({getattr(call, "__code__", None) for call in calls}, error.__traceback__)
+
+
+def _passes_through(codes, trace):
     while trace is not None:
         if trace.tb_frame.f_code in codes:
             return True
