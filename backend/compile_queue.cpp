@@ -46,12 +46,14 @@ class Queue {
     return true;
   }
 
-  void wait() {
+  bool wait(std::chrono::milliseconds most) {
     std::vector<JobRef> done;
     std::unique_lock lock(mutex_);
     if (!stopped_ && !waiting_.empty()) start();
-    changed_.wait(lock, [&] { return stopped_ || !running_thread_ || (waiting_.empty() && !current_); });
+    const bool idle =
+        changed_.wait_for(lock, most, [&] { return stopped_ || !running_thread_ || (waiting_.empty() && !current_); });
     done.swap(done_);
+    return idle;
   }
 
   void stop() {
@@ -144,7 +146,7 @@ class Queue {
 }  // namespace
 
 bool submit(std::shared_ptr<BackgroundJob> job) { return Queue::instance().submit(std::move(job)); }
-void wait_for_background() { Queue::instance().wait(); }
+bool wait_for_background(std::chrono::milliseconds most) { return Queue::instance().wait(most); }
 void shut_down_background() { Queue::instance().stop(); }
 
 }  // namespace md

@@ -2,6 +2,7 @@
 // takes no signals and never touches Python. A forked child starts its own, for what is left.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 
@@ -22,8 +23,8 @@ class BackgroundJob {
 // The job is destroyed by whoever submits the next one, or calls one of the functions below, never in the background:
 // it may own what needs Python to go. False: there is no thread to be had, now or any more; the job was not taken.
 bool submit(std::shared_ptr<BackgroundJob> job);
-// Returns when nothing is left to do.
-void wait_for_background();
+// Returns when nothing is left to do; false: there still is, after so long.
+bool wait_for_background(std::chrono::milliseconds most = std::chrono::hours(24));
 // Drops what waits, stops what runs and joins the thread. Nothing is taken afterwards.
 void shut_down_background();
 

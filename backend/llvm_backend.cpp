@@ -10,6 +10,7 @@
 #include "ir/eager.h"
 #include "ir/error.h"
 #include "ir/generator.h"
+#include "ir/long_work.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -94,6 +95,13 @@ std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, co
   }
 }
 
+// In the calling thread, while those of the program go on, unless the graph holds what belongs to them.
+std::unique_ptr<Kernel> compile_at_once(const std::shared_ptr<const Graph>& functional) {
+  if (calls_out(*functional)) return compile_llvm(functional, {});
+  const OthersGoOn others;
+  return compile_llvm(functional, {});
+}
+
 class LlvmBackend final : public Backend {
  public:
   std::string name() const override { return "llvm"; }
@@ -104,7 +112,7 @@ class LlvmBackend final : public Backend {
     if (mode == CompileMode::Background) return tiered_kernel(std::move(functional), compile_llvm);
     std::unique_ptr<Kernel> compiled;
     try {
-      compiled = compile_llvm(functional, {});
+      compiled = compile_at_once(functional);
     } catch (const std::bad_alloc&) {  // there may be enough for kernels that are there already
       return find_backend("blocks")->compile(std::move(functional));
     }
@@ -115,7 +123,7 @@ class LlvmBackend final : public Backend {
   std::string code(const Graph& functional) const override {
     return finds_sizes(functional) ? print_ir(functional) : print_program(functional);
   }
-  void wait() override { wait_for_background(); }
+  bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
 };
 
 }  // namespace

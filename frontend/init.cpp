@@ -1,5 +1,6 @@
 #include "frontend/init.h"
 
+#include <chrono>
 #include <csignal>
 
 #include "frontend/builtins/table.h"
@@ -48,13 +49,16 @@ PyObject* py_original(PyObject*, PyObject* o) {
   return Py_NewRef(compiled_function_original(o));
 }
 
-// _wait_for_kernels(): until all machine code that was asked for is there.
-PyObject* py_wait_for_kernels(PyObject*, PyObject*) {
+// _wait_for_kernels(milliseconds): until all machine code that was asked for is there; False: it is not, after so long.
+PyObject* py_wait_for_kernels(PyObject*, PyObject* milliseconds) {
+  const long most = PyLong_AsLong(milliseconds);
+  if (most == -1 && PyErr_Occurred()) return nullptr;
   Backend* backend = find_backend("llvm");
+  bool ready = true;
   Py_BEGIN_ALLOW_THREADS;
-  if (backend) backend->wait();
+  if (backend) ready = backend->wait(std::chrono::milliseconds(most));
   Py_END_ALLOW_THREADS;
-  Py_RETURN_NONE;
+  return PyBool_FromLong(ready);
 }
 
 PyObject* py_reset(PyObject*, PyObject*) {
@@ -176,7 +180,7 @@ PyObject* py_frame_counts(PyObject*, PyObject*) {
 PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
                           {"_original", py_original, METH_O, nullptr},
                           {"_reset", py_reset, METH_NOARGS, nullptr},
-                          {"_wait_for_kernels", py_wait_for_kernels, METH_NOARGS, nullptr},
+                          {"_wait_for_kernels", py_wait_for_kernels, METH_O, nullptr},
                           {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
                           {"_set_stance", py_set_stance, METH_VARARGS, nullptr},
                           {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr},

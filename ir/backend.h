@@ -1,6 +1,7 @@
 // From a traced graph to something callable: the only way frontend/ reaches code generation.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -37,8 +38,8 @@ class Backend {
                                           CompileMode mode = CompileMode::Wait) = 0;
   // What compile() makes of the graph, as text: the output_code artifact.
   virtual std::string code(const Graph& functional) const = 0;
-  // Returns when all machine code that was asked for in the background is there.
-  virtual void wait() {}
+  // Waits for the machine code that was asked for in the background; false: for so long it did not come.
+  virtual bool wait(std::chrono::milliseconds /*most*/) { return true; }
 };
 
 // "llvm" once backend/ is linked in and installed; null for an unknown name.

@@ -47,8 +47,15 @@ void HeldMemory::end_work() noexcept {
   for (const Held& h : tensors_) h.copy->storage->at_work.fetch_sub(1, std::memory_order_relaxed);
 }
 
+static bool may_leave() { return interlude.leave && !Premise::is_settled(); }
+
+OthersGoOn::OthersGoOn() : left_(may_leave() ? interlude.leave() : nullptr) {}
+OthersGoOn::~OthersGoOn() {
+  if (left_) interlude.enter(left_);
+}
+
 void LongWork::leave() {
-  if (!interlude.leave || Premise::is_settled()) return;
+  if (!may_leave()) return;
   memory_.begin_work();
   if (!(left_ = interlude.leave())) memory_.end_work();
 }

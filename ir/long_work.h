@@ -88,6 +88,18 @@ class HeldMemory {
   std::unordered_map<const TensorImpl*, std::size_t> places_;  // of all of them, where there are more
 };
 
+// For as long as it lives others go on. Around work on what nobody else knows.
+class OthersGoOn {
+ public:
+  OthersGoOn();
+  ~OthersGoOn();
+  OthersGoOn(const OthersGoOn&) = delete;
+  OthersGoOn& operator=(const OthersGoOn&) = delete;
+
+ private:
+  void* const left_;
+};
+
 // For as long as it lives others go on, if the work is expected to take long. `memory`: what it reads and writes.
 class LongWork {
  public:

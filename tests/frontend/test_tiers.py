@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -215,3 +216,47 @@ def test_the_setting_is_an_environment_variable():
         environment = {**os.environ, "MINIDYNAMO_BACKGROUND_COMPILE": value}
         printed = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True)
         assert printed.stdout.strip() == str(value == "1")
+
+
+def test_an_alarm_ends_the_wait():
+    done = run("""
+        import signal, time
+
+        def ring(*_):
+            raise KeyboardInterrupt
+
+        signal.signal(signal.SIGALRM, ring)
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        started = time.monotonic()
+        try:
+            torch.compiler.wait_for_kernels()
+        except KeyboardInterrupt:
+            print("rung", time.monotonic() - started < 1)
+    """)
+    assert done.stdout.strip().endswith("rung True"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("mode", ["reduce-overhead", "max-autotune"])
+def test_other_threads_go_on_while_code_is_made_at_once(mode):
+    body = "".join(f"    x = (x * {len(mode) + n / 64} + {n}).tanh()\n" for n in range(600))
+    space = {}
+    exec(f"def f(x):\n{body}    return x\n", space)
+    compiled, x = torch.compile(space["f"], mode=mode), torch.ones(8)
+    stalls, over = [], threading.Event()
+
+    def tick():
+        last = time.monotonic()
+        while not over.is_set():
+            time.sleep(0.001)
+            now = time.monotonic()
+            stalls.append(now - last)
+            last = now
+
+    other = threading.Thread(target=tick)
+    other.start()
+    started = time.monotonic()
+    compiled(x)
+    took = time.monotonic() - started
+    over.set()
+    other.join()
+    assert max(stalls) < 0.6 * took

@@ -204,7 +204,8 @@ def disable(fn=None, recursive=True, *, reason=None):
 
 def wait_for_kernels():
     """Returns when the machine code that is being made in the background is there: before measuring, for one."""
-    _C._wait_for_kernels()
+    while not _C._wait_for_kernels(50):
+        pass  # signal handlers run here
 
 
 def reset():
