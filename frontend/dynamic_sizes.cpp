@@ -4,6 +4,7 @@
 #include <set>
 
 #include "frontend/events.h"
+#include "frontend/guards/attributes.h"
 #include "frontend/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -17,6 +18,22 @@ ShapeEnv& Tracer::shapes() {
   return *shape_env;
 }
 
+std::vector<std::int64_t> numbers_of(const TensorImpl& tensor) {
+  std::vector<std::int64_t> numbers(tensor.sizes.begin(), tensor.sizes.end());
+  numbers.insert(numbers.end(), tensor.strides.begin(), tensor.strides.end());
+  return numbers;
+}
+
+const std::vector<bool>& observe(ObservedInputs& inputs, const std::string& name, int rank,
+                                 std::vector<std::int64_t> now) {
+  const ObservedInput first{now, std::vector<bool>(now.size())};
+  ObservedInput& known = inputs.try_emplace({name, rank}, first).first->second;
+  for (std::size_t k = 0; k < now.size(); ++k)
+    if (known.numbers[k] != now[k]) known.changes[k] = true;
+  known.numbers = std::move(now);
+  return known.changes;
+}
+
 namespace {
 
 // The dims a mark_...() function has put on the tensor object; empty if there are none.
@@ -28,22 +45,6 @@ std::set<int> marked_dims(PyObject* tensor, const char* attribute) {
     dims.insert(static_cast<int>(PyLong_AsLong(x.get())));
   clear_answer();
   return dims;
-}
-
-// Compares with what was seen before; true where a number has changed at some time.
-const std::vector<bool>& observe(Tracer& t, SourceRef source, std::vector<std::int64_t> now, bool is_int) {
-  ObservedInput& o = (*t.observed)[source->name];
-  if (o.numbers.size() != now.size() || o.is_int != is_int) {
-    o = {now, std::vector<bool>(now.size(), false), is_int};
-    return o.changes;
-  }
-  for (std::size_t k = 0; k < now.size(); ++k) {
-    if (o.numbers[k] != now[k]) {
-      o.changes[k] = true;
-      o.numbers[k] = now[k];
-    }
-  }
-  return o.changes;
 }
 
 bool learns(const Tracer& t) {
@@ -144,14 +145,10 @@ TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
   input.type.offset = impl.offset;
   input.type.requires_grad = impl.requires_grad;
   input.type.wrapped_number = impl.wrapped_number;
-  input.marked = marked_dims(tensor, "_dynamo_dynamic_indices");
+  input.marked = marked_dims(tensor, kDynamicMarks);
   input.weakly_marked = marked_dims(tensor, "_dynamo_weak_dynamic_indices");
   input.fixed = marked_dims(tensor, "_dynamo_static_indices");
-  if (learns(t)) {
-    std::vector<std::int64_t> now(impl.sizes.begin(), impl.sizes.end());
-    now.insert(now.end(), impl.strides.begin(), impl.strides.end());
-    input.changed = observe(t, source, std::move(now), false);
-  }
+  if (learns(t)) input.changed = observe(*t.observed, source->name, impl.dim(), numbers_of(impl));
   input.sizes();
   input.strides();
   return input.type;
@@ -170,7 +167,7 @@ ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source) {
   int overflow = 0;
   const std::int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow || source->global_rooted || t.config.specialize_int || !t.config.dynamic_shapes) return {};
-  const bool dynamic = all_dynamic(t) || (learns(t) && observe(t, source, {n}, true)[0]);
+  const bool dynamic = all_dynamic(t) || (learns(t) && observe(*t.observed, source->name, kObservedInt, {n})[0]);
   if (!dynamic) return {};
   const SizePlace place{source, SizePlace::Field::Value, 0};
   const Size s = t.shapes().integer(n, source->name);
@@ -321,7 +318,7 @@ void check_marks(Tracer& t) {
   for (const InputSize& in : t.input_sizes) {
     if (in.place.field != SizePlace::Field::Size) continue;
     PyRef tensor = load(in.place.source, t.args);
-    if (!tensor || !marked_dims(tensor.get(), "_dynamo_dynamic_indices").contains(in.place.dim)) continue;
+    if (!tensor || !marked_dims(tensor.get(), kDynamicMarks).contains(in.place.dim)) continue;
     const Size now = t.shape_env->simplify(in.size);
     const SizeRange r = t.shape_env->range(now);
     if (r.lo != r.hi) continue;

@@ -11,13 +11,19 @@
 namespace md {
 
 // What earlier compilations of a code object have seen at one source: a number that has changed is a symbol from then
-// on.
+// on. Ints and tensors of each rank are remembered apart: they may come in turn.
 struct ObservedInput {
   std::vector<std::int64_t> numbers;  // an int: one; a tensor: its sizes, then its strides
   std::vector<bool> changes;
-  bool is_int = false;
 };
-using ObservedInputs = std::map<std::string, ObservedInput>;
+inline constexpr int kObservedInt = -1;
+using ObservedInputs = std::map<std::pair<std::string, int>, ObservedInput>;  // by name and rank
+
+// The numbers of a tensor that are observed.
+std::vector<std::int64_t> numbers_of(const TensorImpl& tensor);
+// Compares with what was seen before; true where a number has changed at some time.
+const std::vector<bool>& observe(ObservedInputs& inputs, const std::string& name, int rank,
+                                 std::vector<std::int64_t> now);
 
 // The type of an input tensor, with symbols where its sizes and strides are dynamic; their facts are noted in `t`.
 TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source);

@@ -104,25 +104,13 @@ struct Observer {
 
  private:
   void note(PyObject* o, const std::string& name) {
-    ObservedInput seen;
     if (is_tensor(o)) {
-      const TensorImpl& t = *tensor_impl(o);
-      seen.numbers.assign(t.sizes.begin(), t.sizes.end());
-      seen.numbers.insert(seen.numbers.end(), t.strides.begin(), t.strides.end());
+      observe(inputs, name, tensor_impl(o)->dim(), numbers_of(*tensor_impl(o)));
     } else if (PyLong_CheckExact(o)) {
       int overflow = 0;
-      seen.numbers = {PyLong_AsLongLongAndOverflow(o, &overflow)};
-      if (overflow) return;
-      seen.is_int = true;
-    } else {
-      return;
+      const std::int64_t n = PyLong_AsLongLongAndOverflow(o, &overflow);
+      if (!overflow) observe(inputs, name, kObservedInt, {n});
     }
-    seen.changes.assign(seen.numbers.size(), false);
-    ObservedInput& known = inputs[name];
-    const bool alike = known.numbers.size() == seen.numbers.size() && known.is_int == seen.is_int;
-    for (std::size_t d = 0; alike && d < seen.numbers.size(); ++d)
-      seen.changes[d] = known.changes[d] || known.numbers[d] != seen.numbers[d];
-    known = std::move(seen);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "frontend/breaks.h"
 #include "frontend/call_text.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/guards/attributes.h"
 #include "frontend/logs.h"
 #include "frontend/polyfills.h"
 #include "frontend/scalar_outputs.h"
@@ -320,16 +321,15 @@ std::string placeholder_target(const Source& source) {
   return squeezed;
 }
 
-// What the graph assumes of an input, and that nobody marks its dimensions.
+// What the graph assumes of an input, and that nobody marks dimensions of it which are not marked now.
 static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
   Guard g{GuardKind::TensorMatch, v.source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))};
   g.tensor = v.type;
   g.where = t.user_frame();
   t.guards.add(std::move(g));
-  PyRef mark = checked(PyUnicode_InternFromString("_dynamo_dynamic_indices"));
+  PyRef mark = checked(PyUnicode_InternFromString(kDynamicMarks));
   if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
-    t.guard(GuardKind::SetMatch, t.sources.child(v.source, SourceKind::TensorAttr, mark.get()),
-            checked(PyFrozenSet_New(dims.get())));
+    t.guard(GuardKind::DynamicMarks, v.source, checked(PyFrozenSet_New(dims.get())));
   } else {
     clear_answer();
     t.guard(GuardKind::NoHasattr, v.source, mark);

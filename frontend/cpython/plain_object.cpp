@@ -113,7 +113,10 @@ int set_contains(PyObject* set, PyObject* key, Py_hash_t hash) {
 }
 
 bool set_equals_keys(PyObject* set, PyObject* dict) {
-  if (PySet_GET_SIZE(set) != PyDict_GET_SIZE(dict)) return false;
+  return PySet_GET_SIZE(set) == PyDict_GET_SIZE(dict) && set_within_keys(set, dict);
+}
+
+bool set_within_keys(PyObject* set, PyObject* dict) {
   return all_elements(set, [&](PyObject* element, Py_hash_t hash) {
     if (!is_plain(element)) return false;
     const Found known = dict_find(dict, element, hash);

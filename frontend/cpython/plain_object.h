@@ -32,6 +32,7 @@ inline constexpr bool kReverseIsInt = PY_VERSION_HEX < 0x030C0000;
 int set_contains(PyObject* set, PyObject* key, Py_hash_t hash);
 // The set holds exactly the elements of `dict`, which maps plain constants to themselves; 1 and True differ.
 bool set_equals_keys(PyObject* set, PyObject* dict);
+bool set_within_keys(PyObject* set, PyObject* dict);  // each of its elements is one
 // Iterating over the set gives exactly the plain elements of `tuple`, in that order.
 bool set_iterates_as(PyObject* set, PyObject* tuple);
 

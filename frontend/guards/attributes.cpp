@@ -2,6 +2,30 @@
 
 namespace md::guards {
 
+void DynamicMarks::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+  NameFact* fact = b.name(checked(PyUnicode_FromString(kDynamicMarks)).get());
+  fact->known = b.hold(keys_of_set(g.object.get()));
+  op.name = fact;
+}
+
+bool DynamicMarks::are_known(const GuardOp& op, PyObject* tensor) {
+  PyObject* marks = raw_attr(tensor, op.name->name, op.name->memo);
+  return marks && PyAnySet_Check(marks) && set_within_keys(marks, op.name->known);
+}
+
+std::string DynamicMarks::marked_now(PyObject* tensor) {
+  const PyRef name = PyRef::steal(PyUnicode_InternFromString(kDynamicMarks));
+  AttrMemo memo;
+  PyObject* marks = name ? raw_attr(tensor, name.get(), memo) : nullptr;
+  return marks && PyAnySet_Check(marks) ? marked(marks) : "marked otherwise";
+}
+
+std::string DynamicMarks::text(const GuardRecord& r, const std::string& s) {
+  const std::string marks = std::string("'") + kDynamicMarks + "'";
+  return "((getattr(" + s + ", " + marks + ", set()).issubset(" + set_text(r.object.get()) + ")) if hasattr(" + s +
+         ", " + marks + ") else True)";
+}
+
 std::string NotPresent::describe(const Source& s) {
   const std::string base = s.base ? s.base->name : "G";
   const std::string key = s.key ? constant_repr(s.key.get()) : std::string();

@@ -1,9 +1,14 @@
 // Guards on the presence of attributes and of sources.
 #pragma once
 
-#include "frontend/guards/program.h"
+#include "frontend/guards/containers.h"
 
-namespace md::guards {
+namespace md {
+
+// Where mark_dynamic() keeps the dimensions of a tensor.
+inline constexpr const char* kDynamicMarks = "_dynamo_dynamic_indices";
+
+namespace guards {
 
 struct NoHasattr {
   static constexpr const char* name = "NO_HASATTR";
@@ -15,10 +20,10 @@ struct NoHasattr {
   // The mark torch looks for on every tensor is spelled its own way.
   static std::string text(const GuardRecord& r, const std::string& s) {
     const std::string call = "hasattr(" + s + ", " + constant_repr(r.object.get()) + ")";
-    return is_dynamic_mark(r) ? call + " == False" : "not " + call;
+    return on_dynamic_marks(r) ? call + " == False" : "not " + call;
   }
-  static bool is_dynamic_mark(const GuardRecord& r) {
-    return PyUnicode_CompareWithASCIIString(r.object.get(), "_dynamo_dynamic_indices") == 0;
+  static bool on_dynamic_marks(const GuardRecord& r) {
+    return PyUnicode_CompareWithASCIIString(r.object.get(), kDynamicMarks) == 0;
   }
 };
 
@@ -34,6 +39,23 @@ struct Hasattr {
   }
 };
 
+// Code with symbols for the marked dimensions serves tensors without marks and with fewer of them too.
+struct DynamicMarks {
+  static constexpr const char* name = "DIMENSION_MARKING";
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op);
+  template <bool explain>
+  [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
+    return attr_absent(regs[op.reg], op.name->name, op.name->memo) || are_known(op, regs[op.reg]);
+  }
+  static std::string text(const GuardRecord& r, const std::string& s);
+
+  static std::string marked(PyObject* dims) { return "marked dynamic in " + set_text(dims); }
+  static std::string marked_now(PyObject* tensor);
+
+ private:
+  static bool are_known(const GuardOp& op, PyObject* tensor);
+};
+
 // Of the source itself, so the load before it is optional.
 struct NotPresent {
   static constexpr const char* name = "DICT_CONTAINS";
@@ -47,4 +69,5 @@ struct NotPresent {
   static std::string describe(const Source& s);
 };
 
-}  // namespace md::guards
+}  // namespace guards
+}  // namespace md

@@ -33,24 +33,24 @@ PyRef DictKeyOrder::weak_keys(PyObject* keys) {
   return out;
 }
 
-void SetMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+PyRef keys_of_set(PyObject* set) {
   PyRef dict = checked(PyDict_New());
-  const PyRef elements = checked(PySequence_List(g.object.get()));
+  const PyRef elements = checked(PySequence_List(set));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(elements.get()); ++i) {
     PyObject* e = PyList_GET_ITEM(elements.get(), i);
     checked(PyDict_SetItem(dict.get(), e, e));
   }
-  op.object = b.hold(std::move(dict));
+  return dict;
 }
 
-std::string SetMatch::text(const GuardRecord& r, const std::string& s) {
-  if (PySet_GET_SIZE(r.object.get()) == 0) return s + " == set()";
-  const PyRef elements = checked(PySequence_List(r.object.get()));
+std::string set_text(PyObject* set) {
+  if (PySet_GET_SIZE(set) == 0) return "set()";
+  const PyRef elements = checked(PySequence_List(set));
   std::string out;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(elements.get()); ++i) {
     out += (i ? ", " : "") + constant_repr(PyList_GET_ITEM(elements.get(), i));
   }
-  return s + " == {" + out + "}";
+  return "{" + out + "}";
 }
 
 }  // namespace md::guards

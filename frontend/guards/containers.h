@@ -10,6 +10,10 @@ namespace md::guards {
 
 // "['a', 'b']" of a tuple.
 std::string listed(PyObject* tuple);
+// "{'a', 'b'}" of a set of constants.
+std::string set_text(PyObject* set);
+// A dictionary that maps each element of a set of constants to itself.
+PyRef keys_of_set(PyObject* set);
 
 struct LengthCheck {
   static constexpr const char* name = "LENGTH_CHECK";
@@ -108,13 +112,13 @@ struct DictKeyOrder {
 
 struct SetMatch {
   static constexpr const char* name = "EQUALS_MATCH";
-  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op);
+  static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(keys_of_set(g.object.get())); }
   template <bool explain>
   static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
     PyObject* o = regs[op.reg];
     return PyAnySet_Check(o) && set_equals_keys(o, op.object);
   }
-  static std::string text(const GuardRecord& r, const std::string& s);
+  static std::string text(const GuardRecord& r, const std::string& s) { return s + " == " + set_text(r.object.get()); }
 };
 
 struct SetOrder {

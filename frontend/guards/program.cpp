@@ -326,8 +326,9 @@ PyObject* GuardBuilder::hold_key(const PyRef& key) {
   return key.get();
 }
 
-const NameFact* GuardBuilder::name(const Guard& g) {
-  PyObject* name = g.object.get();
+const NameFact* GuardBuilder::name(const Guard& g) { return name(g.object.get()); }
+
+NameFact* GuardBuilder::name(PyObject* name) {
   if (!name || !PyUnicode_CheckExact(name)) throw InternalError("guards: an attribute name must be a str");
   Py_INCREF(name);
   PyUnicode_InternInPlace(&name);

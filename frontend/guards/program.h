@@ -44,6 +44,7 @@ struct LoadFact {
 struct NameFact {
   PyObject* name;  // borrowed from held
   mutable AttrMemo memo;
+  PyObject* known = nullptr;  // DynamicMarks: a dict with the marks as keys, borrowed from held
 };
 
 struct KeyFact {
@@ -171,6 +172,7 @@ class GuardBuilder {
   // A key of a dictionary: owned if it is a constant, else borrowed, and no check passes once it has died.
   PyObject* hold_key(const PyRef& key);
   const NameFact* name(const Guard& g);
+  NameFact* name(PyObject* name);
   const KeyFact* key(const Guard& g);
   std::uint16_t register_of(SourceRef s) const { return registers_of[static_cast<std::size_t>(s->id)]; }
 

@@ -344,6 +344,7 @@ class Settling {
       case GuardKind::DequeMaxlen:
       case GuardKind::TensorMatch:
       case GuardKind::ArrayMatch:
+      case GuardKind::DynamicMarks:
       case GuardKind::AbcToken:
       case GuardKind::NoAliasing:
       case GuardKind::SizeAssumption:

@@ -119,6 +119,11 @@ void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std
       return set("another object", object_text(o));
     case GuardKind::NotPresent:
       return set("absent", object_text(o));
+    case GuardKind::NoHasattr:
+      if (!guards::NoHasattr::on_dynamic_marks(r)) return;
+      return set("without dynamic marks", guards::DynamicMarks::marked_now(o));
+    case GuardKind::DynamicMarks:
+      return set(guards::DynamicMarks::marked(r.object.get()), guards::DynamicMarks::marked_now(o));
     case GuardKind::LengthCheck:
     case GuardKind::DictLength:
       return set("length " + std::to_string(r.value), "length " + std::to_string(guards::LengthCheck::length(o)));
@@ -136,6 +141,11 @@ std::string with_place(const GuardProgram& p, const GuardRecord& r, const std::s
          f.function;
 }
 
+static bool on_dynamic_marks(const GuardRecord& r) {
+  return r.kind == GuardKind::DynamicMarks ||
+         (r.kind == GuardKind::NoHasattr && guards::NoHasattr::on_dynamic_marks(r));
+}
+
 std::vector<GuardRow> guard_rows(const GuardProgram& p) {
   std::vector<GuardRow> rows;
   std::vector<int> row_of_tensor(p.nodes.size(), -1);
@@ -147,8 +157,8 @@ std::vector<GuardRow> guard_rows(const GuardProgram& p) {
     }
     const GuardNode& node = p.nodes[static_cast<std::size_t>(r.node)];
     int& tensor_row = row_of_tensor[static_cast<std::size_t>(r.node)];
-    // The reference counts the mark it looks for on a tensor as part of the tensor's guard, and only that is "code".
-    if (r.kind == GuardKind::NoHasattr && guards::NoHasattr::is_dynamic_mark(r) && tensor_row >= 0) {
+    // The reference counts the marks it looks for on a tensor as part of the tensor's guard, and only that is "code".
+    if (on_dynamic_marks(r) && tensor_row >= 0) {
       rows[static_cast<std::size_t>(tensor_row)].code = {condition};
       continue;
     }

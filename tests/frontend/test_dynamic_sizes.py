@@ -86,6 +86,25 @@ def test_automatic(name):
     assert frames(function, calls) == expected
 
 
+IN_TURN = {
+    "ranks": (lambda x: x + 1, lambda k: [(tensor(k),), (tensor(k, k + 2),)], 4),
+    "three ranks": (lambda x: x + 1, lambda k: [(tensor(k),), (tensor(k, k + 2),), (tensor(k, k + 2, 3),)], 6),
+    "an int and a tensor": (lambda x, y: x + y, lambda k: [(tensor(k), k), (tensor(k), tensor(k))], 4),
+    "ranks of one argument": (
+        lambda x, y: x.sum() + y.sum(),
+        lambda k: [(tensor(k), tensor(k)), (tensor(k), tensor(k, 2))],
+        4,
+    ),
+    "ranks and dtypes": (lambda x: x * 2, lambda k: [(tensor(k),), (tensor(k, k + 1).to(torch.float64),)], 4),
+}
+
+
+@pytest.mark.parametrize("name", IN_TURN)
+def test_kinds_that_come_in_turn_are_remembered_apart(name):
+    function, calls, expected = IN_TURN[name]
+    assert frames(function, [call for k in range(3, 9) for call in calls(k)]) == expected
+
+
 def test_dynamic_true_compiles_once():
     calls = [(tensor(k, 3), k) for k in (3, 4, 5, 20)]
     assert frames(lambda x, n: x * n + x.shape[0], calls, dynamic=True) == 2  # sizes [3, 3] share a symbol at first
@@ -139,6 +158,29 @@ def test_mark_dynamic():
         torch._dynamo.mark_dynamic(y, 0)
         assert equal(compiled(y), y + k)
     assert counter.frame_count == 1
+
+
+MARKS = {
+    "then none": ([[0], [], [0], []], [1, 1, 1, 1]),
+    "fewer": ([[0, 1], [0], [1], [], [0, 1]], [1, 1, 1, 1, 1]),
+    "none first": ([[], [0], [], [0], []], [1, 2, 2, 2, 2]),
+    "more": ([[0], [0, 1], [1], []], [1, 2, 2, 2]),
+    "others": ([[0], [1], [0], [1]], [1, 2, 2, 2]),
+}
+
+
+@pytest.mark.parametrize("name", MARKS)
+def test_code_for_marked_sizes_serves_tensors_with_fewer_marks(name):
+    marks, expected = MARKS[name]
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: x * 2 + x.shape[0], backend=(counter := CompileCounter()))
+    counts = []
+    for k, dims in enumerate(marks, 3):
+        x = tensor(k, k + 4 if name == "fewer" else 4)
+        torch._dynamo.mark_dynamic(x, dims)
+        assert equal(compiled(x), x * 2 + x.shape[0])
+        counts.append(counter.frame_count)
+    assert counts == expected
 
 
 def test_mark_dynamic_that_is_specialised():

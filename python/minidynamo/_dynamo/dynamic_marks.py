@@ -19,6 +19,8 @@ def _mark(t, attribute, index):
     if not _C.is_tensor(t):
         raise AttributeError(f"{type(t).__name__!r} object has no attribute {attribute!r}")
     dims = _indices(t, index)
+    if not dims:
+        return
     marks = getattr(t, attribute, None)
     if marks is None:
         marks = set()

@@ -188,6 +188,7 @@ _ADVICE = {
     "DICT_KEYS_MATCH": "pass dictionaries with the same keys, inserted in the same order",
     "DICT_CONTAINS": "set it in every call, or in none",
     "NO_HASATTR": "set the attribute in every call, or in none",
+    "DIMENSION_MARKING": "in the first call, mark every dimension that will be marked",
     "HASATTR": "set the attribute in every call, or in none",
     "SET_CONTAINS": "pass sets of the same elements",
     "MISSING": "set it in every call, or in none",
@@ -212,6 +213,8 @@ def hint(place, source, kind, old, new, dynamic):
         return _tensor_hint(place, old, new, dynamic)
     if kind == "EQUALS_MATCH":
         return _constant_hint(source, old, new, dynamic)
+    if kind == "NO_HASATTR" and new.startswith("marked dynamic"):
+        kind = "DIMENSION_MARKING"
     return _ADVICE.get(kind, _EACH)
 
 
