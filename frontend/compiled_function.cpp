@@ -1,4 +1,4 @@
-// CompiledFunction: what compile() returns for a function. A call that hits runs guards, kernel and plan in C++.
+// CompiledFunction: what compile() returns. A call that hits runs guards, kernel and plan in C++.
 #include "frontend/compiled_function.h"
 
 #include <structmember.h>
@@ -21,6 +21,7 @@ struct CompiledFunctionObject {
   PyObject_HEAD
   vectorcallfunc vectorcall;
   PyObject* function;
+  PyObject* original;  // see make_compiled_function
   Region* region;
   PyObject* backend;  // keeps the region
   PyObject* dict;
@@ -152,6 +153,7 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
 int compiled_traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
   Py_VISIT(cast(o)->function);
+  Py_VISIT(cast(o)->original);
   Py_VISIT(cast(o)->backend);
   Py_VISIT(cast(o)->dict);
   return 0;
@@ -159,6 +161,7 @@ int compiled_traverse(PyObject* o, visitproc visit, void* arg) {
 
 int compiled_clear(PyObject* o) {
   Py_CLEAR(cast(o)->function);
+  Py_CLEAR(cast(o)->original);
   Py_CLEAR(cast(o)->dict);
   return 0;
 }
@@ -173,25 +176,36 @@ void compiled_dealloc(PyObject* o) {
   Py_DECREF(type);
 }
 
-PyObject* compiled_get(PyObject* self, PyObject* instance, PyObject*) {
+// What is no function decides itself whether it is bound to instances.
+PyObject* get_like_original(PyObject* self, PyObject* instance, PyObject* owner) {
+  PyObject* original = cast(self)->original;
+  const descrgetfunc get = Py_TYPE(original)->tp_descr_get;
+  PyRef got = get ? PyRef::steal(get(original, instance, owner)) : PyRef::borrow(original);
+  if (got.get() == original) return Py_NewRef(self);
+  const bool bound = got && PyMethod_Check(got.get()) && PyMethod_GET_FUNCTION(got.get()) == original;
+  return bound ? PyMethod_New(self, PyMethod_GET_SELF(got.get())) : got.release();
+}
+
+PyObject* compiled_get(PyObject* self, PyObject* instance, PyObject* owner) {
+  if (cast(self)->original != cast(self)->function) return get_like_original(self, instance, owner);
   if (!instance || instance == Py_None) return Py_NewRef(self);
   return PyMethod_New(self, instance);
 }
 
-PyObject* compiled_repr(PyObject* o) { return PyUnicode_FromFormat("<compiled %R>", cast(o)->function); }
+PyObject* compiled_repr(PyObject* o) { return PyUnicode_FromFormat("<compiled %R>", cast(o)->original); }
 
 PyObject* compiled_getattro(PyObject* o, PyObject* name) {
   PyObject* v = PyObject_GenericGetAttr(o, name);
   if (v || !PyErr_ExceptionMatches(PyExc_AttributeError)) return v;
   PyErr_Clear();
-  return PyObject_GetAttr(cast(o)->function, name);
+  return PyObject_GetAttr(cast(o)->original, name);
 }
 
 PyObject* compiled_reduce(PyObject* o, PyObject*) { return PyObject_GetAttrString(cast(o)->function, "__qualname__"); }
 
 PyMemberDef kMembers[] = {
-    {"__wrapped__", T_OBJECT, offsetof(CompiledFunctionObject, function), READONLY, nullptr},
-    {"_torchdynamo_orig_callable", T_OBJECT, offsetof(CompiledFunctionObject, function), READONLY, nullptr},
+    {"__wrapped__", T_OBJECT, offsetof(CompiledFunctionObject, original), READONLY, nullptr},
+    {"_torchdynamo_orig_callable", T_OBJECT, offsetof(CompiledFunctionObject, original), READONLY, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, dict), READONLY, nullptr},
     {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, weakrefs), READONLY, nullptr},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, vectorcall), READONLY, nullptr},
@@ -218,13 +232,15 @@ PyTypeObject* compiled_type = nullptr;  // set at import
 }  // namespace
 
 bool is_compiled_function(PyObject* o) { return Py_TYPE(o) == compiled_type; }
-PyObject* compiled_function_original(PyObject* o) { return cast(o)->function; }
+PyObject* compiled_function_traced(PyObject* o) { return cast(o)->function; }
+PyObject* compiled_function_original(PyObject* o) { return cast(o)->original; }
 
-PyRef make_compiled_function(PyObject* function, Region* region) {
+PyRef make_compiled_function(PyObject* function, PyObject* original, Region* region) {
   PyRef o = checked(compiled_type->tp_alloc(compiled_type, 0));
   auto* self = cast(o.get());
   self->vectorcall = compiled_call;
   self->function = Py_NewRef(function);
+  self->original = Py_NewRef(original);
   self->region = region;
   self->backend = Py_XNewRef(region->backend);
   for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__"}) {

@@ -21,14 +21,14 @@ namespace md {
 
 namespace {
 
-// _compile(function, backend or None, backend_name, fullgraph, dynamic, options or None, mode) -> CompiledFunction
-// mode: see CompileMode
+// _compile(function, backend or None, backend_name, fullgraph, dynamic, options or None, mode, original = function)
+// -> CompiledFunction; mode: see CompileMode; original: what compile() was given, which the function calls
 PyObject* py_compile(PyObject*, PyObject* args) {
-  PyObject *function, *backend, *options;
+  PyObject *function, *backend, *options, *original = nullptr;
   const char* name;
   int fullgraph, dynamic, mode;
-  if (!PyArg_ParseTuple(args, "O!OspiOi", &PyFunction_Type, &function, &backend, &name, &fullgraph, &dynamic, &options,
-                        &mode))
+  if (!PyArg_ParseTuple(args, "O!OspiOi|O", &PyFunction_Type, &function, &backend, &name, &fullgraph, &dynamic,
+                        &options, &mode, &original))
     return nullptr;
   return guarded([&] {
     // Here, so that the first call depends on no file, sys.path or moment. What fails is tried again at a call.
@@ -40,7 +40,7 @@ PyObject* py_compile(PyObject*, PyObject* args) {
     }
     Region* r = get_region(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
                            options == Py_None ? nullptr : options, static_cast<CompileMode>(mode));
-    return make_compiled_function(function, r).release();
+    return make_compiled_function(function, original ? original : function, r).release();
   });
 }
 

@@ -396,7 +396,7 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (type == &PyFunction_Type) return wrap_function(t, o, s);
   if (is_compiled_function(o)) {  // inlined: the inner backend and options play no part
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    return wrap_function(t, compiled_function_original(o), t.sources.constant(compiled_function_original(o), s->name));
+    return wrap_function(t, compiled_function_traced(o), t.sources.constant(compiled_function_traced(o), s->name));
   }
   if (type == &PyMethod_Type) return wrap_method(t, o, s);
   if (type == partial_type()) return wrap_partial(t, o, s);

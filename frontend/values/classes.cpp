@@ -2,6 +2,7 @@
 #include "frontend/breaks.h"
 #include "frontend/builtins/refusals.h"
 #include "frontend/builtins/table.h"
+#include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan.h"
@@ -88,10 +89,10 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     SourceRef held = t.sources.child(source, SourceKind::ClassAttr, name);
     return t.from_object(inner.get(), t.sources.child(held, SourceKind::Field, key.get()));
   }
-  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found))
+  if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);
   if (ValueRef v = python_get(t, found, {}, ValueRef(this))) return v;
-  if (Py_TYPE(found)->tp_descr_get && !PyFunction_Check(found) && !PyType_Check(found) &&
+  if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
     if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found) && !is_op_function(found))
       unmodelled(print() + "." + n, "descriptor implemented outside the traced program");

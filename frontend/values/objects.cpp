@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "frontend/breaks.h"
+#include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/library_classes.h"
@@ -70,14 +71,14 @@ static ValueRef named_item(Tracer& t, PyObject* found, const ValueRef& self) {
 
 // Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueRef& self, const ValueRef& cls) {
-  if (PyFunction_Check(found)) {
+  if (binds_as_function(found)) {
     ValueRef f = t.wrap(found, src);
     return self ? ValueRef(make_ref<MethodValue>(f, self)) : f;
   }
   if (binds_like(found, &PyStaticMethod_Type) || binds_like(found, &PyClassMethod_Type)) {
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
     ValueRef f = t.from_object(inner.get(), nullptr);
-    if (binds_like(found, &PyClassMethod_Type) && !PyFunction_Check(inner.get()))
+    if (binds_like(found, &PyClassMethod_Type) && !binds_as_function(inner.get()))
       graph_break<GB0177>(repr_of(inner.get()));
     return binds_like(found, &PyStaticMethod_Type) ? f : ValueRef(make_ref<MethodValue>(t.realize(f), cls));
   }
@@ -281,7 +282,7 @@ ValueRef ObjectValue::special(Tracer& t, const char* name) {
   PyRef key = checked(PyUnicode_InternFromString(name));
   const auto [found, place] = t.on_class(type, key.get(), source);
   if (!found) return {};
-  if (PyFunction_Check(found)) return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
+  if (binds_as_function(found)) return make_ref<MethodValue>(t.wrap(found, place), ValueRef(this));
   t.expect_on_class(type, key.get(), found);
   PyTypeObject* const kind = Py_TYPE(found);
   const bool native = kind == &PyWrapperDescr_Type || kind == &PyMethodDescr_Type || PyCFunction_Check(found);

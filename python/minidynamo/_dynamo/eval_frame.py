@@ -1,12 +1,12 @@
 """compile() and its companions."""
 
 import functools
-import sys
 import types
 import warnings
 
 from .. import _C
 from . import config, report
+from .callables import Options, compile_callable
 from .exc import InvalidBackend
 from .recording import recording
 
@@ -115,41 +115,8 @@ def compile(
         given = {"options": options, "mode": mode if mode != "default" else None}
         extra = {key: value for key, value in given.items() if value} or None
     own_mode = _MODES[mode or "default"] if function is None else 0
-    return _wrap(model, (function, name, bool(fullgraph), -1 if dynamic is None else int(dynamic), extra, own_mode))
-
-
-def _wrap(model, settings):
-    if isinstance(model, types.MethodType):
-        return types.MethodType(_wrap(model.__func__, settings), model.__self__)
-    original = _C._original(model)
-    if original is not None:
-        model = original
-    if isinstance(model, types.FunctionType):
-        return _C._compile(model, *settings)
-    if isinstance(model, type):
-        call = model.__dict__.get("__call__")
-        if isinstance(call, types.FunctionType):
-            model.__call__ = _wrap(call, settings)
-        return model
-    call = getattr(type(model), "__call__", None)  # noqa: B004  the function itself is wanted
-    if not isinstance(call, types.FunctionType):
-        return model  # a builtin: it simply runs
-
-    modules = sys.modules.get("minidynamo.nn.module")
-    if modules and isinstance(model, modules.Module):
-        from ..nn.compiled_module import OptimizedModule, own_copy
-
-        model = model._orig_mod if isinstance(model, OptimizedModule) else model
-        call = own_copy(_C._original(type(model).__call__) or type(model).__call__)
-        return OptimizedModule(model, _C._compile(call, *settings))
-    bound = _C._compile(call, *settings)
-
-    @functools.wraps(model, updated=())
-    def call_compiled(*args, **kwargs):
-        return bound(model, *args, **kwargs)
-
-    call_compiled._torchdynamo_orig_callable = model
-    return call_compiled
+    dynamic = -1 if dynamic is None else int(dynamic)
+    return compile_callable(model, Options(function, name, bool(fullgraph), dynamic, extra, own_mode))
 
 
 def optimize(backend="llvm", *, nopython=False, dynamic=None):

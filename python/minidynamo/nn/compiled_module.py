@@ -1,42 +1,35 @@
 """What compile(module) gives: a module that runs another one compiled and is that one in everything else."""
 
-from types import FunctionType
-
+from .. import _C
+from .._dynamo.callables import own_copy
 from .module import Module
 
-_OWN = ("_orig_mod", "_compiled_call", "forward")
-
-
-def own_copy(function):
-    """The same function with a code object of its own, and so with compiled entries of its own.
-
-    All modules share the code of Module.__call__: entries kept with it would be guarded, and counted, together.
-    """
-    made = FunctionType(
-        function.__code__.replace(),
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        function.__closure__,
-    )
-    made.__kwdefaults__ = function.__kwdefaults__
-    made.__qualname__ = function.__qualname__
-    return made
+_STATE = ("_forward_hooks", "_forward_pre_hooks", "forward")  # what a copy takes along
+_OWN = ("_orig_mod", "_compiled_call", "_options", "forward")
 
 
 class OptimizedModule(Module):
     """Calls run compiled; attributes are those of the module it was made of, which is its `_orig_mod`."""
 
-    def __init__(self, module, compiled_call):
+    def __init__(self, module, options):
         super().__init__()
         self._orig_mod = module
-        self._compiled_call = compiled_call
+        self._options = options
+        call = type(module).__call__
+        self._compiled_call = _C._compile(own_copy(_C._original(call) or call), *options)
 
     def __call__(self, *args, **kwargs):
-        return self._compiled_call(self._modules["_orig_mod"], *args, **kwargs)
+        own = self.__dict__
+        if own["_forward_hooks"] or own["_forward_pre_hooks"] or "forward" in own:
+            return self._call_with_hooks(args, kwargs)
+        return own["_compiled_call"](own["_modules"]["_orig_mod"], *args, **kwargs)
 
     def forward(self, *args, **kwargs):
-        return self(*args, **kwargs)
+        return self._compiled_call(self._modules["_orig_mod"], *args, **kwargs)
+
+    @property
+    def _torchdynamo_orig_callable(self):
+        return self._orig_mod.forward
 
     @property
     def training(self):
@@ -47,19 +40,35 @@ class OptimizedModule(Module):
         if "_orig_mod" in self._modules:
             self._orig_mod.training = mode
 
+    def __len__(self):
+        return len(self._orig_mod)
+
+    def __bool__(self):
+        return bool(self._orig_mod)  # a module without a length is true
+
+    def __reduce__(self):
+        state = {name: value for name, value in self.__dict__.items() if name in _STATE}
+        return type(self), (self._orig_mod, self._options), state
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+
     def __getattr__(self, name):
         if name == "_orig_mod":
             return self._modules["_orig_mod"]
         return getattr(self._orig_mod, name)
 
+    def _keeps(self, name):
+        return name in _OWN or hasattr(type(self), name) or "_orig_mod" not in self._modules
+
     def __setattr__(self, name, value):
-        if name in _OWN or name == "training" or "_orig_mod" not in self._modules:
+        if self._keeps(name):
             super().__setattr__(name, value)
         else:
             setattr(self._orig_mod, name, value)
 
     def __delattr__(self, name):
-        if name in _OWN:
+        if self._keeps(name):
             super().__delattr__(name)
         else:
             delattr(self._orig_mod, name)

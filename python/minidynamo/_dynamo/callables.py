@@ -1,0 +1,81 @@
+"""What compile() makes of a function, and of everything else that can be called."""
+
+import functools
+import sys
+import types
+from typing import Any, NamedTuple
+
+from .. import _C
+
+
+class Options(NamedTuple):
+    """What was asked of compile(), as native code takes it."""
+
+    backend: Any
+    backend_name: str
+    fullgraph: bool
+    dynamic: int
+    backend_options: Any
+    mode: int
+
+    def __deepcopy__(self, memo):
+        return self  # a copy of something compiled has the same backend
+
+
+def own_copy(function):
+    """The same function with a code object of its own, and so with compiled entries of its own.
+
+    All modules share the code of Module.__call__: entries kept with it would be guarded, and counted, together.
+    """
+    made = types.FunctionType(
+        function.__code__.replace(),
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    made.__kwdefaults__ = function.__kwdefaults__
+    made.__qualname__ = function.__qualname__
+    return made
+
+
+def compile_callable(model, options):
+    model = _C._original(model) or model
+    if isinstance(model, types.FunctionType):
+        return _C._compile(model, *options)
+    if isinstance(model, types.MethodType) and _is_function(model.__func__):
+        return types.MethodType(compile_callable(model.__func__, options), model.__self__)
+    if isinstance(model, staticmethod):
+        return staticmethod(compile_callable(model.__func__, options))
+    if isinstance(model, type):
+        return _compile_class(model, options)
+    modules = sys.modules.get("minidynamo.nn.module")
+    if modules and isinstance(model, modules.Module):
+        from ..nn.compiled_module import OptimizedModule
+
+        return OptimizedModule(model._orig_mod if isinstance(model, OptimizedModule) else model, options)
+    return _compile_object(model, options)
+
+
+def _is_function(o):
+    return isinstance(_C._original(o) or o, types.FunctionType)
+
+
+def _compile_class(cls, options):
+    """Calls of instances run compiled; a `__call__` that is inherited stays as it is for other classes."""
+    call = next((vars(base)["__call__"] for base in cls.__mro__ if "__call__" in vars(base)), None)
+    function = _C._original(call) or call
+    if isinstance(function, types.FunctionType):
+        own = "__call__" in vars(cls)
+        cls.__call__ = _C._compile(function if own else own_copy(function), *options)
+    return cls
+
+
+def _compile_object(target, options):
+    """An object that has no frame (a partial, an operator, an instance) is called from one."""
+
+    def call(*args, **kwargs):
+        return target(*args, **kwargs)
+
+    function = functools.update_wrapper(own_copy(call), target, updated=())
+    return _C._compile(function, *options, target)
