@@ -20,6 +20,7 @@
 #include "frontend/frame_notes.h"
 #include "frontend/hatches/stand_ins.h"
 #include "frontend/logs.h"
+#include "frontend/recompile.h"
 #include "frontend/source_lines.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/tracer.h"
@@ -451,10 +452,13 @@ EntryRef compile_frame(const FrameRequest& request) {
   } busy(notes);
   if (notes.frame_id < 0) notes.frame_id = next_frame_id.fetch_add(1);
   report("count", {py_str("frames"), py_str("total")});
+  Compilation c(request);
+  const int least = std::min(c.config.recompile_limit, c.config.accumulated_recompile_limit);
+  if (least <= 0 && over_limit(request, notes, c.config)) return {};
   EntryRef e;
   try {
     if (!tables_are_ready()) return {};
-    e = Compilation(request).run();
+    e = c.run();
   } catch (const PythonError&) {
     if (request.region->fullgraph) throw;
     clear_programs_own(request);

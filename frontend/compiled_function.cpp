@@ -86,8 +86,8 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
   auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
   const RunSwitches& switches = run_switches();
-  if (switches.disabled || switches.stance == Stance::ForceEager ||
-      (!switches.while_traced && is_observed(PyThreadState_Get(), code))) {
+  if ((switches.disabling && is_disabled_here()) || switches.stance == Stance::ForceEager ||
+      (is_observed(PyThreadState_Get(), code) && !compiles_while_traced())) {
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, nullptr);
   }

@@ -261,7 +261,7 @@ RunOutcome run_copied(Frame* frame, Region* region, PyRef& result) {
 
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   release_passed_on();
-  const bool observed = is_observed(thread, frame_code(frame)) && !run_switches().while_traced;
+  const bool observed = is_observed(thread, frame_code(frame)) && !compiles_while_traced();
   if (observed && !replays()) return run_observed(thread, frame, throwflag);
   if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
     return pass_through(thread, frame, throwflag);

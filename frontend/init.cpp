@@ -69,12 +69,12 @@ PyObject* py_reset(PyObject*, PyObject*) {
   });
 }
 
-// _set_switches(disabled, while_traced)
+// _set_switches(disabled, while_traced, ContextVar of patched values or None)
 PyObject* py_set_switches(PyObject*, PyObject* args) {
   int disabled, while_traced;
-  if (!PyArg_ParseTuple(args, "pp", &disabled, &while_traced)) return nullptr;
-  run_switches().disabled = disabled;
-  run_switches().while_traced = while_traced;
+  PyObject* patched;
+  if (!PyArg_ParseTuple(args, "ppO", &disabled, &while_traced, &patched)) return nullptr;
+  set_config_switches(disabled, while_traced, patched == Py_None ? nullptr : patched);
   Py_RETURN_NONE;
 }
 
@@ -110,11 +110,8 @@ PyObject* py_call_unhooked(PyObject*, PyObject* args) {
   PyObject *function, *positional, *keywords;
   if (!PyArg_ParseTuple(args, "OO!O!", &function, &PyTuple_Type, &positional, &PyDict_Type, &keywords)) return nullptr;
   Disarmed below;
-  const bool was = run_switches().disabled;
-  run_switches().disabled = true;
-  PyObject* r = PyObject_Call(function, positional, keywords);
-  run_switches().disabled = was;
-  return r;
+  const DisabledHere disabled;
+  return PyObject_Call(function, positional, keywords);
 }
 
 // _guard_rows(code): [[(name, source, create function, [code])]] of each entry, newest first.

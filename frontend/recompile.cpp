@@ -73,21 +73,26 @@ bool compiled_in_vain(const FrameRequest& r, const FrameNotes& notes) {
 
 bool over_limit(const FrameRequest& r, FrameNotes& notes) {
   const CodeState* state = code_state(r.code);
-  if (!state || state->entries.empty()) return false;
-  const TraceConfig config = config_snapshot(*r.region);
+  return state && !state->entries.empty() && over_limit(r, notes, config_snapshot(*r.region));
+}
+
+bool over_limit(const FrameRequest& r, FrameNotes& notes, const TraceConfig& config) {
+  const CodeState* state = code_state(r.code);
   const int least = std::min(config.recompile_limit, config.accumulated_recompile_limit);
-  if (static_cast<int>(state->entries.size()) < least) return false;
+  if ((state ? static_cast<int>(state->entries.size()) : 0) < least) return false;
   drop_dead_entries(r.code);
   const auto entries = entries_of(r.code, r.region);
-  if (entries.empty() || generalise(r, notes, config)) return false;
-  const auto all = state->entries.size();
+  if ((entries.empty() && least > 0) || generalise(r, notes, config)) return false;
+  const auto all = state ? state->entries.size() : 0;
   const bool local = static_cast<int>(entries.size()) >= config.recompile_limit;
   if (!local && static_cast<int>(all) < config.accumulated_recompile_limit) return false;
   if (notes.limited == r.region) return true;  // as was reported
   const char* name = local ? "recompile_limit" : "accumulated_recompile_limit";
   const int value = local ? config.recompile_limit : config.accumulated_recompile_limit;
-  std::string reason = std::to_string(notes.frame_id) + "/" + std::to_string(entries.front()->entry_id) + ": " +
-                       explain_failure(*entries.front()->guards, r.args, false);
+  std::string reason = "None";
+  if (!entries.empty())
+    reason = std::to_string(notes.frame_id) + "/" + std::to_string(entries.front()->entry_id) + ": " +
+             explain_failure(*entries.front()->guards, r.args, false);
   report("on_limit", {py_str(name), py_int(value), py_str(r.printed_name), py_str(text_of(r.code->co_filename)),
                       py_int(r.code->co_firstlineno), py_str(reason), py_int(notes.frame_id),
                       what_changes(entries, r.args), py_int(r.region->dynamic)});

@@ -17,6 +17,8 @@ bool compiled_in_vain(const FrameRequest& r, const FrameNotes& notes);
 // Over the limit of entries: reported once, then the function runs as plain Python on a miss. Throws PythonError where
 // that is not allowed.
 bool over_limit(const FrameRequest& r, FrameNotes& notes);
+// The same for a function without entries, which a limit of 0 lets have none.
+bool over_limit(const FrameRequest& r, FrameNotes& notes, const TraceConfig& config);
 
 // One compilation, for logs and utils.get_compilation_metrics().
 class CompileReport {

@@ -16,8 +16,6 @@
 
 namespace md {
 
-constinit RunSwitches switches_in_use;
-
 Region*& current_region() {
   thread_local Region* region = nullptr;
   return region;
@@ -144,6 +142,7 @@ EntryRef compile_missing(const FrameRequest& asked) {
   if (r.printed_name.empty() && notes) r.printed_name = notes->printed_name;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
   if (notes && (notes->runs_plain(*r.region) || notes->compiling)) return {};
+  if (run_switches().disabling && is_disabled_here()) return {};
   if (run_switches().stance != Stance::Default || run_switches().skip_guard_eval_unsafe) {
     Disarmed plain;
     if (stance_keeps_plain(r)) return {};
@@ -319,7 +318,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     auto* code = reinterpret_cast<PyCodeObject*>(next->code.get());
     const FrameRequest request{code, args.frame(code, first.args), first.region, std::string()};
     // The breaking call may have set a trace function, which is to see what follows.
-    const bool watched = !run_switches().while_traced && is_observed(PyThreadState_Get(), code);
+    const bool watched = is_observed(PyThreadState_Get(), code) && !compiles_while_traced();
     LoadedValues found;
     EntryRef following = watched ? EntryRef() : find_entry(code, request.region, request.args, found);
     const bool hit = static_cast<bool>(following);

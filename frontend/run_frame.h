@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/compile_frame.h"
+#include "frontend/run_switches.h"
 
 namespace md {
 
@@ -20,23 +21,6 @@ bool is_single(const Entry& entry);
 PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, PyCodeObject* code,
                      bool& repeat);
 RunOutcome run_missed(const FrameRequest& request, PyRef& result);
-
-// compiler.set_stance(): what compiled functions do.
-enum class Stance : std::uint8_t { Default, ForceEager, EagerOnRecompile, FailOnRecompile, EagerThenCompile };
-
-// Stances and switches that make compiled functions run as plain Python.
-struct RunSwitches {
-  bool disabled = false;      // config.disable, MINIDYNAMO_DISABLE
-  bool while_traced = false;  // config.compile_while_traced
-  Stance stance = Stance::Default;
-  bool skip_guard_eval_unsafe = false;  // a miss is an error
-  Region* everything = nullptr;         // `run --everything`: what frames outside of compiled functions compile in
-  bool forces_backend = false;          // compiled functions use this one instead of their own
-  PyRef backend;                        // a callable, or null for one of ours
-  std::string backend_name;
-};
-extern RunSwitches switches_in_use;  // written with the GIL held
-inline RunSwitches& run_switches() { return switches_in_use; }
 
 // A frame that was just entered owns its arguments: what the driver held of them for the call is given up.
 void release_passed_on();

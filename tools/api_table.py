@@ -162,7 +162,7 @@ def settings():
 
     lines = ["", "## torch._dynamo.config", "", "| setting | default |", "|---|---|"]
     for name, value in sorted(config.get_config_copy().items()):
-        shown = "True or False, by the environment" if name in ("verbose", "disable") else f"`{cell(repr(value))}`"
+        shown = "by the environment, else `False`" if name in ("verbose", "disable") else f"`{cell(repr(value))}`"
         lines.append(f"| `{name}` | {shown} |")
     return lines
 

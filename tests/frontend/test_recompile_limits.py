@@ -235,3 +235,27 @@ def test_many_entries_about_dead_objects_go_away(warned):
                 gc.collect()
                 compiled(ONE, kept)
     assert backend.graphs == 301 and warned == []
+
+
+@pytest.mark.parametrize("name", ["recompile_limit", "accumulated_recompile_limit"])
+def test_a_limit_of_nothing(name, warned):
+    backend = Executed()
+
+    def broken(x, n):
+        y = x + n
+        torch._dynamo.graph_break()
+        return f_plus(y, n)
+
+    with config.patch({name: 0}):
+        for f in (f_plus, broken):
+            compiled = torch.compile(f, backend=backend)
+            for n in (1, 2, 2):
+                assert compiled(ONE, n).tolist() == f(ONE, n).tolist()
+        with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit):
+            torch.compile(lambda x: x + 1, fullgraph=True)(ONE)
+    assert backend.graphs == 0
+    shown = [text for text in warned if "'f_plus'" in text]
+    assert len(shown) == 1 and f"hit config.{name} (0)" in shown[0] and "last reason: None" in shown[0]
+    torch._dynamo.reset()
+    torch.compile(f_plus, backend=backend)(ONE, 1)
+    assert backend.graphs == 1

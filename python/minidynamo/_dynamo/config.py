@@ -13,6 +13,8 @@ import os
 import sys
 import types
 
+from .. import _C
+
 _REGISTRY = "https://pytorch-labs.github.io/compile-graph-break-site"
 _ENV_TRUE = {"1", "true", "True", "on", "ON", "yes"}
 
@@ -122,6 +124,8 @@ _ALIASES = {
 
 _DEFAULTS = _defaults()
 _values = {name: set(value) if isinstance(value, set) else value for name, value in _DEFAULTS.items()}
+# What native code asks for in each call; it is told when one of them changes.
+_SWITCHES = {"disable", "compile_while_traced"}
 # Names patched in this context; an immutable dict replaced as a whole, None when there is no patch.
 _overlay = contextvars.ContextVar("minidynamo_config_overlay", default=None)
 
@@ -156,6 +160,12 @@ def _set(name, value):
         _overlay.set({**overlay, name: value})
     else:
         _values[name] = value
+        _tell_switches({name})
+
+
+def _tell_switches(changed, patched=None):
+    if not _SWITCHES.isdisjoint(changed):
+        _C._set_switches(bool(_values["disable"]), bool(_values["compile_while_traced"]), patched)
 
 
 def _snapshot():
@@ -177,6 +187,7 @@ class _Patch(contextlib.ContextDecorator):
         overlay = _overlay.get() or {}
         self._before.append({name: overlay[name] for name in self._changes if name in overlay})
         _overlay.set({**overlay, **self._changes})
+        _tell_switches(self._changes, _overlay)
 
     def __exit__(self, *exc):
         kept = {name: v for name, v in (_overlay.get() or {}).items() if name not in self._changes}
@@ -223,3 +234,4 @@ class _Config(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _Config
+_tell_switches(_SWITCHES)

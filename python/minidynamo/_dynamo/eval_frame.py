@@ -5,7 +5,7 @@ import types
 import warnings
 
 from .. import _C
-from . import config, report
+from . import report
 from .callables import Options, compile_callable
 from .exc import InvalidBackend
 from .recording import recording
@@ -215,11 +215,3 @@ def explain(f, *extra_args, **extra_kwargs):
         )
         return inner(*extra_args, **extra_kwargs)
     return inner
-
-
-def apply_switches():
-    """Tells native code which settings make compiled functions run as plain Python."""
-    _C._set_switches(bool(config.disable), bool(config.compile_while_traced))
-
-
-apply_switches()
