@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""How costs grow with the program: operations, guards, entries, arguments. Prints JSON with the exponent of each curve.
+"""How costs grow with the program: operations, guards, entries, arguments, symbols. Prints JSON with the exponent of
+each curve.
 
     benchmarks/growth.py [--out FILE.json] [--plot FILE.svg]
 
@@ -108,12 +109,25 @@ def arguments(size):
     return warm(lambda: compiled(*tensors), 2000 if size < 100 else 300)
 
 
+def symbols(size):
+    """Milliseconds of the first call with a list of so many ints that are symbols, of which the sum is used."""
+    numbers = list(range(2, size + 2))
+
+    def once():
+        torch._dynamo.reset()
+        compiled = torch.compile(lambda x, ints: x + sum(ints), dynamic=True, fullgraph=True)
+        return timed(lambda: compiled(X, numbers))
+
+    return min(once() for _ in range(5)) * 1e3
+
+
 CURVES = {
     "first result": (first_result, (10, 100, 1000, 10_000), "operations", "ms"),
     "machine code": (machine_code, (10, 100, 1000, 4000), "operations", "ms"),
     "guarded call": (guards, (10, 40, 160, 640), "attributes read", "us"),
     "dispatch": (entries, (1, 8, 64, 512), "entries", "us"),
     "arguments": (arguments, (2, 8, 32, 128), "tensors", "us"),
+    "symbols": (symbols, (10, 60, 360, 2160), "symbolic ints", "ms"),
 }
 
 

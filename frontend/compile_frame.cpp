@@ -300,7 +300,7 @@ struct Compilation {
     const auto frames = t.user_frames();
     if (type == "AssertionError" && failed_assert(t.frame())) {
       if (t.size_test.body == t.frame().body.get() && t.size_test.line == t.frame().instruction().pos.line)
-        b = make_break<GB0002>(t.size_test.text);
+        b = make_break<GB0002>(t.size_test.text());
       else if (config.fullgraph)
         b = make_break<GB0034>("ConstantVariable(bool: False)");
     }

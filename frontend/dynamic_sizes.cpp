@@ -251,14 +251,17 @@ struct SizeGuards {
   Tracer& t;
   const ShapeEnv& env = *t.shape_env;
 
-  std::string name(int symbol) const { return to_string(t.symbol_places.at(static_cast<std::size_t>(symbol))); }
-  std::string text(Size s) const {
-    return to_string(s, [&](int i) { return name(i); });
-  }
+  const std::shared_ptr<const std::vector<std::string>> names = [&] {
+    std::vector<std::string> all;
+    for (const SizePlace& p : t.symbol_places) all.push_back(p.source ? to_string(p) : "");  // unbacked
+    return std::make_shared<const std::vector<std::string>>(std::move(all));
+  }();
 
   void add(SizeCondition c, const UserFrame& where, const std::vector<Size>& sizes) {
-    std::set<int> used;
-    for (Size s : sizes) for_each_symbol(s, [&](int i) { used.insert(i); });
+    std::vector<int> used;
+    for (Size s : sizes) for_each_symbol(s, [&](int i) { used.push_back(i); });
+    std::ranges::sort(used);
+    used.erase(std::ranges::unique(used).begin(), used.end());
     Guard g{GuardKind::SizeAssumption};
     if (c.actual.source) g.others.push_back(c.actual.source);
     for (int i : used) {
@@ -266,19 +269,11 @@ struct SizeGuards {
       g.others.push_back(c.symbols.back().second.source);
     }
     c.env = t.shape_env;
+    c.names = names;
     g.source = g.others.front();
     g.where = where;
     g.sizes = std::make_shared<const SizeCondition>(std::move(c));
     t.guards.add(std::move(g));
-  }
-
-  std::string range_text(Size s, SizeRange r) const {
-    if (r.lo == r.hi) return text(s) + " == " + std::to_string(r.lo);
-    std::string out = text(s);
-    if (r.lo == SizeRange::kMin && r.hi == SizeRange::kMax) return "-2**63 <= " + out + " < 2**63";
-    if (r.lo != SizeRange::kMin) out = std::to_string(r.lo) + " <= " + out;
-    if (r.hi != SizeRange::kMax) out += " <= " + std::to_string(r.hi);
-    return out;
   }
 
   void input(const InputSize& in) {
@@ -291,12 +286,11 @@ struct SizeGuards {
     if (!defines) {
       c.form = SizeCondition::Form::Equals;
       c.actual = in.place;
-      c.text = to_string(in.place) + " == " + text(in.size);
+      c.place = to_string(in.place);
       return add(std::move(c), in.where, {in.size});
     }
     c.form = SizeCondition::Form::Between;
     c.range = env.symbols()[static_cast<std::size_t>(*symbol)].range;
-    c.text = range_text(in.size, c.range);
     add(std::move(c), in.where, {in.size});
   }
 
@@ -305,8 +299,6 @@ struct SizeGuards {
     SizeCondition c;
     c.form = SizeCondition::Form::Holds;
     c.relation = g;
-    static constexpr const char* kText[] = {" == ", " != ", " < ", " >= "};
-    c.text = text(g.lhs) + kText[static_cast<int>(g.relation)] + text(g.rhs);
     add(std::move(c), {}, {g.lhs, g.rhs});
   }
 };

@@ -124,13 +124,12 @@ Reg PlanBuilder::evaluate_size(Size s) {
     const auto found = tracer.unbacked_places.find(i);
     if (found != tracer.unbacked_places.end()) {
       late = true;
-      if (std::ranges::find(plan.late_symbols, i, &EntryPlan::LateSymbol::symbol) == plan.late_symbols.end())
+      if (known_symbols_.insert(i).second)
         plan.late_symbols.push_back({i, output_index(found->second.node), found->second.dim});
       return;
     }
-    for (auto& known : plan.symbols)
-      if (known.first == i) return;
-    plan.symbols.emplace_back(i, tracer.symbol_places.at(static_cast<std::size_t>(i)));
+    if (known_symbols_.insert(i).second)
+      plan.symbols.emplace_back(i, tracer.symbol_places.at(static_cast<std::size_t>(i)));
   });
   PlanStep load{StepOp::EvaluateSize};
   load.size = s;

@@ -152,6 +152,7 @@ class PlanBuilder {
   std::vector<std::pair<const Value*, MakeStep>> postponed_;  // until the value is made
   std::unordered_map<SourceRef, Reg> loaded_;
   std::unordered_map<Node*, Reg> output_regs_;
+  std::unordered_set<int> known_symbols_;               // in plan.symbols or plan.late_symbols
   std::unordered_map<const Node*, int> output_places_;  // in `outputs`
   std::vector<PlanStep> last_;                          // after all other effects
   std::vector<ValueRef> keep_;                          // values keyed by address must stay alive

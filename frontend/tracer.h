@@ -271,8 +271,10 @@ class Tracer {
   struct SizeTest {
     const void* body = nullptr;
     int line = -1;
-    std::string text;  // "s0 > 8"
-  } size_test;         // the comparison of sizes made last
+    Size lhs, rhs;
+    int op = 0;                // Py_LT ... Py_GE
+    std::string text() const;  // "s0 > 8"
+  } size_test;                 // the comparison of sizes made last
 
  private:
   void step_until(std::size_t depth);

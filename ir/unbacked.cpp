@@ -44,7 +44,7 @@ void bind_unbacked(const TensorType& type, const DimVec& sizes, std::vector<std:
 bool has_supply() { return current != nullptr; }
 
 std::int64_t hint_or_guess(Size s) {
-  if (s.is_const()) return s.value();
+  if (s.is_const() || s.expr()->env->is_backed(s)) return hint(s);
   constexpr std::int64_t kGuess = 101, kStep = 1009;
   std::vector<std::int64_t> values;
   for (const SizeSymbol& symbol : s.expr()->env->symbols()) {

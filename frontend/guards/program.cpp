@@ -36,6 +36,7 @@ std::size_t hash_of_payload(PyObject* o) {
 std::size_t hash_of(const Guard& g) {
   std::size_t h = static_cast<std::size_t>(g.kind) + 31 * reinterpret_cast<std::uintptr_t>(g.source);
   h = h * 1000003u + static_cast<std::size_t>(g.value);
+  h = h * 1000003u + reinterpret_cast<std::uintptr_t>(g.sizes.get());
   return (h * 1000003u + reinterpret_cast<std::uintptr_t>(g.other)) * 1000003u + hash_of_payload(g.object.get());
 }
 
@@ -161,7 +162,7 @@ class Compiler {
         r.described = guards::NotPresent::describe(*g.source);
         break;
       case GuardKind::SizeAssumption:
-        r.described = g.sizes->text;
+        r.sizes = g.sizes;
         break;
       case GuardKind::Aliasing:
         r.described = g.other->name;

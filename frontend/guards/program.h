@@ -113,8 +113,9 @@ struct GuardRecord {
   const void* id = nullptr;
   std::int64_t value = 0;
   TensorType tensor;
-  std::vector<int> others;  // NoAliasing: the other nodes
-  int where = -1;           // index into GuardProgram::places
+  std::shared_ptr<const struct SizeCondition> sizes;  // SizeAssumption
+  std::vector<int> others;                            // NoAliasing: the other nodes
+  int where = -1;                                     // index into GuardProgram::places
 };
 
 class GuardProgram {

@@ -1,5 +1,7 @@
 #include "frontend/guards/sizes.h"
 
+#include <algorithm>
+
 #include "frontend/cpython/byte_stream.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
@@ -12,6 +14,34 @@ std::string to_string(const SizePlace& p) {
   if (p.field == SizePlace::Field::StreamAt) return p.source->name + ".tell()";
   if (p.field == SizePlace::Field::StreamLeft) return "___left(" + p.source->name + ")";
   return p.source->name + (p.field == SizePlace::Field::Size ? ".size()[" : ".stride()[") + std::to_string(p.dim) + "]";
+}
+
+namespace {
+
+std::string range_text(const std::string& value, SizeRange r) {
+  if (r.lo == r.hi) return value + " == " + std::to_string(r.lo);
+  if (r.lo == SizeRange::kMin && r.hi == SizeRange::kMax) return "-2**63 <= " + value + " < 2**63";
+  std::string out = r.lo == SizeRange::kMin ? value : std::to_string(r.lo) + " <= " + value;
+  if (r.hi != SizeRange::kMax) out += " <= " + std::to_string(r.hi);
+  return out;
+}
+
+}  // namespace
+
+std::string to_string(const SizeCondition& c) {
+  const auto text = [&](Size s) {
+    return to_string(s, [&](int i) { return c.names->at(static_cast<std::size_t>(i)); });
+  };
+  switch (c.form) {
+    case SizeCondition::Form::Equals:
+      return c.place + " == " + text(c.value);
+    case SizeCondition::Form::Between:
+      return range_text(text(c.value), c.range);
+    case SizeCondition::Form::Holds:
+      break;
+  }
+  static constexpr const char* kText[] = {" == ", " != ", " < ", " >= "};
+  return text(c.relation.lhs) + kText[static_cast<int>(c.relation.relation)] + text(c.relation.rhs);
 }
 
 bool read_size(PyObject* o, SizePlace::Field field, int dim, std::int64_t& out) {
@@ -56,11 +86,11 @@ void SizeAssumption::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
 bool SizeAssumption::holds(const SizeFact& f, PyObject* const* regs) {
   constexpr std::size_t kFew = 32;
   const SizeCondition& c = *f.condition;
-  // Only the symbols of the condition are filled; nothing reads the others.
+  // Only the symbols of the condition are filled; nothing reads the others, which may be many.
   std::int64_t few[kFew];
-  std::vector<std::int64_t> many;
+  static thread_local std::vector<std::int64_t> many;
   const std::size_t count = c.env->symbols().size();
-  if (count > kFew) many.resize(count);
+  if (count > std::max(kFew, many.size())) many.resize(count);
   std::int64_t* values = count > kFew ? many.data() : few;
   for (const SizeFact::Read& r : f.reads) {
     if (!read_size(regs[r.reg], r.field, r.dim, values[r.symbol])) return false;

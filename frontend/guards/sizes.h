@@ -36,8 +36,10 @@ struct SizeCondition {
   Size value;
   SizeRange range;
   SizeGuard relation{};
-  std::string text;
+  std::shared_ptr<const std::vector<std::string>> names;  // of all symbols; sources are gone when a text is wanted
+  std::string place;                                      // name of `actual`
 };
+std::string to_string(const SizeCondition& c);  // "2 <= L['x'].size()[0]"
 
 // The same, with registers for sources.
 struct SizeFact {
@@ -61,7 +63,7 @@ struct SizeAssumption {
   static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
     return holds(*op.size, regs);
   }
-  static std::string text(const GuardRecord& r, const std::string&) { return r.described; }
+  static std::string text(const GuardRecord& r, const std::string&) { return to_string(*r.sizes); }
 
  private:
   static bool holds(const SizeFact& f, PyObject* const* regs);

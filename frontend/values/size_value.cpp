@@ -156,13 +156,17 @@ static bool holds_under_hints(Size x, Size y, int op) {
   }
 }
 
+std::string Tracer::SizeTest::text() const {
+  static const char* const signs[] = {"<", "<=", "==", "!=", ">", ">="};
+  return to_string(lhs) + " " + signs[op] + " " + to_string(rhs);
+}
+
 ValueRef size_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   if (a->kind != ValueKind::Size && b->kind != ValueKind::Size) return {};
   Size x, y;
   if (!as_size(a, x) || !as_size(b, y)) return {};
-  static const char* const signs[] = {"<", "<=", "==", "!=", ">", ">="};
   const SymbolicFrame& f = t.frame();
-  t.size_test = {f.body.get(), f.instruction().pos.line, to_string(x) + " " + signs[op] + " " + to_string(y)};
+  t.size_test = {f.body.get(), f.instruction().pos.line, x, y, op};
   try {
     return t.boolean(holds_under_hints(x, y, op));
   } catch (const DataDependent&) {

@@ -17,6 +17,12 @@ std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
   return r;
 }
 
+std::int64_t checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t r;
+  if (__builtin_add_overflow(a, b, &r)) overflow();
+  return r;
+}
+
 std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   if (b == 0) throw OpError(ErrorKind::ZeroDivision, "integer division or modulo by zero");
   if (b == -1) return checked_mul(a, -1);
@@ -41,27 +47,61 @@ ShapeEnv& env_of(Size a, Size b) {
 std::vector<SizeTerm> terms_of(Size s) {
   if (!s.is_const()) return s.expr()->terms;
   if (s.value() == 0) return {};
-  return {SizeTerm{{}, s.value()}};
+  return {SizeTerm{&kNoFactors, s.value()}};
+}
+
+std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull + (h >> 29); }
+
+std::size_t hash_size(Size s) {
+  return s.is_const() ? static_cast<std::size_t>(s.value()) * 31 : reinterpret_cast<std::size_t>(s.expr());
+}
+
+using Factors = std::vector<const SizeAtom*>;
+
+// Higher degree first, then by the factors' creation order; the constant comes last.
+bool term_less(const SizeTerm& a, const SizeTerm& b) {
+  if (a.product == b.product) return false;
+  const Factors &x = a.factors(), &y = b.factors();
+  if (x.size() != y.size()) return x.size() > y.size();
+  return std::ranges::lexicographical_compare(x, y, {}, &SizeAtom::id, &SizeAtom::id);
+}
+
+// Sums of sorted terms. The shorter is looked up in the longer: a term more is a copy and one search.
+std::vector<SizeTerm> merge_terms(std::vector<SizeTerm> longer, std::vector<SizeTerm> shorter) {
+  if (longer.size() < shorter.size()) longer.swap(shorter);
+  std::vector<SizeTerm> out;
+  out.reserve(longer.size() + shorter.size());
+  auto at = longer.begin();
+  for (SizeTerm t : shorter) {
+    const auto next = std::lower_bound(at, longer.end(), t, term_less);
+    out.insert(out.end(), at, next);
+    at = next;
+    if (at != longer.end() && at->product == t.product) t.coefficient = checked_add(t.coefficient, at++->coefficient);
+    out.push_back(t);
+  }
+  out.insert(out.end(), at, longer.end());
+  return out;
 }
 
 // a + scale * b
 Size combine(Size a, Size b, std::int64_t scale) {
   ShapeEnv& env = env_of(a, b);
-  std::vector<SizeTerm> terms = terms_of(a);
-  for (SizeTerm t : terms_of(b)) {
-    t.coefficient = checked_mul(t.coefficient, scale);
-    terms.push_back(std::move(t));
+  std::vector<SizeTerm> scaled = terms_of(b);
+  if (scale != 1) {
+    for (SizeTerm& t : scaled) t.coefficient = checked_mul(t.coefficient, scale);
   }
-  return env.make(std::move(terms));
+  return env.make_sorted(merge_terms(terms_of(a), std::move(scaled)));
 }
 
 // t / d if it is a polynomial term: d's factors are among t's and the coefficient divides.
-std::optional<SizeTerm> divide_term(const SizeTerm& t, const SizeTerm& d) {
+std::optional<SizeTerm> divide_term(const SizeTerm& t, const SizeTerm& d, ShapeEnv& env) {
   if (floor_remainder(t.coefficient, d.coefficient) != 0) return {};
-  if (!std::ranges::includes(t.factors, d.factors, {}, &SizeAtom::id, &SizeAtom::id)) return {};
-  SizeTerm q{{}, floor_quotient(t.coefficient, d.coefficient)};
-  std::ranges::set_difference(t.factors, d.factors, std::back_inserter(q.factors), {}, &SizeAtom::id, &SizeAtom::id);
-  return q;
+  const std::int64_t quotient = floor_quotient(t.coefficient, d.coefficient);
+  if (d.is_constant()) return SizeTerm{t.product, quotient};
+  if (!std::ranges::includes(t.factors(), d.factors(), {}, &SizeAtom::id, &SizeAtom::id)) return {};
+  Factors left;
+  std::ranges::set_difference(t.factors(), d.factors(), std::back_inserter(left), {}, &SizeAtom::id, &SizeAtom::id);
+  return SizeTerm{env.product(std::move(left)), quotient};
 }
 
 struct Split {
@@ -75,7 +115,7 @@ Split split(Size a, Size b, ShapeEnv& env) {
   if (divisor.size() != 1) return {0, a};
   std::vector<SizeTerm> quotient, rest;
   for (const SizeTerm& t : terms_of(a)) {
-    if (auto q = divide_term(t, divisor[0])) {
+    if (auto q = divide_term(t, divisor[0], env)) {
       quotient.push_back(std::move(*q));
       continue;
     }
@@ -84,9 +124,9 @@ Split split(Size a, Size b, ShapeEnv& env) {
       continue;
     }
     // 7 = 1 * 4 + 3; for symbols toward zero, since -s0 // 4 reads better than -s0 + 3*s0 // 4
-    const std::int64_t q = t.factors.empty() ? floor_quotient(t.coefficient, b.value()) : t.coefficient / b.value();
-    quotient.push_back({t.factors, q});
-    rest.push_back({t.factors, t.coefficient - q * b.value()});
+    const std::int64_t q = t.is_constant() ? floor_quotient(t.coefficient, b.value()) : t.coefficient / b.value();
+    quotient.push_back({t.product, q});
+    rest.push_back({t.product, t.coefficient - q * b.value()});
   }
   return {env.make(std::move(quotient)), env.make(std::move(rest))};
 }
@@ -107,15 +147,21 @@ Size sub_sizes(Size a, Size b) { return combine(a, b, -1); }
 
 Size mul_sizes(Size a, Size b) {
   ShapeEnv& env = env_of(a, b);
-  std::vector<SizeTerm> product;
+  const auto multiply = [&](const SizeProduct* x, const SizeProduct* y) {
+    if (x == &kNoFactors) return y;
+    if (y == &kNoFactors) return x;
+    Factors both;
+    std::ranges::merge(x->factors, y->factors, std::back_inserter(both), {}, &SizeAtom::id, &SizeAtom::id);
+    return env.product(std::move(both));
+  };
+  std::vector<SizeTerm> sum;
+  const std::vector<SizeTerm> right = terms_of(b);
   for (const SizeTerm& x : terms_of(a)) {
-    for (const SizeTerm& y : terms_of(b)) {
-      SizeTerm t{{}, checked_mul(x.coefficient, y.coefficient)};
-      std::ranges::merge(x.factors, y.factors, std::back_inserter(t.factors), {}, &SizeAtom::id, &SizeAtom::id);
-      product.push_back(std::move(t));
+    for (const SizeTerm& y : right) {
+      sum.push_back({multiply(x.product, y.product), checked_mul(x.coefficient, y.coefficient)});
     }
   }
-  return env.make(std::move(product));
+  return env.make(std::move(sum));
 }
 
 Size floordiv(Size a, Size b) {
@@ -129,8 +175,8 @@ Size floordiv(Size a, Size b) {
   // (x // m) // n == x // (m * n) for n > 0
   if (!rest.is_const() && b.is_const() && b.value() > 0 && rest.expr()->terms.size() == 1) {
     const SizeTerm& t = rest.expr()->terms[0];
-    if (t.coefficient == 1 && t.factors.size() == 1 && t.factors[0]->kind == AtomKind::FloorDiv) {
-      return quotient + floordiv(t.factors[0]->a, t.factors[0]->b * b);
+    if (t.coefficient == 1 && t.factors().size() == 1 && t.factors()[0]->kind == AtomKind::FloorDiv) {
+      return quotient + floordiv(t.factors()[0]->a, t.factors()[0]->b * b);
     }
   }
   return quotient + env.atom(AtomKind::FloorDiv, rest, b);
@@ -167,5 +213,121 @@ Size max_sizes(Size a, Size b) {
   if (d.lo >= 0) return a;
   return d.hi <= 0 ? b : env.atom(AtomKind::Max, a, b);
 }
+
+// --- Interning --------------------------------------------------------------------------------------------------
+
+std::size_t SizeHash::operator()(const SizeGuard& g) const {
+  return mix(mix(static_cast<std::size_t>(g.relation), hash_size(g.lhs)), hash_size(g.rhs));
+}
+
+std::size_t SizeHash::operator()(const std::pair<Size, Size>& p) const {
+  return mix(hash_size(p.first), hash_size(p.second));
+}
+
+// 6*(a//3) is 2*a where 3 is known to divide a.
+bool ShapeEnv::multiply_out(std::vector<SizeTerm>& terms) const {
+  const std::size_t count = terms.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (terms[i].factors().size() != 1 || terms[i].factors()[0]->kind != AtomKind::FloorDiv) continue;
+    const SizeAtom& q = *terms[i].factors()[0];
+    if (!q.b.is_const() || terms[i].coefficient % q.b.value() != 0 || !divisible(q.a, q.b)) continue;
+    const std::int64_t scale = terms[i].coefficient / q.b.value();
+    terms[i].coefficient = 0;
+    for (SizeTerm t : q.a.expr()->terms) {
+      t.coefficient = checked_mul(t.coefficient, scale);
+      terms.push_back(t);
+    }
+  }
+  return terms.size() > count;
+}
+
+Size ShapeEnv::make(std::vector<SizeTerm> terms) {
+  if (!std::ranges::is_sorted(terms, term_less)) std::ranges::sort(terms, term_less);
+  std::size_t merged = 0;
+  for (const SizeTerm& t : terms) {
+    if (merged > 0 && terms[merged - 1].product == t.product)
+      terms[merged - 1].coefficient = checked_add(terms[merged - 1].coefficient, t.coefficient);
+    else
+      terms[merged++] = t;
+  }
+  terms.resize(merged);
+  return make_sorted(std::move(terms));
+}
+
+// Each product occurs once.
+Size ShapeEnv::make_sorted(std::vector<SizeTerm> terms) {
+  std::erase_if(terms, [](const SizeTerm& t) { return t.coefficient == 0; });
+  if (terms.empty()) return 0;
+  if (terms[0].is_constant()) return terms[0].coefficient;
+  if (!divisible_.empty() && multiply_out(terms)) return make(std::move(terms));
+  SizeExpr made(*this);
+  std::size_t h = terms.size();
+  for (const SizeTerm& t : terms) {
+    h = mix(mix(h, static_cast<std::size_t>(t.coefficient)), t.product->hash);
+    made.depth = std::max(made.depth, t.product->depth);
+    made.backed &= t.product->backed;
+  }
+  const auto [first, last] = expr_index_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    if (it->second->terms == terms) return Size(it->second);
+  }
+  terms.shrink_to_fit();
+  made.terms = std::move(terms);
+  exprs_.push_back(std::make_unique<SizeExpr>(std::move(made)));
+  expr_index_.emplace(h, exprs_.back().get());
+  return Size(exprs_.back().get());
+}
+
+const SizeProduct* ShapeEnv::product(Factors factors) {
+  if (factors.empty()) return &kNoFactors;
+  SizeProduct made;
+  for (const SizeAtom* a : factors) {
+    made.hash = mix(made.hash, static_cast<std::size_t>(a->id) + 1);
+    made.depth = std::max(made.depth, a->depth);
+    made.backed &= a->backed;
+  }
+  const auto [first, last] = product_index_.equal_range(made.hash);
+  for (auto it = first; it != last; ++it) {
+    if (it->second->factors == factors) return it->second;
+  }
+  made.factors = std::move(factors);
+  products_.push_back(std::make_unique<SizeProduct>(std::move(made)));
+  product_index_.emplace(products_.back()->hash, products_.back().get());
+  return products_.back().get();
+}
+
+const SizeAtom* ShapeEnv::intern(AtomKind kind, int symbol, Size a, Size b) {
+  const std::size_t h =
+      mix(mix(mix(static_cast<std::size_t>(kind), static_cast<std::size_t>(symbol)), hash_size(a)), hash_size(b));
+  const auto [first, last] = atom_index_.equal_range(h);
+  for (auto it = first; it != last; ++it) {
+    const SizeAtom& x = *it->second;
+    if (x.kind == kind && x.symbol == symbol && x.a == a && x.b == b) return &x;
+  }
+  SizeAtom made{kind, static_cast<int>(atoms_.size()), symbol, a, b};
+  if (kind == AtomKind::Symbol) {
+    made.backed = symbols_[static_cast<std::size_t>(symbol)].hint.has_value();
+  } else {
+    const auto depth = [](Size s) { return s.is_const() ? 0 : s.expr()->depth; };
+    made.depth = std::max(depth(a), depth(b)) + 1;
+    made.backed = is_backed(a) && is_backed(b);
+  }
+  atoms_.push_back(std::make_unique<SizeAtom>(made));
+  atom_index_.emplace(h, atoms_.back().get());
+  return atoms_.back().get();
+}
+
+Size ShapeEnv::of_atom(const SizeAtom* a) { return make_sorted({SizeTerm{product({a}), 1}}); }
+
+Size ShapeEnv::atom(AtomKind kind, Size a, Size b) {
+  // min and max commute; constants go second so that both spellings meet.
+  const bool commutes = kind == AtomKind::Min || kind == AtomKind::Max;
+  if (commutes && (a.is_const() || (!b.is_const() && term_less(b.expr()->terms[0], a.expr()->terms[0])))) {
+    std::swap(a, b);
+  }
+  return of_atom(intern(kind, 0, a, b));
+}
+
+Size ShapeEnv::symbol(int index) { return of_atom(intern(AtomKind::Symbol, index, 0, 0)); }
 
 }  // namespace md

@@ -12,9 +12,9 @@ bool is_sum(Size s) { return !s.is_const() && s.expr()->terms.size() > 1; }
 std::string operand(Size s, const Names& name) {
   const bool plain = s.is_const() ? s.value() >= 0
                                   : !is_sum(s) && s.expr()->terms[0].coefficient == 1 &&
-                                        s.expr()->terms[0].factors.size() == 1 &&
-                                        s.expr()->terms[0].factors[0]->kind != AtomKind::FloorDiv &&
-                                        s.expr()->terms[0].factors[0]->kind != AtomKind::Mod;
+                                        s.expr()->terms[0].factors().size() == 1 &&
+                                        s.expr()->terms[0].factors()[0]->kind != AtomKind::FloorDiv &&
+                                        s.expr()->terms[0].factors()[0]->kind != AtomKind::Mod;
   return plain ? to_string(s, name) : "(" + to_string(s, name) + ")";
 }
 
@@ -36,10 +36,10 @@ std::string atom_text(const SizeAtom& a, const Names& name) {
 
 std::string product_text(const SizeTerm& t, const Names& name) {
   std::string out;
-  for (std::size_t i = 0; i < t.factors.size();) {
+  for (std::size_t i = 0; i < t.factors().size();) {
     std::size_t end = i + 1;
-    while (end < t.factors.size() && t.factors[end] == t.factors[i]) ++end;
-    out += (out.empty() ? "" : "*") + atom_text(*t.factors[i], name);
+    while (end < t.factors().size() && t.factors()[end] == t.factors()[i]) ++end;
+    out += (out.empty() ? "" : "*") + atom_text(*t.factors()[i], name);
     if (end - i > 1) out += "**" + std::to_string(end - i);
     i = end;
   }

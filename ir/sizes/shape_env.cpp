@@ -9,27 +9,6 @@ namespace {
 
 [[noreturn]] void overflow() { throw OpError(ErrorKind::Runtime, "size arithmetic does not fit 64 bits"); }
 
-std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x9E3779B97F4A7C15ull + (h >> 29); }
-
-std::size_t hash_size(Size s) {
-  return s.is_const() ? static_cast<std::size_t>(s.value()) * 31 : reinterpret_cast<std::size_t>(s.expr());
-}
-
-std::size_t hash_terms(const std::vector<SizeTerm>& terms) {
-  std::size_t h = terms.size();
-  for (const SizeTerm& t : terms) {
-    h = mix(h, static_cast<std::size_t>(t.coefficient));
-    for (const SizeAtom* a : t.factors) h = mix(h, static_cast<std::size_t>(a->id) + 1);
-  }
-  return h;
-}
-
-// Higher degree first, then by the factors' creation order; the constant comes last.
-bool term_less(const SizeTerm& a, const SizeTerm& b) {
-  if (a.factors.size() != b.factors.size()) return a.factors.size() > b.factors.size();
-  return std::ranges::lexicographical_compare(a.factors, b.factors, {}, &SizeAtom::id, &SizeAtom::id);
-}
-
 bool is_infinite(std::int64_t v) { return v == SizeRange::kMin || v == SizeRange::kMax; }
 
 std::int64_t saturate(__int128 v) {
@@ -86,20 +65,34 @@ SizeRelation negated(SizeRelation r) {
   }
 }
 
-// The first symbol inside `s` that `test` accepts.
+// The first symbol inside an expression that `test` accepts. Operands that several atoms share are searched once.
 template <class F>
-std::optional<int> find_symbol(Size s, F&& test) {
-  if (s.is_const()) return {};
-  for (const SizeTerm& t : s.expr()->terms) {
-    for (const SizeAtom* a : t.factors) {
-      if (a->kind == AtomKind::Symbol) {
-        if (test(a->symbol)) return a->symbol;
-      } else if (auto found = find_symbol(a->a, test); found || (found = find_symbol(a->b, test))) {
-        return found;
+class SymbolSearch {
+ public:
+  explicit SymbolSearch(F& test) : test_(test) {}
+
+  std::optional<int> run(Size s) {
+    if (s.is_const() || (s.expr()->depth > 0 && !seen_.insert(s.expr()).second)) return {};
+    for (const SizeTerm& t : s.expr()->terms) {
+      for (const SizeAtom* a : t.factors()) {
+        if (a->kind == AtomKind::Symbol) {
+          if (test_(a->symbol)) return a->symbol;
+        } else if (auto found = run(a->a); found || (found = run(a->b))) {
+          return found;
+        }
       }
     }
+    return {};
   }
-  return {};
+
+ private:
+  F& test_;
+  std::unordered_set<const SizeExpr*> seen_;
+};
+
+template <class F>
+std::optional<int> find_symbol(Size s, F&& test) {
+  return SymbolSearch<F>(test).run(s);
 }
 
 bool mentions(Size s, int symbol) {
@@ -125,8 +118,8 @@ bool holds_for(SizeRelation relation, std::int64_t a, std::int64_t b) {
 std::optional<int> symbol_index(Size s) {
   if (s.is_const() || s.expr()->terms.size() != 1) return {};
   const SizeTerm& t = s.expr()->terms[0];
-  if (t.coefficient != 1 || t.factors.size() != 1 || t.factors[0]->kind != AtomKind::Symbol) return {};
-  return t.factors[0]->symbol;
+  if (t.coefficient != 1 || t.factors().size() != 1 || t.factors()[0]->kind != AtomKind::Symbol) return {};
+  return t.factors()[0]->symbol;
 }
 
 void for_each_symbol(Size s, const std::function<void(int)>& f) {
@@ -148,83 +141,22 @@ void bind_symbols(const ShapeEnv& env, std::span<const SizeVec* const> declared,
   }
 }
 
-// --- Building ---------------------------------------------------------------------------------------------------
-
-// 6*(a//3) is 2*a where 3 is known to divide a.
-void ShapeEnv::multiply_out(std::vector<SizeTerm>& terms) const {
-  for (std::size_t i = 0; i < terms.size(); ++i) {
-    if (terms[i].factors.size() != 1 || terms[i].factors[0]->kind != AtomKind::FloorDiv) continue;
-    const SizeAtom& q = *terms[i].factors[0];
-    if (!q.b.is_const() || terms[i].coefficient % q.b.value() != 0 || !divisible(q.a, q.b)) continue;
-    const std::int64_t scale = terms[i].coefficient / q.b.value();
-    terms[i].coefficient = 0;
-    for (SizeTerm t : q.a.expr()->terms) {
-      if (__builtin_mul_overflow(t.coefficient, scale, &t.coefficient)) overflow();
-      terms.push_back(std::move(t));
-    }
-  }
-}
-
-Size ShapeEnv::make(std::vector<SizeTerm> terms) {
-  if (!divisible_.empty()) multiply_out(terms);
-  std::ranges::sort(terms, term_less);
-  std::vector<SizeTerm> merged;
-  for (SizeTerm& t : terms) {
-    if (merged.empty() || merged.back().factors != t.factors) {
-      merged.push_back(std::move(t));
-    } else if (__builtin_add_overflow(merged.back().coefficient, t.coefficient, &merged.back().coefficient)) {
-      overflow();
-    }
-  }
-  std::erase_if(merged, [](const SizeTerm& t) { return t.coefficient == 0; });
-  if (merged.empty()) return 0;
-  if (merged.size() == 1 && merged[0].factors.empty()) return merged[0].coefficient;
-  const std::size_t h = hash_terms(merged);
-  const auto [first, last] = expr_index_.equal_range(h);
-  for (auto it = first; it != last; ++it) {
-    if (it->second->terms == merged) return Size(it->second);
-  }
-  exprs_.push_back(std::make_unique<SizeExpr>(SizeExpr{this, std::move(merged)}));
-  expr_index_.emplace(h, exprs_.back().get());
-  return Size(exprs_.back().get());
-}
-
-const SizeAtom* ShapeEnv::intern(AtomKind kind, int symbol, Size a, Size b) {
-  const std::size_t h =
-      mix(mix(mix(static_cast<std::size_t>(kind), static_cast<std::size_t>(symbol)), hash_size(a)), hash_size(b));
-  const auto [first, last] = atom_index_.equal_range(h);
-  for (auto it = first; it != last; ++it) {
-    const SizeAtom& x = *it->second;
-    if (x.kind == kind && x.symbol == symbol && x.a == a && x.b == b) return &x;
-  }
-  atoms_.push_back(std::make_unique<SizeAtom>(SizeAtom{kind, static_cast<int>(atoms_.size()), symbol, a, b}));
-  atom_index_.emplace(h, atoms_.back().get());
-  return atoms_.back().get();
-}
-
-Size ShapeEnv::of_atom(const SizeAtom* a) { return make({SizeTerm{{a}, 1}}); }
-
-Size ShapeEnv::atom(AtomKind kind, Size a, Size b) {
-  // min and max commute; constants go second so that both spellings meet.
-  const bool commutes = kind == AtomKind::Min || kind == AtomKind::Max;
-  if (commutes && (a.is_const() || (!b.is_const() && term_less(b.expr()->terms[0], a.expr()->terms[0])))) {
-    std::swap(a, b);
-  }
-  return of_atom(intern(kind, 0, a, b));
-}
-
-Size ShapeEnv::symbol(int index) { return of_atom(intern(AtomKind::Symbol, index, 0, 0)); }
+// --- Symbols ----------------------------------------------------------------------------------------------------
 
 Size ShapeEnv::declare(SizeSymbol s) {
+  const int index = static_cast<int>(symbols_.size());
+  if (s.hint) symbols_by_hint_[*s.hint].push_back(index);
+  equalities_ |= s.equals.has_value();
   symbols_.push_back(std::move(s));
-  return symbol(static_cast<int>(symbols_.size()) - 1);
+  return symbol(index);
 }
 
 Size ShapeEnv::backed(std::int64_t hint, const std::string& source, bool share) {
   if (hint == 0 || hint == 1) return hint;
-  for (std::size_t i = 0; share && i < symbols_.size(); ++i) {
-    if (symbols_[i].hint != hint || symbols_[i].range.lo < 2) continue;
-    return symbol(static_cast<int>(i));
+  if (const auto same = symbols_by_hint_.find(hint); share && same != symbols_by_hint_.end()) {
+    for (int i : same->second) {
+      if (symbols_[static_cast<std::size_t>(i)].range.lo >= 2) return symbol(i);
+    }
   }
   return declare({"s" + std::to_string(next_backed_++), hint, source, {2, SizeRange::kMax}, {}});
 }
@@ -239,21 +171,31 @@ Size ShapeEnv::unbacked(SizeRange range) {
 
 // --- Facts ------------------------------------------------------------------------------------------------------
 
-void ShapeEnv::assume_divisible(Size a, Size b) { divisible_.emplace_back(a, b); }
-
-bool ShapeEnv::divisible(Size a, Size b) const {
-  return std::ranges::any_of(divisible_, [&](const auto& fact) { return fact.first == a && fact.second == b; });
+void ShapeEnv::assume_divisible(Size a, Size b) {
+  divisible_.emplace_back(a, b);
+  if (divisible_index_.emplace(a, b).second) ++facts_;
 }
+
+bool ShapeEnv::divisible(Size a, Size b) const { return divisible_index_.contains({a, b}); }
 
 void ShapeEnv::assume_range(Size s, SizeRange range) {
   if (const auto index = symbol_index(s)) {
-    SizeRange& known = symbols_[static_cast<std::size_t>(*index)].range;
-    known = {std::max(known.lo, range.lo), std::min(known.hi, range.hi)};
+    SizeRange& now = symbols_[static_cast<std::size_t>(*index)].range;
+    const SizeRange both{std::max(now.lo, range.lo), std::min(now.hi, range.hi)};
+    if (both == now) return;
+    now = both;
+    ++facts_;
   }
 }
 
+void ShapeEnv::set_equal(int symbol, Size value) {
+  symbols_[static_cast<std::size_t>(symbol)].equals = value;
+  equalities_ = true;
+  ++facts_;
+}
+
 SizeRange ShapeEnv::atom_range(const SizeAtom& a) const {
-  if (a.kind == AtomKind::Symbol) return symbols_[static_cast<std::size_t>(a.symbol)].range;
+  if (a.kind == AtomKind::Symbol) return known(a).range;
   const SizeRange x = range(a.a), y = range(a.b);
   switch (a.kind) {
     case AtomKind::FloorDiv:
@@ -269,64 +211,83 @@ SizeRange ShapeEnv::atom_range(const SizeAtom& a) const {
 
 SizeRange ShapeEnv::range(Size s) const {
   if (s.is_const()) return {s.value(), s.value()};
+  const SizeExpr& e = *s.expr();
+  if (e.range_facts_ == facts_) return e.range_;
   SizeRange sum{0, 0};
-  for (const SizeTerm& t : s.expr()->terms) {
+  for (const SizeTerm& t : e.terms) {
     SizeRange product{t.coefficient, t.coefficient};
-    for (const SizeAtom* a : t.factors) product = product * atom_range(*a);
+    for (const SizeAtom* a : t.factors()) product = product * atom_range(*a);
     sum = {bound_add(sum.lo, product.lo), bound_add(sum.hi, product.hi)};
   }
+  e.range_ = sum, e.range_facts_ = facts_;
   return sum;
+}
+
+Size ShapeEnv::simplify_atom(const SizeAtom& a) {
+  if (a.kind == AtomKind::Symbol) return known(a).equals ? simplify(*known(a).equals) : of_atom(&a);
+  const Size x = simplify(a.a), y = simplify(a.b);
+  switch (a.kind) {
+    case AtomKind::FloorDiv:
+      return floordiv(x, y);
+    case AtomKind::Mod:
+      return mod(x, y);
+    case AtomKind::Min:
+      return min(x, y);
+    default:
+      return max(x, y);
+  }
 }
 
 Size ShapeEnv::simplify(Size s) {
   if (s.is_const()) return s;
-  Size sum = 0;
-  for (const SizeTerm& t : std::vector<SizeTerm>(s.expr()->terms)) {
-    Size product = t.coefficient;
-    for (const SizeAtom* a : t.factors) {
-      Size factor;
-      if (a->kind == AtomKind::Symbol) {
-        const SizeSymbol& known = symbols_[static_cast<std::size_t>(a->symbol)];
-        factor = known.equals ? simplify(*known.equals) : of_atom(a);
-      } else {
-        const Size x = simplify(a->a), y = simplify(a->b);
-        factor = a->kind == AtomKind::FloorDiv ? floordiv(x, y)
-                 : a->kind == AtomKind::Mod    ? mod(x, y)
-                 : a->kind == AtomKind::Min    ? min(x, y)
-                                               : max(x, y);
-      }
-      product = product * factor;
+  const SizeExpr& e = *s.expr();
+  if (e.depth == 0 && !equalities_) return s;
+  if (e.simple_facts_ == facts_) return e.simple_;
+  const auto stays = [&](const SizeAtom* a) { return a->kind == AtomKind::Symbol && !known(*a).equals; };
+  std::vector<SizeTerm> sum;
+  for (const SizeTerm& t : e.terms) {
+    if (std::ranges::all_of(t.factors(), stays)) {
+      sum.push_back(t);
+      continue;
     }
-    sum = sum + product;
+    Size product = t.coefficient;
+    for (const SizeAtom* a : t.factors()) product = product * simplify_atom(*a);
+    if (product.is_const())
+      sum.push_back({&kNoFactors, product.value()});
+    else
+      sum.insert(sum.end(), product.expr()->terms.begin(), product.expr()->terms.end());
   }
-  return sum;
+  e.simple_ = make(std::move(sum)), e.simple_facts_ = facts_;
+  return e.simple_;
 }
 
 // --- Values -----------------------------------------------------------------------------------------------------
 
-std::int64_t ShapeEnv::evaluate_atom(const SizeAtom& a, std::span<const std::int64_t> values) const {
-  if (a.kind == AtomKind::Symbol) return values[static_cast<std::size_t>(a.symbol)];
-  const Size x = evaluate(a.a, values), y = evaluate(a.b, values);
-  switch (a.kind) {
-    case AtomKind::FloorDiv:
-      return floordiv(x, y).value();
-    case AtomKind::Mod:
-      return mod(x, y).value();
-    case AtomKind::Min:
-      return min(x, y).value();
-    default:
-      return max(x, y).value();
-  }
-}
+namespace {
 
-std::int64_t ShapeEnv::evaluate(Size s, std::span<const std::int64_t> values) const {
-  if (s.is_const()) return s.value();
+// The value of `e`, given those of symbols and of the operands of atoms.
+template <class SymbolValue, class OperandValue>
+std::int64_t value_of(const SizeExpr& e, SymbolValue&& symbol, OperandValue&& operand) {
+  const auto value = [&](const SizeAtom& a) -> std::int64_t {
+    if (a.kind == AtomKind::Symbol) return symbol(static_cast<std::size_t>(a.symbol));
+    const Size x = operand(a.a), y = operand(a.b);
+    switch (a.kind) {
+      case AtomKind::FloorDiv:
+        return floordiv(x, y).value();
+      case AtomKind::Mod:
+        return mod(x, y).value();
+      case AtomKind::Min:
+        return min(x, y).value();
+      default:
+        return max(x, y).value();
+    }
+  };
   // Partial sums may leave int64 although the value fits.
   __int128 sum = 0;
-  for (const SizeTerm& t : s.expr()->terms) {
+  for (const SizeTerm& t : e.terms) {
     std::int64_t product = t.coefficient;
-    for (const SizeAtom* a : t.factors) {
-      if (__builtin_mul_overflow(product, evaluate_atom(*a, values), &product)) overflow();
+    for (const SizeAtom* a : t.factors()) {
+      if (__builtin_mul_overflow(product, value(*a), &product)) overflow();
     }
     sum += product;
   }
@@ -334,18 +295,50 @@ std::int64_t ShapeEnv::evaluate(Size s, std::span<const std::int64_t> values) co
   return static_cast<std::int64_t>(sum);
 }
 
-bool ShapeEnv::is_backed(Size s) const {
-  return !find_symbol(s, [&](int i) { return !symbols_[static_cast<std::size_t>(i)].hint; });
+// Operands that several atoms share are evaluated once.
+class DeepEvaluation {
+ public:
+  explicit DeepEvaluation(std::span<const std::int64_t> values) : values_(values) {}
+
+  std::int64_t run(Size s) {
+    if (s.is_const()) return s.value();
+    if (const auto found = known_.find(s.expr()); found != known_.end()) return found->second;
+    const auto symbol = [&](std::size_t i) { return values_[i]; };
+    const std::int64_t value = value_of(*s.expr(), symbol, [&](Size x) { return run(x); });
+    known_.emplace(s.expr(), value);
+    return value;
+  }
+
+ private:
+  std::span<const std::int64_t> values_;
+  std::unordered_map<const SizeExpr*, std::int64_t> known_;
+};
+
+constexpr int kDeep = 4;  // from here on it pays to remember operands
+
+}  // namespace
+
+std::int64_t ShapeEnv::evaluate(Size s, std::span<const std::int64_t> values) const {
+  if (s.is_const()) return s.value();
+  if (s.expr()->depth >= kDeep) return DeepEvaluation(values).run(s);
+  const auto symbol = [&](std::size_t i) { return values[i]; };
+  return value_of(*s.expr(), symbol, [&](Size x) { return evaluate(x, values); });
 }
 
+bool ShapeEnv::is_backed(Size s) const { return s.is_const() || s.expr()->backed; }
+
 std::int64_t ShapeEnv::hint(Size s) const {
-  if (const auto index = find_symbol(s, [&](int i) { return !symbols_[static_cast<std::size_t>(i)].hint; })) {
-    const std::string& name = symbols_[static_cast<std::size_t>(*index)].name;
+  if (s.is_const()) return s.value();
+  const SizeExpr& e = *s.expr();
+  if (e.hint_) return *e.hint_;
+  if (!e.backed) {
+    const auto found = find_symbol(s, [&](int i) { return !symbols_[static_cast<std::size_t>(i)].hint; });
+    const std::string& name = symbols_[static_cast<std::size_t>(*found)].name;
     throw DataDependent(DataDependent::What::Size, "the value of " + name + " is not known while tracing");
   }
-  std::vector<std::int64_t> values;
-  for (const SizeSymbol& symbol : symbols_) values.push_back(symbol.hint.value_or(0));
-  return evaluate(s, values);
+  const auto symbol = [&](std::size_t i) { return *symbols_[i].hint; };
+  e.hint_ = value_of(e, symbol, [&](Size x) { return hint(x); });
+  return *e.hint_;
 }
 
 // --- Guards -----------------------------------------------------------------------------------------------------
@@ -372,17 +365,17 @@ void ShapeEnv::learn_bound(SizeRelation relation, Size difference) {
   if (difference.is_const() || relation == SizeRelation::Ne) return;
   const std::vector<SizeTerm>& terms = difference.expr()->terms;
   const SizeTerm& t = terms[0];
-  if (terms.size() > 2 || (terms.size() == 2 && !terms[1].factors.empty()) || t.factors.size() != 1 ||
-      t.factors[0]->kind != AtomKind::Symbol || (t.coefficient != 1 && t.coefficient != -1))
+  if (terms.size() > 2 || (terms.size() == 2 && !terms[1].is_constant()) || t.factors().size() != 1 ||
+      t.factors()[0]->kind != AtomKind::Symbol || (t.coefficient != 1 && t.coefficient != -1))
     return;
   const std::int64_t k = terms.size() == 2 ? terms[1].coefficient : 0;
   if (k == SizeRange::kMin || k == SizeRange::kMax) return;
-  const Size s = symbol(t.factors[0]->symbol);
+  const Size s = symbol(t.factors()[0]->symbol);
   const bool plus = t.coefficient == 1;
   if (relation == SizeRelation::Eq) {
     const std::int64_t value = plus ? -k : k;
     assume_range(s, {value, value});
-    symbols_[static_cast<std::size_t>(t.factors[0]->symbol)].equals = Size(value);
+    set_equal(t.factors()[0]->symbol, value);
   } else if (relation == SizeRelation::Ge) {
     assume_range(s, plus ? SizeRange{-k, SizeRange::kMax} : SizeRange{SizeRange::kMin, k});
   } else {
@@ -395,16 +388,16 @@ void ShapeEnv::learn(const SizeGuard& g) {
   const auto left = symbol_index(g.lhs), right = symbol_index(g.rhs);
   if (g.relation == SizeRelation::Eq) {
     if (left && !mentions(g.rhs, *left)) {
-      symbols_[static_cast<std::size_t>(*left)].equals = g.rhs;
+      set_equal(*left, g.rhs);
       assume_range(g.lhs, range(g.rhs));
     } else if (right && !mentions(g.lhs, *right)) {
-      symbols_[static_cast<std::size_t>(*right)].equals = g.lhs;
+      set_equal(*right, g.lhs);
       assume_range(g.rhs, range(g.lhs));
     }
     if (!g.lhs.is_const() && g.rhs.is_const(0) && g.lhs.expr()->terms.size() == 1) {
       const SizeTerm& t = g.lhs.expr()->terms[0];
-      if (t.factors.size() == 1 && t.factors[0]->kind == AtomKind::Mod) {
-        assume_divisible(t.factors[0]->a, t.factors[0]->b);
+      if (t.factors().size() == 1 && t.factors()[0]->kind == AtomKind::Mod) {
+        assume_divisible(t.factors()[0]->a, t.factors()[0]->b);
       }
     }
     return;
@@ -426,7 +419,7 @@ bool ShapeEnv::decide(SizeRelation relation, Size a, Size b) {
   if (const auto known = prove(relation, simplify(a - b))) return *known;
   const bool truth = holds_for(relation, hint(a), hint(b));
   const SizeGuard g{truth ? relation : negated(relation), a, b};
-  if (std::ranges::find(guards_, g) == guards_.end()) guards_.push_back(g);
+  if (guard_index_.insert(g).second) guards_.push_back(g);
   learn(g);
   return truth;
 }

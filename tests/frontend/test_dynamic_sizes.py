@@ -1,5 +1,7 @@
 """Sizes and ints that become symbols: results equal plain Python's, as many compilations as expected."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -411,3 +413,46 @@ def test_ints_that_are_symbols_equal_what_says_so(function):
     same = EqualToAll()
     for items, n in (([0, 1], 0), ([0, 1], 3), ([same, same], 1), ([same, 3], 4), ([2.0, "a"], 2), ([[9], (9,)], 9)):
         assert compiled(items, n) == function(items, n)
+
+
+def sum_of_ints(x, numbers):
+    return x + sum(numbers)
+
+
+def results_and_sum(x, numbers):
+    at, places = 0, []
+    for n in numbers:
+        at += n
+        places.append(at)
+    return x + 1, at, places[::50]
+
+
+def one_after_the_other(x, numbers):
+    start = 0
+    for n in numbers:
+        if start + n < start:
+            x = x + 1
+        start += n
+    return x[:start]
+
+
+@pytest.mark.parametrize("function", [sum_of_ints, results_and_sum, one_after_the_other])
+def test_sums_of_many_symbols(function):
+    """Eight times the symbols are nowhere near 8**3 times the work."""
+
+    def first_call(count):
+        torch._dynamo.reset()
+        x, numbers = tensor(4), list(range(2, count + 2))
+        compiled = torch.compile(function, dynamic=True, fullgraph=True)
+        start = time.thread_time()
+        got = compiled(x, numbers)
+        took = time.thread_time() - start
+        assert equal(got, function(x, numbers))
+        numbers[count // 2] += 1
+        assert equal(compiled(x, numbers), function(x, numbers))
+        return took
+
+    first_call(10)
+    few = min(first_call(100) for _ in range(3))
+    many = min(first_call(800) for _ in range(3))
+    assert many < 100 * few

@@ -97,6 +97,48 @@ TEST(Sizes, OverflowIsAnError) {
   EXPECT_THROW(hint(s * big), OpError);
 }
 
+TEST(Sizes, LongSumsMeetAndFollowWhatIsLearnt) {
+  ShapeEnv env;
+  constexpr int kCount = 2000;
+  std::vector<Size> symbols;
+  for (int i = 0; i < kCount; ++i) symbols.push_back(env.integer(i + 2, "l[" + std::to_string(i) + "]"));
+  Size forward = 0, backward = 0;
+  for (int i = 0; i < kCount; ++i) forward = env.simplify(forward + symbols[static_cast<std::size_t>(i)]);
+  for (int i = kCount; i-- > 0;) backward = env.simplify(symbols[static_cast<std::size_t>(i)] + backward);
+  EXPECT_EQ(forward, backward);
+  const std::int64_t total = kCount * (kCount + 3) / 2;
+  EXPECT_EQ(hint(forward), total);
+  EXPECT_EQ(env.range(forward).lo, SizeRange::kMin);
+
+  EXPECT_TRUE(guard_eq(symbols[5], 7));
+  EXPECT_EQ(env.simplify(forward), forward - symbols[5] + 7);
+  EXPECT_TRUE(guard_eq(symbols[6], symbols[0] + 6));
+  EXPECT_EQ(env.simplify(forward), forward - symbols[5] - symbols[6] + symbols[0] + 13) << "kept results are old";
+  EXPECT_EQ(hint(env.simplify(forward)), total);
+  for (Size s : symbols) guard_lt(s, 0);
+  EXPECT_EQ(env.range(env.simplify(forward)).lo, 13) << "kept ranges are old";
+}
+
+TEST(Sizes, SharedOperandsAreSearchedAndEvaluatedOnce) {
+  ShapeEnv env;
+  const Size s = env.integer(1'000'000'007, "n");
+  std::int64_t want = 1'000'000'007;
+  Size n = s;
+  for (int i = 0; i < 60; ++i) {  // written out these are 2**60 occurrences of n
+    n = floordiv(3 * n, 2) - mod(n, 7);
+    n = floordiv(n, 2);
+    want = (3 * want / 2 - want % 7) / 2;
+  }
+  const std::vector<std::int64_t> values{1'000'000'007};
+  EXPECT_EQ(hint(n), want);
+  EXPECT_EQ(env.evaluate(n, values), want);
+  EXPECT_EQ(env.simplify(n), n);
+  int found = 0;
+  for_each_symbol(n, [&](int) { ++found; });
+  EXPECT_GE(found, 1);
+  EXPECT_LE(found, 1000);
+}
+
 TEST(Sizes, TwoTracesDoNotMix) {
   ShapeEnv a, b;
   EXPECT_THROW(a.backed(4, "x") + b.backed(4, "y"), InternalError);
