@@ -339,8 +339,8 @@ void add_size_guards(Tracer& t) {
 
 namespace {
 
-void symbols_of(const Arg& a, std::set<int>& out) {
-  const auto add = [&](int i) { out.insert(i); };
+void symbols_of(const Arg& a, std::vector<bool>& out) {
+  const auto add = [&](int i) { out[static_cast<std::size_t>(i)] = true; };
   if (auto* s = a.get_if<Size>()) for_each_symbol(*s, add);
   if (auto* l = a.get_if<ListArg>())
     for (const Arg& x : l->items) symbols_of(x, out);
@@ -351,8 +351,8 @@ void symbols_of(const Arg& a, std::set<int>& out) {
 }  // namespace
 
 // Of the graph and its regions.
-static void symbols_used(const Graph& g, std::set<int>& used) {
-  const auto use = [&](int i) { used.insert(i); };
+static void symbols_used(const Graph& g, std::vector<bool>& used) {
+  const auto use = [&](int i) { used[static_cast<std::size_t>(i)] = true; };
   for (auto& n : g.nodes) {
     for (const Arg& a : n->args) symbols_of(a, used);
     for (auto& [name, a] : n->kwargs) symbols_of(a, used);
@@ -367,33 +367,32 @@ static void symbols_used(const Graph& g, std::set<int>& used) {
 
 std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
   if (!t.shape_env) return {};
-  std::set<int> used, given;
+  const std::vector<SizeSymbol>& symbols = t.shape_env->symbols();
+  std::vector<bool> used(symbols.size()), given(symbols.size());
   symbols_used(g, used);
   for (auto& n : g.nodes) {
     for (const TensorType& type : n->types) {
       if (n->kind != NodeKind::Placeholder) continue;
       for (Size s : type.sizes)
-        if (const auto symbol = symbol_index(s)) given.insert(*symbol);
+        if (const auto symbol = symbol_index(s)) given[static_cast<std::size_t>(*symbol)] = true;
     }
   }
   std::vector<SizePlace> places;
-  for (int i : used) {
-    if (given.contains(i) || !t.shape_env->symbols()[static_cast<std::size_t>(i)].hint) continue;
+  for (std::size_t i = 0; i < symbols.size(); ++i) {
+    if (!used[i] || given[i] || !symbols[i].hint) continue;
     Node n{NodeKind::Placeholder};
     n.is_size = true;
-    n.target = n.name = t.shape_env->symbols()[static_cast<std::size_t>(i)].name;
+    n.target = n.name = symbols[i].name;
     TensorType type;
     type.dtype = DType::Int64;
-    type.sizes.push_back(t.shape_env->symbol(i));
+    type.sizes.push_back(t.shape_env->symbol(static_cast<int>(i)));
     type.strides.push_back(1);
     type.storage = t.next_storage++;
     n.types = {type};
     g.append(std::move(n));
-    auto own = std::move(g.nodes.back());
-    g.nodes.pop_back();
-    g.nodes.insert(g.nodes.begin() + static_cast<std::ptrdiff_t>(places.size()), std::move(own));
-    places.push_back(t.symbol_places.at(static_cast<std::size_t>(i)));
+    places.push_back(t.symbol_places.at(i));
   }
+  std::rotate(g.nodes.begin(), g.nodes.end() - static_cast<std::ptrdiff_t>(places.size()), g.nodes.end());
   return places;
 }
 

@@ -66,20 +66,33 @@ bool term_less(const SizeTerm& a, const SizeTerm& b) {
   return std::ranges::lexicographical_compare(x, y, {}, &SizeAtom::id, &SizeAtom::id);
 }
 
+using TermIt = std::vector<SizeTerm>::const_iterator;
+
+// As lower_bound, in steps of the logarithm of how far away it is.
+TermIt gallop(TermIt at, TermIt end, const SizeTerm& t) {
+  std::ptrdiff_t step = 1;
+  while (step <= end - at && term_less(at[step - 1], t)) {
+    at += step;
+    step *= 2;
+  }
+  return std::lower_bound(at, at + std::min(step - 1, end - at), t, term_less);
+}
+
 // Sums of sorted terms. The shorter is looked up in the longer: a term more is a copy and one search.
 std::vector<SizeTerm> merge_terms(std::vector<SizeTerm> longer, std::vector<SizeTerm> shorter) {
   if (longer.size() < shorter.size()) longer.swap(shorter);
   std::vector<SizeTerm> out;
   out.reserve(longer.size() + shorter.size());
-  auto at = longer.begin();
+  TermIt at = longer.begin();
+  const TermIt end = longer.end();
   for (SizeTerm t : shorter) {
-    const auto next = std::lower_bound(at, longer.end(), t, term_less);
+    const TermIt next = gallop(at, end, t);
     out.insert(out.end(), at, next);
     at = next;
-    if (at != longer.end() && at->product == t.product) t.coefficient = checked_add(t.coefficient, at++->coefficient);
-    out.push_back(t);
+    if (at != end && at->product == t.product) t.coefficient = checked_add(t.coefficient, at++->coefficient);
+    if (t.coefficient != 0) out.push_back(t);
   }
-  out.insert(out.end(), at, longer.end());
+  out.insert(out.end(), at, end);
   return out;
 }
 
