@@ -13,23 +13,23 @@
 namespace md {
 
 enum class SourceKind : std::uint8_t {
-  Local,          // localsplus slot `index` at entry (parameters, cells' content for captured parameters)
-  CellContents,   // base is a cell object
-  FreeCell,       // the cell object in localsplus slot `index`
-  Global,         // key: name, in the frame's globals
-  Builtin,        // key: name, in the frame's builtins
-  ModuleGlobal,   // key: name, in the globals of the function at `base` (its __globals__)
-  Attr,           // raw instance attribute: slot, instance __dict__ or type attribute, never user code; key: name
-  InstanceDict,   // key looked up in the __dict__ of base only
-  TypeOf,         // type(base)
-  TypeAttr,       // attribute found on the mro of type(base), unbound; key: name
-  ClassAttr,      // attribute found on the mro of the class at base, unbound; key: name
-  Field,          // part of a function or class that no dictionary holds: __name__, __defaults__, ...; key: name
-  ListItem,       // base[index] of list or tuple (exact or subclass storage), or of an exact deque
-  DictItem,       // base[key], key an exact str/int/float/bool/None/tuple of them, by identity or hash
-  DictKey,        // the index-th key of base
-  FuncCode,       // of a function over the frame's globals (index 0), or over those at the address `key`
-  FuncDefault,    // index
+  Local,         // localsplus slot `index` at entry (parameters, cells' content for captured parameters)
+  CellContents,  // base is a cell object
+  FreeCell,      // the cell object in localsplus slot `index`
+  Global,        // key: name, in the frame's globals
+  Builtin,       // key: name, in the frame's builtins
+  ModuleGlobal,  // key: name, in the globals of the function at `base` (its __globals__)
+  Attr,          // raw instance attribute: slot, instance __dict__ or type attribute, never user code; key: name
+  InstanceDict,  // key looked up in the __dict__ of base only
+  TypeOf,        // type(base)
+  TypeAttr,      // attribute found on the mro of type(base), unbound; key: name
+  ClassAttr,     // attribute found on the mro of the class at base, unbound; key: name
+  Field,        // part of a function or class that no dictionary holds: __name__, __mro__, __defaults__, ...; key: name
+  ListItem,     // base[index] of list or tuple (exact or subclass storage), or of an exact deque
+  DictItem,     // base[key], key an exact str/int/float/bool/None/tuple of them, by identity or hash
+  DictKey,      // the index-th key of base
+  FuncCode,     // of a function over the frame's globals (index 0), or over those at the address `key`
+  FuncDefault,  // index
   FuncKwDefault,  // key
   FuncClosure,    // index: the cell
   MethodSelf,

@@ -107,15 +107,14 @@ struct StaticMethod {
   PyObject* callable;
 };
 
-// A mutable class's name, what a static method wraps, and what a function keeps in its struct.
+// What a mutable class, a static method and a function keep in their structs.
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
   if (Py_IS_TYPE(o, &PyStaticMethod_Type))
     return name == "__func__" ? reinterpret_cast<StaticMethod*>(o)->callable : nullptr;
   if (PyType_Check(o)) {
-    auto* type = reinterpret_cast<PyHeapTypeObject*>(o);
-    if (!(type->ht_type.tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
-    return name == "__name__" ? type->ht_name : name == "__qualname__" ? type->ht_qualname : nullptr;
+    PyObject* const* const place = class_field(o, key);
+    return place ? *place : nullptr;
   }
   if (!PyFunction_Check(o)) return nullptr;
   const auto* f = reinterpret_cast<PyFunctionObject*>(o);
@@ -132,6 +131,16 @@ PyObject* field(PyObject* o, PyObject* key) {
 }
 
 }  // namespace
+
+PyObject* const* class_field(PyObject* cls, PyObject* key) {
+  if (!PyType_Check(cls)) return nullptr;
+  auto* type = reinterpret_cast<PyHeapTypeObject*>(cls);
+  if (!(type->ht_type.tp_flags & Py_TPFLAGS_HEAPTYPE)) return nullptr;
+  const std::string_view name = utf8_of(key);
+  if (name == "__mro__") return &type->ht_type.tp_mro;
+  if (name == "__bases__") return &type->ht_type.tp_bases;
+  return name == "__name__" ? &type->ht_name : name == "__qualname__" ? &type->ht_qualname : nullptr;
+}
 
 SourceStep step_of(const Source& s) {
   PyObject* key = s.key.get();

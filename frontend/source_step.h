@@ -27,6 +27,9 @@ SourceStep step_of(const Source& s);
 // sets no exception.
 PyObject* step(const SourceStep& s, PyObject* base, const FrameArgs& args, StepMemo& memo);
 
+// Where a class keeps what a Field of this name is: its name, its bases. Null: no class that may change, no such field.
+PyObject* const* class_field(PyObject* cls, PyObject* key);
+
 // The dict a look-up of this kind goes to, if that takes no look-up to find out.
 inline PyObject* dict_of_step(const SourceStep& s, PyObject* base, const FrameArgs& args) {
   switch (s.kind) {

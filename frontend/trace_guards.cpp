@@ -83,9 +83,18 @@ void Tracer::expect_on_class(PyTypeObject* type, PyObject* name, PyObject* found
   if (!is_immutable(type)) note_class(type, lookup_item(found ? Expect::Same : Expect::Absent, name, after, found));
 }
 
-void Tracer::expect_no_setter(PyTypeObject* type, PyObject* name) {
-  if (prototypes.has(type)) return prototypes.each_real_base(type, [&](auto* base) { expect_no_setter(base, name); });
-  if (!is_immutable(type)) note_class(type, lookup_item(Expect::NoSetter, name, nullptr));
+void Tracer::expect_precedence(PyTypeObject* type, PyObject* name) {
+  if (prototypes.has(type)) return prototypes.each_real_base(type, [&](auto* base) { expect_precedence(base, name); });
+  PyObject* const found = type_find(type, name);
+  if (!found || (!Py_TYPE(found)->tp_descr_set && is_c_type(Py_TYPE(found)))) {
+    if (!is_immutable(type)) note_class(type, lookup_item(Expect::NoSetter, name, nullptr));
+    return;
+  }
+  expect_on_class(type, name, found);
+  for (const char* method : {"__set__", "__delete__"}) {
+    PyRef key = checked(PyUnicode_InternFromString(method));
+    expect_on_class(Py_TYPE(found), key.get(), type_find(Py_TYPE(found), key.get()));
+  }
 }
 
 void Tracer::expect_subclass(PyTypeObject* type, PyTypeObject* of, bool is) {

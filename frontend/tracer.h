@@ -196,8 +196,8 @@ class Tracer {
   ClassAttribute on_class(PyTypeObject* type, PyObject* name, SourceRef instance = nullptr);
   // Checked with the class: `found` (null: nothing) is what it has under `name`, or what super() sees after `after`.
   void expect_on_class(PyTypeObject* type, PyObject* name, PyObject* found, PyTypeObject* after = nullptr);
-  // Nothing on the class comes before the instance's own attribute of this name.
-  void expect_no_setter(PyTypeObject* type, PyObject* name);
+  // Which comes first, what the class has under the name or the instance's own: a descriptor may learn to store.
+  void expect_precedence(PyTypeObject* type, PyObject* name);
   void expect_subclass(PyTypeObject* type, PyTypeObject* of, bool is);
   // No abstract class knows more classes than now.
   void expect_no_registration();

@@ -34,7 +34,7 @@ bool holds(const ClassFact::Lookup& l, PyTypeObject* type) {
     case Lookup::Absent:
       return !found;
     case Lookup::NoSetter:
-      return !found || !Py_TYPE(found)->tp_descr_set;
+      return !found || (!Py_TYPE(found)->tp_descr_set && is_c_type(Py_TYPE(found)));
     default:
       if (*l.object == Py_None && !l.none) return false;
       return found && (found == *l.object || (is_plain(*l.object) && plain_equal(*l.object, found)));

@@ -237,6 +237,14 @@ class Settling {
     }
   }
 
+  bool of_class(PyObject* o, const LoadFact& f, const At& a) {
+    PyObject* const* const place = class_field(o, f.step.key);
+    if (!place) return false;
+    type_word(o, a);
+    word(place, a.node);
+    return true;
+  }
+
   bool step_from(PyObject* o, const LoadFact& f, const At& a, bool& same) {
     switch (f.step.kind) {
       case SourceKind::Attr:
@@ -271,6 +279,8 @@ class Settling {
         word(f.step.kind == SourceKind::MethodSelf ? &m->im_self : &m->im_func, a.node);
         return true;
       }
+      case SourceKind::Field:
+        return of_class(o, f, a);
       default:
         return of_function(o, f, a, same);
     }

@@ -3,6 +3,7 @@
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
@@ -66,28 +67,6 @@ ValueRef exception_text(Tracer& t, ExceptionValue& e, int conversion) {
 }
 
 }  // namespace
-
-// Members of enumerations are constants: theirs is the text of the library's own methods, if the class has no others.
-static PyRef text_of_member(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec) {
-  auto* o = as<ObjectValue>(v);
-  if (!o || !o->real || !type_find(Py_TYPE(o->type), checked(PyUnicode_InternFromString("__members__")).get()))
-    return {};
-  for (const char* name : {"__str__", "__repr__", "__format__"}) {
-    const auto [found, place] = t.on_class(o->type, checked(PyUnicode_InternFromString(name)).get(), o->source);
-    if (!found || !PyFunction_Check(found)) continue;
-    PyObject* module = find_item(PyFunction_GET_GLOBALS(found), "__name__");
-    if (!module || text_of(module) != "enum") return {};
-  }
-  PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
-  if (spec && !s) return {};
-  PyRef text = conversion == 2   ? PyRef::steal(PyObject_Repr(o->real.get()))
-               : conversion == 3 ? PyRef::steal(PyObject_ASCII(o->real.get()))
-               : conversion == 1 ? PyRef::steal(PyObject_Str(o->real.get()))
-                                 : PyRef::steal(PyObject_Format(o->real.get(), s.get()));
-  if (text && conversion != 0 && s) text = PyRef::steal(PyObject_Format(text.get(), s.get()));
-  if (!text) t.raise_current();
-  return text;
-}
 
 // The class has a __str__ written in C that is not object's (__str__ = int.__repr__): of what the instance holds.
 static PyRef native_text(Tracer& t, ObjectValue& o) {

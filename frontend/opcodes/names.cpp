@@ -191,17 +191,22 @@ OPCODE(IMPORT_NAME) {
   if (absolute && fromlist && !module_exists(name)) graph_break<GB0069>(text_of(name), repr_of(fromlist.get()), "0");
   if (!absolute || !fromlist || !checked(PyDict_Contains(PyImport_GetModuleDict(), name)))
     unmodelled("import " + text_of(name), "import of a module that is not loaded, or relative");
+  // What sys.modules holds may be replaced.
+  PyObject* const modules = PyImport_GetModuleDict();
+  SourceRef loaded = t.sources.constant(modules, "sys.modules");
+  SourceRef named = t.sources.child(loaded, SourceKind::DictItem, name);
+  (void)t.from_object(PyDict_GetItemWithError(modules, name), named);
   PyRef m = PyRef::steal(PyImport_ImportModuleLevelObject(name, f.globals.get(), nullptr, fromlist.get(), 0));
   if (!m) t.raise_current();
   if (!PyModule_Check(m.get())) graph_break<GB0022>(repr_of(m.get()));
-  // What sys.modules holds may be replaced.
-  PyObject* modules = PyImport_GetModuleDict();
-  PyRef own_name = PyRef::steal(PyModule_GetNameObject(m.get()));
-  clear_answer();
-  PyObject* held = own_name ? PyDict_GetItemWithError(modules, own_name.get()) : nullptr;
-  SourceRef place = held == m.get() ? t.sources.child(t.sources.constant(modules, "sys.modules"), SourceKind::DictItem,
-                                                      own_name.get())
-                                    : nullptr;
+  // Without names to take from it, it is the package of a dotted name that is bound.
+  SourceRef place = named;
+  if (PyDict_GetItemWithError(modules, name) != m.get()) {
+    PyRef parts = checked(PyObject_CallMethod(name, "partition", "s", "."));
+    PyObject* const first = PyTuple_GET_ITEM(parts.get(), 0);
+    const bool held = PyDict_GetItemWithError(modules, first) == m.get();
+    place = held ? t.sources.child(loaded, SourceKind::DictItem, first) : nullptr;
+  }
   f.push(t.from_object(m.get(), place));
 }
 

@@ -9,6 +9,7 @@
 #include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/plan.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 
 namespace md {
@@ -123,7 +124,7 @@ ValueRef wrap_with_data(Tracer& t, PyObject* o, SourceRef s) {
   if (base == type || !is_data_base(base) || !has_normal_getattribute(type)) return {};
   if (base == &PySet_Type || base == &PyFrozenSet_Type) return {};
   auto self = make_ref<ObjectValue>(type);
-  const bool member = type_find(Py_TYPE(type), checked(PyUnicode_InternFromString("__members__")).get());
+  const bool member = is_enumeration(type);
   if (member)  // of an enumeration: it outlives the code
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
   else

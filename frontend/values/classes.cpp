@@ -13,6 +13,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/descriptor.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/late.h"
@@ -24,15 +25,9 @@ namespace md {
 // --- classes
 // -----------------------------------------------------------------------------------------------------------
 
-// By what its metaclass holds: asking the class itself might run the program's code.
-static bool is_enumeration(PyTypeObject* type) {
-  return type_find(Py_TYPE(type), checked(PyUnicode_InternFromString("__members__")).get()) != nullptr;
-}
-
-// The bases are the same as long as each of the mro is one.
-static void expect_bases(Tracer& t, PyTypeObject* type) {
-  for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(type->tp_mro); ++i)
-    t.expect_subclass(type, reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i)), true);
+// Immutable classes, and their tuples with them, are the same for ever.
+static bool is_fixed(PyTypeObject* type) {
+  return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
 }
 
 std::string ClassValue::print() const { return "UserDefinedClassVariable(" + repr_of(real.get()) + ")"; }
@@ -47,15 +42,15 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__name__" || n == "__qualname__") {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
-    const bool fixed = !(type()->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type()->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
-    return t.from_object(v.get(), fixed ? nullptr : t.sources.child(source, SourceKind::Field, name));
+    return t.from_object(v.get(), is_fixed(type()) ? nullptr : t.sources.child(source, SourceKind::Field, name));
   }
   if (n == "__module__" || n == "__doc__" || n == "__mro__" || n == "__bases__" || n == "__members__") {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     const auto [held, place] = t.on_class(type(), name);
     if (place && held == v.get()) return t.from_object(held, place);
-    if (n == "__mro__" || n == "__bases__") expect_bases(t, type());
+    if (!is_fixed(type()) && (v.get() == type()->tp_mro || v.get() == type()->tp_bases))
+      return t.wrap(v.get(), t.sources.child(source, SourceKind::Field, name));
     ValueRef folded = from_folded(t, v.get());
     if (folded->kind == ValueKind::Tuple) folded->real = v;  // the class's own
     return folded;
@@ -70,10 +65,7 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     if (!found) t.expect_on_class(type(), name, nullptr);
     return meta_attr(t, name);
   }
-  if (of_meta && Py_TYPE(of_meta)->tp_descr_set)
-    t.expect_on_class(meta, name, of_meta);
-  else
-    t.expect_no_setter(meta, name);
+  t.expect_precedence(meta, name);
   if (n == "__annotations__" || n == "__abstractmethods__" ||
       n == "__type_params__") {  // type gives a class's own only
     PyObject* const own = own_attribute(type(), name);
@@ -114,6 +106,7 @@ ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
               std::string("type object '") + type_name(type()) + "' has no attribute '" + text_of(name) + "'");
     // Enumerations keep their members there.
     if (!is_enumeration(type())) unmodelled(print(), "class attribute only user code can find");
+    if (ValueRef member = member_of(t, *this, "_member_map_", name)) return member;
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);
@@ -129,6 +122,7 @@ ValueRef ClassValue::get_item(Tracer& t, const ValueRef& key) {
   PyRef k = t.realize(key)->as_constant();
   if (!k) return Value::get_item(t, key);
   if (!is_enumeration(type())) return subscripted(t, key);
+  if (ValueRef member = member_of(t, *this, "_member_map_", k.get())) return member;
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
   if (!r) t.raise_current();
   return t.from_object(r.get(), nullptr);  // members of an enumeration stay
@@ -203,44 +197,6 @@ static bool is_exception_class(PyTypeObject* type) {
   return PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(PyExc_BaseException));
 }
 
-// The class has the __new__ that namedtuple() made, and no __init__ of its own.
-static bool is_made_by_fields(Tracer& t, PyTypeObject* type) {
-  PyRef new_name = checked(PyUnicode_InternFromString("__new__")),
-        init = checked(PyUnicode_InternFromString("__init__"));
-  PyObject* made = type_find(type, new_name.get());
-  t.expect_on_class(type, new_name.get(), made);
-  t.expect_on_class(type, init.get(), type_find(type, init.get()));
-  PyRef function = made ? PyRef::steal(PyObject_GetAttrString(made, "__func__")) : PyRef();
-  clear_answer();
-  PyObject* globals = function && PyFunction_Check(function.get()) ? PyFunction_GET_GLOBALS(function.get()) : nullptr;
-  PyObject* module = globals ? find_item(globals, "__name__") : nullptr;
-  return module && PyUnicode_Check(module) && text_of(module).starts_with("namedtuple_") &&
-         type_find(type, init.get()) == type_find(&PyBaseObject_Type, init.get());
-}
-
-// Named tuples: the fields in order, from positions, keywords and defaults.
-static ValueRef make_namedtuple(Tracer& t, ClassValue& cls, CallArgs args) {
-  PyObject* fields = type_find(cls.type(), checked(PyUnicode_InternFromString("_fields")).get());
-  PyObject* defaults = type_find(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get());
-  t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_fields")).get(), fields);
-  t.expect_on_class(cls.type(), checked(PyUnicode_InternFromString("_field_defaults")).get(), defaults);
-  if (!fields || !defaults || !PyTuple_Check(fields)) unmodelled(cls.print(), "tuple subclass");
-  const CallArgs given = args;
-  std::vector<ValueRef> items = args.positional;
-  const auto n = static_cast<std::size_t>(PyTuple_GET_SIZE(fields));
-  if (items.size() > n) refuse_arguments(t, cls.real.get(), given);
-  for (std::size_t i = items.size(); i < n; ++i) {
-    PyObject* field = PyTuple_GET_ITEM(fields, static_cast<Py_ssize_t>(i));
-    ValueRef v = args.take_keyword(utf8_of(field));
-    if (PyObject* d = v ? nullptr : PyDict_GetItemWithError(defaults, field)) v = t.from_object(d, nullptr);
-    if (!v) refuse_arguments(t, cls.real.get(), given);
-    items.push_back(std::move(v));
-  }
-  if (!args.keywords.empty()) refuse_arguments(t, cls.real.get(), given);
-  if (is_usual_namedtuple(t, cls.type())) return make_ref<TupleValue>(std::move(items), cls.type());
-  return new_with_data(t, cls.type(), CallArgs{{make_ref<TupleValue>(std::move(items))}, {}});
-}
-
 // The nearest `__new__` that C implements, of the class that lays out instances; else its instances are not modelled.
 static bool has_usual_new(PyTypeObject* type) {
   PyTypeObject* base = layout_base(type);
@@ -276,6 +232,8 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
       args.size() == 1 && args.keywords.empty() &&
       is_usual_namedtuple(t, type))  // named tuples are tuples whose items have names
     return make_ref<TupleValue>(collect(t, args[0]), type);
+  PyRef abstract = checked(PyUnicode_InternFromString("__abstractmethods__"));
+  t.expect_on_class(type, abstract.get(), type_find(type, abstract.get()));
   if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) {
     PyRef refused = PyRef::steal(PyBaseObject_Type.tp_new(type, checked(PyTuple_New(0)).get(), nullptr));
     if (!refused) t.raise_current();
@@ -339,9 +297,7 @@ ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   PyRef function =
       found && Py_TYPE(found) == &PyStaticMethod_Type ? checked(PyObject_GetAttrString(found, "__func__")) : PyRef();
   const bool python_new = function && PyFunction_Check(function.get());
-  // The one a named tuple gets from its maker is that of every tuple.
-  const bool of_namedtuple = python_new && PyType_IsSubtype(type, &PyTuple_Type) && is_made_by_fields(t, type);
-  if (python_new && !of_namedtuple) {
+  if (python_new) {
     CallArgs given = args;
     given.positional.insert(given.positional.begin(), ValueRef(&cls));
     ValueRef made = t.realize(t.call(t.wrap(function.get(), nullptr), std::move(given)));
@@ -351,7 +307,6 @@ ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
     return made;
   }
   if (is_exception_class(type)) return instantiate_exception(t, cls, std::move(args));
-  if (of_namedtuple) return make_namedtuple(t, cls, std::move(args));
   ValueRef self = new_instance(t, cls, args);
   initialise(t, self, std::move(args), false);
   return self;
@@ -378,6 +333,7 @@ ValueRef ClassValue::call(Tracer& t, CallArgs args) {
       if (!v)
         graph_break<GB0054>(args[0]->print(),
                             repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
+      if (ValueRef known = member_of(t, *this, "_value2member_map_", v.get())) return known;
       if (asks_the_program(type(), v.get()))
         graph_break<GB0054>(args[0]->print(),
                             repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));

@@ -46,6 +46,7 @@ struct TupleValue final : Value {
   ValueRef iter(Tracer& t) override;
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
+  ValueRef named_item(PyObject* field) const;  // that `field` of a named tuple's class stands for; null: no such thing
   bool is_namedtuple() const { return type != &PyTuple_Type && find_item(type->tp_dict, "_fields"); }
 
   std::vector<ValueRef> items;

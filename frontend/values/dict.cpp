@@ -11,6 +11,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
 #include "frontend/values/element_walk.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
@@ -30,11 +31,12 @@ static PyRef plain_key(Tracer& t, const ValueRef& key) {
 
 // A member of an enumeration, a constant guarded by identity, whose hash and equality are the library's.
 static bool is_library_member(Tracer& t, const ValueRef& key) {
-  if (key->kind != ValueKind::Object || !key->real) return false;
+  if (!is_member(key)) return false;
   PyTypeObject* type = key->python_type();
-  if (!type_find(Py_TYPE(type), checked(PyUnicode_InternFromString("__members__")).get())) return false;
   for (const char* name : {"__hash__", "__eq__"}) {
-    PyObject* found = t.on_class(type, checked(PyUnicode_InternFromString(name)).get(), key->source).found;
+    const PyRef method = checked(PyUnicode_InternFromString(name));
+    PyObject* found = type_find(type, method.get());
+    t.expect_on_class(type, method.get(), found);
     if (!found) return false;
     if (!PyFunction_Check(found)) continue;
     PyObject* module = find_item(PyFunction_GET_GLOBALS(found), "__name__");

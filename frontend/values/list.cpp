@@ -219,13 +219,20 @@ PyRef TupleValue::as_constant() const {
              : checked(PyObject_CallFunctionObjArgs(reinterpret_cast<PyObject*>(type), t.get(), nullptr));
 }
 
+ValueRef TupleValue::named_item(PyObject* field) const {
+  if (std::string_view(Py_TYPE(field)->tp_name) != "_collections._tuplegetter") return {};
+  PyRef parts = checked(PyObject_CallMethod(field, "__reduce__", nullptr));
+  const Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
+  return at >= 0 && at < static_cast<Py_ssize_t>(items.size()) ? items[static_cast<std::size_t>(at)] : ValueRef();
+}
+
 ValueRef TupleValue::get_attr(Tracer& t, PyObject* name) {
   for (std::size_t i = 0; i < fields.size(); ++i)
     if (text_of(name) == fields[i]) return items[i];
-  if (is_namedtuple()) {
-    PyObject* fields = own_attribute(type, "_fields");
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fields); ++i)
-      if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, i), name) == 0) return items[static_cast<std::size_t>(i)];
+  PyObject* const found = type_find(type, name);
+  if (ValueRef item = found ? named_item(found) : ValueRef()) {
+    t.expect_on_class(type, name, found);
+    return item;
   }
   return method_attr(t, this, name);
 }

@@ -17,6 +17,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
@@ -48,8 +49,8 @@ bool is_wrapped_method(PyObject* found) {
 ValueRef python_get(Tracer& t, PyObject* found, const ValueRef& self, const ValueRef& cls) {
   PyRef key = checked(PyUnicode_InternFromString("__get__"));
   PyObject* get = PyType_Check(found) ? nullptr : type_find(Py_TYPE(found), key.get());
+  if (!PyType_Check(found)) t.expect_on_class(Py_TYPE(found), key.get(), get);
   if (!get || !PyFunction_Check(get)) return {};
-  t.expect_on_class(Py_TYPE(found), key.get(), get);
   return t.call(t.wrap(get, nullptr), CallArgs{{t.from_object(found, nullptr), self ? self : t.none(), cls}, {}});
 }
 
@@ -59,14 +60,10 @@ static bool binds_like(PyObject* found, PyTypeObject* type) {
 }
 
 // A field of a named tuple: the item it stands for. Null: it is no such descriptor, or no named tuple's.
-static ValueRef named_item(Tracer& t, PyObject* found, const ValueRef& self) {
+static ValueRef named_item(PyObject* found, const ValueRef& self) {
   auto* o = as<ObjectValue>(self);
   auto* tuple = o ? as<TupleValue>(o->payload) : nullptr;
-  if (!tuple || std::string_view(Py_TYPE(found)->tp_name) != "_collections._tuplegetter") return {};
-  PyRef parts = checked(PyObject_CallMethod(found, "__reduce__", nullptr));
-  const Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
-  return at >= 0 && at < static_cast<Py_ssize_t>(tuple->items.size()) ? tuple->items[static_cast<std::size_t>(at)]
-                                                                      : ValueRef();
+  return tuple ? tuple->named_item(found) : ValueRef();
 }
 
 // Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
@@ -90,7 +87,7 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
     return t.call(t.wrap(get.get(), nullptr), std::move(args));
   }
   if (ValueRef v = python_get(t, found, self, cls)) return v;
-  if (ValueRef v = self ? named_item(t, found, self) : ValueRef()) return v;
+  if (ValueRef v = self ? named_item(found, self) : ValueRef()) return v;
   if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
     if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)
       return make_ref<MethodValue>(t.from_object(found, src), self);
@@ -129,15 +126,11 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
     return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
   PyObject* found = type_find(type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
-  if (real && (n == "value" || n == "name") && type_find(Py_TYPE(type), interned("__members__").get())) {
-    // An enum member is a constant: guarded by identity, its fields are too.
-    PyRef v = checked(PyObject_GetAttr(real.get(), name));
-    return is_constant_object(v.get()) ? t.constant(v) : t.from_object(v.get(), nullptr);
-  }
+  if (ValueRef v = member_field(t, *this, found, name)) return v;
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (found && is_data_descriptor(found) && !slot) {
     if (n == "__dict__") return instance_dict(t);
-    t.expect_on_class(type, name, found);
+    t.expect_precedence(type, name);
     // What the instance itself has comes before a descriptor that only stores.
     if (!Py_TYPE(found)->tp_descr_get) unmodelled(print() + "." + n, "descriptor without __get__");
     return bind_class_attr(t, found, nullptr, ValueRef(this), cls);
@@ -151,7 +144,7 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
     if (a.where == AttrWhere::Slot)
       return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
     if (a.where == AttrWhere::Instance) {
-      t.expect_no_setter(type, name);
+      t.expect_precedence(type, name);
       return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::InstanceDict, name) : nullptr);
     }
     if (source)
@@ -224,11 +217,7 @@ static bool has_dict(PyTypeObject* type) {
 
 void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   PyObject* found = type_find(type, name);
-  if (found && is_data_descriptor(found)) {
-    t.expect_on_class(type, name, found);
-  } else {
-    t.expect_no_setter(type, name);
-  }
+  t.expect_precedence(type, name);
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
     PyRef key = interned(v ? "__set__" : "__delete__");
     if (PyObject* set = type_find(Py_TYPE(found), key.get()); set && PyFunction_Check(set)) {

@@ -1,0 +1,80 @@
+#include "frontend/values/enumerations.h"
+
+#include "frontend/cpython/object_attr.h"
+#include "frontend/import_module.h"
+#include "frontend/made_once.h"
+#include "frontend/tracer.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
+
+bool is_enumeration(PyTypeObject* type) { return type_find(Py_TYPE(type), interned("__members__").get()) != nullptr; }
+
+bool is_member(const ValueRef& v) {
+  auto* o = as<ObjectValue>(v);
+  return o && o->real && is_enumeration(o->type);
+}
+
+// Where a member keeps it. A number there is no size that varies from call to call, and so no symbol.
+static ValueRef kept(Tracer& t, ObjectValue& member, const char* field) {
+  const PyRef name = interned(field);
+  const Attr a = member.stored(name.get()) ? Attr{} : find_attr(member.real.get(), name.get());
+  if (a.where != AttrWhere::Instance || !PyLong_CheckExact(a.value.get()) || !member.source)
+    return member.plain_attr(t, name.get());
+  t.expect_precedence(member.type, name.get());
+  t.guard(GuardKind::EqualsMatch, t.sources.child(member.source, SourceKind::InstanceDict, name.get()), a.value);
+  return t.constant(a.value);
+}
+
+ValueRef member_field(Tracer& t, ObjectValue& member, PyObject* found, PyObject* name) {
+  const std::string n = text_of(name);
+  if (!member.real || !found || (n != "value" && n != "name")) return {};
+  PyObject* const base =
+      made_once([] { return checked(PyObject_GetAttrString(checked(import_module("enum")).get(), "Enum")).release(); });
+  if (found != type_find(reinterpret_cast<PyTypeObject*>(base), name)) return {};
+  t.expect_on_class(member.type, name, found);
+  return kept(t, member, n == "value" ? "_value_" : "_name_");
+}
+
+ValueRef member_of(Tracer& t, ClassValue& cls, const char* table, PyObject* key) {
+  const bool plain =
+      PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyFloat_CheckExact(key) || PyBytes_CheckExact(key);
+  const auto [held, place] = t.on_class(cls.type(), interned(table).get());
+  if (!plain || !held || !place || !PyDict_CheckExact(held)) return {};
+  PyObject* const member = PyDict_GetItemWithError(held, key);
+  if (!member && PyErr_Occurred()) throw PythonError{};
+  SourceRef at = t.sources.child(place, SourceKind::DictItem, key);
+  if (!member) t.guard(GuardKind::NotPresent, at);
+  // Not where the key there is one that only the program's code can compare.
+  return member && load(at, t.args).get() == member ? t.wrap(member, at) : ValueRef();
+}
+
+PyRef text_of_member(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec) {
+  if (!is_member(v)) return {};
+  auto& o = *as<ObjectValue>(v);
+  for (const char* name : {"__str__", "__repr__", "__format__"}) {
+    const PyRef key = interned(name);
+    PyObject* const found = type_find(o.type, key.get());
+    t.expect_on_class(o.type, key.get(), found);
+    if (!found || !PyFunction_Check(found)) continue;
+    PyObject* module = find_item(PyFunction_GET_GLOBALS(found), "__name__");
+    if (!module || text_of(module) != "enum") return {};
+  }
+  for (const char* field : {"_name_", "_value_"}) {
+    if (o.stored(interned(field).get())) return {};
+    (void)t.realize(kept(t, o, field));
+  }
+  PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
+  if (spec && !s) return {};
+  PyRef text = conversion == 2   ? PyRef::steal(PyObject_Repr(o.real.get()))
+               : conversion == 3 ? PyRef::steal(PyObject_ASCII(o.real.get()))
+               : conversion == 1 ? PyRef::steal(PyObject_Str(o.real.get()))
+                                 : PyRef::steal(PyObject_Format(o.real.get(), s.get()));
+  if (text && conversion != 0 && s) text = PyRef::steal(PyObject_Format(text.get(), s.get()));
+  if (!text) t.raise_current();
+  return text;
+}
+
+}  // namespace md
