@@ -107,9 +107,14 @@ struct StaticMethod {
   PyObject* callable;
 };
 
-// What a mutable class, a static method and a function keep in their structs.
+// What a mutable class, a static method and a function keep in their structs, and the dictionary that a namespace of the
+// library always has.
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
+  if (name == "__dict__") {
+    PyObject** held = _PyObject_GetDictPtr(o);
+    return held ? *held : nullptr;
+  }
   if (Py_IS_TYPE(o, &PyStaticMethod_Type))
     return name == "__func__" ? reinterpret_cast<StaticMethod*>(o)->callable : nullptr;
   if (PyType_Check(o)) {

@@ -13,6 +13,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -262,8 +263,10 @@ ValueRef rule_format(Tracer& t, CallArgs& args) {
 
 ValueRef rule_vars(Tracer& t, CallArgs& args) {
   auto* o = args.size() == 1 ? as<ObjectValue>(args[0]) : nullptr;
-  if (!o) return {};
   const PyRef name = checked(PyUnicode_InternFromString("__dict__"));
+  if (auto* made = args.size() == 1 ? as<StandInValue>(args[0]) : nullptr; made && type_find(made->type, name.get()))
+    return made->get_attr(t, name.get());
+  if (!o) return {};
   PyObject* const found = t.on_class(o->type, name.get(), o->source).found;
   if (found) return Py_TYPE(found) == &PyGetSetDescr_Type ? o->instance_dict(t) : ValueRef();
   if (o->special(t, "__getattr__") || o->special(t, "__getattribute__")) return {};

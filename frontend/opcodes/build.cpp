@@ -120,6 +120,12 @@ ValueRef format_value(Tracer& t, const ValueRef& raw, int conversion, const Valu
       return format_value(t, o->payload, conversion, spec);
     }
   }
+  if (auto* made = as<StandInValue>(v); made && !spec)
+    if (ValueRef m = made->method(t, "__repr__")) {
+      v = t.realize(t.call(m, {}));
+      if (conversion != 3) return v;
+      conversion = kAsciiOfText;
+    }
   if (auto* e = as<ExceptionValue>(v); e && !spec)
     if (ValueRef text = exception_text(t, *e, conversion)) return text;
   if (conversion == 1) break_on_opaque_text(*v);

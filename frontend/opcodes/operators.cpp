@@ -313,12 +313,14 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   ValueRef a = realize(ra), b = realize(rb);
   if (a->kind == ValueKind::Array || b->kind == ValueKind::Array) return array_compare(*this, a, b, op);
+  const Value* declined[] = {nullptr, nullptr};  // answered NotImplemented
   for (int side = 0; side < 2; ++side)
     if (auto* library = as<StandInValue>(side == 0 ? a : b))
       if (ValueRef m =
               library->method(*this, ("__" + std::string(names[side == 0 ? op : mirrored[op]]) + "__").c_str())) {
         ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
         if (!is_true_constant(r, Py_NotImplemented)) return r;
+        declined[side] = library;
       }
   if (a->kind == ValueKind::Tensor) b = data_of(b);
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
@@ -357,8 +359,8 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
     return compare(make_ref<TupleValue>(std::vector<ValueRef>{p->start, p->stop, p->step}),
                    make_ref<TupleValue>(std::vector<ValueRef>{q->start, q->stop, q->step}), op);
   for (const ValueRef* side : {&a, &b})
-    if (((*side)->kind == ValueKind::Opaque || (*side)->kind == ValueKind::StandIn) &&
-        !compares_by_identity((*side)->python_type()))
+    if (((*side)->kind == ValueKind::Opaque || (*side)->kind == ValueKind::StandIn) && side->get() != declined[0] &&
+        side->get() != declined[1] && !compares_by_identity((*side)->python_type()))
       not_modelled<GB0059>(std::string("operator.") + names[op], "[" + a->print() + ", " + b->print() + "]",
                            std::string("False"));
   if (op == Py_EQ || op == Py_NE) {

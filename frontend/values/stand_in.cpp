@@ -259,10 +259,24 @@ ValueRef call_polyfill(Tracer& t, const std::string& module, const char* functio
   return t.realize(t.call(t.wrap(callee.get(), nullptr), {std::move(args), {}}));
 }
 
-// Of a real object whose parts never change and are constants: an operator.itemgetter. Null: something else.
+// Of a real object that keeps all it has in its dictionary, which its polyfill calls `values`.
+static ValueRef wrap_values(Tracer& t, PyObject* o, PyTypeObject* code, SourceRef s) {
+  PyRef name = interned("__dict__");
+  SourceRef place = t.sources.child(s, SourceKind::Field, name.get());
+  PyRef values = checked(PyObject_GetAttr(o, name.get()));
+  t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o))));
+  auto self = make_ref<StandInValue>(Py_TYPE(o), code);
+  self->parts.emplace_back(interned("values"), t.wrap(values.get(), place));
+  return self;
+}
+
+// Of a real object whose state is its dictionary (a namespace), or whose parts never change and are constants (an
+// operator.itemgetter). Null: something else.
 ValueRef wrap_library(Tracer& t, PyObject* o, SourceRef s) {
   PyObject* row = library_row(reinterpret_cast<PyObject*>(Py_TYPE(o)));
   if (!row) return {};
+  if (PyType_Check(row) && type_find(reinterpret_cast<PyTypeObject*>(row), interned("keeps_values").get()))
+    return wrap_values(t, o, reinterpret_cast<PyTypeObject*>(row), s);
   PyRef module = checked(import_module("minidynamo.polyfills.library"));
   PyRef call = checked(PyObject_CallMethod(module.get(), "call_that_made", "O", o));
   if (call.get() == Py_None) return {};

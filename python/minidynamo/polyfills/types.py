@@ -7,36 +7,57 @@ from . import bridge
 
 
 class namespace:
+    """`values` is the dictionary of a real namespace, or will be copied to one."""
+
+    keeps_values = True
+    made = False
+
     def __init__(self, /, **kwargs):
+        self.made = True
         self.values = dict(kwargs)
 
     def __getattr__(self, name):
         if name == "__dict__":
-            bridge.refuse("types.SimpleNamespace", "the dictionary of a namespace")
+            if self.made:
+                bridge.refuse("types.SimpleNamespace", "the dictionary of a namespace")
+            return self.values
         if name not in self.values:
             raise AttributeError(f"'types.SimpleNamespace' object has no attribute '{name}'")
         return self.values[name]
 
     def __setattr__(self, name, value):
+        _refuse_special(name)
         self.values[name] = value
 
     def __delattr__(self, name):
+        _refuse_special(name)
         if name not in self.values:
             raise AttributeError(f"'types.SimpleNamespace' object has no attribute '{name}'")
         del self.values[name]
 
     def __eq__(self, other):
-        if type(other) is not types.SimpleNamespace:
-            return NotImplemented
-        return self.values == _values_of(other)
+        return self.values == _values_of(other) if _is_namespace(other) else NotImplemented
 
     def __ne__(self, other):
-        if type(other) is not types.SimpleNamespace:
-            return NotImplemented
-        return self.values != _values_of(other)
+        return self.values != _values_of(other) if _is_namespace(other) else NotImplemented
+
+    def __repr__(self):
+        shown = [f"{name}={value!r}" for name, value in self.values.items() if isinstance(name, str) and name]
+        return f"namespace({', '.join(shown)})"
 
     def rebuilt(self):
         return types.SimpleNamespace, (), 0, self.values
+
+
+def _refuse_special(name):
+    if name.startswith("__"):
+        bridge.refuse("types.SimpleNamespace", "attributes that classes have")
+
+
+def _is_namespace(other):
+    if type(other) is not types.SimpleNamespace and isinstance(other, types.SimpleNamespace):
+        bridge.refuse("types.SimpleNamespace", "an instance of a class derived from it")
+    return type(other) is types.SimpleNamespace
 
 
 def _values_of(self):
