@@ -29,7 +29,7 @@ bool can_be_carried(const Guard& g) {
     case GuardKind::SetNotContains:
     case GuardKind::NoHasattr:
     case GuardKind::Hasattr:
-    case GuardKind::DynamicMarks:
+    case GuardKind::DimensionMarks:
     case GuardKind::NotPresent:
       return g.source && g.source->kind != SourceKind::Constant;
     default:

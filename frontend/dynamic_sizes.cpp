@@ -147,7 +147,7 @@ TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
   input.type.wrapped_number = impl.wrapped_number;
   input.marked = marked_dims(tensor, kDynamicMarks);
   input.weakly_marked = marked_dims(tensor, "_dynamo_weak_dynamic_indices");
-  input.fixed = marked_dims(tensor, "_dynamo_static_indices");
+  input.fixed = marked_dims(tensor, kStaticMarks);
   if (learns(t)) input.changed = observe(*t.observed, source->name, impl.dim(), numbers_of(impl));
   input.sizes();
   input.strides();
@@ -155,18 +155,10 @@ TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
 }
 
 ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source) {
-  switch (source->kind) {
-    case SourceKind::Local:
-    case SourceKind::ListItem:
-    case SourceKind::DictItem:
-    case SourceKind::CellContents:
-      break;
-    default:
-      return {};
-  }
+  if (place_of_number(*source) != NumberPlace::Argument) return {};
   int overflow = 0;
   const std::int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow);
-  if (overflow || source->global_rooted || t.config.specialize_int || !t.config.dynamic_shapes) return {};
+  if (overflow || t.config.specialize_int || !t.config.dynamic_shapes) return {};
   const bool dynamic = all_dynamic(t) || (learns(t) && observe(*t.observed, source->name, kObservedInt, {n})[0]);
   if (!dynamic) return {};
   const SizePlace place{source, SizePlace::Field::Value, 0};

@@ -37,8 +37,8 @@ bool generalise(const FrameRequest& r, FrameNotes& notes, const TraceConfig& con
   return true;
 }
 
-// (what has changed, its source, guard kind, what it was in the entries that say so, what it is now) of the place where
-// most entries fail.
+// (what has changed, its source, guard kind, what it was in the entries that say so, what it is now, where a number
+// stands) of the place where most entries fail.
 PyRef what_changes(const std::vector<EntryRef>& entries, const FrameArgs& args) {
   std::map<std::string, std::vector<Failure>> places;
   for (auto e = entries.rbegin(); e != entries.rend(); ++e) {
@@ -51,8 +51,8 @@ PyRef what_changes(const std::vector<EntryRef>& entries, const FrameArgs& args) 
   for (const Failure& f : most->second)
     if (!f.expected.empty()) checked(PyList_Append(before.get(), py_str(f.expected).get()));
   const Failure& last = most->second.back();
-  return checked(PyTuple_Pack(5, py_str(most->first).get(), py_str(last.source).get(), py_str(last.kind).get(),
-                              before.get(), py_str(last.actual).get()));
+  return checked(PyTuple_Pack(6, py_str(most->first).get(), py_str(last.source).get(), py_str(last.kind).get(),
+                              before.get(), py_str(last.actual).get(), py_str(last.number).get()));
 }
 
 }  // namespace
@@ -145,8 +145,9 @@ void CompileReport::after(const Entry& made) const {
   try {
     PyRef changed = PyRef::borrow(Py_None);
     if (!f.text.empty())
-      changed = checked(PyTuple_Pack(6, py_str(f.text).get(), py_str(f.place).get(), py_str(f.source).get(),
-                                     py_str(f.kind).get(), py_str(f.expected).get(), py_str(f.actual).get()));
+      changed = checked(PyTuple_Pack(7, py_str(f.text).get(), py_str(f.place).get(), py_str(f.source).get(),
+                                     py_str(f.kind).get(), py_str(f.expected).get(), py_str(f.actual).get(),
+                                     py_str(f.number).get()));
     report("on_compiled", {py_int(made.frame_id), py_int(made.entry_id), py_str(r.printed_name),
                            py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno),
                            checked(PyFloat_FromDouble(took.count())), changed, py_int(r.region->dynamic)});

@@ -195,6 +195,26 @@ SourceRef SourceTable::child(SourceRef base, SourceKind kind, PyObject* key, int
   return intern(std::move(s));
 }
 
+NumberPlace place_of_number(const Source& s) {
+  if (s.global_rooted) return NumberPlace::Global;
+  switch (s.kind) {
+    case SourceKind::Local:
+    case SourceKind::ListItem:
+    case SourceKind::DictItem:
+    case SourceKind::CellContents:
+      return NumberPlace::Argument;
+    case SourceKind::Attr:
+    case SourceKind::InstanceDict:
+    case SourceKind::RangeField:
+      break;
+    default:
+      return NumberPlace::Elsewhere;
+  }
+  const Source* above = s.base;
+  while (above && !above->is_module) above = above->base;
+  return above ? NumberPlace::Module : NumberPlace::Argument;
+}
+
 PyRef referent(PyObject* weak_reference) {
   PyObject* o = reinterpret_cast<PyWeakReference*>(weak_reference)->wr_object;
   return o == Py_None ? PyRef() : PyRef::borrow(o);

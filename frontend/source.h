@@ -58,7 +58,12 @@ struct Source {
   std::string name;            // "L['x'].y[0]", the reference's spelling
   int id = 0;                  // position in the table
   bool global_rooted = false;  // starts at a global: prints and sorts with G['..']
+  bool is_module = false;      // a neural network's module is there
 };
+
+// Where an int stands decides whether it may be a symbol: only in what a call brings, and not in a module's attributes.
+enum class NumberPlace : std::uint8_t { Argument, Global, Module, Elsewhere };
+NumberPlace place_of_number(const Source& s);
 
 // The arguments of one frame at its entry.
 struct FrameArgs {

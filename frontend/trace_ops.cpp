@@ -329,11 +329,19 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
   t.guards.add(std::move(g));
   PyRef mark = checked(PyUnicode_InternFromString(kDynamicMarks));
   if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
-    t.guard(GuardKind::DynamicMarks, v.source, checked(PyFrozenSet_New(dims.get())));
+    t.guard(GuardKind::DimensionMarks, v.source, checked(PyFrozenSet_New(dims.get())));
   } else {
     clear_answer();
     t.guard(GuardKind::NoHasattr, v.source, mark);
   }
+  // Where every size is a constant a static mark changes nothing.
+  if (std::ranges::all_of(v.type.sizes, [](Size s) { return s.is_const(); })) return;
+  PyRef constants = checked(PyFrozenSet_New(nullptr));
+  for (std::size_t d = 0; d < v.type.sizes.size(); ++d)
+    if (v.type.sizes[d].is_const()) checked(PySet_Add(constants.get(), py_int(static_cast<long>(d)).get()));
+  Guard fixed{GuardKind::DimensionMarks, v.source, std::move(constants), 1};
+  fixed.where = t.user_frame();
+  t.guards.add(std::move(fixed));
 }
 
 // Memory that others own may overlap any other; the library's own is apart from all but itself.

@@ -338,7 +338,8 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
             enumeration ? PyRef::borrow(o) : type_object(o));
     if (!t.config.allow_rnn && is_library_class(type, LibraryClass::RecurrentModule))
       graph_break<GB0014>(type_name(type) + " at " + s->name);
-    if (is_library_class(type, LibraryClass::Module)) break_on_odd_module(o);
+    s->is_module = is_library_class(type, LibraryClass::Module);
+    if (s->is_module) break_on_odd_module(o);
     return make_ref<ObjectValue>(type);
   }
   t.guard(GuardKind::TypeMatch, s, type_object(o));

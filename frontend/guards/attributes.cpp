@@ -2,26 +2,32 @@
 
 namespace md::guards {
 
-void DynamicMarks::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
-  NameFact* fact = b.name(checked(PyUnicode_FromString(kDynamicMarks)).get());
+void DimensionMarks::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
+  NameFact* fact = b.name(checked(PyUnicode_FromString(attribute(g.value != 0))).get());
   fact->known = b.hold(keys_of_set(g.object.get()));
   op.name = fact;
 }
 
-bool DynamicMarks::are_known(const GuardOp& op, PyObject* tensor) {
+bool DimensionMarks::are_known(const GuardOp& op, PyObject* tensor) {
   PyObject* marks = raw_attr(tensor, op.name->name, op.name->memo);
   return marks && PyAnySet_Check(marks) && set_within_keys(marks, op.name->known);
 }
 
-std::string DynamicMarks::marked_now(PyObject* tensor) {
-  const PyRef name = PyRef::steal(PyUnicode_InternFromString(kDynamicMarks));
-  AttrMemo memo;
-  PyObject* marks = name ? raw_attr(tensor, name.get(), memo) : nullptr;
-  return marks && PyAnySet_Check(marks) ? marked(marks) : "marked otherwise";
+std::string DimensionMarks::marked(PyObject* dims, bool fixed) {
+  if (PySet_GET_SIZE(dims) == 0) return "without marks";
+  return std::string("marked ") + (fixed ? "static" : "dynamic") + " in " + set_text(dims);
 }
 
-std::string DynamicMarks::text(const GuardRecord& r, const std::string& s) {
-  const std::string marks = std::string("'") + kDynamicMarks + "'";
+std::string DimensionMarks::marked_now(PyObject* tensor, bool fixed) {
+  const PyRef name = PyRef::steal(PyUnicode_InternFromString(attribute(fixed)));
+  AttrMemo memo;
+  PyObject* marks = name ? raw_attr(tensor, name.get(), memo) : nullptr;
+  return marks && PyAnySet_Check(marks) ? marked(marks, fixed) : "marked otherwise";
+}
+
+std::string DimensionMarks::text(const GuardRecord& r, const std::string& s) {
+  const std::string marks = std::string("'") + attribute(r.value != 0) + "'";
+  if (PySet_GET_SIZE(r.object.get()) == 0) return "hasattr(" + s + ", " + marks + ") == False";
   return "((getattr(" + s + ", " + marks + ", set()).issubset(" + set_text(r.object.get()) + ")) if hasattr(" + s +
          ", " + marks + ") else True)";
 }

@@ -5,8 +5,9 @@
 
 namespace md {
 
-// Where mark_dynamic() keeps the dimensions of a tensor.
+// Where mark_dynamic() and mark_static() keep the dimensions of a tensor.
 inline constexpr const char* kDynamicMarks = "_dynamo_dynamic_indices";
+inline constexpr const char* kStaticMarks = "_dynamo_static_indices";
 
 namespace guards {
 
@@ -39,8 +40,9 @@ struct Hasattr {
   }
 };
 
-// Code with symbols for the marked dimensions serves tensors without marks and with fewer of them too.
-struct DynamicMarks {
+// Code with symbols for the marked dimensions serves tensors without marks and with fewer of them too; the same holds
+// for constants and dimensions marked static.
+struct DimensionMarks {
   static constexpr const char* name = "DIMENSION_MARKING";
   static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op);
   template <bool explain>
@@ -49,8 +51,9 @@ struct DynamicMarks {
   }
   static std::string text(const GuardRecord& r, const std::string& s);
 
-  static std::string marked(PyObject* dims) { return "marked dynamic in " + set_text(dims); }
-  static std::string marked_now(PyObject* tensor);
+  static const char* attribute(bool fixed) { return fixed ? kStaticMarks : kDynamicMarks; }
+  static std::string marked(PyObject* dims, bool fixed);
+  static std::string marked_now(PyObject* tensor, bool fixed);
 
  private:
   static bool are_known(const GuardOp& op, PyObject* tensor);

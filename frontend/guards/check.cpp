@@ -1,5 +1,7 @@
 // Running a GuardProgram.
 
+#include <algorithm>
+
 #include "frontend/guards/explain.h"
 #include "frontend/guards/kinds.h"
 #include "frontend/guards/text.h"
@@ -186,6 +188,17 @@ std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool w
   return text_of(p, run_to_failure(p, regs.get(), args), with_comment);
 }
 
+// Of the int at a node.
+static const char* number_place(const GuardProgram& p, int index) {
+  const GuardNode& node = p.nodes[static_cast<std::size_t>(index)];
+  const bool of_range = node.kind == SourceKind::RangeField && std::ranges::any_of(p.records, [&](const auto& r) {
+                          return r.node == node.parent && r.kind == GuardKind::TypeMatch && r.described == "range";
+                        });
+  if (of_range) return "range";
+  static constexpr const char* kNames[] = {"argument", "global", "module", "elsewhere"};
+  return kNames[static_cast<int>(node.number)];
+}
+
 Failure first_failure(const GuardProgram& p, const FrameArgs& args) {
   const ManyRegisters regs(p);
   const Stop stop = run_to_failure(p, regs.get(), args);
@@ -202,11 +215,15 @@ Failure first_failure(const GuardProgram& p, const FrameArgs& args) {
   const Why& why = stop.why;
   out.kind = printed_name(why.record->kind);
   if (!why.part.empty()) out.place += "." + why.part;
+  if (!why.place.empty()) out.place = why.place;
+  if (node >= 0) out.number = number_place(p, node);
   out.expected = why.expected, out.actual = why.actual;
   if (out.expected.empty() && node >= 0) compare_texts(*why.record, regs.get()[stop.op->reg], out.expected, out.actual);
-  if (why.record->kind == GuardKind::IdMatch && *stop.op->slot != Py_None) {
-    const std::string before = object_text(*stop.op->slot);
-    out.expected = before == out.actual ? "another " + before : before;
+  if (why.record->kind == GuardKind::IdMatch && *stop.op->slot != Py_None)
+    out.expected = told_apart(object_text(*stop.op->slot), out.actual);
+  if (why.record->kind == GuardKind::Aliasing) {
+    out.actual = object_text(regs.get()[stop.op->reg]);
+    out.expected = told_apart(object_text(regs.get()[stop.op->value]), out.actual);
   }
   return out;
 }

@@ -19,6 +19,7 @@ struct Failure {
   std::string place;             // what has changed, as the recompile log names it: "x.size(0)", "n"
   std::string kind;              // the guard's printed name; "MISSING": the source cannot be loaded
   std::string expected, actual;  // what was there and what is there now; empty: the text tells
+  std::string number;            // of an int, where it stands: "argument", "global", "module", "range", "elsewhere"
 };
 Failure first_failure(const GuardProgram& p, const FrameArgs& args);
 

@@ -125,7 +125,8 @@ class Compiler {
     known = made;
     build_.push_back({s, parent < 0 ? 0 : build_[static_cast<std::size_t>(parent)].depth + 1});
     (parent < 0 ? roots_ : build_[static_cast<std::size_t>(parent)].children).push_back(made);
-    program_->nodes.push_back({s->kind, parent, s->index, weak_key(s->key), s->name, s->global_rooted});
+    program_->nodes.push_back(
+        {s->kind, parent, s->index, weak_key(s->key), s->name, s->global_rooted, place_of_number(*s)});
     return made;
   }
 

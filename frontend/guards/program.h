@@ -44,7 +44,7 @@ struct LoadFact {
 struct NameFact {
   PyObject* name;  // borrowed from held
   mutable AttrMemo memo;
-  PyObject* known = nullptr;  // DynamicMarks: a dict with the marks as keys, borrowed from held
+  PyObject* known = nullptr;  // DimensionMarks: a dict with the marks as keys, borrowed from held
 };
 
 struct KeyFact {
@@ -102,6 +102,7 @@ struct GuardNode {
   PyRef key;
   std::string name;
   bool global_rooted;
+  NumberPlace number;  // of an int that is there
 };
 
 // A guard, for the texts.
@@ -151,6 +152,7 @@ struct Why {
   const GuardProgram* program = nullptr;
   const GuardRecord* record = nullptr;
   std::string part, expected, actual;  // of what has parts: "size(0)", "3", "4"
+  std::string place;                   // of what is no part of one source
   std::string source() const;          // printed as the recompile log does: L['x'] is x
 };
 

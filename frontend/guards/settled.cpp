@@ -354,7 +354,7 @@ class Settling {
       case GuardKind::DequeMaxlen:
       case GuardKind::TensorMatch:
       case GuardKind::ArrayMatch:
-      case GuardKind::DynamicMarks:
+      case GuardKind::DimensionMarks:
       case GuardKind::AbcToken:
       case GuardKind::NoAliasing:
       case GuardKind::SizeAssumption:

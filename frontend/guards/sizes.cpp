@@ -9,12 +9,14 @@
 
 namespace md {
 
-std::string to_string(const SizePlace& p) {
-  if (p.field == SizePlace::Field::Value) return p.source->name;
-  if (p.field == SizePlace::Field::StreamAt) return p.source->name + ".tell()";
-  if (p.field == SizePlace::Field::StreamLeft) return "___left(" + p.source->name + ")";
-  return p.source->name + (p.field == SizePlace::Field::Size ? ".size()[" : ".stride()[") + std::to_string(p.dim) + "]";
+std::string to_string(const std::string& source, SizePlace::Field field, int dim) {
+  if (field == SizePlace::Field::Value) return source;
+  if (field == SizePlace::Field::StreamAt) return source + ".tell()";
+  if (field == SizePlace::Field::StreamLeft) return "___left(" + source + ")";
+  return source + (field == SizePlace::Field::Size ? ".size()[" : ".stride()[") + std::to_string(dim) + "]";
 }
+
+std::string to_string(const SizePlace& p) { return to_string(p.source->name, p.field, p.dim); }
 
 namespace {
 
@@ -81,6 +83,24 @@ void SizeAssumption::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   if (g.sizes->form == SizeCondition::Form::Equals) fact->actual = read(g.sizes->actual, -1);
   op.size = fact.get();
   b.program.sizes.push_back(std::move(fact));
+}
+
+// Its sources are gone: the record's other nodes are those of the condition, in the same order.
+void SizeAssumption::explain_difference(const SizeFact& f, PyObject* const* regs, Why& why) {
+  auto node = why.record->others.begin();
+  std::string places;
+  const auto add = [&](const SizeFact::Read& r) {
+    const std::string& source = why.program->nodes[static_cast<std::size_t>(*node++)].name;
+    const std::string place = strip_local_scope(to_string(source, r.field, r.dim));
+    std::int64_t actual;
+    const std::string now = read_size(regs[r.reg], r.field, r.dim, actual) ? std::to_string(actual) : "no such number";
+    places += (places.empty() ? "" : ", ") + place;
+    why.actual += (why.actual.empty() ? "" : ", ") + now;
+  };
+  if (f.condition->form == SizeCondition::Form::Equals) add(f.actual);
+  for (const SizeFact::Read& r : f.reads) add(r);
+  why.place = places;
+  why.expected = strip_local_scope(f.condition->text);
 }
 
 bool SizeAssumption::holds(const SizeFact& f, PyObject* const* regs) {

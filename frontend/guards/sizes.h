@@ -19,6 +19,7 @@ struct SizePlace {
   int dim = 0;
 };
 std::string to_string(const SizePlace& p);  // "L['x'].size()[0]"
+std::string to_string(const std::string& source, SizePlace::Field field, int dim);
 // False: not there, or an int that needs more than 64 bits. Sets no exception.
 bool read_size(PyObject* object, SizePlace::Field field, int dim, std::int64_t& out);
 
@@ -60,12 +61,15 @@ struct SizeAssumption {
   static constexpr const char* name = "LAMBDA_GUARD";
   static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op);
   template <bool explain>
-  static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
-    return holds(*op.size, regs);
+  static bool check(const GuardOp& op, PyObject* const* regs, Why* why) {
+    const bool fits = holds(*op.size, regs);
+    if (explain && !fits) explain_difference(*op.size, regs, *why);
+    return fits;
   }
   static std::string text(const GuardRecord& r, const std::string&) { return to_string(*r.sizes); }
 
  private:
+  static void explain_difference(const SizeFact& f, PyObject* const* regs, Why& why);
   static bool holds(const SizeFact& f, PyObject* const* regs);
 };
 

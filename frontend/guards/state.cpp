@@ -35,12 +35,25 @@ std::int64_t abc_token(PyObject* get_cache_token) {
 
 bool is_handling() { return bool(PyRef::steal(PyErr_GetHandledException())); }
 
-std::string guards::GlobalState::changed(std::int64_t before, std::int64_t now) {
+static std::string value_text(const Field& f, std::int64_t value) {
+  if (f.bits == 1) return value ? "True" : "False";
+  return f.shift == kDefaultDType.shift ? "torch." + std::string(info(static_cast<DType>(value)).name)
+                                        : std::to_string(value);
+}
+
+void guards::GlobalState::explain_difference(std::int64_t before, std::int64_t now, Why& why) {
   std::string names;
+  const auto add = [](std::string& to, const Field& f, std::int64_t word) {
+    to += (to.empty() ? "" : ", ") + std::string(f.name) + "=" + value_text(f, f.of(word));
+  };
   for (const Field& f : {kGradMode, kInferenceMode, kDefaultDType, kThreads}) {
-    if (f.of(before) != f.of(now)) names += std::string(f.name) + " ";
+    if (f.of(before) == f.of(now)) continue;
+    names += std::string(f.name) + " ";
+    add(why.expected, f, before);
+    add(why.actual, f, now);
   }
-  return names;
+  why.text = "GLOBAL_STATE changed: " + names;
+  why.place = "global state";
 }
 
 }  // namespace md

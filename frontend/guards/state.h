@@ -20,13 +20,13 @@ struct GlobalState {
   template <bool explain>
   static bool check(const GuardOp& op, PyObject* const*, Why* why) {
     const std::int64_t now = ambient_state();
-    if (explain && now != op.value) why->text = "GLOBAL_STATE changed: " + changed(op.value, now);
+    if (explain && now != op.value) explain_difference(op.value, now, *why);
     return now == op.value;
   }
   static std::string text(const GuardRecord&, const std::string&) { return "___check_global_state()"; }
 
  private:
-  static std::string changed(std::int64_t before, std::int64_t now);  // "grad_mode default_dtype "
+  static void explain_difference(std::int64_t before, std::int64_t now, Why& why);
 };
 
 // abc.get_cache_token(), a C function, which is the source: it counts all registrations with abstract classes.

@@ -84,6 +84,33 @@ std::string condition_text(const GuardProgram& p, const GuardRecord& r) {
   return with_kind(r.kind, [&]<class K>() { return K::text(r, source); });
 }
 
+// "Color.RED" of a member of an enumeration, else empty.
+static std::string member_text(PyObject* o) {
+  const PyRef members = PyRef::steal(PyUnicode_InternFromString("__members__"));
+  const PyRef key = PyRef::steal(PyUnicode_InternFromString("_name_"));
+  if (!members || !key || !type_find(Py_TYPE(Py_TYPE(o)), members.get())) return {};
+  const Found name = instance_find(o, key.get());
+  if (name.status != Lookup::Found || !PyUnicode_CheckExact(name.value)) return {};
+  return class_name(Py_TYPE(o)) + "." + utf8_of(name.value);
+}
+
+// The first of many items, between brackets.
+static std::string listed_items(const char* open, PyObject* items, const char* close) {
+  constexpr Py_ssize_t kShown = 16;
+  const PyRef all = checked(PySequence_List(items));
+  const Py_ssize_t count = PyList_GET_SIZE(all.get());
+  std::string text = open;
+  for (Py_ssize_t i = 0; i < std::min(count, kShown); ++i)
+    text += (i ? ", " : "") + constant_repr(PyList_GET_ITEM(all.get(), i));
+  if (count > kShown) text += ", ... " + std::to_string(count - kShown) + " more";
+  return text + close;
+}
+
+static std::string set_items(PyObject* o) {
+  if (!PyAnySet_CheckExact(o)) return object_text(o);
+  return PySet_GET_SIZE(o) == 0 ? "set()" : listed_items("{", o, "}");
+}
+
 std::string object_text(PyObject* o) {
   if (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
       PyBytes_CheckExact(o) || PyComplex_CheckExact(o))
@@ -94,13 +121,28 @@ std::string object_text(PyObject* o) {
     if (!name) clear_answer();
     return std::string("function ") + (name ? name : "?");
   }
-  return "a " + class_name(Py_TYPE(o)) + " object";
+  if (PyCode_Check(o)) {
+    const auto* code = reinterpret_cast<PyCodeObject*>(o);
+    return std::string("code of ") + utf8_of(code->co_qualname) + ", line " + std::to_string(code->co_firstlineno);
+  }
+  const std::string member = member_text(o);
+  return member.empty() ? "a " + class_name(Py_TYPE(o)) + " object" : member;
 }
 
+std::string told_apart(std::string before, const std::string& now) {
+  if (before != now) return before;
+  return "another " + (before.starts_with("a ") ? before.substr(2) : before);
+}
+
+static std::string maxlen_text(Py_ssize_t n) { return n < 0 ? "None" : std::to_string(n); }
+
 void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std::string& actual) {
-  // Two of one name are told apart.
   const auto set = [&](std::string before, std::string now) {
-    expected = before == now ? "another " + before : std::move(before), actual = std::move(now);
+    expected = told_apart(std::move(before), now), actual = std::move(now);
+  };
+  const auto contains = [&](const char* what, bool before) {
+    const std::string item = what + constant_repr(r.object.get());
+    set((before ? "with " : "without ") + item, (before ? "without " : "with ") + item);
   };
   switch (r.kind) {
     case GuardKind::EqualsMatch:
@@ -119,11 +161,34 @@ void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std
       return set("another object", object_text(o));
     case GuardKind::NotPresent:
       return set("absent", object_text(o));
+    case GuardKind::Nan:
+      return set("nan", object_text(o));
+    case GuardKind::DequeMaxlen:
+      return set("maxlen " + maxlen_text(r.value), "maxlen " + maxlen_text(deque_maxlen(o)));
+    case GuardKind::DictContains:
+      return contains(r.value ? "attribute " : "key ", true);
+    case GuardKind::DictNotContains:
+      return contains(r.value ? "attribute " : "key ", false);
+    case GuardKind::SetContains:
+      return contains("", true);
+    case GuardKind::SetNotContains:
+      return contains("", false);
+    case GuardKind::DictKeyOrder:
+      return set("keys " + listed_items("[", r.object.get(), "]"),
+                 PyDict_Check(o) ? "keys " + listed_items("[", checked(PyDict_Keys(o)).get(), "]") : object_text(o));
+    case GuardKind::SetMatch:
+      return set(set_items(r.object.get()), set_items(o));
+    case GuardKind::SetOrder:
+      return set("the order " + listed_items("[", r.object.get(), "]"),
+                 PyAnySet_CheckExact(o) ? "the order " + listed_items("[", o, "]") : object_text(o));
+    case GuardKind::Hasattr:
+      return contains("attribute ", true);
     case GuardKind::NoHasattr:
-      if (!guards::NoHasattr::on_dynamic_marks(r)) return;
-      return set("without dynamic marks", guards::DynamicMarks::marked_now(o));
-    case GuardKind::DynamicMarks:
-      return set(guards::DynamicMarks::marked(r.object.get()), guards::DynamicMarks::marked_now(o));
+      if (!guards::NoHasattr::on_dynamic_marks(r)) return contains("attribute ", false);
+      return set("without marks", guards::DimensionMarks::marked_now(o, false));
+    case GuardKind::DimensionMarks:
+      return set(guards::DimensionMarks::marked(r.object.get(), r.value != 0),
+                 guards::DimensionMarks::marked_now(o, r.value != 0));
     case GuardKind::LengthCheck:
     case GuardKind::DictLength:
       return set("length " + std::to_string(r.value), "length " + std::to_string(guards::LengthCheck::length(o)));
@@ -142,7 +207,7 @@ std::string with_place(const GuardProgram& p, const GuardRecord& r, const std::s
 }
 
 static bool on_dynamic_marks(const GuardRecord& r) {
-  return r.kind == GuardKind::DynamicMarks ||
+  return (r.kind == GuardKind::DimensionMarks && r.value == 0) ||
          (r.kind == GuardKind::NoHasattr && guards::NoHasattr::on_dynamic_marks(r));
 }
 

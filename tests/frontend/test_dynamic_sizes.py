@@ -185,6 +185,18 @@ def test_code_for_marked_sizes_serves_tensors_with_fewer_marks(name):
     assert counts == expected
 
 
+def test_static_marks_are_followed_by_dynamic_code():
+    compiled = torch.compile(lambda x: x * 3, backend=(counter := CompileCounter()))
+    counts = []
+    for k, mark in ((3, None), (4, None), (5, None), (6, 0), (6, 0), (6, None), (6, 1), (7, None), (7, 0)):
+        x = tensor(k, 4)
+        if mark is not None:
+            torch._dynamo.mark_static(x, mark)
+        assert equal(compiled(x), x * 3)
+        counts.append(counter.frame_count)
+    assert counts == [1, 2, 2, 3, 3, 3, 3, 3, 4]
+
+
 def test_mark_dynamic_that_is_specialised():
     def function(x):
         if x.shape[0] == 3:

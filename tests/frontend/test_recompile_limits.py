@@ -83,18 +83,18 @@ def test_limit_of_a_method_of_many_instances(three, warned):
             def run(self, x):
                 return x * self.k
 
-        objects = [Scaled(k) for k in range(6)]
+        objects = [Scaled(float(k)) for k in range(6)]
         for _ in range(2):
             for o in objects:
                 assert o.run(ONE).tolist() == [o.k] * 2
 
-    backend = limited(calls, warned, graphs=3, changing="self.k was 0, 1, 2, now 3", way_out="attribute")
+    backend = limited(calls, warned, graphs=3, changing="self.k was 0.0, 1.0, 2.0, now 3.0", way_out="fraction")
     assert backend.calls == 6
 
 
 def test_limit_of_bound_methods_compiled_one_by_one(three, warned):
     def calls(backend):
-        compiled = [torch.compile(Scaled(k).run, backend=backend) for k in range(6)]
+        compiled = [torch.compile(Scaled(float(k)).run, backend=backend) for k in range(6)]
         for _ in range(2):
             for k, run in enumerate(compiled):
                 assert run(ONE).tolist() == [k] * 2
@@ -106,7 +106,7 @@ def test_limit_of_bound_methods_compiled_one_by_one(three, warned):
         def run(self, x):
             return x * self.k
 
-    backend = limited(calls, warned, graphs=3, changing="self.k was 0, 1, 2, now 3", way_out="attribute")
+    backend = limited(calls, warned, graphs=3, changing="self.k was 0.0, 1.0, 2.0, now 3.0", way_out="fraction")
     assert backend.calls == 6
 
 
@@ -164,7 +164,7 @@ def test_limit_of_a_global(three, warned):
             for G in range(6):
                 assert compiled(ONE).tolist() == [1 + G] * 2
 
-    backend = limited(calls, warned, graphs=3, changing="G['G'] was 0, 1, 2, now 3", way_out="as an argument")
+    backend = limited(calls, warned, graphs=3, changing="G was 0, 1, 2, now 3", way_out="as an argument")
     assert backend.calls == 6
 
 

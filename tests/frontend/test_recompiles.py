@@ -1,7 +1,9 @@
 """What the user is told of recompilations."""
 
+import enum
 import logging
 import re
+from collections import deque
 
 import pytest
 
@@ -105,7 +107,58 @@ def f_both(x, y):
     return x + y
 
 
+class Letter(enum.Enum):
+    P = 1
+    Q = 2
+
+
+def f_shift(x, e):
+    return x + (1 if e is Letter.P else 2)
+
+
+def f_inner(x, t):
+    return x + t.value["a"]
+
+
+def f_set(x, s):
+    return x + sum(s)
+
+
+def f_member(x, s):
+    return x + (1 if 3 in s else 2)
+
+
+def f_keywords(x, k):
+    return x + sum(k.values())
+
+
+def f_maxlen(x, d):
+    return x + d.maxlen
+
+
+def f_loop(x, r):
+    return x + sum(r)
+
+
+def f_index(x, s):
+    return x[s]
+
+
+def f_real(x, n):
+    return x + n.real
+
+
+def f_even(x):
+    return x + 1 if x.shape[0] % 2 else x - 1
+
+
+def f_mod(x, n):
+    return x + n % 7
+
+
+NAN = float("nan")
 ONE = torch.ones(2)
+TEN = torch.ones(10)
 REASONS = [
     (f_plus, [(ONE, 2), (ONE, 3)], {"dynamic": False}, ("n", "2", "3", "dynamic=True")),
     (f_plus, [(ONE, 2), (ONE, 3)], {}, ("n", "2", "3", "symbol")),
@@ -118,12 +171,24 @@ REASONS = [
     (f_plus, [(torch.ones(3), 2), (torch.ones(4), 2)], {"dynamic": False}, ("x.size(0)", "3", "4", "dynamic=True")),
     (f_plus, [(torch.ones(3), 2), (torch.ones(1), 2)], {}, ("x.size(0)", "3", "1", "0 and 1")),
     (f_plus, [(ONE, 2), (torch.ones(2, requires_grad=True), 2)], {}, ("x.requires_grad", "False", "True", "detach")),
-    (f_value, [(ONE, Thing(2)), (ONE, Thing(3))], {}, ("t.value", "2", "3", "attribute")),
+    (f_value, [(ONE, Thing(2)), (ONE, Thing(3))], {}, ("t.value", "2", "3", "symbol")),
     (f_value, [(ONE, Thing(2)), (ONE, Relative(2))], {}, ("t", "class Thing", "class Relative", "one class")),
     (f_length, [(ONE, [1]), (ONE, [1, 2])], {}, ("parts", "length 1", "length 2", "one length")),
     (f_none, [(ONE, None), (ONE, 3)], {}, ("y", "None", "3", "two codes")),
     (f_call, [(ONE, torch.sin), (ONE, torch.cos)], {}, ("g", None, None, "one object")),
-    (f_key, [(ONE, {"k": 1}), (ONE, {})], {}, ("d", "", "", "every call")),
+    (f_key, [(ONE, {"k": 1}), (ONE, {})], {}, ("d", "with key 'k'", "without key 'k'", "every call")),
+    (f_mod, [(ONE, 10**30), (ONE, 10**31)], {}, ("n", str(10**30), str(10**31), "more than 64 bits")),
+    (f_real, [(ONE, 1j), (ONE, 2j)], {}, ("n", "1j", "2j", "complex")),
+    (f_plus, [(ONE, NAN), (ONE, 1.5)], {}, ("n", "nan", "1.5", "fraction")),
+    (f_inner, [(ONE, Thing({"a": 2})), (ONE, Thing({"a": 3}))], {}, ("t.value['a']", "2", "3", "symbol")),
+    (f_index, [(TEN, slice(2)), (TEN, slice(3))], {}, ("s.stop", "2", "3", "symbol")),
+    (f_loop, [(ONE, range(2)), (ONE, range(3))], {}, ("r.stop", "2", "3", "a range")),
+    (f_shift, [(ONE, Letter.P), (ONE, Letter.Q)], {}, ("e", "Letter.P", "Letter.Q", "few variants")),
+    (f_set, [(ONE, {1, 2}), (ONE, {1, 3})], {}, ("s", "{1, 2}", "{1, 3}", None)),
+    (f_keywords, [(ONE, {"a": 1}), (ONE, {"b": 1})], {}, ("k", "keys ['a']", "keys ['b']", "same keys")),
+    (f_maxlen, [(ONE, deque([1], 3)), (ONE, deque([1], 4))], {}, ("d", "maxlen 3", "maxlen 4", None)),
+    (f_even, [(torch.ones(3),), (torch.ones(4),)], {"dynamic": True},
+     ("x.size()[0]", "(x.size()[0] % 2) != 0", "4", None)),
     (f_both, [(torch.ones(2), torch.ones(2)), (ONE, ONE)], {}, (None, "", "", "share")),
 ]  # fmt: skip
 
@@ -134,7 +199,7 @@ def test_reasons(f, calls, options, expected):
     place, old, new, way_out = expected
     assert place is None or reason.place == place
     assert old is None or (reason.old, reason.new) == (old, new)
-    assert way_out in reason.hint
+    assert way_out is None or way_out in reason.hint
     assert reason.guard
 
 
@@ -149,6 +214,42 @@ def test_reason_of_a_global_and_of_ambient_state():
     with torch.no_grad():
         compiled(ONE)
     assert last_reason().guard == "GLOBAL_STATE changed: grad_mode " and "grad mode" in last_reason().hint
+    assert (last_reason().place, last_reason().old) == ("global state", "grad_mode=True")
+    assert last_reason().new == "grad_mode=False"
+
+
+def test_a_global_tensor_is_named_as_the_program_names_it():
+    global G
+    compiled = torch.compile(lambda x: x + G.sum(), backend="eager")
+    for G in (torch.ones(2), torch.ones(3)):
+        compiled(ONE)
+    assert last_reason().place == "G.size(0)" and "mark_dynamic(G, 0)" in last_reason().hint
+
+
+def test_a_number_of_a_module_and_a_replaced_function():
+    modules = [torch.nn.Identity(), torch.nn.Identity()]
+    for k, module in enumerate(modules, 2):
+        module.k = k
+    reason = reason_of(lambda x, m: x + m.k, *[(ONE, module) for module in modules])
+    assert (reason.old, reason.new) == ("2", "3") and "attribute of a module" in reason.hint
+
+    def inner(x):
+        return x + 1
+
+    def other(x):
+        return x + 2
+
+    clear_compilation_metrics()
+    reason = reason_of(f_call, (ONE, inner), (ONE, other))
+    assert "inner" in reason.old and "other" in reason.new and "code of" in reason.old
+
+
+def test_marks():
+    marked = torch.ones(2, 2)
+    torch._dynamo.mark_dynamic(marked, 0)
+    reason = reason_of(f_even, (torch.ones(2, 2),), (marked,))
+    assert (reason.place, reason.old, reason.new) == ("x", "without marks", "marked dynamic in {0}")
+    assert "first call" in reason.hint
 
 
 def test_reason_of_something_absent():

@@ -166,7 +166,7 @@ def test_every_kind_is_tested_or_ambient():
         "NotPresent",
         "NoAliasing",
         "Aliasing",
-        "DynamicMarks",  # tests/frontend/test_dynamic_sizes.py
+        "DimensionMarks",  # tests/frontend/test_dynamic_sizes.py
         "SizeAssumption",  # tests/frontend/test_dynamic_sizes.py
         "Distinct",
         "ClassLookups",

@@ -11,8 +11,10 @@ from .exc import FailOnRecompileLimitHit, RecompileError
 _limits_reported = set()
 _log = logging.getLogger("minidynamo._dynamo")
 _ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
+_GLOBAL = re.compile(r"\bG\['(\w+)'\]")
 _LONGEST = 60  # of a value in a text
 _MOST_VALUES = 8
+_DIGITS = 20  # of the longest number of 64 bits, with its sign
 
 
 def _logger():
@@ -58,13 +60,14 @@ def on_recompile(name, file, first_line, failures):
 def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic):
     """Keeps it for get_compilation_metrics(); if a compilation was there before, tells what this one was about.
 
-    `changed`: None, or (guard as text, place, source, guard kind, value before, value now) of the newest entry.
+    `changed`: None, or (guard as text, place, source, guard kind, value before, value now, where a number stands) of
+    the newest entry.
     """
     reason = None
     if changed is not None:
-        text, place, source, kind, old, new = changed
+        text, place, source, kind, old, new, number = changed
         place = _plain(place)
-        way_out = hint(place, source, kind, old, new, dynamic)
+        way_out = hint(place, number, kind, old, new, dynamic)
         reason = utils.RecompileReason(text, kind, source, place, old, new, way_out, tuple(report._callers()))
     started = time.time() - seconds
     utils._metrics.append(
@@ -84,7 +87,7 @@ def compiled_text(name, file, first_line, seconds, reason):
 
 def _plain(place):
     """As a program would spell it."""
-    return _ATTRIBUTE.sub(r".\1", place)
+    return _ATTRIBUTE.sub(r".\1", _GLOBAL.sub(r"\1", place))
 
 
 def _short(value):
@@ -117,7 +120,8 @@ def _first_time(key):
 def on_limit(limit, value, name, file, first_line, last_reason, once_key, changing=None, dynamic=-1):
     """The limit named `limit` was reached: a warning, once for each `once_key` (a number of the code), always if None.
 
-    `changing`: what most entries fail at, (place, source, guard kind, [value in each], value now).
+    `changing`: what most entries fail at, (place, source, guard kind, [value in each], value now, where a number
+    stands).
     """
     if not _first_time(once_key):
         return
@@ -134,13 +138,13 @@ def on_limit(limit, value, name, file, first_line, last_reason, once_key, changi
 def _changing_text(limit, changing, dynamic):
     if changing is None:
         return ""
-    place, source, kind, before, now = changing
+    place, _, kind, before, now, number = changing
     place = _plain(place)
     values = list(dict.fromkeys(_short(v) for v in before))
     shown = ", ".join(values[-_MOST_VALUES:])
     earlier = "..., " if len(values) > _MOST_VALUES else ""
     was = f" was {earlier}{shown}, now {_short(now)}" if values else ""
-    way_out = hint(place, source, kind, before[-1] if before else "", now, dynamic)
+    way_out = hint(place, number, kind, before[-1] if before else "", now, dynamic)
     return (
         f"\nWhat keeps changing: {place}{was}.\n"
         f"Way out: {way_out}. If so many variants are meant, raise config.{limit}."
@@ -204,17 +208,37 @@ _TENSOR_ADVICE = {
 _EXTENT = re.compile(r"(.*)\.(?:(size)|(stride))\((\d+)\)$", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+$")
 _FLOAT = re.compile(r"-?(\d|inf|nan)", re.ASCII)
+_COMPLEX = re.compile(r"\(?-?(\d|inf|nan).*j\)?$", re.ASCII)
+_MEMBER = re.compile(r"\w+\.\w+$")
+_CODE = re.compile(r"(another )?code of ")
+_KEEP_TENSOR = "pass it as an argument, or keep it in a tensor"
+_FIXED_NUMBERS = {
+    "global": f"a global number is a constant of the code: {_KEEP_TENSOR}",
+    "module": f"a number in an attribute of a module is a constant of the code: {_KEEP_TENSOR}",
+    "range": "a loop over a range has code for each range: pass few of them, or use operations on whole tensors",
+    "elsewhere": f"a number here is a constant of the code: {_KEEP_TENSOR}",
+}
 _STATIC = "dynamic=False makes code for each {what} by itself: leave it out, or pass dynamic=True"
 
 
-def hint(place, source, kind, old, new, dynamic):
-    """What the user can do so that this does not make new code again. `dynamic` as compile() has it, -1 for None."""
+def hint(place, number, kind, old, new, dynamic):
+    """What the user can do so that this does not make new code again.
+
+    `number`: "argument" where an int may become a symbol, else what stands against it. `dynamic` as compile() has it,
+    -1 for None.
+    """
     if kind == "TENSOR_MATCH":
         return _tensor_hint(place, old, new, dynamic)
-    if kind == "EQUALS_MATCH":
-        return _constant_hint(source, old, new, dynamic)
-    if kind == "NO_HASATTR" and new.startswith("marked dynamic"):
+    if kind == "EQUALS_MATCH" or old == "nan":
+        return _constant_hint(number, old, new, dynamic)
+    if kind == "ID_MATCH" and (_MEMBER.match(old) or _MEMBER.match(new)):
+        return _EACH
+    if kind == "ID_MATCH" and _CODE.match(old):
+        return "define the function once, or pass it as an argument"
+    if kind == "NO_HASATTR" and new.startswith("marked "):
         kind = "DIMENSION_MARKING"
+    if kind == "DIMENSION_MARKING" and new.startswith("marked static"):
+        return "sizes marked static have code of their own, made for each"
     return _ADVICE.get(kind, _EACH)
 
 
@@ -232,15 +256,17 @@ def _tensor_hint(place, old, new, dynamic):
     return f"torch._dynamo.mark_dynamic({tensor}, {dim}) before the first call: one code for all sizes"
 
 
-def _constant_hint(source, old, new, dynamic):
+def _constant_hint(number, old, new, dynamic):
     if _NUMBER.match(old) and _NUMBER.match(new):
-        if source.startswith("G["):
-            return "a global number is a constant of the code: pass it as an argument, or keep it in a tensor"
-        if "." in source:
-            return "a number in an attribute is a constant of the code: pass it as an argument, or keep it in a tensor"
+        if number != "argument":
+            return _FIXED_NUMBERS[number]
+        if any(len(value) > _DIGITS or not -(2**63) <= int(value) < 2**63 for value in (old, new)):
+            return "a number that needs more than 64 bits is a constant of the code: pass smaller ones"
         if dynamic == 0 or not config.dynamic_shapes or config.specialize_int:
             return _STATIC.format(what="number") + ", or pass a tensor"
         return "a number that changes becomes a symbol; dynamic=True makes it one from the first call"
+    if _COMPLEX.match(old) or _COMPLEX.match(new):
+        return "a complex number is a constant of the code: pass it as a tensor"
     if _FLOAT.match(old) and _FLOAT.match(new):
         return "a number with a fraction is a constant of the code: pass it as a tensor"
     return _EACH
