@@ -128,7 +128,7 @@ bool is_inplace_method(const std::string& name) {
 }  // namespace
 
 Arg Tracer::to_arg(const ValueRef& raw) {
-  ValueRef v = data_of(realize(raw));
+  ValueRef v = scalar_as_number(*this, data_of(realize(raw)));
   if (auto* x = as<TensorValue>(v)) return x->node;
   if (auto* n = as<SizeValue>(v)) return n->size;
   if (auto* f = as<NumberValue>(v)) return f->node;

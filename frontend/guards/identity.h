@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/plain_object.h"
 #include "frontend/guards/program.h"
+#include "frontend/tensors/array_view.h"
 
 namespace md::guards {
 
@@ -72,7 +73,7 @@ struct DataMatch {
   static void prepare(const Guard& g, GuardBuilder& b, GuardOp& op) { op.object = b.hold(g.object); }
   template <bool explain>
   static bool check(const GuardOp& op, PyObject* const* regs, Why*) {
-    return holds_equal(op.object, regs[op.reg]);
+    return holds_equal(op.object, regs[op.reg]) || is_scalar_of(regs[op.reg], op.object);
   }
   static std::string text(const GuardRecord& r, const std::string& s) {
     return "___check_data(" + s + ", " + constant_repr(r.object.get()) + ")";

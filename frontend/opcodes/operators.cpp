@@ -233,6 +233,8 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
   const int op = number % 13;
   const BinaryRow& row = kBinary[op];
   const std::string symbol = std::string(row.symbol) + (inplace ? "=" : "");
+  if (is_tensor_value(a)) b = scalar_as_number(t, b);
+  if (is_tensor_value(b)) a = scalar_as_number(t, a);
   if (is_array_value(a) || is_array_value(b)) {
     if (ValueRef r = array_binary(t, a, b, row.dunder, inplace)) return r;
     not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
@@ -308,20 +310,30 @@ static bool compares_by_identity(PyTypeObject* type) {
   return !type->tp_richcompare || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
 }
 
-ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
-  static const char* const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+static constexpr const char* kComparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+
+// By a library object's own method; null: there is none, or it gave NotImplemented, and its object is in `declined`.
+static ValueRef library_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op, const Value* (&declined)[2]) {
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  for (int side = 0; side < 2; ++side) {
+    auto* library = as<StandInValue>(side == 0 ? a : b);
+    const std::string name = "__" + std::string(kComparisons[side == 0 ? op : mirrored[op]]) + "__";
+    ValueRef m = library ? library->method(t, name.c_str()) : ValueRef();
+    if (!m) continue;
+    ValueRef r = t.call(m, CallArgs{{side == 0 ? b : a}, {}});
+    if (!is_true_constant(r, Py_NotImplemented)) return r;
+    declined[side] = library;
+  }
+  return {};
+}
+
+ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   ValueRef a = realize(ra), b = realize(rb);
+  if (is_tensor_value(a)) b = scalar_as_number(*this, b);
+  if (is_tensor_value(b)) a = scalar_as_number(*this, a);
   if (a->kind == ValueKind::Array || b->kind == ValueKind::Array) return array_compare(*this, a, b, op);
-  const Value* declined[] = {nullptr, nullptr};  // answered NotImplemented
-  for (int side = 0; side < 2; ++side)
-    if (auto* library = as<StandInValue>(side == 0 ? a : b))
-      if (ValueRef m =
-              library->method(*this, ("__" + std::string(names[side == 0 ? op : mirrored[op]]) + "__").c_str())) {
-        ValueRef r = call(m, CallArgs{{side == 0 ? b : a}, {}});
-        if (!is_true_constant(r, Py_NotImplemented)) return r;
-        declined[side] = library;
-      }
+  const Value* declined[] = {nullptr, nullptr};
+  if (ValueRef r = library_compare(*this, a, b, op, declined)) return r;
   if (a->kind == ValueKind::Tensor) b = data_of(b);
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
     if (ValueRef r = object_compare(*this, a, b, op)) return r;
@@ -336,7 +348,7 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
                                  (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Number;
     if (!other_is_number || is_true_constant(a, Py_None) || is_true_constant(b, Py_None))
       if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
-    return call_operator(names[op], CallArgs{{a, b}, {}});
+    return call_operator(kComparisons[op], CallArgs{{a, b}, {}});
   }
   if (ValueRef r = size_compare(*this, a, b, op)) return r;
   const bool sequences = (a->kind == ValueKind::List || a->kind == ValueKind::Tuple) && a->kind == b->kind;
@@ -361,13 +373,13 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   for (const ValueRef* side : {&a, &b})
     if (((*side)->kind == ValueKind::Opaque || (*side)->kind == ValueKind::StandIn) && side->get() != declined[0] &&
         side->get() != declined[1] && !compares_by_identity((*side)->python_type()))
-      not_modelled<GB0059>(std::string("operator.") + names[op], "[" + a->print() + ", " + b->print() + "]",
+      not_modelled<GB0059>(std::string("operator.") + kComparisons[op], "[" + a->print() + ", " + b->print() + "]",
                            std::string("False"));
   if (op == Py_EQ || op == Py_NE) {
     const bool containers = (a->kind == b->kind) && (a->kind == ValueKind::List || a->kind == ValueKind::Tuple ||
                                                      a->kind == ValueKind::Dict || a->kind == ValueKind::Deque);
     if (PyTypeObject* type = a->python_type(); a->kind == b->kind && type && type->tp_iternext && !config.trace_more)
-      listed_break<GB0023>(a->print(), std::string(names[op]), print_list({b}), std::string("{}"));
+      listed_break<GB0023>(a->print(), std::string(kComparisons[op]), print_list({b}), std::string("{}"));
     if (!containers) return identity_compare(*this, a, b, op);
     return boolean(values_equal(*this, a, b) == (op == Py_EQ));
   }

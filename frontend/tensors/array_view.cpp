@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "frontend/cpython/plain_object.h"
 #include "frontend/import_module.h"
 #include "frontend/tensors/tensor_parts.h"
 
@@ -71,6 +72,22 @@ std::size_t ArrayView::bytes() const {
     last += (size(d) - 1) * stride(d);
   }
   return static_cast<std::size_t>(last + 1) * static_cast<std::size_t>(view_.itemsize);
+}
+
+PyRef scalar_number(PyObject* scalar) {
+  if (!is_numpy_scalar(scalar)) return {};
+  const ArrayView view(scalar);
+  return view.fits_tensor() ? element(view.dtype(), view.data()) : PyRef();
+}
+
+bool is_scalar_of(PyObject* scalar, PyObject* number) {
+  try {
+    const PyRef held = scalar_number(scalar);
+    return held && is_plain(held.get()) && plain_equal(held.get(), number);
+  } catch (const PythonError&) {
+    PyErr_Clear();
+    return false;
+  }
 }
 
 PyRef array_tensor(PyObject* array) {

@@ -43,6 +43,10 @@ class ArrayView {
   bool held_ = false, fits_ = false;
 };
 
+// The number that a NumPy scalar is; null: of no dtype of ours. Runs no code of the program.
+PyRef scalar_number(PyObject* scalar);
+// The scalar is that number: of the same Python type, floats by their bits. Leaves no exception.
+bool is_scalar_of(PyObject* scalar, PyObject* number);
 // A tensor over the memory of an array or scalar. Throws OpError or PythonError where there can be none.
 PyRef array_tensor(PyObject* array);
 // What rebuilding an array after a graph calls: _array_of(tensor, scalar, writeable).

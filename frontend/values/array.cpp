@@ -203,6 +203,14 @@ ValueRef tensor_of_array(Tracer& t, const CallArgs& args, bool copy) {
   return t.call_op("detach", Spelling::Method, CallArgs{{ValueRef(a->tensor)}, {}});
 }
 
+ValueRef scalar_as_number(Tracer& t, const ValueRef& v) {
+  auto* a = as<ArrayValue>(v);
+  PyRef number = a && a->scalar && a->source ? scalar_number(a->real.get()) : PyRef();
+  if (!number) return v;
+  t.guard(GuardKind::DataMatch, a->source, number);
+  return t.constant(number);
+}
+
 ValueRef array_binary(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
   auto *x = as<ArrayValue>(a), *y = as<ArrayValue>(b);
   if (!is_operand(a) || !is_operand(b)) return {};

@@ -42,6 +42,9 @@ ValueRef input_array(Tracer& t, PyObject* array, SourceRef source);
 // torch.tensor(array) (a copy) or torch.from_numpy(array) of the first argument, with nothing but a dtype beside it.
 // Null: it is no array, or NumPy's rules are needed.
 ValueRef tensor_of_array(Tracer& t, const CallArgs& args, bool copy);
+// What operations on tensors take a NumPy scalar of the program's for: a Python number, which is a constant of the
+// code. Anything else itself.
+ValueRef scalar_as_number(Tracer& t, const ValueRef& v);
 // a + b, a += b, ... where one is an array; breaks where the other is nothing NumPy takes. `dunder`: "add".
 ValueRef array_binary(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace);
 // op: Py_LT ... Py_GE

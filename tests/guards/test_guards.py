@@ -77,6 +77,7 @@ CASES = [
     ("DataMatch", b"a", [Raw(b"a")], [Raw(b"b"), "a", None], "___check_data(x, b'a')"),
     ("DataMatch", "a", [Text("a")], [Text("b"), Text("a\u1234"), b"a"], "___check_data(x, 'a')"),
     ("DataMatch", 0.0, [Real(0.0)], [Real(-0.0), Real(NAN), 0], "___check_data(x, 0.0)"),
+    ("DataMatch", 1, [np.int64(1), np.uint8(1)], [np.bool_(1), np.float32(1), np.ones(1, int)], "___check_data(x, 1)"),
     ("NoneMatch", None, [None], [0, Other()], "x is None"),
     ("TrueMatch", None, [True], [1, False], "x == True"),
     ("FalseMatch", None, [False], [0, True], "x == False"),
