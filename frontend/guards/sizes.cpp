@@ -100,7 +100,7 @@ void SizeAssumption::explain_difference(const SizeFact& f, PyObject* const* regs
   if (f.condition->form == SizeCondition::Form::Equals) add(f.actual);
   for (const SizeFact::Read& r : f.reads) add(r);
   why.place = places;
-  why.expected = strip_local_scope(f.condition->text);
+  why.expected = strip_local_scope(to_string(*f.condition));
 }
 
 bool SizeAssumption::holds(const SizeFact& f, PyObject* const* regs) {

@@ -167,8 +167,7 @@ def test_every_kind_is_tested_or_ambient():
         "NotPresent",
         "NoAliasing",
         "Aliasing",
-        "DimensionMarks",  # tests/frontend/test_dynamic_sizes.py
-        "SizeAssumption",  # tests/frontend/test_dynamic_sizes.py
+        *("DimensionMarks", "SizeAssumption"),  # tests/frontend/test_dynamic_sizes.py
         "Distinct",
         "ClassLookups",
         "AbcToken",

@@ -3,20 +3,15 @@
 import functools
 import sys
 import types
-from typing import Any, NamedTuple
+from collections import namedtuple
 
 from .. import _C
 
 
-class Options(NamedTuple):
+class Options(namedtuple("Options", "backend backend_name fullgraph dynamic backend_options mode")):
     """What was asked of compile(), as native code takes it."""
 
-    backend: Any
-    backend_name: str
-    fullgraph: bool
-    dynamic: int
-    backend_options: Any
-    mode: int
+    __slots__ = ()
 
     def __deepcopy__(self, memo):
         return self  # a copy of something compiled has the same backend
