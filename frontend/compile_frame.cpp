@@ -452,11 +452,11 @@ EntryRef compile_frame(const FrameRequest& request) {
   } busy(notes);
   if (notes.frame_id < 0) notes.frame_id = next_frame_id.fetch_add(1);
   report("count", {py_str("frames"), py_str("total")});
-  Compilation c(request);
-  const int least = std::min(c.config.recompile_limit, c.config.accumulated_recompile_limit);
-  if (least <= 0 && over_limit(request, notes, c.config)) return {};
   EntryRef e;
   try {
+    Compilation c(request);
+    const int least = std::min(c.config.recompile_limit, c.config.accumulated_recompile_limit);
+    if (least <= 0 && over_limit(request, notes, c.config)) return {};
     if (!tables_are_ready()) return {};
     e = c.run();
   } catch (const PythonError&) {

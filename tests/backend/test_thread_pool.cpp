@@ -137,8 +137,7 @@ class Visit {
 
 TEST_F(ThreadPool, AnotherCallerGetsTheCoreOfAWorker) {
   const int cores = std::max(2, static_cast<int>(std::thread::hardware_concurrency()));
-  if (cores > 64) GTEST_SKIP() << "as many threads as cores take part";
-  set_num_threads(cores);
+  set_num_threads(2);
   const auto owner = std::this_thread::get_id();
   std::mutex lock;
   std::set<std::thread::id> all, beside, after;  // threads at work before, while and after visitors were there
@@ -147,7 +146,7 @@ TEST_F(ThreadPool, AnotherCallerGetsTheCoreOfAWorker) {
     return static_cast<int>(s.size());
   };
   std::atomic<int> stage{0};
-  std::vector<Visit> visits(static_cast<std::size_t>(cores - 1));  // each takes a worker's place
+  std::vector<Visit> visits(static_cast<std::size_t>(cores - 1));  // with the owner, one on each core
   parallel_for(256, 1, [&](std::int64_t begin, std::int64_t) {
     const auto me = std::this_thread::get_id();
     const int at = stage.load();
@@ -158,7 +157,7 @@ TEST_F(ThreadPool, AnotherCallerGetsTheCoreOfAWorker) {
     if (me != owner) {
       while (at == 0 && stage.load() == 0) std::this_thread::yield();
     } else if (at == 0) {
-      while (count(all) < cores) std::this_thread::yield();
+      while (count(all) < 2) std::this_thread::yield();
       for (Visit& v : visits) v.begin();
       stage = 1;
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
