@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 

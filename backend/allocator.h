@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 namespace md {
 

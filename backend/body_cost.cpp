@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/op_visit.h"
+#include "ir/graph/op_visit.h"
 
 namespace md {
 namespace {

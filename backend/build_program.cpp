@@ -5,9 +5,9 @@
 #include <unordered_set>
 
 #include "backend/program.h"
-#include "ir/error.h"
-#include "ir/op_ids.h"
-#include "ir/passes/dataflow.h"
+#include "ir/core/error.h"
+#include "ir/graph/dataflow.h"
+#include "ir/graph/op_ids.h"
 
 namespace md {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "backend/body_cost.h"
 #include "backend/schedule.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 #include "registry/reduction_order.h"
 
 namespace md {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "backend/llvm/emit.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

@@ -5,13 +5,13 @@
 #include "backend/install.h"
 #include "backend/plan.h"
 #include "backend/tiers.h"
-#include "ir/backend.h"
-#include "ir/dynamic.h"
-#include "ir/eager.h"
-#include "ir/error.h"
-#include "ir/generator.h"
-#include "ir/long_work.h"
+#include "ir/compile/backend.h"
+#include "ir/core/error.h"
+#include "ir/graph/dynamic.h"
+#include "ir/run/eager.h"
+#include "ir/run/long_work.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/op_table.h"
+#include "ir/graph/op_table.h"
 
 namespace md {
 

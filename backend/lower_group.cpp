@@ -6,10 +6,10 @@
 
 #include "backend/schedule.h"
 #include "backend/split_fold.h"
-#include "ir/error.h"
-#include "ir/passes/dataflow.h"
-#include "ir/scalar_builder.h"
-#include "ir/strided.h"
+#include "ir/core/error.h"
+#include "ir/core/scalar_builder.h"
+#include "ir/graph/dataflow.h"
+#include "ir/tensor/strided.h"
 #include "registry/reduction_order.h"
 
 namespace md {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backend/loop_nest.h"
-#include "ir/passes/fuse.h"
+#include "ir/compile/passes/fuse.h"
 
 namespace md {
 

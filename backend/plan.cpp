@@ -6,11 +6,11 @@
 #include <atomic>
 
 #include "backend/thread_pool.h"
-#include "ir/callee.h"
-#include "ir/eager.h"
-#include "ir/error.h"
-#include "ir/long_work.h"
-#include "ir/passes/dataflow.h"
+#include "ir/core/error.h"
+#include "ir/graph/callee.h"
+#include "ir/graph/dataflow.h"
+#include "ir/run/eager.h"
+#include "ir/run/long_work.h"
 
 namespace md {
 namespace {

@@ -1,6 +1,6 @@
 #include "backend/split_fold.h"
 
-#include "ir/error.h"
+#include "ir/core/error.h"
 #include "registry/reduction_order.h"
 
 namespace md {

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "ir/threads.h"
+#include "ir/core/threads.h"
 
 namespace md {
 

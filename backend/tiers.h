@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "backend/compile_queue.h"
-#include "ir/backend.h"
+#include "ir/compile/backend.h"
 
 namespace md {
 

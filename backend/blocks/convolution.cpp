@@ -7,7 +7,7 @@
 
 #include "backend/blocks/kernel_args.h"
 #include "backend/thread_pool.h"
-#include "ir/threads.h"
+#include "ir/core/threads.h"
 
 namespace md::blocks {
 namespace {

@@ -2,8 +2,8 @@
 #include "backend/blocks/engine.h"
 #include "backend/blocks/iteration.h"
 #include "backend/thread_pool.h"
-#include "ir/op_visit.h"
-#include "ir/random_fill.h"
+#include "ir/graph/op_visit.h"
+#include "ir/reference/random_fill.h"
 
 namespace md::blocks {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "ir/long_work.h"
-#include "ir/op_ids.h"
+#include "ir/graph/op_ids.h"
+#include "ir/run/long_work.h"
 
 namespace md::blocks {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/blocks/conversion.h"
-#include "ir/eager.h"
+#include "ir/run/eager.h"
 
 namespace md::blocks {
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 namespace md::blocks {
 

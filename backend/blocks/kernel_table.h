@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "ir/op_table.h"
-#include "ir/window_dim.h"
+#include "ir/graph/op_table.h"
+#include "ir/infer/window_dim.h"
 
 namespace md::blocks {
 

@@ -4,7 +4,7 @@
 
 #include "backend/blocks/kernel_table.h"
 #include "backend/thread_pool.h"
-#include "ir/op_ids.h"
+#include "ir/graph/op_ids.h"
 
 namespace md::blocks {
 
@@ -26,7 +26,7 @@ NormalizeKernel kernel_for(DType t) {
   return level == "x86-64-v4" ? v4::kNormalize[i] : level == "x86-64-v3" ? v3::kNormalize[i] : v2::kNormalize[i];
 }
 
-// Reads the parts one after the other, as ir/composite_norms.cpp makes them.
+// Reads the parts one after the other, as ir/composites/composite_norms.cpp makes them.
 class Reader {
  public:
   Reader(std::span<const std::unique_ptr<Node>> parts, const TensorImpl& out) : parts_(parts), out_(out) {}

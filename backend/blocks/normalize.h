@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace md::blocks {
 

@@ -7,8 +7,8 @@
 #include "backend/blocks/engine.h"
 #include "backend/blocks/iteration.h"
 #include "backend/thread_pool.h"
-#include "ir/error.h"
-#include "ir/op_visit.h"
+#include "ir/core/error.h"
+#include "ir/graph/op_visit.h"
 
 namespace md::blocks {
 

@@ -6,8 +6,8 @@
 #include "backend/blocks/iteration.h"
 #include "backend/blocks/kernel_args.h"
 #include "backend/thread_pool.h"
-#include "ir/op_visit.h"
-#include "ir/threads.h"
+#include "ir/core/threads.h"
+#include "ir/graph/op_visit.h"
 
 namespace md::blocks {
 

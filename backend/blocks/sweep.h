@@ -1,8 +1,8 @@
-// The block engine's way to run the parts of a composite call together (ir/sweep.h).
+// The block engine's way to run the parts of a composite call together (ir/run/sweep.h).
 #pragma once
 
 #include "backend/blocks/engine.h"
-#include "ir/sweep.h"
+#include "ir/run/sweep.h"
 
 namespace md::blocks {
 

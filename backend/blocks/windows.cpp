@@ -1,5 +1,5 @@
 // Pooling and resampling by planes.
-#include "ir/windows.h"
+#include "ir/infer/windows.h"
 
 #include <algorithm>
 

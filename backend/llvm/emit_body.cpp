@@ -2,8 +2,8 @@
 
 #include "backend/llvm/emit.h"
 #include "backend/llvm/llvm_builder.h"
-#include "ir/error.h"
-#include "ir/op_visit.h"
+#include "ir/core/error.h"
+#include "ir/graph/op_visit.h"
 #include "registry/half.h"
 
 namespace md {

@@ -2,7 +2,7 @@
 
 #include "backend/llvm/llvm_builder.h"
 #include "backend/llvm/nest_emitter.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 

@@ -29,7 +29,7 @@
 #include <system_error>
 #include <vector>
 
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

@@ -1,7 +1,7 @@
 // Where polyfills of NumPy and tensors meet: minidynamo/polyfills/bridge.py, and the library's own functions on arrays.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"

@@ -1,13 +1,13 @@
 // Autograd functions, whose forward is traced in place, the engine nobody may drive from a graph, and code that runs at
 // compile time.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_classes.h"
+#include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/events.h"
-#include "frontend/import_module.h"
-#include "frontend/library_classes.h"
-#include "frontend/made_once.h"
+#include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"

@@ -1,6 +1,6 @@
 // Class statements: the body runs as a frame whose names are those of the class.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/made_class.h"
 
 namespace md {

@@ -1,13 +1,13 @@
 // Methods of collections.deque.
 #include <algorithm>
 
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
-#include "frontend/builtins/refusals.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/let_go.h"
+#include "frontend/values/refusals.h"
 
 namespace md {
 

@@ -1,6 +1,6 @@
 // dict and set methods.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/attribute_dict.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"

@@ -4,8 +4,8 @@
 #include <array>
 #include <span>
 
-#include "frontend/builtins/methods.h"
-#include "frontend/builtins/table.h"
+#include "frontend/values/methods.h"
+#include "frontend/values/rules.h"
 
 namespace md {
 

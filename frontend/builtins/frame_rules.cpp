@@ -1,9 +1,9 @@
 // What a program asks of its own frames: the exception being handled, the frames themselves.
 #include <algorithm>
 
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/guards/state.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"

@@ -1,10 +1,10 @@
 // Functions of the compiler's own that traced code calls: nonstrict_trace, cond, error_on_graph_break.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/hatches/cond.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/hatches/reachable.h"
-#include "frontend/import_module.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"

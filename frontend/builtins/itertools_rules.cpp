@@ -1,8 +1,8 @@
 // itertools: every step runs when the program asks for it, as in Python.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
-#include "frontend/import_module.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"

@@ -1,17 +1,17 @@
 // Library functions the tracer knows: our own _dynamo functions, grad mode, contextlib, functools, copy.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
-#include "frontend/builtins/refusals.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/import_module.h"
-#include "frontend/scalar_outputs.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/refusals.h"
+#include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
 
 namespace md {

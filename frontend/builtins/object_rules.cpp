@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
-#include "frontend/builtins/refusals.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/refusals.h"
 #include "frontend/values/stand_in.h"
 
 namespace md {

@@ -1,14 +1,14 @@
 // What the Python code that stands in for the standard library asks of the trace: minidynamo/polyfills/bridge.py.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
-#include "frontend/builtins/refusals.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/import_module.h"
-#include "frontend/polyfills.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/polyfills.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/refusals.h"
 
 namespace md {
 

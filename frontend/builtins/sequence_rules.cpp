@@ -1,18 +1,18 @@
 // Sequences, iteration, containers.
 #include <algorithm>
 
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
-#include "frontend/builtins/refusals.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/opcodes/family.h"
-#include "frontend/polyfills.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/polyfills.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/refusals.h"
 #include "frontend/values/stand_in.h"
 
 namespace md {

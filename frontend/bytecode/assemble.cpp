@@ -3,7 +3,7 @@
 
 #include "frontend/bytecode/lower.h"
 #include "frontend/bytecode/tables.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "frontend/bytecode/effects.h"
 #include "frontend/bytecode/raw_opcodes.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

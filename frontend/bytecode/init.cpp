@@ -4,7 +4,7 @@
 #include "frontend/bytecode/raw_opcodes.h"
 #include "frontend/bytecode/split.h"
 #include "frontend/bytecode/stop_before.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

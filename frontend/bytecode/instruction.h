@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 namespace md {
 

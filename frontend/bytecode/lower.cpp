@@ -6,7 +6,7 @@
 #include <array>
 
 #include "frontend/bytecode/effects.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

@@ -8,7 +8,7 @@
 #include "frontend/bytecode/flow.h"
 #include "frontend/bytecode/raw_opcodes.h"
 #include "frontend/bytecode/split_part.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

@@ -1,7 +1,7 @@
 #include "frontend/cpython/byte_stream.h"
 
-#include "frontend/import_module.h"
-#include "frontend/made_once.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/made_once.h"
 
 namespace md {
 namespace {

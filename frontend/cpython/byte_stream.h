@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 namespace md {
 

@@ -1,7 +1,7 @@
 // One pointer of ours on every code object.
 #pragma once
 
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 namespace md {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "frontend/cpython/internals.h"
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 namespace md {
 

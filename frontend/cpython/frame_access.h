@@ -1,7 +1,7 @@
 // PEP 523: what the frame hook needs of CPython's frames, and the rules that keep an armed hook invisible.
 #pragma once
 
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 struct _PyInterpreterFrame;
 

@@ -2,7 +2,7 @@
 
 #include <Python.h>
 
-#include "ir/long_work.h"
+#include "ir/run/long_work.h"
 
 namespace md {
 namespace {

@@ -22,7 +22,7 @@ auto or_sleep_at_exit(F&& f) {
 // After the atexit functions: modules go, and finalisers still run.
 bool is_interpreter_ending();
 
-// Makes LongWork (ir/long_work.h) release the lock of a thread that holds it. Idempotent.
+// Makes LongWork (ir/run/long_work.h) release the lock of a thread that holds it. Idempotent.
 void install_interlude();
 
 }  // namespace md

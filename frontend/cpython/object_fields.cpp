@@ -1,6 +1,6 @@
 #include "frontend/cpython/object_fields.h"
 
-#include "frontend/import_module.h"
+#include "frontend/cpython/import_module.h"
 
 namespace md {
 namespace {

@@ -1,7 +1,7 @@
 // Fields of builtin objects whose structs CPython does not publish. Borrowed; null if `o` is of another type.
 #pragma once
 
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 namespace md {
 

@@ -1,7 +1,7 @@
 // Comparing constants without running user code.
 #pragma once
 
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 namespace md {
 

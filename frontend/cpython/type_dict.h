@@ -1,7 +1,7 @@
 // A class's own dictionary, which builtin classes keep elsewhere from 3.12 on.
 #pragma once
 
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 namespace md {
 

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontend/source.h"
-#include "ir/graph.h"
+#include "frontend/guards/source.h"
+#include "ir/graph/graph.h"
 
 namespace md {
 

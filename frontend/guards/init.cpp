@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "frontend/arguments.h"
+#include "frontend/guards/arguments.h"
 #include "frontend/guards/kinds.h"
 #include "frontend/guards/program_object.h"
 #include "frontend/guards/text.h"

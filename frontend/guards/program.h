@@ -7,7 +7,7 @@
 
 #include "frontend/guards/guard.h"
 #include "frontend/guards/settled.h"
-#include "frontend/source_step.h"
+#include "frontend/guards/source_step.h"
 
 namespace md {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "frontend/cpython/internals.h"
-#include "frontend/source.h"
+#include "frontend/guards/source.h"
 
 namespace md {
 

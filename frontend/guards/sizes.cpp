@@ -5,7 +5,7 @@
 #include "frontend/cpython/byte_stream.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 

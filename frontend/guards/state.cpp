@@ -1,7 +1,7 @@
 #include "frontend/guards/state.h"
 
 #include "frontend/tensors/tensor_object.h"
-#include "ir/threads.h"
+#include "ir/core/threads.h"
 
 namespace md {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "frontend/tensors/array_view.h"
-#include "ir/shared_memory.h"
+#include "ir/tensor/shared_memory.h"
 
 namespace md::guards {
 namespace {

@@ -4,23 +4,23 @@
 
 #include <algorithm>
 
-#include "frontend/breaks.h"
-#include "frontend/call_text.h"
 #include "frontend/cpython/frame_access.h"
-#include "frontend/events.h"
-#include "frontend/hatches/opaque_calls.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
-#include "frontend/import_module.h"
-#include "frontend/library_classes.h"
-#include "frontend/logs.h"
+#include "frontend/plan/opaque_calls.h"
+#include "frontend/report/call_text.h"
+#include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
-#include "ir/callee.h"
-#include "ir/generator.h"
-#include "ir/op_ids.h"
+#include "ir/graph/callee.h"
+#include "ir/graph/op_ids.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "frontend/tracer.h"
+#include "frontend/trace/tracer.h"
 
 namespace md {
 

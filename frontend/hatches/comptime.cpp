@@ -1,9 +1,9 @@
 #include "frontend/hatches/comptime.h"
 
-#include "frontend/breaks.h"
-#include "frontend/events.h"
-#include "frontend/import_module.h"
-#include "frontend/tracer.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/report/events.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
 

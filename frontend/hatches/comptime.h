@@ -1,7 +1,7 @@
 // _dynamo.comptime: code that runs while tracing.
 #pragma once
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

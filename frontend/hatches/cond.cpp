@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <set>
 
-#include "frontend/breaks.h"
-#include "frontend/events.h"
 #include "frontend/hatches/reachable.h"
 #include "frontend/hatches/result_shape.h"
-#include "frontend/logs.h"
+#include "frontend/report/events.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
-#include "ir/callee.h"
-#include "ir/infer.h"
+#include "ir/graph/callee.h"
+#include "ir/infer/infer.h"
 
 namespace md {
 

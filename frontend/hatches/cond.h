@@ -1,7 +1,7 @@
 // torch.cond: both branches become graphs of one node, and the predicate chooses at run time.
 #pragma once
 
-#include "frontend/tracer.h"
+#include "frontend/trace/tracer.h"
 
 namespace md {
 

@@ -2,24 +2,24 @@
 
 #include <algorithm>
 
-#include "frontend/breaks.h"
-#include "frontend/builtins/table.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/events.h"
 #include "frontend/hatches/call_out.h"
 #include "frontend/hatches/comptime.h"
 #include "frontend/hatches/cond.h"
 #include "frontend/hatches/result_shape.h"
 #include "frontend/hatches/stand_ins.h"
-#include "frontend/import_module.h"
-#include "frontend/library_classes.h"
-#include "frontend/plan.h"
+#include "frontend/plan/plan.h"
+#include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/rules.h"
 
 namespace md {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontend/hatches/marks.h"
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

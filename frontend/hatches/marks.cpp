@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "frontend/cpython/frame_access.h"
-#include "frontend/hatches/opaque_calls.h"
+#include "frontend/plan/opaque_calls.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "frontend/py_ref.h"
+#include "frontend/cpython/py_ref.h"
 
 namespace md {
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "frontend/tracer.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"

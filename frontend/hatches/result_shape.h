@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "frontend/value.h"
-#include "ir/tensor.h"
+#include "frontend/trace/value.h"
+#include "ir/tensor/tensor.h"
 
 namespace md {
 

@@ -5,17 +5,17 @@
 #include <algorithm>
 #include <map>
 
-#include "frontend/breaks.h"
 #include "frontend/cpython/frame_access.h"
-#include "frontend/events.h"
 #include "frontend/hatches/reachable.h"
 #include "frontend/hatches/result_shape.h"
+#include "frontend/report/events.h"
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/size_value.h"
-#include "ir/eager.h"
+#include "ir/run/eager.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "frontend/tracer.h"
+#include "frontend/trace/tracer.h"
 
 namespace md {
 

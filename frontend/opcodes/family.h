@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "frontend/breaks.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 

@@ -1,8 +1,8 @@
 // Globals, attributes, imports.
-#include "frontend/import_module.h"
-#include "frontend/library_classes.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/opcodes/family.h"
-#include "frontend/polyfills.h"
+#include "frontend/trace/polyfills.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "frontend/opcodes/family.h"
-#include "ir/mutation.h"
+#include "ir/graph/mutation.h"
 
 namespace md {
 

@@ -2,8 +2,8 @@
 
 #include <cstring>
 
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/plain_object.h"
-#include "frontend/import_module.h"
 #include "frontend/tensors/tensor_parts.h"
 
 namespace md {

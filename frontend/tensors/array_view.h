@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "frontend/py_ref.h"
-#include "ir/tensor.h"
+#include "frontend/cpython/py_ref.h"
+#include "ir/tensor/tensor.h"
 
 namespace md {
 

@@ -3,7 +3,7 @@
 
 #include <new>
 
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 

@@ -2,7 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "frontend/import_module.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"

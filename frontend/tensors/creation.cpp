@@ -7,8 +7,8 @@
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/scalar_builder.h"
-#include "ir/strided.h"
+#include "ir/core/scalar_builder.h"
+#include "ir/tensor/strided.h"
 
 namespace md {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontend/tensors/op_function.h"
-#include "ir/generator.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 

@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/eager.h"
+#include "ir/run/eager.h"
 
 namespace md {
 

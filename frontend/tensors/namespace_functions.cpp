@@ -2,8 +2,8 @@
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/eager.h"
-#include "ir/threads.h"
+#include "ir/core/threads.h"
+#include "ir/run/eager.h"
 
 namespace md {
 

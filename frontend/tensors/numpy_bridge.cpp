@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "frontend/import_module.h"
-#include "frontend/made_once.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/made_once.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"

@@ -10,13 +10,13 @@
 #include <set>
 #include <string>
 
-#include "frontend/import_module.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/eager.h"
+#include "ir/run/eager.h"
 
 namespace md {
 

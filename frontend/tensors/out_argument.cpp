@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/eager.h"
-#include "ir/op_ids.h"
+#include "ir/graph/op_ids.h"
+#include "ir/run/eager.h"
 
 namespace md {
 

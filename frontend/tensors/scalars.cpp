@@ -1,10 +1,10 @@
 // Elements as Python values: item, tolist.
-#include "frontend/import_module.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/dynamic.h"
-#include "ir/scalar_builder.h"
-#include "ir/strided.h"
+#include "ir/core/scalar_builder.h"
+#include "ir/graph/dynamic.h"
+#include "ir/tensor/strided.h"
 
 namespace md {
 

@@ -1,5 +1,5 @@
 // x.shape, x.dtype, ...: attributes that are read off the TensorImpl.
-#include "frontend/import_module.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
 

@@ -2,7 +2,7 @@
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/eager.h"
+#include "ir/run/eager.h"
 
 namespace md {
 

@@ -1,9 +1,9 @@
 // Methods that are not ops: questions about sizes and memory, copies for Python's protocols.
-#include "frontend/import_module.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/eager.h"
+#include "ir/run/eager.h"
 
 namespace md {
 

@@ -1,10 +1,10 @@
 // The Python face of tensors: raw C-API heap types. Only frontend/tensors/ knows their layout.
 #pragma once
 
-#include "frontend/py_ref.h"
-#include "ir/arg.h"
-#include "ir/error.h"
-#include "ir/op_table.h"
+#include "frontend/cpython/py_ref.h"
+#include "ir/core/error.h"
+#include "ir/graph/arg.h"
+#include "ir/graph/op_table.h"
 
 namespace md {
 
@@ -56,7 +56,7 @@ struct TensorState {
   bool inference_mode;
 };
 TensorState tensor_state();
-void set_inference_mode(bool on);  // grad mode is set_grad_enabled() of ir/op_table.h
+void set_inference_mode(bool on);  // grad mode is set_grad_enabled() of ir/graph/op_table.h
 
 int init_tensors(PyObject* module);  // adds types and functions; -1 with an exception set
 

@@ -5,7 +5,7 @@
 #include "frontend/tensors/fast_call.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "ir/eager.h"
+#include "ir/run/eager.h"
 
 namespace md {
 

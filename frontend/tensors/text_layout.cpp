@@ -6,9 +6,9 @@
 #include <limits>
 #include <vector>
 
-#include "ir/op_table.h"
-#include "ir/scalar_builder.h"
-#include "ir/strided.h"
+#include "ir/core/scalar_builder.h"
+#include "ir/graph/op_table.h"
+#include "ir/tensor/strided.h"
 
 namespace md {
 

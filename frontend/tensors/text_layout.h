@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "ir/tensor.h"
+#include "ir/tensor/tensor.h"
 
 namespace md {
 

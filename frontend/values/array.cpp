@@ -1,19 +1,19 @@
 #include "frontend/values/array.h"
 
-#include "frontend/breaks.h"
-#include "frontend/builtins/table.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/import_module.h"
-#include "frontend/plan.h"
-#include "frontend/polyfills.h"
+#include "frontend/plan/plan.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/polyfills.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/rules.h"
 
 namespace md {
 

@@ -1,12 +1,12 @@
 #include "frontend/values/attribute_dict.h"
 
-#include "frontend/breaks.h"
-#include "frontend/builtins/methods.h"
-#include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/plan.h"
-#include "frontend/tracer.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/methods.h"
+#include "frontend/values/rules.h"
 
 namespace md {
 

@@ -1,7 +1,7 @@
 // A method or attribute taken off a modelled value and not yet called: `x.sum`, `lst.append`, `"a".join`.
 #pragma once
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

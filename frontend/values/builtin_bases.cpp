@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
-#include "frontend/breaks.h"
-#include "frontend/builtins/methods.h"
-#include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
-#include "frontend/plan.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/methods.h"
+#include "frontend/values/rules.h"
 
 namespace md {
 

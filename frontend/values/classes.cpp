@@ -1,13 +1,11 @@
 // Classes, super() and objects that are only passed around.
-#include "frontend/breaks.h"
-#include "frontend/builtins/refusals.h"
-#include "frontend/builtins/table.h"
-#include "frontend/compiled_function.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
-#include "frontend/plan.h"
+#include "frontend/driver/compiled_function.h"
+#include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
@@ -19,6 +17,8 @@
 #include "frontend/values/late.h"
 #include "frontend/values/made_class.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/refusals.h"
+#include "frontend/values/rules.h"
 
 namespace md {
 

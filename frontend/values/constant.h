@@ -1,7 +1,7 @@
 // Immutable Python constants, the NULL of the stack, and objects nobody has looked at yet.
 #pragma once
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

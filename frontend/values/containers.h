@@ -2,7 +2,7 @@
 // source; changes to them become effects.
 #pragma once
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

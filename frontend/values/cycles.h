@@ -5,7 +5,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "frontend/tracer.h"
+#include "frontend/trace/tracer.h"
 
 namespace md {
 

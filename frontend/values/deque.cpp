@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "frontend/breaks.h"
-#include "frontend/builtins/methods.h"
-#include "frontend/builtins/table.h"
-#include "frontend/import_module.h"
-#include "frontend/made_once.h"
-#include "frontend/plan.h"
-#include "frontend/tracer.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/made_once.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
+#include "frontend/values/methods.h"
+#include "frontend/values/rules.h"
 
 namespace md {
 

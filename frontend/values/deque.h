@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

@@ -1,7 +1,7 @@
 // Properties, static and class methods made while tracing (config.trace_more).
 #pragma once
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

@@ -1,11 +1,10 @@
 // DictValue and its views. Methods: frontend/builtins/dict_methods.cpp.
-#include "frontend/breaks.h"
-#include "frontend/builtins/methods.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/guards/containers.h"
-#include "frontend/plan.h"
+#include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -14,6 +13,7 @@
 #include "frontend/values/enumerations.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
+#include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
 
 namespace md {

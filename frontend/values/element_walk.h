@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

@@ -1,9 +1,9 @@
 #include "frontend/values/enumerations.h"
 
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/import_module.h"
-#include "frontend/made_once.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 
 namespace md {

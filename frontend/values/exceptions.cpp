@@ -1,14 +1,14 @@
 // Exceptions of the traced program, and the library's context managers.
 #include <algorithm>
 
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/import_module.h"
-#include "frontend/plan.h"
-#include "frontend/polyfills.h"
+#include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/polyfills.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"

@@ -1,9 +1,9 @@
 // Which Python functions are entered, and how calls of the others break.
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
 #include "frontend/hatches/hatch_value.h"
-#include "frontend/polyfills.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/polyfills.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
 

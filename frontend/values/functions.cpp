@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
-#include "frontend/breaks.h"
 #include "frontend/builtins/families.h"
-#include "frontend/builtins/table.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/hatches/hatch_value.h"
-#include "frontend/plan.h"
+#include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -19,6 +18,7 @@
 #include "frontend/values/late.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/rules.h"
 
 namespace md {
 

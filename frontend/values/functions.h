@@ -2,7 +2,7 @@
 // over.
 #pragma once
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "frontend/tracer.h"
+#include "frontend/trace/tracer.h"
 
 namespace md {
 

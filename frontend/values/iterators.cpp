@@ -4,10 +4,10 @@
 #include <set>
 #include <utility>
 
-#include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/plan.h"
-#include "frontend/tracer.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"

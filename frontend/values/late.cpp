@@ -5,15 +5,15 @@
 #include <span>
 #include <string_view>
 
-#include "frontend/breaks.h"
 #include "frontend/cpython/byte_stream.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_modules.h"
+#include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
-#include "frontend/import_module.h"
-#include "frontend/library_modules.h"
-#include "frontend/made_once.h"
-#include "frontend/plan.h"
-#include "frontend/tracer.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"

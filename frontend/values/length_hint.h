@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "frontend/tracer.h"
+#include "frontend/trace/tracer.h"
 
 namespace md {
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "frontend/breaks.h"
 #include "frontend/cpython/byte_stream.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 
 namespace md {
 

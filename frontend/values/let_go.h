@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

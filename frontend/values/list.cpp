@@ -1,10 +1,9 @@
 // ListValue and what all sequences share. Methods: frontend/builtins/list_methods.cpp.
-#include "frontend/breaks.h"
-#include "frontend/builtins/methods.h"
 #include "frontend/cpython/type_dict.h"
-#include "frontend/plan.h"
+#include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
@@ -13,6 +12,7 @@
 #include "frontend/values/element_walk.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
+#include "frontend/values/methods.h"
 
 namespace md {
 

@@ -1,8 +1,8 @@
 // Modules: what they hold, what their class or a function of their own answers for.
-#include "frontend/breaks.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/plan.h"
-#include "frontend/tracer.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"

@@ -3,14 +3,14 @@
 
 #include <structmember.h>
 
-#include "frontend/breaks.h"
-#include "frontend/compiled_function.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/driver/compiled_function.h"
 #include "frontend/hatches/hatch_value.h"
-#include "frontend/library_classes.h"
-#include "frontend/plan.h"
+#include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/tracer.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attribute_dict.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "frontend/bytecode/split.h"
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

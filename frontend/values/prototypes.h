@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

@@ -2,10 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "frontend/breaks.h"
-#include "frontend/builtins/methods.h"
-#include "frontend/plan.h"
-#include "frontend/tracer.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -13,6 +12,7 @@
 #include "frontend/values/element_walk.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/methods.h"
 #include "frontend/values/size_value.h"
 
 namespace md {

@@ -1,16 +1,16 @@
 #include "frontend/values/size_value.h"
 
-#include "frontend/breaks.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/import_module.h"
 #include "frontend/opcodes/family.h"
-#include "frontend/plan.h"
-#include "frontend/tracer.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/element_walk.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {

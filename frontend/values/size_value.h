@@ -2,7 +2,7 @@
 // a SymInt.
 #pragma once
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 #include "ir/sizes/size.h"
 
 namespace md {

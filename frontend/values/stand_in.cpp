@@ -2,20 +2,20 @@
 
 #include <algorithm>
 
-#include "frontend/breaks.h"
-#include "frontend/builtins/refusals.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/frame_notes.h"
-#include "frontend/import_module.h"
-#include "frontend/plan.h"
-#include "frontend/polyfills.h"
-#include "frontend/tracer.h"
+#include "frontend/entries/frame_notes.h"
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/polyfills.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/refusals.h"
 
 namespace md {
 

@@ -2,7 +2,7 @@
 // sees the library's type; the methods of that class see the parts they keep on it.
 #pragma once
 
-#include "frontend/value.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 

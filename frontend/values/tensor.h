@@ -1,8 +1,8 @@
 // A tensor of the traced program: a graph node and what is known of it.
 #pragma once
 
-#include "frontend/value.h"
-#include "ir/graph.h"
+#include "frontend/trace/value.h"
+#include "ir/graph/graph.h"
 
 namespace md {
 

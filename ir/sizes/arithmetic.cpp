@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "ir/error.h"
+#include "ir/core/error.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {

@@ -1,4 +1,4 @@
-// Sizes as text; ir/parse.cpp reads it back.
+// Sizes as text; ir/graph/parse.cpp reads it back.
 #include "ir/sizes/shape_env.h"
 
 namespace md {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "ir/small_vector.h"
+#include "ir/core/small_vector.h"
 
 namespace md {
 

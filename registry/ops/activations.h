@@ -1,5 +1,5 @@
-// Pointwise functions written in terms of other ops by ir/composite_activations.cpp: activations, weighted sums,
-// limits.
+// Pointwise functions written in terms of other ops by ir/composites/composite_activations.cpp: activations, weighted
+// sums, limits.
 #pragma once
 
 #include "registry/ops/composites.h"

@@ -1,5 +1,5 @@
-// Rearranging: more views (rules in ir/infer_views_more.cpp) and composites (ir/composite_arrangement.cpp): triangles,
-// diagonals, repetition, rotation, joining and splitting by rank.
+// Rearranging: more views (rules in ir/infer_views_more.cpp) and composites (ir/composites/composite_arrangement.cpp):
+// triangles, diagonals, repetition, rotation, joining and splitting by rank.
 #pragma once
 
 #include "registry/ops/activations.h"

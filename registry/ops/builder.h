@@ -18,7 +18,7 @@
 // Bodies that differ for integers and floats offer `body` (float) and `body_int`. Operands that are bool (compute dtype
 // Bool, Promote::Logical, the first operand of Promote::Select) are masks: `body_bool` if all are. A body whose result is
 // bool returns M. An op that can fail on integers offers `fails_int`: M of the lanes for which it raises `failure`.
-// ir/op_visit.h picks the right one (apply_body) and turns an OpId into its struct (visit_op).
+// ir/graph/op_visit.h picks the right one (apply_body) and turns an OpId into its struct (visit_op).
 //
 // Floating-point builders (ops/math.h is written against these):
 //   static/bool is_double()       compute dtype is float64, not float32: an ordinary `if` on it serves all builders (a

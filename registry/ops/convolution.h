@@ -1,6 +1,6 @@
-// Convolution, pooling, resampling. Rules of the kernels: ir/infer_windows.cpp; reference kernels:
-// ir/reference_windows.cpp; composites: ir/composite_convolution.cpp, ir/composite_pooling.cpp,
-// ir/composite_resampling.cpp.
+// Convolution, pooling, resampling. Rules of the kernels: ir/infer/infer_windows.cpp; reference kernels:
+// ir/reference/reference_windows.cpp; composites: ir/composites/composite_convolution.cpp,
+// ir/composites/composite_pooling.cpp, ir/composites/composite_resampling.cpp.
 #pragma once
 
 #include "registry/ops/activations.h"

@@ -1,5 +1,5 @@
-// Reductions written in terms of other ops by ir/composite_folds.cpp: softmax and its kin, norms, counts, order
-// statistics.
+// Reductions written in terms of other ops by ir/composites/composite_folds.cpp: softmax and its kin, norms, counts,
+// order statistics.
 #pragma once
 
 #include "registry/ops/activations.h"

@@ -1,5 +1,6 @@
-// Ops that find, read and write elements by position. Their rules are in ir/infer_indexing.cpp and
-// ir/composite_indexing.cpp, their reference kernels in ir/reference_indexing.cpp and its neighbours.
+// Ops that find, read and write elements by position. Their rules are in ir/infer/infer_indexing.cpp and
+// ir/composites/composite_indexing.cpp, their reference kernels in ir/reference/reference_indexing.cpp and its
+// neighbours.
 #pragma once
 
 #include "registry/ops/composites.h"

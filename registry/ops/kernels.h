@@ -1,5 +1,5 @@
 // Ops with a kernel of their own: creation, random numbers, matrix products, joining. Their rules are in
-// ir/infer_kernels.cpp, their reference kernels in ir/reference_kernels.cpp.
+// ir/infer/infer_kernels.cpp, their reference kernels in ir/reference/reference_kernels.cpp.
 #pragma once
 
 #include "registry/op.h"

@@ -1,5 +1,6 @@
-// Sums of products written in terms of other ops by ir/composite_products.cpp and ir/composite_einsum.cpp. Products of
-// matrices themselves are in kernels.h, their first composites in composites.h and arrangement.h.
+// Sums of products written in terms of other ops by ir/composites/composite_products.cpp and
+// ir/composites/composite_einsum.cpp. Products of matrices themselves are in kernels.h, their first composites in
+// composites.h and arrangement.h.
 #pragma once
 
 #include "registry/ops/activations.h"

@@ -1,6 +1,7 @@
 // Random numbers beyond rand, randn and randint (kernels.h): draws by probability, orders, distributions. All take
-// their numbers from the Philox generator in row-major order, or from the one given (ir/generator.h). Rules and
-// kernels: ir/infer_randomness.cpp, ir/reference_randomness.cpp; composites: ir/composite_randomness.cpp.
+// their numbers from the Philox generator in row-major order, or from the one given (ir/tensor/generator.h). Rules and
+// kernels: ir/infer/infer_randomness.cpp, ir/reference/reference_randomness.cpp; composites:
+// ir/composites/composite_randomness.cpp.
 #pragma once
 
 #include "registry/ops/composites.h"

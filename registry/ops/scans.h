@@ -1,5 +1,5 @@
-// Kernels along one dimension: running sums, sorting, gathering, counting. Their rules are in ir/infer_scans.cpp, their
-// reference kernels in ir/reference_scans.cpp.
+// Kernels along one dimension: running sums, sorting, gathering, counting. Their rules are in ir/infer/infer_scans.cpp,
+// their reference kernels in ir/reference/reference_scans.cpp.
 #pragma once
 
 #include "registry/ops/kernels.h"

@@ -1,5 +1,5 @@
 // Functions of one or two values that are no straight line of arithmetic: kernels that take one element after another.
-// Rules and kernels: ir/infer_special.cpp, ir/reference_special.cpp.
+// Rules and kernels: ir/infer/infer_special.cpp, ir/reference/reference_special.cpp.
 #pragma once
 
 #include "registry/ops/scans.h"

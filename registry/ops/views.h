@@ -1,4 +1,4 @@
-// Views: other sizes, strides and offset over the same storage. Their rules are in ir/infer_views.cpp.
+// Views: other sizes, strides and offset over the same storage. Their rules are in ir/infer/infer_views.cpp.
 #pragma once
 
 #include "registry/op.h"

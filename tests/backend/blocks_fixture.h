@@ -8,9 +8,9 @@
 #include <random>
 
 #include "backend/blocks/engine.h"
-#include "ir/error.h"
-#include "ir/op_ids.h"
-#include "ir/threads.h"
+#include "ir/core/error.h"
+#include "ir/core/threads.h"
+#include "ir/graph/op_ids.h"
 #include "tests/ir/elements.h"
 
 namespace md {

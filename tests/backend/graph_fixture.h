@@ -9,9 +9,9 @@
 #include <random>
 
 #include "backend/install.h"
-#include "ir/backend.h"
-#include "ir/error.h"
-#include "ir/evaluate_graph.h"
+#include "ir/compile/backend.h"
+#include "ir/core/error.h"
+#include "ir/run/evaluate_graph.h"
 #include "tests/ir/elements.h"
 
 namespace md::testing {

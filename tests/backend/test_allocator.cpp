@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "backend/allocator.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "backend/kernel_cache.h"
-#include "ir/op_ids.h"
+#include "ir/graph/op_ids.h"
 #include "registry/reduction_order.h"
 
 namespace md {

@@ -1,5 +1,5 @@
 // Every op with a body, in every dtype and layout, against the reference engine, bit for bit.
-#include "ir/op_table.h"
+#include "ir/graph/op_table.h"
 #include "tests/backend/graph_fixture.h"
 
 namespace md::testing {

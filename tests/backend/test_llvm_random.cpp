@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "backend/install.h"
-#include "ir/backend.h"
-#include "ir/pipeline.h"
+#include "ir/compile/backend.h"
+#include "ir/compile/pipeline.h"
 #include "tests/ir/random_program.h"
 
 namespace md {

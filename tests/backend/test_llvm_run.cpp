@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "backend/kernel_cache.h"
-#include "ir/op_ids.h"
+#include "ir/graph/op_ids.h"
 #include "ir/sizes/shape_env.h"
 #include "tests/backend/graph_fixture.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "backend/thread_pool.h"
-#include "ir/threads.h"
+#include "ir/core/threads.h"
 
 namespace md {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "ir/eager.h"
-#include "ir/error.h"
-#include "ir/op_ids.h"
+#include "ir/core/error.h"
+#include "ir/graph/op_ids.h"
+#include "ir/run/eager.h"
 
 namespace md::testing {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/scalar_builder.h"
-#include "ir/strided.h"
+#include "ir/core/scalar_builder.h"
+#include "ir/tensor/strided.h"
 
 namespace md {
 

@@ -7,8 +7,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "ir/passes/dataflow.h"
-#include "ir/passes/fuse.h"
+#include "ir/compile/passes/fuse.h"
+#include "ir/graph/dataflow.h"
 
 namespace md {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ir/eager.h"
-#include "ir/error.h"
+#include "ir/core/error.h"
+#include "ir/run/eager.h"
 #include "tests/ir/elements.h"
 #include "tests/ir/traced_builder.h"
 

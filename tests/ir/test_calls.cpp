@@ -1,10 +1,10 @@
 // Calls of code outside of the op table, and calls that pick a region: in both dialects, by both evaluators.
 #include <gtest/gtest.h>
 
-#include "ir/callee.h"
-#include "ir/error.h"
-#include "ir/evaluate_graph.h"
-#include "ir/pipeline.h"
+#include "ir/compile/pipeline.h"
+#include "ir/core/error.h"
+#include "ir/graph/callee.h"
+#include "ir/run/evaluate_graph.h"
 #include "tests/ir/traced_builder.h"
 
 namespace md {

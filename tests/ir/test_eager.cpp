@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "ir/philox.h"
+#include "ir/tensor/philox.h"
 #include "tests/ir/calls.h"
 
 namespace md {

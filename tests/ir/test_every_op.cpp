@@ -2,7 +2,7 @@
 #include <cstring>
 #include <set>
 
-#include "ir/philox.h"
+#include "ir/tensor/philox.h"
 #include "tests/ir/calls.h"
 #include "tests/ir/elements.h"
 

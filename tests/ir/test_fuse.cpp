@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ir/passes/fuse.h"
+#include "ir/compile/passes/fuse.h"
 #include "tests/ir/fusion_check.h"
 #include "tests/ir/traced_builder.h"
 

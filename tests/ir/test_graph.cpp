@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace md {
 namespace {

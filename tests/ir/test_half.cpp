@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "ir/scalar_builder.h"
+#include "ir/core/scalar_builder.h"
 #include "registry/half.h"
 
 namespace md {

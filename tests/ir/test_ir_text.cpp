@@ -1,8 +1,8 @@
 // Our graph text: it reads back as the same graph, and bad text is told where and why.
 #include <gtest/gtest.h>
 
-#include "ir/error.h"
-#include "ir/graph.h"
+#include "ir/core/error.h"
+#include "ir/graph/graph.h"
 #include "ir/sizes/shape_env.h"
 #include "tests/ir/traced_builder.h"
 

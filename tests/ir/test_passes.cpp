@@ -1,14 +1,14 @@
 // Passes as text in, text out. Bodies only: the three inputs and the braces are the same everywhere.
 #include <gtest/gtest.h>
 
-#include "ir/error.h"
-#include "ir/passes/cse.h"
-#include "ir/passes/dead_code.h"
-#include "ir/passes/fold.h"
-#include "ir/passes/functionalize.h"
-#include "ir/passes/shrink_commits.h"
-#include "ir/passes/simplify.h"
-#include "ir/pipeline.h"
+#include "ir/compile/passes/cse.h"
+#include "ir/compile/passes/dead_code.h"
+#include "ir/compile/passes/fold.h"
+#include "ir/compile/passes/functionalize.h"
+#include "ir/compile/passes/shrink_commits.h"
+#include "ir/compile/passes/simplify.h"
+#include "ir/compile/pipeline.h"
+#include "ir/core/error.h"
 
 namespace md {
 namespace {

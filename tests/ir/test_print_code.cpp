@@ -1,8 +1,8 @@
 // Golden texts: the layouts of the reference pages and of behaviour 7.3.
 #include <gtest/gtest.h>
 
-#include "ir/graph.h"
-#include "ir/text.h"
+#include "ir/graph/graph.h"
+#include "ir/graph/text.h"
 
 namespace md {
 namespace {

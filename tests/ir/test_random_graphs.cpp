@@ -2,9 +2,9 @@
 // them give the same bits, the same aliasing and the same inputs afterwards.
 #include <gtest/gtest.h>
 
-#include "ir/error.h"
-#include "ir/evaluate_graph.h"
-#include "ir/pipeline.h"
+#include "ir/compile/pipeline.h"
+#include "ir/core/error.h"
+#include "ir/run/evaluate_graph.h"
 #include "tests/ir/fusion_check.h"
 #include "tests/ir/random_program.h"
 

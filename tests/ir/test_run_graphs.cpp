@@ -1,10 +1,10 @@
 // Interpreting traced graphs and evaluating functional ones: values, failures, commits, symbolic sizes.
 #include <gtest/gtest.h>
 
-#include "ir/backend.h"
-#include "ir/error.h"
-#include "ir/evaluate_graph.h"
-#include "ir/pipeline.h"
+#include "ir/compile/backend.h"
+#include "ir/compile/pipeline.h"
+#include "ir/core/error.h"
+#include "ir/run/evaluate_graph.h"
 #include "tests/ir/traced_builder.h"
 
 namespace md {

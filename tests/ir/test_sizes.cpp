@@ -4,7 +4,7 @@
 #include <fstream>
 #include <random>
 
-#include "ir/error.h"
+#include "ir/core/error.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "ir/generator.h"
-#include "ir/undo_log.h"
+#include "ir/run/undo_log.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 namespace {

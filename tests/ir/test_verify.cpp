@@ -1,8 +1,8 @@
 // One bad graph per rule: the verifier names the node and the rule.
 #include <gtest/gtest.h>
 
-#include "ir/error.h"
-#include "ir/graph.h"
+#include "ir/core/error.h"
+#include "ir/graph/graph.h"
 
 namespace md {
 namespace {

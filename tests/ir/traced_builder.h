@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "ir/graph.h"
+#include "ir/graph/graph.h"
 
 namespace md {
 

@@ -1,7 +1,7 @@
 // Raising graph breaks: texts are filled in, codes and variants told apart.
 #include <gtest/gtest.h>
 
-#include "frontend/graph_break.h"
+#include "frontend/report/graph_break.h"
 
 namespace md {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backend/blocks/kernel_table.h"
-#include "ir/op_ids.h"
+#include "ir/graph/op_ids.h"
 
 namespace md::ulp {
 

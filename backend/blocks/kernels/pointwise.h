@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/blocks/kernels/level.h"
-#include "ir/op_bodies.h"
+#include "ir/graph/op_bodies.h"
 
 namespace md::blocks {
 namespace {

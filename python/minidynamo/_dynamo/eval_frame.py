@@ -12,7 +12,7 @@ from .recording import recording
 
 _OWN_BACKENDS = {"llvm": "llvm", "inductor": "llvm", "eager": "eager", "blocks": "blocks"}
 _DEBUG_BACKENDS = ("aot_eager", "eager", "eager_debug", "eager_noexcept")
-# When machine code is made (CompileMode in ir/backend.h).
+# When machine code is made (CompileMode in ir/compile/backend.h).
 _MODES = {"default": 1, "reduce-overhead": 0, "max-autotune-no-cudagraphs": 2, "max-autotune": 2}
 _registered = {}
 

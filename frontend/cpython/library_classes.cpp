@@ -1,0 +1,36 @@
+#include "frontend/cpython/library_classes.h"
+
+#include "frontend/cpython/py_ref.h"
+
+namespace md {
+
+namespace {
+
+struct Place {
+  const char *module, *name;
+};
+
+Place place_of(LibraryClass which) {
+  switch (which) {
+    case LibraryClass::Module:
+      return {"minidynamo.nn.module", "Module"};
+    case LibraryClass::RecurrentModule:
+      return {"minidynamo.nn.recurrent", "RNNBase"};
+    case LibraryClass::AutogradContext:
+      return {"minidynamo.autograd.function", "FunctionCtx"};
+    default:
+      return {"minidynamo.autograd.function", "Function"};
+  }
+}
+
+}  // namespace
+
+bool is_library_class(PyTypeObject* type, LibraryClass which) {
+  const Place place = place_of(which);
+  PyObject* module = find_item(PyImport_GetModuleDict(), place.module);
+  if (!module || !PyModule_Check(module)) return false;
+  PyObject* cls = find_item(PyModule_GetDict(module), place.name);
+  return cls && PyType_Check(cls) && PyType_IsSubtype(type, reinterpret_cast<PyTypeObject*>(cls));
+}
+
+}  // namespace md

@@ -1,0 +1,94 @@
+// Applying a backend to a traced graph.
+#include "frontend/driver/artifact_texts.h"
+#include "frontend/driver/finish_trace.h"
+#include "frontend/driver/graph_module.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/value.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+namespace {
+
+[[noreturn]] void backend_failed(const std::string& name, PyRef cause) {
+  PyRef error = report("backend_failed", {py_str(name), std::move(cause)});
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+  throw PythonError{};
+}
+
+// Some errors say that the backend cannot take this graph, not that it failed: one that is set becomes a break.
+void break_if_refused(const std::string& backend) {
+  PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "minidynamo._subclasses.fake_tensor");
+  if (!module) return;  // nobody can have raised one
+  for (const char* name : {"DataDependentOutputException", "DynamicOutputShapeException",
+                           "UnsupportedFakeTensorException", "UnsupportedOperatorException"}) {
+    PyObject* cls = PyDict_GetItemString(PyModule_GetDict(module), name);
+    if (!cls || !PyErr_ExceptionMatches(cls)) continue;
+    PyRef error = take_exception();
+    const std::string what = type_name(Py_TYPE(error.get())) + ": " + text_of(error.get());
+    graph_break<GB0219>(backend, what, text_of(report("traceback_text", {error}).get()));
+  }
+}
+
+// A user's callable gets the graph and the real inputs, and returns what to call.
+std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region) {
+  std::size_t sizes = 0;
+  PyRef gm = make_graph_module(graph);
+  PyRef inputs = checked(PyList_New(0));
+  for (const Node* n : graph->placeholders()) {
+    if (!n->is_size) break;
+    checked(PyList_Append(inputs.get(), py_int(hint(n->type().sizes[0])).get()));
+    ++sizes;
+  }
+  for (auto& v : t.inputs) checked(PyList_Append(inputs.get(), v->real.get()));
+  PyRef args = checked(PyTuple_Pack(2, gm.get(), inputs.get()));
+  PyRef compiled = PyRef::steal(PyObject_Call(region.backend, args.get(), region.options.get()));
+  if (!compiled) {
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};  // Ctrl-C, sys.exit()
+    break_if_refused(region.backend_name);
+    backend_failed(region.backend_name, take_exception());
+  }
+  if (!PyCallable_Check(compiled.get())) {
+    PyErr_SetString(PyExc_AssertionError, "compiler_fn did not return callable");
+    backend_failed(region.backend_name, take_exception());
+  }
+  return python_kernel(std::move(compiled), sizes);
+}
+
+std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Tracer& t, const Region& region,
+                                    const LogSwitches& logs) {
+  Backend* backend = find_backend(region.backend_name);
+  if (!backend) throw InternalError("backend '" + region.backend_name + "' is not installed");
+  std::shared_ptr<const Graph> functional;
+  try {
+    functional = optimize(*graph);
+  } catch (const NotFunctional& e) {
+    if (logs.perf_hints) log_perf_hints(*graph, t, e.what());
+    return interpreting_kernel(graph);
+  }
+  if (logs.aot_graphs) log_functional_graph(*functional);
+  if (logs.perf_hints) log_perf_hints(*graph, t, "");
+  if (logs.output_code)
+    report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + backend->code(*functional))});
+  const bool waits = region.mode == CompileMode::Background && !t.config.background_compile;
+  return backend->compile(std::move(functional), waits ? CompileMode::Wait : region.mode);
+}
+
+}  // namespace
+
+std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region,
+                                      const LogSwitches& logs) {
+  report("on_compile", {py_str(region.backend_name), py_int(t.calls_captured)});
+  if (logs.info) report("log_info", {py_str("Step 2: calling compiler function " + region.backend_name)});
+  std::shared_ptr<Kernel> kernel;
+  if (region.backend)
+    kernel = call_user_backend(graph, t, region);
+  else if (region.backend_name == "eager")
+    kernel = interpreting_kernel(graph);
+  else
+    kernel = compile_own(graph, t, region, logs);
+  if (logs.info) report("log_info", {py_str("Step 2: done compiler function " + region.backend_name)});
+  return kernel;
+}
+
+}  // namespace md

@@ -1,0 +1,470 @@
+#include "frontend/driver/compile_frame.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <set>
+
+#include "frontend/builtins/families.h"
+#include "frontend/bytecode/split.h"
+#include "frontend/cpython/frame_access.h"
+#include "frontend/driver/finish_trace.h"
+#include "frontend/driver/recompile.h"
+#include "frontend/entries/frame_counts.h"
+#include "frontend/entries/frame_notes.h"
+#include "frontend/guards/carried_guards.h"
+#include "frontend/hatches/stand_ins.h"
+#include "frontend/interpreter/break_place.h"
+#include "frontend/report/events.h"
+#include "frontend/report/source_lines.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/logs.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/cycles.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/rules.h"
+
+namespace md {
+
+namespace {
+
+constexpr int kMaxRestarts = 64;
+std::atomic<int> next_frame_id{0};
+
+// "[GenericContextWrappingVariable(Quiet)]": the open managers of user classes, outermost first.
+std::string active_managers(const SymbolicFrame& f) {
+  std::string list;
+  for (const ActiveContext& c : f.contexts) {
+    if (c.manager->kind == ValueKind::Context) continue;
+    PyTypeObject* type = c.manager->python_type();
+    if (!list.empty()) list += ", ";
+    list += "GenericContextWrappingVariable(" + std::string(type ? type->tp_name : "object") + ")";
+  }
+  return "[" + list + "]";
+}
+
+// One attempt after another until the trace ends or the frame is given up.
+struct Compilation {
+  const FrameRequest& request;
+  TraceConfig config;
+  LogSwitches logs;
+  FrameNotes& notes;
+  SpeculationLog speculation;
+  CarriedGuards carried;
+  int unfinished = 0;  // attempts whose values could not be kept over the break
+  static constexpr int kMostUnfinished = 6;
+  std::string file, name;
+  int first_line;
+
+  explicit Compilation(const FrameRequest& r)
+      : request(r),
+        config(config_snapshot(*r.region)),
+        logs(log_switches()),
+        notes(frame_notes(r.code)),
+        file(text_of(r.code->co_filename)),
+        name(r.printed_name),
+        first_line(printed_line(r)) {}
+
+  // Of a resume function the line of its break, which ends its name.
+  static int printed_line(const FrameRequest& r) {
+    const std::size_t at = notes_name(r).rfind("_at_");
+    return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes_name(r).c_str() + at + 4);
+  }
+  static const std::string& notes_name(const FrameRequest& r) { return frame_notes(r.code).printed_name; }
+
+  std::unique_ptr<SymbolicFrame> root_frame(Tracer& t) {
+    auto f = std::make_unique<SymbolicFrame>();
+    f->body = decoded_body(request.code);
+    f->code = PyRef::borrow(reinterpret_cast<PyObject*>(request.code));
+    f->globals = PyRef::borrow(request.args.globals);
+    f->builtins = PyRef::borrow(request.args.builtins);
+    f->printed_name = name;
+    const auto& body = *f->body;
+    f->slots.resize(body.slot_names.size());
+    for (std::size_t k = 0; k < body.slot_names.size(); ++k) {
+      PyObject* v = request.args.localsplus[k];
+      if (!v) continue;
+      const std::string slot_name = text_of(body.slot_names[k].get());
+      const int slot = static_cast<int>(k);
+      SourceRef s =
+          body.slot_kinds[k] & kSlotFree ? t.sources.free_cell(slot, slot_name) : t.sources.local(slot, slot_name);
+      // A split function gets the variables that the original shares with its closures as cells.
+      if (PyCell_Check(v) && slot_name.starts_with(kCellParameter))
+        s = t.sources.free_cell(slot, slot_name.substr(std::string_view(kCellParameter).size()));
+      f->slots[k] = PyCell_Check(v) ? t.wrap(v, s) : t.lazy(v, s);
+    }
+    return f;
+  }
+
+  // What logs of this attempt carry: "0/1_2" is the third attempt at the second entry of the first frame.
+  void start_attempt() {
+    const std::string attempt = speculation.restarts ? fmt::format("_{}", speculation.restarts) : "";
+    report("set_compile_id", {py_str(fmt::format("{}/{}{}", notes.frame_id, notes.entries_made, attempt))});
+    if (!logs.info) return;
+    if (logs.debug && !speculation.restarts) report("log_start", {py_str(name), py_str(file), py_int(first_line)});
+    report("log_info", {py_str(fmt::format("Step 1: torchdynamo start tracing {} {}:{}", name, file, first_line))});
+    report("log_info", {py_str("create_env")});
+  }
+
+  EntryRef run() {
+    for (speculation.restarts = 0; speculation.restarts <= kMaxRestarts; ++speculation.restarts) {
+      next_name_number();
+      Tracer t(config, speculation);
+      const CycleBreaker cycles(t);
+      t.log_traces = logs.debug || logs.trace_bytecode || logs.trace_source || logs.trace_call;
+      t.grad_enabled = t.initial_grad_enabled = grad_enabled();
+      t.observed = &notes.observed;
+      t.varying = &notes.varying;
+      try {
+        start_attempt();
+        TraceResult end = t.run(root_frame(t), request.args);
+        t.finishing = true;
+        keep_apart(t, end);
+        if (end.end == TraceResult::End::Return && logs.info) {
+          report("log_info", {py_str(fmt::format("Step 1: torchdynamo done tracing {} ({})", name, end.returned_by))});
+          report("log_debug", {py_str(fmt::format("{} triggered compile", end.returned_by))});
+        }
+        return finish_trace(t, end, request, speculation, notes, logs);
+      } catch (GraphBreak& b) {
+        if (!on_break(t, b)) return {};
+      } catch (const SkipFrame& s) {
+        return on_skip(t, s);
+      } catch (const TracedRaise& e) {
+        if (!on_raise(t, e)) return {};
+      } catch (const DataDependent& e) {  // at the end of the trace, where nothing may depend on data any more
+        return on_internal(t, e.what());
+      } catch (const OpError& e) {
+        return on_op_error(t, e);
+      } catch (const InternalError& e) {
+        return on_internal(t, e.what());
+      }
+    }
+    GraphBreak b = make_break<GB0052>(std::to_string(kMaxRestarts));
+    Tracer none(config, speculation);
+    on_break(none, b);
+    return {};
+  }
+
+  // The user frames of the trace; after its end the function as a whole.
+  std::vector<UserFrame> places(const Tracer& t) const {
+    if (!t.frames.empty()) return t.user_frames();
+    UserFrame whole;
+    whole.file = file, whole.line = first_line, whole.function = name;
+    return {whole};
+  }
+
+  // True: restart; the trace then stops right before the breaking instruction.
+  bool on_break(Tracer& t, GraphBreak& b) {
+    const auto frames = places(t);
+    b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code));
+    const BreakVerdict verdict =
+        t.finishing || t.frames.empty() || b.looks_at_frame ? BreakVerdict::SkipPlace : judge_break(t);
+    const bool splits = verdict == BreakVerdict::Resume || verdict == BreakVerdict::SkipLoop;
+    if (b.code == -1 && b.type.starts_with("STORE_ATTR") && (config.fullgraph || !splits)) b = make_break<GB0096>();
+    if (t.item_break_seen) report("warn_item", {frames_list(frames)});
+    if (b.id == "GB0007_builtin") report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
+    if (config.fullgraph || t.errors_on_break) raise_unsupported(b, frames);
+    if (logs.debug) log_inlining_failed(t);
+    if (verdict == BreakVerdict::Resume) {
+      PyRef message = break_parts_call("log_break", b, frames);
+      // As in torch: a jump on data that is split is none of the breaks.
+      const bool jumps = b.code == 170 && t.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
+      report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
+      report("on_break", {message, frames_list(frames)});
+      count_break(request.code, b);
+      if (b.code == 170) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
+      const SymbolicFrame& root = *t.frames.front();
+      speculation.breaks[t.ordinal] = {root.current, text_of(message.get()), frames};
+      if (config.trace_more) carried.take(t.guards, std::move(t.sources));
+      if (logs.info)
+        report("log_info",
+               {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
+      return true;
+    }
+    if (leave_before(t, b, frames)) return true;
+    give_up();
+    count_break(request.code, b, place_name(verdict));
+    PyRef error = break_parts_call("unsupported", b, frames);
+    PyRef message = checked(PyObject_GetAttrString(error.get(), "msg"));
+    report("on_break", {message, frames_list(frames)});
+    if (verdict == BreakVerdict::SkipLoop) {
+      break_parts_call("log_break", b, frames);
+      report("log_skip_in_loop", {frames_list({frames.front()}), py_str(name), py_str(file), py_int(first_line)});
+      return false;
+    }
+    PyRef cause;
+    if (verdict == BreakVerdict::SkipContext) {
+      cause = error;
+      error = break_parts_call("unsupported", make_break<GB0066>(active_managers(*t.frames.front())), frames);
+    }
+    if (logs.debug) log_no_checkpoint();
+    report("log_skipped_break", {error, cause});
+    report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error, cause});
+    return false;
+  }
+
+  // Nothing of this call can be compiled. With config.trace_more that says little of others, until it is many.
+  static constexpr int kMostFailures = 16;
+  void give_up() {
+    if (!config.trace_more) notes.broke = true;
+    if (!config.trace_more || ++notes.failures < kMostFailures) return;
+    if (notes.entries_made > 0)
+      notes.limited = request.region;
+    else
+      notes.broke = true;
+  }
+
+  // Entries that stop at a break are for calls that look alike, while there are few of them.
+  static constexpr int kMostCarried = 16;
+  void keep_apart(Tracer& t, const TraceResult& end) {
+    notes.general =
+        config.trace_more && end.end == TraceResult::End::Break && (carried.empty() || notes.carried >= kMostCarried);
+    if (carried.empty() || end.end != TraceResult::End::Break || notes.general) return;
+    carried.give(t.guards, t.sources);
+    ++notes.carried;
+  }
+
+  // With config.trace_more what the frame does before a break at any place is compiled; true: restart, as above.
+  bool leave_before(Tracer& t, const GraphBreak& b, const std::vector<UserFrame>& frames) {
+    if (!config.trace_more || b.looks_at_frame || (t.finishing && ++unfinished > kMostUnfinished)) return false;
+    const auto body = decoded_body(request.code);
+    const Tracer::RootPlace place = place_to_leave(t, *body);
+    if (place.instruction < 0) return false;
+    PyRef message = break_parts_call("log_break", b, frames);
+    report("count", {py_str("graph_break"), message});
+    report("on_break", {message, frames_list(frames)});
+    count_break(request.code, b);
+    speculation.breaks[place.ordinal] = {place.instruction, text_of(message.get()), frames, true};
+    if (!t.finishing) carried.take(t.guards, std::move(t.sources));
+    return true;
+  }
+
+  static const char* place_name(BreakVerdict verdict) {
+    switch (verdict) {
+      case BreakVerdict::SkipLoop:
+        return "loop";
+      case BreakVerdict::SkipContext:
+        return "with";
+      default:
+        return "place";
+    }
+  }
+
+  static PyRef hint_list(const GraphBreak& b) {
+    PyRef hints = checked(PyList_New(0));
+    for (auto& h : b.hints) checked(PyList_Append(hints.get(), py_str(h).get()));
+    return hints;
+  }
+
+  EntryRef on_skip(Tracer& t, const SkipFrame& s) {
+    if (s.user_request && t.frames.size() > 1) {
+      // In an inlined callee it becomes a break of the caller at the call.
+      PyObject* code = t.frame().code.get();
+      GraphBreak b;
+      b.code = -1;
+      b.type = "SKIPPED INLINING " + repr_of(code) + ": " + s.reason;
+      if (logs.debug) report("log_debug", {py_str(b.type)});
+      t.frames.pop_back();
+      return on_break(t, b) ? run_again() : EntryRef();
+    }
+    if (config.fullgraph && !s.user_request && !s.no_content) raise_internal(t, s.reason);
+    notes.skip = true;
+    note_plain_reason(request.code, "skipped " + s.reason);
+    if (logs.debug) report("log_skipping", {py_str(s.reason), py_str(name), py_str(file), py_int(first_line)});
+    return {};
+  }
+
+  EntryRef run_again() {
+    ++speculation.restarts;
+    return run();
+  }
+
+  // The instruction raises what an `assert` statement raises: it loads AssertionError by an opcode of its own.
+  static bool failed_assert(const SymbolicFrame& f) {
+    const auto& code = f.body->instructions;
+    for (int k = f.current; k >= 0 && code[static_cast<std::size_t>(k)].pos.line == f.instruction().pos.line; --k)
+      if (code[static_cast<std::size_t>(k)].op == Opcode::LOAD_ASSERTION_ERROR) return true;
+    return false;
+  }
+
+  // The exception would leave the frame: plain Python raises it for real. True: restart, as above.
+  bool on_raise(Tracer& t, const TracedRaise& e) {
+    auto* x = as<ExceptionValue>(e.exception);
+    const std::string type = x ? type_name(x->type) : "Exception";
+    GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
+    const auto frames = t.user_frames();
+    if (type == "AssertionError" && failed_assert(t.frame())) {
+      if (t.size_test.body == t.frame().body.get() && t.size_test.line == t.frame().instruction().pos.line)
+        b = make_break<GB0002>(t.size_test.text());
+      else if (config.fullgraph)
+        b = make_break<GB0034>("ConstantVariable(bool: False)");
+    }
+    if (config.fullgraph) raise_unsupported(b, frames);
+    if (leave_before(t, b, frames)) return true;
+    give_up();
+    count_break(request.code, b, "raise");
+    PyRef error = break_parts_call("unsupported", b, frames);
+    report("log_skipped_break", {error});
+    report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
+    return false;
+  }
+
+  // Shapes or dtypes do not fit: the plain program raises the same at the same line.
+  EntryRef on_op_error(Tracer& t, const OpError& e) {
+    if (e.kind == ErrorKind::Memory) {  // not the program's, and not ours
+      raise_op_error(e);
+      throw PythonError{};
+    }
+    auto* rule = dynamic_cast<const FailedStandIn*>(&e);
+    if (!rule) raise_op_error(e);
+    PyRef cause = rule ? rule->error : take_exception();
+    auto* failed = dynamic_cast<const FailedCall*>(&e);
+    const std::string call = rule ? rule->call : failed ? failed->call : "an operation";
+    PyRef error = report("runtime_error", {py_str(call), cause, frames_list(places(t))});
+    if (!config.fullgraph) {
+      note_plain_reason(request.code, "operation failed");
+      report("log_wont_convert", {py_str(name), py_str(file), py_int(first_line), error});
+      return {};
+    }
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+
+  [[noreturn]] void raise_internal(Tracer& t, const std::string& what) {
+    PyRef error = report("internal_error", {py_str(what), frames_list(places(t))});
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+
+  EntryRef on_internal(Tracer& t, const std::string& what) {
+    if (config.fullgraph) raise_internal(t, what);
+    notes.broke = true;
+    note_plain_reason(request.code, "internal error: " + what);
+    PyRef error = report("internal_error", {py_str(what), frames_list(places(t))});
+    report("warn_internal", {py_str(name), py_str(file), py_int(first_line), error});
+    return {};
+  }
+};
+
+// A Python exception that was raised while nothing was traced to its end. What is meant for the user, and the
+// interpreter's (Ctrl-C) or a signal handler's, go on; after anything else the frame runs as plain Python, which raises
+// at its line what is the program's own. Of an argument's TypeError, lack of memory, stack or files, a module that
+// cannot be imported (any more), or a warning that the program wants raised, nobody is told; the rest is a defect.
+void clear_programs_own(const FrameRequest& r) {
+  PyRef error = take_exception();
+  PyRef module = own_module("minidynamo._dynamo.exc");
+  PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
+  const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
+  const bool short_of = is(PyExc_MemoryError) || is(PyExc_RecursionError);  // nothing more can be asked then
+  if (!is(PyExc_Exception) || is(ours.get()) || (!short_of && report("came_from_outside", {error}).get() == Py_True)) {
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
+    throw PythonError{};
+  }
+  for (PyObject* type : {PyExc_TypeError, PyExc_ValueError, PyExc_MemoryError, PyExc_RecursionError, PyExc_OSError,
+                         PyExc_ImportError, PyExc_Warning})
+    if (is(type)) {
+      note_plain_reason(r.code, std::string("raised ") + Py_TYPE(error.get())->tp_name);
+      return;
+    }
+  note_plain_reason(r.code, std::string("internal error: ") + Py_TYPE(error.get())->tp_name);
+  report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
+                           py_int(r.code->co_firstlineno), report("internal_error", {error, frames_list({})})});
+}
+
+// An exception that is set stays set.
+void forget_compile_id() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  try {
+    report("set_compile_id", {py_str("")});
+  } catch (const PythonError&) {
+    drop_exception();
+  } catch (const std::bad_alloc&) {
+  }
+  PyErr_Restore(type, value, traceback);
+}
+
+}  // namespace
+
+TraceConfig config_snapshot(const Region& region) {
+  PyRef module = own_module("minidynamo._dynamo.config");
+  PyRef values = checked(PyObject_CallMethod(module.get(), "_snapshot", nullptr));
+  auto get = [&](const char* key) -> PyObject* { return find_item(values.get(), key); };
+  auto flag = [&](const char* key) { return get(key) && PyObject_IsTrue(get(key)) == 1; };
+  auto number = [&](const char* key, int fallback) {
+    return get(key) && PyLong_Check(get(key)) ? static_cast<int>(PyLong_AsLong(get(key))) : fallback;
+  };
+  TraceConfig c;
+  c.fullgraph = region.fullgraph;
+  c.dynamic = region.dynamic;
+  c.dynamic_shapes = flag("dynamic_shapes");
+  c.automatic_dynamic_shapes = flag("automatic_dynamic_shapes");
+  c.assume_static_by_default = flag("assume_static_by_default");
+  c.specialize_int = flag("specialize_int");
+  c.verbose = flag("verbose");
+  c.suppress_errors = flag("suppress_errors");
+  c.capture_scalar_outputs = flag("capture_scalar_outputs");
+  c.capture_dynamic_output_shape_ops = flag("capture_dynamic_output_shape_ops");
+  c.trace_more = flag("trace_more");
+  c.allow_empty_graphs = flag("allow_empty_graphs") || flag("force_replace");
+  c.allow_rnn = flag("allow_rnn");
+  c.enable_trace_unittest = flag("enable_trace_unittest");
+  c.no_build_set = flag("inject_BUILD_SET_unimplemented_TESTING_ONLY");
+  c.trace_numpy = flag("trace_numpy");
+  c.error_on_recompile = flag("error_on_recompile");
+  c.background_compile = flag("background_compile");
+  c.fail_on_recompile_limit_hit = flag("fail_on_recompile_limit_hit");
+  c.skip_code_recursive_on_limit = flag("skip_code_recursive_on_recompile_limit_hit");
+  c.only_allow_pt2_compliant_ops = flag("only_allow_pt2_compliant_ops");
+  c.reorderable_logging_functions = PyRef::borrow(get("reorderable_logging_functions"));
+  c.ignore_logger_methods = PyRef::borrow(get("ignore_logger_methods"));
+  c.break_every = c.fullgraph ? 0 : number("break_every", 0);
+  c.break_at = c.fullgraph ? 0 : number("break_at", 0);
+  c.recompile_limit = number("recompile_limit", c.recompile_limit);
+  c.accumulated_recompile_limit = number("accumulated_recompile_limit", c.accumulated_recompile_limit);
+  return c;
+}
+
+void reset_frame_ids() { next_frame_id.store(0); }
+
+int next_name_number() {
+  static std::atomic<int> counter{0};
+  return counter.fetch_add(1);
+}
+
+EntryRef compile_frame(const FrameRequest& request) {
+  Disarmed plain;
+  FrameNotes& notes = frame_notes(request.code);
+  const std::shared_ptr<FrameNotes> held = held_frame_notes(request.code);
+  if (notes.compiling) return {};
+  struct Busy {
+    FrameNotes& n;
+    explicit Busy(FrameNotes& n) : n(n) { n.compiling = true; }
+    ~Busy() {
+      n.compiling = false;
+      forget_compile_id();
+    }
+  } busy(notes);
+  if (notes.frame_id < 0) notes.frame_id = next_frame_id.fetch_add(1);
+  report("count", {py_str("frames"), py_str("total")});
+  EntryRef e;
+  try {
+    Compilation c(request);
+    const int least = std::min(c.config.recompile_limit, c.config.accumulated_recompile_limit);
+    if (least <= 0 && over_limit(request, notes, c.config)) return {};
+    if (!tables_are_ready()) return {};
+    e = c.run();
+  } catch (const PythonError&) {
+    if (request.region->fullgraph) throw;
+    clear_programs_own(request);
+  }
+  report("count", {py_str("frames"), py_str("ok")});
+  return e;
+}
+
+}  // namespace md

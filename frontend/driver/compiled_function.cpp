@@ -1,0 +1,260 @@
+// CompiledFunction: what compile() returns. A call that hits runs guards, kernel and plan in C++.
+#include "frontend/driver/compiled_function.h"
+
+#include <structmember.h>
+
+#include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/interpreter_lock.h"
+#include "frontend/driver/run_frame.h"
+#include "frontend/entries/frame_counts.h"
+#include "frontend/entries/frame_notes.h"
+#include "frontend/guards/arguments.h"
+#include "frontend/plan/opaque_calls.h"
+#include "frontend/report/events.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+namespace {
+
+struct CompiledFunctionObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* function;
+  PyObject* original;  // see make_compiled_function
+  Region* region;
+  PyObject* backend;  // keeps the region
+  PyObject* dict;
+  PyObject* weakrefs;
+};
+
+CompiledFunctionObject* cast(PyObject* o) { return reinterpret_cast<CompiledFunctionObject*>(o); }
+
+// Hooked if there is a region.
+PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::size_t nargsf, PyObject* kwnames,
+                     Region* region) {
+  const auto call = [&] {
+    return or_sleep_at_exit([&] { return PyObject_Vectorcall(self->function, args, nargsf, kwnames); });
+  };
+  if (!region) return call();
+  Region* outer = current_region();
+  current_region() = region;
+  PyObject* r;
+  {
+    Armed below;
+    r = call();
+  }
+  current_region() = outer;
+  return r;
+}
+
+// A generator's frame is the generator: it cannot be replaced. False: an exception is set (fullgraph).
+bool give_up_generator(Region* region, PyCodeObject* code) {
+  try {
+    FrameNotes& notes = frame_notes(code);
+    GraphBreak b = make_break<GB0003>();
+    std::vector<UserFrame> frames(1);
+    frames[0].file = text_of(code->co_filename), frames[0].line = code->co_firstlineno,
+    frames[0].function = text_of(code->co_name);
+    if (region->fullgraph) raise_unsupported(b, frames);
+    notes.broke = true;
+    count_break(code, b, "");
+    PyRef error = break_parts_call("unsupported", b, frames);
+    report("log_wont_convert",
+           {py_str(frames[0].function), py_str(frames[0].file), py_int(code->co_firstlineno), error});
+    return true;
+  } catch (const PythonError&) {
+    return false;
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+    return false;
+  }
+}
+
+// The same options with the backend of the stance. Null: an exception is set.
+Region* forced_region(const Region& r) {
+  const RunSwitches& s = run_switches();
+  try {
+    return get_region(s.backend.get(), s.backend_name, r.fullgraph, r.dynamic, nullptr, r.mode);
+  } catch (const PythonError&) {
+    return nullptr;
+  }
+}
+
+PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) try {
+  auto* self = cast(o);
+  auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
+  auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
+  const RunSwitches& switches = run_switches();
+  if ((switches.disabling && is_disabled_here()) || switches.stance == Stance::ForceEager ||
+      (is_observed(PyThreadState_Get(), code) && !compiles_while_traced())) {
+    Disarmed below;
+    return call_plain(self, args, nargsf, kwnames, nullptr);
+  }
+  Region* region = self->region;
+  PyRef kept;  // also if the stance ends meanwhile
+  if (switches.forces_backend) {
+    kept = switches.backend;
+    region = forced_region(*region);
+    if (!region) return nullptr;
+  }
+  BoundArguments bound;
+  if (!bound.bind(fn, args, nargsf, kwnames))
+    return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, nullptr);
+  CodeState* state = code_state(code);
+  const FrameNotes* notes = state ? static_cast<const FrameNotes*>(state->notes.get()) : nullptr;
+  const bool runs_plain = notes && notes->runs_plain(*region);
+  if (!runs_plain || notes->runs_plain_below(*region)) {
+    LoadedValues found;
+    EntryRef entry = state ? find_entry(*state, region, bound.frame(), found) : EntryRef();
+    if (entry && !runs_plain && is_single(*entry)) [[likely]] {
+      bool repeat = false;
+      PyObject* out = run_single(*entry, found, bound.frame(), code, repeat);
+      if (!repeat) [[likely]]
+        return out;
+      entry = find_entry(*state, region, bound.frame(), found);
+    }
+    FrameRequest request{code, bound.frame(), region, std::string()};
+    PyRef result;
+    if (!entry && notes && notes->runs_plain_below(*region)) {
+      Disarmed below;
+      return call_plain(self, args, nargsf, kwnames, nullptr);
+    }
+    RunOutcome outcome = RunOutcome::Plain;
+    if (entry && !runs_plain) [[likely]] {
+      outcome = run_found(std::move(entry), found, request, result);
+    } else if (!runs_plain) {
+      if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+        if (!give_up_generator(region, code)) return nullptr;
+        return call_plain(self, args, nargsf, kwnames, region);
+      }
+      if (!bound.complete()) return nullptr;
+      request.args = bound.frame();
+      outcome = run_missed(request, result);
+    }
+    if (outcome == RunOutcome::Done) return result.release();
+    if (outcome == RunOutcome::Raised) return nullptr;
+  }
+  // What a stance runs as plain Python is not looked at again below.
+  const bool hooked = switches.stance == Stance::Default;
+  if (hooked) {
+    const Replaying repeated(self->function);
+    return call_plain(self, args, nargsf, kwnames, region);
+  }
+  Disarmed below;
+  const Replaying repeated(nullptr, false);
+  return call_plain(self, args, nargsf, kwnames, nullptr);
+} catch (const PythonError&) {
+  return nullptr;
+} catch (const std::bad_alloc&) {  // before anything was run
+  return PyErr_NoMemory();
+}
+
+int compiled_traverse(PyObject* o, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(o));
+  Py_VISIT(cast(o)->function);
+  Py_VISIT(cast(o)->original);
+  Py_VISIT(cast(o)->backend);
+  Py_VISIT(cast(o)->dict);
+  return 0;
+}
+
+int compiled_clear(PyObject* o) {
+  Py_CLEAR(cast(o)->function);
+  Py_CLEAR(cast(o)->original);
+  Py_CLEAR(cast(o)->dict);
+  return 0;
+}
+
+void compiled_dealloc(PyObject* o) {
+  PyObject_GC_UnTrack(o);
+  PyTypeObject* type = Py_TYPE(o);
+  if (cast(o)->weakrefs) PyObject_ClearWeakRefs(o);
+  compiled_clear(o);
+  Py_CLEAR(cast(o)->backend);
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+
+// What is no function decides itself whether it is bound to instances.
+PyObject* get_like_original(PyObject* self, PyObject* instance, PyObject* owner) {
+  PyObject* original = cast(self)->original;
+  const descrgetfunc get = Py_TYPE(original)->tp_descr_get;
+  PyRef got = get ? PyRef::steal(get(original, instance, owner)) : PyRef::borrow(original);
+  if (got.get() == original) return Py_NewRef(self);
+  const bool bound = got && PyMethod_Check(got.get()) && PyMethod_GET_FUNCTION(got.get()) == original;
+  return bound ? PyMethod_New(self, PyMethod_GET_SELF(got.get())) : got.release();
+}
+
+PyObject* compiled_get(PyObject* self, PyObject* instance, PyObject* owner) {
+  if (cast(self)->original != cast(self)->function) return get_like_original(self, instance, owner);
+  if (!instance || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+
+PyObject* compiled_repr(PyObject* o) { return PyUnicode_FromFormat("<compiled %R>", cast(o)->original); }
+
+PyObject* compiled_getattro(PyObject* o, PyObject* name) {
+  PyObject* v = PyObject_GenericGetAttr(o, name);
+  if (v || !PyErr_ExceptionMatches(PyExc_AttributeError)) return v;
+  PyErr_Clear();
+  return PyObject_GetAttr(cast(o)->original, name);
+}
+
+PyObject* compiled_reduce(PyObject* o, PyObject*) { return PyObject_GetAttrString(cast(o)->function, "__qualname__"); }
+
+PyMemberDef kMembers[] = {
+    {"__wrapped__", T_OBJECT, offsetof(CompiledFunctionObject, original), READONLY, nullptr},
+    {"_torchdynamo_orig_callable", T_OBJECT, offsetof(CompiledFunctionObject, original), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, weakrefs), READONLY, nullptr},
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunctionObject, vectorcall), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef kGetSet[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+                         {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyMethodDef kMethods[] = {{"__reduce__", compiled_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc)},
+                        {Py_tp_traverse, reinterpret_cast<void*>(compiled_traverse)},
+                        {Py_tp_clear, reinterpret_cast<void*>(compiled_clear)},
+                        {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                        {Py_tp_descr_get, reinterpret_cast<void*>(compiled_get)},
+                        {Py_tp_repr, reinterpret_cast<void*>(compiled_repr)},
+                        {Py_tp_getattro, reinterpret_cast<void*>(compiled_getattro)},
+                        {Py_tp_members, kMembers},
+                        {Py_tp_getset, kGetSet},
+                        {Py_tp_methods, kMethods},
+                        {0, nullptr}};
+PyType_Spec kSpec = {
+    "minidynamo.CompiledFunction", sizeof(CompiledFunctionObject), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, kSlots};
+PyTypeObject* compiled_type = nullptr;  // set at import
+
+}  // namespace
+
+bool is_compiled_function(PyObject* o) { return Py_TYPE(o) == compiled_type; }
+PyObject* compiled_function_traced(PyObject* o) { return cast(o)->function; }
+PyObject* compiled_function_original(PyObject* o) { return cast(o)->original; }
+
+PyRef make_compiled_function(PyObject* function, PyObject* original, Region* region) {
+  PyRef o = checked(compiled_type->tp_alloc(compiled_type, 0));
+  auto* self = cast(o.get());
+  self->vectorcall = compiled_call;
+  self->function = Py_NewRef(function);
+  self->original = Py_NewRef(original);
+  self->region = region;
+  self->backend = Py_XNewRef(region->backend);
+  for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__"}) {
+    PyRef v = PyRef::steal(PyObject_GetAttrString(function, name));
+    if (!v || PyObject_SetAttrString(o.get(), name, v.get()) < 0) PyErr_Clear();
+  }
+  return o;
+}
+
+int init_compiled_function(PyObject* module) {
+  PyObject* type = PyType_FromSpec(&kSpec);
+  if (!type) return -1;
+  compiled_type = reinterpret_cast<PyTypeObject*>(type);
+  return PyModule_AddObjectRef(module, "CompiledFunction", type);
+}
+
+}  // namespace md

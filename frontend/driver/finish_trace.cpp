@@ -1,0 +1,422 @@
+#include "frontend/driver/finish_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "frontend/bytecode/split.h"
+#include "frontend/driver/artifact_texts.h"
+#include "frontend/driver/graph_module.h"
+#include "frontend/driver/liveness.h"
+#include "frontend/entries/frame_counts.h"
+#include "frontend/guards/program.h"
+#include "frontend/tensors/respell_sizes.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/logs.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/late.h"
+#include "frontend/values/objects.h"
+#include "ir/graph/dataflow.h"
+
+namespace md {
+
+namespace {
+
+// Whether the graph calls code of the program.
+bool calls_out(const Graph& g) {
+  return std::ranges::any_of(g.nodes, [](const auto& n) {
+    return n->callee || std::ranges::any_of(n->regions, [](const auto& region) { return calls_out(*region); });
+  });
+}
+
+// The values alive at a break, each held once, and which of them a split function's parameters take.
+struct HeldValues {
+  PlanBuilder& b;
+  SymbolicFrame& f;
+  const BreakLayout& layout;
+  BreakPoint& point;
+  std::map<Reg, int> positions;
+
+  int hold(Reg r) {
+    auto [it, fresh] = positions.try_emplace(r, static_cast<int>(point.held.size()));
+    if (fresh) point.held.push_back(r);
+    return it->second;
+  }
+
+  Reg stack_item(int index) {
+    for (auto& open : layout.contexts)
+      if (open.stack_index == index) return b.load_constant(open.cls);
+    return b.rebuild(f.stack[static_cast<std::size_t>(index)]);
+  }
+
+  Reg first_argument() {
+    ValueRef v = f.slots[0];
+    if (auto* cell = as<CellValue>(v)) v = cell->get(b.tracer);
+    return b.rebuild(v);
+  }
+
+  // `after`: the stack once the instruction has run, whose items the break's result holds.
+  void fill(BreakPoint::Part& part, const PartCode& code, const std::vector<bool>* after, int first_item) {
+    for (const SplitParameter& p : code.parameters) {
+      if (p.kind == SplitParameter::Kind::StackItem && after) {
+        const auto nulls = std::count(after->begin(), after->begin() + p.index, true);
+        part.from.push_back(~(first_item + p.index - static_cast<int>(nulls)));
+        continue;
+      }
+      switch (p.kind) {
+        case SplitParameter::Kind::StackItem:
+          part.from.push_back(hold(stack_item(p.index)));
+          break;
+        case SplitParameter::Kind::Slot:
+          part.from.push_back(hold(b.rebuild(f.slots[static_cast<std::size_t>(p.index)])));
+          break;
+        case SplitParameter::Kind::FirstArgument:
+          part.from.push_back(hold(first_argument()));
+          break;
+        case SplitParameter::Kind::Nothing:
+          part.from.push_back(hold(b.load_constant(PyRef::borrow(Py_None))));
+          break;
+      }
+    }
+  }
+};
+
+struct Finisher {
+  Tracer& t;
+  TraceResult& end;
+  const FrameRequest& request;
+  const SpeculationLog& log;
+  FrameNotes& notes;
+  const LogSwitches& logs;
+  std::shared_ptr<CompiledPlan> compiled = std::make_shared<CompiledPlan>();
+  std::shared_ptr<const SourceTable> sources;
+  std::shared_ptr<Graph> graph;
+  int later_numbers = 0;  // of the resume functions and managers: they come after the graph's
+
+  // What the breaking call calls decided that it breaks; an object nobody looked at yet is looked at now.
+  void guard_callee(SymbolicFrame& f) {
+    const Instruction& i = f.body->instructions[static_cast<std::size_t>(end.break_instruction)];
+    if (i.op != Opcode::CALL) return;
+    for (int below = i.a + 1; below <= i.a + 2; ++below) {
+      const ValueRef& v = f.top(below);
+      if (is_null(v) || v->kind != ValueKind::Lazy || !v->real || is_tensor(v->real.get()) ||
+          !PyCallable_Check(v->real.get()))
+        continue;
+      try {
+        t.realize(v);
+      } catch (const GraphBreak&) {  // loaded and called as it is
+      }
+    }
+  }
+
+  // What the code after the trace is given; the managers are not in it yet.
+  BreakLayout layout_of(const SymbolicFrame& f, const std::vector<bool>& live) const {
+    BreakLayout layout;
+    layout.instruction = end.break_instruction;
+    for (std::size_t k = 0; k < f.slots.size(); ++k)
+      layout.slot_bound.push_back(!is_null(f.slots[k]) && (live[k] || end_is_seen(f.slots[k], 0)));
+    for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
+    return layout;
+  }
+
+  // Everything alive at the break is an argument of the two split functions.
+  void plan_break(PlanBuilder& b) {
+    SymbolicFrame& f = *t.frames.front();
+    const CodeBody& body = *f.body;
+    BreakLayout layout = layout_of(f, live_after(body, end.break_instruction));
+    // The break was inside of __exit__: before the instruction the block is still open.
+    for (auto& c : f.contexts)
+      if (c.manager->kind != ValueKind::Context) graph_break<GB0066>("[" + c.manager->print() + "]");
+    for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
+      static_cast<ContextValue*>(c->manager.get())->exit(t);
+    for (auto& c : f.contexts) {
+      layout.contexts.push_back(static_cast<ContextValue*>(c.manager.get())->reopened(c.stack_index));
+      ++later_numbers;
+    }
+    guard_callee(f);
+    const SplitCode& code = split_at(body, layout);
+    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    const std::string resumed =
+        fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
+    point.conditional = static_cast<bool>(code.resume_taken);
+    HeldValues held{b, f, layout, point, {}};
+    held.fill(point.breaking, code.break_part, nullptr, 0);
+    held.fill(point.resume, code.resume, &code.resume_stack_is_null, point.conditional);
+    held.fill(point.resume_taken, code.resume_taken, &code.taken_stack_is_null, point.conditional);
+    point.breaking.code = code_of(code.break_part, "", true);
+    point.resume.code = code_of(code.resume, resumed, false);
+    point.resume_taken.code = code_of(code.resume_taken, resumed, false);
+  }
+
+  // Before the instruction at which the entry stops, with everything that is alive there. The managers of `with` are
+  // values on the stack; those of the library are left here and entered again.
+  void plan_leave(PlanBuilder& b) {
+    SymbolicFrame& f = *t.frames.front();
+    const CodeBody& body = *f.body;
+    BreakLayout layout = layout_of(f, live_before(body, end.break_instruction));
+    for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
+      if (auto* context = as<ContextValue>(c->manager)) context->exit(t);
+    for (auto& c : f.contexts)
+      if (auto* context = as<ContextValue>(c.manager)) layout.contexts.push_back(context->reopened(c.stack_index));
+    const PartCode& code = rest_at(body, layout);
+    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    HeldValues held{b, f, layout, point, {}};
+    held.fill(point.resume, code, nullptr, 0);
+    point.resume.code = code_of(code, "", true);
+  }
+
+  const PartCode& rest_at(const CodeBody& body, const BreakLayout& layout) {
+    for (auto& [known, code] : notes.leaves)
+      if (same(known, layout)) return code;
+    notes.leaves.emplace_back(layout, resume_at(body, layout));
+    return notes.leaves.back().second;
+  }
+
+  static bool same(const BreakLayout& a, const BreakLayout& b) {
+    const auto alike = [](const OpenContext& x, const OpenContext& y) {
+      return x.stack_index == y.stack_index && x.cls.get() == y.cls.get() &&
+             std::ranges::equal(x.args, y.args, {}, &PyRef::get, &PyRef::get);
+    };
+    return a.instruction == b.instruction && a.stack_is_null == b.stack_is_null && a.slot_bound == b.slot_bound &&
+           std::ranges::equal(a.contexts, b.contexts, alike);
+  }
+
+  const SplitCode& split_at(const CodeBody& body, const BreakLayout& layout) {
+    for (auto& [known, code] : notes.splits)
+      if (same(known, layout)) return code;
+    notes.splits.emplace_back(layout, split(body, layout));
+    return notes.splits.back().second;
+  }
+
+  PyRef code_of(const PartCode& part, const std::string& printed, bool plain) {
+    if (!part) return {};
+    const PyRef& code = part.code;
+    FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code.get()));
+    if (!n.is_split) {
+      n.printed_name = printed;
+      n.skip = plain;
+      n.is_split = true;
+      share_counts(request.code, n);
+    }
+    if (!plain) ++later_numbers;
+    return code;
+  }
+
+  bool has_ops() const {
+    return std::any_of(t.graph->nodes.begin(), t.graph->nodes.end(),
+                       [](auto& n) { return n->kind == NodeKind::Op || n->kind == NodeKind::Call; });
+  }
+
+  // Inputs nobody uses never appear.
+  void drop_unused_inputs(const std::vector<Node*>& outputs) {
+    std::unordered_set<const Node*> used;
+    const auto use = [&](const Node* n) {
+      if (n->kind == NodeKind::Placeholder) used.insert(n);
+    };
+    std::ranges::for_each(outputs, use);
+    std::unordered_map<std::string_view, Node*> placeholders;
+    for (auto& n : t.graph->nodes) {
+      for_each_input(*n, use);
+      if (n->kind == NodeKind::Placeholder) placeholders.emplace(n->target, n.get());
+    }
+    std::unordered_set<const Node*> unused;
+    std::erase_if(t.inputs, [&](const Ref<TensorValue>& v) {
+      // By its name, for the value may have moved on to an in-place node.
+      const auto placeholder = placeholders.find(placeholder_target(*v->source));
+      if (placeholder == placeholders.end()) throw InternalError("an input lost its placeholder");
+      return !used.contains(placeholder->second) && unused.insert(placeholder->second).second;
+    });
+    std::erase_if(t.graph->nodes, [&](const auto& n) { return unused.contains(n.get()); });
+  }
+
+  void finish_graph(const std::vector<Node*>& outputs) {
+    drop_unused_inputs(outputs);
+    Node out{NodeKind::Output};
+    out.name = "output";
+    ListArg tuple;
+    tuple.tuple = true;
+    for (Node* n : outputs) tuple.items.push_back(n);
+    out.args = {Arg(tuple)};
+    t.graph->append(std::move(out));
+    respell_sizes(t, *t.graph);
+    compiled->plan.size_inputs = add_size_inputs(t, *t.graph);
+    t.graph->name = compiled_name();
+    graph = std::move(t.graph);
+    log_traced_graph(*graph, logs);
+    EntryPlan& plan = compiled->plan;
+    plan.outputs = outputs.size();
+    bool any_grad = false;
+    for (auto& v : t.inputs) any_grad |= v->type.requires_grad;
+    for (Node* n : outputs) any_grad |= n->types.at(0).requires_grad;
+    if (any_grad)
+      for (Node* n : outputs) plan.output_grads.push_back(n->types.at(0).requires_grad);
+    for (auto& v : t.inputs) {
+      plan.inputs.push_back(v->source);
+      plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
+    }
+    plan.calls_out = calls_out(*graph);
+    plan.kernel = compile_graph(graph, t, *request.region, logs);
+  }
+
+  static std::string compiled_name() {
+    static thread_local std::mt19937_64 random{std::random_device{}()};
+    const std::uint64_t a = random(), b = random();
+    return fmt::format("__compiled_fn_{}_{:08x}_{:04x}_4{:03x}_{:04x}_{:012x}", next_name_number(), a >> 32,
+                       (a >> 16) & 0xFFFF, a & 0xFFF, 0x8000 | ((b >> 48) & 0x3FFF), b & 0xFFFFFFFFFFFF);
+  }
+
+  void add_ambient_guards() {
+    for (GuardKind k : {GuardKind::SavedTensorHooks, GuardKind::DefaultDevice, GuardKind::GlobalState,
+                        GuardKind::TorchFunctionModeStack})
+      t.guards.add(Guard{k});
+    t.add_object_guards();
+    if (t.inputs.size() < 2) return;
+    std::vector<SourceRef> places;
+    for (auto& v : t.inputs) places.push_back(v->source->kind == SourceKind::ArrayTensor ? v->source->base : v->source);
+    t.guards.add(aliasing_guard(places, request.args));
+  }
+
+  void mark_single_output() {
+    EntryPlan& p = compiled->plan;
+    p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
+                      p.calls.empty() && p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
+                      p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= EntryPlan::kFewInputs;
+    p.inputs_apart = std::ranges::any_of(p.input_slots, [](int s) { return s < 0; });
+  }
+
+  // What the plan loads, which the guards hand out. Notes where.
+  std::vector<SourceRef> loaded() {
+    std::vector<SourceRef> out;
+    const auto place = [&](SourceRef s) {
+      out.push_back(s);
+      return static_cast<int>(out.size()) - 1;
+    };
+    EntryPlan& plan = compiled->plan;
+    for (PlanStep& s : plan.loads)
+      if (s.op == StepOp::LoadSource) s.index = place(s.source);
+    for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
+      const bool apart = plan.input_slots[k] < 0 && plan.inputs[k]->kind != SourceKind::ArrayTensor;
+      plan.input_places.push_back(apart ? place(plan.inputs[k]) : -1);
+    }
+    plan.takes_found = std::ranges::find(plan.loads, StepOp::Call, &PlanStep::op) == plan.loads.end();
+    return out;
+  }
+
+  // The keys of dictionaries whose keys are guarded: wherever the guards hold they live.
+  std::set<PyObject*> guarded_keys() const {
+    std::set<PyObject*> keys;
+    for (const Guard& g : t.guards.guards())
+      if (g.kind == GuardKind::DictKeyOrder)
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(g.object.get()); ++k)
+          keys.insert(PyTuple_GET_ITEM(g.object.get(), k));
+    return keys;
+  }
+
+  void refer_weakly(Source& s) const {
+    PyRef w = weak_key(s.object);
+    if (w.get() == s.object.get()) return;
+    for (PlanStep& step : compiled->plan.loads)
+      if (step.source == &s && step.op == StepOp::LoadConst) step.object = w, step.index = 1;
+    s.kind = SourceKind::Referent, s.object = std::move(w);
+  }
+
+  // Objects met by way of a constant source live as long as the program keeps them, unless the plan loads them; keys of
+  // dictionaries in any case.
+  void release_constants() const {
+    std::set<const Source*> used;
+    const auto use = [&](const Source* s) {
+      for (; s && used.insert(s).second;) s = s->base;
+    };
+    const EntryPlan& plan = compiled->plan;
+    for (const auto* steps : {&plan.loads, &plan.calls, &plan.steps, &plan.effects})
+      for (const PlanStep& s : *steps) use(s.source);
+    for (const Source* s : plan.inputs) use(s);
+    for (const SizePlace& p : plan.size_inputs) use(p.source);
+    for (const auto& [symbol, p] : plan.symbols) use(p.source);
+    const auto keys = guarded_keys();
+    for (const auto& s : sources->all()) {
+      if (s->kind == SourceKind::Constant && !used.contains(s.get())) s->object = PyRef();
+      if (s->kind == SourceKind::Constant && keys.contains(s->object.get())) refer_weakly(*s);
+      if (s->kind == SourceKind::DictItem) s->key = weak_key(s->key);  // the guards see that it lives
+    }
+  }
+
+  EntryRef install() {
+    // The guards see the whole trie, so the table outlives the trace.
+    Entry e;
+    e.region = request.region;
+    e.guards = compile_guards(t.guards, *sources, loaded(), t.present);
+    release_constants();
+    compiled->plan.guards = e.guards;
+    e.compiled = compiled;
+    e.frame_id = notes.frame_id;
+    e.entry_id = notes.entries_made++;
+    e.last = notes.general;
+    e.compile_time_code = t.compile_time_code;
+    if (logs.bytecode) log_bytecode(request, compiled->plan, graph ? graph->name : "");
+    if (logs.info) report("log_info", {py_str("produce_guards")});
+    if (logs.debug) log_input_sizes(t);
+    if (logs.guards) log_guards(*e.guards, request.args);
+    return insert_entry(request.code, std::move(e));
+  }
+
+  void log_reason(bool broke) {
+    const auto at = broke ? log.breaks.find(t.ordinal) : log.breaks.end();
+    if (at == log.breaks.end())
+      report("log_compiling_graph", {py_str("return_value"), frames_list({end.returned_at}), PyRef::borrow(Py_False)});
+    else
+      report("log_compiling_graph",
+             {py_str(at->second.reason), frames_list(at->second.frames), PyRef::borrow(Py_True)});
+  }
+
+  EntryRef run() {
+    EntryPlan& plan = compiled->plan;
+    PlanBuilder b(t, plan);
+    const bool broke = end.end == TraceResult::End::Break;
+    if (logs.debug) log_reason(broke);
+    plan_late_calls(b);
+    const auto stop = log.breaks.find(t.ordinal);
+    if (broke && stop != log.breaks.end() && stop->second.leave)
+      plan_leave(b);
+    else if (broke)
+      plan_break(b);
+    else
+      plan.result = b.rebuild(end.returned);
+    b.replay(t.effects);
+    if (t.grad_enabled != t.initial_grad_enabled) {
+      PlanStep s{StepOp::SetGradEnabled};
+      s.index = t.grad_enabled;
+      b.effect(std::move(s));
+    }
+    if (!broke && !has_ops() && plan.effects.empty() && !t.config.allow_empty_graphs)
+      throw SkipFrame{"because no content in function call", true};
+    if (has_ops())
+      finish_graph(b.outputs);
+    else if (!b.outputs.empty())
+      throw InternalError("outputs without a graph");
+    for (; later_numbers > 0; --later_numbers) next_name_number();
+    add_ambient_guards();
+    if (logs.dynamic) log_symbols(t);
+    add_size_guards(t);
+    sources = std::make_shared<SourceTable>(std::move(t.sources));
+    plan.sources = sources;
+    mark_single_output();
+    report("on_entry", {PyRef::borrow(reinterpret_cast<PyObject*>(request.code))});
+    return install();
+  }
+};
+
+}  // namespace
+
+EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, const SpeculationLog& log,
+                      FrameNotes& notes, const LogSwitches& logs) {
+  return Finisher{t, end, request, log, notes, logs}.run();
+}
+
+}  // namespace md

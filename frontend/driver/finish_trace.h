@@ -1,0 +1,22 @@
+// From a finished trace to an installed cache entry.
+#pragma once
+
+#include "frontend/driver/compile_frame.h"
+#include "frontend/entries/frame_notes.h"
+#include "frontend/report/events.h"
+#include "frontend/trace/tracer.h"
+
+namespace md {
+
+// Throws SkipFrame when there is nothing to capture.
+EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, const SpeculationLog& log,
+                      FrameNotes& notes, const LogSwitches& logs);
+
+// The process-wide counter behind names like __compiled_fn_3.
+int next_name_number();
+
+// A user's or our own backend applied to a graph. Throws PythonError (BackendCompilerFailed) or InternalError.
+std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region,
+                                      const LogSwitches& logs);
+
+}  // namespace md

@@ -1,0 +1,63 @@
+// What the frontend remembers of a code object besides its entries.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "frontend/bytecode/split.h"
+#include "frontend/entries/code_cache.h"
+#include "frontend/entries/region.h"
+#include "frontend/trace/dynamic_sizes.h"
+
+namespace md {
+
+struct FrameCounts;
+
+// Visits in a row of a skipped frame, from one region and with the same globals, below which there was nothing to
+// compile.
+struct QuietVisits {
+  const Region* region = nullptr;
+  std::uint64_t globals_version = 0;
+  unsigned count = 0;
+};
+
+struct FrameNotes final : CodeNotes {
+  std::shared_ptr<const CodeBody> body;  // decoded once
+  int frame_id = -1;                     // order of first compile; -1: never compiled
+  int entries_made = 0;
+  ObservedInputs observed;
+  bool skip = false;              // run as plain Python, callees still compiled
+  bool broke = false;             // so does a frame that could not be split; not under fullgraph, which must report it
+  bool skip_recursively = false;  // and so is everything below
+  const Region* limited = nullptr;  // has as many entries as it may have
+  unsigned limited_misses = 0;      // since then
+  QuietVisits quiet;
+  bool ran_eagerly = false;       // under the stance eager_then_compile, whose second call compiles
+  bool left_alone = false;        // entered as a frame of its own without tensors in sight, which was logged
+  bool compiling = false;         // by some thread, right now
+  bool is_split = false;          // a break or resume code of ours
+  bool own_code = false;          // of this package, which `run --everything` leaves alone
+  FrameCounts* counts = nullptr;  // its row, if frames are counted
+  std::string plain_reason;       // and why frames run as plain Python
+  std::vector<std::pair<BreakLayout, SplitCode>> splits;  // entries that break alike share their resume code
+  std::vector<std::pair<BreakLayout, PartCode>> leaves;   // and entries that leave a frame alike, what follows
+  std::set<std::string> varying;                          // sources at which guards have failed too often
+  int failures = 0;                                       // calls of which nothing could be compiled
+  int carried = 0;                                        // entries with guards of what broke (carried_guards.h)
+  bool general = false;                                   // the entry being made has none
+  int generalised = 0;                                    // how many times more entries were allowed for that
+  std::string printed_name;                               // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
+
+  bool runs_plain(const Region& region) const { return skip || (broke && !region.fullgraph); }
+  bool runs_plain_below(const Region& region) const { return skip_recursively && !region.fullgraph; }
+};
+
+FrameNotes& frame_notes(PyCodeObject* code);       // made on first use; throws PythonError
+FrameNotes* find_frame_notes(PyCodeObject* code);  // null if there are none
+// The same for who runs Python code meanwhile, which may call reset(), as may other threads.
+std::shared_ptr<FrameNotes> held_frame_notes(PyCodeObject* code);
+void reset_frame_ids();  // compile ids start at 0 again
+std::shared_ptr<const CodeBody> decoded_body(PyCodeObject* code);
+
+}  // namespace md

@@ -1,0 +1,130 @@
+#include "frontend/interpreter/break_place.h"
+
+#include <algorithm>
+
+#include "frontend/bytecode/effects.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+bool resumable(Opcode op) {
+  switch (op) {
+    case Opcode::CALL:
+    case Opcode::CALL_FUNCTION_EX:
+    case Opcode::BINARY_SUBSCR:
+    case Opcode::STORE_SUBSCR:
+    case Opcode::STORE_ATTR:
+    case Opcode::POP_JUMP_IF:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// From the next instruction to the first return some jump goes back to before this one.
+bool in_loop(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  for (std::size_t k = static_cast<std::size_t>(f.current); k < code.size(); ++k) {
+    if (code[k].op == Opcode::RETURN_VALUE) return false;
+    if (code[k].target >= 0 && code[k].target < f.current && code[k].op != Opcode::FOR_ITER) return true;
+  }
+  return false;
+}
+
+// The handlers around the instruction all belong to `with` statements.
+bool only_with_handlers(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  Handler h = f.instruction().handler;
+  for (int depth = 0; h.label >= 0; ++depth) {
+    const auto at = static_cast<std::size_t>(h.label);
+    if (depth > 64 || at + 1 >= code.size() || code[at].op != Opcode::PUSH_EXC_INFO ||
+        code[at + 1].op != Opcode::WITH_EXCEPT_START)
+      return false;
+    const int cleanup = code[at].handler.label;
+    if (cleanup < 0) return true;
+    h = code[static_cast<std::size_t>(cleanup)].handler;
+  }
+  return true;
+}
+
+// More than moving values about.
+bool does_work(Opcode op) {
+  switch (op) {
+    case Opcode::NOP:
+    case Opcode::RESUME:
+    case Opcode::POP_TOP:
+    case Opcode::COPY:
+    case Opcode::SWAP:
+    case Opcode::PUSH_NULL:
+    case Opcode::LOAD_CONST:
+    case Opcode::LOAD_FAST:
+    case Opcode::LOAD_FAST_AND_CLEAR:
+    case Opcode::STORE_FAST:
+    case Opcode::MAKE_CELL:
+    case Opcode::COPY_FREE_VARS:
+    case Opcode::LOAD_CLOSURE:
+    case Opcode::LOAD_DEREF:
+    case Opcode::LOAD_GLOBAL:
+    case Opcode::LOAD_BUILD_CLASS:
+    case Opcode::LOAD_ASSERTION_ERROR:
+    case Opcode::MAKE_FUNCTION:
+    case Opcode::SET_FUNCTION_ATTRIBUTE:
+    case Opcode::JUMP:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
+Tracer::RootPlace place_to_leave(const Tracer& t, const CodeBody& body) {
+  const Tracer::RootPlace place = t.finishing || t.frames.empty() ? t.bare : t.unhandled;
+  for (int k = 0; k < place.instruction; ++k)
+    if (does_work(body.instructions[static_cast<std::size_t>(k)].op)) return place;
+  return {};
+}
+
+BreakVerdict judge_break(const Tracer& t) {
+  for (auto& f : t.frames)
+    if (in_loop(*f)) return BreakVerdict::SkipLoop;
+  const SymbolicFrame& root = *t.frames.front();
+  for (auto& c : root.contexts)
+    if (c.manager->kind != ValueKind::Context) return BreakVerdict::SkipContext;
+  if (!only_with_handlers(root) || !root.handled.empty()) return BreakVerdict::SkipPlace;
+  return resumable(root.instruction().op) ? BreakVerdict::Resume : BreakVerdict::SkipPlace;
+}
+
+// The call that leaves a `with` block, which is never what breaks of itself.
+static bool uses_exit_function(const SymbolicFrame& f) {
+  const auto used = static_cast<std::size_t>(stack_effect(f.instruction()).pop);
+  return std::any_of(f.stack.end() - static_cast<std::ptrdiff_t>(std::min(used, f.stack.size())), f.stack.end(),
+                     [](const ValueRef& v) { return as<WithExitValue>(v) != nullptr; });
+}
+
+bool can_begin_here(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  const auto here = static_cast<std::size_t>(f.current);
+  if (here > 0 && code[here].offset >= 0 && code[here].offset == code[here - 1].offset) return false;
+  return std::ranges::all_of(f.contexts, [&](const ActiveContext& c) {
+    const auto at = static_cast<std::size_t>(c.stack_index);
+    return at < f.stack.size() && f.stack[at]->kind == ValueKind::WithExit;
+  });
+}
+
+void break_if_forced(Tracer& t) {
+  const int at = t.config.break_at, every = t.config.break_every;
+  const bool anywhere = at > 0 && t.config.trace_more;
+  const SymbolicFrame& f = *t.frames.front();
+  if (uses_exit_function(f) || !can_begin_here(f) || (!anywhere && judge_break(t) != BreakVerdict::Resume)) return;
+  ++t.break_places;
+  if (at > 0 ? t.break_places != at : t.break_places % every != 0) return;
+  graph_break<GB0025>(std::string("[]"), std::string("{}"),
+                      std::string(at > 0 ? "config.break_at" : "config.break_every"));
+}
+
+}  // namespace md

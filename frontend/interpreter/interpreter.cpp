@@ -1,0 +1,302 @@
+// The symbolic interpreter: one flat step loop over canonical instructions. Inlining a Python callee pushes a frame; an
+// exception of the traced program unwinds by the exception tables.
+#include <atomic>
+
+#include "frontend/entries/frame_notes.h"
+#include "frontend/hatches/hatch_value.h"
+#include "frontend/interpreter/break_place.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/logs.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/functions.h"
+#include "frontend/values/inlining.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/late.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
+
+namespace md {
+
+namespace {
+constexpr long kSignalInterval = 1024;
+constexpr long kMaxSteps = 2'000'000;          // an unrolled loop this long would not compile in useful time
+constexpr long kMostStepsToLeave = 1'500'000;  // where the frame can be left instead
+constexpr int kMaxDepth = 1000;
+}  // namespace
+
+TraceResult Tracer::run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& frame_args) {
+  args = frame_args;
+  root->on_return = OnReturn::Stop;
+  frames.push_back(std::move(root));
+  step_until(0);
+  check_cleanups();
+  if (!std::exchange(stopped_, false)) {  // whoever rebuilds values may have to call something
+    result_.end = TraceResult::End::Return;
+    result_.returned = std::move(nested_result_);
+  }
+  return std::move(result_);
+}
+
+// When Python closes an abandoned generator, its finally, except and with run: at a moment only plain Python knows. The
+// frame that has such a generator at its end is left to it.
+void Tracer::check_cleanups() {
+  for (auto& v : cleanups_) {
+    auto* g = as<GeneratorValue>(v);
+    if (!g || !g->has_cleanup()) continue;
+    finishing = true;
+    unmodelled(g->print(), "generator left suspended inside try or with");
+  }
+}
+
+void Tracer::step_until(std::size_t depth) {
+  while (frames.size() > depth && !stopped_) {
+    SymbolicFrame& f = *frames.back();
+    f.current = f.pc++;
+    const Instruction& i = f.instruction();
+    if (frames.size() == 1) {
+      ++ordinal;
+      if (auto it = speculation.breaks.find(ordinal); it != speculation.breaks.end()) {
+        if (it->second.instruction != f.current) throw InternalError("the trace took another path after a restart");
+        result_.end = TraceResult::End::Break;
+        result_.break_instruction = f.current;
+        stopped_ = true;
+        return;
+      }
+      if (f.handled.empty() && can_begin_here(f)) {
+        unhandled = {ordinal, f.current};
+        if (f.stack.empty()) bare = unhandled;
+      }
+      if (config.break_every > 0 || config.break_at > 0) break_if_forced(*this);
+    }
+    if (++steps_ % kSignalInterval == 0) {
+      if (PyErr_CheckSignals() < 0) throw PythonError{};
+      if (config.trace_more && !config.fullgraph && steps_ > kMostStepsToLeave)
+        unmodelled(frames.front()->printed_name, "trace of this length");
+      if (steps_ > kMaxSteps)
+        throw SkipFrame{"the trace is longer than " + std::to_string(kMaxSteps) + " instructions"};
+    }
+    if (log_traces) log_instruction(*this, f, i);
+    try {
+      opcode_handler(i.op)(*this, f, i);
+    } catch (const TracedRaise& e) {
+      if (!unwind(e, depth)) throw;
+    } catch (const DataDependent& e) {
+      if (e.what_kind == DataDependent::What::Element) unmodelled("SymNodeVariable()", e.what());
+      graph_break<GB0170>(std::string("SymNodeVariable()"));
+    }
+  }
+}
+
+// The instruction raises an exception again: neither its context nor its traceback changes.
+static bool raises_again(const Instruction& i) {
+  return i.op == Opcode::RERAISE || i.op == Opcode::CLEANUP_THROW || (i.op == Opcode::RAISE_VARARGS && i.a == 0);
+}
+
+// x is raised while `handled` is; where it is in what led to that, it leaves there.
+static void set_context(ExceptionValue& x, const ValueRef& handled) {
+  if (!handled || handled.get() == &x) return;
+  std::set<Value*> seen;
+  for (auto* at = as<ExceptionValue>(handled); at && seen.insert(at).second; at = as<ExceptionValue>(at->context))
+    if (at->context.get() == &x) at->context = {};
+  x.context = handled;
+}
+
+// Finds the handler in the frames above `floor`; frames without one are left.
+bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
+  static std::atomic<long> tracebacks;
+  auto* x = as<ExceptionValue>(e.exception);
+  const Instruction& raising = frame().instruction();
+  bool again = raises_again(raising);
+  if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
+  for (; frames.size() > floor; again = false) {
+    SymbolicFrame& f = *frames.back();
+    if (x && !again) x->traceback = ++tracebacks;
+    const Handler& h = f.instruction().handler;
+    if (h.label >= 0) {
+      f.stack.resize(static_cast<std::size_t>(h.depth));
+      if (h.lasti) f.push(integer(f.current));
+      f.push(e.exception);
+      while (!f.contexts.empty() && f.contexts.back().stack_index >= h.depth) f.contexts.pop_back();
+      f.pc = h.label;
+      return true;
+    }
+    if (frames.size() == 1) return false;  // the root frame stays for the report
+    frames.pop_back();
+  }
+  return false;
+}
+
+// --- calls
+// ---------------------------------------------------------------------------------------------------------------
+
+ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) {
+  return realize(callee)->call(*this, std::move(call_args));
+}
+
+bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn on_return, ValueRef held) {
+  ValueRef v = realize(callee);
+  if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
+  if (draws_late(*this, v)) return false;
+  if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function) && !is_ignored_method(*this, *m)) {
+    call_args.positional.insert(call_args.positional.begin(), m->self);
+    v = m->function;
+  }
+  auto* fn = as<FunctionValue>(v);
+  if (!fn) return false;
+  break_if_known(*this, *fn, call_args);
+  if (!may_inline(*this, *fn)) {
+    fn->call(*this, std::move(call_args));  // breaks
+    return false;
+  }
+  auto f = make_frame(*fn, std::move(call_args));
+  f->on_return = on_return;
+  f->held = std::move(held);
+  frames.push_back(std::move(f));
+  return true;
+}
+
+ValueRef Tracer::run_nested(std::unique_ptr<SymbolicFrame> f) {
+  f->on_return = OnReturn::Stop;
+  const std::size_t depth = frames.size();
+  frames.push_back(std::move(f));
+  step_until(depth);
+  return std::move(nested_result_);
+}
+
+void Tracer::return_from_frame(ValueRef v) {
+  if (frames.size() == 1) {
+    result_.returned_at = user_frame();
+    result_.returned_by = frame().instruction().orig_name;
+  }
+  std::unique_ptr<SymbolicFrame> done = std::move(frames.back());
+  if (done->inline_depth > 0 && log_traces) log_inlining_done(*this, *done);
+  frames.pop_back();
+  switch (done->on_return) {
+    case OnReturn::Push:
+      frame().push(std::move(v));
+      return;
+    case OnReturn::DiscardAndPush:
+      frame().push(done->held);
+      return;
+    case OnReturn::Stop:
+      nested_result_ = std::move(v);
+      return;
+  }
+}
+
+ValueRef Tracer::resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef sent, ValueRef& returned) {
+  if (sent) f->push(std::move(sent));
+  const std::size_t depth = frames.size();
+  f->on_return = OnReturn::Stop;
+  f->yielded = false;
+  frames.push_back(std::move(f));
+  return run_parked(f, depth, returned);
+}
+
+ValueRef Tracer::raise_in_generator(std::unique_ptr<SymbolicFrame>& f, const ValueRef& exception, ValueRef& returned) {
+  const std::size_t depth = frames.size();
+  f->on_return = OnReturn::Stop;
+  f->yielded = false;
+  frames.push_back(std::move(f));
+  const TracedRaise raised{exception};
+  if (!unwind(raised, depth)) throw raised;
+  return run_parked(f, depth, returned);
+}
+
+ValueRef Tracer::run_parked(std::unique_ptr<SymbolicFrame>& f, std::size_t depth, ValueRef& returned) {
+  step_until(depth);
+  if (parked_) {
+    f = std::move(parked_);
+    return std::move(nested_result_);
+  }
+  returned = std::move(nested_result_);
+  return {};
+}
+
+void Tracer::yield_from_frame(ValueRef v) {
+  parked_ = std::move(frames.back());
+  frames.pop_back();
+  nested_result_ = std::move(v);
+}
+
+void Tracer::make_generator() {
+  std::unique_ptr<SymbolicFrame> f = std::move(frames.back());
+  frames.pop_back();
+  const OnReturn on_return = f->on_return;
+  ValueRef held = f->held;
+  auto g = make_ref<GeneratorValue>(std::move(f), "");
+  g->name = g->frame->printed_name;
+  if (on_return == OnReturn::Stop)
+    nested_result_ = g;
+  else
+    frame().push(on_return == OnReturn::Push ? ValueRef(g) : held);
+}
+
+std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs call_args) {
+  if (ValueRef other = replaced_function(*this, fn, call_args))
+    return make_frame(static_cast<FunctionValue&>(*other), call_args);
+  if (frames.size() > kMaxDepth) throw SkipFrame{"calls nest deeper than " + std::to_string(kMaxDepth)};
+  auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
+  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) unmodelled(fn.print(), "coroutine");
+  auto f = std::make_unique<SymbolicFrame>();
+  f->code = fn.code;
+  f->body = decoded_body(code);
+  f->globals = fn.globals;
+  f->builtins = fn.builtins;
+  f->own_globals = frame().own_globals && fn.globals.get() == frames.front()->globals.get();
+  if (fn.globals.get() == frames.front()->globals.get()) f->own_globals = true;
+  f->inline_depth = static_cast<int>(frames.size());
+  f->printed_name = text_of(code->co_name);
+  f->slots.resize(f->body->slot_names.size());
+  bind_call(*this, fn, *f->body, std::move(call_args), f->slots);
+  const std::size_t first_free = f->slots.size() - fn.closure.size();
+  for (std::size_t k = 0; k < fn.closure.size(); ++k) f->slots[first_free + k] = fn.closure[k];
+  if (log_traces) log_inlining(*this, *f);
+  return f;
+}
+
+// --- exceptions
+// ----------------------------------------------------------------------------------------------------------
+
+ValueRef Tracer::handled_exception() const {
+  for (auto f = frames.rbegin(); f != frames.rend(); ++f)
+    if (!(*f)->handled.empty()) return (*f)->handled.back();
+  return {};
+}
+
+bool Tracer::uncaught() const {
+  for (auto& f : frames)
+    if (f->instruction().handler.label >= 0) return false;
+  return true;
+}
+
+void Tracer::raise(PyObject* type, const std::string& message) {
+  std::vector<ValueRef> args_of;
+  args_of.push_back(
+      constant(checked(PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size())))));
+  throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(type), std::move(args_of))};
+}
+
+void Tracer::raise_current() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  PyRef t = PyRef::steal(type), v = PyRef::steal(value), tb = PyRef::steal(traceback);
+  if (PyErr_GivenExceptionMatches(t.get(), PyExc_KeyboardInterrupt) ||
+      PyErr_GivenExceptionMatches(t.get(), PyExc_MemoryError) ||
+      PyErr_GivenExceptionMatches(t.get(), PyExc_SystemError)) {
+    PyErr_Restore(t.release(), v.release(), tb.release());
+    throw PythonError{};
+  }
+  PyRef raw_args = v ? PyRef::steal(PyObject_GetAttrString(v.get(), "args")) : PyRef();
+  std::vector<ValueRef> values;
+  if (raw_args && PyTuple_Check(raw_args.get()))
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(raw_args.get()); ++k)
+      values.push_back(from_folded(*this, PyTuple_GET_ITEM(raw_args.get(), k)));
+  clear_answer();
+  throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(t.get()), std::move(values))};
+}
+
+}  // namespace md

@@ -1,0 +1,444 @@
+// Tracer: tensor calls become graph nodes.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "frontend/cpython/object_attr.h"
+#include "frontend/guards/attributes.h"
+#include "frontend/interpreter/trace_out.h"
+#include "frontend/report/call_text.h"
+#include "frontend/report/source_lines.h"
+#include "frontend/tensors/generator_object.h"
+#include "frontend/tensors/op_function.h"
+#include "frontend/tensors/out_argument.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/logs.h"
+#include "frontend/trace/polyfills.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/scalar_outputs.h"
+#include "frontend/values/size_value.h"
+#include "ir/composites/inplace.h"
+#include "ir/graph/op_table.h"
+#include "ir/tensor/shared_memory.h"
+
+namespace md {
+
+namespace {
+
+// Shape rules ask the thread's gradient mode; the trace may have got to another.
+struct GradMode {
+  explicit GradMode(bool on) : before(md::grad_enabled()) { set_grad_enabled(on); }
+  ~GradMode() { set_grad_enabled(before); }
+  GradMode(const GradMode&) = delete;
+  GradMode& operator=(const GradMode&) = delete;
+  bool before;
+};
+
+struct OperatorRow {
+  const char* name;  // in Python's operator module
+  const char* op;    // public op name
+};
+constexpr OperatorRow kOperators[] = {{"add", "add"},
+                                      {"sub", "sub"},
+                                      {"mul", "mul"},
+                                      {"truediv", "div"},
+                                      {"floordiv", "floor_divide"},
+                                      {"mod", "remainder"},
+                                      {"pow", "pow"},
+                                      {"matmul", "matmul"},
+                                      {"and_", "bitwise_and"},
+                                      {"or_", "bitwise_or"},
+                                      {"xor", "bitwise_xor"},
+                                      {"lshift", "bitwise_left_shift"},
+                                      {"rshift", "bitwise_right_shift"},
+                                      {"neg", "neg"},
+                                      {"invert", "bitwise_not"},
+                                      {"abs", "abs"},
+                                      {"eq", "eq"},
+                                      {"ne", "ne"},
+                                      {"lt", "lt"},
+                                      {"le", "le"},
+                                      {"gt", "gt"},
+                                      {"ge", "ge"},
+                                      {"getitem", "getitem"},
+                                      {"setitem", "setitem"},
+                                      {"iadd", "add"},
+                                      {"isub", "sub"},
+                                      {"imul", "mul"},
+                                      {"itruediv", "div"},
+                                      {"ifloordiv", "floor_divide"},
+                                      {"imod", "remainder"},
+                                      {"ipow", "pow"},
+                                      {"iand", "bitwise_and"},
+                                      {"ior", "bitwise_or"},
+                                      {"ixor", "bitwise_xor"},
+                                      {"ilshift", "bitwise_left_shift"},
+                                      {"irshift", "bitwise_right_shift"}};
+
+Arg slice_arg(Tracer& t, SliceValue& s) {
+  for (const ValueRef* part : {&s.start, &s.stop, &s.step})
+    if (t.realize(*part)->kind == ValueKind::Tensor)
+      graph_break<GB0038>(s.start->print(), s.stop->print(), s.step->print());
+  return make_slice(t.to_arg(s.start), t.to_arg(s.stop), t.to_arg(s.step));
+}
+
+// x[i] is a view, x[True] a copy; what looks positions up copies anyway.
+bool copies(Tracer& t, const ValueRef& index) {
+  auto is_bool = [&](const ValueRef& raw) {
+    ValueRef v = t.realize(raw);
+    return v->kind == ValueKind::Constant && PyBool_Check(v->real.get());
+  };
+  auto* tuple = as<TupleValue>(t.realize(index));
+  return is_bool(index) || (tuple && std::any_of(tuple->items.begin(), tuple->items.end(), is_bool));
+}
+
+bool is_comparison(const std::string& target) {
+  for (const char* name : {"eq", "ne", "lt", "le", "gt", "ge"})
+    if (target == name) return true;
+  return false;
+}
+
+bool has_keyword(const CallArgs& args, const char* name) {
+  return std::ranges::any_of(args.keywords,
+                             [&](const auto& k) { return PyUnicode_CompareWithASCIIString(k.first.get(), name) == 0; });
+}
+
+// `generator=None` of a random op is no argument of the graph. Other generators are objects no graph can hold.
+bool is_default_generator(Tracer& t, const std::string& public_name, const std::string& key, const ValueRef& value) {
+  if (key != "generator") return false;
+  const auto forms = overloads(public_name);
+  if (std::ranges::none_of(forms, [](OpId id) { return takes_generator(op(id)); })) return false;
+  const ValueRef v = t.realize(value);
+  if (v->kind == ValueKind::Constant && v->real.get() == Py_None) return true;
+  if (v->python_type() == generator_type) graph_break<GB0055>(v->print());
+  t.raise(PyExc_TypeError, public_name + "(): argument 'generator' must be torch.Generator, not " +
+                               (v->python_type() ? type_name(v->python_type()) : "object"));
+}
+
+// The node a method or function mutates is its first operand.
+bool is_inplace_method(const std::string& name) {
+  return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
+}
+
+}  // namespace
+
+Arg Tracer::to_arg(const ValueRef& raw) {
+  ValueRef v = scalar_as_number(*this, data_of(realize(raw)));
+  if (auto* x = as<TensorValue>(v)) return x->node;
+  if (auto* n = as<SizeValue>(v)) return n->size;
+  if (auto* f = as<NumberValue>(v)) return f->node;
+  if (auto* s = as<SliceValue>(v)) return slice_arg(*this, *s);
+  const bool list = v->kind == ValueKind::List;
+  if (list || v->kind == ValueKind::Tuple) {
+    ListArg out;
+    out.tuple = !list;
+    for (auto& item : list ? static_cast<ListValue*>(v.get())->items : static_cast<TupleValue*>(v.get())->items)
+      out.items.push_back(to_arg(item));
+    return out;
+  }
+  if (v->kind == ValueKind::Range) {
+    ListArg out;
+    for (auto& item : collect(*this, v)) out.items.push_back(to_arg(item));
+    return out;
+  }
+  if (v->kind == ValueKind::Constant) {
+    PyObject* o = v->real.get();
+    if (PyComplex_Check(o) || PyBytes_Check(o)) graph_break<GB0055>(v->print());
+    return md::to_arg(o);
+  }
+  if (v->kind == ValueKind::Object &&
+      type_find(v->python_type(), checked(PyUnicode_InternFromString("__torch_function__")).get()))
+    unmodelled(v->print(), "operand with a __torch_function__");
+  const bool object = v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin;
+  if (object && !uncaught()) unmodelled(v->print(), "operand of an op that names itself when it refuses");
+  if (object)
+    raise(PyExc_TypeError,
+          std::string("argument of a tensor op must be a tensor, a number or a sequence of them, not '") +
+              (v->python_type() ? type_name(v->python_type()) : "object") + "'");
+  graph_break<GB0055>(v->print());
+}
+
+ValueRef Tracer::tensor_value(Node* n, std::size_t result) { return make_ref<TensorValue>(n, n->types.at(result)); }
+
+ValueRef Tracer::op_result(Node* n) {
+  for (TensorType& type : n->types)
+    if (type.storage < 0) type.storage = next_storage++;
+  if (!n->multi) {
+    note_unbacked(*this, n);
+    return tensor_value(n);
+  }
+  std::vector<ValueRef> items;
+  for (std::size_t i = 0; i < n->types.size(); ++i) {
+    Node get{NodeKind::GetItem};
+    get.target = get.name = "getitem";
+    get.args = {n};
+    get.index = static_cast<int>(i);
+    get.types = {n->types[i]};
+    get.stack = n->stack;
+    Node* item = graph->append(std::move(get));
+    note_unbacked(*this, item);
+    items.push_back(tensor_value(item));
+  }
+  return result_tuple(n, std::move(items));
+}
+
+ValueRef Tracer::result_tuple(Node* n, std::vector<ValueRef> items) {
+  const Op& called = op(n->op);
+  if (called.schema.results == -1) return make_ref<TupleValue>(std::move(items));
+  auto tuple = make_ref<TupleValue>(std::move(items), named_result_type(called));
+  tuple->fields = called.schema.result_names;
+  return tuple;
+}
+
+// One node for a bound call; in-place forms move their first operand on to the new node.
+ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const std::string& target, bool inplace,
+                      const CallArgs& args) {
+  Node n{NodeKind::Op};
+  n.spelling = spelling;
+  n.target = target;
+  n.name = target;
+  for (auto& a : args.positional) n.args.push_back(to_arg(a));
+  for (auto& [k, v] : args.keywords) {
+    const std::string key = text_of(k.get());
+    if (!is_default_generator(*this, public_name, key, v)) n.kwargs.emplace_back(key, to_arg(v));
+  }
+  n.stack = user_stack();
+  auto* self = inplace ? as<TensorValue>(realize(args.positional.at(0))) : nullptr;
+  if (inplace && !self) raise(PyExc_TypeError, target + " needs a tensor");
+  if (inplace && mirrored.contains(self->type.storage)) unmodelled(target, "a write to what an array reads backward");
+  const bool setitem = public_name == "setitem";
+  const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
+  const auto bound = [&] {
+    return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+  };
+  try {
+    BoundCall call = bound();
+    if (shape_env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
+    n.op = call.op;
+    const GradMode mode(grad_enabled);
+    if (setitem) {
+      check_traced_assignment(*this, n);
+    } else {
+      n.types = infer_traced(*this, n, call.args);
+      n.multi = op(call.op).schema.results != 1;
+      if (inplace) md::check_inplace(op(n.op), self->type, n.types.at(0));
+    }
+  } catch (const OpError& e) {
+    report_op_error(e, n);
+  } catch (const DataDependent& e) {
+    report_data_dependent(*this, e, public_name, args);
+  }
+  ++calls_captured;
+  if (inplace) n.types = setitem ? std::vector<TensorType>{} : std::vector<TensorType>{self->type};
+  Node* made = graph->append(std::move(n));
+  if (log_traces) log_graph_call(*this, *made);
+  if (!inplace) return op_result(made);
+  // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
+  if (spelling == Spelling::Inplace && !setitem) self->node = made;
+  return ValueRef(self);
+}
+
+void Tracer::report_op_error(const OpError& e, const Node& n) {
+  const bool of_arguments =
+      e.kind == ErrorKind::Type && std::string_view(e.what()).find("argument") != std::string::npos;
+  if (of_arguments) graph_break<GB0112>(call_target(n), std::string(e.what()));
+  const bool compares = n.spelling == Spelling::Operator && is_comparison(n.target);
+  if (compares && e.kind == ErrorKind::Runtime && n.args.size() == 2)
+    graph_break<GB0182>(n.target, operand_text(n.args[0]), operand_text(n.args[1]));
+  throw FailedCall(e, call_text(n));
+}
+
+ValueRef Tracer::call_op(const std::string& name, Spelling spelling, const CallArgs& args, const std::string& target) {
+  if (spelling == Spelling::Function && has_keyword(args, "out") && takes_out(overloads(name))) {
+    return trace_call_into(*this, name, args, target);
+  }
+  const bool inplace = is_inplace_method(name);
+  const std::string base = inplace ? name.substr(0, name.size() - 1) : name;
+  const std::string method = "Tensor." + base;  // may mean an op of its own
+  const bool own = spelling == Spelling::Method && !overloads(method).empty();
+  return emit(own ? method : base, spelling, target.empty() ? name : target, inplace, args);
+}
+
+ValueRef Tracer::call_operator(const std::string& name, const CallArgs& args) {
+  if (name == "pos") return realize(args.positional.at(0));
+  for (const OperatorRow& row : kOperators) {
+    if (name != row.name) continue;
+    const bool inplace = (name[0] == 'i' && name != "invert") || name == "setitem";
+    ValueRef made = emit(row.op, inplace ? Spelling::Inplace : Spelling::Operator, name, inplace, args);
+    const bool copied = name == "getitem" && args.positional.size() == 2 && copies(*this, args[1]);
+    return copied ? call_op("clone", Spelling::Method, CallArgs{{made}, {}}) : made;
+  }
+  unmodelled("operator." + name, print_list(args.positional));
+}
+
+ValueRef Tracer::call_attribute_op(const std::string& name, const CallArgs& args) {
+  return emit(name, Spelling::Attribute, name, false, args);
+}
+
+ValueRef Tracer::constant_tensor(PyObject* object) {
+  Node n{NodeKind::GetAttr};
+  n.target = n.name = "_tensor_constant" + std::to_string(constant_count_++);
+  n.constant = TensorRef(tensor_impl(object));
+  n.types = {type_of(Arg(n.constant))};
+  n.types[0].storage = next_storage++;
+  n.stack = user_stack();
+  Node* held = graph->append(std::move(n));
+  return call_op("clone", Spelling::Method, CallArgs{{tensor_value(held)}, {}});
+}
+
+void Tracer::emit_grad_switch(bool on) {
+  Node n{NodeKind::State};
+  n.target = "_C._set_grad_enabled";
+  n.name = "_set_grad_enabled";
+  n.args = {Arg(on)};
+  graph->append(std::move(n));
+}
+
+void Tracer::name_node(const ValueRef& v, const std::string& variable) {
+  if (frame().is_library()) return;
+  auto* array = as<ArrayValue>(v);
+  auto* x = array ? array->tensor.get() : as<TensorValue>(v);
+  if (!x || x->node->kind == NodeKind::Placeholder || !named_.insert(x->node).second) return;
+  graph->rename(x->node, variable);
+}
+
+// --- inputs
+// ------------------------------------------------------------------------------------------------------------
+
+std::string placeholder_target(const Source& source) {
+  if (source.kind == SourceKind::ArrayTensor) return placeholder_target(*source.base);
+  std::string out;
+  for (char c : source.name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  // Runs of separators print as one underscore, the closing bracket's stays.
+  std::string squeezed;
+  for (char c : out)
+    if (c != '_' || squeezed.empty() || squeezed.back() != '_') squeezed += c;
+  return squeezed;
+}
+
+// What the graph assumes of an input, and that nobody marks dimensions of it which are not marked now.
+static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
+  Guard g{GuardKind::TensorMatch, v.source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))};
+  g.tensor = v.type;
+  g.where = t.user_frame();
+  t.guards.add(std::move(g));
+  PyRef mark = checked(PyUnicode_InternFromString(kDynamicMarks));
+  if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
+    t.guard(GuardKind::DimensionMarks, v.source, checked(PyFrozenSet_New(dims.get())));
+  } else {
+    clear_answer();
+    t.guard(GuardKind::NoHasattr, v.source, mark);
+  }
+  // Where every size is a constant a static mark changes nothing.
+  if (std::ranges::all_of(v.type.sizes, [](Size s) { return s.is_const(); })) return;
+  PyRef constants = checked(PyFrozenSet_New(nullptr));
+  for (std::size_t d = 0; d < v.type.sizes.size(); ++d)
+    if (v.type.sizes[d].is_const()) checked(PySet_Add(constants.get(), py_int(static_cast<long>(d)).get()));
+  Guard fixed{GuardKind::DimensionMarks, v.source, std::move(constants), 1};
+  fixed.where = t.user_frame();
+  t.guards.add(std::move(fixed));
+}
+
+// Memory that others own may overlap any other; the library's own is apart from all but itself.
+int Tracer::storage_of_input(const Ref<Storage>& memory) {
+  if (const auto known = input_memory_.find(memory.get()); known != input_memory_.end()) return known->second.number;
+  int number = -1;
+  const auto look_at = [&](const InputMemory& other) {
+    if (share_memory(*other.storage, *memory)) number = std::max(number, other.number);
+  };
+  if (memory->foreign)
+    for (const auto& [storage, other] : input_memory_) look_at(other);
+  else
+    for (const InputMemory& other : foreign_memory_) look_at(other);
+  if (number < 0) number = next_storage++;
+  const InputMemory own{memory, number};
+  input_memory_.emplace(memory.get(), own);
+  if (memory->foreign) foreign_memory_.push_back(own);
+  return number;
+}
+
+ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
+  if (standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
+  TensorImpl* impl = tensor_impl(object);
+  const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
+  TensorType type = input_type(*this, object, of_array ? source->base : source);
+  type.storage = storage_of_input(impl->storage);
+
+  Node n{NodeKind::Placeholder};
+  n.target = placeholder_target(*source);
+  n.name = n.target;
+  for (char& c : n.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  n.types = {type};
+  // Placeholders stand before everything else.
+  Node* node = root_graph().append(std::move(n));
+  auto& nodes = root_graph().nodes;
+  auto own = std::move(nodes.back());
+  nodes.pop_back();
+  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(inputs.size()), std::move(own));
+
+  auto v = make_ref<TensorValue>(node, type);
+  v->source = source;
+  v->real = PyRef::borrow(object);
+  if (log_traces) log_graph_input(*node, source);
+  inputs.push_back(v);
+  if (!of_array) guard_input(*this, *v, object);
+  return v;
+}
+
+// --- where the user is
+// ---------------------------------------------------------------------------------------------------
+
+bool SymbolicFrame::is_library() const {
+  if (!library_) library_ = in_polyfills(globals.get());
+  return *library_;
+}
+
+UserFrame Tracer::frame_location(const SymbolicFrame& f) const {
+  UserFrame u;
+  u.file = text_of(f.body->filename.get());
+  u.function = f.printed_name;
+  u.line = f.instruction().pos.line;
+  if (u.line < 0) u.line = f.body->firstlineno;
+  u.line_text = source_lines.stripped(f.body->filename.get(), u.line, f.globals.get());
+  return u;
+}
+
+std::vector<UserFrame> Tracer::user_frames() const {
+  std::vector<UserFrame> out;
+  for (auto& f : frames)
+    if (!f->is_library()) out.push_back(frame_location(*f));
+  return out;
+}
+
+UserFrame Tracer::user_frame() const {
+  for (auto f = frames.rbegin(); f != frames.rend(); ++f)
+    if (!(*f)->is_library()) return frame_location(**f);
+  return {};
+}
+
+UserStack Tracer::user_stack() const {
+  SmallVector<const SymbolicFrame*, 16> inside;
+  std::size_t hash = 0;
+  for (auto& f : frames) {
+    if (f->is_library()) continue;
+    inside.push_back(f.get());
+    hash =
+        hash * 31 + std::hash<const void*>()(f->body.get()) / 64 + static_cast<std::size_t>(f->instruction().pos.line);
+  }
+  known_stacks_.resize(kStacksKept);
+  KnownStack& known = known_stacks_[hash % kStacksKept];
+  const auto is_at = [](const SymbolicFrame* f, const auto& line) {
+    return f->body == line.first && f->instruction().pos.line == line.second;
+  };
+  if (known.stack && std::ranges::equal(inside, known.lines, is_at)) return known.stack;
+  known.lines.clear();
+  for (const SymbolicFrame* f : inside) known.lines.emplace_back(f->body, f->instruction().pos.line);
+  return known.stack = std::make_shared<const std::vector<UserFrame>>(user_frames());
+}
+
+}  // namespace md

@@ -1,0 +1,84 @@
+#include "frontend/report/graph_break.h"
+
+#include "ir/graph/mutation.h"
+
+namespace md {
+namespace {
+
+constexpr int kCodes[] = {
+#define MD_BREAK(id, code, nargs) code,
+#include "registry/graph_breaks.inc"
+#undef MD_BREAK
+};
+
+constexpr BreakRow kRows[] = {
+#define MD_BREAK_TEXT(id, type, context, explanation, hints, args, area, cls) \
+  {#id, kCodes[id], type, context, explanation, hints, args, area, BreakClass::cls},
+#include "registry/graph_break_texts.inc"
+#undef MD_BREAK_TEXT
+};
+
+// Templates were checked when the table was generated: every {n} is in range, braces are balanced.
+std::string fill(std::string_view text, std::initializer_list<std::string> args) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c != '{' && c != '}') {
+      out += c;
+    } else if (text[i + 1] == c) {
+      out += text[++i];
+    } else {
+      std::size_t n = 0;
+      while (text[++i] != '}') n = n * 10 + static_cast<std::size_t>(text[i] - '0');
+      out += args.begin()[n];
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::span<const BreakRow> break_rows() { return kRows; }
+
+const BreakRow* find_break(int code) {
+  for (const BreakRow& row : kRows)
+    if (row.code == code) return &row;
+  return nullptr;
+}
+
+std::vector<std::string_view> split_list(std::string_view separated) {
+  std::vector<std::string_view> out;
+  while (!separated.empty()) {
+    const std::size_t end = separated.find('\x1f');
+    out.push_back(separated.substr(0, end));
+    separated = end == std::string_view::npos ? std::string_view() : separated.substr(end + 1);
+  }
+  return out;
+}
+
+std::string break_code_name(int code) {
+  std::string digits = std::to_string(code);
+  return "GB" + std::string(digits.size() < 4 ? 4 - digits.size() : 0, '0') + digits;
+}
+
+GraphBreak detail::fill_break(BreakId id, std::initializer_list<std::string> args) {
+  const BreakRow& row = kRows[id];
+  GraphBreak b{row.code, std::string(row.type), fill(row.context, args), fill(row.explanation, args), {}, row.id};
+  for (std::string_view hint : split_list(row.hints)) b.hints.push_back(fill(hint, args));
+  return b;
+}
+
+void detail::throw_break(GraphBreak b) { throw b; }
+
+#ifdef MINIDYNAMO_MUTATE
+GraphBreak detail::RaiseSite::unless_mutated(GraphBreak b) const {
+  const std::string_view path = file;
+  const std::string place(path.substr(path.rfind("frontend/")));
+  if (!is_mutated("break", place + ":" + std::to_string(line))) return b;
+  GraphBreak other;
+  other.type = "a break without a code";
+  return other;
+}
+#endif
+
+}  // namespace md

@@ -1,0 +1,185 @@
+#include "frontend/values/scalar_outputs.h"
+
+#include <cstdlib>
+
+#include "frontend/plan/plan.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/size_value.h"
+#include "ir/graph/op_ids.h"
+#include "ir/infer/indexing.h"
+#include "ir/infer/unbacked.h"
+
+namespace md {
+
+namespace {
+
+class TracedSymbols final : public UnbackedSupply {
+ public:
+  TracedSymbols(Tracer& t, Node& n, bool allowed) : t_(t), n_(n), allowed_(allowed) {}
+
+  Size next(const Op& op, SizeRange range) override {
+    if (!allowed_ && op.id != id::Position) throw DataDependent(DataDependent::What::Shape, op.public_name);
+    const Size s = t_.shapes().unbacked(range);
+    t_.symbol_places.push_back({});
+    n_.unbacked.push_back(s);
+    return s;
+  }
+
+ private:
+  Tracer& t_;
+  Node& n_;
+  bool allowed_;
+};
+
+// As the reference names the op that finds out the size.
+std::string dynamic_op_name(const std::string& op) {
+  const std::string name = op == "index" ? "nonzero" : op == "unique_parts" ? "_unique2" : op;
+  return "aten." + name + (op == "repeat_interleave" ? ".Tensor" : ".default");
+}
+
+}  // namespace
+
+std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args) {
+  TracedSymbols symbols(t, n, t.config.capture_dynamic_output_shape_ops);
+  const SupplyScope scope(symbols);
+  return infer(op(n.op), args);
+}
+
+void check_traced_assignment(Tracer& t, Node& n) {
+  TracedSymbols symbols(t, n, t.config.capture_dynamic_output_shape_ops);
+  const SupplyScope scope(symbols);
+  check_item_assignment(n.args.at(0), n.args.at(1), n.args.at(2));
+}
+
+void note_unbacked(Tracer& t, Node* n) {
+  if (!t.shape_env) return;
+  for (const TensorType& type : n->types) {
+    for (int d = 0; d < type.dim(); ++d) {
+      const Size s = type.sizes[static_cast<std::size_t>(d)];
+      const auto symbol = symbol_index(s);
+      if (symbol && !t.shape_env->is_backed(s)) t.unbacked_places.try_emplace(*symbol, UnbackedPlace{n, d});
+    }
+  }
+}
+
+void report_data_dependent(Tracer& t, const DataDependent& e, const std::string& op, const CallArgs& args) {
+  switch (e.what_kind) {
+    case DataDependent::What::Shape:
+      graph_break<GB0036>(dynamic_op_name(e.what()));
+    case DataDependent::What::Element:
+      t.item_break_seen = true;
+      graph_break<GB0124>(std::string("TensorVariable()"), std::string("()"), std::string("{}"));
+    case DataDependent::What::Size:
+      break;
+  }
+  (void)args;
+  graph_break<GB0033>(op);
+}
+
+namespace {
+
+Node* append_item(Tracer& t, TensorValue& x, OpId id) {
+  Node n{NodeKind::Op};
+  n.op = id;
+  n.spelling = Spelling::Method;
+  n.target = n.name = "item";
+  n.args = {x.node};
+  n.stack = t.user_stack();
+  TracedSymbols symbols(t, n, true);
+  {
+    const SupplyScope scope(symbols);
+    const Arg args[] = {x.node, NoneArg{}};
+    n.types = infer(op(id), args);
+  }
+  ++t.calls_captured;
+  Node* made = t.graph->append(std::move(n));
+  made->types[0].storage = t.next_storage++;
+  note_unbacked(t, made);
+  return made;
+}
+
+}  // namespace
+
+PyRef NumberValue::as_constant() const {
+  throw DataDependent(DataDependent::What::Element, "arithmetic on a float that is read from a tensor");
+}
+
+bool NumberValue::truth(Tracer&) { graph_break<GB0170>(print()); }
+
+Reg NumberValue::rebuild(PlanBuilder& b) {
+  PlanStep method{StepOp::GetAttr};
+  method.a = b.graph_output(node);
+  method.object = checked(PyUnicode_InternFromString("item"));
+  PlanStep call{StepOp::Call};
+  call.a = b.step(std::move(method));
+  return b.step(std::move(call));
+}
+
+ValueRef captured_int(Tracer& t, TensorValue& x) {
+  if (!t.config.capture_scalar_outputs) return {};
+  return size_value(t, append_item(t, x, id::Item)->types[0].sizes[0]);
+}
+
+ValueRef captured_item(Tracer& t, TensorValue& x) {
+  if (!t.config.capture_scalar_outputs) return {};
+  if (is_floating(x.type.dtype)) return make_ref<NumberValue>(append_item(t, x, id::ItemNumber));
+  if (x.type.dtype != DType::Bool) return captured_int(t, x);
+  return make_ref<SizeTestValue>(append_item(t, x, id::Item)->types[0].sizes[0], Size(0), Py_NE);
+}
+
+ValueRef captured_list(Tracer& t, TensorValue& x) {
+  if (!t.config.capture_scalar_outputs || !is_integral(x.type.dtype)) return {};
+  if (x.type.dim() == 0) return captured_item(t, x);
+  const std::int64_t n = x.length(t).value_or(0);
+  std::vector<ValueRef> items;
+  for (std::int64_t i = 0; i < n; ++i) {
+    ValueRef row = t.realize(x.get_item(t, t.integer(i)));
+    items.push_back(captured_list(t, *as<TensorValue>(row)));
+  }
+  return make_ref<ListValue>(std::move(items));
+}
+
+namespace {
+
+// What `lhs <op> rhs` says of a symbol that stands alone on the left.
+SizeRange range_of(int op, std::int64_t rhs) {
+  switch (op) {
+    case Py_LT:
+      return {SizeRange::kMin, rhs - 1};
+    case Py_LE:
+      return {SizeRange::kMin, rhs};
+    case Py_EQ:
+      return {rhs, rhs};
+    case Py_GT:
+      return {rhs + 1, SizeRange::kMax};
+    case Py_GE:
+      return {rhs, SizeRange::kMax};
+    default:
+      return {};
+  }
+}
+
+constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};  // by Py_LT ... Py_GE
+
+}  // namespace
+
+void assert_sizes(Tracer& t, SizeTestValue& test) {
+  static constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+  Node n{NodeKind::Op};
+  n.op = id::AssertSizes;
+  n.target = n.name = "_check";
+  n.args = {test.lhs, test.rhs, std::string(kNames[test.op])};
+  n.stack = t.user_stack();
+  n.types = infer(op(n.op), n.args);
+  ++t.calls_captured;
+  t.graph->append(std::move(n))->types[0].storage = t.next_storage++;
+  constexpr std::int64_t kLimit = SizeRange::kMax - 1;
+  if (test.rhs.is_const() && std::abs(test.rhs.value()) < kLimit)
+    t.shapes().assume_range(test.lhs, range_of(test.op, test.rhs.value()));
+  if (test.lhs.is_const() && std::abs(test.lhs.value()) < kLimit)
+    t.shapes().assume_range(test.rhs, range_of(kMirrored[test.op], test.lhs.value()));
+}
+
+}  // namespace md

@@ -1,0 +1,45 @@
+// Values of tensors that a trace names without knowing them: data-dependent sizes, items.
+#pragma once
+
+#include "frontend/trace/value.h"
+#include "ir/core/error.h"
+#include "ir/graph/graph.h"
+
+namespace md {
+
+struct TensorValue;
+struct SizeTestValue;
+
+// A float read from a tensor: a 0-d tensor in the graph, which counts as a number there.
+struct NumberValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Number;
+  explicit NumberValue(Node* node) : Value(kKind), node(node) {}
+
+  std::string print() const override { return "SymNodeVariable()"; }
+  PyTypeObject* python_type() const override { return &PyFloat_Type; }
+  PyRef as_constant() const override;
+  bool truth(Tracer& t) override;
+  Reg rebuild(PlanBuilder& b) override;
+
+  Node* node;
+};
+
+// Types of a bound call that becomes the node `n`, which notes the symbols it brings along. Throws DataDependent if the
+// settings do not allow any.
+std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args);
+// x[index] = value, the arguments of `n`: throws what the assignment would.
+void check_traced_assignment(Tracer& t, Node& n);
+// The node's sizes are where the run finds the values of symbols first seen there.
+void note_unbacked(Tracer& t, Node* n);
+// The break for a call that needs what no trace knows.
+[[noreturn]] void report_data_dependent(Tracer& t, const DataDependent& e, const std::string& op, const CallArgs& args);
+// torch._check of a comparison of sizes: the graph checks it, the trace knows it from here on.
+void assert_sizes(Tracer& t, SizeTestValue& test);
+// x.tolist() of integers; null as below.
+ValueRef captured_list(Tracer& t, TensorValue& x);
+// x.item() as a value of the trace; null if the settings do not allow it.
+ValueRef captured_item(Tracer& t, TensorValue& x);
+// int(x), which cuts off the fraction; null as above.
+ValueRef captured_int(Tracer& t, TensorValue& x);
+
+}  // namespace md

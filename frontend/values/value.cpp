@@ -1,0 +1,147 @@
+// The defaults of Value: what nothing models breaks with the registry's "no handler" codes.
+#include "frontend/trace/value.h"
+
+#include "frontend/cpython/object_attr.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/polyfills.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/methods.h"
+#include "frontend/values/objects.h"
+#include "frontend/values/stand_in.h"
+
+namespace md {
+
+std::string type_name(PyTypeObject* type) {
+  const std::string full = type->tp_name;
+  const auto dot = full.rfind('.');
+  return dot == std::string::npos ? full : full.substr(dot + 1);
+}
+
+const ValueRef& CallArgs::missing(std::size_t i) {
+  unmodelled("a builtin function", "argument " + std::to_string(i + 1) + ", given by keyword");
+}
+
+ValueRef CallArgs::take_keyword(const char* name) {
+  for (auto it = keywords.begin(); it != keywords.end(); ++it) {
+    if (PyUnicode_CompareWithASCIIString(it->first.get(), name) != 0) continue;
+    ValueRef v = std::move(it->second);
+    keywords.erase(it);
+    return v;
+  }
+  return {};
+}
+
+ValueRef Value::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }
+
+bool Value::has_attr(Tracer& t, PyObject* name) {
+  if (kind == ValueKind::Slice || kind == ValueKind::Super) graph_break<GB0150>(print(), text_of(name));
+  if (!python_type()) graph_break<GB0150>(print(), text_of(name));
+  try {
+    get_attr(t, name);
+    return true;
+  } catch (const TracedRaise& e) {
+    if (!PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError))) throw;
+    return false;
+  }
+}
+
+void Value::set_attr(Tracer&, PyObject* name, ValueRef) { unmodelled_method(*this, "__setattr__ " + text_of(name)); }
+
+ValueRef Value::call(Tracer& t, CallArgs args) {
+  PyTypeObject* type = python_type();
+  if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
+  not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
+}
+
+[[noreturn]] static ValueRef no_method(const Value& self, PyObject* name, const CallArgs& args) {
+  unmodelled_method(self, text_of(name), args);
+}
+
+ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (PyTypeObject* type = python_type();
+      type && type->tp_iternext && args.size() == 0 && text_of(name) == "__next__") {
+    if (ValueRef v = next(t)) return v;
+    throw TracedRaise{
+        make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::vector<ValueRef>{})};
+  }
+  if (PyTypeObject* type = python_type(); type && type->tp_iter && args.size() == 0 && text_of(name) == "__iter__")
+    return iter(t);
+  if (PyTypeObject* type = python_type(); type && type_find(type, name))
+    if (PyObject* row = library_method(type, name)) {
+      args.positional.insert(args.positional.begin(), ValueRef(this));
+      return call_library(t, type_find(type, name), row, std::move(args));
+    }
+  ValueRef method = get_attr(t, name);
+  if (auto* bound = as<BoundAttrValue>(method); bound && bound->self.get() == this)
+    return kind == ValueKind::Slice || kind == ValueKind::DictView ? call_builtin_method(t, ValueRef(this), name, args)
+                                                                   : no_method(*this, name, args);
+  return t.call(method, std::move(args));
+}
+
+ValueRef Value::get_item(Tracer& t, const ValueRef& key) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_subscript) &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not subscriptable");
+  unmodelled_method(*this, "__getitem__");
+}
+
+void Value::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  const auto refusal = [&](PyTypeObject* type) {
+    if (v) return " object does not support item assignment";
+    PyTypeObject* key_type = t.realize(key)->python_type();
+    const bool index = key_type && key_type->tp_as_number && key_type->tp_as_number->nb_index;
+    return type->tp_as_sequence && index ? " object doesn't support item deletion"
+                                         : " object does not support item deletion";
+  };
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript) &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_ass_item))
+    t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "'" + refusal(type));
+  unmodelled_method(*this, v ? "__setitem__" : "__delitem__");
+}
+
+std::optional<std::int64_t> Value::length(Tracer& t) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_length) &&
+      !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
+    t.raise(PyExc_TypeError, std::string("object of type '") + type->tp_name + "' has no len()");
+  unmodelled_method(*this, "__len__");
+}
+
+ValueRef Value::length_value(Tracer& t) {
+  const auto n = length(t);
+  return n ? t.integer(*n) : ValueRef();
+}
+
+bool Value::truth(Tracer&) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_number && type->tp_as_number->nb_bool) &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_length) &&
+      !(type->tp_as_mapping && type->tp_as_mapping->mp_length))
+    return true;
+  unmodelled_method(*this, "__bool__");
+}
+
+ValueRef Value::iter(Tracer& t) {
+  PyTypeObject* type = python_type();
+  if (type && !type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not iterable");
+  unmodelled_method(*this, "__iter__");
+}
+
+ValueRef Value::next(Tracer&) { graph_break<GB0160>(print()); }
+
+bool Value::contains(Tracer& t, const ValueRef& item) {
+  PyTypeObject* type = python_type();
+  if (type && !(type->tp_as_sequence && type->tp_as_sequence->sq_contains) && !type->tp_iter &&
+      !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    t.raise(PyExc_TypeError, std::string("argument of type '") + type->tp_name + "' is not iterable");
+  unmodelled_method(*this, "__contains__");
+}
+
+Reg Value::rebuild(PlanBuilder&) { graph_break<GB0092>(print()); }
+
+}  // namespace md

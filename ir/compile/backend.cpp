@@ -1,0 +1,69 @@
+#include "ir/compile/backend.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "ir/run/evaluate_graph.h"
+#include "ir/tensor/generator.h"
+
+namespace md {
+namespace {
+
+class ProgramKernel final : public Kernel {
+ public:
+  explicit ProgramKernel(std::shared_ptr<const Graph> functional) : program_(std::move(functional)) {}
+  void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
+    const Generator before = state_of(default_generator());
+    try {
+      program_.run(engine(), inputs, outputs);
+    } catch (...) {  // the frame runs again and must draw the same numbers
+      set_state(default_generator(), before);
+      throw;
+    }
+  }
+
+ private:
+  GraphProgram program_;
+};
+
+// No compilation at all: op after op on the block kernels.
+class BlocksBackend final : public Backend {
+ public:
+  std::string name() const override { return "blocks"; }
+  std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode) override {
+    return std::make_unique<ProgramKernel>(std::move(functional));
+  }
+  std::string code(const Graph& functional) const override { return print_ir(functional); }
+};
+
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Backend>> backends;
+};
+
+Registry& registry() {
+  // Never destroyed: kernels may still run while the process ends.
+  static Registry& r = *[] {
+    auto* made = new Registry;
+    made->backends.push_back(std::make_unique<BlocksBackend>());
+    return made;
+  }();
+  return r;
+}
+
+}  // namespace
+
+Backend* find_backend(const std::string& name) {
+  Registry& r = registry();
+  const std::scoped_lock lock(r.mutex);
+  const auto found = std::ranges::find_if(r.backends, [&](const auto& b) { return b->name() == name; });
+  return found == r.backends.end() ? nullptr : found->get();
+}
+
+void register_backend(std::unique_ptr<Backend> backend) {
+  Registry& r = registry();
+  const std::scoped_lock lock(r.mutex);
+  r.backends.push_back(std::move(backend));
+}
+
+}  // namespace md

@@ -1,0 +1,445 @@
+#include "ir/compile/passes/fuse.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "ir/core/error.h"
+#include "ir/graph/dataflow.h"
+#include "ir/graph/op_ids.h"
+
+namespace md {
+namespace {
+
+// Beyond these a loop body outgrows registers and the code generator's patience.
+constexpr std::size_t kMaxMembers = 128;
+constexpr std::size_t kMaxInputs = 32;
+
+// A space's own axes; a dimension of size 1 follows none, so that no larger one is taken to lie along it.
+AxisMap identity(const SizeVec& sizes) {
+  AxisMap m(sizes.size(), -1);
+  for (std::size_t d = 0; d < sizes.size(); ++d)
+    if (!sizes[d].is_const(1)) m[d] = static_cast<int>(d);
+  return m;
+}
+
+// Bit d: the reduction folds dimension d of its operand.
+std::uint32_t reduced_dims(const Node& n, int rank) {
+  const Op& o = op(n.op);
+  const std::uint32_t all = rank >= 32 ? 0 : (1u << rank) - 1;
+  if (o.dim < 0) return all;
+  const Arg& dim = n.args[static_cast<std::size_t>(o.dim)];
+  const auto bit = [&](const Arg& a) {
+    const std::int64_t d = a.get<Size>().value();
+    return 1u << (d < 0 ? d + rank : d);
+  };
+  if (dim.is<Size>()) return bit(dim);
+  const auto* list = dim.get_if<ListArg>();
+  if (!list || list->items.empty()) return all;
+  std::uint32_t bits = 0;
+  for (const Arg& a : list->items) bits |= bit(a);
+  return bits;
+}
+
+// Whether the folded axes lie next to each other, axes of size 1 aside.
+bool is_one_run(std::uint32_t reduced, const SizeVec& extents) {
+  int runs = 0;
+  bool inside = false;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    if (extents[d].is_const(1)) continue;
+    const bool folded = reduced >> d & 1;
+    runs += folded && !inside;
+    inside = folded;
+  }
+  return runs <= 1;
+}
+
+class Fuser {
+ public:
+  explicit Fuser(const Graph& g) : graph_(g) {}
+
+  std::vector<FusionGroup> run() {
+    for (const auto& n : graph_.nodes) {
+      if (n->kind == NodeKind::Op) add(*n);
+      if (n->kind == NodeKind::Call) open(FusionGroup::Kind::Call, *n, {});
+      if (n->kind == NodeKind::GetItem) add_item(*n);
+    }
+    connect();
+    return in_order();
+  }
+
+ private:
+  struct Group {
+    FusionGroup result;
+    std::unordered_map<const Node*, std::optional<AxisMap>>
+        axes;                                       // of members and views of them; nothing: no such view
+    std::unordered_set<const Node*> inputs, views;  // views: those that are members
+    std::vector<const Node*> ready;                 // values of this rank
+  };
+
+  // --- Which group ----------------------------------------------------------------------------------------------
+
+  void add(const Node& n) {
+    const OpKind kind = op(n.op).kind();
+    int after = -1;  // the last group this node must come after
+    for_each_input(n, [&](const Node* in) { after = std::max(after, rank(in)); });
+    if (kind == OpKind::View) {
+      // A view costs nothing: it stands right behind its operand, so that it holds no user back.
+      set_rank(n, after);
+      views_.push_back(&n);
+    } else if (kind == OpKind::Pointwise && !may_fail(n)) {
+      add_pointwise(n, after);
+    } else if (kind == OpKind::Reduction && folds(n)) {
+      add_reduction(n, after);
+    } else if (kind == OpKind::Create && after < 0) {
+      first_.push_back(&n);  // before everything
+      rank_[&n] = -1;
+    } else {
+      open(FusionGroup::Kind::Call, n, {});
+    }
+  }
+
+  void add_item(const Node& n) {
+    const int of = rank(n.args[0].get<Node*>());
+    groups_[static_cast<std::size_t>(of)].result.members.push_back({&n, {}});
+    set_rank(n, of);
+  }
+
+  void set_rank(const Node& n, int index) {
+    rank_[&n] = index;
+    if (index >= 0) groups_[static_cast<std::size_t>(index)].ready.push_back(&n);
+  }
+
+  int rank(const Node* n) const {
+    const auto found = rank_.find(n);
+    return found == rank_.end() ? -1 : found->second;
+  }
+
+  static bool may_fail(const Node& n) {
+    if (!op(n.op).decl->can_fail) return false;
+    // Of the pointwise ops only integer arithmetic fails, and then the result is an integer.
+    return !is_floating(n.type().dtype);
+  }
+
+  static bool folds(const Node& n) {
+    const TensorType& x = n.args[0].get<Node*>()->type();
+    const bool one_value = !n.multi && !op(n.op).traits.finds_position;
+    return one_value && x.dim() > 0 && x.dim() < 32 && is_one_run(reduced_dims(n, x.dim()), x.sizes);
+  }
+
+  int open(FusionGroup::Kind kind, const Node& n, AxisMap axes) {
+    const int index = static_cast<int>(groups_.size());
+    groups_.emplace_back().result.kind = kind;
+    join(index, n, std::move(axes));
+    return index;
+  }
+
+  void join(int index, const Node& n, AxisMap axes) {
+    Group& g = groups_[static_cast<std::size_t>(index)];
+    for_each_input(n, [&](const Node* in) {
+      if (!bring_in(g, in)) g.inputs.insert(in);
+    });
+    set_rank(n, index);
+    g.axes[&n] = axes;
+    g.result.members.push_back({&n, std::move(axes)});
+  }
+
+  // Whether `n` is computed inside; a view of such a value becomes a member now that it has a user.
+  bool bring_in(Group& g, const Node* n) {
+    if (g.result.kind != FusionGroup::Kind::Loops || !inside(g, n)) return false;
+    if (!is_view(*n) || !g.views.insert(n).second) return true;
+    bring_in(g, n->args[0].get<Node*>());
+    g.result.members.push_back({n, *g.axes.at(n)});
+    return true;
+  }
+
+  // The axes of `n` if it is a member or a dimension-renaming view of one.
+  const AxisMap* inside(Group& g, const Node* n) {
+    if (rank(n) != static_cast<int>(&g - groups_.data())) return nullptr;
+    const auto [known, fresh] = g.axes.emplace(n, std::nullopt);
+    if (fresh && is_view(*n)) {
+      const Node* operand = n->args[0].get<Node*>();
+      if (const AxisMap* from = inside(g, operand)) g.axes[n] = renamed(*n, *operand, *from);
+    }
+    const auto& axes = g.axes.at(n);
+    return axes ? &*axes : nullptr;
+  }
+
+  // Axes of a view that permutes, drops and adds dimensions of size 1; nothing for other views.
+  static std::optional<AxisMap> renamed(const Node& view, const Node& operand, const AxisMap& from) {
+    if (view.op == id::AsStrided) return {};  // its strides are the memory's, not the operand's
+    // Seen on a row-major tensor every dimension of the operand has a stride of its own.
+    Node stand_in{.kind = NodeKind::Op, .types = {operand.type()}};
+    TensorType& t = stand_in.types[0];
+    t.offset = 0;
+    Size step = 1;
+    for (std::size_t i = t.sizes.size(); i-- > 0; step = step * max(t.sizes[i], 1)) t.strides[i] = step;
+    BoundArgs args = view.args;
+    args[0] = &stand_in;
+    TensorType seen;
+    try {
+      seen = infer(op(view.op), args).at(0);
+    } catch (const OpError&) {
+      return {};  // possible on the operand's layout only
+    }
+    std::size_t found = 0, wanted = 0;
+    AxisMap axes(seen.sizes.size(), -1);
+    for (std::size_t i = 0; i < t.sizes.size(); ++i) wanted += !t.sizes[i].is_const(1);
+    for (std::size_t d = 0; d < seen.sizes.size(); ++d) {
+      if (seen.sizes[d].is_const(1)) continue;
+      for (std::size_t i = 0; i < t.sizes.size(); ++i) {
+        if (t.sizes[i].is_const(1) || !(t.strides[i] == seen.strides[d]) || !(t.sizes[i] == seen.sizes[d])) continue;
+        axes[d] = from[i];
+        ++found;
+        break;
+      }
+      if (axes[d] < 0) return {};
+    }
+    if (found != wanted || !seen.offset.is_const(0)) return {};
+    return axes;
+  }
+
+  // --- Pointwise ops and reductions -----------------------------------------------------------------------------
+
+  bool has_room(const Group& g) const {
+    return g.result.kind == FusionGroup::Kind::Loops && g.result.members.size() < kMaxMembers &&
+           g.inputs.size() < kMaxInputs;
+  }
+
+  // No operand is a view (a slice, say) of a value inside: that is there only once the group has stored it.
+  bool reads_nothing_stored(Group& g, const Node& n) {
+    bool holds = true;
+    for_each_input(n, [&](const Node* in) {
+      holds &= rank(in) != static_cast<int>(&g - groups_.data()) || inside(g, in) != nullptr;
+    });
+    return holds;
+  }
+
+  void add_pointwise(const Node& n, int after) {
+    const SizeVec& sizes = n.type().sizes;
+    if (after >= 0) {
+      gather(n, after);
+      Group& g = groups_[static_cast<std::size_t>(after)];
+      if (has_room(g) && reads_nothing_stored(g, n)) {
+        if (auto axes = place(g, n)) return join(after, n, std::move(*axes));
+      }
+    }
+    if (const int beside = neighbour(n, sizes, after); beside >= 0) return join(beside, n, identity(sizes));
+    open_loops(n, sizes, identity(sizes));
+  }
+
+  void add_reduction(const Node& n, int after) {
+    const Node* x = n.args[0].get<Node*>();
+    const SizeVec& sizes = x->type().sizes;
+    const std::uint32_t reduced = reduced_dims(n, x->type().dim());
+    AxisMap axes;
+    const bool keep = op(n.op).keepdim >= 0 && n.args[static_cast<std::size_t>(op(n.op).keepdim)].get<bool>();
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (!(reduced >> d & 1)) axes.push_back(sizes[d].is_const(1) ? -1 : static_cast<int>(d));
+      if ((reduced >> d & 1) && keep) axes.push_back(-1);
+    }
+    int into = -1;
+    if (after >= 0) {
+      Group& g = groups_[static_cast<std::size_t>(after)];
+      if (reads_nothing_stored(g, n) && takes_reduction(g, x, sizes, reduced)) into = after;
+    }
+    if (into < 0) into = neighbour(n, sizes, after);
+    if (into >= 0) {
+      const std::uint32_t other = groups_[static_cast<std::size_t>(into)].result.reduced;
+      if (other != 0 && other != reduced) into = -1;
+    }
+    if (into >= 0) {
+      join(into, n, std::move(axes));
+    } else {
+      into = open_loops(n, sizes, std::move(axes));
+    }
+    groups_[static_cast<std::size_t>(into)].result.reduced = reduced;
+  }
+
+  // Where several groups over one space meet in a node, the earlier ones may as well run with the last.
+  void gather(const Node& n, int after) {
+    if (!(groups_[static_cast<std::size_t>(after)].result.extents == n.type().sizes)) return;
+    for_each_input(n, [&](const Node* in) {
+      const int r = rank(in);
+      if (r >= 0 && r < after && may_wait(r, after)) absorb(r, after);
+    });
+  }
+
+  // Whether group `from` may run where `into` does: the same space, and nothing in between reads what it computes.
+  bool may_wait(int from, int into) const {
+    constexpr int kFar = 32;  // keeps the search linear
+    const Group &a = groups_[static_cast<std::size_t>(from)], &b = groups_[static_cast<std::size_t>(into)];
+    const auto is_loops = [](const Group& g) { return g.result.kind == FusionGroup::Kind::Loops; };
+    if (into - from > kFar || !is_loops(a) || !is_loops(b) || !(a.result.extents == b.result.extents)) return false;
+    if (a.result.reduced && b.result.reduced && a.result.reduced != b.result.reduced) return false;
+    if (a.result.members.size() + b.result.members.size() >= kMaxMembers) return false;
+    if (a.inputs.size() + b.inputs.size() >= kMaxInputs) return false;
+    for (int g = from + 1; g <= into; ++g)
+      for (const Node* in : groups_[static_cast<std::size_t>(g)].inputs)
+        if (rank(in) == from) return false;
+    return true;
+  }
+
+  void absorb(int from, int into) {
+    Group a = std::exchange(groups_[static_cast<std::size_t>(from)], Group{});
+    Group& b = groups_[static_cast<std::size_t>(into)];
+    b.result.members.insert(b.result.members.begin(), a.result.members.begin(), a.result.members.end());
+    b.result.reduced |= a.result.reduced;
+    b.axes.merge(a.axes);
+    b.inputs.merge(a.inputs);
+    b.views.merge(a.views);
+    for (const Node* n : a.ready) set_rank(*n, into);
+    if (int& last = last_over_[key(b.result.extents)]; last == from) last = into;
+  }
+
+  // The operand spans the whole space, straight.
+  bool takes_reduction(Group& g, const Node* x, const SizeVec& sizes, std::uint32_t reduced) {
+    if (!has_room(g) || !(g.result.extents == sizes)) return false;
+    if (g.result.reduced != 0 && g.result.reduced != reduced) return false;
+    const AxisMap* axes = inside(g, x);
+    if (!axes) return true;
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (!sizes[d].is_const(1) && (*axes)[d] != static_cast<int>(d)) return false;
+    }
+    return true;
+  }
+
+  // Where the dimensions of a pointwise result lie in the group's space, if they can.
+  std::optional<AxisMap> place(Group& g, const Node& n) {
+    const SizeVec& sizes = n.type().sizes;
+    AxisMap axes(sizes.size(), -1);
+    bool anything = false, fits = true;
+    for_each_input(n, [&](const Node* in) {
+      const AxisMap* m = inside(g, in);
+      if (!m) return;
+      anything = true;
+      const std::size_t shift = sizes.size() - m->size();
+      for (std::size_t d = 0; d < m->size(); ++d) {
+        if ((*m)[d] < 0) continue;
+        int& axis = axes[d + shift];
+        fits &= axis < 0 || axis == (*m)[d];
+        axis = (*m)[d];
+      }
+    });
+    if (!fits || !anything) return {};
+    return completed(g, sizes, std::move(axes));
+  }
+
+  // Dimensions that only outside operands span follow the axis at their position.
+  static std::optional<AxisMap> completed(const Group& g, const SizeVec& sizes, AxisMap axes) {
+    std::uint32_t used = 0;
+    for (int a : axes) {
+      if (a < 0) continue;
+      if (used >> a & 1) return {};
+      used |= 1u << a;
+    }
+    for (std::size_t d = 0; d < sizes.size(); ++d) {
+      if (axes[d] >= 0 || sizes[d].is_const(1)) continue;
+      if (sizes.size() != g.result.extents.size() || !(g.result.extents[d] == sizes[d]) || (used >> d & 1)) return {};
+      axes[d] = static_cast<int>(d);
+      used |= 1u << d;
+    }
+    return axes;
+  }
+
+  // A later group over the same space that reads one of the same values: one walk over memory serves both.
+  int neighbour(const Node& n, const SizeVec& sizes, int after) {
+    const auto found = last_over_.find(key(sizes));
+    if (found == last_over_.end() || found->second <= after) return -1;
+    Group& g = groups_[static_cast<std::size_t>(found->second)];
+    if (!has_room(g)) return -1;
+    bool shares = false, meets = false;
+    for_each_input(n, [&](const Node* in) {
+      shares |= g.inputs.contains(in);
+      meets |= inside(g, in) != nullptr;
+    });
+    return shares && !meets ? found->second : -1;
+  }
+
+  static std::string key(const SizeVec& sizes) {
+    std::string out;
+    for (const Size& s : sizes) out += to_string(s) + ",";
+    return out;
+  }
+
+  int open_loops(const Node& n, const SizeVec& extents, AxisMap axes) {
+    const int index = open(FusionGroup::Kind::Loops, n, std::move(axes));
+    groups_[static_cast<std::size_t>(index)].result.extents = extents;
+    last_over_[key(extents)] = index;
+    return index;
+  }
+
+  // --- Edges and order ------------------------------------------------------------------------------------------
+
+  void connect() {
+    for (std::size_t i = 0; i < groups_.size(); ++i) connect(groups_[i].result);
+    for (const auto& n : graph_.nodes) {
+      if (n->kind == NodeKind::Commit || n->kind == NodeKind::Output) {
+        for_each_input(*n, [&](const Node* in) { need(in); });
+      }
+    }
+    // A view needed outside needs its operand's memory; users come after operands, so one walk back settles chains.
+    for (auto it = views_.rbegin(); it != views_.rend(); ++it) {
+      if (needed_.contains(*it)) need((*it)->args[0].get<Node*>());
+    }
+  }
+
+  void connect(FusionGroup& g) {
+    std::unordered_set<const Node*> members, seen;
+    for (const auto& m : g.members) members.insert(m.node);
+    for (const auto& m : g.members) {
+      for_each_input(*m.node, [&](const Node* in) {
+        if (members.contains(in) || !seen.insert(in).second) return;
+        g.inputs.push_back(in);
+        need(in);
+      });
+    }
+  }
+
+  void need(const Node* n) { needed_.insert(n); }
+
+  FusionGroup alone(FusionGroup::Kind kind, const Node* n) const {
+    FusionGroup g;
+    g.kind = kind;
+    g.members = {{n, {}}};
+    g.outputs = {n};
+    for_each_input(*n, [&](const Node* in) { g.inputs.push_back(in); });
+    return g;
+  }
+
+  std::vector<FusionGroup> in_order() {
+    std::vector<FusionGroup> out;
+    std::vector<std::vector<const Node*>> behind(groups_.size() + 1);  // views by rank + 1
+    for (const Node* v : views_) {
+      if (needed_.contains(v)) behind[static_cast<std::size_t>(rank(v) + 1)].push_back(v);
+    }
+    for (const Node* n : first_) out.push_back(alone(FusionGroup::Kind::Call, n));
+    for (std::size_t i = 0; i <= groups_.size(); ++i) {
+      if (i > 0) {
+        FusionGroup& g = groups_[i - 1].result;
+        if (g.members.empty()) continue;  // absorbed
+        for (const auto& m : g.members) {
+          if (needed_.contains(m.node) && !is_view(*m.node)) g.outputs.push_back(m.node);
+        }
+        out.push_back(std::move(g));
+      }
+      for (const Node* v : behind[i]) out.push_back(alone(FusionGroup::Kind::View, v));
+    }
+    return out;
+  }
+
+  const Graph& graph_;
+  std::vector<Group> groups_;
+  std::vector<const Node*> views_, first_;
+  std::unordered_map<const Node*, int> rank_;  // index of the group a value is ready after; -1: from the start
+  std::unordered_map<std::string, int> last_over_;
+  std::unordered_set<const Node*> needed_;
+};
+
+}  // namespace
+
+std::vector<FusionGroup> fuse(const Graph& functional) { return Fuser(functional).run(); }
+
+}  // namespace md

@@ -1,0 +1,87 @@
+#include "ir/composites/inplace.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "ir/infer/infer.h"
+#include "ir/infer/unbacked.h"
+#include "registry/ops/activations.h"
+
+namespace md {
+namespace {
+
+// Whether two indices reach one element (an expanded tensor).
+bool overlaps_itself(const TensorType& x) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> dims;
+  for (int i = 0; i < x.dim(); ++i) {
+    const std::int64_t size = hint_or_guess(x.sizes[i]);
+    if (size == 0) return false;
+    if (size > 1) dims.emplace_back(std::abs(hint_or_guess(x.strides[i])), size);
+  }
+  std::sort(dims.begin(), dims.end());
+  std::int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+[[noreturn]] void refuse(const std::string& message) { throw OpError(ErrorKind::Runtime, message); }
+
+void check_no_overlap(const std::string& what, const TensorType& x) {
+  if (overlaps_itself(x)) {
+    refuse(what + ": the tensor has elements that share memory (it is expanded); clone() it before writing in place");
+  }
+}
+
+bool same_sizes(const SizeVec& a, const SizeVec& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!guard_eq(a[i], b[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void check_inplace(const Op& op, const TensorType& self, const TensorType& result) {
+  const std::string what = op.public_name + "_()";
+  if (!same_sizes(result.sizes, self.sizes)) {
+    refuse(fmt::format("{}: the result of sizes {} does not fit a tensor of sizes {}", what, sizes_text(result.sizes),
+                       sizes_text(self.sizes)));
+  }
+  if (info(result.dtype).category > info(self.dtype).category) {
+    refuse(fmt::format("{}: a result of {} cannot be stored in a tensor of {}", what, info(result.dtype).name,
+                       info(self.dtype).name));
+  }
+  if (op.decl == &ops::FloatPower::decl && result.dtype != self.dtype) {
+    refuse(fmt::format("the base given to {} has dtype {} but the operation's result requires dtype {}",
+                       op.public_name + "_", info(self.dtype).guard_name, info(result.dtype).guard_name));
+  }
+  check_no_overlap(what, self);
+}
+
+int check_assignment(const TensorType& part, const Arg& value) {
+  check_no_overlap("assignment to x[...]", part);
+  if (value.is_number()) return 0;
+  if (!value.is<TensorRef>() && !value.is<Node*>()) {
+    throw OpError(ErrorKind::Type, "assignment to x[...] takes a tensor or a number");
+  }
+  const TensorType source = type_of(value);
+  int dropped = 0;
+  while (source.dim() - dropped > part.dim() && guard_eq(source.sizes[dropped], 1)) ++dropped;
+  bool fits = source.dim() - dropped <= part.dim();
+  for (int i = 1; fits && i <= source.dim() - dropped; ++i) {
+    const Size s = source.sizes[source.dim() - i];
+    fits = guard_eq(s, part.sizes[part.dim() - i]) || guard_eq(s, 1);
+  }
+  if (!fits) {
+    refuse(fmt::format("assignment to x[...]: a value of sizes {} does not fit a part of sizes {}",
+                       sizes_text(source.sizes), sizes_text(part.sizes)));
+  }
+  return dropped;
+}
+
+}  // namespace md

@@ -1,0 +1,17 @@
+// Values as Python's repr() spells them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/graph/arg.h"
+
+namespace md {
+
+std::string python_repr(double v);            // "1.0", "1e-05", "inf"
+std::string python_repr(std::string_view v);  // "'m'"
+// Any argument; nodes print as their names, dtypes as torch.float32.
+std::string python_repr(const Arg& a);
+std::string python_tuple(const std::vector<Arg>& items);  // "(a, 1)", "(a,)", "()"
+
+}  // namespace md

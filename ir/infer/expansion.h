@@ -1,0 +1,36 @@
+// What the rules of composite ops share. A rule is `Arg expand_rule(ops::X, const Expansion&)`.
+#pragma once
+
+#include "ir/graph/op_ids.h"
+#include "ir/infer/composite.h"
+#include "ir/infer/infer.h"
+
+namespace md {
+
+struct Expansion : InferCall {
+  OpCaller& caller;
+
+  Arg call(OpId id, std::initializer_list<Arg> leading) const { return caller.call(id, leading); }
+};
+
+inline Arg sizes_arg(const SizeVec& sizes) {
+  ListArg l;
+  for (const Size s : sizes) l.items.emplace_back(s);
+  return l;
+}
+// A size that decides how many calls there are or which elements they read is fixed here.
+inline std::int64_t fixed_size(Size s) {
+  const std::int64_t n = hint(s);
+  guard_eq(s, n);
+  return n;
+}
+// x in dtype `t`: itself if it has it already.
+Arg converted(const Expansion& e, const Arg& x, DType t);
+Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes);
+// The first operand reshaped, where the program may see whether that is a view. Throws DataDependent where it may or
+// may not be, by sizes known only at run time.
+Arg reshaped_for_program(const Expansion& e, const SizeVec& sizes);
+// Before a copy that the program sees: throws DataDependent if a size of `x` is known only at run time.
+void need_known_layout(const TensorType& x);
+
+}  // namespace md

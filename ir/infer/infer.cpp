@@ -1,0 +1,391 @@
+// Inference: dispatch by op, dtype promotion, pointwise and reduction rules.
+#include "ir/infer/infer.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+
+#include "ir/graph/dynamic.h"
+#include "ir/graph/op_visit.h"
+#include "ir/infer/composite.h"
+#include "ir/infer/type_caller.h"
+#include "ir/infer/unbacked.h"
+#include "ir/sizes/shape_env.h"
+
+namespace md {
+
+// Declared for every op; one of them is defined (ir/infer/infer_*.cpp) for those whose kind has no general rule.
+#define MD_OP(S)                                     \
+  TensorType infer_rule(ops::S, const InferCall& c); \
+  std::vector<TensorType> infer_results(ops::S, const InferCall& c);
+#include "registry/ops.inc"
+#undef MD_OP
+
+namespace {
+
+using Rule = std::vector<TensorType> (*)(const InferCall&);
+
+template <class O>
+constexpr Rule rule_of() {
+  constexpr OpKind k = O::decl.kind;
+  if constexpr (k == OpKind::Pointwise || k == OpKind::Reduction || k == OpKind::Composite) {
+    return nullptr;
+  } else {
+    return [](const InferCall& c) -> std::vector<TensorType> {
+      if constexpr (has_named_results(O::decl.signature)) {
+        return infer_results(O{}, c);
+      } else {
+        return {infer_rule(O{}, c)};
+      }
+    };
+  }
+}
+constexpr Rule kRules[] = {
+#define MD_OP(S) rule_of<ops::S>(),
+#include "registry/ops.inc"
+#undef MD_OP
+};
+
+// --- Promotion -----------------------------------------------------------------------------------------------------
+
+struct OperandInfo {
+  DType dtype;
+  int rank;  // -1: a number
+  bool requires_grad;
+};
+
+OperandInfo operand_info(const Arg& a) {
+  if (const auto* t = a.get_if<TensorRef>()) {
+    const TensorImpl& x = **t;
+    return {x.dtype, x.wrapped_number ? -1 : x.dim(), x.requires_grad};
+  }
+  if (const auto* n = a.get_if<Node*>()) {
+    const TensorType& t = (*n)->type();
+    return {t.dtype, t.wrapped_number ? -1 : t.dim(), t.requires_grad};
+  }
+  return {number_dtype(a), -1, false};
+}
+
+// torch's three priorities: dimensioned tensors, 0-d tensors, numbers. A lower one decides only with a higher category.
+struct Promotion {
+  std::array<DType, 3> best{};
+  std::array<bool, 3> seen{};
+
+  void add(const OperandInfo& o) {
+    const int level = o.rank > 0 ? 0 : o.rank == 0 ? 1 : 2;
+    const DType t = level == 2 && is_floating(o.dtype) ? default_dtype() : o.dtype;
+    best[level] = seen[level] ? promote(best[level], t) : t;
+    seen[level] = true;
+  }
+  DType result() const {
+    DType t = DType::Bool;
+    bool any = false;
+    for (int level = 0; level < 3; ++level) {
+      if (!seen[level]) continue;
+      if (!any || info(best[level]).category > info(t).category) t = best[level];
+      any = true;
+    }
+    return t;
+  }
+};
+
+[[noreturn]] void unsupported_dtype(const Op& op, DType t) {
+  throw OpError(ErrorKind::NotImplemented,
+                fmt::format("{}() is not defined for {} tensors", op.public_name, info(t).name));
+}
+
+[[noreturn]] void refuse_bools(const Op& op) {
+  throw OpError(ErrorKind::Runtime, fmt::format("{}(): bool operands are not supported; use the `^` or logical_xor() "
+                                                "operator, or `~` to invert a mask",
+                                                op.public_name));
+}
+
+void check_computes(const Op& op, DType t) {
+  const DTypeCategory c = info(t).category;
+  const bool ok = c == DTypeCategory::Floating   ? op.traits.on_floats
+                  : c == DTypeCategory::Integral ? op.traits.on_ints
+                                                 : op.traits.on_bools;
+  if (!ok) unsupported_dtype(op, t);
+}
+
+// The dtype parameter, whether or not it has a value.
+DType dtype_or(const Op& op, std::span<const Arg> args, DType otherwise) {
+  const DType* given = op.dtype < 0 ? nullptr : args[op.dtype].get_if<DType>();
+  return given ? *given : otherwise;
+}
+
+ComputeTypes types_by_rule(const Op& op, std::span<const Arg> args) {
+  switch (op.decl->promote) {
+    case Promote::KeepFirst: {
+      const DType t = operand_info(args[0]).dtype;
+      return {t, op.traits.finds_position && op.schema.results == 1 ? DType::Int64 : t};
+    }
+    case Promote::Convert: {
+      const DType t = args[op.dtype].get<DType>();
+      return {t, t};
+    }
+    case Promote::Accumulate: {
+      const DType own = operand_info(args[0]).dtype;
+      const DType t = dtype_or(op, args, is_floating(own) ? own : DType::Int64);
+      return {t, t};
+    }
+    case Promote::Logical:
+      // any() and all() of uint8, which once stood for bool, stay uint8.
+      if (op.kind() == OpKind::Reduction && operand_info(args[0]).dtype == DType::UInt8) {
+        return {DType::Bool, DType::UInt8};
+      }
+      return {DType::Bool, DType::Bool};
+    default:
+      break;
+  }
+  Promotion p;
+  for (int i = op.decl->promote == Promote::Select ? 1 : 0; i < op.operands; ++i) {
+    const OperandInfo o = operand_info(args[i]);
+    if (op.decl->no_bools && o.dtype == DType::Bool) refuse_bools(op);
+    p.add(o);
+  }
+  DType t = p.result();
+  if (op.decl->promote == Promote::IntToFloat && !is_floating(t)) t = default_dtype();
+  return {t, op.decl->promote == Promote::Compare ? DType::Bool : t};
+}
+
+// --- Layout --------------------------------------------------------------------------------------------------------
+
+// > 0: dimension a should vary slower than b in the result, by the first operand that tells them apart.
+int compare_dims(std::span<const TensorType> operands, const SizeVec& sizes, int a, int b) {
+  for (const TensorType& t : operands) {
+    const int shift = static_cast<int>(sizes.size()) - t.dim();
+    if (a < shift || b < shift) continue;
+    const bool broadcast_a = t.sizes[a - shift].is_const(1) && !sizes[a].is_const(1);
+    const bool broadcast_b = t.sizes[b - shift].is_const(1) && !sizes[b].is_const(1);
+    const Size sa = t.strides[a - shift], sb = t.strides[b - shift];
+    if (broadcast_a || broadcast_b || sa.is_const(0) || sb.is_const(0)) continue;
+    if (!(sa == sb)) return layout_lt(sa, sb) ? -1 : 1;
+    if (!(sizes[a] == sizes[b]) && layout_lt(sizes[b], sizes[a])) return 1;
+  }
+  return 0;
+}
+
+bool dense(const TensorType& t) {
+  SizeVec order;
+  for (int i = 0; i < t.dim(); ++i) {
+    if (!t.sizes[i].is_const(1)) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(), [&](Size x, Size y) {
+    const Size sx = t.strides[x.value()], sy = t.strides[y.value()];
+    return !(sx == sy) && layout_lt(sx, sy);
+  });
+  Size expected = 1;
+  for (const Size d : order) {
+    if (!(t.strides[d.value()] == expected)) return false;
+    expected = expected * t.sizes[d.value()];
+  }
+  return true;
+}
+
+}  // namespace
+
+SizeVec joined_strides(std::span<const TensorType> operands, const SizeVec& sizes) {
+  bool same_shape = true, all_row_major = true, same_strides = true;
+  for (const TensorType& t : operands) {
+    same_shape &= t.sizes == sizes;
+    all_row_major &= same_shape && is_row_major(t.sizes, t.strides);
+    same_strides &= t.strides == operands[0].strides;
+  }
+  if (operands.empty() || (same_shape && all_row_major) || sizes.size() < 2) return row_major_strides(sizes);
+  if (same_shape && same_strides && dense(operands[0])) return operands[0].strides;
+  const int rank = static_cast<int>(sizes.size());
+  SmallVector<int, 8> order;  // fastest first
+  for (int i = rank - 1; i >= 0; --i) order.push_back(i);
+  for (int i = 1; i < rank; ++i) {
+    int at = i;
+    for (int j = i - 1; j >= 0; --j) {
+      const int c = compare_dims(operands, sizes, order[j], order[at]);
+      if (c < 0) break;
+      if (c > 0) std::swap(order[j], order[at]), at = j;
+    }
+  }
+  SizeVec strides(sizes.size());
+  Size next = 1;
+  for (const int d : order) {
+    strides[d] = next;
+    next = next * max(sizes[d], 1);
+  }
+  return strides;
+}
+
+namespace {
+
+// --- Pointwise and reductions --------------------------------------------------------------------------------------
+
+void check_mask(const InferCall& c) {
+  if (c.op.decl->promote != Promote::Select) return;
+  const DType t = operand_info(c.arg(0)).dtype;
+  if (t != DType::Bool && t != DType::UInt8)
+    c.fail(ErrorKind::Runtime, "the condition must be a bool tensor, not {}", info(t).name);
+}
+
+TensorType infer_pointwise(const InferCall& c) {
+  const ComputeTypes types = compute_types(c.op, c.args);
+  check_mask(c);
+  std::vector<TensorType> operands;
+  bool grad = false;
+  for (int i = 0; i < c.op.operands; ++i) {
+    if (c.arg(i).is_number()) continue;
+    operands.push_back(c.tensor(i));
+    grad |= operands.back().requires_grad;
+  }
+  SizeVec sizes = operands.empty() ? SizeVec() : operands[0].sizes;
+  for (std::size_t i = 1; i < operands.size(); ++i) sizes = broadcast(c, sizes, operands[i].sizes);
+  TensorType out;
+  out.dtype = types.result;
+  out.strides = c.op.decl->row_major ? row_major_strides(sizes) : joined_strides(operands, sizes);
+  out.sizes = std::move(sizes);
+  out.requires_grad = grad && grad_enabled() && is_floating(out.dtype);
+  return out;
+}
+
+// Which dimensions a reduction folds; none given means all.
+std::vector<bool> reduced_dims(const InferCall& c, int rank) {
+  const Arg none;
+  const Arg& dim = c.op.dim < 0 ? none : c.arg(c.op.dim);
+  const ListArg* list = dim.get_if<ListArg>();
+  if (dim.is_none() || (list && list->items.empty())) return std::vector<bool>(rank, true);
+  std::vector<bool> reduced(rank, false);
+  const std::span<const Arg> dims = list ? std::span<const Arg>(list->items) : std::span<const Arg>(&dim, 1);
+  for (const Arg& d : dims) {
+    const int at = checked_dim(c, d.get<Size>(), rank);
+    if (rank == 0) continue;
+    if (reduced[at]) c.fail(ErrorKind::Runtime, "dim {} appears multiple times in the list of dims", at);
+    reduced[at] = true;
+  }
+  return reduced;
+}
+
+void check_elements(const InferCall& c, const SizeVec& sizes, const std::vector<bool>& reduced) {
+  const auto* list = c.arg(c.op.dim).get_if<ListArg>();
+  const bool no_dim = c.arg(c.op.dim).is_none() || (list && list->items.empty());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (!reduced[i] || !guard_eq(sizes[i], 0)) continue;
+    // torch raises RuntimeError for amax(x), IndexError for argmax(x) and wherever dim is given.
+    const ErrorKind kind = no_dim && !c.op.traits.finds_position ? ErrorKind::Runtime : ErrorKind::Index;
+    c.fail(kind, "dim {} of sizes {} has no elements to choose from", i, sizes_text(sizes));
+  }
+}
+
+std::vector<TensorType> infer_reduction(const InferCall& c) {
+  const TensorType x = c.tensor(0);
+  const ComputeTypes types = compute_types(c.op, c.args);
+  const std::vector<bool> reduced = reduced_dims(c, x.dim());
+  if (c.op.traits.needs_elements) check_elements(c, x.sizes, reduced);
+  const bool keep = c.op.keepdim >= 0 && c.flag(c.op.keepdim);
+  SizeVec sizes;
+  for (int i = 0; i < x.dim(); ++i) {
+    if (!reduced[i]) sizes.push_back(x.sizes[i]);
+    if (reduced[i] && keep) sizes.push_back(1);
+  }
+  TensorType out = fresh_type(c, types.result, std::move(sizes));
+  out.requires_grad = x.requires_grad && grad_enabled() && is_floating(out.dtype);
+  if (c.op.schema.results == 1) return {out};
+  TensorType positions = out;
+  positions.dtype = DType::Int64;
+  positions.requires_grad = false;
+  return {out, positions};
+}
+
+// --- Composites ----------------------------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_composite(const InferCall& c) {
+  TypeCaller caller;
+  const Arg result = expand(c.op, caller, c.args);
+  const auto* list = result.get_if<ListArg>();
+  if (!list) return {type_of(result)};
+  std::vector<TensorType> types;
+  for (const Arg& a : list->items) types.push_back(type_of(a));
+  return types;
+}
+
+void check_fill_value(const Arg& value) {
+  if (value.is_number() || type_of(value).dim() == 0) return;
+  throw OpError(ErrorKind::Runtime,
+                fmt::format("fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
+                            type_of(value).dim()));
+}
+
+thread_local bool grad_on = true;
+std::atomic<DType> default_type{DType::Float32};
+
+}  // namespace
+
+SizeVec like_strides(const TensorType& x) { return joined_strides({&x, 1}, x.sizes); }
+
+ComputeTypes compute_types(const Op& op, std::span<const Arg> args) {
+  const ComputeTypes t = types_by_rule(op, args);
+  check_computes(op, t.compute);
+  if (op.decl == &ops::Fill::decl) check_fill_value(args[1]);
+  if (op.decl->number_fits) {
+    for (int i = 0; i < op.operands; ++i) {
+      if (args[i].is_number()) check_number_fits(op, args[i], t.compute);
+    }
+  }
+  return t;
+}
+
+DType operand_dtype(const Op& op, std::span<const Arg> args, int i, DType compute) {
+  const Promote p = op.decl->promote;
+  if (p == Promote::Logical || (p == Promote::Select && i == 0)) return DType::Bool;
+  const bool exact = op.decl->exact_number && i == 1 && is_half(compute) && operand_info(args[i]).rank <= 0;
+  return exact ? DType::Float32 : compute;
+}
+
+static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> args) {
+  const InferCall c{op, args};
+  switch (op.kind()) {
+    case OpKind::Pointwise:
+      return {infer_pointwise(c)};
+    case OpKind::Reduction:
+      return infer_reduction(c);
+    case OpKind::Composite:
+      return infer_composite(c);
+    default:
+      if (op.decl->dynamic_sizes && !has_supply() && args[0].is<TensorRef>() && is_dynamic(op, args)) {
+        std::vector<TensorType> types;
+        for (const TensorRef& t : run_dynamic(op, args)) types.push_back(type_of(t));
+        return types;
+      }
+      return kRules[op.id](c);
+  }
+}
+
+std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
+  check_enabled(op);
+  std::vector<TensorType> types = infer_by_kind(op, args);
+  for (TensorType& t : types) {
+    for (Size& s : t.sizes) s = settle(s);
+    for (Size& s : t.strides) {
+      if (!s.is_const()) s = s.expr()->env->simplify(s);
+    }
+  }
+  return types;
+}
+
+TensorType type_of(const Arg& a) {
+  if (const auto* n = a.get_if<Node*>()) return (*n)->type();
+  const TensorImpl& x = **a.get_if<TensorRef>();
+  TensorType t;
+  t.dtype = x.dtype;
+  t.sizes.resize(x.sizes.size());
+  t.strides.resize(x.sizes.size());
+  for (std::size_t i = 0; i < x.sizes.size(); ++i) t.sizes[i] = x.sizes[i], t.strides[i] = x.strides[i];
+  t.offset = x.offset;
+  t.requires_grad = x.requires_grad;
+  t.wrapped_number = x.wrapped_number;
+  return t;
+}
+
+DType default_dtype() { return default_type.load(std::memory_order_relaxed); }
+void set_default_dtype(DType t) { default_type.store(t, std::memory_order_relaxed); }
+bool grad_enabled() { return grad_on; }
+void set_grad_enabled(bool on) { grad_on = on; }
+
+}  // namespace md

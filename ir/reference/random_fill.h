@@ -1,0 +1,21 @@
+// What rand, randn and randint draw, a range of elements at a time: element i depends on the call's numbers and i
+// alone.
+#pragma once
+
+#include "ir/reference/reference.h"
+#include "ir/tensor/philox.h"
+#include "registry/ops/kernels.h"
+
+namespace md {
+
+// Counters the call takes.
+std::uint64_t random_blocks(ops::Rand, const KernelCall& c);
+std::uint64_t random_blocks(ops::Randn, const KernelCall& c);
+std::uint64_t random_blocks(ops::Randint, const KernelCall& c);
+
+// Elements [first, last) of the result, which is contiguous.
+void fill_random(ops::Rand, const KernelCall& c, const RandomRange& r, std::int64_t first, std::int64_t last);
+void fill_random(ops::Randn, const KernelCall& c, const RandomRange& r, std::int64_t first, std::int64_t last);
+void fill_random(ops::Randint, const KernelCall& c, const RandomRange& r, std::int64_t first, std::int64_t last);
+
+}  // namespace md

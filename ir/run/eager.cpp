@@ -1,0 +1,219 @@
+// Eager calls: check and infer, allocate, let the installed engine compute.
+#include "ir/run/eager.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "ir/composites/inplace.h"
+#include "ir/core/error.h"
+#include "ir/graph/dynamic.h"
+#include "ir/graph/op_ids.h"
+#include "ir/infer/composite.h"
+#include "ir/infer/indexing.h"
+#include "ir/run/long_work.h"
+#include "ir/run/sweep.h"
+#include "ir/tensor/shared_memory.h"
+
+namespace md {
+namespace {
+
+std::atomic<Engine*> installed{nullptr};
+
+class EagerCaller final : public OpCaller {
+ public:
+  using OpCaller::call;
+  Arg call(const Op& op, std::vector<Arg> bound) override { return call_op(op, bound); }
+};
+
+DimVec constant_dims(const SizeVec& sizes) {
+  DimVec d;
+  for (const Size s : sizes) {
+    if (!s.is_const()) throw InternalError("an eager call with a symbolic size");
+    d.push_back(s.value());
+  }
+  return d;
+}
+
+TensorRef allocate(const TensorType& t) {
+  TensorRef x = empty_tensor(constant_dims(t.sizes), t.dtype);
+  x->strides = constant_dims(t.strides);
+  x->requires_grad = t.requires_grad;
+  return x;
+}
+
+TensorRef view_of(const TensorRef& x, const TensorType& t) {
+  TensorRef v =
+      make_ref<TensorImpl>(x->storage, t.dtype, constant_dims(t.sizes), constant_dims(t.strides), t.offset.value());
+  v->requires_grad = t.requires_grad;
+  return v;
+}
+
+bool is_mask(const Arg& a) {
+  const auto* t = a.get_if<TensorRef>();
+  return t && (*t)->dtype == DType::Bool;
+}
+
+// Pointwise calls whose tensors are contiguous and of one shape need no general inference. Null if this is not one.
+TensorRef plain_pointwise(const Op& op, std::span<const Arg> args) {
+  const TensorImpl* first = nullptr;
+  bool grad = false;
+  for (int i = 0; i < op.operands; ++i) {
+    const auto* t = args[i].get_if<TensorRef>();
+    if (!t) continue;
+    const TensorImpl& x = **t;
+    if (!x.is_contiguous() || (first && !(first->sizes == x.sizes))) return nullptr;
+    first = &x;
+    grad |= x.requires_grad;
+  }
+  if (!first || (op.decl->promote == Promote::Select && !is_mask(args[0]))) return nullptr;
+  const ComputeTypes types = compute_types(op, args);
+  TensorRef out = empty_tensor(first->sizes, types.result);
+  out->requires_grad = grad && grad_enabled() && is_floating(types.result);
+  return out;
+}
+
+Arg results_arg(std::span<const TensorRef> out) {
+  if (out.size() == 1) return out[0];
+  return ListArg{std::vector<Arg>(out.begin(), out.end()), true};
+}
+
+Arg run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
+  engine().run(op, args, out);
+  return results_arg(out);
+}
+
+// --- In place ------------------------------------------------------------------------------------------------------
+
+bool same_elements(const TensorImpl& a, const TensorImpl& b) {
+  return a.data() == b.data() && a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides;
+}
+
+// Operands that share memory with `self` other than element by element are copied before `self` is written.
+std::vector<Arg> without_overlap(const TensorRef& self, std::span<const Arg> bound) {
+  std::vector<Arg> args(bound.begin(), bound.end());
+  for (Arg& a : args) {
+    const auto* t = a.get_if<TensorRef>();
+    if (!t || *t == self || !share_memory(*(*t)->storage, *self->storage) || same_elements(**t, *self)) continue;
+    a = call_op(op(id::Clone), std::span<const Arg>(&a, 1));
+  }
+  return args;
+}
+
+// With copies of the operands that share memory with `self`: a kernel that writes into it reads them meanwhile.
+Arg apart_from(const TensorImpl& self, const Arg& a) {
+  if (const auto* l = a.get_if<ListArg>()) {
+    ListArg out{{}, l->tuple};
+    for (const Arg& x : l->items) out.items.push_back(apart_from(self, x));
+    return out;
+  }
+  const auto* t = a.get_if<TensorRef>();
+  const bool shared = t && share_memory(*(*t)->storage, *self.storage);
+  return shared ? call_op(op(id::Clone), std::span<const Arg>(&a, 1)) : a;
+}
+
+void run_into(const Op& op, const TensorRef& self, std::span<const Arg> bound) {
+  std::vector<Arg> args{bound[0]};
+  for (const Arg& a : bound.subspan(1)) args.push_back(apart_from(*self, a));
+  engine().run(op, args, std::span<const TensorRef>(&self, 1));
+}
+
+// In-place pointwise calls on a contiguous tensor and numbers or separate contiguous tensors of the same shape: nothing
+// to check but dtypes.
+bool plain_inplace(const Op& op, const TensorImpl& self, std::span<const Arg> args) {
+  if (op.kind() != OpKind::Pointwise || op.decl->promote == Promote::Select || !self.is_contiguous()) return false;
+  for (int i = 1; i < op.operands; ++i) {
+    const auto* t = args[i].get_if<TensorRef>();
+    if (!t || t->get() == &self) continue;
+    if (share_memory(*(*t)->storage, *self.storage) || !((*t)->sizes == self.sizes)) return false;
+  }
+  return compute_types(op, args).result == self.dtype;
+}
+
+void store(const TensorRef& self, Arg result) {
+  const Arg args[] = {self, std::move(result)};
+  engine().run(op(id::Copy), args, std::span<const TensorRef>(&self, 1));
+}
+
+// What is found out about the operands holds to the end: between the parts of this others may go on.
+void write_result(const Op& op, std::span<const Arg> given) {
+  HeldMemory held;
+  std::vector<Arg> bound;
+  for (const Arg& a : given) bound.push_back(held.add(a));
+  const TensorRef self = bound[0].get<TensorRef>();
+  const TensorType result = infer(op, bound)[0];
+  check_inplace(op, type_of(bound[0]), result);
+  if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {
+    const std::vector<Arg> args = without_overlap(self, bound);
+    engine().run(op, args, std::span<const TensorRef>(&self, 1));
+  } else if (op.decl->writes_self && result.dtype == self->dtype) {
+    run_into(op, self, bound);
+  } else {
+    Arg value = call_op(op, bound);
+    if (!(value == Arg(self))) store(self, std::move(value));
+  }
+}
+
+}  // namespace
+
+BeforeDynamic& before_dynamic() {
+  thread_local BeforeDynamic ask = nullptr;
+  return ask;
+}
+
+Engine& engine() {
+  Engine* e = installed.load(std::memory_order_acquire);
+  return e ? *e : reference_engine();
+}
+void set_engine(Engine* e) { installed.store(e, std::memory_order_release); }
+
+Arg call_op(const Op& op, std::span<const Arg> bound) {
+  check_enabled(op);
+  switch (op.kind()) {
+    case OpKind::Composite: {
+      if (worth_sweeping(bound)) return run_swept(op, bound);
+      EagerCaller caller;
+      return expand(op, caller, bound);
+    }
+    case OpKind::View:
+      return view_of(bound[0].get<TensorRef>(), infer(op, bound)[0]);
+    case OpKind::Pointwise:
+      if (TensorRef out = plain_pointwise(op, bound)) return run(op, bound, std::span<const TensorRef>(&out, 1));
+      break;
+    default:
+      break;
+  }
+  if (is_dynamic(op, bound)) {
+    if (BeforeDynamic ask = before_dynamic()) ask(op);
+    return results_arg(run_dynamic(op, bound));
+  }
+  std::vector<TensorRef> out;
+  for (const TensorType& t : infer(op, bound)) out.push_back(allocate(t));
+  return run(op, bound, out);
+}
+
+TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
+  check_enabled(op);
+  const TensorRef self = bound[0].get<TensorRef>();
+  const Ref<Storage> written = self->storage;  // others may give `self` other memory meanwhile
+  if (plain_inplace(op, *self, bound))
+    engine().run(op, bound, std::span<const TensorRef>(&self, 1));
+  else
+    write_result(op, bound);
+  ++written->version;
+  return self;
+}
+
+TensorRef index_tensor(const TensorRef& x, const Arg& index) {
+  const Arg args[] = {x, index};
+  return call_op(op(id::GetItem), args).get<TensorRef>();
+}
+
+void assign_index(const TensorRef& x, const Arg& index, const Arg& value) {
+  EagerCaller caller;
+  const Assignment a = open_assignment(caller, x, index, value);
+  call_inplace(op(a.op), a.args);
+}
+
+}  // namespace md

@@ -1,0 +1,67 @@
+#include "ir/run/long_work.h"
+
+#include <algorithm>
+
+namespace md {
+
+namespace {
+Interlude interlude{nullptr, nullptr};  // written once, before there are other threads
+}
+
+constinit thread_local Premise* Premise::current_ = nullptr;
+
+void set_interlude(const Interlude& i) { interlude = i; }
+
+TensorRef HeldMemory::add(TensorImpl& t) {
+  if (tensors_.size() <= kFew) {
+    for (const Held& h : tensors_)
+      if (h.tensor.get() == &t) return h.copy;
+  } else {
+    for (std::size_t k = places_.size(); k < tensors_.size(); ++k) places_.emplace(tensors_[k].tensor.get(), k);
+    if (const auto found = places_.find(&t); found != places_.end()) return tensors_[found->second].copy;
+  }
+  TensorRef copy = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
+  copy->requires_grad = t.requires_grad;
+  copy->wrapped_number = t.wrapped_number;
+  tensors_.push_back({TensorRef(&t), copy, t.storage->version});
+  return copy;
+}
+Arg HeldMemory::add(const Arg& a) {
+  if (const auto* t = a.get_if<TensorRef>(); t && *t) return add(**t);
+  const auto* l = a.get_if<ListArg>();
+  if (!l) return a;
+  ListArg out{{}, l->tuple};
+  for (const Arg& x : l->items) out.items.push_back(add(x));
+  return out;
+}
+void HeldMemory::expect_unwritten(std::span<const Storage* const> storages) const {
+  for (const Held& h : tensors_)
+    if (h.version != h.copy->storage->version &&
+        std::binary_search(storages.begin(), storages.end(), h.copy->storage.get()))
+      throw Overtaken{};
+}
+void HeldMemory::begin_work() noexcept {
+  for (const Held& h : tensors_) h.copy->storage->at_work.fetch_add(1, std::memory_order_relaxed);
+}
+void HeldMemory::end_work() noexcept {
+  for (const Held& h : tensors_) h.copy->storage->at_work.fetch_sub(1, std::memory_order_relaxed);
+}
+
+static bool may_leave() { return interlude.leave && !Premise::is_settled(); }
+
+OthersGoOn::OthersGoOn() : left_(may_leave() ? interlude.leave() : nullptr) {}
+OthersGoOn::~OthersGoOn() {
+  if (left_) interlude.enter(left_);
+}
+
+void LongWork::leave() {
+  if (!may_leave()) return;
+  memory_.begin_work();
+  if (!(left_ = interlude.leave())) memory_.end_work();
+}
+void LongWork::enter() {
+  interlude.enter(left_);
+  memory_.end_work();
+}
+
+}  // namespace md

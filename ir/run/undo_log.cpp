@@ -1,0 +1,69 @@
+#include "ir/run/undo_log.h"
+
+#include <algorithm>
+#include <cstring>
+#include <ranges>
+
+#include "ir/run/long_work.h"
+#include "ir/tensor/generator.h"
+
+namespace md {
+
+UndoLog::UndoLog() : generator_(state_of(default_generator())) {}
+
+void UndoLog::before_write(const TensorRef& t) {
+  if (own_.contains(t->storage.get())) return;
+  Premise::settle();
+  layouts_.push_back({t, t->sizes, t->strides, t->offset, t->storage->version});
+  if (t->numel() == 0) return;
+  const auto item = static_cast<std::int64_t>(item_size(t->dtype));
+  auto* from = static_cast<char*>(t->data());
+  char* to = from + item;
+  for (std::size_t d = 0; d < t->sizes.size(); ++d) {
+    const std::int64_t reach = (t->sizes[d] - 1) * t->strides[d] * item;
+    (reach < 0 ? from : to) += reach;
+  }
+  keep(from, to);
+}
+
+bool UndoLog::knows(const Storage& s) const {
+  return std::ranges::any_of(layouts_, [&](const Layout& l) { return l.tensor->storage.get() == &s; });
+}
+
+// Copies the parts of a range that no earlier write has kept.
+void UndoLog::keep(char* from, char* to) {
+  auto next = kept_.upper_bound(from);
+  if (next != kept_.begin() && std::prev(next)->second > from) --next;
+  char* at = from;
+  const auto copy_until = [&](char* end) {
+    if (end <= at) return;
+    const auto count = static_cast<std::size_t>(end - at);
+    auto before = std::make_unique_for_overwrite<char[]>(count);
+    std::memcpy(before.get(), at, count);
+    bytes_.push_back({at, std::move(before), count});
+  };
+  char* lowest = from;
+  char* highest = to;
+  while (next != kept_.end() && next->first <= to) {
+    copy_until(std::min(next->first, to));
+    at = std::max(at, next->second);
+    lowest = std::min(lowest, next->first);
+    highest = std::max(highest, next->second);
+    next = kept_.erase(next);
+  }
+  copy_until(to);
+  kept_[lowest] = highest;
+}
+
+void UndoLog::take_back() noexcept {
+  for (const Bytes& b : bytes_) std::memcpy(b.at, b.before.get(), b.count);
+  for (Layout& l : std::views::reverse(layouts_)) {
+    l.tensor->sizes = l.sizes;
+    l.tensor->strides = l.strides;
+    l.tensor->offset = l.offset;
+    l.tensor->storage->version = l.version;
+  }
+  set_state(default_generator(), generator_);
+}
+
+}  // namespace md

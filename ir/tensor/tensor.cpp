@@ -1,0 +1,119 @@
+#include "ir/tensor/tensor.h"
+
+#include <atomic>
+#include <cstdlib>
+
+#include "ir/core/error.h"
+#include "ir/core/scalar_builder.h"
+#include "ir/tensor/strided.h"
+
+namespace md {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+Ref<Storage> allocate_plain(std::size_t bytes) {
+  const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded ? rounded : kAlignment);
+  if (!data) throw OpError(ErrorKind::Memory, "cannot allocate " + std::to_string(bytes) + " bytes for a tensor");
+  return make_ref<Storage>(data, bytes, [](void* p, std::size_t, void*) { std::free(p); }, nullptr);
+}
+
+std::atomic<AllocateFn> allocator{allocate_plain};
+
+// Bytes of a tensor; a product that does not fit is a request no allocator can meet.
+std::size_t checked_bytes(const DimVec& sizes, DType dtype) {
+  std::int64_t n = static_cast<std::int64_t>(item_size(dtype));
+  for (const std::int64_t s : sizes) {
+    if (s == 0) return 0;
+  }
+  for (const std::int64_t s : sizes) {
+    if (__builtin_mul_overflow(n, s, &n)) throw OpError(ErrorKind::Memory, "a tensor of that size does not fit memory");
+  }
+  return static_cast<std::size_t>(n);
+}
+
+template <class T>
+TensorRef filled_scalar(T v, DType dtype) {
+  TensorRef t = empty_tensor({}, dtype);
+  visit_dtype(dtype, [&](auto element) { *t->as<decltype(element)>() = convert_value<decltype(element)>(v); });
+  return t;
+}
+
+// Memory of objects of one class that a thread has let go of.
+template <class T>
+class Spares {
+ public:
+  static void* take(std::size_t bytes) {
+    Spares* const s = mine;
+    return s && s->count_ ? s->blocks_[--s->count_] : ::operator new(bytes);
+  }
+  static void give(void* p) noexcept {
+    Spares* const s = mine ? mine : first_use();
+    if (s && s->count_ < kMost)
+      s->blocks_[s->count_++] = p;
+    else
+      ::operator delete(p);
+  }
+  ~Spares() {
+    mine = nullptr, ended = true;
+    while (count_) ::operator delete(blocks_[--count_]);
+  }
+
+ private:
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr std::size_t kMost = 0;  // they would hide every use after free from the sanitizer
+#else
+  static constexpr std::size_t kMost = 64;
+#endif
+  [[gnu::noinline]] static Spares* first_use() noexcept {
+    if (ended) return nullptr;  // objects may die after the thread's own variables
+    static thread_local Spares spares;
+    return mine = &spares;
+  }
+
+  static inline thread_local Spares* mine = nullptr;
+  static inline thread_local bool ended = false;
+  std::size_t count_ = 0;
+  void* blocks_[kMost + 1];
+};
+
+}  // namespace
+
+void* Storage::operator new(std::size_t bytes) { return Spares<Storage>::take(bytes); }
+void Storage::operator delete(void* p) noexcept { Spares<Storage>::give(p); }
+void* TensorImpl::operator new(std::size_t bytes) { return Spares<TensorImpl>::take(bytes); }
+void TensorImpl::operator delete(void* p) noexcept { Spares<TensorImpl>::give(p); }
+
+Ref<Storage> allocate_storage(std::size_t bytes) { return allocator.load(std::memory_order_relaxed)(bytes); }
+void set_allocator(AllocateFn fn) { allocator.store(fn ? fn : allocate_plain); }
+
+bool TensorImpl::is_contiguous() const {
+  std::int64_t expected = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    if (sizes[i] == 1) continue;
+    if (strides[i] != expected) return numel() == 0;
+    expected *= sizes[i];
+  }
+  return true;
+}
+
+DimVec contiguous_strides(const DimVec& sizes) {
+  DimVec strides(sizes.size());
+  std::int64_t next = 1;
+  for (std::size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = next;
+    next *= sizes[i] > 1 ? sizes[i] : 1;
+  }
+  return strides;
+}
+
+TensorRef empty_tensor(const DimVec& sizes, DType dtype) {
+  Ref<Storage> storage = allocate_storage(checked_bytes(sizes, dtype));
+  return make_ref<TensorImpl>(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
+}
+
+TensorRef scalar_tensor(double v, DType dtype) { return filled_scalar(v, dtype); }
+TensorRef scalar_tensor(std::int64_t v, DType dtype) { return filled_scalar(v, dtype); }
+
+}  // namespace md

@@ -1,0 +1,97 @@
+// Storage and TensorImpl: the Python-free tensor. CPU only; sizes, strides and offset count elements.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "ir/core/ref.h"
+#include "ir/sizes/size.h"
+#include "registry/dtype.h"
+
+namespace md {
+
+// A block of bytes shared by every view of it.
+class Storage final : public RefCounted {
+ public:
+  using Release = void (*)(void* data, std::size_t bytes, void* context);
+  // Takes over `data`; `release` runs once, when the last view is gone.
+  Storage(void* data, std::size_t bytes, Release release, void* context)
+      : data_(data), bytes_(bytes), release_(release), context_(context) {}
+  ~Storage() override {
+    if (release_) release_(data_, bytes_, context_);
+  }
+  // Each thread keeps a few for the next ones.
+  static void* operator new(std::size_t bytes);
+  static void operator delete(void* p) noexcept;
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  // Exchanges the blocks: every view of this storage sees the other's memory from here on.
+  void exchange(Storage& o) {
+    std::swap(data_, o.data_);
+    std::swap(bytes_, o.bytes_);
+    std::swap(release_, o.release_);
+    std::swap(context_, o.context_);
+  }
+  // Bumped by every in-place write (autograd's and the guards' version counter).
+  std::uint32_t version = 0;
+  // The memory belongs to someone else (NumPy, DLPack): other storages may overlap it.
+  bool foreign = false;
+  // An array or a capsule was made over the memory: while others hold it, it stays where it is.
+  bool lent = false;
+  // Operations that use the memory while other threads go on: it stays where it is.
+  std::atomic<std::uint16_t> at_work{0};
+
+ private:
+  void* data_;
+  std::size_t bytes_;
+  Release release_;
+  void* context_;
+};
+
+// 64-byte aligned, uninitialised, from the caching allocator (backend/) once it is installed, else from malloc.
+// Throws OpError(Memory).
+Ref<Storage> allocate_storage(std::size_t bytes);
+using AllocateFn = Ref<Storage> (*)(std::size_t bytes);
+void set_allocator(AllocateFn fn);
+
+class TensorImpl final : public RefCounted {
+ public:
+  TensorImpl(Ref<Storage> storage, DType dtype, const DimVec& sizes, const DimVec& strides, std::int64_t offset)
+      : storage(std::move(storage)), sizes(sizes), strides(strides), offset(offset), dtype(dtype) {}
+
+  static void* operator new(std::size_t bytes);  // as Storage's
+  static void operator delete(void* p) noexcept;
+
+  int dim() const { return static_cast<int>(sizes.size()); }
+  std::int64_t numel() const {
+    std::int64_t n = 1;
+    for (auto s : sizes) n *= s;
+    return n;
+  }
+  void* data() const {
+    return static_cast<char*>(storage->data()) + offset * static_cast<std::int64_t>(item_size(dtype));
+  }
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(data());
+  }
+  bool is_contiguous() const;
+
+  Ref<Storage> storage;
+  DimVec sizes, strides;
+  std::int64_t offset;
+  DType dtype;
+  bool requires_grad = false;
+  // 0-d tensor made from a Python number: takes part in promotion as a number does.
+  bool wrapped_number = false;
+};
+using TensorRef = Ref<TensorImpl>;
+
+DimVec contiguous_strides(const DimVec& sizes);
+TensorRef empty_tensor(const DimVec& sizes, DType dtype);  // contiguous, uninitialised
+TensorRef scalar_tensor(double v, DType dtype);            // 0-d
+TensorRef scalar_tensor(std::int64_t v, DType dtype);      // 0-d
+
+}  // namespace md
