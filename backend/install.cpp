@@ -5,6 +5,7 @@
 #include "backend/blocks/sweep.h"
 #include "backend/compile_queue.h"
 #include "backend/thread_pool.h"
+#include "ir/reference/engine.h"
 
 namespace md {
 

@@ -20,6 +20,7 @@
 #include "frontend/values/objects.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/op_ids.h"
+#include "ir/run/run_callee.h"
 #include "ir/tensor/generator.h"
 
 namespace md {

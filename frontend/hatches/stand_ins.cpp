@@ -17,6 +17,7 @@
 #include "frontend/values/size_value.h"
 #include "ir/run/eager.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 

@@ -9,6 +9,7 @@
 #include "frontend/hatches/result_shape.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/graph/op_ids.h"
+#include "ir/reference/engine.h"
 #include "ir/tensor/generator.h"
 
 namespace md {

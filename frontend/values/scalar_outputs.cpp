@@ -7,6 +7,7 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/size_value.h"
+#include "ir/infer/inplace.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/indexing.h"
 #include "ir/infer/unbacked.h"

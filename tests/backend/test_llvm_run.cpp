@@ -7,6 +7,7 @@
 
 #include "backend/kernel_cache.h"
 #include "ir/graph/op_ids.h"
+#include "ir/reference/engine.h"
 #include "ir/sizes/shape_env.h"
 #include "tests/backend/graph_fixture.h"
 

@@ -7,7 +7,7 @@
 #include <unordered_set>
 
 #include "ir/compile/passes/layouts.h"
-#include "ir/composites/inplace.h"
+#include "ir/infer/inplace.h"
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"

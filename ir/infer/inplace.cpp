@@ -1,10 +1,12 @@
-#include "ir/composites/inplace.h"
+#include "ir/infer/inplace.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <utility>
 
+#include "ir/infer/indexing.h"
 #include "ir/infer/infer.h"
+#include "ir/infer/type_caller.h"
 #include "ir/infer/unbacked.h"
 #include "registry/ops/activations.h"
 
@@ -82,6 +84,12 @@ int check_assignment(const TensorType& part, const Arg& value) {
                        sizes_text(source.sizes), sizes_text(part.sizes)));
   }
   return dropped;
+}
+
+void check_item_assignment(const Arg& x, const Arg& index, const Arg& value) {
+  TypeCaller caller;
+  const Assignment a = open_assignment(caller, x, index, value);
+  check_inplace(op(a.op), type_of(a.args[0]), infer(op(a.op), a.args).at(0));
 }
 
 }  // namespace md
