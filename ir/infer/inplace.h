@@ -5,6 +5,9 @@
 
 namespace md {
 
+// Whether two indices may reach one element (an expanded tensor, a sliding window). The answer for symbolic sizes and
+// strides is an assumption the guards check.
+bool overlaps_itself(const TensorType& x);
 // self.op_(...) whose result would be `result`. Throws OpError(Runtime) if it does not fit `self` or if elements of
 // `self` share memory.
 void check_inplace(const Op& op, const TensorType& self, const TensorType& result);
