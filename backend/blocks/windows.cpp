@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backend/blocks/kernel_args.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 
 namespace md::blocks {
 namespace {
