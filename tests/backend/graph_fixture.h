@@ -8,7 +8,7 @@
 #include <cstring>
 #include <random>
 
-#include "backend/install.h"
+#include "backend/executable/install.h"
 #include "ir/compile/backend.h"
 #include "ir/core/error.h"
 #include "ir/reference/engine.h"

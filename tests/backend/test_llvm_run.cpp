@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "backend/kernel_cache.h"
+#include "backend/tiers/kernel_cache.h"
 #include "ir/graph/op_ids.h"
 #include "ir/reference/engine.h"
 #include "ir/sizes/shape_env.h"

@@ -8,7 +8,7 @@
 #include <new>
 #include <thread>
 
-#include "backend/tiers.h"
+#include "backend/tiers/tiers.h"
 #include "ir/reference/engine.h"
 #include "tests/backend/graph_fixture.h"
 

@@ -1,7 +1,7 @@
 // What the body of an op costs, found by running it over a builder that counts.
 #pragma once
 
-#include "backend/loop_nest.h"
+#include "backend/nest/loop_nest.h"
 
 namespace md {
 

@@ -1,5 +1,5 @@
-// A compiled graph as a straight line of steps over memory slots, symbolic in its sizes. backend/plan.h puts in numbers
-// and runs it.
+// A compiled graph as a straight line of steps over memory slots, symbolic in its sizes.
+// backend/executable/specialization.h puts in numbers and runs it.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backend/compile_queue.h"
-#include "backend/kernel_cache.h"
-#include "backend/lower_group.h"
+#include "backend/nest/lower_group.h"
+#include "backend/tiers/compile_queue.h"
+#include "backend/tiers/kernel_cache.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {

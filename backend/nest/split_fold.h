@@ -1,7 +1,7 @@
 // Folding few but very long rows with several threads.
 #pragma once
 
-#include "backend/lower_group.h"
+#include "backend/nest/lower_group.h"
 
 namespace md {
 

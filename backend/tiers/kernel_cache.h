@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/llvm/orc.h"
-#include "backend/schedule.h"
+#include "backend/nest/schedule.h"
 
 namespace md {
 

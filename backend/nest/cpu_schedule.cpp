@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "backend/body_cost.h"
-#include "backend/schedule.h"
+#include "backend/nest/body_cost.h"
+#include "backend/nest/schedule.h"
 #include "ir/core/error.h"
 #include "registry/reduction_order.h"
 

@@ -1,4 +1,4 @@
-#include "backend/kernel_cache.h"
+#include "backend/tiers/kernel_cache.h"
 
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>

@@ -1,4 +1,4 @@
-#include "backend/body_cost.h"
+#include "backend/nest/body_cost.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "backend/tiers.h"
+#include "backend/tiers/tiers.h"
 
 #include <algorithm>
 #include <atomic>

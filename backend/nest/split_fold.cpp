@@ -1,4 +1,4 @@
-#include "backend/split_fold.h"
+#include "backend/nest/split_fold.h"
 
 #include "ir/core/error.h"
 #include "registry/reduction_order.h"

@@ -1,11 +1,12 @@
 // Matrix products and joining.
+#include "backend/blocks/matrix_product.h"
+
 #include <algorithm>
 #include <cstring>
 
-#include "backend/blas.h"
 #include "backend/blocks/iteration.h"
 #include "backend/blocks/kernel_args.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/core/threads.h"
 #include "ir/graph/op_visit.h"
 

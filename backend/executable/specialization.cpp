@@ -1,11 +1,11 @@
-#include "backend/plan.h"
+#include "backend/executable/specialization.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
 
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"

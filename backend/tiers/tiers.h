@@ -5,7 +5,7 @@
 #include <functional>
 #include <memory>
 
-#include "backend/compile_queue.h"
+#include "backend/tiers/compile_queue.h"
 #include "ir/compile/backend.h"
 
 namespace md {

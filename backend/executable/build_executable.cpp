@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "backend/program.h"
+#include "backend/executable/executable.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"

@@ -1,11 +1,11 @@
-#include "backend/lower_group.h"
+#include "backend/nest/lower_group.h"
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "backend/schedule.h"
-#include "backend/split_fold.h"
+#include "backend/nest/schedule.h"
+#include "backend/nest/split_fold.h"
 #include "ir/core/error.h"
 #include "ir/core/scalar_builder.h"
 #include "ir/graph/dataflow.h"

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "backend/program.h"
+#include "backend/executable/executable.h"
 
 namespace md {
 

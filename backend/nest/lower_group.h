@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "backend/loop_nest.h"
+#include "backend/nest/loop_nest.h"
 #include "ir/compile/passes/fuse.h"
 
 namespace md {

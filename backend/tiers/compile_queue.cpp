@@ -1,4 +1,4 @@
-#include "backend/compile_queue.h"
+#include "backend/tiers/compile_queue.h"
 
 #include <pthread.h>
 #include <signal.h>

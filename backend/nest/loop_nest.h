@@ -1,5 +1,5 @@
 // What a group of fused nodes computes: an iteration space, how tensors are reached from it, and a pure body. Nothing
-// about order, vectors or threads: that is a Schedule (backend/schedule.h).
+// about order, vectors or threads: that is a Schedule (backend/nest/schedule.h).
 #pragma once
 
 #include <cstdint>

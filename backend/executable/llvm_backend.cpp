@@ -2,9 +2,9 @@
 #include <mutex>
 #include <new>
 
-#include "backend/install.h"
-#include "backend/plan.h"
-#include "backend/tiers.h"
+#include "backend/executable/install.h"
+#include "backend/executable/specialization.h"
+#include "backend/tiers/tiers.h"
 #include "ir/compile/backend.h"
 #include "ir/core/error.h"
 #include "ir/graph/dynamic.h"

@@ -2,7 +2,7 @@
 // pieces. Nothing here changes a bit of any result.
 #pragma once
 
-#include "backend/loop_nest.h"
+#include "backend/nest/loop_nest.h"
 
 namespace md {
 

@@ -1,4 +1,4 @@
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 
 #include <immintrin.h>
 #include <linux/futex.h>

@@ -1,4 +1,4 @@
-#include "backend/loop_nest.h"
+#include "backend/nest/loop_nest.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "backend/allocator.h"
+#include "backend/machine/allocator.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
