@@ -3,7 +3,7 @@
 
 #include "backend/blocks/kernel_args.h"
 <<<<<<< HEAD
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/infer/window_dim.h"
 #include "ir/reference/window_kernels.h"
 =======
