@@ -2,13 +2,9 @@
 #include <algorithm>
 
 #include "backend/blocks/kernel_args.h"
-<<<<<<< HEAD
 #include "backend/machine/thread_pool.h"
 #include "ir/infer/window_dim.h"
 #include "ir/reference/window_kernels.h"
-=======
-#include "backend/machine/thread_pool.h"
->>>>>>> targets
 
 namespace md::blocks {
 namespace {

@@ -2,15 +2,10 @@
 
 #include "backend/blocks/engine.h"
 #include "backend/blocks/sweep.h"
-<<<<<<< HEAD:backend/install.cpp
-#include "backend/compile_queue.h"
-#include "backend/thread_pool.h"
-#include "ir/reference/engine.h"
-=======
 #include "backend/machine/allocator.h"
 #include "backend/machine/thread_pool.h"
 #include "backend/tiers/compile_queue.h"
->>>>>>> targets:backend/executable/install.cpp
+#include "ir/reference/engine.h"
 
 namespace md {
 
