@@ -2,7 +2,7 @@
 
     .venv/bin/python tools/mutate.py [--keep] [WORD...]
 
-Builds with -DMINIDYNAMO_MUTATE=ON into build-mutate (the switch is ir/graph/mutation.h), runs the test suite once to record
+Builds with -DMINIDYNAMO_MUTATE=ON into build-mutate (switch: ir/graph/mutation.h), runs the test suite once to record
 which test uses what, then for each mutant the tests that use it, quickest first, until one fails. WORDs restrict the
 mutants ("opcode", "GB0092", "frontend/values", "op:sin"); --keep uses the last build and recording. The table goes to
 out/mutants.tsv as well; the exit status is 1 if a mutant survived.
@@ -39,7 +39,7 @@ UNREACHABLE = {
     "opcode:CLEANUP_THROW": NEWER,
     "break:frontend/opcodes/names.cpp GB0113": NEWER,
     "break:frontend/opcodes/exceptions.cpp GB0024": NEWER,
-    "break:frontend/driver/compile_frame.cpp GB0052": "a guard against endless restarts; a frame restarts once for each break",
+    "break:frontend/driver/compile_frame.cpp GB0052": "against endless restarts; each break restarts a frame once",
     "break:frontend/values/tensor.cpp GB0108": "tensors have no retain_grad yet: plain Python raises AttributeError",
     "break:frontend/values/tensor.cpp GB0123": "tensors have no backward yet: plain Python raises AttributeError",
 }

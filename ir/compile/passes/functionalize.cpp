@@ -8,13 +8,13 @@
 #include <unordered_set>
 
 #include "ir/compile/passes/layouts.h"
-#include "ir/infer/inplace.h"
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
+#include "ir/infer/inplace.h"
 #include "ir/infer/unbacked.h"
 
 namespace md {
