@@ -49,7 +49,8 @@ struct Binder {
   // Defaults belong to the last parameters: their number says which.
   void expect_defaults() {
     if (!fn.parts) return;
-    SourceRef all = t.sources.child(fn.parts, SourceKind::Field, checked(PyUnicode_FromString("__defaults__")).get());
+    SourceRef all =
+        t.recorder.sources.child(fn.parts, SourceKind::Field, checked(PyUnicode_FromString("__defaults__")).get());
     if (fn.defaults.empty()) return t.guard(GuardKind::NoneMatch, all);
     t.guard(GuardKind::LengthCheck, all, {}, static_cast<std::int64_t>(fn.defaults.size()));
   }
@@ -73,11 +74,11 @@ struct Binder {
       for (auto& [key, v] : fn.kwdefaults)
         if (!s && PyUnicode_Compare(key.get(), body.slot_names[static_cast<std::size_t>(k)].get()) == 0) {
           s = v;
-          if (fn.parts) t.expect_present(t.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
+          if (fn.parts) t.expect_present(t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
         }
       if (s) continue;
       PyObject* name = body.slot_names[static_cast<std::size_t>(k)].get();
-      if (fn.parts) t.guard(GuardKind::NotPresent, t.sources.child(fn.parts, SourceKind::FuncKwDefault, name));
+      if (fn.parts) t.guard(GuardKind::NotPresent, t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, name));
       missing.push_back("'" + parameter(k) + "'");
     }
     if (!missing.empty()) report_missing(missing, "keyword-only");

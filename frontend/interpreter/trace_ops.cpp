@@ -168,7 +168,7 @@ ValueRef Tracer::tensor_value(Node* n, std::size_t result) { return make_ref<Ten
 
 ValueRef Tracer::op_result(Node* n) {
   for (TensorType& type : n->types)
-    if (type.storage < 0) type.storage = next_storage++;
+    if (type.storage < 0) type.storage = graphs.next_storage++;
   if (!n->multi) {
     note_unbacked(*this, n);
     return tensor_value(n);
@@ -181,7 +181,7 @@ ValueRef Tracer::op_result(Node* n) {
     get.index = static_cast<int>(i);
     get.types = {n->types[i]};
     get.stack = n->stack;
-    Node* item = graph->append(std::move(get));
+    Node* item = graphs.current->append(std::move(get));
     note_unbacked(*this, item);
     items.push_back(tensor_value(item));
   }
@@ -211,7 +211,8 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   n.stack = user_stack();
   auto* self = inplace ? as<TensorValue>(realize(args.positional.at(0))) : nullptr;
   if (inplace && !self) raise(PyExc_TypeError, target + " needs a tensor");
-  if (inplace && mirrored.contains(self->type.storage)) unmodelled(target, "a write to what an array reads backward");
+  if (inplace && graphs.mirrored.contains(self->type.storage))
+    unmodelled(target, "a write to what an array reads backward");
   const bool setitem = public_name == "setitem";
   const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
   const auto bound = [&] {
@@ -219,7 +220,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   };
   try {
     BoundCall call = bound();
-    if (shape_env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
+    if (sizes.env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
     n.op = call.op;
     const GradMode mode(grad_enabled);
     if (setitem) {
@@ -234,9 +235,9 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   } catch (const DataDependent& e) {
     report_data_dependent(*this, e, public_name, args);
   }
-  ++calls_captured;
+  ++graphs.calls_captured;
   if (inplace) n.types = setitem ? std::vector<TensorType>{} : std::vector<TensorType>{self->type};
-  Node* made = graph->append(std::move(n));
+  Node* made = graphs.current->append(std::move(n));
   if (log_traces) log_graph_call(*this, *made);
   if (!inplace) return op_result(made);
   // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
@@ -283,12 +284,12 @@ ValueRef Tracer::call_attribute_op(const std::string& name, const CallArgs& args
 
 ValueRef Tracer::constant_tensor(PyObject* object) {
   Node n{NodeKind::GetAttr};
-  n.target = n.name = "_tensor_constant" + std::to_string(constant_count_++);
+  n.target = n.name = "_tensor_constant" + std::to_string(graphs.constant_count++);
   n.constant = TensorRef(tensor_impl(object));
   n.types = {type_of(Arg(n.constant))};
-  n.types[0].storage = next_storage++;
+  n.types[0].storage = graphs.next_storage++;
   n.stack = user_stack();
-  Node* held = graph->append(std::move(n));
+  Node* held = graphs.current->append(std::move(n));
   return call_op("clone", Spelling::Method, CallArgs{{tensor_value(held)}, {}});
 }
 
@@ -297,15 +298,15 @@ void Tracer::emit_grad_switch(bool on) {
   n.target = "_C._set_grad_enabled";
   n.name = "_set_grad_enabled";
   n.args = {Arg(on)};
-  graph->append(std::move(n));
+  graphs.current->append(std::move(n));
 }
 
 void Tracer::name_node(const ValueRef& v, const std::string& variable) {
   if (frame().is_library()) return;
   auto* array = as<ArrayValue>(v);
   auto* x = array ? array->tensor.get() : as<TensorValue>(v);
-  if (!x || x->node->kind == NodeKind::Placeholder || !named_.insert(x->node).second) return;
-  graph->rename(x->node, variable);
+  if (!x || x->node->kind == NodeKind::Placeholder || !graphs.named.insert(x->node).second) return;
+  graphs.current->rename(x->node, variable);
 }
 
 // --- inputs
@@ -327,7 +328,7 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
   Guard g{GuardKind::TensorMatch, v.source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))};
   g.tensor = v.type;
   g.where = t.user_frame();
-  t.guards.add(std::move(g));
+  t.recorder.guards.add(std::move(g));
   PyRef mark = checked(PyUnicode_InternFromString(kDynamicMarks));
   if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
     t.guard(GuardKind::DimensionMarks, v.source, checked(PyFrozenSet_New(dims.get())));
@@ -342,29 +343,30 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
     if (v.type.sizes[d].is_const()) checked(PySet_Add(constants.get(), py_int(static_cast<long>(d)).get()));
   Guard fixed{GuardKind::DimensionMarks, v.source, std::move(constants), 1};
   fixed.where = t.user_frame();
-  t.guards.add(std::move(fixed));
+  t.recorder.guards.add(std::move(fixed));
 }
 
 // Memory that others own may overlap any other; the library's own is apart from all but itself.
 int Tracer::storage_of_input(const Ref<Storage>& memory) {
-  if (const auto known = input_memory_.find(memory.get()); known != input_memory_.end()) return known->second.number;
+  if (const auto known = graphs.input_memory.find(memory.get()); known != graphs.input_memory.end())
+    return known->second.number;
   int number = -1;
-  const auto look_at = [&](const InputMemory& other) {
+  const auto look_at = [&](const GraphBuilder::InputMemory& other) {
     if (share_memory(*other.storage, *memory)) number = std::max(number, other.number);
   };
   if (memory->foreign)
-    for (const auto& [storage, other] : input_memory_) look_at(other);
+    for (const auto& [storage, other] : graphs.input_memory) look_at(other);
   else
-    for (const InputMemory& other : foreign_memory_) look_at(other);
-  if (number < 0) number = next_storage++;
-  const InputMemory own{memory, number};
-  input_memory_.emplace(memory.get(), own);
-  if (memory->foreign) foreign_memory_.push_back(own);
+    for (const GraphBuilder::InputMemory& other : graphs.foreign_memory) look_at(other);
+  if (number < 0) number = graphs.next_storage++;
+  const GraphBuilder::InputMemory own{memory, number};
+  graphs.input_memory.emplace(memory.get(), own);
+  if (memory->foreign) graphs.foreign_memory.push_back(own);
   return number;
 }
 
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
-  if (standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
+  if (graphs.standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
   TensorImpl* impl = tensor_impl(object);
   const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
   TensorType type = input_type(*this, object, of_array ? source->base : source);
@@ -376,17 +378,17 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   for (char& c : n.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   n.types = {type};
   // Placeholders stand before everything else.
-  Node* node = root_graph().append(std::move(n));
-  auto& nodes = root_graph().nodes;
+  Node* node = graphs.root().append(std::move(n));
+  auto& nodes = graphs.root().nodes;
   auto own = std::move(nodes.back());
   nodes.pop_back();
-  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(inputs.size()), std::move(own));
+  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(graphs.inputs.size()), std::move(own));
 
   auto v = make_ref<TensorValue>(node, type);
   v->source = source;
   v->real = PyRef::borrow(object);
   if (log_traces) log_graph_input(*node, source);
-  inputs.push_back(v);
+  graphs.inputs.push_back(v);
   if (!of_array) guard_input(*this, *v, object);
   return v;
 }
@@ -411,13 +413,13 @@ UserFrame Tracer::frame_location(const SymbolicFrame& f) const {
 
 std::vector<UserFrame> Tracer::user_frames() const {
   std::vector<UserFrame> out;
-  for (auto& f : frames)
+  for (auto& f : stack.frames)
     if (!f->is_library()) out.push_back(frame_location(*f));
   return out;
 }
 
 UserFrame Tracer::user_frame() const {
-  for (auto f = frames.rbegin(); f != frames.rend(); ++f)
+  for (auto f = stack.frames.rbegin(); f != stack.frames.rend(); ++f)
     if (!(*f)->is_library()) return frame_location(**f);
   return {};
 }
@@ -425,14 +427,14 @@ UserFrame Tracer::user_frame() const {
 UserStack Tracer::user_stack() const {
   SmallVector<const SymbolicFrame*, 16> inside;
   std::size_t hash = 0;
-  for (auto& f : frames) {
+  for (auto& f : stack.frames) {
     if (f->is_library()) continue;
     inside.push_back(f.get());
     hash =
         hash * 31 + std::hash<const void*>()(f->body.get()) / 64 + static_cast<std::size_t>(f->instruction().pos.line);
   }
-  known_stacks_.resize(kStacksKept);
-  KnownStack& known = known_stacks_[hash % kStacksKept];
+  stack.known_stacks.resize(FrameStack::kStacksKept);
+  FrameStack::KnownStack& known = stack.known_stacks[hash % FrameStack::kStacksKept];
   const auto is_at = [](const SymbolicFrame* f, const auto& line) {
     return f->body == line.first && f->instruction().pos.line == line.second;
   };

@@ -42,7 +42,8 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__name__" || n == "__qualname__") {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
-    return t.from_object(v.get(), is_fixed(type()) ? nullptr : t.sources.child(source, SourceKind::Field, name));
+    return t.from_object(v.get(),
+                         is_fixed(type()) ? nullptr : t.recorder.sources.child(source, SourceKind::Field, name));
   }
   if (n == "__module__" || n == "__doc__" || n == "__mro__" || n == "__bases__" || n == "__members__") {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
@@ -50,14 +51,14 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     const auto [held, place] = t.on_class(type(), name);
     if (place && held == v.get()) return t.from_object(held, place);
     if (!is_fixed(type()) && (v.get() == type()->tp_mro || v.get() == type()->tp_bases))
-      return t.wrap(v.get(), t.sources.child(source, SourceKind::Field, name));
+      return t.wrap(v.get(), t.recorder.sources.child(source, SourceKind::Field, name));
     ValueRef folded = from_folded(t, v.get());
     if (folded->kind == ValueKind::Tuple) folded->real = v;  // the class's own
     return folded;
   }
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
   PyObject* found = type_find(type(), name);
-  SourceRef src = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
+  SourceRef src = source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr;
   PyTypeObject* meta = Py_TYPE(real.get());
   PyObject* of_meta = type_find(meta, name);
   // type's own descriptors (__annotations__, ...) read what the class has.
@@ -70,7 +71,7 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
       n == "__type_params__") {  // type gives a class's own only
     PyObject* const own = own_attribute(type(), name);
     if (!own || !source) unmodelled(print() + "." + n, "attribute that a base has");
-    return t.lazy(own, t.sources.child(source, SourceKind::ClassAttr, name));
+    return t.lazy(own, t.recorder.sources.child(source, SourceKind::ClassAttr, name));
   }
   if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type) {
     t.expect_on_class(type(), name, found);
@@ -78,8 +79,8 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type && source) {  // by the way there: it may die with its class
     PyRef key = checked(PyUnicode_InternFromString("__func__")), inner = checked(PyObject_GetAttr(found, key.get()));
-    SourceRef held = t.sources.child(source, SourceKind::ClassAttr, name);
-    return t.from_object(inner.get(), t.sources.child(held, SourceKind::Field, key.get()));
+    SourceRef held = t.recorder.sources.child(source, SourceKind::ClassAttr, name);
+    return t.from_object(inner.get(), t.recorder.sources.child(held, SourceKind::Field, key.get()));
   }
   if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);

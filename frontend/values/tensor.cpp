@@ -109,7 +109,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "grad_fn") return t.none();
   if (n == "grad" && real) {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
-    return t.lazy(v.get(), t.sources.child(source, SourceKind::TensorAttr, name));
+    return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));
   }
   if (n == "data") return call_method(t, checked(PyUnicode_FromString("detach")).get(), {});
   if (tensor_has_method(n)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
@@ -125,7 +125,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
     return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (real) {  // a Python attribute put on the tensor
     if (PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name)); v && !tensor_has_attr(n))
-      return t.lazy(v.get(), t.sources.child(source, SourceKind::TensorAttr, name));
+      return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));
     clear_answer();
   }
   if (tensor_has_attr(n)) unmodelled(print() + "." + n, "tensor attribute");
