@@ -1,4 +1,4 @@
-"""Byte counts that overflow, or that no memory holds: an error, plain and compiled, whichever op would have made them."""
+"""Byte counts that overflow, or that no memory holds: an error, plain and compiled, whichever op made them."""
 
 import pytest
 

@@ -31,7 +31,7 @@ def _refuse_foreign(path):
     found = os.lstat(path)
     if found.st_uid not in (os.geteuid(), 0):
         raise PermissionError(
-            f"load_inline(): {path} belongs to another user (id {found.st_uid}); what is in it is not run"
+            f"load_inline(): {path} belongs to another user ({found.st_uid}); what is in it is not run"
         )
     if stat.S_ISLNK(found.st_mode):
         raise PermissionError(f"load_inline(): {path} is a symbolic link; what it points to is not run")
