@@ -118,9 +118,8 @@ def load(f, *, weights_only=True):
     """Reads what `save` wrote. With `weights_only=False` objects of any class: only for files you trust.
 
     RuntimeError with the file's name if the file is damaged, in whichever byte, or is none that `save`
-    wrote;
-    pickle.UnpicklingError for objects that are neither tensors nor plain containers. A file object is read from where it
-    stands to the end of what was saved.
+    wrote; pickle.UnpicklingError for objects that are neither tensors nor plain containers. A file object is read from
+    where it stands to the end of what was saved.
     """
     import io
     import pickle

@@ -39,8 +39,8 @@ def _refuse_foreign(path):
     foreign = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid != os.getegid() else 0)
     if found.st_mode & foreign:
         raise PermissionError(
-            f"load_inline(): others may write to {path} (mode {stat.S_IMODE(found.st_mode):o}); what is in it is not run. "
-            f"Make it your own: chmod go-w {shlex.quote(path)}"
+            f"load_inline(): others may write to {path} (mode {stat.S_IMODE(found.st_mode):o}); what is in it is not "
+            f"run. Make it your own: chmod go-w {shlex.quote(path)}"
         )
 
 
