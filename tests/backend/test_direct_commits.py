@@ -202,6 +202,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
         "y.add_(x * 2.5)",
         "y[1:].add_(x[1:] * 2.5)",
         "y[:, 1:].add_(x[:, 1:])",
+        "y.__setitem__(slice(1, None), y[1:].add_(x[1:]))",
         "(y.add_(x), y.sum())[1]",
         "y.sub_(y.mean(1, keepdim=True))",
         "y.copy_(torch.softmax(y, 1))",
