@@ -417,10 +417,8 @@ void Plan::execute_all(Frame& f) const {
     for (TensorRef& o : f.outputs) o = nullptr;
     throw;
   }
-  for (std::size_t i = 0; i < commits_.size(); ++i) {
-    execute(commits_[i], f);
-    ++f.inputs[static_cast<std::size_t>(program_.committed[i])]->storage->version;
-  }
+  for (const PlannedStep& s : commits_) execute(s, f);
+  for (int input : program_.committed) ++f.inputs[static_cast<std::size_t>(input)]->storage->version;
 }
 
 void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {

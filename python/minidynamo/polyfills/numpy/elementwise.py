@@ -49,6 +49,10 @@ def at_dtype(x, dtype, may_be_number):
 
 def operator(name, self, other):
     """self + other and the like."""
+    if name == "power" and is_number(other) and tensor_of(as_array(self)).dtype == torch.bool:
+        if isinstance(other, float) or other != 2:
+            return elementwise(name, self, other)
+        return elementwise("square", self)  # as NumPy's operator does, whose dtype is another then
     return elementwise(name, self, other)
 
 
