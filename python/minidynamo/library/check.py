@@ -65,7 +65,7 @@ def _check_fake(op, args, kwargs):
 
 
 def _check_compiled(op, args, kwargs):
-    from .. import compile
+    from .._dynamo import compile
 
     plain_args, plain_kwargs = _copies(args, kwargs)
     plain = _tensors(op(*plain_args, **plain_kwargs))

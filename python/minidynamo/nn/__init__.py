@@ -3,6 +3,7 @@
 from importlib import import_module
 
 from .. import _C
+from .._dynamo.callables import module_makers
 from . import functional as functional
 
 
@@ -15,6 +16,15 @@ def _exported():
 _exported._torchdynamo_disable = True
 _exported._torchdynamo_disable_msg = None
 _C._mark_skip(_exported.__code__, False)
+
+
+def _compiled(module, options):
+    from .compiled_module import OptimizedModule
+
+    return OptimizedModule(module._orig_mod if isinstance(module, OptimizedModule) else module, options)
+
+
+module_makers.compiled = _compiled
 
 
 def __getattr__(name):
