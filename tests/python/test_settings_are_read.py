@@ -1,4 +1,4 @@
-"""Every setting is read by some code, or stands in the table of those that have no effect and says so when it is set."""
+"""Every setting is read by some code, or stands in the table of those without effect and says so when set."""
 
 import pathlib
 import re
