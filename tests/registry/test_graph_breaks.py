@@ -74,13 +74,13 @@ def test_explanations_are_not_shared():
     ],
 )
 def test_generator_refuses(change, message):
-    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "explanation": "e"}
+    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "status": "raised", "explanation": "e"}
     with pytest.raises(GENERATOR.TableError, match=re.escape(message)):
         GENERATOR.render({"break": [{**row, **change}]})
 
 
 def test_generator_refuses_a_code_twice():
-    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "explanation": "e"}
+    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "status": "raised", "explanation": "e"}
     with pytest.raises(GENERATOR.TableError, match="twice"):
         GENERATOR.render({"break": [row, dict(row)]})
 
@@ -94,6 +94,7 @@ def test_generated_text():
         "args": ["f", "g"],
         "context": "{g}: {{}} {f}",
         "explanation": "e",
+        "status": "raised",
         "hints": ["one", "2 {f}"],
         "variant": [{"name": "other", "explanation": "o"}],
     }
