@@ -98,7 +98,7 @@ def test_generated_text():
         "hints": ["one", "2 {f}"],
         "variant": [{"name": "other", "explanation": "o"}],
     }
-    numbers, texts = GENERATOR.render({"break": [row]})
+    numbers, texts, _ = GENERATOR.render({"break": [row]})
     assert numbers == ["MD_BREAK(GB0007, 7, 2)", "MD_BREAK(GB0007_other, 7, 2)"]
     assert '"a \\"quoted\\" title", "{1}: {{}} {0}", "e", "one\\x1f" "2 {0}", "f\\x1f" "g", "x", UserError)' in texts[0]
 
@@ -131,7 +131,8 @@ def test_the_readme_counts_them():
     readme = " ".join((ROOT / "README.md").read_text().split())
     assert (
         f"Of the codes {counts['raised']} are raised, {counts['synthetic']} only with a setting for tests, "
-        f"{counts['internal']} are about states this tracer cannot be in, and {counts['unreachable']} are not raised yet"
+        f"{counts['internal']} are about states this tracer cannot be in, and "
+        f"{counts['unreachable']} are not raised yet"
     ) in readme
 
 

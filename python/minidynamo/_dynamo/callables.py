@@ -21,7 +21,6 @@ class module_makers:
     """What minidynamo.nn makes of a module. It fills this in when it is imported, for it is built on this package."""
 
     compiled = None  # (module, Options) -> module whose calls run compiled
-    disabled = None  # (module, function that is not compiled, reason) -> module whose calls are never compiled
 
 
 def loaded_module_class():
