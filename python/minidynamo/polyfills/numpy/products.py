@@ -5,7 +5,8 @@ import minidynamo as torch
 from ..bridge import array_of, is_number
 from . import facts
 from .operands import delivered, result, tensor
-from .reductions import floating, reduced, sum_over
+from .operations import sum_over
+from .reductions import floating, reduced
 from .shaping import sizes
 
 
