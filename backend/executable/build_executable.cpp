@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backend/executable/direct_commits.h"
 #include "backend/executable/executable.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
@@ -21,10 +22,15 @@ class ProgramBuilder {
   Program run() {
     add_inputs();
     find_direct_writes();
-    for (const FusionGroup& group : fuse(graph_)) {
+    const std::vector<FusionGroup> groups = fuse(graph_);
+    DirectCommits direct(graph_, groups);
+    direct_ = &direct;
+    for (const FusionGroup& group : groups) {
       if (checkpoint_) checkpoint_();
       add_group(group);
     }
+    for (const Step& s : program_.commits)
+      for (const Place& p : s.buffers) keep(p);
     for (const auto& n : graph_.nodes)
       if (n->kind == NodeKind::Commit) add_commit(*n);
     add_outputs();
@@ -83,18 +89,22 @@ class ProgramBuilder {
             add_call(*m.node);
         }
         return;
-      case FusionGroup::Kind::Loops:
-        for (LoweredGroup& l : lower_group(group)) {
+      case FusionGroup::Kind::Loops: {
+        std::vector<LoweredGroup> lowered = lower_group(group);
+        const bool commits = store_into_inputs(lowered, group);
+        for (LoweredGroup& l : lowered) {
           if (l.call)
             add_call(*l.call);
           else
-            add_nest(std::move(l), group);
+            add_nest(std::move(l), group, commits);
         }
         return;
+      }
     }
   }
 
-  void add_nest(LoweredGroup l, const FusionGroup& group) {
+  // `commits`: it stores into inputs, hence after everything that can fail.
+  void add_nest(LoweredGroup l, const FusionGroup& group, bool commits) {
     place_direct_writes(l, group);
     Step s{.nest = compile_nest(l.nest)};
     s.part = l.part;
@@ -116,7 +126,7 @@ class ProgramBuilder {
     }
     for (const NestValue& v : l.nest.values)
       s.can_fail |= v.kind == NestValue::Kind::Compute && op(v.op).decl->can_fail;
-    program_.steps.push_back(std::move(s));
+    (commits ? program_.commits : program_.steps).push_back(std::move(s));
   }
 
   void add_call(const Node& n) {
@@ -212,14 +222,67 @@ class ProgramBuilder {
     return whole;
   }
 
+  // The memory a commit writes.
+  Place target(const Node& commit) const {
+    Place to = program_.inputs.at(static_cast<std::size_t>(commit.index));
+    if (commit.args.size() > 1) to = part(to, *commit.args[0].get<Node*>(), commit.args[1], commit.args[2]);
+    return to;
+  }
+
   void add_commit(const Node& n) {
     const Node* value = n.args[0].get<Node*>();
-    const Place from = place(value);
-    Place to = program_.inputs.at(static_cast<std::size_t>(n.index));
-    if (n.args.size() > 1) to = part(to, *value, n.args[1], n.args[2]);
+    const Place from = place(value), to = target(n);
+    if (from.slot == to.slot) {  // stored there by the nest that computed it
+      program_.committed.push_back(n.index);
+      return;
+    }
     keep(from);
     program_.commits.push_back(copy_step(from, to));
     program_.committed.push_back(n.index);
+  }
+
+  // Where nothing stands against it, values of commits are stored by the nests that compute them. Whether any is.
+  bool store_into_inputs(std::vector<LoweredGroup>& lowered, const FusionGroup& group) {
+    bool any = false;
+    for (const auto& [value, commit] : direct_->made_by(group, lowered)) {
+      if (written_by_.contains(value)) continue;
+      const Place to = target(*commit);
+      for (LoweredGroup& l : lowered) any |= store_into(l, group, *value, to);
+    }
+    return any;
+  }
+
+  bool store_into(LoweredGroup& l, const FusionGroup& group, const Node& value, const Place& to) {
+    LoopNest nest = l.nest;
+    const std::size_t loads = nest.accesses.size();
+    const auto at = std::find(l.buffers.begin() + static_cast<std::ptrdiff_t>(loads), l.buffers.end(), &value);
+    if (at == l.buffers.end()) return false;
+    const int buffer = static_cast<int>(at - l.buffers.begin());
+    const auto store = std::ranges::find(nest.stores, buffer, [](const Store& s) { return s.to.buffer; });
+    store->to = nest.access(buffer, to.type.dtype, strides_in(nest, group, value, to));
+    bool reads = false;
+    for (const Access& a : nest.accesses) {
+      const Node* loaded = l.buffers[static_cast<std::size_t>(a.buffer)];
+      if (!loaded || !is_known(loaded)) continue;
+      const Place from = place(loaded);
+      if (from.slot != to.slot) continue;
+      reads = true;
+      if (!(from.shift == to.shift && a.strides == store->to.strides)) return false;
+    }
+    if (reads && !(DirectCommits::loads_before_storing(nest, *store) && compile_nest(nest).schedule.pass.empty()))
+      return false;
+    l.nest = std::move(nest);
+    program_.places[&value] = to;
+    return true;
+  }
+
+  // Strides along the axes of the nest of what is computed for `value` and stored at `to`.
+  static SizeVec strides_in(const LoopNest& nest, const FusionGroup& group, const Node& value, const Place& to) {
+    const auto m = std::ranges::find(group.members, &value, &FusionGroup::Member::node);
+    SizeVec strides(nest.extents.size(), Size(0));
+    for (std::size_t d = 0; d < m->axes.size(); ++d)
+      if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = to.type.strides[d];
+    return strides;
   }
 
   // --- write_view: the base is copied, then the source over its part
@@ -282,10 +345,7 @@ class ProgramBuilder {
       unfinished.insert(&write);
       const Place to = part(copy_base(write), *n, write.args[2], write.args[3]);
       program_.places[n] = to;
-      const auto m = std::ranges::find(group.members, n, &FusionGroup::Member::node);
-      SizeVec strides(l.nest.extents.size(), Size(0));
-      for (std::size_t d = 0; d < m->axes.size(); ++d)
-        if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = to.type.strides[d];
+      const SizeVec strides = strides_in(l.nest, group, *n, to);
       for (Store& s : l.nest.stores)
         if (s.to.buffer == static_cast<int>(i)) s.to = l.nest.access(s.to.buffer, n->type().dtype, strides);
     }
@@ -315,6 +375,7 @@ class ProgramBuilder {
   const Graph& graph_;
   const Checkpoint& checkpoint_;
   Program program_;
+  DirectCommits* direct_ = nullptr;
   std::unordered_map<const Node*, std::vector<Place>> parts_;
   std::vector<Place> scratch_;                               // of the fold that was split last
   std::unordered_map<const Node*, const Node*> written_by_;  // source -> the write_view that alone reads it

@@ -63,8 +63,8 @@ struct SymbolSource {
 struct Program {
   std::vector<Slot> slots;
   std::vector<Step> steps;
-  std::vector<Step> commits;   // copies into inputs, after everything that can fail
-  std::vector<int> committed;  // the input each of them writes
+  std::vector<Step> commits;   // steps that write inputs, after everything that can fail: nests, then copies
+  std::vector<int> committed;  // the inputs they write, once per write
   std::unordered_map<const Node*, Place> places;
   std::vector<Place> outputs;
   // Per output: the input it is, or the earlier output; else -1. Another view of the same place is a tensor of its own.

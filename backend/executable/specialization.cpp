@@ -13,6 +13,7 @@
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
+#include "ir/tensor/extent.h"
 
 namespace md {
 namespace {
@@ -21,13 +22,15 @@ constexpr std::int64_t kAlignment = 64;
 constexpr double kWorthThreads = 30000;  // nanoseconds of work below which one thread is as fast
 constexpr double kTask = 8000;
 
-std::int64_t elements(const DimVec& sizes) {
-  std::int64_t n = 1;
-  for (std::int64_t s : sizes) n *= s;
-  return n;
+// Nothing of 2^62 bytes or more is ever there: sums of two such numbers fit.
+std::int64_t below_limit(std::int64_t bytes) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+  if (bytes >= kLimit)
+    throw OpError(ErrorKind::Memory, "not enough memory: tried to allocate " + std::to_string(bytes) + " bytes");
+  return bytes;
 }
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t aligned(std::int64_t bytes) { return (below_limit(bytes) + kAlignment - 1) / kAlignment * kAlignment; }
 
 // Temporaries that are never needed at the same time share memory: first fit over blocks in use.
 class Arena {
@@ -37,7 +40,7 @@ class Arena {
     for (const Block& b : blocks_) {  // sorted by offset
       if (b.last < first || b.offset + b.bytes <= at) continue;
       if (b.offset >= at + bytes) break;
-      at = b.offset + b.bytes;
+      at = below_limit(b.offset + b.bytes);
     }
     const auto where = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.offset >= at; });
     blocks_.insert(where, {at, bytes, last});
@@ -125,8 +128,7 @@ Plan::PlannedStep Plan::planned(const Step& s) const {
   p.callee = s.callee.get();
   for (const auto& region : s.regions) p.regions.push_back(std::make_shared<const Plan>(*region, symbols_));
   for (const Place& r : s.results) p.results.push_back(planned(r));
-  for (const Place& b : s.buffers)
-    p.buffers.push_back({b.slot, value(b.shift) * static_cast<std::int64_t>(item_size(b.type.dtype))});
+  for (const Place& b : s.buffers) p.buffers.push_back({b.slot, checked_shift(value(b.shift), b.type.dtype)});
   if (!p.function) return p;
   for (Size x : s.nest.params) p.params.push_back(value(x));
   p.rows = value(s.nest.rows);
@@ -195,12 +197,9 @@ void Plan::plan_memory() {
   for (std::size_t i = 0; i < program_.slots.size(); ++i) {
     const Slot& s = program_.slots[i];
     Memory m{.kind = s.kind, .input = s.input};
-    std::int64_t span = 1;  // elements from the first to the last, plus one
-    const DimVec sizes = values(s.type.sizes), strides = values(s.type.strides);
-    for (std::size_t d = 0; d < sizes.size(); ++d) span += (sizes[d] - 1) * strides[d];
     // A number among the inputs is a size of a tensor without memory: it may be larger than any memory.
-    if (elements(sizes) != 0 && s.kind != Slot::Kind::Input)
-      m.bytes = span * static_cast<std::int64_t>(item_size(s.type.dtype));
+    if (s.kind != Slot::Kind::Input)
+      m.bytes = static_cast<std::int64_t>(checked_bytes(values(s.type.sizes), values(s.type.strides), 0, s.type.dtype));
     holds_ |= s.kind == Slot::Kind::Own || s.kind == Slot::Kind::Made;
     if (s.kind == Slot::Kind::Constant) m.constant = static_cast<char*>(s.constant->data());
     if (s.kind == Slot::Kind::Temporary) m.arena_offset = arena.place(aligned(m.bytes), defined[i], s.last_step);
@@ -418,10 +417,8 @@ void Plan::execute_all(Frame& f) const {
     for (TensorRef& o : f.outputs) o = nullptr;
     throw;
   }
-  for (std::size_t i = 0; i < commits_.size(); ++i) {
-    execute(commits_[i], f);
-    ++f.inputs[static_cast<std::size_t>(program_.committed[i])]->storage->version;
-  }
+  for (const PlannedStep& s : commits_) execute(s, f);
+  for (int input : program_.committed) ++f.inputs[static_cast<std::size_t>(input)]->storage->version;
 }
 
 void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {

@@ -19,6 +19,7 @@
 #include "frontend/values/tensor.h"
 #include "ir/run/eager.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/extent.h"
 #include "ir/tensor/generator.h"
 
 namespace md {
@@ -127,11 +128,9 @@ class Numbers {
 
   PyRef tensor(const TensorValue& x) {
     DimVec sizes, strides;
-    std::int64_t end = settled(x.type.offset) + 1;
     for (Size s : x.type.sizes) sizes.push_back(settled(s));
     for (Size s : x.type.strides) strides.push_back(settled(s));
-    for (std::size_t d = 0; d < sizes.size(); ++d) end += std::max<std::int64_t>(0, sizes[d] - 1) * strides[d];
-    const auto bytes = static_cast<std::size_t>(end) * item_size(x.type.dtype);
+    const std::size_t bytes = checked_bytes(sizes, strides, settled(x.type.offset), x.type.dtype);
     Ref<Storage>& memory = storages_[x.type.storage];
     if (!memory || memory->bytes() < bytes) memory = untouched_zeros(bytes);
     auto made =

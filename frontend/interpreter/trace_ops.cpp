@@ -121,6 +121,46 @@ bool is_default_generator(Tracer& t, const std::string& public_name, const std::
                                (v->python_type() ? type_name(v->python_type()) : "object"));
 }
 
+// The argument, or the item of a list among them, that is the tensor of `node`; null if there is none.
+ValueRef argument_of(Tracer& t, const CallArgs& args, const Node* node) {
+  const auto matching = [&](const ValueRef& raw) {
+    const ValueRef v = t.realize(raw);
+    auto* tensor = as<TensorValue>(data_of(v));
+    return tensor && tensor->node == node ? v : ValueRef();
+  };
+  const auto among = [&](const ValueRef& raw) {
+    const ValueRef v = t.realize(raw);
+    auto* list = as<ListValue>(v);
+    auto* tuple = as<TupleValue>(v);
+    if (!list && !tuple) return matching(v);
+    for (const ValueRef& item : list ? list->items : tuple->items)
+      if (ValueRef found = matching(item)) return found;
+    return ValueRef();
+  };
+  for (const ValueRef& v : args.positional)
+    if (ValueRef found = among(v)) return found;
+  for (const auto& [name, v] : args.keywords)
+    if (ValueRef found = among(v)) return found;
+  return {};
+}
+
+// A result that is an operand handed back is that very object. It goes by the name of the call from here on.
+ValueRef with_operands(Tracer& t, const CallArgs& args, Node* made, ValueRef result,
+                       const std::vector<Node*>& handed_back) {
+  auto* several = as<TupleValue>(result);
+  for (std::size_t i = 0; i < handed_back.size(); ++i) {
+    const ValueRef operand = handed_back[i] ? argument_of(t, args, handed_back[i]) : ValueRef();
+    if (!operand) continue;
+    if (several) {
+      several->items[i] = operand;
+      continue;
+    }
+    as<TensorValue>(data_of(operand))->node = made;
+    return operand;
+  }
+  return result;
+}
+
 // The node a method or function mutates is its first operand.
 bool is_inplace_method(const std::string& name) {
   return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
@@ -214,6 +254,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   if (inplace && graphs.mirrored.contains(self->type.storage))
     unmodelled(target, "a write to what an array reads backward");
   const bool setitem = public_name == "setitem";
+  std::vector<Node*> handed_back;
   const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
   const auto bound = [&] {
     return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
@@ -226,7 +267,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     if (setitem) {
       check_traced_assignment(*this, n);
     } else {
-      n.types = infer_traced(*this, n, call.args);
+      n.types = infer_traced(*this, n, call.args, handed_back);
       n.multi = op(call.op).schema.results != 1;
       if (inplace) md::check_inplace(op(n.op), self->type, n.types.at(0));
     }
@@ -239,7 +280,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   if (inplace) n.types = setitem ? std::vector<TensorType>{} : std::vector<TensorType>{self->type};
   Node* made = graphs.current->append(std::move(n));
   if (log_traces) log_graph_call(*this, *made);
-  if (!inplace) return op_result(made);
+  if (!inplace) return with_operands(*this, args, made, op_result(made), handed_back);
   // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
   if (spelling == Spelling::Inplace && !setitem) self->node = made;
   return ValueRef(self);

@@ -74,6 +74,10 @@ Ref<Storage> storage_over(PyObject* o) {
   }
   const auto bytes = static_cast<std::size_t>(held->view.len);
   void* data = held->view.buf;
+  if (held->view.len < 0 || (held->view.len > 0 && !data)) {
+    PyBuffer_Release(&held->view);
+    throw OpError(ErrorKind::Value, "the object's buffer has a length, but no memory");
+  }
   auto storage = make_ref<Storage>(data, bytes, Held::release, held.release());
   storage->foreign = true;
   return storage;
@@ -122,28 +126,34 @@ PyRef frombuffer_function(const PassedArgs& call) {
   DimVec sizes, strides;
   sizes.push_back(count), strides.push_back(1);
   auto t = make_ref<TensorImpl>(std::move(storage), dtype, std::move(sizes), std::move(strides), 0);
-  t->requires_grad = out[4] && checked(PyObject_IsTrue(out[4]));
+  set_requires_grad(*t, out[4] && checked(PyObject_IsTrue(out[4])));
   return wrap_tensor(std::move(t));
 }
 
-// What shares memory with `o`: a tensor, an array, an object of DLPack or of the buffer protocol; null: copy the
-// values.
+}  // namespace
+
 PyRef sharing(PyObject* o) {
   if (is_tensor(o)) return PyRef::borrow(o);
   if (is_array(o)) return wrap_tensor(tensor_from_array(o, ReadOnly::Warn));
-  if (PyCapsule_CheckExact(o) || PyObject_HasAttrString(o, "__dlpack__")) {
+  if (PyType_Check(o)) return {};
+  if (PyCapsule_CheckExact(o) || has_attribute(o, "__dlpack__")) {
     PyRef module = checked(import_module("minidynamo._C"));
     return checked(PyObject_CallMethod(module.get(), "from_dlpack", "O", o));
   }
-  if (!PyObject_CheckBuffer(o) || PyBytes_Check(o) || PyUnicode_Check(o)) return {};
+  const bool bytes = PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyUnicode_Check(o);
+  // NumPy's scalars make arrays of themselves, too: they are numbers.
+  if (!bytes && (PyNumber_Check(o) || PySequence_Check(o) || !has_attribute(o, "__array__"))) return {};
   PyRef numpy = PyRef::steal(import_module("numpy"));
   if (!numpy) {
     PyErr_Clear();
     return {};
   }
   PyRef array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", o));
-  return wrap_tensor(tensor_from_array(array.get(), ReadOnly::Warn));
+  TensorRef over = tensor_from_array(array.get(), ReadOnly::Warn);
+  return over ? wrap_tensor(std::move(over)) : PyRef();
 }
+
+namespace {
 
 // asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)
 PyRef asarray_function(const PassedArgs& call) {
@@ -161,7 +171,7 @@ PyRef asarray_function(const PassedArgs& call) {
     if (decided && !copy)
       throw OpError(ErrorKind::Value, "asarray(): copy=False, but the values of this object can only be copied");
     TensorRef made = tensor_from_data(out[0], typed ? &dtype : nullptr);
-    made->requires_grad = grad;
+    set_requires_grad(*made, grad);
     return wrap_tensor(std::move(made));
   }
   TensorRef t(tensor_impl(shared.get()));
@@ -173,7 +183,7 @@ PyRef asarray_function(const PassedArgs& call) {
     t = *call_table("to", {Arg(t), Arg(dtype)}).get_if<TensorRef>();
   else
     t = copy ? *call_table("clone", {Arg(t)}).get_if<TensorRef>() : alias(t);
-  t->requires_grad = grad;
+  set_requires_grad(*t, grad);
   return wrap_tensor(std::move(t));
 }
 

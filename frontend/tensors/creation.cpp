@@ -8,6 +8,7 @@
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/core/scalar_builder.h"
+#include "ir/tensor/extent.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -179,10 +180,7 @@ Options read_options(PyObject* dtype, PyObject* device, PyObject* requires_grad)
 }
 
 PyRef finish(TensorRef t, const Options& o) {
-  if (o.requires_grad && !is_floating(t->dtype)) {
-    throw OpError(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
-  }
-  t->requires_grad = o.requires_grad;
+  set_requires_grad(*t, o.requires_grad);
   return wrap_tensor(std::move(t));
 }
 
@@ -209,7 +207,8 @@ PyRef as_tensor_function(const PassedArgs& call) {
     if (!o.has_dtype || o.dtype == tensor_impl(out[0])->dtype) return PyRef::borrow(out[0]);
     return wrap_tensor(converted(TensorRef(tensor_impl(out[0])), o.wanted(), false));
   }
-  if (TensorRef t = tensor_from_array(out[0], ReadOnly::Warn)) return wrap_tensor(converted(t, o.wanted(), false));
+  if (PyRef shared = sharing(out[0]))
+    return wrap_tensor(converted(TensorRef(tensor_impl(shared.get())), o.wanted(), false));
   return wrap_tensor(tensor_from_data(out[0], o.wanted()));
 }
 
@@ -229,13 +228,14 @@ PyRef rebuild_function(const PassedArgs& call) {
     if (n < 0) throw OpError(ErrorKind::Value, "a pickled tensor has a negative size");
     sizes.push_back(n);
   }
-  TensorRef t = empty_tensor(sizes, tensor_dtype(out[2]));
-  const auto bytes = static_cast<std::size_t>(t->numel()) * item_size(t->dtype);
+  const DType dtype = tensor_dtype(out[2]);
+  const std::size_t bytes = checked_bytes(sizes, dtype);
   if (bytes != static_cast<std::size_t>(PyBytes_GET_SIZE(out[0]))) {
     throw OpError(ErrorKind::Value, "a pickled tensor has more or fewer bytes than its sizes say");
   }
+  TensorRef t = empty_tensor(sizes, dtype);
   if (bytes) std::memcpy(t->data(), PyBytes_AS_STRING(out[0]), bytes);
-  t->requires_grad = checked(PyObject_IsTrue(out[3]));
+  set_requires_grad(*t, checked(PyObject_IsTrue(out[3])));
   PyRef made = wrap_tensor(std::move(t));
   auto* type = reinterpret_cast<PyTypeObject*>(out[4]);
   return type == tensor_type ? made : as_subclass(made.get(), type);
@@ -279,11 +279,18 @@ TensorRef legacy_tensor(PyObject* args) {
   return empty_tensor(sizes, dtype);
 }
 
+// An object of another library that is neither a number, a sequence nor a buffer of bytes.
+bool gives_memory(PyObject* o) {
+  if (PyFloat_Check(o) || PyLong_Check(o) || PyList_Check(o) || PyTuple_Check(o) || PyType_Check(o)) return false;
+  return has_attribute(o, "__dlpack__");
+}
+
 }  // namespace
 
 TensorRef tensor_from_data(PyObject* data, const DType* dtype) {
   if (is_tensor(data)) return converted(TensorRef(tensor_impl(data)), dtype, true);
   if (TensorRef t = tensor_from_array(data)) return converted(t, dtype, true);
+  if (gives_memory(data)) return converted(TensorRef(tensor_impl(sharing(data).get())), dtype, true);
   DimVec sizes;
   probe_sizes(data, sizes);
   Leaves leaves(sizes);

@@ -3,6 +3,7 @@
 
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/run/eager.h"
+#include "ir/tensor/extent.h"
 
 namespace md {
 
@@ -50,26 +51,8 @@ DimVec int_list(PyObject* o, const char* function) {
   return list;
 }
 
-// Elements of the storage a tensor of these sizes and strides reaches. Throws OpError if that overflows.
-std::int64_t reach(const DimVec& sizes, const DimVec& strides, std::int64_t offset) {
-  std::int64_t last = offset;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    std::int64_t span = 0;
-    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &span) || __builtin_add_overflow(last, span, &last)) {
-      throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
-    }
-  }
-  return last + 1;
-}
-
-// Memory of at least `elements`, keeping what is there, for all tensors that share it.
-void grow(TensorImpl& t, std::int64_t elements) {
-  const std::size_t size = item_size(t.dtype);
-  if (static_cast<std::uint64_t>(elements) > (std::uint64_t{1} << 62) / size) {
-    throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
-  }
-  const std::size_t bytes = static_cast<std::size_t>(elements) * size;
+// Memory of at least so many bytes, keeping what is there, for all tensors that share it.
+void grow(TensorImpl& t, std::size_t bytes) {
   if (bytes <= t.storage->bytes()) return;
   if (t.storage->foreign) {
     throw OpError(ErrorKind::Runtime,
@@ -90,14 +73,8 @@ void grow(TensorImpl& t, std::int64_t elements) {
 PyRef resize(PyObject* self, const DimVec& sizes) {
   TensorImpl& t = *tensor_impl(self);
   if (t.requires_grad) throw OpError(ErrorKind::Runtime, "cannot resize variables that require grad");
-  std::int64_t count = 1;
-  for (std::int64_t s : sizes) {
-    if (__builtin_mul_overflow(count, s, &count)) {
-      throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
-    }
-  }
   const DimVec strides = contiguous_strides(sizes);
-  if (count) grow(t, reach(sizes, strides, t.offset));
+  grow(t, checked_bytes(sizes, strides, t.offset, t.dtype));
   t.sizes = sizes;
   t.strides = strides;
   return PyRef::borrow(self);
@@ -148,7 +125,7 @@ PyRef set_method(const PassedArgs& call) {
     made->strides = out[4] ? int_list(out[4], "set_") : contiguous_strides(made->sizes);
     const auto available = static_cast<std::int64_t>(source.storage->bytes() / item_size(source.dtype));
     if (made->strides.size() != made->sizes.size() || made->offset < 0 ||
-        reach(made->sizes, made->strides, made->offset) > available) {
+        checked_reach(made->sizes, made->strides, made->offset) > available) {
       throw OpError(ErrorKind::Runtime, "set_(): offset, sizes and strides reach outside the storage of the source");
     }
   }

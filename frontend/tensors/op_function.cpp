@@ -359,7 +359,7 @@ bool holds(PyObject* o, const TensorRef& t) { return is_tensor(o) && tensor_impl
 
 // The argument that is this tensor, also within a list or tuple of them; else a new object.
 PyRef own_object(const TensorRef& t, const PassedArgs& call) {
-  for (Py_ssize_t i = 0; i < call.nargs; ++i) {
+  for (Py_ssize_t i = 0; i < call.nargs + call.keyword_count(); ++i) {
     PyObject* o = call.args[i];
     if (holds(o, t)) return PyRef::borrow(o);
     if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) continue;

@@ -33,12 +33,11 @@ int set_requires_grad(PyObject* o, PyObject* value, void*) {
     PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
     return -1;
   }
-  if (value == Py_True && !is_floating(of(o).dtype)) {
-    PyErr_SetString(PyExc_RuntimeError, "only Tensors of floating point and complex dtype can require gradients");
-    return -1;
-  }
-  tensor_impl(o)->requires_grad = value == Py_True;
-  return 0;
+  PyObject* const done = guarded([&]() -> PyObject* {
+    md::set_requires_grad(*tensor_impl(o), value == Py_True);
+    return Py_None;
+  });
+  return done ? 0 : -1;
 }
 // Every tensor is a leaf without a gradient: there is no autograd history here.
 PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
@@ -69,6 +68,12 @@ PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(of(o)
 PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 
 }  // namespace
+
+void set_requires_grad(TensorImpl& x, bool wanted) {
+  if (wanted && !is_floating(x.dtype))
+    throw OpError(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
+  x.requires_grad = wanted;
+}
 
 PyGetSetDef tensor_getset[] = {
     {"__dict__", tensor_get_dict, tensor_set_dict, nullptr, nullptr},

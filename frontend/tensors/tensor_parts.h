@@ -31,6 +31,7 @@ std::span<const NativeRow> numpy_functions();
 std::span<const NativeRow> dlpack_methods();
 std::span<const NativeRow> dlpack_functions();
 std::span<const NativeRow> buffer_functions();  // frombuffer, asarray
+std::span<const NativeRow> saved_tensor_functions();
 int init_dlpack();
 // buffer.cpp: PEP 3118
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags);
@@ -58,6 +59,12 @@ TensorRef tensor_from_array(PyObject* o, ReadOnly read_only = ReadOnly::Accept);
 TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only);  // of any object with a buffer
 PyRef array_from_tensor(const TensorRef& t);
 bool is_array(PyObject* o);
+
+// x.requires_grad = wanted. Throws OpError(Runtime) for dtypes that have no gradients.
+void set_requires_grad(TensorImpl& x, bool wanted);
+// buffer.cpp: what shares memory with `o`, a tensor, an array, an object of DLPack or of the buffer protocol or one
+// that makes an array of itself; null: its values can only be copied.
+PyRef sharing(PyObject* o);
 
 // Same storage, sizes and strides in a new TensorImpl.
 TensorRef alias(const TensorRef& t);

@@ -11,6 +11,7 @@
 #include "ir/graph/op_ids.h"
 #include "ir/infer/indexing.h"
 #include "ir/infer/inplace.h"
+#include "ir/infer/infer.h"
 #include "ir/infer/unbacked.h"
 
 namespace md {
@@ -43,10 +44,10 @@ std::string dynamic_op_name(const std::string& op) {
 
 }  // namespace
 
-std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args) {
+std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args, std::vector<Node*>& handed_back) {
   TracedSymbols symbols(t, n, t.config.capture_dynamic_output_shape_ops);
   const SupplyScope scope(symbols);
-  return infer(op(n.op), args);
+  return infer(op(n.op), args, handed_back);
 }
 
 void check_traced_assignment(Tracer& t, Node& n) {

@@ -29,6 +29,10 @@ struct InferCall {
   }
 };
 
+// infer(), which also says which results are operands that the call hands back, not tensors of their own (x.float() of
+// a float32 tensor): per result the operand's node, else null.
+std::vector<TensorType> infer(const Op& op, std::span<const Arg> args, std::vector<Node*>& handed_back);
+
 std::string sizes_text(const SizeVec& sizes);  // "[2, 3]"
 // Sizes with a -1 replaced by what makes `numel` elements; throws OpError(Runtime) if nothing does.
 SizeVec completed_sizes(const InferCall& c, SizeVec wanted, const SizeVec& have);

@@ -48,6 +48,8 @@ bool is_row_major(const SizeVec& sizes, const SizeVec& strides) {
 
 Size product(const SizeVec& sizes) {
   Size n = 1;
+  for (const Size s : sizes)
+    if (s.is_const(0)) return 0;  // whatever the others are
   for (const Size s : sizes) n = n * s;
   return n;
 }
@@ -131,7 +133,8 @@ TensorType fresh_type(const InferCall& c, DType dtype, SizeVec sizes) {
   t.strides = row_major_strides(sizes);
   t.sizes = std::move(sizes);
   if (c.op.requires_grad >= 0 && c.flag(c.op.requires_grad)) {
-    if (!is_floating(dtype)) c.fail(ErrorKind::Runtime, "only floating point tensors can require gradients");
+    if (!is_floating(dtype))
+      c.fail(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
     t.requires_grad = true;
   }
   return t;

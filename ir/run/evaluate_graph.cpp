@@ -14,6 +14,7 @@
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/extent.h"
 
 namespace md {
 
@@ -148,9 +149,7 @@ class GraphProgram::Run {
     DimVec sizes, strides;
     for (const Size& s : t.sizes) sizes.push_back(concrete(s));
     for (const Size& s : t.strides) strides.push_back(concrete(s));
-    std::int64_t count = 1;
-    for (std::int64_t s : sizes) count *= s;
-    Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(count) * item_size(t.dtype));
+    Ref<Storage> storage = allocate_storage(checked_bytes(sizes, strides, 0, t.dtype));
     return make_ref<TensorImpl>(std::move(storage), t.dtype, std::move(sizes), std::move(strides), 0);
   }
 

@@ -7,19 +7,14 @@
 #include "ir/core/scalar_builder.h"
 #include "ir/graph/op_ids.h"
 #include "ir/reference/engine.h"
+#include "ir/tensor/extent.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
 namespace {
 
 TensorRef allocate(const ExpectedTensor& t) {
-  std::int64_t span = 1;  // elements from the first to the last, plus one
-  bool empty = false;
-  for (std::size_t d = 0; d < t.sizes.size(); ++d) {
-    empty |= t.sizes[d] == 0;
-    span += (t.sizes[d] - 1) * t.strides[d];
-  }
-  Ref<Storage> storage = allocate_storage(empty ? 0 : static_cast<std::size_t>(span) * item_size(t.dtype));
+  Ref<Storage> storage = allocate_storage(checked_bytes(t.sizes, t.strides, 0, t.dtype));
   return make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, 0);
 }
 

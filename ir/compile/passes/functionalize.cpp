@@ -8,13 +8,13 @@
 #include <unordered_set>
 
 #include "ir/compile/passes/layouts.h"
-#include "ir/infer/inplace.h"
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
+#include "ir/infer/inplace.h"
 #include "ir/infer/unbacked.h"
 
 namespace md {
@@ -197,6 +197,8 @@ class Functionalizer final : public OpCaller {
   Arg assign(const std::vector<Arg>& args) {
     Assignment a = open_assignment(*this, args.at(0), args.at(1), args.at(2));
     Handle& view = handle(a.args.at(0));
+    const auto stored = [&](const Handle& h) { return h.storage == view.storage && same_type(h.type(), view.type()); };
+    if (a.op == id::Copy && stored(handle(a.args.at(1)))) return args.at(0);  // x[1:] += y assigns x[1:] to itself
     write(view, handle(call(op(a.op), std::move(a.args))));
     return args.at(0);
   }
@@ -204,8 +206,7 @@ class Functionalizer final : public OpCaller {
   Arg view(const Op& op, BoundArgs args) {
     Handle& parent = handle(args.at(0));
     Handle& h = new_handle(of_type(infer(op, args).at(0)), parent.storage);
-    h.parent = &parent;
-    h.view = &op;
+    h.parent = &parent, h.view = &op;
     h.view_args = std::move(args);
     return h.node;
   }

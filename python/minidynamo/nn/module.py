@@ -49,7 +49,7 @@ class Module(ModuleState, Hooks):
     def compile(self, *args, **kwargs):
         """Calls of this module run compiled from now on; arguments are those of minidynamo.compile."""
         from .._dynamo import compile
-        from .compiled_module import own_copy
+        from .._dynamo.callables import own_copy
 
         self._compiled_call_impl = compile(own_copy(type(self)._call_impl), *args, **kwargs)
 
