@@ -14,7 +14,8 @@ namespace {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const Graph& g, const Checkpoint& checkpoint) : graph_(g), checkpoint_(checkpoint) {
+  ProgramBuilder(const Graph& g, const Target& target, const Checkpoint& checkpoint)
+      : graph_(g), target_(target), checkpoint_(checkpoint) {
     program_.shapes = g.shapes;
   }
 
@@ -96,7 +97,7 @@ class ProgramBuilder {
 
   void add_nest(LoweredGroup l, const FusionGroup& group) {
     place_direct_writes(l, group);
-    Step s{.nest = compile_nest(l.nest)};
+    Step s{.nest = compile_nest(l.nest, target_)};
     s.part = l.part;
     const std::size_t loads = l.nest.accesses.size();
     std::size_t scratch = 0;
@@ -142,7 +143,7 @@ class ProgramBuilder {
     Step s{.args = n.args, .callee = n.callee};
     program_.draws_random |= n.callee != nullptr;  // it may
     for (const auto& region : n.regions) {
-      s.regions.push_back(std::make_shared<const Program>(build_program(*region)));
+      s.regions.push_back(std::make_shared<const Program>(build_program(*region, target_)));
       program_.draws_random |= s.regions.back()->draws_random;
     }
     for_each_input(n, [&](const Node* in) {
@@ -188,7 +189,7 @@ class ProgramBuilder {
   }
 
   // Copying one tensor over another of the same sizes: a nest of its own.
-  static Step copy_step(const Place& from, const Place& to) {
+  Step copy_step(const Place& from, const Place& to) const {
     LoopNest nest;
     nest.extents = to.type.sizes;
     nest.buffers = 2;
@@ -200,7 +201,7 @@ class ProgramBuilder {
     v.access = 0;
     const int value = nest.add(std::move(v));
     nest.stores.push_back({value, nest.access(1, to.type.dtype, to.type.strides)});
-    return {.nest = compile_nest(nest), .buffers = {from, to}};
+    return {.nest = compile_nest(nest, target_), .buffers = {from, to}};
   }
 
   // The part of `whole` that a write_view or commit with these arguments writes.
@@ -313,6 +314,7 @@ class ProgramBuilder {
   }
 
   const Graph& graph_;
+  const Target& target_;
   const Checkpoint& checkpoint_;
   Program program_;
   std::unordered_map<const Node*, std::vector<Place>> parts_;
@@ -322,16 +324,17 @@ class ProgramBuilder {
 
 }  // namespace
 
-Program build_program(const Graph& functional, const Checkpoint& checkpoint) {
-  return ProgramBuilder(functional, checkpoint).run();
+Program build_program(const Graph& functional, const Target& target, const Checkpoint& checkpoint) {
+  return ProgramBuilder(functional, target, checkpoint).run();
 }
 
-std::string print_program(const Graph& functional) {
+std::string print_program(const Graph& functional, const Target& target) {
   std::string text;
   for (const FusionGroup& group : fuse(functional)) {
     const auto call = [&](const Node& n) {
       text += fmt::format("; {} = {}\n\n", n.name, n.kind == NodeKind::Call ? n.target : op(n.op).name());
-      for (const auto& region : n.regions) text += fmt::format("; {}:\n{}", region->name, print_program(*region));
+      for (const auto& region : n.regions)
+        text += fmt::format("; {}:\n{}", region->name, print_program(*region, target));
     };
     if (group.kind == FusionGroup::Kind::Call) call(*group.members[0].node);
     if (group.kind != FusionGroup::Kind::Loops) continue;
@@ -342,7 +345,7 @@ std::string print_program(const Graph& functional) {
       }
       text += ";";
       for (const FusionGroup::Member& m : group.members) text += " " + m.node->name;
-      text += "\n" + print_nest(l.nest) + "\n";
+      text += "\n" + print_nest(l.nest, target) + "\n";
     }
   }
   return text;

@@ -79,8 +79,8 @@ struct Program {
 
 // Fuses, lowers and generates code. Throws InternalError for what this backend cannot run. `text`, if given, receives
 // the LLVM IR of every nest. `checkpoint` is called between groups of ops.
-Program build_program(const Graph& functional, const Checkpoint& checkpoint = {});
+Program build_program(const Graph& functional, const Target& target, const Checkpoint& checkpoint = {});
 // The program's loop nests as LLVM IR and its other steps by name.
-std::string print_program(const Graph& functional);
+std::string print_program(const Graph& functional, const Target& target);
 
 }  // namespace md

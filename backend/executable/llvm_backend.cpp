@@ -4,6 +4,7 @@
 
 #include "backend/executable/install.h"
 #include "backend/executable/specialization.h"
+#include "backend/llvm/code_generator.h"
 #include "backend/tiers/tiers.h"
 #include "ir/compile/backend.h"
 #include "ir/core/error.h"
@@ -19,7 +20,7 @@ namespace {
 class LlvmKernel final : public Kernel {
  public:
   LlvmKernel(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint)
-      : graph_(std::move(functional)), program_(build_program(*graph_, checkpoint)) {
+      : graph_(std::move(functional)), program_(build_program(*graph_, host_target(), checkpoint)) {
     if (program_.is_static()) fixed_ = std::make_unique<Plan>(program_, std::span<const std::int64_t>{});
   }
 
@@ -121,7 +122,7 @@ class LlvmBackend final : public Backend {
     return measured_kernel(std::move(functional), std::move(compiled));
   }
   std::string code(const Graph& functional) const override {
-    return finds_sizes(functional) ? print_ir(functional) : print_program(functional);
+    return finds_sizes(functional) ? print_ir(functional) : print_program(functional, host_target());
   }
   bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
 };

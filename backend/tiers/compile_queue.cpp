@@ -10,7 +10,7 @@
 #include <new>
 #include <vector>
 
-#include "backend/llvm/orc.h"
+#include "backend/machine/fork_gate.h"
 
 namespace md {
 namespace {
