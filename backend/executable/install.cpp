@@ -5,6 +5,7 @@
 #include "backend/machine/allocator.h"
 #include "backend/machine/thread_pool.h"
 #include "backend/tiers/compile_queue.h"
+#include "ir/reference/engine.h"
 
 namespace md {
 

@@ -9,8 +9,10 @@
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
+#include "ir/reference/engine.h"
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
+#include "ir/run/run_callee.h"
 
 namespace md {
 namespace {

@@ -13,6 +13,7 @@
 #include "frontend/values/refusals.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 

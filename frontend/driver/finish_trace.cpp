@@ -22,6 +22,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/late.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/tensor.h"
 #include "ir/graph/dataflow.h"
 
 namespace md {

@@ -11,6 +11,7 @@
 #include "backend/executable/install.h"
 #include "ir/compile/backend.h"
 #include "ir/core/error.h"
+#include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
 #include "tests/ir/elements.h"
 

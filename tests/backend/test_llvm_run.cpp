@@ -8,6 +8,7 @@
 #include "backend/llvm/code_generator.h"
 #include "backend/tiers/kernel_cache.h"
 #include "ir/graph/op_ids.h"
+#include "ir/reference/engine.h"
 #include "ir/sizes/shape_env.h"
 #include "tests/backend/graph_fixture.h"
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "backend/tiers/tiers.h"
+#include "ir/reference/engine.h"
 #include "tests/backend/graph_fixture.h"
 
 namespace md {

@@ -1,4 +1,4 @@
-#include "ir/composites/positions.h"
+#include "ir/reference/positions.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "ir/graph/callee.h"
+#include "ir/run/run_callee.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "ir/core/error.h"
 #include "ir/core/scalar_builder.h"
 #include "ir/graph/op_ids.h"
-#include "ir/run/eager.h"
+#include "ir/reference/engine.h"
 #include "ir/tensor/strided.h"
 
 namespace md {

@@ -1,14 +1,14 @@
-#include "frontend/hatches/result_shape.h"
+#include "frontend/plan/result_shape.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "frontend/cpython/made_once.h"
+#include "frontend/cpython/object_text.h"
 #include "frontend/cpython/plain_object.h"
+#include "frontend/tensors/constant_object.h"
 #include "frontend/tensors/tensor_object.h"
-#include "frontend/trace/tracer.h"
-#include "frontend/values/constant.h"
-#include "frontend/values/containers.h"
+#include "frontend/trace/value.h"
 
 namespace md {
 
@@ -22,7 +22,9 @@ PyObject* hole() {
 
 bool is_plain_sequence(PyObject* o) { return PyTuple_CheckExact(o) || PyList_CheckExact(o); }
 
-PyRef sequence_of(bool tuple, std::vector<PyRef> items) {
+}  // namespace
+
+PyRef shape_sequence(bool tuple, std::vector<PyRef> items) {
   const auto n = static_cast<Py_ssize_t>(items.size());
   PyRef made = checked(tuple ? PyTuple_New(n) : PyList_New(n));
   for (Py_ssize_t k = 0; k < n; ++k) {
@@ -31,8 +33,6 @@ PyRef sequence_of(bool tuple, std::vector<PyRef> items) {
   }
   return made;
 }
-
-}  // namespace
 
 PyRef result_shape(PyObject* o, std::vector<TensorRef>& tensors, std::string& offender) {
   if (is_tensor(o)) {
@@ -45,7 +45,7 @@ PyRef result_shape(PyObject* o, std::vector<TensorRef>& tensors, std::string& of
       items.push_back(result_shape(PySequence_Fast_GET_ITEM(o, k), tensors, offender));
       if (!items.back()) return {};
     }
-    return sequence_of(PyTuple_CheckExact(o), std::move(items));
+    return shape_sequence(PyTuple_CheckExact(o), std::move(items));
   }
   if (PyDict_CheckExact(o)) {
     PyRef made = checked(PyDict_New());
@@ -59,36 +59,6 @@ PyRef result_shape(PyObject* o, std::vector<TensorRef>& tensors, std::string& of
   }
   if (is_constant_object(o)) return PyRef::borrow(o);
   offender = type_name(Py_TYPE(o));
-  return {};
-}
-
-PyRef result_shape(Tracer& t, const ValueRef& raw, std::vector<ValueRef>& tensors, std::string& offender) {
-  ValueRef v = t.realize(raw);
-  if (v->kind == ValueKind::Tensor) {
-    tensors.push_back(v);
-    return PyRef::borrow(hole());
-  }
-  auto* list = as<ListValue>(v);
-  auto* tuple = as<TupleValue>(v);
-  if (list || (tuple && tuple->type == &PyTuple_Type)) {
-    std::vector<PyRef> items;
-    for (auto& item : list ? list->items : tuple->items) {
-      items.push_back(result_shape(t, item, tensors, offender));
-      if (!items.back()) return {};
-    }
-    return sequence_of(tuple != nullptr, std::move(items));
-  }
-  if (auto* d = as<DictValue>(v); d && d->type == &PyDict_Type) {
-    PyRef made = checked(PyDict_New());
-    for (auto& e : d->live()) {
-      PyRef key = e.key->as_constant(), item = key ? result_shape(t, e.value, tensors, offender) : PyRef();
-      if (!item) return {};
-      checked(PyDict_SetItem(made.get(), key.get(), item.get()));
-    }
-    return made;
-  }
-  if (v->kind == ValueKind::Constant) return v->as_constant();
-  offender = v->python_type() ? type_name(v->python_type()) : "object";
   return {};
 }
 
@@ -117,24 +87,6 @@ bool matches_shape(PyObject* o, PyObject* shape, std::vector<TensorRef>& tensors
 bool same_shape(PyObject* a, PyObject* b) {
   std::vector<TensorRef> none;
   return matches_shape(a, b, none);
-}
-
-ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next) {
-  if (shape == hole()) return next();
-  if (is_plain_sequence(shape)) {
-    std::vector<ValueRef> items;
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k)
-      items.push_back(shaped_value(t, PySequence_Fast_GET_ITEM(shape, k), next));
-    if (PyTuple_CheckExact(shape)) return make_ref<TupleValue>(std::move(items));
-    return make_ref<ListValue>(std::move(items));
-  }
-  if (PyDict_CheckExact(shape)) {
-    auto d = make_ref<DictValue>(&PyDict_Type);
-    PyObject *k, *v;
-    for (Py_ssize_t pos = 0; PyDict_Next(shape, &pos, &k, &v);) d->put(t, t.constant(k), shaped_value(t, v, next));
-    return d;
-  }
-  return t.constant(shape);
 }
 
 std::string shape_text(PyObject* shape) {

@@ -1,4 +1,4 @@
-#include "frontend/values/prototypes.h"
+#include "frontend/trace/prototypes.h"
 
 #include "frontend/cpython/type_dict.h"
 

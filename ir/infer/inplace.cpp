@@ -1,32 +1,16 @@
-#include "ir/composites/inplace.h"
+#include "ir/infer/inplace.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <utility>
 
+#include "ir/infer/indexing.h"
 #include "ir/infer/infer.h"
+#include "ir/infer/type_caller.h"
 #include "ir/infer/unbacked.h"
 #include "registry/ops/activations.h"
 
 namespace md {
 namespace {
-
-// Whether two indices reach one element (an expanded tensor).
-bool overlaps_itself(const TensorType& x) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> dims;
-  for (int i = 0; i < x.dim(); ++i) {
-    const std::int64_t size = hint_or_guess(x.sizes[i]);
-    if (size == 0) return false;
-    if (size > 1) dims.emplace_back(std::abs(hint_or_guess(x.strides[i])), size);
-  }
-  std::sort(dims.begin(), dims.end());
-  std::int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
-}
 
 [[noreturn]] void refuse(const std::string& message) { throw OpError(ErrorKind::Runtime, message); }
 
@@ -45,6 +29,32 @@ bool same_sizes(const SizeVec& a, const SizeVec& b) {
 }
 
 }  // namespace
+
+bool overlaps_itself(const TensorType& x) {
+  if (is_row_major(x.sizes, x.strides)) return false;
+  struct Dim {
+    Size stride, size;
+    std::int64_t order;
+  };
+  SmallVector<Dim, 8> dims;
+  for (int i = 0; i < x.dim(); ++i) {
+    if (layout_eq(x.sizes[i], 0)) return false;
+    if (layout_eq(x.sizes[i], 1)) continue;
+    const std::int64_t step = hint_or_guess(x.strides[i]);
+    dims.push_back({step < 0 ? Size(0) - x.strides[i] : x.strides[i], x.sizes[i], std::abs(step)});
+  }
+  std::sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.order < b.order; });
+  Size reach = 0;
+  for (const auto& [stride, size, order] : dims) {
+    if (!layout_lt(reach, stride)) {
+      // Strides in another order would be asked other questions.
+      for (std::size_t i = 1; i < dims.size(); ++i) layout_lt(dims[i].stride, dims[i - 1].stride);
+      return true;
+    }
+    reach = reach + stride * (size - 1);
+  }
+  return false;
+}
 
 void check_inplace(const Op& op, const TensorType& self, const TensorType& result) {
   const std::string what = op.public_name + "_()";
@@ -82,6 +92,12 @@ int check_assignment(const TensorType& part, const Arg& value) {
                        sizes_text(source.sizes), sizes_text(part.sizes)));
   }
   return dropped;
+}
+
+void check_item_assignment(const Arg& x, const Arg& index, const Arg& value) {
+  TypeCaller caller;
+  const Assignment a = open_assignment(caller, x, index, value);
+  check_inplace(op(a.op), type_of(a.args[0]), infer(op(a.op), a.args).at(0));
 }
 
 }  // namespace md

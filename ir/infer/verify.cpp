@@ -1,4 +1,6 @@
 // The definition of a well-formed graph, in both dialects: everything passes and backends may rely on.
+#include "ir/infer/verify.h"
+
 #include <fmt/format.h>
 
 #include <string>

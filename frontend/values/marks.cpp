@@ -1,4 +1,4 @@
-#include "frontend/hatches/marks.h"
+#include "frontend/values/marks.h"
 
 #include <array>
 #include <string_view>
