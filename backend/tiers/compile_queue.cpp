@@ -1,3 +1,4 @@
+// The queue and its thread, across fork() and the end of the process.
 #include "backend/tiers/compile_queue.h"
 
 #include <pthread.h>
