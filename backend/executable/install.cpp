@@ -1,3 +1,4 @@
+// Registers engine, allocator and sweep runner with ir/.
 #include "backend/executable/install.h"
 
 #include <cstdlib>
