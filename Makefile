@@ -8,13 +8,14 @@ PROGRAMS ?= 10000
 EVERY ?= 12
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test conformance fuzz breaks smoke ulp bench sanitize sanitize-threads refleak mutate lint clean
+.PHONY: help setup build demo test conformance packages fuzz breaks smoke ulp bench sanitize sanitize-threads refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
 	@echo "make test      every test (installs what is needed first)"
 	@echo "make build     the compiled package, importable from .venv"
 	@echo "make conformance  CPython's test modules, plain and with every function compiled; writes docs/conformance.md"
+	@echo "make packages  the own tests of ten packages (downloaded), plain and with every function compiled"
 	@echo "make fuzz      PROGRAMS=10000 more random programs, plain and compiled; adds a line to tests/fuzz/ledger"
 	@echo "make breaks    the programs of all tests with breaks forced at every n-th place, n up to 12 (half an hour)"
 	@echo "make smoke     smoke tests on the other Pythons found (3.12, 3.13)"
@@ -42,6 +43,9 @@ test: build
 
 conformance: build
 	@$(PY) tests/conformance/run.py $(MODULES)
+
+packages: build
+	@nice $(PY) tests/conformance/packages.py $(PACKAGES)
 
 fuzz: build
 	@nice $(PY) tests/fuzz/run.py --programs $(PROGRAMS)

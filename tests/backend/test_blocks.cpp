@@ -90,7 +90,8 @@ TEST_P(Pointwise, ThreadsDoNotMatter) {
   std::vector<TensorType> types;
   try {
     types = infer(o, args);
-  } catch (const OpError&) {
+  } catch (const OpError& e) {
+    EXPECT_TRUE(is_refused(o, args)) << o.name() << ": " << e.what();
     return;
   }
   const int before = num_threads();

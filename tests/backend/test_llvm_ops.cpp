@@ -1,6 +1,7 @@
 // Every op with a body, in every dtype and layout, against the reference engine, bit for bit.
 #include "ir/graph/op_table.h"
 #include "tests/backend/graph_fixture.h"
+#include "tests/backend/refusals.h"
 
 namespace md::testing {
 namespace {
@@ -21,15 +22,18 @@ void check_pointwise(const Op& o, std::mt19937& random, const std::vector<DType>
   std::vector<Arg> args;
   for (int i = 0; i < o.operands; ++i)
     args.push_back(g.input(random_tensor(random, sizes, types[static_cast<std::size_t>(i)], layout)));
-  Node* n;
-  try {
-    n = g.call(o, with_defaults(o, args, types.back()));
-  } catch (const OpError&) {
-    return;  // not defined for these dtypes
-  }
-  g.finish({n});
+  args = with_defaults(o, args, types.back());
   std::string what(o.name());
   for (DType t : types) what += " " + std::string(info(t).name);
+  Node* n;
+  try {
+    n = g.call(o, args);
+  } catch (const OpError& e) {
+    EXPECT_TRUE(dtypes_forbid(o, args)) << what << ": " << e.what();
+    return;
+  }
+  EXPECT_FALSE(dtypes_forbid(o, args)) << what;
+  g.finish({n});
   g.check(what + " layout " + std::to_string(static_cast<int>(layout)));
 }
 
@@ -121,9 +125,11 @@ TEST(LlvmOps, ReductionsEveryDtypeAxesAndLayout) {
             Node* n;
             try {
               n = g.call(o, args);
-            } catch (const OpError&) {
+            } catch (const OpError& e) {
+              EXPECT_TRUE(dtypes_forbid(o, args)) << o.name() << " " << info(t).name << ": " << e.what();
               continue;
             }
+            EXPECT_FALSE(dtypes_forbid(o, args)) << o.name() << " " << info(t).name;
             if (n->multi) continue;
             g.finish({n});
             g.check(std::string(o.name()) + " " + std::string(info(t).name) + " dims " + std::to_string(dims.size()) +

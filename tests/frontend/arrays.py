@@ -5,7 +5,6 @@ import numpy as np
 import minidynamo as torch
 from minidynamo._dynamo.testing import CompileCounter
 
-
 # How far results may be from NumPy's, by the width of a float: sums are added in another order than NumPy's.
 ROUNDING = {2: 1e-2, 4: 1e-6, 8: 1e-14}
 
