@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ir/graph/op_ids.h"
 #include "ir/graph/op_table.h"
 
 namespace md {
@@ -60,6 +61,11 @@ inline DType compute_dtype(const Op& o, const std::vector<Arg>& args) {
     default:
       return common_dtype(o, args, 0);
   }
+}
+
+// Of operand k where the call's is `sizes`: fill takes one value.
+inline DimVec operand_sizes(const Op& o, int k, const DimVec& sizes) {
+  return o.id == id::Fill && k == 1 ? DimVec{} : sizes;
 }
 
 inline bool dtypes_forbid(const Op& o, const std::vector<Arg>& args) {

@@ -20,8 +20,10 @@ std::vector<Arg> with_defaults(const Op& o, std::vector<Arg> args, DType t) {
 void check_pointwise(const Op& o, std::mt19937& random, const std::vector<DType>& types, Layout layout, DimVec sizes) {
   GraphFixture g;
   std::vector<Arg> args;
-  for (int i = 0; i < o.operands; ++i)
-    args.push_back(g.input(random_tensor(random, sizes, types[static_cast<std::size_t>(i)], layout)));
+  for (int i = 0; i < o.operands; ++i) {
+    const DType t = types[static_cast<std::size_t>(i)];
+    args.push_back(g.input(random_tensor(random, operand_sizes(o, i, sizes), t, layout)));
+  }
   args = with_defaults(o, args, types.back());
   std::string what(o.name());
   for (DType t : types) what += " " + std::string(info(t).name);
@@ -59,10 +61,10 @@ TEST(LlvmOps, PointwiseMixedDtypesAndLayouts) {
       if (o.decl->promote == Promote::Select) types[0] = DType::Bool;
       check_pointwise(o, random, types, layout, {5, 19});
     }
-    check_pointwise(o, random, std::vector<DType>(static_cast<std::size_t>(std::max(1, o.operands)), DType::Float32),
-                    Layout::Contiguous, {});
-    check_pointwise(o, random, std::vector<DType>(static_cast<std::size_t>(std::max(1, o.operands)), DType::Float32),
-                    Layout::Contiguous, {0, 4});
+    std::vector<DType> floats(static_cast<std::size_t>(std::max(1, o.operands)), DType::Float32);
+    if (o.decl->promote == Promote::Select) floats[0] = DType::Bool;
+    check_pointwise(o, random, floats, Layout::Contiguous, {});
+    check_pointwise(o, random, floats, Layout::Contiguous, {0, 4});
   }
 }
 
