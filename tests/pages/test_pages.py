@@ -1,11 +1,11 @@
 """What users see: programs run as users run them, their output compared with golden files line by line.
 
-Each program names its logs in its first line. One whose output shows bytecode says so in the second, and has a golden file
-for each CPython. `examples.toml` says which program stands for which example of the reference pages. The output (standard
-output and logs, in order) has the program's path replaced by PROGRAM, and what differs from run to run (ids, addresses,
-times) by a word. Not compared, since nobody here has them: dispatch key sets, event loggers, compile workers, source
-locations inside the reference's own files. MINIDYNAMO_UPDATE_GOLDEN=1 rewrites the golden files; review the difference
-before committing it.
+Each program names its logs in its first line. One whose output shows bytecode says so in the second, and has a golden
+file for each CPython. `examples.toml` says which program stands for which example of the reference pages. The output
+(standard output and logs, in order) has the program's path replaced by PROGRAM, and what differs from run to run (ids,
+addresses, times) by a word. Not compared, since nobody here has them: dispatch key sets, event loggers, compile
+workers, source locations inside the reference's own files. MINIDYNAMO_UPDATE_GOLDEN=1 rewrites the golden files;
+review the difference before committing it.
 """
 
 import os

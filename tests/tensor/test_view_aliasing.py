@@ -1,7 +1,7 @@
-"""Every op that gives a view: what is written to the base shows in the view and the other way round, compiled as eager.
+"""Every op that gives a view: what is written to the base shows in the view and the other way round, as in eager mode.
 
-Derived from the op table, so that a new view op is covered once it is declared. tools/mutate.py takes away the fact that
-an op's result is a view; then the tests of that op fail.
+Derived from the op table, so that a new view op is covered once it is declared. tools/mutate.py takes away the fact
+that an op's result is a view; then the tests of that op fail.
 """
 
 import warnings
