@@ -32,6 +32,7 @@ class Outcomes:
         os.write(self.file, (json.dumps(line) + "\n").encode())
 
     def pytest_collection_modifyitems(self, items):
+        same_examples()  # after a conftest.py that has loaded a profile of its own
         times, left = Counter(), []
         for item in items:
             name = f"{self.name}.{ADDRESS.sub('0x', item.nodeid)}"
@@ -79,7 +80,6 @@ def same_examples():
 
 
 def main(name, progress, done, *arguments):
-    same_examples()
     pytest.main(["-q", "-p", "no:cacheprovider", *arguments], plugins=[Outcomes(name, progress, done)])
 
 
