@@ -339,7 +339,7 @@ test_statement = each_line_of(STATEMENTS, check_statement, globals())
 
 
 def test_a_method_dispatched_by_type():
-    """CPython 3.13 keeps what it has found in a WeakKeyDictionary, whose keys hash as the program says: a break there."""
+    """CPython 3.13 keeps what it found in a WeakKeyDictionary, whose keys hash as the program says: a break there."""
 
     def f(x):
         return x + 1, CP().g(1), CP().g("a")
