@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "frontend/guards/kinds.h"
+#include "ir/graph/mutation.h"
 
 namespace md {
 namespace {
@@ -18,6 +19,14 @@ std::string places_of(const Guard& g) {
   if (g.others.size() > kShown) text += fmt::format(", ... {} more", g.others.size() - kShown);
   return text;
 }
+
+#ifdef MINIDYNAMO_MUTATE
+constexpr std::string_view kGuardNames[] = {
+#define MD_GUARD(name) #name,
+#include "frontend/guards/kinds.inc"
+#undef MD_GUARD
+};
+#endif
 
 bool is_ambient(GuardKind k) { return k <= GuardKind::NothingHandled; }
 bool is_relation(GuardKind k) {
@@ -270,6 +279,7 @@ class Compiler {
     op.record = static_cast<std::uint32_t>(index);
     const bool needed = with_kind(g.kind, [&]<class K>() {
       if constexpr (requires { K::holds_by_construction; }) return false;
+      if (MD_MUTATED("guard", kGuardNames[static_cast<std::size_t>(g.kind)])) return false;
       K::prepare(g, builder_, op);
       return true;
     });

@@ -18,6 +18,7 @@ bool resumable(Opcode op) {
     case Opcode::BINARY_SUBSCR:
     case Opcode::STORE_SUBSCR:
     case Opcode::STORE_ATTR:
+    case Opcode::TO_BOOL:  // of a condition, where the running version converts before it jumps
     case Opcode::POP_JUMP_IF:
       return true;
     default:

@@ -12,6 +12,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = tomllib.loads((ROOT / "registry/graph_breaks.toml").read_text())
 ROWS = {row["code"]: row for row in TABLE["break"]}
+PUBLISHED = [code for code in ROWS if code < "GB9000"]
+OWN = [code for code in ROWS if code >= "GB9000"]  # no page describes them; see report.link()
 
 
 def load_generator():
@@ -31,13 +33,16 @@ def every_text():
                 yield code, text
 
 
-def test_all_codes_once():
-    assert list(ROWS) == [f"GB{n:04d}" for n in range(222)]
+def test_codes_count_up_without_a_gap():
+    """The published ones from GB0000, those of our own from GB9000: a new one touches the table only."""
+    for first, codes in (0, PUBLISHED), (9000, OWN):
+        assert codes == [f"GB{n:04d}" for n in range(first, first + len(codes))]
 
 
 def test_titles_are_the_published_ones():
-    # The digest of "code title" lines of the published registry: a changed title shows here.
-    lines = "".join(f"{code} {ROWS[code]['type']}\n" for code in sorted(ROWS))
+    # The digest of the "code title" lines of the registry published with PyTorch 2.9: a changed title shows here. Codes
+    # that are published later, and codes of our own, are not part of it.
+    lines = "".join(f"{code} {ROWS[code]['type']}\n" for code in PUBLISHED[:222])
     assert (
         hashlib.sha256(lines.encode()).hexdigest() == "26536ba96c31ed34842ab75bdb7915248d744d4f44b56fcb1497ce701f22ec10"
     )

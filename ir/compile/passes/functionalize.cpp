@@ -11,6 +11,7 @@
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
+#include "ir/graph/mutation.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
@@ -71,7 +72,7 @@ class Functionalizer final : public OpCaller {
       case OpKind::Composite:
         return expand(op, *this, args);
       case OpKind::View:
-        return view(op, std::move(args));
+        return MD_MUTATED("alias", op.name()) ? compute(op, std::move(args)) : view(op, std::move(args));
       default:
         return compute(op, std::move(args));
     }

@@ -35,7 +35,8 @@ def break_message(code, type_, context, explanation, hints):
     """The break as text, without any stack: what errors, logs, counters and explain() show."""
     if code_name(code) is None:
         return type_
-    hint_lines = "\n".join(f"  Hint: {hint}" for hint in hints)
+    # A list: from 3.12 on CPython crashes where memory lacks for a generator.
+    hint_lines = "\n".join([f"  Hint: {hint}" for hint in hints])
     return (
         f"{type_}\n  Explanation: {explanation}\n{hint_lines}\n\n  Developer debug context: {context}\n\n"
         f" For more details about this graph break, please visit: {link(code)}"
