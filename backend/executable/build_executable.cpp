@@ -31,7 +31,7 @@ class ExecutableBuilder {
       if (checkpoint_) checkpoint_();
       add_group(group);
     }
-    for (const Step& s : executable_.commits)
+    for (const Launch& s : executable_.commits)
       for (const Place& p : s.buffers) keep(p);
     for (const auto& n : graph_.nodes)
       if (n->kind == NodeKind::Commit) add_commit(*n);
