@@ -62,21 +62,20 @@ struct Compilation {
   std::string file, name;
   int first_line;
 
-  explicit Compilation(const FrameRequest& r)
+  Compilation(const FrameRequest& r, FrameNotes& notes)
       : request(r),
         config(config_snapshot(*r.region)),
         logs(log_switches()),
-        notes(frame_notes(r.code)),
+        notes(notes),
         file(text_of(r.code->co_filename)),
         name(r.printed_name),
-        first_line(printed_line(r)) {}
+        first_line(printed_line(r, notes)) {}
 
   // Of a resume function the line of its break, which ends its name.
-  static int printed_line(const FrameRequest& r) {
-    const std::size_t at = notes_name(r).rfind("_at_");
-    return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes_name(r).c_str() + at + 4);
+  static int printed_line(const FrameRequest& r, const FrameNotes& notes) {
+    const std::size_t at = notes.printed_name.rfind("_at_");
+    return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes.printed_name.c_str() + at + 4);
   }
-  static const std::string& notes_name(const FrameRequest& r) { return frame_notes(r.code).printed_name; }
 
   std::unique_ptr<SymbolicFrame> root_frame(Tracer& t) {
     auto f = std::make_unique<SymbolicFrame>();
@@ -441,8 +440,8 @@ int next_name_number() {
 
 EntryRef compile_frame(const FrameRequest& request) {
   Disarmed plain;
-  FrameNotes& notes = frame_notes(request.code);
-  const std::shared_ptr<FrameNotes> held = held_frame_notes(request.code);
+  const std::shared_ptr<FrameNotes> held = own_frame_notes(request.code);  // reset() may come meanwhile
+  FrameNotes& notes = *held;
   if (notes.compiling) return {};
   struct Busy {
     FrameNotes& n;
@@ -456,7 +455,7 @@ EntryRef compile_frame(const FrameRequest& request) {
   report("count", {py_str("frames"), py_str("total")});
   EntryRef e;
   try {
-    Compilation c(request);
+    Compilation c(request, notes);
     const int least = std::min(c.config.recompile_limit, c.config.accumulated_recompile_limit);
     if (least <= 0 && over_limit(request, notes, c.config)) return {};
     if (!tables_are_ready()) return {};

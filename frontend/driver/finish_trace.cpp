@@ -201,7 +201,7 @@ struct Finisher {
     FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code.get()));
     if (!n.is_split) {
       n.printed_name = printed;
-      n.skip = plain;
+      n.skip = n.split_runs_plain = plain;
       n.is_split = true;
       share_counts(request.code, n);
     }

@@ -33,6 +33,8 @@ namespace md {
 
 ValueRef Tracer::lazy(PyObject* object, SourceRef source) {
   if (!source) return from_object(object, nullptr);
+  if (source->depth > kDeepestSource)
+    throw SkipFrame{"it walks more than " + std::to_string(kDeepestSource) + " steps into what it is given"};
   switch (source->kind) {
     // Found where a look-up might have failed: an exception handler tells the difference.
     case SourceKind::Global:
