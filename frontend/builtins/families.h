@@ -49,6 +49,8 @@ bool nothing_handled_outside(Tracer& t);
 
 // Code that asks for the frames of its callers, and for more than their globals.
 bool looks_at_frames(PyObject* code);
+// More than one look at the frame's own namespace, where what one of them stores is there for the next (until 3.12).
+bool shares_locals(const CodeBody& body);
 
 // object.__init__, object.__setattr__, dict.__getitem__ ... reached through super() or the class; null if not one of
 // them.

@@ -75,6 +75,16 @@ ValueRef rule_set_grad_enabled(Tracer& t, CallArgs& args) {
   return made;
 }
 
+// Of a block that is left again: nothing but code outside of the graph sees more of it than the gradient mode.
+ValueRef rule_inference_mode(Tracer& t, CallArgs& args) {
+  ValueRef mode = args.take_keyword("mode");
+  if (!mode && !args.positional.empty()) mode = args[0];
+  if (args.size() > (args.positional.empty() ? 0u : 1u)) throw WrongArguments{};
+  if (mode && !is_true_constant(t.realize(mode), Py_True)) return {};
+  args.positional.clear();
+  return grad_manager(t, args, "inference_mode", false);
+}
+
 ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
   ValueRef given = args.take_keyword("enter_result");
   if (given) args.positional.push_back(given);
@@ -287,6 +297,7 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo._dynamo", "is_compiling", rule_is_compiling},
                                 {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
                                 {"minidynamo", "no_grad", rule_no_grad},
+                                {"minidynamo", "inference_mode", rule_inference_mode},
                                 {"minidynamo", "enable_grad", rule_enable_grad},
                                 {"minidynamo", "set_grad_enabled", rule_set_grad_enabled},
                                 {"minidynamo", "_check", rule_check},

@@ -125,6 +125,20 @@ struct Finisher {
     return layout;
   }
 
+  BreakPoint& new_break(const CodeBody& body) {
+    auto point = std::make_unique<BreakPoint>();
+    const int gathered = !!(body.flags & CO_VARARGS) + !!(body.flags & CO_VARKEYWORDS);
+    std::vector<bool> lasts(static_cast<std::size_t>(body.argcount + body.kwonlyargcount + gathered), true);
+    for (const Instruction& i : body.instructions) {
+      const bool replaces = i.op == Opcode::STORE_FAST || i.op == Opcode::DELETE_FAST ||
+                            i.op == Opcode::LOAD_FAST_AND_CLEAR || i.op == Opcode::MAKE_CELL;
+      if (replaces && static_cast<std::size_t>(i.a) < lasts.size()) lasts[static_cast<std::size_t>(i.a)] = false;
+    }
+    for (std::size_t k = 0; k < lasts.size(); ++k)
+      if (lasts[k]) point->lasting.push_back(static_cast<int>(k));
+    return *(compiled->plan.broken = std::move(point));
+  }
+
   // Everything alive at the break is an argument of the two split functions.
   void plan_break(PlanBuilder& b) {
     SymbolicFrame& f = *t.frames.front();
@@ -141,7 +155,7 @@ struct Finisher {
     }
     guard_callee(f);
     const SplitCode& code = split_at(body, layout);
-    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    BreakPoint& point = new_break(body);
     const std::string resumed =
         fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
     point.conditional = static_cast<bool>(code.resume_taken);
@@ -165,7 +179,7 @@ struct Finisher {
     for (auto& c : f.contexts)
       if (auto* context = as<ContextValue>(c.manager)) layout.contexts.push_back(context->reopened(c.stack_index));
     const PartCode& code = rest_at(body, layout);
-    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    BreakPoint& point = new_break(body);
     HeldValues held{b, f, layout, point, {}};
     held.fill(point.resume, code, nullptr, 0);
     point.resume.code = code_of(code, "", true);

@@ -80,6 +80,7 @@ struct BreakPoint {
   Part resume, resume_taken;  // taken: of a conditional jump
   bool conditional = false;   // item 0 of the result says whether the jump was taken
   std::vector<Reg> held;
+  std::vector<int> lasting;  // slots of arguments that no instruction of the code replaces: tracebacks show them
 };
 
 struct EntryPlan {
