@@ -1,7 +1,7 @@
 // minidynamo._C: the C++ side of the package.
 #include <pybind11/pybind11.h>
 
-#include "backend/install.h"
+#include "backend/executable/install.h"
 #include "frontend/bytecode/init.h"
 #include "frontend/cpython/cpython_init.h"
 #include "frontend/driver/graph_module.h"

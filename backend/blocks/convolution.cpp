@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "backend/blocks/kernel_args.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/core/threads.h"
 
 namespace md::blocks {

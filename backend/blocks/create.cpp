@@ -1,7 +1,7 @@
 // Tensors of one value and of random numbers; the other creation ops are the reference engine's.
 #include "backend/blocks/engine.h"
 #include "backend/blocks/iteration.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/graph/op_visit.h"
 #include "ir/reference/random_fill.h"
 

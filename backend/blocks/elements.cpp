@@ -1,6 +1,6 @@
 // Elementwise kernels of one function call per element, on several threads.
 #include "backend/blocks/kernel_args.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/reference/special.h"
 
 namespace md::blocks {

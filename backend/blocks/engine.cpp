@@ -1,8 +1,9 @@
-#include "backend/blocks/engine.h"
+#include "ir/reference/engine.h"
 
 #include <algorithm>
 #include <vector>
 
+#include "backend/blocks/engine.h"
 #include "ir/graph/op_ids.h"
 #include "ir/run/long_work.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/blocks/conversion.h"
+#include "ir/reference/engine.h"
 #include "ir/run/eager.h"
 
 namespace md::blocks {

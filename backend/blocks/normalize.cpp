@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "backend/blocks/kernel_table.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/graph/op_ids.h"
 
 namespace md::blocks {

@@ -6,7 +6,7 @@
 
 #include "backend/blocks/engine.h"
 #include "backend/blocks/iteration.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/core/error.h"
 #include "ir/graph/op_visit.h"
 

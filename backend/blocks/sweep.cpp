@@ -8,7 +8,7 @@
 
 #include "backend/blocks/iteration.h"
 #include "backend/blocks/normalize.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "registry/reduction_order.h"
 
 namespace md::blocks {

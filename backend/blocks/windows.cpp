@@ -1,10 +1,10 @@
 // Pooling and resampling by planes.
-#include "ir/infer/windows.h"
-
 #include <algorithm>
 
 #include "backend/blocks/kernel_args.h"
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
+#include "ir/infer/window_dim.h"
+#include "ir/reference/window_kernels.h"
 
 namespace md::blocks {
 namespace {

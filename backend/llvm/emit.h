@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/schedule.h"
+#include "backend/nest/schedule.h"
 
 namespace md {
 

@@ -7,6 +7,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 

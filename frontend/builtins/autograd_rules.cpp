@@ -12,6 +12,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 

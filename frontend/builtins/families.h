@@ -44,16 +44,7 @@ inline std::array<std::span<const MethodRow>, 4> method_families() {
   return {list_methods(), dict_methods(), set_methods(), deque_methods()};
 }
 
-// No exception is being handled around the traced frames, which is guarded; false: one is.
-bool nothing_handled_outside(Tracer& t);
-
-// Code that asks for the frames of its callers, and for more than their globals.
-bool looks_at_frames(PyObject* code);
-// More than one look at the frame's own namespace, where what one of them stores is there for the next (until 3.12).
-bool shares_locals(const CodeBody& body);
-
-// object.__init__, object.__setattr__, dict.__getitem__ ... reached through super() or the class; null if not one of
-// them.
-ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& name, CallArgs& args);
+// Hands them to the rooms below, which look them up: once, at import.
+void init_rules();
 
 }  // namespace md

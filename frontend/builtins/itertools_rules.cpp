@@ -1,8 +1,8 @@
 // itertools: every step runs when the program asks for it, as in Python.
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
-#include "frontend/opcodes/family.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
@@ -39,7 +39,7 @@ ValueRef accumulate_step(Tracer& t, StepIterator& self) {
   }
   try {
     return self.inner[1] = self.function ? t.call(self.function, CallArgs{{self.inner[1], v}, {}})
-                                         : binary_op(t, self.inner[1], v, kAdd);
+                                         : t.binary_op(self.inner[1], v, kAdd);
   } catch (const GraphBreak&) {
     graph_break<GB0114>(printed("accumulate"), "[" + self.inner[1]->print() + ", " + v->print() + "]", "{}");
   }
@@ -216,7 +216,7 @@ ValueRef rule_repeat(Tracer& t, CallArgs& args) {
 // inner = next value, step.
 ValueRef count_step(Tracer& t, StepIterator& self) {
   ValueRef now = self.inner[0];
-  self.inner[0] = binary_op(t, now, self.inner[1], kAdd);
+  self.inner[0] = t.binary_op(now, self.inner[1], kAdd);
   return now;
 }
 

@@ -2,6 +2,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
@@ -13,6 +14,7 @@
 #include "frontend/values/refusals.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 
@@ -83,6 +85,22 @@ ValueRef rule_inference_mode(Tracer& t, CallArgs& args) {
   if (mode && !is_true_constant(t.realize(mode), Py_True)) return {};
   args.positional.clear();
   return grad_manager(t, args, "inference_mode", false);
+}
+
+// The stream starts anew before the graph runs: a graph that has drawn from it, or called what may, ends here.
+ValueRef rule_manual_seed(Tracer& t, CallArgs& args) {
+  ValueRef seed = args.take_keyword("seed");
+  if (!seed && args.positional.size() == 1) seed = args[0];
+  if (!seed || args.size() > args.positional.size()) return {};
+  PyRef number = t.realize(seed)->as_constant();
+  if (!number || !PyLong_Check(number.get())) return {};
+  for (const auto& n : t.graph->nodes) {
+    const OpKind kind = n->kind == NodeKind::Op ? op(n->op).kind() : OpKind::View;
+    const bool may_draw = kind == OpKind::Random || kind == OpKind::Kernel || kind == OpKind::Composite;
+    if (n->kind == NodeKind::Call || may_draw) return {};
+  }
+  t.seed = seed_argument(number.get(), "manual_seed");
+  return t.from_object(default_generator_object().get(), nullptr);
 }
 
 ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
@@ -298,6 +316,7 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
                                 {"minidynamo", "no_grad", rule_no_grad},
                                 {"minidynamo", "inference_mode", rule_inference_mode},
+                                {"minidynamo", "manual_seed", rule_manual_seed},
                                 {"minidynamo", "enable_grad", rule_enable_grad},
                                 {"minidynamo", "set_grad_enabled", rule_set_grad_enabled},
                                 {"minidynamo", "_check", rule_check},

@@ -2,9 +2,9 @@
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/made_once.h"
-#include "frontend/opcodes/family.h"
 #include "frontend/operators/object_operators.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/array.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
@@ -14,6 +14,7 @@
 #include "frontend/values/refusals.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 
@@ -77,7 +78,7 @@ struct Sum {
     floats = floats || v->kind == ValueKind::Number || (number && PyFloat_CheckExact(number.get()));
     if (number && total->kind == ValueKind::Constant) return waiting.push_back(std::move(number));
     in_c = in_c && (number || late || v->kind == ValueKind::Size);
-    total = binary_op(t, settled(), v, 0);
+    total = t.binary_op(settled(), v, 0);
     PyRef sum = ints ? plain_number(total, false) : PyRef();
     if (sum && PyFloat_CheckExact(sum.get())) in_c = floats = true;  // whatever has made one of it
   }
@@ -201,7 +202,7 @@ ValueRef rule_bool(Tracer& t, CallArgs& args) {
 }
 
 ValueRef rule_pow(Tracer& t, CallArgs& args) {
-  return args.positional.size() == 2 && args.keywords.empty() ? binary_op(t, args[0], args[1], 8) : ValueRef();
+  return args.positional.size() == 2 && args.keywords.empty() ? t.binary_op(args[0], args[1], 8) : ValueRef();
 }
 
 // __divmod__, then __rdivmod__ of the other; data of builtin bases answer for themselves.
@@ -233,7 +234,7 @@ ValueRef rule_divmod(Tracer& t, CallArgs& args) {
   const bool symbolic = args[0]->kind == ValueKind::Size || args[1]->kind == ValueKind::Size;
   if (!symbolic && args[0]->as_constant() && args[1]->as_constant()) return {};
   return make_ref<TupleValue>(
-      std::vector<ValueRef>{binary_op(t, args[0], args[1], 2), binary_op(t, args[0], args[1], 6)});
+      std::vector<ValueRef>{t.binary_op(args[0], args[1], 2), t.binary_op(args[0], args[1], 6)});
 }
 
 ValueRef rule_round(Tracer& t, CallArgs& args) {
@@ -254,7 +255,7 @@ ValueRef rule_round(Tracer& t, CallArgs& args) {
 template <int number>
 ValueRef rule_binary(Tracer& t, CallArgs& args) {
   expect_args(t, "operator", args, 2, 2);
-  return binary_op(t, args[0], args[1], number);
+  return t.binary_op(args[0], args[1], number);
 }
 template <int op>
 ValueRef rule_compare(Tracer& t, CallArgs& args) {
@@ -264,7 +265,7 @@ ValueRef rule_compare(Tracer& t, CallArgs& args) {
 template <int op>
 ValueRef rule_unary(Tracer& t, CallArgs& args) {
   expect_args(t, "operator", args, 1, 1);
-  return unary_op(t, args[0], op);
+  return t.unary_op(args[0], op);
 }
 ValueRef rule_getitem(Tracer& t, CallArgs& args) {
   expect_args(t, "getitem", args, 2, 2);

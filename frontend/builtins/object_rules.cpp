@@ -4,9 +4,10 @@
 
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/opcodes/family.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -152,14 +153,6 @@ ValueRef rule_type(Tracer& t, CallArgs& args) {
                        s && args[0]->kind == ValueKind::Object ? s : nullptr);
 }
 
-PyRef attr_name(const ValueRef& v, const std::string& object = "", const std::string& fallback = "None") {
-  PyRef n = v->as_constant();
-  if (!n || !PyUnicode_Check(n.get())) graph_break<GB0190>(object, v->print(), fallback);
-  PyObject* interned = n.release();
-  PyUnicode_InternInPlace(&interned);
-  return PyRef::steal(interned);
-}
-
 ValueRef rule_getattr(Tracer& t, CallArgs& args) {
   expect_args(t, "getattr", args, 2, 3);
   PyRef name = attr_name(args[1], args[0]->print(), args.size() == 3 ? args[2]->print() : std::string("None"));
@@ -245,20 +238,20 @@ ValueRef rule_super(Tracer& t, CallArgs& args) {
 
 ValueRef rule_repr(Tracer& t, CallArgs& args) {
   expect_args(t, "repr", args, 1, 1);
-  return format_value(t, args[0], 2, {});
+  return t.format_value(args[0], 2, {});
 }
 
 ValueRef rule_str(Tracer& t, CallArgs& args) {
   if (args.size() == 0) return t.constant(checked(PyUnicode_FromString("")));
   if (args.size() != 1) return {};
-  return format_value(t, args[0], 1, {});
+  return t.format_value(args[0], 1, {});
 }
 
 ValueRef rule_format(Tracer& t, CallArgs& args) {
   expect_args(t, "format", args, 1, 2);
   if (args.size() == 2 && args[1]->kind == ValueKind::Constant && !PyUnicode_Check(args[1]->real.get()))
     throw WrongArguments{};
-  return format_value(t, args[0], 0, args.size() == 2 ? args[1] : ValueRef());
+  return t.format_value(args[0], 0, args.size() == 2 ? args[1] : ValueRef());
 }
 
 ValueRef rule_vars(Tracer& t, CallArgs& args) {
@@ -333,36 +326,5 @@ constexpr BuiltinRow kRows[] = {{"builtins", "isinstance", rule_isinstance},
 }  // namespace
 
 std::span<const BuiltinRow> object_rules() { return kRows; }
-
-ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& name, CallArgs& args) {
-  auto* o = as<ObjectValue>(self);
-  if (auto* e = as<ExceptionValue>(self); e && name == "__init__") {
-    e->args = args.positional;
-    return t.none();
-  }
-  if (!o) return {};
-  if (name == "__init__") {
-    // Of the two that may take arguments one has to be the class's own.
-    const bool own_init = o->type->tp_init != PyBaseObject_Type.tp_init;
-    if (args.size() > 0 && (own_init || o->type->tp_new == PyBaseObject_Type.tp_new))
-      t.raise(PyExc_TypeError, (own_init ? "object" : type_name(o->type)) +
-                                   ".__init__() takes exactly one argument (the instance to initialize)");
-    return t.none();
-  }
-  if (name == "__init_subclass__") return t.none();
-  if (name == "__setattr__" && args.size() == 2) {
-    o->plain_store(t, attr_name(args[0]).get(), args[1]);
-    return t.none();
-  }
-  if (name == "__delattr__" && args.size() == 1) {
-    if (args[0]->kind != ValueKind::Constant) graph_break<GB0084>(self->print(), args[0]->print());
-    o->plain_store(t, attr_name(args[0]).get(), {});
-    return t.none();
-  }
-  if (name == "__getattribute__" && args.size() == 1) return o->get_attr(t, attr_name(args[0]).get());
-  if (name == "__eq__" && args.size() == 1)
-    return same_object(t, self, args[0]) ? t.boolean(true) : t.constant(Py_NotImplemented);
-  return {};
-}
 
 }  // namespace md

@@ -3,9 +3,9 @@
 
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/plain_object.h"
-#include "frontend/opcodes/family.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"

@@ -6,6 +6,7 @@
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/tensor.h"
 #include "ir/core/error.h"
 #include "ir/infer/infer.h"
 
@@ -236,6 +237,23 @@ void log_perf_hints(const Graph& g, const Tracer& t, const std::string& op_by_op
                            "the order they lie in memory. If it is used often, pass {}.contiguous()",
                            g.name, v->source->name, sizes_text(type.sizes), sizes_text(type.strides), v->source->name));
   }
+}
+
+// Those that are constants are compared by the tensor guard.
+void log_input_sizes(const Tracer& t) {
+  std::vector<std::pair<std::string, Size>> numbers;
+  for (const auto& v : t.inputs) {
+    for (const bool strides : {false, true}) {
+      const SizeVec& of = strides ? v->type.strides : v->type.sizes;
+      for (std::size_t d = 0; d < of.size(); ++d)
+        numbers.emplace_back(fmt::format("{}.{}()[{}]", v->source->name, strides ? "stride" : "size", d), of[d]);
+    }
+    numbers.emplace_back(v->source->name + ".storage_offset()", v->type.offset);
+  }
+  for (const auto& [name, size] : numbers)
+    report("log_debug", {py_str(fmt::format("track_symint {} {} None", name, to_string(size)))});
+  for (const auto& [name, size] : numbers)
+    if (size.is_const()) report("log_debug", {py_str(fmt::format("Skipping guard {} == {}", name, size.value()))});
 }
 
 }  // namespace md

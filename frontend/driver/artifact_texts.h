@@ -16,6 +16,8 @@ void log_traced_graph(const Graph& g, const LogSwitches& logs);
 void log_functional_graph(const Graph& g);
 // The code object as it is, and what runs in its place: the plan, and at a break the code around it.
 void log_bytecode(const FrameRequest& request, const EntryPlan& plan, const std::string& graph_name);
+// The numbers of the inputs as the trace has them.
+void log_input_sizes(const Tracer& t);
 // What makes this graph slower than it could be; `op_by_op` says why nothing is fused, empty if it is compiled.
 void log_perf_hints(const Graph& g, const Tracer& t, const std::string& op_by_op);
 

@@ -5,6 +5,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/value.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 

@@ -23,6 +23,7 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/logs.h"
 #include "frontend/trace/tracer.h"
+#include "frontend/values/caller_frames.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/cycles.h"
 #include "frontend/values/functions.h"

@@ -17,17 +17,6 @@ namespace md {
 
 namespace {
 
-struct CompiledFunctionObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
-  PyObject* function;
-  PyObject* original;  // see make_compiled_function
-  Region* region;
-  PyObject* backend;  // keeps the region
-  PyObject* dict;
-  PyObject* weakrefs;
-};
-
 CompiledFunctionObject* cast(PyObject* o) { return reinterpret_cast<CompiledFunctionObject*>(o); }
 
 // Hooked if there is a region.
@@ -227,16 +216,11 @@ PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc
 PyType_Spec kSpec = {
     "minidynamo.CompiledFunction", sizeof(CompiledFunctionObject), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, kSlots};
-PyTypeObject* compiled_type = nullptr;  // set at import
 
 }  // namespace
 
-bool is_compiled_function(PyObject* o) { return Py_TYPE(o) == compiled_type; }
-PyObject* compiled_function_traced(PyObject* o) { return cast(o)->function; }
-PyObject* compiled_function_original(PyObject* o) { return cast(o)->original; }
-
 PyRef make_compiled_function(PyObject* function, PyObject* original, Region* region) {
-  PyRef o = checked(compiled_type->tp_alloc(compiled_type, 0));
+  PyRef o = checked(compiled_type()->tp_alloc(compiled_type(), 0));
   auto* self = cast(o.get());
   self->vectorcall = compiled_call;
   self->function = Py_NewRef(function);
@@ -253,7 +237,7 @@ PyRef make_compiled_function(PyObject* function, PyObject* original, Region* reg
 int init_compiled_function(PyObject* module) {
   PyObject* type = PyType_FromSpec(&kSpec);
   if (!type) return -1;
-  compiled_type = reinterpret_cast<PyTypeObject*>(type);
+  set_compiled_type(reinterpret_cast<PyTypeObject*>(type));
   return PyModule_AddObjectRef(module, "CompiledFunction", type);
 }
 

@@ -22,6 +22,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/late.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/tensor.h"
 #include "ir/graph/dataflow.h"
 
 namespace md {
@@ -298,7 +299,7 @@ struct Finisher {
 
   void mark_single_output() {
     EntryPlan& p = compiled->plan;
-    p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
+    p.single_output = p.kernel && !p.calls_out && !p.seed && !p.broken && p.effects.empty() && p.loads.empty() &&
                       p.calls.empty() && p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
                       p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= EntryPlan::kFewInputs;
     p.inputs_apart = std::ranges::any_of(p.input_slots, [](int s) { return s < 0; });
@@ -420,6 +421,7 @@ struct Finisher {
     add_size_guards(t);
     sources = std::make_shared<SourceTable>(std::move(t.sources));
     plan.sources = sources;
+    compiled->plan.seed = t.seed;
     mark_single_output();
     report("on_entry", {PyRef::borrow(reinterpret_cast<PyObject*>(request.code))});
     return install();

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "frontend/builtins/families.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/driver/compiled_function.h"
 #include "frontend/driver/frame_hook.h"
@@ -11,10 +12,10 @@
 #include "frontend/entries/frame_counts.h"
 #include "frontend/entries/frame_notes.h"
 #include "frontend/guards/guard.h"
-#include "frontend/hatches/marks.h"
 #include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/marks.h"
 #include "frontend/values/rules.h"
 
 namespace md {
@@ -195,6 +196,7 @@ int init_frontend(PyObject* module) {
   if (PyModule_AddFunctions(module, kMethods) < 0) return -1;
   if (init_compiled_function(module) < 0) return -1;
   init_hatches(module);
+  init_rules();
   install_hook();
   return 0;
 }

@@ -4,9 +4,9 @@
 #include <map>
 #include <tuple>
 
+#include "frontend/cpython/object_text.h"
 #include "frontend/entries/frame_notes.h"
 #include "frontend/report/events.h"
-#include "frontend/values/constant.h"
 
 namespace md {
 

@@ -7,9 +7,10 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
-#include "frontend/hatches/result_shape.h"
+#include "frontend/hatches/shaped_values.h"
 #include "frontend/hatches/stand_ins.h"
 #include "frontend/plan/opaque_calls.h"
+#include "frontend/plan/result_shape.h"
 #include "frontend/report/call_text.h"
 #include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
@@ -20,6 +21,7 @@
 #include "frontend/values/objects.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/op_ids.h"
+#include "ir/run/run_callee.h"
 #include "ir/tensor/generator.h"
 
 namespace md {

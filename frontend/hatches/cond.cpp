@@ -6,12 +6,14 @@
 #include <set>
 
 #include "frontend/hatches/reachable.h"
-#include "frontend/hatches/result_shape.h"
+#include "frontend/hatches/shaped_values.h"
+#include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/tensor.h"
 #include "ir/graph/callee.h"
 #include "ir/infer/infer.h"
 

@@ -9,9 +9,10 @@
 #include "frontend/hatches/call_out.h"
 #include "frontend/hatches/comptime.h"
 #include "frontend/hatches/cond.h"
-#include "frontend/hatches/result_shape.h"
+#include "frontend/hatches/shaped_values.h"
 #include "frontend/hatches/stand_ins.h"
 #include "frontend/plan/plan.h"
+#include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -65,22 +66,22 @@ bool is_callable_instance(PyObject* o) {
 }  // namespace
 
 ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source) {
-  return is_callable_instance(o) ? ValueRef() : marked_callable(t, o, source);
+  return is_callable_instance(o) ? ValueRef() : t.marked_callable(o, source);
 }
 
-ValueRef marked_callable(Tracer& t, PyObject* o, SourceRef source) {
+ValueRef Tracer::marked_callable(PyObject* o, SourceRef source) {
   auto mark = find_hatch(o);
-  if (!mark && contains(t.config.reorderable_logging_functions, o)) mark = HatchMark{HatchKind::Logging, {}};
-  if (!mark && contains(t.config.ignore_logger_methods, o)) mark = HatchMark{HatchKind::Ignored, {}};
+  if (!mark && contains(config.reorderable_logging_functions, o)) mark = HatchMark{HatchKind::Logging, {}};
+  if (!mark && contains(config.ignore_logger_methods, o)) mark = HatchMark{HatchKind::Ignored, {}};
   if (!mark || mark->kind == HatchKind::DontSkip) return {};
   if (mark->kind == HatchKind::RegionOperator) graph_break<GB0017>();
   // A bound method is made anew by each look-up: what it is bound to and what it calls are the same.
-  if (!PyMethod_Check(o)) t.guard(GuardKind::IdMatch, source, PyRef::borrow(o));
+  if (!PyMethod_Check(o)) guard(GuardKind::IdMatch, source, PyRef::borrow(o));
   return make_ref<HatchValue>(mark->kind, PyRef::borrow(o), mark->payload);
 }
 
-bool is_ignored_method(Tracer& t, const MethodValue& m) {
-  const PyRef& ignored = t.config.ignore_logger_methods;
+bool Tracer::is_ignored_method(const MethodValue& m) {
+  const PyRef& ignored = config.ignore_logger_methods;
   if (!ignored || !PyAnySet_Check(ignored.get()) || PySet_GET_SIZE(ignored.get()) == 0) return false;
   if (!m.function->real || !m.self->real) return false;
   return contains(ignored, checked(PyMethod_New(m.function->real.get(), m.self->real.get())).get());

@@ -1,12 +1,10 @@
 // A marked callable (marks.h) as the tracer sees it.
 #pragma once
 
-#include "frontend/hatches/marks.h"
 #include "frontend/trace/value.h"
+#include "frontend/values/marks.h"
 
 namespace md {
-
-struct MethodValue;
 
 struct HatchValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Hatch;
@@ -37,13 +35,9 @@ struct HatchValue final : Value {
   ValueRef call_with_policy(Tracer& t, CallArgs args);
 };
 
-// Null: the object is not marked and named by no setting, or it is an object for whose calls marked_callable() is
-// asked.
+// Null: the object is not marked and named by no setting, or it is an object for whose calls Tracer::marked_callable()
+// is asked.
 ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source);
-// The object as what is called. Null: as above.
-ValueRef marked_callable(Tracer& t, PyObject* o, SourceRef source);
-// ignore_logger_methods names the bound method.
-bool is_ignored_method(Tracer& t, const MethodValue& m);
 // f"{x}" of a tensor, for a function of reorderable_logging_functions: null if there are none.
 ValueRef deferred_text(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec);
 // The pieces of an f-string, some of them deferred: null if none is.

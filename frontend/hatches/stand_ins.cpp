@@ -7,7 +7,8 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/hatches/reachable.h"
-#include "frontend/hatches/result_shape.h"
+#include "frontend/hatches/shaped_values.h"
+#include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_object.h"
@@ -15,8 +16,10 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor.h"
 #include "ir/run/eager.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 

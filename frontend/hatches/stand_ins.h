@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/trace/tracer.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 

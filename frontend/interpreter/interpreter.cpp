@@ -16,6 +16,7 @@
 #include "frontend/values/late.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/stand_in.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 
@@ -25,6 +26,9 @@ constexpr long kMaxSteps = 2'000'000;          // an unrolled loop this long wou
 constexpr long kMostStepsToLeave = 1'500'000;  // where the frame can be left instead
 constexpr int kMaxDepth = 1000;
 }  // namespace
+
+Tracer::Tracer(const TraceConfig& config, SpeculationLog& log) : config(config), speculation(log) {}
+Tracer::~Tracer() = default;
 
 TraceResult Tracer::run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& frame_args) {
   args = frame_args;
@@ -139,7 +143,7 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   ValueRef v = realize(callee);
   if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
   if (draws_late(*this, v)) return false;
-  if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function) && !is_ignored_method(*this, *m)) {
+  if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function) && !is_ignored_method(*m)) {
     call_args.positional.insert(call_args.positional.begin(), m->self);
     v = m->function;
   }

@@ -22,8 +22,9 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
-#include "ir/composites/inplace.h"
+#include "frontend/values/tensor.h"
 #include "ir/graph/op_table.h"
+#include "ir/infer/inplace.h"
 #include "ir/tensor/shared_memory.h"
 
 namespace md {

@@ -9,7 +9,7 @@
 #include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/cpython/type_dict.h"
-#include "frontend/driver/compiled_function.h"
+#include "frontend/entries/compiled_object.h"
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/subclass.h"
@@ -26,6 +26,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/size_value.h"
 #include "frontend/values/stand_in.h"
 
 namespace md {

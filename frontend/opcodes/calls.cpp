@@ -109,7 +109,7 @@ OPCODE(INTRINSIC_1) {
     ValueRef v = t.realize(f.pop());
     return f.push(make_ref<TupleValue>(collect(t, v)));
   }
-  if (i.a == kUnaryPlus) return f.push(unary_op(t, f.pop(), kUnaryPositive));
+  if (i.a == kUnaryPlus) return f.push(t.unary_op(f.pop(), kUnaryPositive));
   if (i.a == kStopIterationError) {
     ValueRef v = t.realize(f.top());
     if (v->python_type() == reinterpret_cast<PyTypeObject*>(PyExc_StopIteration)) {

@@ -3,6 +3,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/attributes.h"
+#include "frontend/values/caller_frames.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/stand_in.h"

@@ -30,10 +30,4 @@ std::span<const OpcodeRow> control_opcodes();
 std::span<const OpcodeRow> exception_opcodes();
 std::span<const OpcodeRow> pattern_opcodes();
 
-// a <op> b with CPython's operator number; also behind operator.add and friends.
-ValueRef binary_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op);
-ValueRef unary_op(Tracer& t, const ValueRef& v, int op);
-// str(v), repr(v), ascii(v), format(v, spec)
-ValueRef format_value(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec);
-
 }  // namespace md

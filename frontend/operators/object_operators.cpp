@@ -1,8 +1,12 @@
 #include "frontend/operators/object_operators.h"
 
 #include "frontend/cpython/object_attr.h"
-#include "frontend/opcodes/family.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
 
 namespace md {
@@ -156,5 +160,12 @@ ValueRef identity_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int o
     unmodelled_method(*a, kNames[op], CallArgs{{b}, {}});
   return t.boolean(same_object(t, a, b) == (op == Py_EQ));
 }
+
+bool is_set_view(const ValueRef& v) {
+  auto* view = as<DictViewValue>(v);
+  return view && view->is_set_like();
+}
+
+std::string operand_type(const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; }
 
 }  // namespace md

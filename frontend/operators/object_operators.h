@@ -15,4 +15,9 @@ ValueRef object_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op)
 // After that == and != say whether both are one object. Breaks for values that Python compares in another way.
 ValueRef identity_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op);
 
+// The keys or the items of a dict, which are compared and joined like sets.
+bool is_set_view(const ValueRef& v);
+// The type of an operand as TypeErrors name it.
+std::string operand_type(const ValueRef& v);
+
 }  // namespace md

@@ -1,12 +1,14 @@
-// Unary, binary, comparison, identity, membership, subscripts.
+// Unary and binary operators: by the kinds of the operands, in Python's order of attempts.
 #include <algorithm>
 
 #include "frontend/cpython/object_attr.h"
-#include "frontend/opcodes/family.h"
 #include "frontend/operators/object_operators.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
@@ -14,6 +16,7 @@
 #include "frontend/values/refusals.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/stand_in.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 
@@ -45,11 +48,9 @@ constexpr BinaryRow kBinary[] = {{"add", "add", "+", PyNumber_Add, PyNumber_InPl
                                  {"xor", "xor", "^", PyNumber_Xor, PyNumber_InPlaceXor}};
 enum : int { kAdd = 0, kAnd = 1, kMul = 5, kMod = 6, kOr = 7, kSub = 10, kXor = 12 };
 
-std::string type_text(const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; }
-
 [[noreturn]] void unsupported_operands(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& symbol) {
   t.raise(PyExc_TypeError,
-          "unsupported operand type(s) for " + symbol + ": '" + type_text(a) + "' and '" + type_text(b) + "'");
+          "unsupported operand type(s) for " + symbol + ": '" + operand_type(a) + "' and '" + operand_type(b) + "'");
 }
 
 std::vector<ValueRef> joined(const std::vector<ValueRef>& a, const std::vector<ValueRef>& b) {
@@ -95,11 +96,6 @@ ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bo
   return {};
 }
 
-bool is_set_view(const ValueRef& v) {
-  auto* view = as<DictViewValue>(v);
-  return view && view->is_set_like();
-}
-
 // | & - ^ where one side is the keys or items of a dict: a set, made by Python from the key objects of both sides.
 ValueRef view_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   if (op != kOr && op != kAnd && op != kSub && op != kXor) return {};
@@ -137,34 +133,6 @@ ValueRef view_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
     out->held.push_back(place != known.end() ? place->second : from_folded(t, k.get()));
   }
   return out;
-}
-
-// Every element of `part` is in `whole`.
-bool contains_all(Tracer& t, const ValueRef& whole, const ValueRef& part) {
-  for (auto& x : collect(t, part))
-    if (!whole->contains(t, x)) return false;
-  return true;
-}
-
-// Comparisons of keys and items with each other and with sets; null: something else.
-ValueRef compare_views(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
-  const auto is_set = [](const ValueRef& v) { return v->kind == ValueKind::Set || is_set_view(v); };
-  if ((!is_set_view(a) && !is_set_view(b)) || !is_set(a) || !is_set(b)) return {};
-  const std::int64_t m = *a->length(t), n = *b->length(t);
-  switch (op) {
-    case Py_EQ:
-      return t.boolean(m == n && contains_all(t, b, a));
-    case Py_NE:
-      return t.boolean(m != n || !contains_all(t, b, a));
-    case Py_LT:
-      return t.boolean(m < n && contains_all(t, b, a));
-    case Py_LE:
-      return t.boolean(m <= n && contains_all(t, b, a));
-    case Py_GT:
-      return t.boolean(m > n && contains_all(t, a, b));
-    default:
-      return t.boolean(m >= n && contains_all(t, a, b));
-  }
 }
 
 // | & - ^ of sets, | of dicts.
@@ -227,7 +195,8 @@ bool is_array_value(const ValueRef& v) { return v->kind == ValueKind::Array; }
 
 }  // namespace
 
-ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number) {
+ValueRef Tracer::binary_op(const ValueRef& ra, const ValueRef& rb, int number) {
+  Tracer& t = *this;
   ValueRef a = t.realize(ra), b = t.realize(rb);
   const bool inplace = number >= 13;
   const int op = number % 13;
@@ -244,11 +213,11 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
   if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
     if (is_tensor_value(b) && data_of(a).get() != a.get() &&
         !static_cast<ObjectValue&>(*a).special(t, ("__" + std::string(row.dunder) + "__").c_str()))
-      return binary_op(t, data_of(a), b, number);
+      return t.binary_op(data_of(a), b, number);
     // What repeats a sequence may be anything with an __index__, unless it multiplies by itself.
     auto* times = op == kMul && is_sequence(a) ? as<ObjectValue>(b) : nullptr;
     if (times && !times->special(t, "__rmul__") && times->special(t, "__index__"))
-      return binary_op(t, a, index_value(t, b), number);
+      return t.binary_op(a, index_value(t, b), number);
     if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
     if (is_sequence(a) || (is_sequence(b) && op == kMul))  // their types have a say of their own
       not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
@@ -281,7 +250,8 @@ ValueRef binary_op(Tracer& t, const ValueRef& ra, const ValueRef& rb, int number
                        std::string("False"));
 }
 
-ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
+ValueRef Tracer::unary_op(const ValueRef& raw, int op) {
+  Tracer& t = *this;
   ValueRef v = t.realize(raw);
   if (op == kUnaryNot) {
     if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array) graph_break<GB0170>(v->print());
@@ -293,7 +263,7 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
     if (ValueRef r = x->operate(t, std::string("__") + names[op] + "__", {})) return r;
   if (auto* o = as<ObjectValue>(v)) {
     if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
-    if (o->payload) return unary_op(t, o->payload, op);
+    if (o->payload) return t.unary_op(o->payload, op);
   }
   if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)
     return op == kUnaryNegative ? size_value(t, Size(0) - n->size) : v;
@@ -305,165 +275,5 @@ ValueRef unary_op(Tracer& t, const ValueRef& raw, int op) {
   if (!r) t.raise_current();
   return from_result(t, r.get());
 }
-
-static bool compares_by_identity(PyTypeObject* type) {
-  return !type->tp_richcompare || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
-}
-
-static constexpr const char* kComparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
-
-// By a library object's own method; null: there is none, or it gave NotImplemented, and its object is in `declined`.
-static ValueRef library_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op, const Value* (&declined)[2]) {
-  static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
-  for (int side = 0; side < 2; ++side) {
-    auto* library = as<StandInValue>(side == 0 ? a : b);
-    const std::string name = "__" + std::string(kComparisons[side == 0 ? op : mirrored[op]]) + "__";
-    ValueRef m = library ? library->method(t, name.c_str()) : ValueRef();
-    if (!m) continue;
-    ValueRef r = t.call(m, CallArgs{{side == 0 ? b : a}, {}});
-    if (!is_true_constant(r, Py_NotImplemented)) return r;
-    declined[side] = library;
-  }
-  return {};
-}
-
-ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
-  ValueRef a = realize(ra), b = realize(rb);
-  if (is_tensor_value(a)) b = scalar_as_number(*this, b);
-  if (is_tensor_value(b)) a = scalar_as_number(*this, a);
-  if (a->kind == ValueKind::Array || b->kind == ValueKind::Array) return array_compare(*this, a, b, op);
-  const Value* declined[] = {nullptr, nullptr};
-  if (ValueRef r = library_compare(*this, a, b, op, declined)) return r;
-  if (a->kind == ValueKind::Tensor) b = data_of(b);
-  if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
-    if (ValueRef r = object_compare(*this, a, b, op)) return r;
-    if (b->kind == ValueKind::Tensor) return compare(data_of(a), b, op);
-    if ((op == Py_EQ || op == Py_NE) && a->kind != ValueKind::Tensor && b->kind != ValueKind::Tensor)
-      return identity_compare(*this, a, b, op);
-  }
-  if (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor) {
-    const bool other_is_number = (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Tensor ||
-                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Constant ||
-                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Size ||
-                                 (a->kind == ValueKind::Tensor ? b : a)->kind == ValueKind::Number;
-    if (!other_is_number || is_true_constant(a, Py_None) || is_true_constant(b, Py_None))
-      if (op == Py_EQ || op == Py_NE) return boolean(op == Py_NE);
-    return call_operator(kComparisons[op], CallArgs{{a, b}, {}});
-  }
-  if (ValueRef r = size_compare(*this, a, b, op)) return r;
-  const bool sequences = (a->kind == ValueKind::List || a->kind == ValueKind::Tuple) && a->kind == b->kind;
-  const bool keep_symbols = sequences && (holds_size(a) || holds_size(b));
-  PyRef x = keep_symbols ? PyRef() : a->as_constant(), y = keep_symbols ? PyRef() : b->as_constant();
-  if (x && y) {
-    PyRef r = PyRef::steal(PyObject_RichCompare(x.get(), y.get(), op));
-    if (!r) raise_current();
-    return from_result(*this, r.get());
-  }
-  if (auto *p = as<SliceValue>(a), *q = as<SliceValue>(b); p && q && p != q)
-    return compare(make_ref<TupleValue>(std::vector<ValueRef>{p->start, p->stop, p->step}),
-                   make_ref<TupleValue>(std::vector<ValueRef>{q->start, q->stop, q->step}), op);
-  if (ValueRef r = compare_views(*this, a, b, op)) return r;
-  if (auto *p = as<SetValue>(a), *q = as<SetValue>(b); p && q) {
-    PyRef r = checked(PyObject_RichCompare(p->members.get(), q->members.get(), op));
-    return from_folded(*this, r.get());
-  }
-  if (auto *p = as<SliceValue>(a), *q = as<SliceValue>(b); p && q)
-    return compare(make_ref<TupleValue>(std::vector<ValueRef>{p->start, p->stop, p->step}),
-                   make_ref<TupleValue>(std::vector<ValueRef>{q->start, q->stop, q->step}), op);
-  for (const ValueRef* side : {&a, &b})
-    if (((*side)->kind == ValueKind::Opaque || (*side)->kind == ValueKind::StandIn) && side->get() != declined[0] &&
-        side->get() != declined[1] && !compares_by_identity((*side)->python_type()))
-      not_modelled<GB0059>(std::string("operator.") + kComparisons[op], "[" + a->print() + ", " + b->print() + "]",
-                           std::string("False"));
-  if (op == Py_EQ || op == Py_NE) {
-    const bool containers = (a->kind == b->kind) && (a->kind == ValueKind::List || a->kind == ValueKind::Tuple ||
-                                                     a->kind == ValueKind::Dict || a->kind == ValueKind::Deque);
-    if (PyTypeObject* type = a->python_type(); a->kind == b->kind && type && type->tp_iternext && !config.trace_more)
-      listed_break<GB0023>(a->print(), std::string(kComparisons[op]), print_list({b}), std::string("{}"));
-    if (!containers) return identity_compare(*this, a, b, op);
-    return boolean(values_equal(*this, a, b) == (op == Py_EQ));
-  }
-  auto ordered_items = [](const ValueRef& v) -> const std::vector<ValueRef>* {
-    if (auto* l = as<ListValue>(v)) return &l->items;
-    if (auto* tup = as<TupleValue>(v)) return &tup->items;
-    if (auto* d = as<DequeValue>(v)) return &d->items;
-    return nullptr;
-  };
-  if (auto *p = ordered_items(a), *q = ordered_items(b); p && q && a->kind == b->kind) {
-    for (std::size_t k = 0; k < std::min(p->size(), q->size()); ++k) {
-      const ValueRef v = (*p)[k], w = (*q)[k];
-      if (!values_equal(*this, v, w) && k < std::min(p->size(), q->size())) return compare((*p)[k], (*q)[k], op);
-    }
-    return compare(integer(static_cast<std::int64_t>(p->size())), integer(static_cast<std::int64_t>(q->size())), op);
-  }
-  static const char* const symbols[] = {"<", "<=", "==", "!=", ">", ">="};
-  raise(PyExc_TypeError, std::string("'") + symbols[op] + "' not supported between instances of '" + type_text(a) +
-                             "' and '" + type_text(b) + "'");
-}
-
-namespace {
-
-OPCODE(UNARY_OP) { f.push(unary_op(t, f.pop(), i.a)); }
-
-OPCODE(BINARY_OP) {
-  ValueRef b = f.pop(), a = f.pop();
-  f.push(binary_op(t, a, b, i.a));
-}
-
-OPCODE(COMPARE_OP) {
-  ValueRef b = f.pop(), a = f.pop();
-  ValueRef r = t.compare(a, b, i.a);
-  if (i.b) {
-    if (r->kind == ValueKind::Tensor || r->kind == ValueKind::Array) return f.push(r);  // the jump that follows decides
-    r = t.boolean(t.realize(r)->truth(t));
-  }
-  f.push(std::move(r));
-}
-
-OPCODE(CONTAINS_OP) {
-  ValueRef container = t.realize(f.pop()), item = f.pop();
-  f.push(t.boolean(container->contains(t, item) != (i.a == 1)));
-}
-
-OPCODE(IS_OP) {
-  ValueRef b = f.pop(), a = f.pop();
-  f.push(t.boolean(same_object(t, a, b) != (i.a == 1)));
-}
-
-OPCODE(TO_BOOL) {
-  ValueRef v = t.realize(f.top());
-  if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array) return;  // the jump that follows decides
-  f.pop();
-  f.push(t.boolean(v->truth(t)));
-}
-
-OPCODE(BINARY_SUBSCR) {
-  ValueRef key = f.pop(), container = t.realize(f.pop());
-  f.push(container->get_item(t, key));
-}
-
-OPCODE(STORE_SUBSCR) {
-  ValueRef key = f.pop(), container = t.realize(f.pop()), v = f.pop();
-  container->set_item(t, key, v);
-}
-
-OPCODE(DELETE_SUBSCR) {
-  ValueRef key = f.pop(), container = t.realize(f.pop());
-  container->set_item(t, key, {});
-}
-
-constexpr OpcodeRow kRows[] = {{Opcode::UNARY_OP, UNARY_OP},
-                               {Opcode::BINARY_OP, BINARY_OP},
-                               {Opcode::COMPARE_OP, COMPARE_OP},
-                               {Opcode::CONTAINS_OP, CONTAINS_OP},
-                               {Opcode::IS_OP, IS_OP},
-                               {Opcode::TO_BOOL, TO_BOOL},
-                               {Opcode::BINARY_SUBSCR, BINARY_SUBSCR},
-                               {Opcode::STORE_SUBSCR, STORE_SUBSCR},
-                               {Opcode::DELETE_SUBSCR, DELETE_SUBSCR}};
-
-}  // namespace
-
-std::span<const OpcodeRow> operator_opcodes() { return kRows; }
 
 }  // namespace md

@@ -6,9 +6,10 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
-#include "frontend/hatches/result_shape.h"
+#include "frontend/plan/result_shape.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/graph/op_ids.h"
+#include "ir/reference/engine.h"
 #include "ir/tensor/generator.h"
 
 namespace md {

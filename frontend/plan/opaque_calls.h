@@ -8,6 +8,7 @@
 #include "frontend/cpython/py_ref.h"
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 

@@ -8,7 +8,6 @@
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/effects.h"
 #include "frontend/trace/tracer.h"
-#include "frontend/values/constant.h"
 
 namespace md {
 
@@ -25,7 +24,7 @@ constexpr std::size_t kLeastStack = 1 << 20;
 
 Reg PlanBuilder::rebuild(const ValueRef& raw) {
   ValueRef v = raw;
-  if (auto* lazy = as<LazyValue>(v); lazy && lazy->realized) v = lazy->realized;
+  if (ValueRef seen = v->realized_as()) v = std::move(seen);
   if (v->owner) v = ValueRef(v->owner);
   if (auto it = built_.find(v.get()); it != built_.end()) return it->second;
   if (stack_left() < kLeastStack) graph_break<GB0092>(v->print());  // one inside the other, without end

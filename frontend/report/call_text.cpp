@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/cpython/object_text.h"
 #include "frontend/cpython/py_ref.h"
-#include "frontend/values/constant.h"
 #include "ir/graph/text.h"
 
 namespace md {

@@ -68,11 +68,11 @@ template <BreakId id, class... Args>
   detail::throw_break(make_break<id>(std::forward<Args>(args)...));
 }
 
-// A construct the interpreter could model but does not yet: a "no handler" code whose debug context says so.
+// A form of a construct that has no rule of its own: the construct's code, whose debug context says so.
 template <BreakId id, class... Args>
 GraphBreak make_not_modelled(Args&&... args) {
   GraphBreak b = make_break<id>(std::forward<Args>(args)...);
-  b.context += b.context.empty() ? "not modelled yet" : " (not modelled yet)";
+  b.context += b.context.empty() ? "no rule for this form" : " (no rule for this form)";
   return b;
 }
 

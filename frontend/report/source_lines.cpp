@@ -1,8 +1,8 @@
 #include "frontend/report/source_lines.h"
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/cpython/object_text.h"
 #include "frontend/report/events.h"
-#include "frontend/values/constant.h"
 
 namespace md {
 

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "frontend/tensors/mirror_types.h"
+#include "ir/tensor/generator.h"
 #include "ir/tensor/tensor.h"
 
 namespace md {

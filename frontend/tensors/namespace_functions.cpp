@@ -4,6 +4,7 @@
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/core/threads.h"
 #include "ir/run/eager.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 

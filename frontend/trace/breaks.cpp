@@ -1,6 +1,6 @@
 #include "frontend/trace/breaks.h"
 
-#include "frontend/values/constant.h"
+#include "frontend/cpython/object_text.h"
 
 namespace md {
 

@@ -8,8 +8,6 @@
 #include "frontend/tensors/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/tracer.h"
-#include "frontend/values/constant.h"
-#include "frontend/values/size_value.h"
 
 namespace md {
 
@@ -154,7 +152,7 @@ TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
   return input.type;
 }
 
-ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source) {
+std::optional<Size> int_symbol(Tracer& t, PyObject* value, SourceRef source) {
   if (place_of_number(*source) != NumberPlace::Argument) return {};
   int overflow = 0;
   const std::int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -166,10 +164,7 @@ ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source) {
   t.symbol_places.push_back(place);
   t.input_sizes.push_back({place, s, t.user_frame()});
   t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(&PyLong_Type)));
-  auto v = make_ref<SizeValue>(s);
-  v->source = source;
-  v->real = PyRef::borrow(value);
-  return v;
+  return s;
 }
 
 // --- arguments of ops -------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,8 +28,8 @@ const std::vector<bool>& observe(ObservedInputs& inputs, const std::string& name
 
 // The type of an input tensor, with symbols where its sizes and strides are dynamic; their facts are noted in `t`.
 TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source);
-// A symbol for an int that is dynamic; null: it is a constant of the trace.
-ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source);
+// A symbol for an int that is dynamic; none: it is a constant of the trace.
+std::optional<Size> int_symbol(Tracer& t, PyObject* value, SourceRef source);
 // Of a call's symbolic arguments only those stay symbols whose value decides no layout: operands of arithmetic, sizes
 // of results and bounds of slices, which are settled first. True: something in `args` or `kwargs` is another size now.
 bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& args, KwArgs& kwargs);

@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "frontend/cpython/object_text.h"
 #include "frontend/report/call_text.h"
 #include "frontend/report/source_lines.h"
 #include "frontend/trace/polyfills.h"
-#include "frontend/values/constant.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -121,22 +121,6 @@ void log_inlining_failed(const Tracer& t) {
 }
 
 void log_no_checkpoint() { debug("empty checkpoint"); }
-
-// The numbers of the inputs as the trace has them, and that the tensor guard compares those that are constants.
-void log_input_sizes(const Tracer& t) {
-  std::vector<std::pair<std::string, Size>> numbers;
-  for (const auto& v : t.inputs) {
-    for (const bool strides : {false, true}) {
-      const SizeVec& of = strides ? v->type.strides : v->type.sizes;
-      for (std::size_t d = 0; d < of.size(); ++d)
-        numbers.emplace_back(fmt::format("{}.{}()[{}]", v->source->name, strides ? "stride" : "size", d), of[d]);
-    }
-    numbers.emplace_back(v->source->name + ".storage_offset()", v->type.offset);
-  }
-  for (const auto& [name, size] : numbers) debug(fmt::format("track_symint {} {} None", name, to_string(size)));
-  for (const auto& [name, size] : numbers)
-    if (size.is_const()) debug(fmt::format("Skipping guard {} == {}", name, size.value()));
-}
 
 void log_symbols(const Tracer& t) {
   if (!t.shape_env) return;

@@ -17,18 +17,19 @@
 #include "frontend/report/source_lines.h"
 #include "frontend/trace/dynamic_sizes.h"
 #include "frontend/trace/effects.h"
+#include "frontend/trace/prototypes.h"
 #include "frontend/trace/trace_config.h"
 #include "frontend/trace/value.h"
-#include "frontend/values/prototypes.h"
-#include "frontend/values/tensor.h"
 #include "ir/core/error.h"
 
 namespace md {
 
 struct FunctionValue;
+struct MethodValue;
 struct CellValue;
 struct ContextValue;
 struct StreamFacts;
+struct TensorValue;
 
 // --- What ends a step other than its result ----------------------------------------------------------------------
 // An exception of the traced program.
@@ -127,7 +128,10 @@ struct SpeculationLog {
 
 class Tracer {
  public:
-  Tracer(const TraceConfig& config, SpeculationLog& log) : config(config), speculation(log) {}
+  Tracer(const TraceConfig& config, SpeculationLog& log);
+  ~Tracer();
+  Tracer(const Tracer&) = delete;
+  Tracer& operator=(const Tracer&) = delete;
 
   // Runs the root frame to its end. Throws GraphBreak, SkipFrame, TracedRaise, OpError, PythonError.
   TraceResult run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& args);
@@ -161,6 +165,16 @@ class Tracer {
   void make_generator();               // RETURN_GENERATOR
   // Before the trace ends, `generator` has to leave the try or with it is suspended in.
   void expect_cleanup(ValueRef generator) { cleanups_.push_back(std::move(generator)); }
+
+  // --- what values ask of rooms above ----------------------------------------------------------------------------
+  // frontend/operators: Python's operators, comparisons and texts.
+  ValueRef binary_op(const ValueRef& a, const ValueRef& b, int op);  // CPython's operator number
+  ValueRef unary_op(const ValueRef& v, int op);
+  ValueRef compare(const ValueRef& a, const ValueRef& b, int op);                  // Py_LT ... Py_GE
+  ValueRef format_value(const ValueRef& v, int conversion, const ValueRef& spec);  // 0 format, 1 str, 2 repr, 3 ascii
+  // frontend/hatches: the object as what is called, if the program has marked it or a setting names it; null: neither.
+  ValueRef marked_callable(PyObject* o, SourceRef source);
+  bool is_ignored_method(const MethodValue& m);  // ignore_logger_methods names the bound method
 
   // --- graph ------------------------------------------------------------------------------------------------------
   // One node per torch call. `name` is the public op name.
@@ -216,7 +230,6 @@ class Tracer {
   ValueRef handled_exception() const;
   // No traced frame would handle an exception raised now: it would leave the compiled function.
   bool uncaught() const;
-  ValueRef compare(const ValueRef& a, const ValueRef& b, int op);  // Py_LT ... Py_GE
   [[noreturn]] void raise_current();  // turns the Python exception that is set into a traced one
 
   SymbolicFrame& frame() { return *frames.back(); }
@@ -244,6 +257,7 @@ class Tracer {
   std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
+  std::optional<std::uint64_t> seed;  // that the default random stream starts from when the graph does
   bool errors_on_break = false;  // _dynamo.error_on_graph_break(True) is in force
   int next_storage = 0;
   std::set<int> mirrored;  // storages that an array reads backward: a copy here, so nothing may write to them any more

@@ -84,6 +84,8 @@ struct Value : RefCounted {
   // The real immutable object this stands for (constants, tuples of constants, functions and classes with a source,
   // ...).
   virtual PyRef as_constant() const { return {}; }
+  // Of an object that was not looked at first: what it became when it was. Null for everything else.
+  virtual ValueRef realized_as() const { return {}; }
 
   // Python's protocols. The defaults raise the registry's "no handler" codes.
   virtual ValueRef get_attr(Tracer& t, PyObject* name);

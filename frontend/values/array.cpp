@@ -14,6 +14,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 

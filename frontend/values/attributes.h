@@ -29,4 +29,8 @@ struct WithExitValue final : Value {
   ValueRef exit;
 };
 
+// The name of an attribute as getattr() and its kin are given it, interned. Breaks the graph for what is no constant
+// str.
+PyRef attr_name(const ValueRef& v, const std::string& object = "", const std::string& fallback = "None");
+
 }  // namespace md

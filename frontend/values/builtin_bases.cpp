@@ -4,9 +4,11 @@
 
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
-#include "frontend/opcodes/family.h"
 #include "frontend/plan/plan.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/methods.h"
@@ -196,7 +198,7 @@ static ValueRef container_operator(Tracer& t, const ValueRef& data, const std::s
       return out;
     }
     const ValueRef b = data_of(other);
-    return reflected ? binary_op(t, b, data, number) : binary_op(t, data, b, inplace ? number + 13 : number);
+    return reflected ? t.binary_op(b, data, number) : t.binary_op(data, b, inplace ? number + 13 : number);
   }
   return {};
 }
@@ -266,7 +268,7 @@ ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs
   if (one_of(n, {"__repr__", "__str__"}) && self.payload->kind == ValueKind::Set)
     unmodelled_method(self, n, args);  // names the class, unlike the text of the others
   if (one_of(n, {"__repr__", "__str__"}) && args.size() == 0)
-    return format_value(t, self.payload, n == "__str__" ? 1 : 2, {});
+    return t.format_value(self.payload, n == "__str__" ? 1 : 2, {});
   if (n == "__hash__" && is_mutable_base(base)) return {};
   if (self.payload->kind != ValueKind::Constant)
     if (ValueRef r = container_slot(t, self, n, args))

@@ -1,7 +1,7 @@
 // Classes, super() and objects that are only passed around.
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
-#include "frontend/driver/compiled_function.h"
+#include "frontend/entries/compiled_object.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"

@@ -19,45 +19,8 @@ Reg NullValue::rebuild(PlanBuilder&) { throw InternalError("a NULL has no object
 
 Reg LazyValue::rebuild(PlanBuilder& b) { return realized ? b.rebuild(realized) : b.load_source(source); }
 
-std::string text_of(PyObject* o) {
-  PyRef s = PyUnicode_Check(o) ? PyRef::borrow(o) : PyRef::steal(PyObject_Str(o));
-  Py_ssize_t n = 0;
-  const char* text = s ? PyUnicode_AsUTF8AndSize(s.get(), &n) : nullptr;
-  if (!text) {
-    clear_answer();
-    return "<unprintable>";
-  }
-  return std::string(text, static_cast<std::size_t>(n));
-}
-
-std::string repr_of(PyObject* o) {
-  PyRef r = PyRef::steal(PyObject_Repr(o));
-  if (!r) {
-    clear_answer();
-    return std::string("<") + Py_TYPE(o)->tp_name + " object>";
-  }
-  return text_of(r.get());
-}
-
 std::string ConstantValue::print() const {
   return std::string("ConstantVariable(") + Py_TYPE(real.get())->tp_name + ": " + repr_of(real.get()) + ")";
-}
-
-bool is_constant_object(PyObject* o) {
-  if (o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented) return true;
-  PyTypeObject* t = Py_TYPE(o);
-  if (t == &PyBool_Type || t == &PyLong_Type || t == &PyFloat_Type || t == &PyUnicode_Type || t == &PyBytes_Type ||
-      t == &PyComplex_Type || t == &PyCode_Type)
-    return true;
-  DType ignored;
-  if (as_dtype(o, ignored) || is_device(o)) return true;
-  if (t == &PyFrozenSet_Type) {
-    PyRef it = PyRef::steal(PyObject_GetIter(o));
-    while (PyRef x = PyRef::steal(PyIter_Next(it.get())))
-      if (!is_constant_object(x.get())) return false;
-    return true;
-  }
-  return false;
 }
 
 bool is_true_constant(const ValueRef& v, PyObject* singleton) {

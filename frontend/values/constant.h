@@ -1,6 +1,8 @@
 // Immutable Python constants, the NULL of the stack, and objects nobody has looked at yet.
 #pragma once
 
+#include "frontend/cpython/object_text.h"
+#include "frontend/tensors/constant_object.h"
 #include "frontend/trace/value.h"
 
 namespace md {
@@ -23,6 +25,7 @@ struct LazyValue : Value {
   }
   std::string print() const override { return realized ? realized->print() : "LazyVariableTracker()"; }
   PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
+  ValueRef realized_as() const override { return realized; }
   Reg rebuild(PlanBuilder& b) override;
   ValueRef realized;
 };
@@ -43,8 +46,6 @@ struct ConstantValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
 };
 
-// True for exact instances of the immutable types constants are made of (int, str, None, dtype, device, ...).
-bool is_constant_object(PyObject* o);
 bool is_true_constant(const ValueRef& v, PyObject* singleton);  // v is that very object
 bool constant_int(const ValueRef& v, std::int64_t& out);        // int or bool
 bool constant_str(const ValueRef& v, std::string& out);
@@ -54,7 +55,5 @@ ValueRef from_folded(Tracer& t, PyObject* o);
 ValueRef from_result(Tracer& t, PyObject* o);
 // Every argument as a constant, or false.
 bool all_constant(const CallArgs& args, std::vector<PyRef>& positional, PyRef& kwargs);
-std::string text_of(PyObject* str);  // UTF-8 of a str; str(o) of anything else
-std::string repr_of(PyObject* o);    // never fails
 
 }  // namespace md

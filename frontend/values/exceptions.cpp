@@ -1,7 +1,6 @@
 // Exceptions of the traced program, and the library's context managers.
 #include <algorithm>
 
-#include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan/plan.h"
@@ -11,6 +10,7 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/caller_frames.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"

@@ -1,11 +1,11 @@
 // Which Python functions are entered, and how calls of the others break.
-#include "frontend/builtins/families.h"
-#include "frontend/hatches/hatch_value.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
+#include "frontend/values/caller_frames.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/marks.h"
 
 namespace md {
 

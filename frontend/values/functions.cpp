@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
-#include "frontend/hatches/hatch_value.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -19,6 +17,7 @@
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 
@@ -240,7 +239,7 @@ bool MethodValue::has_attr(Tracer& t, PyObject* name) {
 }
 
 ValueRef MethodValue::call(Tracer& t, CallArgs args) {
-  if (is_ignored_method(t, *this)) return t.none();
+  if (t.is_ignored_method(*this)) return t.none();
   args.positional.insert(args.positional.begin(), self);
   return t.call(function, std::move(args));
 }

@@ -1,7 +1,6 @@
 // Method dispatch of modelled containers, and list methods.
 #include "frontend/values/methods.h"
 
-#include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/trace/breaks.h"
@@ -15,9 +14,19 @@
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
+#include "frontend/values/rules.h"
 #include "frontend/values/stand_in.h"
 
 namespace md {
+
+namespace {
+
+std::vector<std::span<const MethodRow>>& families() {
+  static auto* all = new std::vector<std::span<const MethodRow>>();
+  return *all;
+}
+
+}  // namespace
 
 static ValueRef ruled_method(Tracer& t, const MethodRow& row, Value& self, PyObject* name, CallArgs& args) {
   const CallArgs given = args;
@@ -40,6 +49,8 @@ static ValueRef folded_method(Tracer& t, const Value& self, PyObject* name, cons
   return make_ref<ConstantValue>(own)->call_method(t, name, args);
 }
 
+void add_methods(std::span<const MethodRow> family) { families().push_back(family); }
+
 ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   PyTypeObject* type = self->python_type();
@@ -51,7 +62,7 @@ ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs 
       args.positional.insert(args.positional.begin(), self);
       return call_library(t, type_find(type, name), row, std::move(args));
     }
-  for (auto rows : method_families())
+  for (auto rows : families())
     for (const MethodRow& row : rows)
       if (row.kind == self->kind && n == row.name)
         if (ValueRef r = ruled_method(t, row, *self, name, args)) return r;

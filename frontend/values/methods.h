@@ -14,6 +14,8 @@ struct MethodRow {
   MethodRule rule;
 };
 
+// Takes up a family of methods, while the package is imported.
+void add_methods(std::span<const MethodRow> family);
 // self.name(args) by the rows; GB0156 when there is none.
 ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs args);
 // self.name: a BoundAttrValue if the type has such a method, else AttributeError in the traced program.

@@ -5,8 +5,7 @@
 
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/driver/compiled_function.h"
-#include "frontend/hatches/hatch_value.h"
+#include "frontend/entries/compiled_object.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -299,7 +298,7 @@ bool ObjectValue::has_native(Tracer& t, const char* name) {
 
 ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
   if (real && source)
-    if (ValueRef marked = marked_callable(t, real.get(), source)) return marked->call(t, std::move(args));
+    if (ValueRef marked = t.marked_callable(real.get(), source)) return marked->call(t, std::move(args));
   if (ValueRef m = special(t, "__call__")) return t.call(m, std::move(args));
   return Value::call(t, std::move(args));
 }

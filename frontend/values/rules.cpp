@@ -3,7 +3,6 @@
 
 #include <unordered_map>
 
-#include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/library_modules.h"
@@ -17,6 +16,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/late.h"
+#include "frontend/values/object_slots.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/stand_in.h"
@@ -56,9 +56,14 @@ bool is_awaited(std::string_view module) {
   return std::ranges::any_of(awaited_modules(), [&](const AwaitedModule& m) { return module == m.name; });
 }
 
+std::vector<std::span<const BuiltinRow>>& families() {
+  static auto* all = new std::vector<std::span<const BuiltinRow>>();
+  return *all;
+}
+
 template <class Wanted>
-void add_rules(Wanted wanted) {
-  for (auto rows : builtin_families())
+void resolve_rules(Wanted wanted) {
+  for (auto rows : families())
     for (const BuiltinRow& row : rows) {
       if (!wanted(std::string_view(row.module))) continue;
       PyRef o = resolve(row);
@@ -246,18 +251,20 @@ bool tables_are_ready() {
     ~Busy() { busy = false; }
   } here;
   if (!ready) {
-    add_rules([](std::string_view module) { return !is_awaited(module); });
+    resolve_rules([](std::string_view module) { return !is_awaited(module); });
     load_polyfills();
     ready = true;
   }
   for (AwaitedModule& m : awaited_modules()) {
     if (m.is_known || !loaded_library(m.name)) continue;
-    add_rules([&](std::string_view module) { return module == m.name; });
+    resolve_rules([&](std::string_view module) { return module == m.name; });
     if (m.has_polyfills) take_up_polyfills(m.name);
     m.is_known = true;
   }
   return true;
 }
+
+void add_rules(std::span<const BuiltinRow> family) { families().push_back(family); }
 
 const BuiltinRow* find_builtin_rule(PyObject* object) {
   auto it = rules().find(object);

@@ -17,6 +17,8 @@ struct BuiltinRow {
   bool realize = true;  // arguments are looked at before the rule runs
 };
 
+// Takes up a family of rules, while the package is imported.
+void add_rules(std::span<const BuiltinRow> family);
 // The rule of a real object, by identity; null if it has none.
 const BuiltinRow* find_builtin_rule(PyObject* object);
 // Before a trace: imports what tracing needs, once, and takes up the modules of the standard library that the program

@@ -7,8 +7,10 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/indexing.h"
+#include "ir/infer/inplace.h"
 #include "ir/infer/unbacked.h"
 
 namespace md {

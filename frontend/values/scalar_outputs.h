@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/trace/value.h"
+#include "frontend/values/tensor.h"
 #include "ir/core/error.h"
 #include "ir/graph/graph.h"
 

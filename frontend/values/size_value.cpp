@@ -2,9 +2,9 @@
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/opcodes/family.h"
 #include "frontend/plan/plan.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/dynamic_sizes.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
@@ -172,6 +172,15 @@ ValueRef size_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   } catch (const DataDependent&) {
     return make_ref<SizeTestValue>(x, y, op);
   }
+}
+
+ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source) {
+  const std::optional<Size> symbol = int_symbol(t, value, source);
+  if (!symbol) return {};
+  auto v = make_ref<SizeValue>(*symbol);
+  v->source = source;
+  v->real = PyRef::borrow(value);
+  return v;
 }
 
 }  // namespace md

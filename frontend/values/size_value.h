@@ -50,4 +50,7 @@ ValueRef size_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op);
 // Somewhere inside tuples and lists there is a SizeValue.
 bool holds_size(const ValueRef& v);
 
+// An int of an input that is a symbol (trace/dynamic_sizes.h); null: it is a constant of the trace.
+ValueRef dynamic_int(Tracer& t, PyObject* value, SourceRef source);
+
 }  // namespace md

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
 #include "ir/tensor/generator.h"
 

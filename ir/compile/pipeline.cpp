@@ -12,6 +12,7 @@
 #include "ir/compile/passes/shrink_commits.h"
 #include "ir/compile/passes/simplify.h"
 #include "ir/core/error.h"
+#include "ir/infer/verify.h"
 
 namespace md {
 namespace {

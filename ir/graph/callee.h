@@ -5,8 +5,6 @@
 // copies, and these follow the results among its `types`.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -35,19 +33,5 @@ class Callee {
   std::vector<int> writes;  // which of the tensors among the arguments, counted from left to right, it writes to
   bool aliases = false;     // a result may share memory with an argument: no functional form
 };
-
-// Sizes as numbers.
-using SizeNumber = std::function<std::int64_t(Size)>;
-std::vector<ExpectedTensor> expected_tensors(std::span<const TensorType> types, const SizeNumber& number);
-
-// The tensors among arguments, from left to right.
-void for_each_tensor(std::span<Arg> args, const std::function<void(TensorRef&)>& f);
-
-// Runs a Call of the functional dialect: copies what it writes to, and gives every result the strides of its type.
-std::vector<TensorRef> run_functional(const Callee& callee, std::vector<Arg> args,
-                                      std::span<const ExpectedTensor> expected);
-
-// Which region a predicate picks: 0 if it holds. Throws OpError for a tensor of several elements.
-std::size_t picked_region(const Arg& predicate);
 
 }  // namespace md

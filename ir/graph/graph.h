@@ -124,7 +124,4 @@ std::string print_code(const Graph& g, const CodeStyle& style);
 std::vector<std::array<std::string, 5>> table_rows(const Graph& g);  // opcode name target args kwargs
 std::string print_fx_graph(const Graph& g);  // "graph():\n    %l_x_ : torch.Tensor [num_users=1] = ..."
 
-// Throws InternalError naming the first violated rule and node.
-void verify(const Graph& g);
-
 }  // namespace md

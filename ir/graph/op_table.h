@@ -156,4 +156,7 @@ void set_default_dtype(DType t);
 bool grad_enabled();
 void set_grad_enabled(bool on);
 
+// Whether a call of the op may name a generator (ir/tensor/generator.h).
+bool takes_generator(const Op& op);
+
 }  // namespace md

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "ir/composites/inplace.h"
 #include "ir/core/error.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/infer.h"
+#include "ir/infer/inplace.h"
 #include "ir/infer/type_caller.h"
 #include "ir/infer/unbacked.h"
 
@@ -306,12 +306,6 @@ Assignment open_assignment(OpCaller& caller, const Arg& x, const Arg& index, con
   }
   source = trimmed(caller, source, part.dim());
   return {id::IndexPut, {opened.x, at, source, false}};
-}
-
-void check_item_assignment(const Arg& x, const Arg& index, const Arg& value) {
-  TypeCaller caller;
-  const Assignment a = open_assignment(caller, x, index, value);
-  check_inplace(op(a.op), type_of(a.args[0]), infer(op(a.op), a.args).at(0));
 }
 
 }  // namespace md

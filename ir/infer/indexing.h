@@ -20,8 +20,6 @@ struct Assignment {
   std::vector<Arg> args;  // args[0] is the view that is written
 };
 Assignment open_assignment(OpCaller& caller, const Arg& x, const Arg& index, const Arg& value);
-// Checks x[index] = value over types.
-void check_item_assignment(const Arg& x, const Arg& index, const Arg& value);
 
 // IndexError of ops that take no dimension of a 0-d tensor.
 [[noreturn]] void no_dimensions(Size dim);

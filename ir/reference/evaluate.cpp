@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "ir/graph/op_visit.h"
+#include "ir/reference/engine.h"
 #include "ir/reference/reference.h"
 #include "registry/reduction_order.h"
 

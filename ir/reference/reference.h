@@ -4,7 +4,7 @@
 #include <span>
 
 #include "ir/core/scalar_builder.h"
-#include "ir/run/eager.h"
+#include "ir/graph/graph.h"
 #include "ir/tensor/strided.h"
 
 namespace md {

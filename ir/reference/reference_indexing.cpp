@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ir/composites/positions.h"
 #include "ir/core/error.h"
 #include "ir/infer/infer.h"
+#include "ir/reference/positions.h"
 #include "registry/ops/indexing.h"
 
 namespace md {

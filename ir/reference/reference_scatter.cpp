@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/composites/positions.h"
 #include "ir/core/error.h"
+#include "ir/reference/positions.h"
 #include "registry/ops/indexing.h"
 
 namespace md {

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ir/composites/positions.h"
 #include "ir/core/error.h"
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/indexing.h"
 #include "ir/infer/unbacked.h"
+#include "ir/reference/positions.h"
 #include "registry/ops/indexing.h"
 
 namespace md {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ir/infer/windows.h"
+#include "ir/reference/window_kernels.h"
 
 namespace md {
 namespace {

@@ -6,20 +6,19 @@
 #include <algorithm>
 #include <atomic>
 
-#include "ir/composites/inplace.h"
+#include "ir/infer/inplace.h"
 #include "ir/core/error.h"
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
+#include "ir/reference/engine.h"
 #include "ir/run/long_work.h"
 #include "ir/run/sweep.h"
 #include "ir/tensor/shared_memory.h"
 
 namespace md {
 namespace {
-
-std::atomic<Engine*> installed{nullptr};
 
 class EagerCaller final : public OpCaller {
  public:
@@ -161,12 +160,6 @@ BeforeDynamic& before_dynamic() {
   thread_local BeforeDynamic ask = nullptr;
   return ask;
 }
-
-Engine& engine() {
-  Engine* e = installed.load(std::memory_order_acquire);
-  return e ? *e : reference_engine();
-}
-void set_engine(Engine* e) { installed.store(e, std::memory_order_release); }
 
 Arg call_op(const Op& op, std::span<const Arg> bound) {
   check_enabled(op);

@@ -10,7 +10,9 @@
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/unbacked.h"
+#include "ir/reference/engine.h"
 #include "ir/run/long_work.h"
+#include "ir/run/run_callee.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "ir/reference/engine.h"
 #include "ir/run/eager.h"
 
 namespace md {

@@ -7,6 +7,7 @@
 #include "ir/graph/op_ids.h"
 #include "ir/infer/unbacked.h"
 #include "ir/run/eager.h"
+#include "ir/run/run_callee.h"
 #include "ir/run/undo_log.h"
 #include "ir/sizes/shape_env.h"
 

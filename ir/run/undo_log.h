@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/run/eager.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 

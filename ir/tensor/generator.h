@@ -3,11 +3,16 @@
 // what is bound and traced knows the default one only.
 #pragma once
 
-#include "ir/run/eager.h"
+#include <cstdint>
 
 namespace md {
 
-bool takes_generator(const Op& op);
+// A Philox 4x32-10 stream: the key, and the next counter.
+struct Generator {
+  std::uint64_t seed = 0;
+  std::uint64_t offset = 0;
+};
+Generator& default_generator();  // one for the process; ir/tensor/philox.h reserves and seeds it under a lock
 
 // What a generator starts from that nobody has seeded.
 inline constexpr Generator kFirstState{67280421310721, 0};

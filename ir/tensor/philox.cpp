@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "ir/core/scalar_builder.h"
-#include "ir/run/eager.h"
 #include "ir/tensor/generator.h"
 #include "registry/ops/math.h"
 

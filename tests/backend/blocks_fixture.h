@@ -11,6 +11,7 @@
 #include "ir/core/error.h"
 #include "ir/core/threads.h"
 #include "ir/graph/op_ids.h"
+#include "ir/reference/engine.h"
 #include "tests/ir/elements.h"
 
 namespace md {

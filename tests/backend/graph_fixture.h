@@ -8,9 +8,10 @@
 #include <cstring>
 #include <random>
 
-#include "backend/install.h"
+#include "backend/executable/install.h"
 #include "ir/compile/backend.h"
 #include "ir/core/error.h"
+#include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
 #include "tests/ir/elements.h"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/allocator.h"
+#include "backend/machine/allocator.h"
 #include "ir/core/error.h"
 
 namespace md {

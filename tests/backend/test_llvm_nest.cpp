@@ -5,7 +5,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "backend/kernel_cache.h"
+#include "backend/tiers/kernel_cache.h"
 #include "ir/graph/op_ids.h"
 #include "registry/reduction_order.h"
 

@@ -1,7 +1,7 @@
 // The random programs of tests/ir, compiled: same bits, same aliasing, same inputs afterwards as interpreting them.
 #include <gtest/gtest.h>
 
-#include "backend/install.h"
+#include "backend/executable/install.h"
 #include "ir/compile/backend.h"
 #include "ir/compile/pipeline.h"
 #include "tests/ir/random_program.h"

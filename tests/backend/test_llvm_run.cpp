@@ -5,8 +5,9 @@
 #include <atomic>
 #include <thread>
 
-#include "backend/kernel_cache.h"
+#include "backend/tiers/kernel_cache.h"
 #include "ir/graph/op_ids.h"
+#include "ir/reference/engine.h"
 #include "ir/sizes/shape_env.h"
 #include "tests/backend/graph_fixture.h"
 

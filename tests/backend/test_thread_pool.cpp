@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 #include "ir/core/threads.h"
 
 namespace md {

@@ -8,7 +8,8 @@
 #include <new>
 #include <thread>
 
-#include "backend/tiers.h"
+#include "backend/tiers/tiers.h"
+#include "ir/reference/engine.h"
 #include "tests/backend/graph_fixture.h"
 
 namespace md {

@@ -1,4 +1,4 @@
-"""Attributes that `type` answers for a class, against whatever its namespace, its bases and its metaclass hold under the
+"""Attributes that `type` answers for a class, against what its namespace, its bases and its metaclass hold under the
 same names: compiled as plain."""
 
 import abc
@@ -11,9 +11,9 @@ import pytest
 import minidynamo as torch
 
 NAMES = (
-    "__dict__ __mro__ __name__ __qualname__ __module__ __doc__ __bases__ __base__ __annotations__ __abstractmethods__ "
-    "__basicsize__ __itemsize__ __dictoffset__ __weakrefoffset__ __flags__ __type_params__ __class__ __subclasses__ mro "
-    "__text_signature__ other"
+    "__dict__ __mro__ __name__ __qualname__ __module__ __doc__ __bases__ __base__ __annotations__ "
+    "__abstractmethods__ __basicsize__ __itemsize__ __dictoffset__ __weakrefoffset__ __flags__ __type_params__ "
+    "__class__ __subclasses__ mro __text_signature__ other"
 ).split()
 
 

@@ -1,4 +1,4 @@
-"""What a function sees of its own namespace: locals(), vars(), dir(), exec and eval, f_locals, with and without breaks."""
+"""A function's view of its own namespace: locals(), vars(), dir(), exec, eval, f_locals; with and without breaks."""
 
 import sys
 
@@ -22,11 +22,11 @@ BODIES = {
     "eval of a namespace": "r = eval('k', {'k': 5}), eval('k')",
     "exec defines": "exec('def g(): return 4')\nr = locals()['g']()",
     "exec changes": "exec('k = 10')\nr = k, locals()['k']",
-    "f_locals": "import sys\nlocals()['q'] = 2\nr = sys._getframe().f_locals.get('q'), sorted(sys._getframe().f_locals)[:2]",
-    "nested": "c = 4\ndef g():\n    e = c; d = locals(); d['q'] = 1\n    return sorted(d), 'q' in locals()\nr = g()",
-    "class body": "class K:\n    a = 1; locals()['q'] = 2; b = locals()\nr = K.q, sorted(n for n in vars(K) if n[0] != '_')",
+    "f_locals": "locals()['q'] = 2\nn = sys._getframe().f_locals\nr = n.get('q'), sorted(n)[:2]",
+    "nested": "c = 4\ndef g():\n    e = c; d = locals(); d['q'] = 1\n    return len(d), 'q' in locals()\nr = g()",
+    "class body": "class K:\n    a = 1; locals()['q'] = 2; b = locals()\nr = K.q, K.b['a']",
     "comprehension": "r = [sorted(locals()) != [] for i in range(2)]",
-    "generator": "def g():\n    d = locals(); d['q'] = 1\n    yield 1\n    yield locals().get('q'), d is locals()\nr = list(g())",
+    "generator": "def g():\n    d = locals(); d['q'] = 1\n    yield 1\n    yield 'q' in locals()\nr = list(g())",
     "bound later": "d = dict(locals())\nif k > 100:\n    late = 1\nr = sorted(d), 'late' in locals()",
 }
 BREAKS = {"none": None, "between": "between", "before": "before", "inside a callee": "callee"}

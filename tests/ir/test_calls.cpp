@@ -4,7 +4,10 @@
 #include "ir/compile/pipeline.h"
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
+#include "ir/infer/verify.h"
+#include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
+#include "ir/run/run_callee.h"
 #include "tests/ir/traced_builder.h"
 
 namespace md {

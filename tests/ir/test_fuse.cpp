@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/compile/passes/fuse.h"
+#include "ir/infer/verify.h"
 #include "tests/ir/fusion_check.h"
 #include "tests/ir/traced_builder.h"
 

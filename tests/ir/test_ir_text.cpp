@@ -3,6 +3,7 @@
 
 #include "ir/core/error.h"
 #include "ir/graph/graph.h"
+#include "ir/infer/verify.h"
 #include "ir/sizes/shape_env.h"
 #include "tests/ir/traced_builder.h"
 

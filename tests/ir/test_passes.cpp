@@ -9,6 +9,7 @@
 #include "ir/compile/passes/simplify.h"
 #include "ir/compile/pipeline.h"
 #include "ir/core/error.h"
+#include "ir/infer/verify.h"
 
 namespace md {
 namespace {

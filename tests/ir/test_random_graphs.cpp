@@ -4,6 +4,7 @@
 
 #include "ir/compile/pipeline.h"
 #include "ir/core/error.h"
+#include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
 #include "tests/ir/fusion_check.h"
 #include "tests/ir/random_program.h"

@@ -4,6 +4,8 @@
 #include "ir/compile/backend.h"
 #include "ir/compile/pipeline.h"
 #include "ir/core/error.h"
+#include "ir/infer/verify.h"
+#include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
 #include "tests/ir/traced_builder.h"
 

@@ -3,6 +3,7 @@
 
 #include "ir/core/error.h"
 #include "ir/graph/graph.h"
+#include "ir/infer/verify.h"
 
 namespace md {
 namespace {

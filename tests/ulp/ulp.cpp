@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <mutex>
 
-#include "backend/thread_pool.h"
+#include "backend/machine/thread_pool.h"
 
 namespace md::ulp {
 namespace {

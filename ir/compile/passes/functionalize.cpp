@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <deque>
 #include <memory_resource>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ir/compile/passes/layouts.h"
-#include "ir/composites/inplace.h"
+#include "ir/infer/inplace.h"
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
@@ -40,15 +41,10 @@ struct StorageState {
   int version = 0;
   Node* placeholder = nullptr;  // an input's
   int input = -1;
-  bool shared = false;    // with another input
-  bool constant = false;  // a graph attribute
+  bool shared = false;           // with another input
+  bool constant = false;         // a graph attribute
+  std::optional<bool> overlaps;  // elements of the base share memory; asked at the first write
 };
-
-Arg int_list(const SizeVec& v) {
-  ListArg l;
-  for (const Size& s : v) l.items.push_back(s);
-  return l;
-}
 
 class Functionalizer final : public OpCaller {
  public:
@@ -366,7 +362,9 @@ class Functionalizer final : public OpCaller {
     StorageState& s = storage(self);
     if (s.constant) throw NotFunctional("functionalize: a constant of the graph is written to");
     if (s.shared) throw NotFunctional("functionalize: an input that shares storage with another one is written to");
-    if (overlaps_itself(self.type())) {
+    // A write through any view changes elements of the base, which a value of distinct elements cannot say.
+    if (!s.overlaps) s.overlaps = overlaps_itself(s.base->type());
+    if (*s.overlaps || overlaps_itself(self.type())) {
       throw NotFunctional("functionalize: a tensor whose elements overlap is written to");
     }
     if (!(result.type().sizes == self.type().sizes)) {

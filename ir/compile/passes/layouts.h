@@ -20,6 +20,12 @@ inline SizeVec contiguous(const SizeVec& sizes) {
   return strides;
 }
 
+inline Arg int_list(const SizeVec& v) {
+  ListArg l;
+  for (const Size& s : v) l.items.push_back(s);
+  return l;
+}
+
 inline Size element_count(const SizeVec& sizes) {
   Size n = 1;
   for (const Size& s : sizes) n = n * s;
@@ -43,13 +49,6 @@ inline bool same_layout(const TensorType& a, const TensorType& b) {
     if (!a.sizes[d].is_const(1) && !(a.strides[d] == b.strides[d])) return false;
   }
   return true;
-}
-
-inline bool overlaps_itself(const TensorType& t) {
-  for (std::size_t d = 0; d < t.sizes.size(); ++d) {
-    if (t.strides[d].is_const(0) && !t.sizes[d].is_const(1)) return true;
-  }
-  return false;
 }
 
 // Dense: a permutation of a contiguous tensor.

@@ -1,0 +1,86 @@
+// A compiled graph as a straight line of steps over memory slots, symbolic in its sizes.
+// backend/executable/specialization.h puts in numbers and runs it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/nest/lower_group.h"
+#include "backend/tiers/compile_queue.h"
+#include "backend/tiers/kernel_cache.h"
+#include "ir/sizes/shape_env.h"
+
+namespace md {
+
+// Memory behind values.
+struct Slot {
+  enum class Kind : std::uint8_t {
+    Input,
+    Constant,
+    Temporary,
+    Output,
+    Own,   // memory of its own, which code called with it may keep
+    Made,  // a call brings the tensor
+  };
+  Kind kind = Kind::Temporary;
+  int input = -1;
+  TensorRef constant;
+  TensorType type;    // how the value it was made for lies in it
+  int last_step = 0;  // a temporary may be reused after it
+};
+
+// A tensor within a slot.
+struct Place {
+  int slot = -1;
+  TensorType type;
+  Size shift = 0;  // elements beyond the slot's first
+};
+
+struct Program;
+
+struct Step {
+  // A loop nest ...
+  CompiledNest nest;
+  std::vector<Place> buffers;
+  bool can_fail = false;
+  std::int64_t part = 0;          // run once per so many columns, each storing one element further ...
+  std::vector<int> part_buffers;  // ... in these
+  // ... or, without a function, a call through the engine.
+  OpId op = kNoOp;
+  std::vector<Arg> args;  // nodes stand for their places
+  std::vector<Place> results;
+  // ... or a call of something else, or of one of several programs.
+  std::shared_ptr<const Callee> callee;
+  std::vector<std::shared_ptr<const Program>> regions;
+};
+
+struct SymbolSource {
+  int input = -1, dim = -1;
+};
+
+struct Program {
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<Step> commits;   // copies into inputs, after everything that can fail
+  std::vector<int> committed;  // the input each of them writes
+  std::unordered_map<const Node*, Place> places;
+  std::vector<Place> outputs;
+  // Per output: the input it is, or the earlier output; else -1. Another view of the same place is a tensor of its own.
+  std::vector<int> output_inputs, output_repeats;
+  std::vector<Place> inputs;
+  std::shared_ptr<ShapeEnv> shapes;
+  std::vector<SymbolSource> symbols;  // where each symbol's value is read
+  bool draws_random = false;
+
+  bool is_static() const { return symbols.empty(); }
+};
+
+// Fuses, lowers and generates code. Throws InternalError for what this backend cannot run. `text`, if given, receives
+// the LLVM IR of every nest. `checkpoint` is called between groups of ops.
+Program build_program(const Graph& functional, const Checkpoint& checkpoint = {});
+// The program's loop nests as LLVM IR and its other steps by name.
+std::string print_program(const Graph& functional);
+
+}  // namespace md

@@ -1,0 +1,136 @@
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "backend/executable/install.h"
+#include "backend/executable/specialization.h"
+#include "backend/tiers/tiers.h"
+#include "ir/compile/backend.h"
+#include "ir/core/error.h"
+#include "ir/graph/dynamic.h"
+#include "ir/run/eager.h"
+#include "ir/run/long_work.h"
+#include "ir/sizes/shape_env.h"
+#include "ir/tensor/generator.h"
+
+namespace md {
+namespace {
+
+class LlvmKernel final : public Kernel {
+ public:
+  LlvmKernel(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint)
+      : graph_(std::move(functional)), program_(build_program(*graph_, checkpoint)) {
+    if (program_.is_static()) fixed_ = std::make_unique<Plan>(program_, std::span<const std::int64_t>{});
+  }
+
+  void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
+    if (program_.draws_random) return run_restoring_generator(inputs, outputs);
+    if (fixed_)
+      fixed_->run(inputs, outputs);
+    else
+      plan_for(inputs)->run(inputs, outputs);
+  }
+
+ private:
+  // A failed run is repeated eagerly and must draw the same numbers.
+  void run_restoring_generator(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) {
+    const Generator before = state_of(default_generator());
+    try {
+      if (fixed_)
+        fixed_->run(inputs, outputs);
+      else
+        plan_for(inputs)->run(inputs, outputs);
+    } catch (...) {
+      set_state(default_generator(), before);
+      throw;
+    }
+  }
+
+  std::shared_ptr<const Plan> plan_for(std::span<TensorImpl* const> inputs) {
+    SmallVector<std::int64_t, 8> symbols;
+    for (const SymbolSource& s : program_.symbols) {
+      const bool known = s.input >= 0 && static_cast<std::size_t>(s.input) < inputs.size() &&
+                         s.dim < inputs[static_cast<std::size_t>(s.input)]->dim();
+      symbols.push_back(known ? inputs[static_cast<std::size_t>(s.input)]->sizes[static_cast<std::size_t>(s.dim)] : 0);
+    }
+    std::lock_guard lock(mutex_);
+    for (const Planned& p : plans_)
+      if (p.symbols == symbols) return p.plan;
+    auto plan = std::make_shared<const Plan>(program_, std::span<const std::int64_t>(symbols.data(), symbols.size()));
+    if (plans_.size() >= kPlansKept) plans_.erase(plans_.begin());
+    plans_.push_back({symbols, plan});
+    return plan;
+  }
+
+  struct Planned {
+    SmallVector<std::int64_t, 8> symbols;
+    std::shared_ptr<const Plan> plan;
+  };
+  static constexpr std::size_t kPlansKept = 16;
+
+  const std::shared_ptr<const Graph> graph_;  // nodes the program refers to
+  Program program_;
+  std::unique_ptr<const Plan> fixed_;
+  std::mutex mutex_;
+  std::vector<Planned> plans_;
+};
+
+// Whether sizes come up in the middle of the graph.
+bool finds_sizes(const Graph& g) {
+  return std::ranges::any_of(g.nodes,
+                             [](const auto& n) { return n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args); });
+}
+
+// A graph that calls code of the program, or holds what only Python can destroy, does not go to another thread.
+bool calls_out(const Graph& g) {
+  return std::ranges::any_of(g.nodes, [](const auto& n) { return n->kind == NodeKind::Call; });
+}
+
+std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint) {
+  try {
+    return std::make_unique<LlvmKernel>(std::move(functional), checkpoint);
+  } catch (const OpError& e) {
+    if (e.kind == ErrorKind::Memory) throw std::bad_alloc();
+    throw InternalError(std::string("llvm: ") + e.what());
+  }
+}
+
+// In the calling thread, while those of the program go on, unless the graph holds what belongs to them.
+std::unique_ptr<Kernel> compile_at_once(const std::shared_ptr<const Graph>& functional) {
+  if (calls_out(*functional)) return compile_llvm(functional, {});
+  const OthersGoOn others;
+  return compile_llvm(functional, {});
+}
+
+class LlvmBackend final : public Backend {
+ public:
+  std::string name() const override { return "llvm"; }
+  std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode mode) override {
+    // A plan wants every size before it starts; op after op does not.
+    if (finds_sizes(*functional)) return find_backend("blocks")->compile(std::move(functional));
+    if (calls_out(*functional)) mode = CompileMode::Wait;
+    if (mode == CompileMode::Background) return tiered_kernel(std::move(functional), compile_llvm);
+    std::unique_ptr<Kernel> compiled;
+    try {
+      compiled = compile_at_once(functional);
+    } catch (const std::bad_alloc&) {  // there may be enough for kernels that are there already
+      return find_backend("blocks")->compile(std::move(functional));
+    }
+    const bool sizes_vary = functional->shapes && !functional->shapes->symbols().empty();
+    if (mode == CompileMode::Wait || sizes_vary) return compiled;
+    return measured_kernel(std::move(functional), std::move(compiled));
+  }
+  std::string code(const Graph& functional) const override {
+    return finds_sizes(functional) ? print_ir(functional) : print_program(functional);
+  }
+  bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
+};
+
+}  // namespace
+
+void install_llvm_backend() {
+  static std::once_flag once;
+  std::call_once(once, [] { register_backend(std::make_unique<LlvmBackend>()); });
+}
+
+}  // namespace md

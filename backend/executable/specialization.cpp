@@ -1,0 +1,451 @@
+#include "backend/executable/specialization.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "backend/machine/thread_pool.h"
+#include "ir/core/error.h"
+#include "ir/graph/callee.h"
+#include "ir/graph/dataflow.h"
+#include "ir/reference/engine.h"
+#include "ir/run/eager.h"
+#include "ir/run/long_work.h"
+#include "ir/run/run_callee.h"
+
+namespace md {
+namespace {
+
+constexpr std::int64_t kAlignment = 64;
+constexpr double kWorthThreads = 30000;  // nanoseconds of work below which one thread is as fast
+constexpr double kTask = 8000;
+
+std::int64_t elements(const DimVec& sizes) {
+  std::int64_t n = 1;
+  for (std::int64_t s : sizes) n *= s;
+  return n;
+}
+
+std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+
+// Temporaries that are never needed at the same time share memory: first fit over blocks in use.
+class Arena {
+ public:
+  std::int64_t place(std::int64_t bytes, int first, int last) {
+    std::int64_t at = 0;
+    for (const Block& b : blocks_) {  // sorted by offset
+      if (b.last < first || b.offset + b.bytes <= at) continue;
+      if (b.offset >= at + bytes) break;
+      at = b.offset + b.bytes;
+    }
+    const auto where = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.offset >= at; });
+    blocks_.insert(where, {at, bytes, last});
+    total_ = std::max(total_, at + bytes);
+    return at;
+  }
+  std::int64_t total() const { return total_; }
+
+ private:
+  struct Block {
+    std::int64_t offset, bytes;
+    int last;
+  };
+  std::vector<Block> blocks_;
+  std::int64_t total_ = 0;
+};
+
+}  // namespace
+
+// What one run holds.
+struct Plan::Frame {
+  std::span<TensorImpl* const> inputs;
+  std::span<TensorRef> outputs;
+  SmallVector<char*, 24> data;  // per slot
+  Ref<Storage> arena;
+  struct Held {
+    Ref<Storage> storage;
+    std::int64_t offset = 0;
+  };
+  std::vector<Held> held;  // by slots that are neither in the arena nor an output's
+  HeldMemory memory;       // of the inputs, if others may go on meanwhile
+};
+
+Plan::Plan(const Program& program, std::span<const std::int64_t> symbols)
+    : program_(program), symbols_(symbols.begin(), symbols.end()) {
+  for (const Place& p : program.inputs) inputs_.push_back(planned(p));
+  plan_outputs();
+  plan_memory();
+  for (const Step& s : program.steps) {
+    steps_.push_back(planned(s));
+    for (Arg& a : steps_.back().args) a = planned(a);
+  }
+  for (const Step& s : program.commits) commits_.push_back(planned(s));
+  // What is called may let others go on, too.
+  for (const auto* steps : {&steps_, &commits_})
+    takes_long_ |=
+        std::ranges::any_of(*steps, [](const PlannedStep& s) { return !s.function || s.nanoseconds >= kLongWork; });
+  plan_quick();
+}
+
+void Plan::plan_quick() {
+  if (steps_.size() != 1 || !commits_.empty() || outputs_.size() != 1 || arena_bytes_ || holds_ || takes_long_) return;
+  const PlannedStep& s = steps_[0];
+  const PlannedOutput& o = outputs_[0];
+  if (!s.function || s.empty || s.split != Split::None || s.callee || !s.regions.empty() || o.input >= 0 ||
+      o.same_as >= 0 || slots_[static_cast<std::size_t>(o.tensor.slot)].owner != 0 || s.buffers.size() > kMostQuick)
+    return;
+  for (const Buffer& b : s.buffers) {
+    const Memory& m = slots_[static_cast<std::size_t>(b.slot)];
+    quick_.push_back({m.kind == Slot::Kind::Input ? m.input : -1, m.constant, b.byte_shift});
+  }
+}
+
+std::int64_t Plan::value(Size s) const { return s.is_const() ? s.value() : program_.shapes->evaluate(s, symbols_); }
+
+DimVec Plan::values(const SizeVec& s) const {
+  DimVec r;
+  for (Size x : s) r.push_back(value(x));
+  return r;
+}
+
+PlannedTensor Plan::planned(const Place& p) const {
+  const TensorType& made_for = program_.slots[static_cast<std::size_t>(p.slot)].type;
+  PlannedTensor t{p.slot, p.type.dtype, values(p.type.sizes), values(p.type.strides), value(p.shift)};
+  t.whole = t.shift == 0 && p.type.sizes == made_for.sizes && p.type.strides == made_for.strides;
+  return t;
+}
+
+Plan::PlannedStep Plan::planned(const Step& s) const {
+  PlannedStep p;
+  p.function = s.nest.function;
+  p.can_fail = s.can_fail;
+  p.op = s.op;
+  p.args = s.args;
+  p.callee = s.callee.get();
+  for (const auto& region : s.regions) p.regions.push_back(std::make_shared<const Plan>(*region, symbols_));
+  for (const Place& r : s.results) p.results.push_back(planned(r));
+  for (const Place& b : s.buffers)
+    p.buffers.push_back({b.slot, value(b.shift) * static_cast<std::int64_t>(item_size(b.type.dtype))});
+  if (!p.function) return p;
+  for (Size x : s.nest.params) p.params.push_back(value(x));
+  p.rows = value(s.nest.rows);
+  p.cols = value(s.nest.cols);
+  const bool folds_columns = s.nest.schedule.shape == Schedule::Shape::Rows && s.nest.schedule.fold_lanes > 0;
+  p.empty = p.rows == 0 || (p.cols == 0 && !folds_columns);
+  choose_split(s, p);
+  p.part = s.part;
+  if (s.part) p.split = Split::Parts;
+  for (int b : s.part_buffers)
+    p.part_buffers.push_back(
+        {b, static_cast<std::int64_t>(item_size(s.buffers[static_cast<std::size_t>(b)].type.dtype))});
+  return p;
+}
+
+// Cuts a step into tasks along rows or, if too few, along columns.
+void Plan::choose_split(const Step& s, PlannedStep& p) const {
+  const Schedule& schedule = s.nest.schedule;
+  const double folded = static_cast<double>(std::max<std::int64_t>(1, value(s.nest.folded)));
+  const double row = std::max(1.0, static_cast<double>(p.cols) * folded * s.nest.cost);
+  p.nanoseconds = row * static_cast<double>(p.rows);
+  if (p.nanoseconds < kWorthThreads) return;
+  const bool folds_columns = schedule.shape == Schedule::Shape::Rows && schedule.fold_lanes > 0;
+  if (p.rows >= 16 || (folds_columns && p.rows > 1)) {
+    p.split = Split::Rows;
+    p.grain = std::max<std::int64_t>(1, static_cast<std::int64_t>(kTask / row));
+  } else if (!folds_columns) {
+    // Whole cache lines; across rows, enough of each to be worth walking down.
+    const std::int64_t kColumns = schedule.shape == Schedule::Shape::Columns ? 256 : 64;
+    p.split = Split::Columns;
+    p.grain = static_cast<std::int64_t>(kTask / (row / static_cast<double>(p.cols) * static_cast<double>(p.rows)));
+    p.grain = std::max<std::int64_t>(kColumns, p.grain / kColumns * kColumns);
+  }
+}
+
+// Sizes become numbers; nodes are noted with where they will be.
+Arg Plan::planned(const Arg& a) {
+  if (const auto* s = a.get_if<Size>()) return Size(value(*s));
+  if (const auto* n = a.get_if<Node*>()) {
+    operands_.try_emplace(*n, planned(program_.places.at(*n)));
+    return a;
+  }
+  if (const auto* l = a.get_if<ListArg>()) {
+    ListArg r{{}, l->tuple};
+    for (const Arg& x : l->items) r.items.push_back(planned(x));
+    return r;
+  }
+  if (const auto* s = a.get_if<SliceArg>())  // of a call out
+    return make_slice(planned(s->parts->at(0)), planned(s->parts->at(1)), planned(s->parts->at(2)));
+  return a;
+}
+
+void Plan::plan_outputs() {
+  for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+    outputs_.push_back({planned(program_.outputs[i]), program_.output_inputs[i], program_.output_repeats[i]});
+  }
+}
+
+void Plan::plan_memory() {
+  Arena arena;
+  std::vector<int> defined(program_.slots.size(), 0);
+  for (std::size_t i = program_.steps.size(); i-- > 0;) {
+    for (const Place& p : program_.steps[i].buffers) defined[static_cast<std::size_t>(p.slot)] = static_cast<int>(i);
+    for (const Place& p : program_.steps[i].results) defined[static_cast<std::size_t>(p.slot)] = static_cast<int>(i);
+  }
+  for (std::size_t i = 0; i < program_.slots.size(); ++i) {
+    const Slot& s = program_.slots[i];
+    Memory m{.kind = s.kind, .input = s.input};
+    std::int64_t span = 1;  // elements from the first to the last, plus one
+    const DimVec sizes = values(s.type.sizes), strides = values(s.type.strides);
+    for (std::size_t d = 0; d < sizes.size(); ++d) span += (sizes[d] - 1) * strides[d];
+    // A number among the inputs is a size of a tensor without memory: it may be larger than any memory.
+    if (elements(sizes) != 0 && s.kind != Slot::Kind::Input)
+      m.bytes = span * static_cast<std::int64_t>(item_size(s.type.dtype));
+    holds_ |= s.kind == Slot::Kind::Own || s.kind == Slot::Kind::Made;
+    if (s.kind == Slot::Kind::Constant) m.constant = static_cast<char*>(s.constant->data());
+    if (s.kind == Slot::Kind::Temporary) m.arena_offset = arena.place(aligned(m.bytes), defined[i], s.last_step);
+    for (std::size_t o = 0; o < outputs_.size() && m.owner < 0; ++o)
+      if (s.kind == Slot::Kind::Output && outputs_[o].tensor.slot == static_cast<int>(i)) m.owner = static_cast<int>(o);
+    slots_.push_back(m);
+  }
+  arena_bytes_ = arena.total();
+}
+
+void Plan::check_inputs(std::span<TensorImpl* const> inputs) const {
+  if (inputs.size() != inputs_.size()) throw InternalError("a kernel was called with another number of inputs");
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const TensorImpl& x = *inputs[i];
+    const PlannedTensor& t = inputs_[i];
+    bool fits = x.dtype == t.dtype && x.sizes.size() == t.sizes.size();
+    for (std::size_t d = 0; fits && d < t.sizes.size(); ++d)
+      fits = x.sizes[d] == t.sizes[d] && (t.sizes[d] <= 1 || x.strides[d] == t.strides[d]);
+    if (!fits)
+      throw InternalError(fmt::format("input {} of a kernel has another dtype, size or stride than compiled for", i));
+  }
+}
+
+void Plan::allocate(Frame& f) const {
+  if (arena_bytes_) f.arena = allocate_storage(static_cast<std::size_t>(arena_bytes_));
+  f.data.resize(slots_.size());
+  if (holds_) f.held.resize(slots_.size());
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    const Memory& m = slots_[i];
+    switch (m.kind) {
+      case Slot::Kind::Input:
+        f.data[i] = static_cast<char*>(f.inputs[static_cast<std::size_t>(m.input)]->data());
+        break;
+      case Slot::Kind::Constant:
+        f.data[i] = m.constant;
+        break;
+      case Slot::Kind::Temporary:
+        f.data[i] = f.arena ? static_cast<char*>(f.arena->data()) + m.arena_offset : nullptr;
+        break;
+      case Slot::Kind::Own:
+        f.held[i].storage = allocate_storage(static_cast<std::size_t>(m.bytes));
+        f.data[i] = static_cast<char*>(f.held[i].storage->data());
+        break;
+      case Slot::Kind::Made:
+        f.data[i] = nullptr;  // until its call has run
+        break;
+      case Slot::Kind::Output: {
+        const PlannedTensor& t = outputs_[static_cast<std::size_t>(m.owner)].tensor;
+        Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
+        f.data[i] = static_cast<char*>(storage->data());
+        f.outputs[static_cast<std::size_t>(m.owner)] =
+            make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, t.shift);
+      }
+    }
+  }
+}
+
+// A tensor object for `t`, for calls and for outputs that are views.
+TensorRef Plan::tensor(const PlannedTensor& t, Frame& f) const {
+  const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
+  const auto view = [&](const Ref<Storage>& storage, std::int64_t offset) {
+    return make_ref<TensorImpl>(storage, t.dtype, t.sizes, t.strides, offset + t.shift);
+  };
+  switch (m.kind) {
+    case Slot::Kind::Input: {
+      TensorImpl* x = f.inputs[static_cast<std::size_t>(m.input)];
+      return t.whole ? TensorRef(x) : view(x->storage, x->offset);
+    }
+    case Slot::Kind::Constant: {
+      const TensorRef& x = program_.slots[static_cast<std::size_t>(t.slot)].constant;
+      return t.whole ? x : view(x->storage, x->offset);
+    }
+    case Slot::Kind::Temporary:
+      return view(f.arena ? f.arena : allocate_storage(0),
+                  m.arena_offset / static_cast<std::int64_t>(item_size(t.dtype)));
+    case Slot::Kind::Own:
+    case Slot::Kind::Made: {
+      const auto& h = f.held[static_cast<std::size_t>(t.slot)];
+      return view(h.storage, h.offset);
+    }
+    case Slot::Kind::Output:
+      break;
+  }
+  return view(f.outputs[static_cast<std::size_t>(m.owner)]->storage, 0);
+}
+
+// A result that shows memory another tensor owns; of a whole input too a tensor of its own.
+TensorRef Plan::output_view(const PlannedTensor& t, Frame& f) const {
+  const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
+  if (m.kind != Slot::Kind::Input || !t.whole) return tensor(t, f);
+  const TensorImpl& x = *f.inputs[static_cast<std::size_t>(m.input)];
+  return make_ref<TensorImpl>(x.storage, t.dtype, t.sizes, t.strides, x.offset);
+}
+
+Arg Plan::argument(const Arg& a, Frame& f) const {
+  if (const auto* n = a.get_if<Node*>()) return tensor(operands_.at(*n), f);
+  if (const auto* l = a.get_if<ListArg>()) {
+    ListArg r{{}, l->tuple};
+    for (const Arg& x : l->items) r.items.push_back(argument(x, f));
+    return r;
+  }
+  return a;
+}
+
+void Plan::execute_call(const PlannedStep& s, Frame& f) const {
+  std::vector<Arg> args;
+  for (const Arg& a : s.args) args.push_back(argument(a, f));
+  std::vector<TensorRef> results;
+  for (const PlannedTensor& t : s.results) results.push_back(tensor(t, f));
+  engine().run(op(s.op), args, results);
+}
+
+void Plan::call_out(const PlannedStep& s, Frame& f) const {
+  std::vector<Arg> args;
+  for (const Arg& a : s.args) args.push_back(argument(a, f));
+  std::vector<TensorRef> made;
+  if (s.callee) {
+    std::vector<ExpectedTensor> expected;
+    for (const PlannedTensor& t : s.results) expected.push_back({t.dtype, t.sizes, t.strides});
+    made = run_functional(*s.callee, std::move(args), expected);
+  } else {
+    made = run_region(*s.regions[picked_region(args[0])], args[1]);
+  }
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const auto slot = static_cast<std::size_t>(s.results[i].slot);
+    f.held[slot] = {made[i]->storage, made[i]->offset};
+    f.data[slot] = static_cast<char*>(made[i]->data());
+  }
+}
+
+std::vector<TensorRef> Plan::run_region(const Plan& region, const Arg& operands) const {
+  SmallVector<TensorImpl*, 8> inputs;
+  for (const Arg& a : operands.get<ListArg>().items) inputs.push_back(a.get<TensorRef>().get());
+  std::vector<TensorRef> outputs(region.outputs_.size());
+  const WithoutPremise part;
+  region.run(std::span(inputs.data(), inputs.size()), outputs);
+  return outputs;
+}
+
+// Part t of the columns goes to element t of each scratch tensor.
+std::int64_t Plan::execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const {
+  std::atomic<std::int64_t> failed{0};
+  const std::int64_t parts = std::max<std::int64_t>(1, (s.cols + s.part - 1) / s.part);
+  parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+    SmallVector<void*, 24> mine = buffers;
+    for (std::int64_t t = begin; t < end; ++t) {
+      for (const Buffer& b : s.part_buffers)
+        mine[static_cast<std::size_t>(b.slot)] =
+            static_cast<char*>(buffers[static_cast<std::size_t>(b.slot)]) + t * b.byte_shift;
+      const std::int64_t last = std::min(s.cols, (t + 1) * s.part);
+      if (s.function(mine.data(), s.params.data(), 0, s.rows, t * s.part, last))
+        failed.store(1, std::memory_order_relaxed);
+    }
+  });
+  return failed.load(std::memory_order_relaxed);
+}
+
+void Plan::execute(const PlannedStep& s, Frame& f) const {
+  if (s.callee || !s.regions.empty()) return call_out(s, f);
+  if (!s.function) return execute_call(s, f);
+  if (s.empty) return;
+  SmallVector<void*, 24> buffers(s.buffers.size());
+  for (std::size_t i = 0; i < s.buffers.size(); ++i)
+    buffers[i] = f.data[static_cast<std::size_t>(s.buffers[i].slot)] + s.buffers[i].byte_shift;
+  std::int64_t failed = 0;
+  const LongWork others_go_on(s.nanoseconds, f.memory);
+  if (s.split == Split::None) {
+    failed = s.function(buffers.data(), s.params.data(), 0, s.rows, 0, s.cols);
+  } else if (s.split == Split::Parts) {
+    failed = execute_parts(s, buffers);
+  } else {
+    std::atomic<std::int64_t> any{0};
+    const bool rows = s.split == Split::Rows;
+    parallel_for(rows ? s.rows : s.cols, s.grain, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t bad = rows ? s.function(buffers.data(), s.params.data(), begin, end, 0, s.cols)
+                                    : s.function(buffers.data(), s.params.data(), 0, s.rows, begin, end);
+      if (bad) any.store(bad, std::memory_order_relaxed);
+    });
+    failed = any.load(std::memory_order_relaxed);
+  }
+  if (failed) throw OpError(ErrorKind::ZeroDivision, "ZeroDivisionError");
+}
+
+TensorRef Plan::run_quick(std::span<TensorImpl* const> inputs) const {
+  const PlannedStep& s = steps_[0];
+  const PlannedTensor& t = outputs_[0].tensor;
+  const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
+  Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
+  void* buffers[kMostQuick];
+  void** next = buffers;
+  for (const QuickBuffer& b : quick_) {
+    void* const data = b.input >= 0 ? inputs[static_cast<std::size_t>(b.input)]->data()
+                       : b.constant ? b.constant
+                                    : storage->data();
+    *next++ = static_cast<char*>(data) + b.byte_shift;
+  }
+  if (s.function(buffers, s.params.data(), 0, s.rows, 0, s.cols)) [[unlikely]]
+    throw OpError(ErrorKind::ZeroDivision, "ZeroDivisionError");
+  return make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, t.shift);
+}
+
+// Everything that can fail, then what cannot.
+void Plan::execute_all(Frame& f) const {
+  try {
+    allocate(f);
+    for (const PlannedStep& s : steps_) execute(s, f);
+    if (takes_long_) {
+      Premise::settle();
+      std::vector<const Storage*> written;
+      for (int input : program_.committed) written.push_back(f.inputs[static_cast<std::size_t>(input)]->storage.get());
+      std::ranges::sort(written);
+      f.memory.expect_unwritten(written);
+    }
+  } catch (...) {
+    for (TensorRef& o : f.outputs) o = nullptr;
+    throw;
+  }
+  for (std::size_t i = 0; i < commits_.size(); ++i) {
+    execute(commits_[i], f);
+    ++f.inputs[static_cast<std::size_t>(program_.committed[i])]->storage->version;
+  }
+}
+
+void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
+  check_inputs(inputs);
+  if (!quick_.empty()) {
+    outputs[0] = run_quick(inputs);
+    return;
+  }
+  Frame f{.inputs = inputs, .outputs = outputs, .data = {}, .arena = {}};
+  SmallVector<TensorImpl*, 8> held;
+  if (takes_long_) [[unlikely]] {
+    for (TensorImpl* x : inputs) held.push_back(f.memory.add(*x).get());
+    f.inputs = std::span(held.data(), held.size());
+  }
+  execute_all(f);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const PlannedOutput& o = outputs_[i];
+    if (o.input >= 0)
+      outputs[i] = TensorRef(inputs[static_cast<std::size_t>(o.input)]);
+    else if (o.same_as >= 0)
+      outputs[i] = outputs[static_cast<std::size_t>(o.same_as)];
+    else if (slots_[static_cast<std::size_t>(o.tensor.slot)].owner != static_cast<int>(i))
+      outputs[i] = output_view(o.tensor, f);
+  }
+}
+
+}  // namespace md

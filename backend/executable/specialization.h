@@ -1,0 +1,106 @@
+// A program with all sizes known: what a call executes.
+#pragma once
+
+#include <span>
+
+#include "backend/executable/executable.h"
+
+namespace md {
+
+struct PlannedTensor {
+  int slot = -1;
+  DType dtype = DType::Float32;
+  DimVec sizes, strides;
+  std::int64_t shift = 0;  // elements beyond the slot's first
+  bool whole = false;      // it is what the slot was made for
+};
+
+class Plan {
+ public:
+  // `symbols` holds the value of each of the program's symbols. The program must outlive the plan.
+  Plan(const Program& program, std::span<const std::int64_t> symbols);
+
+  // Throws OpError if an op fails; then no input has changed.
+  void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const;
+
+ private:
+  struct Memory {  // of a slot
+    Slot::Kind kind;
+    int input = -1;
+    char* constant = nullptr;
+    std::int64_t arena_offset = 0;
+    int owner = -1;  // Output: the output that allocates it
+    std::int64_t bytes = 0;
+  };
+  struct Buffer {
+    int slot;
+    std::int64_t byte_shift;
+  };
+  enum class Split : std::uint8_t { None, Rows, Columns, Parts };
+  struct PlannedStep {
+    NestFunction function = nullptr;  // null: a call
+    std::vector<Buffer> buffers;
+    std::vector<std::int64_t> params;
+    std::int64_t rows = 1, cols = 1, grain = 0;
+    Split split = Split::None;
+    double nanoseconds = 0;  // expected, on one thread
+    std::int64_t part = 0;
+    SmallVector<Buffer, 4> part_buffers;  // index into buffers, bytes per part
+    bool can_fail = false;
+    bool empty = false;
+    OpId op = kNoOp;
+    std::vector<Arg> args;
+    std::vector<PlannedTensor> results;
+    const Callee* callee = nullptr;
+    std::vector<std::shared_ptr<const Plan>> regions;
+  };
+  struct PlannedOutput {
+    PlannedTensor tensor;
+    int input = -1;    // it is that very input
+    int same_as = -1;  // it is that earlier output
+  };
+  struct Frame;  // one run
+
+  std::int64_t value(Size s) const;
+  DimVec values(const SizeVec& s) const;
+  PlannedTensor planned(const Place& p) const;
+  PlannedStep planned(const Step& s) const;
+  void choose_split(const Step& s, PlannedStep& p) const;
+  Arg planned(const Arg& a);
+  void plan_memory();
+  void plan_outputs();
+  void plan_quick();
+  TensorRef run_quick(std::span<TensorImpl* const> inputs) const;
+  void check_inputs(std::span<TensorImpl* const> inputs) const;
+  void allocate(Frame& f) const;
+  void execute_all(Frame& f) const;
+  void execute(const PlannedStep& s, Frame& f) const;
+  std::int64_t execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const;
+  void execute_call(const PlannedStep& s, Frame& f) const;
+  void call_out(const PlannedStep& s, Frame& f) const;
+  std::vector<TensorRef> run_region(const Plan& region, const Arg& operands) const;
+  TensorRef tensor(const PlannedTensor& t, Frame& f) const;
+  TensorRef output_view(const PlannedTensor& t, Frame& f) const;
+  Arg argument(const Arg& a, Frame& f) const;
+
+  const Program& program_;
+  std::vector<std::int64_t> symbols_;
+  std::vector<Memory> slots_;
+  std::vector<PlannedTensor> inputs_;
+  std::vector<PlannedStep> steps_, commits_;
+  std::vector<PlannedOutput> outputs_;
+  std::unordered_map<const Node*, PlannedTensor> operands_;  // of calls
+  std::int64_t arena_bytes_ = 0;
+  bool holds_ = false;       // some slots have memory of their own
+  bool takes_long_ = false;  // some step does
+  // The commonest program: one nest on one thread from inputs and constants to one output.
+  struct QuickBuffer {
+    int input;       // -1: the output, or if there is one,
+    char* constant;  // this
+    std::int64_t byte_shift;
+  };
+  static constexpr std::size_t kMostQuick = 24;
+  std::vector<QuickBuffer> quick_;  // its buffers; empty: it is another kind
+};
+
+}  // namespace md

@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <bit>
+
+#include "backend/nest/body_cost.h"
+#include "backend/nest/schedule.h"
+#include "ir/core/error.h"
+#include "registry/reduction_order.h"
+
+namespace md {
+namespace {
+
+constexpr int kPassLatency = 80;   // cycles: several iterations fit into a reorder buffer of 450 instructions
+constexpr int kLongBody = 40;      // instructions not worth repeating for each of an accumulator's vectors
+constexpr int kPassBlock = 256;    // columns a pass hands on through L1
+constexpr int kColumnBlock = 512;  // columns whose partial results stay in L1
+
+bool is_reduced(const LoopNest& nest, int axis) { return (nest.reduced >> axis) & 1; }
+
+// For every tensor, one step of `outer` is a whole walk along `inner`.
+bool collapses(const LoopNest& nest, int outer, int inner) {
+  const auto fits = [&](const Access& a) {
+    return a.strides[static_cast<std::size_t>(outer)] ==
+           a.strides[static_cast<std::size_t>(inner)] * nest.extents[static_cast<std::size_t>(inner)];
+  };
+  return std::all_of(nest.accesses.begin(), nest.accesses.end(), fits) &&
+         std::all_of(nest.stores.begin(), nest.stores.end(), [&](const Store& s) { return fits(s.to); });
+}
+
+std::vector<Loop> collapse(const LoopNest& nest, const std::vector<int>& axes) {
+  std::vector<Loop> loops;
+  for (int axis : axes) {
+    if (!loops.empty() && collapses(nest, loops.back().axes.back(), axis)) {
+      loops.back().axes.push_back(axis);
+    } else {
+      loops.emplace_back();
+      loops.back().axes.push_back(axis);
+    }
+  }
+  return loops;
+}
+
+// Slowest first in memory, by the first tensor that tells two axes apart: results before operands.
+bool slower(const LoopNest& nest, int a, int b) {
+  const auto decide = [&](const Access& t) {
+    const Size sa = t.strides[static_cast<std::size_t>(a)], sb = t.strides[static_cast<std::size_t>(b)];
+    if (!sa.is_const() || !sb.is_const() || sa.is_const(0) || sb.is_const(0)) return 0;
+    return sa.value() > sb.value() ? 1 : sa.value() < sb.value() ? -1 : 0;
+  };
+  for (const Store& s : nest.stores)
+    if (const int d = decide(s.to)) return d > 0;
+  for (const Access& t : nest.accesses)
+    if (const int d = decide(t)) return d > 0;
+  return a < b;
+}
+
+std::vector<int> axes_of(const LoopNest& nest, bool reduced) {
+  std::vector<int> axes;
+  for (int i = 0; i < static_cast<int>(nest.extents.size()); ++i)
+    if (!nest.extents[static_cast<std::size_t>(i)].is_const(1) && is_reduced(nest, i) == reduced) axes.push_back(i);
+  if (reduced) return axes;
+  // An insertion sort: `slower` need not be a strict weak order for odd strides, and must not confuse a library sort.
+  for (std::size_t i = 1; i < axes.size(); ++i)
+    for (std::size_t j = i; j > 0 && slower(nest, axes[j], axes[j - 1]) && !slower(nest, axes[j - 1], axes[j]); --j)
+      std::swap(axes[j], axes[j - 1]);
+  return axes;
+}
+
+// Everything computed from a fold is the same for all folded elements: one walk is enough.
+bool one_walk(const LoopNest& nest) {
+  return std::all_of(nest.values.begin(), nest.values.end(),
+                     [&](const NestValue& v) { return v.stage == 0 || (v.stage == 1 && !(v.axes & nest.reduced)); });
+}
+
+int widest_item(const LoopNest& nest) {
+  std::size_t bytes = 4;
+  for (const NestValue& v : nest.values)
+    bytes = std::max({bytes, item_size(working(v.dtype)), item_size(working(v.compute))});
+  return static_cast<int>(bytes);
+}
+
+int instructions(const LoopNest& nest) {
+  int n = 0;
+  for (const NestValue& v : nest.values) n += body_cost(v).instructions;
+  return n;
+}
+
+// Cuts the body into passes no dependent chain of which is too long for several iterations to overlap. Nothing if one
+// pass is enough.
+std::vector<int> passes(const LoopNest& nest) {
+  std::vector<int> pass(nest.values.size(), 0), ready(nest.values.size(), 0);
+  int last = 0;
+  for (std::size_t i = 0; i < nest.values.size(); ++i) {
+    const NestValue& v = nest.values[i];
+    if (v.kind == NestValue::Kind::Load) pass[i] = -1;
+    for (int a : v.args) pass[i] = std::max(pass[i], pass[static_cast<std::size_t>(a)]);
+    for (int a : v.args)
+      if (pass[static_cast<std::size_t>(a)] == pass[i])
+        ready[i] = std::max(ready[i], ready[static_cast<std::size_t>(a)]);
+    if (v.kind != NestValue::Kind::Compute && v.kind != NestValue::Kind::Convert) continue;
+    const int latency = body_cost(v).latency;
+    if (ready[i] > 0 && ready[i] + latency > kPassLatency) ++pass[i], ready[i] = 0;
+    ready[i] += latency;
+    last = std::max(last, pass[i]);
+  }
+  return last == 0 ? std::vector<int>{} : pass;
+}
+
+// Columns that fill less than half a vector leave most lanes idle: the nearest loop that fills one becomes the columns,
+// reached with strides. What is close in memory stays close in time, since the short loop is then the innermost row.
+void widen_columns(const LoopNest& nest, Schedule& s) {
+  const Size have = extent(nest, s.cols);
+  if (!have.is_const() || 2 * have.value() > s.lanes) return;
+  for (std::size_t i = s.rows.size(); i-- > 0;) {
+    const Size n = extent(nest, s.rows[i]);
+    if (!n.is_const() || n.value() < s.lanes) continue;
+    std::swap(s.cols, s.rows[i]);
+    return;
+  }
+}
+
+}  // namespace
+
+Size extent(const LoopNest& nest, const Loop& loop) {
+  Size n = 1;
+  for (int a : loop.axes) n = n * nest.extents[static_cast<std::size_t>(a)];
+  return n;
+}
+
+Size stride(const Access& access, const Loop& loop) {
+  return loop.axes.empty() ? Size(0) : access.strides[static_cast<std::size_t>(loop.axes.back())];
+}
+
+double element_cost(const LoopNest& nest) {
+  constexpr double kStream = 0.05, kInstruction = 0.002;  // per element, per byte of the widest type
+  return kStream * static_cast<double>(nest.accesses.size() + nest.stores.size()) +
+         kInstruction * instructions(nest) * widest_item(nest);
+}
+
+bool can_schedule(const LoopNest& nest) {
+  if (!nest.reduced) return true;
+  if (collapse(nest, axes_of(nest, true)).size() > 1) return false;
+  return nest.fold_lanes != kOuterLanes || one_walk(nest);
+}
+
+Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
+  if (!can_schedule(nest)) throw InternalError("a reduction whose axes no single loop walks");
+  Schedule s;
+  s.lanes = vector_bytes / widest_item(nest);
+  s.rows = collapse(nest, axes_of(nest, false));
+  if (!nest.reduced) {
+    if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
+    widen_columns(nest, s);
+    s.pass = passes(nest);
+    if (!s.pass.empty()) s.block = kPassBlock;
+    return s;
+  }
+  std::vector<Loop> folded = collapse(nest, axes_of(nest, true));
+  s.fold_lanes = nest.fold_lanes;
+  const Size count = folded.empty() ? Size(1) : extent(nest, folded[0]);
+  s.chunk = nest.fold_lanes == 1 ? 1 : kReductionChunk;  // one lane: the elements are chunks, folded already
+  s.one_chunk = count.is_const() && count.value() > 0 && count.value() <= s.chunk;
+  if (nest.fold_lanes != kOuterLanes || s.rows.empty()) {
+    if (!folded.empty()) s.cols = folded[0];
+    // Lanes no element goes to hold the identity, which changes nothing: a short axis does without them.
+    if (s.one_chunk && count.value() < s.fold_lanes)
+      s.fold_lanes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count.value())));
+    s.lanes = std::min(s.lanes, s.fold_lanes);
+    s.accumulate_in_memory = instructions(nest) > kLongBody && s.lanes < s.fold_lanes;
+    return s;
+  }
+  s.shape = Schedule::Shape::Columns;
+  if (!folded.empty()) s.folded = folded[0];
+  s.cols = s.rows.back(), s.rows.pop_back();
+  s.block = kColumnBlock;
+  return s;
+}
+
+}  // namespace md

@@ -1,0 +1,48 @@
+#include "backend/nest/loop_nest.h"
+
+#include <algorithm>
+
+namespace md {
+
+int LoopNest::add(NestValue v) {
+  v.axes = v.repeated;
+  v.stage = 0;
+  for (int a : v.args) {
+    v.axes |= values[static_cast<std::size_t>(a)].axes;
+    v.stage = std::max(v.stage, values[static_cast<std::size_t>(a)].stage);
+  }
+  if (v.kind == NestValue::Kind::Load) {
+    const SizeVec& strides = accesses[static_cast<std::size_t>(v.access)].strides;
+    for (std::size_t i = 0; i < strides.size(); ++i)
+      if (!strides[i].is_const(0)) v.axes |= AxisMask{1} << i;
+  } else if (v.kind == NestValue::Kind::Reduce) {
+    v.axes &= ~reduced;
+    ++v.stage;
+  }
+  values.push_back(std::move(v));
+  return static_cast<int>(values.size()) - 1;
+}
+
+void LoopNest::store(int value, Access to) {
+  AxisMask spanned = 0;
+  for (std::size_t i = 0; i < to.strides.size(); ++i)
+    if (!to.strides[i].is_const(0)) spanned |= AxisMask{1} << i;
+  const NestValue& v = values[static_cast<std::size_t>(value)];
+  if (const AxisMask missing = spanned & reduced & ~v.axes) {
+    NestValue again;
+    again.kind = NestValue::Kind::Convert;
+    again.dtype = v.dtype;
+    again.args.push_back(value);
+    again.repeated = missing;
+    value = add(std::move(again));
+  }
+  stores.push_back({value, std::move(to)});
+}
+
+Access LoopNest::access(int buffer, DType dtype, SizeVec strides) const {
+  for (std::size_t i = 0; i < strides.size(); ++i)
+    if (extents[i].is_const(1)) strides[i] = 0;
+  return {buffer, dtype, std::move(strides)};
+}
+
+}  // namespace md

@@ -1,0 +1,23 @@
+// A fusion group becomes one loop nest.
+#pragma once
+
+#include <vector>
+
+#include "backend/nest/loop_nest.h"
+#include "ir/compile/passes/fuse.h"
+
+namespace md {
+
+struct LoweredGroup {
+  const Node* call = nullptr;  // set: no loop nest, but this op through the engine
+  LoopNest nest;
+  std::vector<const Node*> buffers;  // whose memory each buffer of the nest is: operands, then results
+  // Set by split_fold: the step runs once per so many folded columns and stores into scratch, whose node is null.
+  std::int64_t part = 0;
+  std::vector<TensorType> scratch;
+};
+
+// What computes `group`, in order: one loop nest, or several steps if no single schedule can walk it.
+std::vector<LoweredGroup> lower_group(const FusionGroup& group);
+
+}  // namespace md

@@ -1,0 +1,43 @@
+// How a loop nest is run on a processor. The nest says what; a Schedule says in which order, how wide and in how many
+// pieces. Nothing here changes a bit of any result.
+#pragma once
+
+#include "backend/nest/loop_nest.h"
+
+namespace md {
+
+// Axes that are walked as one loop: each tensor's stride of an outer axis is the inner extent times its inner stride.
+struct Loop {
+  SmallVector<int, 5> axes;  // slowest first; none: a single iteration
+};
+
+struct Schedule {
+  enum class Shape : std::uint8_t {
+    Rows,     // every row is walked along `cols` once per stage; reductions fold the columns
+    Columns,  // reductions fold `folded`, vectors lie along `cols`, which they keep
+  };
+  Shape shape = Shape::Rows;
+  std::vector<Loop> rows;  // slowest first
+  Loop folded;             // Columns only
+  Loop cols;
+  int lanes = 1;                      // elements per vector
+  int fold_lanes = 0;                 // lanes a reduction folds into (registry/reduction_order.h)
+  std::int64_t chunk = 0;             // elements folded in lanes before the tree; a power of two
+  bool accumulate_in_memory = false;  // the 64 lanes of a reduction live on the stack, not in registers
+  bool one_chunk = false;             // at most 1,024 elements are folded, known now
+  std::vector<int> pass;              // per value: which pass over an L1 block computes it; empty: one pass
+  int block = 0;                      // elements per L1 block if there are passes; columns per block
+};
+
+// Throws InternalError if the nest folds axes in an order no shape can walk (see can_schedule).
+Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes);
+// Whether the reduced axes can be walked in their defined order by one loop.
+bool can_schedule(const LoopNest& nest);
+
+// Nanoseconds per element of the iteration space on one thread, roughly.
+double element_cost(const LoopNest& nest);
+
+Size extent(const LoopNest& nest, const Loop& loop);
+Size stride(const Access& access, const Loop& loop);
+
+}  // namespace md

@@ -1,0 +1,158 @@
+#include "backend/nest/split_fold.h"
+
+#include "ir/core/error.h"
+#include "registry/reduction_order.h"
+
+namespace md {
+namespace {
+
+// 0 where nothing is known before the run.
+std::int64_t likely(Size s) {
+  try {
+    return hint(s);
+  } catch (const InternalError&) {
+    return 0;
+  }
+}
+
+class Splitter {
+ public:
+  explicit Splitter(const LoweredGroup& group) : whole_(group), nest_(group.nest) {
+    for (std::size_t i = 0; i < nest_.extents.size(); ++i) {
+      if ((nest_.reduced >> i) & 1) {
+        folded_ = folded_ * nest_.extents[i];
+        if (!nest_.extents[i].is_const(1)) part_axis_ = i;
+      } else {
+        kept_ = kept_ * nest_.extents[i];
+      }
+    }
+  }
+
+  bool few_long_rows() const {
+    constexpr std::int64_t kFewRows = 8;
+    return nest_.fold_lanes == kInnerLanes && likely(kept_) <= kFewRows && likely(folded_) >= 2 * kFoldPart;
+  }
+  bool walked_once() const {
+    for (const NestValue& v : nest_.values)
+      if (v.stage > 1 || (v.stage == 1 && varies(v))) return false;
+    return true;
+  }
+
+  SplitFold run() {
+    count_ = floordiv(folded_ + Size(kFoldPart - 1), Size(kFoldPart));
+    SplitFold s;
+    build_parts(s.parts);
+    build_rest(s.rest);
+    return s;
+  }
+
+ private:
+  bool is_fold(const NestValue& v) const { return v.kind == NestValue::Kind::Reduce; }
+  bool varies(const NestValue& v) const { return (v.axes & nest_.reduced) != 0; }
+
+  // Everything up to the folds, and results that vary along the folded axes.
+  void build_parts(LoweredGroup& out) {
+    out.nest.extents = nest_.extents, out.nest.reduced = nest_.reduced, out.nest.fold_lanes = nest_.fold_lanes;
+    out.part = kFoldPart;
+    std::vector<int> to(nest_.values.size(), -1), folds;
+    for (std::size_t i = 0; i < nest_.values.size(); ++i) {
+      const NestValue& v = nest_.values[i];
+      if (v.stage > 0 && !is_fold(v)) continue;
+      to[i] = copy(out, v, to);
+      if (is_fold(v)) folds.push_back(to[i]);
+    }
+    for (const Store& s : nest_.stores)
+      if (varies(nest_.values[static_cast<std::size_t>(s.value)])) add_store(out, s, to);
+    for (int f : folds) {
+      const DType t = out.nest.values[static_cast<std::size_t>(f)].dtype;
+      out.nest.stores.push_back({f, out.nest.access(add_buffer(out, nullptr), t, scratch_strides(false))});
+      out.scratch.push_back(scratch_type(t));
+    }
+    out.nest.buffers = static_cast<int>(out.buffers.size());
+  }
+
+  void build_rest(LoweredGroup& out) {
+    out.nest.extents = nest_.extents, out.nest.reduced = nest_.reduced;
+    for (std::size_t i = 0; i < nest_.extents.size(); ++i)
+      if ((nest_.reduced >> i) & 1) out.nest.extents[i] = i == part_axis_ ? count_ : Size(1);
+    out.nest.fold_lanes = 1;
+    std::vector<int> to(nest_.values.size(), -1);
+    for (std::size_t i = 0; i < nest_.values.size(); ++i) {
+      NestValue v = nest_.values[i];
+      if (!is_fold(v)) {
+        if (!varies(v)) to[i] = copy(out, v, to);
+        continue;
+      }
+      NestValue load;
+      load.dtype = v.dtype;
+      load.access = static_cast<int>(out.nest.accesses.size());
+      out.nest.accesses.push_back(out.nest.access(add_buffer(out, nullptr), v.dtype, scratch_strides(true)));
+      v.args = {out.nest.add(std::move(load))};
+      to[i] = out.nest.add(std::move(v));
+    }
+    for (const Store& s : nest_.stores)
+      if (!varies(nest_.values[static_cast<std::size_t>(s.value)])) add_store(out, s, to);
+    out.nest.buffers = static_cast<int>(out.buffers.size());
+  }
+
+  int copy(LoweredGroup& out, NestValue v, const std::vector<int>& to) {
+    for (int& a : v.args) a = to[static_cast<std::size_t>(a)];
+    if (v.kind == NestValue::Kind::Load) {
+      Access a = nest_.accesses[static_cast<std::size_t>(v.access)];
+      a.buffer = add_buffer(out, whole_.buffers[static_cast<std::size_t>(a.buffer)]);
+      v.access = static_cast<int>(out.nest.accesses.size());
+      out.nest.accesses.push_back(std::move(a));
+    }
+    return out.nest.add(std::move(v));
+  }
+
+  void add_store(LoweredGroup& out, Store s, const std::vector<int>& to) {
+    s.value = to[static_cast<std::size_t>(s.value)];
+    s.to.buffer = add_buffer(out, whole_.buffers[static_cast<std::size_t>(s.to.buffer)]);
+    out.nest.stores.push_back(std::move(s));
+  }
+
+  static int add_buffer(LoweredGroup& out, const Node* n) {
+    out.buffers.push_back(n);
+    return static_cast<int>(out.buffers.size()) - 1;
+  }
+
+  // Row-major over the kept axes, parts innermost.
+  SizeVec scratch_strides(bool walk_parts) const {
+    SizeVec strides(nest_.extents.size(), Size(0));
+    Size step = count_;
+    for (std::size_t i = nest_.extents.size(); i-- > 0;) {
+      if ((nest_.reduced >> i) & 1) continue;
+      strides[i] = step;
+      step = step * nest_.extents[i];
+    }
+    if (walk_parts) strides[part_axis_] = 1;
+    return strides;
+  }
+
+  TensorType scratch_type(DType t) const {
+    TensorType type;
+    type.dtype = t;
+    type.sizes = {kept_, count_};
+    type.strides = {count_, Size(1)};
+    return type;
+  }
+
+  const LoweredGroup& whole_;
+  const LoopNest& nest_;
+  Size kept_ = 1, folded_ = 1, count_ = 1;
+  std::size_t part_axis_ = 0;
+};
+
+}  // namespace
+
+FoldShape fold_shape(const LoweredGroup& group) {
+  if (group.call || !group.nest.reduced) return FoldShape::Plain;
+  const Splitter splitter(group);
+  if (!splitter.few_long_rows()) return FoldShape::Plain;
+  return splitter.walked_once() ? FoldShape::Splits : FoldShape::WalkedAgain;
+}
+
+SplitFold split_fold(const LoweredGroup& group) { return Splitter(group).run(); }
+
+}  // namespace md

@@ -1,0 +1,16 @@
+// The structure of what an opaque call returns (plan/result_shape.h), of traced values.
+#pragma once
+
+#include <functional>
+
+#include "frontend/plan/result_shape.h"
+#include "frontend/trace/value.h"
+
+namespace md {
+
+// As result_shape() of objects.
+PyRef result_shape(Tracer& t, const ValueRef& result, std::vector<ValueRef>& tensors, std::string& offender);
+// A value of this structure; `next` gives the tensors in order.
+ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next);
+
+}  // namespace md

@@ -1,0 +1,73 @@
+// Unary, binary, comparison, identity, membership, subscripts.
+#include "frontend/opcodes/family.h"
+#include "frontend/values/builtin_bases.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+namespace {
+
+OPCODE(UNARY_OP) { f.push(t.unary_op(f.pop(), i.a)); }
+
+OPCODE(BINARY_OP) {
+  ValueRef b = f.pop(), a = f.pop();
+  f.push(t.binary_op(a, b, i.a));
+}
+
+OPCODE(COMPARE_OP) {
+  ValueRef b = f.pop(), a = f.pop();
+  ValueRef r = t.compare(a, b, i.a);
+  if (i.b) {
+    if (r->kind == ValueKind::Tensor || r->kind == ValueKind::Array) return f.push(r);  // the jump that follows decides
+    r = t.boolean(t.realize(r)->truth(t));
+  }
+  f.push(std::move(r));
+}
+
+OPCODE(CONTAINS_OP) {
+  ValueRef container = t.realize(f.pop()), item = f.pop();
+  f.push(t.boolean(container->contains(t, item) != (i.a == 1)));
+}
+
+OPCODE(IS_OP) {
+  ValueRef b = f.pop(), a = f.pop();
+  f.push(t.boolean(same_object(t, a, b) != (i.a == 1)));
+}
+
+OPCODE(TO_BOOL) {
+  ValueRef v = t.realize(f.top());
+  if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array) return;  // the jump that follows decides
+  f.pop();
+  f.push(t.boolean(v->truth(t)));
+}
+
+OPCODE(BINARY_SUBSCR) {
+  ValueRef key = f.pop(), container = t.realize(f.pop());
+  f.push(container->get_item(t, key));
+}
+
+OPCODE(STORE_SUBSCR) {
+  ValueRef key = f.pop(), container = t.realize(f.pop()), v = f.pop();
+  container->set_item(t, key, v);
+}
+
+OPCODE(DELETE_SUBSCR) {
+  ValueRef key = f.pop(), container = t.realize(f.pop());
+  container->set_item(t, key, {});
+}
+
+constexpr OpcodeRow kRows[] = {{Opcode::UNARY_OP, UNARY_OP},
+                               {Opcode::BINARY_OP, BINARY_OP},
+                               {Opcode::COMPARE_OP, COMPARE_OP},
+                               {Opcode::CONTAINS_OP, CONTAINS_OP},
+                               {Opcode::IS_OP, IS_OP},
+                               {Opcode::TO_BOOL, TO_BOOL},
+                               {Opcode::BINARY_SUBSCR, BINARY_SUBSCR},
+                               {Opcode::STORE_SUBSCR, STORE_SUBSCR},
+                               {Opcode::DELETE_SUBSCR, DELETE_SUBSCR}};
+
+}  // namespace
+
+std::span<const OpcodeRow> operator_opcodes() { return kRows; }
+
+}  // namespace md

@@ -1,0 +1,197 @@
+// Comparisons: one row per pair of kinds, asked in order. The first that knows both operands answers.
+#include <algorithm>
+
+#include "frontend/operators/object_operators.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/array.h"
+#include "frontend/values/builtin_bases.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/deque.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/size_value.h"
+#include "frontend/values/stand_in.h"
+#include "frontend/values/tensor.h"
+
+namespace md {
+
+namespace {
+
+constexpr const char* kNames[] = {"lt", "le", "eq", "ne", "gt", "ge"};  // Py_LT ... Py_GE
+constexpr const char* kSymbols[] = {"<", "<=", "==", "!=", ">", ">="};
+
+// One comparison on its way through the rows.
+struct Comparison {
+  Tracer& t;
+  ValueRef a, b;
+  int op;
+  const Value* declined[2] = {nullptr, nullptr};  // library objects whose own method gave NotImplemented
+
+  bool is_equality() const { return op == Py_EQ || op == Py_NE; }
+  bool either(ValueKind k) const { return a->kind == k || b->kind == k; }
+  bool both(ValueKind k) const { return a->kind == k && b->kind == k; }
+};
+
+// A row answers, or gives null: the next one is asked.
+using Row = ValueRef (*)(Comparison& c);
+
+ValueRef arrays(Comparison& c) { return c.either(ValueKind::Array) ? array_compare(c.t, c.a, c.b, c.op) : ValueRef(); }
+
+// By a library object's own method.
+ValueRef library_objects(Comparison& c) {
+  static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+  for (int side = 0; side < 2; ++side) {
+    auto* library = as<StandInValue>(side == 0 ? c.a : c.b);
+    const std::string name = "__" + std::string(kNames[side == 0 ? c.op : mirrored[c.op]]) + "__";
+    ValueRef m = library ? library->method(c.t, name.c_str()) : ValueRef();
+    if (!m) continue;
+    ValueRef r = c.t.call(m, CallArgs{{side == 0 ? c.b : c.a}, {}});
+    if (!is_true_constant(r, Py_NotImplemented)) return r;
+    c.declined[side] = library;
+  }
+  return {};
+}
+
+// Instances of classes of the program.
+ValueRef objects(Comparison& c) {
+  if (c.a->kind == ValueKind::Tensor) c.b = data_of(c.b);
+  if (!c.either(ValueKind::Object)) return {};
+  if (ValueRef r = object_compare(c.t, c.a, c.b, c.op)) return r;
+  if (c.b->kind == ValueKind::Tensor) return c.t.compare(data_of(c.a), c.b, c.op);
+  return c.is_equality() && !c.either(ValueKind::Tensor) ? identity_compare(c.t, c.a, c.b, c.op) : ValueRef();
+}
+
+ValueRef tensors(Comparison& c) {
+  if (!c.either(ValueKind::Tensor)) return {};
+  const ValueKind other = (c.a->kind == ValueKind::Tensor ? c.b : c.a)->kind;
+  const bool has_elements = other == ValueKind::Tensor || other == ValueKind::Constant || other == ValueKind::Size ||
+                            other == ValueKind::Number;
+  if (!has_elements || is_true_constant(c.a, Py_None) || is_true_constant(c.b, Py_None))
+    if (c.is_equality()) return c.t.boolean(c.op == Py_NE);
+  return c.t.call_operator(kNames[c.op], CallArgs{{c.a, c.b}, {}});
+}
+
+ValueRef sizes(Comparison& c) { return size_compare(c.t, c.a, c.b, c.op); }
+
+// Folded, except sequences of sizes, whose symbols are to stay.
+ValueRef constants(Comparison& c) {
+  const bool sequences = c.both(ValueKind::List) || c.both(ValueKind::Tuple);
+  if (sequences && (holds_size(c.a) || holds_size(c.b))) return {};
+  PyRef x = c.a->as_constant(), y = x ? c.b->as_constant() : PyRef();
+  if (!y) return {};
+  PyRef r = PyRef::steal(PyObject_RichCompare(x.get(), y.get(), c.op));
+  if (!r) c.t.raise_current();
+  return from_result(c.t, r.get());
+}
+
+// As their bounds in a tuple.
+ValueRef slices(Comparison& c) {
+  auto *p = as<SliceValue>(c.a), *q = as<SliceValue>(c.b);
+  if (!p || !q || p == q) return {};
+  const auto bounds = [](const SliceValue& s) {
+    return make_ref<TupleValue>(std::vector<ValueRef>{s.start, s.stop, s.step});
+  };
+  return c.t.compare(bounds(*p), bounds(*q), c.op);
+}
+
+// Every element of `part` is in `whole`.
+bool contains_all(Tracer& t, const ValueRef& whole, const ValueRef& part) {
+  for (auto& x : collect(t, part))
+    if (!whole->contains(t, x)) return false;
+  return true;
+}
+
+// Keys and items of dicts, with each other and with sets.
+ValueRef views(Comparison& c) {
+  const auto is_set = [](const ValueRef& v) { return v->kind == ValueKind::Set || is_set_view(v); };
+  if ((!is_set_view(c.a) && !is_set_view(c.b)) || !is_set(c.a) || !is_set(c.b)) return {};
+  const std::int64_t m = *c.a->length(c.t), n = *c.b->length(c.t);
+  const auto a_in_b = [&] { return contains_all(c.t, c.b, c.a); };
+  const auto b_in_a = [&] { return contains_all(c.t, c.a, c.b); };
+  switch (c.op) {
+    case Py_EQ:
+      return c.t.boolean(m == n && a_in_b());
+    case Py_NE:
+      return c.t.boolean(m != n || !a_in_b());
+    case Py_LT:
+      return c.t.boolean(m < n && a_in_b());
+    case Py_LE:
+      return c.t.boolean(m <= n && a_in_b());
+    case Py_GT:
+      return c.t.boolean(m > n && b_in_a());
+    default:
+      return c.t.boolean(m >= n && b_in_a());
+  }
+}
+
+ValueRef sets(Comparison& c) {
+  auto *p = as<SetValue>(c.a), *q = as<SetValue>(c.b);
+  if (!p || !q) return {};
+  PyRef r = checked(PyObject_RichCompare(p->members.get(), q->members.get(), c.op));
+  return from_folded(c.t, r.get());
+}
+
+// An object nobody looks into, whose type compares in a way of its own.
+ValueRef opaque_objects(Comparison& c) {
+  const auto compares_by_identity = [](PyTypeObject* type) {
+    return !type->tp_richcompare || type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+  };
+  for (const ValueRef* side : {&c.a, &c.b}) {
+    const Value* v = side->get();
+    if (v->kind != ValueKind::Opaque && v->kind != ValueKind::StandIn) continue;
+    if (v == c.declined[0] || v == c.declined[1] || compares_by_identity(v->python_type())) continue;
+    not_modelled<GB0059>(std::string("operator.") + kNames[c.op], "[" + c.a->print() + ", " + c.b->print() + "]",
+                         std::string("False"));
+  }
+  return {};
+}
+
+// == and != of what is left: containers by their elements, everything else by identity.
+ValueRef equality(Comparison& c) {
+  if (!c.is_equality()) return {};
+  const bool same_kind = c.a->kind == c.b->kind;
+  PyTypeObject* type = c.a->python_type();
+  if (same_kind && type && type->tp_iternext && !c.t.config.trace_more)
+    listed_break<GB0023>(c.a->print(), std::string(kNames[c.op]), print_list({c.b}), std::string("{}"));
+  const bool containers =
+      c.both(ValueKind::List) || c.both(ValueKind::Tuple) || c.both(ValueKind::Dict) || c.both(ValueKind::Deque);
+  if (!containers) return identity_compare(c.t, c.a, c.b, c.op);
+  return c.t.boolean(values_equal(c.t, c.a, c.b) == (c.op == Py_EQ));
+}
+
+// < and its kin of sequences: the first elements that differ decide, else the lengths.
+ValueRef ordered_sequences(Comparison& c) {
+  const auto items = [](const ValueRef& v) -> const std::vector<ValueRef>* {
+    if (auto* l = as<ListValue>(v)) return &l->items;
+    if (auto* tup = as<TupleValue>(v)) return &tup->items;
+    if (auto* d = as<DequeValue>(v)) return &d->items;
+    return nullptr;
+  };
+  auto *p = items(c.a), *q = items(c.b);
+  if (!p || !q || c.a->kind != c.b->kind) return {};
+  for (std::size_t k = 0; k < std::min(p->size(), q->size()); ++k) {
+    const ValueRef v = (*p)[k], w = (*q)[k];
+    // A method of the program may shorten both meanwhile.
+    if (!values_equal(c.t, v, w) && k < std::min(p->size(), q->size())) return c.t.compare((*p)[k], (*q)[k], c.op);
+  }
+  const auto length = [&](const auto& list) { return c.t.integer(static_cast<std::int64_t>(list.size())); };
+  return c.t.compare(length(*p), length(*q), c.op);
+}
+
+constexpr Row kRows[] = {arrays, library_objects, objects, tensors,        sizes,    constants,
+                         slices, views,           sets,    opaque_objects, equality, ordered_sequences};
+
+}  // namespace
+
+ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
+  Comparison c{*this, realize(ra), realize(rb), op};
+  if (c.a->kind == ValueKind::Tensor) c.b = scalar_as_number(*this, c.b);
+  if (c.b->kind == ValueKind::Tensor) c.a = scalar_as_number(*this, c.a);
+  for (Row row : kRows)
+    if (ValueRef r = row(c)) return r;
+  raise(PyExc_TypeError, std::string("'") + kSymbols[op] + "' not supported between instances of '" +
+                             operand_type(c.a) + "' and '" + operand_type(c.b) + "'");
+}
+
+}  // namespace md

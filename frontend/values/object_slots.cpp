@@ -1,0 +1,51 @@
+#include "frontend/values/object_slots.h"
+
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/attributes.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+PyRef attr_name(const ValueRef& v, const std::string& object, const std::string& fallback) {
+  PyRef n = v->as_constant();
+  if (!n || !PyUnicode_Check(n.get())) graph_break<GB0190>(object, v->print(), fallback);
+  PyObject* interned = n.release();
+  PyUnicode_InternInPlace(&interned);
+  return PyRef::steal(interned);
+}
+
+ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& name, CallArgs& args) {
+  auto* o = as<ObjectValue>(self);
+  if (auto* e = as<ExceptionValue>(self); e && name == "__init__") {
+    e->args = args.positional;
+    return t.none();
+  }
+  if (!o) return {};
+  if (name == "__init__") {
+    // Of the two that may take arguments one has to be the class's own.
+    const bool own_init = o->type->tp_init != PyBaseObject_Type.tp_init;
+    if (args.size() > 0 && (own_init || o->type->tp_new == PyBaseObject_Type.tp_new))
+      t.raise(PyExc_TypeError, (own_init ? "object" : type_name(o->type)) +
+                                   ".__init__() takes exactly one argument (the instance to initialize)");
+    return t.none();
+  }
+  if (name == "__init_subclass__") return t.none();
+  if (name == "__setattr__" && args.size() == 2) {
+    o->plain_store(t, attr_name(args[0]).get(), args[1]);
+    return t.none();
+  }
+  if (name == "__delattr__" && args.size() == 1) {
+    if (args[0]->kind != ValueKind::Constant) graph_break<GB0084>(self->print(), args[0]->print());
+    o->plain_store(t, attr_name(args[0]).get(), {});
+    return t.none();
+  }
+  if (name == "__getattribute__" && args.size() == 1) return o->get_attr(t, attr_name(args[0]).get());
+  if (name == "__eq__" && args.size() == 1)
+    return same_object(t, self, args[0]) ? t.boolean(true) : t.constant(Py_NotImplemented);
+  return {};
+}
+
+}  // namespace md

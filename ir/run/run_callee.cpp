@@ -1,0 +1,89 @@
+#include "ir/run/run_callee.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/core/error.h"
+#include "ir/core/scalar_builder.h"
+#include "ir/graph/op_ids.h"
+#include "ir/reference/engine.h"
+#include "ir/tensor/strided.h"
+
+namespace md {
+namespace {
+
+TensorRef allocate(const ExpectedTensor& t) {
+  std::int64_t span = 1;  // elements from the first to the last, plus one
+  bool empty = false;
+  for (std::size_t d = 0; d < t.sizes.size(); ++d) {
+    empty |= t.sizes[d] == 0;
+    span += (t.sizes[d] - 1) * t.strides[d];
+  }
+  Ref<Storage> storage = allocate_storage(empty ? 0 : static_cast<std::size_t>(span) * item_size(t.dtype));
+  return make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, 0);
+}
+
+TensorRef copied(const TensorRef& from, const ExpectedTensor& as) {
+  TensorRef to = allocate(as);
+  engine().run(op(id::Copy), std::vector<Arg>{to, from}, std::span(&to, 1));
+  return to;
+}
+
+bool same_strides(const TensorImpl& t, const ExpectedTensor& as) {
+  for (std::size_t d = 0; d < as.sizes.size(); ++d) {
+    if (as.sizes[d] == 0) return true;
+    if (as.sizes[d] != 1 && t.strides[d] != as.strides[d]) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<ExpectedTensor> expected_tensors(std::span<const TensorType> types, const SizeNumber& number) {
+  std::vector<ExpectedTensor> out;
+  for (const TensorType& t : types) {
+    ExpectedTensor e{t.dtype, {}, {}};
+    for (Size s : t.sizes) e.sizes.push_back(number(s));
+    for (Size s : t.strides) e.strides.push_back(number(s));
+    out.push_back(std::move(e));
+  }
+  return out;
+}
+
+void for_each_tensor(std::span<Arg> args, const std::function<void(TensorRef&)>& f) {
+  for (Arg& a : args) {
+    if (auto* t = std::get_if<TensorRef>(&a.v)) f(*t);
+    if (auto* l = std::get_if<ListArg>(&a.v)) for_each_tensor(l->items, f);
+  }
+}
+
+std::vector<TensorRef> run_functional(const Callee& callee, std::vector<Arg> args,
+                                      std::span<const ExpectedTensor> expected) {
+  const auto results = expected.first(expected.size() - callee.writes.size());
+  std::vector<TensorRef> written(callee.writes.size());
+  int position = 0;
+  for_each_tensor(args, [&](TensorRef& t) {
+    const auto at = std::ranges::find(callee.writes, position++);
+    if (at == callee.writes.end()) return;
+    const auto k = static_cast<std::size_t>(at - callee.writes.begin());
+    t = written[k] = copied(t, expected[results.size() + k]);
+  });
+  std::vector<TensorRef> out = callee.run(args, results);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!same_strides(*out[i], results[i])) out[i] = copied(out[i], results[i]);
+  }
+  std::ranges::move(written, std::back_inserter(out));
+  return out;
+}
+
+std::size_t picked_region(const Arg& predicate) {
+  if (const auto* b = predicate.get_if<bool>()) return *b ? 0 : 1;
+  const TensorImpl& t = *predicate.get<TensorRef>();
+  if (t.numel() != 1) {
+    throw OpError(ErrorKind::Runtime, "Boolean value of Tensor with more than one value is ambiguous");
+  }
+  const bool holds = visit_dtype(t.dtype, [&](auto element) { return widen(*t.as<decltype(element)>()) != 0; });
+  return holds ? 0 : 1;
+}
+
+}  // namespace md
