@@ -49,6 +49,9 @@ std::string active_managers(const SymbolicFrame& f) {
   return "[" + list + "]";
 }
 
+bool is_row(const GraphBreak& b, BreakId id) { return b.id == break_rows()[id].id; }
+bool has_title_only(const GraphBreak& b) { return b.id.empty(); }
+
 // One attempt after another until the trace ends or the frame is given up.
 struct Compilation {
   const FrameRequest& request;
@@ -161,24 +164,25 @@ struct Compilation {
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
     const auto frames = places(t);
-    b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code));
+    b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code)) ||
+                       shares_locals(*decoded_body(request.code));
     const BreakVerdict verdict =
         t.finishing || t.stack.frames.empty() || b.looks_at_frame ? BreakVerdict::SkipPlace : judge_break(t);
     const bool splits = verdict == BreakVerdict::Resume || verdict == BreakVerdict::SkipLoop;
-    if (b.code == -1 && b.type.starts_with("STORE_ATTR") && (config.fullgraph || !splits)) b = make_break<GB0096>();
+    const bool stores = !t.stack.frames.empty() && t.frame().instruction().op == Opcode::STORE_ATTR;
+    if (has_title_only(b) && stores && (config.fullgraph || !splits)) b = make_break<GB0096>();
     if (t.item_break_seen) report("warn_item", {frames_list(frames)});
-    if (b.id == "GB0007_builtin") report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
+    if (is_row(b, GB0007_builtin)) report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
     if (config.fullgraph || t.errors_on_break) raise_unsupported(b, frames);
     if (logs.debug) log_inlining_failed(t);
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
       // As in torch: a jump on data that is split is none of the breaks.
-      const bool jumps =
-          b.code == 170 && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
+      const bool jumps = is_row(b, GB0170) && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
       report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
       report("on_break", {message, frames_list(frames)});
       count_break(request.code, b);
-      if (b.code == 170) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
+      if (is_row(b, GB0170)) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.stack.frames.front();
       speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), frames};
       if (config.trace_more) carried.take(t.recorder.guards, std::move(t.recorder.sources));

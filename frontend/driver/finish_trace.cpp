@@ -126,6 +126,20 @@ struct Finisher {
     return layout;
   }
 
+  BreakPoint& new_break(const CodeBody& body) {
+    auto point = std::make_unique<BreakPoint>();
+    const int gathered = !!(body.flags & CO_VARARGS) + !!(body.flags & CO_VARKEYWORDS);
+    std::vector<bool> lasts(static_cast<std::size_t>(body.argcount + body.kwonlyargcount + gathered), true);
+    for (const Instruction& i : body.instructions) {
+      const bool replaces = i.op == Opcode::STORE_FAST || i.op == Opcode::DELETE_FAST ||
+                            i.op == Opcode::LOAD_FAST_AND_CLEAR || i.op == Opcode::MAKE_CELL;
+      if (replaces && static_cast<std::size_t>(i.a) < lasts.size()) lasts[static_cast<std::size_t>(i.a)] = false;
+    }
+    for (std::size_t k = 0; k < lasts.size(); ++k)
+      if (lasts[k]) point->lasting.push_back(static_cast<int>(k));
+    return *(compiled->plan.broken = std::move(point));
+  }
+
   // Everything alive at the break is an argument of the two split functions.
   void plan_break(PlanBuilder& b) {
     SymbolicFrame& f = *t.stack.frames.front();
@@ -142,7 +156,7 @@ struct Finisher {
     }
     guard_callee(f);
     const SplitCode& code = split_at(body, layout);
-    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    BreakPoint& point = new_break(body);
     const std::string resumed =
         fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
     point.conditional = static_cast<bool>(code.resume_taken);
@@ -166,7 +180,7 @@ struct Finisher {
     for (auto& c : f.contexts)
       if (auto* context = as<ContextValue>(c.manager)) layout.contexts.push_back(context->reopened(c.stack_index));
     const PartCode& code = rest_at(body, layout);
-    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    BreakPoint& point = new_break(body);
     HeldValues held{b, f, layout, point, {}};
     held.fill(point.resume, code, nullptr, 0);
     point.resume.code = code_of(code, "", true);
@@ -286,7 +300,7 @@ struct Finisher {
 
   void mark_single_output() {
     EntryPlan& p = compiled->plan;
-    p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
+    p.single_output = p.kernel && !p.calls_out && !p.seed && !p.broken && p.effects.empty() && p.loads.empty() &&
                       p.calls.empty() && p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
                       p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= EntryPlan::kFewInputs;
     p.inputs_apart = std::ranges::any_of(p.input_slots, [](int s) { return s < 0; });
@@ -408,6 +422,7 @@ struct Finisher {
     add_size_guards(t);
     sources = std::make_shared<SourceTable>(std::move(t.recorder.sources));
     plan.sources = sources;
+    compiled->plan.seed = t.seed;
     mark_single_output();
     report("on_entry", {PyRef::borrow(reinterpret_cast<PyObject*>(request.code))});
     return install();

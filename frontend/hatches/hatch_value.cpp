@@ -183,7 +183,7 @@ ValueRef HatchValue::call_own(Tracer& t, CallArgs args) {
   try {
     return t.call_op(name, Spelling::Function, args, text_attribute(real, "_graph_target"));
   } catch (const GraphBreak& b) {
-    if (b.code != 112) throw;
+    if (b.id != break_rows()[GB0112].id) throw;
     graph_break<GB0049>(text_attribute(real, "_name"), b.context);
   } catch (const OpError& e) {
     if (e.kind != ErrorKind::Type) throw;

@@ -257,7 +257,12 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   std::vector<Node*> handed_back;
   const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
   const auto bound = [&] {
-    return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+    try {
+      return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+    } catch (const OpError& e) {
+      if (e.kind != ErrorKind::Type) throw;
+      graph_break<GB0112>(call_target(n), std::string(e.what()));
+    }
   };
   try {
     BoundCall call = bound();
@@ -287,9 +292,6 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
 }
 
 void Tracer::report_op_error(const OpError& e, const Node& n) {
-  const bool of_arguments =
-      e.kind == ErrorKind::Type && std::string_view(e.what()).find("argument") != std::string::npos;
-  if (of_arguments) graph_break<GB0112>(call_target(n), std::string(e.what()));
   const bool compares = n.spelling == Spelling::Operator && is_comparison(n.target);
   if (compares && e.kind == ErrorKind::Runtime && n.args.size() == 2)
     graph_break<GB0182>(n.target, operand_text(n.args[0]), operand_text(n.args[1]));

@@ -336,9 +336,7 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   if (ValueRef v = wrap_library(t, o, s)) return v;
   if (ValueRef v = wrap_with_data(t, o, s)) return v;
   if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {
-    PyObject* meta = reinterpret_cast<PyObject*>(Py_TYPE(type));
-    const bool enumeration =
-        std::string(reinterpret_cast<PyTypeObject*>(meta)->tp_name).find("Enum") != std::string::npos;
+    const bool enumeration = is_enumeration(type);
     t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s,
             enumeration ? PyRef::borrow(o) : type_object(o));
     if (!t.config.allow_rnn && is_library_class(type, LibraryClass::RecurrentModule))

@@ -80,6 +80,7 @@ struct BreakPoint {
   Part resume, resume_taken;  // taken: of a conditional jump
   bool conditional = false;   // item 0 of the result says whether the jump was taken
   std::vector<Reg> held;
+  std::vector<int> lasting;  // slots of arguments that no instruction of the code replaces: tracebacks show them
 };
 
 struct EntryPlan {
@@ -97,6 +98,7 @@ struct EntryPlan {
   std::shared_ptr<Kernel> kernel;        // null: no graph
   std::shared_ptr<const class GuardProgram> guards;
   bool calls_out = false;  // the graph calls code of the program
+  std::optional<std::uint64_t> seed;  // of the default random stream, before the kernel runs
   std::size_t outputs = 0;
   std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does
   // In this order: sources are read before anything changes. `calls` (values/late.h) come before a graph's work shows.

@@ -71,7 +71,7 @@ GraphBreak detail::fill_break(BreakId id, std::initializer_list<std::string> arg
 void detail::throw_break(GraphBreak b) { throw b; }
 
 GraphBreak detail::as_not_modelled(GraphBreak b) {
-  b.context += b.context.empty() ? "not modelled yet" : " (not modelled yet)";
+  b.context += b.context.empty() ? "no rule for this form" : " (no rule for this form)";
   return b;
 }
 

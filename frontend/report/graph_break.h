@@ -111,7 +111,7 @@ template <BreakId id>
   detail::throw_break(make_break<id>(site));
 }
 
-// A construct the interpreter could model but does not yet: a "no handler" code whose debug context says so.
+// A form of a construct that has no rule of its own: the construct's code, whose debug context says so.
 template <BreakId id, class... Args>
 GraphBreak make_not_modelled(detail::FirstArg first, Args&&... args) {
   return detail::as_not_modelled(make_break<id>(std::move(first), std::forward<Args>(args)...));

@@ -1,6 +1,7 @@
 #include "frontend/values/enumerations.h"
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_modules.h"
 #include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/trace/tracer.h"
@@ -10,7 +11,10 @@ namespace md {
 
 static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
 
-bool is_enumeration(PyTypeObject* type) { return type_find(Py_TYPE(type), interned("__members__").get()) != nullptr; }
+bool is_enumeration(PyTypeObject* type) {
+  PyObject* const metaclass = library_object("enum", "EnumMeta");
+  return metaclass && PyType_IsSubtype(Py_TYPE(type), reinterpret_cast<PyTypeObject*>(metaclass));
+}
 
 bool is_member(const ValueRef& v) {
   auto* o = as<ObjectValue>(v);

@@ -128,7 +128,7 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   if (ValueRef v = member_field(t, *this, found, name)) return v;
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (found && is_data_descriptor(found) && !slot) {
-    if (n == "__dict__") return instance_dict(t);
+    if (n == "__dict__" && Py_TYPE(found) == &PyGetSetDescr_Type) return instance_dict(t);
     t.expect_precedence(type, name);
     // What the instance itself has comes before a descriptor that only stores.
     if (!Py_TYPE(found)->tp_descr_get) unmodelled(print() + "." + n, "descriptor without __get__");

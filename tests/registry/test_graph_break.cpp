@@ -42,8 +42,8 @@ TEST(GraphBreak, AVariantHasTheCodeAndItsOwnText) {
 
 TEST(GraphBreak, NotModelledSaysSo) {
   const GraphBreak b = caught([] { not_modelled<GB0082>("IMPORT_STAR", "0"); });
-  EXPECT_EQ(b.context, "IMPORT_STAR with args 0 (not modelled yet)");
-  EXPECT_EQ(caught([] { not_modelled<GB0003>(); }).context, "not modelled yet");
+  EXPECT_EQ(b.context, "IMPORT_STAR with args 0 (no rule for this form)");
+  EXPECT_EQ(caught([] { not_modelled<GB0003>(); }).context, "no rule for this form");
 }
 
 TEST(GraphBreak, TitleOnly) {

@@ -217,7 +217,7 @@ def explain(f, *extra_args, **extra_kwargs):
         result = ExplainOutput(
             graphs=graphs,
             graph_count=len(graphs),
-            graph_break_count=len(graphs) - 1,
+            graph_break_count=len(record.break_reasons),
             break_reasons=record.break_reasons,
             op_count=sum(len(ops) for ops in op_counts),
             ops_per_graph=op_counts,
