@@ -44,7 +44,9 @@ auto or_null(F&& f) -> decltype(f()) {
   return nullptr;
 }
 
-MinidynamoTensor* from_object(PyObject* o) { return is_tensor(o) ? handle(TensorRef(tensor_impl(o))) : nullptr; }
+MinidynamoTensor* from_object(PyObject* o) {
+  return is_tensor(o) && tensor_impl(o)->has_memory() ? handle(TensorRef(tensor_impl(o))) : nullptr;
+}
 PyObject* to_object(MinidynamoTensor* t) {
   return or_null([&] { return wrap_tensor(TensorRef(impl(t))).release(); });
 }

@@ -34,8 +34,8 @@ std::string unusable_cpu() {
 void install_block_engine() {
   static blocks::BlockEngine* const engine = [] {
     auto* e = new blocks::BlockEngine(blocks::kernel_table());
-    set_engine(e);
-    set_allocator(&allocate_cached_storage);
+    set_engine(DeviceType::Cpu, e);
+    set_allocator(DeviceType::Cpu, &allocate_cached_storage);
     set_sweep_runner(&blocks::run_sweep);
     return e;
   }();

@@ -84,6 +84,8 @@ class PythonCallee final : public Callee {
       const ExpectedTensor& want = expected[i];
       if (out[i]->dtype != want.dtype || !(out[i]->sizes == want.sizes))
         wrong(tensor_text(want.dtype, want.sizes), tensor_text(out[i]->dtype, out[i]->sizes));
+      if (!(out[i]->device() == want.device))
+        wrong("a tensor on device " + to_string(want.device), "one on device " + to_string(out[i]->device()));
     }
     return out;
   }

@@ -231,6 +231,8 @@ std::vector<TensorType> merged_types(Tracer& t, Branch& a, Branch& b) {
       results_differ("dim", std::to_string(x->type().dim()), std::to_string(y->type().dim()));
     if (x->type().dtype != y->type().dtype)
       results_differ("dtype", std::string(info(x->type().dtype).name), std::string(info(y->type().dtype).name));
+    if (!(x->type().device == y->type().device))
+      results_differ("device", to_string(x->type().device), to_string(y->type().device));
     bool same_strides = true;
     for (std::size_t d = 0; d < x->type().sizes.size(); ++d) {
       if (!guard_eq(x->type().sizes[d], y->type().sizes[d]))

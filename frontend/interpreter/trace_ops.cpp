@@ -166,6 +166,17 @@ bool is_inplace_method(const std::string& name) {
   return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
 }
 
+// A call that makes a tensor wherever this thread makes them says so in the graph.
+void name_default_device(Node& n, BoundCall& call) {
+  const Op& called = op(call.op);
+  if (called.device < 0 || !call.args[static_cast<std::size_t>(called.device)].is_none()) return;
+  place_by_default(called, call.args);
+  const Arg& device = call.args[static_cast<std::size_t>(called.device)];
+  if (device.is_none()) return;
+  std::erase_if(n.kwargs, [](const auto& k) { return k.first == "device"; });
+  n.kwargs.emplace_back("device", device);
+}
+
 }  // namespace
 
 Arg Tracer::to_arg(const ValueRef& raw) {
@@ -268,6 +279,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     BoundCall call = bound();
     if (sizes.env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
     n.op = call.op;
+    if (!default_device().is_cpu()) name_default_device(n, call);
     const GradMode mode(grad_enabled);
     if (setitem) {
       check_traced_assignment(*this, n);

@@ -160,7 +160,7 @@ PyRef asarray_function(const PassedArgs& call) {
   static const char* const names[] = {"obj", "dtype", "device", "copy", "requires_grad"};
   PyObject* out[5];
   parse_native({"asarray", names, 1, 4}, call, out);
-  if (out[2]) check_tensor_device(out[2]);
+  const std::optional<Device> device = device_for_new(out[2]);
   const bool typed = out[1] && out[1] != Py_None;
   const DType dtype = typed ? tensor_dtype(out[1]) : DType::Float32;
   const bool decided = out[3] && out[3] != Py_None;
@@ -171,14 +171,22 @@ PyRef asarray_function(const PassedArgs& call) {
     if (decided && !copy)
       throw OpError(ErrorKind::Value, "asarray(): copy=False, but the values of this object can only be copied");
     TensorRef made = tensor_from_data(out[0], typed ? &dtype : nullptr);
+    made = moved(made, device);
     set_requires_grad(*made, grad);
     return wrap_tensor(std::move(made));
   }
   TensorRef t(tensor_impl(shared.get()));
+  const bool moves = device && !(t->device() == *device);
   const bool converts = typed && t->dtype != dtype;
-  if (converts && decided && !copy)
-    throw OpError(ErrorKind::Value, "asarray(): copy=False, but the dtype has to change");
-  if (!converts && !copy && grad == t->requires_grad) return shared;
+  if ((converts || moves) && decided && !copy)
+    throw OpError(ErrorKind::Value,
+                  std::string("asarray(): copy=False, but the ") + (moves ? "device" : "dtype") + " has to change");
+  if (!converts && !moves && !copy && grad == t->requires_grad) return shared;
+  if (moves) {
+    t = moved(converts ? *call_table("to", {Arg(t), Arg(dtype)}).get_if<TensorRef>() : t, device);
+    t->requires_grad = grad;
+    return wrap_tensor(std::move(t));
+  }
   if (converts)
     t = *call_table("to", {Arg(t), Arg(dtype)}).get_if<TensorRef>();
   else
@@ -231,6 +239,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   const TensorImpl& t = *tensor_impl(self);
   const char* format = buffer_format(t.dtype);
   if (!format) return refuse("a bfloat16 tensor has no buffer: the buffer protocol has no such type");
+  if (!t.has_memory()) return refuse("a tensor without elements (device 'meta') has no buffer");
   if (t.requires_grad) return refuse("a tensor that requires grad has no buffer: use tensor.detach() first");
   if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !is_dense(t))
     return refuse("the tensor is not contiguous, and its buffer was asked for without strides");

@@ -91,6 +91,10 @@ PyRef capsule_of(const TensorImpl& t, std::uint64_t flags) {
 }
 
 void check_exportable(const TensorImpl& t) {
+  if (!t.has_memory()) {
+    PyErr_Format(PyExc_BufferError, "Cannot pack tensors on %s: they have no elements", to_string(t.device()).c_str());
+    throw PythonError{};
+  }
   if (!t.requires_grad) return;
   PyErr_SetString(PyExc_BufferError,
                   "a tensor that requires grad cannot be given away by DLPack: use tensor.detach() first");
@@ -138,6 +142,8 @@ PyRef dlpack_method(const PassedArgs& call) {
 
 PyRef dlpack_device_method(const PassedArgs& call) {
   no_arguments("__dlpack_device__", call, 1);
+  const Device d = tensor_impl(call.args[0])->device();
+  if (!d.is_cpu()) throw OpError(ErrorKind::Value, "Unknown device type " + to_string(d) + " for Dlpack");
   return checked(Py_BuildValue("(ii)", dlpack::kCpu, 0));
 }
 
@@ -330,7 +336,10 @@ PyRef from_dlpack_function(const PassedArgs& call) {
   static const char* const names[] = {"ext_tensor", "device", "copy"};
   PyObject* out[3];
   parse_native({"from_dlpack", names, 1, 2}, call, out);
-  if (out[1]) check_tensor_device(out[1]);
+  const std::optional<Device> device = device_argument(out[1]);
+  if (device && !device->is_cpu())
+    throw OpError(ErrorKind::Value, "from_dlpack(): memory of DLPack stays on the CPU; use x.to('" +
+                                        to_string(*device) + "') afterwards");
   PyObject* copy = out[2] && out[2] != Py_None ? out[2] : nullptr;
   const bool wanted = copy && checked(PyObject_IsTrue(copy));
   bool copied = false;

@@ -10,6 +10,11 @@ namespace md {
 namespace {
 
 void adopt(TensorImpl& self, const TensorImpl& from) {
+  if (!(self.device() == from.device())) {
+    throw OpError(ErrorKind::Runtime, "a tensor on device '" + to_string(self.device()) +
+                                          "' cannot take over the storage of one on device '" +
+                                          to_string(from.device()) + "'; the devices must match");
+  }
   self.storage = from.storage;
   self.sizes = from.sizes;
   self.strides = from.strides;
@@ -65,8 +70,8 @@ void grow(TensorImpl& t, std::size_t bytes) {
   if (t.storage->at_work.load(std::memory_order_relaxed)) {
     throw OpError(ErrorKind::Runtime, "resize_() cannot enlarge memory that another thread is computing with");
   }
-  const Ref<Storage> larger = allocate_storage(bytes);
-  if (t.storage->bytes()) std::memcpy(larger->data(), t.storage->data(), t.storage->bytes());
+  const Ref<Storage> larger = allocate_storage(bytes, t.device());
+  if (t.storage->bytes() && t.has_memory()) std::memcpy(larger->data(), t.storage->data(), t.storage->bytes());
   t.storage->exchange(*larger);
 }
 
@@ -106,7 +111,7 @@ PyRef set_method(const PassedArgs& call) {
   parse_native({"set_", names, 1}, call, out);
   TensorImpl& self = *tensor_impl(out[0]);
   if (!out[1]) {
-    adopt(self, *empty_tensor({0}, self.dtype));
+    adopt(self, *empty_tensor({0}, self.dtype, self.device()));
     return PyRef::borrow(out[0]);
   }
   if (!is_tensor(out[1]))
@@ -172,8 +177,11 @@ int set_tensor_data(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_TypeError, "Variable data has to be a tensor");
     return -1;
   }
-  adopt(*tensor_impl(self), *tensor_impl(value));
-  return 0;
+  PyObject* ok = guarded([&]() -> PyObject* {
+    adopt(*tensor_impl(self), *tensor_impl(value));
+    return Py_None;
+  });
+  return ok ? 0 : -1;
 }
 
 std::span<const NativeRow> metadata_methods() { return kMethods; }

@@ -13,9 +13,11 @@ PyObject* get_shape(PyObject* o, void*) {
   return guarded([&] { return size_object(of(o).sizes).release(); });
 }
 PyObject* get_dtype(PyObject* o, void*) { return Py_NewRef(dtype_object(of(o).dtype)); }
-PyObject* get_device(PyObject*, void*) {
-  return guarded([&] { return device_object("cpu").release(); });
+PyObject* get_device(PyObject* o, void*) {
+  return guarded([&] { return device_object(of(o).device()).release(); });
 }
+PyObject* get_is_cpu(PyObject* o, void*) { return PyBool_FromLong(of(o).device().is_cpu()); }
+PyObject* get_is_meta(PyObject* o, void*) { return PyBool_FromLong(of(o).device().type == DeviceType::Meta); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(of(o).dim()); }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromSize_t(item_size(of(o).dtype)); }
 PyObject* get_nbytes(PyObject* o, void*) {
@@ -88,11 +90,11 @@ PyGetSetDef tensor_getset[] = {
     {"grad", get_none, nullptr, "The gradient, None until one is computed.", nullptr},
     {"grad_fn", get_none, nullptr, "The operation that gave this tensor, for autograd.", nullptr},
     {"is_leaf", get_true, nullptr, "True: not the result of a recorded operation.", nullptr},
-    {"is_cuda", get_false, nullptr, "False: tensors live on the CPU.", nullptr},
-    {"is_cpu", get_true, nullptr, "True: tensors live on the CPU.", nullptr},
+    {"is_cuda", get_false, nullptr, "False: no tensor lives on a GPU.", nullptr},
+    {"is_cpu", get_is_cpu, nullptr, "Whether the elements live on the CPU.", nullptr},
     {"is_sparse", get_false, nullptr, "False: every tensor is strided.", nullptr},
     {"is_quantized", get_false, nullptr, "False: there are no quantised tensors.", nullptr},
-    {"is_meta", get_false, nullptr, "False: every tensor has elements.", nullptr},
+    {"is_meta", get_is_meta, nullptr, "Whether the tensor has sizes and a dtype, but no elements.", nullptr},
     {"is_nested", get_false, nullptr, "False: there are no nested tensors.", nullptr},
     {"data", get_data, set_tensor_data, "The same elements, without gradient history.", nullptr},
     {"real", get_real, set_real, "The tensor itself: there are no complex tensors.", nullptr},

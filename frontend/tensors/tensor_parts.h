@@ -1,6 +1,7 @@
 // The parts the Tensor type is put together from, one file each.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "frontend/tensors/op_function.h"
@@ -47,11 +48,14 @@ std::span<const NativeRow> format_methods();
 
 // scalars.cpp: one element as a Python bool, int or float.
 PyRef element(DType dtype, const void* at);
+// Throws what a tensor answers that is asked for elements it does not have.
+void expect_elements(const TensorImpl& t, const char* question);
 PyRef item(const TensorImpl& t);  // throws OpError(Runtime) unless there is exactly one element
 // creation.cpp: Tensor(...), the legacy constructor.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 // New tensor with the values of nested sequences, numbers, arrays or tensors. `dtype` null: inferred from the values.
 TensorRef tensor_from_data(PyObject* data, const DType* dtype);
+TensorRef moved(const TensorRef& t, std::optional<Device> d);  // itself if it is there already, or no device is named
 // numpy_bridge.cpp: shares memory; null without an exception if `o` is no ndarray. Where the tensor reaches the user
 // (not a copy or an operand that is only read), a read-only array gets a warning.
 enum class ReadOnly { Accept, Warn };

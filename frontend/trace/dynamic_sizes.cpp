@@ -141,6 +141,7 @@ TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
   const TensorImpl& impl = *tensor_impl(tensor);
   InputType input{t, source, tensor, impl, {}, {}, {}, {}, {}};
   input.type.dtype = impl.dtype;
+  input.type.device = impl.device();
   input.type.offset = impl.offset;
   input.type.requires_grad = impl.requires_grad;
   input.type.wrapped_number = impl.wrapped_number;

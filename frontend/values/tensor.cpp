@@ -37,12 +37,14 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   const TensorType& type = v.type;
   if (n == "shape") return make_ref<TupleValue>(size_values(t, type.sizes), size_type());
   if (n == "dtype") return t.constant(dtype_object(type.dtype));
-  if (n == "device") return t.constant(device_object("cpu"));
+  if (n == "device") return t.constant(device_object(type.device));
+  if (n == "is_meta") return t.boolean(type.device.type == DeviceType::Meta);
+  if (n == "is_cpu") return t.boolean(type.device.is_cpu());
   if (n == "ndim") return t.integer(type.dim());
   if (n == "requires_grad") return t.boolean(type.requires_grad);
   if (n == "is_leaf") return t.boolean(true);
   if (n == "itemsize") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
-  if (n == "is_cuda" || n == "is_sparse" || n == "is_quantized" || n == "is_meta") return t.boolean(false);
+  if (n == "is_cuda" || n == "is_sparse" || n == "is_quantized") return t.boolean(false);
   if (n == "grad" && !v.source) return t.none();
   return {};
 }

@@ -377,7 +377,11 @@ static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> 
 static std::vector<TensorType> infer_settled(const Op& op, std::span<const Arg> args, std::vector<Node*>* handed_back) {
   check_enabled(op);
   std::vector<TensorType> types = infer_by_kind(op, args, handed_back);
+  // Of a composite the parts have said it.
+  const bool composite = op.kind() == OpKind::Composite;
+  const Device device = composite ? kCpu : device_of_call(op, args);
   for (TensorType& t : types) {
+    if (!composite) t.device = device;
     for (Size& s : t.sizes) s = settle(s);
     for (Size& s : t.strides) {
       if (!s.is_const()) s = s.expr()->env->simplify(s);
@@ -400,6 +404,7 @@ TensorType type_of(const Arg& a) {
   const TensorImpl& x = **a.get_if<TensorRef>();
   TensorType t;
   t.dtype = x.dtype;
+  t.device = x.device();
   t.sizes.resize(x.sizes.size());
   t.strides.resize(x.sizes.size());
   for (std::size_t i = 0; i < x.sizes.size(); ++i) t.sizes[i] = x.sizes[i], t.strides[i] = x.strides[i];

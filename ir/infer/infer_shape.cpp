@@ -11,6 +11,8 @@ int InferCall::rank(int i) const {
   return arg(i).get<Node*>()->type().dim();
 }
 
+Device InferCall::device() const { return device_of_call(op, args); }
+
 SizeVec InferCall::sizes(int i) const {
   SizeVec v;
   for (const Arg& a : arg(i).get<ListArg>().items) v.push_back(a.get<Size>());
@@ -117,12 +119,6 @@ void check_number_fits(const Op& op, const Arg& number, DType t) {
 }
 
 DType chosen_dtype(const InferCall& c, DType otherwise) {
-  if (c.op.device >= 0) {
-    const auto* device = c.arg(c.op.device).get_if<DeviceArg>();
-    if (device && device->text != "cpu" && device->text != "cpu:0") {
-      c.fail(ErrorKind::Runtime, "device '{}' is not available: this build has the CPU only", device->text);
-    }
-  }
   const DType* given = c.op.dtype < 0 ? nullptr : c.arg(c.op.dtype).get_if<DType>();
   return given ? *given : otherwise;
 }

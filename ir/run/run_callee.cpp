@@ -14,13 +14,13 @@ namespace md {
 namespace {
 
 TensorRef allocate(const ExpectedTensor& t) {
-  Ref<Storage> storage = allocate_storage(checked_bytes(t.sizes, t.strides, 0, t.dtype));
+  Ref<Storage> storage = allocate_storage(checked_bytes(t.sizes, t.strides, 0, t.dtype), t.device);
   return make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, 0);
 }
 
 TensorRef copied(const TensorRef& from, const ExpectedTensor& as) {
   TensorRef to = allocate(as);
-  engine().run(op(id::Copy), std::vector<Arg>{to, from}, std::span(&to, 1));
+  engine(to->device()).run(op(id::Copy), std::vector<Arg>{to, from}, std::span(&to, 1));
   return to;
 }
 
@@ -37,7 +37,7 @@ bool same_strides(const TensorImpl& t, const ExpectedTensor& as) {
 std::vector<ExpectedTensor> expected_tensors(std::span<const TensorType> types, const SizeNumber& number) {
   std::vector<ExpectedTensor> out;
   for (const TensorType& t : types) {
-    ExpectedTensor e{t.dtype, {}, {}};
+    ExpectedTensor e{t.dtype, {}, {}, t.device};
     for (Size s : t.sizes) e.sizes.push_back(number(s));
     for (Size s : t.strides) e.strides.push_back(number(s));
     out.push_back(std::move(e));
@@ -74,6 +74,9 @@ std::vector<TensorRef> run_functional(const Callee& callee, std::vector<Arg> arg
 std::size_t picked_region(const Arg& predicate) {
   if (const auto* b = predicate.get_if<bool>()) return *b ? 0 : 1;
   const TensorImpl& t = *predicate.get<TensorRef>();
+  if (!t.has_memory()) {
+    throw OpError(ErrorKind::Runtime, "Tensor.item() cannot be called on " + to_string(t.device()) + " tensors");
+  }
   if (t.numel() != 1) {
     throw OpError(ErrorKind::Runtime, "Boolean value of Tensor with more than one value is ambiguous");
   }

@@ -21,7 +21,13 @@ Ref<Storage> allocate_plain(std::size_t bytes) {
   return make_ref<Storage>(data, bytes, [](void* p, std::size_t, void*) { std::free(p); }, nullptr);
 }
 
-std::atomic<AllocateFn> allocator{allocate_plain};
+// Sizes without elements.
+Ref<Storage> allocate_nothing(std::size_t bytes) { return make_ref<Storage>(nullptr, bytes, nullptr, nullptr, kMeta); }
+
+// By device type; the others have none.
+constexpr AllocateFn kFirstAllocators[kDeviceTypeCount] = {allocate_plain, allocate_nothing};
+std::atomic<AllocateFn> allocators[kDeviceTypeCount] = {allocate_plain, allocate_nothing};
+std::atomic<AllocateFn>& allocator_of(DeviceType type) { return allocators[static_cast<std::size_t>(type)]; }
 
 template <class T>
 TensorRef filled_scalar(T v, DType dtype) {
@@ -75,8 +81,15 @@ void Storage::operator delete(void* p) noexcept { Spares<Storage>::give(p); }
 void* TensorImpl::operator new(std::size_t bytes) { return Spares<TensorImpl>::take(bytes); }
 void TensorImpl::operator delete(void* p) noexcept { Spares<TensorImpl>::give(p); }
 
-Ref<Storage> allocate_storage(std::size_t bytes) { return allocator.load(std::memory_order_relaxed)(bytes); }
-void set_allocator(AllocateFn fn) { allocator.store(fn ? fn : allocate_plain); }
+Ref<Storage> allocate_storage(std::size_t bytes, Device device) {
+  const AllocateFn allocate = allocator_of(device.type).load(std::memory_order_relaxed);
+  if (!allocate) [[unlikely]]
+    throw OpError(ErrorKind::Runtime, "there is no memory on device '" + to_string(device) + "' in this build");
+  return allocate(bytes);
+}
+void set_allocator(DeviceType type, AllocateFn fn) {
+  allocator_of(type).store(fn ? fn : kFirstAllocators[static_cast<std::size_t>(type)]);
+}
 
 bool TensorImpl::is_contiguous() const {
   std::int64_t expected = 1;
@@ -99,8 +112,8 @@ DimVec contiguous_strides(const DimVec& sizes) {
   return strides;
 }
 
-TensorRef empty_tensor(const DimVec& sizes, DType dtype) {
-  Ref<Storage> storage = allocate_storage(checked_bytes(sizes, dtype));
+TensorRef empty_tensor(const DimVec& sizes, DType dtype, Device device) {
+  Ref<Storage> storage = allocate_storage(checked_bytes(sizes, dtype), device);
   return make_ref<TensorImpl>(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
 }
 

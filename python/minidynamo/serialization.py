@@ -25,6 +25,8 @@ def _pickler(file):
         def reducer_override(self, obj):
             if not isinstance(obj, _C.Tensor) or type(obj).__reduce__ is not _C.Tensor.__reduce__:
                 return NotImplemented
+            if obj.is_meta:
+                return NotImplemented  # no memory to share
             whole, key = _C._storage_bytes(obj)
             # Kept until all is written: pickle knows objects it has seen by their addresses.
             whole = self.memory.setdefault(key, whole)
@@ -68,7 +70,7 @@ def _data_only(file):
                 from . import _C
 
                 found = getattr(_C, name, None)
-                if name in ("_rebuild_tensor", "_rebuild_view", "Size", "Tensor") or isinstance(found, _C.dtype):
+                if name in ("_rebuild_tensor", "_rebuild_view", "Size", "Tensor", "device") or isinstance(found, _C.dtype):
                     return found
             elif name in _CONTAINERS.get(module, ()):
                 return getattr(collections, name, None) or super().find_class(module, name)

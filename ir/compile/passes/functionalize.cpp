@@ -80,6 +80,7 @@ class Functionalizer final : public OpCaller {
 
  private:
   void step(const Node& n) {
+    expect_on_cpu(n);
     switch (n.kind) {
       case NodeKind::Placeholder:
         return add_input(n);
@@ -147,6 +148,13 @@ class Functionalizer final : public OpCaller {
   Node* append(Node n) {
     n.stack = current_->stack;
     return out_->append(std::move(n));
+  }
+
+  // Passes and kernels know the memory of the CPU; anything else is run op by op as traced.
+  static void expect_on_cpu(const Node& n) {
+    for (const TensorType& t : n.types) {
+      if (!t.device.is_cpu()) throw NotFunctional("functionalize: " + n.name + " is on device " + to_string(t.device));
+    }
   }
 
   void add_input(const Node& n) {
