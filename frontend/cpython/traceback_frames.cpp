@@ -50,11 +50,13 @@ bool same_name(PyObject* a, PyObject* b) { return a == b || PyUnicode_Compare(a,
 // A finished frame of the whole code: nothing ever runs in it.
 class WholeFrame {
  public:
-  WholeFrame(const FramePart& part, PyFrameObject* old, int offset) : whole_(part.whole) {
+  WholeFrame(const FramePart& part, PyFrameObject* old) : whole_(part.whole) {
     made_ =
         PyRef::steal(reinterpret_cast<PyObject*>(PyFrame_New(PyThreadState_Get(), part.whole, part.globals, nullptr)));
     if (!made_) throw PythonError{};
     auto* frame = reinterpret_cast<PyFrameObject*>(made_.get());
+    PyCodeObject* const code = reinterpret_cast<PyCodeObject*>(part.code);
+    const int offset = same_place(code, PyFrame_GetLasti(old), whole_);  // later than the entry's, after a handler
     _Py_CODEUNIT* const at = _PyCode_CODE(part.whole) + offset / static_cast<int>(sizeof(_Py_CODEUNIT));
 #if PY_VERSION_HEX >= 0x030D0000
     frame->f_frame->instr_ptr = at;
@@ -62,7 +64,6 @@ class WholeFrame {
     frame->f_frame->prev_instr = at;
 #endif
     frame->f_back = PyFrame_GetBack(old);
-    PyCodeObject* const code = reinterpret_cast<PyCodeObject*>(part.code);
     for (int k = 0; k < code->co_nlocalsplus; ++k)
       put(slot_name(code, k), old->f_frame->localsplus[k], holds_cell(code, k));
     for (const auto& [name, value] : part.others) put(name.get(), value.get(), PyCell_Check(value.get()));
@@ -96,7 +97,7 @@ class Rewriting {
       auto* const of_part = reinterpret_cast<PyCodeObject*>(code.get());
       const int line = PyCode_Addr2Line(of_part, tb->tb_lasti), offset = same_place(of_part, tb->tb_lasti, part_.whole);
       PyRef& whole = frames_[tb->tb_frame];
-      if (!whole) whole = WholeFrame(part_, tb->tb_frame, offset).take();
+      if (!whole) whole = WholeFrame(part_, tb->tb_frame).take();
       replaced_.push_back(PyRef::steal(reinterpret_cast<PyObject*>(tb->tb_frame)));
       tb->tb_frame = reinterpret_cast<PyFrameObject*>(Py_NewRef(whole.get()));
       tb->tb_lasti = offset;

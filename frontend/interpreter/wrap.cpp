@@ -23,6 +23,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"

@@ -3,6 +3,7 @@
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/call_errors.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"

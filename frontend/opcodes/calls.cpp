@@ -65,7 +65,10 @@ OPCODE(CALL_FUNCTION_EX) {
     d->observe_keys(t);
     for (auto& e : d->live()) {
       PyRef k = e.key->as_constant();
-      if (!k || !PyUnicode_Check(k.get())) t.raise(PyExc_TypeError, "keywords must be strings");
+      if (!k || !PyUnicode_Check(k.get())) {
+        if (!binds_in_python(t.realize(callee))) unmodelled(callee->print(), "keywords that are no strings");
+        t.raise(PyExc_TypeError, "keywords must be strings");
+      }
       args.keywords.emplace_back(k, e.value);
     }
   }

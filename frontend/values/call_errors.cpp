@@ -2,6 +2,7 @@
 
 #include "frontend/cpython/object_attr.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 
@@ -38,6 +39,15 @@ std::string callable_text(const ValueRef& callee) {
   PyRef module = PyRef::steal(PyObject_GetAttrString(real, "__module__"));
   clear_answer();
   return with_module(module.get(), text_of(qualname.get()));
+}
+
+bool binds_in_python(const ValueRef& callee) {
+  if (auto* method = as<MethodValue>(callee)) return binds_in_python(method->function);
+  auto* cls = as<ClassValue>(callee);
+  if (!cls) return as<FunctionValue>(callee) != nullptr;
+  PyObject* const init = type_find(cls->type(), checked(PyUnicode_InternFromString("__init__")).get());
+  return init && PyFunction_Check(init) && Py_IS_TYPE(cls->real.get(), &PyType_Type) &&
+         cls->type()->tp_new == PyBaseObject_Type.tp_new;
 }
 
 bool is_no_iterable(const ValueRef& v) {

@@ -3,6 +3,7 @@
 #include "frontend/bytecode/raw_opcodes.h"
 #include "frontend/guards/state.h"
 #include "frontend/trace/tracer.h"
+#include "frontend/values/constant.h"
 
 namespace md {
 namespace {
