@@ -160,10 +160,11 @@ def rows_of(space, owner):
 def settings():
     from minidynamo._dynamo import config
 
-    lines = ["", "## torch._dynamo.config", "", "| setting | default |", "|---|---|"]
+    lines = ["", "## torch._dynamo.config", "", "| setting | default | |", "|---|---|---|"]
     for name, value in sorted(config.get_config_copy().items()):
         shown = "by the environment, else `False`" if name in ("verbose", "disable") else f"`{cell(repr(value))}`"
-        lines.append(f"| `{name}` | {shown} |")
+        idle = f"no effect: {cell(config.NO_EFFECT[name])}" if name in config.NO_EFFECT else ""
+        lines.append(f"| `{name}` | {shown} | {idle} |")
     return lines
 
 

@@ -1,3 +1,4 @@
+// Layer and RMS norms found among the parts of a composite and run row by row.
 #include "backend/blocks/normalize.h"
 
 #include <string_view>

@@ -94,7 +94,7 @@ ValueRef rule_manual_seed(Tracer& t, CallArgs& args) {
   if (!seed || args.size() > args.positional.size()) return {};
   PyRef number = t.realize(seed)->as_constant();
   if (!number || !PyLong_Check(number.get())) return {};
-  for (const auto& n : t.graph->nodes) {
+  for (const auto& n : t.graphs.current->nodes) {
     const OpKind kind = n->kind == NodeKind::Op ? op(n->op).kind() : OpKind::View;
     const bool may_draw = kind == OpKind::Random || kind == OpKind::Kernel || kind == OpKind::Composite;
     if (n->kind == NodeKind::Call || may_draw) return {};

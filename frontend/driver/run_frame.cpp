@@ -442,14 +442,11 @@ bool is_single(const Entry& entry) {
   return static_cast<const CompiledPlan*>(entry.compiled.get())->plan.single_output;
 }
 
-PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, PyCodeObject* code,
-                     bool& repeat) {
+PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, bool& repeat) {
   bool committed = false;
   try {
     const EntryPlan& plan = static_cast<const CompiledPlan*>(entry.compiled.get())->plan;
-    PyRef out = run_single_output(plan, args, found.data(), committed);
-    count_replaced(code, false);
-    return out.release();
+    return run_single_output(plan, args, found.data(), committed).release();
   } catch (...) {
     if (!committed) {
       PyErr_Clear();

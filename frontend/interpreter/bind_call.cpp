@@ -23,7 +23,7 @@ struct Binder {
     for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k) {
       if (!fn.parts) break;
       PyObject* name = body.slot_names[static_cast<std::size_t>(k)].get();
-      SourceRef place = t.sources.child(fn.parts, SourceKind::FuncKwDefault, name);
+      SourceRef place = t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, name);
       has_default(name) ? t.expect_present(place) : t.guard(GuardKind::NotPresent, place);
     }
     std::vector<PyObject*> given(args.positional.size() + args.keywords.size(), Py_None);
@@ -86,7 +86,8 @@ struct Binder {
   // Defaults belong to the last parameters: their number says which.
   void expect_defaults() {
     if (!fn.parts) return;
-    SourceRef all = t.sources.child(fn.parts, SourceKind::Field, checked(PyUnicode_FromString("__defaults__")).get());
+    SourceRef all =
+        t.recorder.sources.child(fn.parts, SourceKind::Field, checked(PyUnicode_FromString("__defaults__")).get());
     if (fn.defaults.empty()) return t.guard(GuardKind::NoneMatch, all);
     t.guard(GuardKind::LengthCheck, all, {}, static_cast<std::int64_t>(fn.defaults.size()));
   }
@@ -108,7 +109,7 @@ struct Binder {
       for (auto& [key, v] : fn.kwdefaults)
         if (!s && PyUnicode_Compare(key.get(), body.slot_names[static_cast<std::size_t>(k)].get()) == 0) {
           s = v;
-          if (fn.parts) t.expect_present(t.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
+          if (fn.parts) t.expect_present(t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
         }
       if (!s) refuse(args);
     }

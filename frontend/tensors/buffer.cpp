@@ -74,6 +74,10 @@ Ref<Storage> storage_over(PyObject* o) {
   }
   const auto bytes = static_cast<std::size_t>(held->view.len);
   void* data = held->view.buf;
+  if (held->view.len < 0 || (held->view.len > 0 && !data)) {
+    PyBuffer_Release(&held->view);
+    throw OpError(ErrorKind::Value, "the object's buffer has a length, but no memory");
+  }
   auto storage = make_ref<Storage>(data, bytes, Held::release, held.release());
   storage->foreign = true;
   return storage;
@@ -122,35 +126,41 @@ PyRef frombuffer_function(const PassedArgs& call) {
   DimVec sizes, strides;
   sizes.push_back(count), strides.push_back(1);
   auto t = make_ref<TensorImpl>(std::move(storage), dtype, std::move(sizes), std::move(strides), 0);
-  t->requires_grad = out[4] && checked(PyObject_IsTrue(out[4]));
+  set_requires_grad(*t, out[4] && checked(PyObject_IsTrue(out[4])));
   return wrap_tensor(std::move(t));
 }
 
-// What shares memory with `o`: a tensor, an array, an object of DLPack or of the buffer protocol; null: copy the
-// values.
+}  // namespace
+
 PyRef sharing(PyObject* o) {
   if (is_tensor(o)) return PyRef::borrow(o);
   if (is_array(o)) return wrap_tensor(tensor_from_array(o, ReadOnly::Warn));
-  if (PyCapsule_CheckExact(o) || PyObject_HasAttrString(o, "__dlpack__")) {
+  if (PyType_Check(o)) return {};
+  if (PyCapsule_CheckExact(o) || has_attribute(o, "__dlpack__")) {
     PyRef module = checked(import_module("minidynamo._C"));
     return checked(PyObject_CallMethod(module.get(), "from_dlpack", "O", o));
   }
-  if (!PyObject_CheckBuffer(o) || PyBytes_Check(o) || PyUnicode_Check(o)) return {};
+  const bool bytes = PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyUnicode_Check(o);
+  // NumPy's scalars make arrays of themselves, too: they are numbers.
+  if (!bytes && (PyNumber_Check(o) || PySequence_Check(o) || !has_attribute(o, "__array__"))) return {};
   PyRef numpy = PyRef::steal(import_module("numpy"));
   if (!numpy) {
     PyErr_Clear();
     return {};
   }
   PyRef array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", o));
-  return wrap_tensor(tensor_from_array(array.get(), ReadOnly::Warn));
+  TensorRef over = tensor_from_array(array.get(), ReadOnly::Warn);
+  return over ? wrap_tensor(std::move(over)) : PyRef();
 }
+
+namespace {
 
 // asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)
 PyRef asarray_function(const PassedArgs& call) {
   static const char* const names[] = {"obj", "dtype", "device", "copy", "requires_grad"};
   PyObject* out[5];
   parse_native({"asarray", names, 1, 4}, call, out);
-  if (out[2]) check_tensor_device(out[2]);
+  const std::optional<Device> device = device_for_new(out[2]);
   const bool typed = out[1] && out[1] != Py_None;
   const DType dtype = typed ? tensor_dtype(out[1]) : DType::Float32;
   const bool decided = out[3] && out[3] != Py_None;
@@ -161,19 +171,27 @@ PyRef asarray_function(const PassedArgs& call) {
     if (decided && !copy)
       throw OpError(ErrorKind::Value, "asarray(): copy=False, but the values of this object can only be copied");
     TensorRef made = tensor_from_data(out[0], typed ? &dtype : nullptr);
-    made->requires_grad = grad;
+    made = moved(made, device);
+    set_requires_grad(*made, grad);
     return wrap_tensor(std::move(made));
   }
   TensorRef t(tensor_impl(shared.get()));
+  const bool moves = device && !(t->device() == *device);
   const bool converts = typed && t->dtype != dtype;
-  if (converts && decided && !copy)
-    throw OpError(ErrorKind::Value, "asarray(): copy=False, but the dtype has to change");
-  if (!converts && !copy && grad == t->requires_grad) return shared;
+  if ((converts || moves) && decided && !copy)
+    throw OpError(ErrorKind::Value,
+                  std::string("asarray(): copy=False, but the ") + (moves ? "device" : "dtype") + " has to change");
+  if (!converts && !moves && !copy && grad == t->requires_grad) return shared;
+  if (moves) {
+    t = moved(converts ? *call_table("to", {Arg(t), Arg(dtype)}).get_if<TensorRef>() : t, device);
+    t->requires_grad = grad;
+    return wrap_tensor(std::move(t));
+  }
   if (converts)
     t = *call_table("to", {Arg(t), Arg(dtype)}).get_if<TensorRef>();
   else
     t = copy ? *call_table("clone", {Arg(t)}).get_if<TensorRef>() : alias(t);
-  t->requires_grad = grad;
+  set_requires_grad(*t, grad);
   return wrap_tensor(std::move(t));
 }
 
@@ -221,6 +239,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   const TensorImpl& t = *tensor_impl(self);
   const char* format = buffer_format(t.dtype);
   if (!format) return refuse("a bfloat16 tensor has no buffer: the buffer protocol has no such type");
+  if (!t.has_memory()) return refuse("a tensor without elements (device 'meta') has no buffer");
   if (t.requires_grad) return refuse("a tensor that requires grad has no buffer: use tensor.detach() first");
   if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !is_dense(t))
     return refuse("the tensor is not contiguous, and its buffer was asked for without strides");

@@ -130,7 +130,7 @@ PyRef from_arg(const Arg& a) {
     return checked(PyUnicode_FromStringAndSize(s->data(), static_cast<Py_ssize_t>(s->size())));
   }
   if (auto* t = a.get_if<DType>()) return PyRef::borrow(dtype_object(*t));
-  if (auto* d = a.get_if<DeviceArg>()) return device_object(d->text);
+  if (auto* d = a.get_if<Device>()) return device_object(*d);
   if (a.is<EllipsisArg>()) return PyRef::borrow(Py_Ellipsis);
   if (auto* s = a.get_if<SliceArg>()) {
     const std::vector<Arg>& p = *s->parts;

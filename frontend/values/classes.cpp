@@ -44,7 +44,8 @@ ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__name__" || n == "__qualname__") {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
-    return t.from_object(v.get(), is_fixed(type()) ? nullptr : t.sources.child(source, SourceKind::Field, name));
+    return t.from_object(v.get(),
+                         is_fixed(type()) ? nullptr : t.recorder.sources.child(source, SourceKind::Field, name));
   }
   if (n == "__module__" || n == "__doc__" || n == "__mro__" || n == "__bases__") {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
@@ -52,7 +53,7 @@ ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
     const auto [held, place] = t.on_class(type(), name);
     if (place && held == v.get()) return t.from_object(held, place);
     if (!is_fixed(type()) && (v.get() == type()->tp_mro || v.get() == type()->tp_bases))
-      return t.wrap(v.get(), t.sources.child(source, SourceKind::Field, name));
+      return t.wrap(v.get(), t.recorder.sources.child(source, SourceKind::Field, name));
     ValueRef folded = from_folded(t, v.get());
     if (folded->kind == ValueKind::Tuple) folded->real = v;  // the class's own
     return folded;
@@ -60,7 +61,7 @@ ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
   if (n == "__annotations__" || n == "__abstractmethods__" || n == "__type_params__") {  // a class's own only
     PyObject* const own = own_attribute(type(), name);
     if (!own || !source || Py_TYPE(own)->tp_descr_get) unmodelled(print() + "." + n, "attribute that a class computes");
-    return t.lazy(own, t.sources.child(source, SourceKind::ClassAttr, name));
+    return t.lazy(own, t.recorder.sources.child(source, SourceKind::ClassAttr, name));
   }
   const bool layout = n == "__basicsize__" || n == "__itemsize__" || n == "__dictoffset__" || n == "__weakrefoffset__";
   if (n != "__dict__" && n != "__base__" && !layout) unmodelled(print() + "." + n, "attribute of a class");
@@ -88,7 +89,7 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
     return of_meta == own_attribute(&PyType_Type, name) ? type_attr(t, name) : meta_attr(t, name);
   }
   PyObject* found = type_find(type(), name);
-  SourceRef src = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
+  SourceRef src = source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr;
   if (!found) {
     t.expect_on_class(type(), name, nullptr);
     return meta_attr(t, name);
@@ -100,8 +101,8 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type && source) {  // by the way there: it may die with its class
     PyRef key = checked(PyUnicode_InternFromString("__func__")), inner = checked(PyObject_GetAttr(found, key.get()));
-    SourceRef held = t.sources.child(source, SourceKind::ClassAttr, name);
-    return t.from_object(inner.get(), t.sources.child(held, SourceKind::Field, key.get()));
+    SourceRef held = t.recorder.sources.child(source, SourceKind::ClassAttr, name);
+    return t.from_object(inner.get(), t.recorder.sources.child(held, SourceKind::Field, key.get()));
   }
   if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);

@@ -373,8 +373,9 @@ bool GeneratorValue::has_cleanup() const {
     open.pop_back();
     if (at < 0 || !seen.insert(at).second) continue;
     const Instruction& i = code[static_cast<std::size_t>(at)];
-    if (!is_quiet(i.op)) return true;
     open.push_back(i.handler.label);
+    if (i.op == Opcode::CLEANUP_THROW) continue;  // of `yield from`: what is thrown at a close goes on from here
+    if (!is_quiet(i.op)) return true;
     if (i.target >= 0) open.push_back(i.target);
     const bool ends = i.op == Opcode::JUMP || i.op == Opcode::RERAISE || i.op == Opcode::RETURN_VALUE;
     if (!ends) open.push_back(at + 1);

@@ -20,10 +20,6 @@ struct NoneArg {
 struct EllipsisArg {
   bool operator==(const EllipsisArg&) const = default;
 };
-struct DeviceArg {
-  std::string text = "cpu";
-  bool operator==(const DeviceArg&) const = default;
-};
 struct ListArg {
   std::vector<Arg> items;
   bool tuple = false;  // prints as (..) instead of [..]
@@ -35,7 +31,7 @@ struct SliceArg {  // start, stop, step: None, int or node
 };
 
 struct Arg {
-  using Value = std::variant<NoneArg, bool, Size, double, std::string, DType, DeviceArg, EllipsisArg, SliceArg, ListArg,
+  using Value = std::variant<NoneArg, bool, Size, double, std::string, DType, Device, EllipsisArg, SliceArg, ListArg,
                              TensorRef, Node*>;
   Value v;
 
@@ -49,7 +45,7 @@ struct Arg {
   Arg(std::string s) : v(std::move(s)) {}
   Arg(const char* s) : v(std::string(s)) {}
   Arg(DType t) : v(t) {}
-  Arg(DeviceArg d) : v(std::move(d)) {}
+  Arg(Device d) : v(d) {}
   Arg(EllipsisArg e) : v(e) {}
   Arg(SliceArg s) : v(std::move(s)) {}
   Arg(ListArg l) : v(std::move(l)) {}

@@ -44,17 +44,29 @@ struct Repr {
   std::string operator()(double d) const { return python_repr(d); }
   std::string operator()(const std::string& s) const { return python_repr(std::string_view(s)); }
   std::string operator()(DType t) const { return "torch." + std::string(info(t).name); }
-  std::string operator()(const DeviceArg& d) const { return fmt::format("device(type='{}')", d.text); }
+  std::string operator()(Device d) const { return device_repr(d); }
   std::string operator()(EllipsisArg) const { return "Ellipsis"; }
   std::string operator()(const SliceArg& s) const { return "slice(" + join(*s.parts) + ")"; }
   std::string operator()(const ListArg& l) const { return l.tuple ? python_tuple(l.items) : "[" + join(l.items) + "]"; }
   std::string operator()(const TensorRef& t) const {
-    return fmt::format("tensor(..., size=({}), dtype=torch.{})", fmt::join(t->sizes, ", "), info(t->dtype).name);
+    const std::string place = t->device().is_cpu() ? "" : fmt::format("device='{}', ", to_string(t->device()));
+    return fmt::format("tensor(..., {}size=({}), dtype=torch.{})", place, fmt::join(t->sizes, ", "),
+                       info(t->dtype).name);
   }
   std::string operator()(Node* n) const { return n->name; }
 };
 
 }  // namespace
+
+std::string device_repr(Device d) {
+  const std::string index = d.index < 0 ? "" : fmt::format(", index={}", d.index);
+  return fmt::format("device(type='{}'{})", d.info().name, index);
+}
+
+std::string invalid_device(const std::string& text) {
+  return text.empty() ? "Device string must not be empty"
+                      : "Invalid device string: '" + text + "' (a device is written 'cpu', 'meta' or 'cuda:0')";
+}
 
 std::string python_repr(double v) {
   if (std::isnan(v)) return "nan";

@@ -15,6 +15,14 @@ KINDS = {
 }
 
 
+STATUSES = {
+    "raised": "raised by this compiler",
+    "synthetic": "raised only with a setting for tests",
+    "internal": "never raised: it is about a state this tracer cannot be in",
+    "unreachable": "not raised",
+}
+
+
 def _paragraph(text, first="  ", rest="  "):
     width = min(shutil.get_terminal_size((100, 24)).columns, 100)
     return textwrap.fill(
@@ -28,6 +36,7 @@ def page(found):
 
     first = found[0]
     lines = [f"{first.code}  {first.type}", "", f"  Area: {first.area}", _paragraph(f"Kind: {KINDS[first.kind]}")]
+    lines.append(_paragraph(f"Status: {STATUSES[first.status]}{'. ' + first.why if first.why else ''}"))
     for b in found:
         case = b.id.partition("_")[2].replace("_", " ")
         lines += ["", f"What happened{f' ({case})' if case else ''}", _paragraph(b.explanation)]

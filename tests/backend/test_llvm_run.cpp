@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "backend/llvm/code_generator.h"
 #include "backend/tiers/kernel_cache.h"
 #include "ir/graph/op_ids.h"
 #include "ir/reference/engine.h"
@@ -128,12 +129,12 @@ TEST(LlvmRun, DeadKernelsGiveTheirMemoryBack) {
   nest.stores.push_back({nest.add(sum), nest.access(1, DType::Float32, {1})});
   std::weak_ptr<const LoadedCode> code;
   {
-    const CompiledNest first = compile_nest(nest);
+    const CompiledNest first = compile_nest(nest, host_target());
     code = first.code;
-    EXPECT_EQ(compile_nest(nest).code, first.code);
+    EXPECT_EQ(compile_nest(nest, host_target()).code, first.code);
   }
   EXPECT_TRUE(code.expired());
-  EXPECT_NE(compile_nest(nest).function, nullptr);
+  EXPECT_NE(compile_nest(nest, host_target()).function, nullptr);
 }
 
 // The processor is looked at once per process, so other ones are tried in processes of their own.

@@ -281,7 +281,7 @@ def test_limit_errors():
 
 def test_item_advice_once(program, logged, monkeypatch):
     file, frames = program
-    monkeypatch.setattr(report, "_warned", set())
+    monkeypatch.setattr(report.message, "_warned", set())
     report.warn_item(frames)
     report.warn_item(frames)
     assert len(logged) == 1 and logged[0][0] == "WARNING"
@@ -292,7 +292,7 @@ def test_item_advice_once(program, logged, monkeypatch):
 
 
 def test_untraceable_warning_once(monkeypatch):
-    monkeypatch.setattr(report, "_warned", set())
+    monkeypatch.setattr(report.message, "_warned", set())
     with pytest.warns(UserWarning, match="^why\nhint$") as seen:
         report.warn_untraceable("why", ["hint"])
         report.warn_untraceable("why", ["hint"])
