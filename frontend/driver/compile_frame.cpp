@@ -178,7 +178,8 @@ struct Compilation {
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
       // As in torch: a jump on data that is split is none of the breaks.
-      const bool jumps = is_row(b, GB0170) && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
+      const bool jumps =
+          is_row(b, GB0170) && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
       report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
       report("on_break", {message, frames_list(frames)});
       count_break(request.code, b);

@@ -150,7 +150,8 @@ bool join_everything() {
   return true;
 }
 
-// Under `run --everything` hardly more than this package's own frames are none to compile.
+// Under `run --everything` every frame is compiled except those of this package and of the interpreter's integer code.
+// Frames compiled before are not of these; for others the answer is kept in the notes.
 bool is_own_code(PyCodeObject* code) {
   if (FrameNotes* notes = find_frame_notes(code); notes && (notes->own_code || notes->frame_id >= 0))
     return notes->own_code;

@@ -195,7 +195,7 @@ class Tracer {
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
   std::optional<std::uint64_t> seed;  // that the default random stream starts from when the graph does
-  bool errors_on_break = false;  // _dynamo.error_on_graph_break(True) is in force
+  bool errors_on_break = false;       // _dynamo.error_on_graph_break(True) is in force
   FrameArgs args{};
   bool item_break_seen = false;
   bool finishing = false;          // the trace has ended: values are being rebuilt

@@ -76,9 +76,12 @@ enum class ValueKind : std::uint8_t {
 
 struct Value : RefCounted {
   explicit Value(ValueKind kind) : kind(kind) {}
-  // Used by Ref instead of the base's: a long chain of values ends without deep recursion.
+  // Used by Ref instead of the base's: a long chain of values ends without deep recursion. Values are of one thread.
   void release() const noexcept {
-    if (drop()) end(this);
+    if (use_count() == 1)
+      end(this);
+    else
+      RefCounted::release();
   }
 
   // As TRACE lines and debug contexts print it: "ConstantVariable(int: 3)".

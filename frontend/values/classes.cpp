@@ -66,7 +66,7 @@ ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
   const bool layout = n == "__basicsize__" || n == "__itemsize__" || n == "__dictoffset__" || n == "__weakrefoffset__";
   if (n != "__dict__" && n != "__base__" && !layout) unmodelled(print() + "." + n, "attribute of a class");
   if (n == "__base__" && !is_fixed(type()))
-    t.guard(GuardKind::IdMatch, t.sources.child(source, SourceKind::Field, interned_text("__bases__").get()),
+    t.guard(GuardKind::IdMatch, t.recorder.sources.child(source, SourceKind::Field, interned_text("__bases__").get()),
             PyRef::borrow(type()->tp_bases));
   PyRef v = checked(PyObject_GetAttr(real.get(), name));
   return t.from_object(v.get(), nullptr);

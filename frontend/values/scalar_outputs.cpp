@@ -10,8 +10,8 @@
 #include "frontend/values/tensor.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/indexing.h"
-#include "ir/infer/inplace.h"
 #include "ir/infer/infer.h"
+#include "ir/infer/inplace.h"
 #include "ir/infer/unbacked.h"
 
 namespace md {

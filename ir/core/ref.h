@@ -15,7 +15,7 @@ class RefCounted {
   void retain() const noexcept { count_.fetch_add(1, std::memory_order_relaxed); }
   // Who holds the only reference has nobody to race with: no locked instruction then.
   void release() const noexcept {
-    if (drop()) delete this;
+    if (count_.load(std::memory_order_acquire) == 1 || count_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
   // The same as retain() for an object that no other thread knows.
   void retain_fresh() const noexcept {
@@ -25,10 +25,6 @@ class RefCounted {
 
  protected:
   virtual ~RefCounted() = default;
-  // True: that was the last reference.
-  bool drop() const noexcept {
-    return count_.load(std::memory_order_acquire) == 1 || count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-  }
 
  private:
   mutable std::atomic<std::uint32_t> count_{0};

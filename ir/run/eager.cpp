@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <atomic>
 
-#include "ir/infer/inplace.h"
 #include "ir/core/error.h"
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
+#include "ir/infer/inplace.h"
 #include "ir/reference/engine.h"
 #include "ir/run/long_work.h"
 #include "ir/run/sweep.h"

@@ -1,5 +1,6 @@
 """minidynamo: a bytecode-tracing compiler with the semantics of PyTorch Dynamo. `import minidynamo as torch`."""
 
+from . import _main_interpreter as _main_interpreter  # isort: skip  first: refuses subinterpreters
 from math import e as e
 from math import inf as inf
 from math import nan as nan

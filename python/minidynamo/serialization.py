@@ -70,7 +70,9 @@ def _data_only(file):
                 from . import _C
 
                 found = getattr(_C, name, None)
-                if name in ("_rebuild_tensor", "_rebuild_view", "Size", "Tensor", "device") or isinstance(found, _C.dtype):
+                if name in ("_rebuild_tensor", "_rebuild_view", "Size", "Tensor", "device") or isinstance(
+                    found, _C.dtype
+                ):
                     return found
             elif name in _CONTAINERS.get(module, ()):
                 return getattr(collections, name, None) or super().find_class(module, name)

@@ -1,4 +1,4 @@
-"""What a compilation or a call has in hand outlives its clearing by other threads: reset(), dying functions and regions,
+"""What a compilation or a call has in hand outlives its clearing by other threads: reset(), dying functions, regions,
 replaced code and defaults, fork(). Each test runs for a short while beside compiling and calling threads."""
 
 import gc
