@@ -26,6 +26,12 @@ def decorated(manager):
     return inner
 
 
+@pytest.fixture(autouse=True)
+def fresh():
+    """The functions of all parameters have one code object, and so one count of entries."""
+    torch._dynamo.reset()
+
+
 def same(a, b):
     return a[1:] == b[1:] and a[0].tolist() == b[0].tolist() and a[0].requires_grad == b[0].requires_grad
 

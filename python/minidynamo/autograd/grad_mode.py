@@ -1,8 +1,7 @@
 """Grad and inference modes: thread-local flags switched by context managers that also decorate functions."""
 
-import functools
-
 from .. import _C
+from .in_mode import decorated
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
@@ -14,15 +13,7 @@ class _ModeSwitch:
         if isinstance(function, type) or not callable(function):
             raise TypeError(f"{type(self).__name__} decorates functions, not {function!r}")
 
-        manager, given = type(self), self._given()
-
-        # Each call gets its own instance, so that recursion and threads restore what they found.
-        @functools.wraps(function)
-        def in_mode(*args, **kwargs):
-            with manager(*given):
-                return function(*args, **kwargs)
-
-        return in_mode
+        return decorated(function, type(self), self._given())
 
     def _given(self):
         return ()
