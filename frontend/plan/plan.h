@@ -97,7 +97,7 @@ struct EntryPlan {
   std::vector<LateSymbol> late_symbols;  // sizes of outputs: steps that need them come after the kernel
   std::shared_ptr<Kernel> kernel;        // null: no graph
   std::shared_ptr<const class GuardProgram> guards;
-  bool calls_out = false;  // the graph calls code of the program
+  bool calls_out = false;             // the graph calls code of the program
   std::optional<std::uint64_t> seed;  // of the default random stream, before the kernel runs
   std::size_t outputs = 0;
   std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does

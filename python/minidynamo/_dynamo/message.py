@@ -43,7 +43,9 @@ def break_message(code, type_, context, explanation, hints):
     # A list: from 3.12 on CPython crashes where memory lacks for a generator.
     hint_lines = "\n".join([f"  Hint: {hint}" for hint in hints])
     text = f"{type_}\n  Explanation: {explanation}\n{hint_lines}\n\n  Developer debug context: {context}\n"
-    return text + (f"\n For more details about this graph break, please visit: {link(code)}" if is_published(code) else "")
+    if is_published(code):
+        text += f"\n For more details about this graph break, please visit: {link(code)}"
+    return text
 
 
 def summaries(frames):
