@@ -5,6 +5,7 @@ in computing, which one Python's suite is enough for.
 """
 
 import collections
+import gc
 import os
 import pathlib
 
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.smoke)
         if folder in VERSION_FREE:
             item.add_marker(pytest.mark.version_free)
+
+
+def pytest_collection_finish():
+    """What collecting has made lives to the end: the many collections that tests ask for need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -95,7 +95,9 @@ struct Runner {
   }
 
   PyRef iterate(const PlanStep& s) const {
-    PyRef it = checked(PyObject_GetIter(reg(s.a)));
+    PyObject* of = reg(s.a);
+    const auto* base = reinterpret_cast<PyTypeObject*>(s.object.get());
+    PyRef it = checked(base ? base->tp_iter(of) : PyObject_GetIter(of));
     advance(it.get(), s.index);
     return it;
   }

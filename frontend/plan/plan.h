@@ -37,7 +37,7 @@ enum class StepOp : std::uint8_t {
   MakeMethod,      // regs: function, self
   GetAttr,         // a = reg, object = name: a bound method of a builtin type
   Call,            // a = callable reg; regs: arguments, the last named by object, a tuple of str (or null)
-  Iterate,         // a = reg: iter(x), then advanced `index` times
+  Iterate,         // a = reg: iter(x), then advanced `index` times; object: the builtin type whose iter()
   // effects: return nothing
   ListAppend,
   ListAssign /* a, index: first, count: how many go, -1: all, regs: what comes */,

@@ -125,6 +125,9 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
   if (late && index > list->items.size()) graph_break<GB0092>(print());
   PlanStep s{StepOp::Iterate};
   s.a = empty ? b.load_constant(empty) : b.rebuild(owner ? owner : base);  // the object it holds, not its data
+  // Of a subclass: what the base gives, also where the class has an __iter__ of its own.
+  if (owner && !empty && base->kind != ValueKind::DictView)
+    s.object = PyRef::borrow(reinterpret_cast<PyObject*>(base->python_type()));
   const Reg made = s.out = b.plan.registers++;
   const std::int64_t draws = empty ? 1 : static_cast<std::int64_t>(index) + exhausted;
   if (!late) s.index = draws;

@@ -32,7 +32,7 @@ def _paragraph(text, first="  ", rest="  "):
 
 def page(found):
     """All texts of one code."""
-    from ._dynamo import report
+    from ._dynamo import message
 
     first = found[0]
     lines = [f"{first.code}  {first.type}", "", f"  Area: {first.area}", _paragraph(f"Kind: {KINDS[first.kind]}")]
@@ -44,7 +44,8 @@ def page(found):
             lines += ["", "What to do", *(_paragraph(hint, "  - ", "    ") for hint in b.hints)]
     if first.context:
         lines += ["", "Debug context", _paragraph(first.context)]
-    lines += ["", f"See {report.link(int(first.code[2:]))}"]
+    if message.is_published(int(first.code[2:])):
+        lines += ["", f"See {message.link(int(first.code[2:]))}"]
     return "\n".join(lines)
 
 

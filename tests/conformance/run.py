@@ -19,6 +19,7 @@ from modules import ALL, COMPILED, PLAIN
 from supervise import ROOT, CpythonModule, is_here, run_suite, stamp
 
 STORE = ROOT / "out" / "conformance"
+MOST_SHOWN = 30  # differences of one suite
 
 
 def stored(suite, way, fresh=False, timeout=60.0):
@@ -46,8 +47,10 @@ def printed(comparisons):
     found = 0
     for c in comparisons:
         print(c.line(), flush=True)
-        for test, before, after, detail in c.unexplained():
-            print(f"    {test}: {before} -> {after}  {detail[:300]}", flush=True)
+        for test, before, after, detail in c.unexplained()[:MOST_SHOWN]:
+            print(f"    {test}: {before} -> {after}  {detail[-300:]}", flush=True)
+        if len(c.unexplained()) > MOST_SHOWN:
+            print(f"    and {len(c.unexplained()) - MOST_SHOWN} more: see {STORE.relative_to(ROOT)}", flush=True)
         for row in c.stale():
             print(f"    {row}: excused in differences.toml, but its outcome does not differ", flush=True)
         found += len(c.unexplained()) + len(c.stale())

@@ -66,6 +66,11 @@ def test_message_of_title_only_break():
     assert report.break_message(-1, "STORE_ATTR-caused graph break", "", "", []) == "STORE_ATTR-caused graph break"
 
 
+def test_a_code_of_our_own_has_no_page():
+    text = report.break_message(9000, "Title", "c", "It cannot.", ["Do."])
+    assert "visit" not in text and text.endswith("Developer debug context: c\n")
+
+
 def test_registry_url_moves_the_link():
     with config.patch(registry_url="https://example.org/x/"):
         assert report.break_message(*PARTS).endswith("visit: https://example.org/x/gb/gb0124.html")

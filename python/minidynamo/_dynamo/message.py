@@ -27,6 +27,11 @@ def code_name(code):
     return f"GB{code:04d}" if code is not None and code >= 0 else None
 
 
+def is_published(code):
+    """Whether a page describes the code; those from GB9000 on are our own."""
+    return code < 9000
+
+
 def link(code):
     return f"{config.registry_url.rstrip('/')}/gb/{code_name(code).lower()}.html"
 
@@ -37,10 +42,10 @@ def break_message(code, type_, context, explanation, hints):
         return type_
     # A list: from 3.12 on CPython crashes where memory lacks for a generator.
     hint_lines = "\n".join([f"  Hint: {hint}" for hint in hints])
-    return (
-        f"{type_}\n  Explanation: {explanation}\n{hint_lines}\n\n  Developer debug context: {context}\n\n"
-        f" For more details about this graph break, please visit: {link(code)}"
-    )
+    text = f"{type_}\n  Explanation: {explanation}\n{hint_lines}\n\n  Developer debug context: {context}\n"
+    if is_published(code):
+        text += f"\n For more details about this graph break, please visit: {link(code)}"
+    return text
 
 
 def summaries(frames):
