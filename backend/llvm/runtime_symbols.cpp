@@ -112,12 +112,21 @@ void add_rare_functions(std::vector<RuntimeSymbol>& table, RareFunctions<Fn...>)
 }  // namespace
 
 std::vector<RuntimeSymbol> runtime_symbols() {
-  // What the code generator falls back to for fmod, for fma where the processor has none, and for larger moves.
+  // What the code generator falls back to: for fmod, where the processor lacks fma or rounding (SSE4.1), for larger
+  // moves.
   std::vector<RuntimeSymbol> table = {
       symbol("fmaf", static_cast<float (*)(float, float, float)>(&std::fma)),
       symbol("fma", static_cast<double (*)(double, double, double)>(&std::fma)),
       symbol("fmodf", static_cast<float (*)(float, float)>(&std::fmod)),
       symbol("fmod", static_cast<double (*)(double, double)>(&std::fmod)),
+      symbol("floorf", static_cast<float (*)(float)>(&std::floor)),
+      symbol("floor", static_cast<double (*)(double)>(&std::floor)),
+      symbol("ceilf", static_cast<float (*)(float)>(&std::ceil)),
+      symbol("ceil", static_cast<double (*)(double)>(&std::ceil)),
+      symbol("truncf", static_cast<float (*)(float)>(&std::trunc)),
+      symbol("trunc", static_cast<double (*)(double)>(&std::trunc)),
+      symbol("rintf", static_cast<float (*)(float)>(&std::rint)),
+      symbol("rint", static_cast<double (*)(double)>(&std::rint)),
       symbol("memcpy", &std::memcpy),
       symbol("memset", &std::memset),
       symbol("md_rare_call_sse", &md_rare_call_sse),

@@ -132,12 +132,13 @@ TEST(Targets, CodeCallsNothingTheLoaderDoesNotKnow) {
   for (const RuntimeSymbol& s : runtime_symbols()) EXPECT_TRUE(known.insert(s.name).second) << s.name;
   std::set<std::string> called;
   std::mt19937 random(12);
-  for (const char* cpu : {"x86-64-v2", "x86-64-v4"})
+  for (const char* cpu : {"x86-64", "x86-64-v2", "x86-64-v4"})
     for (DType t : {DType::Float32, DType::Float64}) {
       GraphFixture g;
       Node* x = g.input(random_tensor(random, {3, 50}, t, Layout::Contiguous));
       std::vector<Node*> results;
-      for (const char* name : {"sin", "cos", "tan", "exp", "log", "tanh", "erf", "asin", "sqrt"})
+      for (const char* name :
+           {"sin", "cos", "tan", "exp", "log", "tanh", "erf", "asin", "sqrt", "floor", "ceil", "trunc", "round"})
         results.push_back(g.call(name, {x}));
       for (const char* name : {"fmod", "remainder", "pow", "atan2", "div"}) results.push_back(g.call(name, {x, x}));
       g.finish(results);
