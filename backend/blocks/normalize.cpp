@@ -113,7 +113,7 @@ class Reader {
 }  // namespace
 
 bool run_normalize(std::span<const std::unique_ptr<Node>> parts, TensorImpl& out) {
-  if (out.dtype != DType::Float32 && out.dtype != DType::Float64) return false;
+  if (!is_computed_floating(out.dtype)) return false;
   if (out.dim() == 0 || out.numel() == 0 || out.sizes.back() > kLongestNormalized) return false;
   NormalizedRow first;
   if (!Reader(parts, out).read(first)) return false;

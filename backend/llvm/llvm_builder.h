@@ -19,14 +19,8 @@ namespace md {
 
 // An element in memory: bool is i8 0/1, the 16-bit floats are their bits.
 inline llvm::Type* element_type(llvm::LLVMContext& c, DType t) {
-  switch (t) {
-    case DType::Float32:
-      return llvm::Type::getFloatTy(c);
-    case DType::Float64:
-      return llvm::Type::getDoubleTy(c);
-    default:
-      return llvm::Type::getIntNTy(c, static_cast<unsigned>(item_size(t) * 8));
-  }
+  if (!is_computed_floating(t)) return llvm::Type::getIntNTy(c, static_cast<unsigned>(item_size(t) * 8));
+  return item_size(t) == sizeof(double) ? llvm::Type::getDoubleTy(c) : llvm::Type::getFloatTy(c);
 }
 inline llvm::Type* lanes_of(llvm::Type* element, int lanes) {
   return lanes == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));

@@ -5,11 +5,12 @@
 #include <cstdint>
 #include <string>
 
+#include "registry/device.h"
+
 namespace md {
 
 struct Target {
-  enum class Kind : std::uint8_t { Cpu };
-  Kind kind = Kind::Cpu;
+  DeviceType device = DeviceType::Cpu;
   // As the code generator spells them.
   std::string triple, cpu, features, data_layout;
   // What the vector unit offers.
@@ -22,7 +23,7 @@ struct Target {
 
   // What machine code for the same function may differ by, as text.
   std::string code_key() const {
-    return (kind == Kind::Cpu ? "cpu " : "") + triple + ' ' + cpu + ' ' + features + ' ' +
+    return std::string(Device{device}.info().name) + ' ' + triple + ' ' + cpu + ' ' + features + ' ' +
            std::to_string(vector_bytes) + (half_moves ? "h" : "") + (masked_moves ? "m" : "");
   }
 };

@@ -1,4 +1,5 @@
 // PEP 3118: memoryview(tensor), and tensors over the memory of any object with a buffer.
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -209,29 +210,14 @@ constexpr NativeRow kFunctions[] = {
 std::span<const NativeRow> buffer_functions() { return kFunctions; }
 
 const char* buffer_format(DType t) {
-  switch (t) {
-    case DType::Bool:
-      return "?";
-    case DType::UInt8:
-      return "B";
-    case DType::Int8:
-      return "b";
-    case DType::Int16:
-      return "h";
-    case DType::Int32:
-      return "i";
-    case DType::Int64:
-      return "l";
-    case DType::Float16:
-      return "e";
-    case DType::Float32:
-      return "f";
-    case DType::Float64:
-      return "d";
-    case DType::BFloat16:
-      break;
-  }
-  return nullptr;
+  // Texts of one character: a consumer keeps the pointer.
+  static constexpr auto kTexts = [] {
+    std::array<std::array<char, 2>, kDTypeCount> texts{};
+    for (int i = 0; i < kDTypeCount; ++i)
+      texts[static_cast<std::size_t>(i)][0] = kDTypes[static_cast<std::size_t>(i)].format;
+    return texts;
+  }();
+  return info(t).format ? kTexts[static_cast<std::size_t>(t)].data() : nullptr;
 }
 
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {

@@ -204,7 +204,7 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
     graph_break<GB0106>(v.print());
   }
   const DType dtype = v.type.dtype;
-  if (args.size() != 0 || v.type.requires_grad || dtype == DType::BFloat16)
+  if (args.size() != 0 || v.type.requires_grad || !info(dtype).format)
     unmodelled_method(v, "numpy", args);  // refused, or given away with force=True
   return make_ref<ArrayValue>(Ref<TensorValue>(&v), false, true);
 }

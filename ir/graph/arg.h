@@ -2,6 +2,7 @@
 // (tensors) and graph nodes (nodes).
 #pragma once
 
+#include <complex>
 #include <memory>
 #include <string>
 #include <variant>
@@ -31,8 +32,8 @@ struct SliceArg {  // start, stop, step: None, int or node
 };
 
 struct Arg {
-  using Value = std::variant<NoneArg, bool, Size, double, std::string, DType, Device, EllipsisArg, SliceArg, ListArg,
-                             TensorRef, Node*>;
+  using Value = std::variant<NoneArg, bool, Size, double, std::string, std::complex<double>, DType, Device, EllipsisArg,
+                             SliceArg, ListArg, TensorRef, Node*>;
   Value v;
 
   Arg() = default;
@@ -42,6 +43,7 @@ struct Arg {
   Arg(std::int64_t i) : v(Size(i)) {}
   Arg(Size s) : v(s) {}
   Arg(double d) : v(d) {}
+  Arg(std::complex<double> c) : v(c) {}
   Arg(std::string s) : v(std::move(s)) {}
   Arg(const char* s) : v(std::string(s)) {}
   Arg(DType t) : v(t) {}
@@ -65,6 +67,7 @@ struct Arg {
     return std::get_if<T>(&v);
   }
   bool is_none() const { return is<NoneArg>(); }
+  // A number ops take: complex ones are arguments that no op accepts yet.
   bool is_number() const { return is<bool>() || is<Size>() || is<double>(); }
   bool operator==(const Arg& o) const { return v == o.v; }
 };

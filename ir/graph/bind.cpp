@@ -236,6 +236,7 @@ std::string_view type_name(const Arg& a) {
     std::string_view operator()(bool) const { return "bool"; }
     std::string_view operator()(const Size&) const { return "int"; }
     std::string_view operator()(double) const { return "float"; }
+    std::string_view operator()(std::complex<double>) const { return "complex"; }
     std::string_view operator()(const std::string&) const { return "str"; }
     std::string_view operator()(DType) const { return "torch.dtype"; }
     std::string_view operator()(Device) const { return "torch.device"; }
@@ -317,6 +318,7 @@ std::string wrong_type(const Op& op, const Misfit& m) {
                          name, where, wanted(p.type), type_name(l->items[i]), i);
     }
   }
+  if (m.value->is<std::complex<double>>()) given += " (minidynamo has no complex tensors)";
   return fmt::format("{}(): argument '{}'{} must be {}, not {}", op.public_name, name, where, wanted(p.type), given);
 }
 

@@ -239,6 +239,7 @@ class GraphParser {
     if (word == "inf") return std::numeric_limits<double>::infinity();
     if (word == "nan") return std::nan("");
     if (word == "device") return device();
+    if (word == "complex") return complex();
     if (word == "slice") {
       in_.expect("(");
       std::vector<Arg> parts = args(")");
@@ -247,6 +248,14 @@ class GraphParser {
     }
     if (const DTypeInfo* row = find_dtype(word)) return row->dtype;
     in_.fail("unknown argument '" + word + "'");
+  }
+
+  Arg complex() {
+    in_.expect("(");
+    const std::vector<Arg> parts = args(")");
+    const bool numbers = parts.size() == 2 && parts[0].is<double>() && parts[1].is<double>();
+    if (!numbers) in_.fail("a complex number has two floats");
+    return std::complex<double>(parts[0].get<double>(), parts[1].get<double>());
   }
 
   Node* node_named(const std::string& name) {

@@ -64,6 +64,9 @@ std::string args_text(const std::vector<Arg>& items) {
 struct ArgText {
   std::string operator()(Size s) const { return s.is_const() ? to_string(s) : "{" + to_string(s) + "}"; }
   std::string operator()(const std::string& s) const { return quoted(s); }
+  std::string operator()(std::complex<double> c) const {
+    return "complex(" + python_repr(c.real()) + ", " + python_repr(c.imag()) + ")";
+  }
   std::string operator()(DType t) const { return std::string(info(t).short_name); }
   std::string operator()(Device d) const { return "device " + quoted(to_string(d)); }
   std::string operator()(EllipsisArg) const { return "..."; }

@@ -42,6 +42,7 @@ struct Repr {
   std::string operator()(bool b) const { return b ? "True" : "False"; }
   std::string operator()(Size s) const { return to_string(s); }
   std::string operator()(double d) const { return python_repr(d); }
+  std::string operator()(std::complex<double> c) const { return python_repr(c); }
   std::string operator()(const std::string& s) const { return python_repr(std::string_view(s)); }
   std::string operator()(DType t) const { return "torch." + std::string(info(t).name); }
   std::string operator()(Device d) const { return device_repr(d); }
@@ -57,6 +58,21 @@ struct Repr {
 };
 
 }  // namespace
+
+namespace {
+// The parts of a complex number have no ".0".
+std::string part_repr(double v) {
+  const std::string text = python_repr(v);
+  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
+}
+}  // namespace
+
+std::string python_repr(std::complex<double> c) {
+  const std::string imaginary = part_repr(c.imag()) + "j";
+  if (c.real() == 0 && !std::signbit(c.real())) return imaginary;
+  const bool needs_sign = imaginary[0] != '-';
+  return "(" + part_repr(c.real()) + (needs_sign ? "+" : "") + imaginary + ")";
+}
 
 std::string device_repr(Device d) {
   const std::string index = d.index < 0 ? "" : fmt::format(", index={}", d.index);

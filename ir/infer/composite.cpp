@@ -405,7 +405,7 @@ Arg expand_wide(Rule rule, const Op& composite, OpCaller& caller, std::span<cons
   std::vector<Arg> wide(bound.begin(), bound.end());
   const Expansion given{{composite, bound}, caller, place};
   for (Arg& a : wide) {
-    if (is_tensor(a) && is_half(type_of(a).dtype)) a = converted(given, a, DType::Float32);
+    if (is_tensor(a) && is_half(type_of(a).dtype)) a = converted(given, a, wide_dtype(type_of(a).dtype));
   }
   if (composite.dtype >= 0 && !wide[composite.dtype].is_none()) wide[composite.dtype] = DType::Float32;
   Arg result = rule(Expansion{{composite, wide}, caller, place});

@@ -110,8 +110,10 @@ void check_number_fits(const Op& op, const Arg& number, DType t) {
     return;
   }
   const Size n = number.get<Size>();
-  if (t == DType::Float16) {
-    if (guard_lt(n, -65504) || guard_lt(65504, n)) refuse(to_string(n));
+  if (is_floating(t)) {
+    if (floating_max(t) >= 0x1p63) return;
+    const auto largest = static_cast<std::int64_t>(floating_max(t));
+    if (guard_lt(n, -largest) || guard_lt(largest, n)) refuse(to_string(n));
   } else if (is_integral(t) && t != DType::Int64) {
     const std::int64_t low = is_signed(t) ? integer_min(t) : -integer_max(t);
     if (guard_lt(n, low) || guard_lt(integer_max(t), n)) refuse(to_string(n));
