@@ -1,3 +1,4 @@
+// Instances of immutable types, frozen sets of them, dtypes and devices.
 #include "frontend/tensors/constant_object.h"
 
 #include "frontend/tensors/tensor_object.h"

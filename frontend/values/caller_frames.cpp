@@ -1,3 +1,4 @@
+// Exceptions handled around the traced frames, and which code asks for frame objects.
 #include "frontend/values/caller_frames.h"
 
 #include "frontend/guards/state.h"

@@ -1,3 +1,4 @@
+// object's own slots, and names of attributes as getattr() and its kin are given them.
 #include "frontend/values/object_slots.h"
 
 #include "frontend/trace/breaks.h"
