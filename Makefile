@@ -8,22 +8,24 @@ PROGRAMS ?= 10000
 EVERY ?= 12
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test conformance fuzz breaks smoke ulp bench sanitize sanitize-threads refleak mutate lint clean
+.PHONY: help setup build demo test conformance packages fuzz breaks pythons smoke ulp bench sanitize sanitize-quick sanitize-threads refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
 	@echo "make test      every test (installs what is needed first)"
 	@echo "make build     the compiled package, importable from .venv"
 	@echo "make conformance  CPython's test modules, plain and with every function compiled; writes docs/conformance.md"
+	@echo "make packages  the own tests of ten packages (downloaded), plain and with every function compiled"
 	@echo "make fuzz      PROGRAMS=10000 more random programs, plain and compiled; adds a line to tests/fuzz/ledger"
 	@echo "make breaks    the programs of all tests with breaks forced at every n-th place, n up to 12 (half an hour)"
-	@echo "make smoke     smoke tests on the other Pythons found (3.12, 3.13)"
+	@echo "make pythons   the suite on the other Pythons found (3.12, 3.13); make smoke: smoke tests there"
 	@echo "make bench     benchmarks, JSON to out/bench.json"
 	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
 	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
+	@echo "make sanitize-quick  as above, the tables, the graph and the frontend only: no machine code (ten minutes)"
 	@echo "make sanitize-threads  tests about threads and the examples under ThreadSanitizer (ten minutes after the build)"
 	@echo "make refleak   the examples and every EVERY=12th test again and again: memory blocks must not grow (ten minutes)"
-	@echo "make mutate    with any one op, opcode or graph break disabled some test fails (half an hour)"
+	@echo "make mutate    with any one op, opcode, graph break, guard, pass or alias fact disabled some test fails (half an hour)"
 	@echo "make lint      formatting and static checks"
 
 setup:
@@ -43,14 +45,20 @@ test: build
 conformance: build
 	@$(PY) tests/conformance/run.py $(MODULES)
 
+packages: build
+	@nice $(PY) tests/conformance/packages.py $(PACKAGES)
+
 fuzz: build
 	@nice $(PY) tests/fuzz/run.py --programs $(PROGRAMS)
 
 breaks: build
 	@MINIDYNAMO_BREAK_EVERY=12 nice $(PY) -m pytest -n $(JOBS) tests/frontend/test_forced_breaks.py
 
+pythons: build
+	@tools/pythons
+
 smoke: build
-	@tools/smoke
+	@tools/pythons smoke
 
 ulp: build
 	@cmake --build build --target ulp
@@ -64,6 +72,9 @@ bench: build
 sanitize: setup
 	@tools/sanitize
 
+sanitize-quick: setup
+	@tools/stage "sanitizers, quick" tools/sanitize quick
+
 sanitize-threads: setup
 	@tools/sanitize threads
 
@@ -75,7 +86,7 @@ mutate: setup
 	@$(PY) tools/mutate.py
 
 lint: setup
-	@tools/lint
+	@tools/stage lint tools/lint
 
 clean:
 	rm -rf build build-* out

@@ -1,7 +1,7 @@
-"""Everything a change has to pass: `make test`, smoke tests on the other Pythons, and a table of what took how long.
+"""Everything a change has to pass: lint, `make test`, smoke tests on the other Pythons, and a table of what took how long.
 
 Exit status 0 only if every stage passed. Budgets are those of a cold run; a stage above its budget is marked, not
-failed.
+failed. What the machine does not have (a supported Python, clang-format) is named in the table and again at the end.
 """
 
 import pathlib
@@ -11,7 +11,16 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 STAGES = ROOT / "build" / "stages.tsv"
-BUDGETS = {"C++ build": 20 * 60, "C++ tests": 3 * 60, "Python tests": 12 * 60, "smoke": 5 * 60}
+TARGETS = ("lint", "test", "smoke")
+BUDGETS = {
+    "lint": 60,
+    "C++ build, other Pythons": 6 * 60,
+    "C++ build": 14 * 60,
+    "C++ tests": 3 * 60,
+    "Python tests 3": 6 * 60,
+    "Python tests": 7 * 60,
+    "sanitizers": 8 * 60,
+}
 WHOLE = 45 * 60
 
 
@@ -19,33 +28,42 @@ def minutes(seconds):
     return f"{int(seconds) // 60}:{int(seconds) % 60:02d}"
 
 
+def result_of(status):
+    return {"0": "passed"}.get(status, status if "NOT" in status else f"FAILED ({status})")
+
+
 def table(rows, whole):
     print(f"\n{'stage':<28}{'time':>8}{'budget':>9}  result")
     for name, seconds, status in rows:
         budget = next((b for key, b in BUDGETS.items() if name.startswith(key)), None)
-        result = "passed" if status == 0 else f"FAILED ({status})"
         over = "  over budget" if budget and seconds > budget else ""
-        print(f"{name:<28}{minutes(seconds):>8}{minutes(budget) if budget else '':>9}  {result}{over}")
+        budget_text = minutes(budget) if budget else ""
+        print(f"{name:<28}{minutes(seconds):>8}{budget_text:>9}  {result_of(status)}{over}")
     print(f"{'whole run':<28}{minutes(whole):>8}{minutes(WHOLE):>9}  {'over budget' if whole > WHOLE else ''}")
+
+
+def stages():
+    if not STAGES.exists():
+        return []
+    lines = [line.split("\t") for line in STAGES.read_text().splitlines()]
+    return [(name, float(seconds), status) for name, seconds, status in lines]
 
 
 def main():
     start = time.monotonic()
     STAGES.unlink(missing_ok=True)
     failed = []
-    for target in ("test", "smoke"):
-        status = subprocess.run(["make", "--no-print-directory", target], cwd=ROOT).returncode
-        if status:
+    for target in TARGETS:
+        if subprocess.run(["make", "--no-print-directory", target], cwd=ROOT).returncode:
             failed.append(target)
-    rows = []
-    if STAGES.exists():
-        for line in STAGES.read_text().splitlines():
-            name, seconds, status = line.split("\t")
-            rows.append((name, float(seconds), int(status)))
+    rows = stages()
     table(rows, time.monotonic() - start)
+    for name, _, status in rows:
+        if "NOT" in status:
+            print(f"NOT CHECKED: {name} ({status})", file=sys.stderr)
     if failed:
         print(f"failed: make {', make '.join(failed)}", file=sys.stderr)
-    return 1 if failed or any(status for _, _, status in rows) else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

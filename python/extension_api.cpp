@@ -5,6 +5,7 @@
 #include <array>
 
 #include "frontend/tensors/tensor_object.h"
+#include "ir/tensor/extent.h"
 #include "python/minidynamo/include/minidynamo/api.h"
 
 namespace md {
@@ -43,7 +44,9 @@ auto or_null(F&& f) -> decltype(f()) {
   return nullptr;
 }
 
-MinidynamoTensor* from_object(PyObject* o) { return is_tensor(o) ? handle(TensorRef(tensor_impl(o))) : nullptr; }
+MinidynamoTensor* from_object(PyObject* o) {
+  return is_tensor(o) && tensor_impl(o)->has_memory() ? handle(TensorRef(tensor_impl(o))) : nullptr;
+}
 PyObject* to_object(MinidynamoTensor* t) {
   return or_null([&] { return wrap_tensor(TensorRef(impl(t))).release(); });
 }
@@ -62,15 +65,16 @@ MinidynamoTensor* make(int number, int rank, const std::int64_t* size, const std
   return or_null([&]() -> MinidynamoTensor* {
     const auto row = std::ranges::find(kNumbers, number, &std::pair<int, DType>::first);
     if (row == kNumbers.end()) throw OpError(ErrorKind::Runtime, "a tensor of an element type that is not supported");
+    if (rank < 0 || (rank > 0 && !size)) throw OpError(ErrorKind::Runtime, "a tensor of no sizes");
     DimVec dims, steps;
     for (int d = 0; d < rank; ++d) {
-      if (size[d] < 0) throw OpError(ErrorKind::Runtime, "a tensor of a negative size");
       dims.push_back(size[d]);
       if (stride) steps.push_back(stride[d]);
     }
-    TensorRef t = empty_tensor(dims, row->second);  // of as many elements, whatever their order
-    if (stride) t->strides = steps;
-    return handle(t);
+    if (!stride) return handle(empty_tensor(dims, row->second));
+    // Memory for all that the strides reach, which may be more or less than the elements.
+    Ref<Storage> storage = allocate_storage(checked_bytes(dims, steps, 0, row->second));
+    return handle(make_ref<TensorImpl>(std::move(storage), row->second, dims, steps, 0));
   });
 }
 

@@ -19,6 +19,7 @@ PYBIND11_MODULE(_C, module) {
   module.doc() = "Tensors, tracing and compiled code.";
   py::register_local_exception_translator(
       [](std::exception_ptr error) { md::guarded([&]() -> PyObject* { std::rethrow_exception(error); }); });
+  if (const std::string reason = md::unusable_cpu(); !reason.empty()) throw py::import_error(reason);
   md::install_block_engine();
   md::install_llvm_backend();
   Py_AtExit(&md::shut_down_block_engine);

@@ -1,9 +1,10 @@
-"""Checks graph_breaks.toml and writes it as two include files for C++.
+"""Checks graph_breaks.toml and writes it as three include files for C++.
 
-    python collect_graph_breaks.py graph_breaks.toml NUMBERS.inc TEXTS.inc
+    python collect_graph_breaks.py graph_breaks.toml NUMBERS.inc TEXTS.inc STATUS.inc
 
 Lines MD_BREAK(id, code, argument count), which the header includes, and lines
-MD_BREAK_TEXT(id, type, context, explanation, hints, args, area, class), so that a new wording compiles one file.
+MD_BREAK_TEXT(id, type, context, explanation, hints, args, area, class), so that a new wording compiles one file; and
+lines MD_BREAK_STATUS(code, status, why), one for each code.
 Placeholders {name} become {index}; {{ and }} stand for braces.
 """
 
@@ -18,7 +19,8 @@ CLASSES = {
     "user_error": "UserError",
     "internal": "Internal",
 }
-FIELDS = {"code", "type", "area", "class", "args", "context", "explanation", "hints", "variant"}
+FIELDS = {"code", "type", "area", "class", "args", "context", "explanation", "hints", "variant", "status", "why"}
+STATUSES = {"raised", "synthetic", "internal", "unreachable"}
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w*)\}|[{}]")
 SEPARATOR = "\x1f"  # between hints and between argument names: they are one C string each
 
@@ -71,6 +73,10 @@ def check(ident, row):
         raise TableError(f"{ident}: empty {sorted(missing)}")
     if row["class"] not in CLASSES:
         raise TableError(f"{ident}: class {row['class']!r} is none of {sorted(CLASSES)}")
+    if row.get("status") not in STATUSES:
+        raise TableError(f"{ident}: status {row.get('status')!r} is none of {sorted(STATUSES)}")
+    if (row["status"] == "raised") == bool(row.get("why")):
+        raise TableError(f"{ident}: `why` belongs to codes that are not raised, and to all of them")
     texts = [row.get("context", ""), row["explanation"], *row.get("hints", [])]
     unused = set(row.get("args", [])) - used_names(texts)
     if unused:
@@ -83,7 +89,7 @@ def c_string(text):
 
 
 def render(table):
-    numbers, texts = [], []
+    numbers, texts, statuses = [], [], []
     for ident, row in rows_of(table):
         check(ident, row)
         args = row.get("args", [])
@@ -94,7 +100,10 @@ def render(table):
         fields = [row["type"], context, explanation, hints, SEPARATOR.join(args), row["area"]]
         body = ", ".join(c_string(f) for f in fields)
         texts.append(f"MD_BREAK_TEXT({ident}, {body}, {CLASSES[row['class']]})")
-    return numbers, texts
+        if ident == row["code"]:
+            why = c_string(row.get("why", ""))
+            statuses.append(f'MD_BREAK_STATUS({int(ident[2:])}, "{row["status"]}", {why})')
+    return numbers, texts, statuses
 
 
 def write(target, lines):
@@ -105,15 +114,15 @@ def write(target, lines):
         target.write_text(text)
 
 
-def main(source, numbers_target, texts_target):
+def main(source, *targets):
     with open(source, "rb") as f:
         table = tomllib.load(f)
     try:
-        numbers, texts = render(table)
+        rendered = render(table)
     except TableError as e:
         sys.exit(f"{source}: {e}")
-    write(Path(numbers_target), numbers)
-    write(Path(texts_target), texts)
+    for target, lines in zip(targets, rendered, strict=True):
+        write(Path(target), lines)
 
 
 if __name__ == "__main__":

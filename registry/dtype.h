@@ -13,7 +13,8 @@ enum class DType : std::uint8_t { Bool, UInt8, Int8, Int16, Int32, Int64, Float1
 inline constexpr int kDTypeCount = 10;
 
 // Ordered: a value of a higher category decides the result of a promotion across categories.
-enum class DTypeCategory : std::uint8_t { Bool, Integral, Floating };
+// No dtype is complex yet; numbers of the program may be.
+enum class DTypeCategory : std::uint8_t { Bool, Integral, Floating, Complex };
 
 struct DTypeInfo {
   DType dtype;
@@ -25,28 +26,39 @@ struct DTypeInfo {
   // What op bodies compute in. Halves do so in float32 and small integers in int32; the result of every op is brought
   // back into the dtype (rounded once, or wrapped), so that each dtype costs conversions and no bodies of its own.
   DType working;
+  // Binary digits of a value: of an integer's magnitude, or of a floating significand with its leading one.
+  std::uint8_t digits;
+  // What the buffer protocol calls the elements; 0: it has no name for them.
+  char format;
 };
 
 inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes{{
-    {DType::Bool, "bool", "b8", "Bool", 1, DTypeCategory::Bool, DType::Bool},
-    {DType::UInt8, "uint8", "u8", "Byte", 1, DTypeCategory::Integral, DType::Int32},
-    {DType::Int8, "int8", "i8", "Char", 1, DTypeCategory::Integral, DType::Int32},
-    {DType::Int16, "int16", "i16", "Short", 2, DTypeCategory::Integral, DType::Int32},
-    {DType::Int32, "int32", "i32", "Int", 4, DTypeCategory::Integral, DType::Int32},
-    {DType::Int64, "int64", "i64", "Long", 8, DTypeCategory::Integral, DType::Int64},
-    {DType::Float16, "float16", "f16", "Half", 2, DTypeCategory::Floating, DType::Float32},
-    {DType::BFloat16, "bfloat16", "bf16", "BFloat16", 2, DTypeCategory::Floating, DType::Float32},
-    {DType::Float32, "float32", "f32", "Float", 4, DTypeCategory::Floating, DType::Float32},
-    {DType::Float64, "float64", "f64", "Double", 8, DTypeCategory::Floating, DType::Float64},
+    {DType::Bool, "bool", "b8", "Bool", 1, DTypeCategory::Bool, DType::Bool, 1, '?'},
+    {DType::UInt8, "uint8", "u8", "Byte", 1, DTypeCategory::Integral, DType::Int32, 8, 'B'},
+    {DType::Int8, "int8", "i8", "Char", 1, DTypeCategory::Integral, DType::Int32, 7, 'b'},
+    {DType::Int16, "int16", "i16", "Short", 2, DTypeCategory::Integral, DType::Int32, 15, 'h'},
+    {DType::Int32, "int32", "i32", "Int", 4, DTypeCategory::Integral, DType::Int32, 31, 'i'},
+    {DType::Int64, "int64", "i64", "Long", 8, DTypeCategory::Integral, DType::Int64, 63, 'l'},
+    {DType::Float16, "float16", "f16", "Half", 2, DTypeCategory::Floating, DType::Float32, 11, 'e'},
+    {DType::BFloat16, "bfloat16", "bf16", "BFloat16", 2, DTypeCategory::Floating, DType::Float32, 8, 0},
+    {DType::Float32, "float32", "f32", "Float", 4, DTypeCategory::Floating, DType::Float32, 24, 'f'},
+    {DType::Float64, "float64", "f64", "Double", 8, DTypeCategory::Floating, DType::Float64, 53, 'd'},
 }};
 
 constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<std::size_t>(t)]; }
 constexpr bool is_floating(DType t) { return info(t).category == DTypeCategory::Floating; }
+constexpr bool is_complex(DType t) { return info(t).category == DTypeCategory::Complex; }
 constexpr bool is_integral(DType t) { return info(t).category == DTypeCategory::Integral; }
 constexpr bool is_signed(DType t) { return t != DType::Bool && t != DType::UInt8; }
 constexpr std::size_t item_size(DType t) { return info(t).size; }
 constexpr DType working(DType t) { return info(t).working; }
 constexpr bool is_half(DType t) { return is_floating(t) && item_size(t) == 2; }
+// A floating dtype that op bodies compute in as it is.
+constexpr bool is_computed_floating(DType t) { return is_floating(t) && working(t) == t; }
+// What floating values of `t` are widened to where several steps are rounded once; other dtypes stay what they are.
+constexpr DType wide_dtype(DType t) { return is_floating(t) ? working(t) : t; }
+// The distance from 1 to the next larger value of a floating dtype.
+constexpr double machine_epsilon(DType t) { return 1.0 / static_cast<double>(std::int64_t{1} << (info(t).digits - 1)); }
 
 // The smallest and the largest integer of an integral dtype.
 constexpr std::int64_t integer_min(DType t) {

@@ -37,26 +37,26 @@ struct OpDecl {
   std::string_view name;
   // Types: Tensor, Operand (Tensor or number), Tensor?, Operand?, Tensor[], Scalar, Scalar?, int, int?, int[], int[]?,
   // float, float?, bool, bool?, str, str?, dtype, dtype?, device?, Index (what may stand in x[...]), True and False
-  // (that value alone: for options that decide what comes back), Count (never given by users: see dynamic_sizes). `int[]` also binds
-  // varargs when it is the last positional parameter ("x.view(2, 3)"), and a lone int. Defaults as in torch's schemas:
-  // "add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor". Results: "Tensor", "(Tensor values, Tensor
-  // indices)", "Tensor[]" (length decided by inference) or "bool".
+  // (that value alone: for options that decide what comes back), Count (never given by users: see dynamic_sizes).
+  // `int[]` also binds varargs when it is the last positional parameter ("x.view(2, 3)"), and a lone int. Defaults as
+  // in torch's schemas: "add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor". Results: "Tensor", "(Tensor
+  // values, Tensor indices)", "Tensor[]" (length decided by inference) or "bool".
   std::string_view signature;
   OpKind kind;
   Promote promote = Promote::None;
-  bool function = true;       // minidynamo.<name>
-  bool method = true;         // Tensor.<name>
-  bool inplace = false;       // also Tensor.<name>_
-  bool can_fail = false;      // may raise at run time, when sizes and dtypes are already known to fit
-  bool property = false;      // Tensor.<name> is an attribute, not a method
-  bool no_bools = false;      // refuses bool operands even where the others decide the dtype
-  bool floats_only = false;   // a body for floats is not one for integers too
-  bool row_major = false;     // the result is contiguous whatever the operands' strides
-  bool number_fits = false;   // refuses a number the compute dtype cannot hold
-  bool exact_number = false;  // halves: a second operand that is a number or 0-d keeps the digits of float32
+  bool function = true;        // minidynamo.<name>
+  bool method = true;          // Tensor.<name>
+  bool inplace = false;        // also Tensor.<name>_
+  bool can_fail = false;       // may raise at run time, when sizes and dtypes are already known to fit
+  bool property = false;       // Tensor.<name> is an attribute, not a method
+  bool no_bools = false;       // refuses bool operands even where the others decide the dtype
+  bool floats_only = false;    // a body for floats is not one for integers too
+  bool row_major = false;      // the result is contiguous whatever the operands' strides
+  bool number_fits = false;    // refuses a number the compute dtype cannot hold
+  bool exact_number = false;   // halves: a second operand that is a number or 0-d keeps the digits of float32
   bool writes_self = false;    // the kernel may be given its first operand as the result: in place nothing is copied
   bool dynamic_sizes = false;  // sizes of the result may depend on values: the parameter `count` holds the symbol
-  bool rounds_once = false;   // a composite that computes halves in float32 throughout and rounds its result
+  bool rounds_once = false;    // a composite that computes halves in float32 throughout and rounds its result
   // More names, apart by spaces: "multiply" is a function and method like the op itself, "special.expit" a function of
   // the namespace minidynamo.special, "Tensor.where" what the method of that name means.
   std::string_view also;

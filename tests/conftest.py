@@ -1,6 +1,11 @@
-"""Which tests are the smoke set: run on every supported Python found, not only on the main one."""
+"""Marks that follow from a test's folder, fixtures, and what is printed at the end of a run.
+
+smoke: a quick set that touches every layer. version_free: searches of the sources and numbers that no Python takes part
+in computing, which one Python's suite is enough for.
+"""
 
 import collections
+import gc
 import os
 import pathlib
 
@@ -21,12 +26,22 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
 HERE = pathlib.Path(__file__).resolve().parent
 # Quick folders that touch every layer; single tests elsewhere carry the marker themselves.
 SMOKE = {"registry", "python", "examples", "pages", "bytecode"}
+VERSION_FREE = {"layout", "ulp"}
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SMOKE:
+        folder = item.path.relative_to(HERE).parts[0] if item.path.is_relative_to(HERE) else ""
+        if folder in SMOKE:
             item.add_marker(pytest.mark.smoke)
+        if folder in VERSION_FREE:
+            item.add_marker(pytest.mark.version_free)
+
+
+def pytest_collection_finish():
+    """What collecting has made lives to the end: the many collections that tests ask for need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -46,9 +46,9 @@ HEAD = """\
 Every name of torch that minidynamo has, written by `tools/api_table.py`; do not edit. What is not listed is not there:
 asking for it raises AttributeError and says so.
 
-Everywhere: the CPU is the only device, tensors are dense and strided, there is no backward pass (`requires_grad` is
-kept and propagated as torch does it), and complex and quantised dtypes have names but no
-tensors.
+Everywhere: elements live on the CPU (tensors of the device `meta` have none), tensors are dense and strided, there is no
+backward pass (`requires_grad` is kept and propagated as torch does it), and complex and quantised dtypes have names but
+no tensors.
 
 *Dtypes* says what an op computes in, by trying it with f32 f64 f16 bf16 i64 i32 u8 bool. *Lacks* names parameters of
 torch's that are not accepted.
@@ -160,10 +160,11 @@ def rows_of(space, owner):
 def settings():
     from minidynamo._dynamo import config
 
-    lines = ["", "## torch._dynamo.config", "", "| setting | default |", "|---|---|"]
+    lines = ["", "## torch._dynamo.config", "", "| setting | default | |", "|---|---|---|"]
     for name, value in sorted(config.get_config_copy().items()):
         shown = "by the environment, else `False`" if name in ("verbose", "disable") else f"`{cell(repr(value))}`"
-        lines.append(f"| `{name}` | {shown} |")
+        idle = f"no effect: {cell(config.NO_EFFECT[name])}" if name in config.NO_EFFECT else ""
+        lines.append(f"| `{name}` | {shown} | {idle} |")
     return lines
 
 

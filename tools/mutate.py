@@ -1,11 +1,13 @@
-"""Mutation check: with any one op, opcode handler or raise site of a graph break disabled, some test must fail.
+"""Mutation check: with any one op, opcode handler, raise site of a graph break, kind of guard, pass or alias fact
+disabled, some test must fail.
 
-    .venv/bin/python tools/mutate.py [--keep] [WORD...]
+    .venv/bin/python tools/mutate.py [--keep] [--tests=FOLDER,...] [WORD...]
 
-Builds with -DMINIDYNAMO_MUTATE=ON into build-mutate (switch: ir/graph/mutation.h), runs the test suite once to record
-which test uses what, then for each mutant the tests that use it, quickest first, until one fails. WORDs restrict the
-mutants ("opcode", "GB0092", "frontend/values", "op:sin"); --keep uses the last build and recording. The table goes to
-out/mutants.tsv as well; the exit status is 1 if a mutant survived.
+Builds with -DMINIDYNAMO_MUTATE=ON into build-mutate (the switch is ir/graph/mutation.h), runs the test suite once to
+record which test uses what, then for each mutant the tests that use it, quickest first, until one fails. WORDs restrict
+the mutants ("opcode", "GB0092", "frontend/values", "op:sin", "guard:"); --keep uses the last build and recording;
+--tests records and runs the tests of some folders only. The table goes to out/mutants.tsv as well; the exit status is 1
+if a mutant survived.
 """
 
 import collections
@@ -39,7 +41,7 @@ UNREACHABLE = {
     "opcode:CLEANUP_THROW": NEWER,
     "break:frontend/opcodes/names.cpp GB0113": NEWER,
     "break:frontend/opcodes/exceptions.cpp GB0024": NEWER,
-    "break:frontend/driver/compile_frame.cpp GB0052": "against endless restarts; each break restarts a frame once",
+    "break:frontend/driver/compile_frame.cpp GB0052": "against endless restarts; a frame restarts once for each break",
     "break:frontend/values/tensor.cpp GB0108": "tensors have no retain_grad yet: plain Python raises AttributeError",
     "break:frontend/values/tensor.cpp GB0123": "tensors have no backward yet: plain Python raises AttributeError",
 }
@@ -89,15 +91,30 @@ def raise_sites():
     return found
 
 
+def guards():
+    """Of the kinds that are checked; some hold by construction."""
+    kinds = re.findall(r"^MD_GUARD\((\w+)\)", (ROOT / "frontend/guards/kinds.inc").read_text(), re.MULTILINE)
+    structs = "".join(path.read_text() for path in (ROOT / "frontend/guards").glob("*.h"))
+    bodies = dict(re.findall(r"^struct (\w+)[^;{]*\{(.*?)^\};", structs, re.MULTILINE | re.DOTALL))
+    return [f"guard:{kind}" for kind in kinds if "holds_by_construction" not in bodies.get(kind, "")]
+
+
+def passes():
+    table = (ROOT / "ir/compile/pipeline.cpp").read_text().split("kPasses[] = {")[1].split("};")[0]
+    return [f"pass:{name}" for name in dict.fromkeys(re.findall(r'\{"(\w+)"', table))]
+
+
 def mutants():
     """Every mutant with the text the table shows."""
     families = sorted((ROOT / "frontend/opcodes").glob("*.cpp"))
     opcodes = [name for path in families for name in re.findall(r"^OPCODE\((\w+)\)", path.read_text(), re.MULTILINE)]
-    listing = "import json, minidynamo._C as c; print(*[op['name'] for op in json.loads(c.op_table_json())])"
+    listing = "import json, minidynamo._C as c; [print(op['name'], op['kind']) for op in json.loads(c.op_table_json())]"
     done = subprocess.run(
         [sys.executable, "-c", listing], env=environment(), capture_output=True, text=True, check=True
     )
-    named = [f"op:{name}" for name in done.stdout.split()] + [f"opcode:{name}" for name in opcodes]
+    ops = [line.split() for line in done.stdout.splitlines()]
+    named = [f"op:{name}" for name, _ in ops] + [f"opcode:{name}" for name in opcodes] + guards() + passes()
+    named += [f"alias:{name}" for name, kind in ops if kind == "view"]
     return {mutant: mutant for mutant in named} | {mutant: f"{mutant} {code}" for mutant, code in raise_sites().items()}
 
 
@@ -119,12 +136,12 @@ def pytest(*arguments, **more):
     )
 
 
-def record():
+def record(folders):
     """Runs every test once; what each used is in HITS afterwards."""
     shutil.rmtree(HITS, ignore_errors=True)
     HITS.mkdir(parents=True)
     left_out = [f"--ignore={folder}" for folder in LEFT_OUT]
-    done = pytest("-p", "mutate", "-n", str(PROCESSES), *left_out, "tests", MINIDYNAMO_MUTATE_HITS=str(HITS))
+    done = pytest("-p", "mutate", "-n", str(PROCESSES), *left_out, *folders, MINIDYNAMO_MUTATE_HITS=str(HITS))
     print(done.stdout.strip().split("\n")[-1], flush=True)
 
 
@@ -158,9 +175,11 @@ def check(mutant, tests):
 
 def main():
     words = [a for a in sys.argv[1:] if not a.startswith("-")]
+    given = [a.removeprefix("--tests=") for a in sys.argv[1:] if a.startswith("--tests=")]
+    folders = given[0].split(",") if given else ["tests"]
     if "--keep" not in sys.argv:
         build()
-        record()
+        record(folders)
     using = users()
     chosen = {m: text for m, text in mutants().items() if not words or any(w in text for w in words)}
     counts, lines = collections.Counter(), []

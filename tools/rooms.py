@@ -1,4 +1,4 @@
-"""Draws the rooms of each layer, and who includes whom, into docs/architecture.md; with `--check` it only compares.
+"""Draws the rooms of each layer, and who includes whom, into docs/architecture.md; with --check only compares.
 
 The rooms and their order stand in tests/layout/rooms.toml, the arrows are counted from the #include lines.
 """

@@ -1,3 +1,4 @@
+// Between dtypes, in blocks: halves and small integers are computed with in wider ones.
 #include "backend/blocks/conversion.h"
 
 namespace md::blocks {

@@ -1,3 +1,4 @@
+// Which block function runs an op, by the kind of the op.
 #include "ir/reference/engine.h"
 
 #include <algorithm>

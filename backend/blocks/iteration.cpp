@@ -1,3 +1,4 @@
+// How tensors of any strides are walked: axes merged, ordered and cut into rows that kernels take.
 #include "backend/blocks/iteration.h"
 
 #include <algorithm>

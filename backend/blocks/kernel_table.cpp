@@ -1,3 +1,4 @@
+// Which of the compiled kernel tables this processor runs.
 #include "backend/blocks/kernel_table.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Layer and RMS norms found among the parts of a composite and run row by row.
 #include "backend/blocks/normalize.h"
 
 #include <string_view>
@@ -112,7 +113,7 @@ class Reader {
 }  // namespace
 
 bool run_normalize(std::span<const std::unique_ptr<Node>> parts, TensorImpl& out) {
-  if (out.dtype != DType::Float32 && out.dtype != DType::Float64) return false;
+  if (!is_computed_floating(out.dtype)) return false;
   if (out.dim() == 0 || out.numel() == 0 || out.sizes.back() > kLongestNormalized) return false;
   NormalizedRow first;
   if (!Reader(parts, out).read(first)) return false;

@@ -1,9 +1,11 @@
+// From a functional graph to launches over slots: groups are fused, views placed, writes stored where they belong.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
+#include "backend/executable/direct_commits.h"
 #include "backend/executable/executable.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
@@ -12,23 +14,29 @@
 namespace md {
 namespace {
 
-class ProgramBuilder {
+class ExecutableBuilder {
  public:
-  ProgramBuilder(const Graph& g, const Checkpoint& checkpoint) : graph_(g), checkpoint_(checkpoint) {
-    program_.shapes = g.shapes;
+  ExecutableBuilder(const Graph& g, const Target& target, const Checkpoint& checkpoint)
+      : graph_(g), target_(target), checkpoint_(checkpoint) {
+    executable_.shapes = g.shapes;
   }
 
-  Program run() {
+  Executable run() {
     add_inputs();
     find_direct_writes();
-    for (const FusionGroup& group : fuse(graph_)) {
+    const std::vector<FusionGroup> groups = fuse(graph_);
+    DirectCommits direct(graph_, groups);
+    direct_ = &direct;
+    for (const FusionGroup& group : groups) {
       if (checkpoint_) checkpoint_();
       add_group(group);
     }
+    for (const Launch& s : executable_.commits)
+      for (const Place& p : s.buffers) keep(p);
     for (const auto& n : graph_.nodes)
       if (n->kind == NodeKind::Commit) add_commit(*n);
     add_outputs();
-    return std::move(program_);
+    return std::move(executable_);
   }
 
  private:
@@ -38,32 +46,32 @@ class ProgramBuilder {
       if (n->kind == NodeKind::Placeholder) {
         if (n->types.empty()) throw InternalError("input " + n->name + " is not a tensor");
         Slot s{.kind = Slot::Kind::Input, .input = number++, .type = n->type()};
-        program_.inputs.push_back(define(*n, std::move(s)));
-        find_symbols(program_.inputs.back());
+        executable_.inputs.push_back(define(*n, std::move(s)));
+        find_symbols(executable_.inputs.back());
       } else if (n->kind == NodeKind::GetAttr) {
         Slot s{.kind = Slot::Kind::Constant, .constant = n->constant, .type = n->type()};
         define(*n, std::move(s));
       }
     }
     const std::size_t known = graph_.shapes ? graph_.shapes->symbols().size() : 0;
-    program_.symbols.resize(known);
+    executable_.symbols.resize(known);
   }
 
   Place define(const Node& n, Slot slot) {
-    Place p{.slot = static_cast<int>(program_.slots.size()), .type = slot.type};
-    program_.slots.push_back(std::move(slot));
-    return program_.places[&n] = p;
+    Place p{.slot = static_cast<int>(executable_.slots.size()), .type = slot.type};
+    executable_.slots.push_back(std::move(slot));
+    return executable_.places[&n] = p;
   }
 
   // Sizes of inputs that are a symbol say what its value is.
   void find_symbols(const Place& p) {
     if (!graph_.shapes) return;
-    program_.symbols.resize(graph_.shapes->symbols().size());
+    executable_.symbols.resize(graph_.shapes->symbols().size());
     for (int d = 0; d < p.type.dim(); ++d) {
       const auto symbol = symbol_index(p.type.sizes[static_cast<std::size_t>(d)]);
       if (!symbol) continue;
-      SymbolSource& s = program_.symbols[static_cast<std::size_t>(*symbol)];
-      if (s.input < 0) s = {program_.slots[static_cast<std::size_t>(p.slot)].input, d};
+      SymbolSource& s = executable_.symbols[static_cast<std::size_t>(*symbol)];
+      if (s.input < 0) s = {executable_.slots[static_cast<std::size_t>(p.slot)].input, d};
     }
   }
 
@@ -83,20 +91,24 @@ class ProgramBuilder {
             add_call(*m.node);
         }
         return;
-      case FusionGroup::Kind::Loops:
-        for (LoweredGroup& l : lower_group(group)) {
+      case FusionGroup::Kind::Loops: {
+        std::vector<LoweredGroup> lowered = lower_group(group);
+        const bool commits = store_into_inputs(lowered, group);
+        for (LoweredGroup& l : lowered) {
           if (l.call)
             add_call(*l.call);
           else
-            add_nest(std::move(l), group);
+            add_nest(std::move(l), group, commits);
         }
         return;
+      }
     }
   }
 
-  void add_nest(LoweredGroup l, const FusionGroup& group) {
+  // `commits`: it stores into inputs, hence after everything that can fail.
+  void add_nest(LoweredGroup l, const FusionGroup& group, bool commits) {
     place_direct_writes(l, group);
-    Step s{.nest = compile_nest(l.nest)};
+    Launch s{.nest = compile_nest(l.nest, target_)};
     s.part = l.part;
     const std::size_t loads = l.nest.accesses.size();
     std::size_t scratch = 0;
@@ -104,64 +116,65 @@ class ProgramBuilder {
       if (!l.buffers[i]) {
         if (i >= loads) {
           scratch_.resize(scratch);
-          scratch_.push_back({.slot = static_cast<int>(program_.slots.size()), .type = l.scratch[scratch]});
-          program_.slots.push_back({.type = l.scratch[scratch]});
+          scratch_.push_back({.slot = static_cast<int>(executable_.slots.size()), .type = l.scratch[scratch]});
+          executable_.slots.push_back({.type = l.scratch[scratch]});
           s.part_buffers.push_back(static_cast<int>(i));
         }
         s.buffers.push_back(use(scratch_[scratch++]));
         continue;
       }
-      if (i >= loads && !program_.places.contains(l.buffers[i])) define(*l.buffers[i], {.type = l.buffers[i]->type()});
+      if (i >= loads && !executable_.places.contains(l.buffers[i]))
+        define(*l.buffers[i], {.type = l.buffers[i]->type()});
       s.buffers.push_back(use(place(l.buffers[i])));
     }
     for (const NestValue& v : l.nest.values)
       s.can_fail |= v.kind == NestValue::Kind::Compute && op(v.op).decl->can_fail;
-    program_.steps.push_back(std::move(s));
+    (commits ? executable_.commits : executable_.launches).push_back(std::move(s));
   }
 
   void add_call(const Node& n) {
     const Op& o = op(n.op);
     if (o.kind() == OpKind::Composite)
       throw InternalError(n.name + ": this backend does not run " + std::string(o.name()));
-    program_.draws_random |= o.kind() == OpKind::Random;
-    Step s{.op = n.op, .args = n.args};
+    executable_.draws_random |= o.kind() == OpKind::Random;
+    Launch s{.op = n.op, .args = n.args};
     for_each_input(n, [&](const Node* in) { use(place(in)); });
     if (n.types.empty()) throw InternalError(n.name + " has no tensor result");
     for (std::size_t i = 0; i < n.types.size(); ++i) {
-      Place p{.slot = static_cast<int>(program_.slots.size()), .type = n.types[i]};
-      program_.slots.push_back({.type = n.types[i]});
-      if (!n.multi) program_.places[&n] = p;
+      Place p{.slot = static_cast<int>(executable_.slots.size()), .type = n.types[i]};
+      executable_.slots.push_back({.type = n.types[i]});
+      if (!n.multi) executable_.places[&n] = p;
       s.results.push_back(use(p));
     }
     if (n.multi) parts_[&n] = s.results;
-    program_.steps.push_back(std::move(s));
+    executable_.launches.push_back(std::move(s));
   }
 
   // Code outside may keep what it is given, and brings its results itself.
   void add_call_out(const Node& n) {
-    Step s{.args = n.args, .callee = n.callee};
-    program_.draws_random |= n.callee != nullptr;  // it may
+    Launch s{.args = n.args, .callee = n.callee};
+    executable_.draws_random |= n.callee != nullptr;  // it may
     for (const auto& region : n.regions) {
-      s.regions.push_back(std::make_shared<const Program>(build_program(*region)));
-      program_.draws_random |= s.regions.back()->draws_random;
+      s.regions.push_back(std::make_shared<const Executable>(build_executable(*region, target_)));
+      executable_.draws_random |= s.regions.back()->draws_random;
     }
     for_each_input(n, [&](const Node* in) {
-      Slot& slot = program_.slots[static_cast<std::size_t>(use(place(in)).slot)];
+      Slot& slot = executable_.slots[static_cast<std::size_t>(use(place(in)).slot)];
       if (n.callee && slot.kind == Slot::Kind::Temporary) slot.kind = Slot::Kind::Own;
     });
     for (const TensorType& t : n.types) {
-      Place p{.slot = static_cast<int>(program_.slots.size()), .type = t};
-      program_.slots.push_back({.kind = Slot::Kind::Made, .type = t});
+      Place p{.slot = static_cast<int>(executable_.slots.size()), .type = t};
+      executable_.slots.push_back({.kind = Slot::Kind::Made, .type = t});
       s.results.push_back(use(p));
     }
     parts_[&n] = s.results;
-    program_.steps.push_back(std::move(s));
+    executable_.launches.push_back(std::move(s));
   }
 
   // Where a value is: views are their operand's memory with other sizes and strides.
   Place place(const Node* n) {
     std::vector<const Node*> views;  // on the way down; chains may be as long as the program
-    while (is_view(*n) && !program_.places.contains(n)) {
+    while (is_view(*n) && !executable_.places.contains(n)) {
       views.push_back(n);
       n = n->args[0].get<Node*>();
     }
@@ -170,25 +183,25 @@ class ProgramBuilder {
       const Node* const view = views.back();
       p.shift = p.shift + (view->type().offset - n->type().offset);
       p.type = view->type();
-      program_.places[view] = p;
+      executable_.places[view] = p;
     }
     return p;
   }
   Place computed(const Node* n) {
-    if (const auto it = program_.places.find(n); it != program_.places.end()) return it->second;
+    if (const auto it = executable_.places.find(n); it != executable_.places.end()) return it->second;
     if (n->kind != NodeKind::GetItem) throw InternalError(n->name + " is used before it is computed");
     const auto it = parts_.find(n->args[0].get<Node*>());
     if (it == parts_.end()) throw InternalError(n->name + " takes a part of something that has none");
-    return program_.places[n] = it->second.at(static_cast<std::size_t>(n->index));
+    return executable_.places[n] = it->second.at(static_cast<std::size_t>(n->index));
   }
 
   const Place& use(const Place& p) {
-    program_.slots[static_cast<std::size_t>(p.slot)].last_step = static_cast<int>(program_.steps.size());
+    executable_.slots[static_cast<std::size_t>(p.slot)].last_launch = static_cast<int>(executable_.launches.size());
     return p;
   }
 
   // Copying one tensor over another of the same sizes: a nest of its own.
-  static Step copy_step(const Place& from, const Place& to) {
+  Launch copy_launch(const Place& from, const Place& to) const {
     LoopNest nest;
     nest.extents = to.type.sizes;
     nest.buffers = 2;
@@ -200,7 +213,7 @@ class ProgramBuilder {
     v.access = 0;
     const int value = nest.add(std::move(v));
     nest.stores.push_back({value, nest.access(1, to.type.dtype, to.type.strides)});
-    return {.nest = compile_nest(nest), .buffers = {from, to}};
+    return {.nest = compile_nest(nest, target_), .buffers = {from, to}};
   }
 
   // The part of `whole` that a write_view or commit with these arguments writes.
@@ -212,14 +225,68 @@ class ProgramBuilder {
     return whole;
   }
 
+  // The memory a commit writes.
+  Place target(const Node& commit) const {
+    Place to = executable_.inputs.at(static_cast<std::size_t>(commit.index));
+    if (commit.args.size() > 1) to = part(to, *commit.args[0].get<Node*>(), commit.args[1], commit.args[2]);
+    return to;
+  }
+
   void add_commit(const Node& n) {
     const Node* value = n.args[0].get<Node*>();
-    const Place from = place(value);
-    Place to = program_.inputs.at(static_cast<std::size_t>(n.index));
-    if (n.args.size() > 1) to = part(to, *value, n.args[1], n.args[2]);
+    const Place from = place(value), to = target(n);
+    if (from.slot == to.slot) {  // stored there by the nest that computed it
+      executable_.committed.push_back(n.index);
+      return;
+    }
     keep(from);
-    program_.commits.push_back(copy_step(from, to));
-    program_.committed.push_back(n.index);
+    executable_.commits.push_back(copy_launch(from, to));
+    executable_.committed.push_back(n.index);
+  }
+
+  // Where nothing stands against it, values of commits are stored by the nests that compute them. Whether any is.
+  bool store_into_inputs(std::vector<LoweredGroup>& lowered, const FusionGroup& group) {
+    bool any = false;
+    for (const auto& [value, commit] : direct_->made_by(group, lowered)) {
+      if (written_by_.contains(value)) continue;
+      const Place to = target(*commit);
+      for (LoweredGroup& l : lowered) any |= store_into(l, group, *value, to);
+    }
+    return any;
+  }
+
+  bool store_into(LoweredGroup& l, const FusionGroup& group, const Node& value, const Place& to) {
+    LoopNest nest = l.nest;
+    const std::size_t loads = nest.accesses.size();
+    const auto at = std::find(l.buffers.begin() + static_cast<std::ptrdiff_t>(loads), l.buffers.end(), &value);
+    if (at == l.buffers.end()) return false;
+    const int buffer = static_cast<int>(at - l.buffers.begin());
+    const auto store = std::ranges::find(nest.stores, buffer, [](const Store& s) { return s.to.buffer; });
+    store->to = nest.access(buffer, to.type.dtype, strides_in(nest, group, value, to));
+    bool reads = false;
+    for (const Access& a : nest.accesses) {
+      const Node* loaded = l.buffers[static_cast<std::size_t>(a.buffer)];
+      if (!loaded || !is_known(loaded)) continue;
+      const Place from = place(loaded);
+      if (from.slot != to.slot) continue;
+      reads = true;
+      if (!(from.shift == to.shift && a.strides == store->to.strides)) return false;
+    }
+    if (reads &&
+        !(DirectCommits::loads_before_storing(nest, *store) && compile_nest(nest, target_).schedule.pass.empty()))
+      return false;
+    l.nest = std::move(nest);
+    executable_.places[&value] = to;
+    return true;
+  }
+
+  // Strides along the axes of the nest of what is computed for `value` and stored at `to`.
+  static SizeVec strides_in(const LoopNest& nest, const FusionGroup& group, const Node& value, const Place& to) {
+    const auto m = std::ranges::find(group.members, &value, &FusionGroup::Member::node);
+    SizeVec strides(nest.extents.size(), Size(0));
+    for (std::size_t d = 0; d < m->axes.size(); ++d)
+      if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = to.type.strides[d];
+    return strides;
   }
 
   // --- write_view: the base is copied, then the source over its part
@@ -237,7 +304,7 @@ class ProgramBuilder {
   }
 
   bool is_known(const Node* n) const {
-    while (!program_.places.contains(n)) {
+    while (!executable_.places.contains(n)) {
       if (n->kind == NodeKind::GetItem) return parts_.contains(n->args[0].get<Node*>());
       if (!is_view(*n)) return false;
       n = n->args[0].get<Node*>();
@@ -259,13 +326,13 @@ class ProgramBuilder {
   }
 
   void add_copy(const Place& from, const Place& to) {
-    Step s = copy_step(from, to);
+    Launch s = copy_launch(from, to);
     for (const Place& p : s.buffers) use(p);
-    program_.steps.push_back(std::move(s));
+    executable_.launches.push_back(std::move(s));
   }
 
   void add_write_view(const Node& n) {
-    if (program_.places.contains(&n)) return;  // its source was stored in place
+    if (executable_.places.contains(&n)) return;  // its source was stored in place
     const Node* source = n.args[1].get<Node*>();
     add_copy(place(source), part(copy_base(n), *source, n.args[2], n.args[3]));
   }
@@ -281,18 +348,15 @@ class ProgramBuilder {
       if (unfinished.contains(viewed(write.args[0].get<Node*>()))) continue;
       unfinished.insert(&write);
       const Place to = part(copy_base(write), *n, write.args[2], write.args[3]);
-      program_.places[n] = to;
-      const auto m = std::ranges::find(group.members, n, &FusionGroup::Member::node);
-      SizeVec strides(l.nest.extents.size(), Size(0));
-      for (std::size_t d = 0; d < m->axes.size(); ++d)
-        if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = to.type.strides[d];
+      executable_.places[n] = to;
+      const SizeVec strides = strides_in(l.nest, group, *n, to);
       for (Store& s : l.nest.stores)
         if (s.to.buffer == static_cast<int>(i)) s.to = l.nest.access(s.to.buffer, n->type().dtype, strides);
     }
   }
 
   void keep(const Place& p) {
-    program_.slots[static_cast<std::size_t>(p.slot)].last_step = static_cast<int>(program_.steps.size());
+    executable_.slots[static_cast<std::size_t>(p.slot)].last_launch = static_cast<int>(executable_.launches.size());
   }
 
   void add_outputs() {
@@ -303,18 +367,20 @@ class ProgramBuilder {
       const auto* n = a.get_if<Node*>();
       if (!n) throw InternalError("an output that is no tensor");
       Place p = place(*n);
-      Slot& s = program_.slots[static_cast<std::size_t>(p.slot)];
+      Slot& s = executable_.slots[static_cast<std::size_t>(p.slot)];
       if (s.kind == Slot::Kind::Temporary || s.kind == Slot::Kind::Own) s.kind = Slot::Kind::Output;
-      const auto [first, fresh] = seen.emplace(*n, static_cast<int>(program_.outputs.size()));
-      program_.output_inputs.push_back((*n)->kind == NodeKind::Placeholder ? s.input : -1);
-      program_.output_repeats.push_back(fresh ? -1 : first->second);
-      program_.outputs.push_back(std::move(p));
+      const auto [first, fresh] = seen.emplace(*n, static_cast<int>(executable_.outputs.size()));
+      executable_.output_inputs.push_back((*n)->kind == NodeKind::Placeholder ? s.input : -1);
+      executable_.output_repeats.push_back(fresh ? -1 : first->second);
+      executable_.outputs.push_back(std::move(p));
     }
   }
 
   const Graph& graph_;
+  const Target& target_;
   const Checkpoint& checkpoint_;
-  Program program_;
+  Executable executable_;
+  DirectCommits* direct_ = nullptr;
   std::unordered_map<const Node*, std::vector<Place>> parts_;
   std::vector<Place> scratch_;                               // of the fold that was split last
   std::unordered_map<const Node*, const Node*> written_by_;  // source -> the write_view that alone reads it
@@ -322,16 +388,17 @@ class ProgramBuilder {
 
 }  // namespace
 
-Program build_program(const Graph& functional, const Checkpoint& checkpoint) {
-  return ProgramBuilder(functional, checkpoint).run();
+Executable build_executable(const Graph& functional, const Target& target, const Checkpoint& checkpoint) {
+  return ExecutableBuilder(functional, target, checkpoint).run();
 }
 
-std::string print_program(const Graph& functional) {
+std::string print_executable(const Graph& functional, const Target& target) {
   std::string text;
   for (const FusionGroup& group : fuse(functional)) {
     const auto call = [&](const Node& n) {
       text += fmt::format("; {} = {}\n\n", n.name, n.kind == NodeKind::Call ? n.target : op(n.op).name());
-      for (const auto& region : n.regions) text += fmt::format("; {}:\n{}", region->name, print_program(*region));
+      for (const auto& region : n.regions)
+        text += fmt::format("; {}:\n{}", region->name, print_executable(*region, target));
     };
     if (group.kind == FusionGroup::Kind::Call) call(*group.members[0].node);
     if (group.kind != FusionGroup::Kind::Loops) continue;
@@ -342,7 +409,7 @@ std::string print_program(const Graph& functional) {
       }
       text += ";";
       for (const FusionGroup::Member& m : group.members) text += " " + m.node->name;
-      text += "\n" + print_nest(l.nest) + "\n";
+      text += "\n" + print_nest(l.nest, target) + "\n";
     }
   }
   return text;

@@ -1,4 +1,4 @@
-// A compiled graph as a straight line of steps over memory slots, symbolic in its sizes.
+// A compiled graph as a straight line of launches over memory slots, symbolic in its sizes.
 // backend/executable/specialization.h puts in numbers and runs it.
 #pragma once
 
@@ -27,8 +27,8 @@ struct Slot {
   Kind kind = Kind::Temporary;
   int input = -1;
   TensorRef constant;
-  TensorType type;    // how the value it was made for lies in it
-  int last_step = 0;  // a temporary may be reused after it
+  TensorType type;      // how the value it was made for lies in it
+  int last_launch = 0;  // a temporary may be reused after it
 };
 
 // A tensor within a slot.
@@ -38,9 +38,9 @@ struct Place {
   Size shift = 0;  // elements beyond the slot's first
 };
 
-struct Program;
+struct Executable;
 
-struct Step {
+struct Launch {
   // A loop nest ...
   CompiledNest nest;
   std::vector<Place> buffers;
@@ -51,20 +51,20 @@ struct Step {
   OpId op = kNoOp;
   std::vector<Arg> args;  // nodes stand for their places
   std::vector<Place> results;
-  // ... or a call of something else, or of one of several programs.
+  // ... or a call of something else, or of one of several executables, the regions of `cond`.
   std::shared_ptr<const Callee> callee;
-  std::vector<std::shared_ptr<const Program>> regions;
+  std::vector<std::shared_ptr<const Executable>> regions;
 };
 
 struct SymbolSource {
   int input = -1, dim = -1;
 };
 
-struct Program {
+struct Executable {
   std::vector<Slot> slots;
-  std::vector<Step> steps;
-  std::vector<Step> commits;   // copies into inputs, after everything that can fail
-  std::vector<int> committed;  // the input each of them writes
+  std::vector<Launch> launches;
+  std::vector<Launch> commits;  // launches that write inputs, after everything that can fail: nests, then copies
+  std::vector<int> committed;   // the inputs they write, once per write
   std::unordered_map<const Node*, Place> places;
   std::vector<Place> outputs;
   // Per output: the input it is, or the earlier output; else -1. Another view of the same place is a tensor of its own.
@@ -79,8 +79,8 @@ struct Program {
 
 // Fuses, lowers and generates code. Throws InternalError for what this backend cannot run. `text`, if given, receives
 // the LLVM IR of every nest. `checkpoint` is called between groups of ops.
-Program build_program(const Graph& functional, const Checkpoint& checkpoint = {});
-// The program's loop nests as LLVM IR and its other steps by name.
-std::string print_program(const Graph& functional);
+Executable build_executable(const Graph& functional, const Target& target, const Checkpoint& checkpoint = {});
+// The executable's loop nests as LLVM IR and its other launches by name.
+std::string print_executable(const Graph& functional, const Target& target);
 
 }  // namespace md

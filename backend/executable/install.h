@@ -1,7 +1,12 @@
 // What a program calls once at start to have a backend.
 #pragma once
 
+#include <string>
+
 namespace md {
+
+// Why MINIDYNAMO_CPU cannot be followed: empty if it can, or is not set. To be asked before anything is installed.
+std::string unusable_cpu();
 
 // Registers backend "llvm".
 void install_llvm_backend();

@@ -1,9 +1,11 @@
+// The backend "llvm": an executable per graph, a specialization per set of sizes, and which mode compiles when.
 #include <algorithm>
 #include <mutex>
 #include <new>
 
 #include "backend/executable/install.h"
 #include "backend/executable/specialization.h"
+#include "backend/llvm/code_generator.h"
 #include "backend/tiers/tiers.h"
 #include "ir/compile/backend.h"
 #include "ir/core/error.h"
@@ -19,16 +21,17 @@ namespace {
 class LlvmKernel final : public Kernel {
  public:
   LlvmKernel(std::shared_ptr<const Graph> functional, const Checkpoint& checkpoint)
-      : graph_(std::move(functional)), program_(build_program(*graph_, checkpoint)) {
-    if (program_.is_static()) fixed_ = std::make_unique<Plan>(program_, std::span<const std::int64_t>{});
+      : graph_(std::move(functional)), executable_(build_executable(*graph_, host_target(), checkpoint)) {
+    if (executable_.is_static())
+      fixed_ = std::make_unique<Specialization>(executable_, std::span<const std::int64_t>{});
   }
 
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
-    if (program_.draws_random) return run_restoring_generator(inputs, outputs);
+    if (executable_.draws_random) return run_restoring_generator(inputs, outputs);
     if (fixed_)
       fixed_->run(inputs, outputs);
     else
-      plan_for(inputs)->run(inputs, outputs);
+      specialization_for(inputs)->run(inputs, outputs);
   }
 
  private:
@@ -39,40 +42,41 @@ class LlvmKernel final : public Kernel {
       if (fixed_)
         fixed_->run(inputs, outputs);
       else
-        plan_for(inputs)->run(inputs, outputs);
+        specialization_for(inputs)->run(inputs, outputs);
     } catch (...) {
       set_state(default_generator(), before);
       throw;
     }
   }
 
-  std::shared_ptr<const Plan> plan_for(std::span<TensorImpl* const> inputs) {
+  std::shared_ptr<const Specialization> specialization_for(std::span<TensorImpl* const> inputs) {
     SmallVector<std::int64_t, 8> symbols;
-    for (const SymbolSource& s : program_.symbols) {
+    for (const SymbolSource& s : executable_.symbols) {
       const bool known = s.input >= 0 && static_cast<std::size_t>(s.input) < inputs.size() &&
                          s.dim < inputs[static_cast<std::size_t>(s.input)]->dim();
       symbols.push_back(known ? inputs[static_cast<std::size_t>(s.input)]->sizes[static_cast<std::size_t>(s.dim)] : 0);
     }
     std::lock_guard lock(mutex_);
-    for (const Planned& p : plans_)
-      if (p.symbols == symbols) return p.plan;
-    auto plan = std::make_shared<const Plan>(program_, std::span<const std::int64_t>(symbols.data(), symbols.size()));
-    if (plans_.size() >= kPlansKept) plans_.erase(plans_.begin());
-    plans_.push_back({symbols, plan});
-    return plan;
+    for (const Kept& p : specializations_)
+      if (p.symbols == symbols) return p.specialization;
+    auto made = std::make_shared<const Specialization>(executable_,
+                                                       std::span<const std::int64_t>(symbols.data(), symbols.size()));
+    if (specializations_.size() >= kSpecializationsKept) specializations_.erase(specializations_.begin());
+    specializations_.push_back({symbols, made});
+    return made;
   }
 
-  struct Planned {
+  struct Kept {
     SmallVector<std::int64_t, 8> symbols;
-    std::shared_ptr<const Plan> plan;
+    std::shared_ptr<const Specialization> specialization;
   };
-  static constexpr std::size_t kPlansKept = 16;
+  static constexpr std::size_t kSpecializationsKept = 16;
 
-  const std::shared_ptr<const Graph> graph_;  // nodes the program refers to
-  Program program_;
-  std::unique_ptr<const Plan> fixed_;
+  const std::shared_ptr<const Graph> graph_;  // nodes the executable refers to
+  Executable executable_;
+  std::unique_ptr<const Specialization> fixed_;
   std::mutex mutex_;
-  std::vector<Planned> plans_;
+  std::vector<Kept> specializations_;
 };
 
 // Whether sizes come up in the middle of the graph.
@@ -106,7 +110,7 @@ class LlvmBackend final : public Backend {
  public:
   std::string name() const override { return "llvm"; }
   std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode mode) override {
-    // A plan wants every size before it starts; op after op does not.
+    // A specialization wants every size before it starts; op after op does not.
     if (finds_sizes(*functional)) return find_backend("blocks")->compile(std::move(functional));
     if (calls_out(*functional)) mode = CompileMode::Wait;
     if (mode == CompileMode::Background) return tiered_kernel(std::move(functional), compile_llvm);
@@ -121,7 +125,7 @@ class LlvmBackend final : public Backend {
     return measured_kernel(std::move(functional), std::move(compiled));
   }
   std::string code(const Graph& functional) const override {
-    return finds_sizes(functional) ? print_ir(functional) : print_program(functional);
+    return finds_sizes(functional) ? print_ir(functional) : print_executable(functional, host_target());
   }
   bool wait(std::chrono::milliseconds most) override { return wait_for_background(most); }
 };

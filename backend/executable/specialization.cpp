@@ -1,3 +1,4 @@
+// Sizes filled into an executable, memory laid out, launches run.
 #include "backend/executable/specialization.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
+#include "ir/tensor/extent.h"
 
 namespace md {
 namespace {
@@ -21,13 +23,15 @@ constexpr std::int64_t kAlignment = 64;
 constexpr double kWorthThreads = 30000;  // nanoseconds of work below which one thread is as fast
 constexpr double kTask = 8000;
 
-std::int64_t elements(const DimVec& sizes) {
-  std::int64_t n = 1;
-  for (std::int64_t s : sizes) n *= s;
-  return n;
+// Nothing of 2^62 bytes or more is ever there: sums of two such numbers fit.
+std::int64_t below_limit(std::int64_t bytes) {
+  constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+  if (bytes >= kLimit)
+    throw OpError(ErrorKind::Memory, "not enough memory: tried to allocate " + std::to_string(bytes) + " bytes");
+  return bytes;
 }
 
-std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+std::int64_t aligned(std::int64_t bytes) { return (below_limit(bytes) + kAlignment - 1) / kAlignment * kAlignment; }
 
 // Temporaries that are never needed at the same time share memory: first fit over blocks in use.
 class Arena {
@@ -37,7 +41,7 @@ class Arena {
     for (const Block& b : blocks_) {  // sorted by offset
       if (b.last < first || b.offset + b.bytes <= at) continue;
       if (b.offset >= at + bytes) break;
-      at = b.offset + b.bytes;
+      at = below_limit(b.offset + b.bytes);
     }
     const auto where = std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.offset >= at; });
     blocks_.insert(where, {at, bytes, last});
@@ -58,7 +62,7 @@ class Arena {
 }  // namespace
 
 // What one run holds.
-struct Plan::Frame {
+struct Specialization::Frame {
   std::span<TensorImpl* const> inputs;
   std::span<TensorRef> outputs;
   SmallVector<char*, 24> data;  // per slot
@@ -71,27 +75,28 @@ struct Plan::Frame {
   HeldMemory memory;       // of the inputs, if others may go on meanwhile
 };
 
-Plan::Plan(const Program& program, std::span<const std::int64_t> symbols)
-    : program_(program), symbols_(symbols.begin(), symbols.end()) {
-  for (const Place& p : program.inputs) inputs_.push_back(planned(p));
-  plan_outputs();
-  plan_memory();
-  for (const Step& s : program.steps) {
-    steps_.push_back(planned(s));
-    for (Arg& a : steps_.back().args) a = planned(a);
+Specialization::Specialization(const Executable& executable, std::span<const std::int64_t> symbols)
+    : executable_(executable), symbols_(symbols.begin(), symbols.end()) {
+  for (const Place& p : executable.inputs) inputs_.push_back(sized(p));
+  size_outputs();
+  place_memory();
+  for (const Launch& s : executable.launches) {
+    launches_.push_back(sized(s));
+    for (Arg& a : launches_.back().args) a = sized(a);
   }
-  for (const Step& s : program.commits) commits_.push_back(planned(s));
+  for (const Launch& s : executable.commits) commits_.push_back(sized(s));
   // What is called may let others go on, too.
-  for (const auto* steps : {&steps_, &commits_})
+  for (const auto* launches : {&launches_, &commits_})
     takes_long_ |=
-        std::ranges::any_of(*steps, [](const PlannedStep& s) { return !s.function || s.nanoseconds >= kLongWork; });
-  plan_quick();
+        std::ranges::any_of(*launches, [](const SizedLaunch& s) { return !s.function || s.nanoseconds >= kLongWork; });
+  choose_quick();
 }
 
-void Plan::plan_quick() {
-  if (steps_.size() != 1 || !commits_.empty() || outputs_.size() != 1 || arena_bytes_ || holds_ || takes_long_) return;
-  const PlannedStep& s = steps_[0];
-  const PlannedOutput& o = outputs_[0];
+void Specialization::choose_quick() {
+  if (launches_.size() != 1 || !commits_.empty() || outputs_.size() != 1 || arena_bytes_ || holds_ || takes_long_)
+    return;
+  const SizedLaunch& s = launches_[0];
+  const SizedOutput& o = outputs_[0];
   if (!s.function || s.empty || s.split != Split::None || s.callee || !s.regions.empty() || o.input >= 0 ||
       o.same_as >= 0 || slots_[static_cast<std::size_t>(o.tensor.slot)].owner != 0 || s.buffers.size() > kMostQuick)
     return;
@@ -101,32 +106,33 @@ void Plan::plan_quick() {
   }
 }
 
-std::int64_t Plan::value(Size s) const { return s.is_const() ? s.value() : program_.shapes->evaluate(s, symbols_); }
+std::int64_t Specialization::value(Size s) const {
+  return s.is_const() ? s.value() : executable_.shapes->evaluate(s, symbols_);
+}
 
-DimVec Plan::values(const SizeVec& s) const {
+DimVec Specialization::values(const SizeVec& s) const {
   DimVec r;
   for (Size x : s) r.push_back(value(x));
   return r;
 }
 
-PlannedTensor Plan::planned(const Place& p) const {
-  const TensorType& made_for = program_.slots[static_cast<std::size_t>(p.slot)].type;
-  PlannedTensor t{p.slot, p.type.dtype, values(p.type.sizes), values(p.type.strides), value(p.shift)};
+SizedTensor Specialization::sized(const Place& p) const {
+  const TensorType& made_for = executable_.slots[static_cast<std::size_t>(p.slot)].type;
+  SizedTensor t{p.slot, p.type.dtype, values(p.type.sizes), values(p.type.strides), value(p.shift)};
   t.whole = t.shift == 0 && p.type.sizes == made_for.sizes && p.type.strides == made_for.strides;
   return t;
 }
 
-Plan::PlannedStep Plan::planned(const Step& s) const {
-  PlannedStep p;
+Specialization::SizedLaunch Specialization::sized(const Launch& s) const {
+  SizedLaunch p;
   p.function = s.nest.function;
   p.can_fail = s.can_fail;
   p.op = s.op;
   p.args = s.args;
   p.callee = s.callee.get();
-  for (const auto& region : s.regions) p.regions.push_back(std::make_shared<const Plan>(*region, symbols_));
-  for (const Place& r : s.results) p.results.push_back(planned(r));
-  for (const Place& b : s.buffers)
-    p.buffers.push_back({b.slot, value(b.shift) * static_cast<std::int64_t>(item_size(b.type.dtype))});
+  for (const auto& region : s.regions) p.regions.push_back(std::make_shared<const Specialization>(*region, symbols_));
+  for (const Place& r : s.results) p.results.push_back(sized(r));
+  for (const Place& b : s.buffers) p.buffers.push_back({b.slot, checked_shift(value(b.shift), b.type.dtype)});
   if (!p.function) return p;
   for (Size x : s.nest.params) p.params.push_back(value(x));
   p.rows = value(s.nest.rows);
@@ -142,8 +148,8 @@ Plan::PlannedStep Plan::planned(const Step& s) const {
   return p;
 }
 
-// Cuts a step into tasks along rows or, if too few, along columns.
-void Plan::choose_split(const Step& s, PlannedStep& p) const {
+// Cuts a launch into tasks along rows or, if too few, along columns.
+void Specialization::choose_split(const Launch& s, SizedLaunch& p) const {
   const Schedule& schedule = s.nest.schedule;
   const double folded = static_cast<double>(std::max<std::int64_t>(1, value(s.nest.folded)));
   const double row = std::max(1.0, static_cast<double>(p.cols) * folded * s.nest.cost);
@@ -163,47 +169,46 @@ void Plan::choose_split(const Step& s, PlannedStep& p) const {
 }
 
 // Sizes become numbers; nodes are noted with where they will be.
-Arg Plan::planned(const Arg& a) {
+Arg Specialization::sized(const Arg& a) {
   if (const auto* s = a.get_if<Size>()) return Size(value(*s));
   if (const auto* n = a.get_if<Node*>()) {
-    operands_.try_emplace(*n, planned(program_.places.at(*n)));
+    operands_.try_emplace(*n, sized(executable_.places.at(*n)));
     return a;
   }
   if (const auto* l = a.get_if<ListArg>()) {
     ListArg r{{}, l->tuple};
-    for (const Arg& x : l->items) r.items.push_back(planned(x));
+    for (const Arg& x : l->items) r.items.push_back(sized(x));
     return r;
   }
   if (const auto* s = a.get_if<SliceArg>())  // of a call out
-    return make_slice(planned(s->parts->at(0)), planned(s->parts->at(1)), planned(s->parts->at(2)));
+    return make_slice(sized(s->parts->at(0)), sized(s->parts->at(1)), sized(s->parts->at(2)));
   return a;
 }
 
-void Plan::plan_outputs() {
-  for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
-    outputs_.push_back({planned(program_.outputs[i]), program_.output_inputs[i], program_.output_repeats[i]});
+void Specialization::size_outputs() {
+  for (std::size_t i = 0; i < executable_.outputs.size(); ++i) {
+    outputs_.push_back({sized(executable_.outputs[i]), executable_.output_inputs[i], executable_.output_repeats[i]});
   }
 }
 
-void Plan::plan_memory() {
+void Specialization::place_memory() {
   Arena arena;
-  std::vector<int> defined(program_.slots.size(), 0);
-  for (std::size_t i = program_.steps.size(); i-- > 0;) {
-    for (const Place& p : program_.steps[i].buffers) defined[static_cast<std::size_t>(p.slot)] = static_cast<int>(i);
-    for (const Place& p : program_.steps[i].results) defined[static_cast<std::size_t>(p.slot)] = static_cast<int>(i);
+  std::vector<int> defined(executable_.slots.size(), 0);
+  for (std::size_t i = executable_.launches.size(); i-- > 0;) {
+    for (const Place& p : executable_.launches[i].buffers)
+      defined[static_cast<std::size_t>(p.slot)] = static_cast<int>(i);
+    for (const Place& p : executable_.launches[i].results)
+      defined[static_cast<std::size_t>(p.slot)] = static_cast<int>(i);
   }
-  for (std::size_t i = 0; i < program_.slots.size(); ++i) {
-    const Slot& s = program_.slots[i];
+  for (std::size_t i = 0; i < executable_.slots.size(); ++i) {
+    const Slot& s = executable_.slots[i];
     Memory m{.kind = s.kind, .input = s.input};
-    std::int64_t span = 1;  // elements from the first to the last, plus one
-    const DimVec sizes = values(s.type.sizes), strides = values(s.type.strides);
-    for (std::size_t d = 0; d < sizes.size(); ++d) span += (sizes[d] - 1) * strides[d];
     // A number among the inputs is a size of a tensor without memory: it may be larger than any memory.
-    if (elements(sizes) != 0 && s.kind != Slot::Kind::Input)
-      m.bytes = span * static_cast<std::int64_t>(item_size(s.type.dtype));
+    if (s.kind != Slot::Kind::Input)
+      m.bytes = static_cast<std::int64_t>(checked_bytes(values(s.type.sizes), values(s.type.strides), 0, s.type.dtype));
     holds_ |= s.kind == Slot::Kind::Own || s.kind == Slot::Kind::Made;
     if (s.kind == Slot::Kind::Constant) m.constant = static_cast<char*>(s.constant->data());
-    if (s.kind == Slot::Kind::Temporary) m.arena_offset = arena.place(aligned(m.bytes), defined[i], s.last_step);
+    if (s.kind == Slot::Kind::Temporary) m.arena_offset = arena.place(aligned(m.bytes), defined[i], s.last_launch);
     for (std::size_t o = 0; o < outputs_.size() && m.owner < 0; ++o)
       if (s.kind == Slot::Kind::Output && outputs_[o].tensor.slot == static_cast<int>(i)) m.owner = static_cast<int>(o);
     slots_.push_back(m);
@@ -211,11 +216,11 @@ void Plan::plan_memory() {
   arena_bytes_ = arena.total();
 }
 
-void Plan::check_inputs(std::span<TensorImpl* const> inputs) const {
+void Specialization::check_inputs(std::span<TensorImpl* const> inputs) const {
   if (inputs.size() != inputs_.size()) throw InternalError("a kernel was called with another number of inputs");
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const TensorImpl& x = *inputs[i];
-    const PlannedTensor& t = inputs_[i];
+    const SizedTensor& t = inputs_[i];
     bool fits = x.dtype == t.dtype && x.sizes.size() == t.sizes.size();
     for (std::size_t d = 0; fits && d < t.sizes.size(); ++d)
       fits = x.sizes[d] == t.sizes[d] && (t.sizes[d] <= 1 || x.strides[d] == t.strides[d]);
@@ -224,7 +229,7 @@ void Plan::check_inputs(std::span<TensorImpl* const> inputs) const {
   }
 }
 
-void Plan::allocate(Frame& f) const {
+void Specialization::allocate(Frame& f) const {
   if (arena_bytes_) f.arena = allocate_storage(static_cast<std::size_t>(arena_bytes_));
   f.data.resize(slots_.size());
   if (holds_) f.held.resize(slots_.size());
@@ -248,7 +253,7 @@ void Plan::allocate(Frame& f) const {
         f.data[i] = nullptr;  // until its call has run
         break;
       case Slot::Kind::Output: {
-        const PlannedTensor& t = outputs_[static_cast<std::size_t>(m.owner)].tensor;
+        const SizedTensor& t = outputs_[static_cast<std::size_t>(m.owner)].tensor;
         Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
         f.data[i] = static_cast<char*>(storage->data());
         f.outputs[static_cast<std::size_t>(m.owner)] =
@@ -259,7 +264,7 @@ void Plan::allocate(Frame& f) const {
 }
 
 // A tensor object for `t`, for calls and for outputs that are views.
-TensorRef Plan::tensor(const PlannedTensor& t, Frame& f) const {
+TensorRef Specialization::tensor(const SizedTensor& t, Frame& f) const {
   const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
   const auto view = [&](const Ref<Storage>& storage, std::int64_t offset) {
     return make_ref<TensorImpl>(storage, t.dtype, t.sizes, t.strides, offset + t.shift);
@@ -270,7 +275,7 @@ TensorRef Plan::tensor(const PlannedTensor& t, Frame& f) const {
       return t.whole ? TensorRef(x) : view(x->storage, x->offset);
     }
     case Slot::Kind::Constant: {
-      const TensorRef& x = program_.slots[static_cast<std::size_t>(t.slot)].constant;
+      const TensorRef& x = executable_.slots[static_cast<std::size_t>(t.slot)].constant;
       return t.whole ? x : view(x->storage, x->offset);
     }
     case Slot::Kind::Temporary:
@@ -288,14 +293,14 @@ TensorRef Plan::tensor(const PlannedTensor& t, Frame& f) const {
 }
 
 // A result that shows memory another tensor owns; of a whole input too a tensor of its own.
-TensorRef Plan::output_view(const PlannedTensor& t, Frame& f) const {
+TensorRef Specialization::output_view(const SizedTensor& t, Frame& f) const {
   const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
   if (m.kind != Slot::Kind::Input || !t.whole) return tensor(t, f);
   const TensorImpl& x = *f.inputs[static_cast<std::size_t>(m.input)];
   return make_ref<TensorImpl>(x.storage, t.dtype, t.sizes, t.strides, x.offset);
 }
 
-Arg Plan::argument(const Arg& a, Frame& f) const {
+Arg Specialization::argument(const Arg& a, Frame& f) const {
   if (const auto* n = a.get_if<Node*>()) return tensor(operands_.at(*n), f);
   if (const auto* l = a.get_if<ListArg>()) {
     ListArg r{{}, l->tuple};
@@ -305,21 +310,21 @@ Arg Plan::argument(const Arg& a, Frame& f) const {
   return a;
 }
 
-void Plan::execute_call(const PlannedStep& s, Frame& f) const {
+void Specialization::execute_call(const SizedLaunch& s, Frame& f) const {
   std::vector<Arg> args;
   for (const Arg& a : s.args) args.push_back(argument(a, f));
   std::vector<TensorRef> results;
-  for (const PlannedTensor& t : s.results) results.push_back(tensor(t, f));
+  for (const SizedTensor& t : s.results) results.push_back(tensor(t, f));
   engine().run(op(s.op), args, results);
 }
 
-void Plan::call_out(const PlannedStep& s, Frame& f) const {
+void Specialization::call_out(const SizedLaunch& s, Frame& f) const {
   std::vector<Arg> args;
   for (const Arg& a : s.args) args.push_back(argument(a, f));
   std::vector<TensorRef> made;
   if (s.callee) {
     std::vector<ExpectedTensor> expected;
-    for (const PlannedTensor& t : s.results) expected.push_back({t.dtype, t.sizes, t.strides});
+    for (const SizedTensor& t : s.results) expected.push_back({t.dtype, t.sizes, t.strides});
     made = run_functional(*s.callee, std::move(args), expected);
   } else {
     made = run_region(*s.regions[picked_region(args[0])], args[1]);
@@ -331,7 +336,7 @@ void Plan::call_out(const PlannedStep& s, Frame& f) const {
   }
 }
 
-std::vector<TensorRef> Plan::run_region(const Plan& region, const Arg& operands) const {
+std::vector<TensorRef> Specialization::run_region(const Specialization& region, const Arg& operands) const {
   SmallVector<TensorImpl*, 8> inputs;
   for (const Arg& a : operands.get<ListArg>().items) inputs.push_back(a.get<TensorRef>().get());
   std::vector<TensorRef> outputs(region.outputs_.size());
@@ -341,7 +346,7 @@ std::vector<TensorRef> Plan::run_region(const Plan& region, const Arg& operands)
 }
 
 // Part t of the columns goes to element t of each scratch tensor.
-std::int64_t Plan::execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const {
+std::int64_t Specialization::execute_parts(const SizedLaunch& s, const SmallVector<void*, 24>& buffers) const {
   std::atomic<std::int64_t> failed{0};
   const std::int64_t parts = std::max<std::int64_t>(1, (s.cols + s.part - 1) / s.part);
   parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -358,7 +363,7 @@ std::int64_t Plan::execute_parts(const PlannedStep& s, const SmallVector<void*, 
   return failed.load(std::memory_order_relaxed);
 }
 
-void Plan::execute(const PlannedStep& s, Frame& f) const {
+void Specialization::execute(const SizedLaunch& s, Frame& f) const {
   if (s.callee || !s.regions.empty()) return call_out(s, f);
   if (!s.function) return execute_call(s, f);
   if (s.empty) return;
@@ -384,9 +389,9 @@ void Plan::execute(const PlannedStep& s, Frame& f) const {
   if (failed) throw OpError(ErrorKind::ZeroDivision, "ZeroDivisionError");
 }
 
-TensorRef Plan::run_quick(std::span<TensorImpl* const> inputs) const {
-  const PlannedStep& s = steps_[0];
-  const PlannedTensor& t = outputs_[0].tensor;
+TensorRef Specialization::run_quick(std::span<TensorImpl* const> inputs) const {
+  const SizedLaunch& s = launches_[0];
+  const SizedTensor& t = outputs_[0].tensor;
   const Memory& m = slots_[static_cast<std::size_t>(t.slot)];
   Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(m.bytes));
   void* buffers[kMostQuick];
@@ -403,14 +408,15 @@ TensorRef Plan::run_quick(std::span<TensorImpl* const> inputs) const {
 }
 
 // Everything that can fail, then what cannot.
-void Plan::execute_all(Frame& f) const {
+void Specialization::execute_all(Frame& f) const {
   try {
     allocate(f);
-    for (const PlannedStep& s : steps_) execute(s, f);
+    for (const SizedLaunch& s : launches_) execute(s, f);
     if (takes_long_) {
       Premise::settle();
       std::vector<const Storage*> written;
-      for (int input : program_.committed) written.push_back(f.inputs[static_cast<std::size_t>(input)]->storage.get());
+      for (int input : executable_.committed)
+        written.push_back(f.inputs[static_cast<std::size_t>(input)]->storage.get());
       std::ranges::sort(written);
       f.memory.expect_unwritten(written);
     }
@@ -418,13 +424,11 @@ void Plan::execute_all(Frame& f) const {
     for (TensorRef& o : f.outputs) o = nullptr;
     throw;
   }
-  for (std::size_t i = 0; i < commits_.size(); ++i) {
-    execute(commits_[i], f);
-    ++f.inputs[static_cast<std::size_t>(program_.committed[i])]->storage->version;
-  }
+  for (const SizedLaunch& s : commits_) execute(s, f);
+  for (int input : executable_.committed) ++f.inputs[static_cast<std::size_t>(input)]->storage->version;
 }
 
-void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
+void Specialization::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
   check_inputs(inputs);
   if (!quick_.empty()) {
     outputs[0] = run_quick(inputs);
@@ -438,7 +442,7 @@ void Plan::run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs
   }
   execute_all(f);
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    const PlannedOutput& o = outputs_[i];
+    const SizedOutput& o = outputs_[i];
     if (o.input >= 0)
       outputs[i] = TensorRef(inputs[static_cast<std::size_t>(o.input)]);
     else if (o.same_as >= 0)

@@ -1,4 +1,4 @@
-// A program with all sizes known: what a call executes.
+// An executable with all sizes known: what a call executes.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace md {
 
-struct PlannedTensor {
+struct SizedTensor {
   int slot = -1;
   DType dtype = DType::Float32;
   DimVec sizes, strides;
@@ -15,10 +15,10 @@ struct PlannedTensor {
   bool whole = false;      // it is what the slot was made for
 };
 
-class Plan {
+class Specialization {
  public:
-  // `symbols` holds the value of each of the program's symbols. The program must outlive the plan.
-  Plan(const Program& program, std::span<const std::int64_t> symbols);
+  // `symbols` holds the value of each of the executable's symbols. The executable must outlive this.
+  Specialization(const Executable& executable, std::span<const std::int64_t> symbols);
 
   // Throws OpError if an op fails; then no input has changed.
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const;
@@ -37,7 +37,7 @@ class Plan {
     std::int64_t byte_shift;
   };
   enum class Split : std::uint8_t { None, Rows, Columns, Parts };
-  struct PlannedStep {
+  struct SizedLaunch {
     NestFunction function = nullptr;  // null: a call
     std::vector<Buffer> buffers;
     std::vector<std::int64_t> params;
@@ -50,12 +50,12 @@ class Plan {
     bool empty = false;
     OpId op = kNoOp;
     std::vector<Arg> args;
-    std::vector<PlannedTensor> results;
+    std::vector<SizedTensor> results;
     const Callee* callee = nullptr;
-    std::vector<std::shared_ptr<const Plan>> regions;
+    std::vector<std::shared_ptr<const Specialization>> regions;
   };
-  struct PlannedOutput {
-    PlannedTensor tensor;
+  struct SizedOutput {
+    SizedTensor tensor;
     int input = -1;    // it is that very input
     int same_as = -1;  // it is that earlier output
   };
@@ -63,37 +63,37 @@ class Plan {
 
   std::int64_t value(Size s) const;
   DimVec values(const SizeVec& s) const;
-  PlannedTensor planned(const Place& p) const;
-  PlannedStep planned(const Step& s) const;
-  void choose_split(const Step& s, PlannedStep& p) const;
-  Arg planned(const Arg& a);
-  void plan_memory();
-  void plan_outputs();
-  void plan_quick();
+  SizedTensor sized(const Place& p) const;
+  SizedLaunch sized(const Launch& s) const;
+  void choose_split(const Launch& s, SizedLaunch& p) const;
+  Arg sized(const Arg& a);
+  void place_memory();
+  void size_outputs();
+  void choose_quick();
   TensorRef run_quick(std::span<TensorImpl* const> inputs) const;
   void check_inputs(std::span<TensorImpl* const> inputs) const;
   void allocate(Frame& f) const;
   void execute_all(Frame& f) const;
-  void execute(const PlannedStep& s, Frame& f) const;
-  std::int64_t execute_parts(const PlannedStep& s, const SmallVector<void*, 24>& buffers) const;
-  void execute_call(const PlannedStep& s, Frame& f) const;
-  void call_out(const PlannedStep& s, Frame& f) const;
-  std::vector<TensorRef> run_region(const Plan& region, const Arg& operands) const;
-  TensorRef tensor(const PlannedTensor& t, Frame& f) const;
-  TensorRef output_view(const PlannedTensor& t, Frame& f) const;
+  void execute(const SizedLaunch& s, Frame& f) const;
+  std::int64_t execute_parts(const SizedLaunch& s, const SmallVector<void*, 24>& buffers) const;
+  void execute_call(const SizedLaunch& s, Frame& f) const;
+  void call_out(const SizedLaunch& s, Frame& f) const;
+  std::vector<TensorRef> run_region(const Specialization& region, const Arg& operands) const;
+  TensorRef tensor(const SizedTensor& t, Frame& f) const;
+  TensorRef output_view(const SizedTensor& t, Frame& f) const;
   Arg argument(const Arg& a, Frame& f) const;
 
-  const Program& program_;
+  const Executable& executable_;
   std::vector<std::int64_t> symbols_;
   std::vector<Memory> slots_;
-  std::vector<PlannedTensor> inputs_;
-  std::vector<PlannedStep> steps_, commits_;
-  std::vector<PlannedOutput> outputs_;
-  std::unordered_map<const Node*, PlannedTensor> operands_;  // of calls
+  std::vector<SizedTensor> inputs_;
+  std::vector<SizedLaunch> launches_, commits_;
+  std::vector<SizedOutput> outputs_;
+  std::unordered_map<const Node*, SizedTensor> operands_;  // of calls
   std::int64_t arena_bytes_ = 0;
   bool holds_ = false;       // some slots have memory of their own
-  bool takes_long_ = false;  // some step does
-  // The commonest program: one nest on one thread from inputs and constants to one output.
+  bool takes_long_ = false;  // some launch does
+  // The commonest executable: one nest on one thread from inputs and constants to one output.
   struct QuickBuffer {
     int input;       // -1: the output, or if there is one,
     char* constant;  // this

@@ -11,13 +11,16 @@
 #include <span>
 #include <vector>
 
+#include "backend/machine/target.h"
 #include "backend/nest/schedule.h"
 
 namespace md {
 
 inline constexpr const char* kKernelName = "kernel";
 
-void emit_kernel(llvm::Module& module, const LoopNest& nest, const Schedule& schedule);
+// Adds the function kKernelName to a module prepared for `target`. Throws InternalError where a body and its dtype do
+// not go together.
+void emit_kernel(llvm::Module& module, const LoopNest& nest, const Schedule& schedule, const Target& target);
 
 // What `params` holds, in order: extents of the inner row loops, of the folded loop, then each dynamic stride.
 std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule);
@@ -26,11 +29,11 @@ enum class StrideKind : std::uint8_t { Zero, One, Dynamic };
 StrideKind stride_kind(Size stride);
 
 // --- Bodies (emit_body.cpp)
-// --------------------------------------------------------------------------------------------
 
-// Where instructions go and how wide they are.
+// Where instructions go, what for, and how wide they are.
 struct Emit {
   llvm::IRBuilder<>& ir;
+  const Target& target;
   int lanes;
 };
 // Register type of a dtype: its working dtype; bool is i1. The value in it is one of the dtype itself.

@@ -1,3 +1,4 @@
+// Bodies of ops, conversions between dtypes, and what lies between memory and registers.
 #include <cmath>
 
 #include "backend/llvm/emit.h"
@@ -16,19 +17,19 @@ template <class F>
 Value* with_builder(const Emit& e, DType t, F&& f) {
   switch (working(t)) {
     case DType::Float32: {
-      LlvmBuilder<float> b(e.ir, e.lanes);
+      LlvmBuilder<float> b(e.ir, e.target, e.lanes);
       return f(b);
     }
     case DType::Float64: {
-      LlvmBuilder<double> b(e.ir, e.lanes);
+      LlvmBuilder<double> b(e.ir, e.target, e.lanes);
       return f(b);
     }
     case DType::Int32: {
-      LlvmBuilder<std::int32_t> b(e.ir, e.lanes);
+      LlvmBuilder<std::int32_t> b(e.ir, e.target, e.lanes);
       return f(b);
     }
     case DType::Int64: {
-      LlvmBuilder<std::int64_t> b(e.ir, e.lanes);
+      LlvmBuilder<std::int64_t> b(e.ir, e.target, e.lanes);
       return f(b);
     }
     default:
@@ -66,7 +67,7 @@ Value* emit_pointwise(const Emit& e, DType compute, std::span<Value* const> args
     throw InternalError("wrong number of operands for " + std::string(O::decl.name));
   if (compute == DType::Bool) {
     if constexpr (computes_in<O>(DTypeCategory::Bool)) {
-      LlvmBuilder<std::int32_t> b(e.ir, e.lanes);
+      LlvmBuilder<std::int32_t> b(e.ir, e.target, e.lanes);
       return apply<O, true>(b, args);
     }
   } else {
@@ -86,7 +87,7 @@ template <class O>
 Value* combine(const Emit& e, DType t, Value* x, Value* y) {
   if (t == DType::Bool) {
     if constexpr (probe::CombinesBool<O>) {
-      LlvmBuilder<std::int32_t> b(e.ir, e.lanes);
+      LlvmBuilder<std::int32_t> b(e.ir, e.target, e.lanes);
       return O::combine_bool(b, {x}, {y}).v;
     }
   } else if constexpr (probe::Combines<O>) {
@@ -99,7 +100,7 @@ template <class O>
 Value* identity(const Emit& e, DType t) {
   if (t == DType::Bool) {
     if constexpr (probe::CombinesBool<O>) {
-      LlvmBuilder<std::int32_t> b(e.ir, e.lanes);
+      LlvmBuilder<std::int32_t> b(e.ir, e.target, e.lanes);
       return O::identity_bool(b).v;
     }
   } else if constexpr (probe::Combines<O>) {
@@ -145,8 +146,8 @@ llvm::Type* half_lanes(const Emit& e) { return lanes_of(e.ir.getHalfTy(), e.lane
 // The bits of float16 elements as float32. Without the machine's conversion: the exponent moves, a product
 // renormalises.
 Value* widen_float16(const Emit& e, Value* bits) {
-  if (host_target().half_moves) return e.ir.CreateFPExt(e.ir.CreateBitCast(bits, half_lanes(e)), float_lanes(e));
-  LlvmBuilder<float> b(e.ir, e.lanes);
+  if (e.target.half_moves) return e.ir.CreateFPExt(e.ir.CreateBitCast(bits, half_lanes(e)), float_lanes(e));
+  LlvmBuilder<float> b(e.ir, e.target, e.lanes);
   using I = LlvmBuilder<float>::I;
   const I wide{e.ir.CreateZExt(bits, lanes_of_bits(e, 32))};
   const I magnitude = b.ishl(b.iand(wide, b.iconst(0x7fff)), 13);
@@ -159,8 +160,8 @@ Value* widen_float16(const Emit& e, Value* bits) {
 
 // The bits of float32 values that float16 holds exactly (or of NaN).
 Value* narrow_float16(const Emit& e, Value* v) {
-  if (host_target().half_moves) return e.ir.CreateBitCast(e.ir.CreateFPTrunc(v, half_lanes(e)), lanes_of_bits(e, 16));
-  LlvmBuilder<float> b(e.ir, e.lanes);
+  if (e.target.half_moves) return e.ir.CreateBitCast(e.ir.CreateFPTrunc(v, half_lanes(e)), lanes_of_bits(e, 16));
+  LlvmBuilder<float> b(e.ir, e.target, e.lanes);
   using I = LlvmBuilder<float>::I;
   const auto magnitude = b.abs({v});
   const I bits = b.as_bits(magnitude);
@@ -177,10 +178,10 @@ Value* narrow_float16(const Emit& e, Value* v) {
 // A value of the working dtype brought into `t`: rounded or wrapped.
 Value* into_range(const Emit& e, Value* v, DType t) {
   if (working(t) == t) return v;
-  if (t == DType::Float16 && host_target().half_moves)
+  if (t == DType::Float16 && e.target.half_moves)
     return e.ir.CreateFPExt(e.ir.CreateFPTrunc(v, half_lanes(e)), float_lanes(e));
   if (is_half(t)) {
-    LlvmBuilder<float> b(e.ir, e.lanes);
+    LlvmBuilder<float> b(e.ir, e.target, e.lanes);
     return t == DType::Float16 ? round_to_float16(b, {v}).v : round_to_bfloat16(b, {v}).v;
   }
   Value* low = e.ir.CreateTrunc(v, lanes_of_bits(e, static_cast<unsigned>(item_size(t) * 8)));

@@ -55,7 +55,7 @@ void NestEmitter::emit_columns() {
         ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateSub(col_end_, column), i64(schedule_.block));
     fold_columns(folds, inner, inner_stores, column, width);
     Strip strip{.ports = ports_of(outer, outer_stores), .start = column, .count = width, .masks = status_ != nullptr};
-    strip.body = [&](const Step& step, std::vector<Value*>&) {
+    strip.body = [&](const VectorStep& step, std::vector<Value*>&) {
       for (std::size_t i = 0; i < nest_.values.size(); ++i)
         if (fold_of_[i] >= 0)
           vector_[i] = load_vector(folds[static_cast<std::size_t>(fold_of_[i])],
@@ -85,7 +85,7 @@ void NestEmitter::fold_columns(const std::vector<ColumnFold>& folds, const std::
           ports_[i].row = element_at(ports_[i].access->dtype, at_row[i].row, ir_.CreateMul(k, ports_[i].folded_stride));
       Value* lane = ir_.CreateMul(ir_.CreateAnd(k, i64(schedule_.fold_lanes - 1)), i64(schedule_.block));
       Strip strip{.ports = ports_of(values, stores), .start = column, .count = width, .masks = status_ != nullptr};
-      strip.body = [&](const Step& step, std::vector<Value*>&) {
+      strip.body = [&](const VectorStep& step, std::vector<Value*>&) {
         prefetch_rows(strip, step);
         emit_loop_values(values, strip, step);
         emit_loop_stores(stores, strip, step);
@@ -108,7 +108,7 @@ void NestEmitter::fold_columns(const std::vector<ColumnFold>& folds, const std::
 }
 
 // The processor's own prefetching stops where a row ends in this block or on its page.
-void NestEmitter::prefetch_rows(const Strip& strip, const Step& step) {
+void NestEmitter::prefetch_rows(const Strip& strip, const VectorStep& step) {
   for (std::size_t i = 0; i < strip.ports.size(); ++i) {
     const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
     if (port.store || !port.folded_stride || port.col == StrideKind::Zero) continue;

@@ -22,7 +22,7 @@ void NestEmitter::emit_passes(const std::vector<int>& values, const std::vector<
       if (crosses(a, pass_of(v)) && !spill_[static_cast<std::size_t>(a)])
         spill_[static_cast<std::size_t>(a)] =
             stack(element_of(nest_.values[static_cast<std::size_t>(a)].dtype), schedule_.block);
-  strip.body = [&](const Step& step, std::vector<Value*>&) {
+  strip.body = [&](const VectorStep& step, std::vector<Value*>&) {
     std::vector<int> own, own_stores;
     for (int v : values)
       if (pass_of(v) == step.pass) own.push_back(v);
@@ -52,7 +52,7 @@ bool NestEmitter::crosses(int value, int to) const {
 
 // Operands of this pass that other passes computed, and loads.
 void NestEmitter::fetch(const std::vector<int>& own, const std::vector<int>& stores, const Strip& strip,
-                        const Step& step) {
+                        const VectorStep& step) {
   std::vector<int> wanted, loads;
   for (int v : own)
     for (int a : nest_.values[static_cast<std::size_t>(v)].args) wanted.push_back(a);
@@ -71,12 +71,12 @@ void NestEmitter::fetch(const std::vector<int>& own, const std::vector<int>& sto
 }
 
 // The loops of one phase: blocks, passes over a block, vectors.
-void NestEmitter::walk_passes(Strip& strip, Value* count, const std::function<void(Step&, Value*)>& position) {
+void NestEmitter::walk_passes(Strip& strip, Value* count, const std::function<void(VectorStep&, Value*)>& position) {
   loop(i64(0), count, schedule_.block, false, [&](Value* begin) {
     Value* width = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, ir_.CreateSub(count, begin), i64(schedule_.block));
     for (int pass = 0; pass < strip.passes; ++pass)
       loop(i64(0), width, schedule_.lanes, true, [&](Value* k) {
-        Step step{.in_block = k, .pass = pass};
+        VectorStep step{.in_block = k, .pass = pass};
         position(step, ir_.CreateAdd(begin, k));
         std::vector<Value*> none;
         strip.body(step, none);

@@ -75,7 +75,7 @@ void NestEmitter::fold_strip(const std::vector<int>& reduces, const std::vector<
         strip.carried.push_back(identity);
     }
   }
-  strip.body = [&](const Step& step, std::vector<Value*>& carried) {
+  strip.body = [&](const VectorStep& step, std::vector<Value*>& carried) {
     emit_loop_values(values, strip, step);
     emit_loop_stores(stores, strip, step);
     for (std::size_t i = 0; i < reduces.size(); ++i) {

@@ -1,3 +1,4 @@
+// The kernel function: its parameters, the loop over rows, and what a row does stage by stage.
 #include <algorithm>
 
 #include "backend/llvm/llvm_builder.h"
@@ -27,12 +28,12 @@ std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule) 
   return params;
 }
 
-void emit_kernel(llvm::Module& module, const LoopNest& nest, const Schedule& schedule) {
-  NestEmitter(module, nest, schedule).run();
+void emit_kernel(llvm::Module& module, const LoopNest& nest, const Schedule& schedule, const Target& target) {
+  NestEmitter(module, nest, schedule, target).run();
 }
 
-NestEmitter::NestEmitter(llvm::Module& module, const LoopNest& nest, const Schedule& schedule)
-    : module_(module), nest_(nest), schedule_(schedule), ir_(module.getContext()) {
+NestEmitter::NestEmitter(llvm::Module& module, const LoopNest& nest, const Schedule& schedule, const Target& target)
+    : module_(module), nest_(nest), schedule_(schedule), target_(target), ir_(module.getContext()) {
   for (int a : schedule.cols.axes) loop_axes_ |= AxisMask{1} << a;
   for (int a : schedule.folded.axes) loop_axes_ |= AxisMask{1} << a;
   for (const NestValue& v : nest.values) last_stage_ = std::max(last_stage_, v.stage);
@@ -161,7 +162,7 @@ void NestEmitter::emit_row_stores() {
                 .start = col_begin_,
                 .count = ir_.CreateSub(col_end_, col_begin_)};
     make_splats({s.value});
-    strip.body = [&](const Step& step, std::vector<Value*>&) {
+    strip.body = [&](const VectorStep& step, std::vector<Value*>&) {
       emit_store(at(schedule_.lanes), s.to.dtype, operand(s.value, schedule_.lanes), step.pointers[0], step.strides[0]);
     };
     emit_strip(strip);
@@ -196,7 +197,7 @@ void NestEmitter::emit_stage(int stage) {
               .start = col_begin_,
               .count = ir_.CreateSub(col_end_, col_begin_),
               .masks = status_ != nullptr};
-  strip.body = [&](const Step& step, std::vector<Value*>&) {
+  strip.body = [&](const VectorStep& step, std::vector<Value*>&) {
     emit_loop_values(values, strip, step);
     emit_loop_stores(stores, strip, step);
   };
@@ -274,7 +275,7 @@ void NestEmitter::note_failure(Value* failed, Value* mask) {
   ir_.CreateStore(ir_.CreateOr(old, ir_.CreateZExt(failed, ir_.getInt64Ty())), status_);
 }
 
-void NestEmitter::emit_loop_values(const std::vector<int>& values, const Strip& strip, const Step& step) {
+void NestEmitter::emit_loop_values(const std::vector<int>& values, const Strip& strip, const VectorStep& step) {
   for (int i : values) {
     const NestValue& v = nest_.values[static_cast<std::size_t>(i)];
     Value*& result = vector_[static_cast<std::size_t>(i)];
@@ -288,7 +289,7 @@ void NestEmitter::emit_loop_values(const std::vector<int>& values, const Strip& 
   }
 }
 
-void NestEmitter::emit_loop_stores(const std::vector<int>& stores, const Strip& strip, const Step& step) {
+void NestEmitter::emit_loop_stores(const std::vector<int>& stores, const Strip& strip, const VectorStep& step) {
   for (int s : stores) {
     const Store& store = nest_.stores[static_cast<std::size_t>(s)];
     const auto port = static_cast<std::size_t>(std::find(strip.ports.begin(), strip.ports.end(), port_of_store(s)) -

@@ -2,7 +2,6 @@
 // loop runs over those once more, so that the body is generated once and needs no masks.
 #include "backend/llvm/llvm_builder.h"
 #include "backend/llvm/nest_emitter.h"
-#include "backend/llvm/orc.h"
 #include "registry/reduction_order.h"
 
 namespace md {
@@ -37,7 +36,7 @@ void NestEmitter::emit_strip(Strip& strip) {
   if (strip.passes == 1) {
     emit_vector_loop(strip, p);
   } else {
-    walk_passes(strip, p.count, [&](Step& step, Value* column) { position_step(strip, p, column, step); });
+    walk_passes(strip, p.count, [&](VectorStep& step, Value* column) { position_step(strip, p, column, step); });
     ir_.CreateBr(p.after);
   }
 
@@ -94,7 +93,7 @@ void NestEmitter::emit_vector_loop(Strip& strip, Phase& p) {
   }
   for (int v = 0; v < strip.vectors; ++v) {
     Value* column = v == 0 ? j : ir_.CreateAdd(j, i64(v * schedule_.lanes));
-    Step step{.vector = v};
+    VectorStep step{.vector = v};
     position_step(strip, p, column, step);
     strip.body(step, carried);
   }
@@ -109,7 +108,7 @@ void NestEmitter::emit_vector_loop(Strip& strip, Phase& p) {
 }
 
 // Where the vector that starts at `column` of this phase lies.
-void NestEmitter::position_step(const Strip& strip, const Phase& p, Value* column, Step& step) {
+void NestEmitter::position_step(const Strip& strip, const Phase& p, Value* column, VectorStep& step) {
   step.position = ir_.CreateAdd(p.position, column);
   step.mask = strip.masks ? p.masks[static_cast<std::size_t>(step.vector)] : nullptr;
   for (std::size_t i = 0; i < strip.ports.size(); ++i) {
@@ -158,7 +157,7 @@ void NestEmitter::copy_tail(const Strip& strip, Phase& p, bool stores) {
   for (std::size_t i = 0; i < strip.ports.size(); ++i) {
     const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
     if (port.store != stores || port.col == StrideKind::Zero) continue;
-    if (p.stride[i] || !host_target().masked_moves || schedule_.lanes == 1) {
+    if (p.stride[i] || !target_.masked_moves || schedule_.lanes == 1) {
       single.push_back(i);
       continue;
     }

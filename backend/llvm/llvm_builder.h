@@ -12,22 +12,15 @@
 #include <limits>
 #include <type_traits>
 
-#include "backend/llvm/orc.h"
-#include "backend/llvm/rare_call.h"
+#include "backend/llvm/runtime_symbols.h"
 #include "registry/dtype.h"
 
 namespace md {
 
 // An element in memory: bool is i8 0/1, the 16-bit floats are their bits.
 inline llvm::Type* element_type(llvm::LLVMContext& c, DType t) {
-  switch (t) {
-    case DType::Float32:
-      return llvm::Type::getFloatTy(c);
-    case DType::Float64:
-      return llvm::Type::getDoubleTy(c);
-    default:
-      return llvm::Type::getIntNTy(c, static_cast<unsigned>(item_size(t) * 8));
-  }
+  if (!is_computed_floating(t)) return llvm::Type::getIntNTy(c, static_cast<unsigned>(item_size(t) * 8));
+  return item_size(t) == sizeof(double) ? llvm::Type::getDoubleTy(c) : llvm::Type::getFloatTy(c);
 }
 inline llvm::Type* lanes_of(llvm::Type* element, int lanes) {
   return lanes == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes));
@@ -52,8 +45,9 @@ class LlvmBuilder {
 
   static constexpr int width() { return sizeof(T) * 8; }
 
-  LlvmBuilder(llvm::IRBuilder<>& ir, int lanes)
+  LlvmBuilder(llvm::IRBuilder<>& ir, const Target& target, int lanes)
       : ir_(ir),
+        target_(target),
         lanes_(lanes),
         int_type_(lanes_of(ir.getIntNTy(sizeof(T) * 8), lanes)),
         value_type_(kInteger ? int_type_ : lanes_of(sizeof(T) == 4 ? ir.getFloatTy() : ir.getDoubleTy(), lanes)),
@@ -131,6 +125,7 @@ class LlvmBuilder {
   V unary(llvm::Intrinsic::ID id, V a) const { return {ir_.CreateUnaryIntrinsic(id, a.v)}; }
 
   llvm::IRBuilder<>& ir_;
+  const Target& target_;
   int lanes_;
   llvm::Type* int_type_;
   llvm::Type* value_type_;
@@ -140,7 +135,7 @@ class LlvmBuilder {
 // v * 2^k, rounded once: one instruction on AVX-512, else two exact-then-rounded products.
 template <class T>
 typename LlvmBuilder<T>::V LlvmBuilder<T>::scale(V v, V k) const {
-  if (host_target().masked_moves && lanes_ * static_cast<int>(sizeof(T)) == 64) {
+  if (target_.masked_moves && lanes_ * static_cast<int>(sizeof(T)) == 64) {
     const auto id =
         is_double() ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512 : llvm::Intrinsic::x86_avx512_mask_scalef_ps_512;
     auto* all = llvm::Constant::getAllOnesValue(ir_.getIntNTy(static_cast<unsigned>(lanes_)));
@@ -154,13 +149,6 @@ typename LlvmBuilder<T>::V LlvmBuilder<T>::scale(V v, V k) const {
   const I half = isar(whole, 1);
   const auto power = [&](I n) { return from_bits(ishl(iadd(n, iconst(kBias)), kMantissa)); };
   return mul(mul(v, power(half)), power(isub(whole, half)));
-}
-
-// Replaces y[i] by Fn(x[i]) in every lane of `rare`: what compiled code calls when the lanes are not all usual.
-template <class Fn, class B, class T>
-void rare_lanes(const T* x, T* y, std::uint64_t rare) {
-  for (int i = 0; rare != 0; ++i, rare >>= 1)
-    if (rare & 1) y[i] = Fn::template eval<B>(x[i]);
 }
 
 template <class T>
@@ -181,17 +169,12 @@ typename LlvmBuilder<T>::V LlvmBuilder<T>::call_rare(M rare, V x, V usual) const
   ir_.CreateStore(usual.v, out);
   llvm::Value* bits =
       ir_.CreateZExt(ir_.CreateBitCast(rare.v, ir_.getIntNTy(static_cast<unsigned>(lanes_))), ir_.getInt64Ty());
-  RareFunction address = [](const void* from, void* to, std::uint64_t lanes) {
-    rare_lanes<Fn, LlvmBuilder<T>, T>(static_cast<const T*>(from), static_cast<T*>(to), lanes);
-  };
-  const auto pointer = [&](const void* p) {
-    return ir_.CreateIntToPtr(ir_.getInt64(reinterpret_cast<std::uint64_t>(p)), ir_.getPtrTy());
-  };
   llvm::Type* ptr = ir_.getPtrTy();
-  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ptr, ptr, ptr, ptr, ir_.getInt64Ty()}, false);
-  auto* assembly = llvm::InlineAsm::get(type, "call *$0", "{rax},{rdi},{rsi},{rdx},{rcx},~{memory}", true, true);
-  ir_.CreateCall(assembly,
-                 {pointer(rare_call_entry()), pointer(reinterpret_cast<const void*>(address)), in, out, bits});
+  auto* type = llvm::FunctionType::get(ir_.getVoidTy(), {ptr, ptr, ir_.getInt64Ty()}, false);
+  const std::string text =
+      "movq " + rare_function_name<Fn, T>() + "@GOTPCREL(%rip), %rdi\n\tcall " + rare_call_entry(target_) + "@PLT";
+  auto* assembly = llvm::InlineAsm::get(type, text, "{rsi},{rdx},{rcx},~{rdi},~{memory}", true, true);
+  ir_.CreateCall(assembly, {in, out, bits});
   llvm::Value* replaced = ir_.CreateLoad(value_type_, out);
   ir_.CreateBr(after);
 

@@ -8,7 +8,7 @@ namespace md {
 
 class NestEmitter {
  public:
-  NestEmitter(llvm::Module& module, const LoopNest& nest, const Schedule& schedule);
+  NestEmitter(llvm::Module& module, const LoopNest& nest, const Schedule& schedule, const Target& target);
   void run();
 
  private:
@@ -26,8 +26,9 @@ class NestEmitter {
     Value* row = nullptr;              // first element of the current row
     llvm::AllocaInst* tail = nullptr;  // where the columns that fill no whole vector are worked on
   };
-  // One step of a vector loop. A port that does not move along the columns keeps its pointer.
-  struct Step {
+  // One iteration of a vector loop, or one of its vectors. A port that does not move along the columns keeps its
+  // pointer.
+  struct VectorStep {
     std::vector<Value*> pointers{};  // per port of the strip: this vector's first element
     std::vector<Value*> strides{};   // null: 1
     Value* position = nullptr;       // columns since the strip's start
@@ -45,7 +46,7 @@ class NestEmitter {
     bool masks = false;
     int passes = 1;
     std::vector<Value*> carried{};  // loop-carried values: initial, afterwards final
-    std::function<void(const Step&, std::vector<Value*>& carried)> body{};
+    std::function<void(const VectorStep&, std::vector<Value*>& carried)> body{};
   };
   struct Phase;       // emit_strip.cpp
   struct ColumnFold;  // emit_columns.cpp
@@ -62,8 +63,8 @@ class NestEmitter {
   std::vector<int> needed_in_loop(const std::vector<int>& roots) const;
   std::vector<int> ports_of(const std::vector<int>& values, const std::vector<int>& stores) const;
   void make_splats(const std::vector<int>& values);
-  void emit_loop_values(const std::vector<int>& values, const Strip& strip, const Step& step);
-  void emit_loop_stores(const std::vector<int>& stores, const Strip& strip, const Step& step);
+  void emit_loop_values(const std::vector<int>& values, const Strip& strip, const VectorStep& step);
+  void emit_loop_stores(const std::vector<int>& stores, const Strip& strip, const VectorStep& step);
   Value* load_column(int port, DType t, Value* pointer, Value* stride);
   Value* compute(const NestValue& v, int lanes, Value* mask, const std::function<Value*(int)>& operand);
   Value* operand(int value, int lanes);
@@ -82,14 +83,14 @@ class NestEmitter {
   void copy_tail(const Strip& strip, Phase& p, bool stores);
   Value* tail_mask(Value* rest, int vector);
 
-  void position_step(const Strip& strip, const Phase& p, Value* column, Step& step);
+  void position_step(const Strip& strip, const Phase& p, Value* column, VectorStep& step);
 
   // emit_passes.cpp
   void emit_passes(const std::vector<int>& values, const std::vector<int>& stores);
   int pass_of(int value) const;
   bool crosses(int value, int to) const;
-  void fetch(const std::vector<int>& own, const std::vector<int>& stores, const Strip& strip, const Step& step);
-  void walk_passes(Strip& strip, Value* count, const std::function<void(Step&, Value*)>& position);
+  void fetch(const std::vector<int>& own, const std::vector<int>& stores, const Strip& strip, const VectorStep& step);
+  void walk_passes(Strip& strip, Value* count, const std::function<void(VectorStep&, Value*)>& position);
 
   // emit_reduce.cpp
   void emit_reduction_stage(const std::vector<int>& reduces, const std::vector<int>& stores,
@@ -107,7 +108,7 @@ class NestEmitter {
   void emit_columns();
   void fold_columns(const std::vector<ColumnFold>& folds, const std::vector<int>& values,
                     const std::vector<int>& stores, Value* column, Value* width);
-  void prefetch_rows(const Strip& strip, const Step& step);
+  void prefetch_rows(const Strip& strip, const VectorStep& step);
   void finish_chunk(const ColumnFold& f, Value* width, Value* index);
   void join_level(const ColumnFold& f, Value* width, Value* row);
   void finish_tree(const ColumnFold& f, Value* width, Value* chunks, Value* folded);
@@ -116,7 +117,7 @@ class NestEmitter {
   void store_vector(const ColumnFold& f, Value* v, Value* base, Value* index);
 
   // Small conveniences.
-  Emit at(int lanes) { return {ir_, lanes}; }
+  Emit at(int lanes) { return {ir_, target_, lanes}; }
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(ir_.getContext(), name, function_); }
   llvm::AllocaInst* stack(llvm::Type* type, int count);
   Value* i64(std::int64_t v) { return ir_.getInt64(static_cast<std::uint64_t>(v)); }
@@ -128,6 +129,7 @@ class NestEmitter {
   llvm::Module& module_;
   const LoopNest& nest_;
   const Schedule& schedule_;
+  const Target& target_;
   llvm::IRBuilder<> ir_;
   llvm::Function* function_ = nullptr;
   Value* buffers_ = nullptr;

@@ -1,3 +1,4 @@
+// Small blocks: lists per thread and size class. Large ones: a shared table of mapped memory.
 #include "backend/machine/allocator.h"
 
 #include <pthread.h>

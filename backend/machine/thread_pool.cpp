@@ -1,3 +1,4 @@
+// Workers that claim tasks of one batch at a time.
 #include "backend/machine/thread_pool.h"
 
 #include <immintrin.h>
@@ -37,11 +38,11 @@ class Pool {
   static Pool& instance() {
     static Pool* const pool = [] {
       auto* p = new Pool;
-      // No region is running while fork() copies the process; the child has no workers.
-      pthread_atfork([] { instance().region_.lock(); }, [] { instance().region_.unlock(); },
+      // No batch is running while fork() copies the process; the child has no workers.
+      pthread_atfork([] { instance().batch_.lock(); }, [] { instance().batch_.unlock(); },
                      [] {
                        instance().forget_workers();
-                       instance().region_.unlock();
+                       instance().batch_.unlock();
                      });
       return p;
     }();
@@ -52,8 +53,8 @@ class Pool {
     const int threads = num_threads();
     if (tasks < 2 || threads < 2 || tasks > kMostTasks || in_task) return run_here(tasks, fn, context);
     const Caller caller(*this);
-    if (!region_.try_lock()) return run_here(tasks, fn, context);
-    const std::lock_guard guard(region_, std::adopt_lock);
+    if (!batch_.try_lock()) return run_here(tasks, fn, context);
+    const std::lock_guard guard(batch_, std::adopt_lock);
     if (stopped_ || !start_workers(threads - 1)) return run_here(tasks, fn, context);
     fn_ = fn, context_ = context, tasks_ = tasks;
     error_ = nullptr;
@@ -68,7 +69,7 @@ class Pool {
   }
 
   void stop() {
-    const std::lock_guard guard(region_);
+    const std::lock_guard guard(batch_);
     if (stopped_) return;
     stopped_ = true;
     stopping_.store(true, std::memory_order_seq_cst);
@@ -92,7 +93,7 @@ class Pool {
     Pool& pool;
   };
 
-  // Also when a caller leaves beside whom workers had no core: they come back to the region that still runs. A worker
+  // Also when a caller leaves beside whom workers had no core: they come back to the batch that still runs. A worker
   // reads epoch_ before it looks whether there is a core for it, so that one of the two is seen.
   void call_workers() {
     if (!has_core(0)) return;
@@ -100,7 +101,7 @@ class Pool {
     if (sleepers_.load(std::memory_order_seq_cst)) futex_wake_all(epoch_);
   }
 
-  // Whether a worker may run tasks: callers beside the region's own need a core each, and have precedence. Who asks for
+  // Whether a worker may run tasks: callers beside the batch's own need a core each, and have precedence. Who asks for
   // more threads than there are cores gets them as long as there is one caller.
   bool has_core(int worker) const {
     const int helpers = helpers_.load(std::memory_order_relaxed);
@@ -167,9 +168,9 @@ class Pool {
     }
   }
 
-  // Takes tasks of the current region until none is left, in ascending order: threads then read neighbouring memory,
+  // Takes tasks of the current batch until none is left, in ascending order: threads then read neighbouring memory,
   // all forwards, which prefetchers and open memory pages favour (5 to 10 % more GB/s than counting down or than a half
-  // for each of two threads). A successful claim keeps the region alive until the task is counted off, so fn_, context_
+  // for each of two threads). A successful claim keeps the batch alive until the task is counted off, so fn_, context_
   // and tasks_ may be read after it.
   template <class Goes>
   void work(Goes goes_on) {
@@ -211,7 +212,7 @@ class Pool {
   }
 
   const int cores_ = static_cast<int>(std::thread::hardware_concurrency());
-  std::mutex region_;  // held while a region runs
+  std::mutex batch_;  // held while a batch runs
   std::mutex error_lock_;
   std::vector<pthread_t> workers_;
   TaskFunction fn_ = nullptr;
@@ -220,7 +221,7 @@ class Pool {
   std::exception_ptr error_;
   std::uint64_t generation_ = 0;
   std::atomic<std::uint64_t> ticket_{0};  // generation << 32 | tasks not yet claimed
-  std::atomic<std::uint32_t> epoch_{0};   // counts regions; workers sleep on it
+  std::atomic<std::uint32_t> epoch_{0};   // counts batches; workers sleep on it
   std::atomic<std::uint32_t> pending_{0};
   std::atomic<int> sleepers_{0}, helpers_{0}, callers_{0};
   std::atomic<bool> waiting_{false}, stopping_{false};

@@ -1,3 +1,4 @@
+// A builder of op bodies that counts instructions and latency.
 #include "backend/nest/body_cost.h"
 
 #include <algorithm>

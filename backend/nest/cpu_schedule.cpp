@@ -1,3 +1,4 @@
+// Schedules for processors with vectors and a first-level cache, and what a nest costs on one.
 #include <algorithm>
 #include <bit>
 
@@ -9,10 +10,14 @@
 namespace md {
 namespace {
 
-constexpr int kPassLatency = 80;   // cycles: several iterations fit into a reorder buffer of 450 instructions
-constexpr int kLongBody = 40;      // instructions not worth repeating for each of an accumulator's vectors
-constexpr int kPassBlock = 256;    // columns a pass hands on through L1
-constexpr int kColumnBlock = 512;  // columns whose partial results stay in L1
+constexpr int kPassLatency = 80;  // cycles: several iterations fit into a reorder buffer of 450 instructions
+constexpr int kLongBody = 40;     // instructions not worth repeating for each of an accumulator's vectors
+
+// Columns a pass hands on through L1, and columns whose partial results stay there: 256 and 512 for 32 KiB.
+int pass_block(const Target& t) {
+  return static_cast<int>(std::bit_floor(static_cast<std::uint64_t>(t.l1_bytes) / 128));
+}
+int column_block(const Target& t) { return 2 * pass_block(t); }
 
 bool is_reduced(const LoopNest& nest, int axis) { return (nest.reduced >> axis) & 1; }
 
@@ -142,16 +147,16 @@ bool can_schedule(const LoopNest& nest) {
   return nest.fold_lanes != kOuterLanes || one_walk(nest);
 }
 
-Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
+Schedule make_schedule(const LoopNest& nest, const Target& target) {
   if (!can_schedule(nest)) throw InternalError("a reduction whose axes no single loop walks");
   Schedule s;
-  s.lanes = vector_bytes / widest_item(nest);
+  s.lanes = target.vector_bytes / widest_item(nest);
   s.rows = collapse(nest, axes_of(nest, false));
   if (!nest.reduced) {
     if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
     widen_columns(nest, s);
     s.pass = passes(nest);
-    if (!s.pass.empty()) s.block = kPassBlock;
+    if (!s.pass.empty()) s.block = pass_block(target);
     return s;
   }
   std::vector<Loop> folded = collapse(nest, axes_of(nest, true));
@@ -171,7 +176,7 @@ Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes) {
   s.shape = Schedule::Shape::Columns;
   if (!folded.empty()) s.folded = folded[0];
   s.cols = s.rows.back(), s.rows.pop_back();
-  s.block = kColumnBlock;
+  s.block = column_block(target);
   return s;
 }
 

@@ -1,3 +1,4 @@
+// Values and stores added to a nest, with the axes they vary over.
 #include "backend/nest/loop_nest.h"
 
 #include <algorithm>

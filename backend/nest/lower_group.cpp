@@ -1,3 +1,4 @@
+// A fusion group becomes nests: one if a schedule can walk it, else one per stage or member.
 #include "backend/nest/lower_group.h"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // pieces. Nothing here changes a bit of any result.
 #pragma once
 
+#include "backend/machine/target.h"
 #include "backend/nest/loop_nest.h"
 
 namespace md {
@@ -29,8 +30,9 @@ struct Schedule {
   int block = 0;                      // elements per L1 block if there are passes; columns per block
 };
 
-// Throws InternalError if the nest folds axes in an order no shape can walk (see can_schedule).
-Schedule make_cpu_schedule(const LoopNest& nest, int vector_bytes);
+// For the target's vectors and caches. Throws InternalError if the nest folds axes in an order no shape can walk (see
+// can_schedule).
+Schedule make_schedule(const LoopNest& nest, const Target& target);
 // Whether the reduced axes can be walked in their defined order by one loop.
 bool can_schedule(const LoopNest& nest);
 

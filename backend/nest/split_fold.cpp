@@ -1,3 +1,4 @@
+// A fold of few long rows becomes two nests: partial results of pieces, then the fold of those.
 #include "backend/nest/split_fold.h"
 
 #include "ir/core/error.h"

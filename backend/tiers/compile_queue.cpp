@@ -1,3 +1,4 @@
+// The queue and its thread, across fork() and the end of the process.
 #include "backend/tiers/compile_queue.h"
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 #include <new>
 #include <vector>
 
-#include "backend/llvm/orc.h"
+#include "backend/machine/fork_gate.h"
 
 namespace md {
 namespace {

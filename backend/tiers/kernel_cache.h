@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/llvm/orc.h"
+#include "backend/llvm/loader.h"
 #include "backend/nest/schedule.h"
 
 namespace md {
@@ -24,10 +24,10 @@ struct CompiledNest {
   double cost = 0;  // estimated nanoseconds per element of rows * cols * folded
 };
 
-// Generates code unless an equal nest (sizes and strides other than 0 and 1 do not count) is loaded already.
-// Thread-safe.
-CompiledNest compile_nest(const LoopNest& nest);
+// Generates code unless an equal nest (sizes and strides other than 0 and 1 do not count) is loaded already. `target`
+// is one this process can run. Thread-safe. Throws InternalError, and bad_alloc.
+CompiledNest compile_nest(const LoopNest& nest, const Target& target);
 // The LLVM IR of the nest.
-std::string print_nest(const LoopNest& nest);
+std::string print_nest(const LoopNest& nest, const Target& target);
 
 }  // namespace md

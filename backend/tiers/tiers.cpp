@@ -1,3 +1,4 @@
+// Kernels that change their engine: to machine code when it comes, or to the faster of two.
 #include "backend/tiers/tiers.h"
 
 #include <algorithm>

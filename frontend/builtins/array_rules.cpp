@@ -66,7 +66,7 @@ ValueRef rule_reversed_view(Tracer& t, CallArgs& args) {
   auto made = make_ref<ArrayValue>(Ref<TensorValue>(copy), false, false);
   made->base = Ref<ArrayValue>(base);
   made->key = key;
-  t.mirrored.insert(base->tensor->type.storage);
+  t.graphs.mirrored.insert(base->tensor->type.storage);
   return made;
 }
 

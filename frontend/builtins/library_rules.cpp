@@ -2,6 +2,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
@@ -74,6 +75,32 @@ ValueRef rule_set_grad_enabled(Tracer& t, CallArgs& args) {
   manager->enter(t);
   manager->at_once = true;
   return made;
+}
+
+// Of a block that is left again: nothing but code outside of the graph sees more of it than the gradient mode.
+ValueRef rule_inference_mode(Tracer& t, CallArgs& args) {
+  ValueRef mode = args.take_keyword("mode");
+  if (!mode && !args.positional.empty()) mode = args[0];
+  if (args.size() > (args.positional.empty() ? 0u : 1u)) throw WrongArguments{};
+  if (mode && !is_true_constant(t.realize(mode), Py_True)) return {};
+  args.positional.clear();
+  return grad_manager(t, args, "inference_mode", false);
+}
+
+// The stream starts anew before the graph runs: a graph that has drawn from it, or called what may, ends here.
+ValueRef rule_manual_seed(Tracer& t, CallArgs& args) {
+  ValueRef seed = args.take_keyword("seed");
+  if (!seed && args.positional.size() == 1) seed = args[0];
+  if (!seed || args.size() > args.positional.size()) return {};
+  PyRef number = t.realize(seed)->as_constant();
+  if (!number || !PyLong_Check(number.get())) return {};
+  for (const auto& n : t.graphs.current->nodes) {
+    const OpKind kind = n->kind == NodeKind::Op ? op(n->op).kind() : OpKind::View;
+    const bool may_draw = kind == OpKind::Random || kind == OpKind::Kernel || kind == OpKind::Composite;
+    if (n->kind == NodeKind::Call || may_draw) return {};
+  }
+  t.seed = seed_argument(number.get(), "manual_seed");
+  return t.from_object(default_generator_object().get(), nullptr);
 }
 
 ValueRef rule_nullcontext(Tracer&, CallArgs& args) {
@@ -288,6 +315,8 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo._dynamo", "is_compiling", rule_is_compiling},
                                 {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
                                 {"minidynamo", "no_grad", rule_no_grad},
+                                {"minidynamo", "inference_mode", rule_inference_mode},
+                                {"minidynamo", "manual_seed", rule_manual_seed},
                                 {"minidynamo", "enable_grad", rule_enable_grad},
                                 {"minidynamo", "set_grad_enabled", rule_set_grad_enabled},
                                 {"minidynamo", "_check", rule_check},

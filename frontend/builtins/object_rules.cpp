@@ -148,7 +148,7 @@ ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
 
 ValueRef rule_type(Tracer& t, CallArgs& args) {
   if (args.size() != 1) unmodelled("type", "creating a class");
-  SourceRef s = args[0]->source ? t.sources.child(args[0]->source, SourceKind::TypeOf) : nullptr;
+  SourceRef s = args[0]->source ? t.recorder.sources.child(args[0]->source, SourceKind::TypeOf) : nullptr;
   return t.from_object(reinterpret_cast<PyObject*>(type_or_break(args[0])),
                        s && args[0]->kind == ValueKind::Object ? s : nullptr);
 }

@@ -30,7 +30,7 @@ ValueRef rule_is_held(Tracer& t, CallArgs& args) {
     if (auto* cell = as<CellValue>(v)) v = cell->content ? t.realize(cell->content) : ValueRef();
     return v.get() == args[0].get();
   };
-  for (auto& f : t.frames) {
+  for (auto& f : t.stack.frames) {
     if (f->is_library()) continue;
     for (auto& v : f->slots)
       if (holds(v)) return t.boolean(true);

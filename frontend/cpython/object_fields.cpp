@@ -47,6 +47,12 @@ PyTypeObject* partial_type() {
   return type;
 }
 
+PyTypeObject* tuplegetter_type() {
+  static PyTypeObject* type = nullptr;  // as long as memory lacks; with the GIL held
+  if (!type) type = imported_type("_collections", "_tuplegetter");
+  return type;
+}
+
 PyObject* range_field(PyObject* o, RangePart part) {
   if (PyRange_Check(o)) {
     const auto* r = reinterpret_cast<RangeLayout*>(o);

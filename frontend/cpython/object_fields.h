@@ -12,6 +12,8 @@ enum class PartialPart { Func, Args, Keywords };
 PyObject* partial_field(PyObject* o, PartialPart part);  // functools.partial, subclasses too
 PyTypeObject* partial_type();                            // functools.partial; null if it is not there
 
+PyTypeObject* tuplegetter_type();  // what the fields of named tuples are; null if it is not there
+
 // Element of an exact collections.deque.
 PyObject* deque_item(PyObject* o, Py_ssize_t index);
 Py_ssize_t deque_length(PyObject* o);  // -1: not a deque

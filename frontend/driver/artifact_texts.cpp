@@ -222,7 +222,7 @@ void log_bytecode(const FrameRequest& request, const EntryPlan& plan, const std:
 void log_perf_hints(const Graph& g, const Tracer& t, const std::string& op_by_op) {
   if (!op_by_op.empty())
     artifact("perf_hints", fmt::format("{} runs op by op, nothing is fused: {}", g.name, op_by_op));
-  for (const auto& v : t.inputs) {
+  for (const auto& v : t.graphs.inputs) {
     const TensorType& type = v->type;
     Size expected = 1;
     bool gaps = false;
@@ -242,7 +242,7 @@ void log_perf_hints(const Graph& g, const Tracer& t, const std::string& op_by_op
 // Those that are constants are compared by the tensor guard.
 void log_input_sizes(const Tracer& t) {
   std::vector<std::pair<std::string, Size>> numbers;
-  for (const auto& v : t.inputs) {
+  for (const auto& v : t.graphs.inputs) {
     for (const bool strides : {false, true}) {
       const SizeVec& of = strides ? v->type.strides : v->type.sizes;
       for (std::size_t d = 0; d < of.size(); ++d)

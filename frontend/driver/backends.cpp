@@ -41,7 +41,7 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
     checked(PyList_Append(inputs.get(), py_int(hint(n->type().sizes[0])).get()));
     ++sizes;
   }
-  for (auto& v : t.inputs) checked(PyList_Append(inputs.get(), v->real.get()));
+  for (auto& v : t.graphs.inputs) checked(PyList_Append(inputs.get(), v->real.get()));
   PyRef args = checked(PyTuple_Pack(2, gm.get(), inputs.get()));
   PyRef compiled = PyRef::steal(PyObject_Call(region.backend, args.get(), region.options.get()));
   if (!compiled) {
@@ -79,7 +79,7 @@ std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const T
 
 std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region,
                                       const LogSwitches& logs) {
-  report("on_compile", {py_str(region.backend_name), py_int(t.calls_captured)});
+  report("on_compile", {py_str(region.backend_name), py_int(t.graphs.calls_captured)});
   if (logs.info) report("log_info", {py_str("Step 2: calling compiler function " + region.backend_name)});
   std::shared_ptr<Kernel> kernel;
   if (region.backend)

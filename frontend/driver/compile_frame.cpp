@@ -49,6 +49,9 @@ std::string active_managers(const SymbolicFrame& f) {
   return "[" + list + "]";
 }
 
+bool is_row(const GraphBreak& b, BreakId id) { return b.id == break_rows()[id].id; }
+bool has_title_only(const GraphBreak& b) { return b.id.empty(); }
+
 // One attempt after another until the trace ends or the frame is given up.
 struct Compilation {
   const FrameRequest& request;
@@ -62,21 +65,20 @@ struct Compilation {
   std::string file, name;
   int first_line;
 
-  explicit Compilation(const FrameRequest& r)
+  Compilation(const FrameRequest& r, FrameNotes& notes)
       : request(r),
         config(config_snapshot(*r.region)),
         logs(log_switches()),
-        notes(frame_notes(r.code)),
+        notes(notes),
         file(text_of(r.code->co_filename)),
         name(r.printed_name),
-        first_line(printed_line(r)) {}
+        first_line(printed_line(r, notes)) {}
 
   // Of a resume function the line of its break, which ends its name.
-  static int printed_line(const FrameRequest& r) {
-    const std::size_t at = notes_name(r).rfind("_at_");
-    return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes_name(r).c_str() + at + 4);
+  static int printed_line(const FrameRequest& r, const FrameNotes& notes) {
+    const std::size_t at = notes.printed_name.rfind("_at_");
+    return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes.printed_name.c_str() + at + 4);
   }
-  static const std::string& notes_name(const FrameRequest& r) { return frame_notes(r.code).printed_name; }
 
   std::unique_ptr<SymbolicFrame> root_frame(Tracer& t) {
     auto f = std::make_unique<SymbolicFrame>();
@@ -92,11 +94,11 @@ struct Compilation {
       if (!v) continue;
       const std::string slot_name = text_of(body.slot_names[k].get());
       const int slot = static_cast<int>(k);
-      SourceRef s =
-          body.slot_kinds[k] & kSlotFree ? t.sources.free_cell(slot, slot_name) : t.sources.local(slot, slot_name);
+      SourceRef s = body.slot_kinds[k] & kSlotFree ? t.recorder.sources.free_cell(slot, slot_name)
+                                                   : t.recorder.sources.local(slot, slot_name);
       // A split function gets the variables that the original shares with its closures as cells.
       if (PyCell_Check(v) && slot_name.starts_with(kCellParameter))
-        s = t.sources.free_cell(slot, slot_name.substr(std::string_view(kCellParameter).size()));
+        s = t.recorder.sources.free_cell(slot, slot_name.substr(std::string_view(kCellParameter).size()));
       f->slots[k] = PyCell_Check(v) ? t.wrap(v, s) : t.lazy(v, s);
     }
     return f;
@@ -119,8 +121,8 @@ struct Compilation {
       const CycleBreaker cycles(t);
       t.log_traces = logs.debug || logs.trace_bytecode || logs.trace_source || logs.trace_call;
       t.grad_enabled = t.initial_grad_enabled = grad_enabled();
-      t.observed = &notes.observed;
-      t.varying = &notes.varying;
+      t.sizes.observed = &notes.observed;
+      t.recorder.varying = &notes.varying;
       try {
         start_attempt();
         TraceResult end = t.run(root_frame(t), request.args);
@@ -153,7 +155,7 @@ struct Compilation {
 
   // The user frames of the trace; after its end the function as a whole.
   std::vector<UserFrame> places(const Tracer& t) const {
-    if (!t.frames.empty()) return t.user_frames();
+    if (!t.stack.frames.empty()) return t.user_frames();
     UserFrame whole;
     whole.file = file, whole.line = first_line, whole.function = name;
     return {whole};
@@ -162,26 +164,29 @@ struct Compilation {
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
     const auto frames = places(t);
-    b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code));
+    b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code)) ||
+                       shares_locals(*decoded_body(request.code));
     const BreakVerdict verdict =
-        t.finishing || t.frames.empty() || b.looks_at_frame ? BreakVerdict::SkipPlace : judge_break(t);
+        t.finishing || t.stack.frames.empty() || b.looks_at_frame ? BreakVerdict::SkipPlace : judge_break(t);
     const bool splits = verdict == BreakVerdict::Resume || verdict == BreakVerdict::SkipLoop;
-    if (b.code == -1 && b.type.starts_with("STORE_ATTR") && (config.fullgraph || !splits)) b = make_break<GB0096>();
+    const bool stores = !t.stack.frames.empty() && t.frame().instruction().op == Opcode::STORE_ATTR;
+    if (has_title_only(b) && stores && (config.fullgraph || !splits)) b = make_break<GB0096>();
     if (t.item_break_seen) report("warn_item", {frames_list(frames)});
-    if (b.id == "GB0007_builtin") report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
+    if (is_row(b, GB0007_builtin)) report("warn_untraceable", {py_str(b.explanation), hint_list(b)});
     if (config.fullgraph || t.errors_on_break) raise_unsupported(b, frames);
     if (logs.debug) log_inlining_failed(t);
     if (verdict == BreakVerdict::Resume) {
       PyRef message = break_parts_call("log_break", b, frames);
       // As in torch: a jump on data that is split is none of the breaks.
-      const bool jumps = b.code == 170 && t.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
+      const bool jumps =
+          is_row(b, GB0170) && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
       report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
       report("on_break", {message, frames_list(frames)});
       count_break(request.code, b);
-      if (b.code == 170) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
-      const SymbolicFrame& root = *t.frames.front();
-      speculation.breaks[t.ordinal] = {root.current, text_of(message.get()), frames};
-      if (config.trace_more) carried.take(t.guards, std::move(t.sources));
+      if (is_row(b, GB0170)) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
+      const SymbolicFrame& root = *t.stack.frames.front();
+      speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), frames};
+      if (config.trace_more) carried.take(t.recorder.guards, std::move(t.recorder.sources));
       if (logs.info)
         report("log_info",
                {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
@@ -201,7 +206,7 @@ struct Compilation {
     PyRef cause;
     if (verdict == BreakVerdict::SkipContext) {
       cause = error;
-      error = break_parts_call("unsupported", make_break<GB0066>(active_managers(*t.frames.front())), frames);
+      error = break_parts_call("unsupported", make_break<GB0066>(active_managers(*t.stack.frames.front())), frames);
     }
     if (logs.debug) log_no_checkpoint();
     report("log_skipped_break", {error, cause});
@@ -226,7 +231,7 @@ struct Compilation {
     notes.general =
         config.trace_more && end.end == TraceResult::End::Break && (carried.empty() || notes.carried >= kMostCarried);
     if (carried.empty() || end.end != TraceResult::End::Break || notes.general) return;
-    carried.give(t.guards, t.sources);
+    carried.give(t.recorder.guards, t.recorder.sources);
     ++notes.carried;
   }
 
@@ -234,14 +239,14 @@ struct Compilation {
   bool leave_before(Tracer& t, const GraphBreak& b, const std::vector<UserFrame>& frames) {
     if (!config.trace_more || b.looks_at_frame || (t.finishing && ++unfinished > kMostUnfinished)) return false;
     const auto body = decoded_body(request.code);
-    const Tracer::RootPlace place = place_to_leave(t, *body);
+    const FrameStack::RootPlace place = place_to_leave(t, *body);
     if (place.instruction < 0) return false;
     PyRef message = break_parts_call("log_break", b, frames);
     report("count", {py_str("graph_break"), message});
     report("on_break", {message, frames_list(frames)});
     count_break(request.code, b);
     speculation.breaks[place.ordinal] = {place.instruction, text_of(message.get()), frames, true};
-    if (!t.finishing) carried.take(t.guards, std::move(t.sources));
+    if (!t.finishing) carried.take(t.recorder.guards, std::move(t.recorder.sources));
     return true;
   }
 
@@ -263,14 +268,14 @@ struct Compilation {
   }
 
   EntryRef on_skip(Tracer& t, const SkipFrame& s) {
-    if (s.user_request && t.frames.size() > 1) {
+    if (s.user_request && t.stack.frames.size() > 1) {
       // In an inlined callee it becomes a break of the caller at the call.
       PyObject* code = t.frame().code.get();
       GraphBreak b;
       b.code = -1;
       b.type = "SKIPPED INLINING " + repr_of(code) + ": " + s.reason;
       if (logs.debug) report("log_debug", {py_str(b.type)});
-      t.frames.pop_back();
+      t.stack.frames.pop_back();
       return on_break(t, b) ? run_again() : EntryRef();
     }
     if (config.fullgraph && !s.user_request && !s.no_content) raise_internal(t, s.reason);
@@ -300,8 +305,8 @@ struct Compilation {
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
     const auto frames = t.user_frames();
     if (type == "AssertionError" && failed_assert(t.frame())) {
-      if (t.size_test.body == t.frame().body.get() && t.size_test.line == t.frame().instruction().pos.line)
-        b = make_break<GB0002>(t.size_test.text());
+      if (t.sizes.test.body == t.frame().body.get() && t.sizes.test.line == t.frame().instruction().pos.line)
+        b = make_break<GB0002>(t.sizes.test.text());
       else if (config.fullgraph)
         b = make_break<GB0034>("ConstantVariable(bool: False)");
     }
@@ -440,8 +445,8 @@ int next_name_number() {
 
 EntryRef compile_frame(const FrameRequest& request) {
   Disarmed plain;
-  FrameNotes& notes = frame_notes(request.code);
-  const std::shared_ptr<FrameNotes> held = held_frame_notes(request.code);
+  const std::shared_ptr<FrameNotes> held = own_frame_notes(request.code);  // reset() may come meanwhile
+  FrameNotes& notes = *held;
   if (notes.compiling) return {};
   struct Busy {
     FrameNotes& n;
@@ -455,7 +460,7 @@ EntryRef compile_frame(const FrameRequest& request) {
   report("count", {py_str("frames"), py_str("total")});
   EntryRef e;
   try {
-    Compilation c(request);
+    Compilation c(request, notes);
     const int least = std::min(c.config.recompile_limit, c.config.accumulated_recompile_limit);
     if (least <= 0 && over_limit(request, notes, c.config)) return {};
     if (!tables_are_ready()) return {};

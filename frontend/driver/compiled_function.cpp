@@ -40,13 +40,12 @@ PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::s
 // A generator's frame is the generator: it cannot be replaced. False: an exception is set (fullgraph).
 bool give_up_generator(Region* region, PyCodeObject* code) {
   try {
-    FrameNotes& notes = frame_notes(code);
     GraphBreak b = make_break<GB0003>();
     std::vector<UserFrame> frames(1);
     frames[0].file = text_of(code->co_filename), frames[0].line = code->co_firstlineno,
     frames[0].function = text_of(code->co_name);
     if (region->fullgraph) raise_unsupported(b, frames);
-    notes.broke = true;
+    frame_notes(code).broke = true;
     count_break(code, b, "");
     PyRef error = break_parts_call("unsupported", b, frames);
     report("log_wont_convert",
@@ -70,6 +69,10 @@ Region* forced_region(const Region& r) {
   }
 }
 
+// `Single`: an entry that only returns one output is run the short way. It holds neither code nor arguments: while its
+// kernel runs, another thread may replace the function's code or defaults. Where it has done nothing, the call begins
+// again from the function as it is then.
+template <bool Single>
 PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) try {
   auto* self = cast(o);
   auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
@@ -96,13 +99,15 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   if (!runs_plain || notes->runs_plain_below(*region)) {
     LoadedValues found;
     EntryRef entry = state ? find_entry(*state, region, bound.frame(), found) : EntryRef();
-    if (entry && !runs_plain && is_single(*entry)) [[likely]] {
+    if (Single && entry && !runs_plain && is_single(*entry) && !counting_frames()) [[likely]] {
       bool repeat = false;
-      PyObject* out = run_single(*entry, found, bound.frame(), code, repeat);
+      PyObject* out = run_single(*entry, found, bound.frame(), repeat);
       if (!repeat) [[likely]]
         return out;
-      entry = find_entry(*state, region, bound.frame(), found);
+      return compiled_call<false>(o, args, nargsf, kwnames);
     }
+    const PyRef held_code = PyRef::borrow(fn->func_code), held_defaults = PyRef::borrow(fn->func_defaults);
+    bound.hold_defaults();
     FrameRequest request{code, bound.frame(), region, std::string()};
     PyRef result;
     if (!entry && notes && notes->runs_plain_below(*region)) {
@@ -222,7 +227,7 @@ PyType_Spec kSpec = {
 PyRef make_compiled_function(PyObject* function, PyObject* original, Region* region) {
   PyRef o = checked(compiled_type()->tp_alloc(compiled_type(), 0));
   auto* self = cast(o.get());
-  self->vectorcall = compiled_call;
+  self->vectorcall = compiled_call<true>;
   self->function = Py_NewRef(function);
   self->original = Py_NewRef(original);
   self->region = region;

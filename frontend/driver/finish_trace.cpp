@@ -126,9 +126,23 @@ struct Finisher {
     return layout;
   }
 
+  BreakPoint& new_break(const CodeBody& body) {
+    auto point = std::make_unique<BreakPoint>();
+    const int gathered = !!(body.flags & CO_VARARGS) + !!(body.flags & CO_VARKEYWORDS);
+    std::vector<bool> lasts(static_cast<std::size_t>(body.argcount + body.kwonlyargcount + gathered), true);
+    for (const Instruction& i : body.instructions) {
+      const bool replaces = i.op == Opcode::STORE_FAST || i.op == Opcode::DELETE_FAST ||
+                            i.op == Opcode::LOAD_FAST_AND_CLEAR || i.op == Opcode::MAKE_CELL;
+      if (replaces && static_cast<std::size_t>(i.a) < lasts.size()) lasts[static_cast<std::size_t>(i.a)] = false;
+    }
+    for (std::size_t k = 0; k < lasts.size(); ++k)
+      if (lasts[k]) point->lasting.push_back(static_cast<int>(k));
+    return *(compiled->plan.broken = std::move(point));
+  }
+
   // Everything alive at the break is an argument of the two split functions.
   void plan_break(PlanBuilder& b) {
-    SymbolicFrame& f = *t.frames.front();
+    SymbolicFrame& f = *t.stack.frames.front();
     const CodeBody& body = *f.body;
     BreakLayout layout = layout_of(f, live_after(body, end.break_instruction));
     // The break was inside of __exit__: before the instruction the block is still open.
@@ -142,7 +156,7 @@ struct Finisher {
     }
     guard_callee(f);
     const SplitCode& code = split_at(body, layout);
-    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    BreakPoint& point = new_break(body);
     const std::string resumed =
         fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
     point.conditional = static_cast<bool>(code.resume_taken);
@@ -158,7 +172,7 @@ struct Finisher {
   // Before the instruction at which the entry stops, with everything that is alive there. The managers of `with` are
   // values on the stack; those of the library are left here and entered again.
   void plan_leave(PlanBuilder& b) {
-    SymbolicFrame& f = *t.frames.front();
+    SymbolicFrame& f = *t.stack.frames.front();
     const CodeBody& body = *f.body;
     BreakLayout layout = layout_of(f, live_before(body, end.break_instruction));
     for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
@@ -166,7 +180,7 @@ struct Finisher {
     for (auto& c : f.contexts)
       if (auto* context = as<ContextValue>(c.manager)) layout.contexts.push_back(context->reopened(c.stack_index));
     const PartCode& code = rest_at(body, layout);
-    BreakPoint& point = *(compiled->plan.broken = std::make_unique<BreakPoint>());
+    BreakPoint& point = new_break(body);
     HeldValues held{b, f, layout, point, {}};
     held.fill(point.resume, code, nullptr, 0);
     point.resume.code = code_of(code, "", true);
@@ -201,7 +215,7 @@ struct Finisher {
     FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code.get()));
     if (!n.is_split) {
       n.printed_name = printed;
-      n.skip = plain;
+      n.skip = n.split_runs_plain = plain;
       n.is_split = true;
       share_counts(request.code, n);
     }
@@ -210,7 +224,7 @@ struct Finisher {
   }
 
   bool has_ops() const {
-    return std::any_of(t.graph->nodes.begin(), t.graph->nodes.end(),
+    return std::any_of(t.graphs.current->nodes.begin(), t.graphs.current->nodes.end(),
                        [](auto& n) { return n->kind == NodeKind::Op || n->kind == NodeKind::Call; });
   }
 
@@ -222,18 +236,18 @@ struct Finisher {
     };
     std::ranges::for_each(outputs, use);
     std::unordered_map<std::string_view, Node*> placeholders;
-    for (auto& n : t.graph->nodes) {
+    for (auto& n : t.graphs.current->nodes) {
       for_each_input(*n, use);
       if (n->kind == NodeKind::Placeholder) placeholders.emplace(n->target, n.get());
     }
     std::unordered_set<const Node*> unused;
-    std::erase_if(t.inputs, [&](const Ref<TensorValue>& v) {
+    std::erase_if(t.graphs.inputs, [&](const Ref<TensorValue>& v) {
       // By its name, for the value may have moved on to an in-place node.
       const auto placeholder = placeholders.find(placeholder_target(*v->source));
       if (placeholder == placeholders.end()) throw InternalError("an input lost its placeholder");
       return !used.contains(placeholder->second) && unused.insert(placeholder->second).second;
     });
-    std::erase_if(t.graph->nodes, [&](const auto& n) { return unused.contains(n.get()); });
+    std::erase_if(t.graphs.current->nodes, [&](const auto& n) { return unused.contains(n.get()); });
   }
 
   void finish_graph(const std::vector<Node*>& outputs) {
@@ -244,20 +258,20 @@ struct Finisher {
     tuple.tuple = true;
     for (Node* n : outputs) tuple.items.push_back(n);
     out.args = {Arg(tuple)};
-    t.graph->append(std::move(out));
-    respell_sizes(t, *t.graph);
-    compiled->plan.size_inputs = add_size_inputs(t, *t.graph);
-    t.graph->name = compiled_name();
-    graph = std::move(t.graph);
+    t.graphs.current->append(std::move(out));
+    respell_sizes(t, *t.graphs.current);
+    compiled->plan.size_inputs = add_size_inputs(t, *t.graphs.current);
+    t.graphs.current->name = compiled_name();
+    graph = std::move(t.graphs.current);
     log_traced_graph(*graph, logs);
     EntryPlan& plan = compiled->plan;
     plan.outputs = outputs.size();
     bool any_grad = false;
-    for (auto& v : t.inputs) any_grad |= v->type.requires_grad;
+    for (auto& v : t.graphs.inputs) any_grad |= v->type.requires_grad;
     for (Node* n : outputs) any_grad |= n->types.at(0).requires_grad;
     if (any_grad)
       for (Node* n : outputs) plan.output_grads.push_back(n->types.at(0).requires_grad);
-    for (auto& v : t.inputs) {
+    for (auto& v : t.graphs.inputs) {
       plan.inputs.push_back(v->source);
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
     }
@@ -275,17 +289,18 @@ struct Finisher {
   void add_ambient_guards() {
     for (GuardKind k : {GuardKind::SavedTensorHooks, GuardKind::DefaultDevice, GuardKind::GlobalState,
                         GuardKind::TorchFunctionModeStack})
-      t.guards.add(Guard{k});
+      t.recorder.guards.add(Guard{k});
     t.add_object_guards();
-    if (t.inputs.size() < 2) return;
+    if (t.graphs.inputs.size() < 2) return;
     std::vector<SourceRef> places;
-    for (auto& v : t.inputs) places.push_back(v->source->kind == SourceKind::ArrayTensor ? v->source->base : v->source);
-    t.guards.add(aliasing_guard(places, request.args));
+    for (auto& v : t.graphs.inputs)
+      places.push_back(v->source->kind == SourceKind::ArrayTensor ? v->source->base : v->source);
+    t.recorder.guards.add(aliasing_guard(places, request.args));
   }
 
   void mark_single_output() {
     EntryPlan& p = compiled->plan;
-    p.single_output = p.kernel && !p.calls_out && !p.broken && p.effects.empty() && p.loads.empty() &&
+    p.single_output = p.kernel && !p.calls_out && !p.seed && !p.broken && p.effects.empty() && p.loads.empty() &&
                       p.calls.empty() && p.size_inputs.empty() && p.output_grads.empty() && p.steps.size() == 1 &&
                       p.steps[0].op == StepOp::LoadOutput && p.outputs == 1 && p.inputs.size() <= EntryPlan::kFewInputs;
     p.inputs_apart = std::ranges::any_of(p.input_slots, [](int s) { return s < 0; });
@@ -312,7 +327,7 @@ struct Finisher {
   // The keys of dictionaries whose keys are guarded: wherever the guards hold they live.
   std::set<PyObject*> guarded_keys() const {
     std::set<PyObject*> keys;
-    for (const Guard& g : t.guards.guards())
+    for (const Guard& g : t.recorder.guards.guards())
       if (g.kind == GuardKind::DictKeyOrder)
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(g.object.get()); ++k)
           keys.insert(PyTuple_GET_ITEM(g.object.get(), k));
@@ -352,7 +367,7 @@ struct Finisher {
     // The guards see the whole trie, so the table outlives the trace.
     Entry e;
     e.region = request.region;
-    e.guards = compile_guards(t.guards, *sources, loaded(), t.present);
+    e.guards = compile_guards(t.recorder.guards, *sources, loaded(), t.recorder.present);
     release_constants();
     compiled->plan.guards = e.guards;
     e.compiled = compiled;
@@ -368,7 +383,7 @@ struct Finisher {
   }
 
   void log_reason(bool broke) {
-    const auto at = broke ? log.breaks.find(t.ordinal) : log.breaks.end();
+    const auto at = broke ? log.breaks.find(t.stack.ordinal) : log.breaks.end();
     if (at == log.breaks.end())
       report("log_compiling_graph", {py_str("return_value"), frames_list({end.returned_at}), PyRef::borrow(Py_False)});
     else
@@ -382,7 +397,7 @@ struct Finisher {
     const bool broke = end.end == TraceResult::End::Break;
     if (logs.debug) log_reason(broke);
     plan_late_calls(b);
-    const auto stop = log.breaks.find(t.ordinal);
+    const auto stop = log.breaks.find(t.stack.ordinal);
     if (broke && stop != log.breaks.end() && stop->second.leave)
       plan_leave(b);
     else if (broke)
@@ -405,8 +420,9 @@ struct Finisher {
     add_ambient_guards();
     if (logs.dynamic) log_symbols(t);
     add_size_guards(t);
-    sources = std::make_shared<SourceTable>(std::move(t.sources));
+    sources = std::make_shared<SourceTable>(std::move(t.recorder.sources));
     plan.sources = sources;
+    compiled->plan.seed = t.seed;
     mark_single_output();
     report("on_entry", {PyRef::borrow(reinterpret_cast<PyObject*>(request.code))});
     return install();

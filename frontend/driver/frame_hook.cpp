@@ -82,6 +82,19 @@ bool makes_ints_for_interpreter(PyCodeObject* code) {
   return text_of(code->co_filename) == *file;
 }
 
+// In a folder of its own on sys.path (site-packages) below `folder`.
+bool is_installed_below(const std::string& file, const std::string& folder) {
+  PyObject* const path = PySys_GetObject("path");
+  if (!path || !PyList_Check(path)) return false;
+  for (Py_ssize_t k = 0; k < PyList_GET_SIZE(path); ++k) {
+    PyObject* const entry = PyList_GET_ITEM(path, k);
+    if (!PyUnicode_Check(entry)) continue;
+    const std::string inner = text_of(entry) + "/";
+    if (inner.size() > folder.size() && inner.starts_with(folder) && file.starts_with(inner)) return true;
+  }
+  return false;
+}
+
 // Files whose frames are never compiled on their own: this package, the standard library, numpy.
 bool is_skipped_file(PyCodeObject* code) {
   const std::string* const library = made_once([] { return new std::string(folder_of("os")); });
@@ -90,8 +103,8 @@ bool is_skipped_file(PyCodeObject* code) {
   const std::string file = text_of(code->co_filename);
   auto below = [&](const std::string& folder) { return !folder.empty() && file.rfind(folder, 0) == 0; };
   if (file.rfind("<frozen", 0) == 0 || is_own_file(code) || below(*numpy)) return true;
-  return below(*library) && file.find("/test/") == std::string::npos &&
-         file.find("/site-packages/") == std::string::npos;
+  // CPython's own tests lie in the library's folder and are programs that use it, as is what has been installed there.
+  return below(*library) && !below(*library + "test/") && !is_installed_below(file, *library);
 }
 
 void log_left_alone(PyCodeObject* code) {
@@ -137,7 +150,8 @@ bool join_everything() {
   return true;
 }
 
-// Under `run --everything` hardly more than this package's own frames are none to compile.
+// Under `run --everything` every frame is compiled except those of this package and of the interpreter's integer code.
+// Frames compiled before are not of these; for others the answer is kept in the notes.
 bool is_own_code(PyCodeObject* code) {
   if (FrameNotes* notes = find_frame_notes(code); notes && (notes->own_code || notes->frame_id >= 0))
     return notes->own_code;

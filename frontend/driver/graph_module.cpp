@@ -11,7 +11,9 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
+#include "ir/compile/passes/functionalize.h"
 #include "ir/run/eager.h"
+#include "ir/run/evaluate_graph.h"
 #include "ir/run/long_work.h"
 #include "ir/run/undo_log.h"
 #include "ir/sizes/shape_env.h"
@@ -145,11 +147,13 @@ PyRef exception_that_is_set() {
   return found;
 }
 
-std::vector<TensorRef> interpret_noted(const Graph& g, const std::vector<TensorRef>& inputs) {
+// Runs a graph; within a call of a user's backend it is noted what failed, so that plain Python can take over.
+template <class Run>
+std::vector<TensorRef> run_noted(Run run) {
   BackendCall* call = backend_call();
-  if (!call) return interpret(g, inputs);
+  if (!call) return run(nullptr);
   try {
-    return interpret(g, inputs, nullptr, &call->undo);
+    return run(&call->undo);
   } catch (const OpError& e) {
     raise_op_error(e);
   } catch (const PythonError&) {
@@ -158,7 +162,11 @@ std::vector<TensorRef> interpret_noted(const Graph& g, const std::vector<TensorR
   throw PythonError{};
 }
 
-py::tuple graph_run(Graph& g, const py::args& args) {
+std::vector<TensorRef> interpret_noted(const Graph& g, const std::vector<TensorRef>& inputs) {
+  return run_noted([&](UndoLog* undo) { return undo ? interpret(g, inputs, nullptr, undo) : interpret(g, inputs); });
+}
+
+std::vector<TensorRef> graph_inputs(const Graph& g, const py::args& args) {
   const auto placeholders = g.placeholders();
   const std::size_t want = placeholders.size();
   if (args.size() != want)
@@ -175,7 +183,11 @@ py::tuple graph_run(Graph& g, const py::args& args) {
                                        Py_TYPE(o.ptr())->tp_name));
     inputs.emplace_back(tensor_impl(o.ptr()));
   }
-  const auto outputs = interpret_noted(g, inputs);
+  return inputs;
+}
+
+py::tuple graph_outputs(const std::vector<TensorRef>& outputs, const std::vector<TensorRef>& inputs,
+                        const py::args& args) {
   py::tuple result(outputs.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     // An output that is an input is that very object.
@@ -184,6 +196,69 @@ py::tuple graph_run(Graph& g, const py::args& args) {
   }
   return result;
 }
+
+py::tuple graph_run(Graph& g, const py::args& args) {
+  const auto inputs = graph_inputs(g, args);
+  return graph_outputs(interpret_noted(g, inputs), inputs, args);
+}
+
+// What a backend of our own makes of a captured graph. Inputs laid out in another way than those the graph was captured
+// for, and graphs without a functional form, are interpreted.
+struct CompiledGraph {
+  std::shared_ptr<Graph> traced;
+  std::shared_ptr<const Graph> functional;  // null where there is none
+  std::shared_ptr<Kernel> kernel;
+  std::size_t outputs = 0;
+
+  CompiledGraph(std::shared_ptr<Graph> g, const std::string& backend) : traced(std::move(g)) {
+    Backend* chosen = find_backend(backend);
+    if (!chosen) throw py::value_error("there is no backend '" + backend + "'");
+    try {
+      functional = optimize(*traced);
+    } catch (const NotFunctional&) {
+      return;
+    }
+    outputs = GraphProgram(functional).output_count();
+    kernel = chosen->compile(functional, CompileMode::Wait);
+  }
+
+  bool fits(const std::vector<TensorRef>& inputs) const {
+    const auto placeholders = traced->placeholders();
+    std::vector<std::int64_t> symbols;
+    std::vector<const SizeVec*> declared;
+    std::vector<const DimVec*> actual;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const TensorType& type = placeholders[i]->type();
+      if (type.dtype != inputs[i]->dtype || type.sizes.size() != inputs[i]->sizes.size()) return false;
+      declared.push_back(&type.sizes);
+      actual.push_back(&inputs[i]->sizes);
+    }
+    if (traced->shapes) bind_symbols(*traced->shapes, declared, actual, symbols);
+    const auto value = [&](Size s) { return s.is_const() ? s.value() : traced->shapes->evaluate(s, symbols); };
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const TensorType& type = placeholders[i]->type();
+      for (std::size_t d = 0; d < type.sizes.size(); ++d) {
+        if (value(type.sizes[d]) != inputs[i]->sizes[d]) return false;
+        const bool counts = !placeholders[i]->is_size && inputs[i]->sizes[d] != 1;
+        if (counts && value(type.strides[d]) != inputs[i]->strides[d]) return false;
+      }
+    }
+    return true;
+  }
+
+  py::tuple run(const py::args& args) const {
+    const auto inputs = graph_inputs(*traced, args);
+    if (!kernel || !fits(inputs)) return graph_outputs(interpret_noted(*traced, inputs), inputs, args);
+    const auto made = run_noted([&](UndoLog*) {
+      std::vector<TensorImpl*> in;
+      for (const TensorRef& t : inputs) in.push_back(t.get());
+      std::vector<TensorRef> out(outputs);
+      kernel->run(in, out);
+      return out;
+    });
+    return graph_outputs(made, inputs, args);
+  }
+};
 
 std::shared_ptr<Graph> empty_graph() {
   auto g = std::make_shared<Graph>();
@@ -308,7 +383,16 @@ void bind_graph(py::module_& module) {
           "Five cells per node: opcode, name, target, args, kwargs.")
       .def("nodes", &graph_nodes, "(op, spelling, target, name, args, kwargs, sizes, dtype, stack) per node.")
       .def_static("empty", &empty_graph, "A graph that takes and gives nothing.")
-      .def("run", &graph_run, "Runs the graph node by node: a tuple of its outputs.");
+      .def("run", &graph_run, "Runs the graph node by node: a tuple of its outputs.")
+      .def(
+          "compiled",
+          [](std::shared_ptr<Graph> g, const std::string& name) { return CompiledGraph(std::move(g), name); },
+          "What the backend \"llvm\" or \"blocks\" makes of it.");
+  py::class_<CompiledGraph>(module, "_CompiledGraph", "A captured graph, compiled by a backend of our own.")
+      .def_property_readonly(
+          "functional", [](const CompiledGraph& c) { return c.functional ? print_code(*c.functional, {}) : ""; },
+          "The functional graph that was compiled, as code; empty if the graph has no such form and is interpreted.")
+      .def("run", &CompiledGraph::run, "Runs the compiled graph: a tuple of its outputs.");
 }
 
 }  // namespace md

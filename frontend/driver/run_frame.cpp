@@ -4,8 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "frontend/bytecode/split.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/interpreter_lock.h"
+#include "frontend/cpython/traceback_frames.h"
 #include "frontend/driver/recompile.h"
 #include "frontend/entries/frame_counts.h"
 #include "frontend/entries/frame_notes.h"
@@ -284,7 +286,7 @@ void drop_all_but(const BreakPoint& point, std::vector<PyRef>& held) {
 }
 
 // Executes the breaking instruction; gives what goes on and its arguments. Null: it raised.
-const BreakPoint::Part* step_over(const BreakPoint& point, PyObject* globals, std::vector<PyRef> held,
+const BreakPoint::Part* step_over(const BreakPoint& point, PyObject* globals, std::vector<PyRef>& held,
                                   std::vector<PyRef>& args) {
   PyRef out;
   {
@@ -302,19 +304,56 @@ const BreakPoint::Part* step_over(const BreakPoint& point, PyObject* globals, st
 }
 
 // What goes on where nothing is executed before it.
-const BreakPoint::Part* go_on(const BreakPoint& point, PyObject*, std::vector<PyRef> held, std::vector<PyRef>& args) {
+const BreakPoint::Part* go_on(const BreakPoint& point, PyObject*, std::vector<PyRef>& held, std::vector<PyRef>& args) {
   args = pick(point.resume, held, nullptr);
   return &point.resume;
 }
 
+using Variables = std::vector<std::pair<PyRef, PyRef>>;
+
+// What the code after the break would have had, under the names the whole function has for it.
+void add_held(const BreakPoint& point, const std::vector<PyRef>& held, Variables& out) {
+  const BreakPoint::Part& next = point.resume.code ? point.resume : point.resume_taken;
+  if (!next.code) return;
+  PyObject* const names = reinterpret_cast<PyCodeObject*>(next.code.get())->co_localsplusnames;
+  constexpr std::string_view cell = kCellParameter;
+  for (std::size_t k = 0; k < next.from.size(); ++k) {
+    if (next.from[k] < 0 || !held[static_cast<std::size_t>(next.from[k])]) continue;
+    PyRef name = PyRef::borrow(PyTuple_GET_ITEM(names, static_cast<Py_ssize_t>(k)));
+    if (const std::string text = text_of(name.get()); text.starts_with(cell)) name = py_str(text.substr(cell.size()));
+    out.emplace_back(std::move(name), held[static_cast<std::size_t>(next.from[k])]);
+  }
+}
+
+// Of the frame that broke first: arguments that no instruction replaces live as long as the frame.
+Variables lasting_arguments(const BreakPoint& point, const FrameRequest& r) {
+  Variables out;
+  for (const int slot : point.lasting)
+    if (PyObject* value = r.args.localsplus[slot])
+      out.emplace_back(PyRef::borrow(PyTuple_GET_ITEM(r.code->co_localsplusnames, slot)), PyRef::borrow(value));
+  return out;
+}
+
+// The exception that is set has left code `part` of the function.
+[[gnu::cold]] void show_function(const PyRef& part, const FrameRequest& first, Variables others) {
+  show_whole_frame({part.get(), first.code, first.args.globals, std::move(others)});
+}
+
 // After a break: execute the instruction, look the resume code up as any frame, go on until a value comes back.
-RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, PyRef& result) {
+RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first, Variables lasting, PyRef& result) {
   for (;;) {
     ResumeArgs args;
     const BreakPoint& point = *static_cast<CompiledPlan*>(entry->compiled.get())->plan.broken;
     const BreakPoint::Part* next =
-        (point.breaking.code ? step_over : go_on)(point, first.args.globals, std::move(run.held), args.values);
-    if (!next) return RunOutcome::Raised;
+        (point.breaking.code ? step_over : go_on)(point, first.args.globals, run.held, args.values);
+    if (!next) {
+      Variables others;
+      add_held(point, run.held, others);
+      others.insert(others.end(), lasting.begin(), lasting.end());
+      show_function(point.breaking.code, first, std::move(others));
+      return RunOutcome::Raised;
+    }
+    run.held.clear();
     auto* code = reinterpret_cast<PyCodeObject*>(next->code.get());
     const FrameRequest request{code, args.frame(code, first.args), first.region, std::string()};
     // The breaking call may have set a trace function, which is to see what follows.
@@ -333,6 +372,7 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
       const Replaying repeated(resume.get());
       // The hook would take the first call, which is to be eager, for the second one.
       result = call_plain(resume.get(), args.values, run_switches().stance != Stance::EagerThenCompile);
+      if (!result) show_function(next->code, first, std::move(lasting));
       return result ? RunOutcome::Done : RunOutcome::Raised;
     }
     if (run.returned) {
@@ -364,8 +404,9 @@ RunOutcome run_with(EntryRef entry, PyObject* const* found, const FrameRequest& 
   if (!run_entry(plan, request, found, run)) return RunOutcome::Plain;
   count_replaced(request.code, !run.returned);
   if (!run.returned) {
+    Variables lasting = lasting_arguments(*plan.broken, request);
     give_up_slots(request);
-    return run_from_break(std::move(entry), std::move(run), request, result);
+    return run_from_break(std::move(entry), std::move(run), request, std::move(lasting), result);
   }
   result = std::move(run.returned);
   return RunOutcome::Done;
@@ -401,14 +442,11 @@ bool is_single(const Entry& entry) {
   return static_cast<const CompiledPlan*>(entry.compiled.get())->plan.single_output;
 }
 
-PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, PyCodeObject* code,
-                     bool& repeat) {
+PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameArgs& args, bool& repeat) {
   bool committed = false;
   try {
     const EntryPlan& plan = static_cast<const CompiledPlan*>(entry.compiled.get())->plan;
-    PyRef out = run_single_output(plan, args, found.data(), committed);
-    count_replaced(code, false);
-    return out.release();
+    return run_single_output(plan, args, found.data(), committed).release();
   } catch (...) {
     if (!committed) {
       PyErr_Clear();

@@ -15,6 +15,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "ir/run/long_work.h"
+#include "ir/tensor/generator.h"
 
 namespace md {
 
@@ -94,7 +95,9 @@ struct Runner {
   }
 
   PyRef iterate(const PlanStep& s) const {
-    PyRef it = checked(PyObject_GetIter(reg(s.a)));
+    PyObject* of = reg(s.a);
+    const auto* base = reinterpret_cast<PyTypeObject*>(s.object.get());
+    PyRef it = checked(base ? base->tp_iter(of) : PyObject_GetIter(of));
     advance(it.get(), s.index);
     return it;
   }
@@ -458,6 +461,29 @@ PyRef run_single_output(const EntryPlan& plan, const FrameArgs& args, PyObject* 
   return (plan.inputs_apart ? run_direct<true> : run_direct<false>)(plan, args, found, committed);
 }
 
+namespace {
+
+// The random stream starts anew, unless the run fails before anything was done.
+class Seeded {
+ public:
+  Seeded(const EntryPlan& plan, const PlanRun& run) : run_(run) {
+    if (!plan.seed) return;
+    before_ = state_of(default_generator());
+    set_state(default_generator(), {*plan.seed, 0});
+  }
+  ~Seeded() {
+    if (before_ && !run_.committed) set_state(default_generator(), *before_);
+  }
+  Seeded(const Seeded&) = delete;
+  Seeded& operator=(const Seeded&) = delete;
+
+ private:
+  const PlanRun& run_;
+  std::optional<Generator> before_;
+};
+
+}  // namespace
+
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, PlanRun& out) {
   if (plan.single_output) {
     out.in_kernel = true;
@@ -468,6 +494,7 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* fou
   if (!plan.takes_found) found = nullptr;
   Runner r{plan, args, found, std::vector<PyRef>(static_cast<std::size_t>(plan.registers)), {}, {}, {}};
   r.run_steps(plan.loads);
+  const Seeded seeded(plan, out);
   out.in_kernel = true;
   if (plan.kernel)
     r.run_kernel(out);

@@ -197,6 +197,8 @@ void remove_region(const Region* region) {
   for (Stored* s = stored_head; s; s = s->next) {
     std::erase_if(s->indexes, [&](const auto& i) { return i.first == region; });
     take_entries(*s, [&](const Entry& e) { return e.region == region; }, dropped);
+    if (s->limited == region) s->limited = nullptr;
+    if (s->notes) s->notes->forget(region);
   }
 }
 
@@ -207,7 +209,11 @@ void clear_code_cache() {
     s->indexes.clear();
     s->indexed = false;
     take_entries(*s, [](const Entry&) { return true; }, dropped);
-    notes.push_back(std::move(s->notes));
+    s->limited = nullptr;
+    s->misses = 0;
+    if (!s->notes) continue;
+    std::shared_ptr<CodeNotes> kept = s->notes->kept();
+    notes.push_back(std::exchange(s->notes, std::move(kept)));
   }
 }
 

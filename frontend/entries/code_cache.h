@@ -64,8 +64,13 @@ class EntryRef {
 class CodeNotes {
  public:
   virtual ~CodeNotes() = default;
+  // What reset() leaves: null, or notes that say what the code is, which nobody would find out again.
+  virtual std::shared_ptr<CodeNotes> kept() const { return nullptr; }
+  // The region dies; another one may get its address.
+  virtual void forget(const Region*) {}
 };
 
+// Lives as long as the code object. The notes do not: reset() drops them whenever Python code or other threads run.
 struct CodeState {
   std::vector<EntryRef> entries;    // most recently used first; as they were made once there is an index
   const Region* limited = nullptr;  // has as many entries as it may have

@@ -37,6 +37,7 @@ struct FrameNotes final : CodeNotes {
   bool left_alone = false;        // entered as a frame of its own without tensors in sight, which was logged
   bool compiling = false;         // by some thread, right now
   bool is_split = false;          // a break or resume code of ours
+  bool split_runs_plain = false;  // one that is never compiled
   bool own_code = false;          // of this package, which `run --everything` leaves alone
   FrameCounts* counts = nullptr;  // its row, if frames are counted
   std::string plain_reason;       // and why frames run as plain Python
@@ -49,15 +50,19 @@ struct FrameNotes final : CodeNotes {
   int generalised = 0;                                    // how many times more entries were allowed for that
   std::string printed_name;                               // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
 
+  std::shared_ptr<CodeNotes> kept() const override;
+  void forget(const Region* region) override;
   bool runs_plain(const Region& region) const { return skip || (broke && !region.fullgraph); }
   bool runs_plain_below(const Region& region) const { return skip_recursively && !region.fullgraph; }
 };
 
+// Both are valid until Python code runs: it may call reset(), and so may another thread then.
 FrameNotes& frame_notes(PyCodeObject* code);       // made on first use; throws PythonError
 FrameNotes* find_frame_notes(PyCodeObject* code);  // null if there are none
-// The same for who runs Python code meanwhile, which may call reset(), as may other threads.
-std::shared_ptr<FrameNotes> held_frame_notes(PyCodeObject* code);
-void reset_frame_ids();  // compile ids start at 0 again
+// The same for whoever runs Python code meanwhile.
+std::shared_ptr<FrameNotes> own_frame_notes(PyCodeObject* code);   // made on first use; throws PythonError
+std::shared_ptr<FrameNotes> held_frame_notes(PyCodeObject* code);  // null if there are none
+void reset_frame_ids();                                            // compile ids start at 0 again
 std::shared_ptr<const CodeBody> decoded_body(PyCodeObject* code);
 
 }  // namespace md

@@ -129,8 +129,17 @@ bool BoundArguments::fill_defaults(PyFunctionObject* fn, PyCodeObject* code, PyO
     PyObject* name = PyTuple_GET_ITEM(code->co_localsplusnames, i);
     slots[i] = fn->func_kwdefaults ? PyDict_GetItemWithError(fn->func_kwdefaults, name) : nullptr;
     if (!slots[i]) return PyErr_Clear(), false;
+    kwdefaults_used_ = true;
   }
+  first_keyword_only_ = code->co_argcount;
+  keyword_only_ = code->co_kwonlyargcount;
   return true;
+}
+
+void BoundArguments::hold_keyword_defaults() {
+  kwdefaults_held_ = checked(PyTuple_New(keyword_only_));
+  for (int i = 0; i < keyword_only_; ++i)
+    PyTuple_SET_ITEM(kwdefaults_held_.get(), i, Py_NewRef(slots_[first_keyword_only_ + i]));
 }
 
 }  // namespace md

@@ -26,6 +26,10 @@ class BoundArguments {
   // Parameter and free slots are valid; the rest only after complete().
   PyObject* const* slots() const { return slots_; }
   FrameArgs frame() const { return {slots_, globals_, builtins_}; }
+  // Values of keyword defaults live on, whatever becomes of the function's dictionary of them.
+  void hold_defaults() {
+    if (kwdefaults_used_) hold_keyword_defaults();
+  }
   // Fills in the null slots that a plain positional call leaves out. False: out of memory, exception set.
   bool complete();
 
@@ -35,13 +39,18 @@ class BoundArguments {
   PyObject** room(int slots);
   bool bind_general(PyFunctionObject* fn, PyObject* const* args, Py_ssize_t nargs, PyObject* kwnames);
   bool bind_keywords(PyCodeObject* code, PyObject* const* values, PyObject* kwnames, PyObject** slots);
-  static bool fill_defaults(PyFunctionObject* fn, PyCodeObject* code, PyObject** slots);
+  bool fill_defaults(PyFunctionObject* fn, PyCodeObject* code, PyObject** slots);
 
   PyObject* const* slots_ = nullptr;
   PyObject** heap_ = nullptr;
   PyObject* globals_ = nullptr;
   PyObject* builtins_ = nullptr;
+  void hold_keyword_defaults();
+
   PyRef varargs_, varkeywords_;
+  PyRef kwdefaults_held_;         // the slots of keyword-only parameters as a tuple
+  bool kwdefaults_used_ = false;  // a slot is one of the function's keyword defaults
+  int first_keyword_only_ = 0, keyword_only_ = 0;
   int given_ = 0;  // slots_ are the caller's own array of this many arguments; 0: ours
   int wanted_ = 0;
   PyObject* inline_[kInline];

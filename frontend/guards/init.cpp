@@ -100,6 +100,7 @@ TensorType type_of_tensor(PyObject* o) {
   type.dtype = t.dtype;
   for (std::int64_t s : t.sizes) type.sizes.push_back(Size(s));
   for (std::int64_t s : t.strides) type.strides.push_back(Size(s));
+  type.device = t.device();
   type.requires_grad = t.requires_grad;
   type.wrapped_number = t.wrapped_number;
   return type;

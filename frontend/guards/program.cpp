@@ -6,6 +6,8 @@
 #include <algorithm>
 
 #include "frontend/guards/kinds.h"
+#include "ir/core/small_vector.h"
+#include "ir/graph/mutation.h"
 
 namespace md {
 namespace {
@@ -18,6 +20,14 @@ std::string places_of(const Guard& g) {
   if (g.others.size() > kShown) text += fmt::format(", ... {} more", g.others.size() - kShown);
   return text;
 }
+
+#ifdef MINIDYNAMO_MUTATE
+constexpr std::string_view kGuardNames[] = {
+#define MD_GUARD(name) #name,
+#include "frontend/guards/kinds.inc"
+#undef MD_GUARD
+};
+#endif
 
 bool is_ambient(GuardKind k) { return k <= GuardKind::NothingHandled; }
 bool is_relation(GuardKind k) {
@@ -117,17 +127,24 @@ class Compiler {
     std::vector<std::size_t> guards;
   };
 
+  int known_node(const Source* s) const { return node_of_[static_cast<std::size_t>(s->id)]; }
+
+  // Sources may be very deep: no recursion here and below.
   int node(SourceRef s) {
-    int& known = node_of_[static_cast<std::size_t>(s->id)];
-    if (known >= 0) return known;
-    const int parent = s->base ? node(s->base) : -1;
+    SmallVector<SourceRef, 16> missing;
+    for (SourceRef at = s; at && known_node(at) < 0; at = at->base) missing.push_back(at);
+    for (std::size_t k = missing.size(); k-- > 0;) add_node(missing[k]);
+    return known_node(s);
+  }
+
+  void add_node(SourceRef s) {
+    const int parent = s->base ? known_node(s->base) : -1;
     const int made = static_cast<int>(build_.size());
-    known = made;
+    node_of_[static_cast<std::size_t>(s->id)] = made;
     build_.push_back({s, parent < 0 ? 0 : build_[static_cast<std::size_t>(parent)].depth + 1});
     (parent < 0 ? roots_ : build_[static_cast<std::size_t>(parent)].children).push_back(made);
     program_->nodes.push_back(
         {s->kind, parent, s->index, weak_key(s->key), s->name, s->global_rooted, place_of_number(*s)});
-    return made;
   }
 
   void pin(SourceRef s) { pinned_[static_cast<std::size_t>(s->id)] = true; }
@@ -226,11 +243,16 @@ class Compiler {
     program_->registers = next;
   }
 
-  void emit_node(int index) {
-    const Build& b = build_[static_cast<std::size_t>(index)];
-    emit_load(b, index);
-    for (std::size_t g : b.guards) emit_guard(g);
-    for (int child : b.children) emit_node(child);
+  void emit_node(int root) {
+    std::vector<int> open{root};
+    while (!open.empty()) {
+      const int index = open.back();
+      open.pop_back();
+      const Build& b = build_[static_cast<std::size_t>(index)];
+      emit_load(b, index);
+      for (std::size_t g : b.guards) emit_guard(g);
+      open.insert(open.end(), b.children.rbegin(), b.children.rend());
+    }
   }
 
   static bool is_plain_local(const Build& b) { return b.source->kind == SourceKind::Local && !b.optional; }
@@ -270,6 +292,7 @@ class Compiler {
     op.record = static_cast<std::uint32_t>(index);
     const bool needed = with_kind(g.kind, [&]<class K>() {
       if constexpr (requires { K::holds_by_construction; }) return false;
+      if (MD_MUTATED("guard", kGuardNames[static_cast<std::size_t>(g.kind)])) return false;
       K::prepare(g, builder_, op);
       return true;
     });

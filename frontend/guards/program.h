@@ -19,6 +19,7 @@ struct TensorFact {
   ObjectSlot type;
   const std::int64_t* extents;  // size and stride of each dimension; kAnyExtent where symbolic
   DType dtype;
+  Device device;
   bool requires_grad;
   bool wrapped_number;
   bool any_extent = false;

@@ -11,14 +11,14 @@
 namespace md {
 namespace {
 
-constexpr std::size_t kWorthwhile = 6;  // operations that need not run
-constexpr std::uint32_t kSoon = 32;     // hits
+constexpr std::size_t kWorthwhile = 6;  // fewer saved operations than these do not pay for comparing words
+constexpr std::uint32_t kSoon = 32;     // words that change after fewer hits than these cost their node a strike
 constexpr std::uint32_t kLongestWait = 64;
-// Of a node whose object changes again and again: first its dictionary is no longer taken as a whole, then nothing that
-// is read there is settled.
+// Strikes of a node (how often its words changed soon). From kByEntry on the dictionary there is watched entry by entry
+// instead of by its version; from kNever on its guards run in every call.
 constexpr std::uint8_t kByEntry = 2, kNever = 4;
-// Of a tuple or dictionary the frame was called with, that is another one each time (`*args`, `**kwargs`) or holds
-// other things: from then on its elements are compared, and what they lead to stays settled.
+// The same for a tuple or dictionary among the arguments (`*args`, `**kwargs` are new objects in each call): from these
+// strikes on its elements are compared with those of the call before, instead of the container's address.
 constexpr std::uint8_t kTupleByElement = 1, kDictByElement = 3;
 
 bool is_static(PyTypeObject* type) { return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE); }

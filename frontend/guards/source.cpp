@@ -19,8 +19,16 @@ std::string quoted(PyObject* name) { return "['" + text_of(name) + "']"; }
 std::string bracketed(PyObject* key) { return "[" + constant_repr(key) + "]"; }
 std::string numbered(int index) { return "[" + std::to_string(index) + "]"; }
 
+// What the names of a source's children begin with.
+std::string spelled(const Source& base) {
+  if (base.depth < kSpelledDepth) return base.name;
+  const Source* top = &base;
+  for (int k = 0; k < kSpelledDepth; ++k) top = top->base;
+  return top->name.substr(0, top->name.find("...<#")) + "...<#" + std::to_string(base.id) + ">";
+}
+
 std::string child_name(const Source& base, SourceKind kind, PyObject* key, int index) {
-  const std::string& b = base.name;
+  const std::string b = spelled(base);
   switch (kind) {
     // The cell of a free variable is never spelled: its content carries the variable's name.
     case SourceKind::CellContents:
@@ -192,6 +200,7 @@ SourceRef SourceTable::child(SourceRef base, SourceKind kind, PyObject* key, int
   s.key = prepared_key(kind, key);
   s.name = child_name(*base, kind, s.key.get(), index);
   s.global_rooted = base->global_rooted;
+  s.depth = base->depth + 1;
   return intern(std::move(s));
 }
 
@@ -220,17 +229,23 @@ PyRef referent(PyObject* weak_reference) {
   return o == Py_None ? PyRef() : PyRef::borrow(o);
 }
 
-PyRef load(SourceRef s, const FrameArgs& args) {
-  if (s->kind == SourceKind::Constant) return s->object;
-  if (s->kind == SourceKind::Referent) return referent(s->object.get());
-  PyRef base;
-  if (s->base) {
-    base = load(s->base, args);
-    if (!base) return {};
-  }
-  if (s->kind == SourceKind::ArrayTensor) return array_tensor(base.get());
+static PyRef load_step(const Source& s, PyObject* base, const FrameArgs& args) {
+  if (s.kind == SourceKind::Constant) return s.object;
+  if (s.kind == SourceKind::Referent) return referent(s.object.get());
+  if (s.kind == SourceKind::ArrayTensor) return array_tensor(base);
   StepMemo memo;
-  return PyRef::borrow(step(step_of(*s), base.get(), args, memo));
+  return PyRef::borrow(step(step_of(s), base, args, memo));
+}
+
+PyRef load(SourceRef s, const FrameArgs& args) {
+  std::vector<const Source*> way;
+  for (const Source* at = s; at; at = at->base) way.push_back(at);
+  PyRef o;
+  for (auto at = way.rbegin(); at != way.rend(); ++at) {
+    o = load_step(**at, o.get(), args);
+    if (!o) return {};
+  }
+  return o;
 }
 
 }  // namespace md

@@ -55,11 +55,18 @@ struct Source {
   int index = -1;
   PyRef key;                   // name or dict key
   PyRef object;                // Constant, Referent
-  std::string name;            // "L['x'].y[0]", the reference's spelling
+  std::string name;            // "L['x'].y[0]", the reference's spelling; of a very deep one see kSpelledDepth
   int id = 0;                  // position in the table
+  int depth = 0;               // steps from the frame
   bool global_rooted = false;  // starts at a global: prints and sorts with G['..']
   bool is_module = false;      // a neural network's module is there
 };
+
+// Deeper sources are spelled by their place among all sources and their last steps, so that names stay short:
+// "L['x'][0]...[0]<#712>[0]".
+inline constexpr int kSpelledDepth = 100;
+// Deeper ones are not followed: the frame runs as plain Python.
+inline constexpr int kDeepestSource = 50'000;
 
 // Where an int stands decides whether it may be a symbol: only in what a call brings, and not in a module's attributes.
 enum class NumberPlace : std::uint8_t { Argument, Global, Module, Elsewhere };

@@ -16,6 +16,7 @@ constexpr Field kGradMode{0, 1, "grad_mode"};
 constexpr Field kInferenceMode{1, 1, "inference_mode"};
 constexpr Field kDefaultDType{8, 8, "default_dtype"};
 constexpr Field kThreads{16, 32, "num_threads"};
+constexpr Field kDefaultDevice{48, 8, "default_device"};
 
 }  // namespace
 
@@ -23,6 +24,7 @@ std::int64_t ambient_state() {
   const TensorState& s = tensor_state();
   return std::int64_t{s.grad_enabled} << kGradMode.shift | std::int64_t{s.inference_mode} << kInferenceMode.shift |
          static_cast<std::int64_t>(default_dtype()) << kDefaultDType.shift |
+         static_cast<std::int64_t>(default_device().type) << kDefaultDevice.shift |
          static_cast<std::int64_t>(num_threads()) << kThreads.shift;
 }
 
@@ -37,6 +39,7 @@ bool is_handling() { return bool(PyRef::steal(PyErr_GetHandledException())); }
 
 static std::string value_text(const Field& f, std::int64_t value) {
   if (f.bits == 1) return value ? "True" : "False";
+  if (f.shift == kDefaultDevice.shift) return to_string(Device{static_cast<DeviceType>(value)});
   return f.shift == kDefaultDType.shift ? "torch." + std::string(info(static_cast<DType>(value)).name)
                                         : std::to_string(value);
 }
@@ -46,7 +49,7 @@ void guards::GlobalState::explain_difference(std::int64_t before, std::int64_t n
   const auto add = [](std::string& to, const Field& f, std::int64_t word) {
     to += (to.empty() ? "" : ", ") + std::string(f.name) + "=" + value_text(f, f.of(word));
   };
-  for (const Field& f : {kGradMode, kInferenceMode, kDefaultDType, kThreads}) {
+  for (const Field& f : {kGradMode, kInferenceMode, kDefaultDType, kThreads, kDefaultDevice}) {
     if (f.of(before) == f.of(now)) continue;
     names += std::string(f.name) + " ";
     add(why.expected, f, before);

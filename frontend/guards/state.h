@@ -5,7 +5,8 @@
 
 namespace md {
 
-// Grad mode, inference mode, default dtype and thread count in one word; GuardSet::add notes it in GlobalState guards.
+// Grad mode, inference mode, default dtype, thread count and default device in one word; GuardSet::add notes it in
+// GlobalState guards.
 std::int64_t ambient_state();
 // What that function says; -1 if it cannot.
 std::int64_t abc_token(PyObject* get_cache_token);

@@ -46,6 +46,7 @@ void TensorMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   fact->type = b.refer(g.object ? g.object.get() : reinterpret_cast<PyObject*>(tensor_type));
   fact->extents = extents.get();
   fact->dtype = t.dtype;
+  fact->device = t.device;
   fact->requires_grad = t.requires_grad;
   fact->wrapped_number = t.wrapped_number;
   fact->dim = static_cast<std::uint8_t>(t.sizes.size());
@@ -56,7 +57,8 @@ void TensorMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
 std::string TensorMatch::text(const GuardRecord& r, const std::string& s) {
   const TensorType& t = r.tensor;
   return "check_tensor(" + s + ", " + r.described + ", torch." + std::string(info(t.dtype).name) +
-         ", device=None, requires_grad=" + (t.requires_grad ? "True" : "False") + ", size=" + extents_text(t.sizes) +
+         ", device=" + (t.device.is_cpu() ? "None" : to_string(t.device)) +
+         ", requires_grad=" + (t.requires_grad ? "True" : "False") + ", size=" + extents_text(t.sizes) +
          ", stride=" + extents_text(t.strides) + ")";
 }
 
@@ -77,6 +79,10 @@ void TensorMatch::explain_difference(const TensorFact& f, const TensorImpl& t, W
     differs("dtype", "torch." + std::string(info(f.dtype).name), "torch." + std::string(info(t.dtype).name));
     return set("dtype mismatch. expected " + std::string(info(f.dtype).guard_name) + ", actual " +
                std::string(info(t.dtype).guard_name));
+  }
+  if (!(t.device() == f.device)) {
+    differs("device", to_string(f.device), to_string(t.device()));
+    return set("device mismatch. expected device=" + to_string(f.device) + ", actual device=" + to_string(t.device()));
   }
   if (t.requires_grad != f.requires_grad) {
     differs("requires_grad", f.requires_grad ? "True" : "False", t.requires_grad ? "True" : "False");
@@ -177,6 +183,11 @@ struct Memory {
   static bool of(PyObject* o, Memory& out) {
     if (is_tensor(o)) {
       const TensorImpl& t = *tensor_impl(o);
+      if (!t.has_memory()) {  // places within nothing
+        const std::int64_t at = t.offset * static_cast<std::int64_t>(item_size(t.dtype));
+        out = {t.storage.get(), nullptr, nullptr, reinterpret_cast<const char*>(at), false};
+        return true;
+      }
       const auto* begin = static_cast<const char*>(t.storage->data());
       out = {t.storage.get(), begin, begin + t.storage->bytes(), static_cast<const char*>(t.data()),
              t.storage->foreign};

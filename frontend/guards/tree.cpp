@@ -1,6 +1,8 @@
 // The TREE_GUARD_MANAGER text: the source trie with its guards, as the reference prints it.
 
-#include <memory>
+#include <algorithm>
+#include <deque>
+#include <iterator>
 #include <unordered_map>
 
 #include "frontend/guards/kinds.h"
@@ -13,7 +15,7 @@ namespace {
 struct Printed {
   std::string source, accessor;
   std::vector<std::string> guards;
-  std::vector<std::unique_ptr<Printed>> children;
+  std::vector<Printed*> children;
   PyObject* key_order = nullptr;  // tuple of keys: prints as key and value pairs
   SourceKind kind = SourceKind::Local;
   int index = -1;
@@ -69,8 +71,8 @@ class Tree {
   Printed& child(Printed& of, const std::string& name, const std::string& accessed_by) {
     Printed*& known = by_name_[name];
     if (!known) {
-      of.children.push_back(std::make_unique<Printed>());
-      known = of.children.back().get();
+      known = &all_.emplace_back();
+      of.children.push_back(known);
       known->source = name;
       known->accessor = accessed_by;
     }
@@ -79,17 +81,21 @@ class Tree {
 
   Printed& globals() { return child(root_, "G", "GlobalsGuardAccessor"); }
 
+  Printed*& printed(int node) { return printed_[static_cast<std::size_t>(node)]; }
+
   Printed& manager(int node) {
-    Printed*& known = printed_[static_cast<std::size_t>(node)];
-    if (!known) {
-      const GuardNode& n = p_.nodes[static_cast<std::size_t>(node)];
-      Printed& base = n.parent >= 0 ? manager(n.parent) : root_;
-      known = n.parent >= 0 ? &below(base, n) : &top(n);
-      known->kind = n.kind;
-      known->index = n.index;
-      known->key = n.key.get();
+    std::vector<int> missing;
+    for (int at = node; at >= 0 && !printed(at); at = p_.nodes[static_cast<std::size_t>(at)].parent)
+      missing.push_back(at);
+    for (auto at = missing.rbegin(); at != missing.rend(); ++at) {
+      const GuardNode& n = p_.nodes[static_cast<std::size_t>(*at)];
+      Printed& made = n.parent >= 0 ? below(*printed(n.parent), n) : top(n);
+      made.kind = n.kind;
+      made.index = n.index;
+      made.key = n.key.get();
+      printed(*at) = &made;
     }
-    return *known;
+    return *printed(node);
   }
 
   Printed& top(const GuardNode& n) {
@@ -160,18 +166,41 @@ class Tree {
   }
 
   static void line(int depth, const std::string& text, std::string& out) {
-    for (int i = 0; i < depth; ++i) out += "| ";
+    for (int i = 0; i < std::min(depth, kSpelledDepth); ++i) out += "| ";  // the deepest stand below each other
     out += "+- " + text + "\n";
   }
 
-  static void render(const Printed& at, int depth, std::string& out) {
-    for (const std::string& g : at.guards) line(depth, g, out);
-    if (at.key_order) render_pairs(at, depth, out);
-    for (const auto& c : at.children) {
-      if (at.key_order && in_pair(at, *c)) continue;
-      line(depth, manager_text(*c) + ", accessed_by=" + c->accessor, out);
-      render(*c, depth + 1, out);
+  // What is still to be written: a line, or what stands below a manager.
+  struct Todo {
+    int depth;
+    std::string line;
+    const Printed* below = nullptr;
+  };
+
+  static void render(const Printed& root, int depth, std::string& out) {
+    std::vector<Todo> open{{depth, {}, &root}};
+    while (!open.empty()) {
+      const Todo now = std::move(open.back());
+      open.pop_back();
+      if (!now.below) {
+        line(now.depth, now.line, out);
+        continue;
+      }
+      std::vector<Todo> parts = parts_of(*now.below, now.depth);
+      open.insert(open.end(), std::make_move_iterator(parts.rbegin()), std::make_move_iterator(parts.rend()));
     }
+  }
+
+  static std::vector<Todo> parts_of(const Printed& at, int depth) {
+    std::vector<Todo> parts;
+    for (const std::string& g : at.guards) parts.push_back({depth, g});
+    if (at.key_order) add_pairs(at, depth, parts);
+    for (const Printed* c : at.children) {
+      if (at.key_order && in_pair(at, *c)) continue;
+      parts.push_back({depth, manager_text(*c) + ", accessed_by=" + c->accessor});
+      parts.push_back({depth + 1, {}, c});
+    }
+    return parts;
   }
 
   static std::string manager_text(const Printed& at) {
@@ -190,24 +219,25 @@ class Tree {
     return false;
   }
 
-  static void render_pairs(const Printed& at, int depth, std::string& out) {
+  static void add_pairs(const Printed& at, int depth, std::vector<Todo>& parts) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at.key_order); ++i) {
       PyObject* key = PyTuple_GET_ITEM(at.key_order, i);
       const std::string key_source = "list(dict.keys(" + at.source + "))[" + std::to_string(i) + "]";
-      line(depth, "KeyValueManager pair at index=" + std::to_string(i), out);
-      line(depth + 1, "KeyManager: GuardManager: source=" + key_source, out);
-      line(depth + 2, "EQUALS_MATCH: " + key_source + " == " + constant_repr(key), out);
-      for (const auto& c : at.children) {
-        if (c->kind == SourceKind::DictKey && c->index == i) render(*c, depth + 2, out);
+      parts.push_back({depth, "KeyValueManager pair at index=" + std::to_string(i)});
+      parts.push_back({depth + 1, "KeyManager: GuardManager: source=" + key_source});
+      parts.push_back({depth + 2, "EQUALS_MATCH: " + key_source + " == " + constant_repr(key)});
+      for (const Printed* c : at.children) {
+        if (c->kind == SourceKind::DictKey && c->index == i) parts.push_back({depth + 2, {}, c});
         if (!is_value_of(*c, key)) continue;
-        line(depth + 1, "ValueManager: " + manager_text(*c), out);
-        render(*c, depth + 2, out);
+        parts.push_back({depth + 1, "ValueManager: " + manager_text(*c)});
+        parts.push_back({depth + 2, {}, c});
       }
     }
   }
 
   const GuardProgram& p_;
   Printed root_;
+  std::deque<Printed> all_;
   std::vector<std::string> sizes_;  // below the root manager
   std::unordered_map<std::string, Printed*> by_name_;
   std::vector<Printed*> printed_;            // by node

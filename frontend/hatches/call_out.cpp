@@ -84,6 +84,8 @@ class PythonCallee final : public Callee {
       const ExpectedTensor& want = expected[i];
       if (out[i]->dtype != want.dtype || !(out[i]->sizes == want.sizes))
         wrong(tensor_text(want.dtype, want.sizes), tensor_text(out[i]->dtype, out[i]->sizes));
+      if (!(out[i]->device() == want.device))
+        wrong("a tensor on device " + to_string(want.device), "one on device " + to_string(out[i]->device()));
     }
     return out;
   }
@@ -243,7 +245,7 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   n.callee = callee;
   n.types = result.types;
   for (TensorType& type : n.types)
-    if (call.writes || type.storage < 0) type.storage = t.next_storage++;
+    if (call.writes || type.storage < 0) type.storage = t.graphs.next_storage++;
   if (call.writes) {  // an operator: differentiable as far as anybody can tell
     const auto wants = [](const auto& x) { return x->type.requires_grad; };
     const bool grad = t.grad_enabled && std::ranges::any_of(tensors_of(t, args), wants);
@@ -251,8 +253,8 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   }
   for (const TensorType& type : n.types) callee->grads.push_back(type.requires_grad);
   n.multi = !is_one_tensor(result.shape.get()) && !n.types.empty();
-  ++t.calls_captured;
-  Node* made = t.graph->append(std::move(n));
+  ++t.graphs.calls_captured;
+  Node* made = t.graphs.current->append(std::move(n));
   if (t.log_traces) log_graph_call(t, *made);
   std::size_t next = 0;
   return shaped_value(t, result.shape.get(), [&]() -> ValueRef {
@@ -264,18 +266,18 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
     get.index = static_cast<int>(i);
     get.types = {made->types[i]};
     get.stack = made->stack;
-    return t.tensor_value(t.graph->append(std::move(get)));
+    return t.tensor_value(t.graphs.current->append(std::move(get)));
   });
 }
 
 ValueRef held_tensor(Tracer& t, PyObject* tensor) {
   Node n{NodeKind::GetAttr};
-  n.target = n.name = t.graph->fresh_name("_held_tensor");
+  n.target = n.name = t.graphs.current->fresh_name("_held_tensor");
   n.constant = TensorRef(tensor_impl(tensor));
   n.types = {type_of(Arg(n.constant))};
-  n.types[0].storage = t.next_storage++;
+  n.types[0].storage = t.graphs.next_storage++;
   n.stack = t.user_stack();
-  return t.tensor_value(t.graph->append(std::move(n)));
+  return t.tensor_value(t.graphs.current->append(std::move(n)));
 }
 
 }  // namespace md

@@ -58,7 +58,7 @@ ValueRef call_comptime(Tracer& t, const std::string& method, CallArgs args) {
   PyRef module = checked(import_module("minidynamo._dynamo.comptime"));
   PyRef context =
       checked(PyObject_CallMethod(module.get(), "ComptimeContext", "OsO", frames_list(t.user_frames()).get(),
-                                  print_code(*t.graph, {}).c_str(), known_locals(t.frame()).get()));
+                                  print_code(*t.graphs.current, {}).c_str(), known_locals(t.frame()).get()));
   PyRef result;
   t.compile_time_code = true;
   if (method == "__call__") {

@@ -39,13 +39,13 @@ struct Branch {
 class BranchTrace {
  public:
   explicit BranchTrace(Tracer& t)
-      : t_(t), depth_(t.frames.size()), grad_(t.grad_enabled), effects_(t.effects.list().size()) {
-    t.outer_graphs.push_back(std::move(t.graph));
-    t.graph = std::make_unique<Graph>();
+      : t_(t), depth_(t.stack.frames.size()), grad_(t.grad_enabled), effects_(t.effects.list().size()) {
+    t.graphs.outer.push_back(std::move(t.graphs.current));
+    t.graphs.current = std::make_unique<Graph>();
   }
   ~BranchTrace() {
     if (!done_) take();
-    t_.frames.resize(std::min(t_.frames.size(), depth_));
+    t_.stack.frames.resize(std::min(t_.stack.frames.size(), depth_));
     t_.grad_enabled = grad_;
   }
   BranchTrace(const BranchTrace&) = delete;
@@ -53,10 +53,10 @@ class BranchTrace {
 
   std::unique_ptr<Graph> take() {
     done_ = true;
-    std::unique_ptr<Graph> made = std::move(t_.graph);
-    t_.graph = std::move(t_.outer_graphs.back());
-    t_.outer_graphs.pop_back();
-    made->shapes = t_.shape_env;
+    std::unique_ptr<Graph> made = std::move(t_.graphs.current);
+    t_.graphs.current = std::move(t_.graphs.outer.back());
+    t_.graphs.outer.pop_back();
+    made->shapes = t_.sizes.env;
     return made;
   }
   bool has_switched_grad() const { return t_.grad_enabled != grad_; }
@@ -143,10 +143,10 @@ Branch trace_branch(Tracer& t, const ValueRef& function, const std::vector<Value
   r.shape = result_shape(t, value, tensors, offender);
   if (!r.shape) unmodelled("cond", "result of type " + offender);
   for (auto& v : tensors) r.results.push_back(static_cast<TensorValue*>(v.get())->node);
-  Ownership memory(*t.graph);
+  Ownership memory(*t.graphs.current);
   for (auto& v : operands)
     if (auto* x = as<TensorValue>(t.realize(v))) memory.note_outer(x->node);
-  check_writes(*t.graph, memory);
+  check_writes(*t.graphs.current, memory);
   check_results(r, memory);
   r.graph = branch.take();
   return r;
@@ -231,6 +231,8 @@ std::vector<TensorType> merged_types(Tracer& t, Branch& a, Branch& b) {
       results_differ("dim", std::to_string(x->type().dim()), std::to_string(y->type().dim()));
     if (x->type().dtype != y->type().dtype)
       results_differ("dtype", std::string(info(x->type().dtype).name), std::string(info(y->type().dtype).name));
+    if (!(x->type().device == y->type().device))
+      results_differ("device", to_string(x->type().device), to_string(y->type().device));
     bool same_strides = true;
     for (std::size_t d = 0; d < x->type().sizes.size(); ++d) {
       if (!guard_eq(x->type().sizes[d], y->type().sizes[d]))
@@ -240,7 +242,7 @@ std::vector<TensorType> merged_types(Tracer& t, Branch& a, Branch& b) {
     if (!same_strides) x = made_contiguous(a, x), y = made_contiguous(b, y);
     TensorType type = x->type();
     type.offset = 0;
-    type.storage = t.next_storage++;
+    type.storage = t.graphs.next_storage++;
     type.requires_grad |= y->type().requires_grad;
     out.push_back(std::move(type));
   }
@@ -257,15 +259,16 @@ ValueRef emit_cond(Tracer& t, Node* predicate, Branch yes, Branch no) {
   std::vector<Node*> captured;
   find_captured(*yes.graph, captured);
   find_captured(*no.graph, captured);
-  const auto number = std::ranges::count_if(t.graph->nodes, [](auto& known) { return !known->regions.empty(); });
+  const auto number =
+      std::ranges::count_if(t.graphs.current->nodes, [](auto& known) { return !known->regions.empty(); });
   close_region(yes, captured, fmt::format("cond_true_{}", number));
   close_region(no, captured, fmt::format("cond_false_{}", number));
   ListArg operands{{}, true};
   for (Node* c : captured) operands.items.push_back(c);
   n.args = {Arg(predicate), Arg(operands)};
   n.regions = {std::shared_ptr<Graph>(std::move(yes.graph)), std::shared_ptr<Graph>(std::move(no.graph))};
-  ++t.calls_captured;
-  Node* made = t.graph->append(std::move(n));
+  ++t.graphs.calls_captured;
+  Node* made = t.graphs.current->append(std::move(n));
   if (t.log_traces) log_graph_call(t, *made);
   std::size_t next = 0;
   return shaped_value(t, yes.shape.get(), [&]() -> ValueRef {
@@ -275,7 +278,7 @@ ValueRef emit_cond(Tracer& t, Node* predicate, Branch yes, Branch no) {
     get.index = static_cast<int>(next);
     get.types = {made->types[next++]};
     get.stack = made->stack;
-    return t.tensor_value(t.graph->append(std::move(get)));
+    return t.tensor_value(t.graphs.current->append(std::move(get)));
   });
 }
 

@@ -102,9 +102,9 @@ void guard_registered(Tracer& t, const PyRef& space, PyObject* name) {
   if (key.get() == Py_None) return;
   PyRef module = checked(import_module("minidynamo._ops"));
   PyRef operators = attribute(module, "_operators");
-  SourceRef all = t.sources.constant(operators.get(), "torch.ops");
+  SourceRef all = t.recorder.sources.constant(operators.get(), "torch.ops");
   if (PyObject* found = PyDict_GetItemWithError(operators.get(), key.get()))
-    t.guard(GuardKind::IdMatch, t.sources.child(all, SourceKind::DictItem, key.get()), PyRef::borrow(found));
+    t.guard(GuardKind::IdMatch, t.recorder.sources.child(all, SourceKind::DictItem, key.get()), PyRef::borrow(found));
   else
     t.guard(GuardKind::DictNotContains, all, key);
 }
@@ -117,7 +117,7 @@ ValueRef HatchValue::get_attr(Tracer& t, PyObject* name) {
   if (source && PyFunction_Check(real.get())) {
     PyObject* own = reinterpret_cast<PyFunctionObject*>(real.get())->func_dict;
     if (PyObject* found = own ? PyDict_GetItemWithError(own, name) : nullptr)
-      return t.lazy(found, t.sources.child(source, SourceKind::Attr, name));
+      return t.lazy(found, t.recorder.sources.child(source, SourceKind::Attr, name));
   }
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!v && source && PyFunction_Check(real.get())) {
@@ -183,7 +183,7 @@ ValueRef HatchValue::call_own(Tracer& t, CallArgs args) {
   try {
     return t.call_op(name, Spelling::Function, args, text_attribute(real, "_graph_target"));
   } catch (const GraphBreak& b) {
-    if (b.code != 112) throw;
+    if (b.id != break_rows()[GB0112].id) throw;
     graph_break<GB0049>(text_attribute(real, "_name"), b.context);
   } catch (const OpError& e) {
     if (e.kind != ErrorKind::Type) throw;

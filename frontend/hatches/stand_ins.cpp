@@ -19,6 +19,7 @@
 #include "frontend/values/tensor.h"
 #include "ir/run/eager.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/extent.h"
 #include "ir/tensor/generator.h"
 
 namespace md {
@@ -127,13 +128,12 @@ class Numbers {
 
   PyRef tensor(const TensorValue& x) {
     DimVec sizes, strides;
-    std::int64_t end = settled(x.type.offset) + 1;
     for (Size s : x.type.sizes) sizes.push_back(settled(s));
     for (Size s : x.type.strides) strides.push_back(settled(s));
-    for (std::size_t d = 0; d < sizes.size(); ++d) end += std::max<std::int64_t>(0, sizes[d] - 1) * strides[d];
-    const auto bytes = static_cast<std::size_t>(end) * item_size(x.type.dtype);
+    const std::size_t bytes = checked_bytes(sizes, strides, settled(x.type.offset), x.type.dtype);
     Ref<Storage>& memory = storages_[x.type.storage];
-    if (!memory || memory->bytes() < bytes) memory = untouched_zeros(bytes);
+    if (!memory || memory->bytes() < bytes)
+      memory = x.type.device.has_memory() ? untouched_zeros(bytes) : allocate_storage(bytes, x.type.device);
     auto made =
         make_ref<TensorImpl>(memory, x.type.dtype, std::move(sizes), std::move(strides), settled(x.type.offset));
     made->requires_grad = x.type.requires_grad;
@@ -174,23 +174,23 @@ class ScratchGraph {
  public:
   explicit ScratchGraph(Tracer& t)
       : t_(t),
-        graph_(std::move(t.graph)),
-        depth_(t.frames.size()),
-        calls_(t.calls_captured),
+        graph_(std::move(t.graphs.current)),
+        depth_(t.stack.frames.size()),
+        calls_(t.graphs.calls_captured),
         grad_(t.grad_enabled),
         logged_(t.log_traces) {
-    t.graph = std::make_unique<Graph>();
-    t.graph->shapes = t.shape_env;
-    t.standing_in = true;
+    t.graphs.current = std::make_unique<Graph>();
+    t.graphs.current->shapes = t.sizes.env;
+    t.graphs.standing_in = true;
     t.log_traces = false;
   }
   ~ScratchGraph() {
-    t_.frames.resize(std::min(t_.frames.size(), depth_));
-    t_.graph = std::move(graph_);
-    t_.calls_captured = calls_;
+    t_.stack.frames.resize(std::min(t_.stack.frames.size(), depth_));
+    t_.graphs.current = std::move(graph_);
+    t_.graphs.calls_captured = calls_;
     t_.grad_enabled = grad_;
     t_.log_traces = logged_;
-    t_.standing_in = false;
+    t_.graphs.standing_in = false;
   }
   ScratchGraph(const ScratchGraph&) = delete;
   ScratchGraph& operator=(const ScratchGraph&) = delete;
@@ -201,7 +201,7 @@ class ScratchGraph {
       Node n{NodeKind::Placeholder};
       n.target = n.name = "stand_in";
       n.types = {x->type};
-      return make_ref<TensorValue>(t_.graph->append(std::move(n)), x->type);
+      return make_ref<TensorValue>(t_.graphs.current->append(std::move(n)), x->type);
     }
     std::vector<ValueRef> items;
     if (auto* list = as<ListValue>(v)) {
@@ -218,7 +218,7 @@ class ScratchGraph {
   std::vector<int> written(const std::vector<Ref<TensorValue>>& arguments) const {
     std::vector<int> out;
     const auto writes = [&](int storage) {
-      return std::ranges::any_of(t_.graph->nodes, [&](const auto& n) {
+      return std::ranges::any_of(t_.graphs.current->nodes, [&](const auto& n) {
         return is_inplace(*n) && n->args[0].template is<Node*>() &&
                n->args[0].template get<Node*>()->type().storage == storage;
       });
@@ -265,7 +265,7 @@ StandInResult run_with_symbols(Tracer& t, const std::string& name, const ValueRe
 }
 
 bool has_symbols(Tracer& t, const CallArgs& args) {
-  if (!t.shape_env) return false;
+  if (!t.sizes.env) return false;
   bool found = false;
   const auto look = [&](const ValueRef& v) {
     found |= t.realize(v)->kind == ValueKind::Size;

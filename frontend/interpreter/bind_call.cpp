@@ -1,4 +1,6 @@
 // Python's argument binding for traced calls.
+#include <algorithm>
+
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
@@ -15,31 +17,66 @@ struct Binder {
   const CodeBody& body;
   std::vector<ValueRef>& slots;
 
-  std::string name() const { return text_of(fn.qualname.get()) + "()"; }
-  std::string parameter(int k) const { return text_of(body.slot_names[static_cast<std::size_t>(k)].get()); }
-
-  void too_many(std::size_t given) {
-    const auto most = static_cast<std::size_t>(body.argcount);
-    const std::size_t least = most - fn.defaults.size();
-    std::string takes =
-        fn.defaults.empty() ? std::to_string(most) : "from " + std::to_string(least) + " to " + std::to_string(most);
-    t.raise(PyExc_TypeError, name() + " takes " + takes + " positional argument" +
-                                 (most == 1 && fn.defaults.empty() ? "" : "s") + " but " + std::to_string(given) +
-                                 (given == 1 ? " was" : " were") + " given");
+  // A call that does not fit: CPython says why, asked with a function of the same parameters that does nothing.
+  [[noreturn]] void refuse(const CallArgs& args) {
+    expect_defaults();
+    for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k) {
+      if (!fn.parts) break;
+      PyObject* name = body.slot_names[static_cast<std::size_t>(k)].get();
+      SourceRef place = t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, name);
+      has_default(name) ? t.expect_present(place) : t.guard(GuardKind::NotPresent, place);
+    }
+    std::vector<PyObject*> given(args.positional.size() + args.keywords.size(), Py_None);
+    PyRef names = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+    for (std::size_t k = 0; k < args.keywords.size(); ++k)
+      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(k), Py_NewRef(args.keywords[k].first.get()));
+    PyRef none =
+        PyRef::steal(PyObject_Vectorcall(empty_function().get(), given.data(), args.positional.size(), names.get()));
+    if (none || !PyErr_ExceptionMatches(PyExc_TypeError)) throw InternalError("a call that fits was refused");
+    t.raise_current();
   }
 
-  void keywords(CallArgs& args, Ref<DictValue>& extra) {
+  bool has_default(PyObject* name) const {
+    return std::ranges::any_of(fn.kwdefaults,
+                               [&](const auto& d) { return PyUnicode_Compare(d.first.get(), name) == 0; });
+  }
+
+  PyRef empty_function() const {
+    constexpr int kGathers = CO_VARARGS | CO_VARKEYWORDS;
+    const int gathered = !!(body.flags & CO_VARARGS) + !!(body.flags & CO_VARKEYWORDS);
+    const int count = body.argcount + body.kwonlyargcount + gathered;
+    PyRef names = checked(PyTuple_New(count));
+    for (int k = 0; k < count; ++k)
+      PyTuple_SET_ITEM(names.get(), k, Py_NewRef(body.slot_names[static_cast<std::size_t>(k)].get()));
+    PyRef nothing = PyRef::steal(reinterpret_cast<PyObject*>(PyCode_NewEmpty("", "", 1)));
+    PyRef replace = checked(PyObject_GetAttrString(nothing.get(), "replace"));
+    PyRef parts = checked(Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:O}", "co_argcount", body.argcount, "co_posonlyargcount",
+                                        body.posonlyargcount, "co_kwonlyargcount", body.kwonlyargcount, "co_nlocals",
+                                        count, "co_flags", CO_OPTIMIZED | CO_NEWLOCALS | (body.flags & kGathers),
+                                        "co_varnames", names.get()));
+    PyRef code = checked(PyObject_Call(replace.get(), checked(PyTuple_New(0)).get(), parts.get()));
+    PyRef function = checked(PyFunction_NewWithQualName(code.get(), fn.globals.get(), fn.qualname.get()));
+    PyRef defaults = checked(PyTuple_New(static_cast<Py_ssize_t>(fn.defaults.size())));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(defaults.get()); ++k)
+      PyTuple_SET_ITEM(defaults.get(), k, Py_NewRef(Py_None));
+    checked(PyFunction_SetDefaults(function.get(), fn.defaults.empty() ? Py_None : defaults.get()));
+    PyRef kwdefaults = checked(PyDict_New());
+    for (auto& d : fn.kwdefaults) checked(PyDict_SetItem(kwdefaults.get(), d.first.get(), Py_None));
+    checked(PyFunction_SetKwDefaults(function.get(), kwdefaults.get()));
+    return function;
+  }
+
+  void keywords(const CallArgs& args, Ref<DictValue>& extra) {
     const int total = body.argcount + body.kwonlyargcount;
     for (auto& [key, v] : args.keywords) {
       int at = -1;
       for (int k = body.posonlyargcount; k < total && at < 0; ++k)
         if (PyUnicode_Compare(body.slot_names[static_cast<std::size_t>(k)].get(), key.get()) == 0) at = k;
       if (at < 0) {
-        if (!extra)
-          t.raise(PyExc_TypeError, name() + " got an unexpected keyword argument '" + text_of(key.get()) + "'");
+        if (!extra) refuse(args);
         extra->put(t, t.constant(key), v);
       } else if (slots[static_cast<std::size_t>(at)]) {
-        t.raise(PyExc_TypeError, name() + " got multiple values for argument '" + text_of(key.get()) + "'");
+        refuse(args);
       } else {
         slots[static_cast<std::size_t>(at)] = v;
       }
@@ -49,46 +86,33 @@ struct Binder {
   // Defaults belong to the last parameters: their number says which.
   void expect_defaults() {
     if (!fn.parts) return;
-    SourceRef all = t.sources.child(fn.parts, SourceKind::Field, checked(PyUnicode_FromString("__defaults__")).get());
+    SourceRef all =
+        t.recorder.sources.child(fn.parts, SourceKind::Field, checked(PyUnicode_FromString("__defaults__")).get());
     if (fn.defaults.empty()) return t.guard(GuardKind::NoneMatch, all);
     t.guard(GuardKind::LengthCheck, all, {}, static_cast<std::int64_t>(fn.defaults.size()));
   }
 
-  void defaults() {
+  void defaults(const CallArgs& args) {
     const int first_default = body.argcount - static_cast<int>(fn.defaults.size());
     for (int k = 0; k < body.argcount; ++k)
       if (!slots[static_cast<std::size_t>(k)]) {
         expect_defaults();
         break;
       }
-    std::vector<std::string> missing;
     for (int k = 0; k < body.argcount; ++k) {
       ValueRef& s = slots[static_cast<std::size_t>(k)];
       if (!s && k >= first_default) s = fn.defaults[static_cast<std::size_t>(k - first_default)];
-      if (!s) missing.push_back("'" + parameter(k) + "'");
+      if (!s) refuse(args);
     }
-    if (!missing.empty()) report_missing(missing, "positional");
     for (int k = body.argcount; k < body.argcount + body.kwonlyargcount; ++k) {
       ValueRef& s = slots[static_cast<std::size_t>(k)];
       for (auto& [key, v] : fn.kwdefaults)
         if (!s && PyUnicode_Compare(key.get(), body.slot_names[static_cast<std::size_t>(k)].get()) == 0) {
           s = v;
-          if (fn.parts) t.expect_present(t.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
+          if (fn.parts) t.expect_present(t.recorder.sources.child(fn.parts, SourceKind::FuncKwDefault, key.get()));
         }
-      if (s) continue;
-      PyObject* name = body.slot_names[static_cast<std::size_t>(k)].get();
-      if (fn.parts) t.guard(GuardKind::NotPresent, t.sources.child(fn.parts, SourceKind::FuncKwDefault, name));
-      missing.push_back("'" + parameter(k) + "'");
+      if (!s) refuse(args);
     }
-    if (!missing.empty()) report_missing(missing, "keyword-only");
-  }
-
-  void report_missing(const std::vector<std::string>& missing, const char* what) {
-    std::string list;
-    for (std::size_t i = 0; i < missing.size(); ++i)
-      list += (i == 0 ? "" : i + 1 < missing.size() ? ", " : missing.size() == 2 ? " and " : ", and ") + missing[i];
-    t.raise(PyExc_TypeError, name() + " missing " + std::to_string(missing.size()) + " required " + what + " argument" +
-                                 (missing.size() == 1 ? "" : "s") + ": " + list);
   }
 };
 
@@ -100,7 +124,7 @@ void bind_call(Tracer& t, FunctionValue& fn, const CodeBody& body, CallArgs args
   const auto after = positional + static_cast<std::size_t>(body.kwonlyargcount);
   const bool varargs = body.flags & CO_VARARGS;
   const std::size_t given = args.positional.size();
-  if (given > positional && !varargs) b.too_many(given);
+  if (given > positional && !varargs) b.refuse(args);
   for (std::size_t i = 0; i < std::min(given, positional); ++i) slots[i] = args.positional[i];
   if (varargs) {
     std::vector<ValueRef> rest;
@@ -114,7 +138,7 @@ void bind_call(Tracer& t, FunctionValue& fn, const CodeBody& body, CallArgs args
     slots[after + (varargs ? 1 : 0)] = extra;
   }
   b.keywords(args, extra);
-  b.defaults();
+  b.defaults(args);
 }
 
 }  // namespace md

@@ -18,6 +18,7 @@ bool resumable(Opcode op) {
     case Opcode::BINARY_SUBSCR:
     case Opcode::STORE_SUBSCR:
     case Opcode::STORE_ATTR:
+    case Opcode::TO_BOOL:  // of a condition, where the running version converts before it jumps
     case Opcode::POP_JUMP_IF:
       return true;
     default:
@@ -82,17 +83,17 @@ bool does_work(Opcode op) {
 
 }  // namespace
 
-Tracer::RootPlace place_to_leave(const Tracer& t, const CodeBody& body) {
-  const Tracer::RootPlace place = t.finishing || t.frames.empty() ? t.bare : t.unhandled;
+FrameStack::RootPlace place_to_leave(const Tracer& t, const CodeBody& body) {
+  const FrameStack::RootPlace place = t.finishing || t.stack.frames.empty() ? t.stack.bare : t.stack.unhandled;
   for (int k = 0; k < place.instruction; ++k)
     if (does_work(body.instructions[static_cast<std::size_t>(k)].op)) return place;
   return {};
 }
 
 BreakVerdict judge_break(const Tracer& t) {
-  for (auto& f : t.frames)
+  for (auto& f : t.stack.frames)
     if (in_loop(*f)) return BreakVerdict::SkipLoop;
-  const SymbolicFrame& root = *t.frames.front();
+  const SymbolicFrame& root = *t.stack.frames.front();
   for (auto& c : root.contexts)
     if (c.manager->kind != ValueKind::Context) return BreakVerdict::SkipContext;
   if (!only_with_handlers(root) || !root.handled.empty()) return BreakVerdict::SkipPlace;
@@ -119,10 +120,10 @@ bool can_begin_here(const SymbolicFrame& f) {
 void break_if_forced(Tracer& t) {
   const int at = t.config.break_at, every = t.config.break_every;
   const bool anywhere = at > 0 && t.config.trace_more;
-  const SymbolicFrame& f = *t.frames.front();
+  const SymbolicFrame& f = *t.stack.frames.front();
   if (uses_exit_function(f) || !can_begin_here(f) || (!anywhere && judge_break(t) != BreakVerdict::Resume)) return;
-  ++t.break_places;
-  if (at > 0 ? t.break_places != at : t.break_places % every != 0) return;
+  ++t.stack.break_places;
+  if (at > 0 ? t.stack.break_places != at : t.stack.break_places % every != 0) return;
   graph_break<GB0025>(std::string("[]"), std::string("{}"),
                       std::string(at > 0 ? "config.break_at" : "config.break_every"));
 }

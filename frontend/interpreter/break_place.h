@@ -26,6 +26,6 @@ void break_if_forced(Tracer& t);
 // With config.trace_more a frame that cannot be split where it broke is left there: what follows, the instruction
 // included, is code of its own that runs as plain Python. The place nearest to the break where that is possible; no
 // instruction (-1) if the trace has done nothing before it that a compiled entry could be for.
-Tracer::RootPlace place_to_leave(const Tracer& t, const CodeBody& body);
+FrameStack::RootPlace place_to_leave(const Tracer& t, const CodeBody& body);
 
 }  // namespace md

@@ -33,12 +33,12 @@ Tracer::~Tracer() = default;
 TraceResult Tracer::run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& frame_args) {
   args = frame_args;
   root->on_return = OnReturn::Stop;
-  frames.push_back(std::move(root));
+  stack.frames.push_back(std::move(root));
   step_until(0);
   check_cleanups();
   if (!std::exchange(stopped_, false)) {  // whoever rebuilds values may have to call something
     result_.end = TraceResult::End::Return;
-    result_.returned = std::move(nested_result_);
+    result_.returned = std::move(stack.nested_result);
   }
   return std::move(result_);
 }
@@ -46,7 +46,7 @@ TraceResult Tracer::run(std::unique_ptr<SymbolicFrame> root, const FrameArgs& fr
 // When Python closes an abandoned generator, its finally, except and with run: at a moment only plain Python knows. The
 // frame that has such a generator at its end is left to it.
 void Tracer::check_cleanups() {
-  for (auto& v : cleanups_) {
+  for (auto& v : stack.cleanups) {
     auto* g = as<GeneratorValue>(v);
     if (!g || !g->has_cleanup()) continue;
     finishing = true;
@@ -55,13 +55,13 @@ void Tracer::check_cleanups() {
 }
 
 void Tracer::step_until(std::size_t depth) {
-  while (frames.size() > depth && !stopped_) {
-    SymbolicFrame& f = *frames.back();
+  while (stack.frames.size() > depth && !stopped_) {
+    SymbolicFrame& f = *stack.frames.back();
     f.current = f.pc++;
     const Instruction& i = f.instruction();
-    if (frames.size() == 1) {
-      ++ordinal;
-      if (auto it = speculation.breaks.find(ordinal); it != speculation.breaks.end()) {
+    if (stack.frames.size() == 1) {
+      ++stack.ordinal;
+      if (auto it = speculation.breaks.find(stack.ordinal); it != speculation.breaks.end()) {
         if (it->second.instruction != f.current) throw InternalError("the trace took another path after a restart");
         result_.end = TraceResult::End::Break;
         result_.break_instruction = f.current;
@@ -69,16 +69,16 @@ void Tracer::step_until(std::size_t depth) {
         return;
       }
       if (f.handled.empty() && can_begin_here(f)) {
-        unhandled = {ordinal, f.current};
-        if (f.stack.empty()) bare = unhandled;
+        stack.unhandled = {stack.ordinal, f.current};
+        if (f.stack.empty()) stack.bare = stack.unhandled;
       }
       if (config.break_every > 0 || config.break_at > 0) break_if_forced(*this);
     }
-    if (++steps_ % kSignalInterval == 0) {
+    if (++stack.steps % kSignalInterval == 0) {
       if (PyErr_CheckSignals() < 0) throw PythonError{};
-      if (config.trace_more && !config.fullgraph && steps_ > kMostStepsToLeave)
-        unmodelled(frames.front()->printed_name, "trace of this length");
-      if (steps_ > kMaxSteps)
+      if (config.trace_more && !config.fullgraph && stack.steps > kMostStepsToLeave)
+        unmodelled(stack.frames.front()->printed_name, "trace of this length");
+      if (stack.steps > kMaxSteps)
         throw SkipFrame{"the trace is longer than " + std::to_string(kMaxSteps) + " instructions"};
     }
     if (log_traces) log_instruction(*this, f, i);
@@ -114,8 +114,8 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
   const Instruction& raising = frame().instruction();
   bool again = raises_again(raising);
   if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
-  for (; frames.size() > floor; again = false) {
-    SymbolicFrame& f = *frames.back();
+  for (; stack.frames.size() > floor; again = false) {
+    SymbolicFrame& f = *stack.frames.back();
     if (x && !again) x->traceback = ++tracebacks;
     const Handler& h = f.instruction().handler;
     if (h.label >= 0) {
@@ -126,8 +126,8 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
       f.pc = h.label;
       return true;
     }
-    if (frames.size() == 1) return false;  // the root frame stays for the report
-    frames.pop_back();
+    if (stack.frames.size() == 1) return false;  // the root frame stays for the report
+    stack.frames.pop_back();
   }
   return false;
 }
@@ -157,26 +157,26 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   auto f = make_frame(*fn, std::move(call_args));
   f->on_return = on_return;
   f->held = std::move(held);
-  frames.push_back(std::move(f));
+  stack.frames.push_back(std::move(f));
   return true;
 }
 
 ValueRef Tracer::run_nested(std::unique_ptr<SymbolicFrame> f) {
   f->on_return = OnReturn::Stop;
-  const std::size_t depth = frames.size();
-  frames.push_back(std::move(f));
+  const std::size_t depth = stack.frames.size();
+  stack.frames.push_back(std::move(f));
   step_until(depth);
-  return std::move(nested_result_);
+  return std::move(stack.nested_result);
 }
 
 void Tracer::return_from_frame(ValueRef v) {
-  if (frames.size() == 1) {
+  if (stack.frames.size() == 1) {
     result_.returned_at = user_frame();
     result_.returned_by = frame().instruction().orig_name;
   }
-  std::unique_ptr<SymbolicFrame> done = std::move(frames.back());
+  std::unique_ptr<SymbolicFrame> done = std::move(stack.frames.back());
   if (done->inline_depth > 0 && log_traces) log_inlining_done(*this, *done);
-  frames.pop_back();
+  stack.frames.pop_back();
   switch (done->on_return) {
     case OnReturn::Push:
       frame().push(std::move(v));
@@ -185,25 +185,25 @@ void Tracer::return_from_frame(ValueRef v) {
       frame().push(done->held);
       return;
     case OnReturn::Stop:
-      nested_result_ = std::move(v);
+      stack.nested_result = std::move(v);
       return;
   }
 }
 
 ValueRef Tracer::resume_generator(std::unique_ptr<SymbolicFrame>& f, ValueRef sent, ValueRef& returned) {
   if (sent) f->push(std::move(sent));
-  const std::size_t depth = frames.size();
+  const std::size_t depth = stack.frames.size();
   f->on_return = OnReturn::Stop;
   f->yielded = false;
-  frames.push_back(std::move(f));
+  stack.frames.push_back(std::move(f));
   return run_parked(f, depth, returned);
 }
 
 ValueRef Tracer::raise_in_generator(std::unique_ptr<SymbolicFrame>& f, const ValueRef& exception, ValueRef& returned) {
-  const std::size_t depth = frames.size();
+  const std::size_t depth = stack.frames.size();
   f->on_return = OnReturn::Stop;
   f->yielded = false;
-  frames.push_back(std::move(f));
+  stack.frames.push_back(std::move(f));
   const TracedRaise raised{exception};
   if (!unwind(raised, depth)) throw raised;
   return run_parked(f, depth, returned);
@@ -211,29 +211,29 @@ ValueRef Tracer::raise_in_generator(std::unique_ptr<SymbolicFrame>& f, const Val
 
 ValueRef Tracer::run_parked(std::unique_ptr<SymbolicFrame>& f, std::size_t depth, ValueRef& returned) {
   step_until(depth);
-  if (parked_) {
-    f = std::move(parked_);
-    return std::move(nested_result_);
+  if (stack.parked) {
+    f = std::move(stack.parked);
+    return std::move(stack.nested_result);
   }
-  returned = std::move(nested_result_);
+  returned = std::move(stack.nested_result);
   return {};
 }
 
 void Tracer::yield_from_frame(ValueRef v) {
-  parked_ = std::move(frames.back());
-  frames.pop_back();
-  nested_result_ = std::move(v);
+  stack.parked = std::move(stack.frames.back());
+  stack.frames.pop_back();
+  stack.nested_result = std::move(v);
 }
 
 void Tracer::make_generator() {
-  std::unique_ptr<SymbolicFrame> f = std::move(frames.back());
-  frames.pop_back();
+  std::unique_ptr<SymbolicFrame> f = std::move(stack.frames.back());
+  stack.frames.pop_back();
   const OnReturn on_return = f->on_return;
   ValueRef held = f->held;
   auto g = make_ref<GeneratorValue>(std::move(f), "");
   g->name = g->frame->printed_name;
   if (on_return == OnReturn::Stop)
-    nested_result_ = g;
+    stack.nested_result = g;
   else
     frame().push(on_return == OnReturn::Push ? ValueRef(g) : held);
 }
@@ -241,7 +241,7 @@ void Tracer::make_generator() {
 std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs call_args) {
   if (ValueRef other = replaced_function(*this, fn, call_args))
     return make_frame(static_cast<FunctionValue&>(*other), call_args);
-  if (frames.size() > kMaxDepth) throw SkipFrame{"calls nest deeper than " + std::to_string(kMaxDepth)};
+  if (stack.frames.size() > kMaxDepth) throw SkipFrame{"calls nest deeper than " + std::to_string(kMaxDepth)};
   auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) unmodelled(fn.print(), "coroutine");
   auto f = std::make_unique<SymbolicFrame>();
@@ -249,9 +249,9 @@ std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs ca
   f->body = decoded_body(code);
   f->globals = fn.globals;
   f->builtins = fn.builtins;
-  f->own_globals = frame().own_globals && fn.globals.get() == frames.front()->globals.get();
-  if (fn.globals.get() == frames.front()->globals.get()) f->own_globals = true;
-  f->inline_depth = static_cast<int>(frames.size());
+  f->own_globals = frame().own_globals && fn.globals.get() == stack.frames.front()->globals.get();
+  if (fn.globals.get() == stack.frames.front()->globals.get()) f->own_globals = true;
+  f->inline_depth = static_cast<int>(stack.frames.size());
   f->printed_name = text_of(code->co_name);
   f->slots.resize(f->body->slot_names.size());
   bind_call(*this, fn, *f->body, std::move(call_args), f->slots);
@@ -265,13 +265,13 @@ std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs ca
 // ----------------------------------------------------------------------------------------------------------
 
 ValueRef Tracer::handled_exception() const {
-  for (auto f = frames.rbegin(); f != frames.rend(); ++f)
+  for (auto f = stack.frames.rbegin(); f != stack.frames.rend(); ++f)
     if (!(*f)->handled.empty()) return (*f)->handled.back();
   return {};
 }
 
 bool Tracer::uncaught() const {
-  for (auto& f : frames)
+  for (auto& f : stack.frames)
     if (f->instruction().handler.label >= 0) return false;
   return true;
 }

@@ -55,9 +55,9 @@ SourceRef Tracer::class_source(PyTypeObject* type) { return wrap(reinterpret_cas
 
 void Tracer::note_class(PyTypeObject* type, PyRef item) {
   auto* object = reinterpret_cast<PyObject*>(type);
-  const auto [place, fresh] = class_places_.try_emplace(object, class_notes_.size());
-  if (fresh) class_notes_.push_back({PyRef::borrow(object), checked(PyList_New(0)), {}});
-  ClassNotes& notes = class_notes_[place->second];
+  const auto [place, fresh] = recorder.class_places.try_emplace(object, recorder.class_notes.size());
+  if (fresh) recorder.class_notes.push_back({PyRef::borrow(object), checked(PyList_New(0)), {}});
+  GuardRecorder::GuardRecorder::ClassNotes& notes = recorder.class_notes[place->second];
   const std::size_t hash = hash_of_item(item.get());
   for (auto [at, end] = notes.known.equal_range(hash); at != end; ++at)
     if (same_item(at->second, item.get())) return;
@@ -115,14 +115,14 @@ Tracer::ClassAttribute Tracer::on_class(PyTypeObject* type, PyObject* name, Sour
     expect_on_class(type, name, found);
     return {found, nullptr};
   }
-  if (instance) return {found, sources.child(instance, SourceKind::TypeAttr, name)};
-  return {found, sources.child(class_source(type), SourceKind::ClassAttr, name)};
+  if (instance) return {found, recorder.sources.child(instance, SourceKind::TypeAttr, name)};
+  return {found, recorder.sources.child(class_source(type), SourceKind::ClassAttr, name)};
 }
 
 void Tracer::expect_no_registration() {
   PyRef module = checked(import_module("_abc"));
   PyRef token = checked(PyObject_GetAttrString(module.get(), "get_cache_token"));
-  guard(GuardKind::AbcToken, sources.constant(token.get(), "abc.get_cache_token"), {}, abc_token(token.get()));
+  guard(GuardKind::AbcToken, recorder.sources.constant(token.get(), "abc.get_cache_token"), {}, abc_token(token.get()));
 }
 
 // --- identity --------------------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ void Tracer::expect_identity(const ValueRef& a, const ValueRef& b) {
   if (constants && !plain_equal(a->real.get(), b->real.get()) && !(is_nan(a) && is_nan(b))) return;
   if ((!a->source && !b->source) || (same && !constants)) return;
   const auto place = [&](const ValueRef& v) {
-    return v->source ? v->source : sources.constant(v->real.get(), constant_repr(v->real.get()));
+    return v->source ? v->source : recorder.sources.constant(v->real.get(), constant_repr(v->real.get()));
   };
   Guard g{same ? GuardKind::Aliasing : GuardKind::Distinct, place(a)};
   if (g.source == place(b)) return;
@@ -152,7 +152,7 @@ void Tracer::expect_identity(const ValueRef& a, const ValueRef& b) {
     g.others = {place(b)};
   }
   g.where = user_frame();
-  guards.add(std::move(g));
+  recorder.guards.add(std::move(g));
 }
 
 namespace {
@@ -196,14 +196,14 @@ void Tracer::guard_distinct() {
   changed.erase(ValueKind::Null);
   if (changed.empty()) return;
   const auto reached_as_dict = [&](PyObject* dict) {
-    auto it = dict ? known.find(dict) : known.end();
-    return it != known.end() && it->second->kind == ValueKind::Dict;
+    auto it = dict ? objects.known.find(dict) : objects.known.end();
+    return it != objects.known.end() && it->second->kind == ValueKind::Dict;
   };
   std::vector<SourceRef> places;
   std::set<PyObject*> dicts;
   bool has_dict = false;
-  for (const PyRef& o : keep_alive) {
-    const ValueRef& v = known.at(o.get());
+  for (const PyRef& o : objects.keep_alive) {
+    const ValueRef& v = objects.known.at(o.get());
     if (!may_be_changed(v, changed) || !v->source || !v->real || PyFrozenSet_Check(v->real.get())) continue;
     PyObject* dict = attributes_of(v);
     if (reached_as_dict(dict) || (dict && !dicts.insert(dict).second))
@@ -211,7 +211,7 @@ void Tracer::guard_distinct() {
     has_dict |= v->kind == ValueKind::Dict;
     places.push_back(v->source);
   }
-  for (SourceRef s : dict_changed&& has_dict ? globals_read(sources, stored) : std::vector<SourceRef>()) {
+  for (SourceRef s : dict_changed&& has_dict ? globals_read(recorder.sources, stored) : std::vector<SourceRef>()) {
     PyObject* dict = s->kind == SourceKind::Global ? args.globals : s->object.get();
     if (reached_as_dict(dict)) unmodelled("globals()", "the globals as a dictionary, one of them changed");
     if (dicts.insert(dict).second) places.push_back(s);
@@ -219,16 +219,16 @@ void Tracer::guard_distinct() {
   if (places.size() < 2) return;
   Guard g{GuardKind::Distinct, places.front()};
   g.others.assign(places.begin() + 1, places.end());
-  guards.add(std::move(g));
+  recorder.guards.add(std::move(g));
 }
 
 void Tracer::add_object_guards() {
   guard_distinct();
-  for (const ClassNotes& notes : class_notes_) {
+  for (const GuardRecorder::ClassNotes& notes : recorder.class_notes) {
     auto* type = reinterpret_cast<PyTypeObject*>(notes.type.get());
-    Guard g{GuardKind::ClassLookups, sources.constant(notes.type.get(), "___class_" + type_name(type))};
+    Guard g{GuardKind::ClassLookups, recorder.sources.constant(notes.type.get(), "___class_" + type_name(type))};
     g.object = checked(PyList_AsTuple(notes.items.get()));
-    guards.add(std::move(g));
+    recorder.guards.add(std::move(g));
   }
 }
 

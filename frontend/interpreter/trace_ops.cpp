@@ -121,9 +121,60 @@ bool is_default_generator(Tracer& t, const std::string& public_name, const std::
                                (v->python_type() ? type_name(v->python_type()) : "object"));
 }
 
+// The argument, or the item of a list among them, that is the tensor of `node`; null if there is none.
+ValueRef argument_of(Tracer& t, const CallArgs& args, const Node* node) {
+  const auto matching = [&](const ValueRef& raw) {
+    const ValueRef v = t.realize(raw);
+    auto* tensor = as<TensorValue>(data_of(v));
+    return tensor && tensor->node == node ? v : ValueRef();
+  };
+  const auto among = [&](const ValueRef& raw) {
+    const ValueRef v = t.realize(raw);
+    auto* list = as<ListValue>(v);
+    auto* tuple = as<TupleValue>(v);
+    if (!list && !tuple) return matching(v);
+    for (const ValueRef& item : list ? list->items : tuple->items)
+      if (ValueRef found = matching(item)) return found;
+    return ValueRef();
+  };
+  for (const ValueRef& v : args.positional)
+    if (ValueRef found = among(v)) return found;
+  for (const auto& [name, v] : args.keywords)
+    if (ValueRef found = among(v)) return found;
+  return {};
+}
+
+// A result that is an operand handed back is that very object. It goes by the name of the call from here on.
+ValueRef with_operands(Tracer& t, const CallArgs& args, Node* made, ValueRef result,
+                       const std::vector<Node*>& handed_back) {
+  auto* several = as<TupleValue>(result);
+  for (std::size_t i = 0; i < handed_back.size(); ++i) {
+    const ValueRef operand = handed_back[i] ? argument_of(t, args, handed_back[i]) : ValueRef();
+    if (!operand) continue;
+    if (several) {
+      several->items[i] = operand;
+      continue;
+    }
+    as<TensorValue>(data_of(operand))->node = made;
+    return operand;
+  }
+  return result;
+}
+
 // The node a method or function mutates is its first operand.
 bool is_inplace_method(const std::string& name) {
   return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
+}
+
+// A call that makes a tensor wherever this thread makes them says so in the graph.
+void name_default_device(Node& n, BoundCall& call) {
+  const Op& called = op(call.op);
+  if (called.device < 0 || !call.args[static_cast<std::size_t>(called.device)].is_none()) return;
+  place_by_default(called, call.args);
+  const Arg& device = call.args[static_cast<std::size_t>(called.device)];
+  if (device.is_none()) return;
+  std::erase_if(n.kwargs, [](const auto& k) { return k.first == "device"; });
+  n.kwargs.emplace_back("device", device);
 }
 
 }  // namespace
@@ -168,7 +219,7 @@ ValueRef Tracer::tensor_value(Node* n, std::size_t result) { return make_ref<Ten
 
 ValueRef Tracer::op_result(Node* n) {
   for (TensorType& type : n->types)
-    if (type.storage < 0) type.storage = next_storage++;
+    if (type.storage < 0) type.storage = graphs.next_storage++;
   if (!n->multi) {
     note_unbacked(*this, n);
     return tensor_value(n);
@@ -181,7 +232,7 @@ ValueRef Tracer::op_result(Node* n) {
     get.index = static_cast<int>(i);
     get.types = {n->types[i]};
     get.stack = n->stack;
-    Node* item = graph->append(std::move(get));
+    Node* item = graphs.current->append(std::move(get));
     note_unbacked(*this, item);
     items.push_back(tensor_value(item));
   }
@@ -211,21 +262,29 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   n.stack = user_stack();
   auto* self = inplace ? as<TensorValue>(realize(args.positional.at(0))) : nullptr;
   if (inplace && !self) raise(PyExc_TypeError, target + " needs a tensor");
-  if (inplace && mirrored.contains(self->type.storage)) unmodelled(target, "a write to what an array reads backward");
+  if (inplace && graphs.mirrored.contains(self->type.storage))
+    unmodelled(target, "a write to what an array reads backward");
   const bool setitem = public_name == "setitem";
+  std::vector<Node*> handed_back;
   const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
   const auto bound = [&] {
-    return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+    try {
+      return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
+    } catch (const OpError& e) {
+      if (e.kind != ErrorKind::Type) throw;
+      graph_break<GB0112>(call_target(n), std::string(e.what()));
+    }
   };
   try {
     BoundCall call = bound();
-    if (shape_env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
+    if (sizes.env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
     n.op = call.op;
+    if (!default_device().is_cpu()) name_default_device(n, call);
     const GradMode mode(grad_enabled);
     if (setitem) {
       check_traced_assignment(*this, n);
     } else {
-      n.types = infer_traced(*this, n, call.args);
+      n.types = infer_traced(*this, n, call.args, handed_back);
       n.multi = op(call.op).schema.results != 1;
       if (inplace) md::check_inplace(op(n.op), self->type, n.types.at(0));
     }
@@ -234,20 +293,17 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   } catch (const DataDependent& e) {
     report_data_dependent(*this, e, public_name, args);
   }
-  ++calls_captured;
+  ++graphs.calls_captured;
   if (inplace) n.types = setitem ? std::vector<TensorType>{} : std::vector<TensorType>{self->type};
-  Node* made = graph->append(std::move(n));
+  Node* made = graphs.current->append(std::move(n));
   if (log_traces) log_graph_call(*this, *made);
-  if (!inplace) return op_result(made);
+  if (!inplace) return with_operands(*this, args, made, op_result(made), handed_back);
   // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
   if (spelling == Spelling::Inplace && !setitem) self->node = made;
   return ValueRef(self);
 }
 
 void Tracer::report_op_error(const OpError& e, const Node& n) {
-  const bool of_arguments =
-      e.kind == ErrorKind::Type && std::string_view(e.what()).find("argument") != std::string::npos;
-  if (of_arguments) graph_break<GB0112>(call_target(n), std::string(e.what()));
   const bool compares = n.spelling == Spelling::Operator && is_comparison(n.target);
   if (compares && e.kind == ErrorKind::Runtime && n.args.size() == 2)
     graph_break<GB0182>(n.target, operand_text(n.args[0]), operand_text(n.args[1]));
@@ -283,12 +339,12 @@ ValueRef Tracer::call_attribute_op(const std::string& name, const CallArgs& args
 
 ValueRef Tracer::constant_tensor(PyObject* object) {
   Node n{NodeKind::GetAttr};
-  n.target = n.name = "_tensor_constant" + std::to_string(constant_count_++);
+  n.target = n.name = "_tensor_constant" + std::to_string(graphs.constant_count++);
   n.constant = TensorRef(tensor_impl(object));
   n.types = {type_of(Arg(n.constant))};
-  n.types[0].storage = next_storage++;
+  n.types[0].storage = graphs.next_storage++;
   n.stack = user_stack();
-  Node* held = graph->append(std::move(n));
+  Node* held = graphs.current->append(std::move(n));
   return call_op("clone", Spelling::Method, CallArgs{{tensor_value(held)}, {}});
 }
 
@@ -297,15 +353,15 @@ void Tracer::emit_grad_switch(bool on) {
   n.target = "_C._set_grad_enabled";
   n.name = "_set_grad_enabled";
   n.args = {Arg(on)};
-  graph->append(std::move(n));
+  graphs.current->append(std::move(n));
 }
 
 void Tracer::name_node(const ValueRef& v, const std::string& variable) {
   if (frame().is_library()) return;
   auto* array = as<ArrayValue>(v);
   auto* x = array ? array->tensor.get() : as<TensorValue>(v);
-  if (!x || x->node->kind == NodeKind::Placeholder || !named_.insert(x->node).second) return;
-  graph->rename(x->node, variable);
+  if (!x || x->node->kind == NodeKind::Placeholder || !graphs.named.insert(x->node).second) return;
+  graphs.current->rename(x->node, variable);
 }
 
 // --- inputs
@@ -327,7 +383,7 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
   Guard g{GuardKind::TensorMatch, v.source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(object)))};
   g.tensor = v.type;
   g.where = t.user_frame();
-  t.guards.add(std::move(g));
+  t.recorder.guards.add(std::move(g));
   PyRef mark = checked(PyUnicode_InternFromString(kDynamicMarks));
   if (PyRef dims = PyRef::steal(PyObject_GetAttr(object, mark.get())); dims && PySet_Check(dims.get())) {
     t.guard(GuardKind::DimensionMarks, v.source, checked(PyFrozenSet_New(dims.get())));
@@ -342,29 +398,30 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
     if (v.type.sizes[d].is_const()) checked(PySet_Add(constants.get(), py_int(static_cast<long>(d)).get()));
   Guard fixed{GuardKind::DimensionMarks, v.source, std::move(constants), 1};
   fixed.where = t.user_frame();
-  t.guards.add(std::move(fixed));
+  t.recorder.guards.add(std::move(fixed));
 }
 
 // Memory that others own may overlap any other; the library's own is apart from all but itself.
 int Tracer::storage_of_input(const Ref<Storage>& memory) {
-  if (const auto known = input_memory_.find(memory.get()); known != input_memory_.end()) return known->second.number;
+  if (const auto known = graphs.input_memory.find(memory.get()); known != graphs.input_memory.end())
+    return known->second.number;
   int number = -1;
-  const auto look_at = [&](const InputMemory& other) {
+  const auto look_at = [&](const GraphBuilder::InputMemory& other) {
     if (share_memory(*other.storage, *memory)) number = std::max(number, other.number);
   };
   if (memory->foreign)
-    for (const auto& [storage, other] : input_memory_) look_at(other);
+    for (const auto& [storage, other] : graphs.input_memory) look_at(other);
   else
-    for (const InputMemory& other : foreign_memory_) look_at(other);
-  if (number < 0) number = next_storage++;
-  const InputMemory own{memory, number};
-  input_memory_.emplace(memory.get(), own);
-  if (memory->foreign) foreign_memory_.push_back(own);
+    for (const GraphBuilder::InputMemory& other : graphs.foreign_memory) look_at(other);
+  if (number < 0) number = graphs.next_storage++;
+  const GraphBuilder::InputMemory own{memory, number};
+  graphs.input_memory.emplace(memory.get(), own);
+  if (memory->foreign) graphs.foreign_memory.push_back(own);
   return number;
 }
 
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
-  if (standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
+  if (graphs.standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
   TensorImpl* impl = tensor_impl(object);
   const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
   TensorType type = input_type(*this, object, of_array ? source->base : source);
@@ -376,17 +433,17 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   for (char& c : n.name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   n.types = {type};
   // Placeholders stand before everything else.
-  Node* node = root_graph().append(std::move(n));
-  auto& nodes = root_graph().nodes;
+  Node* node = graphs.root().append(std::move(n));
+  auto& nodes = graphs.root().nodes;
   auto own = std::move(nodes.back());
   nodes.pop_back();
-  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(inputs.size()), std::move(own));
+  nodes.insert(nodes.begin() + static_cast<std::ptrdiff_t>(graphs.inputs.size()), std::move(own));
 
   auto v = make_ref<TensorValue>(node, type);
   v->source = source;
   v->real = PyRef::borrow(object);
   if (log_traces) log_graph_input(*node, source);
-  inputs.push_back(v);
+  graphs.inputs.push_back(v);
   if (!of_array) guard_input(*this, *v, object);
   return v;
 }
@@ -411,13 +468,13 @@ UserFrame Tracer::frame_location(const SymbolicFrame& f) const {
 
 std::vector<UserFrame> Tracer::user_frames() const {
   std::vector<UserFrame> out;
-  for (auto& f : frames)
+  for (auto& f : stack.frames)
     if (!f->is_library()) out.push_back(frame_location(*f));
   return out;
 }
 
 UserFrame Tracer::user_frame() const {
-  for (auto f = frames.rbegin(); f != frames.rend(); ++f)
+  for (auto f = stack.frames.rbegin(); f != stack.frames.rend(); ++f)
     if (!(*f)->is_library()) return frame_location(**f);
   return {};
 }
@@ -425,14 +482,14 @@ UserFrame Tracer::user_frame() const {
 UserStack Tracer::user_stack() const {
   SmallVector<const SymbolicFrame*, 16> inside;
   std::size_t hash = 0;
-  for (auto& f : frames) {
+  for (auto& f : stack.frames) {
     if (f->is_library()) continue;
     inside.push_back(f.get());
     hash =
         hash * 31 + std::hash<const void*>()(f->body.get()) / 64 + static_cast<std::size_t>(f->instruction().pos.line);
   }
-  known_stacks_.resize(kStacksKept);
-  KnownStack& known = known_stacks_[hash % kStacksKept];
+  stack.known_stacks.resize(FrameStack::kStacksKept);
+  FrameStack::KnownStack& known = stack.known_stacks[hash % FrameStack::kStacksKept];
   const auto is_at = [](const SymbolicFrame* f, const auto& line) {
     return f->body == line.first && f->instruction().pos.line == line.second;
   };

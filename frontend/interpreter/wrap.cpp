@@ -23,6 +23,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
+#include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
@@ -33,6 +34,8 @@ namespace md {
 
 ValueRef Tracer::lazy(PyObject* object, SourceRef source) {
   if (!source) return from_object(object, nullptr);
+  if (source->depth > kDeepestSource)
+    throw SkipFrame{"it walks more than " + std::to_string(kDeepestSource) + " steps into what it is given"};
   switch (source->kind) {
     // Found where a look-up might have failed: an exception handler tells the difference.
     case SourceKind::Global:
@@ -72,7 +75,7 @@ void Tracer::guard(GuardKind kind, SourceRef source, PyRef object, std::int64_t 
     return;
   Guard g{kind, source, std::move(object), value};
   g.where = user_frame();
-  guards.add(std::move(g));
+  recorder.guards.add(std::move(g));
 }
 
 namespace {
@@ -118,7 +121,7 @@ std::vector<ValueRef> lazy_items(Tracer& t, PyObject* sequence, SourceRef s) {
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast.get());
   for (Py_ssize_t i = 0; i < n; ++i)
     items.push_back(t.lazy(PySequence_Fast_GET_ITEM(fast.get(), i),
-                           t.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
+                           t.recorder.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
   return items;
 }
 
@@ -150,7 +153,7 @@ ValueRef wrap_dict_items(Tracer& t, PyObject* o, SourceRef s) {
     if (!plain_key(k) && !constant_key) unmodelled(s->name, "dictionary key whose hash runs user code");
     checked(PyDict_SetItem(d->index.get(), k, checked(PyLong_FromSize_t(d->entries.size())).get()));
     ValueRef key = constant_key ? from_folded(t, k) : t.from_object(k, nullptr);
-    d->entries.push_back({key, t.lazy(value.get(), t.sources.child(s, SourceKind::DictItem, k))});
+    d->entries.push_back({key, t.lazy(value.get(), t.recorder.sources.child(s, SourceKind::DictItem, k))});
   }
   return d;
 }
@@ -163,7 +166,7 @@ ValueRef wrap_defaultdict(Tracer& t, PyObject* o, SourceRef s) {
   const Attr factory = find_attr(o, name.get());
   if (factory.where != AttrWhere::Slot || !factory.value) return {};
   ValueRef v = wrap_dict(t, o, s);
-  ValueRef made = t.wrap(factory.value.get(), t.sources.child(s, SourceKind::Attr, name.get()));
+  ValueRef made = t.wrap(factory.value.get(), t.recorder.sources.child(s, SourceKind::Attr, name.get()));
   if (!is_true_constant(made, Py_None)) static_cast<DictValue&>(*v).default_factory = made;
   return v;
 }
@@ -213,7 +216,8 @@ ValueRef wrap_slice(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   auto* sl = reinterpret_cast<PySliceObject*>(o);
   auto field = [&](PyObject* v, const char* name) {
-    return t.lazy(v, t.sources.child(s, SourceKind::RangeField, checked(PyUnicode_InternFromString(name)).get()));
+    return t.lazy(v,
+                  t.recorder.sources.child(s, SourceKind::RangeField, checked(PyUnicode_InternFromString(name)).get()));
   };
   return make_ref<SliceValue>(field(sl->start, "start"), field(sl->stop, "stop"), field(sl->step, "step"));
 }
@@ -223,7 +227,7 @@ ValueRef wrap_range(Tracer& t, PyObject* o, SourceRef s) {
   for (const char* name : {"start", "stop", "step"}) {
     PyRef v = checked(PyObject_GetAttrString(o, name));
     t.guard(GuardKind::EqualsMatch,
-            t.sources.child(s, SourceKind::RangeField, checked(PyUnicode_InternFromString(name)).get()), v);
+            t.recorder.sources.child(s, SourceKind::RangeField, checked(PyUnicode_InternFromString(name)).get()), v);
   }
   return make_ref<RangeValue>(PyRef::borrow(o));
 }
@@ -245,8 +249,9 @@ ValueRef wrap_polyfill(Tracer& t, PyFunctionObject* fn) {
 
 // Globals that are read are kept alive by the sources of what was read, so that their address stays theirs.
 SourceRef code_source(Tracer& t, const PyFunctionObject& fn, SourceRef s) {
-  if (fn.func_globals == t.args.globals) return t.sources.child(s, SourceKind::FuncCode, nullptr, kOverOwnGlobals);
-  return t.sources.child(s, SourceKind::FuncCode, checked(PyLong_FromVoidPtr(fn.func_globals)).get());
+  if (fn.func_globals == t.args.globals)
+    return t.recorder.sources.child(s, SourceKind::FuncCode, nullptr, kOverOwnGlobals);
+  return t.recorder.sources.child(s, SourceKind::FuncCode, checked(PyLong_FromVoidPtr(fn.func_globals)).get());
 }
 
 ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
@@ -263,29 +268,29 @@ ValueRef wrap_function(Tracer& t, PyObject* o, SourceRef s) {
   if (fn->func_defaults)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_defaults); ++i)
       f->defaults.push_back(t.lazy(PyTuple_GET_ITEM(fn->func_defaults, i),
-                                   t.sources.child(s, SourceKind::FuncDefault, nullptr, static_cast<int>(i))));
+                                   t.recorder.sources.child(s, SourceKind::FuncDefault, nullptr, static_cast<int>(i))));
   if (fn->func_kwdefaults)
     for (const auto& [k, v] : held_items(fn->func_kwdefaults))
-      f->kwdefaults.emplace_back(k, t.lazy(v.get(), t.sources.child(s, SourceKind::FuncKwDefault, k.get())));
+      f->kwdefaults.emplace_back(k, t.lazy(v.get(), t.recorder.sources.child(s, SourceKind::FuncKwDefault, k.get())));
   if (fn->func_closure)
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fn->func_closure); ++i) {
       PyObject* cell = PyTuple_GET_ITEM(fn->func_closure, i);
-      f->closure.push_back(Ref<CellValue>(
-          as<CellValue>(t.wrap(cell, t.sources.child(s, SourceKind::FuncClosure, nullptr, static_cast<int>(i))))));
+      f->closure.push_back(Ref<CellValue>(as<CellValue>(
+          t.wrap(cell, t.recorder.sources.child(s, SourceKind::FuncClosure, nullptr, static_cast<int>(i))))));
     }
   return f;
 }
 
 ValueRef wrap_method(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
-  ValueRef f = t.wrap(PyMethod_GET_FUNCTION(o), t.sources.child(s, SourceKind::MethodFunc));
-  return make_ref<MethodValue>(f, t.lazy(PyMethod_GET_SELF(o), t.sources.child(s, SourceKind::MethodSelf)));
+  ValueRef f = t.wrap(PyMethod_GET_FUNCTION(o), t.recorder.sources.child(s, SourceKind::MethodFunc));
+  return make_ref<MethodValue>(f, t.lazy(PyMethod_GET_SELF(o), t.recorder.sources.child(s, SourceKind::MethodSelf)));
 }
 
 ValueRef wrap_partial(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::TypeMatch, s, type_object(o));
   auto part = [&](PartialPart which, SourceKind kind) {
-    return t.wrap(partial_field(o, which), t.sources.child(s, kind));
+    return t.wrap(partial_field(o, which), t.recorder.sources.child(s, kind));
   };
   CallArgs args;
   args.positional = collect(t, part(PartialPart::Args, SourceKind::PartialArgs));
@@ -332,9 +337,7 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   if (ValueRef v = wrap_library(t, o, s)) return v;
   if (ValueRef v = wrap_with_data(t, o, s)) return v;
   if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {
-    PyObject* meta = reinterpret_cast<PyObject*>(Py_TYPE(type));
-    const bool enumeration =
-        std::string(reinterpret_cast<PyTypeObject*>(meta)->tp_name).find("Enum") != std::string::npos;
+    const bool enumeration = is_enumeration(type);
     t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s,
             enumeration ? PyRef::borrow(o) : type_object(o));
     if (!t.config.allow_rnn && is_library_class(type, LibraryClass::RecurrentModule))
@@ -369,7 +372,7 @@ ValueRef wrap_bound_method(Tracer& t, PyObject* o, SourceRef s) {
     return {};
   t.expect_on_class(type, name.get(), found);
   t.guard(GuardKind::CMethod, s, name, reinterpret_cast<std::intptr_t>(bound->m_ml));
-  return make_ref<BoundAttrValue>(t.wrap(bound->m_self, t.sources.child(s, SourceKind::MethodSelf)), name);
+  return make_ref<BoundAttrValue>(t.wrap(bound->m_self, t.recorder.sources.child(s, SourceKind::MethodSelf)), name);
 }
 
 ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
@@ -398,7 +401,8 @@ ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   if (type == &PyFunction_Type) return wrap_function(t, o, s);
   if (is_compiled_function(o)) {  // inlined: the inner backend and options play no part
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    return wrap_function(t, compiled_function_traced(o), t.sources.constant(compiled_function_traced(o), s->name));
+    return wrap_function(t, compiled_function_traced(o),
+                         t.recorder.sources.constant(compiled_function_traced(o), s->name));
   }
   if (type == &PyMethod_Type) return wrap_method(t, o, s);
   if (type == partial_type()) return wrap_partial(t, o, s);
@@ -435,15 +439,15 @@ static std::string constant_name(PyObject* o) {
 }
 
 ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
-  if (varying && source && varying->contains(source->name))
+  if (recorder.varying && source && recorder.varying->contains(source->name))
     unmodelled(source->name, "object that is another one in most calls");
   if (PyLong_CheckExact(object) && source)
     if (ValueRef v = dynamic_int(*this, object, source)) return v;
   if (PyUnicode_CheckExact(object) && !ready_text(object)) throw PythonError{};
   if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);
   if (ValueRef made = prototypes.value_of(object)) return made;
-  if (!source) source = sources.constant(object, constant_name(object));
-  if (auto it = known.find(object); it != known.end()) {
+  if (!source) source = recorder.sources.constant(object, constant_name(object));
+  if (auto it = objects.known.find(object); it != objects.known.end()) {
     ValueRef v = it->second;
     const bool has_identity = v->kind != ValueKind::Builtin && v->kind != ValueKind::OpFunction &&
                               v->kind != ValueKind::Module && v->kind != ValueKind::Class;
@@ -452,7 +456,7 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
         Guard g{GuardKind::Aliasing, source};
         g.other = v->source;
         g.where = user_frame();
-        guards.add(std::move(g));
+        recorder.guards.add(std::move(g));
       } else {
         guard(GuardKind::IdMatch, source, PyRef::borrow(object));
       }
@@ -471,8 +475,8 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
     v->source = source;
     v->real = PyRef::borrow(object);
   }
-  known[object] = v;
-  keep_alive.push_back(PyRef::borrow(object));
+  objects.known[object] = v;
+  objects.keep_alive.push_back(PyRef::borrow(object));
   return v;
 }
 

@@ -3,6 +3,7 @@
 #include "frontend/hatches/hatch_value.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/call_errors.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
@@ -85,6 +86,8 @@ OPCODE(MAP_ADD) {
 OPCODE(LIST_EXTEND) {
   ValueRef v = f.pop();
   auto* list = as<ListValue>(t.realize(f.top(i.a)));
+  if (is_no_iterable(t.realize(v)))
+    t.raise(PyExc_TypeError, "Value after * must be an iterable, not " + given_type(t.realize(v)));
   for (auto& x : collect_sized(t, v)) list->append(t, x);
 }
 
@@ -94,16 +97,32 @@ OPCODE(SET_UPDATE) {
   set->update(t, v);
 }
 
+// What is to be called with the dictionary that the instruction fills; 3.13 has a NULL above it.
+ValueRef called_with(SymbolicFrame& f, const Instruction& i) {
+  ValueRef callee = f.top(i.a + 2);
+  return is_null(callee) ? f.top(i.a + 3) : callee;
+}
+
 // {**a} and f(**a): the latter refuses a key twice.
 void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) {
   ValueRef v = t.realize(f.pop());
   auto* into = as<DictValue>(t.realize(f.top(i.a)));
   auto* from = as<DictValue>(v);
+  if (!from && is_no_mapping(v)) {
+    const std::string type = given_type(v);
+    t.raise(PyExc_TypeError,
+            once ? callable_text(t.realize(called_with(f, i))) + " argument after ** must be a mapping, not " + type
+                 : "'" + type + "' object is not a mapping");
+  }
   if (!from) unmodelled(v->print(), "** of a mapping that is not a dict");
   from->observe_keys(t);
   for (auto& e : from->live()) {
-    if (once && into->find(t, e.key))
-      t.raise(PyExc_TypeError, "got multiple values for keyword argument " + e.key->print());
+    if (once && into->find(t, e.key)) {
+      PyRef key = e.key->as_constant();
+      if (!key || !PyUnicode_Check(key.get())) t.raise(PyExc_TypeError, "keywords must be strings");
+      t.raise(PyExc_TypeError, callable_text(t.realize(called_with(f, i))) +
+                                   " got multiple values for keyword argument '" + text_of(key.get()) + "'");
+    }
     into->put(t, e.key, e.value);
   }
 }

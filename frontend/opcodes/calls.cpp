@@ -1,5 +1,6 @@
 // Calls and function objects.
 #include "frontend/opcodes/family.h"
+#include "frontend/values/call_errors.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
@@ -54,6 +55,9 @@ OPCODE(CALL_FUNCTION_EX) {
     // 3.13 keeps the NULL above the callable.
     if (is_null(callee)) callee = f.pop();
   }
+  if (is_no_iterable(positional))
+    t.raise(PyExc_TypeError,
+            callable_text(t.realize(callee)) + " argument after * must be an iterable, not " + given_type(positional));
   args.positional = collect_sized(t, positional);
   if (keywords) {
     auto* d = as<DictValue>(keywords);
@@ -61,7 +65,10 @@ OPCODE(CALL_FUNCTION_EX) {
     d->observe_keys(t);
     for (auto& e : d->live()) {
       PyRef k = e.key->as_constant();
-      if (!k || !PyUnicode_Check(k.get())) t.raise(PyExc_TypeError, "keywords must be strings");
+      if (!k || !PyUnicode_Check(k.get())) {
+        if (!binds_in_python(t.realize(callee))) unmodelled(callee->print(), "keywords that are no strings");
+        t.raise(PyExc_TypeError, "keywords must be strings");
+      }
       args.keywords.emplace_back(k, e.value);
     }
   }

@@ -13,12 +13,12 @@ PyObject* name_of(const SymbolicFrame& f, int n) { return f.body->names[static_c
 
 // The source of a name in a module's globals, as seen from the root frame.
 SourceRef global_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
-  if (f.own_globals) return t.sources.global(name);
+  if (f.own_globals) return t.recorder.sources.global(name);
   PyObject* module = find_item(f.globals.get(), "__name__");
   std::string printed = module ? text_of(module) : "?";
   for (std::size_t at = 0; (at = printed.find('.', at)) != std::string::npos;) printed.replace(at, 1, "_dot_");
-  SourceRef dict = t.sources.constant(f.globals.get(), "G['__import_" + printed + "']");
-  return t.sources.child(dict, SourceKind::DictItem, name);
+  SourceRef dict = t.recorder.sources.constant(f.globals.get(), "G['__import_" + printed + "']");
+  return t.recorder.sources.child(dict, SourceKind::DictItem, name);
 }
 
 std::string stored_key(PyObject* globals, PyObject* name) {
@@ -27,8 +27,9 @@ std::string stored_key(PyObject* globals, PyObject* name) {
 
 // A function over other globals may have builtins of its own.
 SourceRef builtin_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
-  if (f.builtins.get() == t.args.builtins) return t.sources.builtin(name);
-  return t.sources.child(t.sources.constant(f.builtins.get(), "___builtins"), SourceKind::DictItem, name);
+  if (f.builtins.get() == t.args.builtins) return t.recorder.sources.builtin(name);
+  return t.recorder.sources.child(t.recorder.sources.constant(f.builtins.get(), "___builtins"), SourceKind::DictItem,
+                                  name);
 }
 
 // Of code that stands in for a library's: nothing changes it, so nothing is guarded.
@@ -62,7 +63,7 @@ OPCODE(STORE_GLOBAL) {
   ValueRef v = f.pop();
   PyObject* name = name_of(f, i.a);
   t.name_node(v, text_of(name));
-  ValueRef& stored = t.stored_globals[stored_key(f.globals.get(), name)];
+  ValueRef& stored = t.effects.stored_globals[stored_key(f.globals.get(), name)];
   if (!stored) let_go_of_object(PyDict_GetItemWithError(f.globals.get(), name));
   stored = v;
   SideEffect e{EffectKind::GlobalSet, ValueRef()};
@@ -193,8 +194,8 @@ OPCODE(IMPORT_NAME) {
     unmodelled("import " + text_of(name), "import of a module that is not loaded, or relative");
   // What sys.modules holds may be replaced.
   PyObject* const modules = PyImport_GetModuleDict();
-  SourceRef loaded = t.sources.constant(modules, "sys.modules");
-  SourceRef named = t.sources.child(loaded, SourceKind::DictItem, name);
+  SourceRef loaded = t.recorder.sources.constant(modules, "sys.modules");
+  SourceRef named = t.recorder.sources.child(loaded, SourceKind::DictItem, name);
   (void)t.from_object(PyDict_GetItemWithError(modules, name), named);
   PyRef m = PyRef::steal(PyImport_ImportModuleLevelObject(name, f.globals.get(), nullptr, fromlist.get(), 0));
   if (!m) t.raise_current();
@@ -205,7 +206,7 @@ OPCODE(IMPORT_NAME) {
     PyRef parts = checked(PyObject_CallMethod(name, "partition", "s", "."));
     PyObject* const first = PyTuple_GET_ITEM(parts.get(), 0);
     const bool held = PyDict_GetItemWithError(modules, first) == m.get();
-    place = held ? t.sources.child(loaded, SourceKind::DictItem, first) : nullptr;
+    place = held ? t.recorder.sources.child(loaded, SourceKind::DictItem, first) : nullptr;
   }
   f.push(t.from_object(m.get(), place));
 }
@@ -231,8 +232,8 @@ constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL},
 }  // namespace
 
 ValueRef Tracer::stored_global(PyObject* globals, PyObject* name) const {
-  auto stored = stored_globals.find(stored_key(globals, name));
-  return stored == stored_globals.end() ? ValueRef() : stored->second;
+  auto stored = effects.stored_globals.find(stored_key(globals, name));
+  return stored == effects.stored_globals.end() ? ValueRef() : stored->second;
 }
 
 std::span<const OpcodeRow> name_opcodes() { return kRows; }

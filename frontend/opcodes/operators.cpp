@@ -14,13 +14,16 @@ OPCODE(BINARY_OP) {
   f.push(t.binary_op(a, b, i.a));
 }
 
+// What is a bool already needs no conversion, also where only a run knows which: the jump that follows decides, as it
+// does where the running version has no conversions.
+bool jump_decides(const ValueRef& v) {
+  return v->kind == ValueKind::Tensor || v->kind == ValueKind::Array || v->python_type() == &PyBool_Type;
+}
+
 OPCODE(COMPARE_OP) {
   ValueRef b = f.pop(), a = f.pop();
   ValueRef r = t.compare(a, b, i.a);
-  if (i.b) {
-    if (r->kind == ValueKind::Tensor || r->kind == ValueKind::Array) return f.push(r);  // the jump that follows decides
-    r = t.boolean(t.realize(r)->truth(t));
-  }
+  if (i.b && !jump_decides(r)) r = t.boolean(t.realize(r)->truth(t));
   f.push(std::move(r));
 }
 
@@ -36,7 +39,7 @@ OPCODE(IS_OP) {
 
 OPCODE(TO_BOOL) {
   ValueRef v = t.realize(f.top());
-  if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array) return;  // the jump that follows decides
+  if (jump_decides(v)) return;
   f.pop();
   f.push(t.boolean(v->truth(t)));
 }

@@ -32,7 +32,7 @@ ThreadCalls& here() {
 bool fits(const OpaqueCall& call, std::span<const TensorRef> tensors) {
   if (call.given.empty()) return true;
   const auto alike = [](const TensorRef& a, const TensorRef& b) {
-    return a->dtype == b->dtype && a->sizes == b->sizes;
+    return a->dtype == b->dtype && a->device() == b->device() && a->sizes == b->sizes;
   };
   return std::ranges::equal(call.given, tensors, alike);
 }
@@ -43,7 +43,7 @@ void write_again(const OpaqueCall& call, std::span<const TensorRef> tensors) {
   for (std::size_t k = 0; k < call.left.size(); ++k) {
     if (!call.left[k]) continue;
     const TensorRef& to = tensors[k];
-    engine().run(op(id::Copy), std::vector<Arg>{to, call.left[k]}, std::span(&to, 1));
+    engine(to->device()).run(op(id::Copy), std::vector<Arg>{to, call.left[k]}, std::span(&to, 1));
     if (std::ranges::find(written, to->storage.get()) != written.end()) continue;
     written.push_back(to->storage.get());
     to->storage->version += call.versions[k];

@@ -117,18 +117,18 @@ Reg PlanBuilder::graph_output(Node* n) {
 
 Reg PlanBuilder::evaluate_size(Size s) {
   if (s.is_const()) return load_constant(checked(PyLong_FromLongLong(s.value())));
-  plan.shapes = tracer.shape_env;
+  plan.shapes = tracer.sizes.env;
   bool late = false;
   for_each_symbol(s, [&](int i) {
-    const auto found = tracer.unbacked_places.find(i);
-    if (found != tracer.unbacked_places.end()) {
+    const auto found = tracer.sizes.unbacked.find(i);
+    if (found != tracer.sizes.unbacked.end()) {
       late = true;
       if (known_symbols_.insert(i).second)
         plan.late_symbols.push_back({i, output_index(found->second.node), found->second.dim});
       return;
     }
     if (known_symbols_.insert(i).second)
-      plan.symbols.emplace_back(i, tracer.symbol_places.at(static_cast<std::size_t>(i)));
+      plan.symbols.emplace_back(i, tracer.sizes.places.at(static_cast<std::size_t>(i)));
   });
   PlanStep load{StepOp::EvaluateSize};
   load.size = s;

@@ -37,7 +37,7 @@ enum class StepOp : std::uint8_t {
   MakeMethod,      // regs: function, self
   GetAttr,         // a = reg, object = name: a bound method of a builtin type
   Call,            // a = callable reg; regs: arguments, the last named by object, a tuple of str (or null)
-  Iterate,         // a = reg: iter(x), then advanced `index` times
+  Iterate,         // a = reg: iter(x), then advanced `index` times; object: the builtin type whose iter()
   // effects: return nothing
   ListAppend,
   ListAssign /* a, index: first, count: how many go, -1: all, regs: what comes */,
@@ -80,6 +80,7 @@ struct BreakPoint {
   Part resume, resume_taken;  // taken: of a conditional jump
   bool conditional = false;   // item 0 of the result says whether the jump was taken
   std::vector<Reg> held;
+  std::vector<int> lasting;  // slots of arguments that no instruction of the code replaces: tracebacks show them
 };
 
 struct EntryPlan {
@@ -96,7 +97,8 @@ struct EntryPlan {
   std::vector<LateSymbol> late_symbols;  // sizes of outputs: steps that need them come after the kernel
   std::shared_ptr<Kernel> kernel;        // null: no graph
   std::shared_ptr<const class GuardProgram> guards;
-  bool calls_out = false;  // the graph calls code of the program
+  bool calls_out = false;             // the graph calls code of the program
+  std::optional<std::uint64_t> seed;  // of the default random stream, before the kernel runs
   std::size_t outputs = 0;
   std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does
   // In this order: sources are read before anything changes. `calls` (values/late.h) come before a graph's work shows.

@@ -29,7 +29,8 @@ std::string fake_tensor(const TensorType& t) {
   std::string sizes;
   for (const Size& s : t.sizes) sizes += (sizes.empty() ? "" : ", ") + to_string(s);
   if (t.dim() == 1) sizes += ",";
-  return fmt::format("FakeTensor(..., size=({}){}{})", sizes,
+  const std::string device = t.device.is_cpu() ? "" : fmt::format("device='{}', ", to_string(t.device));
+  return fmt::format("FakeTensor(..., {}size=({}){}{})", device, sizes,
                      t.dtype == DType::Float32 ? "" : fmt::format(", dtype=torch.{}", info(t.dtype).name),
                      t.requires_grad ? ", requires_grad=True" : "");
 }

@@ -70,11 +70,21 @@ GraphBreak detail::fill_break(BreakId id, std::initializer_list<std::string> arg
 
 void detail::throw_break(GraphBreak b) { throw b; }
 
+GraphBreak detail::as_not_modelled(GraphBreak b) {
+  b.context += b.context.empty() ? "no rule for this form" : " (no rule for this form)";
+  return b;
+}
+
+GraphBreak detail::as_listed(GraphBreak b) {
+  b.hints.emplace_back("Set `torch._dynamo.config.trace_more = True`: then it is traced.");
+  return b;
+}
+
 #ifdef MINIDYNAMO_MUTATE
-GraphBreak detail::RaiseSite::unless_mutated(GraphBreak b) const {
-  const std::string_view path = file;
+GraphBreak detail::unless_mutated(RaiseSite site, GraphBreak b) {
+  const std::string_view path = site.file;
   const std::string place(path.substr(path.rfind("frontend/")));
-  if (!is_mutated("break", place + ":" + std::to_string(line))) return b;
+  if (!is_mutated("break", place + ":" + std::to_string(site.line))) return b;
   GraphBreak other;
   other.type = "a break without a code";
   return other;

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -52,95 +53,107 @@ inline constexpr std::uint8_t kBreakArgs[] = {
 #include "registry/graph_breaks.inc"
 #undef MD_BREAK
 };
+
+// Where in the source a break is raised: what mutation builds name it by (ir/graph/mutation.h), and nothing in others.
+#ifdef MINIDYNAMO_MUTATE
+struct RaiseSite {
+  const char* file;
+  int line;
+};
+#define MD_RAISE_SITE \
+  ::md::detail::RaiseSite { __builtin_FILE(), __builtin_LINE() }
+#else
+struct RaiseSite {};
+#define MD_RAISE_SITE \
+  ::md::detail::RaiseSite {}
+#endif
+
+// The first argument of a break: converting it notes the caller's place, which a default argument after a pack cannot.
+struct FirstArg {
+  std::string text;
+  RaiseSite site;
+
+  template <class T>
+    requires(!std::is_same_v<std::remove_cvref_t<T>, FirstArg>)
+  FirstArg(T&& text, RaiseSite site = MD_RAISE_SITE) : text(std::forward<T>(text)), site(site) {}  // NOLINT
+};
+
 GraphBreak fill_break(BreakId id, std::initializer_list<std::string> args);
 [[noreturn]] void throw_break(GraphBreak b);
+#ifdef MINIDYNAMO_MUTATE
+GraphBreak unless_mutated(RaiseSite site, GraphBreak b);
+#else
+inline GraphBreak unless_mutated(RaiseSite, GraphBreak b) { return b; }
+#endif
+GraphBreak as_not_modelled(GraphBreak b);
+GraphBreak as_listed(GraphBreak b);
 }  // namespace detail
 
 // The break as a value, for the places that postpone it.
 template <BreakId id, class... Args>
-GraphBreak make_break(Args&&... args) {
-  static_assert(sizeof...(Args) == detail::kBreakArgs[id], "the row's args in graph_breaks.toml differ in number");
-  return detail::fill_break(id, {std::string(std::forward<Args>(args))...});
+GraphBreak make_break(detail::FirstArg first, Args&&... args) {
+  static_assert(1 + sizeof...(Args) == detail::kBreakArgs[id], "the row's args in graph_breaks.toml differ in number");
+  return detail::unless_mutated(
+      first.site, detail::fill_break(id, {std::move(first.text), std::string(std::forward<Args>(args))...}));
+}
+template <BreakId id>
+GraphBreak make_break(detail::RaiseSite site = MD_RAISE_SITE) {
+  static_assert(detail::kBreakArgs[id] == 0, "the row has args in graph_breaks.toml");
+  return detail::unless_mutated(site, detail::fill_break(id, {}));
 }
 
 template <BreakId id, class... Args>
-[[noreturn]] void graph_break(Args&&... args) {
-  detail::throw_break(make_break<id>(std::forward<Args>(args)...));
+[[noreturn]] void graph_break(detail::FirstArg first, Args&&... args) {
+  detail::throw_break(make_break<id>(std::move(first), std::forward<Args>(args)...));
+}
+template <BreakId id>
+[[noreturn]] void graph_break(detail::RaiseSite site = MD_RAISE_SITE) {
+  detail::throw_break(make_break<id>(site));
 }
 
-// A construct the interpreter could model but does not yet: a "no handler" code whose debug context says so.
+// A form of a construct that has no rule of its own: the construct's code, whose debug context says so.
 template <BreakId id, class... Args>
-GraphBreak make_not_modelled(Args&&... args) {
-  GraphBreak b = make_break<id>(std::forward<Args>(args)...);
-  b.context += b.context.empty() ? "not modelled yet" : " (not modelled yet)";
-  return b;
+GraphBreak make_not_modelled(detail::FirstArg first, Args&&... args) {
+  return detail::as_not_modelled(make_break<id>(std::move(first), std::forward<Args>(args)...));
+}
+template <BreakId id>
+GraphBreak make_not_modelled(detail::RaiseSite site = MD_RAISE_SITE) {
+  return detail::as_not_modelled(make_break<id>(site));
 }
 
 template <BreakId id, class... Args>
-[[noreturn]] void not_modelled(Args&&... args) {
-  detail::throw_break(make_not_modelled<id>(std::forward<Args>(args)...));
+[[noreturn]] void not_modelled(detail::FirstArg first, Args&&... args) {
+  detail::throw_break(make_not_modelled<id>(std::move(first), std::forward<Args>(args)...));
+}
+template <BreakId id>
+[[noreturn]] void not_modelled(detail::RaiseSite site = MD_RAISE_SITE) {
+  detail::throw_break(make_not_modelled<id>(site));
 }
 
 // A construct the interpreter can trace and the registry lists all the same: where config.trace_more is off it breaks.
 template <BreakId id, class... Args>
-GraphBreak make_listed(Args&&... args) {
-  GraphBreak b = make_break<id>(std::forward<Args>(args)...);
-  b.hints.emplace_back("Set `torch._dynamo.config.trace_more = True`: then it is traced.");
-  return b;
+GraphBreak make_listed(detail::FirstArg first, Args&&... args) {
+  return detail::as_listed(make_break<id>(std::move(first), std::forward<Args>(args)...));
+}
+template <BreakId id>
+GraphBreak make_listed(detail::RaiseSite site = MD_RAISE_SITE) {
+  return detail::as_listed(make_break<id>(site));
 }
 
 template <BreakId id, class... Args>
-[[noreturn]] void listed_break(Args&&... args) {
-  detail::throw_break(make_listed<id>(std::forward<Args>(args)...));
+[[noreturn]] void listed_break(detail::FirstArg first, Args&&... args) {
+  detail::throw_break(make_listed<id>(std::move(first), std::forward<Args>(args)...));
+}
+template <BreakId id>
+[[noreturn]] void listed_break(detail::RaiseSite site = MD_RAISE_SITE) {
+  detail::throw_break(make_listed<id>(site));
 }
 
 // A break without registry text: STORE_ATTR, SKIPPED INLINING, reordered logging.
-[[noreturn]] inline void title_only_break(std::string title) {
+[[noreturn]] inline void title_only_break(std::string title, detail::RaiseSite site = MD_RAISE_SITE) {
   GraphBreak b;
   b.type = std::move(title);
-  detail::throw_break(std::move(b));
+  detail::throw_break(detail::unless_mutated(site, std::move(b)));
 }
-
-#ifdef MINIDYNAMO_MUTATE
-// Mutation check (ir/graph/mutation.h): every use of the functions above knows its place; a disabled one raises a break
-// without a code instead.
-namespace detail {
-struct RaiseSite {
-  const char* file;
-  int line;
-
-  GraphBreak unless_mutated(GraphBreak b) const;
-
-  template <BreakId id, class... Args>
-  GraphBreak make_break(Args&&... args) const {
-    return unless_mutated(md::make_break<id>(std::forward<Args>(args)...));
-  }
-  template <BreakId id, class... Args>
-  [[noreturn]] void graph_break(Args&&... args) const {
-    throw unless_mutated(md::make_break<id>(std::forward<Args>(args)...));
-  }
-  template <BreakId id, class... Args>
-  [[noreturn]] void not_modelled(Args&&... args) const {
-    throw unless_mutated(md::make_not_modelled<id>(std::forward<Args>(args)...));
-  }
-  template <BreakId id, class... Args>
-  [[noreturn]] void listed_break(Args&&... args) const {
-    throw unless_mutated(md::make_listed<id>(std::forward<Args>(args)...));
-  }
-  [[noreturn]] void title_only_break(std::string title) const {
-    GraphBreak b;
-    b.type = std::move(title);
-    throw unless_mutated(std::move(b));
-  }
-};
-}  // namespace detail
-#define MD_RAISE_SITE \
-  ::md::detail::RaiseSite { __FILE__, __LINE__ }
-#define make_break MD_RAISE_SITE.make_break
-#define graph_break MD_RAISE_SITE.graph_break
-#define not_modelled MD_RAISE_SITE.not_modelled
-#define listed_break MD_RAISE_SITE.listed_break
-#define title_only_break MD_RAISE_SITE.title_only_break
-#endif
 
 }  // namespace md

@@ -1,3 +1,4 @@
+// The graph-break table for Python: its rows, and which codes this compiler raises.
 #include "frontend/report/graph_break_init.h"
 
 #include <pybind11/pybind11.h>
@@ -49,11 +50,21 @@ py::list rows() {
   return list;
 }
 
+// code: (status, why), as registry/graph_breaks.toml has it.
+py::dict statuses() {
+  py::dict dict;
+#define MD_BREAK_STATUS(code, status, why) dict[py::str(break_code_name(code))] = py::make_tuple(status, why);
+#include "registry/graph_break_status.inc"
+#undef MD_BREAK_STATUS
+  return dict;
+}
+
 }  // namespace
 
 void bind_registry(py::module_& module) {
   py::module_ registry = module.def_submodule("_registry", "The graph-break table.");
   registry.def("rows", &rows, "One dict per row of the graph-break table; templates hold {0}, {1}, ... for args.");
+  registry.def("statuses", &statuses, "Code: (raised, synthetic, internal or unreachable; why it is not raised).");
 }
 
 }  // namespace md

@@ -19,7 +19,7 @@ bool dtype_of_buffer(const char* format, Py_ssize_t itemsize, DType& out) {
   if (std::strlen(format) != 1) return false;
   const char c = format[0];
   for (const DTypeInfo& row : kDTypes) {
-    if (row.size != itemsize || row.dtype == DType::BFloat16) continue;
+    if (row.size != itemsize || !row.format) continue;
     const bool same = row.category == DTypeCategory::Bool       ? c == '?'
                       : row.category == DTypeCategory::Floating ? std::strchr("efd", c) != nullptr
                       : row.dtype == DType::UInt8               ? c == 'B'

@@ -1,4 +1,5 @@
 // PEP 3118: memoryview(tensor), and tensors over the memory of any object with a buffer.
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -74,6 +75,10 @@ Ref<Storage> storage_over(PyObject* o) {
   }
   const auto bytes = static_cast<std::size_t>(held->view.len);
   void* data = held->view.buf;
+  if (held->view.len < 0 || (held->view.len > 0 && !data)) {
+    PyBuffer_Release(&held->view);
+    throw OpError(ErrorKind::Value, "the object's buffer has a length, but no memory");
+  }
   auto storage = make_ref<Storage>(data, bytes, Held::release, held.release());
   storage->foreign = true;
   return storage;
@@ -122,35 +127,41 @@ PyRef frombuffer_function(const PassedArgs& call) {
   DimVec sizes, strides;
   sizes.push_back(count), strides.push_back(1);
   auto t = make_ref<TensorImpl>(std::move(storage), dtype, std::move(sizes), std::move(strides), 0);
-  t->requires_grad = out[4] && checked(PyObject_IsTrue(out[4]));
+  set_requires_grad(*t, out[4] && checked(PyObject_IsTrue(out[4])));
   return wrap_tensor(std::move(t));
 }
 
-// What shares memory with `o`: a tensor, an array, an object of DLPack or of the buffer protocol; null: copy the
-// values.
+}  // namespace
+
 PyRef sharing(PyObject* o) {
   if (is_tensor(o)) return PyRef::borrow(o);
   if (is_array(o)) return wrap_tensor(tensor_from_array(o, ReadOnly::Warn));
-  if (PyCapsule_CheckExact(o) || PyObject_HasAttrString(o, "__dlpack__")) {
+  if (PyType_Check(o)) return {};
+  if (PyCapsule_CheckExact(o) || has_attribute(o, "__dlpack__")) {
     PyRef module = checked(import_module("minidynamo._C"));
     return checked(PyObject_CallMethod(module.get(), "from_dlpack", "O", o));
   }
-  if (!PyObject_CheckBuffer(o) || PyBytes_Check(o) || PyUnicode_Check(o)) return {};
+  const bool bytes = PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyUnicode_Check(o);
+  // NumPy's scalars make arrays of themselves, too: they are numbers.
+  if (!bytes && (PyNumber_Check(o) || PySequence_Check(o) || !has_attribute(o, "__array__"))) return {};
   PyRef numpy = PyRef::steal(import_module("numpy"));
   if (!numpy) {
     PyErr_Clear();
     return {};
   }
   PyRef array = checked(PyObject_CallMethod(numpy.get(), "asarray", "O", o));
-  return wrap_tensor(tensor_from_array(array.get(), ReadOnly::Warn));
+  TensorRef over = tensor_from_array(array.get(), ReadOnly::Warn);
+  return over ? wrap_tensor(std::move(over)) : PyRef();
 }
+
+namespace {
 
 // asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)
 PyRef asarray_function(const PassedArgs& call) {
   static const char* const names[] = {"obj", "dtype", "device", "copy", "requires_grad"};
   PyObject* out[5];
   parse_native({"asarray", names, 1, 4}, call, out);
-  if (out[2]) check_tensor_device(out[2]);
+  const std::optional<Device> device = device_for_new(out[2]);
   const bool typed = out[1] && out[1] != Py_None;
   const DType dtype = typed ? tensor_dtype(out[1]) : DType::Float32;
   const bool decided = out[3] && out[3] != Py_None;
@@ -161,19 +172,27 @@ PyRef asarray_function(const PassedArgs& call) {
     if (decided && !copy)
       throw OpError(ErrorKind::Value, "asarray(): copy=False, but the values of this object can only be copied");
     TensorRef made = tensor_from_data(out[0], typed ? &dtype : nullptr);
-    made->requires_grad = grad;
+    made = moved(made, device);
+    set_requires_grad(*made, grad);
     return wrap_tensor(std::move(made));
   }
   TensorRef t(tensor_impl(shared.get()));
+  const bool moves = device && !(t->device() == *device);
   const bool converts = typed && t->dtype != dtype;
-  if (converts && decided && !copy)
-    throw OpError(ErrorKind::Value, "asarray(): copy=False, but the dtype has to change");
-  if (!converts && !copy && grad == t->requires_grad) return shared;
+  if ((converts || moves) && decided && !copy)
+    throw OpError(ErrorKind::Value,
+                  std::string("asarray(): copy=False, but the ") + (moves ? "device" : "dtype") + " has to change");
+  if (!converts && !moves && !copy && grad == t->requires_grad) return shared;
+  if (moves) {
+    t = moved(converts ? *call_table("to", {Arg(t), Arg(dtype)}).get_if<TensorRef>() : t, device);
+    t->requires_grad = grad;
+    return wrap_tensor(std::move(t));
+  }
   if (converts)
     t = *call_table("to", {Arg(t), Arg(dtype)}).get_if<TensorRef>();
   else
     t = copy ? *call_table("clone", {Arg(t)}).get_if<TensorRef>() : alias(t);
-  t->requires_grad = grad;
+  set_requires_grad(*t, grad);
   return wrap_tensor(std::move(t));
 }
 
@@ -191,29 +210,14 @@ constexpr NativeRow kFunctions[] = {
 std::span<const NativeRow> buffer_functions() { return kFunctions; }
 
 const char* buffer_format(DType t) {
-  switch (t) {
-    case DType::Bool:
-      return "?";
-    case DType::UInt8:
-      return "B";
-    case DType::Int8:
-      return "b";
-    case DType::Int16:
-      return "h";
-    case DType::Int32:
-      return "i";
-    case DType::Int64:
-      return "l";
-    case DType::Float16:
-      return "e";
-    case DType::Float32:
-      return "f";
-    case DType::Float64:
-      return "d";
-    case DType::BFloat16:
-      break;
-  }
-  return nullptr;
+  // Texts of one character: a consumer keeps the pointer.
+  static constexpr auto kTexts = [] {
+    std::array<std::array<char, 2>, kDTypeCount> texts{};
+    for (int i = 0; i < kDTypeCount; ++i)
+      texts[static_cast<std::size_t>(i)][0] = kDTypes[static_cast<std::size_t>(i)].format;
+    return texts;
+  }();
+  return info(t).format ? kTexts[static_cast<std::size_t>(t)].data() : nullptr;
 }
 
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
@@ -221,6 +225,7 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   const TensorImpl& t = *tensor_impl(self);
   const char* format = buffer_format(t.dtype);
   if (!format) return refuse("a bfloat16 tensor has no buffer: the buffer protocol has no such type");
+  if (!t.has_memory()) return refuse("a tensor without elements (device 'meta') has no buffer");
   if (t.requires_grad) return refuse("a tensor that requires grad has no buffer: use tensor.detach() first");
   if ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !is_dense(t))
     return refuse("the tensor is not contiguous, and its buffer was asked for without strides");

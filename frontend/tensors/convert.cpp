@@ -116,7 +116,10 @@ Arg to_arg(PyObject* o) {
   }
   Arg out;
   if (other_arg(o, out)) return out;
-  if (PyComplex_Check(o)) throw_type_error("minidynamo has no complex tensors; a complex number was given");
+  if (PyComplex_Check(o)) {
+    const Py_complex c = PyComplex_AsCComplex(o);
+    return Arg(std::complex<double>(c.real, c.imag));
+  }
   throw_type_error("a tensor op cannot take an argument of type '%.200s'", Py_TYPE(o)->tp_name);
 }
 
@@ -126,11 +129,12 @@ PyRef from_arg(const Arg& a) {
   if (auto* b = a.get_if<bool>()) return PyRef::borrow(*b ? Py_True : Py_False);
   if (auto* s = a.get_if<Size>()) return checked(PyLong_FromLongLong(s->is_const() ? s->value() : hint(*s)));
   if (auto* d = a.get_if<double>()) return checked(PyFloat_FromDouble(*d));
+  if (auto* c = a.get_if<std::complex<double>>()) return checked(PyComplex_FromDoubles(c->real(), c->imag()));
   if (auto* s = a.get_if<std::string>()) {
     return checked(PyUnicode_FromStringAndSize(s->data(), static_cast<Py_ssize_t>(s->size())));
   }
   if (auto* t = a.get_if<DType>()) return PyRef::borrow(dtype_object(*t));
-  if (auto* d = a.get_if<DeviceArg>()) return device_object(d->text);
+  if (auto* d = a.get_if<Device>()) return device_object(*d);
   if (a.is<EllipsisArg>()) return PyRef::borrow(Py_Ellipsis);
   if (auto* s = a.get_if<SliceArg>()) {
     const std::vector<Arg>& p = *s->parts;

@@ -8,6 +8,7 @@
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/core/scalar_builder.h"
+#include "ir/tensor/extent.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -165,6 +166,7 @@ struct Options {
   DType dtype = DType::Float32;
   bool has_dtype = false;
   bool requires_grad = false;
+  std::optional<Device> device;
   const DType* wanted() const { return has_dtype ? &dtype : nullptr; }
 };
 Options read_options(PyObject* dtype, PyObject* device, PyObject* requires_grad) {
@@ -173,16 +175,14 @@ Options read_options(PyObject* dtype, PyObject* device, PyObject* requires_grad)
     o.dtype = tensor_dtype(dtype);
     o.has_dtype = true;
   }
-  check_tensor_device(device);
+  o.device = device_for_new(device);
   o.requires_grad = requires_grad && checked(PyObject_IsTrue(requires_grad));
   return o;
 }
 
 PyRef finish(TensorRef t, const Options& o) {
-  if (o.requires_grad && !is_floating(t->dtype)) {
-    throw OpError(ErrorKind::Runtime, "Only Tensors of floating point and complex dtype can require gradients");
-  }
-  t->requires_grad = o.requires_grad;
+  t = moved(t, o.device);
+  set_requires_grad(*t, o.requires_grad);
   return wrap_tensor(std::move(t));
 }
 
@@ -206,11 +206,14 @@ PyRef as_tensor_function(const PassedArgs& call) {
   parse_native({"as_tensor", names, 1, 2}, call, out);
   const Options o = read_options(out[1], out[2], nullptr);
   if (is_tensor(out[0])) {
-    if (!o.has_dtype || o.dtype == tensor_impl(out[0])->dtype) return PyRef::borrow(out[0]);
-    return wrap_tensor(converted(TensorRef(tensor_impl(out[0])), o.wanted(), false));
+    const TensorRef given(tensor_impl(out[0]));
+    const TensorRef t = moved(converted(given, o.wanted(), false), o.device);
+    return t == given ? PyRef::borrow(out[0]) : wrap_tensor(t);
   }
-  if (TensorRef t = tensor_from_array(out[0], ReadOnly::Warn)) return wrap_tensor(converted(t, o.wanted(), false));
-  return wrap_tensor(tensor_from_data(out[0], o.wanted()));
+  if (PyRef shared = sharing(out[0])) {
+    return wrap_tensor(moved(converted(TensorRef(tensor_impl(shared.get())), o.wanted(), false), o.device));
+  }
+  return wrap_tensor(moved(tensor_from_data(out[0], o.wanted()), o.device));
 }
 
 // _rebuild_tensor(bytes, sizes, dtype, requires_grad, type): the inverse of Tensor.__reduce__.
@@ -218,7 +221,8 @@ PyRef rebuild_function(const PassedArgs& call) {
   static const char* const names[] = {"data", "sizes", "dtype", "requires_grad", "type"};
   PyObject* out[5];
   parse_native({"_rebuild_tensor", names, 5}, call, out);
-  if (!PyBytes_Check(out[0]) || !PyTuple_Check(out[1]) || !PyType_Check(out[4]) ||
+  const bool elsewhere = is_device(out[0]);  // where there are no bytes to keep
+  if ((!elsewhere && !PyBytes_Check(out[0])) || !PyTuple_Check(out[1]) || !PyType_Check(out[4]) ||
       !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(out[4]), tensor_type)) {
     throw_type_error("_rebuild_tensor() takes what pickling a tensor wrote");
   }
@@ -229,13 +233,16 @@ PyRef rebuild_function(const PassedArgs& call) {
     if (n < 0) throw OpError(ErrorKind::Value, "a pickled tensor has a negative size");
     sizes.push_back(n);
   }
-  TensorRef t = empty_tensor(sizes, tensor_dtype(out[2]));
-  const auto bytes = static_cast<std::size_t>(t->numel()) * item_size(t->dtype);
-  if (bytes != static_cast<std::size_t>(PyBytes_GET_SIZE(out[0]))) {
+  const DType dtype = tensor_dtype(out[2]);
+  const Device device = elsewhere ? tensor_device(out[0]) : kCpu;
+  if (elsewhere && device.has_memory()) throw_type_error("_rebuild_tensor() takes what pickling a tensor wrote");
+  const std::size_t bytes = checked_bytes(sizes, dtype);
+  if (!elsewhere && bytes != static_cast<std::size_t>(PyBytes_GET_SIZE(out[0]))) {
     throw OpError(ErrorKind::Value, "a pickled tensor has more or fewer bytes than its sizes say");
   }
-  if (bytes) std::memcpy(t->data(), PyBytes_AS_STRING(out[0]), bytes);
-  t->requires_grad = checked(PyObject_IsTrue(out[3]));
+  TensorRef t = empty_tensor(sizes, dtype, device);
+  if (bytes && !elsewhere) std::memcpy(t->data(), PyBytes_AS_STRING(out[0]), bytes);
+  set_requires_grad(*t, checked(PyObject_IsTrue(out[3])));
   PyRef made = wrap_tensor(std::move(t));
   auto* type = reinterpret_cast<PyTypeObject*>(out[4]);
   return type == tensor_type ? made : as_subclass(made.get(), type);
@@ -279,11 +286,22 @@ TensorRef legacy_tensor(PyObject* args) {
   return empty_tensor(sizes, dtype);
 }
 
+// An object of another library that is neither a number, a sequence nor a buffer of bytes.
+bool gives_memory(PyObject* o) {
+  if (PyFloat_Check(o) || PyLong_Check(o) || PyList_Check(o) || PyTuple_Check(o) || PyType_Check(o)) return false;
+  return has_attribute(o, "__dlpack__");
+}
+
 }  // namespace
+
+TensorRef moved(const TensorRef& t, std::optional<Device> d) {
+  return !d || t->device() == *d ? t : call_table("copy_to_device", {Arg(t), Arg(*d)}).get<TensorRef>();
+}
 
 TensorRef tensor_from_data(PyObject* data, const DType* dtype) {
   if (is_tensor(data)) return converted(TensorRef(tensor_impl(data)), dtype, true);
   if (TensorRef t = tensor_from_array(data)) return converted(t, dtype, true);
+  if (gives_memory(data)) return converted(TensorRef(tensor_impl(sharing(data).get())), dtype, true);
   DimVec sizes;
   probe_sizes(data, sizes);
   Leaves leaves(sizes);

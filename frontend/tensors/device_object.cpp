@@ -1,10 +1,12 @@
-// minidynamo.device and minidynamo.layout. Tensors live on the CPU; other devices can be named, not used.
-#include <array>
-#include <cstdlib>
+// minidynamo.device and minidynamo.layout, and where new tensors are made. Devices without tensors can be named only.
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "frontend/tensors/mirror_types.h"
+#include "ir/graph/text.h"
+#include "ir/infer/infer.h"
 
 namespace md {
 
@@ -15,33 +17,22 @@ namespace {
 
 struct DeviceObject {
   PyObject_HEAD
-  DeviceArg* value;
+  Device value;
 };
 
-constexpr std::array<std::string_view, 8> kDeviceTypes{"cpu", "cuda", "mps", "xpu", "meta", "hip", "xla", "mtia"};
+Device value_of(PyObject* o) { return reinterpret_cast<DeviceObject*>(o)->value; }
 
-const std::string& text_of(PyObject* o) { return reinterpret_cast<DeviceObject*>(o)->value->text; }
-std::string type_part(const std::string& text) { return text.substr(0, text.find(':')); }
-// -1 if the text names no index.
-long index_part(const std::string& text) {
-  const auto colon = text.find(':');
-  return colon == std::string::npos ? -1 : std::strtol(text.c_str() + colon + 1, nullptr, 10);
+Device parsed(const std::string& text) {
+  const std::optional<Device> d = parse_device(text);
+  if (!d) throw OpError(ErrorKind::Runtime, invalid_device(text));
+  return *d;
 }
 
-[[noreturn]] void bad_device(const std::string& text) {
-  throw OpError(ErrorKind::Runtime, "Invalid device string: '" + text + "' (a device is written 'cpu' or 'cuda:0')");
-}
-
-void check_device_text(const std::string& text) {
-  const std::string type = type_part(text);
-  bool known = false;
-  for (std::string_view t : kDeviceTypes) known = known || t == type;
-  if (!known) bad_device(text);
-  const std::string index = text.substr(type.size());
-  if (index.empty()) return;
-  const bool digits =
-      index.size() > 1 && index.size() < 6 && index.find_first_not_of("0123456789", 1) == std::string::npos;
-  if (!digits) bad_device(text);
+// Where this thread makes tensors from nothing: set_default_device() says it, and `with` a device for a while.
+constinit thread_local Device default_now;
+std::vector<Device>& defaults_outside() {
+  static thread_local std::vector<Device> stack;
+  return stack;
 }
 
 std::string unicode_text(PyObject* o) {
@@ -63,66 +54,82 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str, not %.200s", Py_TYPE(type)->tp_name);
       throw PythonError{};
     }
-    std::string text = unicode_text(type);
-    if (index != Py_None) {
-      const long i = PyLong_AsLong(index);
-      if (i == -1 && PyErr_Occurred()) throw PythonError{};
-      if (i < 0) throw OpError(ErrorKind::Runtime, "Device index must not be negative");
-      if (text.find(':') != std::string::npos) {
-        throw OpError(ErrorKind::Runtime, "type must not contain an index when an index is given separately: " + text);
-      }
-      text += ":" + std::to_string(i);
+    const std::string text = unicode_text(type);
+    if (index == Py_None) return device_object(parsed(text)).release();
+    const long i = PyLong_AsLong(index);
+    if (i == -1 && PyErr_Occurred()) throw PythonError{};
+    if (i < 0) throw OpError(ErrorKind::Runtime, "Device index must not be negative");
+    if (text.find(':') != std::string::npos) {
+      throw OpError(ErrorKind::Runtime, "type must not contain an index when an index is given separately: " + text);
     }
-    check_device_text(text);
-    return device_object(text).release();
+    return device_object(parsed(text + ":" + std::to_string(i))).release();
   });
 }
 
 void device_dealloc(PyObject* o) {
-  delete reinterpret_cast<DeviceObject*>(o)->value;
   PyTypeObject* type = Py_TYPE(o);
   type->tp_free(o);
   Py_DECREF(type);
 }
-PyObject* device_repr(PyObject* o) {
-  const std::string& text = text_of(o);
-  const long index = index_part(text);
-  if (index < 0) return PyUnicode_FromFormat("device(type='%s')", text.c_str());
-  return PyUnicode_FromFormat("device(type='%s', index=%ld)", type_part(text).c_str(), index);
-}
-PyObject* device_str(PyObject* o) { return PyUnicode_FromString(text_of(o).c_str()); }
+PyObject* device_repr_slot(PyObject* o) { return PyUnicode_FromString(device_repr(value_of(o)).c_str()); }
+PyObject* device_str(PyObject* o) { return PyUnicode_FromString(to_string(value_of(o)).c_str()); }
 Py_hash_t device_hash(PyObject* o) {
-  const auto h = static_cast<Py_hash_t>(std::hash<std::string>{}(text_of(o)));
-  return h == -1 ? -2 : h;
+  const Device d = value_of(o);
+  return (static_cast<Py_hash_t>(d.type) << 8) + d.index + 1;
 }
 PyObject* device_compare(PyObject* a, PyObject* b, int op) {
   if ((op != Py_EQ && op != Py_NE) || !is_device(a) || !is_device(b)) Py_RETURN_NOTIMPLEMENTED;
-  return PyBool_FromLong((text_of(a) == text_of(b)) == (op == Py_EQ));
+  return PyBool_FromLong((value_of(a) == value_of(b)) == (op == Py_EQ));
 }
-PyObject* device_get_type(PyObject* o, void*) { return PyUnicode_FromString(type_part(text_of(o)).c_str()); }
+PyObject* device_get_type(PyObject* o, void*) {
+  const std::string_view name = value_of(o).info().name;
+  return PyUnicode_FromStringAndSize(name.data(), static_cast<Py_ssize_t>(name.size()));
+}
 PyObject* device_get_index(PyObject* o, void*) {
-  const long i = index_part(text_of(o));
-  if (i < 0) Py_RETURN_NONE;
-  return PyLong_FromLong(i);
+  const Device d = value_of(o);
+  if (d.index < 0) Py_RETURN_NONE;
+  return PyLong_FromLong(d.index);
 }
 PyObject* device_reduce(PyObject* o, PyObject*) {
-  return Py_BuildValue("(O(s))", reinterpret_cast<PyObject*>(Py_TYPE(o)), text_of(o).c_str());
+  return Py_BuildValue("(O(s))", reinterpret_cast<PyObject*>(Py_TYPE(o)), to_string(value_of(o)).c_str());
+}
+PyObject* device_enter(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    defaults_outside().push_back(default_now);
+    default_now = available(value_of(o));
+    return Py_NewRef(o);
+  });
+}
+PyObject* device_exit(PyObject*, PyObject*) {
+  std::vector<Device>& outside = defaults_outside();
+  if (outside.empty()) {
+    PyErr_SetString(PyExc_RuntimeError, "a device is left that was not entered");
+    return nullptr;
+  }
+  default_now = outside.back();
+  outside.pop_back();
+  Py_RETURN_NONE;
 }
 
-PyMethodDef device_methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr}, {}};
+PyMethodDef device_methods[] = {
+    {"__reduce__", device_reduce, METH_NOARGS, nullptr},
+    {"__enter__", device_enter, METH_NOARGS, "From here on, tensors made from nothing are made on this device."},
+    {"__exit__", device_exit, METH_VARARGS, "Tensors are made again where they were before."},
+    {}};
 PyGetSetDef device_getset[] = {{"type", device_get_type, nullptr, "\"cpu\", \"cuda\", ...", nullptr},
                                {"index", device_get_index, nullptr, "Ordinal of the device, or None.", nullptr},
                                {}};
 PyType_Slot device_slots[] = {
     {Py_tp_new, reinterpret_cast<void*>(device_new)},
     {Py_tp_dealloc, reinterpret_cast<void*>(device_dealloc)},
-    {Py_tp_repr, reinterpret_cast<void*>(device_repr)},
+    {Py_tp_repr, reinterpret_cast<void*>(device_repr_slot)},
     {Py_tp_str, reinterpret_cast<void*>(device_str)},
     {Py_tp_hash, reinterpret_cast<void*>(device_hash)},
     {Py_tp_richcompare, reinterpret_cast<void*>(device_compare)},
     {Py_tp_methods, device_methods},
     {Py_tp_getset, device_getset},
-    {Py_tp_doc, const_cast<char*>("device(type, index=None): where a tensor lives.")},
+    {Py_tp_doc,
+     const_cast<char*>("device(type, index=None): where a tensor lives; `with` it, where new ones are made.")},
     {0, nullptr},
 };
 PyType_Spec device_spec = {"minidynamo.device", sizeof(DeviceObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
@@ -153,30 +160,39 @@ int init_device(PyObject* module) {
   return strided ? PyModule_AddObject(module, "strided", strided) : -1;
 }
 
-PyRef device_object(const std::string& text) {
+PyRef device_object(Device d) {
   PyRef made = checked(device_type->tp_alloc(device_type, 0));
-  reinterpret_cast<DeviceObject*>(made.get())->value = new DeviceArg{text};
+  reinterpret_cast<DeviceObject*>(made.get())->value = d;
   return made;
 }
 
 bool is_device(PyObject* o) { return Py_TYPE(o) == device_type; }
-const DeviceArg& device_value(PyObject* o) { return *reinterpret_cast<DeviceObject*>(o)->value; }
+Device device_value(PyObject* o) { return value_of(o); }
 
-void check_tensor_device(PyObject* o) {
-  if (!o || o == Py_None) return;
-  std::string text;
-  if (is_device(o)) {
-    text = text_of(o);
-  } else if (PyUnicode_Check(o)) {
-    text = unicode_text(o);
-    check_device_text(text);
-  } else {
-    PyErr_Format(PyExc_TypeError, "device must be a torch.device or str, not %.200s", Py_TYPE(o)->tp_name);
-    throw PythonError{};
-  }
-  if (type_part(text) != "cpu") {
-    throw OpError(ErrorKind::Runtime, "minidynamo holds tensors on the CPU only; device '" + text + "' was asked for");
-  }
+Device default_device() { return default_now; }
+void set_default_device(Device d) { default_now = available(d); }
+
+Device tensor_device(PyObject* o) {
+  if (is_device(o)) return available(value_of(o));
+  if (PyUnicode_Check(o)) return available(parsed(unicode_text(o)));
+  PyErr_Format(PyExc_TypeError, "device must be a torch.device or str, not %.200s", Py_TYPE(o)->tp_name);
+  throw PythonError{};
+}
+
+std::optional<Device> device_argument(PyObject* o) {
+  if (!o || o == Py_None) return {};
+  return tensor_device(o);
+}
+
+std::optional<Device> device_for_new(PyObject* o) {
+  if (std::optional<Device> named = device_argument(o)) return named;
+  return default_now.is_cpu() ? std::nullopt : std::optional(default_now);
+}
+
+void place_by_default(const Op& op, std::span<Arg> bound) {
+  if (default_now.is_cpu() || op.device < 0 || !op.decl->function) return;
+  Arg& device = bound[static_cast<std::size_t>(op.device)];
+  if (device.is_none()) device = default_now;
 }
 
 }  // namespace md

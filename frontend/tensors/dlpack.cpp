@@ -1,10 +1,12 @@
 // DLPack both ways: tensors give their memory away in capsules, and live in memory others give.
+#include <limits>
 #include <memory>
 #include <type_traits>
 
 #include "frontend/tensors/dlpack_abi.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/tensor/extent.h"
 
 namespace md {
 
@@ -89,6 +91,10 @@ PyRef capsule_of(const TensorImpl& t, std::uint64_t flags) {
 }
 
 void check_exportable(const TensorImpl& t) {
+  if (!t.has_memory()) {
+    PyErr_Format(PyExc_BufferError, "Cannot pack tensors on %s: they have no elements", to_string(t.device()).c_str());
+    throw PythonError{};
+  }
   if (!t.requires_grad) return;
   PyErr_SetString(PyExc_BufferError,
                   "a tensor that requires grad cannot be given away by DLPack: use tensor.detach() first");
@@ -136,6 +142,8 @@ PyRef dlpack_method(const PassedArgs& call) {
 
 PyRef dlpack_device_method(const PassedArgs& call) {
   no_arguments("__dlpack_device__", call, 1);
+  const Device d = tensor_impl(call.args[0])->device();
+  if (!d.is_cpu()) throw OpError(ErrorKind::Value, "Unknown device type " + to_string(d) + " for Dlpack");
   return checked(Py_BuildValue("(ii)", dlpack::kCpu, 0));
 }
 
@@ -150,10 +158,20 @@ PyRef to_dlpack_function(const PassedArgs& call) {
 
 // --- capsule -> Tensor ------------------------------------------------------------------------------------------
 
+// The owner's code may be Python, which runs well only where no exception is on its way.
+template <class M>
+void give_back(M* m) {
+  if (!m->deleter) return;
+  const bool held = Py_IsInitialized() && PyGILState_Check();
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  if (held) PyErr_Fetch(&type, &value, &traceback);
+  m->deleter(m);
+  if (held) PyErr_Restore(type, value, traceback);
+}
+
 template <class M>
 void release_imported(void*, std::size_t, void* context) {
-  auto* m = static_cast<M*>(context);
-  if (m->deleter) m->deleter(m);
+  give_back(static_cast<M*>(context));
 }
 
 DType dtype_of(const dlpack::DataType& given) {
@@ -172,35 +190,47 @@ struct Layout {
   std::size_t bytes;
 };
 
+constexpr int kMostDims = 64;  // as NumPy; a larger number is a damaged capsule
+
 Layout layout_of(const dlpack::Tensor& t) {
   if (t.device.type != dlpack::kCpu) {
     throw OpError(ErrorKind::Runtime, "the DLPack tensor is on device type " + std::to_string(t.device.type) +
                                           ": minidynamo reads the memory of the CPU (1) only");
   }
+  if (t.ndim < 0 || t.ndim > kMostDims) {
+    throw OpError(ErrorKind::Runtime, "the DLPack tensor has " + std::to_string(t.ndim) +
+                                          " dimensions: a tensor has 0 to " + std::to_string(kMostDims));
+  }
+  if (t.ndim && !t.shape) throw OpError(ErrorKind::Runtime, "the DLPack tensor has dimensions, but no shape");
   Layout out{dtype_of(t.dtype), {}, {}, 0};
   for (int d = 0; d < t.ndim; ++d) out.sizes.push_back(t.shape[d]);
-  out.strides = out.sizes;
-  std::int64_t dense = 1, last = 0;
-  bool empty = false;
-  for (int d = t.ndim - 1; d >= 0; --d) {
+  checked_numel(out.sizes);
+  out.strides = contiguous_strides(out.sizes);
+  for (int d = 0; t.strides && d < t.ndim; ++d) {
     const auto i = static_cast<std::size_t>(d);
-    out.strides[i] = t.strides ? t.strides[d] : dense;
-    if (out.strides[i] < 0 && out.sizes[i] > 1) {
+    if (t.strides[d] >= 0) {
+      out.strides[i] = t.strides[d];
+    } else if (out.sizes[i] > 1) {
       throw OpError(ErrorKind::Value, "the DLPack tensor has a negative stride; copy it first");
     }
-    if (out.strides[i] < 0) out.strides[i] = dense;
-    dense *= out.sizes[i];
-    last += (out.sizes[i] - 1) * out.strides[i];
-    empty |= out.sizes[i] == 0;
   }
-  const std::size_t item = item_size(out.dtype);
-  out.bytes = empty ? 0 : static_cast<std::size_t>(last + 1) * item;
-  const auto address = reinterpret_cast<std::uintptr_t>(t.data) + t.byte_offset;
-  if (out.bytes && address % item != 0) {
+  out.bytes = checked_bytes(out.sizes, out.strides, 0, out.dtype);
+  return out;
+}
+
+// Where the elements begin, which has to be memory.
+char* first_element(const dlpack::Tensor& t, const Layout& layout) {
+  if (layout.bytes && !t.data) throw OpError(ErrorKind::Runtime, "the DLPack tensor has elements, but no memory");
+  const auto base = reinterpret_cast<std::uintptr_t>(t.data);
+  std::uintptr_t address = 0, end = 0;
+  if (__builtin_add_overflow(base, t.byte_offset, &address) || __builtin_add_overflow(address, layout.bytes, &end) ||
+      end > std::numeric_limits<std::uintptr_t>::max() / 2)
+    throw OpError(ErrorKind::Runtime, "the DLPack tensor reaches beyond the end of memory");
+  if (layout.bytes && address % item_size(layout.dtype) != 0) {
     throw OpError(ErrorKind::Value,
                   "the DLPack tensor's elements do not lie at multiples of their size; copy it first");
   }
-  return out;
+  return reinterpret_cast<char*>(address);
 }
 
 // Takes `m` over, whatever happens.
@@ -209,7 +239,7 @@ TensorRef import_managed(M* m) {
   struct Owner {
     M* m;
     ~Owner() {
-      if (m && m->deleter) m->deleter(m);
+      if (m) give_back(m);
     }
   } owner{m};
   if constexpr (std::is_same_v<M, ManagedVersioned>) {
@@ -225,7 +255,7 @@ TensorRef import_managed(M* m) {
     }
   }
   Layout layout = layout_of(m->tensor);
-  auto* data = static_cast<char*>(m->tensor.data) + m->tensor.byte_offset;
+  char* const data = first_element(m->tensor, layout);
   auto storage = make_ref<Storage>(data, layout.bytes, release_imported<M>, m);
   owner.m = nullptr;
   storage->foreign = true;
@@ -306,7 +336,10 @@ PyRef from_dlpack_function(const PassedArgs& call) {
   static const char* const names[] = {"ext_tensor", "device", "copy"};
   PyObject* out[3];
   parse_native({"from_dlpack", names, 1, 2}, call, out);
-  if (out[1]) check_tensor_device(out[1]);
+  const std::optional<Device> device = device_argument(out[1]);
+  if (device && !device->is_cpu())
+    throw OpError(ErrorKind::Value, "from_dlpack(): memory of DLPack stays on the CPU; use x.to('" +
+                                        to_string(*device) + "') afterwards");
   PyObject* copy = out[2] && out[2] != Py_None ? out[2] : nullptr;
   const bool wanted = copy && checked(PyObject_IsTrue(copy));
   bool copied = false;

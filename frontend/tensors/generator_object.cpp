@@ -38,7 +38,9 @@ PyObject* generator_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device)) {
       throw PythonError{};
     }
-    check_tensor_device(device);
+    if (const auto d = device_argument(device); d && !d->is_cpu()) {
+      throw OpError(ErrorKind::Runtime, "Generator(): random numbers are drawn on the CPU, not on " + to_string(*d));
+    }
     return make_generator(nullptr).release();
   });
 }
@@ -98,7 +100,7 @@ PyObject* generator_set_state(PyObject* o, PyObject* state) {
 }
 
 PyObject* generator_device(PyObject*, void*) {
-  return guarded([]() -> PyObject* { return device_object("cpu").release(); });
+  return guarded([]() -> PyObject* { return device_object(kCpu).release(); });
 }
 
 PyMethodDef generator_methods[] = {

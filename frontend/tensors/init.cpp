@@ -17,8 +17,8 @@ int init_tensors(PyObject* module) {
                     format_methods(), element_questions()}) {
     if (add_native_methods(rows) < 0) return -1;
   }
-  for (auto rows : {creation_functions(), numpy_functions(), dlpack_functions(), buffer_functions(), format_functions(),
-                    namespace_functions(), element_questions()}) {
+  for (auto rows : {creation_functions(), numpy_functions(), dlpack_functions(), buffer_functions(),
+                    saved_tensor_functions(), format_functions(), namespace_functions(), element_questions()}) {
     if (add_native_functions(module, rows) < 0) return -1;
   }
   if (init_dlpack() < 0) return -1;

@@ -3,12 +3,18 @@
 
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/run/eager.h"
+#include "ir/tensor/extent.h"
 
 namespace md {
 
 namespace {
 
 void adopt(TensorImpl& self, const TensorImpl& from) {
+  if (!(self.device() == from.device())) {
+    throw OpError(ErrorKind::Runtime, "a tensor on device '" + to_string(self.device()) +
+                                          "' cannot take over the storage of one on device '" +
+                                          to_string(from.device()) + "'; the devices must match");
+  }
   self.storage = from.storage;
   self.sizes = from.sizes;
   self.strides = from.strides;
@@ -50,26 +56,8 @@ DimVec int_list(PyObject* o, const char* function) {
   return list;
 }
 
-// Elements of the storage a tensor of these sizes and strides reaches. Throws OpError if that overflows.
-std::int64_t reach(const DimVec& sizes, const DimVec& strides, std::int64_t offset) {
-  std::int64_t last = offset;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    std::int64_t span = 0;
-    if (__builtin_mul_overflow(sizes[i] - 1, strides[i], &span) || __builtin_add_overflow(last, span, &last)) {
-      throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
-    }
-  }
-  return last + 1;
-}
-
-// Memory of at least `elements`, keeping what is there, for all tensors that share it.
-void grow(TensorImpl& t, std::int64_t elements) {
-  const std::size_t size = item_size(t.dtype);
-  if (static_cast<std::uint64_t>(elements) > (std::uint64_t{1} << 62) / size) {
-    throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
-  }
-  const std::size_t bytes = static_cast<std::size_t>(elements) * size;
+// Memory of at least so many bytes, keeping what is there, for all tensors that share it.
+void grow(TensorImpl& t, std::size_t bytes) {
   if (bytes <= t.storage->bytes()) return;
   if (t.storage->foreign) {
     throw OpError(ErrorKind::Runtime,
@@ -82,22 +70,16 @@ void grow(TensorImpl& t, std::int64_t elements) {
   if (t.storage->at_work.load(std::memory_order_relaxed)) {
     throw OpError(ErrorKind::Runtime, "resize_() cannot enlarge memory that another thread is computing with");
   }
-  const Ref<Storage> larger = allocate_storage(bytes);
-  if (t.storage->bytes()) std::memcpy(larger->data(), t.storage->data(), t.storage->bytes());
+  const Ref<Storage> larger = allocate_storage(bytes, t.device());
+  if (t.storage->bytes() && t.has_memory()) std::memcpy(larger->data(), t.storage->data(), t.storage->bytes());
   t.storage->exchange(*larger);
 }
 
 PyRef resize(PyObject* self, const DimVec& sizes) {
   TensorImpl& t = *tensor_impl(self);
   if (t.requires_grad) throw OpError(ErrorKind::Runtime, "cannot resize variables that require grad");
-  std::int64_t count = 1;
-  for (std::int64_t s : sizes) {
-    if (__builtin_mul_overflow(count, s, &count)) {
-      throw OpError(ErrorKind::Runtime, "the requested tensor is larger than memory can be");
-    }
-  }
   const DimVec strides = contiguous_strides(sizes);
-  if (count) grow(t, reach(sizes, strides, t.offset));
+  grow(t, checked_bytes(sizes, strides, t.offset, t.dtype));
   t.sizes = sizes;
   t.strides = strides;
   return PyRef::borrow(self);
@@ -129,7 +111,7 @@ PyRef set_method(const PassedArgs& call) {
   parse_native({"set_", names, 1}, call, out);
   TensorImpl& self = *tensor_impl(out[0]);
   if (!out[1]) {
-    adopt(self, *empty_tensor({0}, self.dtype));
+    adopt(self, *empty_tensor({0}, self.dtype, self.device()));
     return PyRef::borrow(out[0]);
   }
   if (!is_tensor(out[1]))
@@ -148,7 +130,7 @@ PyRef set_method(const PassedArgs& call) {
     made->strides = out[4] ? int_list(out[4], "set_") : contiguous_strides(made->sizes);
     const auto available = static_cast<std::int64_t>(source.storage->bytes() / item_size(source.dtype));
     if (made->strides.size() != made->sizes.size() || made->offset < 0 ||
-        reach(made->sizes, made->strides, made->offset) > available) {
+        checked_reach(made->sizes, made->strides, made->offset) > available) {
       throw OpError(ErrorKind::Runtime, "set_(): offset, sizes and strides reach outside the storage of the source");
     }
   }
@@ -195,8 +177,11 @@ int set_tensor_data(PyObject* self, PyObject* value, void*) {
     PyErr_SetString(PyExc_TypeError, "Variable data has to be a tensor");
     return -1;
   }
-  adopt(*tensor_impl(self), *tensor_impl(value));
-  return 0;
+  PyObject* ok = guarded([&]() -> PyObject* {
+    adopt(*tensor_impl(self), *tensor_impl(value));
+    return Py_None;
+  });
+  return ok ? 0 : -1;
 }
 
 std::span<const NativeRow> metadata_methods() { return kMethods; }

@@ -1,6 +1,8 @@
 // The small immutable types of the mirror beside Tensor: dtype, Size, device, layout.
 #pragma once
 
+#include <optional>
+
 #include "frontend/tensors/tensor_object.h"
 
 namespace md {
@@ -16,9 +18,11 @@ int init_device(PyObject* module);
 
 // A dtype tensors can have; throws TypeError naming it otherwise, or if `o` is no dtype.
 DType tensor_dtype(PyObject* o);
-const DeviceArg& device_value(PyObject* o);
-// Accepts None, "cpu" and device objects; throws RuntimeError for a device this build cannot hold tensors on.
-void check_tensor_device(PyObject* o_or_null);
+Device device_value(PyObject* o);
+// Of a string or device object. Throws RuntimeError for a device this build cannot hold tensors on.
+Device tensor_device(PyObject* o);
+std::optional<Device> device_argument(PyObject* o_or_null);  // None and null: nothing
+std::optional<Device> device_for_new(PyObject* o_or_null);   // else the default device, if that is not the CPU
 
 // Names in CPython's error messages (tp_name) are set to the mirrored ones afterwards; __name__ and __module__ stay.
 // Builds a heap type once and adds it to `module`; null with an exception set.

@@ -61,6 +61,15 @@ PyRef get_default(const PassedArgs& call) {
   no_arguments("get_default_dtype", call, 0);
   return PyRef::borrow(dtype_object(default_dtype()));
 }
+PyRef set_default_place(const PassedArgs& call) {
+  const auto [device] = arguments("set_default_device", {"device"}, call);
+  set_default_device(device_argument(device).value_or(kCpu));
+  return none_ref();
+}
+PyRef get_default_place(const PassedArgs& call) {
+  no_arguments("get_default_device", call, 0);
+  return device_object(default_device());
+}
 PyRef is_grad_enabled_function(const PassedArgs& call) {
   no_arguments("is_grad_enabled", call, 0);
   return bool_ref(grad_enabled());
@@ -168,6 +177,7 @@ PyRef equal(const PassedArgs& call) {
   const auto [input, other] = arguments("equal", {"input", "other"}, call);
   tensor_argument("equal", input);
   const TensorRef a(tensor_impl(input)), b = second_tensor("equal", other);
+  expect_elements(*a, "torch.equal()"), expect_elements(*b, "torch.equal()");
   if (!(a->sizes == b->sizes)) return bool_ref(false);
   return bool_ref(all_true(call_table("eq", {Arg(a), Arg(b)})));
 }
@@ -207,6 +217,10 @@ constexpr NativeRow kFunctions[] = {
     {"initial_seed", initial_seed, "initial_seed()\n\nThe seed the default random stream started from."},
     {"set_default_dtype", set_default, "set_default_dtype(d)\n\nThe dtype of tensors made from Python floats."},
     {"get_default_dtype", get_default, "get_default_dtype()\n\nThe dtype of tensors made from Python floats."},
+    {"set_default_device", set_default_place,
+     "set_default_device(device)\n\nWhere this thread's functions make tensors unless told; None: on the CPU."},
+    {"get_default_device", get_default_place,
+     "get_default_device()\n\nWhere this thread's functions make tensors unless told."},
     {"is_grad_enabled", is_grad_enabled_function, "is_grad_enabled()\n\nWhether grad mode is on in this thread."},
     {"_set_grad_enabled", set_grad_enabled_function, "Switches grad mode of this thread."},
     {"is_inference_mode_enabled", is_inference_mode_enabled,

@@ -1,5 +1,6 @@
 // NumPy in and out without copying, through the buffer protocol; numpy is imported by the first call that makes an
 // array.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/tensor/extent.h"
 
 namespace md {
 
@@ -130,7 +132,7 @@ void warn_read_only() {
 DimVec element_strides(const Py_buffer& view) {
   DimVec strides;
   for (int i = 0; i < view.ndim; ++i) {
-    if (view.strides[i] < 0) {
+    if (view.strides[i] < 0 && view.shape[i] > 1) {
       throw OpError(ErrorKind::Value,
                     "At least one stride in the given numpy array is negative, and tensors with negative strides are "
                     "not supported; make a copy with array.copy() first");
@@ -140,18 +142,9 @@ DimVec element_strides(const Py_buffer& view) {
                     "given numpy array strides not a multiple of the element byte size; copy the array "
                     "first to give the elements a uniform distance");
     }
-    strides.push_back(view.strides[i] / view.itemsize);
+    strides.push_back(std::max<std::int64_t>(0, view.strides[i] / view.itemsize));
   }
   return strides;
-}
-
-std::size_t reachable_bytes(const DimVec& sizes, const DimVec& strides, std::size_t itemsize) {
-  std::int64_t last = 0;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 0) return 0;
-    last += (sizes[i] - 1) * strides[i];
-  }
-  return static_cast<std::size_t>(last + 1) * itemsize;
 }
 
 PyRef numpy_module() {
@@ -284,7 +277,7 @@ TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only) {
   for (int i = 0; i < v->ndim; ++i) sizes.push_back(v->shape[i]);
   if (!writable && read_only == ReadOnly::Warn) warn_read_only();
   // What the strides reach may be more or less than the length of the buffer.
-  const std::size_t bytes = reachable_bytes(sizes, strides, static_cast<std::size_t>(v->itemsize));
+  const std::size_t bytes = checked_bytes(sizes, strides, 0, dtype);
   guard.view = nullptr;
   Ref<Storage> storage = make_ref<Storage>(v->buf, bytes, release_buffer, view.release());
   storage->foreign = true;
@@ -292,6 +285,10 @@ TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only) {
 }
 
 PyRef array_from_tensor(const TensorRef& t) {
+  if (!t->has_memory()) {
+    throw_type_error("can't convert a tensor on device '%s' to numpy: it has no elements",
+                     to_string(t->device()).c_str());
+  }
   PyObject* asarray = numpy_asarray();
   PyRef memory = make_memory(t);
   PyRef array = checked(PyObject_CallOneArg(asarray, memory.get()));

@@ -88,7 +88,8 @@ PyObject* fast_call(const OpFunctionObject& f, const PassedArgs& call) {
   if (f.method && !is_tensor(call.args[0])) return nullptr;
   const Op* op = f.fast[call.nargs - 1];
   FastArgs args;
-  if (!op || !args.fill(*op, call.args, static_cast<std::size_t>(call.nargs))) return nullptr;
+  if (!op || (op->device >= 0 && !default_device().is_cpu())) return nullptr;
+  if (!args.fill(*op, call.args, static_cast<std::size_t>(call.nargs))) return nullptr;
   if (f.inplace) {
     call_inplace(*op, args.bound());
     return Py_NewRef(call.args[0]);
@@ -359,7 +360,7 @@ bool holds(PyObject* o, const TensorRef& t) { return is_tensor(o) && tensor_impl
 
 // The argument that is this tensor, also within a list or tuple of them; else a new object.
 PyRef own_object(const TensorRef& t, const PassedArgs& call) {
-  for (Py_ssize_t i = 0; i < call.nargs; ++i) {
+  for (Py_ssize_t i = 0; i < call.nargs + call.keyword_count(); ++i) {
     PyObject* o = call.args[i];
     if (holds(o, t)) return PyRef::borrow(o);
     if (!PyList_CheckExact(o) && !PyTuple_CheckExact(o)) continue;
@@ -404,6 +405,7 @@ PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, c
     chosen = &op(b.op);
     bound = std::move(b.args);
   }
+  place_by_default(*chosen, bound);
   if (inplace) {
     call_inplace(*chosen, bound);
     return PyRef::borrow(call.args[0]);

@@ -47,6 +47,7 @@ PyRef item_method(const PassedArgs& call) {
 PyRef tolist_method(const PassedArgs& call) {
   no_arguments("tolist", call, 1);
   const TensorImpl& t = *tensor_impl(call.args[0]);
+  expect_elements(t, nullptr);
   expect_known();
   return list_of(t, 0, static_cast<const char*>(t.data()));
 }
@@ -68,11 +69,19 @@ PyRef element(DType dtype, const void* at) {
   });
 }
 
+void expect_elements(const TensorImpl& t, const char* question) {
+  if (t.has_memory()) return;
+  const std::string where = to_string(t.device());
+  if (!question) throw OpError(ErrorKind::NotImplemented, "Cannot copy out of " + where + " tensor; no data!");
+  throw OpError(ErrorKind::Runtime, std::string(question) + " cannot be called on " + where + " tensors");
+}
+
 PyRef item(const TensorImpl& t) {
   const std::int64_t n = t.numel();
   if (n != 1) {
     throw OpError(ErrorKind::Runtime, "a Tensor with " + std::to_string(n) + " elements cannot be converted to Scalar");
   }
+  expect_elements(t, "Tensor.item()");
   expect_known();
   return element(t.dtype, t.data());
 }

@@ -1,5 +1,7 @@
 #include "frontend/tensors/subclass.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace md {
@@ -51,6 +53,38 @@ void add_overloaded(std::vector<PyObject*>& list, PyObject* o) {
   while (at != list.end() && !PyType_IsSubtype(Py_TYPE(o), Py_TYPE(*at))) ++at;
   list.insert(at, o);
 }
+
+// A dispatch that is under way. Other libraries' handlers may answer by calling the function again, which comes here
+// with the same arguments, and so on: such a handler has no answer of its own.
+class Dispatch {
+ public:
+  Dispatch(PyObject* callable, const PassedArgs& call) : callable_(callable), call_(call) {}
+  Dispatch(const Dispatch&) = delete;
+  Dispatch& operator=(const Dispatch&) = delete;
+  ~Dispatch() {
+    if (entered_) innermost_ = outer_;
+  }
+  void enter() { entered_ = true, outer_ = std::exchange(innermost_, this); }
+  bool goes_round() const {
+    int times = 0;
+    for (const Dispatch* d = innermost_; d && times < kMostTimes; d = d->outer_) times += d->same(*this);
+    return times >= kMostTimes;
+  }
+
+ private:
+  static constexpr int kMostTimes = 2;
+  bool same(const Dispatch& o) const {
+    const Py_ssize_t n = call_.nargs + call_.keyword_count();
+    return callable_ == o.callable_ && n == o.call_.nargs + o.call_.keyword_count() &&
+           std::equal(call_.args, call_.args + n, o.call_.args);
+  }
+  static thread_local Dispatch* innermost_;
+  Dispatch* outer_ = nullptr;
+  PyObject* callable_;
+  const PassedArgs& call_;
+  bool entered_ = false;
+};
+constinit thread_local Dispatch* Dispatch::innermost_ = nullptr;
 
 PyRef keyword_dict(const PassedArgs& call) {
   PyRef kwargs = checked(PyDict_New());
@@ -146,6 +180,10 @@ PyRef try_torch_function(PyObject* callable, const PassedArgs& call) {
     if (overrides_torch_function(o)) add_overloaded(overloaded, o);
   });
   if (overloaded.empty()) return {};
+  Dispatch dispatch(callable, call);
+  if (dispatch.goes_round()) std::erase_if(overloaded, [](PyObject* o) { return !is_tensor(o); });
+  if (overloaded.empty()) return {};
+  dispatch.enter();
   PyRef types = checked(PyTuple_New(static_cast<Py_ssize_t>(overloaded.size())));
   for (std::size_t i = 0; i < overloaded.size(); ++i) {
     PyTuple_SET_ITEM(types.get(), static_cast<Py_ssize_t>(i),

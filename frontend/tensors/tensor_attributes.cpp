@@ -13,9 +13,11 @@ PyObject* get_shape(PyObject* o, void*) {
   return guarded([&] { return size_object(of(o).sizes).release(); });
 }
 PyObject* get_dtype(PyObject* o, void*) { return Py_NewRef(dtype_object(of(o).dtype)); }
-PyObject* get_device(PyObject*, void*) {
-  return guarded([&] { return device_object("cpu").release(); });
+PyObject* get_device(PyObject* o, void*) {
+  return guarded([&] { return device_object(of(o).device()).release(); });
 }
+PyObject* get_is_cpu(PyObject* o, void*) { return PyBool_FromLong(of(o).device().is_cpu()); }
+PyObject* get_is_meta(PyObject* o, void*) { return PyBool_FromLong(of(o).device().type == DeviceType::Meta); }
 PyObject* get_ndim(PyObject* o, void*) { return PyLong_FromLong(of(o).dim()); }
 PyObject* get_itemsize(PyObject* o, void*) { return PyLong_FromSize_t(item_size(of(o).dtype)); }
 PyObject* get_nbytes(PyObject* o, void*) {
@@ -33,12 +35,11 @@ int set_requires_grad(PyObject* o, PyObject* value, void*) {
     PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
     return -1;
   }
-  if (value == Py_True && !is_floating(of(o).dtype)) {
-    PyErr_SetString(PyExc_RuntimeError, "only Tensors of floating point and complex dtype can require gradients");
-    return -1;
-  }
-  tensor_impl(o)->requires_grad = value == Py_True;
-  return 0;
+  PyObject* const done = guarded([&]() -> PyObject* {
+    md::set_requires_grad(*tensor_impl(o), value == Py_True);
+    return Py_None;
+  });
+  return done ? 0 : -1;
 }
 // Every tensor is a leaf without a gradient: there is no autograd history here.
 PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
@@ -70,6 +71,12 @@ PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 
 }  // namespace
 
+void set_requires_grad(TensorImpl& x, bool wanted) {
+  if (wanted && !is_floating(x.dtype))
+    throw OpError(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
+  x.requires_grad = wanted;
+}
+
 PyGetSetDef tensor_getset[] = {
     {"__dict__", tensor_get_dict, tensor_set_dict, nullptr, nullptr},
     {"shape", get_shape, nullptr, "Sizes of all dimensions.", nullptr},
@@ -83,11 +90,11 @@ PyGetSetDef tensor_getset[] = {
     {"grad", get_none, nullptr, "The gradient, None until one is computed.", nullptr},
     {"grad_fn", get_none, nullptr, "The operation that gave this tensor, for autograd.", nullptr},
     {"is_leaf", get_true, nullptr, "True: not the result of a recorded operation.", nullptr},
-    {"is_cuda", get_false, nullptr, "False: tensors live on the CPU.", nullptr},
-    {"is_cpu", get_true, nullptr, "True: tensors live on the CPU.", nullptr},
+    {"is_cuda", get_false, nullptr, "False: no tensor lives on a GPU.", nullptr},
+    {"is_cpu", get_is_cpu, nullptr, "Whether the elements live on the CPU.", nullptr},
     {"is_sparse", get_false, nullptr, "False: every tensor is strided.", nullptr},
     {"is_quantized", get_false, nullptr, "False: there are no quantised tensors.", nullptr},
-    {"is_meta", get_false, nullptr, "False: every tensor has elements.", nullptr},
+    {"is_meta", get_is_meta, nullptr, "Whether the tensor has sizes and a dtype, but no elements.", nullptr},
     {"is_nested", get_false, nullptr, "False: there are no nested tensors.", nullptr},
     {"data", get_data, set_tensor_data, "The same elements, without gradient history.", nullptr},
     {"real", get_real, set_real, "The tensor itself: there are no complex tensors.", nullptr},

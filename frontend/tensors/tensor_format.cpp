@@ -63,7 +63,7 @@ PyRef format_method(const PassedArgs& call) {
   if (!PyUnicode_Check(out[1])) {
     throw_type_error("__format__() argument must be str, not %.200s", Py_TYPE(out[1])->tp_name);
   }
-  if (tensor_impl(out[0])->dim() == 0 && is_tensor_exact(out[0])) {
+  if (tensor_impl(out[0])->dim() == 0 && tensor_impl(out[0])->has_memory() && is_tensor_exact(out[0])) {
     return checked(PyObject_Format(item(*tensor_impl(out[0])).get(), out[1]));
   }
   if (PyUnicode_GET_LENGTH(out[1])) {

@@ -58,7 +58,7 @@ PyRef numel_method(const PassedArgs& call) {
 PyRef data_ptr_method(const PassedArgs& call) {
   no_arguments("data_ptr", call, 1);
   const TensorImpl& t = self_of(call);
-  return checked(PyLong_FromVoidPtr(t.numel() ? t.data() : nullptr));
+  return checked(PyLong_FromVoidPtr(t.numel() && t.has_memory() ? t.data() : nullptr));
 }
 PyRef element_size_method(const PassedArgs& call) {
   no_arguments("element_size", call, 1);
@@ -149,9 +149,13 @@ PyRef deepcopy_method(const PassedArgs& call) {
 // (rebuild, (bytes, sizes, dtype, requires_grad, type), attributes)
 PyRef reduce_method(const PassedArgs& call) {
   PyObject* self = call.args[0];
+  const TensorImpl& own = *tensor_impl(self);
   const TensorRef flat = call_table("contiguous", {Arg(TensorRef(tensor_impl(self)))}).get<TensorRef>();
   const auto bytes = static_cast<Py_ssize_t>(flat->numel() * static_cast<std::int64_t>(item_size(flat->dtype)));
-  PyRef data = checked(PyBytes_FromStringAndSize(bytes ? static_cast<const char*>(flat->data()) : "", bytes));
+  // Where there are no elements the device stands for them.
+  PyRef data = !own.has_memory()
+                   ? device_object(own.device())
+                   : checked(PyBytes_FromStringAndSize(bytes ? static_cast<const char*>(flat->data()) : "", bytes));
   PyRef module = checked(import_module("minidynamo._C"));
   PyRef rebuild = checked(PyObject_GetAttrString(module.get(), "_rebuild_tensor"));
   PyRef sizes = size_object(flat->sizes);

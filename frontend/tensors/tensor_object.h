@@ -27,8 +27,13 @@ PyObject* dtype_object(DType t);         // borrowed; minidynamo.float32, repr "
 bool as_dtype(PyObject* o, DType& out);  // false if o is not one of ours
 PyRef size_object(const DimVec& sizes);  // minidynamo.Size, a tuple subclass; repr "torch.Size([2, 3])"
 bool is_size_type(PyTypeObject* t);
-PyRef device_object(const std::string& text);
+PyRef device_object(Device d);
 bool is_device(PyObject* o);
+// Where this thread's functions that make tensors make them: torch.set_default_device(), `with torch.device(...)`.
+Device default_device();
+void set_default_device(Device d);  // throws OpError(Runtime) where no tensors can be
+// Gives such a call of an op the default device if it names none.
+void place_by_default(const Op& op, std::span<Arg> bound);
 
 // --- Conversions between Python values and op arguments ---------------------------------------------------------
 Arg to_arg(PyObject* o);       // throws PythonError (TypeError naming the type) for what no op takes

@@ -1,6 +1,7 @@
 // The parts the Tensor type is put together from, one file each.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "frontend/tensors/op_function.h"
@@ -31,6 +32,7 @@ std::span<const NativeRow> numpy_functions();
 std::span<const NativeRow> dlpack_methods();
 std::span<const NativeRow> dlpack_functions();
 std::span<const NativeRow> buffer_functions();  // frombuffer, asarray
+std::span<const NativeRow> saved_tensor_functions();
 int init_dlpack();
 // buffer.cpp: PEP 3118
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags);
@@ -46,11 +48,14 @@ std::span<const NativeRow> format_methods();
 
 // scalars.cpp: one element as a Python bool, int or float.
 PyRef element(DType dtype, const void* at);
+// Throws what a tensor answers that is asked for elements it does not have.
+void expect_elements(const TensorImpl& t, const char* question);
 PyRef item(const TensorImpl& t);  // throws OpError(Runtime) unless there is exactly one element
 // creation.cpp: Tensor(...), the legacy constructor.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs);
 // New tensor with the values of nested sequences, numbers, arrays or tensors. `dtype` null: inferred from the values.
 TensorRef tensor_from_data(PyObject* data, const DType* dtype);
+TensorRef moved(const TensorRef& t, std::optional<Device> d);  // itself if it is there already, or no device is named
 // numpy_bridge.cpp: shares memory; null without an exception if `o` is no ndarray. Where the tensor reaches the user
 // (not a copy or an operand that is only read), a read-only array gets a warning.
 enum class ReadOnly { Accept, Warn };
@@ -58,6 +63,12 @@ TensorRef tensor_from_array(PyObject* o, ReadOnly read_only = ReadOnly::Accept);
 TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only);  // of any object with a buffer
 PyRef array_from_tensor(const TensorRef& t);
 bool is_array(PyObject* o);
+
+// x.requires_grad = wanted. Throws OpError(Runtime) for dtypes that have no gradients.
+void set_requires_grad(TensorImpl& x, bool wanted);
+// buffer.cpp: what shares memory with `o`, a tensor, an array, an object of DLPack or of the buffer protocol or one
+// that makes an array of itself; null: its values can only be copied.
+PyRef sharing(PyObject* o);
 
 // Same storage, sizes and strides in a new TensorImpl.
 TensorRef alias(const TensorRef& t);

@@ -172,8 +172,10 @@ std::string sizes_text(const DimVec& sizes) {
 
 std::vector<std::string> suffixes(const TensorImpl& t) {
   std::vector<std::string> list;
-  const bool empty = t.numel() == 0;
-  if (empty && t.dim() != 1) list.push_back("size=" + sizes_text(t.sizes));
+  const bool shows_none = !t.has_memory();
+  const bool empty = t.numel() == 0 || shows_none;
+  if (!t.device().is_cpu()) list.push_back("device='" + to_string(t.device()) + "'");
+  if (shows_none || (empty && t.dim() != 1)) list.push_back("size=" + sizes_text(t.sizes));
   const bool obvious = t.dtype == default_dtype() || (!empty && (t.dtype == DType::Int64 || t.dtype == DType::Bool));
   if (!obvious) list.push_back("dtype=torch." + std::string(info(t.dtype).name));
   if (t.requires_grad) list.push_back("requires_grad=True");
@@ -183,6 +185,7 @@ std::vector<std::string> suffixes(const TensorImpl& t) {
 }  // namespace
 
 std::string values_text(const TensorImpl& t, int indent, const PrintOptions& options) {
+  if (!t.has_memory()) return "...";
   if (t.numel() == 0) return "[]";
   return Layout(t, options).text(indent);
 }

@@ -12,8 +12,8 @@
 namespace md {
 
 ShapeEnv& Tracer::shapes() {
-  if (!shape_env) root_graph().shapes = shape_env = std::make_shared<ShapeEnv>();
-  return *shape_env;
+  if (!sizes.env) graphs.root().shapes = sizes.env = std::make_shared<ShapeEnv>();
+  return *sizes.env;
 }
 
 std::vector<std::int64_t> numbers_of(const TensorImpl& tensor) {
@@ -47,7 +47,8 @@ std::set<int> marked_dims(PyObject* tensor, const char* attribute) {
 
 bool learns(const Tracer& t) {
   const TraceConfig& c = t.config;
-  return t.observed && c.dynamic == -1 && c.dynamic_shapes && c.automatic_dynamic_shapes && c.assume_static_by_default;
+  return t.sizes.observed && c.dynamic == -1 && c.dynamic_shapes && c.automatic_dynamic_shapes &&
+         c.assume_static_by_default;
 }
 
 bool all_dynamic(const Tracer& t) {
@@ -75,8 +76,8 @@ struct InputType {
   }
 
   Size noted(Size s, SizePlace place) {
-    if (t.shapes().symbols().size() > t.symbol_places.size()) t.symbol_places.push_back(place);
-    if (!s.is_const()) t.input_sizes.push_back({place, s, t.user_frame()});
+    if (t.shapes().symbols().size() > t.sizes.places.size()) t.sizes.places.push_back(place);
+    if (!s.is_const()) t.sizes.inputs.push_back({place, s, t.user_frame()});
     return s;
   }
 
@@ -140,13 +141,14 @@ TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
   const TensorImpl& impl = *tensor_impl(tensor);
   InputType input{t, source, tensor, impl, {}, {}, {}, {}, {}};
   input.type.dtype = impl.dtype;
+  input.type.device = impl.device();
   input.type.offset = impl.offset;
   input.type.requires_grad = impl.requires_grad;
   input.type.wrapped_number = impl.wrapped_number;
   input.marked = marked_dims(tensor, kDynamicMarks);
   input.weakly_marked = marked_dims(tensor, "_dynamo_weak_dynamic_indices");
   input.fixed = marked_dims(tensor, kStaticMarks);
-  if (learns(t)) input.changed = observe(*t.observed, source->name, impl.dim(), numbers_of(impl));
+  if (learns(t)) input.changed = observe(*t.sizes.observed, source->name, impl.dim(), numbers_of(impl));
   input.sizes();
   input.strides();
   return input.type;
@@ -157,12 +159,12 @@ std::optional<Size> int_symbol(Tracer& t, PyObject* value, SourceRef source) {
   int overflow = 0;
   const std::int64_t n = PyLong_AsLongLongAndOverflow(value, &overflow);
   if (overflow || t.config.specialize_int || !t.config.dynamic_shapes) return {};
-  const bool dynamic = all_dynamic(t) || (learns(t) && observe(*t.observed, source->name, kObservedInt, {n})[0]);
+  const bool dynamic = all_dynamic(t) || (learns(t) && observe(*t.sizes.observed, source->name, kObservedInt, {n})[0]);
   if (!dynamic) return {};
   const SizePlace place{source, SizePlace::Field::Value, 0};
   const Size s = t.shapes().integer(n, source->name);
-  t.symbol_places.push_back(place);
-  t.input_sizes.push_back({place, s, t.user_frame()});
+  t.sizes.places.push_back(place);
+  t.sizes.inputs.push_back({place, s, t.user_frame()});
   t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(&PyLong_Type)));
   return s;
 }
@@ -217,8 +219,8 @@ bool settle_arguments(const Op& op, const BoundArgs& bound, std::vector<Arg>& ar
 }
 
 void respell_sizes(Tracer& t, Graph& g) {
-  if (!t.shape_env) return;
-  const auto respell = [&](Size& s) { s = t.shape_env->simplify(s); };
+  if (!t.sizes.env) return;
+  const auto respell = [&](Size& s) { s = t.sizes.env->simplify(s); };
   for (auto& n : g.nodes) {
     for (Arg& a : n->args) for_each_size(a, respell);
     for (auto& [name, a] : n->kwargs) for_each_size(a, respell);
@@ -236,11 +238,11 @@ namespace {
 
 struct SizeGuards {
   Tracer& t;
-  const ShapeEnv& env = *t.shape_env;
+  const ShapeEnv& env = *t.sizes.env;
 
   const std::shared_ptr<const std::vector<std::string>> names = [&] {
     std::vector<std::string> all;
-    for (const SizePlace& p : t.symbol_places) all.push_back(p.source ? to_string(p) : "");  // unbacked
+    for (const SizePlace& p : t.sizes.places) all.push_back(p.source ? to_string(p) : "");  // unbacked
     return std::make_shared<const std::vector<std::string>>(std::move(all));
   }();
 
@@ -252,24 +254,24 @@ struct SizeGuards {
     Guard g{GuardKind::SizeAssumption};
     if (c.actual.source) g.others.push_back(c.actual.source);
     for (int i : used) {
-      c.symbols.emplace_back(i, t.symbol_places.at(static_cast<std::size_t>(i)));
+      c.symbols.emplace_back(i, t.sizes.places.at(static_cast<std::size_t>(i)));
       g.others.push_back(c.symbols.back().second.source);
     }
-    c.env = t.shape_env;
+    c.env = t.sizes.env;
     c.names = names;
     g.source = g.others.front();
     g.where = where;
     g.sizes = std::make_shared<const SizeCondition>(std::move(c));
-    t.guards.add(std::move(g));
+    t.recorder.guards.add(std::move(g));
   }
 
   void input(const InputSize& in) {
     SizeCondition c;
     c.value = in.size;
     const auto symbol = symbol_index(in.size);
-    const bool defines = symbol && t.symbol_places[static_cast<std::size_t>(*symbol)].source == in.place.source &&
-                         t.symbol_places[static_cast<std::size_t>(*symbol)].field == in.place.field &&
-                         t.symbol_places[static_cast<std::size_t>(*symbol)].dim == in.place.dim;
+    const bool defines = symbol && t.sizes.places[static_cast<std::size_t>(*symbol)].source == in.place.source &&
+                         t.sizes.places[static_cast<std::size_t>(*symbol)].field == in.place.field &&
+                         t.sizes.places[static_cast<std::size_t>(*symbol)].dim == in.place.dim;
     if (!defines) {
       c.form = SizeCondition::Form::Equals;
       c.actual = in.place;
@@ -294,12 +296,12 @@ struct SizeGuards {
 void check_marks(Tracer& t) {
   PyRef broken = checked(PyList_New(0));
   std::vector<UserFrame> frames;
-  for (const InputSize& in : t.input_sizes) {
+  for (const InputSize& in : t.sizes.inputs) {
     if (in.place.field != SizePlace::Field::Size) continue;
     PyRef tensor = load(in.place.source, t.args);
     if (!tensor || !marked_dims(tensor.get(), kDynamicMarks).contains(in.place.dim)) continue;
-    const Size now = t.shape_env->simplify(in.size);
-    const SizeRange r = t.shape_env->range(now);
+    const Size now = t.sizes.env->simplify(in.size);
+    const SizeRange r = t.sizes.env->range(now);
     if (r.lo != r.hi) continue;
     PyRef row = checked(Py_BuildValue("(sL)", to_string(in.place).c_str(), static_cast<long long>(r.lo)));
     checked(PyList_Append(broken.get(), row.get()));
@@ -314,12 +316,12 @@ void check_marks(Tracer& t) {
 }  // namespace
 
 void add_size_guards(Tracer& t) {
-  if (!t.shape_env) return;
+  if (!t.sizes.env) return;
   check_marks(t);
   SizeGuards guards{t};
-  for (const InputSize& in : t.input_sizes) guards.input(in);
+  for (const InputSize& in : t.sizes.inputs) guards.input(in);
   // Adding a guard may not make new ones: the list is complete once the kernel is compiled.
-  for (const SizeGuard& g : std::vector<SizeGuard>(t.shape_env->guards())) guards.relation(g);
+  for (const SizeGuard& g : std::vector<SizeGuard>(t.sizes.env->guards())) guards.relation(g);
 }
 
 // --- inputs of the graph ----------------------------------------------------------------------------------------
@@ -353,8 +355,8 @@ static void symbols_used(const Graph& g, std::vector<bool>& used) {
 }
 
 std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
-  if (!t.shape_env) return {};
-  const std::vector<SizeSymbol>& symbols = t.shape_env->symbols();
+  if (!t.sizes.env) return {};
+  const std::vector<SizeSymbol>& symbols = t.sizes.env->symbols();
   std::vector<bool> used(symbols.size()), given(symbols.size());
   symbols_used(g, used);
   for (auto& n : g.nodes) {
@@ -372,12 +374,12 @@ std::vector<SizePlace> add_size_inputs(Tracer& t, Graph& g) {
     n.target = n.name = symbols[i].name;
     TensorType type;
     type.dtype = DType::Int64;
-    type.sizes.push_back(t.shape_env->symbol(static_cast<int>(i)));
+    type.sizes.push_back(t.sizes.env->symbol(static_cast<int>(i)));
     type.strides.push_back(1);
-    type.storage = t.next_storage++;
+    type.storage = t.graphs.next_storage++;
     n.types = {type};
     g.append(std::move(n));
-    places.push_back(t.symbol_places.at(i));
+    places.push_back(t.sizes.places.at(i));
   }
   std::rotate(g.nodes.begin(), g.nodes.end() - static_cast<std::ptrdiff_t>(places.size()), g.nodes.end());
   return places;

@@ -2,11 +2,16 @@
 // graph has run. Objects made while tracing need none: they are rebuilt with their final contents.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "frontend/trace/value.h"
 
 namespace md {
+
+struct StreamFacts;
 
 enum class EffectKind : std::uint8_t {
   ListAppend,  // value
@@ -41,8 +46,19 @@ class Effects {
   const std::vector<SideEffect>& list() const { return list_; }
   std::vector<SideEffect>& list() { return list_; }
 
+  std::unordered_map<std::string, ValueRef> stored_globals;  // the root module's globals written so far
+  std::vector<ValueRef> late;           // calls whose results only a run knows, in program order (values/late.h)
+  std::shared_ptr<StreamFacts> stream;  // of the one whose place is followed
+
  private:
   std::vector<SideEffect> list_;
+};
+
+// The real objects a trace has met.
+struct MetObjects {
+  std::unordered_map<PyObject*, ValueRef> known;  // those wrapped, by identity
+  std::vector<PyRef> keep_alive;                  // the keys of `known`
+  std::vector<ValueRef> data_owners;              // what Value::owner points to
 };
 
 }  // namespace md

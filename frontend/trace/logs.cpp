@@ -22,9 +22,9 @@ std::string depth_note(const SymbolicFrame& f) {
 
 // Frames of code that stands in for a library's function are part of the call.
 const SymbolicFrame& users_frame(const Tracer& t) {
-  std::size_t k = t.frames.size() - 1;
-  while (k > 0 && t.frames[k]->is_library()) --k;
-  return *t.frames[k];
+  std::size_t k = t.stack.frames.size() - 1;
+  while (k > 0 && t.stack.frames[k]->is_library()) --k;
+  return *t.stack.frames[k];
 }
 
 void debug(const std::string& text) { report("log_debug", {py_str(text)}); }
@@ -98,7 +98,7 @@ void log_graph_input(Node& placeholder, SourceRef source) {
 void log_graph_call(Tracer& t, const Node& made) {
   const SymbolicFrame& f = users_frame(t);
   const std::pair<const void*, int> here{f.body.get(), f.current};
-  if (std::exchange(t.logged_call, here) != here) trace_call(t, "FX call", made.name);
+  if (std::exchange(t.graphs.logged_call, here) != here) trace_call(t, "FX call", made.name);
 }
 
 void log_inlining(Tracer& t, const SymbolicFrame& callee) {
@@ -113,23 +113,23 @@ void log_inlining_done(Tracer&, const SymbolicFrame& callee) {
 }
 
 void log_inlining_failed(const Tracer& t) {
-  for (std::size_t k = t.frames.size(); k-- > 1;) {
-    if (t.frames[k]->is_library()) continue;
+  for (std::size_t k = t.stack.frames.size(); k-- > 1;) {
+    if (t.stack.frames[k]->is_library()) continue;
     debug("empty checkpoint");  // nothing to go back to in the middle of a callee
-    debug("FAILED INLINING " + repr_of(t.frames[k]->code.get()));
+    debug("FAILED INLINING " + repr_of(t.stack.frames[k]->code.get()));
   }
 }
 
 void log_no_checkpoint() { debug("empty checkpoint"); }
 
 void log_symbols(const Tracer& t) {
-  if (!t.shape_env) return;
+  if (!t.sizes.env) return;
   const auto tell = [](const std::string& text) { report("log_dynamic", {py_str(text)}); };
-  for (const SizeSymbol& s : t.shape_env->symbols()) {
+  for (const SizeSymbol& s : t.sizes.env->symbols()) {
     const std::string value = s.hint ? std::to_string(*s.hint) : "?", of = s.source.empty() ? "data" : s.source;
     tell(fmt::format("create_symbol {} = {} for {}", s.name, value, of));
   }
-  for (const SizeGuard& g : t.shape_env->guards()) tell(fmt::format("eval {} [guard added]", to_string(g)));
+  for (const SizeGuard& g : t.sizes.env->guards()) tell(fmt::format("eval {} [guard added]", to_string(g)));
 }
 
 void log_guards(const GuardProgram& p, const FrameArgs& args) {

@@ -17,8 +17,12 @@
 #include "frontend/report/source_lines.h"
 #include "frontend/trace/dynamic_sizes.h"
 #include "frontend/trace/effects.h"
+#include "frontend/trace/frame_stack.h"
+#include "frontend/trace/graph_builder.h"
+#include "frontend/trace/guard_recorder.h"
 #include "frontend/trace/prototypes.h"
 #include "frontend/trace/trace_config.h"
+#include "frontend/trace/traced_sizes.h"
 #include "frontend/trace/value.h"
 #include "ir/core/error.h"
 
@@ -48,50 +52,6 @@ struct SkipFrame {
   bool user_request = false;  // skip_frame(): callees are still compiled
 };
 
-enum class OnReturn : std::uint8_t {
-  Push,
-  DiscardAndPush /* __init__: push `held` */,
-  Stop /* nested run: leave in `result` */
-};
-
-// A context manager entered in traced code, in the order of entry.
-struct ActiveContext {
-  Ref<Value> manager;  // ContextValue or Object
-  int stack_index;     // of its exit function
-};
-
-struct SymbolicFrame {
-  std::shared_ptr<const CodeBody> body;
-  PyRef code, globals, builtins;
-  bool own_globals = true;  // the root frame's globals: sources print as G['x']
-  std::vector<ValueRef> slots, stack;
-  Ref<Value> names;  // a DictValue: the namespace of a class body
-  std::vector<ActiveContext> contexts;
-  int pc = 0;       // next instruction
-  int current = 0;  // executing instruction
-  int last_line = -1;
-  OnReturn on_return = OnReturn::Push;
-  ValueRef held, result;
-  bool finished = false;
-  bool is_generator = false, yielded = false;
-  int inline_depth = 0;
-  std::vector<ValueRef> handled;  // exceptions being handled, innermost last
-  std::string printed_name;       // "fn" or "torch_dynamo_resume_in_fn_at_5"
-
-  const Instruction& instruction() const { return body->instructions[static_cast<std::size_t>(current)]; }
-  bool is_library() const;  // its code is the package's, traced in place of a library's
-  void push(ValueRef v) { stack.push_back(std::move(v)); }
-  ValueRef pop() {
-    ValueRef v = std::move(stack.back());
-    stack.pop_back();
-    return v;
-  }
-  ValueRef& top(int n = 1) { return stack[stack.size() - static_cast<std::size_t>(n)]; }
-
- private:
-  mutable std::optional<bool> library_;
-};
-
 // Where the trace stopped and why.
 struct TraceResult {
   enum class End { Return, Break } end = End::Return;
@@ -99,19 +59,6 @@ struct TraceResult {
   UserFrame returned_at;
   const char* returned_by = "";  // "RETURN_VALUE"
   int break_instruction = -1;    // index in the root frame's body
-};
-
-// A number of an input and the expression it has to equal.
-struct InputSize {
-  SizePlace place;
-  Size size;
-  UserFrame where;
-};
-
-// Where the value of an unbacked symbol is found once the graph has run.
-struct UnbackedPlace {
-  Node* node = nullptr;
-  int dim = 0;
 };
 
 // Breaks already known, by ordinal of the root frame's executed instruction.
@@ -164,7 +111,7 @@ class Tracer {
   void yield_from_frame(ValueRef v);   // YIELD_VALUE
   void make_generator();               // RETURN_GENERATOR
   // Before the trace ends, `generator` has to leave the try or with it is suspended in.
-  void expect_cleanup(ValueRef generator) { cleanups_.push_back(std::move(generator)); }
+  void expect_cleanup(ValueRef generator) { stack.cleanups.push_back(std::move(generator)); }
 
   // --- what values ask of rooms above ----------------------------------------------------------------------------
   // frontend/operators: Python's operators, comparisons and texts.
@@ -218,7 +165,7 @@ class Tracer {
   // Two real objects were told apart, or found to be one.
   void expect_identity(const ValueRef& a, const ValueRef& b);
   // It matters that something is there, looked at or not.
-  void expect_present(SourceRef s) { present.push_back(s); }
+  void expect_present(SourceRef s) { recorder.present.push_back(s); }
   // At the end of the trace: the guards on classes, and that what it changed is not seen under another name.
   void add_object_guards();
   // The value the trace has stored to a global of the module with these globals; null if none.
@@ -232,62 +179,28 @@ class Tracer {
   bool uncaught() const;
   [[noreturn]] void raise_current();  // turns the Python exception that is set into a traced one
 
-  SymbolicFrame& frame() { return *frames.back(); }
+  SymbolicFrame& frame() { return *stack.frames.back(); }
 
   Prototypes prototypes;  // the first member: taken apart when nothing else is left of the trace
   const TraceConfig& config;
   SpeculationLog& speculation;
-  std::unique_ptr<Graph> graph = std::make_unique<Graph>();
-  // While a region (a branch of cond) is traced, `graph` is the region's, and the graphs around it wait here, outermost
-  // first.
-  std::vector<std::unique_ptr<Graph>> outer_graphs;
-  Graph& root_graph() { return outer_graphs.empty() ? *graph : *outer_graphs.front(); }
-  bool standing_in = false;  // shapes are computed on stand-ins (frontend/hatches/stand_ins.h): no inputs are taken up
-  SourceTable sources;
-  GuardSet guards;
+  // The parts of its state; each says what it keeps.
+  GraphBuilder graphs;
+  TracedSizes sizes;
+  GuardRecorder recorder;
   Effects effects;
-  std::vector<std::unique_ptr<SymbolicFrame>> frames;
-  std::vector<Ref<TensorValue>> inputs;           // placeholder order
-  std::unordered_map<PyObject*, ValueRef> known;  // real objects already wrapped, by identity
-  std::vector<PyRef> keep_alive;                  // the keys of `known`
-  std::vector<ValueRef> late;           // calls whose results only a run knows, in program order (values/late.h)
-  std::shared_ptr<StreamFacts> stream;  // of the one whose place is followed
-  std::vector<ValueRef> data_owners;    // what Value::owner points to
-  std::vector<SourceRef> present;       // must load
-  std::unordered_map<std::string, ValueRef> stored_globals;  // root module's globals written so far
+  MetObjects objects;
+  FrameStack stack;
+
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
-  bool errors_on_break = false;  // _dynamo.error_on_graph_break(True) is in force
-  int next_storage = 0;
-  std::set<int> mirrored;  // storages that an array reads backward: a copy here, so nothing may write to them any more
-  ObservedInputs* observed = nullptr;            // of the code object; null: nothing is remembered
-  std::shared_ptr<ShapeEnv> shape_env;           // null until a size is a symbol
-  std::vector<SizePlace> symbol_places;          // by symbol
-  std::map<int, UnbackedPlace> unbacked_places;  // by symbol
-  std::vector<InputSize> input_sizes;            // symbolic numbers of inputs
-  int break_places = 0;                          // places so far at which the root frame could resume
-  long ordinal = 0;                              // executed instructions of the root frame
-  // Where the root frame could go on as plain Python: the last instruction outside of exception handlers, and the last
-  // one at which nothing lies on the stack either.
-  struct RootPlace {
-    long ordinal = 0;
-    int instruction = -1;
-  } unhandled, bare;
-  const std::set<std::string>* varying = nullptr;  // names of sources whose objects differ in most calls: no guards
+  std::optional<std::uint64_t> seed;  // that the default random stream starts from when the graph does
+  bool errors_on_break = false;       // _dynamo.error_on_graph_break(True) is in force
   FrameArgs args{};
-  int calls_captured = 0;
   bool item_break_seen = false;
-  bool finishing = false;                   // the trace has ended: values are being rebuilt
-  bool log_traces = false;                  // TRACE lines are wanted
-  bool compile_time_code = false;           // has run
-  std::pair<const void*, int> logged_call;  // body and instruction of the graph call logged last
-  struct SizeTest {
-    const void* body = nullptr;
-    int line = -1;
-    Size lhs, rhs;
-    int op = 0;                // Py_LT ... Py_GE
-    std::string text() const;  // "s0 > 8"
-  } size_test;                 // the comparison of sizes made last
+  bool finishing = false;          // the trace has ended: values are being rebuilt
+  bool log_traces = false;         // TRACE lines are wanted
+  bool compile_time_code = false;  // has run
 
  private:
   void step_until(std::size_t depth);
@@ -297,39 +210,14 @@ class Tracer {
   [[noreturn]] void report_op_error(const OpError& e, const Node& n);
   bool unwind(const TracedRaise& e, std::size_t floor);
 
-  std::unordered_set<const Node*> named_;
   int storage_of_input(const Ref<Storage>& memory);
-  struct InputMemory {
-    Ref<Storage> storage;
-    int number;
-  };
-  std::unordered_map<const Storage*, InputMemory> input_memory_;
-  std::vector<InputMemory> foreign_memory_;  // those of them that others own
-  int constant_count_ = 0;
   void note_class(PyTypeObject* type, PyRef item);
   SourceRef class_source(PyTypeObject* type);
   void guard_distinct();
   void expect_on_bases(PyTypeObject* prototype, PyObject* name, PyTypeObject* after = nullptr);
 
-  struct ClassNotes {
-    PyRef type, items;                                      // items: list of ClassLookups payloads
-    std::unordered_multimap<std::size_t, PyObject*> known;  // the same by their hash
-  };
-  std::vector<ClassNotes> class_notes_;
-  std::unordered_map<PyObject*, std::size_t> class_places_;  // in class_notes_, by type
   UserFrame frame_location(const SymbolicFrame& f) const;
-  // Nodes of one line share their stack: of so many stacks the last, by what they hash to.
-  static constexpr std::size_t kStacksKept = 128;
-  struct KnownStack {
-    std::vector<std::pair<std::shared_ptr<const CodeBody>, int>> lines;
-    UserStack stack;
-  };
-  mutable std::vector<KnownStack> known_stacks_;
   void check_cleanups();
-  std::vector<ValueRef> cleanups_;         // generators that were suspended inside try or with
-  std::unique_ptr<SymbolicFrame> parked_;  // by YIELD_VALUE, for resume_generator
-  long steps_ = 0;
-  ValueRef nested_result_;
   bool stopped_ = false;  // at a known break
   TraceResult result_;
 };

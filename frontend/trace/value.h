@@ -76,6 +76,13 @@ enum class ValueKind : std::uint8_t {
 
 struct Value : RefCounted {
   explicit Value(ValueKind kind) : kind(kind) {}
+  // Used by Ref instead of the base's: a long chain of values ends without deep recursion. Values are of one thread.
+  void release() const noexcept {
+    if (use_count() == 1)
+      end(this);
+    else
+      RefCounted::release();
+  }
 
   // As TRACE lines and debug contexts print it: "ConstantVariable(int: 3)".
   virtual std::string print() const = 0;
@@ -109,6 +116,9 @@ struct Value : RefCounted {
   SourceRef source = nullptr;  // where the real object lives at frame entry; null for values made while tracing
   PyRef real;                  // the real object, when there is one
   Value* owner = nullptr;      // the instance of a subclass of list, dict or set whose content this is
+
+ private:
+  static void end(const Value* v) noexcept;
 };
 
 // The last part of a type's name, as Python prints it in messages.

@@ -175,7 +175,7 @@ ValueRef input_array(Tracer& t, PyObject* array, SourceRef source) {
     graph_break<GB0185>(std::string("NumpyNdarrayVariable()"), text_of(dtype.get()));
   }
   PyRef over = array_tensor(array);
-  ValueRef made = t.input_tensor(over.get(), t.sources.child(source, SourceKind::ArrayTensor));
+  ValueRef made = t.input_tensor(over.get(), t.recorder.sources.child(source, SourceKind::ArrayTensor));
   auto* tensor = as<TensorValue>(made);
   const bool scalar = !is_plain_array(array);
   auto v = make_ref<ArrayValue>(Ref<TensorValue>(tensor), scalar, writeable && !scalar);
@@ -185,7 +185,7 @@ ValueRef input_array(Tracer& t, PyObject* array, SourceRef source) {
   g.tensor = tensor->type;
   g.value = writeable;
   g.where = t.user_frame();
-  t.guards.add(std::move(g));
+  t.recorder.guards.add(std::move(g));
   return v;
 }
 

@@ -40,7 +40,7 @@ Ref<DictValue> AttributeDictValue::contents(Tracer& t) {
     if (s.value && !(on_type && Py_TYPE(on_type) == &PyMemberDescr_Type)) dict->put(t, t.constant(s.name), s.value);
   }
   dict->owner = this;
-  t.data_owners.push_back(ValueRef(this));
+  t.objects.data_owners.push_back(ValueRef(this));
   return dict;
 }
 
@@ -53,7 +53,8 @@ ValueRef AttributeDictValue::find(Tracer& t, const ValueRef& key) {
   if (!object->has_own(t, name.get())) return {};
   const Found own = instance_find(object->real.get(), name.get());
   if (own.status != Lookup::Found) unmodelled(object->print() + ".__dict__", "an attribute only user code can find");
-  SourceRef place = object->source ? t.sources.child(object->source, SourceKind::InstanceDict, name.get()) : nullptr;
+  SourceRef place =
+      object->source ? t.recorder.sources.child(object->source, SourceKind::InstanceDict, name.get()) : nullptr;
   return t.lazy(own.value, place);
 }
 

@@ -84,7 +84,7 @@ static void attach(Tracer& t, ObjectValue& self, ValueRef payload, PyTypeObject*
   self.payload = std::move(payload);
   if (!is_mutable_base(base)) return;
   self.payload->owner = &self;
-  t.data_owners.push_back(ValueRef(&self));
+  t.objects.data_owners.push_back(ValueRef(&self));
 }
 
 Ref<ObjectValue> new_with_data(Tracer& t, PyTypeObject* type, const CallArgs& args) {
@@ -117,7 +117,7 @@ static ValueRef payload_of_real(Tracer& t, PyObject* o, SourceRef s, PyTypeObjec
   t.guard(GuardKind::LengthCheck, s, {}, n);
   for (Py_ssize_t i = 0; i < n; ++i)
     items.push_back(t.lazy(PyTuple_GET_ITEM(held.get(), i),
-                           t.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
+                           t.recorder.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
   return list ? ValueRef(make_ref<ListValue>(std::move(items))) : ValueRef(make_ref<TupleValue>(std::move(items)));
 }
 

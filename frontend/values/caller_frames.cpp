@@ -1,8 +1,10 @@
 // Exceptions handled around the traced frames, and which code asks for frame objects.
 #include "frontend/values/caller_frames.h"
 
+#include "frontend/bytecode/raw_opcodes.h"
 #include "frontend/guards/state.h"
 #include "frontend/trace/tracer.h"
+#include "frontend/values/constant.h"
 
 namespace md {
 namespace {
@@ -11,6 +13,26 @@ bool uses_name(PyObject* code, const char* name) {
   PyObject* names = reinterpret_cast<PyCodeObject*>(code)->co_names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i)
     if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i), name) == 0) return true;
+  return false;
+}
+
+// Up to 3.12 all of these in one frame share a dictionary, which keeps what the program stores there.
+bool uses_locals(const CodeBody& body, std::size_t at) {
+  const Instruction& i = body.instructions[at];
+  if (i.op != Opcode::LOAD_GLOBAL && i.op != Opcode::LOAD_NAME) return false;
+  const std::string name = text_of(body.names[static_cast<std::size_t>(i.a)].get());
+  if (name == "locals" || name == "exec" || name == "eval") return true;
+  if (name != "vars" && name != "dir") return false;
+  while (++at < body.instructions.size() && body.instructions[at].op == Opcode::PUSH_NULL) {
+  }
+  return at < body.instructions.size() && body.instructions[at].op == Opcode::CALL && body.instructions[at].a == 0;
+}
+
+bool is_in_loop(const CodeBody& body, std::size_t at) {
+  for (std::size_t k = at; k < body.instructions.size(); ++k) {
+    const int target = body.instructions[k].target;
+    if (target >= 0 && static_cast<std::size_t>(target) <= at) return true;
+  }
   return false;
 }
 
@@ -31,6 +53,14 @@ bool nothing_handled_outside(Tracer& t) {
 
 bool looks_at_frames(PyObject* code) {
   return (uses_name(code, "_getframe") || uses_name(code, "currentframe")) && !wants_globals_only(code);
+}
+
+bool shares_locals(const CodeBody& body) {
+  if (!kOneLocalsDict) return false;
+  int uses = 0;
+  for (std::size_t k = 0; k < body.instructions.size(); ++k)
+    if (uses_locals(body, k)) uses += is_in_loop(body, k) ? 2 : 1;
+  return uses > 1;
 }
 
 }  // namespace md

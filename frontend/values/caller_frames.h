@@ -1,6 +1,7 @@
 // What traced code finds out about the frames around it: exceptions handled there, and frame objects.
 #pragma once
 
+#include "frontend/bytecode/instruction.h"
 #include "frontend/trace/value.h"
 
 namespace md {
@@ -11,5 +12,7 @@ bool nothing_handled_outside(Tracer& t);
 bool looks_at_frames(PyObject* code);
 // The code uses no attribute of frames but f_globals, which is the same in each part of a split frame.
 bool wants_globals_only(PyObject* code);
+// More than one look at the frame's own namespace, where what one of them stores is there for the next (until 3.12).
+bool shares_locals(const CodeBody& body);
 
 }  // namespace md

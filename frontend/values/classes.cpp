@@ -30,6 +30,8 @@ static bool is_fixed(PyTypeObject* type) {
   return !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || (type->tp_flags & Py_TPFLAGS_IMMUTABLETYPE);
 }
 
+static PyRef interned_text(const char* text) { return checked(PyUnicode_InternFromString(text)); }
+
 std::string ClassValue::print() const { return "UserDefinedClassVariable(" + repr_of(real.get()) + ")"; }
 
 PyRef class_object(const ValueRef& v) {
@@ -37,49 +39,70 @@ PyRef class_object(const ValueRef& v) {
   return cls ? cls->real : v->as_constant();
 }
 
-ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
-  if (made) return made_class_attr(t, *this, name);
+// What `type` itself answers of a class, whatever the class's namespace holds under the name.
+ValueRef ClassValue::type_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__name__" || n == "__qualname__") {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
-    return t.from_object(v.get(), is_fixed(type()) ? nullptr : t.sources.child(source, SourceKind::Field, name));
+    return t.from_object(v.get(),
+                         is_fixed(type()) ? nullptr : t.recorder.sources.child(source, SourceKind::Field, name));
   }
-  if (n == "__module__" || n == "__doc__" || n == "__mro__" || n == "__bases__" || n == "__members__") {
+  if (n == "__module__" || n == "__doc__" || n == "__mro__" || n == "__bases__") {
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();
     const auto [held, place] = t.on_class(type(), name);
     if (place && held == v.get()) return t.from_object(held, place);
     if (!is_fixed(type()) && (v.get() == type()->tp_mro || v.get() == type()->tp_bases))
-      return t.wrap(v.get(), t.sources.child(source, SourceKind::Field, name));
+      return t.wrap(v.get(), t.recorder.sources.child(source, SourceKind::Field, name));
     ValueRef folded = from_folded(t, v.get());
     if (folded->kind == ValueKind::Tuple) folded->real = v;  // the class's own
     return folded;
   }
-  if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
-  PyObject* found = type_find(type(), name);
-  SourceRef src = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
+  if (n == "__annotations__" || n == "__abstractmethods__" || n == "__type_params__") {  // a class's own only
+    PyObject* const own = own_attribute(type(), name);
+    if (!own || !source || Py_TYPE(own)->tp_descr_get) unmodelled(print() + "." + n, "attribute that a class computes");
+    return t.lazy(own, t.recorder.sources.child(source, SourceKind::ClassAttr, name));
+  }
+  const bool layout = n == "__basicsize__" || n == "__itemsize__" || n == "__dictoffset__" || n == "__weakrefoffset__";
+  if (n != "__dict__" && n != "__base__" && !layout) unmodelled(print() + "." + n, "attribute of a class");
+  if (n == "__base__" && !is_fixed(type()))
+    t.guard(GuardKind::IdMatch, t.recorder.sources.child(source, SourceKind::Field, interned_text("__bases__").get()),
+            PyRef::borrow(type()->tp_bases));
+  PyRef v = checked(PyObject_GetAttr(real.get(), name));
+  return t.from_object(v.get(), nullptr);
+}
+
+// type.__getattribute__: descriptors of the metaclass that can store, then the class, then the rest of the metaclass.
+ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
+  if (made) return made_class_attr(t, *this, name);
+  const std::string n = text_of(name);
+  if (n == "__members__" && is_enumeration(type()))
+    return from_folded(t, checked(PyObject_GetAttr(real.get(), name)).get());
   PyTypeObject* meta = Py_TYPE(real.get());
+  if (meta->tp_getattro != PyType_Type.tp_getattro && !has_getattr_hook(meta))
+    unmodelled(print() + "." + n, "metaclass with its own __getattribute__");
   PyObject* of_meta = type_find(meta, name);
-  // type's own descriptors (__annotations__, ...) read what the class has.
-  if (!found || (of_meta && Py_TYPE(of_meta)->tp_descr_set && Py_TYPE(of_meta) != &PyGetSetDescr_Type)) {
-    if (!found) t.expect_on_class(type(), name, nullptr);
+  if (of_meta && Py_TYPE(of_meta)->tp_descr_set) {
+    t.expect_precedence(meta, name);
+    if (n == "__class__" && of_meta == type_find(&PyBaseObject_Type, name))
+      return t.from_object(reinterpret_cast<PyObject*>(meta), nullptr);
+    return of_meta == own_attribute(&PyType_Type, name) ? type_attr(t, name) : meta_attr(t, name);
+  }
+  PyObject* found = type_find(type(), name);
+  SourceRef src = source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr;
+  if (!found) {
+    t.expect_on_class(type(), name, nullptr);
     return meta_attr(t, name);
   }
   t.expect_precedence(meta, name);
-  if (n == "__annotations__" || n == "__abstractmethods__" ||
-      n == "__type_params__") {  // type gives a class's own only
-    PyObject* const own = own_attribute(type(), name);
-    if (!own || !source) unmodelled(print() + "." + n, "attribute that a base has");
-    return t.lazy(own, t.sources.child(source, SourceKind::ClassAttr, name));
-  }
   if (Py_TYPE(found) == &PyProperty_Type || Py_TYPE(found) == &PyMemberDescr_Type) {
     t.expect_on_class(type(), name, found);
     return make_ref<OpaqueValue>(PyRef::borrow(found));
   }
   if (Py_TYPE(found) == &PyStaticMethod_Type && source) {  // by the way there: it may die with its class
     PyRef key = checked(PyUnicode_InternFromString("__func__")), inner = checked(PyObject_GetAttr(found, key.get()));
-    SourceRef held = t.sources.child(source, SourceKind::ClassAttr, name);
-    return t.from_object(inner.get(), t.sources.child(held, SourceKind::Field, key.get()));
+    SourceRef held = t.recorder.sources.child(source, SourceKind::ClassAttr, name);
+    return t.from_object(inner.get(), t.recorder.sources.child(held, SourceKind::Field, key.get()));
   }
   if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found))
     t.expect_on_class(type(), name, found);
@@ -114,6 +137,8 @@ ValueRef ClassValue::meta_attr(Tracer& t, PyObject* name) {
   const bool plain = !Py_TYPE(found)->tp_descr_get || PyFunction_Check(found) || Py_TYPE(found) == &PyProperty_Type;
   if (plain)
     return bind_class_attr(t, found, place, ValueRef(this), t.from_object(reinterpret_cast<PyObject*>(meta), nullptr));
+  if (ValueRef v = python_get(t, found, ValueRef(this), t.from_object(reinterpret_cast<PyObject*>(meta), nullptr)))
+    return v;
   if (Py_TYPE(found)->tp_descr_set) unmodelled(print() + "." + text_of(name), "attribute of a class");
   return make_ref<BuiltinValue>(checked(PyObject_GetAttr(real.get(), name)));
 }
@@ -323,25 +348,23 @@ static bool asks_the_program(PyTypeObject* type, PyObject* value) {
   return module && text_of(module.get()) != "enum";
 }
 
+// An enumeration called with a value.
+ValueRef ClassValue::find_member(Tracer& t, const ValueRef& value) {
+  ValueRef given = t.realize(value);
+  if (auto* member = as<ObjectValue>(given); member && member->type == type()) return given;
+  PyRef v = given->as_constant();
+  if (v)
+    if (ValueRef known = member_of(t, *this, "_value2member_map_", v.get())) return known;
+  if (!v || asks_the_program(type(), v.get()))
+    graph_break<GB0054>(value->print(), repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
+  PyRef member = PyRef::steal(PyObject_CallOneArg(real.get(), v.get()));
+  if (!member) t.raise_current();
+  return t.from_object(member.get(), nullptr);
+}
+
 ValueRef ClassValue::call(Tracer& t, CallArgs args) {
   if (ValueRef v = new_descriptor(t, *this, args)) return v;
-  if (Py_TYPE(real.get()) != &PyType_Type && std::string(Py_TYPE(real.get())->tp_name) != "ABCMeta") {
-    if (is_enumeration(type()) && args.size() == 1 && !args.positional.empty()) {
-      ValueRef given = t.realize(args[0]);
-      if (auto* member = as<ObjectValue>(given); member && member->type == type()) return given;
-      PyRef v = given->as_constant();
-      if (!v)
-        graph_break<GB0054>(args[0]->print(),
-                            repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
-      if (ValueRef known = member_of(t, *this, "_value2member_map_", v.get())) return known;
-      if (asks_the_program(type(), v.get()))
-        graph_break<GB0054>(args[0]->print(),
-                            repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
-      PyRef member = PyRef::steal(PyObject_CallOneArg(real.get(), v.get()));
-      if (!member) t.raise_current();
-      return t.from_object(member.get(), nullptr);
-    }
-  }
+  if (is_enumeration(type()) && args.size() == 1 && !args.positional.empty()) return find_member(t, args[0]);
   const auto own = t.on_class(Py_TYPE(real.get()), checked(PyUnicode_InternFromString("__call__")).get());
   if (is_enumeration(type()) || type() == &PyType_Type || PyType_IsSubtype(type(), &PyType_Type))
     unmodelled(print(), "making a class");

@@ -26,7 +26,7 @@ CycleBreaker::CycleBreaker(Tracer& t) : tracer_(t), outer_(current) { current = 
 
 CycleBreaker::~CycleBreaker() {
   current = outer_;
-  for (auto& [object, v] : tracer_.known) let_go(v);
+  for (auto& [object, v] : tracer_.objects.known) let_go(v);
   for (auto& v : changed_) let_go(v);
 }
 

@@ -172,7 +172,7 @@ ValueRef wrap_deque(Tracer& t, PyObject* o, SourceRef s) {
   std::vector<ValueRef> lazy;
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items.get()); ++i)
     lazy.push_back(t.lazy(PyList_GET_ITEM(items.get(), i),
-                          t.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
+                          t.recorder.sources.child(s, SourceKind::ListItem, nullptr, static_cast<int>(i))));
   return make_ref<DequeValue>(std::move(lazy), maxlen);
 }
 

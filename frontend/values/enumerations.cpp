@@ -1,6 +1,7 @@
 #include "frontend/values/enumerations.h"
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_modules.h"
 #include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/trace/tracer.h"
@@ -10,7 +11,10 @@ namespace md {
 
 static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
 
-bool is_enumeration(PyTypeObject* type) { return type_find(Py_TYPE(type), interned("__members__").get()) != nullptr; }
+bool is_enumeration(PyTypeObject* type) {
+  PyObject* const metaclass = library_object("enum", "EnumMeta");
+  return metaclass && PyType_IsSubtype(Py_TYPE(type), reinterpret_cast<PyTypeObject*>(metaclass));
+}
 
 bool is_member(const ValueRef& v) {
   auto* o = as<ObjectValue>(v);
@@ -24,7 +28,8 @@ static ValueRef kept(Tracer& t, ObjectValue& member, const char* field) {
   if (a.where != AttrWhere::Instance || !PyLong_CheckExact(a.value.get()) || !member.source)
     return member.plain_attr(t, name.get());
   t.expect_precedence(member.type, name.get());
-  t.guard(GuardKind::EqualsMatch, t.sources.child(member.source, SourceKind::InstanceDict, name.get()), a.value);
+  t.guard(GuardKind::EqualsMatch, t.recorder.sources.child(member.source, SourceKind::InstanceDict, name.get()),
+          a.value);
   return t.constant(a.value);
 }
 
@@ -45,7 +50,7 @@ ValueRef member_of(Tracer& t, ClassValue& cls, const char* table, PyObject* key)
   if (!plain || !held || !place || !PyDict_CheckExact(held)) return {};
   PyObject* const member = PyDict_GetItemWithError(held, key);
   if (!member && PyErr_Occurred()) throw PythonError{};
-  SourceRef at = t.sources.child(place, SourceKind::DictItem, key);
+  SourceRef at = t.recorder.sources.child(place, SourceKind::DictItem, key);
   if (!member) t.guard(GuardKind::NotPresent, at);
   // Not where the key there is one that only the program's code can compare.
   return member && load(at, t.args).get() == member ? t.wrap(member, at) : ValueRef();

@@ -251,10 +251,16 @@ void ContextValue::exit(Tracer& t) {
   if (which == ContextKind::BreakPolicy) t.errors_on_break = outer;
 }
 
-// Every manager of the gradient mode is entered again as set_grad_enabled(mode). What nullcontext() gives, which may be
-// no constant, has been given: it is entered again without.
+// The manager of inference mode, which switches more than a graph sees.
+static bool is_inference_mode(const ContextValue& c) {
+  PyRef library = checked(import_module("minidynamo"));
+  return checked(PyObject_GetAttrString(library.get(), "inference_mode")).get() == c.cls.get();
+}
+
+// Every other manager of the gradient mode is entered again as set_grad_enabled(mode). What nullcontext() gives, which
+// may be no constant, has been given: it is entered again without.
 OpenContext ContextValue::reopened(int stack_index) const {
-  if (which == ContextKind::GradMode) {
+  if (which == ContextKind::GradMode && !is_inference_mode(*this)) {
     PyRef library = checked(import_module("minidynamo"));
     return {stack_index,
             checked(PyObject_GetAttrString(library.get(), "set_grad_enabled")),
@@ -268,6 +274,7 @@ OpenContext ContextValue::reopened(int stack_index) const {
 
 ValueRef ContextValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
+  if (which == ContextKind::GradMode && n == "__enter__" && is_inference_mode(*this)) unmodelled_method(*this, n, args);
   if (n == "__enter__") {
     enter(t);
     return which == ContextKind::Null && !this->args.empty() ? this->args[0] : t.none();

@@ -26,7 +26,7 @@ bool may_inline(const FunctionValue& f) {
     if (module == c || module.rfind(std::string(c) + ".", 0) == 0)
       return module.rfind("minidynamo.polyfills", 0) == 0 || module.rfind("minidynamo.nn", 0) == 0 ||
              module == "minidynamo.functional" || module == "minidynamo._limits" ||
-             module == "minidynamo.autograd.function";
+             module == "minidynamo.autograd.function" || module == "minidynamo.autograd.in_mode";
   return !watches_warnings(f);
 }
 

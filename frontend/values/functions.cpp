@@ -28,10 +28,10 @@ ValueRef CellValue::get(Tracer& t) {
   looked = true;
   PyObject* inside = real ? PyCell_GET(real.get()) : nullptr;
   if (!inside) {
-    if (source) t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::CellContents));
+    if (source) t.guard(GuardKind::NotPresent, t.recorder.sources.child(source, SourceKind::CellContents));
     return {};
   }
-  content = t.lazy(inside, source ? t.sources.child(source, SourceKind::CellContents) : nullptr);
+  content = t.lazy(inside, source ? t.recorder.sources.child(source, SourceKind::CellContents) : nullptr);
   return content;
 }
 
@@ -77,7 +77,7 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
   if (n == "__code__")
-    return real ? t.wrap(code.get(), t.sources.child(parts, SourceKind::FuncCode)) : t.constant(code);
+    return real ? t.wrap(code.get(), t.recorder.sources.child(parts, SourceKind::FuncCode)) : t.constant(code);
   if (n == "__get__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (!real) {
     if (ValueRef v = made_attr(t, name)) return v;
@@ -96,8 +96,8 @@ ValueRef FunctionValue::real_attr(Tracer& t, PyObject* name) {
   if (!PyFunction_Check(real.get())) unmodelled(print() + "." + n, "attribute of a compiled function");
   if (n == "__dict__" && !attrs.empty()) unmodelled(print() + "." + n, "attributes of a function that has changed");
   if (std::find(std::begin(fields), std::end(fields), n) != std::end(fields))
-    return t.from_object(v.get(), t.sources.child(parts, SourceKind::Field, name));
-  SourceRef own = t.sources.child(parts, SourceKind::InstanceDict, name);
+    return t.from_object(v.get(), t.recorder.sources.child(parts, SourceKind::Field, name));
+  SourceRef own = t.recorder.sources.child(parts, SourceKind::InstanceDict, name);
   if (!v) {
     t.guard(GuardKind::NotPresent, own);
     t.raise_current();
@@ -273,7 +273,7 @@ ValueRef BuiltinValue::get_attr(Tracer& t, PyObject* name) {
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!v) t.raise_current();
   // Bound anew by each look-up (dict.fromkeys), it lives nowhere.
-  SourceRef place = source ? t.sources.child(source, SourceKind::Attr, name) : nullptr;
+  SourceRef place = source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr;
   return t.from_object(v.get(), place && load(place, t.args).get() == v.get() ? place : nullptr);
 }
 

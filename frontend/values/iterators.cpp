@@ -125,6 +125,9 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
   if (late && index > list->items.size()) graph_break<GB0092>(print());
   PlanStep s{StepOp::Iterate};
   s.a = empty ? b.load_constant(empty) : b.rebuild(owner ? owner : base);  // the object it holds, not its data
+  // Of a subclass: what the base gives, also where the class has an __iter__ of its own.
+  if (owner && !empty && base->kind != ValueKind::DictView)
+    s.object = PyRef::borrow(reinterpret_cast<PyObject*>(base->python_type()));
   const Reg made = s.out = b.plan.registers++;
   const std::int64_t draws = empty ? 1 : static_cast<std::int64_t>(index) + exhausted;
   if (!late) s.index = draws;
@@ -373,8 +376,9 @@ bool GeneratorValue::has_cleanup() const {
     open.pop_back();
     if (at < 0 || !seen.insert(at).second) continue;
     const Instruction& i = code[static_cast<std::size_t>(at)];
-    if (!is_quiet(i.op)) return true;
     open.push_back(i.handler.label);
+    if (i.op == Opcode::CLEANUP_THROW) continue;  // of `yield from`: what is thrown at a close goes on from here
+    if (!is_quiet(i.op)) return true;
     if (i.target >= 0) open.push_back(i.target);
     const bool ends = i.op == Opcode::JUMP || i.op == Opcode::RERAISE || i.op == Opcode::RETURN_VALUE;
     if (!ends) open.push_back(at + 1);

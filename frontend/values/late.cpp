@@ -128,12 +128,12 @@ bool draws_as_written(Tracer& t, const ValueRef& self, PyTypeObject* type, const
 }
 
 bool any_may_fail(const Tracer& t) {
-  return std::ranges::any_of(t.late, [](const ValueRef& v) { return static_cast<LateValue&>(*v).may_fail; });
+  return std::ranges::any_of(t.effects.late, [](const ValueRef& v) { return static_cast<LateValue&>(*v).may_fail; });
 }
 
 Ref<LateValue> note_call(Tracer& t, PyObject* function, std::vector<ValueRef> arguments) {
   auto call = make_ref<LateValue>(PyRef::borrow(function), std::move(arguments));
-  t.late.push_back(call);
+  t.effects.late.push_back(call);
   return call;
 }
 
@@ -142,21 +142,21 @@ Ref<LateValue> note_call(Tracer& t, PyObject* function, std::vector<ValueRef> ar
 // Null: the trace follows another stream, or it changes where only a run sees it.
 StreamFacts* stream_facts(Tracer& t, const ValueRef& self) {
   if (any_may_fail(t)) return nullptr;
-  if (t.stream) return t.stream->stream.get() == self.get() ? t.stream.get() : nullptr;
+  if (t.effects.stream) return t.effects.stream->stream.get() == self.get() ? t.effects.stream.get() : nullptr;
   StreamPlace now;
   if (t.config.specialize_int || !t.config.dynamic_shapes || !read_stream(self->real.get(), now)) return nullptr;
   t.guard(GuardKind::TypeMatch, self->source, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(self->real.get()))));
   const auto symbol = [&](SizePlace::Field field, std::int64_t value) {
     const SizePlace place{self->source, field, 0};
     const Size s = t.shapes().integer(value, to_string(place));
-    t.symbol_places.push_back(place);
-    t.input_sizes.push_back({place, s, t.user_frame()});
+    t.sizes.places.push_back(place);
+    t.sizes.inputs.push_back({place, s, t.user_frame()});
     return s;
   };
   const Size at = symbol(SizePlace::Field::StreamAt, now.at);
   const Size left = symbol(SizePlace::Field::StreamLeft, now.size - now.at);
-  t.stream = std::make_shared<StreamFacts>(StreamFacts{self, at, left});
-  return t.stream.get();
+  t.effects.stream = std::make_shared<StreamFacts>(StreamFacts{self, at, left});
+  return t.effects.stream.get();
 }
 
 // How many bytes read(n) gives; false: that does not follow from the stream's place.
@@ -261,7 +261,8 @@ ValueRef late_call(Tracer& t, PyObject* function, const ValueRef& self, const Ca
     if (!may_be_argument(t, arguments.back(), sort == Late::Draw)) return {};
   }
   // A call that fails has the frame run again as plain Python: before it nothing may have been done.
-  if (sort == Late::Stream && (!t.late.empty() || !t.graph->nodes.empty() || !t.outer_graphs.empty())) return {};
+  if (sort == Late::Stream && (!t.effects.late.empty() || !t.graphs.current->nodes.empty() || !t.graphs.outer.empty()))
+    return {};
   if (sort == Late::Draw && !(draws_as_written(t, self, type, name_of(function)) && can_be_drawn(function, arguments)))
     return {};
   const Ref<LateValue> call = note_call(t, function, std::move(arguments));
@@ -270,10 +271,10 @@ ValueRef late_call(Tracer& t, PyObject* function, const ValueRef& self, const Ca
 }
 
 void plan_late_calls(PlanBuilder& b) {
-  for (auto& v : b.tracer.late) {
+  for (auto& v : b.tracer.effects.late) {
     auto& call = static_cast<LateValue&>(*v);
     const auto computes = [](const auto& n) { return n->kind != NodeKind::Placeholder; };
-    if ((call.may_fail || b.tracer.stream) && std::ranges::any_of(b.tracer.graph->nodes, computes))
+    if ((call.may_fail || b.tracer.effects.stream) && std::ranges::any_of(b.tracer.graphs.current->nodes, computes))
       unmodelled(repr_of(call.function.get()), "call before the work of a graph");
     PlanStep s{StepOp::Call};
     s.a = b.load_constant(call.function);

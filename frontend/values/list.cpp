@@ -1,4 +1,5 @@
 // ListValue and what all sequences share. Methods: frontend/builtins/list_methods.cpp.
+#include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -144,6 +145,13 @@ static void set_extended(Tracer& t, ListValue& list, PyObject* slice, const Valu
   list.changed(t);
 }
 
+// In CPython's words, which differ between versions: the same statement on an empty list.
+[[noreturn]] static void refuse_items(Tracer& t, PyObject* slice) {
+  PyRef empty = checked(PyList_New(0));
+  if (PyObject_SetItem(empty.get(), slice, Py_None) == 0) throw InternalError("a slice of a list took None");
+  t.raise_current();
+}
+
 void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
   ValueRef key = index_value(t, raw);
   if (auto* s = as<SliceValue>(key)) {
@@ -152,8 +160,7 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
     const auto [start, step, n] = places(t, c.get(), items.size());
     PyTypeObject* given = v ? t.realize(v)->python_type() : nullptr;
     const bool iterable = !given || given->tp_iter || (given->tp_as_sequence && given->tp_as_sequence->sq_item);
-    if (!iterable && !t.uncaught() && t.realize(v)->kind != ValueKind::Object)
-      t.raise(PyExc_TypeError, step == 1 ? "can only assign an iterable" : "must assign iterable to extended slice");
+    if (!iterable && !t.uncaught() && t.realize(v)->kind != ValueKind::Object) refuse_items(t, c.get());
     if (step != 1) return set_extended(t, *this, c.get(), v);
     if (v && t.uncaught() && t.realize(v)->kind == ValueKind::Constant && !Py_TYPE(t.realize(v)->real.get())->tp_iter)
       graph_break<GB0143>(print(), "__setitem__", "[" + key->print() + ", " + v->print() + "]");
@@ -220,7 +227,7 @@ PyRef TupleValue::as_constant() const {
 }
 
 ValueRef TupleValue::named_item(PyObject* field) const {
-  if (std::string_view(Py_TYPE(field)->tp_name) != "_collections._tuplegetter") return {};
+  if (Py_TYPE(field) != tuplegetter_type()) return {};
   PyRef parts = checked(PyObject_CallMethod(field, "__reduce__", nullptr));
   const Py_ssize_t at = PyLong_AsSsize_t(PyTuple_GET_ITEM(PyTuple_GET_ITEM(parts.get(), 1), 0));
   return at >= 0 && at < static_cast<Py_ssize_t>(items.size()) ? items[static_cast<std::size_t>(at)] : ValueRef();

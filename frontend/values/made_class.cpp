@@ -74,12 +74,13 @@ PyRef member(Tracer& t, const std::string& name, const ValueRef& v) {
 
 PyRef stand_in(Tracer& t, const ValueRef& v) {
   if (auto* made = as<ClassValue>(v)) return made->real;
-  if (auto known = v->real ? t.known.find(v->real.get()) : t.known.end(); known != t.known.end() && known->second == v)
+  if (auto known = v->real ? t.objects.known.find(v->real.get()) : t.objects.known.end();
+      known != t.objects.known.end() && known->second == v)
     return v->real;
   const bool is_itself = v->kind == ValueKind::Function || v->kind == ValueKind::Builtin ||
                          v->kind == ValueKind::OpFunction || v->kind == ValueKind::Module;
   if (v->real && is_itself) {
-    if (t.known.emplace(v->real.get(), v).second) t.keep_alive.push_back(v->real);
+    if (t.objects.known.emplace(v->real.get(), v).second) t.objects.keep_alive.push_back(v->real);
     return v->real;
   }
   PyRef object;

@@ -39,7 +39,7 @@ ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
     if (PyErr_Occurred()) throw PythonError{};
     return missing_attr(t, name);
   }
-  return t.lazy(found, source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+  return t.lazy(found, source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr);
 }
 
 // Its entries are attributes to its class's __getattr__, which is ours.
@@ -67,7 +67,7 @@ ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);
   }
-  t.guard(GuardKind::NotPresent, t.sources.child(source, SourceKind::Attr, name));
+  t.guard(GuardKind::NotPresent, t.recorder.sources.child(source, SourceKind::Attr, name));
   PyRef hook_name = checked(PyUnicode_InternFromString("__getattr__"));
   if (const auto of_class = t.on_class(Py_TYPE(real.get()), hook_name.get()); of_class.found) {
     const ValueRef cls = t.from_object(reinterpret_cast<PyObject*>(Py_TYPE(real.get())), nullptr);
@@ -78,7 +78,7 @@ ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
     if (!v) t.raise_current();
     return t.from_object(v.get(), nullptr);
   }
-  SourceRef place = t.sources.child(source, SourceKind::Attr, hook_name.get());
+  SourceRef place = t.recorder.sources.child(source, SourceKind::Attr, hook_name.get());
   PyObject* hook = PyDict_GetItemWithError(dict, hook_name.get());
   if (hook && PyFunction_Check(hook) && may_inline(*as<FunctionValue>(t.wrap(hook, place)))) {
     CallArgs args;

@@ -122,13 +122,13 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
 ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__class__" && t.on_class(type, name, source).found == type_find(&PyBaseObject_Type, name))
-    return t.from_object(type_ref.get(), source ? t.sources.child(source, SourceKind::TypeOf) : nullptr);
+    return t.from_object(type_ref.get(), source ? t.recorder.sources.child(source, SourceKind::TypeOf) : nullptr);
   PyObject* found = type_find(type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
   if (ValueRef v = member_field(t, *this, found, name)) return v;
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (found && is_data_descriptor(found) && !slot) {
-    if (n == "__dict__") return instance_dict(t);
+    if (n == "__dict__" && Py_TYPE(found) == &PyGetSetDescr_Type) return instance_dict(t);
     t.expect_precedence(type, name);
     // What the instance itself has comes before a descriptor that only stores.
     if (!Py_TYPE(found)->tp_descr_get) unmodelled(print() + "." + n, "descriptor without __get__");
@@ -141,13 +141,14 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
     Attr a = find_attr(real.get(), name);
     if (a.where == AttrWhere::Undecidable) unmodelled(print() + "." + n, "attribute only user code can find");
     if (a.where == AttrWhere::Slot)
-      return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::Attr, name) : nullptr);
+      return t.lazy(a.value.get(), source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr);
     if (a.where == AttrWhere::Instance) {
       t.expect_precedence(type, name);
-      return t.lazy(a.value.get(), source ? t.sources.child(source, SourceKind::InstanceDict, name) : nullptr);
+      return t.lazy(a.value.get(), source ? t.recorder.sources.child(source, SourceKind::InstanceDict, name) : nullptr);
     }
     if (source)
-      t.guard(GuardKind::NotPresent, t.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name));
+      t.guard(GuardKind::NotPresent,
+              t.recorder.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name));
   }
   const auto attribute = t.on_class(type, name, source);
   if (found && !slot) return bind_class_attr(t, found, attribute.source, ValueRef(this), cls);
@@ -159,7 +160,7 @@ ValueRef ObjectValue::instance_dict(Tracer& t) {
   if (!attribute_dict) {
     auto made = make_ref<AttributeDictValue>(Ref<ObjectValue>(this));
     attribute_dict = made.get();
-    t.data_owners.push_back(made);
+    t.objects.data_owners.push_back(made);
   }
   return ValueRef(attribute_dict);
 }
@@ -192,7 +193,7 @@ bool ObjectValue::has_own(Tracer& t, PyObject* name) {
   if (!slot && held.status == Lookup::Undecidable) unmodelled(print(), "an attribute only user code can find");
   const bool own = slot ? find_attr(real.get(), name).where == AttrWhere::Slot : held.status == Lookup::Found;
   if (!source) return own;
-  SourceRef place = t.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name);
+  SourceRef place = t.recorder.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name);
   if (own)
     t.expect_present(place);
   else

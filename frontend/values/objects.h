@@ -71,8 +71,10 @@ struct ClassValue final : Value {
   ValueRef iter(Tracer& t) override;  // enums
   bool contains(Tracer& t, const ValueRef& item) override;
   ValueRef meta_special(Tracer& t,
-                        const char* name);  // a method of a metaclass in Python, bound; null if there is none
+                        const char* name);        // a method of a metaclass in Python, bound; null if there is none
+  ValueRef type_attr(Tracer& t, PyObject* name);  // what a descriptor of `type` gives
   ValueRef meta_attr(Tracer& t, PyObject* name);
+  ValueRef find_member(Tracer& t, const ValueRef& value);
   ValueRef subscripted(Tracer& t, const ValueRef& key);
   Reg rebuild(PlanBuilder& b) override;
   std::shared_ptr<MadeClass> made;  // by a class statement of the trace: `real` is its prototype

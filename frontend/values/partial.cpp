@@ -20,7 +20,7 @@ ValueRef PartialValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "keywords") {
     if (!keywords_ && source) {
       keywords_ = t.wrap(partial_field(real.get(), PartialPart::Keywords),
-                         t.sources.child(source, SourceKind::PartialKeywords));
+                         t.recorder.sources.child(source, SourceKind::PartialKeywords));
     } else if (!keywords_) {
       auto d = make_ref<DictValue>(&PyDict_Type);
       for (auto& [k, v] : args.keywords) d->put(t, t.constant(k), v);

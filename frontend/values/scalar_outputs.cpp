@@ -10,6 +10,7 @@
 #include "frontend/values/tensor.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/indexing.h"
+#include "ir/infer/infer.h"
 #include "ir/infer/inplace.h"
 #include "ir/infer/unbacked.h"
 
@@ -24,7 +25,7 @@ class TracedSymbols final : public UnbackedSupply {
   Size next(const Op& op, SizeRange range) override {
     if (!allowed_ && op.id != id::Position) throw DataDependent(DataDependent::What::Shape, op.public_name);
     const Size s = t_.shapes().unbacked(range);
-    t_.symbol_places.push_back({});
+    t_.sizes.places.push_back({});
     n_.unbacked.push_back(s);
     return s;
   }
@@ -43,10 +44,10 @@ std::string dynamic_op_name(const std::string& op) {
 
 }  // namespace
 
-std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args) {
+std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args, std::vector<Node*>& handed_back) {
   TracedSymbols symbols(t, n, t.config.capture_dynamic_output_shape_ops);
   const SupplyScope scope(symbols);
-  return infer(op(n.op), args);
+  return infer(op(n.op), args, handed_back);
 }
 
 void check_traced_assignment(Tracer& t, Node& n) {
@@ -56,12 +57,12 @@ void check_traced_assignment(Tracer& t, Node& n) {
 }
 
 void note_unbacked(Tracer& t, Node* n) {
-  if (!t.shape_env) return;
+  if (!t.sizes.env) return;
   for (const TensorType& type : n->types) {
     for (int d = 0; d < type.dim(); ++d) {
       const Size s = type.sizes[static_cast<std::size_t>(d)];
       const auto symbol = symbol_index(s);
-      if (symbol && !t.shape_env->is_backed(s)) t.unbacked_places.try_emplace(*symbol, UnbackedPlace{n, d});
+      if (symbol && !t.sizes.env->is_backed(s)) t.sizes.unbacked.try_emplace(*symbol, UnbackedPlace{n, d});
     }
   }
 }
@@ -95,9 +96,9 @@ Node* append_item(Tracer& t, TensorValue& x, OpId id) {
     const Arg args[] = {x.node, NoneArg{}};
     n.types = infer(op(id), args);
   }
-  ++t.calls_captured;
-  Node* made = t.graph->append(std::move(n));
-  made->types[0].storage = t.next_storage++;
+  ++t.graphs.calls_captured;
+  Node* made = t.graphs.current->append(std::move(n));
+  made->types[0].storage = t.graphs.next_storage++;
   note_unbacked(t, made);
   return made;
 }
@@ -175,8 +176,8 @@ void assert_sizes(Tracer& t, SizeTestValue& test) {
   n.args = {test.lhs, test.rhs, std::string(kNames[test.op])};
   n.stack = t.user_stack();
   n.types = infer(op(n.op), n.args);
-  ++t.calls_captured;
-  t.graph->append(std::move(n))->types[0].storage = t.next_storage++;
+  ++t.graphs.calls_captured;
+  t.graphs.current->append(std::move(n))->types[0].storage = t.graphs.next_storage++;
   constexpr std::int64_t kLimit = SizeRange::kMax - 1;
   if (test.rhs.is_const() && std::abs(test.rhs.value()) < kLimit)
     t.shapes().assume_range(test.lhs, range_of(test.op, test.rhs.value()));

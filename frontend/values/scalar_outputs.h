@@ -26,8 +26,8 @@ struct NumberValue final : Value {
 };
 
 // Types of a bound call that becomes the node `n`, which notes the symbols it brings along. Throws DataDependent if the
-// settings do not allow any.
-std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args);
+// settings do not allow any. `handed_back`: see infer().
+std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args, std::vector<Node*>& handed_back);
 // x[index] = value, the arguments of `n`: throws what the assignment would.
 void check_traced_assignment(Tracer& t, Node& n);
 // The node's sizes are where the run finds the values of symbols first seen there.

@@ -156,7 +156,7 @@ static bool holds_under_hints(Size x, Size y, int op) {
   }
 }
 
-std::string Tracer::SizeTest::text() const {
+std::string TracedSizes::Test::text() const {
   static const char* const signs[] = {"<", "<=", "==", "!=", ">", ">="};
   return to_string(lhs) + " " + signs[op] + " " + to_string(rhs);
 }
@@ -166,7 +166,7 @@ ValueRef size_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   Size x, y;
   if (!as_size(a, x) || !as_size(b, y)) return {};
   const SymbolicFrame& f = t.frame();
-  t.size_test = {f.body.get(), f.instruction().pos.line, x, y, op};
+  t.sizes.test = {f.body.get(), f.instruction().pos.line, x, y, op};
   try {
     return t.boolean(holds_under_hints(x, y, op));
   } catch (const DataDependent&) {

@@ -25,17 +25,17 @@ namespace {
 class CallingFrame {
  public:
   CallingFrame(Tracer& t, const FunctionValue& callee) : t_(t), logged_(std::exchange(t.log_traces, false)) {
-    if (!t.frames.empty()) return;
+    if (!t.stack.frames.empty()) return;
     auto f = std::make_unique<SymbolicFrame>();
     f->code = callee.code;
     f->body = decoded_body(reinterpret_cast<PyCodeObject*>(callee.code.get()));
     f->globals = callee.globals, f->builtins = callee.builtins;
     f->own_globals = false;
-    t.frames.push_back(std::move(f));
+    t.stack.frames.push_back(std::move(f));
     pushed_ = true;
   }
   ~CallingFrame() {
-    if (pushed_) t_.frames.clear();
+    if (pushed_) t_.stack.frames.clear();
     t_.log_traces = logged_;
   }
   CallingFrame(const CallingFrame&) = delete;
@@ -67,7 +67,7 @@ std::string StandInValue::print() const { return "UserDefinedObjectVariable(" + 
 // A function of the module that has its class, whose first argument is this object: for other polyfills, too, it is
 // what it stands for.
 bool StandInValue::seen_from_inside(Tracer& t) {
-  if (t.frames.empty() || t.frame().slots.empty()) return false;
+  if (t.stack.frames.empty() || t.frame().slots.empty()) return false;
   PyObject* const globals = t.frame().globals.get();
   if (!in_polyfills(globals) || find_item(globals, "__name__") != type_find(code, interned("__module__").get()))
     return false;
@@ -262,7 +262,7 @@ ValueRef call_polyfill(Tracer& t, const std::string& module, const char* functio
 // Of a real object that keeps all it has in its dictionary, which its polyfill calls `values`.
 static ValueRef wrap_values(Tracer& t, PyObject* o, PyTypeObject* code, SourceRef s) {
   PyRef name = interned("__dict__");
-  SourceRef place = t.sources.child(s, SourceKind::Field, name.get());
+  SourceRef place = t.recorder.sources.child(s, SourceKind::Field, name.get());
   PyRef values = checked(PyObject_GetAttr(o, name.get()));
   t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o))));
   auto self = make_ref<StandInValue>(Py_TYPE(o), code);

@@ -37,12 +37,14 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   const TensorType& type = v.type;
   if (n == "shape") return make_ref<TupleValue>(size_values(t, type.sizes), size_type());
   if (n == "dtype") return t.constant(dtype_object(type.dtype));
-  if (n == "device") return t.constant(device_object("cpu"));
+  if (n == "device") return t.constant(device_object(type.device));
+  if (n == "is_meta") return t.boolean(type.device.type == DeviceType::Meta);
+  if (n == "is_cpu") return t.boolean(type.device.is_cpu());
   if (n == "ndim") return t.integer(type.dim());
   if (n == "requires_grad") return t.boolean(type.requires_grad);
   if (n == "is_leaf") return t.boolean(true);
   if (n == "itemsize") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
-  if (n == "is_cuda" || n == "is_sparse" || n == "is_quantized" || n == "is_meta") return t.boolean(false);
+  if (n == "is_cuda" || n == "is_sparse" || n == "is_quantized") return t.boolean(false);
   if (n == "grad" && !v.source) return t.none();
   return {};
 }
@@ -109,7 +111,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "grad_fn") return t.none();
   if (n == "grad" && real) {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
-    return t.lazy(v.get(), t.sources.child(source, SourceKind::TensorAttr, name));
+    return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));
   }
   if (n == "data") return call_method(t, checked(PyUnicode_FromString("detach")).get(), {});
   if (tensor_has_method(n)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
@@ -125,7 +127,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
     return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (real) {  // a Python attribute put on the tensor
     if (PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name)); v && !tensor_has_attr(n))
-      return t.lazy(v.get(), t.sources.child(source, SourceKind::TensorAttr, name));
+      return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));
     clear_answer();
   }
   if (tensor_has_attr(n)) unmodelled(print() + "." + n, "tensor attribute");
@@ -202,7 +204,7 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
     graph_break<GB0106>(v.print());
   }
   const DType dtype = v.type.dtype;
-  if (args.size() != 0 || v.type.requires_grad || dtype == DType::BFloat16)
+  if (args.size() != 0 || v.type.requires_grad || !info(dtype).format)
     unmodelled_method(v, "numpy", args);  // refused, or given away with force=True
   return make_ref<ArrayValue>(Ref<TensorValue>(&v), false, true);
 }

@@ -12,6 +12,7 @@
 #include "ir/compile/passes/shrink_commits.h"
 #include "ir/compile/passes/simplify.h"
 #include "ir/core/error.h"
+#include "ir/graph/mutation.h"
 #include "ir/infer/verify.h"
 
 namespace md {
@@ -33,7 +34,7 @@ void run_everywhere(const Pass& pass, Graph& g) {
   for (const auto& n : g.nodes) {
     for (const auto& region : n->regions) run_everywhere(pass, *region);
   }
-  pass.run(g);
+  if (!MD_MUTATED("pass", pass.name)) pass.run(g);
 }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {

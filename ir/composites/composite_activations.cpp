@@ -14,9 +14,7 @@ void need_floats(const Expansion& e, int arg = 0) {
 }
 
 // Several steps on half-size floats are taken in float32 and rounded once.
-Arg widened(const Expansion& e, const Arg& x) {
-  return is_half(type_of(x).dtype) ? converted(e, x, DType::Float32) : x;
-}
+Arg widened(const Expansion& e, const Arg& x) { return converted(e, x, wide_dtype(type_of(x).dtype)); }
 Arg narrowed(const Expansion& e, const Arg& result, const Arg& like) {
   const DType t = type_of(like).dtype;
   return is_half(t) ? converted(e, result, t) : result;

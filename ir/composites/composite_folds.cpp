@@ -15,7 +15,7 @@ struct Widened {
 Widened widened(const Expansion& e, const Arg& x, const Arg& dtype) {
   const DType t = dtype.is_none() ? type_of(x).dtype : dtype.get<DType>();
   if (!is_floating(t)) e.fail(ErrorKind::NotImplemented, "not defined for {} tensors", info(t).name);
-  return {converted(e, x, is_half(t) ? DType::Float32 : t), t};
+  return {converted(e, x, wide_dtype(t)), t};
 }
 
 Arg sub(const Expansion& e, const Arg& a, const Arg& b) { return e.call(id::Sub, {a, b}); }

@@ -44,7 +44,7 @@ Arg trailing_dims(const Expansion& e, const char* separator) {
 
 Arg widened(const Expansion& e) {
   const DType t = e.tensor(0).dtype;
-  return converted(e, e.arg(0), is_half(t) ? DType::Float32 : t);
+  return converted(e, e.arg(0), wide_dtype(t));
 }
 
 Arg mean(const Expansion& e, const Arg& x, const Arg& dims) { return e.call(id::Mean, {x, dims, true, NoneArg{}}); }
@@ -53,19 +53,6 @@ Arg mean(const Expansion& e, const Arg& x, const Arg& dims) { return e.call(id::
 Arg scaled(const Expansion& e, const Arg& x, const Arg& dims, const Arg& eps) {
   const Arg squares = mean(e, e.call(id::Mul, {x, x}), dims);
   return e.call(id::Mul, {x, e.call(id::Rsqrt, {e.call(id::Add, {squares, eps})})});
-}
-
-double machine_epsilon(DType t) {
-  switch (t) {
-    case DType::Float16:
-      return 0x1p-10;
-    case DType::BFloat16:
-      return 0x1p-7;
-    case DType::Float64:
-      return 0x1p-52;
-    default:
-      return 0x1p-23;
-  }
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ std::int64_t exact_limit(DType t) {
   if (t == DType::Bool) return 2;
   if (t == DType::Int64) return INT64_MAX;
   if (is_integral(t)) return integer_max(t) + (t == DType::Int32 ? 0 : 1);
-  const int digits = t == DType::BFloat16 ? 8 : t == DType::Float16 ? 11 : t == DType::Float32 ? 24 : 53;
+  const int digits = is_floating(t) ? info(t).digits : info(DType::Float64).digits;
   return (std::int64_t{1} << digits) + (is_half(t) ? 1 : 0);
 }
 

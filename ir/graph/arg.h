@@ -2,6 +2,7 @@
 // (tensors) and graph nodes (nodes).
 #pragma once
 
+#include <complex>
 #include <memory>
 #include <string>
 #include <variant>
@@ -20,10 +21,6 @@ struct NoneArg {
 struct EllipsisArg {
   bool operator==(const EllipsisArg&) const = default;
 };
-struct DeviceArg {
-  std::string text = "cpu";
-  bool operator==(const DeviceArg&) const = default;
-};
 struct ListArg {
   std::vector<Arg> items;
   bool tuple = false;  // prints as (..) instead of [..]
@@ -35,8 +32,8 @@ struct SliceArg {  // start, stop, step: None, int or node
 };
 
 struct Arg {
-  using Value = std::variant<NoneArg, bool, Size, double, std::string, DType, DeviceArg, EllipsisArg, SliceArg, ListArg,
-                             TensorRef, Node*>;
+  using Value = std::variant<NoneArg, bool, Size, double, std::string, std::complex<double>, DType, Device, EllipsisArg,
+                             SliceArg, ListArg, TensorRef, Node*>;
   Value v;
 
   Arg() = default;
@@ -46,10 +43,11 @@ struct Arg {
   Arg(std::int64_t i) : v(Size(i)) {}
   Arg(Size s) : v(s) {}
   Arg(double d) : v(d) {}
+  Arg(std::complex<double> c) : v(c) {}
   Arg(std::string s) : v(std::move(s)) {}
   Arg(const char* s) : v(std::string(s)) {}
   Arg(DType t) : v(t) {}
-  Arg(DeviceArg d) : v(std::move(d)) {}
+  Arg(Device d) : v(d) {}
   Arg(EllipsisArg e) : v(e) {}
   Arg(SliceArg s) : v(std::move(s)) {}
   Arg(ListArg l) : v(std::move(l)) {}
@@ -69,6 +67,7 @@ struct Arg {
     return std::get_if<T>(&v);
   }
   bool is_none() const { return is<NoneArg>(); }
+  // A number ops take: complex ones are arguments that no op accepts yet.
   bool is_number() const { return is<bool>() || is<Size>() || is<double>(); }
   bool operator==(const Arg& o) const { return v == o.v; }
 };

@@ -6,6 +6,7 @@
 #include "ir/core/error.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/op_table.h"
+#include "ir/graph/text.h"
 
 namespace md {
 namespace {
@@ -98,7 +99,7 @@ bool fits(ParamType t, const Arg& a) {
     case ParamType::DTypeOpt:
       return a.is<DType>();
     case ParamType::DeviceOpt:
-      return a.is<DeviceArg>() || a.is<std::string>();
+      return a.is<Device>() || a.is<std::string>();
     case ParamType::True:
       return a.is<bool>() && a.get<bool>();
     case ParamType::False:
@@ -132,10 +133,16 @@ bool takes_value_of(ParamType type, const TensorImpl& t) {
 
 bool is_list_param(ParamType t) { return t == ParamType::IntList || t == ParamType::IntListOpt; }
 
+Device named_device(const std::string& text) {
+  const std::optional<Device> d = parse_device(text);
+  if (!d) throw OpError(ErrorKind::Runtime, invalid_device(text));
+  return *d;
+}
+
 // Brings a fitting argument into the form infer and the engines expect.
 Arg normalised(ParamType t, const Arg& a) {
   if (is_list_param(t) && a.is<Size>()) return ListArg{{a}};
-  if (t == ParamType::DeviceOpt && a.is<std::string>()) return DeviceArg{a.get<std::string>()};
+  if (t == ParamType::DeviceOpt && a.is<std::string>()) return named_device(a.get<std::string>());
   if ((t == ParamType::Float || t == ParamType::FloatOpt) && a.is<Size>() && a.get<Size>().is_const()) {
     return static_cast<double>(a.get<Size>().value());
   }
@@ -229,9 +236,10 @@ std::string_view type_name(const Arg& a) {
     std::string_view operator()(bool) const { return "bool"; }
     std::string_view operator()(const Size&) const { return "int"; }
     std::string_view operator()(double) const { return "float"; }
+    std::string_view operator()(std::complex<double>) const { return "complex"; }
     std::string_view operator()(const std::string&) const { return "str"; }
     std::string_view operator()(DType) const { return "torch.dtype"; }
-    std::string_view operator()(const DeviceArg&) const { return "torch.device"; }
+    std::string_view operator()(Device) const { return "torch.device"; }
     std::string_view operator()(const EllipsisArg&) const { return "ellipsis"; }
     std::string_view operator()(const SliceArg&) const { return "slice"; }
     std::string_view operator()(const ListArg& l) const { return l.tuple ? "tuple" : "list"; }
@@ -310,6 +318,7 @@ std::string wrong_type(const Op& op, const Misfit& m) {
                          name, where, wanted(p.type), type_name(l->items[i]), i);
     }
   }
+  if (m.value->is<std::complex<double>>()) given += " (minidynamo has no complex tensors)";
   return fmt::format("{}(): argument '{}'{} must be {}, not {}", op.public_name, name, where, wanted(p.type), given);
 }
 

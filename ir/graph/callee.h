@@ -16,6 +16,7 @@ namespace md {
 struct ExpectedTensor {
   DType dtype;
   DimVec sizes, strides;
+  Device device;
 };
 
 class Callee {

@@ -15,7 +15,8 @@ Node* memory_root(Node* n) {
 }
 
 bool same_type(const TensorType& a, const TensorType& b) {
-  return a.dtype == b.dtype && a.sizes == b.sizes && a.strides == b.strides && a.offset == b.offset;
+  return a.dtype == b.dtype && a.device == b.device && a.sizes == b.sizes && a.strides == b.strides &&
+         a.offset == b.offset;
 }
 
 bool is_row_major(const TensorType& t) {

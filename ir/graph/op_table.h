@@ -105,6 +105,7 @@ void for_each_alias(const Op& op, F&& f) {
 // (views share it); sizes may be symbolic.
 struct TensorType {
   DType dtype = DType::Float32;
+  Device device;
   SizeVec sizes, strides;
   Size offset = 0;
   int storage = -1;

@@ -160,6 +160,13 @@ class GraphParser {
     return row->dtype;
   }
 
+  Device device() {
+    const std::string text = in_.string();
+    const std::optional<Device> d = parse_device(text);
+    if (!d) in_.fail("unknown device " + text);
+    return *d;
+  }
+
   TensorType type() {
     TensorType t;
     t.dtype = dtype();
@@ -175,6 +182,7 @@ class GraphParser {
     }
     if (in_.accept("+")) t.offset = size_atom();
     if (in_.accept("$")) t.storage = in_.small_integer();
+    if (in_.accept("on")) t.device = device();
     t.requires_grad = in_.accept("grad");
     t.wrapped_number = in_.accept("number");
     return t;
@@ -230,7 +238,8 @@ class GraphParser {
     if (word == "True" || word == "False") return word == "True";
     if (word == "inf") return std::numeric_limits<double>::infinity();
     if (word == "nan") return std::nan("");
-    if (word == "device") return DeviceArg{in_.string()};
+    if (word == "device") return device();
+    if (word == "complex") return complex();
     if (word == "slice") {
       in_.expect("(");
       std::vector<Arg> parts = args(")");
@@ -239,6 +248,14 @@ class GraphParser {
     }
     if (const DTypeInfo* row = find_dtype(word)) return row->dtype;
     in_.fail("unknown argument '" + word + "'");
+  }
+
+  Arg complex() {
+    in_.expect("(");
+    const std::vector<Arg> parts = args(")");
+    const bool numbers = parts.size() == 2 && parts[0].is<double>() && parts[1].is<double>();
+    if (!numbers) in_.fail("a complex number has two floats");
+    return std::complex<double>(parts[0].get<double>(), parts[1].get<double>());
   }
 
   Node* node_named(const std::string& name) {
@@ -346,6 +363,7 @@ class GraphParser {
       if (!s.is_const() || s.value() < 0) in_.fail("constants have constant sizes");
       dims.push_back(s.value());
     }
+    if (in_.accept("on")) return constant_without_memory(dims, t);
     TensorRef out = empty_tensor(dims, t);
     in_.expect("[");
     for (std::int64_t i = 0; i < out->numel(); ++i) {
@@ -355,6 +373,12 @@ class GraphParser {
     }
     in_.expect("]");
     return out;
+  }
+
+  TensorRef constant_without_memory(const DimVec& dims, DType t) {
+    const Device d = device();
+    if (d.has_memory()) in_.fail("constants elsewhere than on the CPU have no elements");
+    return empty_tensor(dims, t, d);
   }
 
   void store(TensorImpl& t, std::int64_t i, const Arg& v) {

@@ -70,7 +70,7 @@ std::string sizes_text(const SizeVec& sizes) {
 std::string annotation(const Node& n, const CodeStyle& style) {
   if (style.fx_header || n.multi || n.types.empty() || is_setitem(n)) return {};
   const TensorType& t = n.type();
-  const std::string layout = style.strides_and_device ? sizes_text(t.strides) + "cpu" : "";
+  const std::string layout = style.strides_and_device ? sizes_text(t.strides) + to_string(t.device) : "";
   return fmt::format(": \"{}{}{}\"", info(t.dtype).short_name, sizes_text(t.sizes), layout);
 }
 

@@ -14,8 +14,9 @@
 //     %output = output (%values, %l_x_)
 //   }
 //
-// Types: dtype[sizes]{strides}+offset $storage, then `grad`, `number`; left out: row-major strides, offset 0, storage
-// -1. Symbolic sizes among arguments stand in braces. `@n` is the n-th stack, printed outermost frame first.
+// Types: dtype[sizes]{strides}+offset $storage, then `on "device"`, `grad`, `number`; left out: row-major strides,
+// offset 0, storage -1, the CPU. Symbolic sizes among arguments stand in braces. `@n` is the n-th stack, printed
+// outermost frame first.
 #include <fmt/format.h>
 
 #include <unordered_map>
@@ -63,8 +64,11 @@ std::string args_text(const std::vector<Arg>& items) {
 struct ArgText {
   std::string operator()(Size s) const { return s.is_const() ? to_string(s) : "{" + to_string(s) + "}"; }
   std::string operator()(const std::string& s) const { return quoted(s); }
+  std::string operator()(std::complex<double> c) const {
+    return "complex(" + python_repr(c.real()) + ", " + python_repr(c.imag()) + ")";
+  }
   std::string operator()(DType t) const { return std::string(info(t).short_name); }
-  std::string operator()(const DeviceArg& d) const { return "device " + quoted(d.text); }
+  std::string operator()(Device d) const { return "device " + quoted(to_string(d)); }
   std::string operator()(EllipsisArg) const { return "..."; }
   std::string operator()(const SliceArg& s) const { return "slice(" + args_text(*s.parts) + ")"; }
   std::string operator()(const ListArg& l) const {
@@ -94,6 +98,7 @@ std::string type_text(const TensorType& t) {
   if (!row_major(t)) out += "{" + joined(t.strides) + "}";
   if (!t.offset.is_const(0)) out += "+(" + to_string(t.offset) + ")";
   if (t.storage >= 0) out += fmt::format(" ${}", t.storage);
+  if (!t.device.is_cpu()) out += " on " + quoted(to_string(t.device));
   if (t.requires_grad) out += " grad";
   if (t.wrapped_number) out += " number";
   return out;
@@ -135,6 +140,7 @@ std::string elements_text(const TensorImpl& t) {
 // dtype[sizes] and the elements in row-major order.
 std::string constant_text(const TensorImpl& t) {
   const std::string head = fmt::format("{}[{}] ", info(t.dtype).short_name, fmt::join(t.sizes, ", "));
+  if (!t.has_memory()) return head + "on " + quoted(to_string(t.device()));
   return head + visit_dtype(t.dtype, [&](auto element) { return elements_text<decltype(element)>(t); });
 }
 

@@ -42,19 +42,47 @@ struct Repr {
   std::string operator()(bool b) const { return b ? "True" : "False"; }
   std::string operator()(Size s) const { return to_string(s); }
   std::string operator()(double d) const { return python_repr(d); }
+  std::string operator()(std::complex<double> c) const { return python_repr(c); }
   std::string operator()(const std::string& s) const { return python_repr(std::string_view(s)); }
   std::string operator()(DType t) const { return "torch." + std::string(info(t).name); }
-  std::string operator()(const DeviceArg& d) const { return fmt::format("device(type='{}')", d.text); }
+  std::string operator()(Device d) const { return device_repr(d); }
   std::string operator()(EllipsisArg) const { return "Ellipsis"; }
   std::string operator()(const SliceArg& s) const { return "slice(" + join(*s.parts) + ")"; }
   std::string operator()(const ListArg& l) const { return l.tuple ? python_tuple(l.items) : "[" + join(l.items) + "]"; }
   std::string operator()(const TensorRef& t) const {
-    return fmt::format("tensor(..., size=({}), dtype=torch.{})", fmt::join(t->sizes, ", "), info(t->dtype).name);
+    const std::string place = t->device().is_cpu() ? "" : fmt::format("device='{}', ", to_string(t->device()));
+    return fmt::format("tensor(..., {}size=({}), dtype=torch.{})", place, fmt::join(t->sizes, ", "),
+                       info(t->dtype).name);
   }
   std::string operator()(Node* n) const { return n->name; }
 };
 
 }  // namespace
+
+namespace {
+// The parts of a complex number have no ".0".
+std::string part_repr(double v) {
+  const std::string text = python_repr(v);
+  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
+}
+}  // namespace
+
+std::string python_repr(std::complex<double> c) {
+  const std::string imaginary = part_repr(c.imag()) + "j";
+  if (c.real() == 0 && !std::signbit(c.real())) return imaginary;
+  const bool needs_sign = imaginary[0] != '-';
+  return "(" + part_repr(c.real()) + (needs_sign ? "+" : "") + imaginary + ")";
+}
+
+std::string device_repr(Device d) {
+  const std::string index = d.index < 0 ? "" : fmt::format(", index={}", d.index);
+  return fmt::format("device(type='{}'{})", d.info().name, index);
+}
+
+std::string invalid_device(const std::string& text) {
+  return text.empty() ? "Device string must not be empty"
+                      : "Invalid device string: '" + text + "' (a device is written 'cpu', 'meta' or 'cuda:0')";
+}
 
 std::string python_repr(double v) {
   if (std::isnan(v)) return "nan";

@@ -24,11 +24,29 @@ namespace md {
 #include "registry/ops.inc"
 #undef MD_OP
 
-Arg OpCaller::call(OpId id, std::initializer_list<Arg> leading) {
-  const Op& o = op(id);
+namespace {
+std::vector<Arg> with_defaults(const Op& o, std::initializer_list<Arg> leading) {
   std::vector<Arg> bound(leading);
   for (std::size_t i = bound.size(); i < o.schema.params.size(); ++i) bound.push_back(o.schema.params[i].default_value);
-  return call(o, std::move(bound));
+  return bound;
+}
+}  // namespace
+
+Arg OpCaller::call(OpId id, std::initializer_list<Arg> leading) {
+  const Op& o = op(id);
+  return call(o, with_defaults(o, leading));
+}
+
+Arg Expansion::call_there(OpId id, std::initializer_list<Arg> leading) const {
+  const Op& o = md::op(id);
+  std::vector<Arg> bound = with_defaults(o, leading);
+  const bool makes = o.device >= 0 && o.operands == 0;
+  if (makes && bound[static_cast<std::size_t>(o.device)].is_none()) bound[static_cast<std::size_t>(o.device)] = place;
+  return caller.call(o, std::move(bound));
+}
+
+Arg on_device(const Expansion& e, const Arg& x, Device d) {
+  return device_of(x) == d ? x : e.call(id::CopyToDevice, {x, d});
 }
 
 Arg converted(const Expansion& e, const Arg& x, DType t) {
@@ -286,14 +304,21 @@ Arg to_dtype(const Expansion& e, DType t, bool copy) {
   const Arg& x = e.arg(0);
   return copy && type_of(x).dtype == t ? e.call(id::Clone, {x}) : converted(e, x, t);
 }
+// The dtype is changed where fewer elements move: both are where the tensor was.
+Arg to_place(const Expansion& e, DType t, Device d, bool copy) {
+  const bool moves = !(device_of(e.arg(0)) == d);
+  return on_device(e, to_dtype(e, t, copy && !moves), d);
+}
 }  // namespace
 
 Arg expand_rule(ops::ToDtype, const Expansion& e) { return to_dtype(e, e.arg(1).get<DType>(), e.flag(3)); }
 Arg expand_rule(ops::ToDevice, const Expansion& e) {
-  return to_dtype(e, chosen_dtype(e, e.tensor(0).dtype), e.flag(4));
+  return to_place(e, chosen_dtype(e, e.tensor(0).dtype), e.place, e.flag(4));
 }
-Arg expand_rule(ops::ToOther, const Expansion& e) { return to_dtype(e, e.tensor(1).dtype, e.flag(3)); }
-Arg expand_rule(ops::TypeAs, const Expansion& e) { return to_dtype(e, e.tensor(1).dtype, false); }
+Arg expand_rule(ops::ToOther, const Expansion& e) {
+  return to_place(e, e.tensor(1).dtype, device_of(e.arg(1)), e.flag(3));
+}
+Arg expand_rule(ops::TypeAs, const Expansion& e) { return to_place(e, e.tensor(1).dtype, device_of(e.arg(1)), false); }
 Arg expand_rule(ops::ToFloat, const Expansion& e) { return to_dtype(e, DType::Float32, false); }
 Arg expand_rule(ops::ToDouble, const Expansion& e) { return to_dtype(e, DType::Float64, false); }
 Arg expand_rule(ops::ToInt, const Expansion& e) { return to_dtype(e, DType::Int32, false); }
@@ -311,7 +336,7 @@ Arg expand_rule(ops::CopyFrom, const Expansion& e) {
   return e.call(id::Copy, {e.arg(0), x.is_number() ? e.call(id::Full, {ListArg{}, x, t}) : x});
 }
 
-Arg expand_rule(ops::Cpu, const Expansion& e) { return e.arg(0); }
+Arg expand_rule(ops::Cpu, const Expansion& e) { return on_device(e, e.arg(0), kCpu); }
 
 Arg expand_rule(ops::Contiguous, const Expansion& e) {
   const TensorType t = e.tensor(0);
@@ -376,14 +401,14 @@ std::optional<DType> rounded_result(const Op& composite, std::span<const Arg> bo
 bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
 
 // The call on float32 operands, its results rounded to `t`.
-Arg expand_wide(Rule rule, const Op& composite, OpCaller& caller, std::span<const Arg> bound, DType t) {
+Arg expand_wide(Rule rule, const Op& composite, OpCaller& caller, std::span<const Arg> bound, DType t, Device place) {
   std::vector<Arg> wide(bound.begin(), bound.end());
-  const Expansion given{{composite, bound}, caller};
+  const Expansion given{{composite, bound}, caller, place};
   for (Arg& a : wide) {
-    if (is_tensor(a) && is_half(type_of(a).dtype)) a = converted(given, a, DType::Float32);
+    if (is_tensor(a) && is_half(type_of(a).dtype)) a = converted(given, a, wide_dtype(type_of(a).dtype));
   }
   if (composite.dtype >= 0 && !wide[composite.dtype].is_none()) wide[composite.dtype] = DType::Float32;
-  Arg result = rule(Expansion{{composite, wide}, caller});
+  Arg result = rule(Expansion{{composite, wide}, caller, place});
   const auto round = [&](const Arg& a) { return is_floating(type_of(a).dtype) ? converted(given, a, t) : a; };
   const auto* list = result.get_if<ListArg>();
   if (!list) return round(result);
@@ -393,13 +418,28 @@ Arg expand_wide(Rule rule, const Op& composite, OpCaller& caller, std::span<cons
   return rounded;
 }
 
+// Where a composite's parts make what they need; whether its operands fit together they say themselves.
+Device place_of(const Op& composite, std::span<const Arg> bound) {
+  const Device* named = composite.device < 0 ? nullptr : bound[composite.device].get_if<Device>();
+  if (named) return available(*named);
+  Device found;
+  for (const Arg& a : bound) {
+    const auto* l = a.get_if<ListArg>();
+    for (const Arg& x : l ? std::span<const Arg>(l->items) : std::span<const Arg>(&a, 1)) {
+      if (found.is_cpu() && is_tensor(x)) found = device_of(x);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 Arg expand(const Op& composite, OpCaller& caller, std::span<const Arg> bound) {
   const Rule rule = composite.id < std::size(kRules) ? kRules[composite.id] : nullptr;
   if (!rule) throw InternalError(fmt::format("{} is not a composite op", composite.name()));
-  if (const auto t = rounded_result(composite, bound)) return expand_wide(rule, composite, caller, bound, *t);
-  return rule(Expansion{{composite, bound}, caller});
+  const Device place = place_of(composite, bound);
+  if (const auto t = rounded_result(composite, bound)) return expand_wide(rule, composite, caller, bound, *t, place);
+  return rule(Expansion{{composite, bound}, caller, place});
 }
 
 }  // namespace md

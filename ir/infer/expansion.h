@@ -9,8 +9,14 @@ namespace md {
 
 struct Expansion : InferCall {
   OpCaller& caller;
+  Device place;  // of the result
 
-  Arg call(OpId id, std::initializer_list<Arg> leading) const { return caller.call(id, leading); }
+  // A tensor made from nothing is made where the result is.
+  Arg call(OpId id, std::initializer_list<Arg> leading) const {
+    return place.is_cpu() ? caller.call(id, leading) : call_there(id, leading);
+  }
+
+  Arg call_there(OpId id, std::initializer_list<Arg> leading) const;
 };
 
 inline Arg sizes_arg(const SizeVec& sizes) {
@@ -24,6 +30,8 @@ inline std::int64_t fixed_size(Size s) {
   guard_eq(s, n);
   return n;
 }
+// x on device `d`: itself if it is there already.
+Arg on_device(const Expansion& e, const Arg& x, Device d);
 // x in dtype `t`: itself if it has it already.
 Arg converted(const Expansion& e, const Arg& x, DType t);
 Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes);

@@ -207,7 +207,11 @@ class IndexOpener {
     const TensorType t = type_of(a);
     if (is_mask(t.dtype)) return add_mask(a, t);
     if (!is_integer_scalar(t)) return look_up(a, 1);
-    if (const auto* real = a.get_if<TensorRef>()) {
+    const auto* real = a.get_if<TensorRef>();
+    if (!device_of(a).has_memory()) {  // which place it is nobody can say, nor needs to
+      return look_up(t.dtype == DType::Int64 ? a : caller_.call(id::Convert, {a, DType::Int64}), 1);
+    }
+    if (real) {
       std::int64_t value = 0;
       const Arg wide = caller_.call(id::Convert, {*real, DType::Int64});
       if (const auto* read = wide.get_if<TensorRef>()) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 
+#include "ir/graph/dataflow.h"
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_visit.h"
 #include "ir/infer/composite.h"
@@ -295,13 +296,29 @@ std::vector<TensorType> infer_reduction(const InferCall& c) {
 
 // --- Composites ----------------------------------------------------------------------------------------------------
 
-std::vector<TensorType> infer_composite(const InferCall& c) {
+// `a` if it is among the operands, or in a list of them.
+Node* operand_handed_back(const Arg& a, std::span<const Arg> args) {
+  auto* const* n = a.get_if<Node*>();
+  bool found = false;
+  for (const Arg& x : args) {
+    if (n) for_each_value(x, [&](const Node* operand) { found |= operand == *n; });
+  }
+  return found ? *n : nullptr;
+}
+
+std::vector<TensorType> infer_composite(const InferCall& c, std::vector<Node*>* handed_back) {
   TypeCaller caller;
   const Arg result = expand(c.op, caller, c.args);
-  const auto* list = result.get_if<ListArg>();
-  if (!list) return {type_of(result)};
   std::vector<TensorType> types;
-  for (const Arg& a : list->items) types.push_back(type_of(a));
+  const auto add = [&](const Arg& a) {
+    types.push_back(type_of(a));
+    if (handed_back) handed_back->push_back(operand_handed_back(a, c.args));
+  };
+  if (const auto* list = result.get_if<ListArg>()) {
+    std::ranges::for_each(list->items, add);
+  } else {
+    add(result);
+  }
   return types;
 }
 
@@ -338,7 +355,7 @@ DType operand_dtype(const Op& op, std::span<const Arg> args, int i, DType comput
   return exact ? DType::Float32 : compute;
 }
 
-static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> args) {
+static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> args, std::vector<Node*>* handed_back) {
   const InferCall c{op, args};
   switch (op.kind()) {
     case OpKind::Pointwise:
@@ -346,7 +363,7 @@ static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> 
     case OpKind::Reduction:
       return infer_reduction(c);
     case OpKind::Composite:
-      return infer_composite(c);
+      return infer_composite(c, handed_back);
     default:
       if (op.decl->dynamic_sizes && !has_supply() && args[0].is<TensorRef>() && is_dynamic(op, args)) {
         std::vector<TensorType> types;
@@ -357,10 +374,14 @@ static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> 
   }
 }
 
-std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
+static std::vector<TensorType> infer_settled(const Op& op, std::span<const Arg> args, std::vector<Node*>* handed_back) {
   check_enabled(op);
-  std::vector<TensorType> types = infer_by_kind(op, args);
+  std::vector<TensorType> types = infer_by_kind(op, args, handed_back);
+  // Of a composite the parts have said it.
+  const bool composite = op.kind() == OpKind::Composite;
+  const Device device = composite ? kCpu : device_of_call(op, args);
   for (TensorType& t : types) {
+    if (!composite) t.device = device;
     for (Size& s : t.sizes) s = settle(s);
     for (Size& s : t.strides) {
       if (!s.is_const()) s = s.expr()->env->simplify(s);
@@ -369,11 +390,21 @@ std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) {
   return types;
 }
 
+std::vector<TensorType> infer(const Op& op, std::span<const Arg> args) { return infer_settled(op, args, nullptr); }
+
+std::vector<TensorType> infer(const Op& op, std::span<const Arg> args, std::vector<Node*>& handed_back) {
+  handed_back.clear();
+  std::vector<TensorType> types = infer_settled(op, args, &handed_back);
+  handed_back.resize(types.size());
+  return types;
+}
+
 TensorType type_of(const Arg& a) {
   if (const auto* n = a.get_if<Node*>()) return (*n)->type();
   const TensorImpl& x = **a.get_if<TensorRef>();
   TensorType t;
   t.dtype = x.dtype;
+  t.device = x.device();
   t.sizes.resize(x.sizes.size());
   t.strides.resize(x.sizes.size());
   for (std::size_t i = 0; i < x.sizes.size(); ++i) t.sizes[i] = x.sizes[i], t.strides[i] = x.strides[i];

@@ -17,6 +17,7 @@ struct InferCall {
 
   const Arg& arg(int i) const { return args[static_cast<std::size_t>(i)]; }
   TensorType tensor(int i) const { return type_of(arg(i)); }
+  Device device() const;  // where the result is
   int rank(int i) const;  // tensor(i).dim() without copying the type
   Size size(int i) const { return arg(i).get<Size>(); }
   SizeVec sizes(int i) const;  // an int[] argument
@@ -28,6 +29,10 @@ struct InferCall {
     throw OpError(kind, op.public_name + "(): " + fmt::format(format, std::forward<T>(values)...));
   }
 };
+
+// infer(), which also says which results are operands that the call hands back, not tensors of their own (x.float() of
+// a float32 tensor): per result the operand's node, else null.
+std::vector<TensorType> infer(const Op& op, std::span<const Arg> args, std::vector<Node*>& handed_back);
 
 std::string sizes_text(const SizeVec& sizes);  // "[2, 3]"
 // Sizes with a -1 replaced by what makes `numel` elements; throws OpError(Runtime) if nothing does.
@@ -46,7 +51,14 @@ Size product(const SizeVec& sizes);
 int checked_dim(const InferCall& c, Size dim, int rank);
 // Sizes both broadcast to; throws OpError(Runtime).
 SizeVec broadcast(const InferCall& c, const SizeVec& a, const SizeVec& b);
-// The dtype of `c`'s dtype parameter, or `otherwise`; refuses devices other than the CPU.
+// Where the results of a call are: on the device it names, else with its operands, else on the CPU. 0-d tensors of the
+// CPU go with any others as numbers do, and positions may be on the CPU. Throws OpError(Runtime) for operands on
+// several devices and devices this build has no tensors on, OpError(NotImplemented) for a copy of elements that are not
+// there.
+Device device_of_call(const Op& op, std::span<const Arg> args);
+Device device_of(const Arg& tensor);
+Device available(Device d);  // as tensors there have it; throws OpError(Runtime) if there can be none
+// The dtype of `c`'s dtype parameter, or `otherwise`.
 DType chosen_dtype(const InferCall& c, DType otherwise);
 TensorType fresh_type(const InferCall& c, DType dtype, SizeVec sizes);  // row-major
 DType number_dtype(const Arg& number);                                  // bool, int64, default float

@@ -11,6 +11,8 @@ int InferCall::rank(int i) const {
   return arg(i).get<Node*>()->type().dim();
 }
 
+Device InferCall::device() const { return device_of_call(op, args); }
+
 SizeVec InferCall::sizes(int i) const {
   SizeVec v;
   for (const Arg& a : arg(i).get<ListArg>().items) v.push_back(a.get<Size>());
@@ -48,6 +50,8 @@ bool is_row_major(const SizeVec& sizes, const SizeVec& strides) {
 
 Size product(const SizeVec& sizes) {
   Size n = 1;
+  for (const Size s : sizes)
+    if (s.is_const(0)) return 0;  // whatever the others are
   for (const Size s : sizes) n = n * s;
   return n;
 }
@@ -106,8 +110,10 @@ void check_number_fits(const Op& op, const Arg& number, DType t) {
     return;
   }
   const Size n = number.get<Size>();
-  if (t == DType::Float16) {
-    if (guard_lt(n, -65504) || guard_lt(65504, n)) refuse(to_string(n));
+  if (is_floating(t)) {
+    if (floating_max(t) >= 0x1p63) return;
+    const auto largest = static_cast<std::int64_t>(floating_max(t));
+    if (guard_lt(n, -largest) || guard_lt(largest, n)) refuse(to_string(n));
   } else if (is_integral(t) && t != DType::Int64) {
     const std::int64_t low = is_signed(t) ? integer_min(t) : -integer_max(t);
     if (guard_lt(n, low) || guard_lt(integer_max(t), n)) refuse(to_string(n));
@@ -115,12 +121,6 @@ void check_number_fits(const Op& op, const Arg& number, DType t) {
 }
 
 DType chosen_dtype(const InferCall& c, DType otherwise) {
-  if (c.op.device >= 0) {
-    const auto* device = c.arg(c.op.device).get_if<DeviceArg>();
-    if (device && device->text != "cpu" && device->text != "cpu:0") {
-      c.fail(ErrorKind::Runtime, "device '{}' is not available: this build has the CPU only", device->text);
-    }
-  }
   const DType* given = c.op.dtype < 0 ? nullptr : c.arg(c.op.dtype).get_if<DType>();
   return given ? *given : otherwise;
 }
@@ -131,7 +131,8 @@ TensorType fresh_type(const InferCall& c, DType dtype, SizeVec sizes) {
   t.strides = row_major_strides(sizes);
   t.sizes = std::move(sizes);
   if (c.op.requires_grad >= 0 && c.flag(c.op.requires_grad)) {
-    if (!is_floating(dtype)) c.fail(ErrorKind::Runtime, "only floating point tensors can require gradients");
+    if (!is_floating(dtype))
+      c.fail(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
     t.requires_grad = true;
   }
   return t;

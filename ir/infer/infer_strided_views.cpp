@@ -72,6 +72,7 @@ TensorType infer_rule(ops::AsStrided, const InferCall& c) {
   }
   if (guard_lt(x.offset, 0)) c.fail(ErrorKind::Runtime, "invalid storage offset {}", to_string(x.offset));
   const Size n = reach(x.sizes, x.strides);
+  static_cast<void>(product(x.sizes));  // more elements than an int64 counts are refused
   if (!guard_eq(n, 0) && (guard_lt(x.offset, have.begin) || guard_lt(have.end, x.offset + n))) {
     c.fail(ErrorKind::Runtime, "sizes {}, strides {} and storage offset {} are out of bounds for {} elements",
            sizes_text(x.sizes), sizes_text(x.strides), to_string(x.offset), to_string(have.end - have.begin));

@@ -196,6 +196,7 @@ TensorType infer_rule(ops::Expand, const InferCall& c) {
       c.fail(ErrorKind::Runtime, "invalid size {}", wanted.value());
     }
   }
+  static_cast<void>(product(out.sizes));  // more elements than an int64 counts are refused
   return out;
 }
 

@@ -62,6 +62,10 @@ void check_inplace(const Op& op, const TensorType& self, const TensorType& resul
     refuse(fmt::format("{}: the result of sizes {} does not fit a tensor of sizes {}", what, sizes_text(result.sizes),
                        sizes_text(self.sizes)));
   }
+  if (!(result.device == self.device)) {
+    refuse(fmt::format("{}: Expected all tensors to be on the same device, but found at least two devices, {} and {}!",
+                       what, to_string(self.device), to_string(result.device)));
+  }
   if (info(result.dtype).category > info(self.dtype).category) {
     refuse(fmt::format("{}: a result of {} cannot be stored in a tensor of {}", what, info(result.dtype).name,
                        info(self.dtype).name));

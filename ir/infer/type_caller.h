@@ -14,10 +14,12 @@ class TypeCaller final : public OpCaller {
  public:
   using OpCaller::call;
   Arg call(const Op& inner, std::vector<Arg> bound) override {
-    std::vector<TensorType> types = infer(inner, bound);
-    if (inner.schema.results == 1) return add(std::move(types[0]));
+    std::vector<Node*> same;
+    std::vector<TensorType> types = infer(inner, bound, same);
+    const auto result = [&](std::size_t i) { return same[i] ? Arg(same[i]) : add(std::move(types[i])); };
+    if (inner.schema.results == 1) return result(0);
     ListArg list;
-    for (TensorType& t : types) list.items.push_back(add(std::move(t)));
+    for (std::size_t i = 0; i < types.size(); ++i) list.items.push_back(result(i));
     return list;
   }
 

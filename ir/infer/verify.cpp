@@ -125,7 +125,8 @@ class Verifier {
     std::string sizes, strides;
     for (const Size& s : t.sizes) sizes += (sizes.empty() ? "" : ", ") + to_string(s);
     for (const Size& s : t.strides) strides += (strides.empty() ? "" : ", ") + to_string(s);
-    return fmt::format("{}[{}]{{{}}}+({})", info(t.dtype).short_name, sizes, strides, to_string(t.offset));
+    return fmt::format("{}[{}]{{{}}}+({}) on {}", info(t.dtype).short_name, sizes, strides, to_string(t.offset),
+                       to_string(t.device));
   }
 
   // What inference says of the call; its refusal is a violation too.

@@ -19,7 +19,9 @@ class Engine {
   virtual void run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) = 0;
 };
 Engine& reference_engine();
-Engine& engine();            // the installed one, else the reference
-void set_engine(Engine* e);  // e lives for ever
+Engine& engine();  // of the CPU: the installed one, else the reference
+// That of results on a device; on one without memory it does nothing. Throws OpError(Runtime) if there is none.
+Engine& engine(Device d);
+void set_engine(DeviceType type, Engine* e);  // e lives for ever
 
 }  // namespace md

@@ -55,7 +55,7 @@ void fill_random(ops::Rand, const KernelCall& c, const RandomRange& r, std::int6
   const auto single = [&](std::uint64_t i) { return unit_f32(blocks[i / 4][i % 4]); };
   if (!is_half(out.dtype)) return fill(out, first, last, single);
   // As many of a word's upper bits as the dtype has digits: rounding could give 1.
-  const float steps = out.dtype == DType::Float16 ? 0x1p11f : 0x1p8f;
+  const float steps = std::ldexp(1.0f, info(out.dtype).digits);
   fill(out, first, last, [&](std::uint64_t i) { return std::floor(single(i) * steps) / steps; });
 }
 

@@ -283,6 +283,21 @@ Results unique_parts(std::span<const Arg> args) {
   return results;
 }
 
+// What is asked of elements that are not there.
+void expect_elements(const Op& op, std::span<const Arg> args) {
+  for (const Arg& a : args) {
+    if (const auto* l = a.get_if<ListArg>()) expect_elements(op, l->items);
+    const auto* t = a.get_if<TensorRef>();
+    if (!t || (*t)->has_memory()) continue;
+    const std::string where = to_string((*t)->device());
+    if (op.id == id::Item || op.id == id::ItemNumber || op.id == id::Position)
+      throw OpError(ErrorKind::Runtime, fmt::format("Tensor.item() cannot be called on {} tensors", where));
+    throw OpError(ErrorKind::NotImplemented,
+                  fmt::format("{}(): the sizes of the result depend on elements, which {} tensors do not have",
+                              op.public_name, where));
+  }
+}
+
 struct Row {
   OpId op;
   Results (*run)(std::span<const Arg>);
@@ -321,6 +336,7 @@ bool is_dynamic(const Op& op, std::span<const Arg> args) {
 }
 
 std::vector<TensorRef> run_dynamic(const Op& op, std::span<const Arg> args) {
+  expect_elements(op, args);
   AnySize any;
   const SupplyScope scope(any);
   std::vector<Arg> open(args.begin(), args.end());

@@ -36,7 +36,7 @@ DimVec constant_dims(const SizeVec& sizes) {
 }
 
 TensorRef allocate(const TensorType& t) {
-  TensorRef x = empty_tensor(constant_dims(t.sizes), t.dtype);
+  TensorRef x = empty_tensor(constant_dims(t.sizes), t.dtype, t.device);
   x->strides = constant_dims(t.strides);
   x->requires_grad = t.requires_grad;
   return x;
@@ -54,15 +54,17 @@ bool is_mask(const Arg& a) {
   return t && (*t)->dtype == DType::Bool;
 }
 
-// Pointwise calls whose tensors are contiguous and of one shape need no general inference. Null if this is not one.
+// Pointwise calls whose tensors are contiguous, of one shape and on the CPU need no general inference. Null if this is
+// not one.
 TensorRef plain_pointwise(const Op& op, std::span<const Arg> args) {
+  if (op.device >= 0) return nullptr;
   const TensorImpl* first = nullptr;
   bool grad = false;
   for (int i = 0; i < op.operands; ++i) {
     const auto* t = args[i].get_if<TensorRef>();
     if (!t) continue;
     const TensorImpl& x = **t;
-    if (!x.is_contiguous() || (first && !(first->sizes == x.sizes))) return nullptr;
+    if (!x.device().is_cpu() || !x.is_contiguous() || (first && !(first->sizes == x.sizes))) return nullptr;
     first = &x;
     grad |= x.requires_grad;
   }
@@ -79,7 +81,7 @@ Arg results_arg(std::span<const TensorRef> out) {
 }
 
 Arg run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
-  engine().run(op, args, out);
+  engine(out[0]->device()).run(op, args, out);
   return results_arg(out);
 }
 
@@ -122,10 +124,12 @@ void run_into(const Op& op, const TensorRef& self, std::span<const Arg> bound) {
 // to check but dtypes.
 bool plain_inplace(const Op& op, const TensorImpl& self, std::span<const Arg> args) {
   if (op.kind() != OpKind::Pointwise || op.decl->promote == Promote::Select || !self.is_contiguous()) return false;
+  if (!self.device().is_cpu()) return false;
   for (int i = 1; i < op.operands; ++i) {
     const auto* t = args[i].get_if<TensorRef>();
     if (!t || t->get() == &self) continue;
-    if (share_memory(*(*t)->storage, *self.storage) || !((*t)->sizes == self.sizes)) return false;
+    if (!(*t)->device().is_cpu() || share_memory(*(*t)->storage, *self.storage) || !((*t)->sizes == self.sizes))
+      return false;
   }
   return compute_types(op, args).result == self.dtype;
 }
@@ -143,6 +147,7 @@ void write_result(const Op& op, std::span<const Arg> given) {
   const TensorRef self = bound[0].get<TensorRef>();
   const TensorType result = infer(op, bound)[0];
   check_inplace(op, type_of(bound[0]), result);
+  if (!self->has_memory()) return;
   if (op.kind() == OpKind::Pointwise && result.dtype == self->dtype) {
     const std::vector<Arg> args = without_overlap(self, bound);
     engine().run(op, args, std::span<const TensorRef>(&self, 1));

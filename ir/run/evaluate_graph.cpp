@@ -14,6 +14,7 @@
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
 #include "ir/sizes/shape_env.h"
+#include "ir/tensor/extent.h"
 
 namespace md {
 
@@ -62,7 +63,7 @@ class GraphProgram::Run {
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       const TensorRef to = target(program_.commits_[i], *values[i]);
-      engine_.run(op(id::Copy), std::vector<Arg>{to, values[i]}, std::span(&to, 1));
+      engine_for(*to).run(op(id::Copy), std::vector<Arg>{to, values[i]}, std::span(&to, 1));
       ++to->storage->version;
     }
   }
@@ -107,7 +108,7 @@ class GraphProgram::Run {
       for (std::size_t i = 0; i < results.size(); ++i) bind_unbacked(n.types[i], results[i]->sizes, symbols_);
     } else {
       for (const TensorType& t : n.types) results.push_back(allocate(t));
-      engine_.run(op, args, results);
+      engine_for(*results[0]).run(op, args, results);
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
   }
@@ -144,13 +145,13 @@ class GraphProgram::Run {
 
   std::int64_t concrete(Size s) const { return s.is_const() ? s.value() : s.expr()->env->evaluate(s, symbols_); }
 
+  Engine& engine_for(const TensorImpl& result) { return result.device().is_cpu() ? engine_ : engine(result.device()); }
+
   TensorRef allocate(const TensorType& t) const {
     DimVec sizes, strides;
     for (const Size& s : t.sizes) sizes.push_back(concrete(s));
     for (const Size& s : t.strides) strides.push_back(concrete(s));
-    std::int64_t count = 1;
-    for (std::int64_t s : sizes) count *= s;
-    Ref<Storage> storage = allocate_storage(static_cast<std::size_t>(count) * item_size(t.dtype));
+    Ref<Storage> storage = allocate_storage(checked_bytes(sizes, strides, 0, t.dtype), t.device);
     return make_ref<TensorImpl>(std::move(storage), t.dtype, std::move(sizes), std::move(strides), 0);
   }
 

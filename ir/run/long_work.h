@@ -22,12 +22,12 @@ void set_interlude(const Interlude& i);
 // Below this, letting go and waiting for others costs more than it brings them.
 inline constexpr double kLongWork = 100e3;  // nanoseconds
 
-// What a graph's work was begun with does not hold any more, and nothing of the work has shown: it is dropped.
+// Thrown when another thread has changed what a graph depends on before the graph wrote anything: its work is dropped.
 struct Overtaken {};
 
-// What the work of this thread's innermost graph was begun with, which others may change while they go on. Before the
-// work shows, that is before the first write to memory others know and before it ends, it is settled whether all still
-// holds. From then on nobody goes on until the work is done.
+// The guards and inputs this thread's innermost graph was started with. Other threads may change them while a kernel
+// runs without the interpreter's lock: settle() checks them again before the graph's first write to memory that others
+// see, or at its end. After that the thread keeps the lock until the graph is done.
 class Premise {
  public:
   Premise() noexcept : outer_(std::exchange(current_, this)) {}
@@ -54,7 +54,7 @@ class Premise {
   bool settled_ = false;
 };
 
-// Around work that is a part of a graph's and does not settle it: regions, code of the program.
+// While it lives settle() does nothing: for regions and the program's own code, which run inside a graph.
 class WithoutPremise {
  public:
   WithoutPremise() noexcept : outer_(std::exchange(Premise::current_, nullptr)) {}
@@ -66,8 +66,8 @@ class WithoutPremise {
   Premise* const outer_;
 };
 
-// Tensors as they are now. While the work is done others may drop one, or give it other sizes, another dtype or other
-// memory: the work takes the copies.
+// Copies of the tensors a kernel uses. While it runs without the lock another thread may drop one of the originals, or
+// give it other sizes, another dtype or other memory.
 class HeldMemory {
  public:
   TensorRef add(TensorImpl& t);
@@ -88,7 +88,7 @@ class HeldMemory {
   std::unordered_map<const TensorImpl*, std::size_t> places_;  // of all of them, where there are more
 };
 
-// For as long as it lives others go on. Around work on what nobody else knows.
+// Releases the interpreter's lock for its lifetime. Only for work on memory that no other thread can see.
 class OthersGoOn {
  public:
   OthersGoOn();
@@ -100,7 +100,7 @@ class OthersGoOn {
   void* const left_;
 };
 
-// For as long as it lives others go on, if the work is expected to take long. `memory`: what it reads and writes.
+// The same if the work is expected to take kLongWork or more. `memory`: what it reads and writes.
 class LongWork {
  public:
   LongWork(double nanoseconds, HeldMemory& memory) : memory_(memory) {

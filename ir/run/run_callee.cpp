@@ -7,25 +7,20 @@
 #include "ir/core/scalar_builder.h"
 #include "ir/graph/op_ids.h"
 #include "ir/reference/engine.h"
+#include "ir/tensor/extent.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
 namespace {
 
 TensorRef allocate(const ExpectedTensor& t) {
-  std::int64_t span = 1;  // elements from the first to the last, plus one
-  bool empty = false;
-  for (std::size_t d = 0; d < t.sizes.size(); ++d) {
-    empty |= t.sizes[d] == 0;
-    span += (t.sizes[d] - 1) * t.strides[d];
-  }
-  Ref<Storage> storage = allocate_storage(empty ? 0 : static_cast<std::size_t>(span) * item_size(t.dtype));
+  Ref<Storage> storage = allocate_storage(checked_bytes(t.sizes, t.strides, 0, t.dtype), t.device);
   return make_ref<TensorImpl>(std::move(storage), t.dtype, t.sizes, t.strides, 0);
 }
 
 TensorRef copied(const TensorRef& from, const ExpectedTensor& as) {
   TensorRef to = allocate(as);
-  engine().run(op(id::Copy), std::vector<Arg>{to, from}, std::span(&to, 1));
+  engine(to->device()).run(op(id::Copy), std::vector<Arg>{to, from}, std::span(&to, 1));
   return to;
 }
 
@@ -42,7 +37,7 @@ bool same_strides(const TensorImpl& t, const ExpectedTensor& as) {
 std::vector<ExpectedTensor> expected_tensors(std::span<const TensorType> types, const SizeNumber& number) {
   std::vector<ExpectedTensor> out;
   for (const TensorType& t : types) {
-    ExpectedTensor e{t.dtype, {}, {}};
+    ExpectedTensor e{t.dtype, {}, {}, t.device};
     for (Size s : t.sizes) e.sizes.push_back(number(s));
     for (Size s : t.strides) e.strides.push_back(number(s));
     out.push_back(std::move(e));
@@ -79,6 +74,9 @@ std::vector<TensorRef> run_functional(const Callee& callee, std::vector<Arg> arg
 std::size_t picked_region(const Arg& predicate) {
   if (const auto* b = predicate.get_if<bool>()) return *b ? 0 : 1;
   const TensorImpl& t = *predicate.get<TensorRef>();
+  if (!t.has_memory()) {
+    throw OpError(ErrorKind::Runtime, "Tensor.item() cannot be called on " + to_string(t.device()) + " tensors");
+  }
   if (t.numel() != 1) {
     throw OpError(ErrorKind::Runtime, "Boolean value of Tensor with more than one value is ambiguous");
   }

@@ -89,7 +89,7 @@ void set_sweep_runner(SweepRunner runner) { installed.store(runner, std::memory_
 bool worth_sweeping(std::span<const Arg> bound) {
   const auto* x = bound.empty() ? nullptr : bound[0].get_if<TensorRef>();
   return x && is_floating((*x)->dtype) && (*x)->numel() >= kLeastElements && (*x)->is_contiguous() &&
-         installed.load(std::memory_order_acquire);
+         (*x)->device().is_cpu() && installed.load(std::memory_order_acquire);
 }
 
 Arg run_swept(const Op& composite, std::span<const Arg> bound) {

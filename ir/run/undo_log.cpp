@@ -15,7 +15,7 @@ void UndoLog::before_write(const TensorRef& t) {
   if (own_.contains(t->storage.get())) return;
   Premise::settle();
   layouts_.push_back({t, t->sizes, t->strides, t->offset, t->storage->version});
-  if (t->numel() == 0) return;
+  if (t->numel() == 0 || !t->has_memory()) return;
   const auto item = static_cast<std::int64_t>(item_size(t->dtype));
   auto* from = static_cast<char*>(t->data());
   char* to = from + item;

@@ -5,6 +5,7 @@
 
 #include "ir/core/error.h"
 #include "ir/core/scalar_builder.h"
+#include "ir/tensor/extent.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -15,23 +16,18 @@ constexpr std::size_t kAlignment = 64;
 Ref<Storage> allocate_plain(std::size_t bytes) {
   const std::size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* data = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded ? rounded : kAlignment);
-  if (!data) throw OpError(ErrorKind::Memory, "cannot allocate " + std::to_string(bytes) + " bytes for a tensor");
+  if (!data)
+    throw OpError(ErrorKind::Memory, "not enough memory: tried to allocate " + std::to_string(bytes) + " bytes");
   return make_ref<Storage>(data, bytes, [](void* p, std::size_t, void*) { std::free(p); }, nullptr);
 }
 
-std::atomic<AllocateFn> allocator{allocate_plain};
+// Sizes without elements.
+Ref<Storage> allocate_nothing(std::size_t bytes) { return make_ref<Storage>(nullptr, bytes, nullptr, nullptr, kMeta); }
 
-// Bytes of a tensor; a product that does not fit is a request no allocator can meet.
-std::size_t checked_bytes(const DimVec& sizes, DType dtype) {
-  std::int64_t n = static_cast<std::int64_t>(item_size(dtype));
-  for (const std::int64_t s : sizes) {
-    if (s == 0) return 0;
-  }
-  for (const std::int64_t s : sizes) {
-    if (__builtin_mul_overflow(n, s, &n)) throw OpError(ErrorKind::Memory, "a tensor of that size does not fit memory");
-  }
-  return static_cast<std::size_t>(n);
-}
+// By device type; the others have none.
+constexpr AllocateFn kFirstAllocators[kDeviceTypeCount] = {allocate_plain, allocate_nothing};
+std::atomic<AllocateFn> allocators[kDeviceTypeCount] = {allocate_plain, allocate_nothing};
+std::atomic<AllocateFn>& allocator_of(DeviceType type) { return allocators[static_cast<std::size_t>(type)]; }
 
 template <class T>
 TensorRef filled_scalar(T v, DType dtype) {
@@ -85,8 +81,15 @@ void Storage::operator delete(void* p) noexcept { Spares<Storage>::give(p); }
 void* TensorImpl::operator new(std::size_t bytes) { return Spares<TensorImpl>::take(bytes); }
 void TensorImpl::operator delete(void* p) noexcept { Spares<TensorImpl>::give(p); }
 
-Ref<Storage> allocate_storage(std::size_t bytes) { return allocator.load(std::memory_order_relaxed)(bytes); }
-void set_allocator(AllocateFn fn) { allocator.store(fn ? fn : allocate_plain); }
+Ref<Storage> allocate_storage(std::size_t bytes, Device device) {
+  const AllocateFn allocate = allocator_of(device.type).load(std::memory_order_relaxed);
+  if (!allocate) [[unlikely]]
+    throw OpError(ErrorKind::Runtime, "there is no memory on device '" + to_string(device) + "' in this build");
+  return allocate(bytes);
+}
+void set_allocator(DeviceType type, AllocateFn fn) {
+  allocator_of(type).store(fn ? fn : kFirstAllocators[static_cast<std::size_t>(type)]);
+}
 
 bool TensorImpl::is_contiguous() const {
   std::int64_t expected = 1;
@@ -103,13 +106,14 @@ DimVec contiguous_strides(const DimVec& sizes) {
   std::int64_t next = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
     strides[i] = next;
-    next *= sizes[i] > 1 ? sizes[i] : 1;
+    // Strides that do not fit belong to a tensor without elements or to one that is refused where it gets memory.
+    if (sizes[i] > 1 && __builtin_mul_overflow(next, sizes[i], &next)) next = 0;
   }
   return strides;
 }
 
-TensorRef empty_tensor(const DimVec& sizes, DType dtype) {
-  Ref<Storage> storage = allocate_storage(checked_bytes(sizes, dtype));
+TensorRef empty_tensor(const DimVec& sizes, DType dtype, Device device) {
+  Ref<Storage> storage = allocate_storage(checked_bytes(sizes, dtype), device);
   return make_ref<TensorImpl>(std::move(storage), dtype, sizes, contiguous_strides(sizes), 0);
 }
 

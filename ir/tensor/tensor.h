@@ -1,4 +1,4 @@
-// Storage and TensorImpl: the Python-free tensor. CPU only; sizes, strides and offset count elements.
+// Storage and TensorImpl: the Python-free tensor. Sizes, strides and offset count elements.
 #pragma once
 
 #include <atomic>
@@ -8,17 +8,19 @@
 
 #include "ir/core/ref.h"
 #include "ir/sizes/size.h"
+#include "registry/device.h"
 #include "registry/dtype.h"
 
 namespace md {
 
-// A block of bytes shared by every view of it.
+// A block of bytes shared by every view of it. On a device without memory `data` is null, and `bytes` what it would
+// take.
 class Storage final : public RefCounted {
  public:
   using Release = void (*)(void* data, std::size_t bytes, void* context);
   // Takes over `data`; `release` runs once, when the last view is gone.
-  Storage(void* data, std::size_t bytes, Release release, void* context)
-      : data_(data), bytes_(bytes), release_(release), context_(context) {}
+  Storage(void* data, std::size_t bytes, Release release, void* context, Device device = kCpu)
+      : device_(device), data_(data), bytes_(bytes), release_(release), context_(context) {}
   ~Storage() override {
     if (release_) release_(data_, bytes_, context_);
   }
@@ -27,7 +29,8 @@ class Storage final : public RefCounted {
   static void operator delete(void* p) noexcept;
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  // Exchanges the blocks: every view of this storage sees the other's memory from here on.
+  Device device() const { return device_; }
+  // Exchanges the blocks, which are on one device: every view of this storage sees the other's memory from here on.
   void exchange(Storage& o) {
     std::swap(data_, o.data_);
     std::swap(bytes_, o.bytes_);
@@ -44,17 +47,19 @@ class Storage final : public RefCounted {
   std::atomic<std::uint16_t> at_work{0};
 
  private:
+  const Device device_;
   void* data_;
   std::size_t bytes_;
   Release release_;
   void* context_;
 };
 
-// 64-byte aligned, uninitialised, from the caching allocator (backend/) once it is installed, else from malloc.
-// Throws OpError(Memory).
-Ref<Storage> allocate_storage(std::size_t bytes);
+// By the allocator of the device. On the CPU: 64-byte aligned, uninitialised, from the caching allocator (backend/)
+// once it is installed, else from malloc. Throws OpError(Memory), and OpError(Runtime) for a device without an
+// allocator.
+Ref<Storage> allocate_storage(std::size_t bytes, Device device = kCpu);
 using AllocateFn = Ref<Storage> (*)(std::size_t bytes);
-void set_allocator(AllocateFn fn);
+void set_allocator(DeviceType type, AllocateFn fn);  // null: the one there was at first
 
 class TensorImpl final : public RefCounted {
  public:
@@ -70,6 +75,9 @@ class TensorImpl final : public RefCounted {
     for (auto s : sizes) n *= s;
     return n;
   }
+  Device device() const { return storage->device(); }
+  bool has_memory() const { return storage->device().has_memory(); }
+  // Only where the device has memory.
   void* data() const {
     return static_cast<char*>(storage->data()) + offset * static_cast<std::int64_t>(item_size(dtype));
   }
@@ -90,8 +98,8 @@ class TensorImpl final : public RefCounted {
 using TensorRef = Ref<TensorImpl>;
 
 DimVec contiguous_strides(const DimVec& sizes);
-TensorRef empty_tensor(const DimVec& sizes, DType dtype);  // contiguous, uninitialised
-TensorRef scalar_tensor(double v, DType dtype);            // 0-d
-TensorRef scalar_tensor(std::int64_t v, DType dtype);      // 0-d
+TensorRef empty_tensor(const DimVec& sizes, DType dtype, Device device = kCpu);  // contiguous, uninitialised
+TensorRef scalar_tensor(double v, DType dtype);                                  // 0-d
+TensorRef scalar_tensor(std::int64_t v, DType dtype);                            // 0-d
 
 }  // namespace md

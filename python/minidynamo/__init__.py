@@ -1,5 +1,6 @@
 """minidynamo: a bytecode-tracing compiler with the semantics of PyTorch Dynamo. `import minidynamo as torch`."""
 
+from . import _main_interpreter as _main_interpreter  # isort: skip  first: refuses subinterpreters
 from math import e as e
 from math import inf as inf
 from math import nan as nan
@@ -13,6 +14,7 @@ from . import random as random
 from . import special as special
 from ._C import *  # noqa: F403  every op of the table, dtypes, Tensor, Size, device
 from ._C import _rebuild_tensor as _rebuild_tensor  # pickled tensors name it
+from ._C import _rebuild_view as _rebuild_view  # saved ones
 from ._checks import _check as _check
 from ._checks import _check_is_size as _check_is_size
 from ._limits import finfo as finfo

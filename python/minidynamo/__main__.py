@@ -15,6 +15,14 @@ KINDS = {
 }
 
 
+STATUSES = {
+    "raised": "raised by this compiler",
+    "synthetic": "raised only with a setting for tests",
+    "internal": "never raised: it is about a state this tracer cannot be in",
+    "unreachable": "not raised",
+}
+
+
 def _paragraph(text, first="  ", rest="  "):
     width = min(shutil.get_terminal_size((100, 24)).columns, 100)
     return textwrap.fill(
@@ -24,10 +32,11 @@ def _paragraph(text, first="  ", rest="  "):
 
 def page(found):
     """All texts of one code."""
-    from ._dynamo import report
+    from ._dynamo import message
 
     first = found[0]
     lines = [f"{first.code}  {first.type}", "", f"  Area: {first.area}", _paragraph(f"Kind: {KINDS[first.kind]}")]
+    lines.append(_paragraph(f"Status: {STATUSES[first.status]}{'. ' + first.why if first.why else ''}"))
     for b in found:
         case = b.id.partition("_")[2].replace("_", " ")
         lines += ["", f"What happened{f' ({case})' if case else ''}", _paragraph(b.explanation)]
@@ -35,7 +44,8 @@ def page(found):
             lines += ["", "What to do", *(_paragraph(hint, "  - ", "    ") for hint in b.hints)]
     if first.context:
         lines += ["", "Debug context", _paragraph(first.context)]
-    lines += ["", f"See {report.link(int(first.code[2:]))}"]
+    if message.is_published(int(first.code[2:])):
+        lines += ["", f"See {message.link(int(first.code[2:]))}"]
     return "\n".join(lines)
 
 

@@ -1,21 +1,63 @@
-"""`save` and `load`: tensors, and containers of them, to files and back. Python's pickle format, not torch's."""
+"""`save` and `load`: tensors, and containers of them, to files and back. A format of our own, not torch's.
+
+A file is the mark `_MARK`, the length of what follows (8 bytes, little-endian), its SHA-256, and a pickle. Tensors that
+share memory share it again after `load`: their memory is written once, whole.
+"""
 
 import os
 
 __all__ = ["load", "save"]
 
 _CONTAINERS = {"collections": ("OrderedDict", "defaultdict", "deque"), "builtins": ("set", "frozenset", "complex")}
+_MARK = b"mdtensor\x00\x01\r\n"
+_HEADER = len(_MARK) + 8 + 32
+_PART = 1 << 22  # bytes asked for at once: a length that is wrong never becomes memory
+
+
+def _pickler(file):
+    import pickle
+
+    from . import _C
+
+    class Pickler(pickle.Pickler):
+        memory = {}
+
+        def reducer_override(self, obj):
+            if not isinstance(obj, _C.Tensor) or type(obj).__reduce__ is not _C.Tensor.__reduce__:
+                return NotImplemented
+            if obj.is_meta:
+                return NotImplemented  # no memory to share
+            whole, key = _C._storage_bytes(obj)
+            # Kept until all is written: pickle knows objects it has seen by their addresses.
+            whole = self.memory.setdefault(key, whole)
+            if obj is whole:
+                return NotImplemented
+            sizes, strides, offset = tuple(obj.shape), obj.stride(), obj.storage_offset()
+            state = getattr(obj, "__dict__", None) or None
+            args = (whole, sizes, tuple(strides), offset, obj.dtype, obj.requires_grad, type(obj))
+            return _C._rebuild_view, args, state
+
+    made = Pickler(file, protocol=4)
+    made.memory = {}
+    return made
 
 
 def save(obj, f):
     """Writes `obj` to a path or to a file opened for writing bytes."""
-    import pickle  # here: most programs do without
+    import hashlib
+    import io
 
+    body = io.BytesIO()
+    _pickler(body).dump(obj)
+    data = body.getbuffer()
+    header = _MARK + len(data).to_bytes(8, "little") + hashlib.sha256(data).digest()
     if isinstance(f, (str, os.PathLike)):
         with open(f, "wb") as file:
-            pickle.dump(obj, file, protocol=4)
+            file.write(header)
+            file.write(data)
     else:
-        pickle.dump(obj, f, protocol=4)
+        f.write(header)
+        f.write(data)
 
 
 def _data_only(file):
@@ -24,11 +66,13 @@ def _data_only(file):
 
     class DataOnly(pickle.Unpickler):
         def find_class(self, module, name):
-            if module == "minidynamo":
+            if module in ("minidynamo", "minidynamo._C"):
                 from . import _C
 
                 found = getattr(_C, name, None)
-                if name in ("_rebuild_tensor", "Size", "Tensor") or isinstance(found, _C.dtype):
+                if name in ("_rebuild_tensor", "_rebuild_view", "Size", "Tensor", "device") or isinstance(
+                    found, _C.dtype
+                ):
                     return found
             elif name in _CONTAINERS.get(module, ()):
                 return getattr(collections, name, None) or super().find_class(module, name)
@@ -40,13 +84,65 @@ def _data_only(file):
     return DataOnly(file).load()
 
 
+def _read(file, length):
+    parts = []
+    while length:
+        part = file.read(min(length, _PART))
+        if not part:
+            break
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def _checked_body(file, name, whole):
+    """The pickle in `file`, compared with the header; `whole`: there must be nothing behind it."""
+    import hashlib
+
+    def damaged(what):
+        return RuntimeError(f"load(): {name} {what}")
+
+    header = _read(file, _HEADER)
+    if header[: len(_MARK)] != _MARK:
+        raise damaged("is not a file that save() of minidynamo wrote, or its beginning is damaged")
+    if len(header) < _HEADER:
+        raise damaged("is damaged: it ends within its header")
+    length = int.from_bytes(header[len(_MARK) : len(_MARK) + 8], "little")
+    if whole and length != (there := os.fstat(file.fileno()).st_size - _HEADER):
+        raise damaged(f"is damaged: its header tells of {length} bytes, and {there} follow")
+    body = _read(file, length)
+    if len(body) < length:
+        raise damaged(f"is damaged: its header tells of {length} bytes, and {len(body)} follow")
+    if hashlib.sha256(body).digest() != header[-32:]:
+        raise damaged("is damaged: its checksum is not that of its contents")
+    return body
+
+
 def load(f, *, weights_only=True):
-    """Reads what `save` wrote. With `weights_only=False` objects of any class: only for files you trust."""
-    if isinstance(f, (str, os.PathLike)):
-        with open(f, "rb") as file:
-            return load(file, weights_only=weights_only)
-    if weights_only:
-        return _data_only(f)
+    """Reads what `save` wrote. With `weights_only=False` objects of any class: only for files you trust.
+
+    RuntimeError with the file's name if the file is damaged, in whichever byte, or is none that `save`
+    wrote; pickle.UnpicklingError for objects that are neither tensors nor plain containers. A file object is read from
+    where it stands to the end of what was saved.
+    """
+    import io
     import pickle
 
-    return pickle.load(f)
+    if isinstance(f, (str, os.PathLike)):
+        name = repr(os.fspath(f))
+        with open(f, "rb") as file:
+            body = _checked_body(file, name, True)
+    else:
+        name = repr(getattr(f, "name", None) or f)
+        body = _checked_body(f, name, False)
+    if not weights_only:
+        return pickle.loads(body)
+    try:
+        return _data_only(io.BytesIO(body))
+    except pickle.UnpicklingError as error:
+        if "weights_only" in str(error):
+            raise
+        reason = error
+    except Exception as error:
+        reason = error
+    raise RuntimeError(f"load(): {name} holds what save() does not write: {reason}") from reason

@@ -321,13 +321,14 @@ struct ToDevice {
   static constexpr OpDecl decl = method_only(composite(
       "to.device",
       "to(Tensor self, device? device=None, dtype? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor",
-      "On a device (only the CPU is there) and perhaps in another dtype."));
+      "On a device ('cpu', or 'meta' for sizes without elements) and perhaps in another dtype; itself if it is "
+      "that already."));
 };
 
 struct ToOther {
   static constexpr OpDecl decl = method_only(
       composite("to.other", "to(Tensor self, Tensor other, bool non_blocking=False, bool copy=False) -> Tensor",
-                "With the dtype of `other`."));
+                "With the dtype of `other`, on its device."));
 };
 
 struct TypeAs {

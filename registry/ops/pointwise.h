@@ -807,6 +807,12 @@ struct Convert : Identity {
                          "its smallest value; a float is truncated toward zero.");
 };
 
+struct CopyToDevice : Identity {
+  static constexpr OpDecl decl =
+      internal_pointwise("copy_to_device", "copy_to_device(Tensor self, device? device=None) -> Tensor",
+                         Promote::KeepFirst, "A copy on another device; elements that are on none cannot be copied.");
+};
+
 // The second operand, in the dtype of the first: the value an in-place copy writes.
 struct Second {
   template <class B>

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -12,6 +13,7 @@
 #include "ir/core/threads.h"
 #include "ir/graph/op_ids.h"
 #include "ir/reference/engine.h"
+#include "tests/backend/refusals.h"
 #include "tests/ir/elements.h"
 
 namespace md {
@@ -115,14 +117,25 @@ std::vector<TensorRef> allocate(const std::vector<TensorType>& types) {
   return out;
 }
 
-// Runs the call on the reference and on every level; false if the op does not take these operands.
+// Whether the dtypes, or operands without the elements that a reduction needs, forbid the call.
+bool is_refused(const Op& op, const std::vector<Arg>& args) {
+  const SizeVec sizes = type_of(args[0]).sizes;
+  const bool nothing = std::any_of(sizes.begin(), sizes.end(), [](const Size& s) { return s == Size(0); });
+  return (nothing && op.traits.needs_elements) || dtypes_forbid(op, args);
+}
+
+// Runs the call on the reference and on every level; false if the op does not take these operands, which has to be as
+// its declaration says.
 bool same_everywhere(const Op& op, const std::vector<Arg>& args) {
+  const bool drawn = op.kind() == OpKind::Pointwise || op.kind() == OpKind::Reduction;
   std::vector<TensorType> types;
   try {
     types = infer(op, args);
-  } catch (const OpError&) {
+  } catch (const OpError& e) {
+    EXPECT_TRUE(!drawn || is_refused(op, args)) << op.name() << ": " << e.what();
     return false;
   }
+  EXPECT_FALSE(drawn && dtypes_forbid(op, args)) << op.name() << " takes dtypes it has no body for";
   const std::vector<TensorRef> want = allocate(types);
   bool fails = false;
   try {

@@ -39,7 +39,7 @@ TEST_P(Pointwise, SameBitsAsReference) {
       const DType mask = o.decl->promote == Promote::Select ? DType::Bool : t;
       std::vector<Arg> operands{random_tensor(s.sizes, mask, s.first, ++seed)};
       for (int k = 1; k < o.operands; ++k) {
-        operands.push_back(random_tensor(s.sizes, t, k == 1 ? s.second : s.first, ++seed, true));
+        operands.push_back(random_tensor(operand_sizes(o, k, s.sizes), t, k == 1 ? s.second : s.first, ++seed, true));
       }
       std::vector<Arg> args = with_defaults(o, operands);
       if (o.dtype < 0 || o.schema.params[o.dtype].has_default) {
@@ -63,7 +63,7 @@ TEST_P(Pointwise, MixedDtypesAndNumbers) {
     for (const DType b : kTypes) {
       const DType mask = o.decl->promote == Promote::Select ? DType::Bool : a;
       std::vector<Arg> operands{random_tensor({70, 19}, mask, Layout::RowMajor, ++seed),
-                                random_tensor({70, 19}, b, Layout::Transposed, ++seed, true)};
+                                random_tensor(operand_sizes(o, 1, {70, 19}), b, Layout::Transposed, ++seed, true)};
       if (o.operands == 3) operands.push_back(random_tensor({19}, a, Layout::Stepped, ++seed));
       same_everywhere(o, with_defaults(o, operands));
     }
@@ -83,14 +83,16 @@ TEST_P(Pointwise, ThreadsDoNotMatter) {
   std::vector<Arg> operands;
   for (int k = 0; k < o.operands; ++k) {
     const DType t = k == 0 && o.decl->promote == Promote::Select ? DType::Bool : DType::Float32;
-    operands.push_back(random_tensor({3 * blocks::kGrain + 77}, t, Layout::RowMajor, static_cast<unsigned>(k) + 1));
+    operands.push_back(random_tensor(operand_sizes(o, k, {3 * blocks::kGrain + 77}), t, Layout::RowMajor,
+                                     static_cast<unsigned>(k) + 1));
   }
   std::vector<Arg> args = with_defaults(o, operands);
   if (o.dtype >= 0) args[o.dtype] = DType::Float64;
   std::vector<TensorType> types;
   try {
     types = infer(o, args);
-  } catch (const OpError&) {
+  } catch (const OpError& e) {
+    EXPECT_TRUE(is_refused(o, args)) << o.name() << ": " << e.what();
     return;
   }
   const int before = num_threads();

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "backend/llvm/code_generator.h"
 #include "backend/tiers/kernel_cache.h"
 #include "ir/graph/op_ids.h"
 #include "registry/reduction_order.h"
@@ -60,7 +61,7 @@ TEST(LlvmNest, PointwiseEveryLength) {
     store(nest, compute(nest, id::Add, DType::Float32, DType::Float32, {product, number(nest, 0.5)}), DType::Float32,
           {1});
     auto a = ramp(n), b = ramp(n), out = std::vector<float>(static_cast<std::size_t>(n) + 1, 42.f);
-    EXPECT_EQ(run(compile_nest(nest), {a.data(), b.data(), out.data()}), 0);
+    EXPECT_EQ(run(compile_nest(nest, host_target()), {a.data(), b.data(), out.data()}), 0);
     for (int i = 0; i < n; ++i) EXPECT_EQ(out[i], a[i] * b[i] + 0.5f) << i << " of " << n;
     EXPECT_EQ(out[n], 42.f);
   }
@@ -71,11 +72,11 @@ TEST(LlvmNest, SameNestIsCompiledOnce) {
   nest.extents = {64};
   store(nest, compute(nest, id::Neg, DType::Float32, DType::Float32, {load(nest, DType::Float32, {1})}), DType::Float32,
         {1});
-  const CompiledNest first = compile_nest(nest);
+  const CompiledNest first = compile_nest(nest, host_target());
   nest.extents = {128};
-  EXPECT_EQ(compile_nest(nest).function, first.function);
+  EXPECT_EQ(compile_nest(nest, host_target()).function, first.function);
   nest.accesses[0].strides[0] = 2;
-  EXPECT_NE(compile_nest(nest).function, first.function);
+  EXPECT_NE(compile_nest(nest, host_target()).function, first.function);
 }
 
 TEST(LlvmNest, StridesBroadcastAndBool) {
@@ -88,7 +89,7 @@ TEST(LlvmNest, StridesBroadcastAndBool) {
   store(nest, compute(nest, id::Lt, DType::Float32, DType::Bool, {sum, col}), DType::Bool, {cols, 1});
   auto a = ramp(rows * cols), b = ramp(rows), c = ramp(cols);
   std::vector<unsigned char> out(rows * cols, 9);
-  run(compile_nest(nest), {a.data(), b.data(), c.data(), out.data()});
+  run(compile_nest(nest, host_target()), {a.data(), b.data(), c.data(), out.data()});
   for (int i = 0; i < rows; ++i)
     for (int j = 0; j < cols; ++j) EXPECT_EQ(out[i * cols + j], a[j * rows + i] + b[i] < c[j]) << i << "," << j;
 }
@@ -106,7 +107,7 @@ TEST(LlvmNest, ShortInnermostAxis) {
           {width * channels, channels, 1});
     auto a = ramp(height * (width + 1) * channels), b = ramp(height * width);
     std::vector<float> out(static_cast<std::size_t>(count) + 1, 42.f);
-    const CompiledNest compiled = compile_nest(nest);
+    const CompiledNest compiled = compile_nest(nest, host_target());
     EXPECT_EQ(compiled.cols.value(), 2 * channels <= compiled.schedule.lanes ? width : channels);
     EXPECT_EQ(run(compiled, {a.data(), b.data(), out.data()}), 0);
     for (int i = 0; i < count; ++i) {
@@ -150,7 +151,7 @@ TEST(LlvmNest, RowSums) {
     store(nest, centred, DType::Float32, {cols, 1});
     store(nest, reduce(nest, id::Sum, centred), DType::Float32, {1, 0});
     auto a = ramp(rows * cols), sums = ramp(rows), out = ramp(rows * cols), again = ramp(rows);
-    run(compile_nest(nest), {a.data(), sums.data(), out.data(), again.data()});
+    run(compile_nest(nest, host_target()), {a.data(), sums.data(), out.data(), again.data()});
     for (int r = 0; r < rows; ++r) {
       std::vector<float> row(a.begin() + r * cols, a.begin() + (r + 1) * cols);
       EXPECT_EQ(sums[r], fold(row, 64)) << cols;
@@ -172,7 +173,7 @@ TEST(LlvmNest, ColumnSums) {
       store(nest, compute(nest, id::Neg, DType::Float32, DType::Float32, {sum}), DType::Float32, {0, 1});
       auto a = ramp(rows * cols), b = ramp(rows), out = ramp(cols + 1);
       out[cols] = 42;
-      run(compile_nest(nest), {a.data(), b.data(), out.data()});
+      run(compile_nest(nest, host_target()), {a.data(), b.data(), out.data()});
       for (int c = 0; c < cols; ++c) {
         std::vector<float> column;
         for (int r = 0; r < rows; ++r) column.push_back(a[r * cols + c] * b[r]);

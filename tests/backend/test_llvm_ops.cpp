@@ -1,6 +1,7 @@
 // Every op with a body, in every dtype and layout, against the reference engine, bit for bit.
 #include "ir/graph/op_table.h"
 #include "tests/backend/graph_fixture.h"
+#include "tests/backend/refusals.h"
 
 namespace md::testing {
 namespace {
@@ -19,17 +20,22 @@ std::vector<Arg> with_defaults(const Op& o, std::vector<Arg> args, DType t) {
 void check_pointwise(const Op& o, std::mt19937& random, const std::vector<DType>& types, Layout layout, DimVec sizes) {
   GraphFixture g;
   std::vector<Arg> args;
-  for (int i = 0; i < o.operands; ++i)
-    args.push_back(g.input(random_tensor(random, sizes, types[static_cast<std::size_t>(i)], layout)));
-  Node* n;
-  try {
-    n = g.call(o, with_defaults(o, args, types.back()));
-  } catch (const OpError&) {
-    return;  // not defined for these dtypes
+  for (int i = 0; i < o.operands; ++i) {
+    const DType t = types[static_cast<std::size_t>(i)];
+    args.push_back(g.input(random_tensor(random, operand_sizes(o, i, sizes), t, layout)));
   }
-  g.finish({n});
+  args = with_defaults(o, args, types.back());
   std::string what(o.name());
   for (DType t : types) what += " " + std::string(info(t).name);
+  Node* n;
+  try {
+    n = g.call(o, args);
+  } catch (const OpError& e) {
+    EXPECT_TRUE(dtypes_forbid(o, args)) << what << ": " << e.what();
+    return;
+  }
+  EXPECT_FALSE(dtypes_forbid(o, args)) << what;
+  g.finish({n});
   g.check(what + " layout " + std::to_string(static_cast<int>(layout)));
 }
 
@@ -55,10 +61,10 @@ TEST(LlvmOps, PointwiseMixedDtypesAndLayouts) {
       if (o.decl->promote == Promote::Select) types[0] = DType::Bool;
       check_pointwise(o, random, types, layout, {5, 19});
     }
-    check_pointwise(o, random, std::vector<DType>(static_cast<std::size_t>(std::max(1, o.operands)), DType::Float32),
-                    Layout::Contiguous, {});
-    check_pointwise(o, random, std::vector<DType>(static_cast<std::size_t>(std::max(1, o.operands)), DType::Float32),
-                    Layout::Contiguous, {0, 4});
+    std::vector<DType> floats(static_cast<std::size_t>(std::max(1, o.operands)), DType::Float32);
+    if (o.decl->promote == Promote::Select) floats[0] = DType::Bool;
+    check_pointwise(o, random, floats, Layout::Contiguous, {});
+    check_pointwise(o, random, floats, Layout::Contiguous, {0, 4});
   }
 }
 
@@ -121,9 +127,11 @@ TEST(LlvmOps, ReductionsEveryDtypeAxesAndLayout) {
             Node* n;
             try {
               n = g.call(o, args);
-            } catch (const OpError&) {
+            } catch (const OpError& e) {
+              EXPECT_TRUE(dtypes_forbid(o, args)) << o.name() << " " << info(t).name << ": " << e.what();
               continue;
             }
+            EXPECT_FALSE(dtypes_forbid(o, args)) << o.name() << " " << info(t).name;
             if (n->multi) continue;
             g.finish({n});
             g.check(std::string(o.name()) + " " + std::string(info(t).name) + " dims " + std::to_string(dims.size()) +

@@ -10,9 +10,10 @@ HEAD = """\
 
 Written by `make conformance`: modules of CPython's own test suite run plainly and with every Python function compiled
 (`python -m minidynamo run --everything`), and the outcome (pass, fail, error, skip) of every test is compared. Frames
-are calls of Python functions other than generators and coroutines, whatever file they come from: the module's own, the
-standard library's and unittest's. *whole*: replaced by compiled code to their end; *partly*: compiled code with graph
-breaks; *skipped*: run as plain Python. What was inlined into a compiled caller has no frame and is not counted.
+are calls of Python functions other than generators and coroutines, of the module's own files and of the standard
+library's; those of unittest are counted in `test_unittest` only. *whole*: replaced by compiled code to their end;
+*partly*: compiled code with graph breaks; *skipped*: run as plain Python. What was inlined into a compiled caller has
+no frame and is not counted.
 """
 
 
@@ -62,9 +63,42 @@ def section(way, comparisons):
     return lines
 
 
+PACKAGES = "\n## Own tests of packages\n"  # the part of the page that packages.py writes; the other keeps it
+
+
 def write(rows, path):
     """`rows`: for each module its comparisons, one for each way."""
     lines = [HEAD.format(version=".".join(map(str, sys.version_info[:2])))]
     for comparisons in zip(*rows, strict=True):
         lines += section(comparisons[0].way, comparisons)
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    packages = old[old.index(PACKAGES) :] if PACKAGES in old else ""
+    path.write_text("\n".join(lines) + "\n" + packages, encoding="utf-8")
+
+
+def write_packages(rows, versions, path):
+    """`rows`: for each package its comparisons; `versions`: {name: version}."""
+    tests, same = sum(len(c.tests) for r in rows for c in r), sum(c.same for r in rows for c in r)
+    version = ".".join(map(str, sys.version_info[:2]))
+    lines = [
+        PACKAGES,
+        "Written by `make packages`: the test suites of pure-Python packages, pinned in",
+        f"`tests/conformance/packages.toml`, with CPython {version}. Frames are those of the",
+        f"package, its tests and the standard library. {same} of {tests} outcomes are the same.\n",
+        "| package | way | tests | same | plain outcomes | whole | partly | skipped |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for comparisons in rows:
+        for c in comparisons:
+            outcomes = ", ".join(f"{n} {outcome}" for outcome, n in Counter(c.plain["tests"].values()).most_common())
+            shares = " | ".join(f"{c.share(end):.1%}" for end in ("whole", "partly", "skipped"))
+            name = f"{c.module} {versions[c.module]}"
+            lines.append(f"| {name} | {c.way} | {len(c.tests)} | {c.same} | {outcomes} | {shares} |")
+    different = [(c, t) for r in rows for c in r for t in c.different]
+    if different:
+        lines.append("\n| test whose outcome differs | way | plain | compiled | why |\n|---|---|---|---|---|")
+        for c, t in different:
+            before, after = c.outcomes(t)
+            lines.append(f"| {t.replace('|', '/')} | {c.way} | {before} | {after} | {c.reason(t) or 'not explained'} |")
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(old.split(PACKAGES)[0].rstrip("\n") + "\n" + "\n".join(lines) + "\n", encoding="utf-8")

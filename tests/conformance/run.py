@@ -16,19 +16,20 @@ from pathlib import Path
 import document
 from compare import Comparison
 from modules import ALL, COMPILED, PLAIN
-from supervise import ROOT, is_here, run_module, stamp
+from supervise import ROOT, CpythonModule, is_here, run_suite, stamp
 
 STORE = ROOT / "out" / "conformance"
+MOST_SHOWN = 30  # differences of one suite
 
 
-def stored(module, way, fresh=False, timeout=60.0):
+def stored(suite, way, fresh=False, timeout=60.0):
     """The result of a run, from the store if it is still good."""
-    path = STORE / f"{module}.{way}.{sys.version_info[0]}.{sys.version_info[1]}.json"
+    path = STORE / f"{suite.name}.{way}.{sys.version_info[0]}.{sys.version_info[1]}.json"
     if path.exists() and not fresh:
         result = json.loads(path.read_text(encoding="utf-8"))
         if result["stamp"] == stamp(way):
             return result
-    result = run_module(module, way, timeout)
+    result = run_suite(suite, way, timeout)
     STORE.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".part")
     temporary.write_text(json.dumps(result, indent=1), encoding="utf-8")
@@ -36,9 +37,24 @@ def stored(module, way, fresh=False, timeout=60.0):
     return result
 
 
-def compared(module, args):
-    plain = stored(module, PLAIN, args.fresh, args.timeout)
-    return [Comparison(plain, stored(module, way, args.fresh, args.timeout)) for way in args.way or COMPILED]
+def compared(suite, args):
+    plain = stored(suite, PLAIN, args.fresh, args.timeout)
+    return [Comparison(plain, stored(suite, way, args.fresh, args.timeout)) for way in args.way or COMPILED]
+
+
+def printed(comparisons):
+    """Prints what was found; how many differences nothing explains, and excuses nothing needs."""
+    found = 0
+    for c in comparisons:
+        print(c.line(), flush=True)
+        for test, before, after, detail in c.unexplained()[:MOST_SHOWN]:
+            print(f"    {test}: {before} -> {after}  {detail[-300:]}", flush=True)
+        if len(c.unexplained()) > MOST_SHOWN:
+            print(f"    and {len(c.unexplained()) - MOST_SHOWN} more: see {STORE.relative_to(ROOT)}", flush=True)
+        for row in c.stale():
+            print(f"    {row}: excused in differences.toml, but its outcome does not differ", flush=True)
+        found += len(c.unexplained()) + len(c.stale())
+    return found
 
 
 def main():
@@ -57,12 +73,8 @@ def main():
         parser.error("none of these modules is installed (Debian: libpython3.11-testsuite)")
     rows, unexplained = [], 0
     with ThreadPoolExecutor(args.jobs) as pool:
-        for comparisons in pool.map(lambda m: compared(m, args), modules):
-            for c in comparisons:
-                print(c.line(), flush=True)
-                for test, before, after, detail in c.unexplained():
-                    print(f"    {test}: {before} -> {after}  {detail[:300]}", flush=True)
-                    unexplained += 1
+        for comparisons in pool.map(lambda m: compared(CpythonModule(m), args), modules):
+            unexplained += printed(comparisons)
             rows.append(comparisons)
     if not args.no_document and not args.modules and not args.way and parts == 1:
         document.write(rows, Path(ROOT / "docs" / "conformance.md"))

@@ -1,4 +1,6 @@
-"""Runs one module of CPython's tests in one way, in subprocesses, and goes on after crashes and hangs."""
+"""Runs one suite (a module of CPython's tests, a package's) in one way, in subprocesses, and goes on after crashes and
+hangs.
+"""
 
 import hashlib
 import importlib.util
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 from collections import Counter
 from pathlib import Path
 
@@ -17,6 +20,8 @@ from modules import EVERYTHING, MORE, PLAIN
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTCOMES = Path(__file__).with_name("outcomes.py")
+UNITTEST = os.path.dirname(unittest.__file__) + os.sep
+MERGED = "without unittest"  # how frames are counted: stored results that were counted otherwise are none
 MAX_PARTS = 40  # a module is given up after so many crashes and hangs
 FLAGS = {EVERYTHING: [], MORE: ["--trace-more"]}
 
@@ -27,7 +32,7 @@ def is_here(module):
 
 def stamp(way):
     """What a result depends on: a stored one is good as long as this stays the same."""
-    parts = [sys.version]
+    parts = [sys.version, MERGED]
     if way != PLAIN:
         package = ROOT / "python" / "minidynamo"
         for path in [*sorted(package.glob("_C*.so")), *sorted(package.rglob("*.py"))]:
@@ -35,15 +40,33 @@ def stamp(way):
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
-def command(module, way, folder, part):
-    outcomes = [str(OUTCOMES), f"test.{module}", str(folder / "progress"), str(folder / "done")]
+class CpythonModule:
+    """A module of CPython's tests. What runs a suite asks of it: its name, what its test ids begin with, the Python
+    that runs it, the script and its arguments, the folder it runs in (None: an empty one) and which files' frames are
+    not its own.
+    """
+
+    def __init__(self, module):
+        self.name, self.prefix = module, f"test.{module}"
+        self.python, self.folder = sys.executable, None
+
+    def script(self, progress, done):
+        return [str(OUTCOMES), self.prefix, str(progress), str(done)]
+
+    def is_machinery(self, file):
+        """Whether the frames of a file are those of what runs the tests, and not of the tests."""
+        return file == str(OUTCOMES) or (file.startswith(UNITTEST) and self.name != "test_unittest")
+
+
+def command(suite, way, folder, part):
+    script = suite.script(folder / "progress", folder / "done")
     if way == PLAIN:
-        return [sys.executable, *outcomes]
+        return [suite.python, *script]
     report = ["--report", str(folder / f"report{part}")]
     # What the machinery of unittest imports is there before anything is compiled: it is none of the module's frames.
     start = "import copy, dataclasses, inspect, random, struct, sys, typing; from minidynamo.__main__ import main; "
-    run = [sys.executable, "-c", start + "sys.exit(main())", "run", "--everything"]
-    return [*run, *FLAGS[way], *report, *outcomes]
+    run = [suite.python, "-c", start + "sys.exit(main())", "run", "--everything"]
+    return [*run, *FLAGS[way], *report, *script]
 
 
 def lines_of(path):
@@ -75,16 +98,16 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def run_part(module, way, folder, part, timeout):
+def run_part(suite, way, folder, part, timeout):
     """One subprocess. Returns "" if it came to its end, else what happened to it."""
     path = os.pathsep.join([str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
     environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
-    work = folder / f"work{part}"
-    work.mkdir()
+    work = suite.folder or folder / f"work{part}"
+    work.mkdir(exist_ok=True)
     progress, size, since, used = folder / "progress", -1, time.monotonic(), 0.0
     with open(folder / "log", "ab") as log:
         process = subprocess.Popen(
-            command(module, way, folder, part),
+            command(suite, way, folder, part),
             stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=work, env=environment, start_new_session=True,
         )  # fmt: skip
         while True:
@@ -103,12 +126,14 @@ def run_part(module, way, folder, part, timeout):
     return "" if ended else f"crash ({signal.Signals(-status).name if status < 0 else f'exit {status}'})"
 
 
-def merge_reports(folder):
+def merge_reports(folder, suite):
     """Frames by how they ended, in all the parts whose report was written, and what the codes were."""
     frames, functions = Counter(), Counter()
     breaks, skips, contexts = Counter(), Counter(), Counter()
     for path in sorted(folder.glob("report*")):
         for row in json.loads(path.read_text(encoding="utf-8"))["functions"]:
+            if suite.is_machinery(row["file"]):
+                continue
             ends = {end: row[end] for end in ("whole", "partly", "skipped")}
             frames.update(ends)
             if not any(ends.values()):
@@ -125,9 +150,10 @@ def merge_reports(folder):
     }  # fmt: skip
 
 
-def run_module(module, way, timeout=60.0):
-    """{"module", "way", "stamp", "tests": {id: outcome}, "details": {id: text}, "seconds", "log", and what
-    merge_reports gives}. A test during which the process died or stood still has the outcome "crash ..." or "hang".
+def run_suite(suite, way, timeout=60.0):
+    """{"module" (the suite's name), "prefix", "way", "stamp", "tests": {id: outcome}, "details": {id: text},
+    "seconds", "log", and what merge_reports gives}. A test during which the process died or stood still
+    has the outcome "crash ..." or "hang".
     """
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="conformance") as name:
@@ -136,7 +162,7 @@ def run_module(module, way, timeout=60.0):
         for part in range(MAX_PARTS):
             (folder / "done").write_text("\n".join(tests), encoding="utf-8")
             (folder / "progress").unlink(missing_ok=True)
-            end = run_part(module, way, folder, part, timeout)
+            end = run_part(suite, way, folder, part, timeout)
             running = None
             for line in lines_of(folder / "progress"):
                 running = line.get("start", None if "id" in line else running)
@@ -146,11 +172,12 @@ def run_module(module, way, timeout=60.0):
                         details[line["id"]] = line["detail"]
             if not end:
                 break
-            tests[running or f"{module} outside of tests"] = end
+            tests[running or f"{suite.prefix}.outside of tests"] = end
             if running is None:
                 break  # it would end the same way again
         log = (folder / "log").read_bytes()[-20000:].decode(errors="replace")
         return {
-            "module": module, "way": way, "stamp": stamp(way), "tests": tests, "details": details,
-            "seconds": round(time.monotonic() - begun, 1), "log": log, **merge_reports(folder),
+            "module": suite.name, "prefix": suite.prefix, "way": way, "stamp": stamp(way),
+            "tests": tests, "details": details, "seconds": round(time.monotonic() - begun, 1),
+            "log": log, **merge_reports(folder, suite),
         }  # fmt: skip

@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from compare import Comparison  # noqa: E402
 from modules import COMPILED, PLAIN, QUICK  # noqa: E402
 from run import stored  # noqa: E402
-from supervise import run_module  # noqa: E402
+from supervise import CpythonModule, run_suite  # noqa: E402
 
 RATCHET = Path(__file__).with_name("ratchet.json")
 SLACK = 0.01  # some frames depend on timing and on what was imported before
@@ -37,9 +37,11 @@ def shares(c):
 def test_outcomes_are_the_same(module, way, record_property):
     if importlib.util.find_spec(f"test.{module}") is None:
         pytest.skip("CPython's tests are not installed (Debian: libpython3.11-testsuite)")
-    c = Comparison(stored(module, PLAIN), run_module(module, way))
+    suite = CpythonModule(module)
+    c = Comparison(stored(suite, PLAIN), run_suite(suite, way))
     assert c.tests, c.plain["log"]
     assert c.unexplained() == [], c.compiled["log"][-3000:]
+    assert c.stale() == []
     assert c.has_run()
     known = json.loads(RATCHET.read_text(encoding="utf-8")).get(VERSION, {}).get(f"{module} {way}")
     record_property("conformance", {name: c.compiled[name] for name in ("way", "frames", "breaks")})
@@ -55,8 +57,9 @@ def raise_ratchet():
     table = json.loads(RATCHET.read_text(encoding="utf-8"))
     rows = table.setdefault(VERSION, {})
     for module in QUICK:
+        suite = CpythonModule(module)
         for way in COMPILED:
-            now, known = shares(Comparison(stored(module, PLAIN), stored(module, way))), rows.get(f"{module} {way}", {})
+            now, known = shares(Comparison(stored(suite, PLAIN), stored(suite, way))), rows.get(f"{module} {way}", {})
             rows[f"{module} {way}"] = {end: max(share, known.get(end, 0.0)) for end, share in now.items()}
     RATCHET.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

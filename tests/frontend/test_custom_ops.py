@@ -360,7 +360,7 @@ def test_ops_by_their_names_in_aten():
 
 
 def test_opcheck():
-    assert set(torch.library.opcheck(square, (data(3),)).values()) == {"SUCCESS"}
+    assert set(torch.library.opcheck(square, (data(3),)).values()) == {"SUCCESS", "SKIPPED: no formula is registered"}
 
     @torch.library.custom_op("hatchtest::secret_write", mutates_args=())
     def secret_write(x: torch.Tensor) -> torch.Tensor:

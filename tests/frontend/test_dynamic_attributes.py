@@ -73,7 +73,7 @@ ATTRIBUTES = {
     "a property": (lambda x, o: x + o.twice, Held, 2),
     "an object in a list": (lambda x, o: x + o[0].k, lambda k: [Held(k)], 2),
     "an object in an object": (lambda x, o: x + o.k.k, lambda k: Held(Held(k)), 2),
-    "by name": (lambda x, o: x + o.k + vars(o)["k"] + o.__dict__["k"], Held, 2),
+    "by name": (lambda x, o: x + getattr(o, "k") + vars(o)["k"] + o.__dict__["k"], Held, 2),  # noqa: B009  the built-in is meant
     "an attribute that is written": (counted, Held, 2),
     "a branch": (lambda x, o: x + 1 if o.k > 5 else x - 1, Held, 3),
     "a slice": (lambda x, s: x[s] * 2, lambda k: slice(1, k), 2),

@@ -130,7 +130,8 @@ def test_functions_called_while_the_interpreter_ends(function, before):
 
         class Last:
             def __init__(self):
-                self.f, self.x, self.print, self.end = torch.compile({function}), torch.ones(2), print, sys.is_finalizing
+                self.f, self.x = torch.compile({function}), torch.ones(2)
+                self.print, self.end = print, sys.is_finalizing
 
             def __del__(self):
                 self.print(self.f(self.x).tolist(), self.end())

@@ -100,7 +100,7 @@ def test_a_child_forked_while_a_lock_is_held_goes_on():
     held, forked = threading.Event(), threading.Event()
 
     def hold():
-        with report._lock:
+        with report.lock:
             held.set()
             forked.wait()
 

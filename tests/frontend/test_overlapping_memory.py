@@ -301,8 +301,8 @@ def test_an_overlap_comes_and_goes(dynamic):
     """One function, tensors of one rank whose sizes and strides change between apart and overlapping."""
     torch._dynamo.reset()
     compiled = torch.compile(row_written, dynamic=dynamic)
-    shapes = [((2, 3), (3, 1)), ((3, 4), (4, 1)), ((4, 5), (5, 1)), ((3, 6), (6, 1)), ((3, 4), (6, 1)), ((3, 4), (2, 1)),
-              ((4, 5), (3, 1)), ((4, 3), (5, 1)), ((3, 5), (0, 1)), ((5, 5), (4, 2)), ((5, 2), (4, 2)), ((3, 4), (1, 3)),
+    shapes = [((2, 3), (3, 1)), ((3, 4), (4, 1)), ((4, 5), (5, 1)), ((3, 6), (6, 1)), ((3, 4), (6, 1)), ((3, 4), (2, 1)),  # noqa: E501
+              ((4, 5), (3, 1)), ((4, 3), (5, 1)), ((3, 5), (0, 1)), ((5, 5), (4, 2)), ((5, 2), (4, 2)), ((3, 4), (1, 3)),  # noqa: E501
               ((2, 3), (1, 5)), ((4, 3), (1, 3)), ((3, 4), (1, 1)), ((5, 4), (2, 3))]  # fmt: skip
     for sizes, strides in shapes + shapes[::-1]:
 

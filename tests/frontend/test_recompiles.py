@@ -221,7 +221,7 @@ def test_reason_of_a_global_and_of_ambient_state():
 def test_a_global_tensor_is_named_as_the_program_names_it():
     global G
     compiled = torch.compile(lambda x: x + G.sum(), backend="eager")
-    for G in (torch.ones(2), torch.ones(3)):
+    for G in (torch.ones(2), torch.ones(3)):  # noqa: B007  the function reads it
         compiled(ONE)
     assert last_reason().place == "G.size(0)" and "mark_dynamic(G, 0)" in last_reason().hint
 

@@ -2,6 +2,7 @@
 
 import enum
 import gc
+import itertools
 import sys
 
 import pytest
@@ -386,3 +387,25 @@ def test_an_iterator_holds_the_object_it_is_over(make, n):
     expected = counts(iterated)
     for _ in range(2):
         assert counts(compiled) == expected
+
+
+@pytest.mark.parametrize(
+    "base, content",
+    [(list, [1, 2]), (tuple, (1, 2)), (dict, {1: 2}), (set, {3}), (frozenset, {3}), (str, "ab"), (bytes, b"ab")],
+)
+def test_an_iterator_of_the_base_leaves_a_method_of_the_same_name(replaced_both_ways, base, content):
+    class Own(base):
+        def __iter__(self):
+            return super().__iter__()
+
+    class Longer(base):
+        def __iter__(self):
+            return itertools.chain(super().__iter__(), ("end",))
+
+    def f(o):
+        return iter(o)
+
+    for cls in (Own, Longer):
+        o = cls(content)
+        made, expected = torch.compile(f)(o), f(o)
+        assert type(made) is type(expected) and list(made) == list(expected) and list(torch.compile(f)(o)) == list(f(o))

@@ -11,7 +11,7 @@ from frontend.differential import same
 
 def settings_of(seed):
     """As by default; with what the reference breaks on traced; broken at every n-th place that can resume."""
-    more = {"trace_more": True, "resume_anywhere": True, "force_replace": True}
+    more = {"trace_more": True, "force_replace": True}
     broken = {"break_every": 1 + seed // 4 % 5, "recompile_limit": 64}
     return ({}, more, broken, {**more, **broken})[seed % 4]
 

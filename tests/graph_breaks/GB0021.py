@@ -15,7 +15,7 @@ def describe(x):
 def raw_parts(fn):
     code = bytearray(fn.__code__.co_code)
     for i in dis.get_instructions(fn):
-        if i.opname == "FORMAT_VALUE":
+        if i.opname in ("FORMAT_VALUE", "FORMAT_SIMPLE"):
             code[i.offset : i.offset + 2] = bytes([dis.opmap["NOP"], 0])
     return types.FunctionType(fn.__code__.replace(co_code=bytes(code)), fn.__globals__)
 

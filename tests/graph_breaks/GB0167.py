@@ -1,6 +1,7 @@
 """Unpacks keyword arguments from a mapping proxy with bytecode that hands the proxy to the call directly."""
 
 CODE = "GB0167"
+MAX_PYTHON = (3, 11)  # later ones take for granted that it is a dict
 import dis
 import types
 

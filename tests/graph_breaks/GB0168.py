@@ -1,6 +1,7 @@
-"""Runs bytecode whose CALL_FUNCTION_EX carries an undefined flag bit that CPython ignores."""
+"""Runs bytecode whose CALL_FUNCTION_EX carries an undefined flag bit that CPython 3.11 ignores."""
 
 CODE = "GB0168"
+MAX_PYTHON = (3, 11)  # later ones do not ignore it
 import dis
 import types
 

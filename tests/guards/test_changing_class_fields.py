@@ -233,7 +233,7 @@ def test_attribute_becomes_a_descriptor(of_class):
 
 def test_class_becomes_abstract():
     def make():
-        class Abstract(abc.ABC):
+        class Abstract(abc.ABC):  # noqa: B024  that is the question
             number = 2.0
 
         class Plain:

@@ -29,7 +29,7 @@ class Full:
     """With a dictionary of its own from the start."""
 
     def __init__(self):
-        self.__dict__.update(p=1, q=2)
+        self.__dict__ = {"p": 1, "q": 2}
 
 
 def settle(checked, *arguments, scope=None):

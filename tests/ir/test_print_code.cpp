@@ -126,7 +126,7 @@ TEST(PrintCode, SpellingsOfCalls) {
   Node* item = b.g.append({.kind = NodeKind::GetItem, .args = {max}, .types = {f32({2}, {1})}, .stack = here});
   Node* constant = b.g.append({.kind = NodeKind::GetAttr, .target = "_tensor_constant0", .types = {f32({}, {})}});
   constant->stack = here;
-  b.call("to", Spelling::Method, {constant, DType::Float64, DeviceArg{}, "it's"}, here);
+  b.call("to", Spelling::Method, {constant, DType::Float64, Device{}, "it's"}, here);
   b.output({view, item});
   EXPECT_EQ(b.readable(),
             "class GraphModule(torch.nn.Module):\n"

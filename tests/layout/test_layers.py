@@ -88,7 +88,7 @@ def test_python_versions_are_told_apart_in_two_folders():
 
 
 def test_no_static_waits_for_python():
-    """Python code lets go of the GIL; who takes it and wants the static waits (frontend/cpython/made_once.h)."""
+    """Python code lets go of the GIL; who then wants the static waits for ever (frontend/cpython/made_once.h)."""
     calls = re.compile(
         r"\b(checked|import_module|type_of|of_module|folder_of|PyObject_\w+|PyImport_\w+|PyNumber_\w+)\("
     )

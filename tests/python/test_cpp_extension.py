@@ -164,3 +164,44 @@ def test_built_at_the_same_time():
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
         results = list(pool.map(build, range(3)))
     assert results == [(data(2) * data(2)).tolist()] * 3
+
+
+SOURCE = "torch::Tensor twice(torch::Tensor x) { return x; }"
+
+
+def build(**more):
+    return load_inline("twice_edges", SOURCE, functions=["twice"], **more)
+
+
+def test_a_name_too_long_for_a_file_is_refused_before_building(tmp_path, monkeypatch):
+    monkeypatch.setenv("CXX", "false")
+    for folder in (None, str(tmp_path / "new" / "folder")):
+        for name in ("n" * 240, "n" * 5000, "ä" * 130):
+            with pytest.raises(OSError, match="too long"):
+                load_inline(name, SOURCE, functions=["twice"], build_directory=folder)
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("where", ["folder", "above", "file", "link"])
+def test_what_others_may_write_is_not_run(tmp_path, monkeypatch, where):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    build()
+    made = next(tmp_path.rglob("twice_edges.so"))
+    for path in (made, *made.parents[:4]):
+        assert not path.stat().st_mode & 0o022, path
+    if where == "link":
+        made.rename(tmp_path / "elsewhere.so")
+        made.symlink_to(tmp_path / "elsewhere.so")
+    else:
+        {"folder": made.parent, "above": made.parents[2], "file": made}[where].chmod(0o777)
+    with pytest.raises(PermissionError, match="not run"):
+        build()
+
+
+def test_what_another_user_owns_is_not_run(tmp_path):
+    if os.geteuid() != 0:
+        pytest.skip("only root can give files away")
+    build(build_directory=str(tmp_path))
+    os.chown(tmp_path, 12345, -1)
+    with pytest.raises(PermissionError, match="another user"):
+        build(build_directory=str(tmp_path))

@@ -66,6 +66,11 @@ def test_message_of_title_only_break():
     assert report.break_message(-1, "STORE_ATTR-caused graph break", "", "", []) == "STORE_ATTR-caused graph break"
 
 
+def test_a_code_of_our_own_has_no_page():
+    text = report.break_message(9000, "Title", "c", "It cannot.", ["Do."])
+    assert "visit" not in text and text.endswith("Developer debug context: c\n")
+
+
 def test_registry_url_moves_the_link():
     with config.patch(registry_url="https://example.org/x/"):
         assert report.break_message(*PARTS).endswith("visit: https://example.org/x/gb/gb0124.html")
@@ -281,7 +286,7 @@ def test_limit_errors():
 
 def test_item_advice_once(program, logged, monkeypatch):
     file, frames = program
-    monkeypatch.setattr(report, "_warned", set())
+    monkeypatch.setattr(report.message, "_warned", set())
     report.warn_item(frames)
     report.warn_item(frames)
     assert len(logged) == 1 and logged[0][0] == "WARNING"
@@ -292,7 +297,7 @@ def test_item_advice_once(program, logged, monkeypatch):
 
 
 def test_untraceable_warning_once(monkeypatch):
-    monkeypatch.setattr(report, "_warned", set())
+    monkeypatch.setattr(report.message, "_warned", set())
     with pytest.warns(UserWarning, match="^why\nhint$") as seen:
         report.warn_untraceable("why", ["hint"])
         report.warn_untraceable("why", ["hint"])

@@ -54,3 +54,89 @@ def test_save_in_compiled_code(tmp_path):
     counter = torch._dynamo.testing.CompileCounter()
     assert torch.compile(f, backend=counter)(x).tolist() == f(x).tolist()
     assert counter.frame_count == 2 and torch.load(path).tolist() == [0.5, 2.0]
+
+
+def test_shared_memory_stays_shared(tmp_path):
+    a = torch.arange(6.0)
+    p = torch.nn.Parameter(torch.ones(2))
+    torch.save([a, a[2:], a.view(2, 3).t(), {"p": p, "again": p, "part": p.detach()[1:]}], tmp_path / "f")
+    b, tail, turned, rest = torch.load(tmp_path / "f", weights_only=False)
+    b[2] = 9
+    assert tail.tolist() == [9, 3, 4, 5] and turned.tolist() == [[0, 3], [1, 4], [9, 5]]
+    assert rest["p"] is rest["again"] and type(rest["p"]) is torch.nn.Parameter and rest["p"].requires_grad
+    rest["part"].fill_(7)
+    assert rest["p"].tolist() == [1, 7]
+    torch.save([torch.zeros(1).expand(1 << 20), torch.zeros(1 << 10)], tmp_path / "f")
+    assert os.path.getsize(tmp_path / "f") < 1 << 14 and torch.load(tmp_path / "f")[0].stride() == (0,)
+
+
+def saved(tmp_path):
+    path = tmp_path / "saved.pt"
+    torch.save({"a": torch.arange(3), "b": [torch.ones(2), "text"]}, path)
+    return path, path.read_bytes()
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_damage_of_any_byte(tmp_path, weights_only):
+    path, good = saved(tmp_path)
+    for at in range(len(good)):
+        for change in (0x01, 0x80, 0xFF):
+            bad = bytearray(good)
+            bad[at] ^= change
+            path.write_bytes(bad)
+            with pytest.raises(RuntimeError, match="saved.pt"):
+                torch.load(path, weights_only=weights_only)
+
+
+def test_wrong_lengths_and_other_files(tmp_path):
+    path, good = saved(tmp_path)
+    others = [b"\0", b"PK\x03\x04" * 20, pickle.dumps([1]), b"mdtensor", b"\x80\x04" + b"\xff" * 60]
+    for bad in [*(good[:n] for n in range(len(good))), good + b"\0", good + good, *others]:
+        path.write_bytes(bad)
+        with pytest.raises(RuntimeError, match="saved.pt"):
+            torch.load(path)
+        if not bad.startswith(good):  # from a file object what follows is left to its owner
+            with open(path, "rb") as file, pytest.raises(RuntimeError, match="saved.pt"):
+                torch.load(file)
+    several = io.BytesIO(good + good)
+    assert torch.load(several)["b"][1] == torch.load(several)["b"][1] == "text"
+
+
+def test_a_length_in_the_header_is_no_allocation(tmp_path):
+    path, good = saved(tmp_path)
+    for length in (2**40, 2**63, 2**64 - 1):
+        bad = good[:12] + length.to_bytes(8, "little") + good[20:]
+        path.write_bytes(bad)
+        with pytest.raises(RuntimeError, match="saved.pt.*damaged"):
+            torch.load(path)
+        with pytest.raises(RuntimeError, match="damaged"):
+            torch.load(io.BytesIO(bad))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ((9,), (1,), 0, torch.float32),
+        ((2,), (1,), 3, torch.float32),
+        ((2**61, 4), (0, 0), 0, torch.float32),
+        ((2,), (-1,), 1, torch.float32),
+        ((-1,), (1,), 0, torch.float32),
+        ((2,), (1,), -1, torch.float32),
+        ((2,), (1, 1), 0, torch.float32),
+        ((2,), (2**62,), 0, torch.float64),
+        ((0,), (1,), 2**62, torch.float64),
+    ],
+)
+def test_a_crafted_file_stays_inside_its_memory(tmp_path, arguments):
+    import hashlib
+
+    class Crafted:
+        def __reduce__(self):
+            return torch._rebuild_view, (torch.zeros(16, dtype=torch.uint8), *arguments, False, torch.Tensor)
+
+    body = pickle.dumps(Crafted(), protocol=4)
+    _, good = saved(tmp_path)
+    header = good[:12] + len(body).to_bytes(8, "little") + hashlib.sha256(body).digest()
+    (tmp_path / "crafted.pt").write_bytes(header + body)
+    with pytest.raises(RuntimeError, match="crafted.pt"):
+        torch.load(tmp_path / "crafted.pt")

@@ -12,6 +12,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = tomllib.loads((ROOT / "registry/graph_breaks.toml").read_text())
 ROWS = {row["code"]: row for row in TABLE["break"]}
+PUBLISHED = [code for code in ROWS if code < "GB9000"]
+OWN = [code for code in ROWS if code >= "GB9000"]
 
 
 def load_generator():
@@ -31,13 +33,16 @@ def every_text():
                 yield code, text
 
 
-def test_all_codes_once():
-    assert list(ROWS) == [f"GB{n:04d}" for n in range(222)]
+def test_codes_count_up_without_a_gap():
+    """The published ones from GB0000, those of our own from GB9000: a new one touches the table only."""
+    for first, codes in (0, PUBLISHED), (9000, OWN):
+        assert codes == [f"GB{n:04d}" for n in range(first, first + len(codes))]
 
 
 def test_titles_are_the_published_ones():
-    # The digest of "code title" lines of the published registry: a changed title shows here.
-    lines = "".join(f"{code} {ROWS[code]['type']}\n" for code in sorted(ROWS))
+    # The digest of the "code title" lines of the registry published with PyTorch 2.9: a changed title shows here. Codes
+    # that are published later, and codes of our own, are not part of it.
+    lines = "".join(f"{code} {ROWS[code]['type']}\n" for code in PUBLISHED[:222])
     assert (
         hashlib.sha256(lines.encode()).hexdigest() == "26536ba96c31ed34842ab75bdb7915248d744d4f44b56fcb1497ce701f22ec10"
     )
@@ -74,13 +79,13 @@ def test_explanations_are_not_shared():
     ],
 )
 def test_generator_refuses(change, message):
-    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "explanation": "e"}
+    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "status": "raised", "explanation": "e"}
     with pytest.raises(GENERATOR.TableError, match=re.escape(message)):
         GENERATOR.render({"break": [{**row, **change}]})
 
 
 def test_generator_refuses_a_code_twice():
-    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "explanation": "e"}
+    row = {"code": "GB0001", "type": "t", "area": "x", "class": "internal", "status": "raised", "explanation": "e"}
     with pytest.raises(GENERATOR.TableError, match="twice"):
         GENERATOR.render({"break": [row, dict(row)]})
 
@@ -94,9 +99,57 @@ def test_generated_text():
         "args": ["f", "g"],
         "context": "{g}: {{}} {f}",
         "explanation": "e",
+        "status": "raised",
         "hints": ["one", "2 {f}"],
         "variant": [{"name": "other", "explanation": "o"}],
     }
-    numbers, texts = GENERATOR.render({"break": [row]})
+    numbers, texts, _ = GENERATOR.render({"break": [row]})
     assert numbers == ["MD_BREAK(GB0007, 7, 2)", "MD_BREAK(GB0007_other, 7, 2)"]
     assert '"a \\"quoted\\" title", "{1}: {{}} {0}", "e", "one\\x1f" "2 {0}", "f\\x1f" "g", "x", UserError)' in texts[0]
+
+
+def raise_sites():
+    """Codes that native code raises, with the places."""
+    found = collections.defaultdict(list)
+    for folder in ("frontend", "ir"):
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in (".cpp", ".h", ".inc"):
+                text = re.sub(r"//[^\n]*", "", path.read_text(encoding="utf-8"))
+                for code in re.findall(r"\b(?:graph_break|make_break|\w+)\s*<\s*(GB\d{4})\w*\s*>", text):
+                    found[code].append(path.name)
+    return found
+
+
+def test_status_of_every_code_is_what_the_sources_say():
+    sites = raise_sites()
+    assert {code for code, row in ROWS.items() if row["status"] in ("raised", "synthetic")} == set(sites)
+
+
+def test_a_code_that_is_not_raised_says_why():
+    for code, row in ROWS.items():
+        assert bool(row.get("why")) == (row["status"] != "raised"), code
+        assert row.get("why", ".").endswith("."), code
+
+
+def test_the_readme_counts_them():
+    counts = collections.Counter(row["status"] for row in ROWS.values())
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert (
+        f"Of the codes {counts['raised']} are raised, {counts['synthetic']} only with a setting for tests, "
+        f"{counts['internal']} are about states this tracer cannot be in, and "
+        f"{counts['unreachable']} are not raised yet"
+    ) in readme
+
+
+@pytest.mark.parametrize("change", [{"status": "perhaps"}, {"status": "raised", "why": "x"}, {"status": "internal"}])
+def test_a_wrong_status_is_refused(change):
+    row = {"code": "GB0000", "type": "t", "area": "a", "class": "internal", "explanation": "e", **change}
+    with pytest.raises(GENERATOR.TableError):
+        GENERATOR.render({"break": [row]})
+
+
+def test_python_shows_the_same_status():
+    from minidynamo import registry
+
+    shown = {b.code: (b.status, b.why) for b in registry.all_breaks()}
+    assert shown == {code: (row["status"], row.get("why", "")) for code, row in ROWS.items()}

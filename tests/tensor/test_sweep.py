@@ -1,4 +1,4 @@
-"""Composite calls on large tensors run row by row (ir/run/sweep.h): their bits are those of their parts on small pieces."""
+"""Composite calls on large tensors run row by row (ir/run/sweep.h): bits are those of their parts on small pieces."""
 
 import numpy as np
 import pytest

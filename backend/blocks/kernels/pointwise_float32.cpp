@@ -1,3 +1,4 @@
+// Pointwise kernels on float32.
 #include "backend/blocks/kernels/pointwise.h"
 
 #define MD_TABLE_TYPE float

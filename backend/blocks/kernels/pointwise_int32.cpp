@@ -1,3 +1,4 @@
+// Pointwise kernels on int32.
 #include "backend/blocks/kernels/pointwise.h"
 
 #define MD_TABLE_TYPE std::int32_t

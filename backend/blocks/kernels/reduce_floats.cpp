@@ -1,3 +1,4 @@
+// Reductions of float32 and float64.
 #include "backend/blocks/kernels/reduce.h"
 
 namespace md::blocks::MD_LEVEL {

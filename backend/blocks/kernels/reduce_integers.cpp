@@ -1,3 +1,4 @@
+// Reductions of integers and masks.
 #include "backend/blocks/kernels/reduce.h"
 
 namespace md::blocks::MD_LEVEL {

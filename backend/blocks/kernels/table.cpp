@@ -1,3 +1,4 @@
+// The kernel table of the CPU level this file is compiled for.
 #include "backend/blocks/kernels/level.h"
 
 namespace md::blocks::MD_LEVEL {

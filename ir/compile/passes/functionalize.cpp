@@ -11,6 +11,7 @@
 #include "ir/core/error.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
+#include "ir/graph/mutation.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
@@ -71,7 +72,7 @@ class Functionalizer final : public OpCaller {
       case OpKind::Composite:
         return expand(op, *this, args);
       case OpKind::View:
-        return view(op, std::move(args));
+        return MD_MUTATED("alias", op.name()) ? compute(op, std::move(args)) : view(op, std::move(args));
       default:
         return compute(op, std::move(args));
     }
@@ -79,6 +80,7 @@ class Functionalizer final : public OpCaller {
 
  private:
   void step(const Node& n) {
+    expect_on_cpu(n);
     switch (n.kind) {
       case NodeKind::Placeholder:
         return add_input(n);
@@ -148,6 +150,13 @@ class Functionalizer final : public OpCaller {
     return out_->append(std::move(n));
   }
 
+  // Passes and kernels know the memory of the CPU; anything else is run op by op as traced.
+  static void expect_on_cpu(const Node& n) {
+    for (const TensorType& t : n.types) {
+      if (!t.device.is_cpu()) throw NotFunctional("functionalize: " + n.name + " is on device " + to_string(t.device));
+    }
+  }
+
   void add_input(const Node& n) {
     Node* p = append(
         {.kind = NodeKind::Placeholder, .target = n.target, .name = n.name, .types = n.types, .is_size = n.is_size});
@@ -197,6 +206,8 @@ class Functionalizer final : public OpCaller {
   Arg assign(const std::vector<Arg>& args) {
     Assignment a = open_assignment(*this, args.at(0), args.at(1), args.at(2));
     Handle& view = handle(a.args.at(0));
+    const auto stored = [&](const Handle& h) { return h.storage == view.storage && same_type(h.type(), view.type()); };
+    if (a.op == id::Copy && stored(handle(a.args.at(1)))) return args.at(0);  // x[1:] += y assigns x[1:] to itself
     write(view, handle(call(op(a.op), std::move(a.args))));
     return args.at(0);
   }
@@ -204,8 +215,7 @@ class Functionalizer final : public OpCaller {
   Arg view(const Op& op, BoundArgs args) {
     Handle& parent = handle(args.at(0));
     Handle& h = new_handle(of_type(infer(op, args).at(0)), parent.storage);
-    h.parent = &parent;
-    h.view = &op;
+    h.parent = &parent, h.view = &op;
     h.view_args = std::move(args);
     return h.node;
   }

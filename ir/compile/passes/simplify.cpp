@@ -61,7 +61,7 @@ bool is_lossless(DType from, DType to) {
   if (from == to || from == DType::Bool) return true;
   if (is_floating(from)) return is_floating(to) && item_size(to) > item_size(from);
   if (is_integral(to)) return item_size(to) >= item_size(from);
-  return to == DType::Float64 && item_size(from) <= 4;
+  return is_floating(to) && info(from).digits <= info(to).digits;
 }
 
 Node* convert_and_back(const Node& n) {

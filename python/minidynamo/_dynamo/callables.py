@@ -17,6 +17,18 @@ class Options(namedtuple("Options", "backend backend_name fullgraph dynamic back
         return self  # a copy of something compiled has the same backend
 
 
+class module_makers:
+    """What minidynamo.nn makes of a module. It fills this in when it is imported, for it is built on this package."""
+
+    compiled = None  # (module, Options) -> module whose calls run compiled
+
+
+def loaded_module_class():
+    """nn.Module, or None while the program has not used it: it is no module's instance then."""
+    modules = sys.modules.get("minidynamo.nn.module")
+    return getattr(modules, "Module", None)
+
+
 def own_copy(function):
     """The same function with a code object of its own, and so with compiled entries of its own.
 
@@ -44,11 +56,9 @@ def compile_callable(model, options):
         return staticmethod(compile_callable(model.__func__, options))
     if isinstance(model, type):
         return _compile_class(model, options)
-    modules = sys.modules.get("minidynamo.nn.module")
-    if modules and isinstance(model, modules.Module):
-        from ..nn.compiled_module import OptimizedModule
-
-        return OptimizedModule(model._orig_mod if isinstance(model, OptimizedModule) else model, options)
+    module_class = loaded_module_class()
+    if module_class is not None and isinstance(model, module_class):
+        return module_makers.compiled(model, options)
     return _compile_object(model, options)
 
 

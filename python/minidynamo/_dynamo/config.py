@@ -12,6 +12,7 @@ import contextvars
 import os
 import sys
 import types
+import warnings
 
 from .. import _C
 
@@ -35,8 +36,6 @@ def _own_defaults():
         "force_replace": False,
         # Trace constructs the reference breaks on although they can be traced.
         "trace_more": False,
-        # Resume also inside loops, `with` blocks and inlined callees, where the reference gives the frame up.
-        "resume_anywhere": False,
         # Run new graphs on precompiled kernels until a thread in the background has made machine code of them.
         "background_compile": _env_flag(True, "MINIDYNAMO_BACKGROUND_COMPILE"),
         # For tests: break at every n-th place where a frame can resume, or at one (any, with trace_more); 0: nowhere.
@@ -108,8 +107,8 @@ def _defaults():
         "verbose": _env_flag(False, "MINIDYNAMO_VERBOSE", "TORCHDYNAMO_VERBOSE"),
         "suppress_errors": _env_flag(False, "MINIDYNAMO_SUPPRESS_ERRORS", "TORCHDYNAMO_SUPPRESS_ERRORS"),
         "disable": _env_flag(False, "MINIDYNAMO_DISABLE", "TORCH_COMPILE_DISABLE"),
-        "cprofile": _env_flag(False, "MINIDYNAMO_CPROFILE", "TORCH_COMPILE_CPROFILE"),
-        "run_gc_after_compile": _env_flag(True, "MINIDYNAMO_RUN_GC_AFTER_COMPILE", "TORCH_DYNAMO_RUN_GC_AFTER_COMPILE"),
+        "cprofile": False,
+        "run_gc_after_compile": True,
         "log_file_name": None,
     }
     return {**tracing, **shapes, **entries, **running, **_own_defaults()}
@@ -121,6 +120,54 @@ _ALIASES = {
     "accumulated_cache_size_limit": "accumulated_recompile_limit",
     "fail_on_cache_limit_hit": "fail_on_recompile_limit_hit",
 }
+
+# Settings of the reference that a program may set and that nothing here reads, with what holds instead. Setting one to
+# something other than its default warns once. tests/python/test_settings_are_read.py keeps the table true.
+NO_EFFECT = {
+    "allow_unspec_int_on_nn_module": "ints of modules are constants that are guarded",
+    "caching_precompile": "nothing compiled is kept on disk",
+    "cprofile": "compilations are not profiled",
+    "compiled_autograd": "there is no backward pass",
+    "dead_code_elimination": "operations without a use are never kept in machine code",
+    "debug_force_graph_break_on_leaf_return": "break_every and break_at force breaks",
+    "do_not_emit_runtime_asserts": "what is asserted of sizes is always checked",
+    "dont_skip_tracing": "library files are entered where the decorator dont_skip_tracing says so",
+    "enable_faithful_generator_behavior": "generators always run step by step, as in plain Python",
+    "enable_trace_contextlib": "context managers made by contextlib are always traced",
+    "force_nn_module_property_static_shapes": "tensors in attributes of modules have fixed sizes",
+    "force_parameter_static_shapes": "parameters have fixed sizes",
+    "graph_break_on_nn_param_ctor": "making a Parameter in compiled code always breaks the graph",
+    "guard_nn_modules": "modules are always guarded",
+    "inline_inbuilt_nn_modules": "modules are always traced in place",
+    "log_file_name": "logs go to the handlers of the logging module",
+    "minimum_call_count": "a function is compiled at its first call",
+    "nested_graph_breaks": "a break in a called function is resumed in its caller; trace_more resumes in more places",
+    "numpy_default_complex": "NumPy's own default dtypes hold",
+    "numpy_default_float": "NumPy's own default dtypes hold",
+    "numpy_default_int": "NumPy's own default dtypes hold",
+    "optimize_ddp": "there is no distributed training",
+    "prefer_deferred_runtime_asserts_over_guards": "what is assumed of sizes is always a guard",
+    "raise_on_ctx_manager_usage": "it belongs to a debugging aid that is not here",
+    "report_guard_failures": "failed guards are reported by TORCH_LOGS=recompiles",
+    "rewrite_assert_with_torch_assert": "an assert on a tensor is always part of the graph, or breaks it",
+    "run_gc_after_compile": "compiling never starts a garbage collection",
+    "skip_nnmodule_hook_guards": "hooks of modules are always guarded",
+    "specialize_float": "floats are always constants that are guarded",
+    "use_numpy_random_stream": "NumPy's random functions always run as NumPy",
+}
+_warned = set()
+
+
+def _warn_without_effect(name, value, stacklevel):
+    """Says once of each setting that nothing reads it."""
+    if name in NO_EFFECT and value != _DEFAULTS[name] and name not in _warned:
+        _warned.add(name)
+        warnings.warn(
+            f"torch._dynamo.config.{name} has no effect in minidynamo: {NO_EFFECT[name]}",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
 
 _DEFAULTS = _defaults()
 _values = {name: set(value) if isinstance(value, set) else value for name, value in _DEFAULTS.items()}
@@ -179,6 +226,8 @@ class _Patch(contextlib.ContextDecorator):
     def __init__(self, changes):
         self._changes = {_entry(name): _checked(_entry(name), value) for name, value in changes.items()}
         self._before = []
+        for name, value in self._changes.items():
+            _warn_without_effect(name, value, stacklevel=3)
 
     def _recreate_cm(self):
         return type(self)(self._changes)  # a decorated function may run in several threads at once
@@ -207,7 +256,9 @@ class _Config(types.ModuleType):
         if name.startswith("__"):  # the import system's own attributes
             return super().__setattr__(name, value)
         name = _entry(name)
-        _set(name, _checked(name, value))
+        value = _checked(name, value)
+        _warn_without_effect(name, value, stacklevel=2)
+        _set(name, value)
 
     def __delattr__(self, name):
         """Back to the default."""

@@ -39,9 +39,27 @@ def lookup_backend(backend):
         return backend
     if backend in _registered:
         return _registered[backend]
-    if backend in _OWN_BACKENDS or backend in _DEBUG_BACKENDS:
-        return lambda gm, example_inputs: gm.forward
+    if backend in _COMPILERS:
+        return _COMPILERS[backend]
+    if backend in _DEBUG_BACKENDS:
+        return _interpreted
     raise InvalidBackend(backend)
+
+
+def _interpreted(gm, example_inputs):
+    return gm.forward
+
+
+def _machine_code(gm, example_inputs):
+    return gm._native.compiled("llvm").run
+
+
+def _functional(gm, example_inputs):
+    """The functional graph, op after op: in-place operations and views have become values."""
+    return gm._native.compiled("blocks").run
+
+
+_COMPILERS = {"llvm": _machine_code, "inductor": _machine_code, "aot_eager": _functional, "blocks": _functional}
 
 
 def resolve_backend(backend):
@@ -53,6 +71,8 @@ def resolve_backend(backend):
             return _registered[backend], backend
         if backend in _OWN_BACKENDS:
             return None, _OWN_BACKENDS[backend]
+        if backend == "aot_eager":
+            return _functional, backend
         if backend in _DEBUG_BACKENDS:
             return None, "eager"
         raise InvalidBackend(backend)
@@ -197,7 +217,7 @@ def explain(f, *extra_args, **extra_kwargs):
         result = ExplainOutput(
             graphs=graphs,
             graph_count=len(graphs),
-            graph_break_count=len(graphs) - 1,
+            graph_break_count=len(record.break_reasons),
             break_reasons=record.break_reasons,
             op_count=sum(len(ops) for ops in op_counts),
             ops_per_graph=op_counts,

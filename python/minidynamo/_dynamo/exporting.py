@@ -3,6 +3,7 @@
 import collections
 import inspect
 
+from .. import _C
 from ..fx import GraphModule
 from .exc import TorchDynamoException
 
@@ -19,9 +20,7 @@ class _Leaf:
 
 def _tensors(value, path=()):
     """(path, tensor) of every tensor in nested tuples, lists and dicts."""
-    from .. import Tensor
-
-    if isinstance(value, Tensor):
+    if isinstance(value, _C.Tensor):
         yield path, value
     elif isinstance(value, (tuple, list)):
         for k, item in enumerate(value):
@@ -33,9 +32,7 @@ def _tensors(value, path=()):
 
 def _mapped(value, change):
     """The same structure with tensors replaced."""
-    from .. import Tensor
-
-    if isinstance(value, (Tensor, _Leaf)):
+    if isinstance(value, (_C.Tensor, _Leaf)):
         return change(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*(_mapped(v, change) for v in value))
@@ -123,7 +120,6 @@ def export(f, *extra_args, assume_static_by_default=True, same_signature=True, *
 
 
 def _export(f, args, kwargs, static):
-    from .. import _C
     from .eval_frame import compile
     from .recording import recording
 

@@ -1,11 +1,7 @@
 """Texts of calls that leave the graph: custom operators, cond, stances. Called as functions of report.py."""
 
-from . import report
 from .exc import TorchRuntimeError, UncapturedHigherOrderOpError
-
-
-def finish(error, frames):
-    return report.finish(error, frames)
+from .message import finish
 
 
 def wrong_result(name, expected, got, frames):

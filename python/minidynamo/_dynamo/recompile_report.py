@@ -5,7 +5,7 @@ import re
 import time
 
 from .. import _logging
-from . import config, report, utils
+from . import config, message, utils
 from .exc import FailOnRecompileLimitHit, RecompileError
 
 _limits_reported = set()
@@ -68,7 +68,7 @@ def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic)
         text, place, source, kind, old, new, number = changed
         place = _plain(place)
         way_out = hint(place, number, kind, old, new, dynamic)
-        reason = utils.RecompileReason(text, kind, source, place, old, new, way_out, tuple(report._callers()))
+        reason = utils.RecompileReason(text, kind, source, place, old, new, way_out, tuple(message.callers()))
     started = time.time() - seconds
     utils._metrics.append(
         utils.CompilationMetrics(f"{frame}/{entry}", name, file, first_line, entry, started, seconds, reason)
@@ -78,7 +78,7 @@ def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic)
 
 
 def compiled_text(name, file, first_line, seconds, reason):
-    stack = report.stack_text(reason.stack).rstrip("\n").replace("\n", "\n    ")
+    stack = message.stack_text(reason.stack).rstrip("\n").replace("\n", "\n    ")
     return (
         f"Recompiled function {name} in {file}:{first_line} in {seconds * 1000:.2f} ms\n"
         f"    what changed: {_change(reason)}\n    way out: {reason.hint}\n    called from:\n    {stack}"
@@ -110,8 +110,8 @@ def forget():
 
 def _first_time(key):
     """Whether anything is to be said of the code with this number, and nothing was; always, if it is None."""
-    with report._lock:
-        if report._silent.is_set() or (key is not None and key in _limits_reported):
+    with message.lock:
+        if message.is_silent() or (key is not None and key in _limits_reported):
             return False
         _limits_reported.add(key)
         return True
@@ -131,7 +131,7 @@ def on_limit(limit, value, name, file, first_line, last_reason, once_key, changi
         "   last reason: %s\n"
         'To log all recompilation reasons, use TORCH_LOGS="recompiles".\n'
         "To diagnose recompilation issues, see %s%s",
-        limit, value, name, file, first_line, last_reason, report.link(39), _changing_text(limit, changing, dynamic),
+        limit, value, name, file, first_line, last_reason, message.link(39), _changing_text(limit, changing, dynamic),
     )  # fmt: skip
 
 

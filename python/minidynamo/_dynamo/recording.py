@@ -4,7 +4,7 @@ import contextlib
 import time
 
 from .. import _C
-from . import report
+from . import message
 
 _active = []
 
@@ -58,7 +58,7 @@ def on_break(reason, frames):
     from .output import GraphCompileReason
 
     for record in _active:
-        record.break_reasons.append(GraphCompileReason(reason, list(report.summaries(frames))))
+        record.break_reasons.append(GraphCompileReason(reason, list(message.summaries(frames))))
 
 
 def on_entry(code):

@@ -6,16 +6,13 @@ context, explanation, hints); code -1 is a break that has a title only.
 
 import _signal
 import logging
-import os
 import re
 import sys
-import threading
 import traceback
 import warnings
 
 from .. import _logging
-from .._lock import process_lock
-from . import config, recompile_report, recording, source_text
+from . import config, message, recompile_report, recording, source_text
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
@@ -29,6 +26,20 @@ from .exc import (
 from .hatch_report import stance_error as stance_error
 from .hatch_report import uncaptured as uncaptured
 from .hatch_report import wrong_result as wrong_result
+from .message import (
+    PACKAGE,
+    VERBOSE_ADVICE,
+    break_message,
+    callers,
+    code_name,
+    finish,
+    first_time,
+    lock,
+    stack_text,
+    summaries,
+)
+from .message import link as link
+from .message import silence as silence
 from .recompile_report import limit_error as limit_error
 from .recompile_report import on_compiled as on_compiled
 from .recompile_report import on_limit as on_limit
@@ -37,13 +48,9 @@ from .recompile_report import on_short_lives as on_short_lives
 from .recompile_report import wants_recompiles as wants_recompiles
 from .utils import counters
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _RESUME = re.compile(r"torch_dynamo_resume_in_(.*)_at_\d+$", re.DOTALL)
 _log = logging.getLogger("minidynamo._dynamo")
-_lock = process_lock()
 _seen_breaks = set()  # (file, line) of breaks whose stack was logged
-_warned = set()
-_silent = threading.Event()  # nothing is said that was not asked for
 
 _ITEM_ADVICE = """\
 Graph break from `Tensor.item()`, consider setting:
@@ -54,56 +61,8 @@ to include these operations in the captured graph.
 
 Graph break: from user code at:
 {stack}"""
-_VERBOSE_ADVICE = (
-    "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to "
-    'minidynamo). For even more developer context, set TORCH_LOGS="+dynamo"\n'
-)
 _ATTEMPT_LINE = "========== most recent `torch.compile` tracing attempt started here =========="
 _CHAINED = "\nThe above exception was the direct cause of the following exception:\n\n"
-
-
-def code_name(code):
-    """ "GB0124", or None for a break without a registry row."""
-    return f"GB{code:04d}" if code is not None and code >= 0 else None
-
-
-def link(code):
-    return f"{config.registry_url.rstrip('/')}/gb/{code_name(code).lower()}.html"
-
-
-def break_message(code, type_, context, explanation, hints):
-    """The break as text, without any stack: what errors, logs, counters and explain() show."""
-    if code_name(code) is None:
-        return type_
-    hint_lines = "\n".join(f"  Hint: {hint}" for hint in hints)
-    return (
-        f"{type_}\n  Explanation: {explanation}\n{hint_lines}\n\n  Developer debug context: {context}\n\n"
-        f" For more details about this graph break, please visit: {link(code)}"
-    )
-
-
-def summaries(frames):
-    """traceback.StackSummary of frames."""
-    return traceback.StackSummary.from_list([source_text.summary(f, n, name) for f, n, name in frames])
-
-
-def stack_text(frames):
-    return "".join(summaries(frames).format())
-
-
-def _with_user_stack(message, frames):
-    """The closing part all errors share."""
-    text = message
-    if frames:
-        text += f"\n\nfrom user code:\n {stack_text(frames)}"
-    return text + ("" if config.verbose else f"\n{_VERBOSE_ADVICE}\n")
-
-
-def finish(error, frames):
-    """Gives an exception its full text and its stack."""
-    error.real_stack = summaries(frames)
-    error.args = (_with_user_stack(error.msg, frames), *error.args[1:])
-    return error
 
 
 def unsupported(code, type_, context, explanation, hints, frames, cause=None):
@@ -163,29 +122,18 @@ def backend_failed(backend, cause):
     """A user's backend raised `cause`."""
     error = BackendCompilerFailed(backend, cause)
     error.__cause__ = cause
-    error.args = (f"{error.msg}\n\n{'' if config.verbose else _VERBOSE_ADVICE}\n",)
+    error.args = (f"{error.msg}\n\n{'' if config.verbose else VERBOSE_ADVICE}\n",)
     return error
 
 
 def count(category, message):
     """counters["graph_break"] for breaks that were resumed, ["unimplemented"] for those that skipped the frame and for
     jumps on data."""
-    with _lock:
+    with lock:
         counters[category][message] += 1
 
 
 # ---- the logged break --------------------------------------------------------------------------------------------
-
-
-def _callers():
-    """The real stack above the compiled call: this package's own frames removed."""
-    frames = []
-    frame = sys._getframe(1)
-    while frame is not None:
-        if not frame.f_code.co_filename.startswith(_PACKAGE):
-            frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
-        frame = frame.f_back
-    return frames[::-1]
 
 
 def fold(frames):
@@ -203,9 +151,9 @@ def fold(frames):
 
 def _break_stack(frames):
     if not config.verbose:
-        return stack_text(fold(_callers() + list(frames)))
+        return stack_text(fold(callers() + list(frames)))
     return (
-        f"{stack_text(_callers())}\n{_ATTEMPT_LINE}\n\n{stack_text(frames)}\n"
+        f"{stack_text(callers())}\n{_ATTEMPT_LINE}\n\n{stack_text(frames)}\n"
         "NOTE: the frames above the line called the compiled function; those below were traced. A function that was "
         "resumed after an earlier break appears under the name of its resume function.\n"
     )
@@ -218,7 +166,7 @@ def log_break(code, type_, context, explanation, hints, frames):
     if not log.isEnabledFor(logging.DEBUG):
         return message
     file, line, _ = frames[-1]
-    with _lock:
+    with lock:
         first = (file, line) not in _seen_breaks
         _seen_breaks.add((file, line))
     after = "" if code_name(code) is None else "\n"
@@ -238,10 +186,10 @@ def log_break(code, type_, context, explanation, hints, frames):
 
 def forget():
     """reset(): breaks are logged in full again, limits and warnings are reported again."""
-    with _lock:
+    with lock:
         _seen_breaks.clear()
-        recompile_report.forget()
-        _warned.clear()
+    recompile_report.forget()
+    message.forget()
 
 
 def log_skipped_break(error, cause=None):
@@ -299,10 +247,10 @@ def log_start(name, file, first_line):
     every, frame = 0, sys._getframe(1)
     while frame is not None:
         every, frame = every + 1, frame.f_back
-    callers = _callers()
+    outer = callers()
     _log.debug(
         "torchdynamo start compiling %s %s:%s, stack (elided %s frames):\n%s",
-        name, file, first_line, every - len(callers), stack_text(callers),
+        name, file, first_line, every - len(outer), stack_text(outer),
     )  # fmt: skip
 
 
@@ -338,7 +286,7 @@ def log_dynamic(text):
 
 
 def came_from_outside(error):
-    """It has nothing to do with what was compiled: a signal handler raised it, another thread had it raised here, or the
+    """It has nothing to do with what was compiled: a signal handler or another thread had it raised here, or the
     program's filters made an exception of a warning of ours."""
     return _is_from_signal_handler(error) or _is_set_by_a_thread(error) or _is_our_warning(error)
 
@@ -375,38 +323,23 @@ def _passes_through(codes, trace):
 # ---- once-only warnings ------------------------------------------------------------------------------------------
 
 
-def silence():
-    """No warnings from now on: the program's own are all there are. Logs that were switched on stay."""
-    _silent.set()
-
-
-def _first_time(key):
-    if _silent.is_set():
-        return False
-    with _lock:
-        if key in _warned:
-            return False
-        _warned.add(key)
-        return True
-
-
 def warn_item(frames):
     """Advice at the first break from `Tensor.item()`, visible by default."""
-    if _first_time("item"):
+    if first_time("item"):
         _log.warning("%s", _ITEM_ADVICE.format(stack=stack_text(frames)))
 
 
 def warn_untraceable(explanation, hints):
     """A Python warning about a C function without a tracing rule, once for each text."""
     text = "\n".join([explanation, *hints])
-    if _first_time(text):
+    if first_time(text):
         warnings.warn(text, UserWarning, stacklevel=_users_level())
 
 
 def _users_level():
     """The stacklevel at which a warning names the user's line instead of one of ours."""
     level, frame = 1, sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         level, frame = level + 1, frame.f_back
     return level
 
@@ -426,14 +359,14 @@ def on_entry(code):
 
 def on_compile(backend, calls):
     """A graph goes to a backend."""
-    with _lock:
+    with lock:
         counters["stats"]["unique_graphs"] += 1
         counters["stats"]["calls_captured"] += calls
 
 
 def warn_internal(name, file, first_line, error):
     """A defect of ours: said once for each place; the program goes on as plain Python."""
-    if _first_time(("internal", file, first_line, str(error))):
+    if first_time(("internal", file, first_line, str(error))):
         _log.warning(
             "minidynamo failed on %s (%s line %s) and runs it as plain Python. This is a defect of minidynamo, not of "
             "your program:\n%s",

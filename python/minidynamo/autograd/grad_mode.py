@@ -1,8 +1,7 @@
 """Grad and inference modes: thread-local flags switched by context managers that also decorate functions."""
 
-import functools
-
 from .. import _C
+from .in_mode import decorated
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
@@ -14,16 +13,10 @@ class _ModeSwitch:
         if isinstance(function, type) or not callable(function):
             raise TypeError(f"{type(self).__name__} decorates functions, not {function!r}")
 
-        @functools.wraps(function)
-        def in_mode(*args, **kwargs):
-            with self._fresh():
-                return function(*args, **kwargs)
+        return decorated(function, type(self), self._given())
 
-        return in_mode
-
-    def _fresh(self):
-        # Each call gets its own instance, so that recursion and threads restore what they found.
-        return type(self)()
+    def _given(self):
+        return ()
 
 
 class _SwitchOnConstruction(_ModeSwitch):
@@ -80,8 +73,8 @@ class set_grad_enabled(_ModeSwitch):
 
     __repr__ = __str__
 
-    def _fresh(self):
-        return type(self)(self.mode)
+    def _given(self):
+        return (self.mode,)
 
 
 class inference_mode(_ModeSwitch):
@@ -109,5 +102,5 @@ class inference_mode(_ModeSwitch):
         _C._set_inference_mode(inference)
         _C._set_grad_enabled(grad)
 
-    def _fresh(self):
-        return type(self)(self.mode)
+    def _given(self):
+        return (self.mode,)

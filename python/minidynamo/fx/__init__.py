@@ -2,6 +2,7 @@
 
 import builtins
 import operator
+import sys
 
 
 class Node:
@@ -32,9 +33,7 @@ def _target(spelling, target):
         return getattr(operator, target)
     if spelling == "attribute":
         return builtins.getattr
-    import minidynamo
-
-    found = minidynamo
+    found = sys.modules["minidynamo"]
     for part in target.split("."):
         found = getattr(found, part, None)
     return target if found is None else found

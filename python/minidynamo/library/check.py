@@ -1,5 +1,7 @@
 """opcheck: does an operator keep what it declares?"""
 
+import inspect
+
 from .. import _C
 
 _TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
@@ -13,7 +15,10 @@ def opcheck(op, args, kwargs=None, *, test_utils=_TESTS, raise_exception=True, a
     """Runs an operator on examples and compares: with its schema (nothing else is written to), with its fake
     implementation (sizes and dtypes), and compiled (the same values).
 
-    Returns {test: "SUCCESS" or the exception}; with `raise_exception` a failure raises OpCheckError.
+    Of a formula given to register_autograd() it is checked that it can be called as gradients will call it.
+
+    Returns {test: "SUCCESS", "SKIPPED: why" where there is nothing to test, or the exception}; with `raise_exception` a
+    failure raises OpCheckError.
     """
     kwargs = kwargs or {}
     tests = [test_utils] if isinstance(test_utils, str) else test_utils
@@ -22,8 +27,8 @@ def opcheck(op, args, kwargs=None, *, test_utils=_TESTS, raise_exception=True, a
         if test not in _TESTS:
             raise ValueError(f"unknown test {test!r}, known are {', '.join(_TESTS)}")
         try:
-            _RUN[test](op, args, kwargs)
-            results[test] = "SUCCESS"
+            skipped = _RUN[test](op, args, kwargs)
+            results[test] = "SUCCESS" if skipped is None else f"SKIPPED: {skipped}"
         except Exception as error:
             if raise_exception:
                 raise OpCheckError(f"opcheck(op, ...): {test} failed with {error}") from error
@@ -65,7 +70,7 @@ def _check_fake(op, args, kwargs):
 
 
 def _check_compiled(op, args, kwargs):
-    from .. import compile
+    from .._dynamo import compile
 
     plain_args, plain_kwargs = _copies(args, kwargs)
     plain = _tensors(op(*plain_args, **plain_kwargs))
@@ -79,7 +84,31 @@ def _check_compiled(op, args, kwargs):
 
 
 def _check_autograd(op, args, kwargs):
-    """Gradients are not computed here: there is nothing a registration could get wrong."""
+    """The formula takes the context and one gradient for each result, what sets the context up takes three things."""
+    formula = op._operator.autograd
+    if formula is None:
+        return "no formula is registered"
+    backward, setup_context = formula
+    results = [None] * len(op._schema.returns)
+    for function, name, given in ((backward, "backward", results), (setup_context, "setup_context", [None, None])):
+        if function is None and name == "setup_context":
+            continue
+        if not callable(function):
+            raise RuntimeError(f"{name} is no function but {type(function)}")
+        _check_takes(function, name, [None, *given])
+    return None
+
+
+def _check_takes(function, name, given):
+    try:
+        signature = inspect.signature(function)
+    except ValueError:
+        return  # a builtin that does not say
+    named = name == "setup_context" and {p.name for p in signature.parameters.values()} >= {"inputs", "output"}
+    try:
+        signature.bind(given[0], **{"inputs": None, "output": None}) if named else signature.bind(*given)
+    except TypeError as error:
+        raise RuntimeError(f"{name} {signature} does not take {len(given)} arguments: {error}") from None
 
 
 def _same(a, b):

@@ -1,9 +1,21 @@
 """torch.nn for inference: modules, and functions in `functional`."""
 
 from importlib import import_module
+from importlib.util import find_spec
 
 from .. import _C
+from .._dynamo.callables import module_makers
 from . import functional as functional
+
+
+def _loaded_submodule(name):
+    """The module of this package that has the name, or None. `from . import init` asks for the attribute first."""
+    path = f"{__name__}.{name}"
+    return import_module(path) if find_spec(path) is not None else None
+
+
+def _submodule(name):
+    return _C._call_unhooked(_loaded_submodule, (name,), {})
 
 
 def _exported():
@@ -12,14 +24,27 @@ def _exported():
 
 
 # Importing is nothing to compile: as `disable` would mark it, which is not there yet.
-_exported._torchdynamo_disable = True
-_exported._torchdynamo_disable_msg = None
-_C._mark_skip(_exported.__code__, False)
+for _loads in (_exported, _submodule):
+    _loads._torchdynamo_disable = True
+    _loads._torchdynamo_disable_msg = None
+    _C._mark_skip(_loads.__code__, False)
+
+
+def _compiled(module, options):
+    from .compiled_module import OptimizedModule
+
+    return OptimizedModule(module._orig_mod if isinstance(module, OptimizedModule) else module, options)
+
+
+module_makers.compiled = _compiled
 
 
 def __getattr__(name):
     """Modules are loaded when the first is asked for: programs without need not wait for them."""
     if not name.startswith("__"):
+        submodule = _submodule(name)
+        if submodule is not None:
+            return submodule
         found = _exported()
         if name in found:
             globals()[name] = found[name]

@@ -49,7 +49,7 @@ class Module(ModuleState, Hooks):
     def compile(self, *args, **kwargs):
         """Calls of this module run compiled from now on; arguments are those of minidynamo.compile."""
         from .._dynamo import compile
-        from .compiled_module import own_copy
+        from .._dynamo.callables import own_copy
 
         self._compiled_call_impl = compile(own_copy(type(self)._call_impl), *args, **kwargs)
 
@@ -296,36 +296,52 @@ class Module(ModuleState, Hooks):
         """Nothing to do: there are no gradients."""
 
     def _apply(self, fn, recurse=True):
-        """Replaces the content of parameters, and the buffers, by fn(tensor); parameters stay the same objects."""
+        """Replaces the content of parameters, and the buffers, by fn(tensor). Parameters stay the same objects unless
+        they move to another device."""
         if recurse:
             for module in self.children():
                 module._apply(fn)
-        for parameter in self._parameters.values():
-            if parameter is not None:
-                parameter.data = fn(parameter.data)
+        for name, parameter in self._parameters.items():
+            if parameter is None:
+                continue
+            changed = fn(parameter.data)
+            if changed.device == parameter.device:
+                parameter.data = changed
+            else:
+                self._parameters[name] = Parameter(changed, parameter.requires_grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 
     def to(self, *args, device=None, dtype=None, non_blocking=False, memory_format=None):
-        """Parameters and buffers of floating point become `dtype`; the only device is the CPU."""
+        """Parameters and buffers go to `device`, those of floating point become `dtype`. Without elements
+        (device "meta") they go nowhere: NotImplementedError, see to_empty()."""
         for given in args:
             if isinstance(given, _C.Tensor):
-                dtype = given.dtype
+                dtype, device = given.dtype, given.device
             elif isinstance(given, _C.dtype):
                 dtype = given
             elif not isinstance(given, bool):
                 device = given
-        if device is not None:
-            _C.empty(0, device=device)  # refuses what is no device of ours
-        if dtype is None:
-            return self
-        if not dtype.is_floating_point and not dtype.is_complex:
+        if dtype is not None and not dtype.is_floating_point and not dtype.is_complex:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)
+
+        def moved(t):
+            if t.is_meta and device is not None and _C.device(device).type != "meta":
+                raise NotImplementedError(
+                    "Cannot copy out of meta tensor; no data! Use Module.to_empty() instead of Module.to() to move a "
+                    "module from meta to another device."
+                )
+            return t.to(device, dtype if t.is_floating_point() else None)
+
+        return self if device is dtype is None else self._apply(moved)
+
+    def to_empty(self, *, device, recurse=True):
+        """Parameters and buffers of the same sizes and dtypes on `device`, uninitialised."""
+        return self._apply(lambda t: _C.empty_like(t, device=device), recurse=recurse)
 
     def type(self, dst_type):
         """Everything becomes this dtype, integers too."""
@@ -344,7 +360,7 @@ class Module(ModuleState, Hooks):
         return self.to(_C.bfloat16)
 
     def cpu(self):
-        return self
+        return self.to("cpu")
 
     # --- text
 

@@ -26,12 +26,23 @@ def _ended_by_its_function():
 ENDED, ENDED_ARGUMENTS = _ended_by_its_function()
 
 
+def _refused(function, *arguments):
+    """The words of this Python, which differ between versions."""
+    try:
+        function(*arguments)
+    except TypeError as error:
+        return str(error)
+
+
+NOT_CALLABLE = _refused(iter, None, None)
+
+
 class callable_iterator:
     """iter(callable, sentinel)"""
 
     def __init__(self, function, sentinel):
         if not callable(function):
-            raise TypeError("iter(v, w): v must be callable")
+            raise TypeError(NOT_CALLABLE)
         self.function = function
         self.sentinel = sentinel
         self.stopped = False

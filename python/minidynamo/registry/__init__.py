@@ -27,6 +27,8 @@ class GraphBreak:
     hints: tuple
     area: str
     kind: str  # fundamental, supportable, user_error or internal
+    status: str  # raised, synthetic (only with a setting for tests), internal or unreachable
+    why: str  # of a code that is not raised
 
 
 def _readable(template, args):
@@ -37,15 +39,23 @@ def _readable(template, args):
 @functools.cache
 def all_breaks():
     """Every row, ordered by code."""
-    found = []
+    found, statuses = [], _registry.statuses()
     for row in _registry.rows():
         context, explanation, *hints = (
             _readable(text, row["args"]) for text in (row["context"], row["explanation"], *row["hints"])
         )
         found.append(
             GraphBreak(
-                row["id"], row["code"], row["type"], context, explanation, tuple(hints), row["area"], row["class"]
-            )
+                row["id"],
+                row["code"],
+                row["type"],
+                context,
+                explanation,
+                tuple(hints),
+                row["area"],
+                row["class"],
+                *statuses[row["code"]],
+            )  # fmt: skip
         )
     return tuple(found)
 

@@ -4,12 +4,15 @@ Sources see namespace `torch` with a small Tensor class (include/torch/tensor.h)
 $XDG_CACHE_HOME/minidynamo/extensions (~/.cache by default), by its content, and built once.
 """
 
+import contextlib
+import errno
 import hashlib
 import importlib.machinery
 import importlib.util
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import sysconfig
@@ -21,6 +24,59 @@ _INCLUDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__
 def _cache_root():
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(base, "minidynamo", "extensions", f"py{sys.version_info[0]}{sys.version_info[1]}_cpu")
+
+
+def _refuse_foreign(path):
+    """PermissionError if others than the user (and root) own `path` or may write to it: what lies there is run."""
+    found = os.lstat(path)
+    if found.st_uid not in (os.geteuid(), 0):
+        raise PermissionError(
+            f"load_inline(): {path} belongs to another user ({found.st_uid}); what is in it is not run"
+        )
+    if stat.S_ISLNK(found.st_mode):
+        raise PermissionError(f"load_inline(): {path} is a symbolic link; what it points to is not run")
+    # A group of the user's own, which many systems give everybody, is no others.
+    foreign = stat.S_IWOTH | (stat.S_IWGRP if found.st_gid != os.getegid() else 0)
+    if found.st_mode & foreign:
+        raise PermissionError(
+            f"load_inline(): others may write to {path} (mode {stat.S_IMODE(found.st_mode):o}); what is in it is not "
+            f"run. Make it your own: chmod go-w {shlex.quote(path)}"
+        )
+
+
+def _private_folder(path):
+    """Makes `path`, for the user alone, and checks it and, of our own cache, the folders above it."""
+    missing = []
+    while not os.path.isdir(path if not missing else os.path.dirname(missing[-1])):
+        missing.append(path if not missing else os.path.dirname(missing[-1]))
+    for folder in reversed(missing):  # makedirs() gives its mode to the last one only
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(folder, 0o700)
+    root = os.path.dirname(os.path.dirname(_cache_root()))
+    while True:
+        _refuse_foreign(path)
+        above = os.path.dirname(path)
+        if os.path.commonpath([root, above]) != root or above == path:
+            return
+        path = above
+
+
+def _check_name(name, folder):
+    """OSError before anything is built if a file or module of this name cannot be."""
+    most = 255
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        existing = folder
+        while not os.path.exists(existing):
+            existing = os.path.dirname(existing)
+        most = os.pathconf(existing, "PC_NAME_MAX")
+    longest = len(os.fsencode(f"{name}_{'0' * 24}.so"))
+    if longest > most:
+        raise OSError(
+            errno.ENAMETOOLONG,
+            f"load_inline(): the name of the extension is too long: its files would have names of {longest} bytes, and "
+            f"{most} is the most there can be",
+            name,
+        )
 
 
 def include_paths(device_type="cpu"):
@@ -74,7 +130,6 @@ def _run(command, folder, what):
 
 def _build(name, text, target, compile_command, link_command, verbose):
     """Builds in a folder of its own and moves the result into place at once: builds at the same time do no harm."""
-    os.makedirs(os.path.dirname(target), exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".build-", dir=os.path.dirname(target)) as folder:
         with open(os.path.join(folder, "main.cpp"), "w", encoding="utf-8") as f:
             f.write(text)
@@ -83,7 +138,9 @@ def _build(name, text, target, compile_command, link_command, verbose):
                 print(f"[{step}/2] {shlex.join(command)}", flush=True)
             _run(command, folder, name)
         os.replace(os.path.join(folder, "main.cpp"), os.path.join(os.path.dirname(target), "main.cpp"))
-        os.replace(os.path.join(folder, f"{name}.so"), target)
+        made = os.path.join(folder, f"{name}.so")
+        os.chmod(made, 0o700)
+        os.replace(made, target)
 
 
 def _loaded(name, path):
@@ -115,7 +172,8 @@ def load_inline(
     and std::tuple of them. `verbose=True` prints the two commands.
 
     Raises RuntimeError with the compiler's message if the source does not compile, if there is no compiler, and for
-    CUDA sources; ValueError for a name that is no identifier.
+    CUDA sources; ValueError for a name that is no identifier; OSError for a name too long for a file; PermissionError
+    if others may write where built extensions are kept, or own it.
     """
     if cuda_sources or with_cuda:
         raise RuntimeError("load_inline(): there is no CUDA here; pass C++ in cpp_sources")
@@ -139,9 +197,13 @@ def load_inline(
     for content in _headers():
         key.update(content)
     folder = build_directory or os.path.join(_cache_root(), f"{name}_{key.hexdigest()[:24]}")
+    folder = os.path.abspath(folder)
+    _check_name(name, folder)
+    _private_folder(folder)
     target = os.path.join(folder, f"{key.hexdigest()[:24]}.so" if build_directory else f"{name}.so")
     if not os.path.exists(target):
         _build(name, text, target, compile_command, link_command, verbose)
     elif verbose:
         print(f"{name} is built already: {target}")
+    _refuse_foreign(target)
     return _loaded(name, target)

@@ -1,5 +1,5 @@
 # logs: graph,graph_sizes,aot_graphs,bytecode,perf_hints,recompiles_verbose
-# python: 3.11
+# shows: bytecode
 import minidynamo as torch
 
 

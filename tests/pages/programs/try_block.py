@@ -1,5 +1,5 @@
 # logs: +dynamo
-# python: 3.11
+# shows: bytecode
 import minidynamo as torch
 
 

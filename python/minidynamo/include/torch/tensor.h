@@ -489,11 +489,11 @@ namespace indexing {}
     }                                                                                               \
   }()
 #define MINIDYNAMO_FLOATING(...) MINIDYNAMO_CASE(Float, float, __VA_ARGS__) MINIDYNAMO_CASE(Double, double, __VA_ARGS__)
-#define MINIDYNAMO_INTEGRAL(...)                                                                    \
-  MINIDYNAMO_CASE(Byte, std::uint8_t, __VA_ARGS__)                                                  \
-  MINIDYNAMO_CASE(Char, std::int8_t, __VA_ARGS__)                                                   \
-  MINIDYNAMO_CASE(Short, std::int16_t, __VA_ARGS__) MINIDYNAMO_CASE(Int, std::int32_t, __VA_ARGS__) \
-      MINIDYNAMO_CASE(Long, std::int64_t, __VA_ARGS__)
+#define MINIDYNAMO_INTEGRAL(...)                    \
+  MINIDYNAMO_CASE(Byte, std::uint8_t, __VA_ARGS__)  \
+  MINIDYNAMO_CASE(Char, std::int8_t, __VA_ARGS__)   \
+  MINIDYNAMO_CASE(Short, std::int16_t, __VA_ARGS__) \
+  MINIDYNAMO_CASE(Int, std::int32_t, __VA_ARGS__) MINIDYNAMO_CASE(Long, std::int64_t, __VA_ARGS__)
 #define AT_DISPATCH_FLOATING_TYPES(TYPE, NAME, ...) MINIDYNAMO_DISPATCH(TYPE, NAME, MINIDYNAMO_FLOATING(__VA_ARGS__))
 #define AT_DISPATCH_INTEGRAL_TYPES(TYPE, NAME, ...) MINIDYNAMO_DISPATCH(TYPE, NAME, MINIDYNAMO_INTEGRAL(__VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES(TYPE, NAME, ...) \

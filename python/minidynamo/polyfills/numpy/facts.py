@@ -5,24 +5,21 @@ Arguments and results are constants: tensor dtypes, Python types (of numbers, wh
 
 import numpy
 
-import minidynamo as torch
+from . import operations
+from .dtype_facts import NUMPY_DTYPES, TENSOR_DTYPES
+from .dtype_facts import integer_range as integer_range
 
-_TENSOR_DTYPES = {
-    numpy.dtype(name): getattr(torch, name)
-    for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
-}
-_NUMPY_DTYPES = {ours: theirs for theirs, ours in _TENSOR_DTYPES.items()}
 _UFUNCS = {"clip": numpy._core.umath.clip}
 
 
 def _to_tensor_dtype(dtype):
-    if dtype not in _TENSOR_DTYPES or not dtype.isnative:
+    if dtype not in TENSOR_DTYPES or not dtype.isnative:
         raise NotImplementedError(f"tensors have no dtype {dtype}")
-    return _TENSOR_DTYPES[dtype]
+    return TENSOR_DTYPES[dtype]
 
 
 def _to_numpy(kind):
-    return _NUMPY_DTYPES.get(kind, kind)
+    return NUMPY_DTYPES.get(kind, kind)
 
 
 def tensor_dtype(dtype):
@@ -32,7 +29,7 @@ def tensor_dtype(dtype):
 
 def numpy_dtype(dtype):
     """The numpy.dtype of a tensor dtype."""
-    return _NUMPY_DTYPES[dtype]
+    return NUMPY_DTYPES[dtype]
 
 
 def dtype_of_number(kind):
@@ -55,34 +52,25 @@ def loop_of(name, kinds, dtype, casting):
     operands = tuple(numpy.dtype(bool) if k is bool else _to_numpy(k) for k in kinds)  # only int and float are weak
     if all(isinstance(k, type) for k in operands):  # only Python numbers: they are arrays here
         operands = tuple(numpy.dtype(k) for k in operands)
-    given = {} if dtype is None else {"signature": (None,) * function.nin + (_NUMPY_DTYPES[dtype],)}
+    given = {} if dtype is None else {"signature": (None,) * function.nin + (NUMPY_DTYPES[dtype],)}
     found = function.resolve_dtypes((*operands, None), casting=casting, **given)
     return tuple(_to_tensor_dtype(d) for d in found)
 
 
 def common_dtype(kinds):
     """The dtype in which values of these kinds meet (concatenate, where)."""
-    samples = [_NUMPY_DTYPES[k] if k in _NUMPY_DTYPES else k(0) for k in kinds]
+    samples = [NUMPY_DTYPES[k] if k in NUMPY_DTYPES else k(0) for k in kinds]
     return _to_tensor_dtype(numpy.result_type(*samples))
 
 
 def can_cast(source, target, casting):
     """numpy.can_cast for tensor dtypes."""
-    return bool(numpy.can_cast(_NUMPY_DTYPES[source], _NUMPY_DTYPES[target], casting))
+    return bool(numpy.can_cast(NUMPY_DTYPES[source], NUMPY_DTYPES[target], casting))
 
 
 def sum_dtype(dtype):
     """In which dtype NumPy adds and multiplies up: the default integer for narrower ones."""
-    return _to_tensor_dtype(numpy.add.reduce(numpy.zeros(1, _NUMPY_DTYPES[dtype])).dtype)
-
-
-def integer_range(dtype):
-    """Smallest and largest value of an integer dtype; None for any other."""
-    theirs = _NUMPY_DTYPES[dtype]
-    if theirs.kind not in "iu":
-        return None
-    limits = numpy.iinfo(theirs)
-    return int(limits.min), int(limits.max)
+    return _to_tensor_dtype(numpy.add.reduce(numpy.zeros(1, NUMPY_DTYPES[dtype])).dtype)
 
 
 def axes_of(axis, rank):
@@ -94,25 +82,19 @@ def axes_of(axis, rank):
 
 def operation(name):
     """What computes a ufunc on tensors of the loop's dtypes."""
-    from . import elementwise
-
-    if name in elementwise.OPERATIONS:
-        return elementwise.OPERATIONS[name]
+    if name in operations.OPERATIONS:
+        return operations.OPERATIONS[name]
     raise NotImplementedError(f"numpy.{name} has no traced form")
 
 
 def takes_numbers(name):
     """Whether the operation takes a Python number beside a tensor."""
-    from . import elementwise
-
-    return name in elementwise.WITH_NUMBERS
+    return name in operations.WITH_NUMBERS
 
 
 def fold(name):
     """What computes a reduction over axes of a tensor."""
-    from . import reductions
-
-    return reductions.FOLDS[name]
+    return operations.FOLDS[name]
 
 
 def fold_of_ufunc(name):

@@ -91,6 +91,10 @@ def goes_backward(part):
     return isinstance(part, slice) and part.step is not None and is_number(part.step) and part.step < 0
 
 
+def has_ellipsis(key):
+    return key is Ellipsis or isinstance(key, tuple) and Ellipsis in key
+
+
 def backward_dims(key, value):
     """The dims of value[key] that a slice goes through backward."""
     parts = key if isinstance(key, tuple) else (key,)
@@ -183,4 +187,6 @@ def set_item(self, key, value):
         target[made] = value
         return
     source = tensor(value)
+    if source.dim() > 0 and target[made].dim() == 0 and not has_ellipsis(key):
+        raise ValueError("setting an array element with a sequence.")
     target[made] = source if source.dtype == target.dtype else source.to(target.dtype)

@@ -5,7 +5,8 @@ import minidynamo as torch
 from ..bridge import array_of, is_number
 from . import facts
 from .operands import delivered, result, tensor
-from .reductions import floating, reduced, sum_over
+from .operations import sum_over
+from .reductions import floating, reduced
 from .shaping import sizes
 
 
@@ -39,6 +40,11 @@ def dot(a, b, out=None):
     x, y = together(a, b)
     if x.dim() == 0 or y.dim() == 0:
         return delivered(x * y, out)
+    if x.dim() <= 2 and y.dim() <= 2 and (x.numel() == 1 or y.numel() == 1):
+        # One element is multiplied, not summed up from a zero, which would lose the sign of another.
+        if x.shape[-1] != y.shape[0]:
+            raise ValueError("shapes not aligned")
+        return delivered((x * y).reshape(x.shape[:-1] + y.shape[1:]), out)
     if x.dim() <= 2 and y.dim() <= 2 or y.dim() == 1:
         return delivered(torch.matmul(x, y), out)
     return delivered(contracted(x, y, (x.dim() - 1,), (y.dim() - 2,)), out)

@@ -3,7 +3,7 @@
 import minidynamo as torch
 
 from ..bridge import is_array, is_number
-from . import facts
+from . import facts, operations
 from .operands import cast, check_number, delivered, is_true, tensor
 
 
@@ -59,52 +59,11 @@ def extremum(name, a, axis=None, out=None, keepdims=False, initial=None, where=N
     return folded(name, a, axis, None, out, keepdims, initial, where)
 
 
-def sum_over(value, dims, keep):
-    return torch.sum(value, dim=dims, keepdim=keep)
-
-
-def prod_over(value, dims, keep):
-    for d in sorted(dims, reverse=True):
-        value = torch.prod(value, dim=d, keepdim=keep)
-    return value
-
-
-def max_over(value, dims, keep):
-    return torch.amax(value, dim=dims, keepdim=keep)
-
-
-def min_over(value, dims, keep):
-    return torch.amin(value, dim=dims, keepdim=keep)
-
-
-def mean_over(value, dims, keep):
-    return torch.mean(value, dim=dims, keepdim=keep)
-
-
-def all_over(value, dims, keep):
-    for d in sorted(dims, reverse=True):
-        value = torch.all(value, dim=d, keepdim=keep)
-    return value
-
-
-def any_over(value, dims, keep):
-    for d in sorted(dims, reverse=True):
-        value = torch.any(value, dim=d, keepdim=keep)
-    return value
-
-
-def nansum_over(value, dims, keep):
-    return torch.sum(torch.where(value != value, torch.zeros_like(value), value), dim=dims, keepdim=keep)
-
-
-FOLDS = {"sum": sum_over, "prod": prod_over, "max": max_over, "min": min_over}
-
-
 def tested(name, a, axis=None, out=None, keepdims=False, where=None):
     """numpy.all and numpy.any."""
     _no_mask(where)
     value = tensor(a).to(torch.bool)
-    return delivered(reduced(all_over if name == "all" else any_over, value, axis, keepdims), out)
+    return delivered(reduced(operations.all_over if name == "all" else operations.any_over, value, axis, keepdims), out)
 
 
 def floating(value, dtype):
@@ -120,7 +79,7 @@ def mean(a, axis=None, dtype=None, out=None, keepdims=False, where=None):
     value = floating(tensor(a), facts.tensor_dtype(dtype))
     if not value.dtype.is_floating_point:
         raise NotImplementedError("a mean in integers")
-    return delivered(reduced(mean_over, value, axis, keepdims), out)
+    return delivered(reduced(operations.mean_over, value, axis, keepdims), out)
 
 
 def average(a, axis=None, weights=None, returned=False, keepdims=False):
@@ -137,8 +96,8 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         (d,) = facts.axes_of(axis, value.dim())
         w = w.reshape([-1 if i == d else 1 for i in range(value.dim())])
     dtype = facts.common_dtype((value.dtype, w.dtype))
-    weighted = reduced(sum_over, value.to(dtype) * w.to(dtype), axis, keepdims)
-    total = reduced(sum_over, torch.broadcast_to(w.to(dtype), value.shape), axis, keepdims)
+    weighted = reduced(operations.sum_over, value.to(dtype) * w.to(dtype), axis, keepdims)
+    total = reduced(operations.sum_over, torch.broadcast_to(w.to(dtype), value.shape), axis, keepdims)
     return delivered(weighted / total, None)
 
 
@@ -189,13 +148,15 @@ def cumulative(name, a, axis=None, dtype=None, out=None):
 def count_nonzero(a, axis=None, keepdims=False):
     """numpy.count_nonzero."""
     value = (tensor(a) != 0).to(torch.int64)
-    return delivered(reduced(sum_over, value, axis, keepdims), None)
+    return delivered(reduced(operations.sum_over, value, axis, keepdims), None)
 
 
 def ptp(a, axis=None, out=None, keepdims=False):
     """numpy.ptp: largest minus smallest."""
     value = tensor(a)
-    return delivered(reduced(max_over, value, axis, keepdims) - reduced(min_over, value, axis, keepdims), out)
+    return delivered(
+        reduced(operations.max_over, value, axis, keepdims) - reduced(operations.min_over, value, axis, keepdims), out
+    )
 
 
 def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
@@ -203,14 +164,14 @@ def nansum(a, axis=None, dtype=None, out=None, keepdims=False):
     value = tensor(a)
     if not value.dtype.is_floating_point:
         return folded("sum", a, axis, dtype, out, keepdims)
-    return delivered(reduced(nansum_over, cast(value, facts.tensor_dtype(dtype)), axis, keepdims), out)
+    return delivered(reduced(operations.nansum_over, cast(value, facts.tensor_dtype(dtype)), axis, keepdims), out)
 
 
 def nanmean(a, axis=None, dtype=None, out=None, keepdims=False):
     """numpy.nanmean."""
     value = floating(tensor(a), facts.tensor_dtype(dtype))
-    count = reduced(sum_over, (value == value).to(value.dtype), axis, keepdims)
-    return delivered(reduced(nansum_over, value, axis, keepdims) / count, out)
+    count = reduced(operations.sum_over, (value == value).to(value.dtype), axis, keepdims)
+    return delivered(reduced(operations.nansum_over, value, axis, keepdims) / count, out)
 
 
 def difference(a, n=1, axis=-1):

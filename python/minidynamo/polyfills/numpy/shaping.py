@@ -74,7 +74,9 @@ def squeeze(a, axis=None):
     """numpy.squeeze: named axes must have the size 1."""
     value = viewable(a)
     if axis is None:
-        return view(value.squeeze(), a)
+        axis = tuple([d for d in range(value.dim()) if value.shape[d] == 1])
+    if is_array(a) and axis == ():  # the array itself
+        return a
     for d in sorted(facts.axes_of(axis, value.dim()), reverse=True):
         if value.shape[d] != 1:
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
@@ -125,8 +127,16 @@ def concatenate(arrays, axis=0, out=None, dtype=None, casting="same_kind"):
     if axis is None:
         values = [v.reshape((-1,)) for v in values]
         axis = 0
-    joined = torch.cat(values, dim=axis)
+    joined = _joined(values, axis)
     return array_of(joined) if out is None else store(out, joined)
+
+
+def _joined(values, axis):
+    """torch.cat takes an empty tensor of one dimension beside any; NumPy does not."""
+    for v in values:
+        if v.dim() != values[0].dim():
+            raise ValueError("all the input arrays must have same number of dimensions")
+    return torch.cat(values, dim=axis)
 
 
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
@@ -143,11 +153,11 @@ def stacked(kind, tup, *, dtype=None, casting="same_kind"):
         raise NotImplementedError("`casting`")
     values = _parts(_sequence(tup), dtype)
     if kind == "column_stack":
-        return array_of(torch.cat([v.reshape((-1, 1)) if v.dim() < 2 else v for v in values], dim=1))
+        return array_of(_joined([v.reshape((-1, 1)) if v.dim() < 2 else v for v in values], 1))
     rank = {"vstack": 2, "hstack": 1, "dstack": 3}[kind]
     values = [tensor(at_least(rank, array_of(v))) for v in values]
     axis = {"vstack": 0, "hstack": 0 if values[0].dim() == 1 else 1, "dstack": 2}[kind]
-    return array_of(torch.cat(values, dim=axis))
+    return array_of(_joined(values, axis))
 
 
 def split(equal, ary, indices_or_sections, axis=0):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import creation, elementwise, indexing, methods, order, products, reductions, shaping
+from . import creation, elementwise, indexing, methods, operations, order, products, reductions, shaping
 
 # NumPy's callables. An empty row: of constants NumPy itself gives the answer while tracing.
 FUNCTIONS = {
@@ -115,7 +115,7 @@ FUNCTIONS = {
     np.promote_types: (),
     np.can_cast: (),
 }
-for _name in elementwise.OPERATIONS:
+for _name in operations.OPERATIONS:
     if hasattr(np, _name) and getattr(np, _name) not in FUNCTIONS:
         FUNCTIONS[getattr(np, _name)] = (elementwise.elementwise, _name)
 for _name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"):

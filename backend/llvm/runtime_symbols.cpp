@@ -1,6 +1,9 @@
-#include "backend/llvm/rare_call.h"
+// The functions of this process that loaded code finds by name, and the entry to rare ones.
+#include "backend/llvm/runtime_symbols.h"
 
-#include "backend/llvm/orc.h"
+#include <cmath>
+#include <cstring>
+#include <iterator>
 
 // An ordinary call may change every vector register, which would make the code generator spill a whole loop's constants
 // for a call that practically never happens. These save what the calling convention does not.
@@ -82,13 +85,62 @@ void md_rare_call_avx512();
 }
 
 namespace md {
+namespace {
 
-const void* rare_call_entry() {
-  const HostTarget& host = host_target();
-  void (*entry)() = host.masked_moves         ? md_rare_call_avx512
-                    : host.vector_bytes == 32 ? md_rare_call_avx
-                                              : md_rare_call_sse;
-  return reinterpret_cast<const void*>(entry);
+// Tells the instantiations of this file from those of files compiled for other processors.
+struct LoadedCodeTag;
+
+template <class Fn, class T>
+void rare_lanes(const void* from, void* to, std::uint64_t rare) {
+  const T* const x = static_cast<const T*>(from);
+  T* const y = static_cast<T*>(to);
+  for (int i = 0; rare != 0; ++i, rare >>= 1)
+    if (rare & 1) y[i] = Fn::template eval<LoadedCodeTag>(x[i]);
+}
+
+template <class F>
+RuntimeSymbol symbol(std::string name, F* function) {
+  return {std::move(name), reinterpret_cast<const void*>(function)};
+}
+
+template <class... Fn>
+void add_rare_functions(std::vector<RuntimeSymbol>& table, RareFunctions<Fn...>) {
+  (table.push_back(symbol(rare_function_name<Fn, float>(), &rare_lanes<Fn, float>)), ...);
+  (table.push_back(symbol(rare_function_name<Fn, double>(), &rare_lanes<Fn, double>)), ...);
+}
+
+}  // namespace
+
+std::vector<RuntimeSymbol> runtime_symbols() {
+  // What the code generator falls back to: for fmod, where the processor lacks fma or rounding (SSE4.1), for larger
+  // moves.
+  std::vector<RuntimeSymbol> table = {
+      symbol("fmaf", static_cast<float (*)(float, float, float)>(&std::fma)),
+      symbol("fma", static_cast<double (*)(double, double, double)>(&std::fma)),
+      symbol("fmodf", static_cast<float (*)(float, float)>(&std::fmod)),
+      symbol("fmod", static_cast<double (*)(double, double)>(&std::fmod)),
+      symbol("floorf", static_cast<float (*)(float)>(&std::floor)),
+      symbol("floor", static_cast<double (*)(double)>(&std::floor)),
+      symbol("ceilf", static_cast<float (*)(float)>(&std::ceil)),
+      symbol("ceil", static_cast<double (*)(double)>(&std::ceil)),
+      symbol("truncf", static_cast<float (*)(float)>(&std::trunc)),
+      symbol("trunc", static_cast<double (*)(double)>(&std::trunc)),
+      symbol("rintf", static_cast<float (*)(float)>(&std::rint)),
+      symbol("rint", static_cast<double (*)(double)>(&std::rint)),
+      symbol("memcpy", &std::memcpy),
+      symbol("memset", &std::memset),
+      symbol("md_rare_call_sse", &md_rare_call_sse),
+      symbol("md_rare_call_avx", &md_rare_call_avx),
+      symbol("md_rare_call_avx512", &md_rare_call_avx512),
+  };
+  add_rare_functions(table, AllRareFunctions{});
+  return table;
+}
+
+const char* rare_call_entry(const Target& target) {
+  return target.masked_moves         ? "md_rare_call_avx512"
+         : target.vector_bytes == 32 ? "md_rare_call_avx"
+                                     : "md_rare_call_sse";
 }
 
 }  // namespace md

@@ -1,0 +1,134 @@
+// Keys of kernels, and the way from a nest to an object.
+#include "backend/llvm/kernel_object.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/SHA256.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <bit>
+
+#include "backend/build_identity.h"
+#include "backend/llvm/code_generator.h"
+#include "backend/llvm/emit.h"
+#include "ir/core/error.h"
+
+namespace md {
+namespace {
+
+// Writes everything the generated code depends on, in words apart by spaces.
+class KernelText {
+ public:
+  KernelText(const LoopNest& nest, const Schedule& s, const Target& target) : schedule_(s) {
+    words("llvm-" LLVM_VERSION_STRING, kBuildIdentity, target.code_key());
+    words(s.shape == Schedule::Shape::Rows ? "rows" : "columns");
+    numbers(s.rows.size(), s.lanes, s.fold_lanes, s.chunk, s.accumulate_in_memory, s.one_chunk, s.block,
+            nest.reduced != 0);
+    for (int p : s.pass) numbers(p);
+    for (const Access& a : nest.accesses) add("\nload", a);
+    for (const NestValue& v : nest.values) add(v);
+    for (const Store& st : nest.stores) {
+      add("\nstore", st.to);
+      numbers(st.value);
+    }
+  }
+  std::string take() { return std::move(text_); }
+
+ private:
+  template <class... T>
+  void words(const T&... w) {
+    ((text_ += w, text_ += ' '), ...);
+  }
+  template <class... T>
+  void numbers(T... n) {
+    ((text_ += std::to_string(static_cast<std::int64_t>(n)), text_ += ' '), ...);
+  }
+
+  void add(const char* what, const Access& a) {
+    words(what, info(a.dtype).name);
+    numbers(a.buffer);
+    for (const Loop& row : schedule_.rows) numbers(stride(a, row).is_const(0));
+    numbers(stride(a, schedule_.folded).is_const(0));
+    switch (stride_kind(stride(a, schedule_.cols))) {
+      case StrideKind::Zero:
+        return words("zero");
+      case StrideKind::One:
+        return words("one");
+      case StrideKind::Dynamic:
+        return words("any");
+    }
+  }
+
+  static const char* name(NestValue::Kind k) {
+    switch (k) {
+      case NestValue::Kind::Load:
+        return "\nelement";
+      case NestValue::Kind::Constant:
+        return "\nconstant";
+      case NestValue::Kind::Size:
+        return "\nsize";
+      case NestValue::Kind::Convert:
+        return "\nconvert";
+      case NestValue::Kind::Compute:
+        return "\ncompute";
+      case NestValue::Kind::Reduce:
+        return "\nreduce";
+    }
+    return "";
+  }
+  void add(const NestValue& v) {
+    words(name(v.kind), info(v.dtype).name, info(v.compute).name, v.op == kNoOp ? "-" : op(v.op).name());
+    numbers(v.access, std::bit_cast<std::int64_t>(v.number), v.integer, v.stage, v.args.size());
+    for (int a : v.args) numbers(a);
+    const auto varies = [&](const Loop& loop) {
+      for (int a : loop.axes)
+        if ((v.axes >> a) & 1) return true;
+      return false;
+    };
+    numbers(varies(schedule_.cols), varies(schedule_.folded), v.axes == 0);
+  }
+
+  const Schedule& schedule_;
+  std::string text_;
+};
+
+void emit_checked(llvm::Module& module, const LoopNest& nest, const Schedule& schedule, const Target& target) {
+  prepare_module(module, target);
+  emit_kernel(module, nest, schedule, target);
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  if (llvm::verifyModule(module, &stream)) throw InternalError("generated code is malformed: " + problem);
+}
+
+}  // namespace
+
+std::string describe_kernel(const LoopNest& nest, const Schedule& schedule, const Target& target) {
+  return KernelText(nest, schedule, target).take();
+}
+
+std::string kernel_key(const LoopNest& nest, const Schedule& schedule, const Target& target) {
+  const std::string text = describe_kernel(nest, schedule, target);
+  llvm::SHA256 digest;
+  digest.update(llvm::StringRef(text));
+  return llvm::toHex(digest.final(), true);
+}
+
+std::string generate_kernel(const LoopNest& nest, const Schedule& schedule, const Target& target) {
+  llvm::LLVMContext context;
+  llvm::Module module(kKernelName, context);
+  emit_checked(module, nest, schedule, target);
+  return generate_object(module, target);
+}
+
+std::string kernel_ir(const LoopNest& nest, const Schedule& schedule, const Target& target) {
+  llvm::LLVMContext context;
+  llvm::Module module(kKernelName, context);
+  emit_checked(module, nest, schedule, target);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+}  // namespace md
