@@ -1,3 +1,4 @@
+// Finds commits whose old elements nobody reads once the new ones are stored, and groups after which nothing can fail.
 #include "backend/executable/direct_commits.h"
 
 #include <algorithm>

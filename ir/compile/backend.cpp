@@ -1,3 +1,4 @@
+// The table of backends by name, and the one that is always there: "blocks", which runs graphs node by node.
 #include "ir/compile/backend.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A graph becomes steps over numbered slots, each emptied after its last reader; a run has slots of its own.
 #include "ir/run/evaluate_graph.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Copies of tensors by the tensor they stand for, and when the lock is let go of.
 #include "ir/run/long_work.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Keeps the bytes a write is about to change, each range once, and puts them and the tensors' layouts back.
 #include "ir/run/undo_log.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The walk over the traced graph: each node's op on handles, its parts where it is a composite, calls and regions.
 #include "ir/compile/passes/functionalize.h"
 
 #include <algorithm>

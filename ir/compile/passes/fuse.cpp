@@ -1,3 +1,4 @@
+// One pass over the nodes: each joins the last group it depends on, one beside it over the same space, or a new one.
 #include "ir/compile/passes/fuse.h"
 
 #include <algorithm>
