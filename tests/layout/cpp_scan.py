@@ -21,7 +21,10 @@ TEMPLATE = re.compile(r"^\s*(?:template\s*<|\[\[)")
 CLASS = re.compile(r"^(?:typedef\s+|static\s+|inline\s+|constexpr\s+|const\s+|friend\s+)*(?:class|struct|union)\b")
 SPACE = re.compile(r"^(?:inline\s+)?namespace\b|^extern\s*\"\s*\"\s*$")
 # The end of a lambda's head: [captures] <types> (parameters) mutable -> result.
-LAMBDA = re.compile(r"(?<![\w)\]])\[[^\[\]]*\]\s*(?:<[^()]*>\s*)?(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?[^()\[\]{};,=?]*$")
+LAMBDA = re.compile(
+    r"(?<![\w)\]])\[[^\[\]]*\]\s*(?:<[^()]*>\s*)?"
+    r"(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?[^()\[\]{};,=?]*$"
+)
 OPEN, CLOSE = "([", ")]"
 
 

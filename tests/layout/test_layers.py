@@ -5,6 +5,7 @@ import re
 import tomllib
 
 import pytest
+
 from layout.tree import ROOT, sources, text_of, tracked
 
 # What each layer may include besides itself.

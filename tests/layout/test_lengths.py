@@ -3,6 +3,7 @@
 import ast
 
 import pytest
+
 from layout.cpp_scan import scan
 from layout.tree import sources, text_of
 
