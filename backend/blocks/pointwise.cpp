@@ -330,9 +330,9 @@ bool run_pointwise(const KernelTable& kernels, const Op& op, std::span<const Arg
     tensors[0] = fresh.get();
   }
   c.out = tensors[0];
-  TensorImpl number_stand_in(nullptr, DType::Float32, {}, {}, 0);
+  TensorImpl no_tensor(nullptr, DType::Float32, {}, {}, 0);
   for (int k = 1; k <= c.count; ++k) {
-    if (!tensors[k]) tensors[k] = &number_stand_in;
+    if (!tensors[k]) tensors[k] = &no_tensor;
   }
   run_call(c, op, {tensors, static_cast<std::size_t>(c.count) + 1});
   if (fresh) copy_converted({}, *fresh, out);

@@ -20,15 +20,15 @@ constexpr std::int64_t kRepeated = kBlock / 4;  // a value of a row is written s
 constexpr int kMostOperands = 3;
 
 struct Operand {
-  // An element of the tensor for each of the result; one row for all; what another step left, for the row or as one
+  // An element of the tensor for each of the result; one row for all; what another op left, for the row or as one
   // value of it; one value for all. The last two are read from blocks that are full of the value.
-  enum class Kind : std::uint8_t { Tensor, Row, Step, RowValue, Constant } kind = Kind::Constant;
+  enum class Kind : std::uint8_t { Tensor, Row, Result, RowValue, Constant } kind = Kind::Constant;
   const char* data = nullptr;  // Tensor, Row
-  int at = 0;                  // of the step's buffer, or of the block
+  int at = 0;                  // of the op's buffer, or of the block
   std::int64_t item = 0;
 };
 
-struct Step {
+struct RowOp {
   PointwiseKernel pointwise = nullptr;  // null: a reduction
   ReductionKernels fold;
   int count = 0;
@@ -46,7 +46,7 @@ struct Constant {
 
 // Rows are of `length` elements; the last may be shorter if nothing tells rows apart.
 struct Sweep {
-  std::vector<Step> steps;
+  std::vector<RowOp> row_ops;
   std::vector<Constant> constants;
   std::int64_t elements = 0, length = 0;
   int buffers = 0, blocks = 0;
@@ -60,7 +60,7 @@ struct Sweep {
 class Builder {
  public:
   Builder(const KernelTable& kernels, std::span<const std::unique_ptr<Node>> parts, TensorImpl& out)
-      : kernels_(kernels), parts_(parts), out_(out), last_use_(parts.size(), 0), steps_of_(parts.size()) {}
+      : kernels_(kernels), parts_(parts), out_(out), last_use_(parts.size(), 0), row_ops_(parts.size()) {}
 
   bool build(Sweep& s) {
     s.out = static_cast<char*>(out_.data());
@@ -72,7 +72,7 @@ class Builder {
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (!add(i, s)) return false;
     }
-    if (s.steps.back().row_value) return false;
+    if (s.row_ops.back().row_value) return false;
     if (!by_rows_) s.length = std::min(s.elements, kBlock);
     return !by_rows_ || (s.length >= kShortestRow && s.length <= kLongestRow);
   }
@@ -101,22 +101,22 @@ class Builder {
 
   bool add(std::size_t i, Sweep& s) {
     const Node& n = *parts_[i];
-    Step step;
-    step.item = static_cast<std::int64_t>(item_size(n.type().dtype));
-    step.row_value = is_row_value(n.type());
-    if (!step.row_value && !is_whole(n.type())) return false;
-    if (!(op(n.op).kind() == OpKind::Pointwise ? pointwise(n, step, s) : reduction(n, step))) return false;
-    by_rows_ |= step.row_value;
+    RowOp row_op;
+    row_op.item = static_cast<std::int64_t>(item_size(n.type().dtype));
+    row_op.row_value = is_row_value(n.type());
+    if (!row_op.row_value && !is_whole(n.type())) return false;
+    if (!(op(n.op).kind() == OpKind::Pointwise ? pointwise(n, row_op, s) : reduction(n, row_op))) return false;
+    by_rows_ |= row_op.row_value;
     // A buffer read for the last time may be the result's, element for element, if elements are of one size.
-    release(step, i, [&](const Operand& o) { return o.item == step.item; });
+    release(row_op, i, [&](const Operand& o) { return o.item == row_op.item; });
     if (i + 1 == parts_.size()) {
-      step.at = -1;
+      row_op.at = -1;
     } else {
-      step.at = step.row_value ? s.blocks++ : take(s);
+      row_op.at = row_op.row_value ? s.blocks++ : take(s);
     }
-    release(step, i, [&](const Operand& o) { return o.item != step.item; });
-    steps_of_[i] = step;
-    s.steps.push_back(step);
+    release(row_op, i, [&](const Operand& o) { return o.item != row_op.item; });
+    row_ops_[i] = row_op;
+    s.row_ops.push_back(row_op);
     return true;
   }
   int take(Sweep& s) {
@@ -126,67 +126,68 @@ class Builder {
     return b;
   }
   template <class F>
-  void release(const Step& step, std::size_t i, F&& which) {
-    for (int k = 0; k < step.count; ++k) {
-      const Operand& o = step.operands[k];
-      if (o.kind != Operand::Kind::Step || ends_[k] != i || !which(o)) continue;
+  void release(const RowOp& row_op, std::size_t i, F&& which) {
+    for (int k = 0; k < row_op.count; ++k) {
+      const Operand& o = row_op.operands[k];
+      if (o.kind != Operand::Kind::Result || ends_[k] != i || !which(o)) continue;
       if (std::find(free_.begin(), free_.end(), o.at) == free_.end()) free_.push_back(o.at);
     }
   }
 
-  bool pointwise(const Node& n, Step& step, Sweep& s) {
+  bool pointwise(const Node& n, RowOp& row_op, Sweep& s) {
     const Op& o = op(n.op);
     const ComputeTypes types = compute_types(o, n.args);
     if (o.decl->can_fail || o.operands > kMostOperands || types.compute != working(types.compute)) return false;
-    step.pointwise = kernels_.pointwise[compute_index(types.compute)][n.op];
-    if (!step.pointwise || types.result != n.type().dtype) return false;
+    row_op.pointwise = kernels_.pointwise[compute_index(types.compute)][n.op];
+    if (!row_op.pointwise || types.result != n.type().dtype) return false;
     if (Conversion::store(kernels_, types.result, types.result)) return false;
-    step.count = o.operands;
-    for (int k = 0; k < step.count; ++k) {
+    row_op.count = o.operands;
+    for (int k = 0; k < row_op.count; ++k) {
       const DType wanted = operand_dtype(o, n.args, k, types.compute);
-      if (!operand(n.args[static_cast<std::size_t>(k)], wanted, k, step, s)) return false;
+      if (!operand(n.args[static_cast<std::size_t>(k)], wanted, k, row_op, s)) return false;
     }
     return true;
   }
 
-  bool reduction(const Node& n, Step& step) {
+  bool reduction(const Node& n, RowOp& row_op) {
     const Op& o = op(n.op);
     const ComputeTypes types = compute_types(o, n.args);
     const auto* x = n.args[0].get_if<Node*>();
     const auto* tensor = n.args[0].get_if<TensorRef>();
     const DType t = x ? (*x)->type().dtype : tensor ? (*tensor)->dtype : DType::Bool;
-    if (!step.row_value || !is_floating(t) || types.compute != t || types.result != t || working(t) != t) return false;
-    step.fold = kernels_.reductions[compute_index(t)][n.op];
-    if (!step.fold.fold_inner || o.traits.finds_position) return false;
+    if (!row_op.row_value || !is_floating(t) || types.compute != t || types.result != t || working(t) != t)
+      return false;
+    row_op.fold = kernels_.reductions[compute_index(t)][n.op];
+    if (!row_op.fold.fold_inner || o.traits.finds_position) return false;
     Sweep unused;
-    step.count = 1;
+    row_op.count = 1;
     // Of a whole operand, so that only the last dimension can be the one that is gone.
     if (x && !is_whole((*x)->type())) return false;
-    return operand(n.args[0], t, 0, step, unused) && step.operands[0].kind != Operand::Kind::Constant &&
-           step.operands[0].kind != Operand::Kind::Row;
+    return operand(n.args[0], t, 0, row_op, unused) && row_op.operands[0].kind != Operand::Kind::Constant &&
+           row_op.operands[0].kind != Operand::Kind::Row;
   }
 
-  bool operand(const Arg& a, DType wanted, int k, Step& step, Sweep& s) {
-    Operand& o = step.operands[k];
+  bool operand(const Arg& a, DType wanted, int k, RowOp& row_op, Sweep& s) {
+    Operand& o = row_op.operands[k];
     o.item = static_cast<std::int64_t>(item_size(wanted));
     if (working(wanted) != wanted) return false;
-    if (const auto* n = a.get_if<Node*>()) return result_of(**n, wanted, k, step, o);
-    if (const auto* t = a.get_if<TensorRef>()) return tensor(**t, wanted, step, o, s);
+    if (const auto* n = a.get_if<Node*>()) return result_of(**n, wanted, k, row_op, o);
+    if (const auto* t = a.get_if<TensorRef>()) return tensor(**t, wanted, row_op, o, s);
     if (!a.is_number()) return false;
     Constant c{s.blocks, o.item, {}};
     load_number(kernels_, a, wanted, c.value);
     return constant(c, o, s);
   }
-  bool result_of(const Node& n, DType wanted, int k, const Step& step, Operand& o) {
+  bool result_of(const Node& n, DType wanted, int k, const RowOp& row_op, Operand& o) {
     const std::size_t i = number_of(&n);
-    const Step& from = steps_of_[i];
-    if (n.type().dtype != wanted || (step.row_value && step.pointwise && !from.row_value)) return false;
-    o.kind = from.row_value ? Operand::Kind::RowValue : Operand::Kind::Step;
+    const RowOp& from = row_ops_[i];
+    if (n.type().dtype != wanted || (row_op.row_value && row_op.pointwise && !from.row_value)) return false;
+    o.kind = from.row_value ? Operand::Kind::RowValue : Operand::Kind::Result;
     o.at = from.at;
     ends_[k] = last_use_[i];
     return true;
   }
-  bool tensor(const TensorImpl& t, DType wanted, const Step& step, Operand& o, Sweep& s) {
+  bool tensor(const TensorImpl& t, DType wanted, const RowOp& row_op, Operand& o, Sweep& s) {
     if (t.dtype != wanted || !t.is_contiguous()) return false;
     const auto* const data = static_cast<const char*>(t.data());
     if (t.numel() == 1) {
@@ -194,7 +195,7 @@ class Builder {
       std::memcpy(c.value, data, static_cast<std::size_t>(o.item));
       return constant(c, o, s);
     }
-    if (step.row_value && step.pointwise) return false;
+    if (row_op.row_value && row_op.pointwise) return false;
     o.data = data;
     if (t.sizes == out_.sizes) {
       o.kind = Operand::Kind::Tensor;
@@ -215,7 +216,7 @@ class Builder {
   std::span<const std::unique_ptr<Node>> parts_;
   TensorImpl& out_;
   std::vector<std::size_t> last_use_;
-  std::vector<Step> steps_of_;
+  std::vector<RowOp> row_ops_;
   std::vector<int> free_;
   std::size_t ends_[kMostOperands] = {};
   bool by_rows_ = false;
@@ -232,23 +233,24 @@ class Runner {
   void row(std::int64_t r) {
     first_ = r * s_.length;
     const std::int64_t n = std::min(s_.length, s_.elements - first_);
-    for (const Step& step : s_.steps) {
-      if (!step.pointwise) {
-        fold(step, n);
-      } else if (step.row_value) {
-        apply(step, 0, 1, block(step.at));
-        repeat(step, n);
+    for (const RowOp& row_op : s_.row_ops) {
+      if (!row_op.pointwise) {
+        fold(row_op, n);
+      } else if (row_op.row_value) {
+        apply(row_op, 0, 1, block(row_op.at));
+        repeat(row_op, n);
       } else {
-        const std::int64_t most = reads_row_value(step) ? kRepeated : kBlock;
-        for (std::int64_t at = 0; at < n; at += most) apply(step, at, std::min(most, n - at), place(step, at));
+        const std::int64_t most = reads_row_value(row_op) ? kRepeated : kBlock;
+        for (std::int64_t at = 0; at < n; at += most) apply(row_op, at, std::min(most, n - at), place(row_op, at));
       }
     }
   }
 
  private:
   char* block(int i) { return blocks_ + i * kBlock * 8; }
-  char* place(const Step& step, std::int64_t at) {
-    return step.at < 0 ? s_.out + (first_ + at) * step.item : buffers_ + step.at * s_.buffer_bytes() + at * step.item;
+  char* place(const RowOp& row_op, std::int64_t at) {
+    return row_op.at < 0 ? s_.out + (first_ + at) * row_op.item
+                         : buffers_ + row_op.at * s_.buffer_bytes() + at * row_op.item;
   }
   const char* read(const Operand& o, std::int64_t at) {
     switch (o.kind) {
@@ -256,40 +258,40 @@ class Runner {
         return o.data + (first_ + at) * o.item;
       case Operand::Kind::Row:
         return o.data + at * o.item;
-      case Operand::Kind::Step:
+      case Operand::Kind::Result:
         return buffers_ + o.at * s_.buffer_bytes() + at * o.item;
       default:
         return block(o.at);
     }
   }
-  static bool reads_row_value(const Step& step) {
-    return std::any_of(step.operands, step.operands + step.count,
+  static bool reads_row_value(const RowOp& row_op) {
+    return std::any_of(row_op.operands, row_op.operands + row_op.count,
                        [](const Operand& o) { return o.kind == Operand::Kind::RowValue; });
   }
-  void apply(const Step& step, std::int64_t at, std::int64_t n, char* to) {
+  void apply(const RowOp& row_op, std::int64_t at, std::int64_t n, char* to) {
     const void* in[kMostOperands];
-    for (int k = 0; k < step.count; ++k) in[k] = read(step.operands[k], at);
-    step.pointwise(in, to, n);
+    for (int k = 0; k < row_op.count; ++k) in[k] = read(row_op.operands[k], at);
+    row_op.pointwise(in, to, n);
   }
   // A value of the row, wherever it is read.
-  void repeat(const Step& step, std::int64_t n) {
+  void repeat(const RowOp& row_op, std::int64_t n) {
     alignas(8) unsigned char value[8];
-    std::memcpy(value, block(step.at), static_cast<std::size_t>(step.item));
-    fill(value, step.item, std::min(n, kRepeated), block(step.at));
+    std::memcpy(value, block(row_op.at), static_cast<std::size_t>(row_op.item));
+    fill(value, row_op.item, std::min(n, kRepeated), block(row_op.at));
   }
-  void fold(const Step& step, std::int64_t n) {
+  void fold(const RowOp& row_op, std::int64_t n) {
     alignas(64) char values[kLongestRow / kBlock * 8];
     static_assert(kReductionChunk == kBlock);
-    const std::int64_t chunks = (n + kBlock - 1) / kBlock, item = step.item;
+    const std::int64_t chunks = (n + kBlock - 1) / kBlock, item = row_op.item;
     for (std::int64_t c = 0; c < chunks; ++c) {
-      step.fold.fold_inner(read(step.operands[0], c * kBlock), std::min(kBlock, n - c * kBlock), values + c * item);
+      row_op.fold.fold_inner(read(row_op.operands[0], c * kBlock), std::min(kBlock, n - c * kBlock), values + c * item);
     }
     for (std::int64_t apart = 1; apart < chunks; apart *= 2) {
       for (std::int64_t i = 0; i + apart < chunks; i += 2 * apart) {
-        step.fold.combine(values + i * item, values + (i + apart) * item, 1);
+        row_op.fold.combine(values + i * item, values + (i + apart) * item, 1);
       }
     }
-    fill(values, item, std::min(n, kRepeated), block(step.at));
+    fill(values, item, std::min(n, kRepeated), block(row_op.at));
   }
 
   const Sweep& s_;

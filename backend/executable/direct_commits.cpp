@@ -1,3 +1,4 @@
+// Finds commits whose old elements nobody reads once the new ones are stored, and groups after which nothing can fail.
 #include "backend/executable/direct_commits.h"
 
 #include <algorithm>
@@ -13,7 +14,8 @@ bool can_fail(const LoweredGroup& l) {
          });
 }
 
-// What one nest of a group stores and another loads lies where the loading nest expects it: in memory of its own strides.
+// What one nest of a group stores and another loads lies where the loading nest expects it: in memory of its own
+// strides.
 std::unordered_set<const Node*> loaded_again(const std::vector<LoweredGroup>& lowered) {
   std::unordered_set<const Node*> found;
   for (const LoweredGroup& l : lowered) {

@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> compile_llvm(std::shared_ptr<const Graph> functional, co
 // In the calling thread, while those of the program go on, unless the graph holds what belongs to them.
 std::unique_ptr<Kernel> compile_at_once(const std::shared_ptr<const Graph>& functional) {
   if (calls_out(*functional)) return compile_llvm(functional, {});
-  const OthersGoOn others;
+  const HostLockReleased others;
   return compile_llvm(functional, {});
 }
 

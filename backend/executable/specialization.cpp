@@ -340,7 +340,7 @@ std::vector<TensorRef> Specialization::run_region(const Specialization& region, 
   SmallVector<TensorImpl*, 8> inputs;
   for (const Arg& a : operands.get<ListArg>().items) inputs.push_back(a.get<TensorRef>().get());
   std::vector<TensorRef> outputs(region.outputs_.size());
-  const WithoutPremise part;
+  const WithoutReadSet part;
   region.run(std::span(inputs.data(), inputs.size()), outputs);
   return outputs;
 }
@@ -413,7 +413,7 @@ void Specialization::execute_all(Frame& f) const {
     allocate(f);
     for (const SizedLaunch& s : launches_) execute(s, f);
     if (takes_long_) {
-      Premise::settle();
+      ReadSet::validate();
       std::vector<const Storage*> written;
       for (int input : executable_.committed)
         written.push_back(f.inputs[static_cast<std::size_t>(input)]->storage.get());

@@ -88,7 +88,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "minidynamo._C._cpython", nullp
 }  // namespace
 
 int init_cpython(PyObject* module) {
-  install_interlude();
+  install_host_lock();
   PyObject* part = PyModule_Create(&definition);
   return part ? PyModule_AddObject(module, "_cpython", part) : -1;
 }

@@ -24,6 +24,6 @@ bool is_interpreter_ending() {
 #endif
 }
 
-void install_interlude() { set_interlude({&leave, &enter}); }
+void install_host_lock() { set_host_lock({&leave, &enter}); }
 
 }  // namespace md

@@ -23,6 +23,6 @@ auto or_sleep_at_exit(F&& f) {
 bool is_interpreter_ending();
 
 // Makes LongWork (ir/run/long_work.h) release the lock of a thread that holds it. Idempotent.
-void install_interlude();
+void install_host_lock();
 
 }  // namespace md

@@ -14,7 +14,7 @@
 #include "ir/compile/passes/functionalize.h"
 #include "ir/run/eager.h"
 #include "ir/run/evaluate_graph.h"
-#include "ir/run/long_work.h"
+#include "ir/run/read_set.h"
 #include "ir/run/undo_log.h"
 #include "ir/sizes/shape_env.h"
 
@@ -218,7 +218,7 @@ struct CompiledGraph {
     } catch (const NotFunctional&) {
       return;
     }
-    outputs = GraphProgram(functional).output_count();
+    outputs = GraphEvaluator(functional).output_count();
     kernel = chosen->compile(functional, CompileMode::Wait);
   }
 
@@ -276,7 +276,7 @@ struct InterpretingKernel final : Kernel {
     UndoLog undo;
     try {
       auto out = interpret(*graph, in, nullptr, &undo);
-      Premise::settle();
+      ReadSet::validate();
       std::move(out.begin(), out.end(), outputs.begin());
     } catch (...) {
       undo.take_back();
@@ -304,8 +304,8 @@ struct PythonKernel final : Kernel {
       throw;
     }
     try {
-      Premise::settle();
-    } catch (const Overtaken&) {
+      ReadSet::validate();
+    } catch (const ReadConflict&) {
       // What the backend wrote by itself nobody can take back: it stays, and the call is of the time when it began.
       for (std::size_t k = 0; k < inputs.size(); ++k)
         if (inputs[k]->storage->version != versions[k] && !call.undo.knows(*inputs[k]->storage)) return;
@@ -315,7 +315,7 @@ struct PythonKernel final : Kernel {
   }
 
   void call_inside(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
-    const WithoutPremise part;
+    const WithoutReadSet part;
     call_backend(inputs, outputs);
   }
 

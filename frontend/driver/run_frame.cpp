@@ -214,7 +214,7 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PyObject* const* fo
     PyErr_Clear();
     hand_over(std::move(run.calls));
     return false;
-  } catch (const Overtaken&) {
+  } catch (const ReadConflict&) {
     note_plain_reason(r.code, "changed by another thread while its graph ran");
     hand_over(std::move(run.calls));
     return false;

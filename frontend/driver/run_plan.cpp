@@ -14,7 +14,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
-#include "ir/run/long_work.h"
+#include "ir/run/read_set.h"
 #include "ir/tensor/generator.h"
 
 namespace md {
@@ -348,9 +348,9 @@ struct Runner {
   std::vector<PyRef> held;  // objects the frame does not hold
 
   // What the guards and loads found, which others may change while the kernel lets them go on.
-  struct AsFound final : Premise {
+  struct AsFound final : ReadSet {
     explicit AsFound(Runner& r) : runner(r) {}
-    void confirm() override {
+    void check() override {
       if (md_lock_changes() != changes) [[unlikely]]
         runner.load_again();
     }
@@ -362,12 +362,12 @@ struct Runner {
   [[gnu::cold, gnu::noinline]] void load_again() {
     LoadedValues now;
     now.resize(wanted_count(*plan.guards));
-    if (!check_and_load(*plan.guards, args, now.data()) || !same_inputs(now)) throw Overtaken{};
+    if (!check_and_load(*plan.guards, args, now.data()) || !same_inputs(now)) throw ReadConflict{};
     for (const auto& [index, place] : plan.symbols) {
       if (symbols.empty()) break;
       std::int64_t& known = symbols[static_cast<std::size_t>(index)];
       const std::int64_t value = number_at(place);
-      if (place.field != SizePlace::Field::Value && value != known) throw Overtaken{};
+      if (place.field != SizePlace::Field::Value && value != known) throw ReadConflict{};
       known = value;
     }
     for (const PlanStep& s : plan.loads) {
@@ -375,7 +375,7 @@ struct Runner {
       PyRef& r = regs[static_cast<std::size_t>(s.out)];
       PyRef again = s.op == StepOp::LoadSource ? PyRef::borrow(now[static_cast<std::size_t>(s.index)]) : build(s);
       // What a call among the loads has made of it is not made again.
-      if (s.op == StepOp::LoadSource && !plan.takes_found && r.get() != again.get()) throw Overtaken{};
+      if (s.op == StepOp::LoadSource && !plan.takes_found && r.get() != again.get()) throw ReadConflict{};
       held.push_back(std::exchange(r, std::move(again)));  // its end may run code
     }
   }

@@ -7,7 +7,7 @@
 
 #include "frontend/cpython/py_ref.h"
 #include "ir/run/eager.h"
-#include "ir/run/long_work.h"
+#include "ir/run/read_set.h"
 #include "ir/tensor/generator.h"
 
 namespace md {
@@ -49,7 +49,7 @@ class InsideOpaque {
   InsideOpaque& operator=(const InsideOpaque&) = delete;
 
  private:
-  const WithoutPremise part_;
+  const WithoutReadSet part_;
   OpaqueCalls pending_;
   OpaqueCalls* recording_;
 };

@@ -171,7 +171,7 @@ struct PlanRun {
 // Of a plan with `single_output`. `committed` as in PlanRun.
 PyRef run_single_output(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, bool& committed);
 // `found`: what the guards have handed out, or null; then sources are loaded. Throws PythonError; OpError when the
-// kernel failed and nothing has been committed; Overtaken.
+// kernel failed and nothing has been committed; ReadConflict.
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, PlanRun& out);
 
 }  // namespace md

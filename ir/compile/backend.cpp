@@ -1,3 +1,4 @@
+// The table of backends by name, and the one that is always there: "blocks", which runs graphs node by node.
 #include "ir/compile/backend.h"
 
 #include <algorithm>
@@ -10,13 +11,13 @@
 namespace md {
 namespace {
 
-class ProgramKernel final : public Kernel {
+class EvaluatorKernel final : public Kernel {
  public:
-  explicit ProgramKernel(std::shared_ptr<const Graph> functional) : program_(std::move(functional)) {}
+  explicit EvaluatorKernel(std::shared_ptr<const Graph> functional) : evaluator_(std::move(functional)) {}
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     const Generator before = state_of(default_generator());
     try {
-      program_.run(engine(), inputs, outputs);
+      evaluator_.run(engine(), inputs, outputs);
     } catch (...) {  // the frame runs again and must draw the same numbers
       set_state(default_generator(), before);
       throw;
@@ -24,7 +25,7 @@ class ProgramKernel final : public Kernel {
   }
 
  private:
-  GraphProgram program_;
+  GraphEvaluator evaluator_;
 };
 
 // No compilation at all: op after op on the block kernels.
@@ -32,7 +33,7 @@ class BlocksBackend final : public Backend {
  public:
   std::string name() const override { return "blocks"; }
   std::unique_ptr<Kernel> compile(std::shared_ptr<const Graph> functional, CompileMode) override {
-    return std::make_unique<ProgramKernel>(std::move(functional));
+    return std::make_unique<EvaluatorKernel>(std::move(functional));
   }
   std::string code(const Graph& functional) const override { return print_ir(functional); }
 };

@@ -1,3 +1,4 @@
+// The list of passes, each checked by the verifier and timed if the caller asks for it.
 #include "ir/compile/pipeline.h"
 
 #include <chrono>

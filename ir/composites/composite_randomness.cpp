@@ -48,11 +48,10 @@ Arg expand_rule(ops::NormalFill, const Expansion& e) {
 
 namespace {
 
-// Uniform numbers for a formula: at least of float32, whatever is filled.
-Arg uniform(const Expansion& e) {
-  const DType t = e.tensor(0).dtype;
-  return drawn(e, id::Rand, e.tensor(0).sizes, t == DType::Float64 ? t : DType::Float32);
-}
+// What numbers of a formula are drawn in: at least float32, whatever is filled.
+DType formula_dtype(DType filled) { return is_floating(filled) ? wide_dtype(filled) : DType::Float32; }
+
+Arg uniform(const Expansion& e) { return drawn(e, id::Rand, e.tensor(0).sizes, formula_dtype(e.tensor(0).dtype)); }
 void need_floats(const Expansion& e) {
   if (const DType t = e.tensor(0).dtype; !is_floating(t)) {
     e.fail(ErrorKind::Runtime, "is a continuous distribution: the tensor must be of a floating-point dtype, not {}",
@@ -81,7 +80,7 @@ Arg expand_rule(ops::Cauchy, const Expansion& e) {
 }
 
 Arg expand_rule(ops::LogNormal, const Expansion& e) {
-  const DType t = filled_dtype(e), wide = t == DType::Float64 ? t : DType::Float32;
+  const DType t = filled_dtype(e), wide = formula_dtype(t);
   if (!(number(e, 2) > 0)) e.fail(ErrorKind::Runtime, "expects std > 0.0, but found std={}", number(e, 2));
   const Arg normal = scaled(e, drawn(e, id::Randn, e.tensor(0).sizes, wide), e.arg(2), e.arg(1));
   return converted(e, e.call(id::Exp, {normal}), t);

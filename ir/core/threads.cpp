@@ -1,3 +1,4 @@
+// The setting behind num_threads(): what was set, else the number of processors.
 #include "ir/core/threads.h"
 
 #include <algorithm>

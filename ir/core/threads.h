@@ -1,4 +1,4 @@
-// How many threads kernels may use: a process-wide setting the thread pool reads at every parallel region.
+// How many threads kernels may use: a process-wide setting the thread pool reads at every parallel loop.
 #pragma once
 
 namespace md {

@@ -1,3 +1,4 @@
+// Views and the memory they show, layouts, values that leave the graph, nodes that do more than compute.
 #include "ir/graph/dataflow.h"
 
 namespace md {

@@ -1,3 +1,4 @@
+// Names of nodes, as Python and its keywords allow them; building, searching and copying graphs.
 #include "ir/graph/graph.h"
 
 #include <algorithm>

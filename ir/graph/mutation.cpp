@@ -1,3 +1,4 @@
+// Compares the name of a piece with the two environment variables; nothing in other builds.
 #include "ir/graph/mutation.h"
 
 #ifdef MINIDYNAMO_MUTATE

@@ -1,3 +1,4 @@
+// Parses signatures into schemas and builds the table, once, from every declaration in registry/ops/.
 #include "ir/graph/op_table.h"
 
 #include <fmt/format.h>

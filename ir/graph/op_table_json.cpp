@@ -1,3 +1,4 @@
+// Writes ops, parameters and results as JSON text; the format is read by python/ and tests/.
 #include "ir/graph/op_table_json.h"
 
 #include <fmt/format.h>

@@ -11,43 +11,11 @@
 namespace md {
 namespace {
 
-class GraphParser {
+// Expressions of symbols, and the lines that declare what the symbols of one graph are.
+class SizeParser {
  public:
-  explicit GraphParser(Reader& in) : in_(in), graph_(std::make_unique<Graph>()) {}
-
-  std::unique_ptr<Graph> parse() {
-    graph_->functional = in_.accept("functional");
-    if (!graph_->functional) in_.expect("traced");
-    in_.expect("graph");
-    graph_->name = in_.string();
-    in_.expect("{");
-    while (!in_.accept("}")) {
-      if (in_.at_end()) in_.fail("expected '}'");
-      line();
-    }
-    return std::move(graph_);
-  }
-
- private:
-  void line() {
-    if (in_.accept("symbol")) return symbol();
-    if (in_.accept("divisible")) return divisible();
-    if (in_.accept("stack")) return stack();
-    in_.expect("%");
-    node(in_.word("a node name"));
-  }
-
-  // --- Sizes ----------------------------------------------------------------------------------------------------
-
-  ShapeEnv& env() {
-    if (!graph_->shapes) graph_->shapes = std::make_shared<ShapeEnv>();
-    return *graph_->shapes;
-  }
-
-  std::int64_t bound() {
-    if (in_.accept("-inf")) return SizeRange::kMin;
-    return in_.accept("inf") ? SizeRange::kMax : in_.integer();
-  }
+  // `shapes`: where symbols go; made with the first one.
+  SizeParser(Reader& in, std::shared_ptr<ShapeEnv>& shapes) : in_(in), shapes_(shapes) {}
 
   void symbol() {
     SizeSymbol s;
@@ -75,6 +43,47 @@ class GraphParser {
     const Size s = size();
     in_.expect("}");
     return s;
+  }
+
+  SizeVec vector(std::string_view close) {
+    SizeVec out;
+    while (!in_.accept(close)) {
+      if (!out.empty()) in_.expect(",");
+      out.push_back(size());
+    }
+    return out;
+  }
+
+  Size atom() {
+    if (in_.next_is_digit()) return in_.integer();
+    if (in_.accept("(")) {
+      const Size v = size();
+      in_.expect(")");
+      return v;
+    }
+    const std::string name = in_.word("a size");
+    if (name == "min" || name == "max") {
+      in_.expect("(");
+      const Size a = size();
+      in_.expect(",");
+      const Size b = size();
+      in_.expect(")");
+      return name == "min" ? min(a, b) : max(a, b);
+    }
+    const auto found = symbols_.find(name);
+    if (found == symbols_.end()) in_.fail("unknown symbol " + name);
+    return found->second;
+  }
+
+ private:
+  ShapeEnv& env() {
+    if (!shapes_) shapes_ = std::make_shared<ShapeEnv>();
+    return *shapes_;
+  }
+
+  std::int64_t bound() {
+    if (in_.accept("-inf")) return SizeRange::kMin;
+    return in_.accept("inf") ? SizeRange::kMax : in_.integer();
   }
 
   Size size() {
@@ -106,7 +115,7 @@ class GraphParser {
   }
 
   Size power() {
-    const Size base = size_atom();
+    const Size base = atom();
     if (!in_.accept("**")) return base;
     Size v = 1;
     const int n = in_.small_integer();
@@ -115,44 +124,21 @@ class GraphParser {
     return v;
   }
 
-  Size size_atom() {
-    if (in_.next_is_digit()) return in_.integer();
-    if (in_.accept("(")) {
-      const Size v = size();
-      in_.expect(")");
-      return v;
-    }
-    const std::string name = in_.word("a size");
-    if (name == "min" || name == "max") {
-      in_.expect("(");
-      const Size a = size();
-      in_.expect(",");
-      const Size b = size();
-      in_.expect(")");
-      return name == "min" ? min(a, b) : max(a, b);
-    }
-    const auto found = symbols_.find(name);
-    if (found == symbols_.end()) in_.fail("unknown symbol " + name);
-    return found->second;
-  }
+  Reader& in_;
+  std::shared_ptr<ShapeEnv>& shapes_;
+  std::unordered_map<std::string, Size> symbols_;
+};
 
-  SizeVec sizes(std::string_view close) {
-    SizeVec out;
-    while (!in_.accept(close)) {
-      if (!out.empty()) in_.expect(",");
-      out.push_back(size());
-    }
-    return out;
+const DTypeInfo* find_dtype(std::string_view short_name) {
+  for (const DTypeInfo& row : kDTypes) {
+    if (row.short_name == short_name) return &row;
   }
+  return nullptr;
+}
 
-  // --- Types ----------------------------------------------------------------------------------------------------
-
-  static const DTypeInfo* find_dtype(std::string_view short_name) {
-    for (const DTypeInfo& row : kDTypes) {
-      if (row.short_name == short_name) return &row;
-    }
-    return nullptr;
-  }
+class TypeParser {
+ public:
+  TypeParser(Reader& in, SizeParser& sizes) : in_(in), sizes_(sizes) {}
 
   DType dtype() {
     const DTypeInfo* row = find_dtype(in_.word("a dtype"));
@@ -171,16 +157,16 @@ class GraphParser {
     TensorType t;
     t.dtype = dtype();
     in_.expect("[");
-    t.sizes = sizes("]");
+    t.sizes = sizes_.vector("]");
     if (in_.accept("{")) {
-      t.strides = sizes("}");
+      t.strides = sizes_.vector("}");
       if (t.strides.size() != t.sizes.size()) in_.fail("as many strides as sizes, please");
     } else {
       t.strides = t.sizes;
       Size step = 1;
       for (std::size_t i = t.sizes.size(); i-- > 0; step = step * max(t.sizes[i], 1)) t.strides[i] = step;
     }
-    if (in_.accept("+")) t.offset = size_atom();
+    if (in_.accept("+")) t.offset = sizes_.atom();
     if (in_.accept("$")) t.storage = in_.small_integer();
     if (in_.accept("on")) t.device = device();
     t.requires_grad = in_.accept("grad");
@@ -188,15 +174,46 @@ class GraphParser {
     return t;
   }
 
-  void types(Node& n) {
+ private:
+  Reader& in_;
+  SizeParser& sizes_;
+};
+
+class GraphParser {
+ public:
+  explicit GraphParser(Reader& in) : in_(in), graph_(std::make_unique<Graph>()) {}
+
+  std::unique_ptr<Graph> parse() {
+    graph_->functional = in_.accept("functional");
+    if (!graph_->functional) in_.expect("traced");
+    in_.expect("graph");
+    graph_->name = in_.string();
+    in_.expect("{");
+    while (!in_.accept("}")) {
+      if (in_.at_end()) in_.fail("expected '}'");
+      line();
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  void line() {
+    if (in_.accept("symbol")) return sizes_.symbol();
+    if (in_.accept("divisible")) return sizes_.divisible();
+    if (in_.accept("stack")) return stack();
+    in_.expect("%");
+    node(in_.word("a node name"));
+  }
+
+  void result_types(Node& n) {
     if (!in_.accept(":")) return;
     n.multi = in_.accept("(");
     if (!n.multi) {
-      n.types = {type()};
+      n.types = {types_.type()};
       return;
     }
     while (!in_.accept(")")) {
-      n.types.push_back(type());
+      n.types.push_back(types_.type());
       if (in_.peek() != ')') in_.expect(",");
     }
   }
@@ -223,7 +240,7 @@ class GraphParser {
     if (in_.accept("...")) return EllipsisArg{};
     if (in_.accept("[")) return ListArg{args("]"), false};
     if (in_.accept("(")) return ListArg{args(")"), true};
-    if (in_.peek() == '{') return braced_size();
+    if (in_.peek() == '{') return sizes_.braced_size();
     if (in_.peek() == '"') return in_.string();
     if (in_.next_is_digit() || in_.peek() == '-') return in_.number();
     return named_arg(in_.word("an argument"), keyword);
@@ -238,7 +255,7 @@ class GraphParser {
     if (word == "True" || word == "False") return word == "True";
     if (word == "inf") return std::numeric_limits<double>::infinity();
     if (word == "nan") return std::nan("");
-    if (word == "device") return device();
+    if (word == "device") return types_.device();
     if (word == "complex") return complex();
     if (word == "slice") {
       in_.expect("(");
@@ -286,7 +303,7 @@ class GraphParser {
     in_.expect("=");
     Node n{.kind = NodeKind::Op, .name = name};
     head(n);
-    types(n);
+    result_types(n);
     if (in_.accept("@")) {
       const auto index = static_cast<std::size_t>(in_.small_integer());
       if (index >= stacks_.size()) in_.fail("no such stack above");
@@ -356,10 +373,10 @@ class GraphParser {
   }
 
   TensorRef constant() {
-    const DType t = dtype();
+    const DType t = types_.dtype();
     in_.expect("[");
     DimVec dims;
-    for (const Size& s : sizes("]")) {
+    for (const Size& s : sizes_.vector("]")) {
       if (!s.is_const() || s.value() < 0) in_.fail("constants have constant sizes");
       dims.push_back(s.value());
     }
@@ -376,7 +393,7 @@ class GraphParser {
   }
 
   TensorRef constant_without_memory(const DimVec& dims, DType t) {
-    const Device d = device();
+    const Device d = types_.device();
     if (d.has_memory()) in_.fail("constants elsewhere than on the CPU have no elements");
     return empty_tensor(dims, t, d);
   }
@@ -391,8 +408,9 @@ class GraphParser {
 
   Reader& in_;
   std::unique_ptr<Graph> graph_;
+  SizeParser sizes_{in_, graph_->shapes};
+  TypeParser types_{in_, sizes_};
   std::unordered_map<std::string, Node*> nodes_;
-  std::unordered_map<std::string, Size> symbols_;
   std::vector<UserStack> stacks_;
 };
 

@@ -286,10 +286,10 @@ std::string qualified_target(const Node& n) {
 
 // %-prefixed, as print(gm.graph) shows values.
 std::string percent_repr(Arg a) {
-  std::vector<std::unique_ptr<Node>> stand_ins;
+  std::vector<std::unique_ptr<Node>> shown;
   for_each_node(a, [&](Node*& n) {
-    stand_ins.push_back(std::make_unique<Node>(Node{.kind = NodeKind::Placeholder, .name = "%" + n->name}));
-    n = stand_ins.back().get();
+    shown.push_back(std::make_unique<Node>(Node{.kind = NodeKind::Placeholder, .name = "%" + n->name}));
+    n = shown.back().get();
   });
   return python_repr(a);
 }

@@ -1,3 +1,4 @@
+// repr() of numbers (shortest digits that read back the same), strings, lists, slices, dtypes and devices.
 #include "ir/graph/text.h"
 
 #include <fmt/format.h>

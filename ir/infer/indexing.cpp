@@ -1,3 +1,4 @@
+// Takes an index apart: ints, slices, None and ... become views; lists, masks and tensors go to one indexing op.
 #include "ir/infer/indexing.h"
 
 #include <algorithm>

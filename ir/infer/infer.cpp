@@ -102,11 +102,20 @@ struct Promotion {
 }
 
 void check_computes(const Op& op, DType t) {
-  const DTypeCategory c = info(t).category;
-  const bool ok = c == DTypeCategory::Floating   ? op.traits.on_floats
-                  : c == DTypeCategory::Integral ? op.traits.on_ints
-                                                 : op.traits.on_bools;
-  if (!ok) unsupported_dtype(op, t);
+  const auto computes = [&] {
+    switch (info(t).category) {
+      case DTypeCategory::Bool:
+        return op.traits.on_bools;
+      case DTypeCategory::Integral:
+        return op.traits.on_ints;
+      case DTypeCategory::Floating:
+        return op.traits.on_floats;
+      case DTypeCategory::Complex:
+        return false;  // no body is written for them
+    }
+    return false;
+  };
+  if (!computes()) unsupported_dtype(op, t);
 }
 
 // The dtype parameter, whether or not it has a value.

@@ -1,3 +1,4 @@
+// The refusals of in-place ops: elements that share memory, results whose sizes, dtype or device do not fit.
 #include "ir/infer/inplace.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The supply of the current thread, and questions about sizes that have no hint.
 #include "ir/infer/unbacked.h"
 
 #include "ir/core/error.h"

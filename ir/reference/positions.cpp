@@ -1,3 +1,4 @@
+// Index tensors, lists and masks become offsets into a tensor; two tensors are paired slice by slice.
 #include "ir/reference/positions.h"
 
 #include <fmt/format.h>

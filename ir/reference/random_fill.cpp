@@ -1,3 +1,4 @@
+// Which Philox block an element of rand, randn and randint takes its bits from, and how bits become a value.
 #include "ir/reference/random_fill.h"
 
 #include <cmath>

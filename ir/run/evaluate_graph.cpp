@@ -1,3 +1,4 @@
+// A graph becomes steps over numbered slots, each emptied after its last reader; a run has slots of its own.
 #include "ir/run/evaluate_graph.h"
 
 #include <algorithm>
@@ -19,18 +20,18 @@
 namespace md {
 
 // One execution: the values so far.
-class GraphProgram::Run {
+class GraphEvaluator::Run {
  public:
-  Run(const GraphProgram& program, Engine& engine, std::span<TensorImpl* const> inputs,
+  Run(const GraphEvaluator& evaluator, Engine& engine, std::span<TensorImpl* const> inputs,
       const std::vector<std::int64_t>* symbols = nullptr)
-      : program_(program), engine_(engine), inputs_(inputs), slots_(static_cast<std::size_t>(program.slots_)) {
-    if (inputs.size() != static_cast<std::size_t>(program.inputs_)) {
+      : evaluator_(evaluator), engine_(engine), inputs_(inputs), slots_(static_cast<std::size_t>(evaluator.slots_)) {
+    if (inputs.size() != static_cast<std::size_t>(evaluator.inputs_)) {
       throw InternalError("evaluate: wrong number of inputs");
     }
     for (std::size_t i = 0; i < inputs.size(); ++i) slots_[i] = memory_.add(*inputs[i]);
     if (symbols) {
       symbols_ = *symbols;
-    } else if (program.graph_->shapes) {
+    } else if (evaluator.graph_->shapes) {
       bind_symbols(inputs);
     }
   }
@@ -53,23 +54,23 @@ class GraphProgram::Run {
   void commit() {
     std::vector<TensorRef> values;
     std::vector<const Storage*> written;
-    for (const Step& c : program_.commits_) written.push_back(input(c)->storage.get());
+    for (const Step& c : evaluator_.commits_) written.push_back(input(c)->storage.get());
     std::ranges::sort(written);
     memory_.expect_unwritten(written);
-    for (const Step& c : program_.commits_) values.push_back(slot(c.operands[0]));
+    for (const Step& c : evaluator_.commits_) values.push_back(slot(c.operands[0]));
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (std::ranges::binary_search(written, values[i]->storage.get()))
         values[i] = call_op(op(id::Clone), std::vector<Arg>{values[i]}).get<TensorRef>();
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const TensorRef to = target(program_.commits_[i], *values[i]);
+      const TensorRef to = target(evaluator_.commits_[i], *values[i]);
       engine_for(*to).run(op(id::Copy), std::vector<Arg>{to, values[i]}, std::span(&to, 1));
       ++to->storage->version;
     }
   }
 
   TensorRef& slot(int i) { return slots_[static_cast<std::size_t>(i)]; }
-  TensorRef output(int i) { return i < program_.inputs_ ? TensorRef(inputs_[static_cast<std::size_t>(i)]) : slot(i); }
+  TensorRef output(int i) { return i < evaluator_.inputs_ ? TensorRef(inputs_[static_cast<std::size_t>(i)]) : slot(i); }
 
  private:
   TensorRef input(const Step& commit) { return slot(commit.node->index); }
@@ -97,7 +98,7 @@ class GraphProgram::Run {
       return;
     }
     std::vector<TensorRef> results;
-    if (program_.finds_sizes_) {
+    if (evaluator_.finds_sizes_) {
       // What the types say of the layout holds for almost all sizes; a call of its own finds the one that is exact.
       const Arg made = call_op(op, args);
       if (const auto* list = made.get_if<ListArg>()) {
@@ -125,7 +126,7 @@ class GraphProgram::Run {
     } else {
       std::vector<TensorImpl*> operands;
       for_each_tensor(std::span(&args[1], 1), [&](TensorRef& t) { operands.push_back(t.get()); });
-      const WithoutPremise part;
+      const WithoutReadSet part;
       s.regions[picked_region(args[0])]->run(engine_, operands, results, symbols_);
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
@@ -158,15 +159,15 @@ class GraphProgram::Run {
   void bind_symbols(std::span<TensorImpl* const> inputs) {
     std::vector<const SizeVec*> declared;
     std::vector<const DimVec*> actual;
-    const auto placeholders = program_.graph_->placeholders();
+    const auto placeholders = evaluator_.graph_->placeholders();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       declared.push_back(&placeholders[i]->type().sizes);
       actual.push_back(&inputs[i]->sizes);
     }
-    md::bind_symbols(*program_.graph_->shapes, declared, actual, symbols_);
+    md::bind_symbols(*evaluator_.graph_->shapes, declared, actual, symbols_);
   }
 
-  const GraphProgram& program_;
+  const GraphEvaluator& evaluator_;
   Engine& engine_;
   std::span<TensorImpl* const> inputs_;
   HeldMemory memory_;  // of the inputs: between two ops others may go on
@@ -174,7 +175,7 @@ class GraphProgram::Run {
   std::vector<std::int64_t> symbols_;
 };
 
-GraphProgram::GraphProgram(std::shared_ptr<const Graph> functional) : graph_(std::move(functional)) {
+GraphEvaluator::GraphEvaluator(std::shared_ptr<const Graph> functional) : graph_(std::move(functional)) {
   if (!graph_->functional || !graph_->output()) throw InternalError("evaluate: not a functional graph");
   std::pmr::monotonic_buffer_resource memory;
   std::pmr::unordered_map<const Node*, int> slot_of(graph_->nodes.size(), &memory);
@@ -184,7 +185,7 @@ GraphProgram::GraphProgram(std::shared_ptr<const Graph> functional) : graph_(std
   for (const auto& n : graph_->nodes) {
     finds_sizes_ |= n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args);
     Step s{n.get(), {}, slots_, {}, {}};
-    for (const auto& region : n->regions) s.regions.push_back(std::make_shared<const GraphProgram>(region));
+    for (const auto& region : n->regions) s.regions.push_back(std::make_shared<const GraphEvaluator>(region));
     for (const Arg& a : n->args) for_each_value(a, [&](const Node* in) { s.operands.push_back(slot_of.at(in)); });
     if (n->kind == NodeKind::Output) {
       outputs_ = s.operands;
@@ -211,32 +212,32 @@ GraphProgram::GraphProgram(std::shared_ptr<const Graph> functional) : graph_(std
     if (reader(slot) != kNobody) steps_[static_cast<std::size_t>(reader(slot))].dead.push_back(slot);
 }
 
-std::size_t GraphProgram::output_count() const { return outputs_.size(); }
+std::size_t GraphEvaluator::output_count() const { return outputs_.size(); }
 
-void GraphProgram::run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
+void GraphEvaluator::run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const {
   Run r(*this, engine, inputs);
   run(r, outputs);
 }
 
-void GraphProgram::run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs,
-                       const std::vector<std::int64_t>& symbols) const {
+void GraphEvaluator::run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs,
+                         const std::vector<std::int64_t>& symbols) const {
   Run r(*this, engine, inputs, &symbols);
   run(r, outputs);
 }
 
-void GraphProgram::run(Run& r, std::span<TensorRef> outputs) const {
+void GraphEvaluator::run(Run& r, std::span<TensorRef> outputs) const {
   for (const Step& s : steps_) r.execute(s);
-  Premise::settle();
+  ReadSet::validate();
   r.commit();
   for (std::size_t i = 0; i < outputs_.size(); ++i) outputs[i] = r.output(outputs_[i]);
 }
 
 std::vector<TensorRef> evaluate(const Graph& functional, std::span<const TensorRef> inputs, Engine& engine) {
-  const GraphProgram program(std::shared_ptr<const Graph>(std::shared_ptr<void>(), &functional));  // not for longer
+  const GraphEvaluator evaluator(std::shared_ptr<const Graph>(std::shared_ptr<void>(), &functional));  // not for longer
   std::vector<TensorImpl*> raw;
   for (const TensorRef& t : inputs) raw.push_back(t.get());
-  std::vector<TensorRef> outputs(program.output_count());
-  program.run(engine, raw, outputs);
+  std::vector<TensorRef> outputs(evaluator.output_count());
+  evaluator.run(engine, raw, outputs);
   return outputs;
 }
 

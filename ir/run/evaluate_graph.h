@@ -11,9 +11,9 @@
 namespace md {
 
 // A functional graph made ready to run often: nodes numbered, last uses known. Thread-safe.
-class GraphProgram {
+class GraphEvaluator {
  public:
-  explicit GraphProgram(std::shared_ptr<const Graph> functional);
+  explicit GraphEvaluator(std::shared_ptr<const Graph> functional);
   // All values first, then the commits: an OpError leaves every input as it was.
   void run(Engine& engine, std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) const;
   // A region, whose symbols are those of the graph around it.
@@ -28,7 +28,7 @@ class GraphProgram {
     std::vector<int> operands;  // slots, in the order for_each_node finds them
     int slot;                   // of the first result
     std::vector<int> dead;      // slots nobody reads afterwards
-    std::vector<std::shared_ptr<const GraphProgram>> regions;
+    std::vector<std::shared_ptr<const GraphEvaluator>> regions;
   };
   class Run;
   void run(Run& r, std::span<TensorRef> outputs) const;

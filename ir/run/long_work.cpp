@@ -1,3 +1,4 @@
+// Copies of tensors by the tensor they stand for, and when the lock is let go of.
 #include "ir/run/long_work.h"
 
 #include <algorithm>
@@ -5,12 +6,10 @@
 namespace md {
 
 namespace {
-Interlude interlude{nullptr, nullptr};  // written once, before there are other threads
+HostLock host_lock{nullptr, nullptr};  // written once, before there are other threads
 }
 
-constinit thread_local Premise* Premise::current_ = nullptr;
-
-void set_interlude(const Interlude& i) { interlude = i; }
+void set_host_lock(const HostLock& lock) { host_lock = lock; }
 
 TensorRef HeldMemory::add(TensorImpl& t) {
   if (tensors_.size() <= kFew) {
@@ -38,7 +37,7 @@ void HeldMemory::expect_unwritten(std::span<const Storage* const> storages) cons
   for (const Held& h : tensors_)
     if (h.version != h.copy->storage->version &&
         std::binary_search(storages.begin(), storages.end(), h.copy->storage.get()))
-      throw Overtaken{};
+      throw ReadConflict{};
 }
 void HeldMemory::begin_work() noexcept {
   for (const Held& h : tensors_) h.copy->storage->at_work.fetch_add(1, std::memory_order_relaxed);
@@ -47,20 +46,20 @@ void HeldMemory::end_work() noexcept {
   for (const Held& h : tensors_) h.copy->storage->at_work.fetch_sub(1, std::memory_order_relaxed);
 }
 
-static bool may_leave() { return interlude.leave && !Premise::is_settled(); }
+static bool may_release() { return host_lock.release && !ReadSet::is_validated(); }
 
-OthersGoOn::OthersGoOn() : left_(may_leave() ? interlude.leave() : nullptr) {}
-OthersGoOn::~OthersGoOn() {
-  if (left_) interlude.enter(left_);
+HostLockReleased::HostLockReleased() : released_(may_release() ? host_lock.release() : nullptr) {}
+HostLockReleased::~HostLockReleased() {
+  if (released_) host_lock.acquire(released_);
 }
 
-void LongWork::leave() {
-  if (!may_leave()) return;
+void LongWork::release() {
+  if (!may_release()) return;
   memory_.begin_work();
-  if (!(left_ = interlude.leave())) memory_.end_work();
+  if (!(released_ = host_lock.release())) memory_.end_work();
 }
-void LongWork::enter() {
-  interlude.enter(left_);
+void LongWork::acquire() {
+  host_lock.acquire(released_);
   memory_.end_work();
 }
 

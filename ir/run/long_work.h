@@ -1,70 +1,26 @@
-// Kernels that take long let the program's other threads go on meanwhile: whoever embeds the library says what holds
-// them up (CPython's lock) and how to let go of it.
+// Kernels that take long release the lock of the program's threads meanwhile. Which lock that is (CPython's), and when
+// not to, is the embedder's: here are the hooks, and what keeps a kernel's memory in place while others run.
 #pragma once
 
 #include <span>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "ir/graph/arg.h"
+#include "ir/run/read_set.h"
 #include "ir/tensor/tensor.h"
 
 namespace md {
 
-struct Interlude {
-  void* (*leave)();  // null: there is nothing to let go of, as in a thread of our own
-  void (*enter)(void* left);
+struct HostLock {
+  void* (*release)();  // what it returns is handed to `acquire`; null: not held, as in a thread of our own
+  void (*acquire)(void* released);
 };
-// Before any kernel runs; `i` is copied.
-void set_interlude(const Interlude& i);
+// Before any kernel runs; `lock` is copied.
+void set_host_lock(const HostLock& lock);
 
 // Below this, letting go and waiting for others costs more than it brings them.
 inline constexpr double kLongWork = 100e3;  // nanoseconds
-
-// Thrown when another thread has changed what a graph depends on before the graph wrote anything: its work is dropped.
-struct Overtaken {};
-
-// The guards and inputs this thread's innermost graph was started with. Other threads may change them while a kernel
-// runs without the interpreter's lock: settle() checks them again before the graph's first write to memory that others
-// see, or at its end. After that the thread keeps the lock until the graph is done.
-class Premise {
- public:
-  Premise() noexcept : outer_(std::exchange(current_, this)) {}
-  Premise(const Premise&) = delete;
-  Premise& operator=(const Premise&) = delete;
-
-  // Throws Overtaken.
-  static void settle() {
-    if (Premise* p = current_; p && !p->settled_) {
-      p->confirm();
-      p->settled_ = true;
-    }
-  }
-  static bool is_settled() { return current_ && current_->settled_; }
-
- protected:
-  ~Premise() { current_ = outer_; }
-  virtual void confirm() = 0;
-
- private:
-  friend class WithoutPremise;
-  static constinit thread_local Premise* current_;
-  Premise* const outer_;
-  bool settled_ = false;
-};
-
-// While it lives settle() does nothing: for regions and the program's own code, which run inside a graph.
-class WithoutPremise {
- public:
-  WithoutPremise() noexcept : outer_(std::exchange(Premise::current_, nullptr)) {}
-  ~WithoutPremise() { Premise::current_ = outer_; }
-  WithoutPremise(const WithoutPremise&) = delete;
-  WithoutPremise& operator=(const WithoutPremise&) = delete;
-
- private:
-  Premise* const outer_;
-};
 
 // Copies of the tensors a kernel uses. While it runs without the lock another thread may drop one of the originals, or
 // give it other sizes, another dtype or other memory.
@@ -72,7 +28,7 @@ class HeldMemory {
  public:
   TensorRef add(TensorImpl& t);
   Arg add(const Arg& a);
-  // Throws Overtaken if somebody has written since to one of these, which are sorted.
+  // Throws ReadConflict if somebody has written since to one of these, which are sorted.
   void expect_unwritten(std::span<const Storage* const> storages) const;
   // Between the two the memory stays where it is.
   void begin_work() noexcept;
@@ -88,16 +44,16 @@ class HeldMemory {
   std::unordered_map<const TensorImpl*, std::size_t> places_;  // of all of them, where there are more
 };
 
-// Releases the interpreter's lock for its lifetime. Only for work on memory that no other thread can see.
-class OthersGoOn {
+// Releases the lock for its lifetime. Only for work on memory that no other thread can see.
+class HostLockReleased {
  public:
-  OthersGoOn();
-  ~OthersGoOn();
-  OthersGoOn(const OthersGoOn&) = delete;
-  OthersGoOn& operator=(const OthersGoOn&) = delete;
+  HostLockReleased();
+  ~HostLockReleased();
+  HostLockReleased(const HostLockReleased&) = delete;
+  HostLockReleased& operator=(const HostLockReleased&) = delete;
 
  private:
-  void* const left_;
+  void* const released_;
 };
 
 // The same if the work is expected to take kLongWork or more. `memory`: what it reads and writes.
@@ -105,20 +61,20 @@ class LongWork {
  public:
   LongWork(double nanoseconds, HeldMemory& memory) : memory_(memory) {
     if (nanoseconds >= kLongWork) [[unlikely]]
-      leave();
+      release();
   }
   ~LongWork() {
-    if (left_) [[unlikely]]
-      enter();
+    if (released_) [[unlikely]]
+      acquire();
   }
   LongWork(const LongWork&) = delete;
   LongWork& operator=(const LongWork&) = delete;
 
  private:
-  void leave();
-  void enter();
+  void release();
+  void acquire();
   HeldMemory& memory_;
-  void* left_ = nullptr;
+  void* released_ = nullptr;
 };
 
 }  // namespace md

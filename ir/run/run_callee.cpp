@@ -1,3 +1,4 @@
+// Operands and results of a call compared with what tracing expected, copied where the functional dialect needs it.
 #include "ir/run/run_callee.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Records the parts of a composite as ops on rows and hands it to the runner that the backend installed.
 #include "ir/run/sweep.h"
 
 #include <atomic>

@@ -1,10 +1,11 @@
+// Keeps the bytes a write is about to change, each range once, and puts them and the tensors' layouts back.
 #include "ir/run/undo_log.h"
 
 #include <algorithm>
 #include <cstring>
 #include <ranges>
 
-#include "ir/run/long_work.h"
+#include "ir/run/read_set.h"
 #include "ir/tensor/generator.h"
 
 namespace md {
@@ -13,7 +14,7 @@ UndoLog::UndoLog() : generator_(state_of(default_generator())) {}
 
 void UndoLog::before_write(const TensorRef& t) {
   if (own_.contains(t->storage.get())) return;
-  Premise::settle();
+  ReadSet::validate();
   layouts_.push_back({t, t->sizes, t->strides, t->offset, t->storage->version});
   if (t->numel() == 0 || !t->has_memory()) return;
   const auto item = static_cast<std::int64_t>(item_size(t->dtype));

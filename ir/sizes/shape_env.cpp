@@ -1,3 +1,4 @@
+// Declaring symbols, interval arithmetic on their ranges, and deciding relations from hints and assumptions.
 #include "ir/sizes/shape_env.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Allocation by device, spare blocks per thread for the two small objects every call makes, and contiguity.
 #include "ir/tensor/tensor.h"
 
 #include <atomic>

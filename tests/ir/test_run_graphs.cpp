@@ -109,12 +109,12 @@ TEST(Evaluate, SizesMayBeSymbols) {
 )");
   verify(*traced);
   const auto g = optimize(*traced, {.verify = true});
-  const GraphProgram program(clone(*g));
+  const GraphEvaluator evaluator(clone(*g));
   for (std::int64_t rows : {2, 4, 9}) {
     const TensorRef in = counting({rows, 3});
     TensorImpl* raw[] = {in.get()};
     std::vector<TensorRef> out(2);
-    program.run(reference_engine(), raw, out);
+    evaluator.run(reference_engine(), raw, out);
     ASSERT_EQ(out[0]->sizes, (DimVec{rows, 3}));
     float sum = 0;
     for (std::int64_t i = 0; i < rows; ++i) {

@@ -1,14 +1,13 @@
-"""The rules of the house that a search can check: who includes whom, sizes, names, and that every break has its row."""
+"""The rules of the house that a search can check: who includes whom, names, and that every break has its row."""
 
-import ast
 import pathlib
 import re
-import subprocess
 import tomllib
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from layout.tree import ROOT, sources, text_of, tracked
+
 # What each layer may include besides itself.
 MAY_INCLUDE = {
     "registry": {"registry"},
@@ -22,24 +21,6 @@ VERSION_MACRO = re.compile(r"\bPY_VERSION_HEX\b|\bPY_M[AI][JN]OR_VERSION\b|\bPY_
 VERSION_FOLDERS = ("frontend/bytecode/", "frontend/cpython/")
 FORBIDDEN_NAMES = {"utils", "helpers", "helper", "misc", "common", "manager", "util"}
 MIRRORED = {"python/minidynamo/_dynamo/utils.py", "python/minidynamo/utils"}
-MAX_LINES, MAX_FUNCTION = 500, 80
-# Tables may be as long as they have rows: one struct or body per op.
-TABLES = ("registry/ops/",)
-
-
-def tracked():
-    done = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip("not a git checkout")
-    return [name for name in done.stdout.split("\n") if name and (ROOT / name).is_file()]
-
-
-def sources(*endings):
-    return [name for name in tracked() if name.endswith(endings)]
-
-
-def text_of(name):
-    return (ROOT / name).read_text(encoding="utf-8")
 
 
 def cpp_sources():
@@ -102,39 +83,6 @@ def test_no_static_waits_for_python():
     assert wrong == []
 
 
-def test_files_are_short():
-    counted = {n: text_of(n).count("\n") for n in sources(".h", ".cpp", ".c", ".py") if not n.startswith(TABLES)}
-    assert {n: lines for n, lines in counted.items() if lines > MAX_LINES} == {}
-
-
-def cpp_functions(text):
-    """(name line, length) of functions at the left margin, which is where the style puts them."""
-    start = None
-    for number, line in enumerate(text.split("\n")):
-        if start is None:
-            opens = line.endswith("{") and line[:1] not in (" ", "}", "#", "/", "")
-            if opens and not re.match(r"(namespace|struct|class|union|enum|extern|template\s*<.*>\s*struct)\b", line):
-                start = (number, line)
-        elif line.startswith("}"):
-            yield start[1], number - start[0] + 1
-            start = None
-
-
-def test_functions_are_short():
-    wrong = {}
-    for name in sources(".h", ".cpp", ".c"):
-        for head, length in cpp_functions(text_of(name)):
-            if length > MAX_FUNCTION and "[] = {" not in head and "= {" not in head:
-                wrong[f"{name}: {head}"] = length
-    for name in sources(".py"):
-        for node in ast.walk(ast.parse(text_of(name))):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                length = node.end_lineno - node.lineno + 1
-                if length > MAX_FUNCTION:
-                    wrong[f"{name}: {node.name}"] = length
-    assert wrong == {}
-
-
 def test_names_say_something():
     wrong = []
     for name in tracked():
@@ -181,8 +129,3 @@ def test_nothing_private_or_unfinished(pattern):
             if re.search(pattern, line):
                 wrong.append(f"{name}:{number}: {line.strip()[:100]}")
     assert wrong == []
-
-
-def test_function_lengths_are_measured():
-    text = "namespace md {\nint f(int x) {\n  if (x) {\n  }\n  return 1;\n}\nstruct S {\n  int a;\n};\n}\n"
-    assert list(cpp_functions(text)) == [("int f(int x) {", 5)]

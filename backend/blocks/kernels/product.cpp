@@ -14,11 +14,12 @@ struct Multiply : Tile<T> {
   using V = typename S::V;
   using Tile<T>::kLanes;
   using Tile<T>::broadcast;
+  using Tile<T>::kManyRegisters;
   using Tile<T>::multiply_add;
   using Tile<T>::transpose;
   // A tile of accumulators fills the registers: 8 x 3 of 32, or 6 x 2 of 16. One lane: no registers to fill.
-  static constexpr int kTileRows = kLanes * sizeof(T) == 64 ? 8 : kLanes > 1 ? 6 : 4;
-  static constexpr int kTileVectors = kLanes * sizeof(T) == 64 ? 3 : kLanes > 1 ? 2 : 4;
+  static constexpr int kTileRows = kManyRegisters ? 8 : kLanes > 1 ? 6 : 4;
+  static constexpr int kTileVectors = kManyRegisters ? 3 : kLanes > 1 ? 2 : 4;
   static constexpr int kTileColumns = kTileVectors * kLanes;
   static constexpr int kThinRows = 4;  // up to so many, packing b costs more than it saves
 
@@ -178,7 +179,7 @@ struct Multiply : Tile<T> {
   }
   template <int kRows>
   static void along_rows(const Product& p) {
-    constexpr int kVectors = kLanes * sizeof(T) == 64 ? 8 - kRows : 4 - kRows / 2;
+    constexpr int kVectors = kManyRegisters ? 8 - kRows : 4 - kRows / 2;
     std::int64_t j = 0;
     for (; j + kVectors * kLanes <= p.n; j += kVectors * kLanes) strip<kRows, kVectors>(p, j);
     for (; j + kLanes <= p.n; j += kLanes) strip<kRows, 1>(p, j);

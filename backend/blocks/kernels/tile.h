@@ -14,6 +14,7 @@ struct Tile {
   using S = Vectors;
   using V = typename S::V;
   static constexpr int kLanes = S::kLanes;
+  static constexpr bool kManyRegisters = kLanes * sizeof(T) == 64;  // 32 of them, else 16
 
   static V multiply_add(V x, V y, V sum) {
     S b;

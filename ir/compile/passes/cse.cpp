@@ -1,3 +1,4 @@
+// Value numbering: nodes are hashed by op and arguments, and a node equal to an earlier one gives way to it.
 #include "ir/compile/passes/cse.h"
 
 #include <algorithm>

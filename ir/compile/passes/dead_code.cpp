@@ -1,3 +1,4 @@
+// One walk from the last node to the first: what has an effect is live, and so are the inputs of live nodes.
 #include "ir/compile/passes/dead_code.h"
 
 #include <memory_resource>

@@ -1,3 +1,4 @@
+// Nodes whose operands are all known are run as eager calls; the results become constants of the graph.
 #include "ir/compile/passes/fold.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// One pass over the nodes: each joins the last group it depends on, one beside it over the same space, or a new one.
 #include "ir/compile/passes/fuse.h"
 
 #include <algorithm>
@@ -56,29 +57,105 @@ bool is_one_run(std::uint32_t reduced, const SizeVec& extents) {
   return runs <= 1;
 }
 
+// Axes of a view that permutes, drops and adds dimensions of size 1; nothing for other views.
+std::optional<AxisMap> renamed(const Node& view, const Node& operand, const AxisMap& from) {
+  if (view.op == id::AsStrided) return {};  // its strides are the memory's, not the operand's
+  // Seen on a row-major tensor every dimension of the operand has a stride of its own.
+  Node row_major{.kind = NodeKind::Op, .types = {operand.type()}};
+  TensorType& t = row_major.types[0];
+  t.offset = 0;
+  Size step = 1;
+  for (std::size_t i = t.sizes.size(); i-- > 0; step = step * max(t.sizes[i], 1)) t.strides[i] = step;
+  BoundArgs args = view.args;
+  args[0] = &row_major;
+  TensorType seen;
+  try {
+    seen = infer(op(view.op), args).at(0);
+  } catch (const OpError&) {
+    return {};  // possible on the operand's layout only
+  }
+  std::size_t found = 0, wanted = 0;
+  AxisMap axes(seen.sizes.size(), -1);
+  for (std::size_t i = 0; i < t.sizes.size(); ++i) wanted += !t.sizes[i].is_const(1);
+  for (std::size_t d = 0; d < seen.sizes.size(); ++d) {
+    if (seen.sizes[d].is_const(1)) continue;
+    for (std::size_t i = 0; i < t.sizes.size(); ++i) {
+      if (t.sizes[i].is_const(1) || !(t.strides[i] == seen.strides[d]) || !(t.sizes[i] == seen.sizes[d])) continue;
+      axes[d] = from[i];
+      ++found;
+      break;
+    }
+    if (axes[d] < 0) return {};
+  }
+  if (found != wanted || !seen.offset.is_const(0)) return {};
+  return axes;
+}
+
+// Dimensions that only outside operands span follow the axis at their position.
+std::optional<AxisMap> completed(const SizeVec& extents, const SizeVec& sizes, AxisMap axes) {
+  std::uint32_t used = 0;
+  for (int a : axes) {
+    if (a < 0) continue;
+    if (used >> a & 1) return {};
+    used |= 1u << a;
+  }
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (axes[d] >= 0 || sizes[d].is_const(1)) continue;
+    if (sizes.size() != extents.size() || !(extents[d] == sizes[d]) || (used >> d & 1)) return {};
+    axes[d] = static_cast<int>(d);
+    used |= 1u << d;
+  }
+  return axes;
+}
+
+bool may_fail(const Node& n) {
+  if (!op(n.op).decl->can_fail) return false;
+  // Of the pointwise ops only integer arithmetic fails, and then the result is an integer.
+  return !is_floating(n.type().dtype);
+}
+
+bool folds(const Node& n) {
+  const TensorType& x = n.args[0].get<Node*>()->type();
+  const bool one_value = !n.multi && !op(n.op).traits.finds_position;
+  return one_value && x.dim() > 0 && x.dim() < 32 && is_one_run(reduced_dims(n, x.dim()), x.sizes);
+}
+
+std::string key(const SizeVec& sizes) {
+  std::string out;
+  for (const Size& s : sizes) out += to_string(s) + ",";
+  return out;
+}
+
+// A group while it grows.
+struct Group {
+  FusionGroup result;
+  std::unordered_map<const Node*, std::optional<AxisMap>> axes;  // of members and views of them; nothing: no such view
+  std::unordered_set<const Node*> inputs, views;                 // views: those that are members
+  std::vector<const Node*> ready;                                // values of this rank
+};
+
+// Every op node with the group it has found.
+struct Assignment {
+  std::vector<Group> groups;
+  std::vector<const Node*> views, first;      // views; creations, which come before everything
+  std::unordered_map<const Node*, int> rank;  // index of the group a value is ready after; -1: from the start
+};
+
+// Walks the nodes once; each finds its group.
 class Fuser {
  public:
   explicit Fuser(const Graph& g) : graph_(g) {}
 
-  std::vector<FusionGroup> run() {
+  Assignment run() {
     for (const auto& n : graph_.nodes) {
       if (n->kind == NodeKind::Op) add(*n);
       if (n->kind == NodeKind::Call) open(FusionGroup::Kind::Call, *n, {});
       if (n->kind == NodeKind::GetItem) add_item(*n);
     }
-    connect();
-    return in_order();
+    return {std::move(groups_), std::move(views_), std::move(first_), std::move(rank_)};
   }
 
  private:
-  struct Group {
-    FusionGroup result;
-    std::unordered_map<const Node*, std::optional<AxisMap>>
-        axes;                                       // of members and views of them; nothing: no such view
-    std::unordered_set<const Node*> inputs, views;  // views: those that are members
-    std::vector<const Node*> ready;                 // values of this rank
-  };
-
   // --- Which group ----------------------------------------------------------------------------------------------
 
   void add(const Node& n) {
@@ -117,18 +194,6 @@ class Fuser {
     return found == rank_.end() ? -1 : found->second;
   }
 
-  static bool may_fail(const Node& n) {
-    if (!op(n.op).decl->can_fail) return false;
-    // Of the pointwise ops only integer arithmetic fails, and then the result is an integer.
-    return !is_floating(n.type().dtype);
-  }
-
-  static bool folds(const Node& n) {
-    const TensorType& x = n.args[0].get<Node*>()->type();
-    const bool one_value = !n.multi && !op(n.op).traits.finds_position;
-    return one_value && x.dim() > 0 && x.dim() < 32 && is_one_run(reduced_dims(n, x.dim()), x.sizes);
-  }
-
   int open(FusionGroup::Kind kind, const Node& n, AxisMap axes) {
     const int index = static_cast<int>(groups_.size());
     groups_.emplace_back().result.kind = kind;
@@ -165,40 +230,6 @@ class Fuser {
     }
     const auto& axes = g.axes.at(n);
     return axes ? &*axes : nullptr;
-  }
-
-  // Axes of a view that permutes, drops and adds dimensions of size 1; nothing for other views.
-  static std::optional<AxisMap> renamed(const Node& view, const Node& operand, const AxisMap& from) {
-    if (view.op == id::AsStrided) return {};  // its strides are the memory's, not the operand's
-    // Seen on a row-major tensor every dimension of the operand has a stride of its own.
-    Node stand_in{.kind = NodeKind::Op, .types = {operand.type()}};
-    TensorType& t = stand_in.types[0];
-    t.offset = 0;
-    Size step = 1;
-    for (std::size_t i = t.sizes.size(); i-- > 0; step = step * max(t.sizes[i], 1)) t.strides[i] = step;
-    BoundArgs args = view.args;
-    args[0] = &stand_in;
-    TensorType seen;
-    try {
-      seen = infer(op(view.op), args).at(0);
-    } catch (const OpError&) {
-      return {};  // possible on the operand's layout only
-    }
-    std::size_t found = 0, wanted = 0;
-    AxisMap axes(seen.sizes.size(), -1);
-    for (std::size_t i = 0; i < t.sizes.size(); ++i) wanted += !t.sizes[i].is_const(1);
-    for (std::size_t d = 0; d < seen.sizes.size(); ++d) {
-      if (seen.sizes[d].is_const(1)) continue;
-      for (std::size_t i = 0; i < t.sizes.size(); ++i) {
-        if (t.sizes[i].is_const(1) || !(t.strides[i] == seen.strides[d]) || !(t.sizes[i] == seen.sizes[d])) continue;
-        axes[d] = from[i];
-        ++found;
-        break;
-      }
-      if (axes[d] < 0) return {};
-    }
-    if (found != wanted || !seen.offset.is_const(0)) return {};
-    return axes;
   }
 
   // --- Pointwise ops and reductions -----------------------------------------------------------------------------
@@ -324,24 +355,7 @@ class Fuser {
       }
     });
     if (!fits || !anything) return {};
-    return completed(g, sizes, std::move(axes));
-  }
-
-  // Dimensions that only outside operands span follow the axis at their position.
-  static std::optional<AxisMap> completed(const Group& g, const SizeVec& sizes, AxisMap axes) {
-    std::uint32_t used = 0;
-    for (int a : axes) {
-      if (a < 0) continue;
-      if (used >> a & 1) return {};
-      used |= 1u << a;
-    }
-    for (std::size_t d = 0; d < sizes.size(); ++d) {
-      if (axes[d] >= 0 || sizes[d].is_const(1)) continue;
-      if (sizes.size() != g.result.extents.size() || !(g.result.extents[d] == sizes[d]) || (used >> d & 1)) return {};
-      axes[d] = static_cast<int>(d);
-      used |= 1u << d;
-    }
-    return axes;
+    return completed(g.result.extents, sizes, std::move(axes));
   }
 
   // A later group over the same space that reads one of the same values: one walk over memory serves both.
@@ -358,12 +372,6 @@ class Fuser {
     return shares && !meets ? found->second : -1;
   }
 
-  static std::string key(const SizeVec& sizes) {
-    std::string out;
-    for (const Size& s : sizes) out += to_string(s) + ",";
-    return out;
-  }
-
   int open_loops(const Node& n, const SizeVec& extents, AxisMap axes) {
     const int index = open(FusionGroup::Kind::Loops, n, std::move(axes));
     groups_[static_cast<std::size_t>(index)].result.extents = extents;
@@ -371,17 +379,34 @@ class Fuser {
     return index;
   }
 
-  // --- Edges and order ------------------------------------------------------------------------------------------
+  const Graph& graph_;
+  std::vector<Group> groups_;
+  std::vector<const Node*> views_, first_;
+  std::unordered_map<const Node*, int> rank_;  // index of the group a value is ready after; -1: from the start
+  std::unordered_map<std::string, int> last_over_;
+};
 
+// The groups with their inputs and outputs, in an order in which they may run, each followed by the views of its values
+// that are needed outside.
+class GroupOrder {
+ public:
+  GroupOrder(const Graph& g, Assignment assigned) : graph_(g), assigned_(std::move(assigned)) {}
+
+  std::vector<FusionGroup> run() {
+    connect();
+    return in_order();
+  }
+
+ private:
   void connect() {
-    for (std::size_t i = 0; i < groups_.size(); ++i) connect(groups_[i].result);
+    for (std::size_t i = 0; i < assigned_.groups.size(); ++i) connect(assigned_.groups[i].result);
     for (const auto& n : graph_.nodes) {
       if (n->kind == NodeKind::Commit || n->kind == NodeKind::Output) {
         for_each_input(*n, [&](const Node* in) { need(in); });
       }
     }
     // A view needed outside needs its operand's memory; users come after operands, so one walk back settles chains.
-    for (auto it = views_.rbegin(); it != views_.rend(); ++it) {
+    for (auto it = assigned_.views.rbegin(); it != assigned_.views.rend(); ++it) {
       if (needed_.contains(*it)) need((*it)->args[0].get<Node*>());
     }
   }
@@ -411,14 +436,14 @@ class Fuser {
 
   std::vector<FusionGroup> in_order() {
     std::vector<FusionGroup> out;
-    std::vector<std::vector<const Node*>> behind(groups_.size() + 1);  // views by rank + 1
-    for (const Node* v : views_) {
-      if (needed_.contains(v)) behind[static_cast<std::size_t>(rank(v) + 1)].push_back(v);
+    std::vector<std::vector<const Node*>> behind(assigned_.groups.size() + 1);  // views by rank + 1
+    for (const Node* v : assigned_.views) {
+      if (needed_.contains(v)) behind[static_cast<std::size_t>(assigned_.rank.at(v) + 1)].push_back(v);
     }
-    for (const Node* n : first_) out.push_back(alone(FusionGroup::Kind::Call, n));
-    for (std::size_t i = 0; i <= groups_.size(); ++i) {
+    for (const Node* n : assigned_.first) out.push_back(alone(FusionGroup::Kind::Call, n));
+    for (std::size_t i = 0; i <= assigned_.groups.size(); ++i) {
       if (i > 0) {
-        FusionGroup& g = groups_[i - 1].result;
+        FusionGroup& g = assigned_.groups[i - 1].result;
         if (g.members.empty()) continue;  // absorbed
         for (const auto& m : g.members) {
           if (needed_.contains(m.node) && !is_view(*m.node)) g.outputs.push_back(m.node);
@@ -431,15 +456,12 @@ class Fuser {
   }
 
   const Graph& graph_;
-  std::vector<Group> groups_;
-  std::vector<const Node*> views_, first_;
-  std::unordered_map<const Node*, int> rank_;  // index of the group a value is ready after; -1: from the start
-  std::unordered_map<std::string, int> last_over_;
+  Assignment assigned_;
   std::unordered_set<const Node*> needed_;
 };
 
 }  // namespace
 
-std::vector<FusionGroup> fuse(const Graph& functional) { return Fuser(functional).run(); }
+std::vector<FusionGroup> fuse(const Graph& functional) { return GroupOrder(functional, Fuser(functional).run()).run(); }
 
 }  // namespace md

@@ -1,3 +1,4 @@
+// Follows a committed value back through write_views to the input: only what they wrote differs from it.
 #include "ir/compile/passes/shrink_commits.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The rules by op, a table, and one walk that asks each node's rule for an equal node.
 #include "ir/compile/passes/simplify.h"
 
 #include <cmath>

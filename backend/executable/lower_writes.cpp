@@ -1,0 +1,158 @@
+// Copies as nests of their own, and stores of other nests turned to where a write would copy to.
+#include "backend/executable/lower_writes.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/core/error.h"
+#include "ir/graph/dataflow.h"
+#include "ir/graph/op_ids.h"
+
+namespace md {
+namespace {
+
+// The part of `whole` that a write_view or commit with these arguments writes.
+Place part(Place whole, const Node& source, const Arg& strides, const Arg& offset) {
+  whole.type.sizes = source.type().sizes;
+  whole.type.strides.clear();
+  for (const Arg& s : strides.get<ListArg>().items) whole.type.strides.push_back(s.get<Size>());
+  whole.shift = whole.shift + offset.get<Size>();
+  return whole;
+}
+
+// Strides along the axes of the nest of what is computed for `value` and stored at `to`.
+SizeVec strides_in(const LoopNest& nest, const FusionGroup& group, const Node& value, const Place& to) {
+  const auto m = std::ranges::find(group.members, &value, &FusionGroup::Member::node);
+  SizeVec strides(nest.extents.size(), Size(0));
+  for (std::size_t d = 0; d < m->axes.size(); ++d)
+    if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = to.type.strides[d];
+  return strides;
+}
+
+// The node whose memory `n` shows.
+const Node* viewed(const Node* n) {
+  while (is_view(*n)) n = n->args[0].get<Node*>();
+  return n;
+}
+
+}  // namespace
+
+WriteLowering::WriteLowering(const Graph& functional, const std::vector<FusionGroup>& groups, const Target& target,
+                             ValuePlaces& places, Executable& executable)
+    : target_(target), places_(places), executable_(executable), direct_(functional, groups) {
+  std::unordered_map<const Node*, int> readers;
+  for (const auto& n : functional.nodes) for_each_input(*n, [&](const Node* in) { ++readers[in]; });
+  for (const auto& n : functional.nodes) {
+    if (n->kind != NodeKind::Op || n->op != id::WriteView) continue;
+    const Node* source = n->args[1].get<Node*>();
+    if (readers[source] == 1) written_by_[source] = n.get();
+  }
+}
+
+// --- Commits ----------------------------------------------------------------------------------------------------
+
+bool WriteLowering::store_into_inputs(std::vector<LoweredGroup>& lowered, const FusionGroup& group) {
+  bool any = false;
+  for (const auto& [value, commit] : direct_.made_by(group, lowered)) {
+    if (written_by_.contains(value)) continue;
+    const Place to = target_of(*commit);
+    for (LoweredGroup& l : lowered) any |= store_into(l, group, *value, to);
+  }
+  return any;
+}
+
+bool WriteLowering::store_into(LoweredGroup& l, const FusionGroup& group, const Node& value, const Place& to) {
+  LoopNest nest = l.nest;
+  const std::size_t loads = nest.accesses.size();
+  const auto at = std::find(l.buffers.begin() + static_cast<std::ptrdiff_t>(loads), l.buffers.end(), &value);
+  if (at == l.buffers.end()) return false;
+  const int buffer = static_cast<int>(at - l.buffers.begin());
+  const auto store = std::ranges::find(nest.stores, buffer, [](const Store& s) { return s.to.buffer; });
+  store->to = nest.access(buffer, to.type.dtype, strides_in(nest, group, value, to));
+  bool reads = false;
+  for (const Access& a : nest.accesses) {
+    const Node* loaded = l.buffers[static_cast<std::size_t>(a.buffer)];
+    if (!loaded || !places_.is_known(loaded)) continue;
+    const Place from = places_.of(loaded);
+    if (from.slot != to.slot) continue;
+    reads = true;
+    if (!(from.shift == to.shift && a.strides == store->to.strides)) return false;
+  }
+  if (reads &&
+      !(DirectCommits::loads_before_storing(nest, *store) && compile_nest(nest, target_).schedule.pass.empty()))
+    return false;
+  l.nest = std::move(nest);
+  places_.set(value, to);
+  return true;
+}
+
+// The memory a commit writes.
+Place WriteLowering::target_of(const Node& commit) const {
+  Place to = executable_.inputs.at(static_cast<std::size_t>(commit.index));
+  if (commit.args.size() > 1) to = part(to, *commit.args[0].get<Node*>(), commit.args[1], commit.args[2]);
+  return to;
+}
+
+void WriteLowering::add_commit(const Node& n) {
+  const Place from = places_.of(n.args[0].get<Node*>()), to = target_of(n);
+  executable_.committed.push_back(n.index);
+  if (from.slot == to.slot) return;  // stored there by the nest that computed it
+  places_.use(from);
+  executable_.commits.push_back(copy_launch(from, to));
+}
+
+// --- write_view -------------------------------------------------------------------------------------------------
+
+void WriteLowering::store_into_writes(LoweredGroup& l, const FusionGroup& group) {
+  std::unordered_set<const Node*> unfinished;  // they lack what this nest will store, so nobody copies them yet
+  for (std::size_t i = l.nest.accesses.size(); i < l.buffers.size(); ++i) {
+    const Node* n = l.buffers[i];
+    const auto found = written_by_.find(n);
+    if (found == written_by_.end() || !places_.is_known(found->second->args[0].get<Node*>())) continue;
+    const Node& write = *found->second;
+    if (unfinished.contains(viewed(write.args[0].get<Node*>()))) continue;
+    unfinished.insert(&write);
+    const Place to = part(copy_base(write), *n, write.args[2], write.args[3]);
+    places_.set(*n, to);
+    const SizeVec strides = strides_in(l.nest, group, *n, to);
+    for (Store& s : l.nest.stores)
+      if (s.to.buffer == static_cast<int>(i)) s.to = l.nest.access(s.to.buffer, n->type().dtype, strides);
+  }
+}
+
+void WriteLowering::add_write_view(const Node& n) {
+  if (places_.contains(n)) return;  // its source was stored in place
+  const Node* source = n.args[1].get<Node*>();
+  add_copy(places_.of(source), part(copy_base(n), *source, n.args[2], n.args[3]));
+}
+
+Place WriteLowering::copy_base(const Node& write) {
+  const Place base = places_.of(write.args[0].get<Node*>());
+  const Place whole = places_.define(write, {.type = write.type()});
+  add_copy(base, whole);
+  return whole;
+}
+
+void WriteLowering::add_copy(const Place& from, const Place& to) {
+  Launch s = copy_launch(from, to);
+  for (const Place& p : s.buffers) places_.use(p);
+  executable_.launches.push_back(std::move(s));
+}
+
+// Copying one tensor over another of the same sizes: a nest of its own.
+Launch WriteLowering::copy_launch(const Place& from, const Place& to) const {
+  LoopNest nest;
+  nest.extents = to.type.sizes;
+  nest.buffers = 2;
+  if (from.type.dtype != to.type.dtype || !(from.type.sizes == to.type.sizes))
+    throw InternalError("a copy between tensors of different types");
+  nest.accesses.push_back(nest.access(0, from.type.dtype, from.type.strides));
+  NestValue v;
+  v.dtype = from.type.dtype;
+  v.access = 0;
+  const int value = nest.add(std::move(v));
+  nest.stores.push_back({value, nest.access(1, to.type.dtype, to.type.strides)});
+  return {.nest = compile_nest(nest, target_), .buffers = {from, to}};
+}
+
+}  // namespace md

@@ -1,0 +1,174 @@
+// A write makes a new value of the whole storage; every view of it is computed again from there when it is next read.
+#include "ir/compile/passes/storage_values.h"
+
+#include "ir/compile/passes/layouts.h"
+#include "ir/core/error.h"
+#include "ir/graph/dataflow.h"
+#include "ir/graph/op_ids.h"
+#include "ir/infer/inplace.h"
+
+namespace md {
+
+// --- Tensors and their storages ---------------------------------------------------------------------------------
+
+Handle& StorageValues::handle(const Arg& a) const {
+  const auto* n = a.get_if<Node*>();
+  if (!n) throw InternalError("functionalize: " + out_.origin_name() + " needs a tensor");
+  return handle(*n);
+}
+
+Handle& StorageValues::new_handle(Node* node, int storage) {
+  Handle& h = handles_.emplace_back(Handle{.node = node, .storage = storage});
+  by_node_[node] = &h;
+  return h;
+}
+
+Node* StorageValues::of_type(TensorType type) {
+  return &typed_.emplace_back(Node{.kind = NodeKind::Op, .types = {std::move(type)}});
+}
+
+Handle& StorageValues::new_base(Node* node, Node* value) {
+  Handle& h = new_handle(node, static_cast<int>(storages_.size()));
+  storages_.push_back({.base = &h, .value = value});
+  h.value = value, h.version = 0;
+  return h;
+}
+
+Handle& StorageValues::new_input(Node* placeholder) {
+  Handle& h = new_base(placeholder->type(), placeholder);
+  State& s = storages_.back();
+  s.placeholder = placeholder;
+  s.input = input_count_++;
+  const int number = h.type().storage;
+  if (number >= 0) {
+    out_.reserve_storage(number);
+    const auto [first, fresh] = input_storage_.emplace(number, h.storage);
+    if (!fresh) s.shared = storages_[static_cast<std::size_t>(first->second)].shared = true;
+  }
+  return h;
+}
+
+Handle& StorageValues::new_constant(Node* value) {
+  Handle& h = new_base(value->type(), value);
+  storages_.back().constant = true;
+  return h;
+}
+
+Handle& StorageValues::new_view(const Op& view, BoundArgs args) {
+  Handle& parent = handle(args.at(0));
+  Handle& h = new_handle(of_type(infer(view, args).at(0)), parent.storage);
+  h.parent = &parent, h.view = &view;
+  h.view_args = std::move(args);
+  return h;
+}
+
+// --- Reading and writing ----------------------------------------------------------------------------------------
+
+Node* StorageValues::value(Handle& h) {
+  const State& s = storage(h);
+  if (h.version == s.version) return h.value;
+  h.value = h.parent ? see(*h.view, h.view_args, value(*h.parent), h.parent->type()) : s.value;
+  h.version = s.version;
+  return h.value;
+}
+
+// A view node; on a compact copy where the layout of `on` differs from eager's and does not allow the view.
+Node* StorageValues::see(const Op& view, BoundArgs args, Node* on, const TensorType& eager) {
+  if (view.id == id::AsStrided && !(same_layout(on->type(), eager) && on->type().offset == eager.offset)) {
+    throw NotFunctional("functionalize: as_strided of a tensor laid out unlike eager mode's");
+  }
+  args[0] = on;
+  try {
+    return out_.append_op(view, args);
+  } catch (const OpError&) {
+    args[0] = out_.append_op(op(id::Compact), {on});
+    return out_.append_op(view, std::move(args));
+  }
+}
+
+void StorageValues::write(Handle& self, Handle& result) {
+  State& s = storage(self);
+  if (s.constant) throw NotFunctional("functionalize: a constant of the graph is written to");
+  if (s.shared) throw NotFunctional("functionalize: an input that shares storage with another one is written to");
+  // A write through any view changes elements of the base, which a value of distinct elements cannot say.
+  if (!s.overlaps) s.overlaps = overlaps_itself(s.base->type());
+  if (*s.overlaps || overlaps_itself(self.type())) {
+    throw NotFunctional("functionalize: a tensor whose elements overlap is written to");
+  }
+  if (!(result.type().sizes == self.type().sizes)) {
+    throw NotFunctional("functionalize: the result of " + out_.origin_name() + " does not fit its operand");
+  }
+  Node* v = value(result);
+  const DType dtype = self.type().dtype;
+  if (v->type().dtype != dtype) {
+    if (info(v->type().dtype).category > info(dtype).category) {
+      throw NotFunctional("functionalize: the result of " + out_.origin_name() + " cannot be cast to its operand");
+    }
+    v = out_.append_op(op(id::Convert), {v, dtype});
+  }
+  s.value = self.parent ? write_view(s, self, v) : out_.compact(v);
+  ++s.version;
+  self.value = v, self.version = s.version;
+  s.base->value = s.value, s.base->version = s.version;
+}
+
+// Where `h` lies in a contiguous tensor with the sizes of its base.
+TensorType StorageValues::placement(const Handle& h) const {
+  if (!h.parent) {
+    TensorType t = h.type();
+    t.strides = contiguous(t.sizes);
+    t.offset = 0;
+    return t;
+  }
+  Node on{.kind = NodeKind::Op, .types = {placement(*h.parent)}};
+  BoundArgs args = h.view_args;
+  args[0] = &on;
+  try {
+    return infer(*h.view, args).at(0);
+  } catch (const OpError& e) {
+    throw NotFunctional(std::string("functionalize: a view of a permuted tensor is written to: ") + e.what());
+  }
+}
+
+// The base's value with the elements that `h` shows replaced by `v`.
+Node* StorageValues::write_view(const State& s, const Handle& h, Node* v) {
+  const TensorType at = placement(h);
+  const SizeVec& base_sizes = s.base->type().sizes;
+  if (element_count(at.sizes) == element_count(base_sizes) && is_dense(at)) {  // every element: the old value is dead
+    ListArg order;
+    bool moved = false;
+    for (int d : memory_order(at)) {
+      moved |= d != static_cast<int>(order.items.size());
+      order.items.push_back(d);
+    }
+    Node* linear = out_.compact(moved ? out_.append_op(op(id::Permute), {v, order}) : v);
+    return linear->type().sizes == base_sizes ? linear : out_.append_op(op(id::View), {linear, int_list(base_sizes)});
+  }
+  return out_.append_op(op(id::WriteView), {s.value, v, int_list(at.strides), at.offset});
+}
+
+// --- The end ----------------------------------------------------------------------------------------------------
+
+Node* StorageValues::alias(Handle& h) {
+  if (h.alias) return h.alias;
+  if (h.parent) {
+    BoundArgs args = h.view_args;
+    args[0] = alias(*h.parent);
+    return h.alias = out_.append_op(*h.view, std::move(args));
+  }
+  State& s = storage(h);
+  if (s.placeholder) return h.alias = s.placeholder;
+  Node* n = out_.laid_out(s.value, h.type());
+  const bool taken = !escaped_.insert(n).second;  // two tensors with one value: each its own memory
+  return h.alias = taken ? out_.append_op(op(id::Clone), {n}) : n;
+}
+
+std::vector<std::pair<int, Node*>> StorageValues::changed_inputs() {
+  std::vector<std::pair<int, Node*>> changed;
+  for (State& s : storages_) {
+    if (s.placeholder && s.version > 0) changed.emplace_back(s.input, out_.own(s.value));
+  }
+  return changed;
+}
+
+}  // namespace md

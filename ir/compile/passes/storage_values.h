@@ -1,0 +1,87 @@
+// Which value each storage of a traced program holds at the point that `functionalize` has reached, and how each tensor
+// sees it.
+#pragma once
+
+#include <deque>
+#include <memory_resource>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "ir/compile/passes/functional_writer.h"
+
+namespace md {
+
+// A tensor of the traced program: where it lives and how it is seen. Handed to inference and to composite ops as the
+// address of `node`: the functional value where that has eager's type, else one that belongs to no graph.
+struct Handle {
+  Node* node;  // carries the type eager execution gives it
+  int storage = 0;
+  Handle* parent = nullptr;  // null: the storage's base
+  const Op* view = nullptr;  // how it is seen from `parent`
+  BoundArgs view_args;       // args[0] stands for the parent
+  Node* value = nullptr;     // functional value, valid while `version` is the storage's
+  int version = -1;
+  Node* alias = nullptr;  // for outputs: view nodes on the final base
+
+  const TensorType& type() const { return node->type(); }
+};
+
+class StorageValues {
+ public:
+  explicit StorageValues(FunctionalWriter& out) : out_(out) {}
+
+  Handle& handle(const Node* n) const { return *by_node_.at(n); }
+  Handle& handle(const Arg& a) const;
+
+  // A base with a storage of its own, whose value is `value`.
+  Handle& new_base(const TensorType& type, Node* value) { return new_base(of_type(type), value); }
+  Handle& new_base(Node* node, Node* value);
+  // Inputs are committed if they are written to; those with one storage number in the traced graph share memory.
+  Handle& new_input(Node* placeholder);
+  Handle& new_constant(Node* value);
+  Handle& new_view(const Op& view, BoundArgs args);
+
+  // What the tensor holds now.
+  Node* value(Handle& h);
+  // self <- result, in the dtype of `self`. Throws NotFunctional where values cannot say it.
+  void write(Handle& self, Handle& result);
+
+  // The node that stands for `h` in the output: shares memory exactly as eager's tensor does.
+  Node* alias(Handle& h);
+  // Inputs that were written to, by their number, with what they hold in memory of its own.
+  std::vector<std::pair<int, Node*>> changed_inputs();
+
+ private:
+  struct State {
+    Handle* base = nullptr;
+    Node* value = nullptr;
+    int version = 0;
+    Node* placeholder = nullptr;  // an input's
+    int input = -1;
+    bool shared = false;           // with another input
+    bool constant = false;         // a graph attribute
+    std::optional<bool> overlaps;  // elements of the base share memory; asked at the first write
+  };
+
+  Handle& new_handle(Node* node, int storage);
+  Node* of_type(TensorType type);
+  State& storage(const Handle& h) { return storages_[static_cast<std::size_t>(h.storage)]; }
+  Node* see(const Op& view, BoundArgs args, Node* on, const TensorType& eager);
+  TensorType placement(const Handle& h) const;
+  Node* write_view(const State& s, const Handle& h, Node* v);
+
+  FunctionalWriter& out_;
+  std::pmr::monotonic_buffer_resource memory_;  // of handles and tables
+  std::pmr::deque<Handle> handles_{&memory_};
+  std::pmr::deque<Node> typed_{&memory_};  // nodes of handles that have none in the graph
+  std::pmr::unordered_map<const Node*, Handle*> by_node_{&memory_};
+  std::vector<State> storages_;
+  std::unordered_map<int, int> input_storage_;  // traced storage number -> the first input that has it
+  std::unordered_set<const Node*> escaped_;
+  int input_count_ = 0;
+};
+
+}  // namespace md
