@@ -1,3 +1,4 @@
+// Stack effects as a table: one row per canonical instruction, fixed counts or computed from the operand.
 #include "frontend/bytecode/effects.h"
 
 namespace md {

@@ -1,3 +1,4 @@
+// The data flow itself: states are joined along edges until nothing changes; a contradiction is an InternalError.
 #include "frontend/bytecode/flow.h"
 
 #include <fmt/format.h>

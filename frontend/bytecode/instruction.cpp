@@ -1,3 +1,4 @@
+// Names of canonical instructions, and the constants and slots of a body.
 #include "frontend/bytecode/instruction.h"
 
 namespace md {

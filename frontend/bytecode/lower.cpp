@@ -1,3 +1,4 @@
+// One canonical instruction to one or more raw ones of the running version, in a single pass over the body.
 #include "frontend/bytecode/lower.h"
 
 #include <fmt/format.h>

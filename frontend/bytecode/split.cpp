@@ -1,3 +1,4 @@
+// Checks that a break can be split, and makes the part for the breaking instruction and the resume parts.
 #include "frontend/bytecode/split.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Traces a frame, restarts where tracing asks for it, decides what a break means, and reports what failed.
 #include "frontend/driver/compile_frame.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,5 @@
+// Builds the plan of a finished trace (live values, effects, resume parts), its guards and kernel, and inserts the
+// entry.
 #include "frontend/driver/finish_trace.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// The frame hook: frames that compiled code reaches by a plain call are compiled, too.
 #pragma once
 
 namespace md {

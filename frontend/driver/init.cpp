@@ -1,3 +1,4 @@
+// Functions of minidynamo._C that the package calls: compile, reset, switches, stance, skip marks.
 #include "frontend/driver/init.h"
 
 #include <chrono>

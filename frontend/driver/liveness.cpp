@@ -1,3 +1,4 @@
+// Backward data flow over canonical code for local slots, and which objects' ends a program can see.
 #include "frontend/driver/liveness.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Limits on recompilation, entries that die, what to generalise, and the report of a recompilation.
 #include "frontend/driver/recompile.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The loop of a frame's run: find or compile an entry, run its plan, execute the breaking instruction, go on.
 #include "frontend/driver/run_frame.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Entries per code object in co_extra: found by region and guards, in a list or an index, and dropped safely.
 #include "frontend/entries/code_cache.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The tree of entries: leaves are split by the look that tells most of them apart.
 #include "frontend/entries/entry_index.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Finds and makes the notes of a code object, and forgets what concerned one region.
 #include "frontend/entries/frame_notes.h"
 
 namespace md {

@@ -1,3 +1,4 @@
+// Interns regions by their options, and drops a region's entries when its backend dies.
 #include "frontend/entries/region.h"
 
 #include <algorithm>

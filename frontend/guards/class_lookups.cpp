@@ -1,3 +1,4 @@
+// Repeats the look-ups of a class after its version tag has changed.
 #include "frontend/guards/class_lookups.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Reads keys of what stands at a place in a call, and finds the place and aspect that tell most programs apart.
 #include "frontend/guards/discriminate.h"
 
 #include <algorithm>

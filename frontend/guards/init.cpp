@@ -1,3 +1,4 @@
+// The Python face of guards: parses sources and guards from tuples and runs the program made of them.
 #include "frontend/guards/init.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Records what each operation of a passed program read, and compares and drops the words later.
 #include "frontend/guards/settled.h"
 
 #include <algorithm>

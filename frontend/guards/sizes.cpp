@@ -1,3 +1,4 @@
+// Reads numbers of inputs, evaluates conditions on symbols, and prints both.
 #include "frontend/guards/sizes.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Interns sources, gives them their names (L['x'].w[0]) and loads through them step by step.
 #include "frontend/guards/source.h"
 
 #include "frontend/cpython/plain_object.h"

@@ -1,3 +1,4 @@
+// Executes one step of each kind of source with raw look-ups, and reads fields of builtin objects.
 #include "frontend/guards/source_step.h"
 
 #include <cstring>

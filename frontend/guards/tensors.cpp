@@ -1,3 +1,4 @@
+// Compares metadata and storages of tensors: by loops for few, by a table on the stack for many.
 #include "frontend/guards/tensors.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Prints conditions, objects and files of guards, and what the actual value was where one failed.
 #include "frontend/guards/text.h"
 
 #include <dlfcn.h>

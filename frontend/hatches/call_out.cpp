@@ -1,3 +1,4 @@
+// Makes the Call node of an opaque callable and its result values, and the callee that runs it with the graph.
 #include "frontend/hatches/call_out.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Runs compile-time code on a ComptimeContext made from the frames, graph and locals of the trace.
 #include "frontend/hatches/comptime.h"
 
 #include "frontend/cpython/import_module.h"

@@ -1,3 +1,4 @@
+// Traces both branches of cond into graphs of their own and checks that their results and effects agree.
 #include "frontend/hatches/cond.h"
 
 #include <fmt/format.h>

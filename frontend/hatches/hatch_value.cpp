@@ -1,3 +1,4 @@
+// Which treatment a marked callable gets when it is called: a node, a plain inlined call, a break, a rule.
 #include "frontend/hatches/hatch_value.h"
 
 #include <algorithm>

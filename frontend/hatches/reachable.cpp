@@ -1,3 +1,4 @@
+// Compares what values hold before and after a call, by identity.
 #include "frontend/hatches/reachable.h"
 
 #include <set>

@@ -1,3 +1,4 @@
+// Makes the stand-ins, runs the function on them and reads the results' types: with numbers, or in a scratch graph.
 #include "frontend/hatches/stand_ins.h"
 
 #include <sys/mman.h>

@@ -1,3 +1,4 @@
+// Judges the place of a break from opcode, handlers, loops and open contexts.
 #include "frontend/interpreter/break_place.h"
 
 #include <algorithm>

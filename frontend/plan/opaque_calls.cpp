@@ -1,3 +1,4 @@
+// Records opaque calls of a running graph per thread, and replays them in the plain run after a failure.
 #include "frontend/plan/opaque_calls.h"
 
 #include <algorithm>

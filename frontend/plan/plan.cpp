@@ -1,3 +1,4 @@
+// Writes plan steps that rebuild values and replay effects, with containers filled once all exist.
 #include "frontend/plan/plan.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Texts of instructions, inlining, graph calls and symbols for the log, each behind its switch.
 #include "frontend/trace/logs.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Methods of deques, the check that a walk's deque is unchanged, and effects on those of the program.
 #include "frontend/values/deque.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Attributes, calls and rebuilding of cells, functions, bound methods and builtins.
 #include "frontend/values/functions.h"
 
 #include <algorithm>

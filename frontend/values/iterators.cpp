@@ -1,3 +1,4 @@
+// Stepping and rebuilding of iterators, of generators inlined into the trace, and collecting what they give.
 #include "frontend/values/iterators.h"
 
 #include <algorithm>

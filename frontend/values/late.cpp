@@ -1,3 +1,4 @@
+// Which methods may be deferred, the effects that make their calls, and following the place of an io.BytesIO.
 #include "frontend/values/late.h"
 
 #include <algorithm>

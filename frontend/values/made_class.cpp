@@ -1,3 +1,4 @@
+// Makes the prototype of a class and rebuilds the class in a plan.
 #include "frontend/values/made_class.h"
 
 #include "frontend/cpython/library_classes.h"

@@ -1,3 +1,4 @@
+// The table of marks by object, kept until the object dies, and the functions of _C that write it.
 #include "frontend/values/marks.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Sends operations of a library object to its Python class, and rebuilds the real object by its recipe.
 #include "frontend/values/stand_in.h"
 
 #include <algorithm>

@@ -135,6 +135,12 @@ def test_functions_are_short():
     assert wrong == {}
 
 
+def test_files_open_with_what_they_are_for():
+    wrong = [n for n in cpp_sources() if n.startswith("frontend/") and not text_of(n).startswith("// ")]
+    wrong += [n for n in sources(".py") if n.startswith("python/") and not ast.get_docstring(ast.parse(text_of(n)))]
+    assert wrong == []
+
+
 def test_names_say_something():
     wrong = []
     for name in tracked():
