@@ -196,7 +196,7 @@ PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
 int init_frontend(PyObject* module) {
   if (PyModule_AddFunctions(module, kMethods) < 0) return -1;
   if (init_compiled_function(module) < 0) return -1;
-  init_hatches(module);
+  init_marks(module);
   init_rules();
   install_hook();
   return 0;

@@ -9,7 +9,7 @@ namespace md {
 enum class RunOutcome : std::uint8_t { Done, Plain /* run the original code */, Raised };
 
 // Done: `result` is the frame's return value. Raised: a Python exception is set. Plain: the caller runs the original
-// code within a Replaying (hatches/opaque_calls.h).
+// code within a Replaying (plan/opaque_calls.h).
 RunOutcome run_frame(const FrameRequest& request, PyRef& result);
 // The same where the look-up has taken place: with the entry it found and what the guards handed out, which is still
 // valid; or where it found none.

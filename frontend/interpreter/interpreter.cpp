@@ -3,8 +3,8 @@
 #include <atomic>
 
 #include "frontend/entries/frame_notes.h"
-#include "frontend/hatches/hatch_value.h"
 #include "frontend/interpreter/break_place.h"
+#include "frontend/marked_callables/marked_value.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/logs.h"
 #include "frontend/trace/tracer.h"

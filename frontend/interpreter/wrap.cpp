@@ -10,7 +10,7 @@
 #include "frontend/cpython/plain_object.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/entries/compiled_object.h"
-#include "frontend/hatches/hatch_value.h"
+#include "frontend/marked_callables/marked_value.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
@@ -377,7 +377,7 @@ ValueRef wrap_bound_method(Tracer& t, PyObject* o, SourceRef s) {
 
 ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
-  if (ValueRef hatch = wrap_hatch(t, o, s)) return hatch;
+  if (ValueRef marked = wrap_marked(t, o, s)) return marked;
   if (type == &PyList_Type || type == &PyTuple_Type || is_size_type(type)) return wrap_sequence(t, o, s);
   if (PyTuple_Check(o) && own_attribute(type, "_fields") && is_usual_namedtuple(t, type)) return wrap_sequence(t, o, s);
   if (type == deque_type()) return wrap_deque(t, o, s);

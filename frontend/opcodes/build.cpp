@@ -1,6 +1,6 @@
 // Building, unpacking and formatting.
 #include "frontend/cpython/object_attr.h"
-#include "frontend/hatches/hatch_value.h"
+#include "frontend/marked_callables/marked_value.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/call_errors.h"

@@ -4,7 +4,7 @@
 namespace md {
 
 // While it lives, tensors of zeros stand in for real ones: asking for an element raises
-// minidynamo._dynamo.hatches.DataDependentValue.
+// minidynamo._dynamo.marked_callables.DataDependentValue.
 class UnknownValues {
  public:
   UnknownValues();

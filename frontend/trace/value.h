@@ -60,7 +60,7 @@ enum class ValueKind : std::uint8_t {
   Cell,
   Builtin,     // builtin function or C-implemented callable
   OpFunction,  // minidynamo.sin, Tensor.sin
-  Hatch,       // a callable the program asked to treat in its own way: custom ops, allow_in_graph, ...
+  Marked,      // a callable the program asked to treat in its own way: custom ops, allow_in_graph, ...
   Class,
   Module,
   Object,

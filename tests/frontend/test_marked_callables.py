@@ -39,7 +39,7 @@ def test_functions_kept_whole_whose_sizes_depend_on_values():
 
 
 def test_a_wrong_rule_is_shown_by_its_structure():
-    @torch.library.custom_op("test_hatches::one_of_two", mutates_args=())
+    @torch.library.custom_op("test_treatments::one_of_two", mutates_args=())
     def one_of_two(x: torch.Tensor) -> list[torch.Tensor]:
         return [x * 2]
 

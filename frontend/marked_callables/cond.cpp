@@ -1,13 +1,13 @@
 // Traces both branches of cond into graphs of their own and checks that their results and effects agree.
-#include "frontend/hatches/cond.h"
+#include "frontend/marked_callables/cond.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
 
-#include "frontend/hatches/reachable.h"
-#include "frontend/hatches/shaped_values.h"
+#include "frontend/marked_callables/reachable.h"
+#include "frontend/marked_callables/shaped_values.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
 #include "frontend/trace/breaks.h"
@@ -289,7 +289,7 @@ bool can_call(const ValueRef& v) {
     case ValueKind::Method:
     case ValueKind::Builtin:
     case ValueKind::OpFunction:
-    case ValueKind::Hatch:
+    case ValueKind::Marked:
     case ValueKind::Object:
     case ValueKind::Partial:
     case ValueKind::BoundAttr:

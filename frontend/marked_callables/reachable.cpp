@@ -1,5 +1,5 @@
 // Compares what values hold before and after a call, by identity.
-#include "frontend/hatches/reachable.h"
+#include "frontend/marked_callables/reachable.h"
 
 #include <set>
 

@@ -1,5 +1,5 @@
 // Makes the stand-ins, runs the function on them and reads the results' types: with numbers, or in a scratch graph.
-#include "frontend/hatches/stand_ins.h"
+#include "frontend/marked_callables/stand_ins.h"
 
 #include <sys/mman.h>
 
@@ -7,8 +7,8 @@
 #include <map>
 
 #include "frontend/cpython/frame_access.h"
-#include "frontend/hatches/reachable.h"
-#include "frontend/hatches/shaped_values.h"
+#include "frontend/marked_callables/reachable.h"
+#include "frontend/marked_callables/shaped_values.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
 #include "frontend/tensors/known_values.h"

@@ -1,5 +1,5 @@
 // Traced values to structures, and structures to values.
-#include "frontend/hatches/shaped_values.h"
+#include "frontend/marked_callables/shaped_values.h"
 
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"

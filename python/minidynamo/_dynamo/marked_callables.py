@@ -1,6 +1,6 @@
 """How a program says that a callable is to be treated in its own way: kept whole, left out, replaced, or entered.
 
-Marks live in native code, by object: `_C._mark_hatch(object, kind, payload)`.
+Marks live in native code, by object: `_C._mark_callable(object, kind, payload)`.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ def _mark_all(fn, kind, who):
         return [_mark_all(f, kind, who) for f in fn]
     if not callable(fn):
         raise AssertionError(f"{who} expects a callable, but {type(fn)} is provided.")
-    _C._mark_hatch(fn, kind)
+    _C._mark_callable(fn, kind)
     return fn
 
 
@@ -82,7 +82,7 @@ def nonstrict_trace(fn):
     def kept_whole(*args, **kwargs):
         return fn(*args, **kwargs)
 
-    _C._mark_hatch(kept_whole, "nonstrict_trace", fn)
+    _C._mark_callable(kept_whole, "nonstrict_trace", fn)
     return kept_whole
 
 
@@ -98,7 +98,7 @@ def nested_compile_region(fn):
     def region(*args, **kwargs):
         return fn(*args, **kwargs)
 
-    _C._mark_hatch(region, "compile_region", fn)
+    _C._mark_callable(region, "compile_region", fn)
     return region
 
 
@@ -115,7 +115,7 @@ def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_si
             raise TypeError(f"@substitute_in_graph(...) expects a Python function but got {type(traceable_fn)}")
         if not skip_signature_check:
             _check_same_arguments(original_fn, traceable_fn)
-        _C._mark_hatch(original_fn, "substitute", traceable_fn)
+        _C._mark_callable(original_fn, "substitute", traceable_fn)
         return traceable_fn
 
     return decorate
@@ -197,4 +197,4 @@ class error_on_graph_break(contextlib.ContextDecorator):
         return _PolicyFunction(fn, self.error)
 
 
-_C._mark_hatch(_PolicyFunction, "break_policy")
+_C._mark_callable(_PolicyFunction, "break_policy")

@@ -1,9 +1,9 @@
 // Functions of the compiler's own that traced code calls: nonstrict_trace, cond, error_on_graph_break.
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
-#include "frontend/hatches/cond.h"
-#include "frontend/hatches/hatch_value.h"
-#include "frontend/hatches/reachable.h"
+#include "frontend/marked_callables/cond.h"
+#include "frontend/marked_callables/marked_value.h"
+#include "frontend/marked_callables/reachable.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -25,7 +25,7 @@ ValueRef rule_nonstrict_trace(Tracer& t, CallArgs& args) {
   if (f->kind == ValueKind::Constant)
     graph_break<GB0111>(f->print(), print_list(args.positional), print_keywords(args));
   if (!f->real || !PyCallable_Check(f->real.get())) graph_break<GB0078>(f->print());
-  return make_ref<HatchValue>(HatchKind::Nonstrict, f->real, f->real);
+  return make_ref<MarkedValue>(MarkKind::Nonstrict, f->real, f->real);
 }
 
 ValueRef rule_cond(Tracer& t, CallArgs& args) {
@@ -95,6 +95,6 @@ constexpr BuiltinRow kRows[] = {{"minidynamo.compiler", "is_exporting", rule_is_
 
 }  // namespace
 
-std::span<const BuiltinRow> hatch_rules() { return kRows; }
+std::span<const BuiltinRow> marked_rules() { return kRows; }
 
 }  // namespace md

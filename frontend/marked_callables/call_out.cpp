@@ -1,5 +1,5 @@
 // Makes the Call node of an opaque callable and its result values, and the callee that runs it with the graph.
-#include "frontend/hatches/call_out.h"
+#include "frontend/marked_callables/call_out.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
-#include "frontend/hatches/shaped_values.h"
-#include "frontend/hatches/stand_ins.h"
+#include "frontend/marked_callables/shaped_values.h"
+#include "frontend/marked_callables/stand_ins.h"
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/call_text.h"
@@ -167,7 +167,7 @@ class PythonCallee final : public Callee {
 
 // Why shapes are unknown decides what happens: a missing or unfinished rule breaks, any other exception is shown.
 [[noreturn]] void stand_in_failed(const OutCall& call, const Node& n, const StandInRaised& e) {
-  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
   const auto is = [&](const char* name) {
     return PyObject_IsInstance(e.error.get(), checked(PyObject_GetAttrString(module.get(), name)).get()) == 1;
   };

@@ -1,5 +1,5 @@
 // Which treatment a marked callable gets when it is called: a node, a plain inlined call, a break, a rule.
-#include "frontend/hatches/hatch_value.h"
+#include "frontend/marked_callables/marked_value.h"
 
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
-#include "frontend/hatches/call_out.h"
-#include "frontend/hatches/comptime.h"
-#include "frontend/hatches/cond.h"
-#include "frontend/hatches/shaped_values.h"
-#include "frontend/hatches/stand_ins.h"
+#include "frontend/marked_callables/call_out.h"
+#include "frontend/marked_callables/comptime.h"
+#include "frontend/marked_callables/cond.h"
+#include "frontend/marked_callables/shaped_values.h"
+#include "frontend/marked_callables/stand_ins.h"
 #include "frontend/plan/plan.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
@@ -56,9 +56,9 @@ std::string module_of(PyObject* o) {
 bool is_callable_instance(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || PyType_Check(o)) return false;
-  constexpr HatchKind kOfCalls[] = {HatchKind::AllowInGraph, HatchKind::AssumeConstant, HatchKind::Disallow,
-                                    HatchKind::Forbid, HatchKind::Substitute};
-  const auto mark = find_hatch(o);
+  constexpr MarkKind kOfCalls[] = {MarkKind::AllowInGraph, MarkKind::AssumeConstant, MarkKind::Disallow,
+                                   MarkKind::Forbid, MarkKind::Substitute};
+  const auto mark = find_mark(o);
   if (!mark || std::ranges::find(kOfCalls, mark->kind) == std::end(kOfCalls)) return false;
   PyObject* call = type_find(type, checked(PyUnicode_InternFromString("__call__")).get());
   return call && PyFunction_Check(call);
@@ -66,19 +66,19 @@ bool is_callable_instance(PyObject* o) {
 
 }  // namespace
 
-ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source) {
+ValueRef wrap_marked(Tracer& t, PyObject* o, SourceRef source) {
   return is_callable_instance(o) ? ValueRef() : t.marked_callable(o, source);
 }
 
 ValueRef Tracer::marked_callable(PyObject* o, SourceRef source) {
-  auto mark = find_hatch(o);
-  if (!mark && contains(config.reorderable_logging_functions, o)) mark = HatchMark{HatchKind::Logging, {}};
-  if (!mark && contains(config.ignore_logger_methods, o)) mark = HatchMark{HatchKind::Ignored, {}};
-  if (!mark || mark->kind == HatchKind::DontSkip) return {};
-  if (mark->kind == HatchKind::RegionOperator) graph_break<GB0017>();
+  auto mark = find_mark(o);
+  if (!mark && contains(config.reorderable_logging_functions, o)) mark = CallableMark{MarkKind::Logging, {}};
+  if (!mark && contains(config.ignore_logger_methods, o)) mark = CallableMark{MarkKind::Ignored, {}};
+  if (!mark || mark->kind == MarkKind::DontSkip) return {};
+  if (mark->kind == MarkKind::RegionOperator) graph_break<GB0017>();
   // A bound method is made anew by each look-up: what it is bound to and what it calls are the same.
   if (!PyMethod_Check(o)) guard(GuardKind::IdMatch, source, PyRef::borrow(o));
-  return make_ref<HatchValue>(mark->kind, PyRef::borrow(o), mark->payload);
+  return make_ref<MarkedValue>(mark->kind, PyRef::borrow(o), mark->payload);
 }
 
 bool Tracer::is_ignored_method(const MethodValue& m) {
@@ -88,12 +88,12 @@ bool Tracer::is_ignored_method(const MethodValue& m) {
   return contains(ignored, checked(PyMethod_New(m.function->real.get(), m.self->real.get())).get());
 }
 
-std::string HatchValue::print() const {
-  if (which == HatchKind::Text) return "StringFormatVariable(" + repr_of(payload.get()) + ")";
+std::string MarkedValue::print() const {
+  if (which == MarkKind::Text) return "StringFormatVariable(" + repr_of(payload.get()) + ")";
   return "TorchInGraphFunctionVariable(" + repr_of(real.get()) + ")";
 }
 
-PyTypeObject* HatchValue::python_type() const { return real ? Py_TYPE(real.get()) : &PyUnicode_Type; }
+PyTypeObject* MarkedValue::python_type() const { return real ? Py_TYPE(real.get()) : &PyUnicode_Type; }
 
 namespace {
 
@@ -112,9 +112,9 @@ void guard_registered(Tracer& t, const PyRef& space, PyObject* name) {
 
 }  // namespace
 
-ValueRef HatchValue::get_attr(Tracer& t, PyObject* name) {
+ValueRef MarkedValue::get_attr(Tracer& t, PyObject* name) {
   if (!real) return Value::get_attr(t, name);
-  if (which == HatchKind::Comptime) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (which == MarkKind::Comptime) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (source && PyFunction_Check(real.get())) {
     PyObject* own = reinterpret_cast<PyFunctionObject*>(real.get())->func_dict;
     if (PyObject* found = own ? PyDict_GetItemWithError(own, name) : nullptr)
@@ -126,7 +126,7 @@ ValueRef HatchValue::get_attr(Tracer& t, PyObject* name) {
     t.guard(GuardKind::NoHasattr, source, PyRef::borrow(name));
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
   }
-  if (which == HatchKind::Namespace) {
+  if (which == MarkKind::Namespace) {
     PyRef error = v ? PyRef() : take_exception();
     guard_registered(t, real, name);
     if (error) PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
@@ -135,35 +135,35 @@ ValueRef HatchValue::get_attr(Tracer& t, PyObject* name) {
   return t.from_object(v.get(), nullptr);
 }
 
-ValueRef HatchValue::call(Tracer& t, CallArgs args) {
+ValueRef MarkedValue::call(Tracer& t, CallArgs args) {
   switch (which) {
-    case HatchKind::CustomOp:
+    case MarkKind::CustomOp:
       return call_operator(t, std::move(args));
-    case HatchKind::OwnOp:
+    case MarkKind::OwnOp:
       return call_own(t, std::move(args));
-    case HatchKind::AllowInGraph:
-    case HatchKind::Nonstrict:
+    case MarkKind::AllowInGraph:
+    case MarkKind::Nonstrict:
       return call_opaque(t, std::move(args));
-    case HatchKind::AssumeConstant:
+    case MarkKind::AssumeConstant:
       return call_constant(t, std::move(args));
-    case HatchKind::Disallow:
+    case MarkKind::Disallow:
       break_on_skipped(t, real.get());
-    case HatchKind::Forbid: {
+    case MarkKind::Forbid: {
       PyRef module = checked(import_module("minidynamo._dynamo.exc"));
       PyErr_Format(attribute(module, "ForbiddenCallable").get(), "Attempt to trace forbidden callable %R", real.get());
       throw PythonError{};
     }
-    case HatchKind::Substitute:
+    case MarkKind::Substitute:
       return t.call(t.from_object(payload.get(), nullptr), std::move(args));
-    case HatchKind::CompileRegion:
+    case MarkKind::CompileRegion:
       return call_region(t, std::move(args));
-    case HatchKind::BreakPolicy:
+    case MarkKind::BreakPolicy:
       return call_with_policy(t, std::move(args));
-    case HatchKind::Logging:
+    case MarkKind::Logging:
       return call_later(t, std::move(args));
-    case HatchKind::Ignored:
+    case MarkKind::Ignored:
       return t.none();
-    case HatchKind::Comptime:
+    case MarkKind::Comptime:
       return call_comptime(t, "__call__", std::move(args));
     default:
       break;
@@ -171,13 +171,13 @@ ValueRef HatchValue::call(Tracer& t, CallArgs args) {
   return Value::call(t, std::move(args));
 }
 
-ValueRef HatchValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
-  if (which == HatchKind::Comptime) return call_comptime(t, text_of(name), std::move(args));
+ValueRef MarkedValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (which == MarkKind::Comptime) return call_comptime(t, text_of(name), std::move(args));
   return Value::call_method(t, name, std::move(args));
 }
 
 // An op of the table by its name in torch.ops.aten.
-ValueRef HatchValue::call_own(Tracer& t, CallArgs args) {
+ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
   const std::string name = text_attribute(real, "_own_name");
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
@@ -193,7 +193,7 @@ ValueRef HatchValue::call_own(Tracer& t, CallArgs args) {
 }
 
 // An operator of minidynamo.library: it knows its name, its rule for shapes and what it writes to.
-ValueRef HatchValue::call_operator(Tracer& t, CallArgs args) {
+ValueRef MarkedValue::call_operator(Tracer& t, CallArgs args) {
   OutCall c;
   c.name = text_attribute(real, "_name");
   if (t.config.only_allow_pt2_compliant_ops && PyObject_IsTrue(attribute(real, "_pt2_compliant").get()) != 1)
@@ -246,16 +246,16 @@ PyRef spread(Tracer& t, const PyRef& function, CallArgs& args) {
   for (auto& [key, v] : args.keywords) checked(PyDict_SetItem(named.get(), key.get(), shape_of(t.realize(v)).get()));
   args.positional = std::move(tensors);
   args.keywords.clear();
-  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
   return checked(PyObject_CallMethod(module.get(), "_Spread", "OOOO", function.get(), positional.get(), named.get(),
                                      shape_hole()));
 }
 
 }  // namespace
 
-ValueRef HatchValue::call_opaque(Tracer& t, CallArgs args) {
+ValueRef MarkedValue::call_opaque(Tracer& t, CallArgs args) {
   OutCall c;
-  const bool nonstrict = which == HatchKind::Nonstrict;
+  const bool nonstrict = which == MarkKind::Nonstrict;
   PyRef function = payload.get() == Py_None || !payload ? real : payload;
   c.name = name_of(real.get());
   c.target = nonstrict ? "flat_apply" : module_of(real.get()) + "_" + c.name;
@@ -273,12 +273,12 @@ ValueRef HatchValue::call_opaque(Tracer& t, CallArgs args) {
   }
   c.function = c.stand_in = function;
   if (PyFunction_Check(function.get())) c.traced = t.from_object(function.get(), nullptr);
-  if (auto* f = c.traced ? as<HatchValue>(c.traced) : nullptr; f) c.traced = ValueRef();  // it is itself marked
+  if (auto* f = c.traced ? as<MarkedValue>(c.traced) : nullptr; f) c.traced = ValueRef();  // it is itself marked
   return call_out(t, c, std::move(args));
 }
 
 // Called while tracing; nothing guards what it gave.
-ValueRef HatchValue::call_constant(Tracer& t, CallArgs args) {
+ValueRef MarkedValue::call_constant(Tracer& t, CallArgs args) {
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   std::vector<PyRef> positional;
@@ -294,13 +294,13 @@ ValueRef HatchValue::call_constant(Tracer& t, CallArgs args) {
 }
 
 // After the graph, in the order of the program, with what the arguments hold then.
-ValueRef HatchValue::call_later(Tracer& t, CallArgs args) {
+ValueRef MarkedValue::call_later(Tracer& t, CallArgs args) {
   SideEffect e{EffectKind::Call, {}};
   e.value = ValueRef(this);
   const auto take = [&](const ValueRef& raw) {
     ValueRef v = t.realize(raw);
-    auto* text = as<HatchValue>(v);
-    if (v->kind != ValueKind::Constant && v->kind != ValueKind::Tensor && !(text && text->which == HatchKind::Text))
+    auto* text = as<MarkedValue>(v);
+    if (v->kind != ValueKind::Constant && v->kind != ValueKind::Tensor && !(text && text->which == MarkKind::Text))
       title_only_break("Reordering debugging function " + repr_of(real.get()) + " with the arguments " +
                        print_list(args.positional) + " is not possible: constants, tensors and f-strings of them are");
     if (text) text->waits = true;
@@ -317,7 +317,7 @@ ValueRef HatchValue::call_later(Tracer& t, CallArgs args) {
 }
 
 // Only what has a graph of its own in every call can be a region; here the graph is the one around it.
-ValueRef HatchValue::call_region(Tracer& t, CallArgs args) {
+ValueRef MarkedValue::call_region(Tracer& t, CallArgs args) {
   ValueRef f = t.from_object(payload.get(), nullptr);
   const bool module = is_library_class(Py_TYPE(payload.get()), LibraryClass::Module);
   if (f->kind != ValueKind::Function && !module) {
@@ -327,7 +327,7 @@ ValueRef HatchValue::call_region(Tracer& t, CallArgs args) {
   return t.call(f, std::move(args));
 }
 
-ValueRef HatchValue::call_with_policy(Tracer& t, CallArgs args) {
+ValueRef MarkedValue::call_with_policy(Tracer& t, CallArgs args) {
   const bool outer = t.errors_on_break;
   t.errors_on_break = PyObject_IsTrue(attribute(real, "error").get()) == 1;
   ValueRef r = t.call(t.from_object(attribute(real, "function").get(), nullptr), std::move(args));
@@ -335,7 +335,7 @@ ValueRef HatchValue::call_with_policy(Tracer& t, CallArgs args) {
   return r;
 }
 
-Reg HatchValue::rebuild(PlanBuilder& b) {
+Reg MarkedValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   if (real) return b.load_constant(real);
   if (!waits) unmodelled(print(), "text of a tensor");
@@ -354,18 +354,18 @@ ValueRef deferred_text(Tracer& t, const ValueRef& v, int conversion, const Value
   PyRef text = spec ? t.realize(spec)->as_constant() : PyRef();
   if (conversion > 3 || (spec && !text)) return {};
   const std::string format = std::string("{") + conversions[conversion] + (text ? ":" + text_of(text.get()) : "") + "}";
-  auto made = make_ref<HatchValue>(HatchKind::Text, PyRef(), checked(PyUnicode_FromString(format.c_str())));
+  auto made = make_ref<MarkedValue>(MarkKind::Text, PyRef(), checked(PyUnicode_FromString(format.c_str())));
   made->parts = {v};
   return made;
 }
 
 ValueRef joined_text(const std::vector<ValueRef>& pieces) {
-  const auto deferred = [](const ValueRef& v) { return v->kind == ValueKind::Hatch; };
+  const auto deferred = [](const ValueRef& v) { return v->kind == ValueKind::Marked; };
   if (!std::ranges::any_of(pieces, deferred)) return {};
   std::string format;
   std::vector<ValueRef> parts;
   for (const ValueRef& v : pieces) {
-    if (auto* text = as<HatchValue>(v); text && text->which == HatchKind::Text) {
+    if (auto* text = as<MarkedValue>(v); text && text->which == MarkKind::Text) {
       format += text_of(text->payload.get());
       parts.insert(parts.end(), text->parts.begin(), text->parts.end());
       continue;
@@ -374,8 +374,8 @@ ValueRef joined_text(const std::vector<ValueRef>& pieces) {
     if (!c) return {};
     for (const char x : text_of(c.get())) format += x == '{' || x == '}' ? std::string(2, x) : std::string(1, x);
   }
-  auto made = make_ref<HatchValue>(
-      HatchKind::Text, PyRef(),
+  auto made = make_ref<MarkedValue>(
+      MarkKind::Text, PyRef(),
       checked(PyUnicode_DecodeUTF8(format.data(), static_cast<Py_ssize_t>(format.size()), "strict")));
   made->parts = std::move(parts);
   return made;

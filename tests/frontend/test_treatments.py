@@ -124,7 +124,7 @@ def test_disallow_in_graph():
     try:
         same(lambda x: torch.erfc(x + 1) * 2, lambda: (data(2),), breaks=["GB0007"], frames=2)
     finally:
-        torch._C._mark_hatch(torch.erfc, None)
+        torch._C._mark_callable(torch.erfc, None)
 
 
 def test_forbid_in_graph():
@@ -319,7 +319,7 @@ def test_prints_that_cannot_wait():
 def test_ignored_logger_methods(capsys):
     import logging
 
-    logger = logging.getLogger("hatchtest")
+    logger = logging.getLogger("marktest")
     with torch._dynamo.config.patch(ignore_logger_methods={logger.info}):
         counter = CompileCounter()
 

@@ -6,9 +6,9 @@
 
 namespace md {
 
-struct HatchValue final : Value {
-  static constexpr ValueKind kKind = ValueKind::Hatch;
-  HatchValue(HatchKind which, PyRef object, PyRef payload) : Value(kKind), which(which), payload(std::move(payload)) {
+struct MarkedValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Marked;
+  MarkedValue(MarkKind which, PyRef object, PyRef payload) : Value(kKind), which(which), payload(std::move(payload)) {
     real = std::move(object);
   }
   std::string print() const override;
@@ -20,7 +20,7 @@ struct HatchValue final : Value {
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
 
-  HatchKind which;
+  MarkKind which;
   PyRef payload;
   std::vector<ValueRef> parts;  // Text: what the format string in `payload` is filled with
   bool waits = false;           // Text: for a call that runs after the graph; else its time is now
@@ -37,7 +37,7 @@ struct HatchValue final : Value {
 
 // Null: the object is not marked and named by no setting, or it is an object for whose calls Tracer::marked_callable()
 // is asked.
-ValueRef wrap_hatch(Tracer& t, PyObject* o, SourceRef source);
+ValueRef wrap_marked(Tracer& t, PyObject* o, SourceRef source);
 // f"{x}" of a tensor, for a function of reorderable_logging_functions: null if there are none.
 ValueRef deferred_text(Tracer& t, const ValueRef& v, int conversion, const ValueRef& spec);
 // The pieces of an f-string, some of them deferred: null if none is.

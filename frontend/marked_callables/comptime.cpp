@@ -1,5 +1,5 @@
 // Runs compile-time code on a ComptimeContext made from the frames, graph and locals of the trace.
-#include "frontend/hatches/comptime.h"
+#include "frontend/marked_callables/comptime.h"
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/report/events.h"
