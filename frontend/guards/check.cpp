@@ -66,9 +66,9 @@ inline bool keys_live(const GuardProgram& p) {
 }
 
 // What is left when the words are unchanged.
-inline bool run_rest(const Settled& s, PyObject** regs, const FrameArgs& args) {
-  const Settled::Fill *fill = s.fills().data(), *first = fill;
-  for (const Settled::Live& l : s.live()) {
+inline bool run_rest(const GuardMemo& s, PyObject** regs, const FrameArgs& args) {
+  const GuardMemo::Fill *fill = s.fills().data(), *first = fill;
+  for (const GuardMemo::Live& l : s.live()) {
     for (; fill != first + l.fills_end; ++fill) regs[fill->reg] = fill->object;
     if (!run_op<false>(*l.op, regs, args, nullptr)) return false;
   }
@@ -78,11 +78,11 @@ inline bool run_rest(const Settled& s, PyObject** regs, const FrameArgs& args) {
 
 inline bool run_all(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
   if (load_locals(p, regs, args) >= 0 || !keys_live(p)) return false;
-  if (p.settled.any() && p.settled.unchanged(args)) return run_rest(p.settled, regs, args);
+  if (p.memo.any() && p.memo.unchanged(args)) return run_rest(p.memo, regs, args);
   for (const GuardOp& op : p.ops) {
     if (!run_op<false>(op, regs, args, nullptr)) return false;
   }
-  if (!p.settled.off()) p.settled.passed(p, regs, args);
+  if (!p.memo.off()) p.memo.passed(p, regs, args);
   return true;
 }
 

@@ -185,9 +185,9 @@ PyObject* program_tree(PyObject* self, PyObject*) {
 
 PyObject* program_dead(PyObject* self, PyObject*) { return PyBool_FromLong(is_dead(program_of(self))); }
 
-PyObject* program_settled(PyObject* self, PyObject*) {
+PyObject* program_memoized(PyObject* self, PyObject*) {
   const GuardProgram& p = program_of(self);
-  return PyLong_FromSize_t(p.settled.any() ? p.ops.size() - p.settled.live().size() : 0);
+  return PyLong_FromSize_t(p.memo.any() ? p.ops.size() - p.memo.live().size() : 0);
 }
 
 PyObject* program_rows(PyObject* self, PyObject*) {
@@ -333,7 +333,7 @@ PyMethodDef program_methods[] = {
      "explain(arguments, globals, builtins) -> first failure, or ''"},
     {"tree", program_tree, METH_NOARGS, "the printed guard tree"},
     {"rows", program_rows, METH_NOARGS, "[(name, source, create function, [code])]"},
-    {"settled", program_settled, METH_NOARGS,
+    {"memoized", program_memoized, METH_NOARGS,
      "how many operations need not run while what they looked at is unchanged"},
     {"dead", program_dead, METH_NOARGS, "does it refer to a dead object?"},
     {"repeat", method(program_repeat), METH_FASTCALL,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "frontend/guards/guard.h"
-#include "frontend/guards/settled.h"
+#include "frontend/guards/guard_memo.h"
 #include "frontend/guards/source_step.h"
 
 namespace md {
@@ -144,7 +144,7 @@ class GuardProgram {
   std::vector<std::unique_ptr<KeyFact>> keys;
   std::vector<std::unique_ptr<ClassFact>> classes;
 
-  mutable Settled settled;
+  mutable GuardMemo memo;
 };
 
 // Filled by a failing check when it explains; empty text: the guard's own condition is the explanation.

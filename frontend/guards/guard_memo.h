@@ -17,7 +17,7 @@ struct LoadFact;
 // Words follow the way the guards went, from the objects the frame was called with: each lies in memory that the words
 // before it show to be alive. What no word can tell (tensors) is checked as ever, with the registers it needs filled
 // in.
-class Settled {
+class GuardMemo {
  public:
   // In the order of `operations`; before it run, the fills up to fills_end take place.
   struct Fill {
@@ -30,7 +30,7 @@ class Settled {
   };
 
   bool any() const { return valid_; }
-  bool off() const { return off_; }  // there is too little to settle
+  bool off() const { return off_; }  // there is too little to memoize
   bool unchanged(const FrameArgs& args) {
     if ((globals_ && globals_ != args.globals) || (builtins_ && builtins_ != args.builtins)) return false;
     for (const Anchor& a : anchors_)
@@ -52,7 +52,7 @@ class Settled {
   void passed(const GuardProgram& p, PyObject** regs, const FrameArgs& args);
 
  private:
-  friend class Settling;
+  friend class MemoRecorder;
   struct Anchor {
     int slot;
     PyObject* object;

@@ -32,10 +32,10 @@ class Full:
         self.__dict__ = {"p": 1, "q": 2}
 
 
-def settle(checked, *arguments, scope=None):
+def memoize(checked, *arguments, scope=None):
     for _ in range(CALLS):
         assert run(checked, *arguments, scope=scope) == (True, "")
-    assert checked.settled() > 2 * len(PAD), "nothing was settled, so nothing is tested"
+    assert checked.memoized() > 2 * len(PAD), "nothing was memoized, so nothing is tested"
 
 
 PAD = [(("dict_item", local(1, "pad"), i), "EqualsMatch", i) for i in range(8)]
@@ -43,9 +43,9 @@ PADDING = {i: i for i in range(8)}
 
 
 def noticed(guards, value, change, passes=False):
-    """The guards settle on `value`; `change(value)` makes them fail, or not."""
+    """The guards are memoized for `value`; `change(value)` makes them fail, or not."""
     checked = program([*guards, *PAD])
-    settle(checked, value, PADDING)
+    memoize(checked, value, PADDING)
     change(value)
     for _ in range(2 * CALLS):
         assert run(checked, value, PADDING)[0] is passes
@@ -203,12 +203,12 @@ def test_lists(change):
 def test_globals_change_by_the_name():
     scope = {"n": 1, "other": 0}
     checked = program([(("global", "n"), "EqualsMatch", 1), *PAD])
-    settle(checked, None, PADDING, scope=scope)
-    before = checked.settled()
+    memoize(checked, None, PADDING, scope=scope)
+    before = checked.memoized()
     for i in range(20):
-        scope["other"] = i  # settled still, however often others change
+        scope["other"] = i  # memoized still, however often others change
         assert run(checked, None, PADDING, scope=scope) == (True, "")
-    assert checked.settled() == before
+    assert checked.memoized() == before
     for i in range(20):
         scope[f"new{i}"] = i
         assert run(checked, None, PADDING, scope=scope) == (True, "")
@@ -228,7 +228,7 @@ def test_numbers_at_the_same_address():
     o.p = float("1.5")
     o.q = 0
     checked = program([instance_fact("p", 1.5), *PAD])
-    settle(checked, o, PADDING)
+    memoize(checked, o, PADDING)
     for i in range(200):
         o.p = float(i)
         assert run(checked, o, PADDING)[0] is False
@@ -257,7 +257,7 @@ def test_functions_and_closures():
     noticed([(cell, "EqualsMatch", 1)], f, lambda f: setattr(f.__closure__[0], "cell_contents", 3))
 
 
-def test_another_object_each_time_does_not_settle_for_good():
+def test_another_object_each_time_is_not_memoized_for_good():
     """It is found out, and the rest of the program stays quick."""
     checked = program([instance_fact("p", 1), *PAD])
     for _ in range(200):
@@ -266,7 +266,7 @@ def test_another_object_each_time_does_not_settle_for_good():
         assert run(checked, o, PADDING) == (True, "")
         o.p = 2
         assert not run(checked, o, PADDING)[0]
-    assert checked.settled() == 2 * len(PAD)
+    assert checked.memoized() == 2 * len(PAD)
 
 
 def made_anew(kind, *elements):
@@ -275,7 +275,7 @@ def made_anew(kind, *elements):
 
 @pytest.mark.parametrize("kind, source", [(tuple, "item"), (dict, "dict_item")])
 def test_elements_of_what_is_made_for_each_call(kind, source):
-    """As `*args` and `**kwargs` are, at another address each time: what an element leads to stays settled."""
+    """As `*args` and `**kwargs` are, at another address each time: what an element leads to stays memoized."""
     o = Node()
     o.p = o.q = 1
     first = (source, X, 0)
@@ -288,7 +288,7 @@ def test_elements_of_what_is_made_for_each_call(kind, source):
         return run(checked, kept[-1], PADDING)[0]
 
     assert all(call(o) for _ in range(100))
-    assert checked.settled() == 2 * len(PAD) + 6
+    assert checked.memoized() == 2 * len(PAD) + 6
     assert not call(o, 2.0)
     assert not run(checked, made_anew(kind), PADDING)[0]
     other = Node()
@@ -313,7 +313,7 @@ def test_nothing_is_kept_alive():
     o.q = (o.p, [o.p])
     seen = weakref.ref(o.p)
     checked = program([(("instance_dict", X, "p"), "TypeMatch", Held), *PAD])
-    settle(checked, o, PADDING)
+    memoize(checked, o, PADDING)
     del o.p, o.q
     gc.collect()
     assert seen() is None

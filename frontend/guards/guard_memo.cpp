@@ -1,5 +1,5 @@
 // Records what each operation of a passed program read, and compares and drops the words later.
-#include "frontend/guards/settled.h"
+#include "frontend/guards/guard_memo.h"
 
 #include <algorithm>
 #include <unordered_set>
@@ -32,9 +32,9 @@ bool is_scalar(PyObject* o) {
 }  // namespace
 
 // Runs over a program whose operations have passed, and notes what each depends on.
-class Settling {
+class MemoRecorder {
  public:
-  Settling(Settled& s, const GuardProgram& p, PyObject** regs, const FrameArgs& args)
+  MemoRecorder(GuardMemo& s, const GuardProgram& p, PyObject** regs, const FrameArgs& args)
       : s_(s), p_(p), regs_(regs), args_(args), at_(static_cast<std::size_t>(p.registers)) {}
 
   // How many operations need not run again.
@@ -45,15 +45,15 @@ class Settling {
       at_[l.reg] = {.node = node, .root = root(l.slot, node), .known = !apart && !never(node), .local = true};
       at_[l.reg].apart = apart;
     }
-    std::size_t settled = 0;
+    std::size_t memoized = 0;
     for (const GuardOp& op : p_.ops) {
       if (op.kind == kLoad ? load(op) : guard(op))
-        ++settled;
+        ++memoized;
       else
         run_again(op);
     }
     for (std::uint16_t r : p_.wanted) fill(r);
-    return settled;
+    return memoized;
   }
 
  private:
@@ -340,12 +340,12 @@ class Settling {
     const At& a = at_[op.reg];
     PyObject* o = regs_[op.reg];
     if (!a.known || (o && is_tensor(o))) return false;
-    if (!settles(kind)) return false;
+    if (!can_memoize(kind)) return false;
     lean_on(a);
     return on_object(kind, op, o, a);
   }
 
-  static bool settles(GuardKind kind) {
+  static bool can_memoize(GuardKind kind) {
     switch (kind) {
       case GuardKind::DataMatch:
       case GuardKind::SetMatch:
@@ -448,7 +448,7 @@ class Settling {
     return true;
   }
 
-  Settled& s_;
+  GuardMemo& s_;
   const GuardProgram& p_;
   PyObject** regs_;
   const FrameArgs& args_;
@@ -457,7 +457,7 @@ class Settling {
   std::vector<Root> roots_;
 };
 
-bool Settled::elements_unchanged(const FrameArgs& args) {
+bool GuardMemo::elements_unchanged(const FrameArgs& args) {
   for (const Element& e : elements_) {
     PyObject* container = args.localsplus[e.slot];
     if (!container || quick_step(e.load->step, container, args, e.load->memo) != e.object) return changed(e.node);
@@ -465,13 +465,13 @@ bool Settled::elements_unchanged(const FrameArgs& args) {
   return true;
 }
 
-void Settled::forget() {
+void GuardMemo::forget() {
   anchors_.clear(), elements_.clear(), words_.clear(), owners_.clear(), live_.clear(), fills_.clear(), kept_.clear();
   globals_ = builtins_ = nullptr;
   valid_ = false;
 }
 
-void Settled::passed(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
+void GuardMemo::passed(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
   if (p.ops.size() < kWorthwhile) {
     off_ = true;
     return;
@@ -487,13 +487,13 @@ void Settled::passed(const GuardProgram& p, PyObject** regs, const FrameArgs& ar
   if (--left_ > 0) return;
   try {
     strikes_.resize(p.nodes.size());
-    off_ = Settling(*this, p, regs, args).run() < kWorthwhile;
+    off_ = MemoRecorder(*this, p, regs, args).run() < kWorthwhile;
     valid_ = !off_;
   } catch (const std::bad_alloc&) {
     off_ = true;
   }
   hits_ = 0, changed_ = -1;
-  if (off_) *this = Settled(), off_ = true;
+  if (off_) *this = GuardMemo(), off_ = true;
 }
 
 }  // namespace md
