@@ -21,8 +21,8 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/deferred_calls.h"
 #include "frontend/values/functions.h"
-#include "frontend/values/late.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/tensor.h"
 #include "ir/graph/dataflow.h"
@@ -398,7 +398,7 @@ struct Finisher {
     PlanBuilder b(t, plan);
     const bool broke = end.end == TraceResult::End::Break;
     if (logs.debug) log_reason(broke);
-    plan_late_calls(b);
+    plan_deferred_calls(b);
     const auto stop = log.breaks.find(t.stack.ordinal);
     if (broke && stop != log.breaks.end() && stop->second.leave)
       plan_leave(b);

@@ -185,7 +185,7 @@ EntryRef compiled_now(const FrameRequest& r) {
 }
 
 // A failure after which the frame cannot run again reaches the user.
-[[noreturn]] void raise_late(const std::exception& e) {
+[[noreturn]] void raise_after_commit(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
     PyErr_NoMemory();
   else
@@ -224,11 +224,11 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PyObject* const* fo
     hand_over(std::move(run.calls));
     return false;
   } catch (const std::bad_alloc& e) {
-    if (run.committed) raise_late(e);
+    if (run.committed) raise_after_commit(e);
     hand_over(std::move(run.calls));
     return false;
   } catch (const std::exception& e) {
-    if (run.committed) raise_late(e);
+    if (run.committed) raise_after_commit(e);
     go_on_plain(r, e.what());
     hand_over(std::move(run.calls));
     return false;

@@ -421,10 +421,10 @@ struct Runner {
     }
     recording.reset();
     out.calls.clear();
-    if (!plan.late_symbols.empty()) symbol_values();
-    for (const EntryPlan::LateSymbol& late : plan.late_symbols)
-      symbols[static_cast<std::size_t>(late.symbol)] =
-          outputs[static_cast<std::size_t>(late.output)]->sizes[static_cast<std::size_t>(late.dim)];
+    if (!plan.output_symbols.empty()) symbol_values();
+    for (const EntryPlan::OutputSymbol& of_output : plan.output_symbols)
+      symbols[static_cast<std::size_t>(of_output.symbol)] =
+          outputs[static_cast<std::size_t>(of_output.output)]->sizes[static_cast<std::size_t>(of_output.dim)];
     for (std::size_t k = 0; k < plan.output_grads.size(); ++k)
       if (!input_object(outputs[k].get())) outputs[k]->requires_grad = plan.output_grads[k];
   }

@@ -33,13 +33,13 @@ struct CallArgs {
 };
 
 enum class ValueKind : std::uint8_t {
-  Null,      // a NULL on the stack or an unbound local
-  Lazy,      // a real object nobody has looked at yet
-  Constant,  // immutable Python constant
-  Size,      // an int that is an expression of sizes
-  Number,    // a float that is known only at run time
-  SizeTest,  // a bool that compares two of them, known only at run time
-  Late,      // bytes of a known length that are known only at run time
+  Null,           // a NULL on the stack or an unbound local
+  Lazy,           // a real object nobody has looked at yet
+  Constant,       // immutable Python constant
+  Size,           // an int that is an expression of sizes
+  Number,         // a float that is known only at run time
+  SizeTest,       // a bool that compares two of them, known only at run time
+  DeferredBytes,  // bytes of a known length that are known only at run time
   Tensor,
   Array,  // a NumPy array or scalar
   List,

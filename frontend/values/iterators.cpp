@@ -122,8 +122,8 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
   const bool survives = empty || base->kind == ValueKind::List;  // a position in it does
   if (!survives && (keys_changed() || is_changed(b, base))) graph_break<GB0092>(print());
   auto* list = as<ListValue>(base);
-  const bool late = list && !exhausted && list->source && is_changed(b, base);
-  if (late && index > list->items.size()) graph_break<GB0092>(print());
+  const bool after_effects = list && !exhausted && list->source && is_changed(b, base);
+  if (after_effects && index > list->items.size()) graph_break<GB0092>(print());
   PlanStep s{StepOp::Iterate};
   s.a = empty ? b.load_constant(empty) : b.rebuild(owner ? owner : base);  // the object it holds, not its data
   // Of a subclass: what the base gives, also where the class has an __iter__ of its own.
@@ -131,11 +131,11 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
     s.object = PyRef::borrow(reinterpret_cast<PyObject*>(base->python_type()));
   const Reg made = s.out = b.plan.registers++;
   const std::int64_t draws = empty ? 1 : static_cast<std::int64_t>(index) + exhausted;
-  if (!late) s.index = draws;
+  if (!after_effects) s.index = draws;
   if (b.has_postponed()) graph_break<GB0092>(print());
   b.remember(this, made);
   b.fill(std::move(s));  // after the iterable has been filled
-  return late && draws > 0 ? b.advanced(made, draws, true) : made;
+  return after_effects && draws > 0 ? b.advanced(made, draws, true) : made;
 }
 
 // Its type called on what is left of its inner iterators, unless `remake` knows better.

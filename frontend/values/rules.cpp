@@ -15,7 +15,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
-#include "frontend/values/late.h"
+#include "frontend/values/deferred_calls.h"
 #include "frontend/values/object_slots.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
@@ -308,7 +308,7 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
       if (self->kind == ValueKind::Constant && !PyType_IsSubtype(self->python_type(), of))
         refuse_arguments(t, callee.real.get(), args);
       args.positional.erase(args.positional.begin());
-      if (ValueRef late = late_call(t, callee.real.get(), self, args)) return late;
+      if (ValueRef deferred = defer_call(t, callee.real.get(), self, args)) return deferred;
       for (auto& a : args.positional) a = t.realize(a);
       const auto is_of = [&](PyTypeObject* type) { return type_find(type, name.get()) == callee.real.get(); };
       if (auto* o = as<ObjectValue>(self); o && is_of(layout_base(o->type)))
@@ -336,7 +336,7 @@ ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
     } catch (const WrongArguments&) {
       refuse_arguments(t, callee.real.get(), given);
     }
-  } else if (ValueRef r = late_items(t, callee.real.get(), args)) {
+  } else if (ValueRef r = deferred_items(t, callee.real.get(), args)) {
     return r;
   } else if (PyObject* row = library_row(callee.real.get())) {
     return call_library(t, callee.real.get(), row, std::move(args));

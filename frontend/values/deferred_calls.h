@@ -16,9 +16,9 @@ struct StreamFacts {
 
 // What such a call gives. As with any value nobody has looked at, it may be stored and returned; looking at it breaks
 // the graph, unless more than the call is known: then `realized` says what.
-struct LateValue final : LazyValue {
+struct DeferredCall final : LazyValue {
   // `function(arguments...)`; the object is the first argument.
-  LateValue(PyRef function, std::vector<ValueRef> arguments)
+  DeferredCall(PyRef function, std::vector<ValueRef> arguments)
       : LazyValue(nullptr, nullptr), function(std::move(function)), arguments(std::move(arguments)) {}
   std::string print() const override;
   PyTypeObject* python_type() const override { return nullptr; }
@@ -30,9 +30,9 @@ struct LateValue final : LazyValue {
 };
 
 // Bytes that `call` gives, of a known length.
-struct LateBytesValue final : Value {
-  static constexpr ValueKind kKind = ValueKind::Late;
-  LateBytesValue(LateValue& call, Size size) : Value(kKind), call(call), size(size) {}
+struct DeferredBytes final : Value {
+  static constexpr ValueKind kKind = ValueKind::DeferredBytes;
+  DeferredBytes(DeferredCall& call, Size size) : Value(kKind), call(call), size(size) {}
   std::string print() const override { return call.print(); }
   PyTypeObject* python_type() const override { return &PyBytes_Type; }
   ValueRef get_item(Tracer& t, const ValueRef& key) override;
@@ -41,18 +41,18 @@ struct LateBytesValue final : Value {
   bool truth(Tracer& t) override;
   Reg rebuild(PlanBuilder& b) override { return call.rebuild(b); }
 
-  LateValue& call;  // the trace keeps it
+  DeferredCall& call;  // the trace keeps it
   Size size;
 };
 
 // The call of `function`, found on the class of `self`, noted for the run; null: it is not of this sort, or its
 // arguments do not let it.
-ValueRef late_call(Tracer& t, PyObject* function, const ValueRef& self, const CallArgs& args);
+ValueRef defer_call(Tracer& t, PyObject* function, const ValueRef& self, const CallArgs& args);
 // struct.unpack() of bytes that only a run knows: a tuple of such numbers; null: another call.
-ValueRef late_items(Tracer& t, PyObject* function, const CallArgs& args);
-// Whether a bound method is one of Python's random module that late_call takes.
-bool draws_late(const Tracer& t, const ValueRef& method);
+ValueRef deferred_items(Tracer& t, PyObject* function, const CallArgs& args);
+// Whether a bound method is one of Python's random module that defer_call takes.
+bool is_deferred_draw(const Tracer& t, const ValueRef& method);
 // Adds the calls to the plan, before everything else.
-void plan_late_calls(PlanBuilder& b);
+void plan_deferred_calls(PlanBuilder& b);
 
 }  // namespace md

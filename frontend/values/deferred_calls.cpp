@@ -1,5 +1,5 @@
 // Which methods may be deferred, the effects that make their calls, and following the place of an io.BytesIO.
-#include "frontend/values/late.h"
+#include "frontend/values/deferred_calls.h"
 
 #include <algorithm>
 #include <array>
@@ -58,16 +58,16 @@ bool is_own(PyTypeObject* type, PyObject* function) {
   return type_find(type, name.get()) == function;
 }
 
-enum class Late : std::uint8_t { No, Draw, Stream };
+enum class Deferral : std::uint8_t { No, Draw, Stream };
 
-Late sort_of(PyObject* function, PyTypeObject* type) {
+Deferral sort_of(PyObject* function, PyTypeObject* type) {
   const auto streams = made_once([] { return std::array{stream_type("BytesIO"), stream_type("StringIO")}; });
   if (reinterpret_cast<PyObject*>(type) == random_type() && is_one_of(kDraws, name_of(function)) &&
       is_own(type, function))
-    return Late::Draw;
+    return Deferral::Draw;
   for (PyTypeObject* stream : streams)
-    if (type == stream && is_one_of(kStreams, name_of(function)) && is_own(type, function)) return Late::Stream;
-  return Late::No;
+    if (type == stream && is_one_of(kStreams, name_of(function)) && is_own(type, function)) return Deferral::Stream;
+  return Deferral::No;
 }
 
 // Python code runs for none of these.
@@ -129,12 +129,13 @@ bool draws_as_written(Tracer& t, const ValueRef& self, PyTypeObject* type, const
 }
 
 bool any_may_fail(const Tracer& t) {
-  return std::ranges::any_of(t.effects.late, [](const ValueRef& v) { return static_cast<LateValue&>(*v).may_fail; });
+  return std::ranges::any_of(t.effects.deferred,
+                             [](const ValueRef& v) { return static_cast<DeferredCall&>(*v).may_fail; });
 }
 
-Ref<LateValue> note_call(Tracer& t, PyObject* function, std::vector<ValueRef> arguments) {
-  auto call = make_ref<LateValue>(PyRef::borrow(function), std::move(arguments));
-  t.effects.late.push_back(call);
+Ref<DeferredCall> note_call(Tracer& t, PyObject* function, std::vector<ValueRef> arguments) {
+  auto call = make_ref<DeferredCall>(PyRef::borrow(function), std::move(arguments));
+  t.effects.deferred.push_back(call);
   return call;
 }
 
@@ -184,8 +185,8 @@ ValueRef followed_call(Tracer& t, PyObject* function, const ValueRef& self, cons
   if (!bytes_read(*facts, args, t, count, wanted)) return {};
   std::vector<ValueRef> arguments{self};
   if (wanted) arguments.push_back(wanted);
-  const Ref<LateValue> call = note_call(t, function, std::move(arguments));
-  call->realized = make_ref<LateBytesValue>(*call, count);
+  const Ref<DeferredCall> call = note_call(t, function, std::move(arguments));
+  call->realized = make_ref<DeferredBytes>(*call, count);
   facts->at = facts->at + count;
   facts->left = facts->left - count;
   return call;
@@ -198,11 +199,11 @@ PyObject* take_item() {
 
 }  // namespace
 
-std::string LateValue::print() const { return "LazyVariableTracker()"; }
+std::string DeferredCall::print() const { return "LazyVariableTracker()"; }
 
-Reg LateValue::rebuild(PlanBuilder&) { throw InternalError("a call whose result only a run knows was not planned"); }
+Reg DeferredCall::rebuild(PlanBuilder&) { throw InternalError("a call whose result only a run knows was not planned"); }
 
-ValueRef LateBytesValue::get_item(Tracer& t, const ValueRef& key) {
+ValueRef DeferredBytes::get_item(Tracer& t, const ValueRef& key) {
   std::int64_t at;
   const ValueRef k = t.realize(key);
   if (k->kind != ValueKind::Constant || !constant_int(k, at)) return Value::get_item(t, key);
@@ -210,20 +211,20 @@ ValueRef LateBytesValue::get_item(Tracer& t, const ValueRef& key) {
   return note_call(t, take_item(), {ValueRef(&call), k});
 }
 
-std::optional<std::int64_t> LateBytesValue::length(Tracer& t) {
+std::optional<std::int64_t> DeferredBytes::length(Tracer& t) {
   std::int64_t n;
   if (!constant_int(t.constant(SizeValue(size).as_constant()), n)) throw InternalError("a length is no int");
   return n;
 }
 
-ValueRef LateBytesValue::length_value(Tracer& t) { return size_value(t, size); }
+ValueRef DeferredBytes::length_value(Tracer& t) { return size_value(t, size); }
 
-bool LateBytesValue::truth(Tracer&) { return !guard_eq(size, Size(0)); }
+bool DeferredBytes::truth(Tracer&) { return !guard_eq(size, Size(0)); }
 
-ValueRef late_items(Tracer& t, PyObject* function, const CallArgs& args) {
+ValueRef deferred_items(Tracer& t, PyObject* function, const CallArgs& args) {
   PyObject* const unpack = library_object("struct", "unpack");
   if (function != unpack || args.positional.size() != 2 || !args.keywords.empty()) return {};
-  auto* bytes = as<LateBytesValue>(t.realize(args.positional[1]));
+  auto* bytes = as<DeferredBytes>(t.realize(args.positional[1]));
   const ValueRef format = t.realize(args.positional[0]);
   if (!bytes || format->kind != ValueKind::Constant) return {};
   PyObject* const calcsize = library_object("struct", "calcsize");
@@ -234,46 +235,48 @@ ValueRef late_items(Tracer& t, PyObject* function, const CallArgs& args) {
       zeros ? PyRef::steal(PyObject_CallFunctionObjArgs(unpack, format->real.get(), zeros.get(), nullptr)) : PyRef();
   clear_answer();
   if (!like || !guard_eq(bytes->size, Size(PyBytes_GET_SIZE(zeros.get())))) return {};
-  const Ref<LateValue> call = note_call(t, function, {format, ValueRef(&bytes->call)});
+  const Ref<DeferredCall> call = note_call(t, function, {format, ValueRef(&bytes->call)});
   std::vector<ValueRef> items;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(like.get()); ++k)
     items.push_back(note_call(t, take_item(), {ValueRef(call), t.integer(k)}));
   return make_ref<TupleValue>(std::move(items));
 }
 
-bool draws_late(const Tracer& t, const ValueRef& method) {
+bool is_deferred_draw(const Tracer& t, const ValueRef& method) {
   auto* m = t.config.trace_more ? as<MethodValue>(method) : nullptr;
   PyTypeObject* type = m ? m->self->python_type() : nullptr;
-  return type && m->function->real && sort_of(m->function->real.get(), type) == Late::Draw;
+  return type && m->function->real && sort_of(m->function->real.get(), type) == Deferral::Draw;
 }
 
-ValueRef late_call(Tracer& t, PyObject* function, const ValueRef& self, const CallArgs& args) {
+ValueRef defer_call(Tracer& t, PyObject* function, const ValueRef& self, const CallArgs& args) {
   PyTypeObject* type = self->python_type();
   if (!t.config.trace_more || t.config.fullgraph || !type || !self->source || !args.keywords.empty()) return {};
-  const Late sort = sort_of(function, type);
-  if (sort == Late::No) return {};
-  if (sort == Late::Stream)
+  const Deferral sort = sort_of(function, type);
+  if (sort == Deferral::No) return {};
+  if (sort == Deferral::Stream)
     if (ValueRef v = followed_call(t, function, self, args)) return v;
   std::vector<ValueRef> arguments{self};
   for (auto& a : args.positional) {
-    if (sort == Late::Draw) (void)t.realize(a);
+    if (sort == Deferral::Draw) (void)t.realize(a);
     auto* lazy = as<LazyValue>(a);
     arguments.push_back(lazy && lazy->realized ? lazy->realized : a);
-    if (!may_be_argument(t, arguments.back(), sort == Late::Draw)) return {};
+    if (!may_be_argument(t, arguments.back(), sort == Deferral::Draw)) return {};
   }
   // A call that fails has the frame run again as plain Python: before it nothing may have been done.
-  if (sort == Late::Stream && (!t.effects.late.empty() || !t.graphs.current->nodes.empty() || !t.graphs.outer.empty()))
+  if (sort == Deferral::Stream &&
+      (!t.effects.deferred.empty() || !t.graphs.current->nodes.empty() || !t.graphs.outer.empty()))
     return {};
-  if (sort == Late::Draw && !(draws_as_written(t, self, type, name_of(function)) && can_be_drawn(function, arguments)))
+  if (sort == Deferral::Draw &&
+      !(draws_as_written(t, self, type, name_of(function)) && can_be_drawn(function, arguments)))
     return {};
-  const Ref<LateValue> call = note_call(t, function, std::move(arguments));
-  call->may_fail = sort == Late::Stream;
+  const Ref<DeferredCall> call = note_call(t, function, std::move(arguments));
+  call->may_fail = sort == Deferral::Stream;
   return call;
 }
 
-void plan_late_calls(PlanBuilder& b) {
-  for (auto& v : b.tracer.effects.late) {
-    auto& call = static_cast<LateValue&>(*v);
+void plan_deferred_calls(PlanBuilder& b) {
+  for (auto& v : b.tracer.effects.deferred) {
+    auto& call = static_cast<DeferredCall&>(*v);
     const auto computes = [](const auto& n) { return n->kind != NodeKind::Placeholder; };
     if ((call.may_fail || b.tracer.effects.stream) && std::ranges::any_of(b.tracer.graphs.current->nodes, computes))
       unmodelled(repr_of(call.function.get()), "call before the work of a graph");
