@@ -12,8 +12,8 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
-#include "frontend/values/stand_in.h"
 
 namespace md {
 

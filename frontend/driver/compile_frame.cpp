@@ -17,7 +17,7 @@
 #include "frontend/entries/frame_notes.h"
 #include "frontend/guards/carried_guards.h"
 #include "frontend/interpreter/break_place.h"
-#include "frontend/marked_callables/stand_ins.h"
+#include "frontend/marked_callables/fake_tensors.h"
 #include "frontend/report/events.h"
 #include "frontend/report/source_lines.h"
 #include "frontend/tensors/tensor_object.h"
@@ -327,7 +327,7 @@ struct Compilation {
       raise_op_error(e);
       throw PythonError{};
     }
-    auto* rule = dynamic_cast<const FailedStandIn*>(&e);
+    auto* rule = dynamic_cast<const FailedFakeRun*>(&e);
     if (!rule) raise_op_error(e);
     PyRef cause = rule ? rule->error : take_exception();
     auto* failed = dynamic_cast<const FailedCall*>(&e);

@@ -86,7 +86,7 @@ bool end_is_seen(const ValueRef& v, int depth) {
     case ValueKind::Function:
     case ValueKind::Method:
     case ValueKind::Partial:
-    case ValueKind::StandIn:
+    case ValueKind::Polyfilled:
     case ValueKind::Deque:
       return true;
     case ValueKind::Lazy:

@@ -15,7 +15,7 @@
 #include "frontend/values/inlining.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/tensor.h"
 
 namespace md {

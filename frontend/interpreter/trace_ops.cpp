@@ -421,7 +421,7 @@ int Tracer::storage_of_input(const Ref<Storage>& memory) {
 }
 
 ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
-  if (graphs.standing_in) unmodelled(source->name, "tensor from outside in a function that computes shapes");
+  if (graphs.on_fakes) unmodelled(source->name, "tensor from outside in a function that computes shapes");
   TensorImpl* impl = tensor_impl(object);
   const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
   TensorType type = input_type(*this, object, of_array ? source->base : source);

@@ -26,9 +26,9 @@
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/size_value.h"
-#include "frontend/values/stand_in.h"
 
 namespace md {
 

@@ -8,8 +8,8 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
+#include "frontend/marked_callables/fake_tensors.h"
 #include "frontend/marked_callables/shaped_values.h"
-#include "frontend/marked_callables/stand_ins.h"
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/call_text.h"
@@ -166,7 +166,7 @@ class PythonCallee final : public Callee {
 };
 
 // Why shapes are unknown decides what happens: a missing or unfinished rule breaks, any other exception is shown.
-[[noreturn]] void stand_in_failed(const OutCall& call, const Node& n, const StandInRaised& e) {
+[[noreturn]] void fake_run_failed(const OutCall& call, const Node& n, const FakeRaised& e) {
   PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
   const auto is = [&](const char* name) {
     return PyObject_IsInstance(e.error.get(), checked(PyObject_GetAttrString(module.get(), name)).get()) == 1;
@@ -177,7 +177,7 @@ class PythonCallee final : public Callee {
   if (is("NoFakeImplementation")) graph_break<GB0090>(call.name);
   if (PyErr_GivenExceptionMatches(e.error.get(), PyExc_NotImplementedError))
     graph_break<GB0087>(call.name, text_of(e.error.get()));
-  throw FailedStandIn(e.error, call_text(n));
+  throw FailedFakeRun(e.error, call_text(n));
 }
 
 // Objects of the program's classes and the like exist outside the graph only.
@@ -224,12 +224,12 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
   Node n = make_node(t, call, args);
-  StandInResult result;
+  FakeResult result;
   if (call.gives_nothing) result.shape = PyRef::borrow(Py_None);
   try {
-    if (!call.gives_nothing) result = run_on_stand_ins(t, call.name, call.stand_in.get(), call.traced, args);
-  } catch (const StandInRaised& e) {
-    stand_in_failed(call, n, e);
+    if (!call.gives_nothing) result = run_on_fakes(t, call.name, call.fake.get(), call.traced, args);
+  } catch (const FakeRaised& e) {
+    fake_run_failed(call, n, e);
   }
   PyRef keywords;
   if (!args.keywords.empty()) keywords = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));

@@ -17,7 +17,7 @@ struct OutCall {
   // Where those of `args` are the tensors inside of the program's arguments: how many stood by position, and the names.
   std::optional<std::size_t> positional;
   PyRef keywords;
-  PyRef stand_in;                          // computes results of the right shapes; real tensors in and out
+  PyRef fake;                              // computes results of the right shapes; real tensors in and out
   ValueRef traced;                         // a Python function for symbolic sizes; may be null
   bool declared = false;                   // the program says what the results are like: being wrong is its error
   bool gives_nothing = false;              // returns None: nothing to compute

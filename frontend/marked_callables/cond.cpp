@@ -36,7 +36,7 @@ struct Branch {
   std::vector<Node*> results;
 };
 
-// One branch while its graph stands in for the trace's.
+// One branch while its graph takes the place of the trace's.
 class BranchTrace {
  public:
   explicit BranchTrace(Tracer& t)

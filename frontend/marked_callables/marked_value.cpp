@@ -10,8 +10,8 @@
 #include "frontend/marked_callables/call_out.h"
 #include "frontend/marked_callables/comptime.h"
 #include "frontend/marked_callables/cond.h"
+#include "frontend/marked_callables/fake_tensors.h"
 #include "frontend/marked_callables/shaped_values.h"
-#include "frontend/marked_callables/stand_ins.h"
 #include "frontend/plan/plan.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
@@ -203,7 +203,7 @@ ValueRef MarkedValue::call_operator(Tracer& t, CallArgs args) {
   c.function = real;
   c.key = attribute(real, "_operator");
   c.declared = true;
-  c.stand_in = attribute(real, "_fake");
+  c.fake = attribute(real, "_fake");
   c.gives_nothing = PyObject_IsTrue(attribute(real, "_gives_nothing").get()) == 1;
   PyRef rule = attribute(real, "_fake_function");
   if (PyFunction_Check(rule.get())) c.traced = t.from_object(rule.get(), nullptr);
@@ -271,7 +271,7 @@ ValueRef MarkedValue::call_opaque(Tracer& t, CallArgs args) {
       PyTuple_SET_ITEM(c.keywords.get(), static_cast<Py_ssize_t>(k), Py_NewRef(args.keywords[k].first.get()));
     function = spread(t, function, args);
   }
-  c.function = c.stand_in = function;
+  c.function = c.fake = function;
   if (PyFunction_Check(function.get())) c.traced = t.from_object(function.get(), nullptr);
   if (auto* f = c.traced ? as<MarkedValue>(c.traced) : nullptr; f) c.traced = ValueRef();  // it is itself marked
   return call_out(t, c, std::move(args));

@@ -8,7 +8,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 namespace md {
 

@@ -6,7 +6,7 @@
 #include "frontend/values/caller_frames.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 namespace md {
 namespace {

@@ -32,7 +32,7 @@ SourceRef builtin_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
                                   name);
 }
 
-// Of code that stands in for a library's: nothing changes it, so nothing is guarded.
+// Of code that polyfills a library's: nothing changes it, so nothing is guarded.
 ValueRef library_global(Tracer& t, SymbolicFrame& f, PyObject* name, PyObject* found) {
   if (!found) found = PyDict_GetItemWithError(f.builtins.get(), name);
   if (!found) throw InternalError("a polyfill uses the unknown name " + text_of(name));

@@ -10,7 +10,7 @@
 #include "frontend/values/enumerations.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 namespace md {
 
@@ -118,7 +118,7 @@ ValueRef Tracer::format_value(const ValueRef& raw, int conversion, const ValueRe
       return t.format_value(o->payload, conversion, spec);
     }
   }
-  if (auto* made = as<StandInValue>(v); made && !spec)
+  if (auto* made = as<PolyfilledValue>(v); made && !spec)
     if (ValueRef m = made->method(t, "__repr__")) {
       v = t.realize(t.call(m, {}));
       if (conversion != 3) return v;

@@ -13,9 +13,9 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/size_value.h"
-#include "frontend/values/stand_in.h"
 #include "frontend/values/tensor.h"
 
 namespace md {

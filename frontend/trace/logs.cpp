@@ -21,7 +21,7 @@ std::string depth_note(const SymbolicFrame& f) {
   return f.inline_depth > 0 ? fmt::format(" (inline depth: {})", f.inline_depth) : "";
 }
 
-// Frames of code that stands in for a library's function are part of the call.
+// Frames of code that polyfills a library's function are part of the call.
 const SymbolicFrame& users_frame(const Tracer& t) {
   std::size_t k = t.stack.frames.size() - 1;
   while (k > 0 && t.stack.frames[k]->is_library()) --k;

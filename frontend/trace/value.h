@@ -70,8 +70,8 @@ enum class ValueKind : std::uint8_t {
   Super,
   Context,
   Partial,
-  StandIn,  // an object of a library class that Python code of minidynamo.polyfills stands in for
-  Opaque,   // a real object we only pass around
+  Polyfilled,  // an object of a library class whose work Python code of minidynamo.polyfills does
+  Opaque,      // a real object we only pass around
 };
 
 struct Value : RefCounted {

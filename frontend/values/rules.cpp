@@ -18,8 +18,8 @@
 #include "frontend/values/deferred_calls.h"
 #include "frontend/values/object_slots.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
-#include "frontend/values/stand_in.h"
 
 namespace md {
 

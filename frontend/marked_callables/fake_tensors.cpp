@@ -1,5 +1,5 @@
-// Makes the stand-ins, runs the function on them and reads the results' types: with numbers, or in a scratch graph.
-#include "frontend/marked_callables/stand_ins.h"
+// Makes the fakes, runs the function on them and reads the results' types: with numbers, or in a scratch graph.
+#include "frontend/marked_callables/fake_tensors.h"
 
 #include <sys/mman.h>
 
@@ -31,7 +31,7 @@ namespace {
 Ref<Storage> untouched_zeros(std::size_t bytes) {
   if (bytes == 0) return allocate_storage(0);
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (data == MAP_FAILED) throw OpError(ErrorKind::Memory, "out of memory for the stand-in of a tensor");
+  if (data == MAP_FAILED) throw OpError(ErrorKind::Memory, "out of memory for a fake tensor");
   return make_ref<Storage>(data, bytes, [](void* p, std::size_t n, void*) { munmap(p, n); }, nullptr);
 }
 
@@ -91,13 +91,13 @@ class Numbers {
     }
     if (PyRef c = v->as_constant()) return c;
     auto* slice = as<SliceValue>(v);
-    if (!slice) throw InternalError("an argument of a call that becomes one node has no stand-in: " + v->print());
+    if (!slice) throw InternalError("an argument of a call that becomes one node has no fake: " + v->print());
     return checked(PySlice_New(object(slice->start).get(), object(slice->stop).get(), object(slice->step).get()));
   }
 
   // What the results show: which argument's memory, what was written.
-  StandInResult outcome(PyObject* result, const std::string& name) {
-    StandInResult out;
+  FakeResult outcome(PyObject* result, const std::string& name) {
+    FakeResult out;
     std::vector<TensorRef> tensors;
     std::string offender;
     out.shape = result_shape(result, tensors, offender);
@@ -147,7 +147,7 @@ class Numbers {
   std::map<int, Ref<Storage>> storages_;  // by the trace's numbers: arguments that share memory share it here
 };
 
-StandInResult run_with_numbers(Tracer& t, const std::string& name, PyObject* function, const CallArgs& args) {
+FakeResult run_with_numbers(Tracer& t, const std::string& name, PyObject* function, const CallArgs& args) {
   Numbers numbers(t);
   PyRef positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
   for (std::size_t k = 0; k < args.positional.size(); ++k)
@@ -163,7 +163,7 @@ StandInResult run_with_numbers(Tracer& t, const std::string& name, PyObject* fun
   }
   if (!result) {
     if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};
-    throw StandInRaised{take_exception()};
+    throw FakeRaised{take_exception()};
   }
   return numbers.outcome(result.get(), name);
 }
@@ -182,7 +182,7 @@ class ScratchGraph {
         logged_(t.log_traces) {
     t.graphs.current = std::make_unique<Graph>();
     t.graphs.current->shapes = t.sizes.env;
-    t.graphs.standing_in = true;
+    t.graphs.on_fakes = true;
     t.log_traces = false;
   }
   ~ScratchGraph() {
@@ -191,26 +191,26 @@ class ScratchGraph {
     t_.graphs.calls_captured = calls_;
     t_.grad_enabled = grad_;
     t_.log_traces = logged_;
-    t_.graphs.standing_in = false;
+    t_.graphs.on_fakes = false;
   }
   ScratchGraph(const ScratchGraph&) = delete;
   ScratchGraph& operator=(const ScratchGraph&) = delete;
 
-  ValueRef stand_in(const ValueRef& raw) {
+  ValueRef fake(const ValueRef& raw) {
     ValueRef v = t_.realize(raw);
     if (auto* x = as<TensorValue>(v)) {
       Node n{NodeKind::Placeholder};
-      n.target = n.name = "stand_in";
+      n.target = n.name = "fake";
       n.types = {x->type};
       return make_ref<TensorValue>(t_.graphs.current->append(std::move(n)), x->type);
     }
     std::vector<ValueRef> items;
     if (auto* list = as<ListValue>(v)) {
-      for (auto& item : list->items) items.push_back(stand_in(item));
+      for (auto& item : list->items) items.push_back(fake(item));
       return make_ref<ListValue>(std::move(items));
     }
     if (auto* tuple = as<TupleValue>(v)) {
-      for (auto& item : tuple->items) items.push_back(stand_in(item));
+      for (auto& item : tuple->items) items.push_back(fake(item));
       return make_ref<TupleValue>(std::move(items), tuple->type);
     }
     return v;
@@ -237,16 +237,16 @@ class ScratchGraph {
   bool grad_, logged_;
 };
 
-StandInResult run_with_symbols(Tracer& t, const std::string& name, const ValueRef& function, const CallArgs& args) {
+FakeResult run_with_symbols(Tracer& t, const std::string& name, const ValueRef& function, const CallArgs& args) {
   const auto arguments = tensors_of(t, args);
   const std::size_t effects = t.effects.list().size();
   ScratchGraph scratch(t);
   CallArgs given;
-  for (auto& v : args.positional) given.positional.push_back(scratch.stand_in(v));
-  for (auto& [key, v] : args.keywords) given.keywords.emplace_back(key, scratch.stand_in(v));
+  for (auto& v : args.positional) given.positional.push_back(scratch.fake(v));
+  for (auto& [key, v] : args.keywords) given.keywords.emplace_back(key, scratch.fake(v));
   ValueRef result = t.call(function, std::move(given));
   if (t.effects.list().size() != effects) unmodelled(name, "a rule for shapes that changes objects of the program");
-  StandInResult out;
+  FakeResult out;
   std::vector<ValueRef> tensors;
   std::string offender;
   out.shape = result_shape(t, result, tensors, offender);
@@ -291,8 +291,8 @@ std::vector<Ref<TensorValue>> tensors_of(Tracer& t, const CallArgs& args) {
   return out;
 }
 
-StandInResult run_on_stand_ins(Tracer& t, const std::string& name, PyObject* function, const ValueRef& traced,
-                               const CallArgs& args) {
+FakeResult run_on_fakes(Tracer& t, const std::string& name, PyObject* function, const ValueRef& traced,
+                        const CallArgs& args) {
   if (traced && has_symbols(t, args)) {
     const std::size_t effects = t.effects.list().size();
     std::vector<ValueRef> reached = args.positional;

@@ -1,4 +1,4 @@
-// Shapes and dtypes of an opaque call's results, found by running a function on stand-ins of its arguments: tensors of
+// Shapes and dtypes of an opaque call's results, found by running a function on fakes of its arguments: tensors of
 // zeros whose memory nobody touches, or, where sizes are symbols, values of a graph that is thrown away.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace md {
 
-struct StandInResult {
+struct FakeResult {
   PyRef shape;                    // see result_shape.h
   std::vector<TensorType> types;  // storage: an argument's, or -1
   bool aliases = false;           // a result shares memory with an argument, or with another
@@ -17,13 +17,13 @@ struct StandInResult {
 };
 
 // The Python exception the function raised; it is no longer set.
-struct StandInRaised {
+struct FakeRaised {
   PyRef error;
 };
 
 // As an error of the call it was for: `call` is the node as errors print it.
-struct FailedStandIn : OpError {
-  FailedStandIn(PyRef error, std::string call)
+struct FailedFakeRun : OpError {
+  FailedFakeRun(PyRef error, std::string call)
       : OpError(ErrorKind::Runtime, "computing the shape of a result failed"),
         error(std::move(error)),
         call(std::move(call)) {}
@@ -31,10 +31,10 @@ struct FailedStandIn : OpError {
   std::string call;
 };
 
-// Calls `function` (a real callable). Throws StandInRaised, GraphBreak for a result that cannot be in a graph.
+// Calls `function` (a real callable). Throws FakeRaised, GraphBreak for a result that cannot be in a graph.
 // `name` is how errors call it; `traced`, if given, is a Python function that computes the same.
-StandInResult run_on_stand_ins(Tracer& t, const std::string& name, PyObject* function, const ValueRef& traced,
-                               const CallArgs& args);
+FakeResult run_on_fakes(Tracer& t, const std::string& name, PyObject* function, const ValueRef& traced,
+                        const CallArgs& args);
 
 // The tensors among a call's arguments, from left to right, keywords last.
 std::vector<Ref<TensorValue>> tensors_of(Tracer& t, const CallArgs& args);

@@ -1,5 +1,5 @@
 // Sends operations of a library object to its Python class, and rebuilds the real object by its recipe.
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 #include <algorithm>
 
@@ -63,11 +63,11 @@ bool fits(Tracer& t, FunctionValue& function, const CallArgs& args) {
 
 }  // namespace
 
-std::string StandInValue::print() const { return "UserDefinedObjectVariable(" + type_name(type) + ")"; }
+std::string PolyfilledValue::print() const { return "UserDefinedObjectVariable(" + type_name(type) + ")"; }
 
 // A function of the module that has its class, whose first argument is this object: for other polyfills, too, it is
 // what it stands for.
-bool StandInValue::seen_from_inside(Tracer& t) {
+bool PolyfilledValue::seen_from_inside(Tracer& t) {
   if (t.stack.frames.empty() || t.frame().slots.empty()) return false;
   PyObject* const globals = t.frame().globals.get();
   if (!in_polyfills(globals) || find_item(globals, "__name__") != type_find(code, interned("__module__").get()))
@@ -77,22 +77,22 @@ bool StandInValue::seen_from_inside(Tracer& t) {
   return first.get() == this;
 }
 
-ValueRef StandInValue::method(Tracer& t, const char* name) {
+ValueRef PolyfilledValue::method(Tracer& t, const char* name) {
   PyObject* found = type_find(code, interned(name).get());
   if (!found || !PyFunction_Check(found)) return {};
   return make_ref<MethodValue>(t.wrap(found, nullptr), ValueRef(this));
 }
 
-ValueRef StandInValue::part(Tracer& t, PyObject* name) {
+ValueRef PolyfilledValue::part(Tracer& t, PyObject* name) {
   for (auto& [k, v] : parts)
     if (PyUnicode_Compare(k.get(), name) == 0) return v;
   if (ValueRef m = method(t, utf8_of(name))) return m;
   PyObject* found = type_find(code, name);
-  if (!found) throw InternalError("a stand-in has no part " + text_of(name));
+  if (!found) throw InternalError("a polyfilled object has no part " + text_of(name));
   return t.from_object(found, nullptr);
 }
 
-ValueRef StandInValue::get_attr(Tracer& t, PyObject* name) {
+ValueRef PolyfilledValue::get_attr(Tracer& t, PyObject* name) {
   if (seen_from_inside(t)) return part(t, name);
   const std::string n = text_of(name);
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(type), nullptr);
@@ -108,7 +108,7 @@ ValueRef StandInValue::get_attr(Tracer& t, PyObject* name) {
   unmodelled(print() + "." + n, "attribute computed outside the traced program");
 }
 
-void StandInValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+void PolyfilledValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   if (!seen_from_inside(t)) {
     ValueRef hook = method(t, v ? "__setattr__" : "__delattr__");
     if (!hook) return Value::set_attr(t, name, std::move(v));
@@ -125,12 +125,12 @@ void StandInValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   parts.emplace_back(PyRef::borrow(name), std::move(v));
 }
 
-ValueRef StandInValue::call(Tracer& t, CallArgs args) {
+ValueRef PolyfilledValue::call(Tracer& t, CallArgs args) {
   if (ValueRef m = method(t, "__call__")) return t.call(m, std::move(args));
   return Value::call(t, std::move(args));
 }
 
-ValueRef StandInValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+ValueRef PolyfilledValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
   ValueRef m = method(t, n.c_str());
   if (m && fits(t, *as<FunctionValue>(static_cast<MethodValue*>(m.get())->function), [&] {
@@ -143,12 +143,12 @@ ValueRef StandInValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   unmodelled_method(*this, n, args);
 }
 
-ValueRef StandInValue::get_item(Tracer& t, const ValueRef& key) {
+ValueRef PolyfilledValue::get_item(Tracer& t, const ValueRef& key) {
   ValueRef m = method(t, "__getitem__");
   return m ? t.call(m, CallArgs{{key}, {}}) : Value::get_item(t, key);
 }
 
-void StandInValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+void PolyfilledValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   ValueRef m = method(t, v ? "__setitem__" : "__delitem__");
   if (!m) return Value::set_item(t, key, std::move(v));
   CallArgs args{{key}, {}};
@@ -156,25 +156,25 @@ void StandInValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   t.call(m, std::move(args));
 }
 
-std::optional<std::int64_t> StandInValue::length(Tracer& t) {
+std::optional<std::int64_t> PolyfilledValue::length(Tracer& t) {
   ValueRef m = method(t, "__len__");
   std::int64_t n;
   if (!m || !constant_int(t.realize(t.call(m, {})), n)) return Value::length(t);
   return n;
 }
 
-bool StandInValue::truth(Tracer& t) {
+bool PolyfilledValue::truth(Tracer& t) {
   if (ValueRef m = method(t, "__bool__")) return t.realize(t.call(m, {}))->truth(t);
   return method(t, "__len__") ? *length(t) != 0 : Value::truth(t);
 }
 
-ValueRef StandInValue::iter(Tracer& t) {
+ValueRef PolyfilledValue::iter(Tracer& t) {
   if (type->tp_iter == PyObject_SelfIter) return ValueRef(this);
   ValueRef m = method(t, "__iter__");
   return m ? t.realize(t.call(m, {})) : Value::iter(t);
 }
 
-ValueRef StandInValue::next(Tracer& t) {
+ValueRef PolyfilledValue::next(Tracer& t) {
   ValueRef m = type->tp_iternext ? method(t, "__next__") : ValueRef();
   if (!m) return Value::next(t);
   try {
@@ -185,7 +185,7 @@ ValueRef StandInValue::next(Tracer& t) {
   }
 }
 
-bool StandInValue::contains(Tracer& t, const ValueRef& item) {
+bool PolyfilledValue::contains(Tracer& t, const ValueRef& item) {
   if (ValueRef m = method(t, "__contains__")) return t.realize(t.call(m, CallArgs{{item}, {}}))->truth(t);
   ValueRef it = iter(t);
   while (ValueRef v = it->next(t))
@@ -216,7 +216,7 @@ static Reg call_recipe(PlanBuilder& b, const TupleValue& recipe) {
 }
 
 // After the call next() is called `draws` times, which runs none of the program's code.
-Reg StandInValue::rebuild(PlanBuilder& b) {
+Reg PolyfilledValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   Tracer& t = b.tracer;
   ValueRef m = method(t, "rebuilt");
@@ -242,7 +242,7 @@ ValueRef call_library(Tracer& t, PyObject* callee, PyObject* row, CallArgs args)
   }
   // A class method that makes objects: chain.from_iterable.
   PyObject* type = PyType_Check(callee) ? callee : PyCFunction_GET_SELF(callee);
-  auto self = make_ref<StandInValue>(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(row));
+  auto self = make_ref<PolyfilledValue>(reinterpret_cast<PyTypeObject*>(type), reinterpret_cast<PyTypeObject*>(row));
   ValueRef init = self->method(t, "__init__");
   args.positional.insert(args.positional.begin(), self);
   ValueRef f = static_cast<MethodValue*>(init.get())->function;
@@ -266,7 +266,7 @@ static ValueRef wrap_values(Tracer& t, PyObject* o, PyTypeObject* code, SourceRe
   SourceRef place = t.recorder.sources.child(s, SourceKind::Field, name.get());
   PyRef values = checked(PyObject_GetAttr(o, name.get()));
   t.guard(GuardKind::TypeMatch, s, PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o))));
-  auto self = make_ref<StandInValue>(Py_TYPE(o), code);
+  auto self = make_ref<PolyfilledValue>(Py_TYPE(o), code);
   self->parts.emplace_back(interned("values"), t.wrap(values.get(), place));
   return self;
 }
@@ -308,7 +308,7 @@ ValueRef replaced_function(Tracer& t, FunctionValue& function, CallArgs& args) {
 ValueRef library_operator(Tracer& t, const ValueRef& a, const ValueRef& b, const std::string& dunder, bool inplace) {
   const auto attempt = [&](const ValueRef& self, const std::string& name, const ValueRef& other) -> ValueRef {
     ValueRef r;
-    if (auto* object = as<StandInValue>(self)) {
+    if (auto* object = as<PolyfilledValue>(self)) {
       ValueRef m = object->method(t, name.c_str());
       if (m) r = t.call(m, CallArgs{{other}, {}});
     } else if (self->kind == ValueKind::Deque) {

@@ -8,10 +8,10 @@ namespace md {
 
 struct FunctionValue;
 
-struct StandInValue final : Value {
-  static constexpr ValueKind kKind = ValueKind::StandIn;
+struct PolyfilledValue final : Value {
+  static constexpr ValueKind kKind = ValueKind::Polyfilled;
   // type: the library's. code: a class below minidynamo.polyfills; both live as long as the process.
-  StandInValue(PyTypeObject* type, PyTypeObject* code) : Value(kKind), type(type), code(code) {}
+  PolyfilledValue(PyTypeObject* type, PyTypeObject* code) : Value(kKind), type(type), code(code) {}
   std::string print() const override;
   PyTypeObject* python_type() const override { return type; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
