@@ -12,7 +12,7 @@ namespace {
 inline bool run_load(const LoadFact& f, std::uint16_t out, PyObject** regs, const FrameArgs& args) {
   PyObject* base = regs[f.base];
   // The base of an optional load may itself be absent.
-  PyObject* found = f.needs_base && !base ? nullptr : quick_step(f.step, base, args, f.memo);
+  PyObject* found = f.needs_base && !base ? nullptr : quick_access(f.access, base, args, f.memo);
   regs[out] = found;
   return found != nullptr || f.optional;
 }

@@ -112,8 +112,8 @@ std::optional<Key> shown(PyObject* o, Aspect aspect, int index) {
 
 std::optional<Key> Look::read(const FrameArgs& args) const {
   PyObject* o = nullptr;
-  for (const Step& s : path_) {
-    o = quick_step(s.step, o, args, s.memo);
+  for (const Link& s : path_) {
+    o = quick_access(s.access, o, args, s.memo);
     if (!o) return {};
   }
   return shown(o, aspect_, index_);
@@ -123,7 +123,7 @@ bool Look::is_at(const GuardProgram& p, int node) const {
   for (auto s = path_.rbegin(); s != path_.rend(); ++s) {
     if (node < 0) return false;
     const GuardNode& n = p.nodes[static_cast<std::size_t>(node)];
-    if (n.kind != s->step.kind || n.index != s->step.index || !same_key(s->key.get(), n.key.get())) return false;
+    if (n.kind != s->access.kind || n.index != s->access.index || !same_key(s->key.get(), n.key.get())) return false;
     node = n.parent;
   }
   return node < 0;

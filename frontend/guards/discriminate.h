@@ -24,14 +24,14 @@ class Look {
 
  private:
   friend class LookFinder;
-  struct Step {
-    SourceStep step;
+  struct Link {
+    SourceAccess access;
     PyRef key;
-    mutable StepMemo memo;
+    mutable AccessMemo memo;
   };
   bool is_at(const GuardProgram& p, int node) const;
 
-  std::vector<Step> path_;  // from the frame
+  std::vector<Link> path_;  // from the frame
   Aspect aspect_ = Aspect::Value;
   int index_ = 0;  // Extent: of sizes and strides in turn
 };

@@ -185,17 +185,17 @@ class MemoRecorder {
       type_word(o, a);
       PyObject** dict = reinterpret_cast<PyObject**>(reinterpret_cast<char*>(o) + PyModule_Type.tp_dictoffset);
       word(dict, a.node);
-      return entry(*dict, f.step.key, f.step.hash, a.node, same);
+      return entry(*dict, f.access.key, f.access.hash, a.node, same);
     }
     if (m.hidden || m.type_version == 0 || m.type_version != Py_TYPE(o)->tp_version_tag) return false;
-    if (!m.slot_offset) return in_instance(o, f.step.key, a, same);
+    if (!m.slot_offset) return in_instance(o, f.access.key, a, same);
     word(&o->ob_type, a.node);
     if (!class_word(Py_TYPE(o), a.node)) return false;
     word(reinterpret_cast<char*>(o) + m.slot_offset, a.node);
     return true;
   }
 
-  bool on_class(PyObject* o, const At& a, const StepMemo& m, bool& same) {
+  bool on_class(PyObject* o, const At& a, const AccessMemo& m, bool& same) {
     if (!PyType_Check(o) || m.attr.type_version != reinterpret_cast<PyTypeObject*>(o)->tp_version_tag) return false;
     return same = class_word(reinterpret_cast<PyTypeObject*>(o), a.node);
   }
@@ -218,40 +218,40 @@ class MemoRecorder {
     auto* fn = reinterpret_cast<PyFunctionObject*>(o);
     const At part{.node = a.node};
     type_word(o, a);
-    switch (f.step.kind) {
+    switch (f.access.kind) {
       case SourceKind::FuncCode:
         word(&fn->func_globals, a.node);
-        if (!f.step.key && f.step.index == kOverOwnGlobals) s_.globals_ = args_.globals;
+        if (!f.access.key && f.access.index == kOverOwnGlobals) s_.globals_ = args_.globals;
         word(&fn->func_code, a.node);
         return true;
       case SourceKind::FuncDefault:
         word(&fn->func_defaults, a.node);
-        return fn->func_defaults && item(fn->func_defaults, f.step.index, part, same);
+        return fn->func_defaults && item(fn->func_defaults, f.access.index, part, same);
       case SourceKind::FuncClosure:
         word(&fn->func_closure, a.node);
-        return fn->func_closure && item(fn->func_closure, f.step.index, part, same);
+        return fn->func_closure && item(fn->func_closure, f.access.index, part, same);
       case SourceKind::ModuleGlobal:
         word(&fn->func_globals, a.node);
-        return entry(fn->func_globals, f.step.key, f.step.hash, a.node, same);
+        return entry(fn->func_globals, f.access.key, f.access.hash, a.node, same);
       default:
         return false;
     }
   }
 
   bool of_class(PyObject* o, const LoadFact& f, const At& a) {
-    PyObject* const* const place = class_field(o, f.step.key);
+    PyObject* const* const place = class_field(o, f.access.key);
     if (!place) return false;
     type_word(o, a);
     word(place, a.node);
     return true;
   }
 
-  bool step_from(PyObject* o, const LoadFact& f, const At& a, bool& same) {
-    switch (f.step.kind) {
+  bool depends_on_access(PyObject* o, const LoadFact& f, const At& a, bool& same) {
+    switch (f.access.kind) {
       case SourceKind::Attr:
         return attribute(o, f, a, same);
       case SourceKind::InstanceDict:
-        return in_instance(o, f.step.key, a, same);
+        return in_instance(o, f.access.key, a, same);
       case SourceKind::TypeOf:
         word(&o->ob_type, a.node);
         return true;
@@ -262,11 +262,11 @@ class MemoRecorder {
         type_word(o, a);
         return on_class(o, a, f.memo, same);
       case SourceKind::ListItem:
-        return item(o, f.step.index, a, same);
+        return item(o, f.access.index, a, same);
       case SourceKind::DictItem:
         if (!PyDict_CheckExact(o)) return false;
         type_word(o, a);
-        return in_dict(o, f.step.key, f.step.hash, a.node, same);
+        return in_dict(o, f.access.key, f.access.hash, a.node, same);
       case SourceKind::CellContents:
         if (!PyCell_Check(o)) return false;
         type_word(o, a);
@@ -277,7 +277,7 @@ class MemoRecorder {
         if (!PyMethod_Check(o)) return false;
         auto* m = reinterpret_cast<PyMethodObject*>(o);
         type_word(o, a);
-        word(f.step.kind == SourceKind::MethodSelf ? &m->im_self : &m->im_func, a.node);
+        word(f.access.kind == SourceKind::MethodSelf ? &m->im_self : &m->im_func, a.node);
         return true;
       }
       case SourceKind::Field:
@@ -290,7 +290,7 @@ class MemoRecorder {
   // Numbers, strings and tensors are mostly others each time: what holds them is looked at again.
   bool element(const GuardOp& op, const At& container) {
     PyObject* o = regs_[op.reg];
-    const bool is_item = op.load->step.kind == SourceKind::ListItem || op.load->step.kind == SourceKind::DictItem;
+    const bool is_item = op.load->access.kind == SourceKind::ListItem || op.load->access.kind == SourceKind::DictItem;
     if (!is_item || !o || is_scalar(o) || is_tensor(o)) return false;
     const int node = static_cast<int>(op.record);
     const int slot = roots_[static_cast<std::size_t>(container.root)].slot;
@@ -304,7 +304,7 @@ class MemoRecorder {
     const int node = static_cast<int>(op.record);
     At made{.node = node, .known = true};
     PyObject* const base = f.needs_base ? regs_[f.base] : nullptr;
-    regs_[op.reg] = f.needs_base && !base ? nullptr : quick_step(f.step, base, args_, f.memo);
+    regs_[op.reg] = f.needs_base && !base ? nullptr : quick_access(f.access, base, args_, f.memo);
     if (never(node)) return false;
     if (f.needs_base) {
       const At& a = at_[f.base];
@@ -312,18 +312,18 @@ class MemoRecorder {
       if (!base || !a.known || is_tensor(base)) return false;
       made.root = a.root;
       lean_on(a);
-      if (!step_from(base, f, a, made.same)) return false;
-    } else if (f.step.kind == SourceKind::Local || f.step.kind == SourceKind::FreeCell) {
-      made.root = root(f.step.index, node);
-    } else if (f.step.kind == SourceKind::Constant) {
-      word(f.step.object, node);
+      if (!depends_on_access(base, f, a, made.same)) return false;
+    } else if (f.access.kind == SourceKind::Local || f.access.kind == SourceKind::FreeCell) {
+      made.root = root(f.access.index, node);
+    } else if (f.access.kind == SourceKind::Constant) {
+      word(f.access.object, node);
       made.same = true;
-    } else if (f.step.kind == SourceKind::Global) {
+    } else if (f.access.kind == SourceKind::Global) {
       s_.globals_ = args_.globals;
-      if (f.step.key && !entry(args_.globals, f.step.key, f.step.hash, node, made.same)) return false;
-    } else if (f.step.kind == SourceKind::Builtin) {
+      if (f.access.key && !entry(args_.globals, f.access.key, f.access.hash, node, made.same)) return false;
+    } else if (f.access.kind == SourceKind::Builtin) {
       s_.builtins_ = args_.builtins;
-      if (!entry(args_.builtins, f.step.key, f.step.hash, node, made.same)) return false;
+      if (!entry(args_.builtins, f.access.key, f.access.hash, node, made.same)) return false;
     } else {
       return false;
     }
@@ -460,7 +460,7 @@ class MemoRecorder {
 bool GuardMemo::elements_unchanged(const FrameArgs& args) {
   for (const Element& e : elements_) {
     PyObject* container = args.localsplus[e.slot];
-    if (!container || quick_step(e.load->step, container, args, e.load->memo) != e.object) return changed(e.node);
+    if (!container || quick_access(e.load->access, container, args, e.load->memo) != e.object) return changed(e.node);
   }
   return true;
 }

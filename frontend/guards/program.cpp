@@ -274,9 +274,9 @@ class Compiler {
   const LoadFact* load_fact(const Build& b) {
     const Source& s = *b.source;
     auto fact = std::make_unique<LoadFact>();
-    fact->step = step_of(s);
+    fact->access = access_of(s);
     if (s.key) builder_.hold_key(s.key);
-    if (s.object) fact->step.object = builder_.refer(s.object.get());
+    if (s.object) fact->access.object = builder_.refer(s.object.get());
     fact->base = s.base ? builder_.register_of(s.base) : 0;
     fact->optional = b.optional;
     fact->needs_base = s.base != nullptr;

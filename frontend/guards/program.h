@@ -7,7 +7,7 @@
 
 #include "frontend/guards/guard.h"
 #include "frontend/guards/guard_memo.h"
-#include "frontend/guards/source_step.h"
+#include "frontend/guards/source_access.h"
 
 namespace md {
 
@@ -35,11 +35,11 @@ struct AliasFact {
 struct SizeFact;  // frontend/guards/sizes.h
 
 struct LoadFact {
-  SourceStep step;
+  SourceAccess access;
   std::uint16_t base;
   bool optional;  // may be absent: a NotPresent guard looks at it
   bool needs_base;
-  mutable StepMemo memo;
+  mutable AccessMemo memo;
 };
 
 struct NameFact {

@@ -47,7 +47,7 @@ std::vector<const void*> ReachableState::parts_of(const ValueRef& v, std::vector
   } else if (auto* sequence = as<SequenceIterator>(v)) {
     parts.push_back(reinterpret_cast<const void*>(sequence->index));
     add(sequence->base);
-  } else if (auto* steps = as<StepIterator>(v)) {
+  } else if (auto* steps = as<FunctionIterator>(v)) {
     parts.push_back(reinterpret_cast<const void*>(steps->count));
     for (auto& inner : steps->inner) add(inner);
   } else if (auto* generator = as<GeneratorValue>(v)) {

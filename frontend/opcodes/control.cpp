@@ -62,13 +62,13 @@ OPCODE(SEND) {
   const bool sends = !is_true_constant(sent, Py_None);
   if (auto* g = as<GeneratorValue>(receiver)) {
     if (sends && !t.config.trace_more) listed_break<GB0120>();
-    v = g->step(t, sent, returned);
+    v = g->send(t, sent, returned);
   } else {
     if (sends) graph_break<GB0120>();
     auto* o = as<ObjectValue>(receiver);
     if (o && !t.config.trace_more && !type_find(o->type, checked(PyUnicode_InternFromString("__iter__")).get()))
       listed_break<GB0094>(type_name(o->type));
-    v = o ? o->step(t, returned) : receiver->next(t);
+    v = o ? o->advance(t, returned) : receiver->next(t);
   }
   if (v) return f.push(std::move(v));
   f.push(returned);

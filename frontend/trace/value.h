@@ -52,7 +52,7 @@ enum class ValueKind : std::uint8_t {
   AttributeDict,  // obj.__dict__
   DictView,
   Iterator,
-  StepIterator,
+  FunctionIterator,
   Generator,
   Function,    // Python function, real or made while tracing
   Method,      // bound Python method

@@ -139,7 +139,7 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
 }
 
 // Its type called on what is left of its inner iterators, unless `remake` knows better.
-Reg StepIterator::rebuild(PlanBuilder& b) {
+Reg FunctionIterator::rebuild(PlanBuilder& b) {
   const bool known = type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type || type == &PyFilter_Type;
   CallArgs args;
   std::int64_t draws = 0;
@@ -225,7 +225,7 @@ GeneratorValue::~GeneratorValue() = default;
 
 ValueRef GeneratorValue::next(Tracer& t) {
   ValueRef returned;
-  return step(t, t.none(), returned);
+  return send(t, t.none(), returned);
 }
 
 // A StopIteration that leaves a body is a RuntimeError (PEP 479).
@@ -263,7 +263,7 @@ ValueRef GeneratorValue::guarded(Tracer& t, Run run) {
   }
 }
 
-ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
+ValueRef GeneratorValue::send(Tracer& t, ValueRef sent, ValueRef& returned) {
   if (running) t.raise(PyExc_ValueError, "generator already executing");
   if (!frame) {
     returned = t.none();
@@ -435,7 +435,7 @@ ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args)
     if (n == "throw")
       v = throw_in(t, thrown_exception(t, *this, args), returned);
     else
-      v = step(t, is_next ? t.none() : args[0], returned);
+      v = send(t, is_next ? t.none() : args[0], returned);
     if (v) return v;
     std::vector<ValueRef> values;
     if (!is_true_constant(returned, Py_None)) values.push_back(returned);

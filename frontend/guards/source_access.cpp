@@ -1,5 +1,5 @@
-// Executes one step of each kind of source with raw look-ups, and reads fields of builtin objects.
-#include "frontend/guards/source_step.h"
+// Executes an access of each kind of source with raw look-ups, and reads fields of builtin objects.
+#include "frontend/guards/source_access.h"
 
 #include <cstring>
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace md {
 namespace {
 
-PyObject* look_up(PyObject* dict, const SourceStep& s, StepMemo& memo) {
+PyObject* look_up(PyObject* dict, const SourceAccess& s, AccessMemo& memo) {
   // The version is trusted for exact dicts only; it covers every store, so a hit skips nothing but the look-up.
   const bool versioned = PyDict_CheckExact(dict) && dict_version_is_complete(dict);
   const std::uint64_t version = versioned ? dict_version(dict) : 0;
@@ -23,14 +23,14 @@ PyObject* look_up(PyObject* dict, const SourceStep& s, StepMemo& memo) {
   return value;
 }
 
-PyObject* attribute(PyObject* o, const SourceStep& s, StepMemo& memo) {
+PyObject* attribute(PyObject* o, const SourceAccess& s, AccessMemo& memo) {
   if (PyModule_CheckExact(o)) {
     if (PyObject* found = look_up(PyModule_GetDict(o), s, memo)) return found;
   }
   return raw_attr(o, s.key, memo.attr);
 }
 
-PyObject* in_instance_dict(PyObject* o, const SourceStep& s, StepMemo& memo) {
+PyObject* in_instance_dict(PyObject* o, const SourceAccess& s, AccessMemo& memo) {
   if (PyType_Check(o)) {
     auto* type = reinterpret_cast<PyTypeObject*>(o);
     return type->tp_dict ? look_up(type->tp_dict, s, memo) : nullptr;
@@ -41,7 +41,7 @@ PyObject* in_instance_dict(PyObject* o, const SourceStep& s, StepMemo& memo) {
 }
 
 // `grad`, which is no attribute of the program's, is None for all tensors.
-PyObject* tensor_attribute(PyObject* tensor, const SourceStep& s, StepMemo& memo) {
+PyObject* tensor_attribute(PyObject* tensor, const SourceAccess& s, AccessMemo& memo) {
   if (PyUnicode_CompareWithASCIIString(s.key, "grad") != 0) return in_instance_dict(tensor, s, memo);
   PyObject* on_class = type_find(Py_TYPE(tensor), s.key);
   return on_class && Py_IS_TYPE(on_class, &PyGetSetDescr_Type) ? Py_None : nullptr;
@@ -62,12 +62,12 @@ PyObject* item(PyObject* o, Py_ssize_t index) {
 }
 
 // The same code may run over other globals, and what it reads there is guarded where the traced function read it.
-bool has_globals(const PyFunctionObject& f, const SourceStep& s, const FrameArgs& args) {
+bool has_globals(const PyFunctionObject& f, const SourceAccess& s, const FrameArgs& args) {
   if (s.key) return reinterpret_cast<Py_hash_t>(f.func_globals) == s.hash;
   return s.index != kOverOwnGlobals || f.func_globals == args.globals;
 }
 
-PyObject* function_part(PyObject* o, const SourceStep& s, const FrameArgs& args, StepMemo& memo) {
+PyObject* function_part(PyObject* o, const SourceAccess& s, const FrameArgs& args, AccessMemo& memo) {
   if (!PyFunction_Check(o)) return nullptr;
   const auto* f = reinterpret_cast<PyFunctionObject*>(o);
   switch (s.kind) {
@@ -84,7 +84,7 @@ PyObject* function_part(PyObject* o, const SourceStep& s, const FrameArgs& args,
   }
 }
 
-PyObject* on_class(PyTypeObject* type, const SourceStep& s, StepMemo& memo) {
+PyObject* on_class(PyTypeObject* type, const SourceAccess& s, AccessMemo& memo) {
   if (memo.attr.type_version == 0 || memo.attr.type_version != type->tp_version_tag) {
     memo.attr.on_type = type_find(type, s.key);
     memo.attr.type_version = type->tp_version_tag;  // after the look-up, which assigns one
@@ -148,14 +148,14 @@ PyObject* const* class_field(PyObject* cls, PyObject* key) {
   return name == "__name__" ? &type->ht_name : name == "__qualname__" ? &type->ht_qualname : nullptr;
 }
 
-SourceStep step_of(const Source& s) {
+SourceAccess access_of(const Source& s) {
   PyObject* key = s.key.get();
   if (key && PyWeakref_CheckRefExact(key))
     key = reinterpret_cast<PyWeakReference*>(key)->wr_object;  // of an entry that is in use
   return {s.kind, s.index, key, key ? PyObject_Hash(key) : 0, nullptr};
 }
 
-PyObject* step(const SourceStep& s, PyObject* base, const FrameArgs& args, StepMemo& memo) {
+PyObject* follow(const SourceAccess& s, PyObject* base, const FrameArgs& args, AccessMemo& memo) {
   switch (s.kind) {
     case SourceKind::Local:
     case SourceKind::FreeCell:
