@@ -16,7 +16,7 @@
 #include "frontend/driver/graph_module.h"
 #include "frontend/driver/liveness.h"
 #include "frontend/entries/frame_counts.h"
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 #include "frontend/tensors/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/logs.h"

@@ -134,11 +134,11 @@ EntryRef first_passing(Stored* state, const Region* region, const FrameArgs& arg
 }  // namespace
 
 EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args) {
-  return first_passing(stored(code), region, args, [&](const GuardProgram& p) { return check(p, args); });
+  return first_passing(stored(code), region, args, [&](const CompiledGuards& p) { return check(p, args); });
 }
 
 EntryRef find_entry(CodeState& state, const Region* region, const FrameArgs& args, LoadedValues& values) {
-  return first_passing(static_cast<Stored*>(&state), region, args, [&](const GuardProgram& p) {
+  return first_passing(static_cast<Stored*>(&state), region, args, [&](const CompiledGuards& p) {
     values.resize(wanted_count(p));
     return check_and_load(p, args, values.data());
   });

@@ -11,7 +11,7 @@
 
 namespace md {
 
-class GuardProgram;
+class CompiledGuards;
 class Region;  // the options of one compile() call; compared by address
 struct FrameArgs;
 
@@ -23,7 +23,7 @@ class CompiledCode {
 
 struct Entry {
   const Region* region = nullptr;
-  std::shared_ptr<const GuardProgram> guards;
+  std::shared_ptr<const CompiledGuards> guards;
   std::shared_ptr<CompiledCode> compiled;
   int frame_id = 0;
   int entry_id = 0;

@@ -1,7 +1,7 @@
 // The code cache from Python, for tests: regions are integers, entries run nothing.
 
 #include "frontend/entries/code_cache.h"
-#include "frontend/guards/program_object.h"
+#include "frontend/guards/guards_object.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace md {
@@ -33,14 +33,14 @@ class Witness : public CompiledCode {
 
 PyObject* cache_insert(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    PyObject *code, *region, *program, *freed;
+    PyObject *code, *region, *guards, *freed;
     Entry e;
-    if (!PyArg_ParseTuple(args, "OOOiO!", &code, &region, &program, &e.entry_id, &PyList_Type, &freed)) return nullptr;
+    if (!PyArg_ParseTuple(args, "OOOiO!", &code, &region, &guards, &e.entry_id, &PyList_Type, &freed)) return nullptr;
     e.region = region_of(region);
-    e.guards = program_of_object(program);
+    e.guards = guards_of_object(guards);
     e.compiled = std::make_shared<Witness>(PyRef::borrow(freed), e.entry_id);
     if (!e.guards) {
-      PyErr_SetString(PyExc_TypeError, "expected a guard program");
+      PyErr_SetString(PyExc_TypeError, "expected compiled guards");
       return nullptr;
     }
     insert_entry(code_of(code), std::move(e));
@@ -99,7 +99,7 @@ PyObject* cache_remove_region(PyObject*, PyObject* region) {
 
 PyMethodDef code_cache_functions[] = {
     {"cache_insert", cache_insert, METH_VARARGS,
-     "cache_insert(code, region, program, entry id, list told when it is freed)"},
+     "cache_insert(code, region, guards, entry id, list told when it is freed)"},
     {"cache_find", cache_find, METH_VARARGS,
      "cache_find(code, region, arguments, globals, builtins) -> entry id or -1"},
     {"cache_entries", cache_entries, METH_VARARGS, "cache_entries(code, region or None) -> ids, newest first"},

@@ -64,7 +64,7 @@ void ClassLookups::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
     fact->lookups.push_back(l);
   }
   op.cls = fact.get();
-  b.program.classes.push_back(std::move(fact));
+  b.compiled.classes.push_back(std::move(fact));
 }
 
 bool ClassLookups::look_again(const ClassFact& f, PyTypeObject* type, Why* why) {

@@ -1,4 +1,4 @@
-// Records what each operation of a passed program read, and compares and drops the words later.
+// Records what each operation of passed guards read, and compares and drops the words later.
 #include "frontend/guards/guard_memo.h"
 
 #include <algorithm>
@@ -31,10 +31,10 @@ bool is_scalar(PyObject* o) {
 
 }  // namespace
 
-// Runs over a program whose operations have passed, and notes what each depends on.
+// Runs over guards whose operations have passed, and notes what each depends on.
 class MemoRecorder {
  public:
-  MemoRecorder(GuardMemo& s, const GuardProgram& p, PyObject** regs, const FrameArgs& args)
+  MemoRecorder(GuardMemo& s, const CompiledGuards& p, PyObject** regs, const FrameArgs& args)
       : s_(s), p_(p), regs_(regs), args_(args), at_(static_cast<std::size_t>(p.registers)) {}
 
   // How many operations need not run again.
@@ -449,7 +449,7 @@ class MemoRecorder {
   }
 
   GuardMemo& s_;
-  const GuardProgram& p_;
+  const CompiledGuards& p_;
   PyObject** regs_;
   const FrameArgs& args_;
   std::vector<At> at_;  // by register
@@ -471,7 +471,7 @@ void GuardMemo::forget() {
   valid_ = false;
 }
 
-void GuardMemo::passed(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
+void GuardMemo::passed(const CompiledGuards& p, PyObject** regs, const FrameArgs& args) {
   if (p.ops.size() < kWorthwhile) {
     off_ = true;
     return;

@@ -10,7 +10,7 @@
 
 namespace md {
 
-class GuardProgram;
+class CompiledGuards;
 struct GuardOp;
 struct LoadFact;
 
@@ -49,7 +49,7 @@ class GuardMemo {
   const std::vector<Fill>& fills() const { return fills_; }
 
   // All operations have just been run and have passed.
-  void passed(const GuardProgram& p, PyObject** regs, const FrameArgs& args);
+  void passed(const CompiledGuards& p, PyObject** regs, const FrameArgs& args);
 
  private:
   friend class MemoRecorder;

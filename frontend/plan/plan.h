@@ -96,7 +96,7 @@ struct EntryPlan {
   };
   std::vector<OutputSymbol> output_symbols;  // sizes of outputs: steps that need them come after the kernel
   std::shared_ptr<Kernel> kernel;            // null: no graph
-  std::shared_ptr<const class GuardProgram> guards;
+  std::shared_ptr<const class CompiledGuards> guards;
   bool calls_out = false;             // the graph calls code of the program
   std::optional<std::uint64_t> seed;  // of the default random stream, before the kernel runs
   std::size_t outputs = 0;

@@ -133,7 +133,7 @@ void log_symbols(const Tracer& t) {
   for (const SizeGuard& g : t.sizes.env->guards()) tell(fmt::format("eval {} [guard added]", to_string(g)));
 }
 
-void log_guards(const GuardProgram& p, const FrameArgs& args) {
+void log_guards(const CompiledGuards& p, const FrameArgs& args) {
   const auto start = std::chrono::steady_clock::now();
   check(p, args);
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;

@@ -12,7 +12,7 @@ from guards.programs import local, run
 from guards.test_guard_soundness import Node, facts, values
 from minidynamo import _C
 
-program = _C._guards.program
+program = _C._guards.compile
 X = local()
 CALLS = 4  # enough for the words to be noted and used
 

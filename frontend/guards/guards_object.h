@@ -1,12 +1,12 @@
-// A guard program as a Python object, for tests.
+// A set of compiled guards as a Python object, for tests.
 #pragma once
 
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 
 namespace md {
 
-// Owns its reference to the program; null if `o` is something else.
-std::shared_ptr<const GuardProgram> program_of_object(PyObject* o);
+// Owns its reference to them; null if `o` is something else.
+std::shared_ptr<const CompiledGuards> guards_of_object(PyObject* o);
 
 // A frame's arguments given from Python: (tuple of slots, `...` where unbound; globals; builtins).
 struct ParsedArgs {

@@ -95,7 +95,7 @@ struct GuardOp {
 };
 static_assert(sizeof(GuardOp) == 16);
 
-// A source the program needs, kept for the texts after the SourceTable is gone.
+// A source they need, kept for the texts after the SourceTable is gone.
 struct GuardNode {
   SourceKind kind;
   int parent;  // -1: the frame
@@ -117,10 +117,10 @@ struct GuardRecord {
   TensorType tensor;
   std::shared_ptr<const struct SizeCondition> sizes;  // SizeAssumption
   std::vector<int> others;                            // NoAliasing: the other nodes
-  int where = -1;                                     // index into GuardProgram::places
+  int where = -1;                                     // index into CompiledGuards::places
 };
 
-class GuardProgram {
+class CompiledGuards {
  public:
   std::vector<LocalLoad> locals;
   std::vector<GuardOp> ops;
@@ -150,7 +150,7 @@ class GuardProgram {
 // Filled by a failing check when it explains; empty text: the guard's own condition is the explanation.
 struct Why {
   std::string text;
-  const GuardProgram* program = nullptr;
+  const CompiledGuards* compiled = nullptr;
   const GuardRecord* record = nullptr;
   std::string part, expected, actual;  // of what has parts: "size(0)", "3", "4"
   std::string place;                   // of what is no part of one source
@@ -166,10 +166,10 @@ std::string class_text(PyTypeObject* type);
 // Of a key of a dictionary: a weak reference, if it is compared by identity; a constant itself.
 PyRef weak_key(const PyRef& key);
 
-// Gives guard kinds what they need while the program is built.
+// Gives guard kinds what they need while they are compiled.
 class GuardBuilder {
  public:
-  explicit GuardBuilder(GuardProgram& p) : program(p) {}
+  explicit GuardBuilder(CompiledGuards& p) : compiled(p) {}
   // Owns constants; refers weakly to everything that can be referred to weakly.
   ObjectSlot refer(PyObject* o);
   PyObject* hold(PyRef o);
@@ -180,7 +180,7 @@ class GuardBuilder {
   const KeyFact* key(const Guard& g);
   std::uint16_t register_of(SourceRef s) const { return registers_of[static_cast<std::size_t>(s->id)]; }
 
-  GuardProgram& program;
+  CompiledGuards& compiled;
   std::vector<std::uint16_t> registers_of;  // by source id; for relational guards
 };
 

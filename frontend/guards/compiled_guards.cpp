@@ -1,5 +1,5 @@
-// From recorded guards to the flat program: sort, build the source trie, give registers, emit.
-#include "frontend/guards/program.h"
+// From recorded guards to their flat form: sort, build the source trie, give registers, emit.
+#include "frontend/guards/compiled_guards.h"
 
 #include <fmt/format.h>
 
@@ -92,14 +92,14 @@ class Compiler {
       : guards_(in_order(set)),
         wanted_(wanted),
         present_(present),
-        program_(std::make_shared<GuardProgram>()),
-        builder_(*program_) {
+        compiled_(std::make_shared<CompiledGuards>()),
+        builder_(*compiled_) {
     node_of_.assign(table.all().size(), -1);
     pinned_.assign(table.all().size(), false);
     builder_.registers_of.assign(table.all().size(), 0);
   }
 
-  std::shared_ptr<const GuardProgram> run() {
+  std::shared_ptr<const CompiledGuards> run() {
     for (const Guard* g : guards_) record(*g);
     for (SourceRef s : wanted_) {
       node(s);
@@ -114,8 +114,8 @@ class Compiler {
     for (std::size_t i = 0; i < guards_.size(); ++i) {
       if (is_relation(guards_[i]->kind)) emit_guard(i);
     }
-    for (SourceRef s : wanted_) program_->wanted.push_back(builder_.register_of(s));
-    return program_;
+    for (SourceRef s : wanted_) compiled_->wanted.push_back(builder_.register_of(s));
+    return compiled_;
   }
 
  private:
@@ -143,7 +143,7 @@ class Compiler {
     node_of_[static_cast<std::size_t>(s->id)] = made;
     build_.push_back({s, parent < 0 ? 0 : build_[static_cast<std::size_t>(parent)].depth + 1});
     (parent < 0 ? roots_ : build_[static_cast<std::size_t>(parent)].children).push_back(made);
-    program_->nodes.push_back(
+    compiled_->nodes.push_back(
         {s->kind, parent, s->index, weak_key(s->key), s->name, s->global_rooted, place_of_number(*s)});
   }
 
@@ -159,14 +159,14 @@ class Compiler {
       r.node = node(g.source);
       Build& b = build_[static_cast<std::size_t>(r.node)];
       if (g.kind == GuardKind::NotPresent) b.optional = true;
-      if (!is_relation(g.kind)) b.guards.push_back(program_->records.size());
+      if (!is_relation(g.kind)) b.guards.push_back(compiled_->records.size());
     }
     if (is_relation(g.kind)) {
       pin(g.source);
       if (g.other) node(g.other), pin(g.other);
       for (SourceRef s : g.others) r.others.push_back(node(s)), pin(s);
     }
-    program_->records.push_back(std::move(r));
+    compiled_->records.push_back(std::move(r));
   }
 
   // Texts that need what will not be kept.
@@ -216,7 +216,7 @@ class Compiler {
 
   int place(const UserFrame& f) {
     if (f.file.empty()) return -1;
-    auto& places = program_->places;
+    auto& places = compiled_->places;
     const auto same = [&](const UserFrame& o) {
       return o.line == f.line && o.file == f.file && o.function == f.function;
     };
@@ -240,7 +240,7 @@ class Compiler {
       builder_.registers_of[id] = static_cast<std::uint16_t>(pinned_[id] || is_plain_local(b) ? next++ : b.depth);
     }
     if (next > 0xFFFF) throw InternalError("guards: too many related sources");
-    program_->registers = next;
+    compiled_->registers = next;
   }
 
   void emit_node(int root) {
@@ -259,8 +259,8 @@ class Compiler {
 
   void emit_load(const Build& b, int index) {
     if (is_plain_local(b)) {
-      program_->locals.push_back({static_cast<std::uint16_t>(b.source->index), builder_.register_of(b.source),
-                                  static_cast<std::uint32_t>(index)});
+      compiled_->locals.push_back({static_cast<std::uint16_t>(b.source->index), builder_.register_of(b.source),
+                                   static_cast<std::uint32_t>(index)});
       return;
     }
     GuardOp op{};
@@ -268,7 +268,7 @@ class Compiler {
     op.record = static_cast<std::uint32_t>(index);
     op.kind = kLoad;
     op.load = load_fact(b);
-    program_->ops.push_back(op);
+    compiled_->ops.push_back(op);
   }
 
   const LoadFact* load_fact(const Build& b) {
@@ -280,8 +280,8 @@ class Compiler {
     fact->base = s.base ? builder_.register_of(s.base) : 0;
     fact->optional = b.optional;
     fact->needs_base = s.base != nullptr;
-    program_->loads.push_back(std::move(fact));
-    return program_->loads.back().get();
+    compiled_->loads.push_back(std::move(fact));
+    return compiled_->loads.back().get();
   }
 
   void emit_guard(std::size_t index) {
@@ -296,12 +296,12 @@ class Compiler {
       K::prepare(g, builder_, op);
       return true;
     });
-    if (needed) program_->ops.push_back(op);
+    if (needed) compiled_->ops.push_back(op);
   }
 
   std::vector<const Guard*> guards_;
   const std::vector<SourceRef>&wanted_, &present_;
-  std::shared_ptr<GuardProgram> program_;
+  std::shared_ptr<CompiledGuards> compiled_;
   GuardBuilder builder_;
   std::vector<Build> build_;
   std::vector<int> roots_;
@@ -331,23 +331,23 @@ PyRef weak_key(const PyRef& key) {
 ObjectSlot GuardBuilder::refer(PyObject* o) {
   if (PyRef w = weak_reference(o)) {
     const ObjectSlot slot = &reinterpret_cast<PyWeakReference*>(w.get())->wr_object;
-    program.weak.push_back(std::move(w));
+    compiled.weak.push_back(std::move(w));
     return slot;
   }
-  program.slots.push_back(std::make_unique<PyObject*>(hold(PyRef::borrow(o))));
-  return program.slots.back().get();
+  compiled.slots.push_back(std::make_unique<PyObject*>(hold(PyRef::borrow(o))));
+  return compiled.slots.back().get();
 }
 
 PyObject* GuardBuilder::hold(PyRef o) {
-  program.held.push_back(std::move(o));
-  return program.held.back().get();
+  compiled.held.push_back(std::move(o));
+  return compiled.held.back().get();
 }
 
 PyObject* GuardBuilder::hold_key(const PyRef& key) {
   PyRef w = weak_key(key);
   if (w.get() == key.get()) return hold(key);
-  program.weak_keys.push_back(w.get());
-  program.weak.push_back(std::move(w));
+  compiled.weak_keys.push_back(w.get());
+  compiled.weak.push_back(std::move(w));
   return key.get();
 }
 
@@ -357,16 +357,16 @@ NameFact* GuardBuilder::name(PyObject* name) {
   if (!name || !PyUnicode_CheckExact(name)) throw InternalError("guards: an attribute name must be a str");
   Py_INCREF(name);
   PyUnicode_InternInPlace(&name);
-  program.names.push_back(std::make_unique<NameFact>(NameFact{hold(PyRef::steal(name)), {}}));
-  return program.names.back().get();
+  compiled.names.push_back(std::make_unique<NameFact>(NameFact{hold(PyRef::steal(name)), {}}));
+  return compiled.names.back().get();
 }
 
 const KeyFact* GuardBuilder::key(const Guard& g) {
   if (!g.object || !is_plain(g.object.get())) throw InternalError("guards: a key whose comparison runs user code");
   const Py_hash_t hash = PyObject_Hash(g.object.get());
   if (hash == -1) throw PythonError{};
-  program.keys.push_back(std::make_unique<KeyFact>(KeyFact{hold_key(g.object), hash, 0}));
-  return program.keys.back().get();
+  compiled.keys.push_back(std::make_unique<KeyFact>(KeyFact{hold_key(g.object), hash, 0}));
+  return compiled.keys.back().get();
 }
 
 void GuardSet::add(Guard g) {
@@ -380,9 +380,9 @@ void GuardSet::add(Guard g) {
   guards_.push_back(std::move(g));
 }
 
-std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources,
-                                                   const std::vector<SourceRef>& wanted,
-                                                   const std::vector<SourceRef>& present) {
+std::shared_ptr<const CompiledGuards> compile_guards(const GuardSet& guards, const SourceTable& sources,
+                                                     const std::vector<SourceRef>& wanted,
+                                                     const std::vector<SourceRef>& present) {
   return Compiler(guards, sources, wanted, present).run();
 }
 
