@@ -68,7 +68,7 @@ struct Compilation {
 
   Compilation(const FrameRequest& r, FrameNotes& notes)
       : request(r),
-        config(config_snapshot(*r.region)),
+        config(config_snapshot(*r.options)),
         logs(log_switches()),
         notes(notes),
         file(text_of(r.code->co_filename)),
@@ -221,7 +221,7 @@ struct Compilation {
     if (!config.trace_more) notes.broke = true;
     if (!config.trace_more || ++notes.failures < kMostFailures) return;
     if (notes.entries_made > 0)
-      notes.limited = request.region;
+      notes.limited = request.options;
     else
       notes.broke = true;
   }
@@ -398,7 +398,7 @@ void forget_compile_id() {
 
 }  // namespace
 
-TraceConfig config_snapshot(const Region& region) {
+TraceConfig config_snapshot(const CompileOptions& options) {
   PyRef module = own_module("minidynamo._dynamo.config");
   PyRef values = checked(PyObject_CallMethod(module.get(), "_snapshot", nullptr));
   auto get = [&](const char* key) -> PyObject* { return find_item(values.get(), key); };
@@ -407,8 +407,8 @@ TraceConfig config_snapshot(const Region& region) {
     return get(key) && PyLong_Check(get(key)) ? static_cast<int>(PyLong_AsLong(get(key))) : fallback;
   };
   TraceConfig c;
-  c.fullgraph = region.fullgraph;
-  c.dynamic = region.dynamic;
+  c.fullgraph = options.fullgraph;
+  c.dynamic = options.dynamic;
   c.dynamic_shapes = flag("dynamic_shapes");
   c.automatic_dynamic_shapes = flag("automatic_dynamic_shapes");
   c.assume_static_by_default = flag("assume_static_by_default");
@@ -467,7 +467,7 @@ EntryRef compile_frame(const FrameRequest& request) {
     if (!tables_are_ready()) return {};
     e = c.run();
   } catch (const PythonError&) {
-    if (request.region->fullgraph) throw;
+    if (request.options->fullgraph) throw;
     clear_programs_own(request);
   }
   report("count", {py_str("frames"), py_str("ok")});

@@ -278,7 +278,7 @@ struct Finisher {
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
     }
     plan.calls_out = calls_out(*graph);
-    plan.kernel = compile_graph(graph, t, *request.region, logs);
+    plan.kernel = compile_graph(graph, t, *request.options, logs);
   }
 
   static std::string compiled_name() {
@@ -368,7 +368,7 @@ struct Finisher {
   EntryRef install() {
     // The guards see the whole trie, so the table outlives the trace.
     Entry e;
-    e.region = request.region;
+    e.options = request.options;
     e.guards = compile_guards(t.recorder.guards, *sources, loaded(), t.recorder.present);
     release_constants();
     compiled->plan.guards = e.guards;

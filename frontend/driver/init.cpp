@@ -40,8 +40,8 @@ PyObject* py_compile(PyObject*, PyObject* args) {
     } catch (const PythonError&) {
       drop_exception();
     }
-    Region* r = get_region(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
-                           options == Py_None ? nullptr : options, static_cast<CompileMode>(mode));
+    CompileOptions* r = get_options(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
+                                    options == Py_None ? nullptr : options, static_cast<CompileMode>(mode));
     return make_compiled_function(function, original ? original : function, r).release();
   });
 }
@@ -144,7 +144,7 @@ PyObject* py_run_everything(PyObject*, PyObject* on) {
   return guarded([&] {
     const int wanted = PyObject_IsTrue(on);
     if (wanted < 0) throw PythonError{};
-    run_everything(wanted ? get_region(nullptr, "llvm", false, -1, nullptr) : nullptr);
+    run_everything(wanted ? get_options(nullptr, "llvm", false, -1, nullptr) : nullptr);
     return Py_NewRef(Py_None);
   });
 }

@@ -24,7 +24,7 @@ RunOutcome run_missed(const FrameRequest& request, PyRef& result);
 // A frame that was just entered owns its arguments: what the driver held of them for the call is given up.
 void release_passed_on();
 
-// The innermost compiled region of this thread; null outside.
-Region*& current_region();
+// Those of the innermost compiled function on this thread; null outside.
+CompileOptions*& current_options();
 
 }  // namespace md

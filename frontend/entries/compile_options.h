@@ -1,4 +1,4 @@
-// The options of a compile() call. Equal options share one Region, and with it the compiled entries.
+// The options of a compile() call. Equal options share one object, and with it the compiled entries.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,20 @@
 
 namespace md {
 
-class Region {
+class CompileOptions {
  public:
   PyObject* backend = nullptr;  // a callable, which compiled functions hold, or null for a backend of ours
   std::string backend_name;     // "llvm", "eager", or the callable's name
   bool fullgraph = false;
   int dynamic = -1;                            // -1: automatic
   CompileMode mode = CompileMode::Background;  // of a backend of ours
-  PyRef options;                               // passed on to a callable backend as keyword arguments; may be null
+  PyRef backend_options;                       // passed on to a callable backend as keyword arguments; may be null
   PyRef watch;                                 // a weak reference to the backend
 };
 
-// Borrowed from a process-wide list. A region of a callable lives as long as the callable, which the caller keeps alive
-// while it uses the region; the others, which are few, stay.
-Region* get_region(PyObject* backend_or_null, const std::string& backend_name, bool fullgraph, int dynamic,
-                   PyObject* options, CompileMode mode = CompileMode::Background);
+// Borrowed from a process-wide list. Those of a callable live as long as the callable, which the caller keeps alive
+// while it uses them; the others, which are few, stay.
+CompileOptions* get_options(PyObject* backend_or_null, const std::string& backend_name, bool fullgraph, int dynamic,
+                            PyObject* backend_options, CompileMode mode = CompileMode::Background);
 
 }  // namespace md
