@@ -5,8 +5,8 @@ namespace md {
 
 const char* opcode_name(Opcode op) {
   static constexpr const char* kNames[] = {
-#define MD_OPCODE(name) #name,
-#include "frontend/bytecode/opcode_list.inc"
+#define MD_OPCODE(name, ...) #name,
+#include "frontend/bytecode/opcodes.inc"
 #undef MD_OPCODE
   };
   return kNames[static_cast<int>(op)];

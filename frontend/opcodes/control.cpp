@@ -5,7 +5,6 @@
 #include "frontend/values/objects.h"
 
 namespace md {
-namespace {
 
 OPCODE(JUMP) { f.pc = i.target; }
 
@@ -80,20 +79,5 @@ OPCODE(END_SEND) {
   f.pop();
   f.push(std::move(v));
 }
-
-constexpr OpcodeRow kRows[] = {{Opcode::JUMP, JUMP},
-                               {Opcode::POP_JUMP_IF, POP_JUMP_IF},
-                               {Opcode::GET_ITER, GET_ITER},
-                               {Opcode::FOR_ITER, FOR_ITER},
-                               {Opcode::RETURN_VALUE, RETURN_VALUE},
-                               {Opcode::RETURN_GENERATOR, RETURN_GENERATOR},
-                               {Opcode::YIELD_VALUE, YIELD_VALUE},
-                               {Opcode::GET_YIELD_FROM_ITER, GET_YIELD_FROM_ITER},
-                               {Opcode::SEND, SEND},
-                               {Opcode::END_SEND, END_SEND}};
-
-}  // namespace
-
-std::span<const OpcodeRow> control_opcodes() { return kRows; }
 
 }  // namespace md

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "frontend/bytecode/effects.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan/plan.h"
 #include "frontend/trace/breaks.h"
@@ -341,32 +342,6 @@ ValueRef GeneratorValue::close(Tracer& t) {
   return kCloseReturnsValue ? returned : t.none();
 }
 
-// What closing runs without anybody seeing it: looking at the exception and passing it on.
-static bool is_quiet(Opcode op) {
-  switch (op) {
-    case Opcode::PUSH_EXC_INFO:
-    case Opcode::CHECK_EXC_MATCH:
-    case Opcode::POP_EXCEPT:
-    case Opcode::POP_JUMP_IF:
-    case Opcode::JUMP:
-    case Opcode::COPY:
-    case Opcode::SWAP:
-    case Opcode::POP_TOP:
-    case Opcode::NOP:
-    case Opcode::LOAD_CONST:
-    case Opcode::LOAD_GLOBAL:
-    case Opcode::STORE_FAST:
-    case Opcode::DELETE_FAST:
-    case Opcode::CLEANUP_THROW:
-    case Opcode::INTRINSIC_1:
-    case Opcode::RERAISE:
-    case Opcode::RETURN_VALUE:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool GeneratorValue::has_cleanup() const {
   if (!frame || !started) return false;
   const auto& code = frame->body->instructions;
@@ -379,10 +354,9 @@ bool GeneratorValue::has_cleanup() const {
     const Instruction& i = code[static_cast<std::size_t>(at)];
     open.push_back(i.handler.label);
     if (i.op == Opcode::CLEANUP_THROW) continue;  // of `yield from`: what is thrown at a close goes on from here
-    if (!is_quiet(i.op)) return true;
+    if (!is_quiet(i.op)) return true;             // more than looking at the exception and passing it on
     if (i.target >= 0) open.push_back(i.target);
-    const bool ends = i.op == Opcode::JUMP || i.op == Opcode::RERAISE || i.op == Opcode::RETURN_VALUE;
-    if (!ends) open.push_back(at + 1);
+    if (!ends_block(i.op)) open.push_back(at + 1);
   }
   return false;
 }
