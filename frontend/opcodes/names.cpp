@@ -82,7 +82,7 @@ static DictValue& names_of(SymbolicFrame& f, const Instruction& i) {
 
 OPCODE(LOAD_NAME) {
   if (ValueRef v = names_of(f, i).find(t, t.constant(name_of(f, i.a)))) return f.push(std::move(v));
-  LOAD_GLOBAL(t, f, i);
+  trace_LOAD_GLOBAL(t, f, i);
 }
 
 OPCODE(STORE_NAME) {
@@ -119,7 +119,7 @@ OPCODE(LOAD_FROM_DICT_OR_DEREF) {
 
 OPCODE(LOAD_FROM_DICT_OR_GLOBALS) {
   if (ValueRef v = found_below(t, f, i, name_of(f, i.a))) return f.push(std::move(v));
-  LOAD_GLOBAL(t, f, i);
+  trace_LOAD_GLOBAL(t, f, i);
 }
 
 OPCODE(SETUP_ANNOTATIONS) {
