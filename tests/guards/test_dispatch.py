@@ -26,7 +26,7 @@ class Cache:
         self.code, self.programs, self.freed = new_code(), {}, []
 
     def insert(self, guards, region=1):
-        program = g.program(guards)
+        program = g.compile(guards)
         number = len(self.programs)
         self.programs[number] = (region, program)
         g.cache_insert(self.code, region, program, number, self.freed)
