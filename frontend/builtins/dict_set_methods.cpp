@@ -10,7 +10,7 @@ namespace md {
 
 // x.keys() of anything that has such a method; null if it has none.
 static ValueRef keys_of_mapping(Tracer& t, const ValueRef& from) {
-  if (from->kind != ValueKind::Object && from->kind != ValueKind::StandIn) return {};
+  if (from->kind != ValueKind::Object && from->kind != ValueKind::Polyfilled) return {};
   PyRef name = checked(PyUnicode_InternFromString("keys"));
   return from->has_attr(t, name.get()) ? t.call(from->get_attr(t, name.get()), {}) : ValueRef();
 }

@@ -26,7 +26,7 @@ ValueRef iterator_over(Tracer& t, const ValueRef& v) { return t.realize(t.realiz
 
 // --- accumulate: inner = source, running total once there is one ----------------------------------------------------
 
-ValueRef accumulate_step(Tracer& t, StepIterator& self) {
+ValueRef next_of_accumulate(Tracer& t, FunctionIterator& self) {
   if (self.inner.size() == 3) {  // the initial value comes first
     self.inner.pop_back();
     return self.inner[1];
@@ -46,7 +46,7 @@ ValueRef accumulate_step(Tracer& t, StepIterator& self) {
 }
 
 // The total so far comes first again, and is drawn at once.
-bool remake_accumulate(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t& draws) {
+bool remake_accumulate(Tracer& t, FunctionIterator& self, CallArgs& args, std::int64_t& draws) {
   args.positional = {self.inner[0], self.function ? self.function : t.none()};
   if (self.inner.size() == 1) return true;
   args.keywords.emplace_back(checked(PyUnicode_InternFromString("initial")), self.inner[1]);
@@ -62,8 +62,8 @@ ValueRef rule_accumulate(Tracer& t, CallArgs& args) {
   if (args.positional.empty() || args.positional.size() > 2) graph_break<GB0133>(self, positional, named);
   if (args.positional.size() == 2 && function) graph_break<GB0132>(self, positional, named);
   if (args.positional.size() == 2) function = args[1];
-  auto it = make_ref<StepIterator>("AccumulateIteratorVariable()", itertools_type("accumulate"),
-                                   std::vector<ValueRef>{iterator_over(t, args[0])}, accumulate_step);
+  auto it = make_ref<FunctionIterator>("AccumulateIteratorVariable()", itertools_type("accumulate"),
+                                       std::vector<ValueRef>{iterator_over(t, args[0])}, next_of_accumulate);
   it->remake = remake_accumulate;
   if (function && !is_true_constant(t.realize(function), Py_None)) it->function = t.realize(function);
   if (initial && !is_true_constant(t.realize(initial), Py_None)) it->inner.insert(it->inner.end(), 2, initial);
@@ -77,7 +77,7 @@ ValueRef rule_accumulate(Tracer& t, CallArgs& args) {
 // Its count numbers the groups: only the newest one still gives values.
 enum GroupPart : std::size_t { kSource, kGroupKey, kKey, kValue };
 
-bool read_next(Tracer& t, StepIterator& groups) {
+bool read_next(Tracer& t, FunctionIterator& groups) {
   ValueRef v = groups.inner[kSource]->next(t);
   if (!v) return false;
   ValueRef key = v;
@@ -96,21 +96,21 @@ bool read_next(Tracer& t, StepIterator& groups) {
 }
 
 // inner of a group: the iterator it belongs to, its key.
-ValueRef group_step(Tracer& t, StepIterator& group) {
-  auto& groups = *as<StepIterator>(group.inner[0]);
+ValueRef next_of_group(Tracer& t, FunctionIterator& group) {
+  auto& groups = *as<FunctionIterator>(group.inner[0]);
   if (groups.count != group.count) return {};
   if (!groups.inner[kValue] && !read_next(t, groups)) return {};
   if (!values_equal(t, group.inner[1], groups.inner[kKey])) return {};
   return std::move(groups.inner[kValue]);
 }
 
-ValueRef groupby_step(Tracer& t, StepIterator& self) {
+ValueRef next_of_groupby(Tracer& t, FunctionIterator& self) {
   ++self.count;
   while (!self.inner[kKey] || (self.inner[kGroupKey] && values_equal(t, self.inner[kGroupKey], self.inner[kKey])))
     if (!read_next(t, self)) return {};
   self.inner[kGroupKey] = self.inner[kKey];
-  auto group = make_ref<StepIterator>("GroupIteratorVariable()", itertools_type("_grouper"),
-                                      std::vector<ValueRef>{ValueRef(&self), self.inner[kKey]}, group_step);
+  auto group = make_ref<FunctionIterator>("GroupIteratorVariable()", itertools_type("_grouper"),
+                                          std::vector<ValueRef>{ValueRef(&self), self.inner[kKey]}, next_of_group);
   group->count = self.count;
   return make_ref<TupleValue>(std::vector<ValueRef>{self.inner[kKey], group});
 }
@@ -120,8 +120,8 @@ ValueRef rule_groupby(Tracer& t, CallArgs& args) {
   ValueRef key = args.take_keyword("key");
   if (!args.keywords.empty()) graph_break<GB0155>(self, positional, named);
   if (args.positional.size() != 1) graph_break<GB0134>(self, positional, named);
-  auto it = make_ref<StepIterator>("GroupByIteratorVariable()", itertools_type("groupby"),
-                                   std::vector<ValueRef>{iterator_over(t, args[0]), {}, {}, {}}, groupby_step);
+  auto it = make_ref<FunctionIterator>("GroupByIteratorVariable()", itertools_type("groupby"),
+                                       std::vector<ValueRef>{iterator_over(t, args[0]), {}, {}, {}}, next_of_groupby);
   if (key && !is_true_constant(t.realize(key), Py_None)) it->function = t.realize(key);
   return it;
 }
@@ -132,7 +132,7 @@ ValueRef rule_groupby(Tracer& t, CallArgs& args) {
 ValueRef rule_chain(Tracer& t, CallArgs& args);
 
 // inner = source, then what it gave; count: the next one to repeat, once the source has ended.
-ValueRef cycle_step(Tracer& t, StepIterator& self) {
+ValueRef next_of_cycle(Tracer& t, FunctionIterator& self) {
   if (self.count == 0) {
     if (ValueRef v = self.inner[0]->next(t)) {
       if (self.inner.size() > kMaxCycle) graph_break<GB0192>(self.print(), std::to_string(kMaxCycle));
@@ -147,7 +147,7 @@ ValueRef cycle_step(Tracer& t, StepIterator& self) {
 }
 
 // What it has kept comes before what is left of the source, and is drawn at once.
-bool remake_cycle(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t& draws) {
+bool remake_cycle(Tracer& t, FunctionIterator& self, CallArgs& args, std::int64_t& draws) {
   CallArgs parts{{make_ref<ListValue>(std::vector<ValueRef>(self.inner.begin() + 1, self.inner.end()))}, {}};
   const auto kept = static_cast<std::int64_t>(self.inner.size()) - 1;
   if (self.count == 0) parts.positional.push_back(self.inner[0]);
@@ -158,14 +158,14 @@ bool remake_cycle(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t& d
 
 ValueRef rule_cycle(Tracer& t, CallArgs& args) {
   expect_args(t, "cycle", args, 1, 1);
-  auto it = make_ref<StepIterator>("CycleIteratorVariable()", itertools_type("cycle"),
-                                   std::vector<ValueRef>{iterator_over(t, args[0])}, cycle_step);
+  auto it = make_ref<FunctionIterator>("CycleIteratorVariable()", itertools_type("cycle"),
+                                       std::vector<ValueRef>{iterator_over(t, args[0])}, next_of_cycle);
   it->remake = remake_cycle;
   return it;
 }
 
 // inner = the iterables; the one at count has been made an iterator once `strict` says so.
-ValueRef chain_step(Tracer& t, StepIterator& self) {
+ValueRef next_of_chain(Tracer& t, FunctionIterator& self) {
   for (; static_cast<std::size_t>(self.count) < self.inner.size(); ++self.count, self.strict = false) {
     ValueRef& current = self.inner[static_cast<std::size_t>(self.count)];
     if (!std::exchange(self.strict, true)) current = iterator_over(t, current);
@@ -174,26 +174,27 @@ ValueRef chain_step(Tracer& t, StepIterator& self) {
   return {};
 }
 
-bool remake_chain(Tracer&, StepIterator& self, CallArgs& args, std::int64_t&) {
+bool remake_chain(Tracer&, FunctionIterator& self, CallArgs& args, std::int64_t&) {
   args.positional.assign(self.inner.begin() + self.count, self.inner.end());
   return true;
 }
 
 ValueRef rule_chain(Tracer& t, CallArgs& args) {
   if (!args.keywords.empty()) t.raise(PyExc_TypeError, "chain() takes no keyword arguments");
-  auto it = make_ref<StepIterator>("ChainIteratorVariable()", itertools_type("chain"), args.positional, chain_step);
+  auto it =
+      make_ref<FunctionIterator>("ChainIteratorVariable()", itertools_type("chain"), args.positional, next_of_chain);
   it->remake = remake_chain;
   return it;
 }
 
 // inner = the value; count: how often still, -1 for ever.
-ValueRef repeat_step(Tracer&, StepIterator& self) {
+ValueRef next_of_repeat(Tracer&, FunctionIterator& self) {
   if (self.count == 0) return {};
   if (self.count > 0) --self.count;
   return self.inner[0];
 }
 
-bool remake_repeat(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t&) {
+bool remake_repeat(Tracer& t, FunctionIterator& self, CallArgs& args, std::int64_t&) {
   args.positional = self.inner;
   if (self.count >= 0) args.positional.push_back(t.integer(self.count));
   return true;
@@ -206,21 +207,21 @@ ValueRef rule_repeat(Tracer& t, CallArgs& args) {
   expect_args(t, "repeat", args, 1, 2);
   std::int64_t n = -1;
   if (args.size() == 2 && !constant_int(t.realize(args[1]), n)) return {};
-  auto it = make_ref<StepIterator>("RepeatIteratorVariable()", itertools_type("repeat"), std::vector<ValueRef>{args[0]},
-                                   repeat_step);
+  auto it = make_ref<FunctionIterator>("RepeatIteratorVariable()", itertools_type("repeat"),
+                                       std::vector<ValueRef>{args[0]}, next_of_repeat);
   it->count = args.size() == 2 ? std::max<std::int64_t>(n, 0) : -1;
   it->remake = remake_repeat;
   return it;
 }
 
 // inner = next value, step.
-ValueRef count_step(Tracer& t, StepIterator& self) {
+ValueRef next_of_count(Tracer& t, FunctionIterator& self) {
   ValueRef now = self.inner[0];
   self.inner[0] = t.binary_op(now, self.inner[1], kAdd);
   return now;
 }
 
-bool remake_count(Tracer&, StepIterator& self, CallArgs& args, std::int64_t&) {
+bool remake_count(Tracer&, FunctionIterator& self, CallArgs& args, std::int64_t&) {
   args.positional = self.inner;
   return true;
 }
@@ -235,13 +236,14 @@ ValueRef rule_count(Tracer& t, CallArgs& args) {
   while (inner.size() < 2) inner.push_back(t.integer(inner.empty() ? 0 : 1));
   for (auto& v : inner)
     if (v = t.realize(v); v->kind != ValueKind::Constant || !PyNumber_Check(v->real.get())) return {};
-  auto it = make_ref<StepIterator>("CountIteratorVariable()", itertools_type("count"), std::move(inner), count_step);
+  auto it =
+      make_ref<FunctionIterator>("CountIteratorVariable()", itertools_type("count"), std::move(inner), next_of_count);
   it->remake = remake_count;
   return it;
 }
 
 // inner = source, next position wanted, stop (None: no end), step; count: positions read; strict: it has ended.
-ValueRef islice_step(Tracer& t, StepIterator& self) {
+ValueRef next_of_islice(Tracer& t, FunctionIterator& self) {
   if (self.strict) return {};
   std::int64_t wanted = 0, stop = -1, step = 1;
   constant_int(self.inner[1], wanted), constant_int(self.inner[3], step);
@@ -262,7 +264,7 @@ ValueRef islice_step(Tracer& t, StepIterator& self) {
 }
 
 // Positions count from the one that the source is at.
-bool remake_islice(Tracer& t, StepIterator& self, CallArgs& args, std::int64_t&) {
+bool remake_islice(Tracer& t, FunctionIterator& self, CallArgs& args, std::int64_t&) {
   std::int64_t wanted = 0, stop = 0;
   constant_int(self.inner[1], wanted);
   const bool ends = constant_int(self.inner[2], stop);
@@ -296,7 +298,8 @@ ValueRef rule_islice(Tracer& t, CallArgs& args) {
   }
   std::vector<ValueRef> inner{iterator_over(t, args[0])};
   inner.insert(inner.end(), bounds.begin(), bounds.end());
-  auto it = make_ref<StepIterator>("IsliceIteratorVariable()", itertools_type("islice"), std::move(inner), islice_step);
+  auto it = make_ref<FunctionIterator>("IsliceIteratorVariable()", itertools_type("islice"), std::move(inner),
+                                       next_of_islice);
   it->remake = remake_islice;
   return it;
 }

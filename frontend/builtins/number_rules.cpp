@@ -72,12 +72,12 @@ struct Sum {
   void add(const ValueRef& v) {
     const bool ints = in_c && !floats;
     PyRef number = in_c ? plain_number(v, floats) : PyRef();
-    const bool late = v->kind == ValueKind::Number || total->kind == ValueKind::Number;
-    if (++terms > 2 && in_c && late && keeps_rounding_errors())  // the sum of two is rounded once in any case
+    const bool at_run_time = v->kind == ValueKind::Number || total->kind == ValueKind::Number;
+    if (++terms > 2 && in_c && at_run_time && keeps_rounding_errors())  // the sum of two is rounded once in any case
       unmodelled("sum", "several floats of which one is known only at run time");
     floats = floats || v->kind == ValueKind::Number || (number && PyFloat_CheckExact(number.get()));
     if (number && total->kind == ValueKind::Constant) return waiting.push_back(std::move(number));
-    in_c = in_c && (number || late || v->kind == ValueKind::Size);
+    in_c = in_c && (number || at_run_time || v->kind == ValueKind::Size);
     total = t.binary_op(settled(), v, 0);
     PyRef sum = ints ? plain_number(total, false) : PyRef();
     if (sum && PyFloat_CheckExact(sum.get())) in_c = floats = true;  // whatever has made one of it

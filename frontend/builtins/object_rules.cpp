@@ -13,8 +13,8 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
-#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -257,7 +257,7 @@ ValueRef rule_format(Tracer& t, CallArgs& args) {
 ValueRef rule_vars(Tracer& t, CallArgs& args) {
   auto* o = args.size() == 1 ? as<ObjectValue>(args[0]) : nullptr;
   const PyRef name = checked(PyUnicode_InternFromString("__dict__"));
-  if (auto* made = args.size() == 1 ? as<StandInValue>(args[0]) : nullptr; made && type_find(made->type, name.get()))
+  if (auto* made = args.size() == 1 ? as<PolyfilledValue>(args[0]) : nullptr; made && type_find(made->type, name.get()))
     return made->get_attr(t, name.get());
   if (!o) return {};
   PyObject* const found = t.on_class(o->type, name.get(), o->source).found;

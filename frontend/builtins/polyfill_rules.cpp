@@ -1,4 +1,4 @@
-// What the Python code that stands in for the standard library asks of the trace: minidynamo/polyfills/bridge.py.
+// What the Python code that polyfills the standard library asks of the trace: minidynamo/polyfills/bridge.py.
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"

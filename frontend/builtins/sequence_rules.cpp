@@ -12,8 +12,8 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
-#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -129,7 +129,7 @@ ValueRef rule_next(Tracer& t, CallArgs& args) {
       make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_StopIteration), std::vector<ValueRef>{})};
 }
 
-ValueRef step_enumerate(Tracer& t, StepIterator& self) {
+ValueRef next_of_enumerate(Tracer& t, FunctionIterator& self) {
   ValueRef v = self.inner[0]->next(t);
   if (!v) return {};
   return make_ref<TupleValue>(std::vector<ValueRef>{t.integer(self.count++), v});
@@ -140,8 +140,8 @@ ValueRef rule_enumerate(Tracer& t, CallArgs& args) {
   if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
   if (ValueRef named = args.take_keyword("iterable")) args.positional.insert(args.positional.begin(), named);
   if (args.positional.size() != 1 || !args.keywords.empty()) throw WrongArguments{};
-  auto it = make_ref<StepIterator>("EnumerateVariable()", &PyEnum_Type,
-                                   std::vector<ValueRef>{t.realize(args[0])->iter(t)}, step_enumerate);
+  auto it = make_ref<FunctionIterator>("EnumerateVariable()", &PyEnum_Type,
+                                       std::vector<ValueRef>{t.realize(args[0])->iter(t)}, next_of_enumerate);
   if (start && !constant_int(t.realize(start), it->count)) {
     if (t.realize(start)->kind == ValueKind::Constant) throw WrongArguments{};
     unmodelled("enumerate", "start that is no constant");
@@ -149,7 +149,7 @@ ValueRef rule_enumerate(Tracer& t, CallArgs& args) {
   return it;
 }
 
-ValueRef step_zip(Tracer& t, StepIterator& self) {
+ValueRef next_of_zip(Tracer& t, FunctionIterator& self) {
   std::vector<ValueRef> row;
   for (std::size_t k = 0; k < self.inner.size(); ++k) {
     ValueRef v = self.inner[k]->next(t);
@@ -173,12 +173,12 @@ ValueRef rule_zip(Tracer& t, CallArgs& args) {
   if (!args.keywords.empty()) return {};
   std::vector<ValueRef> inner;
   for (auto& a : args.positional) inner.push_back(t.realize(a)->iter(t));
-  auto it = make_ref<StepIterator>("ZipVariable()", &PyZip_Type, std::move(inner), step_zip);
+  auto it = make_ref<FunctionIterator>("ZipVariable()", &PyZip_Type, std::move(inner), next_of_zip);
   it->strict = strict && t.realize(strict)->truth(t);
   return it;
 }
 
-ValueRef step_map(Tracer& t, StepIterator& self) {
+ValueRef next_of_map(Tracer& t, FunctionIterator& self) {
   CallArgs args;
   for (auto& x : self.inner) {
     ValueRef v = x->next(t);
@@ -193,12 +193,12 @@ ValueRef rule_map(Tracer& t, CallArgs& args) {
   if (args.size() < 2) t.raise(PyExc_TypeError, "map() must have at least two arguments.");
   std::vector<ValueRef> inner;
   for (std::size_t k = 1; k < args.positional.size(); ++k) inner.push_back(t.realize(args[k])->iter(t));
-  auto it = make_ref<StepIterator>("MapVariable()", &PyMap_Type, std::move(inner), step_map);
+  auto it = make_ref<FunctionIterator>("MapVariable()", &PyMap_Type, std::move(inner), next_of_map);
   it->function = args[0];
   return it;
 }
 
-ValueRef step_filter(Tracer& t, StepIterator& self) {
+ValueRef next_of_filter(Tracer& t, FunctionIterator& self) {
   while (ValueRef v = self.inner[0]->next(t)) {
     ValueRef keep = is_true_constant(self.function, Py_None) ? v : t.call(self.function, CallArgs{{v}, {}});
     if (t.realize(keep)->truth(t)) return v;
@@ -208,8 +208,8 @@ ValueRef step_filter(Tracer& t, StepIterator& self) {
 
 ValueRef rule_filter(Tracer& t, CallArgs& args) {
   expect_args(t, "filter", args, 2, 2);
-  auto it = make_ref<StepIterator>("FilterVariable()", &PyFilter_Type,
-                                   std::vector<ValueRef>{t.realize(args[1])->iter(t)}, step_filter);
+  auto it = make_ref<FunctionIterator>("FilterVariable()", &PyFilter_Type,
+                                       std::vector<ValueRef>{t.realize(args[1])->iter(t)}, next_of_filter);
   it->function = args[0];
   return it;
 }

@@ -32,7 +32,7 @@ class Decoder {
     for (index_ = 0; index_ < raws_.size(); ++index_) {
       raw_ = &raws_[index_];
       start_ = static_cast<int>(body_->instructions.size());
-      step();
+      decode_next();
     }
     if (!waiting_.empty()) throw BadCode("keyword names without a call");
     resolve();
@@ -75,7 +75,7 @@ class Decoder {
     }
   }
 
-  void step();
+  void decode_next();
   void step_own();
   bool step_operator();
   bool step_call();
@@ -152,7 +152,7 @@ class Decoder {
 };
 
 // A jump to an instruction without a canonical one goes to what follows: that is where the next emit lands.
-void Decoder::step() {
+void Decoder::decode_next() {
   if (kMinor == 11 && (targets_[raw_->start] & kSend)) end_send_311();
   first_of_unit_[raw_->start] = start_;
   const RawInfo& info = raw_info(raw_->op);

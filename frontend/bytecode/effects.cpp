@@ -1,33 +1,36 @@
+// The table of opcodes.inc, and the counts that depend on operands.
 #include "frontend/bytecode/effects.h"
+
+#include "frontend/bytecode/raw_opcodes.h"
 
 namespace md {
 namespace {
 
-constexpr int kVaries = -1;
-enum EffectFlags { kEndsBlock = 1, kInlinesCall = 2, kPushesBool = 4 };
+constexpr int kN = -1;  // as many as the operands say
+enum Property {
+  kEndsBlock = 1,
+  kInlinesCall = 2,
+  kPushesBool = 4,
+  kMoves = 8,
+  kFixed = 16,
+  kFixedUntil312 = kMinor < 13 ? kFixed : 0,
+  kResumable = 32,
+  kQuiet = 64,
+};
 
 struct Row {
-  Opcode op;
-  int pop, push, flags;
+  int pop, push;
+  SlotUse slot;
+  int properties;
 };
 constexpr Row kRows[] = {
-#define MD_EFFECT(op, pop, push, flags) {Opcode::op, pop, push, flags},
-#include "frontend/bytecode/effects.inc"
-#undef MD_EFFECT
+#define MD_OPCODE(name, pop, push, slot, properties, handler) {pop, push, SlotUse::slot, properties},
+#include "frontend/bytecode/opcodes.inc"
+#undef MD_OPCODE
 };
 
-struct ByOpcode {
-  Row rows[kOpcodeCount] = {};
-};
-constexpr ByOpcode by_opcode() {
-  ByOpcode table;
-  for (const Row& r : kRows) table.rows[static_cast<int>(r.op)] = r;
-  return table;
-}
-constexpr ByOpcode kTable = by_opcode();
-static_assert(sizeof(kRows) / sizeof(kRows[0]) == kOpcodeCount, "every canonical instruction has one effect");
-
-const Row& row(Opcode op) { return kTable.rows[static_cast<int>(op)]; }
+const Row& row(Opcode op) { return kRows[static_cast<int>(op)]; }
+bool has(Opcode op, Property p) { return (row(op).properties & p) != 0; }
 
 int pops(const Instruction& i) {
   switch (i.op) {
@@ -62,7 +65,7 @@ int pushes(const Instruction& i) {
 
 Effect stack_effect(const Instruction& i) {
   const Row& r = row(i.op);
-  return {r.pop == kVaries ? pops(i) : r.pop, r.push == kVaries ? pushes(i) : r.push};
+  return {r.pop == kN ? pops(i) : r.pop, r.push == kN ? pushes(i) : r.push};
 }
 
 int depth_at_target(const Instruction& i, int depth) {
@@ -71,34 +74,27 @@ int depth_at_target(const Instruction& i, int depth) {
   return depth - e.pop + e.push;
 }
 
-bool ends_block(Opcode op) { return row(op).flags & kEndsBlock; }
-bool inlines_call(Opcode op) { return row(op).flags & kInlinesCall; }
+SlotUse slot_use(Opcode op) { return row(op).slot; }
+bool reads_slot(Opcode op) { return has_slot_operand(op) && slot_use(op) != SlotUse::Store; }
+bool replaces_slot(Opcode op) {
+  const SlotUse use = slot_use(op);
+  return use == SlotUse::Store || use == SlotUse::Delete || use == SlotUse::Take || use == SlotUse::Enclose;
+}
+
+bool ends_block(Opcode op) { return has(op, kEndsBlock); }
+bool inlines_call(Opcode op) { return has(op, kInlinesCall); }
+bool only_moves(Opcode op) { return has(op, kMoves); }
+bool can_stand_alone(Opcode op) { return !has(op, kFixed) && !replaces_slot(op); }
+bool is_resumable(Opcode op) { return has(op, kResumable); }
+bool is_quiet(Opcode op) { return has(op, kQuiet); }
 
 bool pushes_bool(const Instruction& i) {
   if (i.op == Opcode::COMPARE_OP) return i.b != 0;
   if (i.op == Opcode::UNARY_OP) return i.a == kUnaryNot;
-  return row(i.op).flags & kPushesBool;
+  return has(i.op, kPushesBool);
 }
 
 bool is_call(Opcode op) { return op == Opcode::CALL || op == Opcode::CALL_FUNCTION_EX; }
 int items_above_callable(const Instruction& i) { return stack_effect(i).pop - 2; }
-
-bool has_slot_operand(Opcode op) {
-  switch (op) {
-    case Opcode::LOAD_FAST:
-    case Opcode::STORE_FAST:
-    case Opcode::DELETE_FAST:
-    case Opcode::LOAD_FAST_AND_CLEAR:
-    case Opcode::MAKE_CELL:
-    case Opcode::LOAD_CLOSURE:
-    case Opcode::LOAD_DEREF:
-    case Opcode::STORE_DEREF:
-    case Opcode::DELETE_DEREF:
-    case Opcode::LOAD_FROM_DICT_OR_DEREF:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace md

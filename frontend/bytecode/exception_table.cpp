@@ -1,3 +1,4 @@
+// co_exceptiontable, read and written: ranges of code units, their handlers and stack depths.
 #include "frontend/bytecode/tables.h"
 
 namespace md {

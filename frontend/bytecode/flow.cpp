@@ -1,3 +1,4 @@
+// The data flow itself: states are joined along edges until nothing changes; a contradiction is an InternalError.
 #include "frontend/bytecode/flow.h"
 
 #include <fmt/format.h>
@@ -104,7 +105,7 @@ class Flow {
 
   void check_operands(int at, const Instruction& i, const FlowState& s) const {
     if (has_slot_operand(i.op)) check_slot(at, i, s);
-    if (i.op == Opcode::STORE_FAST || i.op == Opcode::SWAP) return;
+    if (slot_use(i.op) == SlotUse::Store || i.op == Opcode::SWAP) return;
     const int depth = static_cast<int>(s.stack.size());
     int pop = stack_effect(i).pop;
     if (i.op == Opcode::COPY) {
@@ -124,14 +125,35 @@ class Flow {
 
   void check_slot(int at, const Instruction& i, const FlowState& s) const {
     if (i.a < 0 || i.a >= static_cast<int>(s.slots.size())) fail(at, "no such slot");
-    const bool needs_cell = i.op == Opcode::LOAD_CLOSURE || i.op == Opcode::LOAD_DEREF || i.op == Opcode::STORE_DEREF ||
-                            i.op == Opcode::DELETE_DEREF || i.op == Opcode::LOAD_FROM_DICT_OR_DEREF;
-    if (needs_cell && s.slots[i.a] == SlotState::Unbound) fail(at, "no cell in the slot");
+    if (slot_use(i.op) == SlotUse::Cell && s.slots[i.a] == SlotState::Unbound) fail(at, "no cell in the slot");
+  }
+
+  // The slot after the instruction; gives what it held.
+  static Item use_slot(const Instruction& i, FlowState& s) {
+    if (!has_slot_operand(i.op)) return Item::Null;
+    SlotState& slot = s.slots[i.a];
+    const Item held = taken(slot);
+    switch (slot_use(i.op)) {
+      case SlotUse::Store:
+        slot = stored(s.stack.back());
+        break;
+      case SlotUse::Delete:
+      case SlotUse::Take:
+        slot = SlotState::Unbound;
+        break;
+      case SlotUse::Read:
+      case SlotUse::Enclose:
+        slot = SlotState::Bound;
+        break;
+      case SlotUse::Cell:
+      case SlotUse::None:
+        break;
+    }
+    return held;
   }
 
   void apply(int at, const Instruction& i, FlowState& s) const {
     auto& stack = s.stack;
-    const Item top = stack.empty() ? Item::Null : stack.back();
     switch (i.op) {
       case Opcode::COPY:
         stack.push_back(stack[stack.size() - i.a]);
@@ -146,37 +168,22 @@ class Flow {
       case Opcode::LOAD_CONST:
         stack.push_back(is_bool_const(at, i.a) ? Item::Bool : Item::Value);
         return;
-      case Opcode::LOAD_FAST_AND_CLEAR:
-        stack.push_back(taken(s.slots[i.a]));
-        s.slots[i.a] = SlotState::Unbound;
-        return;
-      case Opcode::STORE_FAST:
-        s.slots[i.a] = stored(top);
-        stack.pop_back();
-        return;
-      case Opcode::DELETE_FAST:
-        s.slots[i.a] = SlotState::Unbound;
-        return;
-      case Opcode::MAKE_CELL:
-        s.slots[i.a] = SlotState::Bound;
-        return;
       case Opcode::COPY_FREE_VARS:
         if (i.a > static_cast<int>(s.slots.size())) fail(at, "more free variables than slots");
         std::fill(s.slots.end() - i.a, s.slots.end(), SlotState::Bound);
         return;
-      case Opcode::LOAD_FAST:
-        s.slots[i.a] = SlotState::Bound;
-        break;
       default:
         break;
     }
     const Effect e = stack_effect(i);
+    const Item from_slot = use_slot(i, s);
     // Patterns compare a length and test the result without converting it, also on 3.13.
     const bool compares_length = i.op == Opcode::COMPARE_OP && stack[stack.size() - 2] == Item::Length;
     stack.resize(stack.size() - e.pop);
     stack.resize(stack.size() + e.push, Item::Value);
     if (pushes_bool(i) || compares_length) stack.back() = Item::Bool;
     if (i.op == Opcode::GET_LEN) stack.back() = Item::Length;
+    if (slot_use(i.op) == SlotUse::Take) stack.back() = from_slot;
     const bool method = (i.op == Opcode::LOAD_ATTR || i.op == Opcode::LOAD_SUPER_ATTR) && (i.b & 1);
     if (method) stack[stack.size() - (kNullAboveCallable ? 1 : 2)] = Item::ValueOrNull;
   }

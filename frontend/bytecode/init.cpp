@@ -1,3 +1,4 @@
+// The Python face of decoder, assembler and splitter: what the tests of this folder call.
 #include "frontend/bytecode/init.h"
 
 #include "frontend/bytecode/instruction.h"

@@ -1,11 +1,12 @@
+// Names of canonical instructions, and the constants and slots of a body.
 #include "frontend/bytecode/instruction.h"
 
 namespace md {
 
 const char* opcode_name(Opcode op) {
   static constexpr const char* kNames[] = {
-#define MD_OPCODE(name) #name,
-#include "frontend/bytecode/opcode_list.inc"
+#define MD_OPCODE(name, ...) #name,
+#include "frontend/bytecode/opcodes.inc"
 #undef MD_OPCODE
   };
   return kNames[static_cast<int>(op)];

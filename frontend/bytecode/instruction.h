@@ -12,14 +12,14 @@
 namespace md {
 
 enum class Opcode : std::uint8_t {
-#define MD_OPCODE(name) name,
-#include "frontend/bytecode/opcode_list.inc"
+#define MD_OPCODE(name, ...) name,
+#include "frontend/bytecode/opcodes.inc"
 #undef MD_OPCODE
 };
 const char* opcode_name(Opcode op);
 constexpr int kOpcodeCount = 0
-#define MD_OPCODE(name) +1
-#include "frontend/bytecode/opcode_list.inc"
+#define MD_OPCODE(...) +1
+#include "frontend/bytecode/opcodes.inc"
 #undef MD_OPCODE
     ;
 
@@ -55,7 +55,7 @@ struct DroppedInstruction {
 
 struct Instruction {
   Opcode op;
-  // Operands, by opcode (see opcode_list.inc): slot, name index, const index, count, operator number, flags.
+  // Operands, by opcode (see opcodes.inc): slot, name index, const index, count, operator number, flags.
   int a = 0;
   int b = 0;
   int target = -1;  // label: index into CodeBody::instructions

@@ -1,3 +1,4 @@
+// co_linetable, read and written: line and columns of each code unit in CPython's compressed form.
 #include "frontend/bytecode/raw_opcodes.h"
 #include "frontend/bytecode/tables.h"
 

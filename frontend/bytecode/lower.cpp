@@ -1,3 +1,4 @@
+// One canonical instruction to one or more raw ones of the running version, in a single pass over the body.
 #include "frontend/bytecode/lower.h"
 
 #include <fmt/format.h>
@@ -43,30 +44,25 @@ RawOp jump_if(int kind, bool forward) {
 }
 int inverted(int kind) { return kind ^ 1; }  // the four kinds come in pairs
 
-class Lowering {
- public:
-  Lowering(const CodeBody& body, const std::vector<FlowState>& flow) : body_(body), flow_(flow) {}
-
-  LoweredCode run() {
-    const int n = size();
+// Where in the canonical code the lowering is, and the instructions it has put out.
+class LoweringCursor {
+ protected:
+  LoweringCursor(const CodeBody& body, const std::vector<FlowState>& flow) : body_(body), flow_(flow) {
     out_.consts = body_.consts;
-    out_.first.assign(n, -1);
-    out_.exit_first.assign(n, -1);
+    out_.first.assign(size(), -1);
+    out_.exit_first.assign(size(), -1);
     find_labels();
-    while (at_ < n) {
-      i_ = &body_.instructions[at_];
-      used_ = 1;
-      end_loop();
-      separate_region();
-      const int first = static_cast<int>(out_.instructions.size());
-      one();
-      for (int k = 0; k < used_; ++k) out_.first[at_ + k] = first;
-      at_ += used_;
-    }
-    return std::move(out_);
   }
 
- private:
+  // Goes to the next instruction; false: there is none.
+  bool advance() {
+    at_ += used_;
+    if (at_ >= size()) return false;
+    i_ = &body_.instructions[at_];
+    used_ = 1;
+    return true;
+  }
+
   int size() const { return static_cast<int>(body_.instructions.size()); }
   const Instruction* next(int k = 1) const { return at_ + k < size() ? &body_.instructions[at_ + k] : nullptr; }
   [[noreturn]] void cannot(const char* why) const {
@@ -138,6 +134,48 @@ class Lowering {
     emit(RawOp::NOP);
   }
 
+  LoweredInstruction& emit_jump(RawOp op, int label) {
+    LoweredInstruction& r = emit(op);
+    r.label = label;
+    return r;
+  }
+
+  int const_index(const PyRef& object) {
+    auto& consts = out_.consts;
+    const auto same = [&](const PyRef& c) { return c.get() == object.get(); };
+    const auto found = std::find_if(consts.begin(), consts.end(), same);
+    if (found == consts.end()) {
+      consts.push_back(object);
+      return static_cast<int>(consts.size()) - 1;
+    }
+    return static_cast<int>(found - consts.begin());
+  }
+
+  const CodeBody& body_;
+  const std::vector<FlowState>& flow_;
+  LoweredCode out_;
+  std::vector<bool> is_label_;
+  std::vector<const Instruction*> exit_of_;  // a FOR_ITER that leaves to this instruction
+  int at_ = 0, used_ = 0;                    // the instruction, and how many the ones put out for it stand for
+  const Instruction* i_ = nullptr;
+};
+
+class Lowering : LoweringCursor {
+ public:
+  Lowering(const CodeBody& body, const std::vector<FlowState>& flow) : LoweringCursor(body, flow) {}
+
+  LoweredCode run() {
+    while (advance()) {
+      end_loop();
+      separate_region();
+      const int first = static_cast<int>(out_.instructions.size());
+      one();
+      for (int k = 0; k < used_; ++k) out_.first[at_ + k] = first;
+    }
+    return std::move(out_);
+  }
+
+ private:
   void one() {
     if (local() || name() || operation() || construct() || call() || control()) return;
     const RawOp raw = same_raw(i_->op);
@@ -359,23 +397,6 @@ class Lowering {
     emit(kMinor >= 13 ? RawOp::CALL_KW : RawOp::CALL, i_->a);
     return true;
   }
-  int const_index(const PyRef& object) {
-    auto& consts = out_.consts;
-    const auto same = [&](const PyRef& c) { return c.get() == object.get(); };
-    const auto found = std::find_if(consts.begin(), consts.end(), same);
-    if (found == consts.end()) {
-      consts.push_back(object);
-      return static_cast<int>(consts.size()) - 1;
-    }
-    return static_cast<int>(found - consts.begin());
-  }
-
-  LoweredInstruction& emit_jump(RawOp op, int label) {
-    LoweredInstruction& r = emit(op);
-    r.label = label;
-    return r;
-  }
-
   bool control() {
     const bool forward = i_->target > at_;
     switch (i_->op) {
@@ -423,14 +444,6 @@ class Lowering {
     used_ = 3;
     return true;
   }
-
-  const CodeBody& body_;
-  const std::vector<FlowState>& flow_;
-  LoweredCode out_;
-  std::vector<bool> is_label_;
-  std::vector<const Instruction*> exit_of_;  // a FOR_ITER that leaves to this instruction
-  int at_ = 0, used_ = 1;
-  const Instruction* i_ = nullptr;
 };
 
 }  // namespace

@@ -1,3 +1,4 @@
+// Reads a code object's bytes and tables, and prints operands as `dis` does.
 #include "frontend/bytecode/raw_code.h"
 
 #include <fmt/format.h>

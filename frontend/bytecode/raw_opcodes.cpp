@@ -1,3 +1,4 @@
+// Opcode numbers to names and back for the running version.
 #include "frontend/bytecode/raw_opcodes.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Checks that a break can be split, and makes the part for the breaking instruction and the resume parts.
 #include "frontend/bytecode/split.h"
 
 #include <fmt/format.h>
@@ -229,26 +230,6 @@ std::vector<bool> stack_after(const Instruction& i, const std::vector<bool>& bef
   return after;
 }
 
-// Leaves the frame's slots alone and does not depend on its place in the code.
-bool can_stand_alone(const Instruction& i) {
-  switch (i.op) {
-    case Opcode::STORE_FAST:
-    case Opcode::DELETE_FAST:
-    case Opcode::LOAD_FAST_AND_CLEAR:
-    case Opcode::MAKE_CELL:
-    case Opcode::COPY_FREE_VARS:
-    case Opcode::RESUME:
-    case Opcode::RETURN_VALUE:
-    case Opcode::RERAISE:
-    case Opcode::JUMP:
-      return false;
-    case Opcode::SET_FUNCTION_ATTRIBUTE:
-      return kMinor >= 13;
-    default:
-      return true;
-  }
-}
-
 }  // namespace
 
 PartCode resume_at(const CodeBody& body, const BreakLayout& layout) {
@@ -259,7 +240,7 @@ PartCode resume_at(const CodeBody& body, const BreakLayout& layout) {
 SplitCode split(const CodeBody& body, const BreakLayout& layout) {
   const std::vector<bool> bound = passed_slots(body, layout);
   const Instruction& i = body.instructions[layout.instruction];
-  if (!can_stand_alone(i)) refuse(opcode_name(i.op));
+  if (!can_stand_alone(i.op)) refuse(opcode_name(i.op));
   for (std::size_t k = 0; k < layout.contexts.size(); ++k) {
     const int item = layout.contexts[k].stack_index;
     const int lowest = k == 0 ? 0 : layout.contexts[k - 1].stack_index + 1;

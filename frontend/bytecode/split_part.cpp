@@ -1,3 +1,4 @@
+// Lays out a part's slots and parameters, and writes the prologue that restores stack, cells and contexts.
 #include "frontend/bytecode/split_part.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Cuts a function at any instruction for tests, and puts a NOP before every instruction, which lengthens jumps.
 #include "frontend/bytecode/stop_before.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Attribute look-up by a remembered type version: the slow path refreshes the memo, the fast one compares one number.
 #include "frontend/cpython/attr_memo.h"
 
 #include <structmember.h>

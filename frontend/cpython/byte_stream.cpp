@@ -1,3 +1,4 @@
+// Reads position and size of an io.BytesIO through the class's own methods, taken once.
 #include "frontend/cpython/byte_stream.h"
 
 #include "frontend/cpython/import_module.h"

@@ -1,3 +1,4 @@
+// PEP 523's co_extra: one index of the interpreter, requested at the first use.
 #include "frontend/cpython/code_extra.h"
 
 #if PY_VERSION_HEX >= 0x030C0000

@@ -1,3 +1,4 @@
+// The Python face of this folder's look-ups and of the frame hook, for tests.
 #include "frontend/cpython/cpython_init.h"
 
 #include "frontend/cpython/frame_access.h"

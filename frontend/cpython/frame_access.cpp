@@ -1,3 +1,4 @@
+// The frame evaluation hook: when it is installed, how a frame returns or raises without running, recursion limits.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 

@@ -1,3 +1,4 @@
+// Runs a small function under a probing hook and compares every field that frame_access reads.
 #include "frontend/cpython/frame_probe.h"
 
 #include "frontend/cpython/frame_access.h"

@@ -1,3 +1,4 @@
+// Look-ups in dictionaries and inline values by CPython's internal layouts. In C: the internal headers are not C++.
 #define Py_BUILD_CORE 1
 #include "frontend/cpython/internals.h"
 

@@ -1,3 +1,4 @@
+// Hands the GIL's release and return to `ir`, which knows no Python, and tells when the interpreter ends.
 #include "frontend/cpython/interpreter_lock.h"
 
 #include <Python.h>

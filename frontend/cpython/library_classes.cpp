@@ -1,3 +1,4 @@
+// Where each of these classes stands in sys.modules: looked up at each question, never imported.
 #include "frontend/cpython/library_classes.h"
 
 #include "frontend/cpython/py_ref.h"

@@ -1,3 +1,4 @@
+// Tells a whole module of the standard library from one under import and from a program's file of that name.
 #include "frontend/cpython/library_modules.h"
 
 #include <map>

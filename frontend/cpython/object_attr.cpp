@@ -1,3 +1,4 @@
+// The attribute search of object.__getattribute__ step by step, without calling descriptors.
 #include "frontend/cpython/object_attr.h"
 
 #include <structmember.h>

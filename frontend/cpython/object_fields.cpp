@@ -1,3 +1,4 @@
+// Struct layouts of range, slice, partial, deque and OrderedDict, equal in all versions supported.
 #include "frontend/cpython/object_fields.h"
 
 #include "frontend/cpython/import_module.h"

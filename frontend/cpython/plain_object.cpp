@@ -1,3 +1,4 @@
+// Equality, hash and set operations of constants in C alone: no __eq__ or __hash__ of a program is called.
 #include "frontend/cpython/plain_object.h"
 
 #include <cstring>

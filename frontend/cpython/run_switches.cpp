@@ -1,3 +1,4 @@
+// Process-wide and per-context switches (disable, stance), kept where a call tests them with one load.
 #include "frontend/cpython/run_switches.h"
 
 #include <utility>

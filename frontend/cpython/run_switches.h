@@ -8,7 +8,7 @@
 
 namespace md {
 
-class Region;
+class CompileOptions;
 
 // compiler.set_stance(): what compiled functions do.
 enum class Stance : std::uint8_t { Default, ForceEager, EagerOnRecompile, FailOnRecompile, EagerThenCompile };
@@ -17,10 +17,10 @@ enum class Stance : std::uint8_t { Default, ForceEager, EagerOnRecompile, FailOn
 struct RunSwitches {
   unsigned disabling = 0;  // what may disable compiled functions in some thread or context; see is_disabled_here
   Stance stance = Stance::Default;
-  bool skip_guard_eval_unsafe = false;  // a miss is an error
-  Region* everything = nullptr;         // `run --everything`: what frames outside of compiled functions compile in
-  bool forces_backend = false;          // compiled functions use this one instead of their own
-  PyRef backend;                        // a callable, or null for one of ours
+  bool skip_guard_eval_unsafe = false;   // a miss is an error
+  CompileOptions* everything = nullptr;  // `run --everything`: what frames outside of compiled functions compile in
+  bool forces_backend = false;           // compiled functions use this one instead of their own
+  PyRef backend;                         // a callable, or null for one of ours
   std::string backend_name;
 };
 extern RunSwitches switches_in_use;  // written with the GIL held

@@ -1,3 +1,4 @@
+// Rewrites the traceback of the exception that is set: entries of parts become entries of the whole function.
 #define Py_BUILD_CORE 1
 #include <Python.h>
 

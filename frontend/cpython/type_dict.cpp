@@ -1,3 +1,4 @@
+// Reads a class's own dictionary by name, and takes apart classes that only a trace has made.
 #include "frontend/cpython/type_dict.h"
 
 namespace md {

@@ -1,3 +1,4 @@
+// Prints graphs, plans, bytecode and sizes of a finished compilation for the log.
 #include "frontend/driver/artifact_texts.h"
 
 #include <fmt/format.h>

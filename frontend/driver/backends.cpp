@@ -32,7 +32,8 @@ void break_if_refused(const std::string& backend) {
 }
 
 // A user's callable gets the graph and the real inputs, and returns what to call.
-std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region) {
+std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tracer& t,
+                                          const CompileOptions& options) {
   std::size_t sizes = 0;
   PyRef gm = make_graph_module(graph);
   PyRef inputs = checked(PyList_New(0));
@@ -43,23 +44,23 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   }
   for (auto& v : t.graphs.inputs) checked(PyList_Append(inputs.get(), v->real.get()));
   PyRef args = checked(PyTuple_Pack(2, gm.get(), inputs.get()));
-  PyRef compiled = PyRef::steal(PyObject_Call(region.backend, args.get(), region.options.get()));
+  PyRef compiled = PyRef::steal(PyObject_Call(options.backend, args.get(), options.backend_options.get()));
   if (!compiled) {
     if (!PyErr_ExceptionMatches(PyExc_Exception)) throw PythonError{};  // Ctrl-C, sys.exit()
-    break_if_refused(region.backend_name);
-    backend_failed(region.backend_name, take_exception());
+    break_if_refused(options.backend_name);
+    backend_failed(options.backend_name, take_exception());
   }
   if (!PyCallable_Check(compiled.get())) {
     PyErr_SetString(PyExc_AssertionError, "compiler_fn did not return callable");
-    backend_failed(region.backend_name, take_exception());
+    backend_failed(options.backend_name, take_exception());
   }
   return python_kernel(std::move(compiled), sizes);
 }
 
-std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Tracer& t, const Region& region,
+std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Tracer& t, const CompileOptions& options,
                                     const LogSwitches& logs) {
-  Backend* backend = find_backend(region.backend_name);
-  if (!backend) throw InternalError("backend '" + region.backend_name + "' is not installed");
+  Backend* backend = find_backend(options.backend_name);
+  if (!backend) throw InternalError("backend '" + options.backend_name + "' is not installed");
   std::shared_ptr<const Graph> functional;
   try {
     functional = optimize(*graph);
@@ -71,24 +72,24 @@ std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const T
   if (logs.perf_hints) log_perf_hints(*graph, t, "");
   if (logs.output_code)
     report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + backend->code(*functional))});
-  const bool waits = region.mode == CompileMode::Background && !t.config.background_compile;
-  return backend->compile(std::move(functional), waits ? CompileMode::Wait : region.mode);
+  const bool waits = options.mode == CompileMode::Background && !t.config.background_compile;
+  return backend->compile(std::move(functional), waits ? CompileMode::Wait : options.mode);
 }
 
 }  // namespace
 
-std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region,
+std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const CompileOptions& options,
                                       const LogSwitches& logs) {
-  report("on_compile", {py_str(region.backend_name), py_int(t.graphs.calls_captured)});
-  if (logs.info) report("log_info", {py_str("Step 2: calling compiler function " + region.backend_name)});
+  report("on_compile", {py_str(options.backend_name), py_int(t.graphs.calls_captured)});
+  if (logs.info) report("log_info", {py_str("Step 2: calling compiler function " + options.backend_name)});
   std::shared_ptr<Kernel> kernel;
-  if (region.backend)
-    kernel = call_user_backend(graph, t, region);
-  else if (region.backend_name == "eager")
+  if (options.backend)
+    kernel = call_user_backend(graph, t, options);
+  else if (options.backend_name == "eager")
     kernel = interpreting_kernel(graph);
   else
-    kernel = compile_own(graph, t, region, logs);
-  if (logs.info) report("log_info", {py_str("Step 2: done compiler function " + region.backend_name)});
+    kernel = compile_own(graph, t, options, logs);
+  if (logs.info) report("log_info", {py_str("Step 2: done compiler function " + options.backend_name)});
   return kernel;
 }
 

@@ -1,3 +1,4 @@
+// Traces a frame, restarts where tracing asks for it, decides what a break means, and reports what failed.
 #include "frontend/driver/compile_frame.h"
 
 #include <fmt/format.h>
@@ -15,8 +16,8 @@
 #include "frontend/entries/frame_counts.h"
 #include "frontend/entries/frame_notes.h"
 #include "frontend/guards/carried_guards.h"
-#include "frontend/hatches/stand_ins.h"
 #include "frontend/interpreter/break_place.h"
+#include "frontend/marked_callables/fake_tensors.h"
 #include "frontend/report/events.h"
 #include "frontend/report/source_lines.h"
 #include "frontend/tensors/tensor_object.h"
@@ -52,6 +53,61 @@ std::string active_managers(const SymbolicFrame& f) {
 bool is_row(const GraphBreak& b, BreakId id) { return b.id == break_rows()[id].id; }
 bool has_title_only(const GraphBreak& b) { return b.id.empty(); }
 
+// Of a resume function the line of its break, which ends its name.
+int printed_line(const FrameRequest& r, const FrameNotes& notes) {
+  const std::size_t at = notes.printed_name.rfind("_at_");
+  return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes.printed_name.c_str() + at + 4);
+}
+
+std::unique_ptr<SymbolicFrame> root_frame(Tracer& t, const FrameRequest& request, const std::string& name) {
+  auto f = std::make_unique<SymbolicFrame>();
+  f->body = decoded_body(request.code);
+  f->code = PyRef::borrow(reinterpret_cast<PyObject*>(request.code));
+  f->globals = PyRef::borrow(request.args.globals);
+  f->builtins = PyRef::borrow(request.args.builtins);
+  f->printed_name = name;
+  const auto& body = *f->body;
+  f->slots.resize(body.slot_names.size());
+  for (std::size_t k = 0; k < body.slot_names.size(); ++k) {
+    PyObject* v = request.args.localsplus[k];
+    if (!v) continue;
+    const std::string slot_name = text_of(body.slot_names[k].get());
+    const int slot = static_cast<int>(k);
+    SourceRef s = body.slot_kinds[k] & kSlotFree ? t.recorder.sources.free_cell(slot, slot_name)
+                                                 : t.recorder.sources.local(slot, slot_name);
+    // A split function gets the variables that the original shares with its closures as cells.
+    if (PyCell_Check(v) && slot_name.starts_with(kCellParameter))
+      s = t.recorder.sources.free_cell(slot, slot_name.substr(std::string_view(kCellParameter).size()));
+    f->slots[k] = PyCell_Check(v) ? t.wrap(v, s) : t.lazy(v, s);
+  }
+  return f;
+}
+
+const char* place_name(BreakVerdict verdict) {
+  switch (verdict) {
+    case BreakVerdict::SkipLoop:
+      return "loop";
+    case BreakVerdict::SkipContext:
+      return "with";
+    default:
+      return "place";
+  }
+}
+
+PyRef hint_list(const GraphBreak& b) {
+  PyRef hints = checked(PyList_New(0));
+  for (auto& h : b.hints) checked(PyList_Append(hints.get(), py_str(h).get()));
+  return hints;
+}
+
+// The instruction raises what an `assert` statement raises: it loads AssertionError by an opcode of its own.
+bool failed_assert(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  for (int k = f.current; k >= 0 && code[static_cast<std::size_t>(k)].pos.line == f.instruction().pos.line; --k)
+    if (code[static_cast<std::size_t>(k)].op == Opcode::LOAD_ASSERTION_ERROR) return true;
+  return false;
+}
+
 // One attempt after another until the trace ends or the frame is given up.
 struct Compilation {
   const FrameRequest& request;
@@ -67,42 +123,12 @@ struct Compilation {
 
   Compilation(const FrameRequest& r, FrameNotes& notes)
       : request(r),
-        config(config_snapshot(*r.region)),
+        config(config_snapshot(*r.options)),
         logs(log_switches()),
         notes(notes),
         file(text_of(r.code->co_filename)),
         name(r.printed_name),
         first_line(printed_line(r, notes)) {}
-
-  // Of a resume function the line of its break, which ends its name.
-  static int printed_line(const FrameRequest& r, const FrameNotes& notes) {
-    const std::size_t at = notes.printed_name.rfind("_at_");
-    return at == std::string::npos ? r.code->co_firstlineno : std::atoi(notes.printed_name.c_str() + at + 4);
-  }
-
-  std::unique_ptr<SymbolicFrame> root_frame(Tracer& t) {
-    auto f = std::make_unique<SymbolicFrame>();
-    f->body = decoded_body(request.code);
-    f->code = PyRef::borrow(reinterpret_cast<PyObject*>(request.code));
-    f->globals = PyRef::borrow(request.args.globals);
-    f->builtins = PyRef::borrow(request.args.builtins);
-    f->printed_name = name;
-    const auto& body = *f->body;
-    f->slots.resize(body.slot_names.size());
-    for (std::size_t k = 0; k < body.slot_names.size(); ++k) {
-      PyObject* v = request.args.localsplus[k];
-      if (!v) continue;
-      const std::string slot_name = text_of(body.slot_names[k].get());
-      const int slot = static_cast<int>(k);
-      SourceRef s = body.slot_kinds[k] & kSlotFree ? t.recorder.sources.free_cell(slot, slot_name)
-                                                   : t.recorder.sources.local(slot, slot_name);
-      // A split function gets the variables that the original shares with its closures as cells.
-      if (PyCell_Check(v) && slot_name.starts_with(kCellParameter))
-        s = t.recorder.sources.free_cell(slot, slot_name.substr(std::string_view(kCellParameter).size()));
-      f->slots[k] = PyCell_Check(v) ? t.wrap(v, s) : t.lazy(v, s);
-    }
-    return f;
-  }
 
   // What logs of this attempt carry: "0/1_2" is the third attempt at the second entry of the first frame.
   void start_attempt() {
@@ -125,7 +151,7 @@ struct Compilation {
       t.recorder.varying = &notes.varying;
       try {
         start_attempt();
-        TraceResult end = t.run(root_frame(t), request.args);
+        TraceResult end = t.run(root_frame(t, request, name), request.args);
         t.finishing = true;
         keep_apart(t, end);
         if (end.end == TraceResult::End::Return && logs.info) {
@@ -220,7 +246,7 @@ struct Compilation {
     if (!config.trace_more) notes.broke = true;
     if (!config.trace_more || ++notes.failures < kMostFailures) return;
     if (notes.entries_made > 0)
-      notes.limited = request.region;
+      notes.limited = request.options;
     else
       notes.broke = true;
   }
@@ -250,23 +276,6 @@ struct Compilation {
     return true;
   }
 
-  static const char* place_name(BreakVerdict verdict) {
-    switch (verdict) {
-      case BreakVerdict::SkipLoop:
-        return "loop";
-      case BreakVerdict::SkipContext:
-        return "with";
-      default:
-        return "place";
-    }
-  }
-
-  static PyRef hint_list(const GraphBreak& b) {
-    PyRef hints = checked(PyList_New(0));
-    for (auto& h : b.hints) checked(PyList_Append(hints.get(), py_str(h).get()));
-    return hints;
-  }
-
   EntryRef on_skip(Tracer& t, const SkipFrame& s) {
     if (s.user_request && t.stack.frames.size() > 1) {
       // In an inlined callee it becomes a break of the caller at the call.
@@ -288,14 +297,6 @@ struct Compilation {
   EntryRef run_again() {
     ++speculation.restarts;
     return run();
-  }
-
-  // The instruction raises what an `assert` statement raises: it loads AssertionError by an opcode of its own.
-  static bool failed_assert(const SymbolicFrame& f) {
-    const auto& code = f.body->instructions;
-    for (int k = f.current; k >= 0 && code[static_cast<std::size_t>(k)].pos.line == f.instruction().pos.line; --k)
-      if (code[static_cast<std::size_t>(k)].op == Opcode::LOAD_ASSERTION_ERROR) return true;
-    return false;
   }
 
   // The exception would leave the frame: plain Python raises it for real. True: restart, as above.
@@ -326,7 +327,7 @@ struct Compilation {
       raise_op_error(e);
       throw PythonError{};
     }
-    auto* rule = dynamic_cast<const FailedStandIn*>(&e);
+    auto* rule = dynamic_cast<const FailedFakeRun*>(&e);
     if (!rule) raise_op_error(e);
     PyRef cause = rule ? rule->error : take_exception();
     auto* failed = dynamic_cast<const FailedCall*>(&e);
@@ -397,7 +398,7 @@ void forget_compile_id() {
 
 }  // namespace
 
-TraceConfig config_snapshot(const Region& region) {
+TraceConfig config_snapshot(const CompileOptions& options) {
   PyRef module = own_module("minidynamo._dynamo.config");
   PyRef values = checked(PyObject_CallMethod(module.get(), "_snapshot", nullptr));
   auto get = [&](const char* key) -> PyObject* { return find_item(values.get(), key); };
@@ -406,8 +407,8 @@ TraceConfig config_snapshot(const Region& region) {
     return get(key) && PyLong_Check(get(key)) ? static_cast<int>(PyLong_AsLong(get(key))) : fallback;
   };
   TraceConfig c;
-  c.fullgraph = region.fullgraph;
-  c.dynamic = region.dynamic;
+  c.fullgraph = options.fullgraph;
+  c.dynamic = options.dynamic;
   c.dynamic_shapes = flag("dynamic_shapes");
   c.automatic_dynamic_shapes = flag("automatic_dynamic_shapes");
   c.assume_static_by_default = flag("assume_static_by_default");
@@ -466,7 +467,7 @@ EntryRef compile_frame(const FrameRequest& request) {
     if (!tables_are_ready()) return {};
     e = c.run();
   } catch (const PythonError&) {
-    if (request.region->fullgraph) throw;
+    if (request.options->fullgraph) throw;
     clear_programs_own(request);
   }
   report("count", {py_str("frames"), py_str("ok")});

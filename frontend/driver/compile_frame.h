@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontend/entries/code_cache.h"
-#include "frontend/entries/region.h"
+#include "frontend/entries/compile_options.h"
 #include "frontend/plan/plan.h"
 #include "frontend/trace/trace_config.h"
 
@@ -17,7 +17,7 @@ class CompiledPlan final : public CompiledCode {
 struct FrameRequest {
   PyCodeObject* code;
   FrameArgs args;
-  Region* region;
+  CompileOptions* options;
   std::string printed_name;  // for logs and errors
   // The frame's own slots, whose references are given up at a break: what is alive after it is held elsewhere. Or null.
   PyObject** owned = nullptr;
@@ -27,6 +27,6 @@ struct FrameRequest {
 // Unsupported under fullgraph, a failing user backend, Ctrl-C.
 EntryRef compile_frame(const FrameRequest& request);
 
-TraceConfig config_snapshot(const Region& region);  // throws PythonError
+TraceConfig config_snapshot(const CompileOptions& options);  // throws PythonError
 
 }  // namespace md

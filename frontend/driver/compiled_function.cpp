@@ -19,32 +19,32 @@ namespace {
 
 CompiledFunctionObject* cast(PyObject* o) { return reinterpret_cast<CompiledFunctionObject*>(o); }
 
-// Hooked if there is a region.
+// Hooked if there are options.
 PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::size_t nargsf, PyObject* kwnames,
-                     Region* region) {
+                     CompileOptions* options) {
   const auto call = [&] {
     return or_sleep_at_exit([&] { return PyObject_Vectorcall(self->function, args, nargsf, kwnames); });
   };
-  if (!region) return call();
-  Region* outer = current_region();
-  current_region() = region;
+  if (!options) return call();
+  CompileOptions* outer = current_options();
+  current_options() = options;
   PyObject* r;
   {
     Armed below;
     r = call();
   }
-  current_region() = outer;
+  current_options() = outer;
   return r;
 }
 
 // A generator's frame is the generator: it cannot be replaced. False: an exception is set (fullgraph).
-bool give_up_generator(Region* region, PyCodeObject* code) {
+bool give_up_generator(CompileOptions* options, PyCodeObject* code) {
   try {
     GraphBreak b = make_break<GB0003>();
     std::vector<UserFrame> frames(1);
     frames[0].file = text_of(code->co_filename), frames[0].line = code->co_firstlineno,
     frames[0].function = text_of(code->co_name);
-    if (region->fullgraph) raise_unsupported(b, frames);
+    if (options->fullgraph) raise_unsupported(b, frames);
     frame_notes(code).broke = true;
     count_break(code, b, "");
     PyRef error = break_parts_call("unsupported", b, frames);
@@ -60,10 +60,10 @@ bool give_up_generator(Region* region, PyCodeObject* code) {
 }
 
 // The same options with the backend of the stance. Null: an exception is set.
-Region* forced_region(const Region& r) {
+CompileOptions* forced_options(const CompileOptions& r) {
   const RunSwitches& s = run_switches();
   try {
-    return get_region(s.backend.get(), s.backend_name, r.fullgraph, r.dynamic, nullptr, r.mode);
+    return get_options(s.backend.get(), s.backend_name, r.fullgraph, r.dynamic, nullptr, r.mode);
   } catch (const PythonError&) {
     return nullptr;
   }
@@ -83,22 +83,22 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, nullptr);
   }
-  Region* region = self->region;
+  CompileOptions* options = self->options;
   PyRef kept;  // also if the stance ends meanwhile
   if (switches.forces_backend) {
     kept = switches.backend;
-    region = forced_region(*region);
-    if (!region) return nullptr;
+    options = forced_options(*options);
+    if (!options) return nullptr;
   }
   BoundArguments bound;
   if (!bound.bind(fn, args, nargsf, kwnames))
     return PyErr_Occurred() ? nullptr : call_plain(self, args, nargsf, kwnames, nullptr);
   CodeState* state = code_state(code);
   const FrameNotes* notes = state ? static_cast<const FrameNotes*>(state->notes.get()) : nullptr;
-  const bool runs_plain = notes && notes->runs_plain(*region);
-  if (!runs_plain || notes->runs_plain_below(*region)) {
+  const bool runs_plain = notes && notes->runs_plain(*options);
+  if (!runs_plain || notes->runs_plain_below(*options)) {
     LoadedValues found;
-    EntryRef entry = state ? find_entry(*state, region, bound.frame(), found) : EntryRef();
+    EntryRef entry = state ? find_entry(*state, options, bound.frame(), found) : EntryRef();
     if (Single && entry && !runs_plain && is_single(*entry) && !counting_frames()) [[likely]] {
       bool repeat = false;
       PyObject* out = run_single(*entry, found, bound.frame(), repeat);
@@ -108,9 +108,9 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
     }
     const PyRef held_code = PyRef::borrow(fn->func_code), held_defaults = PyRef::borrow(fn->func_defaults);
     bound.hold_defaults();
-    FrameRequest request{code, bound.frame(), region, std::string()};
+    FrameRequest request{code, bound.frame(), options, std::string()};
     PyRef result;
-    if (!entry && notes && notes->runs_plain_below(*region)) {
+    if (!entry && notes && notes->runs_plain_below(*options)) {
       Disarmed below;
       return call_plain(self, args, nargsf, kwnames, nullptr);
     }
@@ -119,8 +119,8 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
       outcome = run_found(std::move(entry), found, request, result);
     } else if (!runs_plain) {
       if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-        if (!give_up_generator(region, code)) return nullptr;
-        return call_plain(self, args, nargsf, kwnames, region);
+        if (!give_up_generator(options, code)) return nullptr;
+        return call_plain(self, args, nargsf, kwnames, options);
       }
       if (!bound.complete()) return nullptr;
       request.args = bound.frame();
@@ -133,7 +133,7 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   const bool hooked = switches.stance == Stance::Default;
   if (hooked) {
     const Replaying repeated(self->function);
-    return call_plain(self, args, nargsf, kwnames, region);
+    return call_plain(self, args, nargsf, kwnames, options);
   }
   Disarmed below;
   const Replaying repeated(nullptr, false);
@@ -224,14 +224,14 @@ PyType_Spec kSpec = {
 
 }  // namespace
 
-PyRef make_compiled_function(PyObject* function, PyObject* original, Region* region) {
+PyRef make_compiled_function(PyObject* function, PyObject* original, CompileOptions* options) {
   PyRef o = checked(compiled_type()->tp_alloc(compiled_type(), 0));
   auto* self = cast(o.get());
   self->vectorcall = compiled_call<true>;
   self->function = Py_NewRef(function);
   self->original = Py_NewRef(original);
-  self->region = region;
-  self->backend = Py_XNewRef(region->backend);
+  self->options = options;
+  self->backend = Py_XNewRef(options->backend);
   for (const char* name : {"__module__", "__name__", "__qualname__", "__doc__"}) {
     PyRef v = PyRef::steal(PyObject_GetAttrString(function, name));
     if (!v || PyObject_SetAttrString(o.get(), name, v.get()) < 0) PyErr_Clear();

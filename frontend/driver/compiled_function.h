@@ -6,7 +6,7 @@
 namespace md {
 
 // `original` is what compile() was given: the function, or what it calls.
-PyRef make_compiled_function(PyObject* function, PyObject* original, Region* region);
+PyRef make_compiled_function(PyObject* function, PyObject* original, CompileOptions* options);
 
 int init_compiled_function(PyObject* module);  // -1 with an exception set
 

@@ -1,27 +1,23 @@
+// Builds the plan of a finished trace (live values, effects), its guards and kernel, and inserts the entry.
 #include "frontend/driver/finish_trace.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "frontend/bytecode/split.h"
 #include "frontend/driver/artifact_texts.h"
 #include "frontend/driver/graph_module.h"
-#include "frontend/driver/liveness.h"
-#include "frontend/entries/frame_counts.h"
-#include "frontend/guards/program.h"
+#include "frontend/driver/plan_break.h"
+#include "frontend/guards/compiled_guards.h"
 #include "frontend/tensors/respell_sizes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
-#include "frontend/values/functions.h"
-#include "frontend/values/late.h"
-#include "frontend/values/objects.h"
+#include "frontend/values/deferred_calls.h"
 #include "frontend/values/tensor.h"
 #include "ir/graph/dataflow.h"
 
@@ -36,58 +32,6 @@ bool calls_out(const Graph& g) {
   });
 }
 
-// The values alive at a break, each held once, and which of them a split function's parameters take.
-struct HeldValues {
-  PlanBuilder& b;
-  SymbolicFrame& f;
-  const BreakLayout& layout;
-  BreakPoint& point;
-  std::map<Reg, int> positions;
-
-  int hold(Reg r) {
-    auto [it, fresh] = positions.try_emplace(r, static_cast<int>(point.held.size()));
-    if (fresh) point.held.push_back(r);
-    return it->second;
-  }
-
-  Reg stack_item(int index) {
-    for (auto& open : layout.contexts)
-      if (open.stack_index == index) return b.load_constant(open.cls);
-    return b.rebuild(f.stack[static_cast<std::size_t>(index)]);
-  }
-
-  Reg first_argument() {
-    ValueRef v = f.slots[0];
-    if (auto* cell = as<CellValue>(v)) v = cell->get(b.tracer);
-    return b.rebuild(v);
-  }
-
-  // `after`: the stack once the instruction has run, whose items the break's result holds.
-  void fill(BreakPoint::Part& part, const PartCode& code, const std::vector<bool>* after, int first_item) {
-    for (const SplitParameter& p : code.parameters) {
-      if (p.kind == SplitParameter::Kind::StackItem && after) {
-        const auto nulls = std::count(after->begin(), after->begin() + p.index, true);
-        part.from.push_back(~(first_item + p.index - static_cast<int>(nulls)));
-        continue;
-      }
-      switch (p.kind) {
-        case SplitParameter::Kind::StackItem:
-          part.from.push_back(hold(stack_item(p.index)));
-          break;
-        case SplitParameter::Kind::Slot:
-          part.from.push_back(hold(b.rebuild(f.slots[static_cast<std::size_t>(p.index)])));
-          break;
-        case SplitParameter::Kind::FirstArgument:
-          part.from.push_back(hold(first_argument()));
-          break;
-        case SplitParameter::Kind::Nothing:
-          part.from.push_back(hold(b.load_constant(PyRef::borrow(Py_None))));
-          break;
-      }
-    }
-  }
-};
-
 struct Finisher {
   Tracer& t;
   TraceResult& end;
@@ -98,130 +42,6 @@ struct Finisher {
   std::shared_ptr<CompiledPlan> compiled = std::make_shared<CompiledPlan>();
   std::shared_ptr<const SourceTable> sources;
   std::shared_ptr<Graph> graph;
-  int later_numbers = 0;  // of the resume functions and managers: they come after the graph's
-
-  // What the breaking call calls decided that it breaks; an object nobody looked at yet is looked at now.
-  void guard_callee(SymbolicFrame& f) {
-    const Instruction& i = f.body->instructions[static_cast<std::size_t>(end.break_instruction)];
-    if (i.op != Opcode::CALL) return;
-    for (int below = i.a + 1; below <= i.a + 2; ++below) {
-      const ValueRef& v = f.top(below);
-      if (is_null(v) || v->kind != ValueKind::Lazy || !v->real || is_tensor(v->real.get()) ||
-          !PyCallable_Check(v->real.get()))
-        continue;
-      try {
-        t.realize(v);
-      } catch (const GraphBreak&) {  // loaded and called as it is
-      }
-    }
-  }
-
-  // What the code after the trace is given; the managers are not in it yet.
-  BreakLayout layout_of(const SymbolicFrame& f, const std::vector<bool>& live) const {
-    BreakLayout layout;
-    layout.instruction = end.break_instruction;
-    for (std::size_t k = 0; k < f.slots.size(); ++k)
-      layout.slot_bound.push_back(!is_null(f.slots[k]) && (live[k] || end_is_seen(f.slots[k], 0)));
-    for (auto& v : f.stack) layout.stack_is_null.push_back(is_null(v));
-    return layout;
-  }
-
-  BreakPoint& new_break(const CodeBody& body) {
-    auto point = std::make_unique<BreakPoint>();
-    const int gathered = !!(body.flags & CO_VARARGS) + !!(body.flags & CO_VARKEYWORDS);
-    std::vector<bool> lasts(static_cast<std::size_t>(body.argcount + body.kwonlyargcount + gathered), true);
-    for (const Instruction& i : body.instructions) {
-      const bool replaces = i.op == Opcode::STORE_FAST || i.op == Opcode::DELETE_FAST ||
-                            i.op == Opcode::LOAD_FAST_AND_CLEAR || i.op == Opcode::MAKE_CELL;
-      if (replaces && static_cast<std::size_t>(i.a) < lasts.size()) lasts[static_cast<std::size_t>(i.a)] = false;
-    }
-    for (std::size_t k = 0; k < lasts.size(); ++k)
-      if (lasts[k]) point->lasting.push_back(static_cast<int>(k));
-    return *(compiled->plan.broken = std::move(point));
-  }
-
-  // Everything alive at the break is an argument of the two split functions.
-  void plan_break(PlanBuilder& b) {
-    SymbolicFrame& f = *t.stack.frames.front();
-    const CodeBody& body = *f.body;
-    BreakLayout layout = layout_of(f, live_after(body, end.break_instruction));
-    // The break was inside of __exit__: before the instruction the block is still open.
-    for (auto& c : f.contexts)
-      if (c.manager->kind != ValueKind::Context) graph_break<GB0066>("[" + c.manager->print() + "]");
-    for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
-      static_cast<ContextValue*>(c->manager.get())->exit(t);
-    for (auto& c : f.contexts) {
-      layout.contexts.push_back(static_cast<ContextValue*>(c.manager.get())->reopened(c.stack_index));
-      ++later_numbers;
-    }
-    guard_callee(f);
-    const SplitCode& code = split_at(body, layout);
-    BreakPoint& point = new_break(body);
-    const std::string resumed =
-        fmt::format("torch_dynamo_resume_in_{}_at_{}", text_of(request.code->co_name), code.line);
-    point.conditional = static_cast<bool>(code.resume_taken);
-    HeldValues held{b, f, layout, point, {}};
-    held.fill(point.breaking, code.break_part, nullptr, 0);
-    held.fill(point.resume, code.resume, &code.resume_stack_is_null, point.conditional);
-    held.fill(point.resume_taken, code.resume_taken, &code.taken_stack_is_null, point.conditional);
-    point.breaking.code = code_of(code.break_part, "", true);
-    point.resume.code = code_of(code.resume, resumed, false);
-    point.resume_taken.code = code_of(code.resume_taken, resumed, false);
-  }
-
-  // Before the instruction at which the entry stops, with everything that is alive there. The managers of `with` are
-  // values on the stack; those of the library are left here and entered again.
-  void plan_leave(PlanBuilder& b) {
-    SymbolicFrame& f = *t.stack.frames.front();
-    const CodeBody& body = *f.body;
-    BreakLayout layout = layout_of(f, live_before(body, end.break_instruction));
-    for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
-      if (auto* context = as<ContextValue>(c->manager)) context->exit(t);
-    for (auto& c : f.contexts)
-      if (auto* context = as<ContextValue>(c.manager)) layout.contexts.push_back(context->reopened(c.stack_index));
-    const PartCode& code = rest_at(body, layout);
-    BreakPoint& point = new_break(body);
-    HeldValues held{b, f, layout, point, {}};
-    held.fill(point.resume, code, nullptr, 0);
-    point.resume.code = code_of(code, "", true);
-  }
-
-  const PartCode& rest_at(const CodeBody& body, const BreakLayout& layout) {
-    for (auto& [known, code] : notes.leaves)
-      if (same(known, layout)) return code;
-    notes.leaves.emplace_back(layout, resume_at(body, layout));
-    return notes.leaves.back().second;
-  }
-
-  static bool same(const BreakLayout& a, const BreakLayout& b) {
-    const auto alike = [](const OpenContext& x, const OpenContext& y) {
-      return x.stack_index == y.stack_index && x.cls.get() == y.cls.get() &&
-             std::ranges::equal(x.args, y.args, {}, &PyRef::get, &PyRef::get);
-    };
-    return a.instruction == b.instruction && a.stack_is_null == b.stack_is_null && a.slot_bound == b.slot_bound &&
-           std::ranges::equal(a.contexts, b.contexts, alike);
-  }
-
-  const SplitCode& split_at(const CodeBody& body, const BreakLayout& layout) {
-    for (auto& [known, code] : notes.splits)
-      if (same(known, layout)) return code;
-    notes.splits.emplace_back(layout, split(body, layout));
-    return notes.splits.back().second;
-  }
-
-  PyRef code_of(const PartCode& part, const std::string& printed, bool plain) {
-    if (!part) return {};
-    const PyRef& code = part.code;
-    FrameNotes& n = frame_notes(reinterpret_cast<PyCodeObject*>(code.get()));
-    if (!n.is_split) {
-      n.printed_name = printed;
-      n.skip = n.split_runs_plain = plain;
-      n.is_split = true;
-      share_counts(request.code, n);
-    }
-    if (!plain) ++later_numbers;
-    return code;
-  }
 
   bool has_ops() const {
     return std::any_of(t.graphs.current->nodes.begin(), t.graphs.current->nodes.end(),
@@ -276,7 +96,7 @@ struct Finisher {
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
     }
     plan.calls_out = calls_out(*graph);
-    plan.kernel = compile_graph(graph, t, *request.region, logs);
+    plan.kernel = compile_graph(graph, t, *request.options, logs);
   }
 
   static std::string compiled_name() {
@@ -366,7 +186,7 @@ struct Finisher {
   EntryRef install() {
     // The guards see the whole trie, so the table outlives the trace.
     Entry e;
-    e.region = request.region;
+    e.options = request.options;
     e.guards = compile_guards(t.recorder.guards, *sources, loaded(), t.recorder.present);
     release_constants();
     compiled->plan.guards = e.guards;
@@ -396,12 +216,14 @@ struct Finisher {
     PlanBuilder b(t, plan);
     const bool broke = end.end == TraceResult::End::Break;
     if (logs.debug) log_reason(broke);
-    plan_late_calls(b);
+    plan_deferred_calls(b);
     const auto stop = log.breaks.find(t.stack.ordinal);
+    const TracedBreak at{t, end.break_instruction, request, notes};
+    int later_numbers = 0;  // they come after the graph's
     if (broke && stop != log.breaks.end() && stop->second.leave)
-      plan_leave(b);
+      later_numbers = plan_leave(b, at);
     else if (broke)
-      plan_break(b);
+      later_numbers = plan_break(b, at);
     else
       plan.result = b.rebuild(end.returned);
     b.replay(t.effects);

@@ -16,7 +16,7 @@ EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, 
 int next_name_number();
 
 // A user's or our own backend applied to a graph. Throws PythonError (BackendCompilerFailed) or InternalError.
-std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const Region& region,
+std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const CompileOptions& options,
                                       const LogSwitches& logs);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-// PEP 523: frames called from a compiled region (a breaking call, a skipped frame) are compiled as they are entered.
+// PEP 523: frames called from compiled code (a breaking call, a skipped frame) are compiled as they are entered.
 #include "frontend/driver/frame_hook.h"
 
 #include <algorithm>
@@ -142,11 +142,11 @@ bool join_everything() {
     ~Leave() { end_thread(); }
   };
   thread_local Leave here;
-  Region* region = run_switches().everything;
-  if (!region || here.joined || is_disarmed_here()) return false;
+  CompileOptions* options = run_switches().everything;
+  if (!options || here.joined || is_disarmed_here()) return false;
   here.joined = true;
   arm();
-  current_region() = region;
+  current_options() = options;
   return true;
 }
 
@@ -220,10 +220,11 @@ thread_local std::uint64_t frames_to_compile = 0;  // entered so far, compiled b
 thread_local bool looking_again = false;           // at a quiet frame, and so at quiet frames below it
 
 // A skipped frame costs nothing below it once nothing below it was to compile for a while.
-PyObject* run_skipped(PyThreadState* thread, Frame* frame, int throwflag, FrameNotes& notes, const Region* region) {
+PyObject* run_skipped(PyThreadState* thread, Frame* frame, int throwflag, FrameNotes& notes,
+                      const CompileOptions* options) {
   QuietVisits& quiet = notes.quiet;
   const std::uint64_t version = dict_version(frame_globals(frame));
-  if (quiet.region != region || quiet.globals_version != version) quiet = {region, version, 0};
+  if (quiet.options != options || quiet.globals_version != version) quiet = {options, version, 0};
   const bool is_quiet = quiet.count >= kQuietVisits;
   if (is_quiet && ++quiet.count % kLookAgain != 0 && !looking_again) {
     Disarmed below;
@@ -258,7 +259,7 @@ PyObject* run_plain(PyThreadState* thread, Frame* frame, int throwflag) {
 }
 
 // The frame from a copy of its slots.
-RunOutcome run_copied(Frame* frame, Region* region, PyRef& result) {
+RunOutcome run_copied(Frame* frame, CompileOptions* options, PyRef& result) {
   PyCodeObject* code = frame_code(frame);
   PyObject** live = frame_slots(frame);
   std::optional<SlotCopy> copy;
@@ -270,7 +271,8 @@ RunOutcome run_copied(Frame* frame, Region* region, PyRef& result) {
   });
   if (failed) return RunOutcome::Plain;
   return run_frame(
-      {code, {copy->slots.data(), frame_globals(frame), frame_builtins(frame)}, region, std::move(name), live}, result);
+      {code, {copy->slots.data(), frame_globals(frame), frame_builtins(frame)}, options, std::move(name), live},
+      result);
 }
 
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
@@ -282,28 +284,28 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   if (PyObject * result; replays() && is_replayed(frame, result)) return finish_frame(thread, frame, result);
   if (is_failed_frame(reinterpret_cast<PyObject*>(frame_function(frame)))) return run_plain(thread, frame, throwflag);
   if (!compiles_in_replay()) return pass_through(thread, frame, throwflag);
-  Region* region = current_region();
+  CompileOptions* options = current_options();
   PyCodeObject* code = frame_code(frame);
   FrameNotes* notes = find_frame_notes(code);
-  if (!region || observed || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
-  if (notes && notes->runs_plain(*region)) {
+  if (!options || observed || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
+  if (notes && notes->runs_plain(*options)) {
     count_skipped(code);
-    if (region == run_switches().everything) return run_plain(thread, frame, throwflag);  // every frame is counted
-    return run_skipped(thread, frame, throwflag, *notes, region);
+    if (options == run_switches().everything) return run_plain(thread, frame, throwflag);  // every frame is counted
+    return run_skipped(thread, frame, throwflag, *notes, options);
   }
-  if (notes && notes->runs_plain_below(*region)) {
+  if (notes && notes->runs_plain_below(*options)) {
     count_skipped(code);
     Disarmed below;
     return run_default(thread, frame, throwflag);
   }
   PyObject** live = frame_slots(frame);
   // A frame that was only inlined so far is looked at like a new one.
-  const bool everything = region == run_switches().everything;
+  const bool everything = options == run_switches().everything;
   if (everything ? is_own_code(code) : (!notes || notes->frame_id < 0) && leave_alone(code, frame_globals(frame), live))
     return pass_through(thread, frame, throwflag);
   ++frames_to_compile;
   PyRef result;
-  switch (run_copied(frame, region, result)) {
+  switch (run_copied(frame, options, result)) {
     case RunOutcome::Done:
       return finish_frame(thread, frame, result.release());
     case RunOutcome::Raised:
@@ -318,11 +320,11 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
 
 }  // namespace
 
-void run_everything(Region* region) {
-  if (run_switches().everything == region) return;
-  current_region() = run_switches().everything = region;
-  region ? arm() : disarm();
-  keep_hook(region != nullptr);
+void run_everything(CompileOptions* options) {
+  if (run_switches().everything == options) return;
+  current_options() = run_switches().everything = options;
+  options ? arm() : disarm();
+  keep_hook(options != nullptr);
 }
 
 bool install_hook() { return install_frame_hook(hook); }

@@ -1,3 +1,4 @@
+// Graphs bound to Python (pybind11), and the call of a backend that is a Python callable.
 #include "frontend/driver/graph_module.h"
 
 #include <fmt/format.h>

@@ -1,3 +1,4 @@
+// Functions of minidynamo._C that the package calls: compile, reset, switches, stance, skip marks.
 #include "frontend/driver/init.h"
 
 #include <chrono>
@@ -39,8 +40,8 @@ PyObject* py_compile(PyObject*, PyObject* args) {
     } catch (const PythonError&) {
       drop_exception();
     }
-    Region* r = get_region(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
-                           options == Py_None ? nullptr : options, static_cast<CompileMode>(mode));
+    CompileOptions* r = get_options(backend == Py_None ? nullptr : backend, name, fullgraph, dynamic,
+                                    options == Py_None ? nullptr : options, static_cast<CompileMode>(mode));
     return make_compiled_function(function, original ? original : function, r).release();
   });
 }
@@ -143,7 +144,7 @@ PyObject* py_run_everything(PyObject*, PyObject* on) {
   return guarded([&] {
     const int wanted = PyObject_IsTrue(on);
     if (wanted < 0) throw PythonError{};
-    run_everything(wanted ? get_region(nullptr, "llvm", false, -1, nullptr) : nullptr);
+    run_everything(wanted ? get_options(nullptr, "llvm", false, -1, nullptr) : nullptr);
     return Py_NewRef(Py_None);
   });
 }
@@ -195,7 +196,7 @@ PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
 int init_frontend(PyObject* module) {
   if (PyModule_AddFunctions(module, kMethods) < 0) return -1;
   if (init_compiled_function(module) < 0) return -1;
-  init_hatches(module);
+  init_marks(module);
   init_rules();
   install_hook();
   return 0;

@@ -1,8 +1,10 @@
+// Backward data flow over canonical code for local slots, and which objects' ends a program can see.
 #include "frontend/driver/liveness.h"
 
 #include <algorithm>
 #include <ranges>
 
+#include "frontend/bytecode/effects.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
@@ -12,16 +14,6 @@
 namespace md {
 
 namespace {
-
-bool reads_slot(Opcode op) {
-  return op == Opcode::LOAD_FAST || op == Opcode::LOAD_FAST_AND_CLEAR || op == Opcode::LOAD_DEREF ||
-         op == Opcode::LOAD_CLOSURE || op == Opcode::STORE_DEREF || op == Opcode::DELETE_DEREF ||
-         op == Opcode::DELETE_FAST || op == Opcode::LOAD_FROM_DICT_OR_DEREF || op == Opcode::MAKE_CELL;
-}
-
-bool ends_path(Opcode op) {
-  return op == Opcode::RETURN_VALUE || op == Opcode::RAISE_VARARGS || op == Opcode::RERAISE || op == Opcode::JUMP;
-}
 
 bool looks_at_frame(const CodeBody& body) {
   for (auto& n : body.names)
@@ -33,7 +25,7 @@ bool looks_at_frame(const CodeBody& body) {
 std::vector<int> successors(const CodeBody& body, int at) {
   const Instruction& i = body.instructions[static_cast<std::size_t>(at)];
   std::vector<int> out;
-  if (!ends_path(i.op) && at + 1 < static_cast<int>(body.instructions.size())) out.push_back(at + 1);
+  if (!ends_block(i.op) && at + 1 < static_cast<int>(body.instructions.size())) out.push_back(at + 1);
   if (i.target >= 0) out.push_back(i.target);
   if (i.handler.label >= 0) out.push_back(i.handler.label);
   return out;
@@ -85,7 +77,7 @@ bool end_is_seen(const ValueRef& v, int depth) {
     case ValueKind::Function:
     case ValueKind::Method:
     case ValueKind::Partial:
-    case ValueKind::StandIn:
+    case ValueKind::Polyfilled:
     case ValueKind::Deque:
       return true;
     case ValueKind::Lazy:
@@ -120,7 +112,7 @@ static std::vector<std::vector<bool>> live_everywhere(const CodeBody& body) {
         for (std::size_t v = 0; v < slots; ++v)
           if (before[static_cast<std::size_t>(s)][v]) live[v] = true;
       const Instruction& i = body.instructions[k];
-      if (i.op == Opcode::STORE_FAST) live[static_cast<std::size_t>(i.a)] = false;
+      if (replaces_slot(i.op)) live[static_cast<std::size_t>(i.a)] = false;
       if (reads_slot(i.op)) live[static_cast<std::size_t>(i.a)] = true;
       if (live != before[k]) before[k] = std::move(live), changed = true;
     }

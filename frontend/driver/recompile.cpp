@@ -1,3 +1,4 @@
+// Limits on recompilation, entries that die, what to generalise, and the report of a recompilation.
 #include "frontend/driver/recompile.h"
 
 #include <algorithm>
@@ -22,11 +23,11 @@ constexpr int kGeneralisations = 8, kMoreEntries = 16;
 constexpr std::size_t kFewInVain = 16;
 
 bool generalise(const FrameRequest& r, FrameNotes& notes, const TraceConfig& config) {
-  if (!config.trace_more || r.region->fullgraph) return false;
+  if (!config.trace_more || r.options->fullgraph) return false;
   if (notes.entries_made < config.recompile_limit + kMoreEntries * notes.generalised) return true;
   if (notes.generalised >= kGeneralisations) return false;
   std::map<std::string, int> failures;
-  for (auto& e : entries_of(r.code, r.region)) {
+  for (auto& e : entries_of(r.code, r.options)) {
     const std::string source = first_failure(*e->guards, r.args).source;
     if (!source.empty() && !source.starts_with("___") && !notes.varying.contains(source)) ++failures[source];
   }
@@ -59,11 +60,11 @@ PyRef what_changes(const std::vector<EntryRef>& entries, const FrameArgs& args) 
 
 bool compiled_in_vain(const FrameRequest& r, const FrameNotes& notes) {
   const CodeState* state = code_state(r.code);
-  if (!state || r.region->fullgraph || state->misses <= state->entries.size() + kFewInVain) return false;
+  if (!state || r.options->fullgraph || state->misses <= state->entries.size() + kFewInVain) return false;
   const unsigned misses = state->misses;
-  const auto most = static_cast<std::size_t>(std::max(0, config_snapshot(*r.region).accumulated_recompile_limit));
+  const auto most = static_cast<std::size_t>(std::max(0, config_snapshot(*r.options).accumulated_recompile_limit));
   if (misses <= state->entries.size() + most || std::has_single_bit(misses)) return false;
-  if (const EntryRef newest = newest_entry(r.code, r.region); newest && is_dead(*newest->guards))
+  if (const EntryRef newest = newest_entry(r.code, r.options); newest && is_dead(*newest->guards))
     report("on_short_lives", {py_int(misses), py_str(r.printed_name), py_str(text_of(r.code->co_filename)),
                               py_int(r.code->co_firstlineno), py_str(explain_failure(*newest->guards, r.args, false)),
                               py_int(notes.frame_id)});
@@ -73,7 +74,7 @@ bool compiled_in_vain(const FrameRequest& r, const FrameNotes& notes) {
 
 bool over_limit(const FrameRequest& r, FrameNotes& notes) {
   const CodeState* state = code_state(r.code);
-  return state && !state->entries.empty() && over_limit(r, notes, config_snapshot(*r.region));
+  return state && !state->entries.empty() && over_limit(r, notes, config_snapshot(*r.options));
 }
 
 bool over_limit(const FrameRequest& r, FrameNotes& notes, const TraceConfig& config) {
@@ -81,12 +82,12 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes, const TraceConfig& con
   const int least = std::min(config.recompile_limit, config.accumulated_recompile_limit);
   if ((state ? static_cast<int>(state->entries.size()) : 0) < least) return false;
   drop_dead_entries(r.code);
-  const auto entries = entries_of(r.code, r.region);
+  const auto entries = entries_of(r.code, r.options);
   if ((entries.empty() && least > 0) || generalise(r, notes, config)) return false;
   const auto all = state ? state->entries.size() : 0;
   const bool local = static_cast<int>(entries.size()) >= config.recompile_limit;
   if (!local && static_cast<int>(all) < config.accumulated_recompile_limit) return false;
-  if (notes.limited == r.region) return true;  // as was reported
+  if (notes.limited == r.options) return true;  // as was reported
   const char* name = local ? "recompile_limit" : "accumulated_recompile_limit";
   const int value = local ? config.recompile_limit : config.accumulated_recompile_limit;
   std::string reason = "None";
@@ -95,23 +96,24 @@ bool over_limit(const FrameRequest& r, FrameNotes& notes, const TraceConfig& con
              explain_failure(*entries.front()->guards, r.args, false);
   report("on_limit", {py_str(name), py_int(value), py_str(r.printed_name), py_str(text_of(r.code->co_filename)),
                       py_int(r.code->co_firstlineno), py_str(reason), py_int(notes.frame_id),
-                      what_changes(entries, r.args), py_int(r.region->dynamic)});
-  if (r.region->fullgraph || config.fail_on_recompile_limit_hit) {
+                      what_changes(entries, r.args), py_int(r.options->dynamic)});
+  if (r.options->fullgraph || config.fail_on_recompile_limit_hit) {
     PyRef cause = break_parts_call("unsupported", make_break<GB0039>(std::string(name)), {});
-    PyRef error = report("limit_error", {py_str(name), PyRef::borrow(r.region->fullgraph ? Py_True : Py_False), cause});
+    PyRef error =
+        report("limit_error", {py_str(name), PyRef::borrow(r.options->fullgraph ? Py_True : Py_False), cause});
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }
   if (config.skip_code_recursive_on_limit) notes.skip_recursively = true;
   CodeState& limited = ensure_code_state(r.code);
-  notes.limited = limited.limited = r.region;
+  notes.limited = limited.limited = r.options;
   limited.misses = 0;
   note_plain_reason(r.code, name);
   return true;
 }
 
 void CompileReport::before(const FrameNotes& notes) {
-  const EntryRef newest = newest_entry(request_.code, request_.region);
+  const EntryRef newest = newest_entry(request_.code, request_.options);
   if (!newest) return;
   failure_ = first_failure(*newest->guards, request_.args);
   const PyRef wanted = report("wants_recompiles", {});
@@ -123,7 +125,7 @@ void CompileReport::log_failures(const FrameNotes& notes) const {
   const FrameRequest& r = request_;
   const bool every = log_switches().recompiles_verbose;
   PyRef failures = checked(PyList_New(0));
-  for (auto& e : entries_of(r.code, r.region)) {
+  for (auto& e : entries_of(r.code, r.options)) {
     const std::string name = std::to_string(notes.frame_id) + "/" + std::to_string(e->entry_id) + ": ";
     PyRef texts = checked(PyList_New(0));
     if (every)
@@ -150,7 +152,7 @@ void CompileReport::after(const Entry& made) const {
                                      py_str(f.number).get()));
     report("on_compiled", {py_int(made.frame_id), py_int(made.entry_id), py_str(r.printed_name),
                            py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno),
-                           checked(PyFloat_FromDouble(took.count())), changed, py_int(r.region->dynamic)});
+                           checked(PyFloat_FromDouble(took.count())), changed, py_int(r.options->dynamic)});
   } catch (const PythonError&) {
     // The entry is made: what could not be told of it is no reason to fail.
     if (!PyErr_ExceptionMatches(PyExc_Exception)) throw;

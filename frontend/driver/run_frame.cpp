@@ -1,3 +1,4 @@
+// The loop of a frame's run: find or compile an entry, run its plan, execute the breaking instruction, go on.
 #include "frontend/driver/run_frame.h"
 
 #include <algorithm>
@@ -18,18 +19,18 @@
 
 namespace md {
 
-Region*& current_region() {
-  thread_local Region* region = nullptr;
-  return region;
+CompileOptions*& current_options() {
+  thread_local CompileOptions* options = nullptr;
+  return options;
 }
 
 namespace {
 
-struct InRegion {
-  Region*& current = current_region();
-  Region* const outer = current;
-  explicit InRegion(Region* r) { current = r; }
-  ~InRegion() { current = outer; }
+struct OptionsInForce {
+  CompileOptions*& current = current_options();
+  CompileOptions* const outer = current;
+  explicit OptionsInForce(CompileOptions* r) { current = r; }
+  ~OptionsInForce() { current = outer; }
 };
 
 // A function over its limit is looked at again now and then: entries may have died.
@@ -40,7 +41,7 @@ constexpr unsigned kLimitedMisses = 256;
   PyErr_Clear();
   Disarmed plain;
   PyRef error = report("internal_error", {py_str(what), frames_list({})});
-  if (r.region->fullgraph) {
+  if (r.options->fullgraph) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
   }
@@ -52,7 +53,7 @@ constexpr unsigned kLimitedMisses = 256;
 
 // Too little memory, with nothing done yet: nobody is told, and the frame runs as plain Python, this time.
 [[gnu::cold, gnu::noinline]] void go_on_without_memory(const FrameRequest& r) {
-  if (r.region->fullgraph) {
+  if (r.options->fullgraph) {
     PyErr_NoMemory();
     throw PythonError{};
   }
@@ -143,13 +144,13 @@ EntryRef compile_missing(const FrameRequest& asked) {
   FrameRequest r = asked;
   if (r.printed_name.empty() && notes) r.printed_name = notes->printed_name;
   if (r.printed_name.empty()) r.printed_name = text_of(r.code->co_name);
-  if (notes && (notes->runs_plain(*r.region) || notes->compiling)) return {};
+  if (notes && (notes->runs_plain(*r.options) || notes->compiling)) return {};
   if (run_switches().disabling && is_disabled_here()) return {};
   if (run_switches().stance != Stance::Default || run_switches().skip_guard_eval_unsafe) {
     Disarmed plain;
     if (stance_keeps_plain(r)) return {};
   }
-  if (notes && notes->limited == r.region && ++notes->limited_misses % kLimitedMisses != 0) return {};
+  if (notes && notes->limited == r.options && ++notes->limited_misses % kLimitedMisses != 0) return {};
   CompileReport told(r);
   if (notes) {
     Disarmed plain;
@@ -160,7 +161,7 @@ EntryRef compile_missing(const FrameRequest& asked) {
     told.before(*notes);
     // Log handlers are code of the program, and other threads may have compiled meanwhile.
     if (notes->entries_made != made)
-      if (EntryRef e = find_entry(r.code, r.region, r.args)) return e;
+      if (EntryRef e = find_entry(r.code, r.options, r.args)) return e;
   }
   EntryRef made = compile_frame(r);
   if (made) told.after(*made);
@@ -184,7 +185,7 @@ EntryRef compiled_now(const FrameRequest& r) {
 }
 
 // A failure after which the frame cannot run again reaches the user.
-[[noreturn]] void raise_late(const std::exception& e) {
+[[noreturn]] void raise_after_commit(const std::exception& e) {
   if (dynamic_cast<const std::bad_alloc*>(&e))
     PyErr_NoMemory();
   else
@@ -223,11 +224,11 @@ bool run_entry(const EntryPlan& plan, const FrameRequest& r, PyObject* const* fo
     hand_over(std::move(run.calls));
     return false;
   } catch (const std::bad_alloc& e) {
-    if (run.committed) raise_late(e);
+    if (run.committed) raise_after_commit(e);
     hand_over(std::move(run.calls));
     return false;
   } catch (const std::exception& e) {
-    if (run.committed) raise_late(e);
+    if (run.committed) raise_after_commit(e);
     go_on_plain(r, e.what());
     hand_over(std::move(run.calls));
     return false;
@@ -355,11 +356,11 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     }
     run.held.clear();
     auto* code = reinterpret_cast<PyCodeObject*>(next->code.get());
-    const FrameRequest request{code, args.frame(code, first.args), first.region, std::string()};
+    const FrameRequest request{code, args.frame(code, first.args), first.options, std::string()};
     // The breaking call may have set a trace function, which is to see what follows.
     const bool watched = is_observed(PyThreadState_Get(), code) && !compiles_while_traced();
     LoadedValues found;
-    EntryRef following = watched ? EntryRef() : find_entry(code, request.region, request.args, found);
+    EntryRef following = watched ? EntryRef() : find_entry(code, request.options, request.args, found);
     const bool hit = static_cast<bool>(following);
     if (!hit && !watched) following = compiled_now(request);
     run = PlanRun();
@@ -414,9 +415,9 @@ RunOutcome run_with(EntryRef entry, PyObject* const* found, const FrameRequest& 
 
 // Exceptions become Python's.
 template <class Act>
-RunOutcome driven(Region* region, Act&& act) {
+RunOutcome driven(CompileOptions* options, Act&& act) {
   try {
-    InRegion in(region);
+    OptionsInForce in(options);
     return act();
   } catch (const PythonError&) {
     return RunOutcome::Raised;
@@ -435,7 +436,7 @@ RunOutcome driven(Region* region, Act&& act) {
 }  // namespace
 
 RunOutcome run_found(EntryRef entry, const LoadedValues& found, const FrameRequest& request, PyRef& result) {
-  return driven(request.region, [&] { return run_with(std::move(entry), found.data(), request, result); });
+  return driven(request.options, [&] { return run_with(std::move(entry), found.data(), request, result); });
 }
 
 bool is_single(const Entry& entry) {
@@ -452,7 +453,7 @@ PyObject* run_single(const Entry& entry, const LoadedValues& found, const FrameA
       PyErr_Clear();
       return repeat = true, nullptr;
     }
-    (void)driven(current_region(), []() -> RunOutcome { throw; });
+    (void)driven(current_options(), []() -> RunOutcome { throw; });
     return nullptr;
   }
 }
@@ -463,13 +464,13 @@ static RunOutcome run_new(const FrameRequest& request, PyRef& result) {
 }
 
 RunOutcome run_missed(const FrameRequest& request, PyRef& result) {
-  return driven(request.region, [&] { return run_new(request, result); });
+  return driven(request.options, [&] { return run_new(request, result); });
 }
 
 RunOutcome run_frame(const FrameRequest& request, PyRef& result) {
-  return driven(request.region, [&] {
+  return driven(request.options, [&] {
     LoadedValues found;
-    EntryRef entry = find_entry(request.code, request.region, request.args, found);
+    EntryRef entry = find_entry(request.code, request.options, request.args, found);
     return entry ? run_with(std::move(entry), found.data(), request, result) : run_new(request, result);
   });
 }

@@ -9,7 +9,7 @@ namespace md {
 enum class RunOutcome : std::uint8_t { Done, Plain /* run the original code */, Raised };
 
 // Done: `result` is the frame's return value. Raised: a Python exception is set. Plain: the caller runs the original
-// code within a Replaying (hatches/opaque_calls.h).
+// code within a Replaying (plan/opaque_calls.h).
 RunOutcome run_frame(const FrameRequest& request, PyRef& result);
 // The same where the look-up has taken place: with the entry it found and what the guards handed out, which is still
 // valid; or where it found none.
@@ -24,7 +24,7 @@ RunOutcome run_missed(const FrameRequest& request, PyRef& result);
 // A frame that was just entered owns its arguments: what the driver held of them for the call is given up.
 void release_passed_on();
 
-// The innermost compiled region of this thread; null outside.
-Region*& current_region();
+// Those of the innermost compiled function on this thread; null outside.
+CompileOptions*& current_options();
 
 }  // namespace md

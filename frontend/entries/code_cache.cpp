@@ -1,3 +1,4 @@
+// Entries per code object in co_extra: found by options and guards, in a list or an index, and dropped safely.
 #include "frontend/entries/code_cache.h"
 
 #include <algorithm>
@@ -17,18 +18,18 @@ struct Stored : CodeState {
   Stored* previous = nullptr;
   Stored* next = nullptr;
   bool indexed = false;
-  std::vector<std::pair<const Region*, EntryIndex>> indexes;
+  std::vector<std::pair<const CompileOptions*, EntryIndex>> indexes;
   std::size_t unscanned = 0;  // compilations since entries about dead objects were looked for
 
-  EntryIndex* index_of(const Region* region) {
+  EntryIndex* index_of(const CompileOptions* options) {
     for (auto& [of, index] : indexes)
-      if (of == region) return &index;
+      if (of == options) return &index;
     return nullptr;
   }
 
   void to_index(Entry* e) {
-    EntryIndex* index = index_of(e->region);
-    if (!index) index = &indexes.emplace_back(e->region, EntryIndex()).second;
+    EntryIndex* index = index_of(e->options);
+    if (!index) index = &indexes.emplace_back(e->options, EntryIndex()).second;
     index->insert(e);
   }
 
@@ -50,7 +51,7 @@ struct Stored : CodeState {
   }
 };
 
-// Head of the list of everything stored, for clear_code_cache() and remove_region(). Used with the GIL held.
+// Head of the list of everything stored, for clear_code_cache() and remove_entries_under(). Used with the GIL held.
 Stored* stored_head = nullptr;
 
 void unlink(Stored* s) {
@@ -76,7 +77,7 @@ void take_entries(Stored& state, Predicate&& gone, Dropped& dropped) {
       std::stable_partition(state.entries.begin(), state.entries.end(), [&](const EntryRef& e) { return !gone(*e); });
   for (auto it = kept; it != state.entries.end(); ++it) {
     (*it)->removed = true;
-    if (EntryIndex* index = state.index_of((*it)->region)) index->remove(it->get());
+    if (EntryIndex* index = state.index_of((*it)->options)) index->remove(it->get());
     dropped.push_back(std::move(*it));
   }
   state.entries.erase(kept, state.entries.end());
@@ -103,24 +104,25 @@ namespace {
 constexpr unsigned kManyMisses = 256, kAskedAgain = 64;
 
 template <class Passes>
-[[gnu::noinline]] Entry* by_index(Stored& state, const Region* region, const FrameArgs& args, Passes&& passes) {
-  EntryIndex* index = state.index_of(region);
+[[gnu::noinline]] Entry* by_index(Stored& state, const CompileOptions* options, const FrameArgs& args,
+                                  Passes&& passes) {
+  EntryIndex* index = state.index_of(options);
   return index ? index->find(args, [&](const Entry& e) { return passes(*e.guards); }) : nullptr;
 }
 
 template <class Passes>
-EntryRef first_passing(Stored* state, const Region* region, const FrameArgs& args, Passes&& passes) {
+EntryRef first_passing(Stored* state, const CompileOptions* options, const FrameArgs& args, Passes&& passes) {
   if (!state) return {};
   auto& entries = state->entries;
-  const bool limited = region == state->limited;
+  const bool limited = options == state->limited;
   if (limited && state->misses >= kManyMisses && ++state->misses % kAskedAgain != 0) return {};
   if (state->indexed) {
-    Entry* found = by_index(*state, region, args, passes);
+    Entry* found = by_index(*state, options, args, passes);
     state->misses = found ? 0 : state->misses + 1;
     return found ? EntryRef(found) : EntryRef();
   }
   for (auto it = entries.begin(); it != entries.end(); ++it) {
-    if ((*it)->region != region || !passes(*(*it)->guards)) continue;
+    if ((*it)->options != options || !passes(*(*it)->guards)) continue;
     state->misses = 0;
     EntryRef found = *it;
     if (it != entries.begin() && !found->last) std::rotate(entries.begin(), it, it + 1);
@@ -132,35 +134,35 @@ EntryRef first_passing(Stored* state, const Region* region, const FrameArgs& arg
 
 }  // namespace
 
-EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args) {
-  return first_passing(stored(code), region, args, [&](const GuardProgram& p) { return check(p, args); });
+EntryRef find_entry(PyCodeObject* code, const CompileOptions* options, const FrameArgs& args) {
+  return first_passing(stored(code), options, args, [&](const CompiledGuards& p) { return check(p, args); });
 }
 
-EntryRef find_entry(CodeState& state, const Region* region, const FrameArgs& args, LoadedValues& values) {
-  return first_passing(static_cast<Stored*>(&state), region, args, [&](const GuardProgram& p) {
+EntryRef find_entry(CodeState& state, const CompileOptions* options, const FrameArgs& args, LoadedValues& values) {
+  return first_passing(static_cast<Stored*>(&state), options, args, [&](const CompiledGuards& p) {
     values.resize(wanted_count(p));
     return check_and_load(p, args, values.data());
   });
 }
 
-EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args, LoadedValues& values) {
+EntryRef find_entry(PyCodeObject* code, const CompileOptions* options, const FrameArgs& args, LoadedValues& values) {
   CodeState* state = code_state(code);
-  return state ? find_entry(*state, region, args, values) : EntryRef();
+  return state ? find_entry(*state, options, args, values) : EntryRef();
 }
 
 EntryRef insert_entry(PyCodeObject* code, Entry entry) {
   EntryRef made(new Entry(std::move(entry)));
   auto& state = static_cast<Stored&>(ensure_code_state(code));
-  if (state.limited == made->region) state.misses = 0;
+  if (state.limited == made->options) state.misses = 0;
   state.add(made);
   return made;
 }
 
-std::vector<EntryRef> entries_of(PyCodeObject* code, const Region* region) {
+std::vector<EntryRef> entries_of(PyCodeObject* code, const CompileOptions* options) {
   std::vector<EntryRef> out;
   if (const CodeState* state = code_state(code)) {
     for (const EntryRef& e : state->entries) {
-      if (!region || e->region == region) out.push_back(e);
+      if (!options || e->options == options) out.push_back(e);
     }
   }
   std::stable_sort(out.begin(), out.end(),
@@ -168,13 +170,13 @@ std::vector<EntryRef> entries_of(PyCodeObject* code, const Region* region) {
   return out;
 }
 
-EntryRef newest_entry(PyCodeObject* code, const Region* region) {
+EntryRef newest_entry(PyCodeObject* code, const CompileOptions* options) {
   const Stored* state = stored(code);
   if (!state || state->entries.empty()) return {};
-  if (state->indexed && state->entries.back()->region == region) return state->entries.back();
+  if (state->indexed && state->entries.back()->options == options) return state->entries.back();
   const EntryRef* newest = nullptr;
   for (const EntryRef& e : state->entries)
-    if (e->region == region && (!newest || e->entry_id > (*newest)->entry_id)) newest = &e;
+    if (e->options == options && (!newest || e->entry_id > (*newest)->entry_id)) newest = &e;
   return newest ? *newest : EntryRef();
 }
 
@@ -192,13 +194,13 @@ void drop_dead_entries_in_turn(PyCodeObject* code) {
   if (state && ++state->unscanned * kEachTime >= state->entries.size()) drop_dead_entries(code);
 }
 
-void remove_region(const Region* region) {
+void remove_entries_under(const CompileOptions* options) {
   Dropped dropped;
   for (Stored* s = stored_head; s; s = s->next) {
-    std::erase_if(s->indexes, [&](const auto& i) { return i.first == region; });
-    take_entries(*s, [&](const Entry& e) { return e.region == region; }, dropped);
-    if (s->limited == region) s->limited = nullptr;
-    if (s->notes) s->notes->forget(region);
+    std::erase_if(s->indexes, [&](const auto& i) { return i.first == options; });
+    take_entries(*s, [&](const Entry& e) { return e.options == options; }, dropped);
+    if (s->limited == options) s->limited = nullptr;
+    if (s->notes) s->notes->forget(options);
   }
 }
 

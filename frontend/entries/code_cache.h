@@ -11,8 +11,8 @@
 
 namespace md {
 
-class GuardProgram;
-class Region;  // the options of one compile() call; compared by address
+class CompiledGuards;
+class CompileOptions;  // the options of one compile() call; compared by address
 struct FrameArgs;
 
 // What an entry runs; the frontend derives from it.
@@ -22,8 +22,8 @@ class CompiledCode {
 };
 
 struct Entry {
-  const Region* region = nullptr;
-  std::shared_ptr<const GuardProgram> guards;
+  const CompileOptions* options = nullptr;
+  std::shared_ptr<const CompiledGuards> guards;
   std::shared_ptr<CompiledCode> compiled;
   int frame_id = 0;
   int entry_id = 0;
@@ -66,15 +66,15 @@ class CodeNotes {
   virtual ~CodeNotes() = default;
   // What reset() leaves: null, or notes that say what the code is, which nobody would find out again.
   virtual std::shared_ptr<CodeNotes> kept() const { return nullptr; }
-  // The region dies; another one may get its address.
-  virtual void forget(const Region*) {}
+  // The options die; another one may get its address.
+  virtual void forget(const CompileOptions*) {}
 };
 
 // Lives as long as the code object. The notes do not: reset() drops them whenever Python code or other threads run.
 struct CodeState {
-  std::vector<EntryRef> entries;    // most recently used first; as they were made once there is an index
-  const Region* limited = nullptr;  // has as many entries as it may have
-  unsigned misses = 0;              // look-ups since the last one that found something
+  std::vector<EntryRef> entries;            // most recently used first; as they were made once there is an index
+  const CompileOptions* limited = nullptr;  // has as many entries as it may have
+  unsigned misses = 0;                      // look-ups since the last one that found something
   std::shared_ptr<CodeNotes> notes;
 };
 
@@ -83,28 +83,29 @@ CodeState* code_state(PyCodeObject* code);
 // Made on first use. Throws PythonError.
 CodeState& ensure_code_state(PyCodeObject* code);
 
-// An entry of `region` whose guards pass; empty if there is none. Of a few entries they are tried most recently used
-// first; of more an index picks those that may fit (entry_index.h). Runs no Python code, sets no exception. Guards may
-// take long (a large set is compared): where no entry will come any more, most look-ups after many misses in a row find
-// nothing without asking them.
-EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args);
+// An entry under `options` whose guards pass; empty if there is none. Of a few entries they are tried most recently
+// used first; of more an index picks those that may fit (entry_index.h). Runs no Python code, sets no exception. Guards
+// may take long (a large set is compared): where no entry will come any more, most look-ups after many misses in a row
+// find nothing without asking them.
+EntryRef find_entry(PyCodeObject* code, const CompileOptions* options, const FrameArgs& args);
 // The same, and values[i] is the object at the i-th source the entry's guards were asked to hand out (compile_guards'
 // `wanted`), borrowed: valid until Python code runs.
 using LoadedValues = SmallVector<PyObject*, 16>;
-EntryRef find_entry(PyCodeObject* code, const Region* region, const FrameArgs& args, LoadedValues& values);
-EntryRef find_entry(CodeState& state, const Region* region, const FrameArgs& args, LoadedValues& values);
+EntryRef find_entry(PyCodeObject* code, const CompileOptions* options, const FrameArgs& args, LoadedValues& values);
+EntryRef find_entry(CodeState& state, const CompileOptions* options, const FrameArgs& args, LoadedValues& values);
 // Throws PythonError; nothing is visible then.
 EntryRef insert_entry(PyCodeObject* code, Entry entry);
-// Entries of `region` (null: of every region), newest (highest entry id) first: recompile reasons, explain.
-std::vector<EntryRef> entries_of(PyCodeObject* code, const Region* region);
-EntryRef newest_entry(PyCodeObject* code, const Region* region);
+// Entries under `options` (null: under all), newest (highest entry id) first: recompile reasons, explain.
+std::vector<EntryRef> entries_of(PyCodeObject* code, const CompileOptions* options);
+EntryRef newest_entry(PyCodeObject* code, const CompileOptions* options);
 // Drops entries whose guards refer to an object that has died: they can never pass again.
 void drop_dead_entries(PyCodeObject* code);
 // The same, for use at every compilation: where there are many entries it looks now and then only.
 void drop_dead_entries_in_turn(PyCodeObject* code);
 
-// Removes every entry of a region, wherever it is (the region dies), or every entry and all notes (reset()).
-void remove_region(const Region* region);
+// Removes every entry made under some options, wherever it is (the options die), or every entry and all notes
+// (reset()).
+void remove_entries_under(const CompileOptions* options);
 void clear_code_cache();
 
 }  // namespace md

@@ -1,14 +1,14 @@
-// The code cache from Python, for tests: regions are integers, entries run nothing.
+// The code cache from Python, for tests: options are integers, entries run nothing.
 
 #include "frontend/entries/code_cache.h"
-#include "frontend/guards/program_object.h"
+#include "frontend/guards/guards_object.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace md {
 namespace {
 
-const Region* region_of(PyObject* number) {
-  return reinterpret_cast<const Region*>(static_cast<std::uintptr_t>(PyLong_AsUnsignedLong(number)));
+const CompileOptions* options_of(PyObject* number) {
+  return reinterpret_cast<const CompileOptions*>(static_cast<std::uintptr_t>(PyLong_AsUnsignedLong(number)));
 }
 
 PyCodeObject* code_of(PyObject* o) {
@@ -33,14 +33,14 @@ class Witness : public CompiledCode {
 
 PyObject* cache_insert(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    PyObject *code, *region, *program, *freed;
+    PyObject *code, *options, *guards, *freed;
     Entry e;
-    if (!PyArg_ParseTuple(args, "OOOiO!", &code, &region, &program, &e.entry_id, &PyList_Type, &freed)) return nullptr;
-    e.region = region_of(region);
-    e.guards = program_of_object(program);
+    if (!PyArg_ParseTuple(args, "OOOiO!", &code, &options, &guards, &e.entry_id, &PyList_Type, &freed)) return nullptr;
+    e.options = options_of(options);
+    e.guards = guards_of_object(guards);
     e.compiled = std::make_shared<Witness>(PyRef::borrow(freed), e.entry_id);
     if (!e.guards) {
-      PyErr_SetString(PyExc_TypeError, "expected a guard program");
+      PyErr_SetString(PyExc_TypeError, "expected compiled guards");
       return nullptr;
     }
     insert_entry(code_of(code), std::move(e));
@@ -53,17 +53,17 @@ PyObject* cache_find(PyObject*, PyObject* args) {
     if (PyTuple_GET_SIZE(args) != 5) return PyErr_Format(PyExc_TypeError, "cache_find takes five arguments");
     ParsedArgs a;
     if (!parse_frame_args(&PyTuple_GET_ITEM(args, 2), 3, a)) return nullptr;
-    const EntryRef e = find_entry(code_of(PyTuple_GET_ITEM(args, 0)), region_of(PyTuple_GET_ITEM(args, 1)), a.frame);
+    const EntryRef e = find_entry(code_of(PyTuple_GET_ITEM(args, 0)), options_of(PyTuple_GET_ITEM(args, 1)), a.frame);
     return PyLong_FromLong(e ? e->entry_id : -1);
   });
 }
 
 PyObject* cache_entries(PyObject*, PyObject* args) {
   return guarded([&]() -> PyObject* {
-    PyObject *code, *region;
-    if (!PyArg_ParseTuple(args, "OO", &code, &region)) return nullptr;
+    PyObject *code, *options;
+    if (!PyArg_ParseTuple(args, "OO", &code, &options)) return nullptr;
     PyRef out = checked(PyList_New(0));
-    for (const EntryRef& e : entries_of(code_of(code), region == Py_None ? nullptr : region_of(region))) {
+    for (const EntryRef& e : entries_of(code_of(code), options == Py_None ? nullptr : options_of(options))) {
       checked(PyList_Append(out.get(), checked(PyLong_FromLong(e->entry_id)).get()));
     }
     return out.release();
@@ -90,8 +90,8 @@ PyObject* cache_drop_dead(PyObject*, PyObject* code) {
   });
 }
 
-PyObject* cache_remove_region(PyObject*, PyObject* region) {
-  remove_region(region_of(region));
+PyObject* cache_remove_options(PyObject*, PyObject* options) {
+  remove_entries_under(options_of(options));
   Py_RETURN_NONE;
 }
 
@@ -99,13 +99,13 @@ PyObject* cache_remove_region(PyObject*, PyObject* region) {
 
 PyMethodDef code_cache_functions[] = {
     {"cache_insert", cache_insert, METH_VARARGS,
-     "cache_insert(code, region, program, entry id, list told when it is freed)"},
+     "cache_insert(code, options, guards, entry id, list told when it is freed)"},
     {"cache_find", cache_find, METH_VARARGS,
-     "cache_find(code, region, arguments, globals, builtins) -> entry id or -1"},
-    {"cache_entries", cache_entries, METH_VARARGS, "cache_entries(code, region or None) -> ids, newest first"},
+     "cache_find(code, options, arguments, globals, builtins) -> entry id or -1"},
+    {"cache_entries", cache_entries, METH_VARARGS, "cache_entries(code, options or None) -> ids, newest first"},
     {"cache_order", cache_order, METH_O, "cache_order(code) -> ids in the order of look-up"},
     {"cache_drop_dead", cache_drop_dead, METH_O, "cache_drop_dead(code)"},
-    {"cache_remove_region", cache_remove_region, METH_O, "cache_remove_region(region)"},
+    {"cache_remove_options", cache_remove_options, METH_O, "cache_remove_options(options)"},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -2,7 +2,7 @@
 // is called is in driver/compiled_function.cpp.
 #pragma once
 
-#include "frontend/entries/region.h"
+#include "frontend/entries/compile_options.h"
 
 namespace md {
 
@@ -11,8 +11,8 @@ struct CompiledFunctionObject {
   vectorcallfunc vectorcall;
   PyObject* function;
   PyObject* original;  // see make_compiled_function
-  Region* region;
-  PyObject* backend;  // keeps the region
+  CompileOptions* options;
+  PyObject* backend;  // keeps the options
   PyObject* dict;
   PyObject* weakrefs;
 };

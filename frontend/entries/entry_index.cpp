@@ -1,3 +1,4 @@
+// The tree of entries: leaves are split by the look that tells most of them apart.
 #include "frontend/entries/entry_index.h"
 
 #include <algorithm>
@@ -26,9 +27,9 @@ void EntryIndex::insert_below(Node& top, Entry* e) {
 // A leaf nothing tells apart is looked at again when it has twice as many entries.
 void EntryIndex::split(Node& n) {
   n.splits_at = 2 * n.entries.size();
-  std::vector<const GuardProgram*> programs;
-  for (const Entry* e : n.entries) programs.push_back(e->guards.get());
-  auto look = find_look(programs);
+  std::vector<const CompiledGuards*> candidates;
+  for (const Entry* e : n.entries) candidates.push_back(e->guards.get());
+  auto look = find_look(candidates);
   if (!look) return;
   auto branch = std::make_unique<Branch>();
   branch->look = std::move(*look);

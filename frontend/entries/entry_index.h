@@ -1,4 +1,5 @@
-// The entries of one code object and region as a tree: at each branch one look at the call leaves few of them to try.
+// The entries of one code object and set of options as a tree: at each branch one look at the call leaves few of them
+// to try.
 #pragma once
 
 #include <algorithm>

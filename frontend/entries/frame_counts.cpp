@@ -1,3 +1,4 @@
+// The table of counts per function, as Python gets it for the report of a whole program.
 #include "frontend/entries/frame_counts.h"
 
 #include <deque>

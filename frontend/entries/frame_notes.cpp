@@ -1,3 +1,4 @@
+// Finds and makes the notes of a code object, and forgets what concerned one set of options.
 #include "frontend/entries/frame_notes.h"
 
 namespace md {
@@ -14,9 +15,9 @@ std::shared_ptr<CodeNotes> FrameNotes::kept() const {
   return fresh;
 }
 
-void FrameNotes::forget(const Region* region) {
-  if (limited == region) limited = nullptr;
-  if (quiet.region == region) quiet = {};
+void FrameNotes::forget(const CompileOptions* options) {
+  if (limited == options) limited = nullptr;
+  if (quiet.options == options) quiet = {};
 }
 
 FrameNotes& frame_notes(PyCodeObject* code) {

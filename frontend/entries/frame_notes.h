@@ -7,17 +7,17 @@
 
 #include "frontend/bytecode/split.h"
 #include "frontend/entries/code_cache.h"
-#include "frontend/entries/region.h"
+#include "frontend/entries/compile_options.h"
 #include "frontend/trace/dynamic_sizes.h"
 
 namespace md {
 
 struct FrameCounts;
 
-// Visits in a row of a skipped frame, from one region and with the same globals, below which there was nothing to
-// compile.
+// Visits in a row of a skipped frame, under the same options and with the same globals, below which there was nothing
+// to compile.
 struct QuietVisits {
-  const Region* region = nullptr;
+  const CompileOptions* options = nullptr;
   std::uint64_t globals_version = 0;
   unsigned count = 0;
 };
@@ -30,8 +30,8 @@ struct FrameNotes final : CodeNotes {
   bool skip = false;              // run as plain Python, callees still compiled
   bool broke = false;             // so does a frame that could not be split; not under fullgraph, which must report it
   bool skip_recursively = false;  // and so is everything below
-  const Region* limited = nullptr;  // has as many entries as it may have
-  unsigned limited_misses = 0;      // since then
+  const CompileOptions* limited = nullptr;  // has as many entries as it may have
+  unsigned limited_misses = 0;              // since then
   QuietVisits quiet;
   bool ran_eagerly = false;       // under the stance eager_then_compile, whose second call compiles
   bool left_alone = false;        // entered as a frame of its own without tensors in sight, which was logged
@@ -51,9 +51,9 @@ struct FrameNotes final : CodeNotes {
   std::string printed_name;                               // "torch_dynamo_resume_in_fn_at_5"; empty: co_name
 
   std::shared_ptr<CodeNotes> kept() const override;
-  void forget(const Region* region) override;
-  bool runs_plain(const Region& region) const { return skip || (broke && !region.fullgraph); }
-  bool runs_plain_below(const Region& region) const { return skip_recursively && !region.fullgraph; }
+  void forget(const CompileOptions* options) override;
+  bool runs_plain(const CompileOptions& options) const { return skip || (broke && !options.fullgraph); }
+  bool runs_plain_below(const CompileOptions& options) const { return skip_recursively && !options.fullgraph; }
 };
 
 // Both are valid until Python code runs: it may call reset(), and so may another thread then.

@@ -1,3 +1,4 @@
+// CPython's binding of arguments to parameters, without a frame: a short way for positional ones, a general one.
 #include "frontend/guards/arguments.h"
 
 #include <algorithm>

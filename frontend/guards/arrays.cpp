@@ -1,3 +1,4 @@
+// Compares an array's dtype, sizes, strides and writability with what was traced.
 #include "frontend/guards/arrays.h"
 
 #include "frontend/guards/tensors.h"

@@ -1,7 +1,7 @@
 // Guards on NumPy arrays and scalars, which enter graphs as tensors over their memory.
 #pragma once
 
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 
 namespace md::guards {
 

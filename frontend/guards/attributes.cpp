@@ -1,3 +1,4 @@
+// Texts and checks of dimension marks, and how guards on absent names print, by kind of source.
 #include "frontend/guards/attributes.h"
 
 namespace md::guards {

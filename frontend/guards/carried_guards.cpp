@@ -1,3 +1,4 @@
+// Moves guards and their sources from the table of one attempt to that of the next.
 #include "frontend/guards/carried_guards.h"
 
 #include <unordered_map>

@@ -1,4 +1,4 @@
-// Running a GuardProgram.
+// Running CompiledGuards.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace {
 inline bool run_load(const LoadFact& f, std::uint16_t out, PyObject** regs, const FrameArgs& args) {
   PyObject* base = regs[f.base];
   // The base of an optional load may itself be absent.
-  PyObject* found = f.needs_base && !base ? nullptr : quick_step(f.step, base, args, f.memo);
+  PyObject* found = f.needs_base && !base ? nullptr : quick_access(f.access, base, args, f.memo);
   regs[out] = found;
   return found != nullptr || f.optional;
 }
@@ -37,7 +37,7 @@ constexpr int kMostOnStack = 16384;
 
 class ManyRegisters {
  public:
-  explicit ManyRegisters(const GuardProgram& p)
+  explicit ManyRegisters(const CompiledGuards& p)
       : regs_(static_cast<PyObject**>(PyMem_RawMalloc(sizeof(PyObject*) * static_cast<std::size_t>(p.registers)))) {}
   ManyRegisters(const ManyRegisters&) = delete;
   ManyRegisters& operator=(const ManyRegisters&) = delete;
@@ -49,7 +49,7 @@ class ManyRegisters {
 };
 
 // The node of the first local that is unbound, or -1.
-inline int load_locals(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
+inline int load_locals(const CompiledGuards& p, PyObject** regs, const FrameArgs& args) {
   for (const LocalLoad& l : p.locals) {
     PyObject* o = args.localsplus[l.slot];
     if (!o) [[unlikely]]
@@ -59,16 +59,16 @@ inline int load_locals(const GuardProgram& p, PyObject** regs, const FrameArgs& 
   return -1;
 }
 
-inline bool keys_live(const GuardProgram& p) {
+inline bool keys_live(const CompiledGuards& p) {
   for (PyObject* w : p.weak_keys)
     if (reinterpret_cast<PyWeakReference*>(w)->wr_object == Py_None) return false;
   return true;
 }
 
 // What is left when the words are unchanged.
-inline bool run_rest(const Settled& s, PyObject** regs, const FrameArgs& args) {
-  const Settled::Fill *fill = s.fills().data(), *first = fill;
-  for (const Settled::Live& l : s.live()) {
+inline bool run_rest(const GuardMemo& s, PyObject** regs, const FrameArgs& args) {
+  const GuardMemo::Fill *fill = s.fills().data(), *first = fill;
+  for (const GuardMemo::Live& l : s.live()) {
     for (; fill != first + l.fills_end; ++fill) regs[fill->reg] = fill->object;
     if (!run_op<false>(*l.op, regs, args, nullptr)) return false;
   }
@@ -76,17 +76,17 @@ inline bool run_rest(const Settled& s, PyObject** regs, const FrameArgs& args) {
   return true;
 }
 
-inline bool run_all(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
+inline bool run_all(const CompiledGuards& p, PyObject** regs, const FrameArgs& args) {
   if (load_locals(p, regs, args) >= 0 || !keys_live(p)) return false;
-  if (p.settled.any() && p.settled.unchanged(args)) return run_rest(p.settled, regs, args);
+  if (p.memo.any() && p.memo.unchanged(args)) return run_rest(p.memo, regs, args);
   for (const GuardOp& op : p.ops) {
     if (!run_op<false>(op, regs, args, nullptr)) return false;
   }
-  if (!p.settled.off()) p.settled.passed(p, regs, args);
+  if (!p.memo.off()) p.memo.passed(p, regs, args);
   return true;
 }
 
-inline bool run_and_load(const GuardProgram& p, PyObject** regs, const FrameArgs& args, PyObject** values) {
+inline bool run_and_load(const CompiledGuards& p, PyObject** regs, const FrameArgs& args, PyObject** values) {
   if (!run_all(p, regs, args)) return false;
   if (values) {
     for (std::uint16_t r : p.wanted) *values++ = regs[r];
@@ -94,7 +94,7 @@ inline bool run_and_load(const GuardProgram& p, PyObject** regs, const FrameArgs
   return true;
 }
 
-[[gnu::noinline]] bool run_large(const GuardProgram& p, const FrameArgs& args, PyObject** values) {
+[[gnu::noinline]] bool run_large(const CompiledGuards& p, const FrameArgs& args, PyObject** values) {
   if (p.registers <= kMostOnStack) {
     void* regs = __builtin_alloca(sizeof(PyObject*) * static_cast<std::size_t>(p.registers));
     return run_and_load(p, static_cast<PyObject**>(regs), args, values);
@@ -105,7 +105,7 @@ inline bool run_and_load(const GuardProgram& p, PyObject** regs, const FrameArgs
 
 constexpr const char* kDeadKey = "a key of a dictionary has died";
 
-std::string missing_text(const GuardProgram& p, std::size_t index) {
+std::string missing_text(const CompiledGuards& p, std::size_t index) {
   const GuardNode& node = p.nodes[index];
   const std::string name = strip_local_scope(node.name);
   switch (node.kind) {
@@ -130,15 +130,15 @@ std::string missing_text(const GuardProgram& p, std::size_t index) {
 
 }  // namespace
 
-bool check(const GuardProgram& p, const FrameArgs& args) {
+bool check(const CompiledGuards& p, const FrameArgs& args) {
   if (p.registers > kFew) return run_large(p, args, nullptr);
   PyObject* regs[kFew];
   return run_all(p, regs, args);
 }
 
-std::size_t wanted_count(const GuardProgram& p) { return p.wanted.size(); }
+std::size_t wanted_count(const CompiledGuards& p) { return p.wanted.size(); }
 
-bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** values) {
+bool check_and_load(const CompiledGuards& p, const FrameArgs& args, PyObject** values) {
   if (p.registers > kFew) return run_large(p, args, values);
   PyObject* regs[kFew];
   return run_and_load(p, regs, args, values);
@@ -146,7 +146,7 @@ bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** val
 
 namespace {
 
-// Where a program stops.
+// Where the guards stop.
 struct Stop {
   bool failed = true;
   const char* reason = nullptr;  // neither a load nor a guard
@@ -155,14 +155,14 @@ struct Stop {
   Why why;
 };
 
-Stop run_to_failure(const GuardProgram& p, PyObject** regs, const FrameArgs& args) {
+Stop run_to_failure(const CompiledGuards& p, PyObject** regs, const FrameArgs& args) {
   Stop stop;
   if (!regs) return stop.reason = "out of memory", stop;
   if (!keys_live(p)) return stop.reason = kDeadKey, stop;
   if ((stop.unbound = load_locals(p, regs, args)) >= 0) return stop;
   for (const GuardOp& op : p.ops) {
     const bool load = op.kind == kLoad;
-    stop.why = {.text = {}, .program = &p, .record = load ? nullptr : &p.records[op.record]};
+    stop.why = {.text = {}, .compiled = &p, .record = load ? nullptr : &p.records[op.record]};
     if (run_op<true>(op, regs, args, &stop.why)) continue;
     stop.op = &op;
     if (load) stop.unbound = static_cast<int>(op.record);
@@ -172,7 +172,7 @@ Stop run_to_failure(const GuardProgram& p, PyObject** regs, const FrameArgs& arg
   return stop;
 }
 
-std::string text_of(const GuardProgram& p, const Stop& stop, bool with_comment) {
+std::string text_of(const CompiledGuards& p, const Stop& stop, bool with_comment) {
   if (!stop.failed) return {};
   if (stop.reason) return stop.reason;
   if (stop.unbound >= 0) return missing_text(p, static_cast<std::size_t>(stop.unbound));
@@ -183,13 +183,13 @@ std::string text_of(const GuardProgram& p, const Stop& stop, bool with_comment) 
 
 }  // namespace
 
-std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool with_comment) {
+std::string explain_failure(const CompiledGuards& p, const FrameArgs& args, bool with_comment) {
   const ManyRegisters regs(p);
   return text_of(p, run_to_failure(p, regs.get(), args), with_comment);
 }
 
 // Of the int at a node.
-static const char* number_place(const GuardProgram& p, int index) {
+static const char* number_place(const CompiledGuards& p, int index) {
   const GuardNode& node = p.nodes[static_cast<std::size_t>(index)];
   const bool of_range = node.kind == SourceKind::RangeField && std::ranges::any_of(p.records, [&](const auto& r) {
                           return r.node == node.parent && r.kind == GuardKind::TypeMatch && r.described == "range";
@@ -199,7 +199,7 @@ static const char* number_place(const GuardProgram& p, int index) {
   return kNames[static_cast<int>(node.number)];
 }
 
-Failure first_failure(const GuardProgram& p, const FrameArgs& args) {
+Failure first_failure(const CompiledGuards& p, const FrameArgs& args) {
   const ManyRegisters regs(p);
   const Stop stop = run_to_failure(p, regs.get(), args);
   Failure out;
@@ -228,7 +228,7 @@ Failure first_failure(const GuardProgram& p, const FrameArgs& args) {
   return out;
 }
 
-std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs& args) {
+std::vector<std::string> explain_failures(const CompiledGuards& p, const FrameArgs& args) {
   const ManyRegisters regs(p);
   if (!regs.get()) return {"out of memory"};
   if (!keys_live(p)) return {kDeadKey};
@@ -241,7 +241,7 @@ std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs
     const bool relates = !load && op.kind >= static_cast<std::uint8_t>(GuardKind::NoAliasing);
     if (load) unknown[op.reg] = op.load->needs_base && unknown[op.load->base];
     if (unknown[op.reg] || (relates && !failures.empty())) continue;
-    Why why{.text = {}, .program = &p, .record = load ? nullptr : &p.records[op.record]};
+    Why why{.text = {}, .compiled = &p, .record = load ? nullptr : &p.records[op.record]};
     if (run_op<true>(op, regs.get(), args, &why)) continue;
     unknown[op.reg] = true;
     if (load)
@@ -254,14 +254,14 @@ std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs
   return failures;
 }
 
-bool is_dead(const GuardProgram& p) {
+bool is_dead(const CompiledGuards& p) {
   for (const PyRef& w : p.weak) {
     if (reinterpret_cast<PyWeakReference*>(w.get())->wr_object == Py_None) return true;
   }
   return false;
 }
 
-int visit_held(const GuardProgram& p, visitproc visit, void* arg) {
+int visit_held(const CompiledGuards& p, visitproc visit, void* arg) {
   for (const auto* list : {&p.held, &p.weak}) {
     for (const PyRef& o : *list) Py_VISIT(o.get());
   }

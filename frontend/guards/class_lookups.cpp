@@ -1,3 +1,4 @@
+// Repeats the look-ups of a class after its version tag has changed.
 #include "frontend/guards/class_lookups.h"
 
 #include <fmt/format.h>
@@ -63,7 +64,7 @@ void ClassLookups::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
     fact->lookups.push_back(l);
   }
   op.cls = fact.get();
-  b.program.classes.push_back(std::move(fact));
+  b.compiled.classes.push_back(std::move(fact));
 }
 
 bool ClassLookups::look_again(const ClassFact& f, PyTypeObject* type, Why* why) {

@@ -1,7 +1,7 @@
 // Guards on what classes hold: one per class, however many names were looked up on it.
 #pragma once
 
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 
 namespace md::guards {
 

@@ -1,3 +1,4 @@
+// Compares keys of dictionaries and elements of sets, and prints them.
 #include "frontend/guards/containers.h"
 
 namespace md::guards {

@@ -4,7 +4,7 @@
 #include "frontend/cpython/dict_access.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/plain_object.h"
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 
 namespace md::guards {
 

@@ -1,3 +1,4 @@
+// Reads keys of what stands at a place in a call, and finds the place and aspect that tell most of them apart.
 #include "frontend/guards/discriminate.h"
 
 #include <algorithm>
@@ -111,24 +112,24 @@ std::optional<Key> shown(PyObject* o, Aspect aspect, int index) {
 
 std::optional<Key> Look::read(const FrameArgs& args) const {
   PyObject* o = nullptr;
-  for (const Step& s : path_) {
-    o = quick_step(s.step, o, args, s.memo);
+  for (const Link& s : path_) {
+    o = quick_access(s.access, o, args, s.memo);
     if (!o) return {};
   }
   return shown(o, aspect_, index_);
 }
 
-bool Look::is_at(const GuardProgram& p, int node) const {
+bool Look::is_at(const CompiledGuards& p, int node) const {
   for (auto s = path_.rbegin(); s != path_.rend(); ++s) {
     if (node < 0) return false;
     const GuardNode& n = p.nodes[static_cast<std::size_t>(node)];
-    if (n.kind != s->step.kind || n.index != s->step.index || !same_key(s->key.get(), n.key.get())) return false;
+    if (n.kind != s->access.kind || n.index != s->access.index || !same_key(s->key.get(), n.key.get())) return false;
     node = n.parent;
   }
   return node < 0;
 }
 
-std::optional<Key> Look::expected(const GuardProgram& p) const {
+std::optional<Key> Look::expected(const CompiledGuards& p) const {
   std::optional<Key> found;
   for (const GuardRecord& r : p.records) {
     if (r.node < 0) continue;
@@ -140,11 +141,11 @@ std::optional<Key> Look::expected(const GuardProgram& p) const {
   return found;
 }
 
-// Counts, for every place and aspect, how many programs are left to try.
+// Counts, for every place and aspect, how many compiled guards are left to try.
 class LookFinder {
  public:
-  void count(const GuardProgram& p) {
-    ++programs_;
+  void count(const CompiledGuards& p) {
+    ++candidates_;
     places_.assign(p.nodes.size(), 0);
     for (std::size_t i = 0; i < p.nodes.size(); ++i) places_[i] = place_of(p, i);
     for (const GuardRecord& r : p.records) {
@@ -152,11 +153,11 @@ class LookFinder {
       for_each_key(r, [&](Aspect aspect, int index, Key key) {
         const Key what = static_cast<Key>(index) << 8 | static_cast<Key>(aspect);
         Tally& t = tallies_[mixed(places_[static_cast<std::size_t>(r.node)], what)];
-        if (t.last == programs_) return;  // said twice
-        if (!t.program) t = {&p, r.node, aspect, index, 0, 0, 0, {}};
-        t.last = programs_;
-        ++t.programs;
-        // The sum of squares over all keys: programs that are tried if each one is called for once.
+        if (t.last == candidates_) return;  // said twice
+        if (!t.compiled) t = {&p, r.node, aspect, index, 0, 0, 0, {}};
+        t.last = candidates_;
+        ++t.candidates;
+        // The sum of squares over all keys: those that are tried if each one is called for once.
         t.tries += 2 * t.sharing[key]++ + 1;
       });
     }
@@ -164,11 +165,11 @@ class LookFinder {
 
   std::optional<Look> best() const {
     const Tally* best = nullptr;
-    std::size_t least = programs_ * programs_;
+    std::size_t least = candidates_ * candidates_;
     for (const auto& [place, t] : tallies_) {
-      const std::size_t others = programs_ - t.programs;
-      const std::size_t tries = t.tries + others * programs_;
-      if (2 * tries > programs_ * programs_) continue;
+      const std::size_t others = candidates_ - t.candidates;
+      const std::size_t tries = t.tries + others * candidates_;
+      if (2 * tries > candidates_ * candidates_) continue;
       if (tries < least || (tries == least && best && cost(t) < cost(*best))) best = &t, least = tries;
     }
     if (!best) return {};
@@ -177,21 +178,22 @@ class LookFinder {
 
  private:
   struct Tally {
-    const GuardProgram* program = nullptr;
+    const CompiledGuards* compiled = nullptr;
     int node = -1;
     Aspect aspect{};
     int index = 0;
-    std::size_t last = 0, programs = 0, tries = 0;
+    std::size_t last = 0, candidates = 0, tries = 0;
     std::unordered_map<Key, std::size_t> sharing;
   };
 
   // Short paths first; the order decides nothing but speed.
   static std::pair<std::size_t, int> cost(const Tally& t) {
-    return {t.program->nodes[static_cast<std::size_t>(t.node)].name.size(), static_cast<int>(t.aspect) * 256 + t.index};
+    return {t.compiled->nodes[static_cast<std::size_t>(t.node)].name.size(),
+            static_cast<int>(t.aspect) * 256 + t.index};
   }
 
-  // A name for the source that is the same in every program; 0: not to be looked at.
-  Key place_of(const GuardProgram& p, std::size_t node) const {
+  // A name for the source that is the same in all of them; 0: not to be looked at.
+  Key place_of(const CompiledGuards& p, std::size_t node) const {
     const GuardNode& n = p.nodes[node];
     if (n.kind == SourceKind::Constant || n.kind == SourceKind::ArrayTensor || !is_simple_key(n.key.get())) return 0;
     const Key base = n.parent < 0 ? 1 : places_[static_cast<std::size_t>(n.parent)];
@@ -204,8 +206,8 @@ class LookFinder {
     Look look;
     look.aspect_ = t.aspect;
     look.index_ = t.index;
-    for (int node = t.node; node >= 0; node = t.program->nodes[static_cast<std::size_t>(node)].parent) {
-      const GuardNode& n = t.program->nodes[static_cast<std::size_t>(node)];
+    for (int node = t.node; node >= 0; node = t.compiled->nodes[static_cast<std::size_t>(node)].parent) {
+      const GuardNode& n = t.compiled->nodes[static_cast<std::size_t>(node)];
       const Py_hash_t hash = n.key ? PyObject_Hash(n.key.get()) : 0;
       look.path_.push_back({{n.kind, n.index, n.key.get(), hash, nullptr}, n.key, {}});
     }
@@ -213,14 +215,14 @@ class LookFinder {
     return look;
   }
 
-  std::size_t programs_ = 0;
-  std::vector<Key> places_;  // by node, of the program being counted
+  std::size_t candidates_ = 0;
+  std::vector<Key> places_;  // by node, of those being counted
   std::unordered_map<Key, Tally> tallies_;
 };
 
-std::optional<Look> find_look(std::span<const GuardProgram* const> programs) {
+std::optional<Look> find_look(std::span<const CompiledGuards* const> candidates) {
   LookFinder finder;
-  for (const GuardProgram* p : programs) finder.count(*p);
+  for (const CompiledGuards* p : candidates) finder.count(*p);
   return finder.best();
 }
 

@@ -1,3 +1,4 @@
+// Objects compared by address: in pairs for few, in a table for many.
 #include "frontend/guards/distinct.h"
 
 #include <algorithm>

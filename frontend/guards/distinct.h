@@ -1,7 +1,7 @@
 // Objects that were different in the trace are different: a change of one is not seen through another.
 #pragma once
 
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 
 namespace md::guards {
 
@@ -12,7 +12,7 @@ struct Distinct {
     fact->registers.push_back(b.register_of(g.source));
     for (SourceRef s : g.others) fact->registers.push_back(b.register_of(s));
     op.alias = fact.get();
-    b.program.aliases.push_back(std::move(fact));
+    b.compiled.aliases.push_back(std::move(fact));
   }
   template <bool explain>
   [[gnu::noinline]] static bool check(const GuardOp& op, PyObject* const* regs, Why*) {

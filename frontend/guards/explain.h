@@ -10,7 +10,7 @@ namespace md {
 
 // Texts of all guards that fail, as explain_failure() gives the first one; of objects found to be something else only
 // the first guard. Empty if all pass.
-std::vector<std::string> explain_failures(const GuardProgram& p, const FrameArgs& args);
+std::vector<std::string> explain_failures(const CompiledGuards& p, const FrameArgs& args);
 
 // The first guard that fails, in parts. Empty `text`: all pass.
 struct Failure {
@@ -21,6 +21,6 @@ struct Failure {
   std::string expected, actual;  // what was there and what is there now; empty: the text tells
   std::string number;            // of an int, where it stands: "argument", "global", "module", "range", "elsewhere"
 };
-Failure first_failure(const GuardProgram& p, const FrameArgs& args);
+Failure first_failure(const CompiledGuards& p, const FrameArgs& args);
 
 }  // namespace md

@@ -1,4 +1,5 @@
-// Guards: what a compiled entry assumed. Recorded on sources while tracing; compiled into one flat program per entry.
+// Guards: what a compiled entry assumed. Recorded on sources while tracing; compiled into one flat list of operations
+// per entry.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,7 @@ struct Guard {
   UserFrame where;                                    // the user line that needed it
 };
 
-class GuardProgram;  // immutable, flat; holds what it needs of the sources
+class CompiledGuards;  // immutable, flat; holds what it needs of the sources
 
 // Collects during a trace; equal guards are recorded once, the first place wins. GlobalState guards note the state at
 // the time they are added.
@@ -52,27 +53,27 @@ Guard aliasing_guard(const std::vector<SourceRef>& sources, const FrameArgs& arg
 // A source that no longer loads fails its guard. A guard that is neither ambient nor on a source says nothing and is
 // left out. `wanted`: sources whose objects check_and_load() hands out; `present`: others that must load. Throws
 // PythonError when out of memory.
-std::shared_ptr<const GuardProgram> compile_guards(const GuardSet& guards, const SourceTable& sources,
-                                                   const std::vector<SourceRef>& wanted = {},
-                                                   const std::vector<SourceRef>& present = {});
+std::shared_ptr<const CompiledGuards> compile_guards(const GuardSet& guards, const SourceTable& sources,
+                                                     const std::vector<SourceRef>& wanted = {},
+                                                     const std::vector<SourceRef>& present = {});
 // The hot path. Runs no user code, allocates nothing, leaves no exception set.
-bool check(const GuardProgram& p, const FrameArgs& args);
+bool check(const CompiledGuards& p, const FrameArgs& args);
 // The same, and on success values[i] is the object at wanted[i], borrowed: valid until Python code runs.
-std::size_t wanted_count(const GuardProgram& p);
-bool check_and_load(const GuardProgram& p, const FrameArgs& args, PyObject** values);
-// True if the program refers weakly to an object that has died since: it can never pass again.
-bool is_dead(const GuardProgram& p);
-// Calls `visit` on every Python object the program owns (tp_traverse of its owner).
-int visit_held(const GuardProgram& p, visitproc visit, void* arg);
+std::size_t wanted_count(const CompiledGuards& p);
+bool check_and_load(const CompiledGuards& p, const FrameArgs& args, PyObject** values);
+// True if one refers weakly to an object that has died since: it can never pass again.
+bool is_dead(const CompiledGuards& p);
+// Calls `visit` on every Python object they own (tp_traverse of its owner).
+int visit_held(const CompiledGuards& p, visitproc visit, void* arg);
 // Text of the first failing guard as the recompile log prints it ("tensor 'x' size mismatch at index 0. expected 3,
 // actual 4"); empty if all pass.
-std::string explain_failure(const GuardProgram& p, const FrameArgs& args, bool with_comment);
+std::string explain_failure(const CompiledGuards& p, const FrameArgs& args, bool with_comment);
 // "GUARDS:\n\nTREE_GUARD_MANAGER:\n..." with the latency line left to the caller.
-std::string tree_text(const GuardProgram& p);
+std::string tree_text(const CompiledGuards& p);
 // Rows for explain().out_guards: name, source kind, create function, code list.
 struct GuardRow {
   std::string name, source, create_fn;
   std::vector<std::string> code;
 };
-std::vector<GuardRow> guard_rows(const GuardProgram& p);
+std::vector<GuardRow> guard_rows(const CompiledGuards& p);
 }  // namespace md

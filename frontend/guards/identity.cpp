@@ -1,3 +1,4 @@
+// Equality of devices, sizes and ranges, whose types compare in C.
 #include "frontend/guards/identity.h"
 
 #include "frontend/tensors/tensor_object.h"

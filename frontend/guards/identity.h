@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "frontend/cpython/plain_object.h"
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 #include "frontend/tensors/array_view.h"
 
 namespace md::guards {

@@ -1,11 +1,12 @@
+// The Python face of guards: parses sources and guards from tuples and runs what is compiled from them.
 #include "frontend/guards/init.h"
 
 #include <array>
 #include <cstring>
 
 #include "frontend/guards/arguments.h"
+#include "frontend/guards/guards_object.h"
 #include "frontend/guards/kinds.h"
-#include "frontend/guards/program_object.h"
 #include "frontend/guards/text.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
@@ -144,23 +145,23 @@ Guard parse_guard(SourceTable& table, PyObject* spec) {
   return g;
 }
 
-struct ProgramObject {
+struct GuardsObject {
   PyObject_HEAD
-  std::shared_ptr<const GuardProgram> program;
+  std::shared_ptr<const CompiledGuards> guards;
 };
 
-const GuardProgram& program_of(PyObject* self) { return *reinterpret_cast<ProgramObject*>(self)->program; }
+const CompiledGuards& guards_of(PyObject* self) { return *reinterpret_cast<GuardsObject*>(self)->guards; }
 
-PyObject* program_check(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+PyObject* guards_check(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   ParsedArgs a;
   if (!parse_frame_args(args, n, a)) return nullptr;
-  return PyBool_FromLong(check(program_of(self), a.frame));
+  return PyBool_FromLong(check(guards_of(self), a.frame));
 }
 
-PyObject* program_load(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+PyObject* guards_load(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   ParsedArgs a;
   if (!parse_frame_args(args, n, a)) return nullptr;
-  const GuardProgram& p = program_of(self);
+  const CompiledGuards& p = guards_of(self);
   std::vector<PyObject*> values(p.wanted.size());
   if (!check_and_load(p, a.frame, values.data())) Py_RETURN_NONE;
   PyObject* out = PyTuple_New(static_cast<Py_ssize_t>(values.size()));
@@ -170,29 +171,29 @@ PyObject* program_load(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return out;
 }
 
-PyObject* program_explain(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+PyObject* guards_explain(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     ParsedArgs a;
     if (!parse_frame_args(args, n, a)) return nullptr;
-    return PyUnicode_FromString(explain_failure(program_of(self), a.frame, true).c_str());
+    return PyUnicode_FromString(explain_failure(guards_of(self), a.frame, true).c_str());
   });
 }
 
-PyObject* program_tree(PyObject* self, PyObject*) {
-  return guarded([&] { return PyUnicode_FromString(tree_text(program_of(self)).c_str()); });
+PyObject* guards_tree(PyObject* self, PyObject*) {
+  return guarded([&] { return PyUnicode_FromString(tree_text(guards_of(self)).c_str()); });
 }
 
-PyObject* program_dead(PyObject* self, PyObject*) { return PyBool_FromLong(is_dead(program_of(self))); }
+PyObject* guards_dead(PyObject* self, PyObject*) { return PyBool_FromLong(is_dead(guards_of(self))); }
 
-PyObject* program_settled(PyObject* self, PyObject*) {
-  const GuardProgram& p = program_of(self);
-  return PyLong_FromSize_t(p.settled.any() ? p.ops.size() - p.settled.live().size() : 0);
+PyObject* guards_memoized(PyObject* self, PyObject*) {
+  const CompiledGuards& p = guards_of(self);
+  return PyLong_FromSize_t(p.memo.any() ? p.ops.size() - p.memo.live().size() : 0);
 }
 
-PyObject* program_rows(PyObject* self, PyObject*) {
+PyObject* guards_rows(PyObject* self, PyObject*) {
   return guarded([&]() -> PyObject* {
     PyRef out = checked(PyList_New(0));
-    for (const GuardRow& row : guard_rows(program_of(self))) {
+    for (const GuardRow& row : guard_rows(guards_of(self))) {
       PyRef code = checked(PyList_New(0));
       for (const std::string& c : row.code)
         checked(PyList_Append(code.get(), checked(PyUnicode_FromString(c.c_str())).get()));
@@ -205,41 +206,41 @@ PyObject* program_rows(PyObject* self, PyObject*) {
 }
 
 // Rounds of check() on the same arguments, for measuring and counting instructions.
-PyObject* program_repeat(PyObject* self, PyObject* const* args, Py_ssize_t n) {
+PyObject* guards_repeat(PyObject* self, PyObject* const* args, Py_ssize_t n) {
   ParsedArgs a;
   if (n != 4 || !parse_frame_args(args, 3, a)) return nullptr;
   long passed = 0;
   for (long i = PyLong_AsLong(args[3]); i > 0; --i) {
-    passed += check(program_of(self), a.frame);
+    passed += check(guards_of(self), a.frame);
     asm volatile("" ::: "memory");
   }
   return PyLong_FromLong(passed);
 }
 
-int program_traverse(PyObject* self, visitproc visit, void* arg) {
+int guards_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
-  return visit_held(program_of(self), visit, arg);
+  return visit_held(guards_of(self), visit, arg);
 }
 
-void program_dealloc(PyObject* self) {
+void guards_dealloc(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
-  reinterpret_cast<ProgramObject*>(self)->program.~shared_ptr();
+  reinterpret_cast<GuardsObject*>(self)->guards.~shared_ptr();
   PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 
-PyTypeObject* program_type = nullptr;  // made once by init_guards, with the GIL held
+PyTypeObject* guards_type = nullptr;  // made once by init_guards, with the GIL held
 
-PyObject* new_program(std::shared_ptr<const GuardProgram> program) {
-  auto* self = PyObject_GC_New(ProgramObject, program_type);
+PyObject* new_guards(std::shared_ptr<const CompiledGuards> guards) {
+  auto* self = PyObject_GC_New(GuardsObject, guards_type);
   if (!self) throw PythonError{};
-  new (&self->program) std::shared_ptr<const GuardProgram>(std::move(program));
+  new (&self->guards) std::shared_ptr<const CompiledGuards>(std::move(guards));
   PyObject_GC_Track(reinterpret_cast<PyObject*>(self));
   return reinterpret_cast<PyObject*>(self);
 }
 
-PyObject* make_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
+PyObject* make_guards(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     if (n < 1 || n > 2) bad_spec("expected (guards, wanted sources)");
     SourceTable table;
@@ -251,7 +252,7 @@ PyObject* make_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; wants && i < PyTuple_GET_SIZE(wants.get()); ++i) {
       wanted.push_back(parse_source(table, part(wants.get(), i)));
     }
-    return new_program(compile_guards(set, table, wanted));
+    return new_guards(compile_guards(set, table, wanted));
   });
 }
 
@@ -268,8 +269,8 @@ PyObject* kind_names(PyObject*, PyObject*) {
   return out;
 }
 
-// A program of one guard: how the tensors at the sources share memory now.
-PyObject* aliasing_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
+// One guard: how the tensors at the sources share memory now.
+PyObject* aliasing_guards(PyObject*, PyObject* const* args, Py_ssize_t n) {
   return guarded([&]() -> PyObject* {
     ParsedArgs a;
     if (n != 4 || !PyTuple_Check(args[0]) || !parse_frame_args(args + 1, 3, a))
@@ -279,7 +280,7 @@ PyObject* aliasing_program(PyObject*, PyObject* const* args, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args[0]); ++i) sources.push_back(parse_source(table, part(args[0], i)));
     GuardSet set;
     set.add(aliasing_guard(sources, a.frame));
-    return new_program(compile_guards(set, table));
+    return new_guards(compile_guards(set, table));
   });
 }
 
@@ -324,35 +325,36 @@ PyCFunction method(F f) {
   return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
 }
 
-PyMethodDef program_methods[] = {
-    {"check", method(program_check), METH_FASTCALL, "check(arguments, globals, builtins) -> bool"},
-    {"load", method(program_load), METH_FASTCALL,
+PyMethodDef guards_methods[] = {
+    {"check", method(guards_check), METH_FASTCALL, "check(arguments, globals, builtins) -> bool"},
+    {"load", method(guards_load), METH_FASTCALL,
      "load(arguments, globals, builtins) -> tuple of wanted objects, or None"},
-    {"explain", method(program_explain), METH_FASTCALL,
-     "explain(arguments, globals, builtins) -> first failure, or ''"},
-    {"tree", program_tree, METH_NOARGS, "the printed guard tree"},
-    {"rows", program_rows, METH_NOARGS, "[(name, source, create function, [code])]"},
-    {"settled", program_settled, METH_NOARGS,
+    {"explain", method(guards_explain), METH_FASTCALL, "explain(arguments, globals, builtins) -> first failure, or ''"},
+    {"tree", guards_tree, METH_NOARGS, "the printed guard tree"},
+    {"rows", guards_rows, METH_NOARGS, "[(name, source, create function, [code])]"},
+    {"memoized", guards_memoized, METH_NOARGS,
      "how many operations need not run while what they looked at is unchanged"},
-    {"dead", program_dead, METH_NOARGS, "does it refer to a dead object?"},
-    {"repeat", method(program_repeat), METH_FASTCALL,
+    {"dead", guards_dead, METH_NOARGS, "does it refer to a dead object?"},
+    {"repeat", method(guards_repeat), METH_FASTCALL,
      "repeat(arguments, globals, builtins, n) -> how many checks passed"},
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyType_Slot program_slots[] = {
-    {Py_tp_methods, program_methods},
-    {Py_tp_traverse, reinterpret_cast<void*>(program_traverse)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(program_dealloc)},
+PyType_Slot guards_slots[] = {
+    {Py_tp_methods, guards_methods},
+    {Py_tp_traverse, reinterpret_cast<void*>(guards_traverse)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(guards_dealloc)},
     {0, nullptr},
 };
-PyType_Spec program_spec = {"minidynamo._C._guards.Program", sizeof(ProgramObject), 0,
-                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, program_slots};
+PyType_Spec guards_spec = {"minidynamo._C._guards.CompiledGuards", sizeof(GuardsObject), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION, guards_slots};
 
 PyMethodDef functions[] = {
-    {"program", method(make_program), METH_FASTCALL, "program([(source, kind, payload, place)], wanted) -> Program"},
+    {"compile", method(make_guards), METH_FASTCALL,
+     "compile([(source, kind, payload, place)], wanted) -> CompiledGuards"},
     {"kinds", kind_names, METH_NOARGS, "kinds() -> names of every guard kind"},
-    {"aliasing", method(aliasing_program), METH_FASTCALL, "aliasing(sources, arguments, globals, builtins) -> Program"},
+    {"aliasing", method(aliasing_guards), METH_FASTCALL,
+     "aliasing(sources, arguments, globals, builtins) -> CompiledGuards"},
     {"source_name", source_name, METH_O, "source_name(source) -> str"},
     {"load", method(load_source), METH_FASTCALL, "load(source, arguments, globals, builtins) -> (object,) or None"},
     {"bind", method(bind_call), METH_FASTCALL | METH_KEYWORDS, "bind(function, *args, **kwargs) -> slots or None"},
@@ -363,8 +365,8 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "minidynamo._C._guards", nullpt
 }  // namespace
 
 int init_guards(PyObject* module) {
-  if (!program_type) program_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&program_spec));
-  if (!program_type) return -1;
+  if (!guards_type) guards_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&guards_spec));
+  if (!guards_type) return -1;
   PyObject* guards = PyModule_Create(&definition);
   if (!guards) return -1;
   if (PyModule_AddFunctions(guards, code_cache_functions) < 0) {
@@ -378,8 +380,8 @@ int init_guards(PyObject* module) {
   return 0;
 }
 
-std::shared_ptr<const GuardProgram> program_of_object(PyObject* o) {
-  return Py_IS_TYPE(o, program_type) ? reinterpret_cast<ProgramObject*>(o)->program : nullptr;
+std::shared_ptr<const CompiledGuards> guards_of_object(PyObject* o) {
+  return Py_IS_TYPE(o, guards_type) ? reinterpret_cast<GuardsObject*>(o)->guards : nullptr;
 }
 
 bool parse_frame_args(PyObject* const* args, Py_ssize_t n, ParsedArgs& out) {

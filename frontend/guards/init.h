@@ -1,4 +1,4 @@
-// minidynamo._C._guards: guard programs by hand, for tests.
+// minidynamo._C._guards: guards compiled by hand, for tests.
 #pragma once
 
 #include <Python.h>

@@ -1,3 +1,4 @@
+// Reads numbers of inputs, evaluates conditions on symbols, and prints both.
 #include "frontend/guards/sizes.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ void SizeAssumption::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   for (const auto& [symbol, place] : g.sizes->symbols) fact->reads.push_back(read(place, symbol));
   if (g.sizes->form == SizeCondition::Form::Equals) fact->actual = read(g.sizes->actual, -1);
   op.size = fact.get();
-  b.program.sizes.push_back(std::move(fact));
+  b.compiled.sizes.push_back(std::move(fact));
 }
 
 // Its sources are gone: the record's other nodes are those of the condition, in the same order.
@@ -90,7 +91,7 @@ void SizeAssumption::explain_difference(const SizeFact& f, PyObject* const* regs
   auto node = why.record->others.begin();
   std::string places;
   const auto add = [&](const SizeFact::Read& r) {
-    const std::string& source = why.program->nodes[static_cast<std::size_t>(*node++)].name;
+    const std::string& source = why.compiled->nodes[static_cast<std::size_t>(*node++)].name;
     const std::string place = strip_local_scope(to_string(source, r.field, r.dim));
     std::int64_t actual;
     const std::string now = read_size(regs[r.reg], r.field, r.dim, actual) ? std::to_string(actual) : "no such number";

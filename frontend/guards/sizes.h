@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {

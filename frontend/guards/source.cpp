@@ -1,7 +1,8 @@
+// Interns sources, gives them their names (L['x'].w[0]) and loads through them, one access after the other.
 #include "frontend/guards/source.h"
 
 #include "frontend/cpython/plain_object.h"
-#include "frontend/guards/source_step.h"
+#include "frontend/guards/source_access.h"
 #include "frontend/tensors/array_view.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/core/error.h"
@@ -228,12 +229,12 @@ PyRef referent(PyObject* weak_reference) {
   return o == Py_None ? PyRef() : PyRef::borrow(o);
 }
 
-static PyRef load_step(const Source& s, PyObject* base, const FrameArgs& args) {
+static PyRef load_access(const Source& s, PyObject* base, const FrameArgs& args) {
   if (s.kind == SourceKind::Constant) return s.object;
   if (s.kind == SourceKind::Referent) return referent(s.object.get());
   if (s.kind == SourceKind::ArrayTensor) return array_tensor(base);
-  StepMemo memo;
-  return PyRef::borrow(step(step_of(s), base, args, memo));
+  AccessMemo memo;
+  return PyRef::borrow(follow(access_of(s), base, args, memo));
 }
 
 PyRef load(SourceRef s, const FrameArgs& args) {
@@ -241,7 +242,7 @@ PyRef load(SourceRef s, const FrameArgs& args) {
   for (const Source* at = s; at; at = at->base) way.push_back(at);
   PyRef o;
   for (auto at = way.rbegin(); at != way.rend(); ++at) {
-    o = load_step(**at, o.get(), args);
+    o = load_access(**at, o.get(), args);
     if (!o) return {};
   }
   return o;

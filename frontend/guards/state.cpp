@@ -1,3 +1,4 @@
+// Packs the ambient state (grad mode, default dtype, threads, device) into a word and explains a difference.
 #include "frontend/guards/state.h"
 
 #include "frontend/tensors/tensor_object.h"

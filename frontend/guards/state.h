@@ -1,7 +1,7 @@
 // Guards on ambient state: what a trace depends on without naming it.
 #pragma once
 
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 
 namespace md {
 

@@ -1,3 +1,4 @@
+// Compares metadata and storages of tensors: by loops for few, by a table on the stack for many.
 #include "frontend/guards/tensors.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ const Storage* storage_of(PyObject* o) {
 
 void TensorMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   const TensorType& t = g.tensor;
-  auto& extents = b.program.extents.emplace_back(new std::int64_t[2 * t.sizes.size() + 1]);
+  auto& extents = b.compiled.extents.emplace_back(new std::int64_t[2 * t.sizes.size() + 1]);
   std::int64_t* out = extents.get();
   auto fact = std::make_unique<TensorFact>();
   for (std::size_t d = 0; d < t.sizes.size(); ++d) {
@@ -51,7 +52,7 @@ void TensorMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   fact->wrapped_number = t.wrapped_number;
   fact->dim = static_cast<std::uint8_t>(t.sizes.size());
   op.tensor = fact.get();
-  b.program.tensors.push_back(std::move(fact));
+  b.compiled.tensors.push_back(std::move(fact));
 }
 
 std::string TensorMatch::text(const GuardRecord& r, const std::string& s) {
@@ -120,7 +121,7 @@ void NoAliasing::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
     }
   }
   op.alias = fact.get();
-  b.program.aliases.push_back(std::move(fact));
+  b.compiled.aliases.push_back(std::move(fact));
 }
 
 namespace {

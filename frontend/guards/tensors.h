@@ -1,7 +1,7 @@
 // Guards on tensors: their metadata and how they share storage.
 #pragma once
 
-#include "frontend/guards/program.h"
+#include "frontend/guards/compiled_guards.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace md::guards {

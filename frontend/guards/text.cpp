@@ -1,3 +1,4 @@
+// Prints conditions, objects and files of guards, and what the actual value was where one failed.
 #include "frontend/guards/text.h"
 
 #include <dlfcn.h>
@@ -75,10 +76,10 @@ std::string class_text(PyTypeObject* type) {
 }
 
 std::string Why::source() const {
-  return strip_local_scope(program->nodes[static_cast<std::size_t>(record->node)].name);
+  return strip_local_scope(compiled->nodes[static_cast<std::size_t>(record->node)].name);
 }
 
-std::string condition_text(const GuardProgram& p, const GuardRecord& r) {
+std::string condition_text(const CompiledGuards& p, const GuardRecord& r) {
   static const std::string none;
   const std::string& source = r.node >= 0 ? p.nodes[static_cast<std::size_t>(r.node)].name : none;
   return with_kind(r.kind, [&]<class K>() { return K::text(r, source); });
@@ -197,7 +198,7 @@ void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std
   }
 }
 
-std::string with_place(const GuardProgram& p, const GuardRecord& r, const std::string& text) {
+std::string with_place(const CompiledGuards& p, const GuardRecord& r, const std::string& text) {
   if (r.where < 0) return text;
   const UserFrame& f = p.places[static_cast<std::size_t>(r.where)];
   std::string padded = text;
@@ -211,7 +212,7 @@ static bool on_dynamic_marks(const GuardRecord& r) {
          (r.kind == GuardKind::NoHasattr && guards::NoHasattr::on_dynamic_marks(r));
 }
 
-std::vector<GuardRow> guard_rows(const GuardProgram& p) {
+std::vector<GuardRow> guard_rows(const CompiledGuards& p) {
   std::vector<GuardRow> rows;
   std::vector<int> row_of_tensor(p.nodes.size(), -1);
   for (const GuardRecord& r : p.records) {

@@ -28,7 +28,7 @@ std::string get_attr(const std::string& name) { return call("GetAttrGuardAccesso
 
 class Tree {
  public:
-  explicit Tree(const GuardProgram& p) : p_(p), printed_(p.nodes.size(), nullptr), type_of_(p.nodes.size(), nullptr) {
+  explicit Tree(const CompiledGuards& p) : p_(p), printed_(p.nodes.size(), nullptr), type_of_(p.nodes.size(), nullptr) {
     for (const GuardRecord& r : p.records) {
       if (r.kind == GuardKind::TypeMatch && r.node >= 0) type_of_[static_cast<std::size_t>(r.node)] = &r.described;
     }
@@ -235,7 +235,7 @@ class Tree {
     }
   }
 
-  const GuardProgram& p_;
+  const CompiledGuards& p_;
   Printed root_;
   std::deque<Printed> all_;
   std::vector<std::string> sizes_;  // below the root manager
@@ -246,6 +246,6 @@ class Tree {
 
 }  // namespace
 
-std::string tree_text(const GuardProgram& p) { return Tree(p).text(); }
+std::string tree_text(const CompiledGuards& p) { return Tree(p).text(); }
 
 }  // namespace md

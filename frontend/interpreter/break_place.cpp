@@ -1,3 +1,4 @@
+// Judges the place of a break from opcode, handlers, loops and open contexts.
 #include "frontend/interpreter/break_place.h"
 
 #include <algorithm>
@@ -10,21 +11,6 @@
 namespace md {
 
 namespace {
-
-bool resumable(Opcode op) {
-  switch (op) {
-    case Opcode::CALL:
-    case Opcode::CALL_FUNCTION_EX:
-    case Opcode::BINARY_SUBSCR:
-    case Opcode::STORE_SUBSCR:
-    case Opcode::STORE_ATTR:
-    case Opcode::TO_BOOL:  // of a condition, where the running version converts before it jumps
-    case Opcode::POP_JUMP_IF:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // From the next instruction to the first return some jump goes back to before this one.
 bool in_loop(const SymbolicFrame& f) {
@@ -52,41 +38,12 @@ bool only_with_handlers(const SymbolicFrame& f) {
   return true;
 }
 
-// More than moving values about.
-bool does_work(Opcode op) {
-  switch (op) {
-    case Opcode::NOP:
-    case Opcode::RESUME:
-    case Opcode::POP_TOP:
-    case Opcode::COPY:
-    case Opcode::SWAP:
-    case Opcode::PUSH_NULL:
-    case Opcode::LOAD_CONST:
-    case Opcode::LOAD_FAST:
-    case Opcode::LOAD_FAST_AND_CLEAR:
-    case Opcode::STORE_FAST:
-    case Opcode::MAKE_CELL:
-    case Opcode::COPY_FREE_VARS:
-    case Opcode::LOAD_CLOSURE:
-    case Opcode::LOAD_DEREF:
-    case Opcode::LOAD_GLOBAL:
-    case Opcode::LOAD_BUILD_CLASS:
-    case Opcode::LOAD_ASSERTION_ERROR:
-    case Opcode::MAKE_FUNCTION:
-    case Opcode::SET_FUNCTION_ATTRIBUTE:
-    case Opcode::JUMP:
-      return false;
-    default:
-      return true;
-  }
-}
-
 }  // namespace
 
 FrameStack::RootPlace place_to_leave(const Tracer& t, const CodeBody& body) {
   const FrameStack::RootPlace place = t.finishing || t.stack.frames.empty() ? t.stack.bare : t.stack.unhandled;
   for (int k = 0; k < place.instruction; ++k)
-    if (does_work(body.instructions[static_cast<std::size_t>(k)].op)) return place;
+    if (!only_moves(body.instructions[static_cast<std::size_t>(k)].op)) return place;
   return {};
 }
 
@@ -97,7 +54,7 @@ BreakVerdict judge_break(const Tracer& t) {
   for (auto& c : root.contexts)
     if (c.manager->kind != ValueKind::Context) return BreakVerdict::SkipContext;
   if (!only_with_handlers(root) || !root.handled.empty()) return BreakVerdict::SkipPlace;
-  return resumable(root.instruction().op) ? BreakVerdict::Resume : BreakVerdict::SkipPlace;
+  return is_resumable(root.instruction().op) ? BreakVerdict::Resume : BreakVerdict::SkipPlace;
 }
 
 // The call that leaves a `with` block, which is never what breaks of itself.

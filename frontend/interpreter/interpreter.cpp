@@ -3,19 +3,19 @@
 #include <atomic>
 
 #include "frontend/entries/frame_notes.h"
-#include "frontend/hatches/hatch_value.h"
 #include "frontend/interpreter/break_place.h"
+#include "frontend/marked_callables/marked_value.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/logs.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
+#include "frontend/values/deferred_calls.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/inlining.h"
 #include "frontend/values/iterators.h"
-#include "frontend/values/late.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/tensor.h"
 
 namespace md {
@@ -142,7 +142,7 @@ ValueRef Tracer::call(const ValueRef& callee, CallArgs call_args) {
 bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn on_return, ValueRef held) {
   ValueRef v = realize(callee);
   if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
-  if (draws_late(*this, v)) return false;
+  if (is_deferred_draw(*this, v)) return false;
   if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function) && !is_ignored_method(*m)) {
     call_args.positional.insert(call_args.positional.begin(), m->self);
     v = m->function;

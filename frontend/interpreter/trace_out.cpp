@@ -1,3 +1,4 @@
+// Traces `out=` as the op followed by a copy into the tensors given.
 #include "frontend/interpreter/trace_out.h"
 
 #include "frontend/tensors/out_argument.h"

@@ -1,4 +1,6 @@
 // A real object and where it lives become a Value; looking at it records what was assumed.
+#include "frontend/interpreter/wrap.h"
+
 #include <algorithm>
 #include <span>
 
@@ -10,9 +12,7 @@
 #include "frontend/cpython/plain_object.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/entries/compiled_object.h"
-#include "frontend/hatches/hatch_value.h"
-#include "frontend/tensors/array_view.h"
-#include "frontend/tensors/subclass.h"
+#include "frontend/marked_callables/marked_value.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
@@ -26,61 +26,16 @@
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/rules.h"
-#include "frontend/values/size_value.h"
-#include "frontend/values/stand_in.h"
 
 namespace md {
-
-ValueRef Tracer::lazy(PyObject* object, SourceRef source) {
-  if (!source) return from_object(object, nullptr);
-  if (source->depth > kDeepestSource)
-    throw SkipFrame{"it walks more than " + std::to_string(kDeepestSource) + " steps into what it is given"};
-  switch (source->kind) {
-    // Found where a look-up might have failed: an exception handler tells the difference.
-    case SourceKind::Global:
-    case SourceKind::Builtin:
-    case SourceKind::Attr:
-    case SourceKind::InstanceDict:
-    case SourceKind::TensorAttr:
-    case SourceKind::CellContents:
-      expect_present(source);
-      break;
-    default:
-      break;
-  }
-  return make_ref<LazyValue>(object, source);
-}
-
-ValueRef Tracer::realize(const ValueRef& v) {
-  auto* lazy = as<LazyValue>(v);
-  if (!lazy) return v;
-  if (!lazy->real && !lazy->realized) unmodelled(lazy->print(), "value that only a run knows");
-  if (!lazy->realized) lazy->realized = wrap(lazy->real.get(), lazy->source);
-  return lazy->realized;
-}
-
-ValueRef Tracer::constant(PyRef object) { return make_ref<ConstantValue>(std::move(object)); }
-
-ValueRef Tracer::from_object(PyObject* object, SourceRef source) {
-  if (!source && is_constant_object(object)) return constant(object);
-  return wrap(object, source);
-}
-
-void Tracer::guard(GuardKind kind, SourceRef source, PyRef object, std::int64_t value) {
-  // The entry holds a constant: only its content can change, and the class of an instance.
-  const bool is_constant = source && source->kind == SourceKind::Constant;
-  if (is_constant && kind == GuardKind::IdMatch) return;
-  if (is_constant && kind == GuardKind::TypeMatch && !(Py_TYPE(source->object.get())->tp_flags & Py_TPFLAGS_HEAPTYPE))
-    return;
-  Guard g{kind, source, std::move(object), value};
-  g.where = user_frame();
-  recorder.guards.add(std::move(g));
-}
 
 namespace {
 
 PyRef type_object(PyObject* o) { return PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(o))); }
+
+}  // namespace
 
 ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s) {
   if (o == Py_None) {
@@ -102,6 +57,8 @@ ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s) {
   if (o != Py_None && o != Py_Ellipsis && o != Py_NotImplemented && !PyBool_Check(o)) v->source = s;
   return v;
 }
+
+namespace {
 
 std::span<PyObject* const> items_of(PyObject* sequence) {
   return {PySequence_Fast_ITEMS(sequence), static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence))};
@@ -375,109 +332,84 @@ ValueRef wrap_bound_method(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<BoundAttrValue>(t.wrap(bound->m_self, t.recorder.sources.child(s, SourceKind::MethodSelf)), name);
 }
 
-ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
-  PyTypeObject* type = Py_TYPE(o);
-  if (ValueRef hatch = wrap_hatch(t, o, s)) return hatch;
-  if (type == &PyList_Type || type == &PyTuple_Type || is_size_type(type)) return wrap_sequence(t, o, s);
-  if (PyTuple_Check(o) && own_attribute(type, "_fields") && is_usual_namedtuple(t, type)) return wrap_sequence(t, o, s);
-  if (type == deque_type()) return wrap_deque(t, o, s);
-  if (type == &PyDict_Type) return wrap_dict(t, o, s);
-  if (is_defaultdict(type))
-    if (ValueRef v = wrap_defaultdict(t, o, s)) return v;
-  if (type == &PySet_Type || type == &PyFrozenSet_Type) return wrap_set(t, o, s);
-  if (type == &PySlice_Type) return wrap_slice(t, o, s);
-  if (type == &PyRange_Type) return wrap_range(t, o, s);
-  if (PyCell_Check(o)) {
-    // Where a function keeps its cells there is nothing else.
-    if (s->kind != SourceKind::FreeCell && s->kind != SourceKind::FuncClosure)
-      t.guard(GuardKind::TypeMatch, s, type_object(o));
-    return make_ref<CellValue>();
-  }
-  const bool traced = t.config.trace_more && PyFunction_Check(o) && is_deepcopy(o);
-  if ((find_builtin_rule(o) && !traced) || is_numpy_constant(o) || library_row(o)) {
-    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    return make_ref<BuiltinValue>(PyRef::borrow(o));
-  }
-  if (type == &PyFunction_Type) return wrap_function(t, o, s);
-  if (is_compiled_function(o)) {  // inlined: the inner backend and options play no part
-    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    return wrap_function(t, compiled_function_traced(o),
-                         t.recorder.sources.constant(compiled_function_traced(o), s->name));
-  }
-  if (type == &PyMethod_Type) return wrap_method(t, o, s);
-  if (type == partial_type()) return wrap_partial(t, o, s);
-  if (is_op_function(o)) {
-    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    return make_ref<OpFunctionValue>(PyRef::borrow(o));
-  }
-  if (PyModule_Check(o) && has_normal_getattribute(type)) {
-    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    return make_ref<ModuleValue>(PyRef::borrow(o));
-  }
-  if (PyType_Check(o)) {
-    // Its mro() is running, or its bases are being set.
-    if (!reinterpret_cast<PyTypeObject*>(o)->tp_mro)
-      unmodelled(s->name, "class that has no method resolution order yet");
-    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    return make_ref<ClassValue>(PyRef::borrow(o));
-  }
-  if (t.config.trace_more && is_method_of_instance(o))
-    if (ValueRef v = wrap_bound_method(t, o, s)) return v;
-  if (type == &PyCFunction_Type || type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
-      type == &PyClassMethodDescr_Type) {
-    t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
-    return make_ref<BuiltinValue>(PyRef::borrow(o));
-  }
-  return wrap_other(t, o, s);
+ValueRef wrap_cell(Tracer& t, PyObject* o, SourceRef s) {
+  // Where a function keeps its cells there is nothing else.
+  if (s->kind != SourceKind::FreeCell && s->kind != SourceKind::FuncClosure)
+    t.guard(GuardKind::TypeMatch, s, type_object(o));
+  return make_ref<CellValue>();
 }
+
+// Inlined: the inner backend and options play no part.
+ValueRef wrap_compiled(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  PyObject* traced = compiled_function_traced(o);
+  return wrap_function(t, traced, t.recorder.sources.constant(traced, s->name));
+}
+
+template <class V>
+ValueRef wrap_by_identity(Tracer& t, PyObject* o, SourceRef s) {
+  t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  return make_ref<V>(PyRef::borrow(o));
+}
+
+ValueRef wrap_class(Tracer& t, PyObject* o, SourceRef s) {
+  // Its mro() is running, or its bases are being set.
+  if (!reinterpret_cast<PyTypeObject*>(o)->tp_mro) unmodelled(s->name, "class that has no method resolution order yet");
+  return wrap_by_identity<ClassValue>(t, o, s);
+}
+
+bool has_rule(Tracer& t, PyObject* o) {
+  const bool traced = t.config.trace_more && PyFunction_Check(o) && is_deepcopy(o);
+  return (find_builtin_rule(o) && !traced) || is_numpy_constant(o) || library_row(o);
+}
+
+template <PyTypeObject&... types>
+bool is_exactly(Tracer&, PyObject* o) {
+  return ((Py_TYPE(o) == &types) || ...);
+}
+
+struct WrapRow {
+  bool (*fits)(Tracer& t, PyObject* o);
+  ValueRef (*wrap)(Tracer& t, PyObject* o, SourceRef s);  // null: the rows below are asked
+};
+
+// Asked in order: what the program or the library says of an object comes before its type.
+constexpr WrapRow kWrapRows[] = {
+    {[](Tracer&, PyObject*) { return true; }, wrap_marked},
+    {is_exactly<PyList_Type, PyTuple_Type>, wrap_sequence},
+    {[](Tracer&, PyObject* o) { return is_size_type(Py_TYPE(o)); }, wrap_sequence},
+    {[](Tracer& t, PyObject* o) {
+       return PyTuple_Check(o) && own_attribute(Py_TYPE(o), "_fields") && is_usual_namedtuple(t, Py_TYPE(o));
+     },
+     wrap_sequence},
+    {[](Tracer&, PyObject* o) { return Py_TYPE(o) == deque_type(); }, wrap_deque},
+    {is_exactly<PyDict_Type>, wrap_dict},
+    {[](Tracer&, PyObject* o) { return is_defaultdict(Py_TYPE(o)); }, wrap_defaultdict},
+    {is_exactly<PySet_Type, PyFrozenSet_Type>, wrap_set},
+    {is_exactly<PySlice_Type>, wrap_slice},
+    {is_exactly<PyRange_Type>, wrap_range},
+    {is_exactly<PyCell_Type>, wrap_cell},
+    {has_rule, wrap_by_identity<BuiltinValue>},
+    {is_exactly<PyFunction_Type>, wrap_function},
+    {[](Tracer&, PyObject* o) { return is_compiled_function(o); }, wrap_compiled},
+    {is_exactly<PyMethod_Type>, wrap_method},
+    {[](Tracer&, PyObject* o) { return Py_TYPE(o) == partial_type(); }, wrap_partial},
+    {[](Tracer&, PyObject* o) { return is_op_function(o); }, wrap_by_identity<OpFunctionValue>},
+    {[](Tracer&, PyObject* o) { return PyModule_Check(o) && has_normal_getattribute(Py_TYPE(o)); },
+     wrap_by_identity<ModuleValue>},
+    {[](Tracer&, PyObject* o) { return PyType_Check(o) != 0; }, wrap_class},
+    {[](Tracer& t, PyObject* o) { return t.config.trace_more && is_method_of_instance(o); }, wrap_bound_method},
+    {is_exactly<PyCFunction_Type, PyMethodDescr_Type, PyWrapperDescr_Type, PyClassMethodDescr_Type>,
+     wrap_by_identity<BuiltinValue>},
+    {[](Tracer&, PyObject*) { return true; }, wrap_other}};
 
 }  // namespace
 
-static std::string constant_name(PyObject* o) {
-  if (PyType_Check(o)) return "___class_" + type_name(reinterpret_cast<PyTypeObject*>(o));
-  return "___constant_" + type_name(Py_TYPE(o));
-}
-
-ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
-  if (recorder.varying && source && recorder.varying->contains(source->name))
-    unmodelled(source->name, "object that is another one in most calls");
-  if (PyLong_CheckExact(object) && source)
-    if (ValueRef v = dynamic_int(*this, object, source)) return v;
-  if (PyUnicode_CheckExact(object) && !ready_text(object)) throw PythonError{};
-  if (is_constant_object(object)) return source ? wrap_constant(*this, object, source) : constant(object);
-  if (ValueRef made = prototypes.value_of(object)) return made;
-  if (!source) source = recorder.sources.constant(object, constant_name(object));
-  if (auto it = objects.known.find(object); it != objects.known.end()) {
-    ValueRef v = it->second;
-    const bool has_identity = v->kind != ValueKind::Builtin && v->kind != ValueKind::OpFunction &&
-                              v->kind != ValueKind::Module && v->kind != ValueKind::Class;
-    if (v->source && v->source != source && (has_identity || source->kind != SourceKind::Constant)) {
-      if (has_identity && source->kind != SourceKind::Constant && v->source->kind != SourceKind::Constant) {
-        Guard g{GuardKind::Aliasing, source};
-        g.other = v->source;
-        g.where = user_frame();
-        recorder.guards.add(std::move(g));
-      } else {
-        guard(GuardKind::IdMatch, source, PyRef::borrow(object));
-      }
-    }
-    return v;
-  }
-  ValueRef v;
-  if (is_tensor_exact(object) || is_parameter(object)) {
-    v = input_tensor(object, source);
-  } else if (config.trace_numpy && (is_plain_array(object) || is_numpy_scalar(object))) {
-    v = input_array(*this, object, source);
-  } else if (is_tensor(object)) {
-    unmodelled(std::string("TensorWithTFOverrideVariable(") + type_name(Py_TYPE(object)) + ")", "tensor subclass");
-  } else {
-    v = wrap_by_type(*this, object, source);
-    v->source = source;
-    v->real = PyRef::borrow(object);
-  }
-  objects.known[object] = v;
-  objects.keep_alive.push_back(PyRef::borrow(object));
-  return v;
+ValueRef wrap_by_type(Tracer& t, PyObject* o, SourceRef s) {
+  for (const WrapRow& row : kWrapRows)
+    if (row.fits(t, o))
+      if (ValueRef v = row.wrap(t, o, s)) return v;
+  throw InternalError("no row wraps " + s->name);
 }
 
 }  // namespace md

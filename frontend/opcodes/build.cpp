@@ -1,6 +1,6 @@
 // Building, unpacking and formatting.
 #include "frontend/cpython/object_attr.h"
-#include "frontend/hatches/hatch_value.h"
+#include "frontend/marked_callables/marked_value.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/call_errors.h"
@@ -8,13 +8,11 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 namespace md {
 
-namespace {
-
-std::vector<ValueRef> pop_n(SymbolicFrame& f, int n) {
+static std::vector<ValueRef> pop_n(SymbolicFrame& f, int n) {
   std::vector<ValueRef> out(f.stack.end() - n, f.stack.end());
   f.stack.resize(f.stack.size() - static_cast<std::size_t>(n));
   return out;
@@ -98,13 +96,13 @@ OPCODE(SET_UPDATE) {
 }
 
 // What is to be called with the dictionary that the instruction fills; 3.13 has a NULL above it.
-ValueRef called_with(SymbolicFrame& f, const Instruction& i) {
+static ValueRef called_with(SymbolicFrame& f, const Instruction& i) {
   ValueRef callee = f.top(i.a + 2);
   return is_null(callee) ? f.top(i.a + 3) : callee;
 }
 
 // {**a} and f(**a): the latter refuses a key twice.
-void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) {
+static void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) {
   ValueRef v = t.realize(f.pop());
   auto* into = as<DictValue>(t.realize(f.top(i.a)));
   auto* from = as<DictValue>(v);
@@ -130,7 +128,7 @@ void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) {
 OPCODE(DICT_UPDATE) { merge(t, f, i, false); }
 OPCODE(DICT_MERGE) { merge(t, f, i, true); }
 
-bool can_iterate(const ValueRef& v) {
+static bool can_iterate(const ValueRef& v) {
   if (auto* o = as<ObjectValue>(v))
     return o->type->tp_iter || (o->type->tp_as_sequence && o->type->tp_as_sequence->sq_item);
   return v->kind != ValueKind::Constant || Py_TYPE(v->real.get())->tp_iter;
@@ -181,28 +179,5 @@ OPCODE(FORMAT_VALUE) {
   if (i.a != 0 && spec) s = t.format_value(s, 0, spec);
   f.push(std::move(s));
 }
-
-constexpr OpcodeRow kRows[] = {{Opcode::BUILD_TUPLE, BUILD_TUPLE},
-                               {Opcode::BUILD_LIST, BUILD_LIST},
-                               {Opcode::BUILD_SET, BUILD_SET},
-                               {Opcode::BUILD_STRING, BUILD_STRING},
-                               {Opcode::BUILD_MAP, BUILD_MAP},
-                               {Opcode::BUILD_CONST_KEY_MAP, BUILD_CONST_KEY_MAP},
-                               {Opcode::BUILD_SLICE, BUILD_SLICE},
-                               {Opcode::LIST_APPEND, LIST_APPEND},
-                               {Opcode::SET_ADD, SET_ADD},
-                               {Opcode::MAP_ADD, MAP_ADD},
-                               {Opcode::LIST_EXTEND, LIST_EXTEND},
-                               {Opcode::SET_UPDATE, SET_UPDATE},
-                               {Opcode::DICT_UPDATE, DICT_UPDATE},
-                               {Opcode::DICT_MERGE, DICT_MERGE},
-                               {Opcode::UNPACK_SEQUENCE, UNPACK_SEQUENCE},
-                               {Opcode::UNPACK_EX, UNPACK_EX},
-                               {Opcode::CONVERT_VALUE, CONVERT_VALUE},
-                               {Opcode::FORMAT_VALUE, FORMAT_VALUE}};
-
-}  // namespace
-
-std::span<const OpcodeRow> build_opcodes() { return kRows; }
 
 }  // namespace md

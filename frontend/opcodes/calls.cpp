@@ -6,10 +6,9 @@
 #include "frontend/values/objects.h"
 
 namespace md {
-namespace {
 
 // Calls flat where the callee is a Python function, else now.
-void do_call(Tracer& t, SymbolicFrame& f, ValueRef callee, CallArgs args) {
+static void do_call(Tracer& t, SymbolicFrame& f, ValueRef callee, CallArgs args) {
   if (t.try_push_call(callee, args)) return;
   ValueRef r = t.call(callee, std::move(args));
   f.push(std::move(r));
@@ -17,7 +16,7 @@ void do_call(Tracer& t, SymbolicFrame& f, ValueRef callee, CallArgs args) {
 
 // Of the two slots under the arguments a NULL one is ignored; without NULL the lower is the callable, the upper its
 // first argument.
-ValueRef take_callable(SymbolicFrame& f, CallArgs& args) {
+static ValueRef take_callable(SymbolicFrame& f, CallArgs& args) {
   ValueRef upper = f.pop(), lower = f.pop();
   if (!f.contexts.empty() && f.contexts.back().stack_index == static_cast<int>(f.stack.size())) f.contexts.pop_back();
   if (is_null(lower)) return upper;
@@ -127,16 +126,5 @@ OPCODE(INTRINSIC_1) {
   }
   graph_break<GB0079>(std::to_string(i.a));
 }
-
-constexpr OpcodeRow kRows[] = {{Opcode::CALL, CALL},
-                               {Opcode::CALL_FUNCTION_EX, CALL_FUNCTION_EX},
-                               {Opcode::MAKE_FUNCTION, MAKE_FUNCTION},
-                               {Opcode::SET_FUNCTION_ATTRIBUTE, SET_FUNCTION_ATTRIBUTE},
-                               {Opcode::LOAD_BUILD_CLASS, LOAD_BUILD_CLASS},
-                               {Opcode::INTRINSIC_1, INTRINSIC_1}};
-
-}  // namespace
-
-std::span<const OpcodeRow> call_opcodes() { return kRows; }
 
 }  // namespace md

@@ -5,7 +5,6 @@
 #include "frontend/values/objects.h"
 
 namespace md {
-namespace {
 
 OPCODE(JUMP) { f.pc = i.target; }
 
@@ -62,13 +61,13 @@ OPCODE(SEND) {
   const bool sends = !is_true_constant(sent, Py_None);
   if (auto* g = as<GeneratorValue>(receiver)) {
     if (sends && !t.config.trace_more) listed_break<GB0120>();
-    v = g->step(t, sent, returned);
+    v = g->send(t, sent, returned);
   } else {
     if (sends) graph_break<GB0120>();
     auto* o = as<ObjectValue>(receiver);
     if (o && !t.config.trace_more && !type_find(o->type, checked(PyUnicode_InternFromString("__iter__")).get()))
       listed_break<GB0094>(type_name(o->type));
-    v = o ? o->step(t, returned) : receiver->next(t);
+    v = o ? o->advance(t, returned) : receiver->next(t);
   }
   if (v) return f.push(std::move(v));
   f.push(returned);
@@ -80,20 +79,5 @@ OPCODE(END_SEND) {
   f.pop();
   f.push(std::move(v));
 }
-
-constexpr OpcodeRow kRows[] = {{Opcode::JUMP, JUMP},
-                               {Opcode::POP_JUMP_IF, POP_JUMP_IF},
-                               {Opcode::GET_ITER, GET_ITER},
-                               {Opcode::FOR_ITER, FOR_ITER},
-                               {Opcode::RETURN_VALUE, RETURN_VALUE},
-                               {Opcode::RETURN_GENERATOR, RETURN_GENERATOR},
-                               {Opcode::YIELD_VALUE, YIELD_VALUE},
-                               {Opcode::GET_YIELD_FROM_ITER, GET_YIELD_FROM_ITER},
-                               {Opcode::SEND, SEND},
-                               {Opcode::END_SEND, END_SEND}};
-
-}  // namespace
-
-std::span<const OpcodeRow> control_opcodes() { return kRows; }
 
 }  // namespace md

@@ -6,13 +6,12 @@
 #include "frontend/values/caller_frames.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 namespace md {
-namespace {
 
 // An exception class is called, an instance is itself.
-Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
+static Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
   ValueRef v = t.realize(raw);
   if (auto* e = as<ExceptionValue>(v)) return Ref<ExceptionValue>(e);
   if (PyRef c = v->as_constant(); c && PyExceptionClass_Check(c.get())) {
@@ -130,17 +129,5 @@ OPCODE(WITH_EXCEPT_START) {
   if (!f.contexts.empty() && f.contexts.back().stack_index == index) f.contexts.pop_back();
   f.push(t.call(exit, std::move(args)));
 }
-
-constexpr OpcodeRow kRows[] = {
-    {Opcode::RAISE_VARARGS, RAISE_VARARGS},        {Opcode::RERAISE, RERAISE},
-    {Opcode::PUSH_EXC_INFO, PUSH_EXC_INFO},        {Opcode::POP_EXCEPT, POP_EXCEPT},
-    {Opcode::CHECK_EXC_MATCH, CHECK_EXC_MATCH},    {Opcode::LOAD_ASSERTION_ERROR, LOAD_ASSERTION_ERROR},
-    {Opcode::CHECK_EG_MATCH, CHECK_EG_MATCH},      {Opcode::INTRINSIC_2, INTRINSIC_2},
-    {Opcode::CLEANUP_THROW, CLEANUP_THROW},        {Opcode::BEFORE_WITH, BEFORE_WITH},
-    {Opcode::WITH_EXCEPT_START, WITH_EXCEPT_START}};
-
-}  // namespace
-
-std::span<const OpcodeRow> exception_opcodes() { return kRows; }
 
 }  // namespace md

@@ -1,7 +1,5 @@
-// How an opcode family file is laid out: one OPCODE block per canonical instruction, one row for each in its table.
+// How an opcode family file is laid out: one OPCODE block per canonical instruction that opcodes.inc calls Traced.
 #pragma once
-
-#include <span>
 
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -10,24 +8,11 @@
 
 namespace md {
 
-struct OpcodeRow {
-  Opcode op;
-  OpcodeHandler handler;
-};
+#define OPCODE(name)                                                               \
+  void trace_##name([[maybe_unused]] Tracer& t, [[maybe_unused]] SymbolicFrame& f, \
+                    [[maybe_unused]] const Instruction& i)
 
-#define OPCODE(name) \
-  void name([[maybe_unused]] Tracer& t, [[maybe_unused]] SymbolicFrame& f, [[maybe_unused]] const Instruction& i)
-
-// Breaks the graph as an instruction does that has no row: GB0082.
+// Breaks the graph as an instruction does that has no block: GB0082.
 [[noreturn]] void no_handler(const SymbolicFrame& f, const Instruction& i);
-
-std::span<const OpcodeRow> stack_opcodes();
-std::span<const OpcodeRow> name_opcodes();
-std::span<const OpcodeRow> operator_opcodes();
-std::span<const OpcodeRow> build_opcodes();
-std::span<const OpcodeRow> call_opcodes();
-std::span<const OpcodeRow> control_opcodes();
-std::span<const OpcodeRow> exception_opcodes();
-std::span<const OpcodeRow> pattern_opcodes();
 
 }  // namespace md

@@ -7,12 +7,11 @@
 #include "frontend/values/objects.h"
 
 namespace md {
-namespace {
 
-PyObject* name_of(const SymbolicFrame& f, int n) { return f.body->names[static_cast<std::size_t>(n)].get(); }
+static PyObject* name_of(const SymbolicFrame& f, int n) { return f.body->names[static_cast<std::size_t>(n)].get(); }
 
 // The source of a name in a module's globals, as seen from the root frame.
-SourceRef global_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
+static SourceRef global_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
   if (f.own_globals) return t.recorder.sources.global(name);
   PyObject* module = find_item(f.globals.get(), "__name__");
   std::string printed = module ? text_of(module) : "?";
@@ -21,19 +20,19 @@ SourceRef global_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
   return t.recorder.sources.child(dict, SourceKind::DictItem, name);
 }
 
-std::string stored_key(PyObject* globals, PyObject* name) {
+static std::string stored_key(PyObject* globals, PyObject* name) {
   return std::to_string(reinterpret_cast<std::uintptr_t>(globals)) + ":" + text_of(name);
 }
 
 // A function over other globals may have builtins of its own.
-SourceRef builtin_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
+static SourceRef builtin_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
   if (f.builtins.get() == t.args.builtins) return t.recorder.sources.builtin(name);
   return t.recorder.sources.child(t.recorder.sources.constant(f.builtins.get(), "___builtins"), SourceKind::DictItem,
                                   name);
 }
 
-// Of code that stands in for a library's: nothing changes it, so nothing is guarded.
-ValueRef library_global(Tracer& t, SymbolicFrame& f, PyObject* name, PyObject* found) {
+// Of code that polyfills a library's: nothing changes it, so nothing is guarded.
+static ValueRef library_global(Tracer& t, SymbolicFrame& f, PyObject* name, PyObject* found) {
   if (!found) found = PyDict_GetItemWithError(f.builtins.get(), name);
   if (!found) throw InternalError("a polyfill uses the unknown name " + text_of(name));
   if (PyModule_Check(found)) return make_ref<ModuleValue>(PyRef::borrow(found));
@@ -76,14 +75,14 @@ OPCODE(STORE_GLOBAL) {
 // --- the namespace of a class body
 // ---------------------------------------------------------------------------------------------------
 
-DictValue& names_of(SymbolicFrame& f, const Instruction& i) {
+static DictValue& names_of(SymbolicFrame& f, const Instruction& i) {
   if (!f.names) no_handler(f, i);  // code of a module or of exec()
   return static_cast<DictValue&>(*f.names);
 }
 
 OPCODE(LOAD_NAME) {
   if (ValueRef v = names_of(f, i).find(t, t.constant(name_of(f, i.a)))) return f.push(std::move(v));
-  LOAD_GLOBAL(t, f, i);
+  trace_LOAD_GLOBAL(t, f, i);
 }
 
 OPCODE(STORE_NAME) {
@@ -104,7 +103,7 @@ OPCODE(LOAD_LOCALS) {
 }
 
 // In the namespace on the stack; null: it is not there.
-ValueRef found_below(Tracer& t, SymbolicFrame& f, const Instruction& i, PyObject* name) {
+static ValueRef found_below(Tracer& t, SymbolicFrame& f, const Instruction& i, PyObject* name) {
   ValueRef below = t.realize(f.pop());
   auto* names = as<DictValue>(below);
   if (!names) no_handler(f, i);
@@ -120,7 +119,7 @@ OPCODE(LOAD_FROM_DICT_OR_DEREF) {
 
 OPCODE(LOAD_FROM_DICT_OR_GLOBALS) {
   if (ValueRef v = found_below(t, f, i, name_of(f, i.a))) return f.push(std::move(v));
-  LOAD_GLOBAL(t, f, i);
+  trace_LOAD_GLOBAL(t, f, i);
 }
 
 OPCODE(SETUP_ANNOTATIONS) {
@@ -129,14 +128,14 @@ OPCODE(SETUP_ANNOTATIONS) {
   if (!names.find(t, key)) names.put(t, key, make_ref<DictValue>(&PyDict_Type));
 }
 
-void push_method(SymbolicFrame& f, ValueRef v) {
+static void push_method(SymbolicFrame& f, ValueRef v) {
   if (kNullBelowCallable) f.push(null_value());
   f.push(std::move(v));
   if (!kNullBelowCallable) f.push(null_value());
 }
 
 // What the registry lists among method calls although it could be traced.
-void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, const ValueRef& method) {
+static void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, const ValueRef& method) {
   if (t.config.trace_more) return;
   if (owner->kind == ValueKind::Super) {
     const ValueKind kind = t.realize(method)->kind;
@@ -175,7 +174,7 @@ OPCODE(STORE_ATTR) {
 
 OPCODE(DELETE_ATTR) { t.realize(f.pop())->set_attr(t, name_of(f, i.a), {}); }
 
-bool module_exists(PyObject* name) {
+static bool module_exists(PyObject* name) {
   if (checked(PyDict_Contains(PyImport_GetModuleDict(), name))) return true;
   PyRef util = checked(import_module("importlib.util"));
   PyRef spec = PyRef::steal(PyObject_CallMethod(util.get(), "find_spec", "O", name));
@@ -213,29 +212,9 @@ OPCODE(IMPORT_NAME) {
 
 OPCODE(IMPORT_FROM) { f.push(t.realize(f.top())->get_attr(t, name_of(f, i.a))); }
 
-constexpr OpcodeRow kRows[] = {{Opcode::LOAD_GLOBAL, LOAD_GLOBAL},
-                               {Opcode::STORE_GLOBAL, STORE_GLOBAL},
-                               {Opcode::LOAD_NAME, LOAD_NAME},
-                               {Opcode::STORE_NAME, STORE_NAME},
-                               {Opcode::DELETE_NAME, DELETE_NAME},
-                               {Opcode::LOAD_LOCALS, LOAD_LOCALS},
-                               {Opcode::LOAD_FROM_DICT_OR_DEREF, LOAD_FROM_DICT_OR_DEREF},
-                               {Opcode::LOAD_FROM_DICT_OR_GLOBALS, LOAD_FROM_DICT_OR_GLOBALS},
-                               {Opcode::SETUP_ANNOTATIONS, SETUP_ANNOTATIONS},
-                               {Opcode::LOAD_ATTR, LOAD_ATTR},
-                               {Opcode::LOAD_SUPER_ATTR, LOAD_SUPER_ATTR},
-                               {Opcode::STORE_ATTR, STORE_ATTR},
-                               {Opcode::DELETE_ATTR, DELETE_ATTR},
-                               {Opcode::IMPORT_NAME, IMPORT_NAME},
-                               {Opcode::IMPORT_FROM, IMPORT_FROM}};
-
-}  // namespace
-
 ValueRef Tracer::stored_global(PyObject* globals, PyObject* name) const {
   auto stored = effects.stored_globals.find(stored_key(globals, name));
   return stored == effects.stored_globals.end() ? ValueRef() : stored->second;
 }
-
-std::span<const OpcodeRow> name_opcodes() { return kRows; }
 
 }  // namespace md

@@ -5,8 +5,6 @@
 
 namespace md {
 
-namespace {
-
 OPCODE(UNARY_OP) { f.push(t.unary_op(f.pop(), i.a)); }
 
 OPCODE(BINARY_OP) {
@@ -16,7 +14,7 @@ OPCODE(BINARY_OP) {
 
 // What is a bool already needs no conversion, also where only a run knows which: the jump that follows decides, as it
 // does where the running version has no conversions.
-bool jump_decides(const ValueRef& v) {
+static bool jump_decides(const ValueRef& v) {
   return v->kind == ValueKind::Tensor || v->kind == ValueKind::Array || v->python_type() == &PyBool_Type;
 }
 
@@ -58,19 +56,5 @@ OPCODE(DELETE_SUBSCR) {
   ValueRef key = f.pop(), container = t.realize(f.pop());
   container->set_item(t, key, {});
 }
-
-constexpr OpcodeRow kRows[] = {{Opcode::UNARY_OP, UNARY_OP},
-                               {Opcode::BINARY_OP, BINARY_OP},
-                               {Opcode::COMPARE_OP, COMPARE_OP},
-                               {Opcode::CONTAINS_OP, CONTAINS_OP},
-                               {Opcode::IS_OP, IS_OP},
-                               {Opcode::TO_BOOL, TO_BOOL},
-                               {Opcode::BINARY_SUBSCR, BINARY_SUBSCR},
-                               {Opcode::STORE_SUBSCR, STORE_SUBSCR},
-                               {Opcode::DELETE_SUBSCR, DELETE_SUBSCR}};
-
-}  // namespace
-
-std::span<const OpcodeRow> operator_opcodes() { return kRows; }
 
 }  // namespace md

@@ -5,10 +5,9 @@
 #include "frontend/values/objects.h"
 
 namespace md {
-namespace {
 
 // Of the subject's class, as mappings and sequences declare themselves.
-ValueRef has_flag(Tracer& t, SymbolicFrame& f, unsigned long flag) {
+static ValueRef has_flag(Tracer& t, SymbolicFrame& f, unsigned long flag) {
   ValueRef subject = t.realize(f.top());
   PyTypeObject* type = subject->python_type();
   if (!type) unmodelled(subject->print(), "subject of a match statement");
@@ -50,10 +49,12 @@ OPCODE(MATCH_KEYS) {
   f.push(make_ref<TupleValue>(std::move(values)));
 }
 
-ValueRef call_of_builtins(Tracer& t, const char* name, CallArgs args) {
+static ValueRef call_of_builtins(Tracer& t, const char* name, CallArgs args) {
   PyObject* builtin = find_item(PyEval_GetBuiltins(), name);
   return t.realize(t.call(t.from_object(builtin, nullptr), std::move(args)));
 }
+
+namespace {
 
 struct ClassPattern {
   Tracer& t;
@@ -119,6 +120,8 @@ struct ClassPattern {
   }
 };
 
+}  // namespace
+
 // subject, class, names → attributes or None
 OPCODE(MATCH_CLASS) {
   const std::vector<ValueRef> names = collect(t, f.pop());
@@ -141,15 +144,5 @@ OPCODE(MATCH_CLASS) {
     if (!pattern.take(t.realize(name)->as_constant().get())) return f.push(t.none());
   f.push(make_ref<TupleValue>(std::move(pattern.found)));
 }
-
-constexpr OpcodeRow kRows[] = {{Opcode::GET_LEN, GET_LEN},
-                               {Opcode::MATCH_MAPPING, MATCH_MAPPING},
-                               {Opcode::MATCH_SEQUENCE, MATCH_SEQUENCE},
-                               {Opcode::MATCH_KEYS, MATCH_KEYS},
-                               {Opcode::MATCH_CLASS, MATCH_CLASS}};
-
-}  // namespace
-
-std::span<const OpcodeRow> pattern_opcodes() { return kRows; }
 
 }  // namespace md

@@ -4,14 +4,13 @@
 #include "frontend/values/let_go.h"
 
 namespace md {
-namespace {
 
-std::string slot_name(const SymbolicFrame& f, int slot) {
+static std::string slot_name(const SymbolicFrame& f, int slot) {
   return text_of(f.body->slot_names[static_cast<std::size_t>(slot)].get());
 }
-ValueRef& slot(SymbolicFrame& f, int n) { return f.slots[static_cast<std::size_t>(n)]; }
+static ValueRef& slot(SymbolicFrame& f, int n) { return f.slots[static_cast<std::size_t>(n)]; }
 
-Ref<CellValue> cell_at(Tracer& t, SymbolicFrame& f, int n) {
+static Ref<CellValue> cell_at(Tracer& t, SymbolicFrame& f, int n) {
   ValueRef v = t.realize(slot(f, n));
   auto* c = as<CellValue>(v);
   if (!c) throw InternalError("slot " + slot_name(f, n) + " holds no cell");
@@ -29,7 +28,7 @@ OPCODE(SWAP) { std::swap(f.top(), f.top(i.a)); }
 OPCODE(PUSH_NULL) { f.push(null_value()); }
 
 // Tuples among a code object's constants are the same objects each time.
-ValueRef code_constant(Tracer& t, PyObject* c) {
+static ValueRef code_constant(Tracer& t, PyObject* c) {
   if (!PyTuple_CheckExact(c)) return is_constant_object(c) ? t.constant(c) : from_folded(t, c);
   std::vector<ValueRef> items;
   for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(c); ++k) items.push_back(code_constant(t, PyTuple_GET_ITEM(c, k)));
@@ -106,27 +105,5 @@ OPCODE(STORE_DEREF) {
 }
 
 OPCODE(DELETE_DEREF) { cell_at(t, f, i.a)->set(t, {}); }
-
-constexpr OpcodeRow kRows[] = {{Opcode::NOP, NOP},
-                               {Opcode::RESUME, RESUME},
-                               {Opcode::POP_TOP, POP_TOP},
-                               {Opcode::COPY, COPY},
-                               {Opcode::SWAP, SWAP},
-                               {Opcode::PUSH_NULL, PUSH_NULL},
-                               {Opcode::LOAD_CONST, LOAD_CONST},
-                               {Opcode::LOAD_FAST, LOAD_FAST},
-                               {Opcode::STORE_FAST, STORE_FAST},
-                               {Opcode::DELETE_FAST, DELETE_FAST},
-                               {Opcode::LOAD_FAST_AND_CLEAR, LOAD_FAST_AND_CLEAR},
-                               {Opcode::MAKE_CELL, MAKE_CELL},
-                               {Opcode::COPY_FREE_VARS, COPY_FREE_VARS},
-                               {Opcode::LOAD_CLOSURE, LOAD_CLOSURE},
-                               {Opcode::LOAD_DEREF, LOAD_DEREF},
-                               {Opcode::STORE_DEREF, STORE_DEREF},
-                               {Opcode::DELETE_DEREF, DELETE_DEREF}};
-
-}  // namespace
-
-std::span<const OpcodeRow> stack_opcodes() { return kRows; }
 
 }  // namespace md

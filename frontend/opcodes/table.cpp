@@ -1,6 +1,4 @@
-// The dispatch table: every family's rows; an opcode without a row is GB0082.
-#include <array>
-
+// The dispatch table: the blocks of all families by opcode; an opcode without a block is GB0082.
 #include "frontend/opcodes/family.h"
 #include "ir/graph/mutation.h"
 
@@ -12,18 +10,23 @@ void no_handler(const SymbolicFrame& f, const Instruction& i) {
                        operand.empty() ? std::string("None") : operand);
 }
 
+#define MD_OPCODE(name, pop, push, slot, properties, handler) DECLARE_##handler(name)
+#define DECLARE_Traced(name) OPCODE(name);
+#define DECLARE_Untraced(name)
+#include "frontend/bytecode/opcodes.inc"
+#undef MD_OPCODE
+
 namespace {
 
 void missing(Tracer&, SymbolicFrame& f, const Instruction& i) { no_handler(f, i); }
 
-std::array<OpcodeHandler, 256> build_table() {
-  std::array<OpcodeHandler, 256> table;
-  table.fill(missing);
-  for (auto rows : {stack_opcodes(), name_opcodes(), operator_opcodes(), build_opcodes(), call_opcodes(),
-                    control_opcodes(), exception_opcodes(), pattern_opcodes()})
-    for (const OpcodeRow& r : rows) table[static_cast<std::size_t>(r.op)] = r.handler;
-  return table;
-}
+constexpr OpcodeHandler kHandlers[] = {
+#define MD_OPCODE(name, pop, push, slot, properties, handler) HANDLER_##handler(name),
+#define HANDLER_Traced(name) trace_##name
+#define HANDLER_Untraced(name) missing
+#include "frontend/bytecode/opcodes.inc"
+#undef MD_OPCODE
+};
 
 }  // namespace
 
@@ -31,8 +34,7 @@ OpcodeHandler opcode_handler(Opcode op) {
 #ifdef MINIDYNAMO_MUTATE
   if (is_mutated("opcode", opcode_name(op))) return missing;  // as if its block were gone
 #endif
-  static const std::array<OpcodeHandler, 256> table = build_table();
-  return table[static_cast<std::size_t>(op)];
+  return kHandlers[static_cast<std::size_t>(op)];
 }
 
 }  // namespace md

@@ -10,8 +10,8 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/size_value.h"
-#include "frontend/values/stand_in.h"
 #include "frontend/values/tensor.h"
 
 namespace md {
@@ -42,7 +42,7 @@ ValueRef arrays(Comparison& c) { return c.either(ValueKind::Array) ? array_compa
 ValueRef library_objects(Comparison& c) {
   static const int mirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
   for (int side = 0; side < 2; ++side) {
-    auto* library = as<StandInValue>(side == 0 ? c.a : c.b);
+    auto* library = as<PolyfilledValue>(side == 0 ? c.a : c.b);
     const std::string name = "__" + std::string(kNames[side == 0 ? c.op : mirrored[c.op]]) + "__";
     ValueRef m = library ? library->method(c.t, name.c_str()) : ValueRef();
     if (!m) continue;
@@ -139,7 +139,7 @@ ValueRef opaque_objects(Comparison& c) {
   };
   for (const ValueRef* side : {&c.a, &c.b}) {
     const Value* v = side->get();
-    if (v->kind != ValueKind::Opaque && v->kind != ValueKind::StandIn) continue;
+    if (v->kind != ValueKind::Opaque && v->kind != ValueKind::Polyfilled) continue;
     if (v == c.declined[0] || v == c.declined[1] || compares_by_identity(v->python_type())) continue;
     not_modelled<GB0059>(std::string("operator.") + kNames[c.op], "[" + c.a->print() + ", " + c.b->print() + "]",
                          std::string("False"));

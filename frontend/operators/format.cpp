@@ -1,6 +1,6 @@
 // str(), repr(), ascii() and format() of values.
 #include "frontend/cpython/object_attr.h"
-#include "frontend/hatches/hatch_value.h"
+#include "frontend/marked_callables/marked_value.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
@@ -10,7 +10,7 @@
 #include "frontend/values/enumerations.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 namespace md {
 
@@ -63,10 +63,8 @@ ValueRef exception_text(Tracer& t, ExceptionValue& e, int conversion) {
   return t.constant(checked(written(real.get())));
 }
 
-}  // namespace
-
 // The class has a __str__ written in C that is not object's (__str__ = int.__repr__): of what the instance holds.
-static PyRef native_text(Tracer& t, ObjectValue& o) {
+PyRef native_text(Tracer& t, ObjectValue& o) {
   PyRef name = checked(PyUnicode_InternFromString("__str__"));
   PyObject* own = t.on_class(o.type, name.get(), o.source).found;
   if (!own || PyFunction_Check(own) || own == type_find(&PyBaseObject_Type, name.get())) return {};
@@ -76,7 +74,7 @@ static PyRef native_text(Tracer& t, ObjectValue& o) {
 }
 
 // What is written for a value: of a set the object whose order the program's set has.
-static PyRef written_object(Tracer& t, const ValueRef& v) {
+PyRef written_object(Tracer& t, const ValueRef& v) {
   auto* set = as<SetValue>(v);
   PyRef c = v->as_constant();
   if (!set || !c) return c;
@@ -87,60 +85,112 @@ static PyRef written_object(Tracer& t, const ValueRef& v) {
   return checked(PyObject_RichCompareBool(copied.get(), own.get(), Py_EQ)) ? c : PyRef();
 }
 
-ValueRef Tracer::format_value(const ValueRef& raw, int conversion, const ValueRef& given_spec) {
-  Tracer& t = *this;
-  ValueRef v = t.realize(raw), spec = given_spec;
-  if (ValueRef text = deferred_text(t, v, conversion, spec)) return text;
-  if (PyRef text = text_of_member(t, v, conversion, spec)) return t.constant(text);
-  if (auto* cls = as<ClassValue>(v); cls && cls->made && !spec && conversion != 3)
-    return t.constant(checked(PyObject_Repr(cls->real.get())));  // its prototype has the same names
-  if (auto* o = as<ObjectValue>(v)) {
-    const bool repr = conversion == 2 || conversion == 3;
-    ValueRef m = conversion == 0 ? o->special(t, "__format__") : ValueRef();
-    if (m) {
-      CallArgs args{{spec ? spec : t.constant(checked(PyUnicode_FromString("")))}, {}};
-      return checked_text(t, t.call(m, std::move(args)), "__format__ must return a str, not ");
-    }
-    // The builtin types' own gives str() of the instance for an empty specification.
-    if (spec && o->payload && o->payload->kind == ValueKind::Constant && conversion == 0)
-      if (PyRef s = t.realize(spec)->as_constant(); s && PyUnicode_Check(s.get()) && PyUnicode_GET_LENGTH(s.get()) == 0)
-        spec = {};
-    if (!repr) m = o->special(t, "__str__");
-    if (PyRef text = m || repr ? PyRef() : native_text(t, *o); text && !spec) return t.constant(text);
-    if (!m) m = o->special(t, "__repr__");
-    if (m && !spec) {
-      v = checked_text(t, t.call(m, {}), repr ? "__repr__ returned non-string" : "__str__ returned non-string");
-      if (conversion != 3) return v;
-      conversion = kAsciiOfText;
-    } else if (o->payload && o->payload->kind == ValueKind::Set) {
-      unmodelled(o->print(), "text of an instance of a subclass of set or frozenset");
-    } else if (o->payload) {
-      return t.format_value(o->payload, conversion, spec);
-    }
+// One value on its way through the rows, which may put its text in its place.
+struct Formatting {
+  Tracer& t;
+  ValueRef v;
+  int conversion;  // FORMAT_VALUE's: 0 format(), 1 str(), 2 repr(), 3 ascii(); or kAsciiOfText
+  ValueRef spec;   // null: none
+
+  bool is_repr() const { return conversion == 2 || conversion == 3; }
+  // The text a method of the program gave; null: what is left of ascii() remains to be done.
+  ValueRef done(ValueRef text) {
+    if (conversion != 3) return text;
+    v = std::move(text);
+    conversion = kAsciiOfText;
+    return {};
   }
-  if (auto* made = as<StandInValue>(v); made && !spec)
-    if (ValueRef m = made->method(t, "__repr__")) {
-      v = t.realize(t.call(m, {}));
-      if (conversion != 3) return v;
-      conversion = kAsciiOfText;
-    }
-  if (auto* e = as<ExceptionValue>(v); e && !spec)
-    if (ValueRef text = exception_text(t, *e, conversion)) return text;
-  if (conversion == 1) break_on_opaque_text(*v);
-  PyRef c = written_object(t, v);
-  PyRef s = spec ? t.realize(spec)->as_constant() : PyRef();
-  if (!c || (spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + v->print() + "]", std::string("False"));
+};
+
+// A row answers, or gives null: the next one is asked.
+using Row = ValueRef (*)(Formatting& f);
+
+ValueRef deferred_texts(Formatting& f) { return deferred_text(f.t, f.v, f.conversion, f.spec); }
+
+ValueRef enumeration_members(Formatting& f) {
+  PyRef text = text_of_member(f.t, f.v, f.conversion, f.spec);
+  return text ? f.t.constant(text) : ValueRef();
+}
+
+// The prototype of a class made while tracing has the same names.
+ValueRef made_classes(Formatting& f) {
+  auto* cls = as<ClassValue>(f.v);
+  if (!cls || !cls->made || f.spec || f.conversion == 3) return {};
+  return f.t.constant(checked(PyObject_Repr(cls->real.get())));
+}
+
+// By the class's own __format__.
+ValueRef formatted_objects(Formatting& f) {
+  auto* o = as<ObjectValue>(f.v);
+  if (!o || f.conversion != 0) return {};
+  if (ValueRef m = o->special(f.t, "__format__")) {
+    CallArgs args{{f.spec ? f.spec : f.t.constant(checked(PyUnicode_FromString("")))}, {}};
+    return checked_text(f.t, f.t.call(m, std::move(args)), "__format__ must return a str, not ");
+  }
+  // The builtin types' own gives str() of the instance for an empty specification.
+  if (f.spec && o->payload && o->payload->kind == ValueKind::Constant)
+    if (PyRef s = f.t.realize(f.spec)->as_constant();
+        s && PyUnicode_Check(s.get()) && PyUnicode_GET_LENGTH(s.get()) == 0)
+      f.spec = {};
+  return {};
+}
+
+// By the class's own __str__ or __repr__, or as what the instance holds.
+ValueRef objects(Formatting& f) {
+  auto* o = as<ObjectValue>(f.v);
+  if (!o) return {};
+  ValueRef m = f.is_repr() ? ValueRef() : o->special(f.t, "__str__");
+  if (PyRef text = m || f.is_repr() ? PyRef() : native_text(f.t, *o); text && !f.spec) return f.t.constant(text);
+  if (!m) m = o->special(f.t, "__repr__");
+  if (m && !f.spec)
+    return f.done(checked_text(f.t, f.t.call(m, {}),
+                               f.is_repr() ? "__repr__ returned non-string" : "__str__ returned non-string"));
+  if (!o->payload) return {};
+  if (o->payload->kind == ValueKind::Set)
+    unmodelled(o->print(), "text of an instance of a subclass of set or frozenset");
+  return f.t.format_value(o->payload, f.conversion, f.spec);
+}
+
+ValueRef polyfilled_objects(Formatting& f) {
+  auto* made = f.spec ? nullptr : as<PolyfilledValue>(f.v);
+  ValueRef m = made ? made->method(f.t, "__repr__") : ValueRef();
+  return m ? f.done(f.t.realize(f.t.call(m, {}))) : ValueRef();
+}
+
+ValueRef exceptions(Formatting& f) {
+  auto* e = f.spec ? nullptr : as<ExceptionValue>(f.v);
+  return e ? exception_text(f.t, *e, f.conversion) : ValueRef();
+}
+
+// What Python writes for an object of a builtin type.
+ValueRef constants(Formatting& f) {
+  if (f.conversion == 1) break_on_opaque_text(*f.v);
+  PyRef c = written_object(f.t, f.v);
+  PyRef s = f.spec ? f.t.realize(f.spec)->as_constant() : PyRef();
+  if (!c || (f.spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + f.v->print() + "]", std::string("False"));
   PyRef text = c;
-  if (conversion == 1) text = PyRef::steal(PyObject_Str(c.get()));
-  if (conversion == 2) text = PyRef::steal(PyObject_Repr(c.get()));
-  if (conversion == 3) text = PyRef::steal(PyObject_ASCII(c.get()));
-  if (conversion == kAsciiOfText) {
+  if (f.conversion == 1) text = PyRef::steal(PyObject_Str(c.get()));
+  if (f.conversion == 2) text = PyRef::steal(PyObject_Repr(c.get()));
+  if (f.conversion == 3) text = PyRef::steal(PyObject_ASCII(c.get()));
+  if (f.conversion == kAsciiOfText) {
     PyRef bytes = checked(PyUnicode_AsEncodedString(c.get(), "ascii", "backslashreplace"));
     text = checked(PyUnicode_FromEncodedObject(bytes.get(), "ascii", nullptr));
   }
-  if (text && (conversion == 0 || s)) text = PyRef::steal(PyObject_Format(text.get(), s.get()));
-  if (!text) t.raise_current();
-  return t.constant(text);
+  if (text && (f.conversion == 0 || s)) text = PyRef::steal(PyObject_Format(text.get(), s.get()));
+  if (!text) f.t.raise_current();
+  return f.t.constant(text);
+}
+
+constexpr Row kRows[] = {deferred_texts, enumeration_members, made_classes, formatted_objects,
+                         objects,        polyfilled_objects,  exceptions,   constants};
+
+}  // namespace
+
+ValueRef Tracer::format_value(const ValueRef& raw, int conversion, const ValueRef& spec) {
+  Formatting f{*this, realize(raw), conversion, spec};
+  for (Row row : kRows)
+    if (ValueRef r = row(f)) return r;
+  throw InternalError("no row writes " + f.v->print());
 }
 
 }  // namespace md

@@ -1,3 +1,4 @@
+// Looks up and calls special methods of both operands in Python's order, and judges what NotImplemented means.
 #include "frontend/operators/object_operators.h"
 
 #include "frontend/cpython/object_attr.h"

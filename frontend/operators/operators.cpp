@@ -13,9 +13,9 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/size_value.h"
-#include "frontend/values/stand_in.h"
 #include "frontend/values/tensor.h"
 
 namespace md {
@@ -135,41 +135,6 @@ ValueRef view_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op) {
   return out;
 }
 
-// | & - ^ of sets, | of dicts.
-ValueRef set_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool inplace) {
-  auto *x = as<SetValue>(a), *y = as<SetValue>(b);
-  if (x && y && (op == kOr || op == kAnd || op == kSub || op == kXor)) {
-    static const std::pair<int, const char*> names[] = {
-        {kOr, "union"}, {kAnd, "intersection"}, {kSub, "difference"}, {kXor, "symmetric_difference"}};
-    for (auto& [code, name] : names)
-      if (op == code) {
-        if (inplace && !x->frozen) {
-          const std::string update = op == kOr ? "update" : std::string(name) + "_update";
-          x->call_method(t, checked(PyUnicode_FromString(update.c_str())).get(), CallArgs{{b}, {}});
-          return a;
-        }
-        return x->call_method(t, checked(PyUnicode_FromString(name)).get(), CallArgs{{b}, {}});
-      }
-  }
-  if (ValueRef r = view_op(t, a, b, op)) return r;
-  auto *d = as<DictValue>(a), *e = as<DictValue>(b);
-  if (d && !e && op == kOr && inplace) {
-    fill_dict(t, *d, b);
-    return a;
-  }
-  if (d && e && op == kOr) {
-    d->observe_keys(t), e->observe_keys(t);
-    auto* shape = d->type != &PyDict_Type ? d : e;  // of a subclass and a dict the result is of the subclass
-    Ref<DictValue> out = inplace ? Ref<DictValue>(d) : make_ref<DictValue>(shape->type);
-    if (!inplace) out->default_factory = shape->default_factory;
-    if (!inplace)
-      for (auto& item : d->live()) out->put(t, item.key, item.value);
-    for (auto& item : e->live()) out->put(t, item.key, item.value);
-    return out;
-  }
-  return {};
-}
-
 bool is_sequence(const ValueRef& v) {
   PyTypeObject* type = v->kind == ValueKind::Object ? nullptr : v->python_type();
   return type && type->tp_as_sequence && (type->tp_as_sequence->sq_concat || type->tp_as_sequence->sq_repeat);
@@ -190,64 +155,135 @@ void realize_parts(Tracer& t, const ValueRef& v, int depth = 0) {
   }
 }
 
-bool is_tensor_value(const ValueRef& v) { return v->kind == ValueKind::Tensor; }
-bool is_array_value(const ValueRef& v) { return v->kind == ValueKind::Array; }
+constexpr int kInplace = 13;  // BINARY_OP numbers the operators in place from here
+
+// One operation on its way through the rows.
+struct Operation {
+  Tracer& t;
+  ValueRef a, b;
+  int number;
+
+  bool inplace() const { return number >= kInplace; }
+  int op() const { return number % kInplace; }
+  const BinaryRow& row() const { return kBinary[op()]; }
+  bool either(ValueKind k) const { return a->kind == k || b->kind == k; }
+  std::string symbol() const { return std::string(row().symbol) + (inplace() ? "=" : ""); }
+  [[noreturn]] void no_rule() const {
+    not_modelled<GB0059>(std::string("operator.") + row().name, "[" + a->print() + ", " + b->print() + "]",
+                         std::string("False"));
+  }
+};
+
+// A row answers, or gives null: the next one is asked.
+using Row = ValueRef (*)(Operation& o);
+
+ValueRef arrays(Operation& o) {
+  if (!o.either(ValueKind::Array)) return {};
+  if (ValueRef r = array_binary(o.t, o.a, o.b, o.row().dunder, o.inplace())) return r;
+  o.no_rule();
+}
+
+// Instances of classes of the program.
+ValueRef objects(Operation& o) {
+  if (o.a->kind == ValueKind::Tensor || o.a->kind == ValueKind::Size) o.b = data_of(o.b);
+  if (!o.either(ValueKind::Object)) return {};
+  const std::string method = "__" + std::string(o.row().dunder) + "__";
+  if (o.b->kind == ValueKind::Tensor && data_of(o.a).get() != o.a.get() &&
+      !static_cast<ObjectValue&>(*o.a).special(o.t, method.c_str()))
+    return o.t.binary_op(data_of(o.a), o.b, o.number);
+  // What repeats a sequence may be anything with an __index__, unless it multiplies by itself.
+  auto* times = o.op() == kMul && is_sequence(o.a) ? as<ObjectValue>(o.b) : nullptr;
+  if (times && !times->special(o.t, "__rmul__") && times->special(o.t, "__index__"))
+    return o.t.binary_op(o.a, index_value(o.t, o.b), o.number);
+  if (ValueRef r = object_op(o.t, o.a, o.b, o.row().dunder, o.inplace())) return r;
+  if (is_sequence(o.a) || (is_sequence(o.b) && o.op() == kMul)) o.no_rule();  // their types have a say of their own
+  unsupported_operands(o.t, o.a, o.b, o.symbol());
+}
+
+ValueRef tensors(Operation& o) {
+  if (!o.either(ValueKind::Tensor)) return {};
+  std::string name = o.row().name;
+  if (o.inplace() && o.a->kind == ValueKind::Tensor)
+    name = "i" + (name.back() == '_' ? name.substr(0, name.size() - 1) : name);
+  return o.t.call_operator(name, CallArgs{{o.a, o.b}, {}});
+}
+
+ValueRef sizes(Operation& o) {
+  if (formats(o.a, o.op())) realize_parts(o.t, o.b);
+  return size_binary(o.t, o.a, o.b, o.row().name);
+}
+
+ValueRef sequences(Operation& o) { return sequence_op(o.t, o.a, o.b, o.op(), o.inplace()); }
+
+// | & - ^ of sets.
+ValueRef sets(Operation& o) {
+  struct Methods {
+    int op;
+    const char *name, *update;
+  };
+  static constexpr Methods kMethods[] = {{kOr, "union", "update"},
+                                         {kAnd, "intersection", "intersection_update"},
+                                         {kSub, "difference", "difference_update"},
+                                         {kXor, "symmetric_difference", "symmetric_difference_update"}};
+  auto *x = as<SetValue>(o.a), *y = as<SetValue>(o.b);
+  const auto methods = std::ranges::find(kMethods, o.op(), &Methods::op);
+  if (!x || !y || methods == std::end(kMethods)) return {};
+  const bool updates = o.inplace() && !x->frozen;
+  const PyRef name = checked(PyUnicode_FromString(updates ? methods->update : methods->name));
+  ValueRef r = x->call_method(o.t, name.get(), CallArgs{{o.b}, {}});
+  return updates ? o.a : r;
+}
+
+ValueRef views(Operation& o) { return view_op(o.t, o.a, o.b, o.op()); }
+
+// | of dicts.
+ValueRef dicts(Operation& o) {
+  Tracer& t = o.t;
+  auto *d = as<DictValue>(o.a), *e = as<DictValue>(o.b);
+  if (!d || o.op() != kOr) return {};
+  if (!e && o.inplace()) {
+    fill_dict(t, *d, o.b);
+    return o.a;
+  }
+  if (!e) return {};
+  d->observe_keys(t), e->observe_keys(t);
+  auto* shape = d->type != &PyDict_Type ? d : e;  // of a subclass and a dict the result is of the subclass
+  Ref<DictValue> out = o.inplace() ? Ref<DictValue>(d) : make_ref<DictValue>(shape->type);
+  if (!o.inplace()) {
+    out->default_factory = shape->default_factory;
+    for (auto& item : d->live()) out->put(t, item.key, item.value);
+  }
+  for (auto& item : e->live()) out->put(t, item.key, item.value);
+  return out;
+}
+
+ValueRef constants(Operation& o) {
+  if (!o.either(ValueKind::Constant) && o.a->kind != ValueKind::Size && o.a->kind != ValueKind::Class &&
+      o.a->kind != ValueKind::Builtin)
+    return {};
+  PyRef x = o.a->as_constant(), y = o.b->as_constant();
+  if (!x || !y) return {};
+  PyRef r = PyRef::steal(o.row().fold(x.get(), y.get()));
+  if (!r) o.t.raise_current();
+  return from_result(o.t, r.get());
+}
+
+ValueRef library_objects(Operation& o) { return library_operator(o.t, o.a, o.b, o.row().dunder, o.inplace()); }
+
+constexpr Row kRows[] = {arrays, objects, tensors, sizes, sequences, sets, views, dicts, constants, library_objects};
 
 }  // namespace
 
 ValueRef Tracer::binary_op(const ValueRef& ra, const ValueRef& rb, int number) {
-  Tracer& t = *this;
-  ValueRef a = t.realize(ra), b = t.realize(rb);
-  const bool inplace = number >= 13;
-  const int op = number % 13;
-  const BinaryRow& row = kBinary[op];
-  const std::string symbol = std::string(row.symbol) + (inplace ? "=" : "");
-  if (is_tensor_value(a)) b = scalar_as_number(t, b);
-  if (is_tensor_value(b)) a = scalar_as_number(t, a);
-  if (is_array_value(a) || is_array_value(b)) {
-    if (ValueRef r = array_binary(t, a, b, row.dunder, inplace)) return r;
-    not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
-                         std::string("False"));
-  }
-  if (is_tensor_value(a) || a->kind == ValueKind::Size) b = data_of(b);
-  if (a->kind == ValueKind::Object || b->kind == ValueKind::Object) {
-    if (is_tensor_value(b) && data_of(a).get() != a.get() &&
-        !static_cast<ObjectValue&>(*a).special(t, ("__" + std::string(row.dunder) + "__").c_str()))
-      return t.binary_op(data_of(a), b, number);
-    // What repeats a sequence may be anything with an __index__, unless it multiplies by itself.
-    auto* times = op == kMul && is_sequence(a) ? as<ObjectValue>(b) : nullptr;
-    if (times && !times->special(t, "__rmul__") && times->special(t, "__index__"))
-      return t.binary_op(a, index_value(t, b), number);
-    if (ValueRef r = object_op(t, a, b, row.dunder, inplace)) return r;
-    if (is_sequence(a) || (is_sequence(b) && op == kMul))  // their types have a say of their own
-      not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
-                           std::string("False"));
-    unsupported_operands(t, a, b, symbol);
-  }
-  if (is_tensor_value(a) || is_tensor_value(b)) {
-    std::string name = row.name;
-    if (inplace && is_tensor_value(a)) name = "i" + (name.back() == '_' ? name.substr(0, name.size() - 1) : name);
-    return t.call_operator(name, CallArgs{{a, b}, {}});
-  }
-  if (formats(a, op)) realize_parts(t, b);
-  if (ValueRef r = size_binary(t, a, b, row.name)) return r;
-  if (ValueRef r = sequence_op(t, a, b, op, inplace)) return r;
-  if (ValueRef r = set_op(t, a, b, op, inplace)) return r;
-  if (a->kind == ValueKind::Constant || b->kind == ValueKind::Constant || a->kind == ValueKind::Size ||
-      a->kind == ValueKind::Class || a->kind == ValueKind::Builtin) {
-    PyRef x = a->as_constant(), y = b->as_constant();
-    if (x && y) {
-      PyRef r = PyRef::steal(row.fold(x.get(), y.get()));
-      if (!r) t.raise_current();
-      return from_result(t, r.get());
-    }
-  }
-  if (ValueRef r = library_operator(t, a, b, row.dunder, inplace)) return r;
-  if (!formats(a, op) && empty_like(a) && empty_like(b))
-    refuse_operands(t, a, b, inplace ? row.fold_inplace : row.fold, row.name);
-  if (a->kind <= ValueKind::Range && b->kind <= ValueKind::Range) unsupported_operands(t, a, b, symbol);
-  not_modelled<GB0059>(std::string("operator.") + row.name, "[" + a->print() + ", " + b->print() + "]",
-                       std::string("False"));
+  Operation o{*this, realize(ra), realize(rb), number};
+  if (o.a->kind == ValueKind::Tensor) o.b = scalar_as_number(*this, o.b);
+  if (o.b->kind == ValueKind::Tensor) o.a = scalar_as_number(*this, o.a);
+  for (Row row : kRows)
+    if (ValueRef r = row(o)) return r;
+  if (!formats(o.a, o.op()) && empty_like(o.a) && empty_like(o.b))
+    refuse_operands(*this, o.a, o.b, o.inplace() ? o.row().fold_inplace : o.row().fold, o.row().name);
+  if (o.a->kind <= ValueKind::Range && o.b->kind <= ValueKind::Range) unsupported_operands(*this, o.a, o.b, o.symbol());
+  o.no_rule();
 }
 
 ValueRef Tracer::unary_op(const ValueRef& raw, int op) {

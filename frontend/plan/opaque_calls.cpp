@@ -1,3 +1,4 @@
+// Records opaque calls of a running graph per thread, and replays them in the plain run after a failure.
 #include "frontend/plan/opaque_calls.h"
 
 #include <algorithm>
@@ -66,7 +67,7 @@ TensorRef carried_over(const TensorRef& result, const OpaqueCall& call, std::spa
 PyRef filled(PyObject* shape, const std::vector<TensorRef>& tensors) {
   PyRef list = checked(PyList_New(0));
   for (const TensorRef& t : tensors) checked(PyList_Append(list.get(), wrap_tensor(t).get()));
-  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
   return checked(PyObject_CallMethod(module.get(), "_filled", "OOO", shape, shape_hole(),
                                      checked(PyObject_GetIter(list.get())).get()));
 }

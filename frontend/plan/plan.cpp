@@ -1,3 +1,4 @@
+// Writes plan steps that rebuild values and replay effects, with containers filled once all exist.
 #include "frontend/plan/plan.h"
 
 #include <algorithm>
@@ -118,13 +119,13 @@ Reg PlanBuilder::graph_output(Node* n) {
 Reg PlanBuilder::evaluate_size(Size s) {
   if (s.is_const()) return load_constant(checked(PyLong_FromLongLong(s.value())));
   plan.shapes = tracer.sizes.env;
-  bool late = false;
+  bool after_kernel = false;
   for_each_symbol(s, [&](int i) {
     const auto found = tracer.sizes.unbacked.find(i);
     if (found != tracer.sizes.unbacked.end()) {
-      late = true;
+      after_kernel = true;
       if (known_symbols_.insert(i).second)
-        plan.late_symbols.push_back({i, output_index(found->second.node), found->second.dim});
+        plan.output_symbols.push_back({i, output_index(found->second.node), found->second.dim});
       return;
     }
     if (known_symbols_.insert(i).second)
@@ -132,7 +133,7 @@ Reg PlanBuilder::evaluate_size(Size s) {
   });
   PlanStep load{StepOp::EvaluateSize};
   load.size = s;
-  if (late) return step(std::move(load));
+  if (after_kernel) return step(std::move(load));
   load.out = plan.registers++;
   plan.loads.push_back(std::move(load));
   return plan.registers - 1;
@@ -145,10 +146,10 @@ int PlanBuilder::output_index(Node* n) {
 }
 
 Reg PlanBuilder::advanced(Reg iterator, std::int64_t draws, bool over_changed_list) {
-  const bool late = over_changed_list || !last_.empty();
-  PlanStep s{late ? StepOp::Advance : StepOp::Iterate};
+  const bool goes_last = over_changed_list || !last_.empty();
+  PlanStep s{goes_last ? StepOp::Advance : StepOp::Iterate};
   s.a = iterator, s.index = draws;
-  if (late) return last_.push_back(std::move(s)), iterator;
+  if (goes_last) return last_.push_back(std::move(s)), iterator;
   s.out = plan.registers++;
   const Reg out = s.out;
   fill(std::move(s));

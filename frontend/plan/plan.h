@@ -91,17 +91,18 @@ struct EntryPlan {
   std::vector<int> input_places;               // of the others: where the guards hand them out, or -1
   std::shared_ptr<ShapeEnv> shapes;            // of the sizes that steps evaluate; null: none
   std::vector<std::pair<int, SizePlace>> symbols;
-  struct LateSymbol {
+  struct OutputSymbol {
     int symbol, output, dim;
   };
-  std::vector<LateSymbol> late_symbols;  // sizes of outputs: steps that need them come after the kernel
-  std::shared_ptr<Kernel> kernel;        // null: no graph
-  std::shared_ptr<const class GuardProgram> guards;
+  std::vector<OutputSymbol> output_symbols;  // sizes of outputs: steps that need them come after the kernel
+  std::shared_ptr<Kernel> kernel;            // null: no graph
+  std::shared_ptr<const class CompiledGuards> guards;
   bool calls_out = false;             // the graph calls code of the program
   std::optional<std::uint64_t> seed;  // of the default random stream, before the kernel runs
   std::size_t outputs = 0;
   std::vector<char> output_grads;  // what requires grad, which kernels know nothing of; empty: nothing does
-  // In this order: sources are read before anything changes. `calls` (values/late.h) come before a graph's work shows.
+  // In this order: sources are read before anything changes. `calls` (values/deferred_calls.h) come before a graph's
+  // work shows.
   std::vector<PlanStep> loads, calls, steps, effects;
   int registers = 0;
   Reg result = -1;  // Return
@@ -154,7 +155,7 @@ class PlanBuilder {
   std::vector<std::pair<const Value*, MakeStep>> postponed_;  // until the value is made
   std::unordered_map<SourceRef, Reg> loaded_;
   std::unordered_map<Node*, Reg> output_regs_;
-  std::unordered_set<int> known_symbols_;               // in plan.symbols or plan.late_symbols
+  std::unordered_set<int> known_symbols_;               // in plan.symbols or plan.output_symbols
   std::unordered_map<const Node*, int> output_places_;  // in `outputs`
   std::vector<PlanStep> last_;                          // after all other effects
   std::vector<ValueRef> keep_;                          // values keyed by address must stay alive

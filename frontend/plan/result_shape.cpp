@@ -1,3 +1,4 @@
+// Takes results apart into a shape and tensors, compares shapes and prints them.
 #include "frontend/plan/result_shape.h"
 
 #include <fmt/format.h>

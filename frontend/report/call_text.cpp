@@ -1,3 +1,4 @@
+// Operands as fake tensors, targets as the repr of the public function: the form of the reference's errors.
 #include "frontend/report/call_text.h"
 
 #include <fmt/format.h>

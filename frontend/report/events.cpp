@@ -1,3 +1,4 @@
+// Calls into minidynamo._dynamo.report, with frames, breaks and exceptions as Python objects.
 #include "frontend/report/events.h"
 
 #include <functional>

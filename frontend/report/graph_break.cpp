@@ -1,3 +1,4 @@
+// The table of codes compiled in, and exceptions made from its templates.
 #include "frontend/report/graph_break.h"
 
 #include "ir/graph/mutation.h"

@@ -1,3 +1,4 @@
+// Lines from linecache, kept per file for the life of the object.
 #include "frontend/report/source_lines.h"
 
 #include "frontend/cpython/import_module.h"

@@ -1,3 +1,4 @@
+// Reads dtype, sizes, strides and memory of an array or scalar through Py_buffer.
 #include "frontend/tensors/array_view.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Chooses the one overload that fits and fills its arguments in place, without an argument list.
 #include "frontend/tensors/fast_call.h"
 
 namespace md {

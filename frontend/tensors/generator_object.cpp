@@ -1,3 +1,4 @@
+// The Python type of Generator: seeds, state, and which generator a call names.
 #include "frontend/tensors/generator_object.h"
 
 #include <cstring>

@@ -3,8 +3,8 @@
 
 namespace md {
 
-// While it lives, tensors of zeros stand in for real ones: asking for an element raises
-// minidynamo._dynamo.hatches.DataDependentValue.
+// While it lives, fake tensors take the place of real ones: asking for an element raises
+// minidynamo._dynamo.marked_callables.DataDependentValue.
 class UnknownValues {
  public:
   UnknownValues();

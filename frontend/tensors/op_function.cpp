@@ -1,3 +1,4 @@
+// The callable types of ops: overload, conversion of arguments, call, documentation, pickling.
 #include "frontend/tensors/op_function.h"
 
 #include <structmember.h>

@@ -1,3 +1,4 @@
+// Binds the op table to Python as JSON text.
 #include "frontend/tensors/op_table_init.h"
 
 #include <pybind11/pybind11.h>

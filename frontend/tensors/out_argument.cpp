@@ -1,3 +1,4 @@
+// Checks and resizes `out=` tensors and copies results into them.
 #include "frontend/tensors/out_argument.h"
 
 #include <algorithm>

@@ -14,7 +14,7 @@ thread_local int unknown_values = 0;
 
 void expect_known() {
   if (!unknown_values) return;
-  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
   PyErr_SetString(checked(PyObject_GetAttrString(module.get(), "DataDependentValue")).get(),
                   "the element of a tensor that stands in for another while tracing");
   throw PythonError{};
@@ -22,7 +22,7 @@ void expect_known() {
 
 // Zeros have sizes of their own.
 void refuse_dynamic(const Op& op) {
-  PyRef module = checked(import_module("minidynamo._dynamo.hatches"));
+  PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
   PyErr_Format(checked(PyObject_GetAttrString(module.get(), "DynamicShape")).get(),
                "the sizes %s() gives depend on the elements of a tensor that stands in for another while tracing",
                op.public_name.c_str());

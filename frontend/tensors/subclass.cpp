@@ -1,3 +1,4 @@
+// Collects overriding types, calls their __torch_function__ in order, and converts results to the subclass.
 #include "frontend/tensors/subclass.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Chooses one format for a tensor's elements, then breaks them into rows and blocks.
 #include "frontend/tensors/text_layout.h"
 
 #include <algorithm>

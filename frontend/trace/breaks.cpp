@@ -1,3 +1,4 @@
+// Prints arguments as the reference's context strings do, and raises breaks for what has no handler.
 #include "frontend/trace/breaks.h"
 
 #include "frontend/cpython/object_text.h"

@@ -1,3 +1,4 @@
+// Makes symbols for sizes and ints that have changed, and guards for what was assumed of them.
 #include "frontend/trace/dynamic_sizes.h"
 
 #include <algorithm>

@@ -47,7 +47,7 @@ class Effects {
   std::vector<SideEffect>& list() { return list_; }
 
   std::unordered_map<std::string, ValueRef> stored_globals;  // the root module's globals written so far
-  std::vector<ValueRef> late;           // calls whose results only a run knows, in program order (values/late.h)
+  std::vector<ValueRef> deferred;  // calls whose results only a run knows, in program order (values/deferred_calls.h)
   std::shared_ptr<StreamFacts> stream;  // of the one whose place is followed
 
  private:

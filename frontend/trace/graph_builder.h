@@ -21,7 +21,7 @@ struct GraphBuilder {
   // outermost first.
   std::vector<std::unique_ptr<Graph>> outer;
   Graph& root() { return outer.empty() ? *current : *outer.front(); }
-  bool standing_in = false;  // shapes are computed on stand-ins (frontend/hatches/stand_ins.h): no inputs are taken up
+  bool on_fakes = false;  // shapes are computed on fake tensors: no inputs are taken up
 
   std::vector<Ref<TensorValue>> inputs;  // placeholder order
   int calls_captured = 0;

@@ -1,3 +1,4 @@
+// Texts of instructions, inlining, graph calls and symbols for the log, each behind its switch.
 #include "frontend/trace/logs.h"
 
 #include <fmt/format.h>
@@ -20,7 +21,7 @@ std::string depth_note(const SymbolicFrame& f) {
   return f.inline_depth > 0 ? fmt::format(" (inline depth: {})", f.inline_depth) : "";
 }
 
-// Frames of code that stands in for a library's function are part of the call.
+// Frames of code that polyfills a library's function are part of the call.
 const SymbolicFrame& users_frame(const Tracer& t) {
   std::size_t k = t.stack.frames.size() - 1;
   while (k > 0 && t.stack.frames[k]->is_library()) --k;
@@ -132,7 +133,7 @@ void log_symbols(const Tracer& t) {
   for (const SizeGuard& g : t.sizes.env->guards()) tell(fmt::format("eval {} [guard added]", to_string(g)));
 }
 
-void log_guards(const GuardProgram& p, const FrameArgs& args) {
+void log_guards(const CompiledGuards& p, const FrameArgs& args) {
   const auto start = std::chrono::steady_clock::now();
   check(p, args);
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;

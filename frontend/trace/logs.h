@@ -15,6 +15,6 @@ void log_inlining_done(Tracer& t, const SymbolicFrame& callee);
 void log_inlining_failed(const Tracer& t);  // once for each inlined frame that is left, innermost first
 void log_no_checkpoint();
 void log_symbols(const Tracer& t);  // the sizes that are symbols, and what the trace assumed of them
-void log_guards(const GuardProgram& p, const FrameArgs& args);
+void log_guards(const CompiledGuards& p, const FrameArgs& args);
 
 }  // namespace md

@@ -1,3 +1,4 @@
+// Looks up polyfills in the tables of minidynamo.polyfills by function, code object, or type and name.
 #include "frontend/trace/polyfills.h"
 
 #include <atomic>

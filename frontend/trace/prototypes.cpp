@@ -1,3 +1,4 @@
+// Keeps prototypes and stand-ins for the life of a trace and takes the classes apart at its end.
 #include "frontend/trace/prototypes.h"
 
 #include "frontend/cpython/type_dict.h"

@@ -119,7 +119,8 @@ class Tracer {
   ValueRef unary_op(const ValueRef& v, int op);
   ValueRef compare(const ValueRef& a, const ValueRef& b, int op);                  // Py_LT ... Py_GE
   ValueRef format_value(const ValueRef& v, int conversion, const ValueRef& spec);  // 0 format, 1 str, 2 repr, 3 ascii
-  // frontend/hatches: the object as what is called, if the program has marked it or a setting names it; null: neither.
+  // frontend/marked_callables: the object as what is called, if the program has marked it or a setting names it; null:
+  // neither.
   ValueRef marked_callable(PyObject* o, SourceRef source);
   bool is_ignored_method(const MethodValue& m);  // ignore_logger_methods names the bound method
 

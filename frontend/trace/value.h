@@ -33,13 +33,13 @@ struct CallArgs {
 };
 
 enum class ValueKind : std::uint8_t {
-  Null,      // a NULL on the stack or an unbound local
-  Lazy,      // a real object nobody has looked at yet
-  Constant,  // immutable Python constant
-  Size,      // an int that is an expression of sizes
-  Number,    // a float that is known only at run time
-  SizeTest,  // a bool that compares two of them, known only at run time
-  Late,      // bytes of a known length that are known only at run time
+  Null,           // a NULL on the stack or an unbound local
+  Lazy,           // a real object nobody has looked at yet
+  Constant,       // immutable Python constant
+  Size,           // an int that is an expression of sizes
+  Number,         // a float that is known only at run time
+  SizeTest,       // a bool that compares two of them, known only at run time
+  DeferredBytes,  // bytes of a known length that are known only at run time
   Tensor,
   Array,  // a NumPy array or scalar
   List,
@@ -52,7 +52,7 @@ enum class ValueKind : std::uint8_t {
   AttributeDict,  // obj.__dict__
   DictView,
   Iterator,
-  StepIterator,
+  FunctionIterator,
   Generator,
   Function,    // Python function, real or made while tracing
   Method,      // bound Python method
@@ -60,7 +60,7 @@ enum class ValueKind : std::uint8_t {
   Cell,
   Builtin,     // builtin function or C-implemented callable
   OpFunction,  // minidynamo.sin, Tensor.sin
-  Hatch,       // a callable the program asked to treat in its own way: custom ops, allow_in_graph, ...
+  Marked,      // a callable the program asked to treat in its own way: custom ops, allow_in_graph, ...
   Class,
   Module,
   Object,
@@ -70,8 +70,8 @@ enum class ValueKind : std::uint8_t {
   Super,
   Context,
   Partial,
-  StandIn,  // an object of a library class that Python code of minidynamo.polyfills stands in for
-  Opaque,   // a real object we only pass around
+  Polyfilled,  // an object of a library class whose work Python code of minidynamo.polyfills does
+  Opaque,      // a real object we only pass around
 };
 
 struct Value : RefCounted {

@@ -1,3 +1,4 @@
+// Sends operations of an array to their polyfills, and wraps results as arrays or NumPy scalars.
 #include "frontend/values/array.h"
 
 #include "frontend/cpython/import_module.h"

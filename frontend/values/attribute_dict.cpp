@@ -1,3 +1,4 @@
+// Reads and writes of obj.__dict__ mapped to attributes of the instance.
 #include "frontend/values/attribute_dict.h"
 
 #include "frontend/cpython/object_attr.h"

@@ -1,3 +1,4 @@
+// Makes instances with a payload, wraps real ones, and decides when the builtin type's own method answers.
 #include "frontend/values/builtin_bases.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Texts and tests behind CPython's errors for calls: the callee's name, what cannot be unpacked.
 #include "frontend/values/call_errors.h"
 
 #include "frontend/cpython/object_attr.h"

@@ -10,11 +10,11 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/deferred_calls.h"
 #include "frontend/values/descriptor.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
-#include "frontend/values/late.h"
 #include "frontend/values/made_class.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
@@ -449,7 +449,7 @@ ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     args.positional.insert(args.positional.begin(), ValueRef(this));
     return t.call(t.wrap(found, place), std::move(args));
   }
-  if (ValueRef late = found ? late_call(t, found, ValueRef(this), args) : ValueRef()) return late;
+  if (ValueRef deferred = found ? defer_call(t, found, ValueRef(this), args) : ValueRef()) return deferred;
   if (PyIter_Check(real.get()))
     graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name),
                                  print_list(args.positional), print_keywords(args));

@@ -1,3 +1,4 @@
+// Operations on constants run for real: attributes, methods, items, truth; their results become values again.
 #include "frontend/values/constant.h"
 
 #include "frontend/cpython/made_once.h"

@@ -1,3 +1,4 @@
+// Notes what a trace changes, and empties all of it at the end.
 #include "frontend/values/cycles.h"
 
 #include "frontend/values/containers.h"

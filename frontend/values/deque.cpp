@@ -1,3 +1,4 @@
+// Methods of deques, the check that a walk's deque is unchanged, and effects on those of the program.
 #include "frontend/values/deque.h"
 
 #include <algorithm>
@@ -91,7 +92,7 @@ void DequeValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
 namespace {
 
 // inner: the deque, and how often it had been changed when the walk began.
-ValueRef step_deque(Tracer& t, StepIterator& self) {
+ValueRef next_of_deque(Tracer& t, FunctionIterator& self) {
   auto* d = as<DequeValue>(self.inner[0]);
   std::int64_t changes = 0;
   constant_int(self.inner[1], changes);
@@ -109,8 +110,8 @@ ValueRef DequeValue::iter(Tracer& t) {
     PyRef empty = checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(deque_type())));
     return Py_TYPE(checked(PyObject_GetIter(empty.get())).get());
   });
-  return make_ref<StepIterator>("UserDefinedObjectVariable(_deque_iterator)", type,
-                                std::vector<ValueRef>{ValueRef(this), t.integer(changes)}, step_deque);
+  return make_ref<FunctionIterator>("UserDefinedObjectVariable(_deque_iterator)", type,
+                                    std::vector<ValueRef>{ValueRef(this), t.integer(changes)}, next_of_deque);
 }
 
 // An __eq__ of the program may change the deque, which Python notices after each.

@@ -1,3 +1,4 @@
+// Calls property, staticmethod and classmethod in a trace, and rebuilds them.
 #include "frontend/values/descriptor.h"
 
 #include "frontend/plan/plan.h"

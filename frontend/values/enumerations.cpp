@@ -1,3 +1,4 @@
+// Looks up members and their fields in the tables an Enum class keeps.
 #include "frontend/values/enumerations.h"
 
 #include "frontend/cpython/import_module.h"

@@ -15,7 +15,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 namespace md {
 

@@ -1,3 +1,4 @@
+// Attributes, calls and rebuilding of cells, functions, bound methods and builtins.
 #include "frontend/values/functions.h"
 
 #include <algorithm>
@@ -12,8 +13,8 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/cycles.h"
+#include "frontend/values/deferred_calls.h"
 #include "frontend/values/inlining.h"
-#include "frontend/values/late.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
@@ -180,7 +181,7 @@ void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
 ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
   if (t.config.trace_more && real && !args.positional.empty() && std::string_view(module_name()) == "random") {
     CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
-    if (ValueRef late = late_call(t, real.get(), t.realize(args.positional[0]), rest)) return late;
+    if (ValueRef deferred = defer_call(t, real.get(), t.realize(args.positional[0]), rest)) return deferred;
   }
   break_if_disabled(*this);
   break_if_known(t, *this, args);

@@ -1,3 +1,4 @@
+// config.trace_more opens four more modules of the standard library.
 #include "frontend/values/inlining.h"
 
 #include <string_view>

@@ -1,9 +1,11 @@
+// Stepping and rebuilding of iterators, of generators inlined into the trace, and collecting what they give.
 #include "frontend/values/iterators.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
+#include "frontend/bytecode/effects.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/plan/plan.h"
 #include "frontend/trace/breaks.h"
@@ -121,8 +123,8 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
   const bool survives = empty || base->kind == ValueKind::List;  // a position in it does
   if (!survives && (keys_changed() || is_changed(b, base))) graph_break<GB0092>(print());
   auto* list = as<ListValue>(base);
-  const bool late = list && !exhausted && list->source && is_changed(b, base);
-  if (late && index > list->items.size()) graph_break<GB0092>(print());
+  const bool after_effects = list && !exhausted && list->source && is_changed(b, base);
+  if (after_effects && index > list->items.size()) graph_break<GB0092>(print());
   PlanStep s{StepOp::Iterate};
   s.a = empty ? b.load_constant(empty) : b.rebuild(owner ? owner : base);  // the object it holds, not its data
   // Of a subclass: what the base gives, also where the class has an __iter__ of its own.
@@ -130,15 +132,15 @@ Reg SequenceIterator::rebuild(PlanBuilder& b) {
     s.object = PyRef::borrow(reinterpret_cast<PyObject*>(base->python_type()));
   const Reg made = s.out = b.plan.registers++;
   const std::int64_t draws = empty ? 1 : static_cast<std::int64_t>(index) + exhausted;
-  if (!late) s.index = draws;
+  if (!after_effects) s.index = draws;
   if (b.has_postponed()) graph_break<GB0092>(print());
   b.remember(this, made);
   b.fill(std::move(s));  // after the iterable has been filled
-  return late && draws > 0 ? b.advanced(made, draws, true) : made;
+  return after_effects && draws > 0 ? b.advanced(made, draws, true) : made;
 }
 
 // Its type called on what is left of its inner iterators, unless `remake` knows better.
-Reg StepIterator::rebuild(PlanBuilder& b) {
+Reg FunctionIterator::rebuild(PlanBuilder& b) {
   const bool known = type == &PyEnum_Type || type == &PyZip_Type || type == &PyMap_Type || type == &PyFilter_Type;
   CallArgs args;
   std::int64_t draws = 0;
@@ -224,7 +226,7 @@ GeneratorValue::~GeneratorValue() = default;
 
 ValueRef GeneratorValue::next(Tracer& t) {
   ValueRef returned;
-  return step(t, t.none(), returned);
+  return send(t, t.none(), returned);
 }
 
 // A StopIteration that leaves a body is a RuntimeError (PEP 479).
@@ -262,7 +264,7 @@ ValueRef GeneratorValue::guarded(Tracer& t, Run run) {
   }
 }
 
-ValueRef GeneratorValue::step(Tracer& t, ValueRef sent, ValueRef& returned) {
+ValueRef GeneratorValue::send(Tracer& t, ValueRef sent, ValueRef& returned) {
   if (running) t.raise(PyExc_ValueError, "generator already executing");
   if (!frame) {
     returned = t.none();
@@ -340,32 +342,6 @@ ValueRef GeneratorValue::close(Tracer& t) {
   return kCloseReturnsValue ? returned : t.none();
 }
 
-// What closing runs without anybody seeing it: looking at the exception and passing it on.
-static bool is_quiet(Opcode op) {
-  switch (op) {
-    case Opcode::PUSH_EXC_INFO:
-    case Opcode::CHECK_EXC_MATCH:
-    case Opcode::POP_EXCEPT:
-    case Opcode::POP_JUMP_IF:
-    case Opcode::JUMP:
-    case Opcode::COPY:
-    case Opcode::SWAP:
-    case Opcode::POP_TOP:
-    case Opcode::NOP:
-    case Opcode::LOAD_CONST:
-    case Opcode::LOAD_GLOBAL:
-    case Opcode::STORE_FAST:
-    case Opcode::DELETE_FAST:
-    case Opcode::CLEANUP_THROW:
-    case Opcode::INTRINSIC_1:
-    case Opcode::RERAISE:
-    case Opcode::RETURN_VALUE:
-      return true;
-    default:
-      return false;
-  }
-}
-
 bool GeneratorValue::has_cleanup() const {
   if (!frame || !started) return false;
   const auto& code = frame->body->instructions;
@@ -378,10 +354,9 @@ bool GeneratorValue::has_cleanup() const {
     const Instruction& i = code[static_cast<std::size_t>(at)];
     open.push_back(i.handler.label);
     if (i.op == Opcode::CLEANUP_THROW) continue;  // of `yield from`: what is thrown at a close goes on from here
-    if (!is_quiet(i.op)) return true;
+    if (!is_quiet(i.op)) return true;             // more than looking at the exception and passing it on
     if (i.target >= 0) open.push_back(i.target);
-    const bool ends = i.op == Opcode::JUMP || i.op == Opcode::RERAISE || i.op == Opcode::RETURN_VALUE;
-    if (!ends) open.push_back(at + 1);
+    if (!ends_block(i.op)) open.push_back(at + 1);
   }
   return false;
 }
@@ -434,7 +409,7 @@ ValueRef GeneratorValue::call_method(Tracer& t, PyObject* method, CallArgs args)
     if (n == "throw")
       v = throw_in(t, thrown_exception(t, *this, args), returned);
     else
-      v = step(t, is_next ? t.none() : args[0], returned);
+      v = send(t, is_next ? t.none() : args[0], returned);
     if (v) return v;
     std::vector<ValueRef> values;
     if (!is_true_constant(returned, Py_None)) values.push_back(returned);

@@ -36,23 +36,24 @@ struct SequenceIterator final : Value {
 // The trace has changed it: an iterator over it would be made before the changes are.
 bool is_changed(const PlanBuilder& b, const ValueRef& container);
 
-// enumerate, zip, map, filter, reversed, iter over generators: the real type, its inner iterators and one step.
-struct StepIterator final : Value {
-  static constexpr ValueKind kKind = ValueKind::StepIterator;
-  using Step = ValueRef (*)(Tracer&, StepIterator&);  // null at the end
+// enumerate, zip, map, filter, reversed, iter over generators: the real type, its inner iterators and what gives the
+// next item.
+struct FunctionIterator final : Value {
+  static constexpr ValueKind kKind = ValueKind::FunctionIterator;
+  using Next = ValueRef (*)(Tracer&, FunctionIterator&);  // null at the end
   // Arguments that make a real one in this state, and how many values to draw from it at once; false: nothing does.
-  using Remake = bool (*)(Tracer&, StepIterator&, CallArgs& args, std::int64_t& draws);
-  StepIterator(const char* printed, PyTypeObject* type, std::vector<ValueRef> inner, Step step)
-      : Value(kKind), printed(printed), type(type), inner(std::move(inner)), step(step) {}
+  using Remake = bool (*)(Tracer&, FunctionIterator&, CallArgs& args, std::int64_t& draws);
+  FunctionIterator(const char* printed, PyTypeObject* type, std::vector<ValueRef> inner, Next advance)
+      : Value(kKind), printed(printed), type(type), inner(std::move(inner)), advance(advance) {}
   std::string print() const override { return printed; }
   PyTypeObject* python_type() const override { return type; }
   ValueRef iter(Tracer&) override { return ValueRef(this); }
-  ValueRef next(Tracer& t) override { return step(t, *this); }
+  ValueRef next(Tracer& t) override { return advance(t, *this); }
   Reg rebuild(PlanBuilder& b) override;
   const char* printed;
   PyTypeObject* type;
   std::vector<ValueRef> inner;
-  Step step;
+  Next advance;
   Remake remake = nullptr;
   ValueRef function;       // map, filter
   std::int64_t count = 0;  // enumerate
@@ -72,7 +73,7 @@ struct GeneratorValue final : Value {
   ValueRef next(Tracer& t) override;
   Reg rebuild(PlanBuilder& b) override;
   // The next value yielded; null when the body returns, which gives `returned`.
-  ValueRef step(Tracer& t, ValueRef sent, ValueRef& returned);
+  ValueRef send(Tracer& t, ValueRef sent, ValueRef& returned);
   // The same, with an exception raised where it is suspended.
   ValueRef throw_in(Tracer& t, ValueRef exception, ValueRef& returned);
   ValueRef close(Tracer& t);

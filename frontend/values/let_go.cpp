@@ -1,3 +1,4 @@
+// Finds out whether the end of an object runs code of the program, and breaks where it does.
 #include "frontend/values/let_go.h"
 
 #include <algorithm>

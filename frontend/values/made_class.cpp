@@ -1,3 +1,4 @@
+// Makes the prototype of a class and rebuilds the class in a plan.
 #include "frontend/values/made_class.h"
 
 #include "frontend/cpython/library_classes.h"
@@ -33,7 +34,7 @@ bool only_describes(std::string_view name) {
 // its name now.
 bool has_a_say(Tracer& t, const Value& v) {
   PyTypeObject* type = v.python_type();
-  const bool is_real = v.real && v.kind != ValueKind::StandIn;
+  const bool is_real = v.real && v.kind != ValueKind::Polyfilled;
   if (!type || (is_real && is_c_type(type))) return false;
   for (const char* name : {"__set_name__", "__get__", "__set__", "__delete__"}) {
     if (t.on_class(type, interned(name).get()).found) return true;

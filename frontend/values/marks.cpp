@@ -1,3 +1,4 @@
+// The table of marks by object, kept until the object dies, and the functions of _C that write it.
 #include "frontend/values/marks.h"
 
 #include <array>
@@ -15,7 +16,7 @@ namespace {
 
 struct Marked {
   PyRef watch;  // a weak reference that removes the mark, or the object itself where it allows none
-  HatchMark mark;
+  CallableMark mark;
 };
 
 // Written and read with the GIL held.
@@ -24,21 +25,21 @@ std::unordered_map<PyObject*, Marked>& marks() {
   return *map;
 }
 
-constexpr std::array<std::pair<std::string_view, HatchKind>, 14> kNames = {
-    {{"custom_op", HatchKind::CustomOp},
-     {"namespace", HatchKind::Namespace},
-     {"own_op", HatchKind::OwnOp},
-     {"allow_in_graph", HatchKind::AllowInGraph},
-     {"nonstrict_trace", HatchKind::Nonstrict},
-     {"constant", HatchKind::AssumeConstant},
-     {"disallow", HatchKind::Disallow},
-     {"forbid", HatchKind::Forbid},
-     {"substitute", HatchKind::Substitute},
-     {"dont_skip", HatchKind::DontSkip},
-     {"break_policy", HatchKind::BreakPolicy},
-     {"comptime", HatchKind::Comptime},
-     {"compile_region", HatchKind::CompileRegion},
-     {"region_operator", HatchKind::RegionOperator}}};
+constexpr std::array<std::pair<std::string_view, MarkKind>, 14> kNames = {
+    {{"custom_op", MarkKind::CustomOp},
+     {"namespace", MarkKind::Namespace},
+     {"own_op", MarkKind::OwnOp},
+     {"allow_in_graph", MarkKind::AllowInGraph},
+     {"nonstrict_trace", MarkKind::Nonstrict},
+     {"constant", MarkKind::AssumeConstant},
+     {"disallow", MarkKind::Disallow},
+     {"forbid", MarkKind::Forbid},
+     {"substitute", MarkKind::Substitute},
+     {"dont_skip", MarkKind::DontSkip},
+     {"break_policy", MarkKind::BreakPolicy},
+     {"comptime", MarkKind::Comptime},
+     {"compile_region", MarkKind::CompileRegion},
+     {"region_operator", MarkKind::RegionOperator}}};
 
 PyObject* forget_mark(PyObject* capsule, PyObject*) {
   const auto at = marks().find(static_cast<PyObject*>(PyCapsule_GetPointer(capsule, nullptr)));
@@ -59,8 +60,8 @@ PyRef watch(PyObject* o) {
   return PyRef::borrow(o);
 }
 
-// _mark_hatch(object, kind or None, payload=None): None takes the mark back. A class marks its instances too.
-PyObject* py_mark_hatch(PyObject*, PyObject* args) {
+// _mark_callable(object, kind or None, payload=None): None takes the mark back. A class marks its instances too.
+PyObject* py_mark_callable(PyObject*, PyObject* args) {
   PyObject *o, *payload = Py_None;
   const char* kind;
   if (!PyArg_ParseTuple(args, "Oz|O", &o, &kind, &payload)) return nullptr;
@@ -130,18 +131,18 @@ PyObject* py_shares_memory(PyObject*, PyObject* args) {
 }
 
 PyMethodDef kMethods[] = {
-    {"_mark_hatch", py_mark_hatch, METH_VARARGS, nullptr},       {"_bump_version", py_bump_version, METH_O, nullptr},
+    {"_mark_callable", py_mark_callable, METH_VARARGS, nullptr}, {"_bump_version", py_bump_version, METH_O, nullptr},
     {"_call_plain", py_call_plain, METH_VARARGS, nullptr},       {"_tensor_id", py_tensor_id, METH_O, nullptr},
     {"_shares_memory", py_shares_memory, METH_VARARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
 
-bool marks_instances(HatchKind kind) {
-  return kind == HatchKind::CustomOp || kind == HatchKind::Namespace || kind == HatchKind::OwnOp ||
-         kind == HatchKind::Comptime || kind == HatchKind::RegionOperator || kind == HatchKind::BreakPolicy;
+bool marks_instances(MarkKind kind) {
+  return kind == MarkKind::CustomOp || kind == MarkKind::Namespace || kind == MarkKind::OwnOp ||
+         kind == MarkKind::Comptime || kind == MarkKind::RegionOperator || kind == MarkKind::BreakPolicy;
 }
 
 }  // namespace
 
-std::optional<HatchMark> find_hatch(PyObject* o) {
+std::optional<CallableMark> find_mark(PyObject* o) {
   if (const auto at = marks().find(o);
       at != marks().end() && !(PyType_Check(o) && marks_instances(at->second.mark.kind)))
     return at->second.mark;
@@ -152,10 +153,10 @@ std::optional<HatchMark> find_hatch(PyObject* o) {
 
 bool is_dont_skip(PyObject* function) {
   const auto at = marks().find(function);
-  return at != marks().end() && at->second.mark.kind == HatchKind::DontSkip;
+  return at != marks().end() && at->second.mark.kind == MarkKind::DontSkip;
 }
 
-void init_hatches(PyObject* module) {
+void init_marks(PyObject* module) {
   if (PyModule_AddFunctions(module, kMethods) < 0) throw PythonError{};
 }
 

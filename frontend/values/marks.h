@@ -9,7 +9,7 @@
 
 namespace md {
 
-enum class HatchKind : std::uint8_t {
+enum class MarkKind : std::uint8_t {
   CustomOp,        // an overload of an operator of minidynamo.library: one opaque node
   Namespace,       // torch.ops and what hangs on it, looked up while tracing
   OwnOp,           // an op of the table under its name in torch.ops.aten
@@ -29,16 +29,16 @@ enum class HatchKind : std::uint8_t {
   Text,            // an f-string of tensors, made after the graph
 };
 
-struct HatchMark {
-  HatchKind kind;
+struct CallableMark {
+  MarkKind kind;
   PyRef payload;
 };
 
 // The mark of an object, or of its class. With the GIL held.
-std::optional<HatchMark> find_hatch(PyObject* o);
+std::optional<CallableMark> find_mark(PyObject* o);
 // Whether the function is entered although its module is closed.
 bool is_dont_skip(PyObject* function);
 
-void init_hatches(PyObject* module);  // adds _C._mark_hatch; throws PythonError
+void init_marks(PyObject* module);  // adds _C._mark_callable; throws PythonError
 
 }  // namespace md

@@ -13,9 +13,9 @@
 #include "frontend/values/length_hint.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/rules.h"
-#include "frontend/values/stand_in.h"
 
 namespace md {
 

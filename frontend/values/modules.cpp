@@ -50,7 +50,7 @@ static bool is_own_config(PyObject* module) {
 
 // Not in the module: its __getattr__ answers, or its class.
 ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
-  if (!source)  // met in code that stands in for a library's
+  if (!source)  // met in code that polyfills a library's
     t.raise(PyExc_AttributeError,
             "module '" + std::string(PyModule_GetName(real.get())) + "' has no attribute '" + text_of(name) + "'");
   PyObject* dict = PyModule_GetDict(real.get());

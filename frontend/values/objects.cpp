@@ -374,27 +374,27 @@ ValueRef ObjectValue::iter(Tracer& t) {
     return it;
   }
   if (has_native(t, "__iter__") || !special(t, "__getitem__")) return Value::iter(t);
-  return make_ref<StepIterator>("UserDefinedObjectVariable(iterator)", &PySeqIter_Type,
-                                std::vector<ValueRef>{ValueRef(this)}, [](Tracer& tr, StepIterator& self) -> ValueRef {
-                                  if (self.inner.empty()) return {};  // once it has ended, for good
-                                  try {
-                                    return self.inner[0]->get_item(tr, tr.integer(self.count++));
-                                  } catch (const TracedRaise& e) {
-                                    PyTypeObject* raised = e.exception->python_type();
-                                    if (!is_raised(raised, PyExc_IndexError) && !is_raised(raised, PyExc_StopIteration))
-                                      throw;
-                                    self.inner.clear();
-                                    return {};
-                                  }
-                                });
+  return make_ref<FunctionIterator>(
+      "UserDefinedObjectVariable(iterator)", &PySeqIter_Type, std::vector<ValueRef>{ValueRef(this)},
+      [](Tracer& tr, FunctionIterator& self) -> ValueRef {
+        if (self.inner.empty()) return {};  // once it has ended, for good
+        try {
+          return self.inner[0]->get_item(tr, tr.integer(self.count++));
+        } catch (const TracedRaise& e) {
+          PyTypeObject* raised = e.exception->python_type();
+          if (!is_raised(raised, PyExc_IndexError) && !is_raised(raised, PyExc_StopIteration)) throw;
+          self.inner.clear();
+          return {};
+        }
+      });
 }
 
 ValueRef ObjectValue::next(Tracer& t) {
   ValueRef returned;
-  return step(t, returned);
+  return advance(t, returned);
 }
 
-ValueRef ObjectValue::step(Tracer& t, ValueRef& returned) {
+ValueRef ObjectValue::advance(Tracer& t, ValueRef& returned) {
   ValueRef m = special(t, "__next__");
   if (!m) return Value::next(t);
   try {

@@ -22,7 +22,7 @@ struct ObjectValue final : Value {
   bool truth(Tracer& t) override;
   ValueRef iter(Tracer& t) override;
   ValueRef next(Tracer& t) override;
-  ValueRef step(Tracer& t, ValueRef& returned);  // next(); at the end what StopIteration carries
+  ValueRef advance(Tracer& t, ValueRef& returned);  // next(); at the end what StopIteration carries
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
 

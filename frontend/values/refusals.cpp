@@ -1,3 +1,4 @@
+// Asks the real operation with empty arguments of the same types and raises what it raises.
 #include "frontend/values/refusals.h"
 
 #include "frontend/trace/breaks.h"

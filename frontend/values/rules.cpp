@@ -15,11 +15,11 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
-#include "frontend/values/late.h"
+#include "frontend/values/deferred_calls.h"
 #include "frontend/values/object_slots.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
-#include "frontend/values/stand_in.h"
 
 namespace md {
 
@@ -286,74 +286,120 @@ static void unwrap_plain_data(Tracer& t, CallArgs& args) {
   }
 }
 
-ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
-  if (ValueRef r = call_constructor(t, callee, args)) return r;
-  if (const BuiltinRow* row = find_builtin_rule(callee.real.get())) {
-    if (row->realize) {
-      for (auto& a : args.positional) a = t.realize(a);
-      for (auto& k : args.keywords) k.second = t.realize(k.second);
-    }
-    const CallArgs given = args;
-    try {
-      if (ValueRef r = row->rule(t, args)) return r;
-    } catch (const WrongArguments&) {
-      refuse_arguments(t, callee.real.get(), given);
-    }
-  } else if (Py_TYPE(callee.real.get()) == &PyMethodDescr_Type || Py_TYPE(callee.real.get()) == &PyWrapperDescr_Type) {
-    // list.append(x, v): the method of its first argument.
-    if (!args.positional.empty()) {
-      ValueRef self = t.realize(args.positional[0]);
-      PyRef name = checked(PyObject_GetAttrString(callee.real.get(), "__name__"));
-      PyTypeObject* of = reinterpret_cast<PyDescrObject*>(callee.real.get())->d_type;
-      if (self->kind == ValueKind::Constant && !PyType_IsSubtype(self->python_type(), of))
-        refuse_arguments(t, callee.real.get(), args);
-      args.positional.erase(args.positional.begin());
-      if (ValueRef late = late_call(t, callee.real.get(), self, args)) return late;
-      for (auto& a : args.positional) a = t.realize(a);
-      const auto is_of = [&](PyTypeObject* type) { return type_find(type, name.get()) == callee.real.get(); };
-      if (auto* o = as<ObjectValue>(self); o && is_of(layout_base(o->type)))
-        if (ValueRef r = call_base_method(t, *o, name.get(), args)) return r;
-      if (ValueRef r = call_object_slot(t, self, text_of(name.get()), args)) return r;
-      if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
-        graph_break<GB0121>(self->print(), text_of(name.get()), print_list(args.positional), print_keywords(args));
-      if (PyObject* row = self->kind == ValueKind::Exception ? library_method(of, name.get()) : nullptr) {
-        args.positional.insert(args.positional.begin(), self);
-        return call_library(t, callee.real.get(), row, std::move(args));
-      }
-      // bool has an int's methods of its own, OrderedDict a dict's, all of them object's.
-      PyTypeObject* type = self->python_type();
-      const bool overridden = type && !is_of(type);
-      if (self->kind != ValueKind::Object && !overridden) return self->call_method(t, name.get(), std::move(args));
-      if (ValueRef r = fold_method(t, callee, self, args, of)) return r;
-    } else if (!t.uncaught()) {
-      refuse_arguments(t, callee.real.get(), args);
-    }
-    break_on_skipped(t, callee.real.get());
-  } else if (is_fromkeys(callee.real.get())) {
-    const CallArgs given = args;
-    try {
-      return call_fromkeys(t, args);
-    } catch (const WrongArguments&) {
-      refuse_arguments(t, callee.real.get(), given);
-    }
-  } else if (ValueRef r = late_items(t, callee.real.get(), args)) {
-    return r;
-  } else if (PyObject* row = library_row(callee.real.get())) {
-    return call_library(t, callee.real.get(), row, std::move(args));
-  } else if (ValueRef r = call_numpy(t, callee.real.get(), args)) {
-    return r;
+namespace {
+
+// One call on its way through the rows.
+struct BuiltinCall {
+  Tracer& t;
+  BuiltinValue& callee;
+  CallArgs args;
+
+  PyObject* function() const { return callee.real.get(); }
+  void realize() {
+    for (auto& a : args.positional) a = t.realize(a);
+    for (auto& k : args.keywords) k.second = t.realize(k.second);
   }
+};
+
+// Null: the rule leaves the call to Python, if its arguments are constants.
+ValueRef by_rule(BuiltinCall& c, const BuiltinRow& row) {
+  if (row.realize) c.realize();
+  const CallArgs given = c.args;
+  try {
+    return row.rule(c.t, c.args);
+  } catch (const WrongArguments&) {
+    refuse_arguments(c.t, c.function(), given);
+  }
+}
+
+// Method `name` of type `of`, on `self`; null: nobody knows it.
+ValueRef unbound_method(BuiltinCall& c, const ValueRef& self, PyTypeObject* of, PyObject* name) {
+  Tracer& t = c.t;
+  if (ValueRef deferred = defer_call(t, c.function(), self, c.args)) return deferred;
+  for (auto& a : c.args.positional) a = t.realize(a);
+  const auto is_of = [&](PyTypeObject* type) { return type_find(type, name) == c.function(); };
+  if (auto* o = as<ObjectValue>(self); o && is_of(layout_base(o->type)))
+    if (ValueRef r = call_base_method(t, *o, name, c.args)) return r;
+  if (ValueRef r = call_object_slot(t, self, text_of(name), c.args)) return r;
+  if (self->kind == ValueKind::Object && is_library_class(self->python_type(), LibraryClass::Module))
+    graph_break<GB0121>(self->print(), text_of(name), print_list(c.args.positional), print_keywords(c.args));
+  if (PyObject* row = self->kind == ValueKind::Exception ? library_method(of, name) : nullptr) {
+    c.args.positional.insert(c.args.positional.begin(), self);
+    return call_library(t, c.function(), row, std::move(c.args));
+  }
+  // bool has an int's methods of its own, OrderedDict a dict's, all of them object's.
+  PyTypeObject* type = self->python_type();
+  const bool overridden = type && !is_of(type);
+  if (self->kind != ValueKind::Object && !overridden) return self->call_method(t, name, std::move(c.args));
+  return fold_method(t, c.callee, self, c.args, of);
+}
+
+// list.append(x, v): the method of its first argument.
+ValueRef descriptors(BuiltinCall& c) {
+  if (Py_TYPE(c.function()) != &PyMethodDescr_Type && Py_TYPE(c.function()) != &PyWrapperDescr_Type) return {};
+  if (!c.args.positional.empty()) {
+    const ValueRef self = c.t.realize(c.args.positional[0]);
+    const PyRef name = checked(PyObject_GetAttrString(c.function(), "__name__"));
+    PyTypeObject* of = reinterpret_cast<PyDescrObject*>(c.function())->d_type;
+    if (self->kind == ValueKind::Constant && !PyType_IsSubtype(self->python_type(), of))
+      refuse_arguments(c.t, c.function(), c.args);
+    c.args.positional.erase(c.args.positional.begin());
+    if (ValueRef r = unbound_method(c, self, of, name.get())) return r;
+  } else if (!c.t.uncaught()) {
+    refuse_arguments(c.t, c.function(), c.args);
+  }
+  break_on_skipped(c.t, c.function());
+}
+
+ValueRef dict_fromkeys(BuiltinCall& c) {
+  if (!is_fromkeys(c.function())) return {};
+  const CallArgs given = c.args;
+  try {
+    return call_fromkeys(c.t, c.args);
+  } catch (const WrongArguments&) {
+    refuse_arguments(c.t, c.function(), given);
+  }
+}
+
+ValueRef deferred_results(BuiltinCall& c) { return deferred_items(c.t, c.function(), c.args); }
+
+ValueRef polyfilled_functions(BuiltinCall& c) {
+  PyObject* row = library_row(c.function());
+  return row ? call_library(c.t, c.function(), row, std::move(c.args)) : ValueRef();
+}
+
+ValueRef numpy_functions(BuiltinCall& c) { return call_numpy(c.t, c.function(), c.args); }
+
+// Pure functions of constants are called for real; null: it is none.
+ValueRef folded(BuiltinCall& c) {
+  c.realize();
+  const std::string module = attr_text(c.function(), "__module__"), name = attr_text(c.function(), "__name__");
+  const bool pure = (is_pure_module(module) && !has_effects(name)) || is_pure_class_method(c.function()) ||
+                    (c.t.config.trace_more && is_pure_function(module, name));
+  if (!pure) return {};
+  unwrap_plain_data(c.t, c.args);
   std::vector<PyRef> positional;
   PyRef kwargs;
-  for (auto& a : args.positional) a = t.realize(a);
-  for (auto& k : args.keywords) k.second = t.realize(k.second);
-  const std::string module = attr_text(callee.real.get(), "__module__"),
-                    name = attr_text(callee.real.get(), "__name__");
-  const bool pure = (is_pure_module(module) && !has_effects(name)) || is_pure_class_method(callee.real.get()) ||
-                    (t.config.trace_more && is_pure_function(module, name));
-  if (pure) unwrap_plain_data(t, args);
-  if (pure && all_constant(args, positional, kwargs)) return fold(t, callee, positional, kwargs);
-  no_rule(t, callee, args);
+  return all_constant(c.args, positional, kwargs) ? fold(c.t, c.callee, positional, kwargs) : ValueRef();
+}
+
+// Of builtins without a rule of their own. A row answers, or gives null: the next one is asked.
+using BuiltinKind = ValueRef (*)(BuiltinCall& c);
+constexpr BuiltinKind kKinds[] = {descriptors, dict_fromkeys, deferred_results, polyfilled_functions, numpy_functions};
+
+}  // namespace
+
+ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
+  BuiltinCall c{t, callee, std::move(args)};
+  if (ValueRef r = call_constructor(t, callee, c.args)) return r;
+  if (const BuiltinRow* row = find_builtin_rule(c.function())) {
+    if (ValueRef r = by_rule(c, *row)) return r;
+  } else {
+    for (BuiltinKind kind : kKinds)
+      if (ValueRef r = kind(c)) return r;
+  }
+  if (ValueRef r = folded(c)) return r;
+  no_rule(t, callee, c.args);
 }
 
 ValueRef call_op_function(Tracer& t, const std::string& name, CallArgs args) {

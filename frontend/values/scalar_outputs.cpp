@@ -1,3 +1,4 @@
+// Supplies symbols while a traced op's result is inferred, captures items, and puts assertions into the graph.
 #include "frontend/values/scalar_outputs.h"
 
 #include <cstdlib>

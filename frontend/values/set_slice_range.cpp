@@ -313,7 +313,8 @@ bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
     if (!a->python_type() || !b->python_type() || a->python_type() != b->python_type()) return false;
     return a->as_constant().get() == b->as_constant().get();  // small ints are shared
   }
-  if ((a->kind == ValueKind::Late || b->kind == ValueKind::Late) && a->python_type() == b->python_type())
+  if ((a->kind == ValueKind::DeferredBytes || b->kind == ValueKind::DeferredBytes) &&
+      a->python_type() == b->python_type())
     unmodelled(a->print(), "identity of a value that only a run knows");  // CPython shares short ones
   t.expect_identity(a, b);
   return is_one(a, b);

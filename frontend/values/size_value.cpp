@@ -1,3 +1,4 @@
+// Arithmetic and comparisons of symbolic ints, and symbols for int inputs.
 #include "frontend/values/size_value.h"
 
 #include "frontend/cpython/import_module.h"

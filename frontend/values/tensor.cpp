@@ -1,3 +1,4 @@
+// Attributes, methods and items of a traced tensor: metadata without a node, ops as nodes, the rest breaks.
 #include "frontend/values/tensor.h"
 
 #include "frontend/cpython/import_module.h"

@@ -9,7 +9,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
-#include "frontend/values/stand_in.h"
+#include "frontend/values/polyfilled.h"
 
 namespace md {
 

@@ -191,8 +191,8 @@ class _Operators:
 
 _OP_FUNCTION = type(_C.add)
 for _kind in (OpOverload, OpOverloadPacket):
-    _C._mark_hatch(_kind, "custom_op")
-_C._mark_hatch(_OwnOp, "own_op")
+    _C._mark_callable(_kind, "custom_op")
+_C._mark_callable(_OwnOp, "own_op")
 for _kind in (_Namespace, _Operators):
-    _C._mark_hatch(_kind, "namespace")
+    _C._mark_callable(_kind, "namespace")
 ops = _Operators()

@@ -1,7 +1,7 @@
 """minidynamo.compiler: names of torch.compiler."""
 
 from ._dynamo.eval_frame import compile, disable, is_compiling, list_backends, reset, wait_for_kernels
-from ._dynamo.hatches import allow_in_graph, assume_constant_result, nested_compile_region, substitute_in_graph
+from ._dynamo.marked_callables import allow_in_graph, assume_constant_result, nested_compile_region, substitute_in_graph
 from ._dynamo.stance import set_stance
 
 __all__ = [

@@ -13,7 +13,7 @@ from minidynamo._dynamo.testing import CompileCounter, EagerAndRecordGraphs
 pytestmark = pytest.mark.smoke
 
 
-@torch.library.custom_op("hatchtest::square", mutates_args=())
+@torch.library.custom_op("marktest::square", mutates_args=())
 def square(x: torch.Tensor) -> torch.Tensor:
     return torch.from_numpy(np.square(x.numpy()))
 
@@ -23,7 +23,7 @@ def _(x):
     return x.new_empty(x.size())
 
 
-@torch.library.custom_op("hatchtest::split_sum", mutates_args=())
+@torch.library.custom_op("marktest::split_sum", mutates_args=())
 def split_sum(x: torch.Tensor, parts: int, scale: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
     rows = x.numpy()[: x.shape[0] // parts]
     return torch.from_numpy(rows * scale), torch.from_numpy(np.atleast_1d(rows.sum()).astype("float64"))
@@ -34,12 +34,12 @@ def _(x, parts, scale=1.0):
     return x.new_empty((x.shape[0] // parts, *x.shape[1:])), x.new_empty(1, dtype=torch.float64)
 
 
-@torch.library.custom_op("hatchtest::add_into", mutates_args={"out"})
+@torch.library.custom_op("marktest::add_into", mutates_args={"out"})
 def add_into(x: torch.Tensor, out: torch.Tensor, *, times: int = 1) -> None:
     out.numpy()[...] += x.numpy() * times
 
 
-@torch.library.custom_op("hatchtest::concat", mutates_args=())
+@torch.library.custom_op("marktest::concat", mutates_args=())
 def concat(xs: list[torch.Tensor]) -> torch.Tensor:
     return torch.from_numpy(np.concatenate([x.numpy() for x in xs]))
 
@@ -58,7 +58,11 @@ def data(*shape):
 
 CASES = {
     "one tensor": (lambda x: square(x * 2) + 1, lambda: (data(3, 4),), 3),
-    "by name": (lambda x: torch.ops.hatchtest.square(x) + torch.ops.hatchtest.square.default(x), lambda: (data(5),), 3),
+    "by name": (
+        lambda x: torch.ops.marktest.square(x) + torch.ops.marktest.square.default(x),
+        lambda: (data(5),),
+        3,
+    ),
     "a tuple": (lambda x: split_sum(x + 1, 2, scale=3.0), lambda: (data(6, 2),), 4),
     "a list": (lambda x, y: concat([x, y * 2]).sum(), lambda: (data(2), data(3)), 3),
     "a strided operand": (lambda x: square(x.T)[0] * x[:, 1], lambda: (data(3, 4),), 5),
@@ -91,7 +95,7 @@ def test_written_arguments(function):
 
 
 def test_results_require_grad_as_operands_do():
-    @torch.library.custom_op("hatchtest::doubled", mutates_args=())
+    @torch.library.custom_op("marktest::doubled", mutates_args=())
     def doubled(x: torch.Tensor) -> torch.Tensor:
         return torch.from_numpy(x.detach().numpy() * 2)
 
@@ -150,16 +154,16 @@ def test_writing_does_not_settle_sizes():
 
 def test_the_graph_names_the_operator():
     backend = EagerAndRecordGraphs()
-    torch.compile(lambda x: square(x) + torch.ops.hatchtest.square(x), backend=backend)(data(2))
+    torch.compile(lambda x: square(x) + torch.ops.marktest.square(x), backend=backend)(data(2))
     code = backend.graphs[0].code
-    assert "square_default = torch.ops.hatchtest.square.default(l_x_)" in code
-    assert "square = torch.ops.hatchtest.square(l_x_)" in code
+    assert "square_default = torch.ops.marktest.square.default(l_x_)" in code
+    assert "square = torch.ops.marktest.square(l_x_)" in code
     targets = [n.target for n in backend.graphs[0].graph.nodes if n.op == "call_function"]
-    assert targets[0] is torch.ops.hatchtest.square.default
+    assert targets[0] is torch.ops.marktest.square.default
 
 
 def test_without_a_fake_implementation_it_breaks():
-    @torch.library.custom_op("hatchtest::no_fake", mutates_args=())
+    @torch.library.custom_op("marktest::no_fake", mutates_args=())
     def no_fake(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 
@@ -167,7 +171,7 @@ def test_without_a_fake_implementation_it_breaks():
 
 
 def test_an_unfinished_fake_implementation_breaks():
-    @torch.library.custom_op("hatchtest::unfinished", mutates_args=())
+    @torch.library.custom_op("marktest::unfinished", mutates_args=())
     def unfinished(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 
@@ -179,7 +183,7 @@ def test_an_unfinished_fake_implementation_breaks():
 
 
 def test_a_fake_implementation_that_raises():
-    @torch.library.custom_op("hatchtest::raising_fake", mutates_args=())
+    @torch.library.custom_op("marktest::raising_fake", mutates_args=())
     def raising_fake(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 
@@ -197,13 +201,13 @@ def test_a_fake_implementation_that_raises():
 @pytest.mark.parametrize("backend", ["eager", "llvm"])
 @pytest.mark.parametrize("lie", [lambda x: x.new_empty(x.shape[0] + 1), lambda x: x.new_empty(x.size()).double()])
 def test_a_fake_implementation_that_lies(lie, backend):
-    @torch.library.custom_op("hatchtest::lying", mutates_args=())
+    @torch.library.custom_op("marktest::lying", mutates_args=())
     def lying(x: torch.Tensor) -> torch.Tensor:
         return x * 2
 
     lying.register_fake(lie)
     f = torch.compile(lambda x: lying(x + 1) * 2, backend=backend)
-    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match=r"hatchtest::lying returned f32\[3\]") as error:
+    with pytest.raises(torch._dynamo.exc.TorchRuntimeError, match=r"marktest::lying returned f32\[3\]") as error:
         f(data(3))
     assert "test_custom_ops.py" in str(error.value)
     lying.register_fake(lambda x: torch.empty_like(x))
@@ -212,7 +216,7 @@ def test_a_fake_implementation_that_lies(lie, backend):
 
 
 def test_an_exception_of_the_function():
-    @torch.library.custom_op("hatchtest::positive_only", mutates_args=())
+    @torch.library.custom_op("marktest::positive_only", mutates_args=())
     def positive_only(x: torch.Tensor) -> torch.Tensor:
         if x.numpy().min() < 0:
             raise ValueError("negative")
@@ -236,7 +240,7 @@ def test_an_exception_of_the_function():
 
 
 def test_a_result_that_is_an_argument():
-    @torch.library.custom_op("hatchtest::identity", mutates_args=())
+    @torch.library.custom_op("marktest::identity", mutates_args=())
     def identity(x: torch.Tensor) -> torch.Tensor:
         return x[:1]
 
@@ -249,7 +253,7 @@ def test_a_result_that_is_an_argument():
 def test_what_it_keeps_is_left_alone():
     kept = []
 
-    @torch.library.custom_op("hatchtest::keeping", mutates_args=())
+    @torch.library.custom_op("marktest::keeping", mutates_args=())
     def keeping(x: torch.Tensor) -> torch.Tensor:
         kept.append(x)
         return x * 2
@@ -278,21 +282,21 @@ def test_names_and_annotations_are_checked():
         return x
 
     with pytest.raises(ValueError, match="Parameter x must have a type annotation"):
-        torch.library.custom_op("hatchtest::bad", nothing_said, mutates_args=())
+        torch.library.custom_op("marktest::bad", nothing_said, mutates_args=())
 
     def no_return(x: torch.Tensor):
         return x
 
     with pytest.raises(ValueError, match="No return type annotation"):
-        torch.library.custom_op("hatchtest::bad", no_return, mutates_args=())
+        torch.library.custom_op("marktest::bad", no_return, mutates_args=())
 
     def whole(x: torch.Tensor) -> torch.Tensor:
         return x
 
     with pytest.raises(ValueError, match="'y'"):
-        torch.library.custom_op("hatchtest::bad", whole, mutates_args={"y"})
+        torch.library.custom_op("marktest::bad", whole, mutates_args={"y"})
     with pytest.raises(TypeError):
-        torch.library.custom_op("hatchtest::bad", whole)
+        torch.library.custom_op("marktest::bad", whole)
 
 
 def test_schemas():
@@ -310,32 +314,32 @@ def test_schemas():
 
 
 def test_defined_by_text():
-    torch.library.define("hatchtest::scaled", "(Tensor x, *, float by=2.0) -> Tensor")
+    torch.library.define("marktest::scaled", "(Tensor x, *, float by=2.0) -> Tensor")
 
-    @torch.library.impl("hatchtest::scaled", "cpu")
+    @torch.library.impl("marktest::scaled", "cpu")
     def scaled(x, by=2.0):
         return x * by
 
-    @torch.library.register_fake("hatchtest::scaled")
+    @torch.library.register_fake("marktest::scaled")
     def _(x, by=2.0):
         return torch.empty_like(x)
 
-    same(lambda x: torch.ops.hatchtest.scaled(x, by=3.0) + 1, lambda: (data(3),), frames=1, ops=2, breaks=())
+    same(lambda x: torch.ops.marktest.scaled(x, by=3.0) + 1, lambda: (data(3),), frames=1, ops=2, breaks=())
     with pytest.raises(RuntimeError, match="defined already"):
-        torch.library.define("hatchtest::scaled", "(Tensor x) -> Tensor")
+        torch.library.define("marktest::scaled", "(Tensor x) -> Tensor")
     with pytest.raises(AttributeError):
-        _ = torch.ops.hatchtest.nowhere
+        _ = torch.ops.marktest.nowhere
 
 
 def test_a_size_that_depends_on_contents():
-    torch.library.define("hatchtest::positive", "(Tensor x) -> Tensor", tags=torch.Tag.dynamic_output_shape)
+    torch.library.define("marktest::positive", "(Tensor x) -> Tensor", tags=torch.Tag.dynamic_output_shape)
 
-    @torch.library.impl("hatchtest::positive", "cpu")
+    @torch.library.impl("marktest::positive", "cpu")
     def positive(x):
         return torch.from_numpy(x.numpy()[x.numpy() > 0])
 
     def f(x):
-        return torch.ops.hatchtest.positive(x + 0.1).sum()
+        return torch.ops.marktest.positive(x + 0.1).sum()
 
     same(f, lambda: (data(4),), breaks=["GB0036"])
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=True):
@@ -343,9 +347,9 @@ def test_a_size_that_depends_on_contents():
 
 
 def test_only_compliant_operators():
-    torch.library.define("hatchtest::plain", "(Tensor x) -> Tensor")
-    torch.library.impl("hatchtest::plain", "CompositeExplicitAutograd", lambda x: x * 2)
-    f = lambda x: torch.ops.hatchtest.plain(x) + square(x)  # noqa: E731
+    torch.library.define("marktest::plain", "(Tensor x) -> Tensor")
+    torch.library.impl("marktest::plain", "CompositeExplicitAutograd", lambda x: x * 2)
+    f = lambda x: torch.ops.marktest.plain(x) + square(x)  # noqa: E731
     same(f, lambda: (data(3),), frames=1, breaks=())
     with torch._dynamo.config.patch(only_allow_pt2_compliant_ops=True):
         same(f, lambda: (data(3),), breaks=["GB0043"])
@@ -362,7 +366,7 @@ def test_ops_by_their_names_in_aten():
 def test_opcheck():
     assert set(torch.library.opcheck(square, (data(3),)).values()) == {"SUCCESS", "SKIPPED: no formula is registered"}
 
-    @torch.library.custom_op("hatchtest::secret_write", mutates_args=())
+    @torch.library.custom_op("marktest::secret_write", mutates_args=())
     def secret_write(x: torch.Tensor) -> torch.Tensor:
         x.add_(1)
         return x.clone()

@@ -29,7 +29,7 @@ def test_functions_kept_whole_whose_sizes_depend_on_values():
         return (x, x + 1) if len(calls) % 2 else {"a": x}
 
     compiled = torch.compile(lambda x: unlike_before(x * 2), backend="eager")
-    assert compiled(torch.ones(1))["a"].item() == 2  # a run on stand-ins and one on the tensor
+    assert compiled(torch.ones(1))["a"].item() == 2  # a run on fake tensors and one on the tensor
     assert len(calls) == 2
     for backend in ("eager", "llvm"):
         torch._dynamo.reset()
@@ -39,7 +39,7 @@ def test_functions_kept_whole_whose_sizes_depend_on_values():
 
 
 def test_a_wrong_rule_is_shown_by_its_structure():
-    @torch.library.custom_op("test_hatches::one_of_two", mutates_args=())
+    @torch.library.custom_op("test_treatments::one_of_two", mutates_args=())
     def one_of_two(x: torch.Tensor) -> list[torch.Tensor]:
         return [x * 2]
 

@@ -1,4 +1,4 @@
-"""Module trees that were called often enough for their guards to have settled: every kind of change is noticed."""
+"""Module trees that were called often enough for their guards to be memoized: every kind of change is noticed."""
 
 import copy
 import threading
@@ -43,7 +43,7 @@ def made():
 
 
 X = torch.arange(8.0).reshape(2, 4)
-CALLS = 6  # guards settle after a few
+CALLS = 6  # guards are memoized after a few
 
 
 def set_in_dict(tree):

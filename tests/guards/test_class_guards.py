@@ -9,7 +9,7 @@ import pytest
 from guards.programs import local, run
 from minidynamo import _C
 
-program = _C._guards.program
+program = _C._guards.compile
 
 
 class Plain:

@@ -17,7 +17,7 @@ def new_code():
 
 
 def equals(value):
-    return g.program([(X, "EqualsMatch", value)])
+    return g.compile([(X, "EqualsMatch", value)])
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_regions_do_not_see_each_other(freed):
     g.cache_insert(code, 2, equals(5), 1, freed)
     assert find(code, 1, 5) == 0 and find(code, 2, 5) == 1 and find(code, 3, 5) == -1
     assert g.cache_entries(code, None) == [1, 0] and g.cache_entries(code, 2) == [1]
-    g.cache_remove_region(1)
+    g.cache_remove_options(1)
     assert freed == [0]
     assert find(code, 1, 5) == -1 and find(code, 2, 5) == 1
 
@@ -62,7 +62,7 @@ def test_entries_die_with_their_code(freed):
     g.cache_insert(other, 1, equals(2), 2, freed)
     del code
     assert sorted(freed) == [0, 1]
-    g.cache_remove_region(1)
+    g.cache_remove_options(1)
     assert sorted(freed) == [0, 1, 2]
     assert g.cache_entries(other, None) == []
 
@@ -72,7 +72,7 @@ def test_entries_about_dead_objects_are_dropped(freed):
         pass
 
     code = new_code()
-    g.cache_insert(code, 1, g.program([(X, "IdMatch", f)]), 0, freed)
+    g.cache_insert(code, 1, g.compile([(X, "IdMatch", f)]), 0, freed)
     g.cache_insert(code, 1, equals(1), 1, freed)
     g.cache_drop_dead(code)
     assert find(code, 1, f) == 0
@@ -92,7 +92,7 @@ def test_freeing_an_entry_may_use_the_cache(freed):
         def __del__(self):
             seen.append((find(code, 1, 5), g.cache_entries(code, None)))
 
-    g.cache_insert(code, 1, g.program([(X, "EqualsMatch", (Noisy(),))]), 0, freed)
+    g.cache_insert(code, 1, g.compile([(X, "EqualsMatch", (Noisy(),))]), 0, freed)
     g.cache_insert(code, 2, equals(5), 1, freed)
-    g.cache_remove_region(1)
+    g.cache_remove_options(1)
     assert seen == [(-1, [1])] and freed == [0]

@@ -26,7 +26,7 @@ class Cache:
         self.code, self.programs, self.freed = new_code(), {}, []
 
     def insert(self, guards, region=1):
-        program = g.program(guards)
+        program = g.compile(guards)
         number = len(self.programs)
         self.programs[number] = (region, program)
         g.cache_insert(self.code, region, program, number, self.freed)
@@ -167,7 +167,7 @@ def test_regions_have_indexes_of_their_own(cache):
     for k in range(12):
         assert cache.find(k, region=1 + k % 2) == k and cache.find(k, region=2 - k % 2) == -1
     assert cache.find(0, region=3) == -1
-    g.cache_remove_region(1)
+    g.cache_remove_options(1)
     assert sorted(cache.freed) == [0, 2, 4, 6, 8, 10]
     cache.programs = {n: p for n, p in cache.programs.items() if n % 2}
     for k in range(12):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from guards.programs import local, run
 from minidynamo import _C
 
-program = _C._guards.program
+program = _C._guards.compile
 
 
 class Node:

@@ -15,7 +15,7 @@ import minidynamo as torch
 from guards.programs import local, run
 from minidynamo import _C
 
-program = _C._guards.program
+program = _C._guards.compile
 X = local()
 
 

@@ -10,7 +10,7 @@ import pytest
 from guards.programs import local, run
 from minidynamo import _C
 
-name, load, program = _C._guards.source_name, _C._guards.load, _C._guards.program
+name, load, program = _C._guards.source_name, _C._guards.load, _C._guards.compile
 X = local()
 
 

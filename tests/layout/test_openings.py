@@ -6,7 +6,7 @@ import re
 from layout.tree import sources, text_of
 
 # Folders that keep the rule, as a whole.
-OPENED = ("registry/", "ir/", "backend/", "tests/layout/", "tools/")
+OPENED = ("registry/", "ir/", "backend/", "frontend/", "python/", "tests/layout/", "tools/")
 CPP, PYTHON = (".h", ".cpp", ".c", ".inc"), (".py",)
 
 

@@ -15,7 +15,7 @@ from .eval_frame import (
     reset,
     skip_frame,
 )
-from .hatches import (
+from .marked_callables import (
     allow_in_graph,
     assume_constant_result,
     disallow_in_graph,

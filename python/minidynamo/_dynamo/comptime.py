@@ -65,5 +65,5 @@ class _Comptime:
         """Prints the stack of the traced frames."""
 
 
-_C._mark_hatch(_Comptime, "comptime")
+_C._mark_callable(_Comptime, "comptime")
 comptime = _Comptime()

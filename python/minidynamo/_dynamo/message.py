@@ -1,6 +1,6 @@
 """What every text for users is made of: codes and links, stacks, the closing part of errors, what is said only once.
 
-The modules that write texts (report, recompile_report, hatch_report, recording) stand on this one.
+The modules that write texts (report, recompile_report, marked_report, recording) stand on this one.
 """
 
 import os

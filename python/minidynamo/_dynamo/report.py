@@ -23,9 +23,9 @@ from .exc import (
     TorchRuntimeError,
     Unsupported,
 )
-from .hatch_report import stance_error as stance_error
-from .hatch_report import uncaptured as uncaptured
-from .hatch_report import wrong_result as wrong_result
+from .marked_report import stance_error as stance_error
+from .marked_report import uncaptured as uncaptured
+from .marked_report import wrong_result as wrong_result
 from .message import (
     PACKAGE,
     VERBOSE_ADVICE,

@@ -7,7 +7,7 @@ import functools
 from .. import _C
 from .._lock import process_lock
 from .eval_frame import resolve_backend
-from .hatches import forbid_in_graph
+from .marked_callables import forbid_in_graph
 
 _NUMBERS = {
     "default": 0,

@@ -13,5 +13,5 @@ class _InvokeSubgraph:
         return "<invoke_subgraph>"
 
 
-_C._mark_hatch(_InvokeSubgraph, "region_operator")
+_C._mark_callable(_InvokeSubgraph, "region_operator")
 invoke_subgraph = _InvokeSubgraph()

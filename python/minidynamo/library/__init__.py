@@ -8,7 +8,7 @@ import functools
 
 from .. import _C, _ops
 from .._dynamo import config
-from .._dynamo.hatches import DynamicShape, DynamicShapeWithoutRule, NoFakeImplementation
+from .._dynamo.marked_callables import DynamicShape, DynamicShapeWithoutRule, NoFakeImplementation
 from .._ops import Tag
 from .check import opcheck
 from .schema import infer_schema, parse_schema, schema_of
@@ -188,7 +188,7 @@ class CustomOpDef(_ops._Overload):
         return f"<CustomOpDef({self._operator.name})>"
 
 
-_C._mark_hatch(CustomOpDef, "custom_op")
+_C._mark_callable(CustomOpDef, "custom_op")
 
 
 def _checked_function(fn, who):

@@ -1,0 +1,200 @@
+"""How a program says that a callable is to be treated in its own way: kept whole, left out, replaced, or entered.
+
+Marks live in native code, by object: `_C._mark_callable(object, kind, payload)`.
+"""
+
+import contextlib
+import functools
+import types
+
+from .. import _C
+
+
+class NoFakeImplementation(RuntimeError):
+    """Nothing computes the shape of an operator's result without running it."""
+
+
+class DynamicShape(RuntimeError):
+    """The size of a result depends on the contents of an argument, and such sizes are not captured."""
+
+
+class DynamicShapeWithoutRule(RuntimeError):
+    """The same, and no fake implementation describes the size."""
+
+
+class DataDependentValue(RuntimeError):
+    """A function kept whole, or a fake implementation, asks for an element while only shapes are known."""
+
+
+def _mark_all(fn, kind, who):
+    if isinstance(fn, (list, tuple)):
+        return [_mark_all(f, kind, who) for f in fn]
+    if not callable(fn):
+        raise AssertionError(f"{who} expects a callable, but {type(fn)} is provided.")
+    _C._mark_callable(fn, kind)
+    return fn
+
+
+def allow_in_graph(fn):
+    """In compiled code a call of `fn` is one node of the graph, which runs `fn` as it is.
+
+    Tensors, numbers, strings, dtypes, None and lists and tuples of them go in; tensors and containers of them come out.
+    Shapes of results are found by calling `fn` once on tensors of zeros while tracing. Also takes a list of callables.
+    """
+    return _mark_all(fn, "allow_in_graph", "allow_in_graph")
+
+
+def disallow_in_graph(fn):
+    """In compiled code a call of `fn` is a graph break, even if `fn` is an op. Also takes a list."""
+    return _mark_all(fn, "disallow", "disallow_in_graph")
+
+
+def forbid_in_graph(fn):
+    """In compiled code a call of `fn` is an error. Also takes a list."""
+    return _mark_all(fn, "forbid", "forbid_in_graph")
+
+
+def assume_constant_result(fn):
+    """`fn` is called while tracing, with constant arguments; its result is a constant of the compiled code.
+
+    Nothing checks later that it would still be the same.
+    """
+    return _mark_all(fn, "constant", "assume_constant_result")
+
+
+def dont_skip_tracing(fn=None):
+    """`fn` is traced although it belongs to a module whose functions are called as they are."""
+    if fn is None:
+        return dont_skip_tracing
+    return _mark_all(fn, "dont_skip", "dont_skip_tracing")
+
+
+def nonstrict_trace(fn):
+    """A function like `fn` that compiled code keeps whole: one node (`flat_apply`) of the graph calls it.
+
+    What happens inside, graph breaks included, does not matter to the trace. Arguments and results as for
+    allow_in_graph().
+    """
+    if not callable(fn):
+        raise AssertionError(f"nonstrict_trace expects a callable, but {type(fn)} is provided.")
+
+    @functools.wraps(fn)
+    def kept_whole(*args, **kwargs):
+        return fn(*args, **kwargs)
+
+    _C._mark_callable(kept_whole, "nonstrict_trace", fn)
+    return kept_whole
+
+
+def nested_compile_region(fn):
+    """Decorator for a function (or module) that a program calls often: torch compiles it once for all calls.
+
+    Here it is traced in place at each call; what can be decorated is the same.
+    """
+    if not callable(fn):
+        raise AssertionError(f"nested_compile_region expects a callable, but {type(fn)} is provided.")
+
+    @functools.wraps(fn, updated=())
+    def region(*args, **kwargs):
+        return fn(*args, **kwargs)
+
+    _C._mark_callable(region, "compile_region", fn)
+    return region
+
+
+def substitute_in_graph(original_fn, *, can_constant_fold_through=False, skip_signature_check=False):
+    """A decorator: compiled code that calls `original_fn` traces the decorated Python function instead.
+
+    Raises TypeError if either is no function, or if they take different arguments.
+    """
+    if not callable(original_fn) or isinstance(original_fn, type):
+        raise TypeError(f"substitute_in_graph expects a function but got {type(original_fn)}")
+
+    def decorate(traceable_fn):
+        if not isinstance(traceable_fn, types.FunctionType):
+            raise TypeError(f"@substitute_in_graph(...) expects a Python function but got {type(traceable_fn)}")
+        if not skip_signature_check:
+            _check_same_arguments(original_fn, traceable_fn)
+        _C._mark_callable(original_fn, "substitute", traceable_fn)
+        return traceable_fn
+
+    return decorate
+
+
+def _check_same_arguments(original_fn, traceable_fn):
+    import inspect  # here: it takes milliseconds
+
+    try:
+        wanted = inspect.signature(original_fn)
+    except ValueError:
+        return  # a builtin that does not say
+    given = inspect.signature(traceable_fn)
+    shape = [[(p.name, p.kind) for p in s.parameters.values()] for s in (wanted, given)]
+    if shape[0] != shape[1]:
+        raise TypeError(
+            f"the signatures of {original_fn} {wanted} and of its substitute {traceable_fn.__name__} {given} differ; "
+            "skip_signature_check=True allows that"
+        )
+
+
+class _Spread:
+    """A function called with the tensors inside of its arguments, which have `hole` in their places."""
+
+    def __init__(self, function, args, kwargs, hole):
+        self._function = function
+        self._args = args
+        self._kwargs = kwargs
+        self._hole = hole
+
+    def __call__(self, *tensors):
+        rest = iter(tensors)
+        args = _filled(self._args, self._hole, rest)
+        return self._function(*args, **_filled(self._kwargs, self._hole, rest))
+
+
+def _filled(shape, hole, tensors):
+    """`shape` with the next of `tensors` in the place of each hole."""
+    if shape is hole:
+        return next(tensors)
+    if isinstance(shape, dict):
+        return {k: _filled(v, hole, tensors) for k, v in shape.items()}
+    if isinstance(shape, (list, tuple)):
+        return type(shape)(_filled(v, hole, tensors) for v in shape)
+    return shape
+
+
+class _PolicyFunction:
+    """A function decorated with error_on_graph_break."""
+
+    def __init__(self, function, error):
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.error = error
+
+    def __call__(self, *args, **kwargs):
+        return self.function(*args, **kwargs)
+
+    def __get__(self, instance, owner=None):
+        return self if instance is None else functools.partial(self, instance)
+
+
+class error_on_graph_break(contextlib.ContextDecorator):
+    """Context manager and decorator: graph breaks of compiled code inside are errors (True), or not (False).
+
+    The innermost one decides. Under `fullgraph=True` breaks are errors anyway. Does nothing in plain Python.
+    """
+
+    def __init__(self, error):
+        self.error = bool(error)
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *exc):
+        return False
+
+    def __call__(self, fn):
+        return _PolicyFunction(fn, self.error)
+
+
+_C._mark_callable(_PolicyFunction, "break_policy")
