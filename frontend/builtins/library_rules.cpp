@@ -3,6 +3,7 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/tensors/generator_object.h"
+#include "frontend/tensors/promoted_dtype.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
@@ -269,14 +270,10 @@ ValueRef rule_check_is_size(Tracer& t, CallArgs& args) {
 
 ValueRef rule_inference_mode_enabled(Tracer&, CallArgs&) { graph_break<GB0046>(); }
 
-ValueRef rule_result_type(Tracer&, CallArgs& args) {
-  graph_break<GB0208>("dtype", "call_function", "result_type" + print_list(args.positional));
-}
-
 // Answers that depend on nothing but constants and the guarded default dtype.
 template <int which>
 ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
-  static const char* const names[] = {"get_default_dtype", "promote_types", "can_cast"};
+  static const char* const names[] = {"get_default_dtype", "promote_types", "can_cast", "result_type"};
   std::vector<PyRef> positional;
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs)) return {};
@@ -286,6 +283,26 @@ ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
   PyRef r = PyRef::steal(PyObject_Call(library_class(names[which]).get(), tuple.get(), kwargs.get()));
   if (!r) t.raise_current();
   return from_folded(t, r.get());
+}
+
+// A fact of dtypes, ranks and the guarded default dtype.
+ValueRef rule_result_type(Tracer& t, CallArgs& args) {
+  if (ValueRef known = rule_constant_answer<3>(t, args)) return known;
+  if (!t.config.trace_more) listed_break<GB0208>("dtype", "call_function", "result_type" + print_list(args.positional));
+  std::vector<ValueRef> operands = args.positional;
+  for (const char* name : {"tensor1", "tensor2"})
+    if (ValueRef named = args.take_keyword(name)) operands.push_back(named);
+  if (operands.size() != 2 || !args.keywords.empty()) return {};
+  std::vector<Arg> known;
+  for (ValueRef& v : operands) {
+    v = t.realize(v);
+    if (v->kind != ValueKind::Tensor && v->kind != ValueKind::Size && v->kind != ValueKind::Number &&
+        v->kind != ValueKind::Constant)
+      return {};
+    known.push_back(t.to_arg(v));
+    if (!known.back().is_number() && !known.back().is<Node*>()) return {};
+  }
+  return from_folded(t, dtype_object(promoted_dtype(known[0], known[1])));
 }
 
 // A tensor made from constants: held by the graph, copied at each call.

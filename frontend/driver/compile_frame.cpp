@@ -187,9 +187,11 @@ struct Compilation {
       const SymbolicFrame& root = *t.stack.frames.front();
       speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), frames};
       if (config.trace_more) carried.take(t.recorder.guards, std::move(t.recorder.sources));
-      if (logs.info)
+      if (logs.info) {
+        const UserFrame& at = frames.back();
         report("log_info",
-               {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
+               {py_str(fmt::format("Restarting analysis due to {}:{} in {}", at.file, at.line, at.function))});
+      }
       return true;
     }
     if (leave_before(t, b, frames)) return true;
