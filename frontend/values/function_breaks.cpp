@@ -63,8 +63,8 @@ std::string reason_of_function(const std::string& module, const std::string& qua
   return closed ? closed->reason : kNoReason;
 }
 
-// "_random." of a method of the class that is there, bound or not; "" of builtin classes.
-std::string owner_of(PyObject* method) {
+// The module of the class that a method in C belongs to, bound or not.
+std::string owner_module(PyObject* method) {
   for (const char* name : {"__objclass__", "__self__"}) {
     PyRef owner = PyRef::steal(PyObject_GetAttrString(method, name));
     clear_answer();
@@ -72,8 +72,7 @@ std::string owner_of(PyObject* method) {
     if (!PyType_Check(owner.get())) owner = PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(owner.get())));
     const PyRef module = PyRef::steal(PyObject_GetAttrString(owner.get(), "__module__"));
     clear_answer();
-    const std::string text = module && PyUnicode_Check(module.get()) ? text_of(module.get()) : "builtins";
-    return text == "builtins" ? "" : text + ".";
+    if (module && PyUnicode_Check(module.get())) return text_of(module.get());
   }
   return "";
 }
@@ -117,9 +116,10 @@ void break_on_skipped(Tracer& t, PyObject* o) {
   const bool observes = (module == "sys" && (qualname == "settrace" || qualname == "setprofile")) ||
                         (module == "sys.monitoring" && (qualname == "set_events" || qualname == "set_local_events"));
   if (observes && !t.config.fullgraph) throw SkipFrame{"it calls " + module + "." + qualname};
-  const std::string full_name = module.empty() ? owner_of(o) + qualname : module + "." + qualname;
+  const std::string owner = module.empty() ? owner_module(o) : module, reason = reason_of_builtin(owner);
+  const bool nameless = module.empty() && (owner.empty() || owner == "builtins");
+  const std::string full_name = nameless ? qualname : owner + "." + qualname;
   if (module.empty()) module = "<unknown module>";  // as the reference prints it
-  const std::string reason = reason_of_builtin(module);
   if (module == "_warnings") graph_break<GB0007_warning>(module, qualname, reason);
   graph_break<GB0007_builtin>(module, qualname, reason, full_name);
 }
