@@ -60,6 +60,7 @@ struct Compilation {
   FrameNotes& notes;
   SpeculationLog speculation;
   CarriedGuards carried;
+  std::vector<UserFrame> ended_at;  // where the trace came to its end
   int unfinished = 0;  // attempts whose values could not be kept over the break
   static constexpr int kMostUnfinished = 6;
   std::string file, name;
@@ -127,6 +128,7 @@ struct Compilation {
         start_attempt();
         TraceResult end = t.run(root_frame(t), request.args);
         t.finishing = true;
+        ended_at = end.end == TraceResult::End::Return ? std::vector{end.returned_at} : t.user_frames();
         keep_apart(t, end);
         if (end.end == TraceResult::End::Return && logs.info) {
           report("log_info", {py_str(fmt::format("Step 1: torchdynamo done tracing {} ({})", name, end.returned_by))});
@@ -153,9 +155,10 @@ struct Compilation {
     return {};
   }
 
-  // The user frames of the trace; after its end the function as a whole.
+  // The user frames of the trace; after its end the line with which it ended, or the function as a whole.
   std::vector<UserFrame> places(const Tracer& t) const {
     if (!t.stack.frames.empty()) return t.user_frames();
+    if (!ended_at.empty() && !ended_at.front().file.empty()) return ended_at;
     UserFrame whole;
     whole.file = file, whole.line = first_line, whole.function = name;
     return {whole};
@@ -305,7 +308,7 @@ struct Compilation {
     auto* x = as<ExceptionValue>(e.exception);
     const std::string type = x ? type_name(x->type) : "Exception";
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
-    const auto frames = t.user_frames();
+    const auto frames = x && !x->raised_at.empty() ? x->raised_at : t.user_frames();
     if (type == "AssertionError" && failed_assert(t.frame())) {
       if (t.sizes.test.body == t.frame().body.get() && t.sizes.test.line == t.frame().instruction().pos.line)
         b = make_break<GB0002>(t.sizes.test.text());

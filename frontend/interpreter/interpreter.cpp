@@ -120,6 +120,7 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
   auto* x = as<ExceptionValue>(e.exception);
   const Instruction& raising = frame().instruction();
   bool again = raises_again(raising);
+  if (x && uncaught() && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS)) x->raised_at = user_frames();
   if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
   for (; stack.frames.size() > floor; again = false) {
     SymbolicFrame& f = *stack.frames.back();

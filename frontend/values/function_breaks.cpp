@@ -129,7 +129,7 @@ void break_if_disabled(const FunctionValue& f) {
   if (!f.real || !has_attribute(f.real.get(), "_torchdynamo_disable")) return;
   PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
   clear_answer();
-  const std::string why = reason ? text_of(reason.get()) : "None";
+  const std::string why = reason && reason.get() != Py_None ? text_of(reason.get()) : "none was given";
   if (has_attribute(f.real.get(), "_torchdynamo_orig_callable")) graph_break<GB0098>(repr_of(f.real.get()), why);
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }

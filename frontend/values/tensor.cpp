@@ -166,6 +166,15 @@ static void break_on_cast(Tracer& t, const TensorValue& v, const CallArgs& args)
   if (cls && cls.get() == reinterpret_cast<PyObject*>(tensor_type)) graph_break<GB0001>(v.print(), repr_of(cls.get()));
 }
 
+// requires_grad_(flag) with the flag that the tensor has.
+static bool keeps_grad_flag(Tracer& t, const TensorValue& v, CallArgs args) {
+  ValueRef wanted = args.take_keyword("requires_grad");
+  if (args.size() > (wanted ? 0u : 1u)) return false;
+  if (!wanted && args.size() == 1) wanted = args[0];
+  const PyRef flag = wanted ? t.realize(wanted)->as_constant() : PyRef::borrow(Py_True);
+  return flag && flag.get() == (v.type.requires_grad ? Py_True : Py_False);
+}
+
 // Methods that break the graph by their nature.
 static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, const CallArgs& args) {
   if (v.source && is_inplace_view(n))
@@ -180,7 +189,7 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
     graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
   }
   if (n == "backward") graph_break<GB0123>(v.print(), tuple(), print_keywords(args));
-  if (n == "requires_grad_") graph_break<GB0125>(v.print());
+  if (n == "requires_grad_" && !keeps_grad_flag(t, v, args)) graph_break<GB0125>(v.print());
   if (n == "resize_") graph_break<GB0126>(v.print(), tuple(), print_keywords(args));
   if (n == "resize_as_") graph_break<GB0127>(v.print(), tuple(), print_keywords(args));
   if (n == "sparse_resize_") graph_break<GB0129>(v.print(), tuple(), print_keywords(args));
