@@ -61,7 +61,7 @@ struct Compilation {
   SpeculationLog speculation;
   CarriedGuards carried;
   std::vector<UserFrame> ended_at;  // where the trace came to its end
-  int unfinished = 0;  // attempts whose values could not be kept over the break
+  int unfinished = 0;               // attempts whose values could not be kept over the break
   static constexpr int kMostUnfinished = 6;
   std::string file, name;
   int first_line;

@@ -92,12 +92,14 @@ std::size_t end_of_brackets(Text s, std::size_t from) {
   return Text::npos;
 }
 
-// The name in "<function f at 0x1>", "<built-in method m of T object at 0x1>", "<class 'a.b'>", "<module 'm' from ...>",
+// The name in "<function f at 0x1>", "<built-in method m of T object at 0x1>", "<class 'a.b'>", "<module 'm' from
+// ...>",
 // "<a.b object at 0x1>"; empty: it is none of these.
 Text name_in_angles(Text inside) {
   for (Text start : {"class '", "module '"})
     if (inside.starts_with(start)) return inside.substr(start.size(), inside.find('\'', start.size()) - start.size());
-  for (Text start : {"built-in function ", "built-in method ", "bound method ", "function ", "method ", "slot wrapper "})
+  for (Text start :
+       {"built-in function ", "built-in method ", "bound method ", "function ", "method ", "slot wrapper "})
     if (inside.starts_with(start)) {
       Text name = inside.substr(start.size());
       if (name.starts_with('\'')) name = name.substr(1, name.find('\'', 1) - 1);

@@ -110,8 +110,8 @@ struct ExceptionValue final : Value {
   ValueRef cause, context;
   bool suppress_context = false;
   std::vector<UserFrame> raised_at;  // where, if nothing catches it
-  long traceback = 0;         // a number for the one that a real one would have; 0: none
-  ValueRef message, members;  // of a group, for ever
+  long traceback = 0;                // a number for the one that a real one would have; 0: none
+  ValueRef message, members;         // of a group, for ever
   std::vector<std::pair<PyRef, ValueRef>> attrs;
 
  private:

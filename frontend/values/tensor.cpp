@@ -189,7 +189,7 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
     graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
   }
   if (n == "backward") graph_break<GB0123>(v.print(), tuple(), print_keywords(args));
-  if (n == "requires_grad_" && !keeps_grad_flag(t, v, args)) graph_break<GB0125>(v.print());
+  if (n == "requires_grad_") graph_break<GB0125>(v.print());
   if (n == "resize_") graph_break<GB0126>(v.print(), tuple(), print_keywords(args));
   if (n == "resize_as_") graph_break<GB0127>(v.print(), tuple(), print_keywords(args));
   if (n == "sparse_resize_") graph_break<GB0129>(v.print(), tuple(), print_keywords(args));
@@ -225,6 +225,7 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     if (ValueRef v = captured_item(t, *this)) return v;
   if (n == "tolist" && args.size() == 0)
     if (ValueRef v = captured_list(t, *this)) return v;
+  if (n == "requires_grad_" && keeps_grad_flag(t, *this, args)) return ValueRef(this);
   breaking_method(t, *this, n, args);
   if (n == "numpy") return to_array(t, *this, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
