@@ -35,7 +35,7 @@ ValueRef rule_exception(Tracer& t, CallArgs& args) {
 
 // A frame object outlives the call: it is to be that of the whole function.
 ValueRef rule_getframe(Tracer& t, CallArgs&) {
-  GraphBreak b = make_break<GB0007_builtin>("sys", "_getframe", "<missing reason>", "sys._getframe");
+  GraphBreak b = make_break<GB0007_builtin>("sys", "_getframe", "it gives a frame", "sys._getframe");
   b.looks_at_frame = !wants_globals_only(t.frame().code.get());
   throw b;
 }

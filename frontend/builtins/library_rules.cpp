@@ -3,6 +3,7 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/tensors/generator_object.h"
+#include "frontend/tensors/promoted_dtype.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/array.h"
@@ -21,21 +22,24 @@ namespace md {
 namespace {
 
 // The message reaches the text only by keyword, as in the reference.
-std::string message_of(const CallArgs& args) {
+std::string message_of(const CallArgs& args, const char* without) {
   for (auto& [name, v] : args.keywords)
     if (text_of(name.get()) == "msg") {
       PyRef c = v->as_constant();
+      if (c && c.get() == Py_None) break;
       return c ? text_of(c.get()) : v->print();
     }
-  return "None";
+  return without;
 }
 
 ValueRef rule_graph_break(Tracer&, CallArgs& args) {
-  graph_break<GB0025>(print_list(args.positional), print_keywords(args), message_of(args));
+  const std::string given = print_list(args.positional), named = print_keywords(args), message = message_of(args, "");
+  if (message.empty()) graph_break<GB0025_silent>(given, named);
+  graph_break<GB0025>(given, named, message);
 }
 
 ValueRef rule_skip_frame(Tracer&, CallArgs& args) {
-  SkipFrame skip{"Skip frame due to `torch._dynamo.skip_frame()`. Message: " + message_of(args)};
+  SkipFrame skip{"Skip frame due to `torch._dynamo.skip_frame()`. Message: " + message_of(args, "None")};
   skip.user_request = true;
   throw skip;
 }
@@ -234,7 +238,12 @@ ValueRef rule_numel(Tracer& t, CallArgs& args) {
 
 // A Python bool computed from tensor contents.
 template <int which>
-ValueRef rule_data_dependent(Tracer&, CallArgs&) {
+ValueRef rule_data_dependent(Tracer&, CallArgs& args) {
+  auto *a = args.size() == 2 ? as<TensorValue>(args[0]) : nullptr, *b = a ? as<TensorValue>(args[1]) : nullptr;
+  const auto constant = [](const Size& n) { return n.is_const(); };
+  if (which == 0 && b && std::ranges::all_of(a->type.sizes, constant) && std::ranges::all_of(b->type.sizes, constant) &&
+      a->type.dtype == b->type.dtype && a->type.device == b->type.device && a->type.sizes != b->type.sizes)
+    return make_ref<ConstantValue>(PyRef::borrow(Py_False));  // other sizes: no element decides
   graph_break<GB0033>(std::string(which == 0 ? "equal" : "allclose"));
 }
 
@@ -269,14 +278,10 @@ ValueRef rule_check_is_size(Tracer& t, CallArgs& args) {
 
 ValueRef rule_inference_mode_enabled(Tracer&, CallArgs&) { graph_break<GB0046>(); }
 
-ValueRef rule_result_type(Tracer&, CallArgs& args) {
-  graph_break<GB0208>("dtype", "call_function", "result_type" + print_list(args.positional));
-}
-
 // Answers that depend on nothing but constants and the guarded default dtype.
 template <int which>
 ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
-  static const char* const names[] = {"get_default_dtype", "promote_types", "can_cast"};
+  static const char* const names[] = {"get_default_dtype", "promote_types", "can_cast", "result_type"};
   std::vector<PyRef> positional;
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs)) return {};
@@ -288,11 +293,43 @@ ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
   return from_folded(t, r.get());
 }
 
+// A fact of dtypes, ranks and the guarded default dtype.
+ValueRef rule_result_type(Tracer& t, CallArgs& args) {
+  if (ValueRef known = rule_constant_answer<3>(t, args)) return known;
+  if (!t.config.trace_more) listed_break<GB0208>("dtype", "call_function", "result_type" + print_list(args.positional));
+  std::vector<ValueRef> operands = args.positional;
+  for (const char* name : {"tensor1", "tensor2"})
+    if (ValueRef named = args.take_keyword(name)) operands.push_back(named);
+  if (operands.size() != 2 || !args.keywords.empty()) return {};
+  std::vector<Arg> known;
+  for (ValueRef& v : operands) {
+    v = t.realize(v);
+    if (v->kind != ValueKind::Tensor && v->kind != ValueKind::Size && v->kind != ValueKind::Number &&
+        v->kind != ValueKind::Constant)
+      return {};
+    known.push_back(t.to_arg(v));
+    if (!known.back().is_number() && !known.back().is<Node*>()) return {};
+  }
+  return from_folded(t, dtype_object(promoted_dtype(known[0], known[1])));
+}
+
+// Looks at what nested lists and tuples hold, each with a guard.
+void realize_items(Tracer& t, ValueRef& v) {
+  v = t.realize(v);
+  auto* list = as<ListValue>(v);
+  auto* tuple = as<TupleValue>(v);
+  for (std::size_t k = 0; k < (list ? list->items.size() : tuple ? tuple->items.size() : 0); ++k)
+    realize_items(t, list ? list->items[k] : tuple->items[k]);
+}
+
 // A tensor made from constants: held by the graph, copied at each call.
 ValueRef make_tensor(Tracer& t, CallArgs& args, const char* name) {
   std::vector<PyRef> positional;
   PyRef kwargs;
-  if (!all_constant(args, positional, kwargs)) unmodelled(name, print_list(args.positional));
+  if (!args.positional.empty()) realize_items(t, args.positional[0]);
+  for (auto& [key, v] : args.keywords) realize_items(t, v);
+  if (!all_constant(args, positional, kwargs))
+    unmodelled(name, "a tensor of values that are no constants, " + print_list(args.positional));
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
   for (std::size_t i = 0; i < positional.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());

@@ -116,7 +116,8 @@ struct Compilation {
   FrameNotes& notes;
   SpeculationLog speculation;
   CarriedGuards carried;
-  int unfinished = 0;  // attempts whose values could not be kept over the break
+  std::vector<UserFrame> ended_at;  // where the trace came to its end
+  int unfinished = 0;               // attempts whose values could not be kept over the break
   static constexpr int kMostUnfinished = 6;
   std::string file, name;
   int first_line;
@@ -153,6 +154,7 @@ struct Compilation {
         start_attempt();
         TraceResult end = t.run(root_frame(t, request, name), request.args);
         t.finishing = true;
+        ended_at = end.end == TraceResult::End::Return ? std::vector{end.returned_at} : t.user_frames();
         keep_apart(t, end);
         if (end.end == TraceResult::End::Return && logs.info) {
           report("log_info", {py_str(fmt::format("Step 1: torchdynamo done tracing {} ({})", name, end.returned_by))});
@@ -179,9 +181,10 @@ struct Compilation {
     return {};
   }
 
-  // The user frames of the trace; after its end the function as a whole.
+  // The user frames of the trace; after its end the line with which it ended, or the function as a whole.
   std::vector<UserFrame> places(const Tracer& t) const {
     if (!t.stack.frames.empty()) return t.user_frames();
+    if (!ended_at.empty() && !ended_at.front().file.empty()) return ended_at;
     UserFrame whole;
     whole.file = file, whole.line = first_line, whole.function = name;
     return {whole};
@@ -213,9 +216,11 @@ struct Compilation {
       const SymbolicFrame& root = *t.stack.frames.front();
       speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), frames};
       if (config.trace_more) carried.take(t.recorder.guards, std::move(t.recorder.sources));
-      if (logs.info)
+      if (logs.info) {
+        const UserFrame& at = frames.back();
         report("log_info",
-               {py_str("Restarting analysis due to _dynamo/symbolic_convert.py:223 in fail_and_restart_analysis")});
+               {py_str(fmt::format("Restarting analysis due to {}:{} in {}", at.file, at.line, at.function))});
+      }
       return true;
     }
     if (leave_before(t, b, frames)) return true;
@@ -304,7 +309,7 @@ struct Compilation {
     auto* x = as<ExceptionValue>(e.exception);
     const std::string type = x ? type_name(x->type) : "Exception";
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
-    const auto frames = t.user_frames();
+    const auto frames = x && !x->raised_at.empty() ? x->raised_at : t.user_frames();
     if (type == "AssertionError" && failed_assert(t.frame())) {
       if (t.sizes.test.body == t.frame().body.get() && t.sizes.test.line == t.frame().instruction().pos.line)
         b = make_break<GB0002>(t.sizes.test.text());

@@ -11,6 +11,7 @@
 #include "frontend/guards/arguments.h"
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/report/events.h"
+#include "frontend/report/source_lines.h"
 #include "frontend/values/constant.h"
 
 namespace md {
@@ -37,12 +38,23 @@ PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::s
   return r;
 }
 
+// The line of a function's `def`; its code begins with the first decorator.
+int line_of_def(PyCodeObject* code) {
+  constexpr int kMostDecorated = 200;  // lines
+  SourceLines lines;
+  for (int line = code->co_firstlineno; line < code->co_firstlineno + kMostDecorated; ++line) {
+    const std::string text = lines.stripped(code->co_filename, line, nullptr);
+    if (text.starts_with("def ") || text.starts_with("async def ")) return line;
+  }
+  return code->co_firstlineno;
+}
+
 // A generator's frame is the generator: it cannot be replaced. False: an exception is set (fullgraph).
 bool give_up_generator(CompileOptions* options, PyCodeObject* code) {
   try {
     GraphBreak b = make_break<GB0003>();
     std::vector<UserFrame> frames(1);
-    frames[0].file = text_of(code->co_filename), frames[0].line = code->co_firstlineno,
+    frames[0].file = text_of(code->co_filename), frames[0].line = line_of_def(code),
     frames[0].function = text_of(code->co_name);
     if (options->fullgraph) raise_unsupported(b, frames);
     frame_notes(code).broke = true;

@@ -17,6 +17,14 @@ inline bool run_load(const LoadFact& f, std::uint16_t out, PyObject** regs, cons
   return found != nullptr || f.optional;
 }
 
+template <class K, bool explain>
+[[gnu::always_inline]] inline bool run_guard(const GuardOp& op, PyObject** regs, Why* why) {
+  if constexpr (requires { K::unchecked; })
+    __builtin_unreachable();  // such guards have no op: see emit_guard
+  else
+    return K::template check<explain>(op, regs, why);
+}
+
 template <bool explain>
 [[gnu::always_inline]] inline bool run_op(const GuardOp& op, PyObject** regs, const FrameArgs& args, Why* why) {
   switch (op.kind) {
@@ -24,7 +32,7 @@ template <bool explain>
       return run_load(*op.load, op.reg, regs, args);
 #define MD_GUARD(name)                             \
   case static_cast<std::uint8_t>(GuardKind::name): \
-    return guards::name::check<explain>(op, regs, why);
+    return run_guard<guards::name, explain>(op, regs, why);
 #include "frontend/guards/kinds.inc"
 #undef MD_GUARD
   }

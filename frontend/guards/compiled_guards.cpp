@@ -291,10 +291,13 @@ class Compiler {
     op.reg = g.source ? builder_.register_of(g.source) : 0;
     op.record = static_cast<std::uint32_t>(index);
     const bool needed = with_kind(g.kind, [&]<class K>() {
-      if constexpr (requires { K::holds_by_construction; }) return false;
-      if (MD_MUTATED("guard", kGuardNames[static_cast<std::size_t>(g.kind)])) return false;
-      K::prepare(g, builder_, op);
-      return true;
+      if constexpr (requires { K::unchecked; }) {
+        return false;
+      } else {
+        if (MD_MUTATED("guard", kGuardNames[static_cast<std::size_t>(g.kind)])) return false;
+        K::prepare(g, builder_, op);
+        return true;
+      }
     });
     if (needed) compiled_->ops.push_back(op);
   }
@@ -370,7 +373,7 @@ const KeyFact* GuardBuilder::key(const Guard& g) {
 }
 
 void GuardSet::add(Guard g) {
-  if (g.kind == GuardKind::GlobalState) g.value = ambient_state();
+  if (g.kind == GuardKind::GlobalState || g.kind == GuardKind::DefaultDevice) g.value = ambient_state();
   const std::size_t h = hash_of(g);
   auto [first, last] = index_.equal_range(h);
   for (; first != last; ++first) {

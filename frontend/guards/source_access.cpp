@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/tensors/tensor_object.h"
@@ -108,8 +109,8 @@ struct StaticMethod {
   PyObject* callable;
 };
 
-// What a mutable class, a static method and a function keep in their structs, and the dictionary that a namespace of
-// the library always has.
+// What a mutable class, a static method, a function and a cache of calls keep in their structs, and the dictionary that
+// a namespace of the library always has.
 PyObject* field(PyObject* o, PyObject* key) {
   const std::string_view name = utf8_of(key);
   if (name == "__dict__") {
@@ -122,7 +123,8 @@ PyObject* field(PyObject* o, PyObject* key) {
     PyObject* const* const place = class_field(o, key);
     return place ? *place : nullptr;
   }
-  if (!PyFunction_Check(o)) return nullptr;
+  if (is_call_cache(o)) return name == "cache" ? cached_results(o) : cached_function(o);
+  if (!PyFunction_Check(o)) return name == "result" ? cached_result(o) : nullptr;
   const auto* f = reinterpret_cast<PyFunctionObject*>(o);
   if (name == "__name__") return f->func_name;
   if (name == "__qualname__") return f->func_qualname;

@@ -60,4 +60,10 @@ void guards::GlobalState::explain_difference(std::int64_t before, std::int64_t n
   why.place = "global state";
 }
 
+std::string guards::DefaultDevice::text(const GuardRecord& r, const std::string&) {
+  const std::string current = "utils_device.CURRENT_DEVICE == ";
+  const Device device{static_cast<DeviceType>(kDefaultDevice.of(r.value))};
+  return current + (device.is_cpu() ? "None" : "device(type='" + to_string(device) + "')");
+}
+
 }  // namespace md

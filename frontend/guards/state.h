@@ -6,7 +6,7 @@
 namespace md {
 
 // Grad mode, inference mode, default dtype, thread count and default device in one word; GuardSet::add notes it in
-// GlobalState guards.
+// GlobalState and DefaultDevice guards.
 std::int64_t ambient_state();
 // What that function says; -1 if it cannot.
 std::int64_t abc_token(PyObject* get_cache_token);
@@ -41,40 +41,25 @@ struct AbcToken {
   static std::string text(const GuardRecord& r, const std::string& s) { return s + "() == " + std::to_string(r.value); }
 };
 
-// The library has one device and neither saved-tensor hooks nor __torch_function__ modes that could be installed, so
-// the next three hold by construction; they are kept for the log, whose readers look for them.
+// The next three are printed because readers of the log look for them; nothing is checked for them alone, and the log
+// says why.
 struct SavedTensorHooks {
-  static constexpr bool holds_by_construction = true;
   static constexpr const char* name = "LAMBDA_GUARD";
-  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
-  template <bool explain>
-  static bool check(const GuardOp&, PyObject* const*, Why*) {
-    return true;
-  }
+  static constexpr const char* unchecked = "always so: there are no hooks on saved tensors";
   static std::string text(const GuardRecord&, const std::string&) {
     return "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None";
   }
 };
 
 struct DefaultDevice {
-  static constexpr bool holds_by_construction = true;
   static constexpr const char* name = "DEFAULT_DEVICE";
-  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
-  template <bool explain>
-  static bool check(const GuardOp&, PyObject* const*, Why*) {
-    return true;
-  }
-  static std::string text(const GuardRecord&, const std::string&) { return "utils_device.CURRENT_DEVICE == None"; }
+  static constexpr const char* unchecked = "a part of GLOBAL_STATE";
+  static std::string text(const GuardRecord& r, const std::string&);  // value: ambient_state()
 };
 
 struct TorchFunctionModeStack {
-  static constexpr bool holds_by_construction = true;
   static constexpr const char* name = "TORCH_FUNCTION_MODE_STACK";
-  static void prepare(const Guard&, GuardBuilder&, GuardOp&) {}
-  template <bool explain>
-  static bool check(const GuardOp&, PyObject* const*, Why*) {
-    return true;
-  }
+  static constexpr const char* unchecked = "always so: there are no modes of torch functions";
   static std::string text(const GuardRecord&, const std::string&) { return "___check_torch_function_mode_stack()"; }
 };
 

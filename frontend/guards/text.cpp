@@ -198,11 +198,23 @@ void compare_texts(const GuardRecord& r, PyObject* o, std::string& expected, std
   }
 }
 
+// Of a guard that is printed and for which nothing is checked: why; else null.
+static const char* why_unchecked(GuardKind kind) {
+  return with_kind(kind, []<class K>() -> const char* {
+    if constexpr (requires { K::unchecked; })
+      return K::unchecked;
+    else
+      return nullptr;
+  });
+}
+
 std::string with_place(const CompiledGuards& p, const GuardRecord& r, const std::string& text) {
-  if (r.where < 0) return text;
-  const UserFrame& f = p.places[static_cast<std::size_t>(r.where)];
+  const char* why = why_unchecked(r.kind);
+  if (r.where < 0 && !why) return text;
   std::string padded = text;
   if (padded.size() < kConditionWidth) padded.resize(kConditionWidth, ' ');
+  if (why) return padded + "  # " + why;
+  const UserFrame& f = p.places[static_cast<std::size_t>(r.where)];
   return padded + "  # " + f.line_text + "  # " + short_file(f.file) + ":" + std::to_string(f.line) + " in " +
          f.function;
 }
@@ -218,7 +230,8 @@ std::vector<GuardRow> guard_rows(const CompiledGuards& p) {
   for (const GuardRecord& r : p.records) {
     const std::string condition = condition_text(p, r);
     if (r.node < 0) {
-      rows.push_back({"", "global", printed_name(r.kind), {condition}});
+      rows.push_back({"", "global", printed_name(r.kind), {}});
+      if (!why_unchecked(r.kind)) rows.back().code = {condition};
       continue;
     }
     const GuardNode& node = p.nodes[static_cast<std::size_t>(r.node)];

@@ -25,6 +25,13 @@ constexpr long kSignalInterval = 1024;
 constexpr long kMaxSteps = 2'000'000;          // an unrolled loop this long would not compile in useful time
 constexpr long kMostStepsToLeave = 1'500'000;  // where the frame can be left instead
 constexpr int kMaxDepth = 1000;
+
+void no_set_displays(Tracer&, SymbolicFrame&, const Instruction&) { graph_break<GB0200>(); }
+
+// The registry has a code for a handler that the configuration takes away.
+OpcodeHandler handler_of(const TraceConfig& config, Opcode op) {
+  return op == Opcode::BUILD_SET && config.no_build_set ? no_set_displays : opcode_handler(op);
+}
 }  // namespace
 
 Tracer::Tracer(const TraceConfig& config, SpeculationLog& log) : config(config), speculation(log) {}
@@ -83,7 +90,7 @@ void Tracer::step_until(std::size_t depth) {
     }
     if (log_traces) log_instruction(*this, f, i);
     try {
-      opcode_handler(i.op)(*this, f, i);
+      handler_of(config, i.op)(*this, f, i);
     } catch (const TracedRaise& e) {
       if (!unwind(e, depth)) throw;
     } catch (const DataDependent& e) {
@@ -113,6 +120,7 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
   auto* x = as<ExceptionValue>(e.exception);
   const Instruction& raising = frame().instruction();
   bool again = raises_again(raising);
+  if (x && uncaught() && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS)) x->raised_at = user_frames();
   if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
   for (; stack.frames.size() > floor; again = false) {
     SymbolicFrame& f = *stack.frames.back();

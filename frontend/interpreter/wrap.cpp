@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <span>
 
+#include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/made_once.h"
@@ -278,7 +279,7 @@ bool is_user_instance(PyTypeObject* type) {
          type->tp_basicsize == PyBaseObject_Type.tp_basicsize;
 }
 
-void break_on_odd_module(PyObject* module) {
+void break_on_odd_module(const Tracer& t, PyObject* module) {
   PyObject** place = _PyObject_GetDictPtr(module);
   PyObject* own = place ? *place : nullptr;
   if (!own || PyDict_GET_SIZE(own) == 0) graph_break<GB0119>(type_name(Py_TYPE(module)));
@@ -286,7 +287,9 @@ void break_on_odd_module(PyObject* module) {
     PyObject* mark = find_item(own, name);
     return mark && mark != Py_False && mark != Py_None;
   };
-  if (marked("_is_fsdp_managed_module") && !marked("_fsdp_use_orig_params")) graph_break<GB0053>();
+  // Nobody shards parameters here: the marks are attributes like others, and the registry lists them.
+  if (!t.config.trace_more && marked("_is_fsdp_managed_module") && !marked("_fsdp_use_orig_params"))
+    listed_break<GB0053>();
 }
 
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
@@ -300,7 +303,7 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
     if (!t.config.allow_rnn && is_library_class(type, LibraryClass::RecurrentModule))
       graph_break<GB0014>(type_name(type) + " at " + s->name);
     s->is_module = is_library_class(type, LibraryClass::Module);
-    if (s->is_module) break_on_odd_module(o);
+    if (s->is_module) break_on_odd_module(t, o);
     return make_ref<ObjectValue>(type);
   }
   t.guard(GuardKind::TypeMatch, s, type_object(o));
@@ -401,6 +404,7 @@ constexpr WrapRow kWrapRows[] = {
     {[](Tracer& t, PyObject* o) { return t.config.trace_more && is_method_of_instance(o); }, wrap_bound_method},
     {is_exactly<PyCFunction_Type, PyMethodDescr_Type, PyWrapperDescr_Type, PyClassMethodDescr_Type>,
      wrap_by_identity<BuiltinValue>},
+    {[](Tracer&, PyObject* o) { return is_call_cache(o); }, wrap_by_identity<BuiltinValue>},
     {[](Tracer&, PyObject*) { return true; }, wrap_other}};
 
 }  // namespace

@@ -28,12 +28,18 @@ ValueRef checked_text(Tracer& t, const ValueRef& raw, const std::string& complai
   return v;
 }
 
-// str() of an object that is only passed around: what would write it is C, or found by the class's own look-up.
-void break_on_opaque_text(const Value& v) {
-  if (v.kind != ValueKind::Opaque) return;
+// str() of an object that is only passed around: by its class's own method; null: it has none. What is written in C, or
+// found by the class's own look-up, breaks.
+ValueRef opaque_text(Tracer& t, const ValueRef& raw) {
+  const Value& v = *raw;
+  if (v.kind != ValueKind::Opaque) return {};
   PyTypeObject* type = v.python_type();
   if (!has_normal_getattribute(type)) graph_break<GB0184>(v.print());
+  const auto [found, place] = t.on_class(type, checked(PyUnicode_InternFromString("__str__")).get());
+  if (found && PyFunction_Check(found))
+    return checked_text(t, t.call(t.wrap(found, place), CallArgs{{raw}, {}}), "__str__ returned non-string");
   if (type->tp_str != PyBaseObject_Type.tp_str) graph_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(type)));
+  return {};
 }
 
 // By the class's own method, or as a builtin exception of the same constants is written; null: neither.
@@ -164,7 +170,8 @@ ValueRef exceptions(Formatting& f) {
 
 // What Python writes for an object of a builtin type.
 ValueRef constants(Formatting& f) {
-  if (f.conversion == 1) break_on_opaque_text(*f.v);
+  if (f.conversion == 1)
+    if (ValueRef text = opaque_text(f.t, f.v)) return text;
   PyRef c = written_object(f.t, f.v);
   PyRef s = f.spec ? f.t.realize(f.spec)->as_constant() : PyRef();
   if (!c || (f.spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + f.v->print() + "]", std::string("False"));

@@ -1,6 +1,9 @@
 // The table of codes compiled in, and exceptions made from its templates.
 #include "frontend/report/graph_break.h"
 
+#include <cctype>
+
+#include "frontend/report/plain_words.h"
 #include "ir/graph/mutation.h"
 
 namespace md {
@@ -20,8 +23,8 @@ constexpr BreakRow kRows[] = {
 };
 
 // Templates were checked when the table was generated: every {n} is in range, braces are balanced.
-std::string fill(std::string_view text, std::initializer_list<std::string> args) {
-  std::string out;
+template <class Put>
+void fill(std::string_view text, std::string& out, Put&& put) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c != '{' && c != '}') {
@@ -31,9 +34,32 @@ std::string fill(std::string_view text, std::initializer_list<std::string> args)
     } else {
       std::size_t n = 0;
       while (text[++i] != '}') n = n * 10 + static_cast<std::size_t>(text[i] - '0');
-      out += args.begin()[n];
+      i += put(n, text.substr(i + 1));
     }
   }
+}
+
+std::string context_of(std::string_view text, std::initializer_list<std::string> args) {
+  std::string out;
+  fill(text, out, [&](std::size_t n, std::string_view) {
+    out += args.begin()[n];
+    return std::size_t{0};
+  });
+  return out;
+}
+
+// For readers. Names stand in backquotes, words do not; a sentence begins with a capital.
+std::string sentence(std::string_view text, std::initializer_list<std::string> args) {
+  std::string out;
+  fill(text, out, [&](std::size_t n, std::string_view rest) {
+    std::string words = plain_words(args.begin()[n]);
+    const bool changed = words != args.begin()[n], quoted = changed && out.ends_with('`') && rest.starts_with('`');
+    if (quoted) out.pop_back();
+    if (changed && out.empty() && std::islower(static_cast<unsigned char>(words[0])))
+      words[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(words[0])));
+    out += words;
+    return std::size_t{quoted};
+  });
   return out;
 }
 
@@ -64,8 +90,9 @@ std::string break_code_name(int code) {
 
 GraphBreak detail::fill_break(BreakId id, std::initializer_list<std::string> args) {
   const BreakRow& row = kRows[id];
-  GraphBreak b{row.code, std::string(row.type), fill(row.context, args), fill(row.explanation, args), {}, row.id};
-  for (std::string_view hint : split_list(row.hints)) b.hints.push_back(fill(hint, args));
+  GraphBreak b{row.code, std::string(row.type), context_of(row.context, args), sentence(row.explanation, args), {},
+               row.id};
+  for (std::string_view hint : split_list(row.hints)) b.hints.push_back(sentence(hint, args));
   return b;
 }
 

@@ -1,6 +1,7 @@
 // Functions of the namespace that are not ops: defaults, modes, questions about dtypes.
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/promoted_dtype.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/core/threads.h"
 #include "ir/run/eager.h"
@@ -151,15 +152,10 @@ Arg promotion_operand(PyObject* o) {
   }
   return a;
 }
-DType number_dtype(const Arg& a) { return a.is<bool>() ? DType::Bool : a.is<Size>() ? DType::Int64 : default_dtype(); }
 PyRef result_type(const PassedArgs& call) {
   const auto [x, y] = arguments("result_type", {"tensor1", "tensor2"}, call);
-  const Arg operands[] = {promotion_operand(x), promotion_operand(y)};
-  if (operands[0].is_number() && operands[1].is_number()) {
-    return PyRef::borrow(dtype_object(promote(number_dtype(operands[0]), number_dtype(operands[1]))));
-  }
-  static const OpId product = find_op("mul");  // promotes any two dtypes, bool included
-  return PyRef::borrow(dtype_object(compute_types(op(product), operands).result));
+  const Arg a = promotion_operand(x), b = promotion_operand(y);
+  return PyRef::borrow(dtype_object(promoted_dtype(a, b)));
 }
 
 // --- Answers that look at the elements -------------------------------------------------------------------------------
@@ -237,7 +233,16 @@ constexpr NativeRow kFunctions[] = {
     {"result_type", result_type, "result_type(tensor1, tensor2)\n\nThe dtype arithmetic on both would have."},
 };
 
+DType number_dtype(const Arg& a) { return a.is<bool>() ? DType::Bool : a.is<Size>() ? DType::Int64 : default_dtype(); }
+
 }  // namespace
+
+DType promoted_dtype(const Arg& a, const Arg& b) {
+  if (a.is_number() && b.is_number()) return promote(number_dtype(a), number_dtype(b));
+  static const OpId product = find_op("mul");  // promotes any two dtypes, bool included
+  const Arg operands[] = {a, b};
+  return compute_types(op(product), operands).result;
+}
 
 std::span<const NativeRow> namespace_functions() { return kFunctions; }
 std::span<const NativeRow> element_questions() { return kElementQuestions; }

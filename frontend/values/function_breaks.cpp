@@ -1,4 +1,7 @@
 // Which Python functions are entered, and how calls of the others break.
+#include <algorithm>
+#include <iterator>
+
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
@@ -10,24 +13,86 @@
 namespace md {
 
 // TestCase.assertWarns and assertWarnsRegex look at warnings that traced code does not issue.
-static bool watches_warnings(const FunctionValue& f) {
-  if (std::string_view(f.module_name()) != "unittest.case") return false;
-  return text_of(f.qualname.get()).starts_with("TestCase.assertWarns");
+static bool watches_warnings(std::string_view module, std::string_view qualname) {
+  return module == "unittest.case" && qualname.starts_with("TestCase.assertWarns");
 }
+static bool watches_warnings(const FunctionValue& f) {
+  return watches_warnings(f.module_name(), text_of(f.qualname.get()));
+}
+
+namespace {
+
+// Library modules whose functions are called as they are, and why. What is said of a module holds for those below it.
+struct ClosedModule {
+  const char *name, *reason;
+};
+constexpr const char* kNoReason = "<missing reason>";  // as the reference prints it: nobody noted one
+constexpr ClosedModule kClosed[] = {
+    {"minidynamo", kNoReason},
+    {"random", "it draws from a random generator of Python's"},
+    {"copy", "how objects are copied is up to them"},
+    {"threading", "it deals with threads"},
+    {"logging", "it hands records to the program's handlers"},
+    {"warnings", "it keeps what was warned of"},
+    {"traceback", "it looks at frames"},
+    {"linecache", "it reads source files"},
+    {"inspect", "it looks at frames and source files"},
+    {"numpy", "NumPy itself runs it"},
+    {"pdb", "it is a debugger"},
+    {"subprocess", "it starts processes"},
+    {"multiprocessing", "it starts processes"},
+    {"pickle", "it calls what is named in the data"},
+};
+constexpr const char* kOpenBelow[] = {"minidynamo.polyfills", "minidynamo.nn"};
+constexpr const char* kOpen[] = {"minidynamo.functional", "minidynamo._limits", "minidynamo.autograd.function",
+                                 "minidynamo.autograd.in_mode"};
+
+const ClosedModule* closed_module(std::string_view module) {
+  const auto below = [&](std::string_view of) {
+    return module.starts_with(of) && (module.size() == of.size() || module[of.size()] == '.');
+  };
+  if (std::ranges::any_of(kOpenBelow, [&](const char* open) { return module.starts_with(open); })) return nullptr;
+  if (std::ranges::find(kOpen, module) != std::end(kOpen)) return nullptr;
+  const auto found = std::ranges::find_if(kClosed, [&](const ClosedModule& c) { return below(c.name); });
+  return found == std::end(kClosed) ? nullptr : found;
+}
+
+std::string reason_of_function(const std::string& module, const std::string& qualname) {
+  if (watches_warnings(module, qualname)) return "it looks at warnings, which traced code does not issue";
+  const ClosedModule* closed = closed_module(module);
+  return closed ? closed->reason : kNoReason;
+}
+
+// The module of the class that a method in C belongs to, bound or not.
+std::string owner_module(PyObject* method) {
+  for (const char* name : {"__objclass__", "__self__"}) {
+    PyRef owner = PyRef::steal(PyObject_GetAttrString(method, name));
+    clear_answer();
+    if (!owner || owner.get() == Py_None) continue;
+    if (!PyType_Check(owner.get())) owner = PyRef::borrow(reinterpret_cast<PyObject*>(Py_TYPE(owner.get())));
+    const PyRef module = PyRef::steal(PyObject_GetAttrString(owner.get(), "__module__"));
+    clear_answer();
+    if (module && PyUnicode_Check(module.get())) return text_of(module.get());
+  }
+  return "";
+}
+
+// Why a function written in C is not called while tracing.
+const char* reason_of_builtin(const std::string& module) {
+  if (module == "_warnings") return "it issues a warning";
+  PyObject* library = PySys_GetObject("stdlib_module_names");
+  const PyRef top = checked(PyUnicode_FromString(module.substr(0, module.find('.')).c_str()));
+  const int known = library ? PySequence_Contains(library, top.get()) : 0;
+  if (known < 0) throw PythonError{};
+  return known ? "Python's library implements it in C" : kNoReason;
+}
+
+}  // namespace
 
 bool may_inline(const FunctionValue& f) {
   if (f.real && has_attribute(f.real.get(), "_torchdynamo_disable")) return false;
   if (f.real && is_dont_skip(f.real.get())) return true;
-  static const char* const closed[] = {"minidynamo",      "random",    "copy",    "threading", "logging", "warnings",
-                                       "traceback",       "linecache", "inspect", "numpy",     "pdb",     "subprocess",
-                                       "multiprocessing", "pickle"};
-  const std::string module = f.module_name();
-  for (const char* c : closed)
-    if (module == c || module.rfind(std::string(c) + ".", 0) == 0)
-      return module.rfind("minidynamo.polyfills", 0) == 0 || module.rfind("minidynamo.nn", 0) == 0 ||
-             module == "minidynamo.functional" || module == "minidynamo._limits" ||
-             module == "minidynamo.autograd.function" || module == "minidynamo.autograd.in_mode";
-  return !watches_warnings(f);
+  return !closed_module(f.module_name()) && !watches_warnings(f);
 }
 
 void break_on_skipped(Tracer& t, PyObject* o) {
@@ -42,8 +107,8 @@ void break_on_skipped(Tracer& t, PyObject* o) {
   std::string module = attr("__module__"), qualname = attr("__qualname__");
   if (qualname.empty()) qualname = attr("__name__");
   if (PyFunction_Check(o)) {
-    std::string file = text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o))->co_filename);
-    GraphBreak b = make_break<GB0007>(module, qualname, "<missing reason>", file);
+    const std::string file = text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(o))->co_filename);
+    GraphBreak b = make_break<GB0007>(module, qualname, reason_of_function(module, qualname), file);
     b.looks_at_frame = looks_at_frames(PyFunction_GET_CODE(o));
     throw b;
   }
@@ -51,9 +116,12 @@ void break_on_skipped(Tracer& t, PyObject* o) {
   const bool observes = (module == "sys" && (qualname == "settrace" || qualname == "setprofile")) ||
                         (module == "sys.monitoring" && (qualname == "set_events" || qualname == "set_local_events"));
   if (observes && !t.config.fullgraph) throw SkipFrame{"it calls " + module + "." + qualname};
-  if (module.empty()) module = "<unknown module>";
-  if (module == "_warnings") graph_break<GB0007_warning>(module, qualname, "<missing reason>");
-  graph_break<GB0007_builtin>(module, qualname, "<missing reason>", module + "." + qualname);
+  const std::string owner = module.empty() ? owner_module(o) : module, reason = reason_of_builtin(owner);
+  const bool nameless = module.empty() && (owner.empty() || owner == "builtins");
+  const std::string full_name = nameless ? qualname : owner + "." + qualname;
+  if (module.empty()) module = "<unknown module>";  // as the reference prints it
+  if (module == "_warnings") graph_break<GB0007_warning>(module, qualname, reason);
+  graph_break<GB0007_builtin>(module, qualname, reason, full_name);
 }
 
 // compiler.disable() marks the wrapper it makes (recursive) or the function itself.
@@ -61,7 +129,7 @@ void break_if_disabled(const FunctionValue& f) {
   if (!f.real || !has_attribute(f.real.get(), "_torchdynamo_disable")) return;
   PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
   clear_answer();
-  const std::string why = reason ? text_of(reason.get()) : "None";
+  const std::string why = reason && reason.get() != Py_None ? text_of(reason.get()) : "none was given";
   if (has_attribute(f.real.get(), "_torchdynamo_orig_callable")) graph_break<GB0098>(repr_of(f.real.get()), why);
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }

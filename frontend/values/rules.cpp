@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/library_modules.h"
@@ -13,6 +14,7 @@
 #include "frontend/trace/polyfills.h"
 #include "frontend/values/array.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/cached_calls.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
@@ -390,6 +392,7 @@ constexpr BuiltinKind kKinds[] = {descriptors, dict_fromkeys, deferred_results, 
 }  // namespace
 
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
+  if (is_call_cache(callee.real.get())) return call_cached(t, callee, std::move(args));
   BuiltinCall c{t, callee, std::move(args)};
   if (ValueRef r = call_constructor(t, callee, c.args)) return r;
   if (const BuiltinRow* row = find_builtin_rule(c.function())) {

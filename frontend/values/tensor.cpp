@@ -167,6 +167,15 @@ static void break_on_cast(Tracer& t, const TensorValue& v, const CallArgs& args)
   if (cls && cls.get() == reinterpret_cast<PyObject*>(tensor_type)) graph_break<GB0001>(v.print(), repr_of(cls.get()));
 }
 
+// requires_grad_(flag) with the flag that the tensor has.
+static bool keeps_grad_flag(Tracer& t, const TensorValue& v, CallArgs args) {
+  ValueRef wanted = args.take_keyword("requires_grad");
+  if (args.size() > (wanted ? 0u : 1u)) return false;
+  if (!wanted && args.size() == 1) wanted = args[0];
+  const PyRef flag = wanted ? t.realize(wanted)->as_constant() : PyRef::borrow(Py_True);
+  return flag && flag.get() == (v.type.requires_grad ? Py_True : Py_False);
+}
+
 // Methods that break the graph by their nature.
 static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, const CallArgs& args) {
   if (v.source && is_inplace_view(n))
@@ -217,6 +226,7 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     if (ValueRef v = captured_item(t, *this)) return v;
   if (n == "tolist" && args.size() == 0)
     if (ValueRef v = captured_list(t, *this)) return v;
+  if (n == "requires_grad_" && keeps_grad_flag(t, *this, args)) return ValueRef(this);
   breaking_method(t, *this, n, args);
   if (n == "numpy") return to_array(t, *this, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));

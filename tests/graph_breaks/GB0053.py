@@ -1,6 +1,7 @@
 """A module says that FSDP manages it with flattened parameters."""
 
 CODE = "GB0053"
+LISTED = True
 import torch
 
 

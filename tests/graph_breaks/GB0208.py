@@ -1,6 +1,7 @@
 """Asks torch.result_type for a dtype while tracing."""
 
 CODE = "GB0208"
+LISTED = True
 import torch
 
 

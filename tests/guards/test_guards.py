@@ -301,10 +301,13 @@ def test_tree_has_the_layout_of_the_reference():
         "",
         "TREE_GUARD_MANAGER:",
         "+- RootGuardManager",
-        "| +- LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None",
-        "| +- DEFAULT_DEVICE: utils_device.CURRENT_DEVICE == None",
+        "| +- LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None"
+        "  # always so: there are no hooks on saved tensors",
+        "| +- DEFAULT_DEVICE: " + pad("utils_device.CURRENT_DEVICE == None") + "  # a part of GLOBAL_STATE",
         "| +- GLOBAL_STATE: ___check_global_state()",
-        "| +- TORCH_FUNCTION_MODE_STACK: ___check_torch_function_mode_stack()",
+        "| +- TORCH_FUNCTION_MODE_STACK: "
+        + pad("___check_torch_function_mode_stack()")
+        + "  # always so: there are no modes of torch functions",
         "| +- GuardManager: source=L['i'], accessed_by=FrameLocalsGuardAccessor(key='i', framelocals_idx=0)",
         "| | +- EQUALS_MATCH: L['i'] == 3                                                 "
         + f"  # if i == 3:  # {short}:6 in inner",

@@ -48,8 +48,24 @@ def break_message(code, type_, context, explanation, hints):
     return text
 
 
+def _is_ours(frame):
+    return frame[0].startswith(PACKAGE)
+
+
+def _without_entrance(frames):
+    """Frames from the program's first on: a compiled module is entered by way of this package. Where all are this
+    package's, the line that called it stands before them."""
+    if config.verbose or not frames or not _is_ours(frames[0]):
+        return frames
+    for k, frame in enumerate(frames):
+        if not _is_ours(frame):
+            return frames[k:]
+    return callers()[-1:] + list(frames)
+
+
 def summaries(frames):
-    """traceback.StackSummary of frames."""
+    """traceback.StackSummary of traced frames."""
+    frames = _without_entrance(frames)
     return traceback.StackSummary.from_list([source_text.summary(f, n, name) for f, n, name in frames])
 
 

@@ -173,8 +173,11 @@ def limit_error(limit, fullgraph, cause=None):
         text += 'reasons with TORCH_LOGS="recompiles", or raise the limit.'
     else:
         text = f"{limit} reached, because fail_on_recompile_limit_hit = True this is a HARD failure"
+    if cause is not None:
+        text += f"\n\n{cause.msg}"
     error = FailOnRecompileLimitHit(text)
     error.__cause__ = cause
+    error.gb_code = getattr(cause, "gb_code", None)
     return error
 
 

@@ -1,0 +1,184 @@
+#include "frontend/report/plain_words.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <utility>
+
+namespace md {
+
+namespace {
+
+using Text = std::string_view;
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+std::string code(Text name) { return "`" + std::string(name) + "`"; }
+
+// What kinds of values are called; a kind that is not here is called by the words of its name.
+constexpr std::pair<Text, Text> kKinds[] = {
+    {"Tensor", "a tensor"},
+    {"TensorWithTFOverride", "a tensor of a subclass"},
+    {"NumpyNdarray", "a NumPy array"},
+    {"SymNode", "a number that is known only when the compiled code runs"},
+    {"ConstDict", "a dict"},
+    {"DefaultDict", "a defaultdict"},
+    {"Set", "a set"},
+    {"Frozenset", "a frozenset"},
+    {"Range", "a range"},
+    {"Slice", "a slice"},
+    {"Deque", "a deque"},
+    {"UserFunction", "a Python function"},
+    {"NestedUserFunction", "a function defined in the compiled code"},
+    {"LocalGeneratorObject", "a generator"},
+    {"FunctoolsPartial", "a `functools.partial`"},
+    {"StringFormat", "a formatted string"},
+    {"Null", "nothing"},
+    {"Cell", "a variable of an enclosing function"},
+    {"DictKeys", "the keys of a dict"},
+    {"DictValues", "the values of a dict"},
+    {"DictItems", "the items of a dict"},
+    {"GradMode", "a manager of the grad mode"},
+    {"AutogradFunctionContext", "the `ctx` of an autograd function"},
+};
+
+// Those that say what they are of: before and after it.
+struct Named {
+  Text kind, before, after;
+};
+constexpr Named kNamed[] = {
+    {"UserDefinedObject", "an object of class ", ""},
+    {"UserDefinedClass", "the class ", ""},
+    {"GenericContextWrapping", "a context manager of class ", ""},
+    {"Exception", "an exception of class ", ""},
+    {"Builtin", "the builtin ", ""},
+    {"TorchInGraphFunction", "the function ", ""},
+    {"PythonModule", "the module ", ""},
+    {"Itertools", "an object of class ", ""},
+};
+
+std::string article(const std::string& words) {
+  return (Text("aeiou").find(words[0]) != Text::npos ? "an " : "a ") + words;
+}
+
+// "ListIterator" → "a list iterator"
+std::string words_of_name(Text kind) {
+  std::string words;
+  for (char c : kind) {
+    if (std::isupper(static_cast<unsigned char>(c)) && !words.empty()) words += ' ';
+    words += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  }
+  return article(words);
+}
+
+// Past the closing bracket of what opens at `from`; strings inside are skipped. npos: it is not closed.
+std::size_t end_of_brackets(Text s, std::size_t from) {
+  int depth = 0;
+  char quote = 0;
+  for (std::size_t i = from; i < s.size(); ++i) {
+    if (quote) {
+      if (s[i] == '\\')
+        ++i;
+      else if (s[i] == quote)
+        quote = 0;
+    } else if (s[i] == '\'' || s[i] == '"') {
+      quote = s[i];
+    } else if (s[i] == '(') {
+      ++depth;
+    } else if (s[i] == ')' && --depth == 0) {
+      return i + 1;
+    }
+  }
+  return Text::npos;
+}
+
+// The name in "<function f at 0x1>", "<built-in method m of T object at 0x1>", "<class 'a.b'>", "<module 'm' from
+// ...>",
+// "<a.b object at 0x1>"; empty: it is none of these.
+Text name_in_angles(Text inside) {
+  for (Text start : {"class '", "module '"})
+    if (inside.starts_with(start)) return inside.substr(start.size(), inside.find('\'', start.size()) - start.size());
+  for (Text start :
+       {"built-in function ", "built-in method ", "bound method ", "function ", "method ", "slot wrapper "})
+    if (inside.starts_with(start)) {
+      Text name = inside.substr(start.size());
+      if (name.starts_with('\'')) name = name.substr(1, name.find('\'', 1) - 1);
+      return name.substr(0, name.find(' '));
+    }
+  const std::size_t object = inside.find(" object at 0x");
+  return object == Text::npos ? Text() : inside.substr(0, object);
+}
+
+// The module of a name in the mirror is torch's: it is what the program wrote.
+std::string angles(Text whole) {
+  const Text inside = whole.substr(1, whole.size() - 2), name = name_in_angles(inside);
+  if (name.empty()) return std::string(whole);
+  if (inside.find(" object at 0x") != Text::npos && !inside.starts_with("b")) return "an object of class " + code(name);
+  return code(name);
+}
+
+// Of the value whose kind is `kind` and whose brackets hold `inside`.
+std::string value(Text kind, Text inside) {
+  if (kind == "Constant") {
+    const std::size_t colon = inside.find(": ");
+    if (colon == Text::npos) return "a constant";
+    const Text type = inside.substr(0, colon);
+    if (type == "NoneType") return "None";
+    return "the " + std::string(type) + " " + std::string(inside.substr(colon + 2));
+  }
+  if (inside.starts_with("length=") && kind.find("Iterator") == Text::npos) {
+    const Text n = inside.substr(7, inside.find(',') == Text::npos ? Text::npos : inside.find(',') - 7);
+    return words_of_name(kind) + " of " + std::string(n) + (n == "1" ? " item" : " items");
+  }
+  if (kind == "UserMethod") return "the method " + plain_words(inside.substr(0, inside.find(", ")));
+  if (kind == "GetAttr" && inside.rfind(", ") != Text::npos)
+    return code(inside.substr(inside.rfind(", ") + 2)) + " of " + plain_words(inside.substr(0, inside.rfind(", ")));
+  for (const Named& n : kNamed) {
+    if (kind != n.kind || inside.empty()) continue;
+    const std::string what = plain_words(inside);
+    return std::string(n.before) + (what[0] == '`' ? what : code(what)) + std::string(n.after);
+  }
+  const auto known = std::ranges::find(kKinds, kind, &std::pair<Text, Text>::first);
+  return known != std::end(kKinds) ? std::string(known->second) : words_of_name(kind);
+}
+
+// The name of a value's kind, "List" of "ListVariable(", at `from`; empty: there is none.
+Text kind_at(Text s, std::size_t from) {
+  if (from > 0 && (is_word(s[from - 1]) || s[from - 1] == '.')) return {};
+  std::size_t end = from;
+  while (end < s.size() && is_word(s[end])) ++end;
+  const Text word = s.substr(from, end - from);
+  if (word == "LazyVariableTracker") return word;
+  const bool named = word.size() > 8 && word.ends_with("Variable") && std::isupper(static_cast<unsigned char>(word[0]));
+  return named && end < s.size() && s[end] == '(' ? word.substr(0, word.size() - 8) : Text();
+}
+
+}  // namespace
+
+std::string plain_words(std::string_view s) {
+  std::string out;
+  for (std::size_t i = 0; i < s.size();) {
+    if (s.substr(i).starts_with("<unknown module>.")) {
+      i += 17;
+      continue;
+    }
+    const std::size_t close = s[i] == '<' ? s.find('>', i) : Text::npos;
+    if (close != Text::npos && !name_in_angles(s.substr(i + 1, close - i - 1)).empty()) {
+      out += angles(s.substr(i, close + 1 - i));
+      i = close + 1;
+      continue;
+    }
+    const Text kind = kind_at(s, i);
+    const std::size_t open = kind.empty() ? Text::npos : s.find('(', i);
+    const std::size_t end = open == Text::npos ? Text::npos : end_of_brackets(s, open);
+    if (end == Text::npos) {
+      out += s[i++];
+      continue;
+    }
+    out += kind == "LazyVariableTracker" ? "a value" : value(kind, s.substr(open + 1, end - open - 2));
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace md

@@ -1,0 +1,195 @@
+#include "frontend/values/cached_calls.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "frontend/cpython/call_cache.h"
+#include "frontend/cpython/dict_access.h"
+#include "frontend/cpython/made_once.h"
+#include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/object_text.h"
+#include "frontend/cpython/plain_object.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/constant.h"
+
+namespace md {
+
+namespace {
+
+// enter(cache, result, arguments...) and fail(cache, arguments...): what a run calls for what the cache did not hold.
+PyObject* enter_call(PyObject* const* args, Py_ssize_t n, PyObject* names, bool has_result) {
+  const Py_ssize_t first = has_result ? 2 : 1;
+  const PyRef positional = checked(PyTuple_New(n - first));
+  for (Py_ssize_t k = first; k < n; ++k) PyTuple_SET_ITEM(positional.get(), k - first, Py_NewRef(args[k]));
+  const PyRef keywords = names ? checked(PyDict_New()) : PyRef();
+  for (Py_ssize_t k = 0; names && k < PyTuple_GET_SIZE(names); ++k)
+    checked(PyDict_SetItem(keywords.get(), PyTuple_GET_ITEM(names, k), args[n + k]));
+  enter_result(args[0], positional.get(), keywords.get(), has_result ? args[1] : nullptr);
+  return Py_NewRef(Py_None);
+}
+
+template <bool has_result>
+PyObject* entered(PyObject*, PyObject* const* args, Py_ssize_t n, PyObject* names) {
+  try {
+    return enter_call(args, n, names, has_result);
+  } catch (const PythonError&) {
+    return nullptr;
+  }
+}
+
+template <bool has_result>
+PyObject* enter_function() {
+  static PyMethodDef method{has_result ? "enter" : "fail",
+                            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(entered<has_result>)),
+                            METH_FASTCALL | METH_KEYWORDS, nullptr};
+  return made_once([] { return checked(PyCFunction_New(&method, nullptr)).release(); });
+}
+
+// What a key may hold: nothing of the program's that would live on in it, or that its code compares.
+bool is_value(PyObject* o) {
+  if (PyFloat_CheckExact(o)) return !std::isnan(PyFloat_AS_DOUBLE(o));
+  if (PyTuple_CheckExact(o)) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k)
+      if (!is_value(PyTuple_GET_ITEM(o, k))) return false;
+    return true;
+  }
+  DType ignored;
+  const bool fixed_class =
+      PyType_Check(o) && !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(o), Py_TPFLAGS_HEAPTYPE);
+  return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyUnicode_CheckExact(o) || PyBytes_CheckExact(o) ||
+         fixed_class || (as_dtype(o, ignored) && is_plain(o));
+}
+
+// One call in the trace of a cache.
+struct CachedCall {
+  Tracer& t;
+  ValueRef self;
+  PyObject* cache;
+  CallArgs args;
+  PyRef positional, keywords, key, names;
+
+  CachedCall(Tracer& t, BuiltinValue& callee, CallArgs given)
+      : t(t), self(&callee), cache(callee.real.get()), args(std::move(given)) {
+    const auto constant = [&](ValueRef& v) {
+      v = t.realize(v);
+      PyRef c = v->kind == ValueKind::Size ? PyRef() : v->as_constant();
+      if (!c || !is_value(c.get()))
+        unmodelled(text(), "call of a cached function with an argument that is no constant");
+      return c;
+    };
+    positional = checked(PyTuple_New(static_cast<Py_ssize_t>(args.positional.size())));
+    for (std::size_t k = 0; k < args.positional.size(); ++k)
+      PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(k), constant(args.positional[k]).release());
+    if (args.keywords.empty()) return;
+    keywords = checked(PyDict_New());
+    names = checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+    for (std::size_t k = 0; k < args.keywords.size(); ++k) {
+      checked(PyDict_SetItem(keywords.get(), args.keywords[k].first.get(), constant(args.keywords[k].second).get()));
+      PyTuple_SET_ITEM(names.get(), static_cast<Py_ssize_t>(k), PyRef(args.keywords[k].first).release());
+    }
+  }
+
+  std::string text() const { return "UserDefinedObjectVariable(" + type_name(Py_TYPE(cache)) + ")"; }
+
+  bool same(const ValueRef& other) const {
+    const int equal = PyObject_RichCompareBool(other->as_constant().get(), key.get(), Py_EQ);
+    if (equal < 0) throw PythonError{};
+    return equal == 1;
+  }
+
+  // What earlier calls of this trace did to the cache.
+  struct Earlier {
+    ValueRef entered;  // under this key
+    bool used = false, enters = false;
+    std::size_t others = 0;  // keys
+  };
+  Earlier earlier() const {
+    Earlier e;
+    std::vector<PyRef> others;
+    for (const SideEffect& done : t.effects.list()) {
+      if (done.kind != EffectKind::Call || done.target.get() != self.get() || !done.key) continue;
+      const bool enters = is_enter(done);
+      e.enters |= enters;
+      if (same(done.key)) {
+        e.used = true;
+        if (enters) e.entered = done.items[1];
+        continue;
+      }
+      const PyRef other = done.key->as_constant();
+      const auto equal = [&](const PyRef& o) { return PyObject_RichCompareBool(o.get(), other.get(), Py_EQ) == 1; };
+      if (std::ranges::none_of(others, equal)) others.push_back(other);
+    }
+    e.others = others.size();
+    return e;
+  }
+
+  static bool is_enter(const SideEffect& e) { return e.value->real.get() == enter_function<true>(); }
+
+  void record(ValueRef callee, std::vector<ValueRef> first) {
+    SideEffect e{EffectKind::Call, self};
+    e.value = std::move(callee);
+    if (key) e.key = t.constant(key);
+    e.items = std::move(first);
+    e.items.insert(e.items.end(), args.positional.begin(), args.positional.end());
+    for (const auto& [name, v] : args.keywords) e.items.push_back(v);
+    e.name = names;
+    t.effects.record(std::move(e));
+  }
+  void record_use() { record(self, {}); }
+  static ValueRef builtin(PyObject* function) { return make_ref<BuiltinValue>(PyRef::borrow(function)); }
+
+  ValueRef compute() {
+    const SourceRef place =
+        t.recorder.sources.child(self->source, SourceKind::Field, checked(PyUnicode_FromString("__wrapped__")).get());
+    const ValueRef function = t.wrap(cached_function(cache), place);
+    ValueRef result;
+    try {
+      result = t.call(function, args);
+    } catch (const TracedRaise&) {
+      record(builtin(enter_function<false>()), {self});
+      t.effects.list().back().key = {};
+      throw;
+    }
+    record(builtin(enter_function<true>()), {self, result});
+    return result;
+  }
+
+  ValueRef call() {
+    const Py_ssize_t limit = cache_limit(cache);
+    if (limit == 0) return compute();
+    key = cache_key(cache, positional.get(), keywords.get());
+    if (!is_plain(key.get())) unmodelled(text(), "call of a cached function with an argument that is no constant");
+    const Earlier before = earlier();
+    if (limit > 0 && before.others >= static_cast<std::size_t>(limit))
+      unmodelled(text(), "more results than the cache keeps");
+    if (before.entered) return record_use(), before.entered;
+    auto& sources = t.recorder.sources;
+    SourceRef place = sources.child(self->source, SourceKind::Field, checked(PyUnicode_FromString("cache")).get());
+    place = sources.child(place, SourceKind::DictItem, key.get());
+    const Found held = dict_find(cached_results(cache), key.get());
+    if (held.status == Lookup::Undecidable) unmodelled(text(), "keys in a cache that the program's code compares");
+    if (held.status == Lookup::Missing) {
+      t.guard(GuardKind::NotPresent, place);
+      return compute();
+    }
+    if (limit > 0 && before.enters && !before.used) unmodelled(text(), "result that the cache may have let go");
+    t.expect_present(place);
+    record_use();
+    if (limit < 0) return t.lazy(held.value, place);
+    place = sources.child(place, SourceKind::Field, checked(PyUnicode_FromString("result")).get());
+    return t.lazy(cached_result(held.value), place);
+  }
+};
+
+}  // namespace
+
+ValueRef call_cached(Tracer& t, BuiltinValue& callee, CallArgs args) {
+  CachedCall call(t, callee, std::move(args));
+  if (!callee.source || !PyFunction_Check(cached_function(call.cache)))
+    unmodelled(call.text(), "call of a cached function that is not the program's");
+  return call.call();
+}
+
+}  // namespace md
