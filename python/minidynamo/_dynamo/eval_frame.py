@@ -5,6 +5,7 @@ import types
 import warnings
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 from . import report
 from .callables import Options, compile_callable
 from .exc import InvalidBackend
@@ -235,3 +236,6 @@ def explain(f, *extra_args, **extra_kwargs):
         )
         return inner(*extra_args, **extra_kwargs)
     return inner
+
+
+__getattr__ = _absent_names(__name__)
