@@ -426,7 +426,7 @@ struct Runner {
       symbols[static_cast<std::size_t>(late.symbol)] =
           outputs[static_cast<std::size_t>(late.output)]->sizes[static_cast<std::size_t>(late.dim)];
     for (std::size_t k = 0; k < plan.output_grads.size(); ++k)
-      if (!input_object(outputs[k].get())) outputs[k]->requires_grad = plan.output_grads[k];
+      if (!input_object(outputs[k].get())) outputs[k]->set_grad_state(plan.output_grads[k]);
   }
 };
 
