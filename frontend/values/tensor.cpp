@@ -2,6 +2,7 @@
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/plan/plan.h"
+#include "frontend/tensors/absent_names.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -132,7 +133,10 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
     clear_answer();
   }
   if (tensor_has_attr(n)) unmodelled(print() + "." + n, "tensor attribute");
-  t.raise(PyExc_AttributeError, "'Tensor' object has no attribute '" + n + "'");
+  PyObject* const known = find_item(tensor_type->tp_dict, n.c_str());  // borrowed
+  if (!known || !is_absent_name(known)) t.raise(PyExc_AttributeError, "'Tensor' object has no attribute '" + n + "'");
+  set_absent(name);
+  t.raise_current();
 }
 
 bool TensorValue::has_attr(Tracer& t, PyObject* name) {

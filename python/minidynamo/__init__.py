@@ -60,3 +60,4 @@ def _load(name, missing):
 
 __getattr__ = _absent.absent_names(__name__, _load)
 _absent.answer_imports()
+_absent.answer_tensors()

@@ -180,3 +180,72 @@ def test_compiled_code_sees_the_same():
 
     for f in (asks, fails, handles, imports):
         same(f, lambda: (torch.ones(2),))
+
+
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("cuda", "torch.Tensor.cuda, a function of torch 2.13, is not part of minidynamo"),
+        ("backward", "torch.Tensor.backward, a function of torch 2.13, is not part of minidynamo"),
+        ("new_tensor", "torch.Tensor.new_tensor, a function of torch 2.13, is not part of minidynamo; nearest: torch."),
+        ("H", "torch.Tensor.H, a name of torch 2.13, is not part of minidynamo"),
+    ],
+)
+def test_names_of_tensors(name, wanted):
+    class Own(torch.Tensor):
+        pass
+
+    x = torch.ones(2)
+    assert message(lambda: getattr(x, name), AttributeError).startswith(f"'Tensor' object has no attribute '{name}' (")
+    text = message(lambda: getattr(torch.Tensor, name), AttributeError)
+    assert text.startswith(f"type object 'Tensor' has no attribute '{name}' (")
+    assert "'Own' object" in message(lambda: getattr(x.as_subclass(Own), name), AttributeError)
+    for owner in (x, torch.Tensor, Own, x.as_subclass(Own), torch.nn.Parameter(x)):
+        assert wanted in message(lambda: getattr(owner, name), AttributeError)  # noqa: B023
+        assert not hasattr(owner, name) and getattr(owner, name, 3) == 3 and name not in dir(owner)
+    setattr(x, name, 5)
+    assert getattr(x, name) == 5 and name in dir(x)
+
+    class Has(torch.Tensor):
+        pass
+
+    setattr(Has, name, lambda self: 7)
+    assert getattr(torch.ones(2).as_subclass(Has), name)() == 7 and name in dir(Has)
+
+
+def test_dir_of_tensors_lists_what_there_is():
+    x = torch.ones(2)
+    for owner in (x, torch.Tensor, torch.nn.Parameter):
+        names = dir(owner)
+        assert {"add", "shape", "__len__", "numpy"} <= set(names) and "cuda" not in names and names == sorted(names)
+    for name in dir(torch.Tensor):
+        assert hasattr(torch.Tensor, name) or name == "__abstractmethods__", name
+    assert isinstance(torch.Tensor, type) and type(torch.Tensor).__mro__[1] is type
+    assert copy.deepcopy(torch.Tensor) is torch.Tensor is pickle.loads(pickle.dumps(torch.Tensor))
+
+
+def test_compiled_code_sees_the_same_of_tensors():
+    def asks(x):
+        return x + 1, hasattr(x, "cuda"), hasattr(x * 2, "cuda"), getattr(x, "to_sparse", None)
+
+    def of_class(x):
+        return x + 1, hasattr(torch.Tensor, "cuda"), getattr(torch.Tensor, "H", 3)
+
+    def fails(x):
+        return (x * 2).cuda()
+
+    def fails_at_the_class(x):
+        return torch.Tensor.cuda(x * 2)
+
+    def handles(x):
+        try:
+            return x.to_sparse()
+        except AttributeError as error:
+            return x + 1, str(error)
+
+    def unknown(x):
+        return (x + 1).xyzzy
+
+    for f in (asks, of_class, fails, fails_at_the_class, handles, unknown):
+        same(f, lambda: (torch.ones(2),))
+    same(asks, lambda: (torch.ones(2),), frames=1, breaks=[])
