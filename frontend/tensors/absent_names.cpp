@@ -1,12 +1,12 @@
 #include "frontend/tensors/absent_names.h"
 
+#include "frontend/cpython/refused_names.h"
 #include "frontend/tensors/op_function.h"
 
 namespace md {
 
 namespace {
 
-PyTypeObject* absent_type = nullptr;
 PyTypeObject* meta_type = nullptr;
 PyObject* describe =
     nullptr;  // (what Python says, name) -> what the AttributeError is made of; null: nothing more to say
@@ -48,8 +48,9 @@ PyType_Slot absent_slots[] = {
 PyType_Spec absent_spec = {"minidynamo._C.absent_name", sizeof(AbsentName), 0,
                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, absent_slots};
 
-// dir(): what type.__dir__ finds, without the names that are there to be refused.
-PyObject* listed(PyObject* all) {
+// dir(): what the ordinary __dir__ finds, without the names that `type` has to refuse them and `own`, the attributes of
+// an instance, does not hold.
+PyObject* listed(PyObject* all, PyTypeObject* type, PyObject* own) {
   if (!all) return nullptr;
   const PyRef names = PyRef::steal(PySequence_List(all));
   Py_DECREF(all);
@@ -57,22 +58,24 @@ PyObject* listed(PyObject* all) {
   PyRef kept = PyRef::steal(PyList_New(0));
   for (Py_ssize_t i = 0; kept && i < PyList_GET_SIZE(names.get()); ++i) {
     PyObject* const name = PyList_GET_ITEM(names.get(), i);
-    PyObject* const found = PyDict_GetItemWithError(tensor_type->tp_dict, name);
-    if ((!found && PyErr_Occurred()) || ((!found || !is_absent_name(found)) && PyList_Append(kept.get(), name) < 0))
-      return nullptr;
+    PyObject* const found = _PyType_Lookup(type, name);
+    const int has = own && found && is_absent_name(found) ? PyDict_Contains(own, name) : 0;
+    const bool keep = !found || !is_absent_name(found) || has > 0;
+    if (has < 0 || (keep && PyList_Append(kept.get(), name) < 0)) return nullptr;
   }
   return kept.release();
 }
 
-PyObject* call_dir(PyTypeObject* of, PyObject* o) {
-  PyObject* const function = PyObject_GetAttrString(reinterpret_cast<PyObject*>(of), "__dir__");
-  if (!function) return nullptr;
-  PyObject* const all = PyObject_CallOneArg(function, o);
-  Py_DECREF(function);
-  return listed(all);
+PyObject* ordinary_dir(PyTypeObject* of, PyObject* o) {
+  const PyRef function = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(of), "__dir__"));
+  return function ? PyObject_CallOneArg(function.get(), o) : nullptr;
 }
-PyObject* meta_dir(PyObject* type, PyObject*) { return call_dir(&PyType_Type, type); }
-PyObject* tensor_dir(PyObject* tensor, PyObject*) { return call_dir(&PyBaseObject_Type, tensor); }
+PyObject* meta_dir(PyObject* type, PyObject*) {
+  return listed(ordinary_dir(&PyType_Type, type), reinterpret_cast<PyTypeObject*>(type), nullptr);
+}
+PyObject* tensor_dir(PyObject* o, PyObject*) {
+  return listed(ordinary_dir(&PyBaseObject_Type, o), Py_TYPE(o), reinterpret_cast<TensorObject*>(o)->dict);
+}
 
 PyMethodDef meta_methods[] = {{"__dir__", meta_dir, METH_NOARGS, nullptr}, {}};
 PyType_Slot meta_slots[] = {
@@ -92,7 +95,7 @@ PyObject* set_absent_names(PyObject*, PyObject* args) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
     PyObject* const name = PyList_GET_ITEM(names, i);
     if (PyObject* const known = _PyType_Lookup(tensor_type, name); known && !is_absent_name(known)) continue;
-    PyRef made = PyRef::steal(absent_type->tp_alloc(absent_type, 0));
+    PyRef made = PyRef::steal(refused_name_type->tp_alloc(refused_name_type, 0));
     if (!made) return nullptr;
     reinterpret_cast<AbsentName*>(made.get())->name = Py_NewRef(name);
     if (PyDict_SetItem(tensor_type->tp_dict, name, made.get()) < 0) return nullptr;
@@ -106,16 +109,16 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-bool is_absent_name(PyObject* o) { return Py_TYPE(o) == absent_type; }
+bool is_absent_name(PyObject* o) { return is_refused_name(o); }
 
 void set_absent(PyObject* name) {
   raise_absent(PyRef::steal(PyUnicode_FromFormat("'Tensor' object has no attribute '%U'", name)), name);
 }
 
 int init_absent_names(PyObject* module) {
-  absent_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&absent_spec));
+  refused_name_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&absent_spec));
   PyRef bases = PyRef::steal(PyTuple_Pack(1, reinterpret_cast<PyObject*>(&PyType_Type)));
-  if (!absent_type || !bases) return -1;
+  if (!refused_name_type || !bases) return -1;
   meta_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpecWithBases(&meta_spec, bases.get()));
   if (!meta_type) return -1;
   if (meta_type->tp_basicsize != PyType_Type.tp_basicsize) {

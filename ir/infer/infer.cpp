@@ -395,6 +395,7 @@ static std::vector<TensorType> infer_settled(const Op& op, std::span<const Arg> 
   for (TensorType& t : types) {
     if (!composite) {
       t.device = device;
+      if (op.kind() == OpKind::View) t.requires_grad &= grad_enabled();
       t.history = history_of_result(op, args, t);
     }
     for (Size& s : t.sizes) s = settle(s);
