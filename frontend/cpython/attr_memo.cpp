@@ -3,6 +3,8 @@
 
 #include <structmember.h>
 
+#include "frontend/cpython/refused_names.h"
+
 namespace md {
 namespace {
 
@@ -16,6 +18,7 @@ Py_ssize_t slot_offset(PyTypeObject* type, PyObject* attr) {
 void look_at_type(PyTypeObject* type, PyObject* name, AttrMemo& m) {
   m.hidden = !has_normal_getattribute(type);
   m.on_type = type_find(type, name);
+  if (is_refused_name(m.on_type)) m.on_type = nullptr;
   m.slot_offset = 0;
   m.type_version = type->tp_version_tag;  // after the look-up, which assigns one
   m.only_in_dict = !m.hidden && !m.on_type && m.type_version != 0 && type->tp_dictoffset > 0 &&

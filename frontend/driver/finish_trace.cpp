@@ -88,9 +88,9 @@ struct Finisher {
     plan.outputs = outputs.size();
     bool any_grad = false;
     for (auto& v : t.graphs.inputs) any_grad |= v->type.requires_grad;
-    for (Node* n : outputs) any_grad |= n->types.at(0).requires_grad;
+    for (Node* n : outputs) any_grad |= n->type().requires_grad || n->type().history != GradHistory::Leaf;
     if (any_grad)
-      for (Node* n : outputs) plan.output_grads.push_back(n->types.at(0).requires_grad);
+      for (Node* n : outputs) plan.output_grads.push_back(n->type().grad_state());
     for (auto& v : t.graphs.inputs) {
       plan.inputs.push_back(v->source);
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);

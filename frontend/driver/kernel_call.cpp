@@ -69,7 +69,7 @@ PyRef KernelCall::output(std::size_t k) {
 
 void KernelCall::require_grads() {
   for (std::size_t k = 0; k < plan_.output_grads.size(); ++k)
-    if (!input_object(outputs_[k].get())) outputs_[k]->requires_grad = plan_.output_grads[k];
+    if (!input_object(outputs_[k].get())) outputs_[k]->set_grad_state(plan_.output_grads[k]);
 }
 
 PyObject* KernelCall::input_object(const TensorImpl* t) {

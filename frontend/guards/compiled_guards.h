@@ -21,6 +21,7 @@ struct TensorFact {
   DType dtype;
   Device device;
   bool requires_grad;
+  GradHistory history;
   bool wrapped_number;
   bool any_extent = false;
   std::uint8_t dim;

@@ -103,6 +103,7 @@ TensorType type_of_tensor(PyObject* o) {
   for (std::int64_t s : t.strides) type.strides.push_back(Size(s));
   type.device = t.device();
   type.requires_grad = t.requires_grad;
+  type.history = t.history;
   type.wrapped_number = t.wrapped_number;
   return type;
 }

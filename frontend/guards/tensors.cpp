@@ -49,6 +49,7 @@ void TensorMatch::prepare(const Guard& g, GuardBuilder& b, GuardOp& op) {
   fact->dtype = t.dtype;
   fact->device = t.device;
   fact->requires_grad = t.requires_grad;
+  fact->history = t.history;
   fact->wrapped_number = t.wrapped_number;
   fact->dim = static_cast<std::uint8_t>(t.sizes.size());
   op.tensor = fact.get();
@@ -61,6 +62,20 @@ std::string TensorMatch::text(const GuardRecord& r, const std::string& s) {
          ", device=" + (t.device.is_cpu() ? "None" : to_string(t.device)) +
          ", requires_grad=" + (t.requires_grad ? "True" : "False") + ", size=" + extents_text(t.sizes) +
          ", stride=" + extents_text(t.strides) + ")";
+}
+
+static std::string history_text(GradHistory h) {
+  switch (h) {
+    case GradHistory::Leaf:
+      return "leaf";
+    case GradHistory::Computed:
+      return "computed";
+    case GradHistory::LeafView:
+      return "view of a leaf";
+    case GradHistory::UntrackedView:
+      return "untracked view";
+  }
+  return {};
 }
 
 bool TensorMatch::explain_type(PyObject* o, Why& why) {
@@ -88,6 +103,15 @@ void TensorMatch::explain_difference(const TensorFact& f, const TensorImpl& t, W
   if (t.requires_grad != f.requires_grad) {
     differs("requires_grad", f.requires_grad ? "True" : "False", t.requires_grad ? "True" : "False");
     return set(std::string("requires_grad mismatch. expected requires_grad=") + (f.requires_grad ? "1" : "0"));
+  }
+  if (t.history != f.history) {
+    const bool was = !f.requires_grad || f.history == GradHistory::Leaf;
+    if (was != t.is_leaf())
+      differs("is_leaf", was ? "True" : "False", was ? "False" : "True");
+    else
+      differs("grad_fn", history_text(f.history), history_text(t.history));
+    return set("autograd history mismatch. expected " + history_text(f.history) + ", actual " +
+               history_text(t.history));
   }
   if (t.sizes.size() != dim) {
     differs("dim()", std::to_string(dim), std::to_string(t.sizes.size()));

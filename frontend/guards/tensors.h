@@ -16,7 +16,7 @@ struct TensorMatch {
     if (reinterpret_cast<PyObject*>(Py_TYPE(o)) != *f.type) [[unlikely]]
       return explain && explain_type(o, *why);
     const TensorImpl& t = *tensor_impl(o);
-    const bool same = t.dtype == f.dtype && t.requires_grad == f.requires_grad &&
+    const bool same = t.dtype == f.dtype && t.requires_grad == f.requires_grad && t.history == f.history &&
                       t.wrapped_number == f.wrapped_number && t.device() == f.device && t.sizes.size() == f.dim &&
                       (f.any_extent ? extents_fit<true>(f, t) : extents_fit<false>(f, t));
     if (explain && !same) explain_difference(f, t, *why);

@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/object_attr.h"
 #include "frontend/interpreter/trace_out.h"
+#include "frontend/interpreter/trace_writes.h"
 #include "frontend/report/call_text.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/op_function.h"
@@ -21,7 +22,6 @@
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
 #include "ir/graph/op_table.h"
-#include "ir/infer/inplace.h"
 
 namespace md {
 
@@ -158,11 +158,6 @@ ValueRef with_operands(Tracer& t, const CallArgs& args, Node* made, ValueRef res
   return result;
 }
 
-// The node a method or function mutates is its first operand.
-bool is_inplace_method(const std::string& name) {
-  return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
-}
-
 // A call that makes a tensor wherever this thread makes them says so in the graph.
 void name_default_device(Node& n, BoundCall& call) {
   const Op& called = op(call.op);
@@ -279,11 +274,12 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     if (!default_device().is_cpu()) name_default_device(n, call);
     const GradMode mode(grad_enabled);
     if (setitem) {
-      check_traced_assignment(*this, n);
+      take_on_grad(*self, check_traced_assignment(*this, n), target);
     } else {
+      if (inplace) check_writable(*self);
       n.types = infer_traced(*this, n, call.args, handed_back);
       n.multi = op(call.op).schema.results != 1;
-      if (inplace) md::check_inplace(op(n.op), self->type, n.types.at(0));
+      if (inplace) note_write(*self, op(n.op), n.types.at(0), target);
     }
   } catch (const OpError& e) {
     report_op_error(e, n);

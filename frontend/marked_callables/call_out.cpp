@@ -62,7 +62,7 @@ class PythonCallee final : public Callee {
     return run(args, expected, false);
   }
 
-  std::vector<char> grads;  // of its results
+  std::vector<GradState> grads;  // of its results
   bool declared = false;
 
  private:
@@ -250,9 +250,12 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   if (call.writes) {  // an operator: differentiable as far as anybody can tell
     const auto wants = [](const auto& x) { return x->type.requires_grad; };
     const bool grad = t.grad_enabled && std::ranges::any_of(tensors_of(t, args), wants);
-    for (TensorType& type : n.types) type.requires_grad = grad && is_floating(type.dtype);
+    for (TensorType& type : n.types) {
+      type.requires_grad = grad && is_floating(type.dtype);
+      type.history = type.requires_grad ? GradHistory::Computed : GradHistory::Leaf;
+    }
   }
-  for (const TensorType& type : n.types) callee->grads.push_back(type.requires_grad);
+  for (const TensorType& type : n.types) callee->grads.push_back(type.grad_state());
   n.multi = !is_one_tensor(result.shape.get()) && !n.types.empty();
   ++t.graphs.calls_captured;
   Node* made = t.graphs.current->append(std::move(n));

@@ -245,6 +245,7 @@ std::vector<TensorType> merged_types(Tracer& t, Branch& a, Branch& b) {
     type.offset = 0;
     type.storage = t.graphs.next_storage++;
     type.requires_grad |= y->type().requires_grad;
+    type.history = type.requires_grad ? GradHistory::Computed : GradHistory::Leaf;
     out.push_back(std::move(type));
   }
   return out;

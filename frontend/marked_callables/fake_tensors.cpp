@@ -137,7 +137,7 @@ class Numbers {
       memory = x.type.device.has_memory() ? untouched_zeros(bytes) : allocate_storage(bytes, x.type.device);
     auto made =
         make_ref<TensorImpl>(memory, x.type.dtype, std::move(sizes), std::move(strides), settled(x.type.offset));
-    made->requires_grad = x.type.requires_grad;
+    made->set_grad_state(x.type.grad_state());
     given_.push_back({made, x.type.storage});
     return wrap_tensor(made);
   }

@@ -83,7 +83,7 @@ PyRef repeated_result(const OpaqueCall& call, std::span<const TensorRef> tensors
     moved |= now != results[i];
     results[i] = now;
     const bool argument = std::ranges::find(tensors, now) != tensors.end();
-    if (!argument && i < call.grads.size()) now->requires_grad = call.grads[i] != 0;
+    if (!argument && i < call.grads.size()) now->set_grad_state(call.grads[i]);
   }
   return moved ? filled(shape.get(), results) : call.result;
 }

@@ -19,7 +19,7 @@ struct OpaqueCall {
   std::vector<TensorRef> given;  // the tensors among its arguments, from left to right; empty if that matters to nobody
   std::vector<TensorRef> left;   // the contents it left in each; null: not written to
   std::vector<std::uint32_t> versions;  // how often it wrote to each
-  std::vector<char> grads;              // of its result tensors, in the program
+  std::vector<GradState> grads;         // of its result tensors, in the program
   std::size_t positional = 0;           // arguments as the program wrote them
   PyRef keywords;                       // a tuple of names, or null
   Generator before, after;              // the random stream around it

@@ -1,4 +1,5 @@
 // Puts the tensor part of minidynamo._C together.
+#include "frontend/tensors/absent_names.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
@@ -21,7 +22,7 @@ int init_tensors(PyObject* module) {
                     saved_tensor_functions(), format_functions(), namespace_functions(), element_questions()}) {
     if (add_native_functions(module, rows) < 0) return -1;
   }
-  if (init_dlpack() < 0) return -1;
+  if (init_dlpack() < 0 || init_absent_names(module) < 0) return -1;
   return init_operators(module);
 }
 

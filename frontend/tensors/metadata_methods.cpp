@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "frontend/tensors/tensor_parts.h"
+#include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/extent.h"
 
@@ -24,6 +25,7 @@ void adopt(TensorImpl& self, const TensorImpl& from) {
 
 // The tensor becomes what the view op of the same name returns.
 PyRef become_view(const PassedArgs& call, const char* view) {
+  check_grad_write(*tensor_impl(call.args[0]));
   PyRef made = call_overloads(overloads(view), view, call, false);
   adopt(*tensor_impl(call.args[0]), *tensor_impl(made.get()));
   return PyRef::borrow(call.args[0]);
@@ -35,9 +37,12 @@ PyRef unsqueezed(const PassedArgs& call) { return become_view(call, "unsqueeze")
 PyRef strided(const PassedArgs& call) { return become_view(call, "as_strided"); }
 // There is no backward pass, so nothing else leads from a tensor to what it was computed from.
 PyRef detached(const PassedArgs& call) {
-  PyRef self = become_view(call, "detach");
-  tensor_impl(self.get())->requires_grad = false;
-  return self;
+  no_arguments("detach_", call, 1);
+  TensorImpl& self = *tensor_impl(call.args[0]);
+  if (self.history == GradHistory::LeafView)
+    throw OpError(ErrorKind::Runtime, "Can't detach views in-place. Use detach() instead.");
+  self.set_grad_state({});
+  return PyRef::borrow(call.args[0]);
 }
 
 DimVec int_list(PyObject* o, const char* function) {
@@ -110,6 +115,7 @@ PyRef set_method(const PassedArgs& call) {
   PyObject* out[5];
   parse_native({"set_", names, 1}, call, out);
   TensorImpl& self = *tensor_impl(out[0]);
+  check_grad_write(self);
   if (!out[1]) {
     adopt(self, *empty_tensor({0}, self.dtype, self.device()));
     return PyRef::borrow(out[0]);

@@ -75,6 +75,12 @@ PyRef is_grad_enabled_function(const PassedArgs& call) {
   no_arguments("is_grad_enabled", call, 0);
   return bool_ref(grad_enabled());
 }
+PyRef mark_computed(const PassedArgs& call) {
+  const auto [x] = arguments("_mark_computed", {"input"}, call);
+  tensor_argument("_mark_computed", x);
+  tensor_impl(x)->set_grad_state({true, GradHistory::Computed});
+  return none_ref();
+}
 PyRef set_grad_enabled_function(const PassedArgs& call) {
   const auto [on] = arguments("_set_grad_enabled", {"enabled"}, call);
   md::set_grad_enabled(checked(PyObject_IsTrue(on)));
@@ -218,6 +224,7 @@ constexpr NativeRow kFunctions[] = {
     {"get_default_device", get_default_place,
      "get_default_device()\n\nWhere this thread's functions make tensors unless told."},
     {"is_grad_enabled", is_grad_enabled_function, "is_grad_enabled()\n\nWhether grad mode is on in this thread."},
+    {"_mark_computed", mark_computed, "The tensor requires grad, as the result of an operation."},
     {"_set_grad_enabled", set_grad_enabled_function, "Switches grad mode of this thread."},
     {"is_inference_mode_enabled", is_inference_mode_enabled,
      "is_inference_mode_enabled()\n\nWhether inference mode is on in this thread."},

@@ -17,6 +17,7 @@
 #include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
 
 namespace md {
@@ -92,7 +93,7 @@ PyObject* fast_call(const OpFunctionObject& f, const PassedArgs& call) {
   if (!op || (op->device >= 0 && !default_device().is_cpu())) return nullptr;
   if (!args.fill(*op, call.args, static_cast<std::size_t>(call.nargs))) return nullptr;
   if (f.inplace) {
-    call_inplace(*op, args.bound());
+    write_inplace(*op, args.bound());
     return Py_NewRef(call.args[0]);
   }
   return wrap_result(*op, call_op(*op, args.bound()), call).release();
@@ -112,6 +113,7 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t n
   return guarded([&]() -> PyObject* {
     if (PyObject* result = fast_call(f, call)) return result;
     if (f.method) require_tensor_self(f, call);
+    if (f.undispatched) return f.native(call).release();
     PyRef overridden = try_torch_function(callable, call);
     if (overridden) return overridden.release();
     PyRef result = f.native             ? f.native(call)
@@ -299,6 +301,7 @@ void add_property(const Op& o) {
 PyRef make_native(PyTypeObject* type, const NativeRow& row) {
   PyRef made = make_function(type, row.name);
   self_of(made.get())->native = row.call;
+  self_of(made.get())->undispatched = row.undispatched;
   self_of(made.get())->doc = checked(PyUnicode_FromString(row.doc)).release();
   return made;
 }
@@ -408,7 +411,7 @@ PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, c
   }
   place_by_default(*chosen, bound);
   if (inplace) {
-    call_inplace(*chosen, bound);
+    write_inplace(*chosen, bound);
     return PyRef::borrow(call.args[0]);
   }
   return wrap_result(*chosen, call_op(*chosen, bound), call);

@@ -24,6 +24,7 @@ struct NativeRow {
   const char* name;
   NativeFunction call;
   const char* doc;
+  bool undispatched = false;  // asks no __torch_function__, and its result is of the type it says
 };
 
 struct OpFunctionObject {
@@ -36,7 +37,7 @@ struct OpFunctionObject {
   Py_ssize_t overload_count;
   NativeFunction native;
   PyObject* doc;
-  bool method, inplace;
+  bool method, inplace, undispatched;
 };
 extern PyTypeObject* op_method_type;
 

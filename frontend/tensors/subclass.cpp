@@ -109,6 +109,18 @@ PyRef convert_result(PyRef result, PyTypeObject* type) {
   return made;
 }
 
+// The function Tensor.__torch_function__ is calling in this thread. Nothing of ours asks overrides meanwhile: when the
+// same function comes back, it is another library's, which knows no other answer than to ask here.
+thread_local PyObject* being_called = nullptr;
+
+struct Calling {
+  explicit Calling(PyObject* function) : before(std::exchange(being_called, function)) {}
+  ~Calling() { being_called = before; }
+  Calling(const Calling&) = delete;
+  Calling& operator=(const Calling&) = delete;
+  PyObject* before;
+};
+
 // Tensor.__torch_function__(cls, func, types, args=(), kwargs=None): the plain call, its tensors turned into cls.
 PyObject* tensor_torch_function(PyObject* cls, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
@@ -118,8 +130,10 @@ PyObject* tensor_torch_function(PyObject* cls, PyObject* args, PyObject* kwargs)
                                      &call_args, &call_kwargs)) {
       throw PythonError{};
     }
+    if (func == being_called) Py_RETURN_NOTIMPLEMENTED;
     PyRef positional = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
     const DisableTorchFunction disabled;
+    const Calling calling(func);
     PyObject* keywords = call_kwargs && call_kwargs != Py_None ? call_kwargs : nullptr;
     PyRef result = checked(PyObject_Call(func, positional.get(), keywords));
     auto* type = reinterpret_cast<PyTypeObject*>(cls);

@@ -36,19 +36,52 @@ int set_requires_grad(PyObject* o, PyObject* value, void*) {
     return -1;
   }
   PyObject* const done = guarded([&]() -> PyObject* {
-    md::set_requires_grad(*tensor_impl(o), value == Py_True);
+    TensorImpl& t = *tensor_impl(o);
+    if (!t.is_leaf()) {
+      throw OpError(ErrorKind::Runtime,
+                    "you can only change requires_grad flags of leaf variables; detach() gives a "
+                    "tensor that requires no grad");
+    }
+    md::set_requires_grad(t, value == Py_True);
     return Py_None;
   });
   return done ? 0 : -1;
 }
-// Every tensor is a leaf without a gradient: there is no autograd history here.
-PyObject* get_none(PyObject*, void*) { Py_RETURN_NONE; }
-PyObject* get_true(PyObject*, void*) { Py_RETURN_TRUE; }
+PyObject* get_is_leaf(PyObject* o, void*) { return PyBool_FromLong(of(o).is_leaf()); }
+PyObject* get_retains_grad(PyObject* o, void*) { return PyBool_FromLong(of(o).retains_grad); }
+// Of a computed tensor it is only known that there is something: operations are not recorded.
+PyObject* get_grad_fn(PyObject* o, void*) {
+  if (of(o).is_leaf()) Py_RETURN_NONE;
+  return guarded([]() -> PyObject* {
+    PyRef module = checked(import_module("minidynamo.autograd.graph"));
+    return PyObject_CallMethod(module.get(), "NotRecorded", nullptr);
+  });
+}
+PyObject* get_grad(PyObject* o, void*) {
+  if (!of(o).is_leaf() && !of(o).retains_grad &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: it is not filled in "
+                   "unless retain_grad() was called.",
+                   1) < 0) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+int set_grad(PyObject* o, PyObject* value, void*) {
+  if (!value || value == Py_None) return 0;
+  if (!is_tensor(value)) {
+    PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
+                 Py_TYPE(value)->tp_name);
+    return -1;
+  }
+  PyErr_SetString(PyExc_NotImplementedError, "x.grad = tensor: minidynamo has no gradients, and keeps none");
+  return -1;
+}
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_data(PyObject* o, void*) {
   return guarded([&] {
     TensorRef t = alias(TensorRef(tensor_impl(o)));
-    t->requires_grad = false;
+    t->set_grad_state({});
     return wrap_tensor(std::move(t)).release();
   });
 }
@@ -74,7 +107,7 @@ PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 void set_requires_grad(TensorImpl& x, bool wanted) {
   if (wanted && !is_floating(x.dtype))
     throw OpError(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
-  x.requires_grad = wanted;
+  x.set_grad_state({wanted, GradHistory::Leaf});
 }
 
 PyGetSetDef tensor_getset[] = {
@@ -87,9 +120,11 @@ PyGetSetDef tensor_getset[] = {
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are asked for.", nullptr},
-    {"grad", get_none, nullptr, "The gradient, None until one is computed.", nullptr},
-    {"grad_fn", get_none, nullptr, "The operation that gave this tensor, for autograd.", nullptr},
-    {"is_leaf", get_true, nullptr, "True: not the result of a recorded operation.", nullptr},
+    {"grad", get_grad, set_grad, "The gradient: None, for there is no backward pass. None can be assigned.", nullptr},
+    {"grad_fn", get_grad_fn, nullptr,
+     "None for leaves; else an autograd.graph.NotRecorded, for operations are not recorded.", nullptr},
+    {"is_leaf", get_is_leaf, nullptr, "False for what was computed from tensors that require grad.", nullptr},
+    {"retains_grad", get_retains_grad, nullptr, "Whether retain_grad() was called on a computed tensor.", nullptr},
     {"is_cuda", get_false, nullptr, "False: no tensor lives on a GPU.", nullptr},
     {"is_cpu", get_is_cpu, nullptr, "Whether the elements live on the CPU.", nullptr},
     {"is_sparse", get_false, nullptr, "False: every tensor is strided.", nullptr},

@@ -2,6 +2,7 @@
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
 
 namespace md {
@@ -81,7 +82,7 @@ Arg value_arg(PyObject* value) {
 }
 
 void assign(PyObject* self, PyObject* key, PyObject* value) {
-  assign_index(TensorRef(tensor_impl(self)), index_arg(key), value_arg(value));
+  write_item(TensorRef(tensor_impl(self)), index_arg(key), value_arg(value));
 }
 
 }  // namespace

@@ -92,8 +92,18 @@ PyRef requires_grad_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "requires_grad"};
   PyObject* out[2];
   parse_native({"requires_grad_", names, 1}, call, out);
-  checked(PyObject_SetAttrString(out[0], "requires_grad", out[1] ? out[1] : Py_True));
+  PyObject* const wanted = out[1] ? out[1] : Py_True;
+  if (wanted != Py_True || tensor_impl(out[0])->is_leaf())
+    checked(PyObject_SetAttrString(out[0], "requires_grad", wanted));
   return PyRef::borrow(out[0]);
+}
+PyRef retain_grad_method(const PassedArgs& call) {
+  no_arguments("retain_grad", call, 1);
+  TensorImpl& self = *tensor_impl(call.args[0]);
+  if (!self.requires_grad)
+    throw OpError(ErrorKind::Runtime, "can't retain_grad on Tensor that has requires_grad=False");
+  self.retains_grad |= !self.is_leaf();
+  return PyRef::borrow(Py_None);
 }
 PyRef as_subclass_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "cls"};
@@ -102,13 +112,22 @@ PyRef as_subclass_method(const PassedArgs& call) {
   if (!PyType_Check(out[1]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(out[1]), tensor_type)) {
     throw_type_error("as_subclass(): argument 'cls' must be a subclass of Tensor");
   }
-  return as_subclass(out[0], reinterpret_cast<PyTypeObject*>(out[1]));
+  const TensorImpl& self = *tensor_impl(out[0]);
+  TensorRef same = alias(TensorRef(tensor_impl(out[0])));
+  if (!grad_enabled()) same->set_grad_state({});
+  if (same->requires_grad && self.history == GradHistory::Leaf) same->history = GradHistory::LeafView;
+  return as_subclass(wrap_tensor(std::move(same)).get(), reinterpret_cast<PyTypeObject*>(out[1]));
 }
 
 TensorRef fresh_copy(const TensorImpl& t) {
+  if (!t.is_leaf()) {
+    throw OpError(ErrorKind::Runtime,
+                  "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+                  "moment; detach() this one first");
+  }
   Arg made = call_table("clone", {Arg(TensorRef(const_cast<TensorImpl*>(&t)))});
   TensorRef copy = made.get<TensorRef>();
-  copy->requires_grad = t.requires_grad;
+  copy->set_grad_state({t.requires_grad, GradHistory::Leaf});
   return copy;
 }
 
@@ -184,7 +203,9 @@ constexpr NativeRow kMethods[] = {
     {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},
     {"get_device", get_device_method, "get_device()\n\n-1: the CPU has no ordinal."},
     {"requires_grad_", requires_grad_method, "requires_grad_(requires_grad=True)\n\nSets requires_grad, returns self."},
-    {"as_subclass", as_subclass_method, "as_subclass(cls)\n\nThe same tensor as an instance of `cls`."},
+    {"retain_grad", retain_grad_method,
+     "retain_grad()\n\nAsks for the gradient of a computed tensor. RuntimeError if it requires none."},
+    {"as_subclass", as_subclass_method, "as_subclass(cls)\n\nThe same tensor as an instance of `cls`.", true},
     {"__copy__", copy_method, "A tensor sharing the elements."},
     {"__deepcopy__", deepcopy_method, "A tensor with elements of its own."},
     {"__reduce__", reduce_method, "Pickled as bytes, sizes and dtype."},
@@ -194,7 +215,7 @@ constexpr NativeRow kMethods[] = {
 
 TensorRef alias(const TensorRef& t) {
   TensorRef made = make_ref<TensorImpl>(t->storage, t->dtype, t->sizes, t->strides, t->offset);
-  made->requires_grad = t->requires_grad;
+  made->set_grad_state({t->requires_grad, t->history});
   return made;
 }
 

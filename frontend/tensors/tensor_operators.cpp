@@ -5,6 +5,7 @@
 #include "frontend/tensors/fast_call.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
 
 namespace md {
@@ -114,7 +115,7 @@ PyObject* run_inplace(int which, PyObject* self, PyObject* other) {
     FastArgs args;
     PyObject* operands[] = {self, other};
     if (r.op && args.fill(*r.op, operands, 2)) {
-      call_inplace(*r.op, args.bound());
+      write_inplace(*r.op, args.bound());
       return Py_NewRef(self);
     }
     if (!acceptable(other)) Py_RETURN_NOTIMPLEMENTED;

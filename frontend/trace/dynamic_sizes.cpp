@@ -145,6 +145,7 @@ TensorType input_type(Tracer& t, PyObject* tensor, SourceRef source) {
   input.type.device = impl.device();
   input.type.offset = impl.offset;
   input.type.requires_grad = impl.requires_grad;
+  input.type.history = impl.history;
   input.type.wrapped_number = impl.wrapped_number;
   input.marked = marked_dims(tensor, kDynamicMarks);
   input.weakly_marked = marked_dims(tensor, "_dynamo_weak_dynamic_indices");

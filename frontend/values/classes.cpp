@@ -3,6 +3,7 @@
 #include "frontend/cpython/type_dict.h"
 #include "frontend/entries/compiled_object.h"
 #include "frontend/plan/plan.h"
+#include "frontend/tensors/absent_names.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -109,7 +110,8 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   if (ValueRef v = python_get(t, found, {}, ValueRef(this))) return v;
   if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
-    if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found) && !is_op_function(found))
+    if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found) && !is_op_function(found) &&
+        !is_absent_name(found))
       unmodelled(print() + "." + n, "descriptor implemented outside the traced program");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();

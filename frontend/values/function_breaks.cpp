@@ -125,11 +125,21 @@ void break_on_skipped(Tracer& t, PyObject* o) {
 }
 
 // compiler.disable() marks the wrapper it makes (recursive) or the function itself.
+// The module disable(module) gave, of whose call this is the function; null if it is another function.
+static const Source* disabled_module(const FunctionValue& f) {
+  if (!has_attribute(f.real.get(), "_torchdynamo_disabled_module")) return nullptr;
+  const Source* s = f.source;
+  while (s && !s->is_module) s = s->base;
+  return s;
+}
+
 void break_if_disabled(const FunctionValue& f) {
   if (!f.real || !has_attribute(f.real.get(), "_torchdynamo_disable")) return;
   PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
   clear_answer();
   const std::string why = reason && reason.get() != Py_None ? text_of(reason.get()) : "none was given";
+  if (const Source* module = disabled_module(f))
+    graph_break<GB0148>(module->name, "It is a module that compiler.disable() gave; its reason: " + why + ".");
   if (has_attribute(f.real.get(), "_torchdynamo_orig_callable")) graph_break<GB0098>(repr_of(f.real.get()), why);
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }

@@ -51,10 +51,10 @@ std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args, 
   return infer(op(n.op), args, handed_back);
 }
 
-void check_traced_assignment(Tracer& t, Node& n) {
+bool check_traced_assignment(Tracer& t, Node& n) {
   TracedSymbols symbols(t, n, t.config.capture_dynamic_output_shape_ops);
   const SupplyScope scope(symbols);
-  check_item_assignment(n.args.at(0), n.args.at(1), n.args.at(2));
+  return check_item_assignment(n.args.at(0), n.args.at(1), n.args.at(2));
 }
 
 void note_unbacked(Tracer& t, Node* n) {

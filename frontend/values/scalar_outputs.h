@@ -29,7 +29,7 @@ struct NumberValue final : Value {
 // settings do not allow any. `handed_back`: see infer().
 std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args, std::vector<Node*>& handed_back);
 // x[index] = value, the arguments of `n`: throws what the assignment would.
-void check_traced_assignment(Tracer& t, Node& n);
+bool check_traced_assignment(Tracer& t, Node& n);
 // The node's sizes are where the run finds the values of symbols first seen there.
 void note_unbacked(Tracer& t, Node* n);
 // The break for a call that needs what no trace knows.

@@ -3,6 +3,7 @@
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/plan/plan.h"
+#include "frontend/tensors/absent_names.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -43,10 +44,10 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   if (n == "is_cpu") return t.boolean(type.device.is_cpu());
   if (n == "ndim") return t.integer(type.dim());
   if (n == "requires_grad") return t.boolean(type.requires_grad);
-  if (n == "is_leaf") return t.boolean(true);
+  if (n == "is_leaf") return t.boolean(type.is_leaf());
   if (n == "itemsize") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
   if (n == "is_cuda" || n == "is_sparse" || n == "is_quantized") return t.boolean(false);
-  if (n == "grad" && !v.source) return t.none();
+  if (n == "grad" && !v.source && type.is_leaf()) return t.none();
   return {};
 }
 
@@ -109,8 +110,9 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (ValueRef v = metadata(t, *this, n)) return v;
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(python_type()), nullptr);
+  if (n == "grad_fn" && !type.is_leaf()) graph_break<GB0104>(print());
   if (n == "grad_fn") return t.none();
-  if (n == "grad" && real) {
+  if (n == "grad" && real && type.is_leaf()) {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
     return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));
   }
@@ -132,7 +134,10 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
     clear_answer();
   }
   if (tensor_has_attr(n)) unmodelled(print() + "." + n, "tensor attribute");
-  t.raise(PyExc_AttributeError, "'Tensor' object has no attribute '" + n + "'");
+  PyObject* const known = find_item(tensor_type->tp_dict, n.c_str());  // borrowed
+  if (!known || !is_absent_name(known)) t.raise(PyExc_AttributeError, "'Tensor' object has no attribute '" + n + "'");
+  set_absent(name);
+  t.raise_current();
 }
 
 bool TensorValue::has_attr(Tracer& t, PyObject* name) {

@@ -110,8 +110,11 @@ struct TensorType {
   Size offset = 0;
   int storage = -1;
   bool requires_grad = false;
+  GradHistory history = GradHistory::Leaf;
   bool wrapped_number = false;
   int dim() const { return static_cast<int>(sizes.size()); }
+  GradState grad_state() const { return {requires_grad, history}; }
+  bool is_leaf() const { return !requires_grad || history == GradHistory::Leaf; }
 };
 
 // Positional and keyword arguments laid out in schema order with defaults filled in.

@@ -7,6 +7,7 @@
 
 #include "ir/graph/dataflow.h"
 #include "ir/graph/dynamic.h"
+#include "ir/graph/op_ids.h"
 #include "ir/graph/op_visit.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/type_caller.h"
@@ -383,6 +384,17 @@ static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> 
   }
 }
 
+static GradHistory history_of_result(const Op& op, std::span<const Arg> args, const TensorType& result) {
+  const bool view = op.kind() == OpKind::View;
+  if (!result.requires_grad) {
+    if (!view || op.id == id::Detach) return GradHistory::Leaf;
+    const TensorType x = type_of(args[0]);
+    return x.requires_grad || x.history == GradHistory::UntrackedView ? GradHistory::UntrackedView : GradHistory::Leaf;
+  }
+  if (op.requires_grad >= 0) return GradHistory::Leaf;  // asked for by the call that makes it
+  return view && type_of(args[0]).history != GradHistory::Computed ? GradHistory::LeafView : GradHistory::Computed;
+}
+
 static std::vector<TensorType> infer_settled(const Op& op, std::span<const Arg> args, std::vector<Node*>* handed_back) {
   check_enabled(op);
   std::vector<TensorType> types = infer_by_kind(op, args, handed_back);
@@ -390,7 +402,11 @@ static std::vector<TensorType> infer_settled(const Op& op, std::span<const Arg> 
   const bool composite = op.kind() == OpKind::Composite;
   const Device device = composite ? kCpu : device_of_call(op, args);
   for (TensorType& t : types) {
-    if (!composite) t.device = device;
+    if (!composite) {
+      t.device = device;
+      if (op.kind() == OpKind::View) t.requires_grad &= grad_enabled();
+      t.history = history_of_result(op, args, t);
+    }
     for (Size& s : t.sizes) s = settle(s);
     for (Size& s : t.strides) {
       if (!s.is_const()) s = s.expr()->env->simplify(s);
@@ -419,6 +435,7 @@ TensorType type_of(const Arg& a) {
   for (std::size_t i = 0; i < x.sizes.size(); ++i) t.sizes[i] = x.sizes[i], t.strides[i] = x.strides[i];
   t.offset = x.offset;
   t.requires_grad = x.requires_grad;
+  t.history = x.history;
   t.wrapped_number = x.wrapped_number;
   return t;
 }

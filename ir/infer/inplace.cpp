@@ -78,6 +78,18 @@ void check_inplace(const Op& op, const TensorType& self, const TensorType& resul
   check_no_overlap(what, self);
 }
 
+void check_grad_write(bool requires_grad, GradHistory history) {
+  if (!grad_enabled()) return;
+  if (history == GradHistory::UntrackedView) {
+    refuse(
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled; clone() it, or write "
+        "to it in no_grad mode");
+  }
+  if (!requires_grad || history == GradHistory::Computed) return;
+  refuse(fmt::format("a {}leaf Variable that requires grad is being used in an in-place operation.",
+                     history == GradHistory::LeafView ? "view of a " : ""));
+}
+
 int check_assignment(const TensorType& part, const Arg& value) {
   check_no_overlap("assignment to x[...]", part);
   if (value.is_number()) return 0;
@@ -99,10 +111,13 @@ int check_assignment(const TensorType& part, const Arg& value) {
   return dropped;
 }
 
-void check_item_assignment(const Arg& x, const Arg& index, const Arg& value) {
+bool check_item_assignment(const Arg& x, const Arg& index, const Arg& value) {
   TypeCaller caller;
   const Assignment a = open_assignment(caller, x, index, value);
-  check_inplace(op(a.op), type_of(a.args[0]), infer(op(a.op), a.args).at(0));
+  const TensorType self = type_of(a.args[0]), result = infer(op(a.op), a.args).at(0);
+  check_grad_write(self.requires_grad, self.history);
+  check_inplace(op(a.op), self, result);
+  return result.requires_grad && is_floating(self.dtype);
 }
 
 }  // namespace md

@@ -345,7 +345,7 @@ std::vector<TensorRef> run_dynamic(const Op& op, std::span<const Arg> args) {
   for (const Row& row : kRows) {
     if (row.op != op.id) continue;
     Results made = row.run(open);
-    for (std::size_t i = 0; i < made.size(); ++i) made[i]->requires_grad = types[i].requires_grad;
+    for (std::size_t i = 0; i < made.size(); ++i) made[i]->set_grad_state(types[i].grad_state());
     return made;
   }
   throw InternalError(std::string(op.name()) + " has no kernel for results of unknown size");

@@ -38,14 +38,14 @@ DimVec constant_dims(const SizeVec& sizes) {
 TensorRef allocate(const TensorType& t) {
   TensorRef x = empty_tensor(constant_dims(t.sizes), t.dtype, t.device);
   x->strides = constant_dims(t.strides);
-  x->requires_grad = t.requires_grad;
+  x->set_grad_state(t.grad_state());
   return x;
 }
 
 TensorRef view_of(const TensorRef& x, const TensorType& t) {
   TensorRef v =
       make_ref<TensorImpl>(x->storage, t.dtype, constant_dims(t.sizes), constant_dims(t.strides), t.offset.value());
-  v->requires_grad = t.requires_grad;
+  v->set_grad_state(t.grad_state());
   return v;
 }
 
@@ -71,7 +71,7 @@ TensorRef plain_pointwise(const Op& op, std::span<const Arg> args) {
   if (!first || (op.decl->promote == Promote::Select && !is_mask(args[0]))) return nullptr;
   const ComputeTypes types = compute_types(op, args);
   TensorRef out = empty_tensor(first->sizes, types.result);
-  out->requires_grad = grad && grad_enabled() && is_floating(types.result);
+  if (grad && grad_enabled() && is_floating(types.result)) out->set_grad_state({true, GradHistory::Computed});
   return out;
 }
 

@@ -20,7 +20,7 @@ TensorRef HeldMemory::add(TensorImpl& t) {
     if (const auto found = places_.find(&t); found != places_.end()) return tensors_[found->second].copy;
   }
   TensorRef copy = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
-  copy->requires_grad = t.requires_grad;
+  copy->set_grad_state({t.requires_grad, t.history});
   copy->wrapped_number = t.wrapped_number;
   tensors_.push_back({TensorRef(&t), copy, t.storage->version});
   return copy;

@@ -57,7 +57,7 @@ class Recorder final : public OpCaller {
     DimVec sizes;
     for (const Size s : t.sizes) sizes.push_back(s.value());
     TensorRef out = empty_tensor(sizes, t.dtype);
-    out->requires_grad = t.requires_grad;
+    out->set_grad_state(t.grad_state());
     return out;
   }
 

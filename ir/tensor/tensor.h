@@ -61,6 +61,19 @@ Ref<Storage> allocate_storage(std::size_t bytes, Device device = kCpu);
 using AllocateFn = Ref<Storage> (*)(std::size_t bytes);
 void set_allocator(DeviceType type, AllocateFn fn);  // null: the one there was at first
 
+// How a tensor came to require grad, which decides what may be done to it. There is no record of operations.
+enum class GradHistory : std::uint8_t {
+  Leaf,          // it was made so, or requires none
+  Computed,      // from tensors that require grad
+  LeafView,      // a view of a leaf that requires grad
+  UntrackedView  // requires none: a view of what does, taken while gradients were off
+};
+
+struct GradState {
+  bool requires_grad = false;
+  GradHistory history = GradHistory::Leaf;
+};
+
 class TensorImpl final : public RefCounted {
  public:
   TensorImpl(Ref<Storage> storage, DType dtype, const DimVec& sizes, const DimVec& strides, std::int64_t offset)
@@ -77,6 +90,9 @@ class TensorImpl final : public RefCounted {
   }
   Device device() const { return storage->device(); }
   bool has_memory() const { return storage->device().has_memory(); }
+  // Of what a kernel made, which knows nothing of gradients.
+  void set_grad_state(GradState s) { requires_grad = s.requires_grad, history = s.history; }
+  bool is_leaf() const { return !requires_grad || history == GradHistory::Leaf; }
   // Only where the device has memory.
   void* data() const {
     return static_cast<char*>(storage->data()) + offset * static_cast<std::int64_t>(item_size(dtype));
@@ -92,6 +108,8 @@ class TensorImpl final : public RefCounted {
   std::int64_t offset;
   DType dtype;
   bool requires_grad = false;
+  GradHistory history = GradHistory::Leaf;
+  bool retains_grad = false;  // retain_grad() was called
   // 0-d tensor made from a Python number: takes part in promotion as a number does.
   bool wrapped_number = false;
 };

@@ -7,11 +7,13 @@ from math import nan as nan
 from math import pi as pi
 
 from . import _C as _C
+from . import _absent as _absent
 from . import autograd as autograd
 from . import linalg as linalg
 from . import nn as nn
 from . import random as random
 from . import special as special
+from ._as_torch import install_as_torch as install_as_torch
 from ._C import *  # noqa: F403  every op of the table, dtypes, Tensor, Size, device
 from ._C import _rebuild_tensor as _rebuild_tensor  # pickled tensors name it
 from ._C import _rebuild_view as _rebuild_view  # saved ones
@@ -47,14 +49,15 @@ from .serialization import load as load  # noqa: E402
 from .serialization import save as save  # noqa: E402
 
 
-def __getattr__(name):
-    """Subpackages are reachable without an import of their own, as `minidynamo.fx`; other names are refused by name."""
+def _load(name, missing):
+    """Subpackages are reachable without an import of their own, as `minidynamo.fx`."""
+    if name not in _absent.submodules(__name__):
+        return missing
     from importlib import import_module
 
-    if not name.startswith("__"):
-        try:
-            return import_module("." + name, __name__)
-        except ModuleNotFoundError as error:
-            if error.name != f"{__name__}.{name}":
-                raise
-    raise AttributeError(f"module 'minidynamo' has no attribute '{name}' (torch.{name} is not part of minidynamo)")
+    return import_module("." + name, __name__)
+
+
+__getattr__ = _absent.absent_names(__name__, _load)
+_absent.answer_imports()
+_absent.answer_tensors()

@@ -1,4 +1,4 @@
-"""Command line: python -m minidynamo explain GB0124, or explain WORDS; python -m minidynamo run SCRIPT."""
+"""Command line: python -m minidynamo GB0124, explain WORDS, explain --list, run SCRIPT."""
 
 import argparse
 import os
@@ -14,6 +14,9 @@ KINDS = {
     "internal": "a defect of minidynamo",
 }
 
+
+# As logs, tracebacks and addresses write it: "GB0170", ".../gb/gb0170.html".
+_CODE = re.compile(r"(?<![A-Za-z0-9])GB(\d{1,4})(?!\d)", re.IGNORECASE)
 
 STATUSES = {
     "raised": "raised by this compiler",
@@ -49,21 +52,39 @@ def page(found):
     return "\n".join(lines)
 
 
+def _codes_in(text):
+    """The codes a text names: bare numbers where there is nothing else, else what looks like a code."""
+    words = [w for w in re.split(r"[\s,]+", text) if w]
+    if words and all(re.fullmatch(r"(GB)?\d+", w, re.IGNORECASE) for w in words):
+        return words
+    return list(dict.fromkeys(f"GB{number:0>4}" for number in _CODE.findall(text)))
+
+
+def _explain_code(code):
+    from . import registry
+
+    try:
+        return page(registry.lookup(code)), 0
+    except KeyError:
+        last = registry.all_breaks()[-1].code
+        return f"{code} is not in the registry: the codes are GB0000 to {last}. Words search the texts.", 2
+
+
+def _list():
+    from . import registry
+
+    return "\n".join(f"{b.code}  {b.type}" for b in registry.all_breaks() if b.id == b.code)
+
+
 def explain(words):
     """Text to print and exit status."""
     from . import registry
 
-    codes = [w for w in re.split(r"[\s,]+", " ".join(words).strip()) if w]
-    if len(codes) > 1 and all(re.fullmatch(r"(GB)?\d+", w, re.IGNORECASE) for w in codes):
-        pages = [explain([w]) for w in codes]
-        return "\n\n".join(text for text, _ in pages), max(status for _, status in pages)
     text = " ".join(words).strip()
-    if re.fullmatch(r"(GB)?\d+", text, re.IGNORECASE):
-        try:
-            return page(registry.lookup(text)), 0
-        except KeyError:
-            last = registry.all_breaks()[-1].code
-            return f"{text} is not in the registry: the codes are GB0000 to {last}. Words search the texts.", 2
+    codes = _codes_in(text)
+    if codes:
+        pages = [_explain_code(code) for code in codes]
+        return "\n\n".join(shown for shown, _ in pages), max(status for _, status in pages)
     exact = [b for b in registry.all_breaks() if b.type.lower() == text.lower()]
     if exact:
         return page(exact), 0
@@ -74,14 +95,20 @@ def explain(words):
     return "\n".join([*lines, "", f"python -m minidynamo explain {found[0].code} shows the first one in full."]), 0
 
 
-RUN_USAGE = "python -m minidynamo run [--everything] [--trace-more] [--report FILE] (SCRIPT | -m MODULE) [argument ...]"
+RUN_USAGE = (
+    "python -m minidynamo run [--everything] [--trace-more] [--as-torch] [--report FILE] (SCRIPT | -m MODULE) "
+    "[argument ...]"
+)
 
 
 def _run_parser(commands):
     sub = commands.add_parser("run", help="run a program, compiled or with its frames counted", usage=RUN_USAGE)
     sub.add_argument("--everything", action="store_true", help="compile every Python function the program runs")
     sub.add_argument("--trace-more", action="store_true", help="trace also what the reference breaks on by choice")
-    sub.add_argument("--report", metavar="FILE", help="write at exit, as JSON, how the frames of each function ended")
+    sub.add_argument("--as-torch", action="store_true", help="`import torch` gives minidynamo (install_as_torch())")
+    sub.add_argument(
+        "--report", metavar="FILE", help="write at exit, as JSON, how the frames of each function ended; - is stdout"
+    )
     program = sub.add_mutually_exclusive_group(required=True)
     program.add_argument("-m", dest="module", metavar="MODULE", help="a module, as python -m")
     program.add_argument("script", metavar="SCRIPT", nargs="?", help="a file, or a folder with a __main__.py")
@@ -97,18 +124,43 @@ def _split_at_program(argv):
     return argv[:at], argv[at:]
 
 
-def main(argv=None):
-    argv = sys.argv[1:] if argv is None else argv
+def _parser():
     parser = argparse.ArgumentParser(
         prog="python -m minidynamo", description="Questions about graph breaks, and programs run compiled."
     )
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("--version", action="store_true", help="the version of this package")
+    commands = parser.add_subparsers(dest="command")
     _run_parser(commands)
+    sub = commands.add_parser("explain", help="what a graph break means and how to avoid it")
+    sub.add_argument("--list", action="store_true", help="all codes and their titles")
+    sub.add_argument(
+        "words",
+        nargs="*",
+        metavar="CODE or WORDS",
+        help="GB0124, a line of a log or an address that names a code, or words to look for in the texts",
+    )
+    return parser
+
+
+def _answer(args, parser):
+    """Text to print and exit status."""
+    if args.version:
+        from . import __version__
+
+        return f"minidynamo {__version__}", 0
+    if args.command is None or not (args.list or args.words):
+        parser.error("a command is needed: explain CODE or WORDS, explain --list, run SCRIPT")
+    return (_list(), 0) if args.list else explain(args.words)
+
+
+def main(argv=None):
+    argv = sys.argv[1:] if argv is None else argv
     arguments = []
     if argv[:1] == ["run"]:
         argv, arguments = _split_at_program(argv)
-    sub = commands.add_parser("explain", help="what a graph break means and how to avoid it")
-    sub.add_argument("words", nargs="+", metavar="CODE or WORDS", help="GB0124, or words to look for in the texts")
+    elif argv and argv[0] != "explain" and _codes_in(argv[0]):
+        argv = ["explain", *argv]
+    parser = _parser()
     args = parser.parse_args(argv)
     if args.command == "run":
         from ._dynamo import run_program
@@ -120,13 +172,18 @@ def main(argv=None):
             is_module=is_module,
             everything=args.everything,
             trace_more=args.trace_more,
-            report_path=args.report and os.path.abspath(args.report),
+            as_torch=args.as_torch,
+            report_path=args.report if args.report in (None, "-") else os.path.abspath(args.report),
         )
-    text, status = explain(args.words)
+    text, status = _answer(args, parser)
+    out = sys.stdout if status == 0 else sys.stderr
     try:
-        print(text, file=sys.stdout if status == 0 else sys.stderr, flush=True)
-    except BrokenPipeError:  # `| head` has seen enough; nothing more may be written at exit either
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(text, file=out, flush=True)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())  # nothing more may be written at exit either
+        if not isinstance(error, BrokenPipeError):  # `| head` has seen enough
+            print(f"python -m minidynamo: {error.strerror}", file=sys.stderr)
+            return 1
     return status
 
 

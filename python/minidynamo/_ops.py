@@ -6,6 +6,7 @@
 import enum
 
 from . import _C
+from ._absent import absent_names as _absent_names
 from ._lock import process_lock
 
 
@@ -196,3 +197,5 @@ _C._mark_callable(_OwnOp, "own_op")
 for _kind in (_Namespace, _Operators):
     _C._mark_callable(_kind, "namespace")
 ops = _Operators()
+
+__getattr__ = _absent_names(__name__)

@@ -3,6 +3,7 @@
 import string
 
 from . import _C
+from ._absent import absent_names as _absent_names
 from .nn import functional as _layers
 
 _vector_norm = _C._namespaces["linalg"]["vector_norm"]
@@ -74,3 +75,6 @@ def renorm(input, p, dim, maxnorm):
     norm = _vector_norm(input, p, others, keepdim=True, dtype=_C.float32 if narrow else input.dtype)
     factor = _C.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1.0)
     return input * factor.to(input.dtype)
+
+
+__getattr__ = _absent_names(__name__)

@@ -2,6 +2,7 @@
 
 import contextlib
 
+from ._absent import absent_names as _absent_names
 from ._C import default_generator as default_generator
 from ._C import initial_seed as initial_seed
 from ._C import manual_seed as manual_seed
@@ -31,3 +32,6 @@ def fork_rng(devices=None, enabled=True):
     finally:
         if enabled:
             set_rng_state(state)
+
+
+__getattr__ = _absent_names(__name__)

@@ -6,6 +6,8 @@ share memory share it again after `load`: their memory is written once, whole.
 
 import os
 
+from ._absent import absent_names as _absent_names
+
 __all__ = ["load", "save"]
 
 _CONTAINERS = {"collections": ("OrderedDict", "defaultdict", "deque"), "builtins": ("set", "frozenset", "complex")}
@@ -146,3 +148,6 @@ def load(f, *, weights_only=True):
     except Exception as error:
         reason = error
     raise RuntimeError(f"load(): {name} holds what save() does not write: {reason}") from reason
+
+
+__getattr__ = _absent_names(__name__)

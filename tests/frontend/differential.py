@@ -84,7 +84,7 @@ class Reachable:
                 str(v.dtype),
                 tuple(v.shape),
                 tuple(v.stride()),
-                v.requires_grad,
+                (v.requires_grad, v.is_leaf),
                 repr(v.tolist()),
                 shared,
             )

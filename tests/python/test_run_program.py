@@ -178,3 +178,20 @@ def test_own_frames_are_left_alone(tmp_path):
 def test_usage(tmp_path):
     run = subprocess.run([sys.executable, "-m", "minidynamo", "run"], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 2 and "run [--everything]" in run.stderr
+
+
+def test_the_report_goes_to_the_standard_output(tmp_path):
+    program = write(tmp_path, "program.py", "import sys\ndef f():\n    print('said')\nf()\nsys.stdout = None\n")
+    command = [sys.executable, "-m", "minidynamo", "run", "--everything", "--report", "-", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    said, report = done.stdout.splitlines()
+    assert said == "said" and "f" in [row["name"] for row in json.loads(report)["functions"]], done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["program.py"], program
+
+
+def test_a_report_that_cannot_be_written(tmp_path):
+    write(tmp_path, "program.py", "print('said')\n")
+    command = [sys.executable, "-m", "minidynamo", "run", "--report", "no/such/folder.json", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.stdout == "said\n" and "Traceback" not in done.stderr
+    assert done.stderr == "python -m minidynamo: cannot write the report: No such file or directory\n"

@@ -7,6 +7,7 @@ import tomllib
 
 import pytest
 
+import minidynamo
 from minidynamo import registry
 from minidynamo.__main__ import main
 
@@ -118,3 +119,50 @@ def test_several_codes(capsys):
     out = capsys.readouterr().out
     assert out.startswith("GB0170") and "\n\nGB0007  " in out
     assert main(["explain", "GB0170", "GB0999"]) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["GB0170"],
+        ["gb170"],
+        ["0170"],
+        ["https://pytorch-labs.github.io/compile-graph-break-site/gb/gb0170.html"],
+        ["For more details, please visit: https://pytorch-labs.github.io/compile-graph-break-site/gb/gb0170.html"],
+        ["explain", "https://example.org/gb/gb0170.html"],
+        ["explain", "torch._dynamo.exc.Unsupported:", "Data-dependent", "branching", "(GB0170)"],
+        ["explain", 'raise Unsupported("GB0170: Data-dependent branching")'],
+    ],
+)
+def test_a_code_is_found_wherever_it_stands(words, capsys):
+    assert main(words) == 0
+    assert capsys.readouterr().out.startswith("GB0170  Data-dependent branching\n")
+
+
+def test_several_codes_in_one_text(capsys):
+    assert main(["GB0170", "GB0124"]) == 0
+    assert main(["explain", "first gb0170.html, then GB0124 and GB0170 again"]) == 0
+    out = capsys.readouterr().out
+    assert [line[:6] for line in out.splitlines() if line.startswith("GB")] == ["GB0170", "GB0124"] * 2
+
+
+def test_list_and_version(capsys):
+    assert main(["explain", "--list"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows == [f"{b.code}  {b.type}" for b in registry.all_breaks() if b.id == b.code] and len(rows) == 222
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"minidynamo {minidynamo.__version__}\n"
+
+
+@pytest.mark.parametrize("arguments", [[], ["explain"], ["item"], ["--wrong"]])
+def test_usage(arguments, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert caught.value.code == 2 and "usage: python -m minidynamo" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", ["explain GB0170", "explain --list", "--version", "GB0170"])
+def test_output_that_cannot_be_written(arguments):
+    command = f"{sys.executable} -m minidynamo {arguments} > /dev/full"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, cwd=PACKAGES)
+    assert done.returncode == 1 and done.stderr == "python -m minidynamo: No space left on device\n"

@@ -226,3 +226,43 @@ def test_operations_with_them_end(call):
     with pytest.raises((TypeError, RuntimeError, IndexError)) as info:
         call(Foreign([1, 2, 3]))
     assert info.type is not RecursionError
+
+
+class Theirs(Foreign):
+    """Its own functions ask the arguments' types first, ours among them."""
+
+    def __add__(self, other):
+        try:
+            return their_function(self, other)
+        except TypeError:
+            return NotImplemented
+
+
+def their_function(*args):
+    types = tuple({type(a) for a in args if hasattr(a, "__torch_function__") and not isinstance(a, Theirs)})
+    for kind in types:
+        answer = kind.__torch_function__(their_function, types, args)
+        if answer is not NotImplemented:
+            return answer
+    if types:
+        raise TypeError(f"no implementation found on types that implement __torch_function__: {types}")
+    return "their answer"
+
+
+def test_functions_of_other_libraries_that_ask_our_tensors():
+    ours = torch.ones(3)
+    with pytest.raises(TypeError, match="no implementation found"):
+        their_function(Theirs([1]), ours)
+    with pytest.raises(TypeError, match="no implementation found"):
+        their_function(ours.as_subclass(torch.nn.Parameter.__mro__[1]), 1)
+    with pytest.raises(TypeError):
+        Theirs([1, 2, 3]) + ours
+    assert their_function(Theirs([1])) == "their answer"
+
+    class Asked(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_function__(func, types, args, kwargs)
+
+    # Functions of ours may come back on their way: an override that calls a second function asks anew.
+    assert type(torch.add(ours.as_subclass(Asked), 1)) is Asked

@@ -1,5 +1,6 @@
 """The tracer's controls: graph_break, skip_frame, disable, reset, explain, config, exceptions, counters."""
 
+from .._absent import absent_names as _absent_names
 from . import config, exc, report, utils
 from .dynamic_marks import mark_dynamic, mark_static, maybe_mark_dynamic
 from .eval_frame import (
@@ -58,11 +59,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def _load(name, missing):
     import importlib
 
     if name in ("testing", "output", "comptime"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "export":
         return importlib.import_module(f"{__name__}.exporting").export
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return missing
+
+
+__getattr__ = _absent_names(__name__, _load)

@@ -16,11 +16,43 @@ class Options(namedtuple("Options", "backend backend_name fullgraph dynamic back
     def __deepcopy__(self, memo):
         return self  # a copy of something compiled has the same backend
 
+    def of_module(self, call):
+        """The function of a module's calls, `call`, compiled."""
+        return _C._compile(own_copy(call), *self)
+
+
+class Disabling(namedtuple("Disabling", "recursive reason")):
+    """What was asked of disable(), in the place of Options."""
+
+    __slots__ = ()
+
+    def of_function(self, function):
+        """A function that is never compiled; if `recursive`, neither is anything it calls."""
+        disabled = function
+        if self.recursive:
+
+            @functools.wraps(function)
+            def disabled(*args, **kwargs):
+                return _C._call_unhooked(function, args, kwargs)
+
+            disabled._torchdynamo_orig_callable = function
+        elif not isinstance(function, types.FunctionType):
+            disabled = functools.update_wrapper(own_copy(_caller(function)), function, updated=())
+        disabled._torchdynamo_disable = True
+        disabled._torchdynamo_disable_msg = self.reason
+        _C._mark_skip(disabled.__code__, False)
+        return disabled
+
+    def of_module(self, call):
+        disabled = self.of_function(own_copy(call))
+        disabled._torchdynamo_disabled_module = True
+        return disabled
+
 
 class module_makers:
     """What minidynamo.nn makes of a module. It fills this in when it is imported, for it is built on this package."""
 
-    compiled = None  # (module, Options) -> module whose calls run compiled
+    compiled = None  # (module, Options or Disabling) -> module whose calls run so
 
 
 def loaded_module_class():
@@ -76,11 +108,15 @@ def _compile_class(cls, options):
     return cls
 
 
-def _compile_object(target, options):
-    """An object that has no frame (a partial, an operator, an instance) is called from one."""
-
+def _caller(target):
     def call(*args, **kwargs):
         return target(*args, **kwargs)
 
-    function = functools.update_wrapper(own_copy(call), target, updated=())
+    return call
+
+
+def _compile_object(target, options):
+    """An object that has no frame (a partial, an operator, an instance) is called from one."""
+
+    function = functools.update_wrapper(own_copy(_caller(target)), target, updated=())
     return _C._compile(function, *options, target)

@@ -4,6 +4,7 @@ In plain Python all of it does nothing, but for the fallback of `comptime(functi
 """
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 
 __all__ = ["ComptimeContext", "comptime"]
 
@@ -67,3 +68,5 @@ class _Comptime:
 
 _C._mark_callable(_Comptime, "comptime")
 comptime = _Comptime()
+
+__getattr__ = _absent_names(__name__)

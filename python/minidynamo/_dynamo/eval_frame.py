@@ -5,8 +5,9 @@ import types
 import warnings
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 from . import report
-from .callables import Options, compile_callable
+from .callables import Disabling, Options, compile_callable, loaded_module_class, module_makers
 from .exc import InvalidBackend
 from .recording import recording
 
@@ -160,7 +161,7 @@ def is_compiling():
 def disable(fn=None, recursive=True, *, reason=None):
     """A function that is never compiled; with `recursive=False` functions it calls still are.
 
-    Called from compiled code it is a graph break.
+    A module gives a module whose calls are not compiled. Called from compiled code it is a graph break.
     """
     if fn is None:
         return lambda f: disable(f, recursive, reason=reason)
@@ -171,22 +172,11 @@ def disable(fn=None, recursive=True, *, reason=None):
             if isinstance(method, types.FunctionType):
                 setattr(fn, name, disable(method, recursive, reason=reason))
         return fn
-    fn = _C._original(fn) or fn
-    if not recursive:
-        _C._mark_skip(fn.__code__, False)
-        fn._torchdynamo_disable = True
-        fn._torchdynamo_disable_msg = reason
-        return fn
-
-    @functools.wraps(fn)
-    def disabled(*args, **kwargs):
-        return _C._call_unhooked(fn, args, kwargs)
-
-    disabled._torchdynamo_disable = True
-    disabled._torchdynamo_disable_msg = reason
-    disabled._torchdynamo_orig_callable = fn
-    _C._mark_skip(disabled.__code__, False)
-    return disabled
+    asked = Disabling(bool(recursive), reason)
+    module_class = loaded_module_class()
+    if module_class is not None and isinstance(fn, module_class):
+        return module_makers.compiled(fn, asked)
+    return asked.of_function(_C._original(fn) or fn)
 
 
 def wait_for_kernels():
@@ -235,3 +225,6 @@ def explain(f, *extra_args, **extra_kwargs):
         )
         return inner(*extra_args, **extra_kwargs)
     return inner
+
+
+__getattr__ = _absent_names(__name__)

@@ -6,6 +6,7 @@ the user's own exceptions are never wrapped. Messages are laid out in `report.py
 
 import enum
 
+from .._absent import absent_names as _absent_names
 from .._lock import process_lock
 from .utils import counters
 
@@ -130,3 +131,5 @@ class FailOnRecompileLimitHit(TorchDynamoException):
 
 
 _stats_lock = process_lock()
+
+__getattr__ = _absent_names(__name__)

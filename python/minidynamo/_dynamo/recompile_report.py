@@ -204,6 +204,7 @@ _ADVICE = {
 }
 _TENSOR_ADVICE = {
     "dtype": "convert to one dtype before the call",
+    "is_leaf": "pass leaves, or computed tensors, not both, for instance with .detach()",
     "requires_grad": "pass tensors that agree in requires_grad, for instance with .detach()",
     "dim()": "reshape to one number of dimensions before the call",
     "ndim": "reshape to one number of dimensions before the call",

@@ -12,6 +12,7 @@ import types
 from collections import Counter
 
 from .. import _C
+from .._as_torch import install_as_torch
 from . import config
 from . import report as messages
 
@@ -40,6 +41,13 @@ def report():
 
 def _write_report(path):
     _C._count_frames(False)
+    if path == "-":
+        text = json.dumps(report())
+        with open(os.dup(1), "w", encoding="utf-8") as out:  # the program may have closed or replaced sys.stdout
+            if sys.stdout is not None and not sys.stdout.closed:
+                sys.stdout.flush()
+            out.write(text + "\n")
+        return
     temporary = f"{path}.part"
     with open(temporary, "w", encoding="utf-8") as out:
         json.dump(report(), out)
@@ -52,7 +60,10 @@ def _end(path, process):
         return
     _C._run_everything(False)
     if path:
-        _write_report(path)
+        try:
+            _write_report(path)
+        except OSError as error:
+            sys.stderr.write(f"python -m minidynamo: cannot write the report: {error.strerror}\n")
 
 
 def _fresh_main():
@@ -125,12 +136,15 @@ def _without_own_frames(traceback):
     return traceback
 
 
-def run(script, arguments, *, is_module=False, everything=False, trace_more=False, report_path=None):
+def run(script, arguments, *, is_module=False, everything=False, trace_more=False, as_torch=False, report_path=None):
     """Runs a program to its end and exits as it does. Never returns.
 
     `everything` compiles every Python function, this package's own excepted, and replaces its frame also where no
-    tensor operation was found (config.force_replace).
+    tensor operation was found (config.force_replace). `as_torch` gives minidynamo to whoever imports torch.
+    `report_path` "-" is the standard output.
     """
+    if as_torch:
+        install_as_torch()
     atexit.register(_end, report_path, os.getpid())
     if trace_more:
         config.trace_more = True

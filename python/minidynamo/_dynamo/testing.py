@@ -2,6 +2,8 @@
 
 import threading
 
+from .._absent import absent_names as _absent_names
+
 
 def count_calls(graph):
     """Number of call nodes of a graph."""
@@ -58,3 +60,6 @@ class EagerAndRecordGraphs:
     def __call__(self, gm, example_inputs):
         self.graphs.append(gm)
         return gm.forward
+
+
+__getattr__ = _absent_names(__name__)

@@ -2,6 +2,8 @@
 
 import collections
 
+from .._absent import absent_names as _absent_names
+
 # counters["frames"]["total"], counters["stats"]["unique_graphs"], counters["graph_break"][message], ...
 # Cleared by the user (counters.clear()), not by reset().
 counters = collections.defaultdict(collections.Counter)
@@ -34,3 +36,6 @@ def get_compilation_metrics():
 def clear_compilation_metrics():
     """Forgets them; reset() does not."""
     _metrics.clear()
+
+
+__getattr__ = _absent_names(__name__)

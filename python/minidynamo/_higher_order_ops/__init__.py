@@ -1,6 +1,7 @@
 """Operators over functions, as objects."""
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 
 
 class _InvokeSubgraph:
@@ -15,3 +16,5 @@ class _InvokeSubgraph:
 
 _C._mark_callable(_InvokeSubgraph, "region_operator")
 invoke_subgraph = _InvokeSubgraph()
+
+__getattr__ = _absent_names(__name__)

@@ -8,6 +8,7 @@ import logging as _logging
 import os as _os
 import sys as _sys
 
+from .._absent import absent_names as _absent_names
 from .._lock import process_lock as _process_lock
 from .names import ARTIFACTS, BITS, COMPONENTS, artifact_logger_name
 from .output import current, make_handlers
@@ -133,3 +134,5 @@ def _start():
 
 
 _start()
+
+__getattr__ = _absent_names(__name__)

@@ -1,5 +1,7 @@
 """Errors by which a backend refuses a graph: the function is then run without it (graph break GB0219)."""
 
+from .._absent import absent_names as _absent_names
+
 __all__ = [
     "DataDependentOutputException",
     "DynamicOutputShapeException",
@@ -38,3 +40,6 @@ class UnsupportedOperatorException(RuntimeError):
     def __init__(self, func):
         super().__init__(func)
         self.func = func
+
+
+__getattr__ = _absent_names(__name__)

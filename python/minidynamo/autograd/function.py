@@ -2,6 +2,7 @@
 result requires grad where torch's would."""
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 from .grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
@@ -50,7 +51,8 @@ class FunctionCtx:
 
 def _require_grad(tensor):
     """The tensor, which requires grad from now on. Traced, it is a fact about the value, not a node."""
-    return tensor.requires_grad_(True)
+    _C._mark_computed(tensor)
+    return tensor
 
 
 def _differentiable(ctx, output, inputs):
@@ -59,7 +61,10 @@ def _differentiable(ctx, output, inputs):
         return output
     if any(output is t for t in ctx._non_differentiable):
         return output
-    if any(output is t for t in inputs) and not any(output is t for t in ctx._dirty):
+    dirty = any(output is t for t in ctx._dirty)
+    if dirty and output.requires_grad and output.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if any(output is t for t in inputs) and not dirty:
         output = output.view_as(output)  # an input that is handed back is another tensor
     return _require_grad(output)
 
@@ -142,3 +147,6 @@ class Variable:
 
     def __new__(cls, data, requires_grad=False):
         return data.detach().requires_grad_(requires_grad)
+
+
+__getattr__ = _absent_names(__name__)

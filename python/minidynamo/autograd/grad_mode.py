@@ -1,6 +1,7 @@
 """Grad and inference modes: thread-local flags switched by context managers that also decorate functions."""
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 from .in_mode import decorated
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
@@ -104,3 +105,6 @@ class inference_mode(_ModeSwitch):
 
     def _given(self):
         return (self.mode,)
+
+
+__getattr__ = _absent_names(__name__)

@@ -4,6 +4,8 @@ import builtins
 import operator
 import sys
 
+from .._absent import absent_names as _absent_names
+
 
 class Node:
     """One step of a graph. `op` is placeholder, call_function, call_method, get_attr or output; `target` the function,
@@ -150,10 +152,13 @@ def _module_of(native):
     return GraphModule(native)
 
 
-def __getattr__(name):
-    if name == "experimental":
-        import importlib
+def _load(name, missing):
+    if name != "experimental":
+        return missing
+    import importlib
 
-        importlib.import_module(f"{__name__}.experimental.symbolic_shapes")
-        return importlib.import_module(f"{__name__}.experimental")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    importlib.import_module(f"{__name__}.experimental.symbolic_shapes")
+    return importlib.import_module(f"{__name__}.experimental")
+
+
+__getattr__ = _absent_names(__name__, _load)

@@ -7,6 +7,7 @@ on real tensors. What the compiler knows of its results is what the fake impleme
 import functools
 
 from .. import _C, _ops
+from .._absent import absent_names as _absent_names
 from .._dynamo import config
 from .._dynamo.marked_callables import DynamicShape, DynamicShapeWithoutRule, NoFakeImplementation
 from .._ops import Tag
@@ -298,3 +299,6 @@ class Library:
         """The function that computes an operator of the namespace."""
         name = op_name if isinstance(op_name, str) else op_name._name
         return impl(name if "::" in name else f"{self.ns}::{name}", dispatch_key or self.dispatch_key or "CPU", fn)
+
+
+__getattr__ = _absent_names(__name__)

@@ -3,6 +3,7 @@
 import math
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 from . import functional as F
 from . import init
 from .containers import ModuleList
@@ -213,3 +214,6 @@ class TransformerEncoder(Module):
         for layer in self.layers:
             src = layer(src, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=bool(is_causal))
         return src if self.norm is None else self.norm(src)
+
+
+__getattr__ = _absent_names(__name__)

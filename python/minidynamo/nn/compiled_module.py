@@ -1,7 +1,6 @@
-"""What compile(module) gives: a module that runs another one compiled and is that one in everything else."""
+"""What compile(module) and disable(module) give: a module that runs another one their way and is that one otherwise."""
 
 from .. import _C
-from .._dynamo.callables import own_copy
 from .module import Module
 
 _STATE = ("_forward_hooks", "_forward_pre_hooks", "forward")  # what a copy takes along
@@ -9,14 +8,14 @@ _OWN = ("_orig_mod", "_compiled_call", "_options", "forward")
 
 
 class OptimizedModule(Module):
-    """Calls run compiled; attributes are those of the module it was made of, which is its `_orig_mod`."""
+    """Calls run compiled, or never do; attributes are those of the module it was made of, which is its `_orig_mod`."""
 
     def __init__(self, module, options):
         super().__init__()
         self._orig_mod = module
         self._options = options
         call = type(module).__call__
-        self._compiled_call = _C._compile(own_copy(_C._original(call) or call), *options)
+        self._compiled_call = options.of_module(_C._original(call) or call)
 
     def __call__(self, *args, **kwargs):
         own = self.__dict__

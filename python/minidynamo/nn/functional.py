@@ -7,6 +7,7 @@ comes back.
 import math
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 from ..autograd.grad_mode import no_grad as _no_grad
 from .arguments import need_tensors as _need_tensors
 from .loss_functions import (
@@ -402,3 +403,6 @@ def pad(input, pad, mode="constant", value=None):
                 parts.insert(place, _C.full(shape, fill, dtype=input.dtype))
         result = parts[0] if len(parts) == 1 else _C.cat(parts, dim)
     return result.clone() if result is input or not any(n > 0 for n in pad) else result
+
+
+__getattr__ = _absent_names(__name__)

@@ -3,6 +3,7 @@
 import math
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 from ..autograd.grad_mode import no_grad
 
 _GAINS = {"sigmoid": 1.0, "tanh": 5.0 / 3.0, "relu": math.sqrt(2.0), "selu": 3.0 / 4.0}
@@ -106,3 +107,6 @@ def kaiming_normal_(tensor, a=0.0, mode="fan_in", nonlinearity="leaky_relu", gen
     if 0 in tensor.shape:
         return tensor
     return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode)))
+
+
+__getattr__ = _absent_names(__name__)

@@ -1,6 +1,7 @@
 """torch.nn.parameter: tensors that a Module takes for its own when they are assigned to it."""
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 
 
 class Parameter(_C.Tensor):
@@ -33,3 +34,6 @@ class Buffer(metaclass=_BufferType):
         made._is_buffer = True
         made.persistent = persistent
         return made
+
+
+__getattr__ = _absent_names(__name__)

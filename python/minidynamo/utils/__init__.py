@@ -1,1 +1,5 @@
 """torch.utils: submodules, loaded by name."""
+
+from .._absent import absent_names as _absent_names
+
+__getattr__ = _absent_names(__name__)

@@ -2,6 +2,8 @@
 
 import contextlib
 
+from .._absent import absent_names as _absent_names
+
 
 def noop_context_fn():
     """Two contexts that do nothing."""
@@ -25,3 +27,6 @@ def checkpoint(
     forward, _ = context_fn()
     with forward:
         return function(*args, **kwargs)
+
+
+__getattr__ = _absent_names(__name__)

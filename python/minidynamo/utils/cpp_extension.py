@@ -18,6 +18,8 @@ import sys
 import sysconfig
 import tempfile
 
+from .._absent import absent_names as _absent_names
+
 _INCLUDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "include")
 
 
@@ -207,3 +209,6 @@ def load_inline(
         print(f"{name} is built already: {target}")
     _refuse_foreign(target)
     return _loaded(name, target)
+
+
+__getattr__ = _absent_names(__name__)

@@ -1,0 +1,28 @@
+#include "frontend/interpreter/trace_writes.h"
+
+#include "frontend/trace/breaks.h"
+#include "ir/infer/inplace.h"
+
+namespace md {
+
+bool is_inplace_method(const std::string& name) {
+  return name.size() > 1 && name.back() == '_' && name[name.size() - 2] != '_';
+}
+
+void check_writable(const TensorValue& self) { check_grad_write(self.type.requires_grad, self.type.history); }
+
+void take_on_grad(TensorValue& self, bool gradient, const std::string& target) {
+  if (!gradient || self.type.requires_grad) return;
+  if (self.source) unmodelled(target, "a write of what requires grad to an input that does not");
+  for (TensorType* type : {&self.type, &self.node->types.at(0)}) {
+    type->requires_grad = true;
+    type->history = GradHistory::Computed;
+  }
+}
+
+void note_write(TensorValue& self, const Op& op, const TensorType& result, const std::string& target) {
+  check_inplace(op, self.type, result);
+  take_on_grad(self, result.requires_grad && is_floating(self.type.dtype), target);
+}
+
+}  // namespace md

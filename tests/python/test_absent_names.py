@@ -1,0 +1,251 @@
+"""Names of torch that are not here, and names that torch has not either: what the errors say, wherever one asks."""
+
+import copy
+import importlib
+import importlib.util
+import inspect
+import json
+import pathlib
+import pickle
+import subprocess
+import sys
+import timeit
+
+import pytest
+
+import minidynamo as torch
+from frontend.differential import same
+
+PACKAGE = pathlib.Path(torch.__file__).parent
+TABLE = json.loads((PACKAGE / "torch_names.json").read_text())
+CONFIG = "minidynamo._dynamo.config"  # its names are settings
+
+
+def mirrored():
+    """Our modules that torch has, too."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        parts = parts[:-1] if parts[-1] == "__init__" else parts
+        name = ".".join(("minidynamo", *parts))
+        if name.replace("minidynamo", "torch", 1) in ["torch", *TABLE["modules"].split()] and name != CONFIG:
+            yield name
+
+
+MODULES = list(mirrored())
+
+
+def message(call, kind):
+    with pytest.raises(kind) as caught:
+        call()
+    assert type(caught.value) is kind
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_mirrored_module_says_it(name):
+    module, space = importlib.import_module(name), name.replace("minidynamo", "torch", 1)
+    text = message(lambda: module.xyzzy_plugh, AttributeError)
+    assert text.startswith(f"module {name!r} has no attribute 'xyzzy_plugh' (torch 2.13 has no {space}.xyzzy_plugh")
+    absent = (
+        [n for kind in TABLE[space].values() for n in kind.split() if not hasattr(module, n)] if space in TABLE else []
+    )
+    for missing in absent[:3]:
+        assert f"{space}.{missing}, a " in message(lambda: getattr(module, missing), AttributeError)  # noqa: B023
+
+
+@pytest.mark.parametrize(
+    "space, name, wanted",
+    [
+        ("", "optim", "torch.optim, a module of torch 2.13, is not part of minidynamo)"),
+        ("", "vmap", "torch.vmap, a function of torch 2.13, is not part of minidynamo"),
+        ("", "einsumm", "torch 2.13 has no torch.einsumm either; nearest: torch.einsum)"),
+        (
+            "nn",
+            "LazyLinear",
+            "torch.nn.LazyLinear, a class of torch 2.13, is not part of minidynamo; nearest: torch.nn.Linear)",
+        ),
+        ("nn", "Lineer", "torch 2.13 has no torch.nn.Lineer either; nearest: torch.nn.Linear)"),
+        ("nn.functional", "exp", "torch 2.13 has no torch.nn.functional.exp either; nearest: torch.exp)"),
+        ("linalg", "svd", "torch.linalg.svd, a function of torch 2.13, is not part of minidynamo"),
+        ("fx", "symbolic_trace", "torch.fx.symbolic_trace, a function of torch 2.13, is not part of minidynamo"),
+    ],
+)
+def test_what_is_said(space, name, wanted):
+    module = importlib.import_module(f"minidynamo.{space}".rstrip("."))
+    assert wanted in message(lambda: getattr(module, name), AttributeError)
+    plain = f"cannot import name {name!r} from {module.__name__!r} ("
+    text = message(lambda: exec(f"from {module.__name__} import {name}"), ImportError)
+    assert text.startswith(plain) and wanted in text
+
+
+@pytest.mark.parametrize(
+    "statement, module, wanted",
+    [
+        ("import minidynamo.optim", "minidynamo.optim", "torch.optim, a module of torch 2.13"),
+        ("import minidynamo.optim.lr_scheduler as s", "minidynamo.optim", "torch.optim, a module"),
+        ("from minidynamo.utils.data import DataLoader", "minidynamo.utils.data", "torch.utils.data, a module"),
+        ("from minidynamo.nn.utils import clip_grad_norm_", "minidynamo.nn.utils", "torch.nn.utils, a module"),
+        ("import minidynamo._inductor", "minidynamo._inductor", "torch._inductor, a module"),
+        ("import minidynamo.nn.functionall", "minidynamo.nn.functionall", "nearest: torch.nn.functional)"),
+        ("importlib.import_module('minidynamo.distributed')", "minidynamo.distributed", "torch.distributed, a module"),
+    ],
+)
+def test_modules(statement, module, wanted):
+    text = message(lambda: exec(statement, {"importlib": importlib}), ModuleNotFoundError)
+    assert text.startswith(f"No module named {module!r} (") and wanted in text
+    try:
+        exec(statement, {"importlib": importlib})
+    except ModuleNotFoundError as error:
+        assert error.name == module
+
+
+def test_who_only_asks_gets_an_answer():
+    for owner in (torch, torch.nn, torch.linalg, torch.nn.functional):
+        assert not hasattr(owner, "xyzzy") and getattr(owner, "xyzzy", 3) == 3
+        assert inspect.getmodule(owner) is owner and copy.copy(owner.__name__)
+    assert importlib.util.find_spec("minidynamo.optim") is None
+    assert importlib.util.find_spec("minidynamo.nn.functional") is not None
+    with pytest.raises(ModuleNotFoundError):
+        importlib.util.find_spec("minidynamo.optim.adam")
+    for dunder in ("__wrapped__", "__path__", "__all__", "__test__", "__foo__"):
+        if not hasattr(torch.nn.functional, dunder):
+            text = message(lambda: getattr(torch.nn.functional, dunder), AttributeError)  # noqa: B023
+            assert text == f"module 'minidynamo.nn.functional' has no attribute '{dunder}'"
+
+
+def test_circular_imports_find_modules_by_name(tmp_path, monkeypatch):
+    with pytest.raises(ImportError):
+        exec("from minidynamo import xyzzy")
+    monkeypatch.setitem(sys.modules, "minidynamo.xyzzy", torch.nn)  # loaded, and not yet an attribute
+    names = {}
+    exec("from minidynamo import xyzzy", names)
+    assert names["xyzzy"] is torch.nn
+
+
+def test_the_error_is_an_ordinary_one():
+    with pytest.raises(AttributeError) as caught:
+        torch.einsumm  # noqa: B018
+    error = caught.value
+    assert error.name == "einsumm" and error.obj is torch
+    assert "nearest: torch.einsum" in repr(error) and "nearest: torch.einsum" in f"{error}"
+    for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert type(again) is AttributeError and str(again) == str(error)
+
+
+def test_asking_is_cheap():
+    """Neither the table nor rapidfuzz is read for hasattr()."""
+    program = (
+        "import sys, minidynamo as torch\n"
+        "for owner in (torch, torch.nn, torch.linalg, torch._dynamo):\n"
+        "    assert not hasattr(owner, 'xyzzy')\n"
+        "assert 'rapidfuzz' not in sys.modules, 'imported'\n"
+        "from minidynamo import _absent\n"
+        "assert _absent._table.cache_info().misses == 0, 'read'\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": ":".join(sys.path)}
+    )
+    assert done.returncode == 0, done.stderr
+    assert (
+        min(timeit.repeat(lambda: hasattr(torch.nn, "xyzzy"), number=100)) < 0.01
+    )  # 1 us each, where nothing else runs
+
+
+def test_without_rapidfuzz_there_is_no_suggestion(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
+    text = message(lambda: torch.einsumm, AttributeError)
+    assert text == "module 'minidynamo' has no attribute 'einsumm' (torch 2.13 has no torch.einsumm either)"
+
+
+def test_compiled_code_sees_the_same():
+    def asks(x):
+        found = [hasattr(torch, "optim"), hasattr(torch.linalg, "xyzzy"), getattr(torch.nn, "LazyLinear", None)]
+        return x + len(found), found
+
+    def fails(x):
+        return torch.nn.functional.reluu(x + 1)
+
+    def handles(x):
+        try:
+            return torch.linalg.svd(x)
+        except AttributeError as error:
+            return x + 1, str(error)
+
+    def imports(x):
+        try:
+            from minidynamo.linalg import svd
+        except ImportError as error:
+            return x + 1, str(error), error.name
+        return svd
+
+    for f in (asks, fails, handles, imports):
+        same(f, lambda: (torch.ones(2),))
+
+
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("cuda", "torch.Tensor.cuda, a function of torch 2.13, is not part of minidynamo"),
+        ("backward", "torch.Tensor.backward, a function of torch 2.13, is not part of minidynamo"),
+        ("new_tensor", "torch.Tensor.new_tensor, a function of torch 2.13, is not part of minidynamo; nearest: torch."),
+        ("H", "torch.Tensor.H, a name of torch 2.13, is not part of minidynamo"),
+    ],
+)
+def test_names_of_tensors(name, wanted):
+    class Own(torch.Tensor):
+        pass
+
+    x = torch.ones(2)
+    assert message(lambda: getattr(x, name), AttributeError).startswith(f"'Tensor' object has no attribute '{name}' (")
+    text = message(lambda: getattr(torch.Tensor, name), AttributeError)
+    assert text.startswith(f"type object 'Tensor' has no attribute '{name}' (")
+    assert "'Own' object" in message(lambda: getattr(x.as_subclass(Own), name), AttributeError)
+    for owner in (x, torch.Tensor, Own, x.as_subclass(Own), torch.nn.Parameter(x)):
+        assert wanted in message(lambda: getattr(owner, name), AttributeError)  # noqa: B023
+        assert not hasattr(owner, name) and getattr(owner, name, 3) == 3 and name not in dir(owner)
+    setattr(x, name, 5)
+    assert getattr(x, name) == 5 and name in dir(x)
+
+    class Has(torch.Tensor):
+        pass
+
+    setattr(Has, name, lambda self: 7)
+    assert getattr(torch.ones(2).as_subclass(Has), name)() == 7 and name in dir(Has)
+
+
+def test_dir_of_tensors_lists_what_there_is():
+    x = torch.ones(2)
+    for owner in (x, torch.Tensor, torch.nn.Parameter):
+        names = dir(owner)
+        assert {"add", "shape", "__len__", "numpy"} <= set(names) and "cuda" not in names and names == sorted(names)
+    for name in dir(torch.Tensor):
+        assert hasattr(torch.Tensor, name) or name == "__abstractmethods__", name
+    assert isinstance(torch.Tensor, type) and type(torch.Tensor).__mro__[1] is type
+    assert copy.deepcopy(torch.Tensor) is torch.Tensor is pickle.loads(pickle.dumps(torch.Tensor))
+
+
+def test_compiled_code_sees_the_same_of_tensors():
+    def asks(x):
+        return x + 1, hasattr(x, "cuda"), hasattr(x * 2, "cuda"), getattr(x, "to_sparse", None)
+
+    def of_class(x):
+        return x + 1, hasattr(torch.Tensor, "cuda"), getattr(torch.Tensor, "H", 3)
+
+    def fails(x):
+        return (x * 2).cuda()
+
+    def fails_at_the_class(x):
+        return torch.Tensor.cuda(x * 2)
+
+    def handles(x):
+        try:
+            return x.to_sparse()
+        except AttributeError as error:
+            return x + 1, str(error)
+
+    def unknown(x):
+        return (x + 1).xyzzy
+
+    for f in (asks, of_class, fails, fails_at_the_class, handles, unknown):
+        same(f, lambda: (torch.ones(2),))
+    same(asks, lambda: (torch.ones(2),), frames=1, breaks=[])
