@@ -12,6 +12,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/rules.h"
 
@@ -258,7 +259,7 @@ static ValueRef container_slot(Tracer& t, ObjectValue& self, const std::string& 
   return {};
 }
 
-ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs& args) {
+static ValueRef base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs& args) {
   if (!self.payload) return {};
   const std::string n = text_of(name);
   PyTypeObject* base = layout_base(self.type);
@@ -277,6 +278,14 @@ ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs
   for (auto& v : args.positional) v = self.payload->kind == ValueKind::Constant ? data_of(t.realize(v)) : v;
   ValueRef r = self.payload->call_method(t, name, std::move(args));
   return r.get() == self.payload.get() && is_mutable_base(base) ? ValueRef(&self) : r;
+}
+
+ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs& args) {
+  ValueRef r = base_method(t, self, name, args);
+  // An iterator holds the instance, and not the data that stand for it in the trace.
+  auto* sequence = r ? as<SequenceIterator>(r) : nullptr;
+  if (sequence && !sequence->owner && sequence->base->kind != ValueKind::DictView) sequence->owner = ValueRef(&self);
+  return r;
 }
 
 ValueRef index_value(Tracer& t, const ValueRef& raw) {
