@@ -3,6 +3,8 @@
 
 #include <structmember.h>
 
+#include "frontend/cpython/refused_names.h"
+
 namespace md {
 namespace {
 
@@ -56,7 +58,8 @@ Attr find_attr(PyObject* object, PyObject* name) {
   PyTypeObject* const type = Py_TYPE(object);
   if (!has_normal_getattribute(type)) return {AttrWhere::Undecidable, {}};
   if (PyType_Check(object)) return find_in_class(reinterpret_cast<PyTypeObject*>(object), name);
-  PyObject* const of_type = type_find(type, name);
+  PyObject* of_type = type_find(type, name);
+  if (is_refused_name(of_type)) of_type = nullptr;
   if (of_type && is_object_slot(of_type)) {
     const PyMemberDef& member = *reinterpret_cast<PyMemberDescrObject*>(of_type)->d_member;
     PyObject* const value = *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + member.offset);

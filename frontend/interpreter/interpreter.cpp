@@ -2,6 +2,7 @@
 // exception of the traced program unwinds by the exception tables.
 #include <atomic>
 
+#include "frontend/cpython/refused_names.h"
 #include "frontend/entries/frame_notes.h"
 #include "frontend/interpreter/break_place.h"
 #include "frontend/marked_callables/marked_value.h"
@@ -291,6 +292,11 @@ void Tracer::raise(PyObject* type, const std::string& message) {
   throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(type), std::move(args_of))};
 }
 
+// A text that is put together when it is read is one here: as an object of its own it would be guarded.
+static PyRef read_text(PyObject* o) {
+  return Py_TYPE(o) == absent_text_type ? checked(PyObject_Str(o)) : PyRef::borrow(o);
+}
+
 void Tracer::raise_current() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
@@ -306,7 +312,7 @@ void Tracer::raise_current() {
   std::vector<ValueRef> values;
   if (raw_args && PyTuple_Check(raw_args.get()))
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(raw_args.get()); ++k)
-      values.push_back(from_folded(*this, PyTuple_GET_ITEM(raw_args.get(), k)));
+      values.push_back(from_folded(*this, read_text(PyTuple_GET_ITEM(raw_args.get(), k)).get()));
   clear_answer();
   throw TracedRaise{make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(t.get()), std::move(values))};
 }

@@ -87,11 +87,12 @@ PyType_Spec meta_spec = {"minidynamo._C._TensorMeta", 0, 0, Py_TPFLAGS_DEFAULT |
 
 PyMethodDef tensor_dir_def = {"__dir__", tensor_dir, METH_NOARGS, nullptr};
 
-// _set_absent_names(names, describe)
+// _set_absent_names(names, describe, type of the texts)
 PyObject* set_absent_names(PyObject*, PyObject* args) {
-  PyObject *names, *maker;
-  if (!PyArg_ParseTuple(args, "O!O", &PyList_Type, &names, &maker)) return nullptr;
+  PyObject *names, *maker, *text_type;
+  if (!PyArg_ParseTuple(args, "O!OO!", &PyList_Type, &names, &maker, &PyType_Type, &text_type)) return nullptr;
   Py_XSETREF(describe, Py_NewRef(maker));
+  absent_text_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(text_type));  // kept for the life of the process
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
     PyObject* const name = PyList_GET_ITEM(names, i);
     if (PyObject* const known = _PyType_Lookup(tensor_type, name); known && !is_absent_name(known)) continue;

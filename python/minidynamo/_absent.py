@@ -132,7 +132,7 @@ def _names_here(space):
 
 def answer_tensors():
     """Tells the type Tensor which names torch's has."""
-    _C._set_absent_names(_tensor_names(), lambda plain, name: AbsentText.of(plain, "torch.Tensor", name))
+    _C._set_absent_names(_tensor_names(), lambda plain, name: AbsentText.of(plain, "torch.Tensor", name), AbsentText)
 
 
 def _tensor_names():
