@@ -13,6 +13,17 @@ bool can_fail(const LoweredGroup& l) {
          });
 }
 
+// What one nest of a group stores and another loads lies where the loading nest expects it: in memory of its own strides.
+std::unordered_set<const Node*> loaded_again(const std::vector<LoweredGroup>& lowered) {
+  std::unordered_set<const Node*> found;
+  for (const LoweredGroup& l : lowered) {
+    if (l.call) continue;
+    for (const Access& a : l.nest.accesses)
+      if (const Node* n = l.buffers[static_cast<std::size_t>(a.buffer)]) found.insert(memory_root(n));
+  }
+  return found;
+}
+
 }  // namespace
 
 DirectCommits::DirectCommits(const Graph& g, const std::vector<FusionGroup>& groups) {
@@ -44,10 +55,11 @@ std::unordered_map<const Node*, const Node*> DirectCommits::made_by(const Fusion
   if (std::ranges::any_of(group.outputs, [&](const Node* n) { return read_by_groups_.contains(n); })) return {};
   std::unordered_set<const Node*> read;
   for (const Node* in : group.inputs) read.insert(memory_root(in));
+  const auto loaded = loaded_again(lowered);
   if (std::ranges::any_of(read, [&](const Node* n) { return written_.contains(n); })) return {};
   for (const Node* n : group.outputs) {
     const auto commit = commits_.find(n);
-    if (commit == commits_.end()) continue;
+    if (commit == commits_.end() || loaded.contains(n)) continue;
     // What one nest has stored another must not load.
     if (lowered.size() == 1 || !read.contains(inputs_.at(commit->second->index))) found.insert(*commit);
   }

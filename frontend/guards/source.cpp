@@ -200,6 +200,7 @@ SourceRef SourceTable::child(SourceRef base, SourceKind kind, PyObject* key, int
   s.key = prepared_key(kind, key);
   s.name = child_name(*base, kind, s.key.get(), index);
   s.global_rooted = base->global_rooted;
+  s.in_module = base->in_module || base->is_module;
   s.depth = base->depth + 1;
   return intern(std::move(s));
 }
@@ -219,9 +220,7 @@ NumberPlace place_of_number(const Source& s) {
     default:
       return NumberPlace::Elsewhere;
   }
-  const Source* above = s.base;
-  while (above && !above->is_module) above = above->base;
-  return above ? NumberPlace::Module : NumberPlace::Argument;
+  return s.in_module ? NumberPlace::Module : NumberPlace::Argument;
 }
 
 PyRef referent(PyObject* weak_reference) {

@@ -59,7 +59,8 @@ struct Source {
   int id = 0;                  // position in the table
   int depth = 0;               // steps from the frame
   bool global_rooted = false;  // starts at a global: prints and sorts with G['..']
-  bool is_module = false;      // a neural network's module is there
+  bool is_module = false;      // a neural network's module is there; known before anything below it is looked at
+  bool in_module = false;      // below one
 };
 
 // Deeper sources are spelled by their place among all sources and their last steps, so that names stay short:

@@ -144,7 +144,8 @@ ValueRef argument_of(Tracer& t, const CallArgs& args, const Node* node) {
   return {};
 }
 
-// A result that is an operand handed back is that very object. It goes by the name of the call from here on.
+// A result that is an operand handed back is that very object. It goes by the name of the call from here on, but in a
+// region or a trace of shapes, whose nodes mean nothing to the graph around it.
 ValueRef with_operands(Tracer& t, const CallArgs& args, Node* made, ValueRef result,
                        const std::vector<Node*>& handed_back) {
   auto* several = as<TupleValue>(result);
@@ -155,7 +156,7 @@ ValueRef with_operands(Tracer& t, const CallArgs& args, Node* made, ValueRef res
       several->items[i] = operand;
       continue;
     }
-    as<TensorValue>(data_of(operand))->node = made;
+    if (t.graphs.outer.empty() && !t.graphs.standing_in) as<TensorValue>(data_of(operand))->node = made;
     return operand;
   }
   return result;

@@ -124,6 +124,7 @@ PyObject* py_shares_memory(PyObject*, PyObject* args) {
   }
   const Storage &x = *tensor_impl(a)->storage, &y = *tensor_impl(b)->storage;
   const auto begin = [](const Storage& s) { return static_cast<const char*>(s.data()); };
+  if (!x.data() || !y.data()) return PyBool_FromLong(&x == &y && x.bytes() != 0);  // no memory behind: meta
   const bool overlap = begin(x) < begin(y) + y.bytes() && begin(y) < begin(x) + x.bytes();
   return PyBool_FromLong(overlap && x.bytes() != 0 && y.bytes() != 0);
 }

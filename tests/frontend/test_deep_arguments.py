@@ -138,7 +138,8 @@ import minidynamo as torch
 sizes = []
 for depth in (2_000, 4_000):
     with torch._dynamo.eval_frame.recording() as record:
-        torch.compile(walk, backend=record.backend)(torch.zeros(1), nested(depth))
+        compiled = torch.compile(walk, backend=record.backend)  # entries live as long as it does
+        compiled(torch.zeros(1), nested(depth))
         rows = record.guards()
     sizes.append([len(rows), sum(len(str(r)) for r in rows)])
 print(json.dumps(sizes))

@@ -220,3 +220,18 @@ def test_counts_of_explain(make):
     assert told.graph_break_count == len(told.break_reasons)
     assert told.graph_count == len(told.graphs)
     assert f"Graph Break Count: {told.graph_break_count}\n" in str(told)
+
+
+def test_many_decorated_functions():
+    """Each has entries of its own, and a limit of its own for them."""
+
+    def made(k):
+        @torch.no_grad()
+        def f(x):
+            return x * k, torch.is_grad_enabled()
+
+        return f
+
+    for k in range(3 * torch._dynamo.config.recompile_limit):
+        f = made(k)
+        assert same(torch.compile(f, backend="eager", fullgraph=True)(torch.ones(2)), f(torch.ones(2)))

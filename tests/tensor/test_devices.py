@@ -152,7 +152,7 @@ SAME = "same device"
         lambda m, c: c.add_(m),
         lambda m, c: c.add_(m.sum()),
         lambda m, c: c.fill_(m.sum()),
-        lambda m, c: c.sum().add_(m),
+        lambda m, c: c.sum().add_(m.sum()),
         lambda m, c: torch.nn.functional.linear(c, m),
         lambda m, c: torch.nn.functional.conv1d(c[None], m[None]),
         lambda m, c: c[torch.zeros(2, dtype=torch.int64, device="meta")],

@@ -120,7 +120,7 @@ class _BatchNorm(_Affine):
         tracked = {
             "running_mean": _C.zeros(num_features, device=device, dtype=dtype),
             "running_var": _C.ones(num_features, device=device, dtype=dtype),
-            "num_batches_tracked": _C.tensor(0, dtype=_C.int64),
+            "num_batches_tracked": _C.tensor(0, dtype=_C.int64, device=device),
         }
         for name, made in tracked.items():
             self.register_buffer(name, made if track_running_stats else None)

@@ -3,7 +3,8 @@
 import minidynamo as torch
 
 from ..bridge import array_of, is_array, is_number, is_scalar, kind_of, tensor_of
-from . import facts
+from . import facts, layout
+from .layout import like_operands
 from .operands import as_array, cast, check_number, is_true, result, tensor, viewable
 
 
@@ -46,22 +47,30 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     return array_of(torch.broadcast_to(value, _shape(shape)).clone())
 
 
+def _like(original, shape, order, make):
+    """An array that `make(sizes)` gives, its axes in memory in the order of those of `original`, if `order` says so."""
+    if order not in ("K", "C", None):
+        raise NotImplementedError("an order that depends on the operand")
+    size = tuple(original.shape) if shape is None else _shape(shape)
+    if order == "C" or len(size) != original.dim():
+        return array_of(make(size))
+    return array_of(like_operands([original], lambda axes: make(size if axes is None else [size[d] for d in axes])))
+
+
 def filled_like(value, a, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """numpy.zeros_like (0), numpy.ones_like (1) and numpy.empty_like (None)."""
-    _order(order)
     original = tensor(a)
     wanted = original.dtype if dtype is None else facts.tensor_dtype(dtype)
-    size = tuple(original.shape) if shape is None else _shape(shape)
     if value is None:
-        return array_of(torch.empty(size, dtype=wanted))
-    return array_of(torch.full(size, value, dtype=wanted))
+        return _like(original, shape, order, lambda size: torch.empty(size, dtype=wanted))
+    return _like(original, shape, order, lambda size: torch.full(size, value, dtype=wanted))
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """numpy.full_like."""
     original = tensor(a)
     wanted = original.dtype if dtype is None else facts.tensor_dtype(dtype)
-    return full(tuple(original.shape) if shape is None else shape, fill_value, wanted, order)
+    return _like(original, shape, order, lambda size: tensor(full(size, fill_value, wanted)))
 
 
 def arange(start, stop=None, step=1, dtype=None, *, device=None, like=None):
@@ -158,7 +167,7 @@ def ascontiguousarray(a, dtype=None, *, like=None):
 def copied(a, order="K", subok=False):
     """numpy.copy."""
     _order(order)
-    return array_of(tensor(a).clone())
+    return array_of(layout.copied(tensor(a)))
 
 
 def scalar_type(dtype, value=0):

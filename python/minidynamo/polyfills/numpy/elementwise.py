@@ -4,7 +4,7 @@ import minidynamo as torch
 
 from ..bridge import array_of, is_array, is_number, kind_of, tensor_of
 from . import facts
-from .operands import as_array, check_number, delivered, is_true, store, writeable_tensor
+from .operands import as_array, check_number, delivered, is_true, result, store, writeable_tensor
 
 
 def elementwise(name, *inputs, out=None, where=True, dtype=None, casting="same_kind"):
@@ -22,7 +22,7 @@ def elementwise(name, *inputs, out=None, where=True, dtype=None, casting="same_k
         value = value.to(loop[count])
     if isinstance(out, tuple):
         out = out[0]
-    return delivered(value, out)
+    return result(value) if out is None else store(out, value)
 
 
 def at_dtypes(name, operands, loop):

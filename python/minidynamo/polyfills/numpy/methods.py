@@ -1,7 +1,7 @@
 """Attributes and methods of arrays that are more than the function of the same name."""
 
 from ..bridge import array_of, is_number, is_scalar, scalar_of, tensor_of
-from . import facts
+from . import facts, layout
 from .operands import check_number, view, viewable, writeable_tensor
 from .shaping import reshape, transpose
 
@@ -59,16 +59,20 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if value.dtype == wanted:
         if copy is False:
             return self
-        made = value.clone()
+        made = layout.copied(value)
     else:
         made = value.to(wanted)
     return scalar_of(made) if is_scalar(self) else array_of(made)
 
 
 def copied(self, order="C"):
-    made = tensor_of(self).clone()
-    if order not in ("C", "K", "A"):
-        raise NotImplementedError("memory in Fortran's order")
+    value = tensor_of(self)
+    if order == "C":
+        made = value.clone().contiguous()
+    elif order == "K" or order is None:
+        made = layout.copied(value)
+    else:
+        raise NotImplementedError("an order that is Fortran's, or may be")
     return scalar_of(made) if is_scalar(self) else array_of(made)
 
 

@@ -96,9 +96,17 @@ def store(out, value):
     return out
 
 
+def store_whole(out, value):
+    """Puts a result into an `out` of its own shape: only ufuncs repeat results along further axes of `out`."""
+    target = out[0] if isinstance(out, tuple) else out
+    if tensor_of(target).shape != value.shape:
+        raise ValueError("`out` has another shape than the result")
+    return store(out, value)
+
+
 def delivered(value, out):
     """The result itself, or in `out` if one was given."""
-    return result(value) if out is None else store(out, value)
+    return result(value) if out is None else store_whole(out, value)
 
 
 def cast(value, dtype):

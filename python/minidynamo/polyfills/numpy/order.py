@@ -4,6 +4,7 @@ import minidynamo as torch
 
 from ..bridge import array_of, is_array, tensor_of
 from . import facts
+from .layout import copied
 from .operands import as_array, delivered, result, tensor, writeable_tensor
 
 
@@ -20,7 +21,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None):
         value = value.reshape((-1,))
         axis = -1
     (d,) = facts.axes_of(axis, value.dim())
-    return array_of(torch.sort(value, dim=d)[0])
+    return array_of(torch.sort(copied(value), dim=d)[0])
 
 
 def sort_inplace(self, axis=-1, kind=None, order=None, *, stable=None):
@@ -84,7 +85,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
         axis = 0
     (d,) = facts.axes_of(axis, value.dim())
     key = (slice(None),) * d + (where.to(torch.int64),)
-    return delivered(value[key], out)
+    return delivered(value[key].contiguous(), out)
 
 
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, **other):

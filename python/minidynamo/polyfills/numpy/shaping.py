@@ -4,7 +4,8 @@ import minidynamo as torch
 
 from ..bridge import array_of, is_array, is_number, read_only_array_of
 from . import facts
-from .operands import cast, store, tensor, view, viewable
+from .layout import joined, like_operands
+from .operands import cast, store_whole, tensor, view, viewable
 from .reductions import folded
 
 
@@ -33,7 +34,8 @@ def reshape(a, shape=None, order="C", *, copy=None):
 def ravel(a, order="C"):
     """numpy.ravel: a view if the elements lie in order."""
     _c_order(order)
-    return view(viewable(a).reshape((-1,)), a)
+    value = viewable(a)
+    return view(value.reshape((-1,)) if value.is_contiguous() else value.contiguous().reshape((-1,)), a)
 
 
 def transpose(a, axes=None):
@@ -127,8 +129,8 @@ def concatenate(arrays, axis=0, out=None, dtype=None, casting="same_kind"):
     if axis is None:
         values = [v.reshape((-1,)) for v in values]
         axis = 0
-    joined = _joined(values, axis)
-    return array_of(joined) if out is None else store(out, joined)
+    whole = _joined(values, axis)
+    return array_of(whole) if out is None else store_whole(out, whole)
 
 
 def _joined(values, axis):
@@ -136,15 +138,20 @@ def _joined(values, axis):
     for v in values:
         if v.dim() != values[0].dim():
             raise ValueError("all the input arrays must have same number of dimensions")
-    return torch.cat(values, dim=axis)
+    return joined(values, axis)
 
 
 def stack(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     """numpy.stack."""
     if casting != "same_kind":
         raise NotImplementedError("`casting`")
-    joined = torch.stack(_parts(_sequence(arrays), dtype), dim=axis)
-    return array_of(joined) if out is None else store(out, joined)
+    values = _parts(_sequence(arrays), dtype)
+    (d,) = facts.axes_of(axis, values[0].dim() + 1)
+    for v in values:
+        if v.shape != values[0].shape:
+            raise ValueError("all input arrays must have the same shape")
+    whole = joined([v.unsqueeze(d) for v in values], d)
+    return array_of(whole) if out is None else store_whole(out, whole)
 
 
 def stacked(kind, tup, *, dtype=None, casting="same_kind"):
@@ -237,7 +244,16 @@ def roll(a, shift, axis=None):
         if not is_number(shift):
             raise NotImplementedError("several shifts of the flattened array")
         return array_of(torch.roll(value.reshape((-1,)), shift, 0).reshape(value.shape))
-    return array_of(torch.roll(value, shift, axis))
+    axes = [d % value.dim() for d in sizes(axis)]
+
+    def make(order):
+        return (
+            torch.roll(value, shift, axes)
+            if order is None
+            else torch.roll(value.permute(order), shift, [order.index(d) for d in axes])
+        )
+
+    return array_of(like_operands([value], make))
 
 
 # --- diagonals --------------------------------------------------------------------------------------------------------
