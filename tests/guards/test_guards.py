@@ -282,7 +282,7 @@ def test_tree_has_the_layout_of_the_reference():
             (local(1, "x"), "NoHasattr", "_dynamo_dynamic_indices", x_place),
             (local(1, "x"), "TensorMatch", torch.ones(3), x_place),
             (local(0, "i"), "EqualsMatch", 3, ("/tmp/ipykernel_231646/617960493.py", 6, "inner", "if i == 3:")),
-            *((None, kind, None) for kind in ("GlobalState", "TorchFunctionModeStack", "DefaultDevice", "SavedTensorHooks")),
+            *((None, k, None) for k in ("GlobalState", "TorchFunctionModeStack", "DefaultDevice", "SavedTensorHooks")),
         ]
     )
     i = id(function)
