@@ -282,10 +282,7 @@ def test_tree_has_the_layout_of_the_reference():
             (local(1, "x"), "NoHasattr", "_dynamo_dynamic_indices", x_place),
             (local(1, "x"), "TensorMatch", torch.ones(3), x_place),
             (local(0, "i"), "EqualsMatch", 3, ("/tmp/ipykernel_231646/617960493.py", 6, "inner", "if i == 3:")),
-            (None, "GlobalState", None),
-            (None, "TorchFunctionModeStack", None),
-            (None, "DefaultDevice", None),
-            (None, "SavedTensorHooks", None),
+            *((None, k, None) for k in ("GlobalState", "TorchFunctionModeStack", "DefaultDevice", "SavedTensorHooks")),
         ]
     )
     i = id(function)
@@ -294,6 +291,9 @@ def test_tree_has_the_layout_of_the_reference():
     def pad(s):
         return s.ljust(60)
 
+    hooks = "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None  # always so: "
+    hooks += "there are no hooks on saved tensors"
+    modes = pad("___check_torch_function_mode_stack()") + "  # always so: there are no modes of torch functions"
     tail = f"  # torch._dynamo.graph_break()  # {short}:7 in inner"
     x_tail = f"  # x = x + 1  # {short}:5 in inner"
     assert p.tree().split("\n") == [
@@ -301,13 +301,10 @@ def test_tree_has_the_layout_of_the_reference():
         "",
         "TREE_GUARD_MANAGER:",
         "+- RootGuardManager",
-        "| +- LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None"
-        "  # always so: there are no hooks on saved tensors",
+        "| +- LAMBDA_GUARD: " + hooks,
         "| +- DEFAULT_DEVICE: " + pad("utils_device.CURRENT_DEVICE == None") + "  # a part of GLOBAL_STATE",
         "| +- GLOBAL_STATE: ___check_global_state()",
-        "| +- TORCH_FUNCTION_MODE_STACK: "
-        + pad("___check_torch_function_mode_stack()")
-        + "  # always so: there are no modes of torch functions",
+        "| +- TORCH_FUNCTION_MODE_STACK: " + modes,
         "| +- GuardManager: source=L['i'], accessed_by=FrameLocalsGuardAccessor(key='i', framelocals_idx=0)",
         "| | +- EQUALS_MATCH: L['i'] == 3                                                 "
         + f"  # if i == 3:  # {short}:6 in inner",
