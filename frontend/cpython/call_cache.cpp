@@ -1,3 +1,4 @@
+// What functools.lru_cache keeps, read as CPython lays it out.
 #include "frontend/cpython/call_cache.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Running CompiledGuards.
+// Running CompiledGuards on the arguments of a call.
 
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+// In-place writes while tracing: what may be written to, and what a write makes of gradients.
 #include "frontend/interpreter/trace_writes.h"
 
 #include "frontend/trace/breaks.h"

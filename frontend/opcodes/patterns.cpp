@@ -1,4 +1,4 @@
-// match statements.
+// Instructions of match statements.
 #include "frontend/cpython/object_attr.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/functions.h"

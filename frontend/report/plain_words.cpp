@@ -1,3 +1,4 @@
+// How values of the trace are called in explanations and hints.
 #include "frontend/report/plain_words.h"
 
 #include <algorithm>

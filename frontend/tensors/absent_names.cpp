@@ -1,3 +1,4 @@
+// Descriptors on Tensor for the names that only torch has.
 #include "frontend/tensors/absent_names.h"
 
 #include "frontend/cpython/refused_names.h"

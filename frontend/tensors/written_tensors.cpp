@@ -1,3 +1,4 @@
+// What in-place writes to tensors that require grad mean in eager code.
 #include "frontend/tensors/written_tensors.h"
 
 #include <algorithm>

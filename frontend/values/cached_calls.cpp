@@ -1,3 +1,4 @@
+// Calls of functions behind functools.lru_cache: hits, misses, and what either assumes.
 #include "frontend/values/cached_calls.h"
 
 #include <algorithm>

@@ -39,7 +39,7 @@ NEEDS_ELEMENTS = {
 
 
 def described(value, given):
-    """All that is known of a result without its elements; `given`: the operands, which it may be or share memory with."""
+    """All that is known of a result but its elements; `given`: operands, which it may be or share memory with."""
     if isinstance(value, torch.Tensor):
         same = [name for name, t in given.items() if t is value]
         shares = [name for name, t in given.items() if _C._shares_memory(t, value)]

@@ -1,4 +1,4 @@
-"""Convolution layers."""
+"""Layers of convolution, transposed or not."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""types.SimpleNamespace, weakref.ref."""
+"""What traced code runs for types.SimpleNamespace and weakref.ref."""
 
 import types
 import weakref
