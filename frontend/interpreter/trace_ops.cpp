@@ -152,7 +152,7 @@ ValueRef with_operands(Tracer& t, const CallArgs& args, Node* made, ValueRef res
       several->items[i] = operand;
       continue;
     }
-    if (t.graphs.outer.empty() && !t.graphs.standing_in) as<TensorValue>(data_of(operand))->node = made;
+    if (t.graphs.outer.empty() && !t.graphs.on_fakes) as<TensorValue>(data_of(operand))->node = made;
     return operand;
   }
   return result;
