@@ -131,6 +131,16 @@ def test_a_code_that_is_not_raised_says_why():
         assert row.get("why", ".").endswith("."), code
 
 
+def test_the_readme_counts_them():
+    counts = collections.Counter(ROWS[code]["status"] for code in PUBLISHED)
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    assert (
+        f"Of the codes {counts['raised']} are raised, {counts['synthetic']} only with a setting for tests, "
+        f"{counts['internal']} are about states this tracer cannot be in, and "
+        f"{counts['unreachable']} are not raised yet"
+    ) in readme
+
+
 @pytest.mark.parametrize("change", [{"status": "perhaps"}, {"status": "raised", "why": "x"}, {"status": "internal"}])
 def test_a_wrong_status_is_refused(change):
     row = {"code": "GB0000", "type": "t", "area": "a", "class": "internal", "explanation": "e", **change}
