@@ -11,7 +11,7 @@ import minidynamo as torch
 
 def imported(cpu):
     program = "import minidynamo as t; print(t.compile(lambda x: x + 1, backend='inductor')(t.zeros(2)).tolist())"
-    env = {**os.environ, "MINIDYNAMO_CPU": cpu}
+    env = {**os.environ, "MINIDYNAMO_CPU": cpu, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     return subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, timeout=120)
 
 
