@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <iterator>
 #include <memory>
@@ -21,6 +22,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backend/machine/fork_gate.h"
 #include "ir/core/error.h"
 
 namespace md {
@@ -147,8 +149,12 @@ class IdleMachines {
 }  // namespace
 
 const Target& host_target() {
-  static const Target t = describe_host();
-  return t;
+  static std::atomic<const Target*> known{nullptr};
+  if (const Target* t = known.load(std::memory_order_acquire)) return *t;
+  const ForkGate gate;  // the child of a fork() would wait for ever for a thread that makes it
+  static const Target made = describe_host();
+  known.store(&made, std::memory_order_release);
+  return made;
 }
 
 Target cpu_target(const std::string& cpu) {
