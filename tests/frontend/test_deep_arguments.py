@@ -8,6 +8,17 @@ import sys
 
 import pytest
 
+LINKED = """
+def nested(depth):
+    h = None
+    for _ in range(depth): n = Node(); n.v = 1; n.next = h; h = n
+    return h
+def walk(x, n):
+    s = 0
+    while n is not None: s += n.v; n = n.next
+    return x + s
+"""
+
 SHAPES = {
     "list": """
 def nested(depth):
@@ -39,28 +50,8 @@ def walk(x, l):
     while l: l = l[0]; n += 1
     return x + n
 """,
-    "slots": """
-class Node: __slots__ = ("v", "next")
-def nested(depth):
-    h = None
-    for _ in range(depth): n = Node(); n.v = 1; n.next = h; h = n
-    return h
-def walk(x, n):
-    s = 0
-    while n is not None: s += n.v; n = n.next
-    return x + s
-""",
-    "attributes": """
-class Node: pass
-def nested(depth):
-    h = None
-    for _ in range(depth): n = Node(); n.v = 1; n.next = h; h = n
-    return h
-def walk(x, n):
-    s = 0
-    while n is not None: s += n.v; n = n.next
-    return x + s
-""",
+    "slots": 'class Node: __slots__ = ("v", "next")\n' + LINKED,
+    "attributes": "class Node: pass\n" + LINKED,
     "result": """
 def nested(depth):
     return depth
