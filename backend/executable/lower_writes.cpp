@@ -20,19 +20,9 @@ Place part(Place whole, const Node& source, const Arg& strides, const Arg& offse
   return whole;
 }
 
-// Strides along the axes of the nest of what is computed for `value` and stored at `to`.
-SizeVec strides_in(const LoopNest& nest, const FusionGroup& group, const Node& value, const Place& to) {
-  const auto m = std::ranges::find(group.members, &value, &FusionGroup::Member::node);
-  SizeVec strides(nest.extents.size(), Size(0));
-  for (std::size_t d = 0; d < m->axes.size(); ++d)
-    if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = to.type.strides[d];
-  return strides;
-}
-
-// The node whose memory `n` shows.
-const Node* viewed(const Node* n) {
-  while (is_view(*n)) n = n->args[0].get<Node*>();
-  return n;
+// Strides along the axes of the group of what is computed for `value` and stored at `to`.
+SizeVec strides_in(const FusionGroup& group, const Node& value, const Place& to) {
+  return along_axes(group, *std::ranges::find(group.members, &value, &FusionGroup::Member::node), to.type.strides);
 }
 
 }  // namespace
@@ -68,7 +58,7 @@ bool WriteLowering::store_into(LoweredGroup& l, const FusionGroup& group, const 
   if (at == l.buffers.end()) return false;
   const int buffer = static_cast<int>(at - l.buffers.begin());
   const auto store = std::ranges::find(nest.stores, buffer, [](const Store& s) { return s.to.buffer; });
-  store->to = nest.access(buffer, to.type.dtype, strides_in(nest, group, value, to));
+  store->to = nest.access(buffer, to.type.dtype, strides_in(group, value, to));
   bool reads = false;
   for (const Access& a : nest.accesses) {
     const Node* loaded = l.buffers[static_cast<std::size_t>(a.buffer)];
@@ -110,11 +100,11 @@ void WriteLowering::store_into_writes(LoweredGroup& l, const FusionGroup& group)
     const auto found = written_by_.find(n);
     if (found == written_by_.end() || !places_.is_known(found->second->args[0].get<Node*>())) continue;
     const Node& write = *found->second;
-    if (unfinished.contains(viewed(write.args[0].get<Node*>()))) continue;
+    if (unfinished.contains(memory_root(write.args[0].get<Node*>()))) continue;
     unfinished.insert(&write);
     const Place to = part(copy_base(write), *n, write.args[2], write.args[3]);
     places_.set(*n, to);
-    const SizeVec strides = strides_in(l.nest, group, *n, to);
+    const SizeVec strides = strides_in(group, *n, to);
     for (Store& s : l.nest.stores)
       if (s.to.buffer == static_cast<int>(i)) s.to = l.nest.access(s.to.buffer, n->type().dtype, strides);
   }

@@ -165,10 +165,7 @@ class GroupLowering {
       if (m == group_.members.end())
         throw InternalError("fusion: " + out->name + " is an output but no member of its group");
       const TensorType& t = out->type();
-      SizeVec strides(group_.extents.size(), Size(0));
-      for (std::size_t d = 0; d < m->axes.size(); ++d)
-        if (m->axes[d] >= 0) strides[static_cast<std::size_t>(m->axes[d])] = t.strides[d];
-      nest_.store(value_of_.at(out), nest_.access(buffer(out), t.dtype, strides));
+      nest_.store(value_of_.at(out), nest_.access(buffer(out), t.dtype, along_axes(group_, *m, t.strides)));
     }
   }
 

@@ -43,19 +43,16 @@ constexpr std::pair<Text, Text> kKinds[] = {
     {"AutogradFunctionContext", "the `ctx` of an autograd function"},
 };
 
-// Those that say what they are of: before and after it.
-struct Named {
-  Text kind, before, after;
-};
-constexpr Named kNamed[] = {
-    {"UserDefinedObject", "an object of class ", ""},
-    {"UserDefinedClass", "the class ", ""},
-    {"GenericContextWrapping", "a context manager of class ", ""},
-    {"Exception", "an exception of class ", ""},
-    {"Builtin", "the builtin ", ""},
-    {"TorchInGraphFunction", "the function ", ""},
-    {"PythonModule", "the module ", ""},
-    {"Itertools", "an object of class ", ""},
+// Those that say what they are of, behind these words.
+constexpr std::pair<Text, Text> kNamed[] = {
+    {"UserDefinedObject", "an object of class "},
+    {"UserDefinedClass", "the class "},
+    {"GenericContextWrapping", "a context manager of class "},
+    {"Exception", "an exception of class "},
+    {"Builtin", "the builtin "},
+    {"TorchInGraphFunction", "the function "},
+    {"PythonModule", "the module "},
+    {"Itertools", "an object of class "},
 };
 
 std::string article(const std::string& words) {
@@ -93,9 +90,8 @@ std::size_t end_of_brackets(Text s, std::size_t from) {
   return Text::npos;
 }
 
-// The name in "<function f at 0x1>", "<built-in method m of T object at 0x1>", "<class 'a.b'>", "<module 'm' from
-// ...>",
-// "<a.b object at 0x1>"; empty: it is none of these.
+// The name in "<function f at 0x1>", "<built-in method m of T object at 0x1>", "<class 'a.b'>", "<module 'm' from ...>"
+// and "<a.b object at 0x1>"; empty: it is none of these.
 Text name_in_angles(Text inside) {
   for (Text start : {"class '", "module '"})
     if (inside.starts_with(start)) return inside.substr(start.size(), inside.find('\'', start.size()) - start.size());
@@ -134,12 +130,12 @@ std::string value(Text kind, Text inside) {
   if (kind == "UserMethod") return "the method " + plain_words(inside.substr(0, inside.find(", ")));
   if (kind == "GetAttr" && inside.rfind(", ") != Text::npos)
     return code(inside.substr(inside.rfind(", ") + 2)) + " of " + plain_words(inside.substr(0, inside.rfind(", ")));
-  for (const Named& n : kNamed) {
-    if (kind != n.kind || inside.empty()) continue;
+  const auto first = &std::pair<Text, Text>::first;
+  if (const auto named = std::ranges::find(kNamed, kind, first); named != std::end(kNamed) && !inside.empty()) {
     const std::string what = plain_words(inside);
-    return std::string(n.before) + (what[0] == '`' ? what : code(what)) + std::string(n.after);
+    return std::string(named->second) + (what[0] == '`' ? what : code(what));
   }
-  const auto known = std::ranges::find(kKinds, kind, &std::pair<Text, Text>::first);
+  const auto known = std::ranges::find(kKinds, kind, first);
   return known != std::end(kKinds) ? std::string(known->second) : words_of_name(kind);
 }
 

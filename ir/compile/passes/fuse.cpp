@@ -462,6 +462,13 @@ class GroupOrder {
 
 }  // namespace
 
+SizeVec along_axes(const FusionGroup& group, const FusionGroup::Member& m, const SizeVec& strides) {
+  SizeVec along(group.extents.size(), Size(0));
+  for (std::size_t d = 0; d < m.axes.size(); ++d)
+    if (m.axes[d] >= 0) along[static_cast<std::size_t>(m.axes[d])] = strides[d];
+  return along;
+}
+
 std::vector<FusionGroup> fuse(const Graph& functional) { return GroupOrder(functional, Fuser(functional).run()).run(); }
 
 }  // namespace md

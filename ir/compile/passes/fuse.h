@@ -31,6 +31,9 @@ struct FusionGroup {
   std::uint32_t reduced = 0;         // Loops: bit i: the group's reductions fold axis i, all of them the same axes
 };
 
+// Strides of the dimensions of a member's result, as strides of the axes of its Loops group: 0 along the others.
+SizeVec along_axes(const FusionGroup& group, const FusionGroup::Member& m, const SizeVec& strides);
+
 // Every op node is in exactly one group, but for views: a view that only renames dimensions (permute, transpose,
 // squeeze, unsqueeze) of a value inside a Loops group is a member there for its users inside, with its own axes, and a
 // View group for its users outside.
