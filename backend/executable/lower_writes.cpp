@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "backend/nest/schedule.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
@@ -11,18 +12,23 @@
 namespace md {
 namespace {
 
+// Strides along the axes of the group of what is computed for `value` and stored with `strides`.
+SizeVec strides_in(const FusionGroup& group, const Node& value, const SizeVec& strides) {
+  return along_axes(group, *std::ranges::find(group.members, &value, &FusionGroup::Member::node), strides);
+}
+
+SizeVec strides_of(const Arg& list) {
+  SizeVec strides;
+  for (const Arg& s : list.get<ListArg>().items) strides.push_back(s.get<Size>());
+  return strides;
+}
+
 // The part of `whole` that a write_view or commit with these arguments writes.
 Place part(Place whole, const Node& source, const Arg& strides, const Arg& offset) {
   whole.type.sizes = source.type().sizes;
-  whole.type.strides.clear();
-  for (const Arg& s : strides.get<ListArg>().items) whole.type.strides.push_back(s.get<Size>());
+  whole.type.strides = strides_of(strides);
   whole.shift = whole.shift + offset.get<Size>();
   return whole;
-}
-
-// Strides along the axes of the group of what is computed for `value` and stored at `to`.
-SizeVec strides_in(const FusionGroup& group, const Node& value, const Place& to) {
-  return along_axes(group, *std::ranges::find(group.members, &value, &FusionGroup::Member::node), to.type.strides);
 }
 
 }  // namespace
@@ -58,7 +64,8 @@ bool WriteLowering::store_into(LoweredGroup& l, const FusionGroup& group, const 
   if (at == l.buffers.end()) return false;
   const int buffer = static_cast<int>(at - l.buffers.begin());
   const auto store = std::ranges::find(nest.stores, buffer, [](const Store& s) { return s.to.buffer; });
-  store->to = nest.access(buffer, to.type.dtype, strides_in(group, value, to));
+  store->to = nest.access(buffer, to.type.dtype, strides_in(group, value, to.type.strides));
+  if (!can_schedule(nest)) return false;
   bool reads = false;
   for (const Access& a : nest.accesses) {
     const Node* loaded = l.buffers[static_cast<std::size_t>(a.buffer)];
@@ -101,12 +108,14 @@ void WriteLowering::store_into_writes(LoweredGroup& l, const FusionGroup& group)
     if (found == written_by_.end() || !places_.is_known(found->second->args[0].get<Node*>())) continue;
     const Node& write = *found->second;
     if (unfinished.contains(memory_root(write.args[0].get<Node*>()))) continue;
+    LoopNest nest = l.nest;
+    const SizeVec strides = strides_in(group, *n, strides_of(write.args[2]));
+    for (Store& s : nest.stores)
+      if (s.to.buffer == static_cast<int>(i)) s.to = nest.access(s.to.buffer, n->type().dtype, strides);
+    if (!can_schedule(nest)) continue;
+    l.nest = std::move(nest);
     unfinished.insert(&write);
-    const Place to = part(copy_base(write), *n, write.args[2], write.args[3]);
-    places_.set(*n, to);
-    const SizeVec strides = strides_in(group, *n, to);
-    for (Store& s : l.nest.stores)
-      if (s.to.buffer == static_cast<int>(i)) s.to = l.nest.access(s.to.buffer, n->type().dtype, strides);
+    places_.set(*n, part(copy_base(write), *n, write.args[2], write.args[3]));
   }
 }
 

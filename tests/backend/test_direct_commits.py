@@ -63,6 +63,8 @@ PROGRAMS = {
     "column": lambda x, y: y[:, 1].mul_(x[:, 0]),
     "strided": lambda x, y: y[::2].add_(x[::2]),
     "and_sum": lambda x, y: (y.add_(x), y.sum())[1],
+    "copied_and_sum": lambda x, y: (y.copy_(x), y.sum())[1],
+    "copied_and_sums": lambda x, y: (y.copy_(x * 2), y.sum(1), y.sum(0), y.mean())[1:],
     "and_row_sums": lambda x, y: (y.add_(x), y.sum(1))[1],
     "and_column_sums": lambda x, y: (y.add_(x), y.sum(0))[1],
     "minus_row_mean": lambda x, y: y.sub_(y.mean(1, keepdim=True)),
@@ -102,6 +104,8 @@ SHAPES = {
     "square": lambda: (torch.randn(64, 64), torch.randn(64, 64)),
     "transposed": lambda: (torch.randn(33, 40).t(), torch.randn(33, 40).t()),
     "mixed": lambda: (torch.randn(33, 40), torch.randn(40, 33).t()),
+    "corner": lambda: (torch.randn(4, 4), torch.randn(6, 8)[:4, :4]),
+    "two_corners": lambda: (torch.randn(6, 8)[:4, :4], torch.randn(6, 8)[:4, :4]),
     "sliced": lambda: (torch.randn(40, 90)[:, ::2], torch.randn(50, 45)[5:45]),
 }
 

@@ -1,6 +1,8 @@
 // A write makes a new value of the whole storage; every view of it is computed again from there when it is next read.
 #include "ir/compile/passes/storage_values.h"
 
+#include <iterator>
+
 #include "ir/compile/passes/layouts.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
@@ -8,6 +10,17 @@
 #include "ir/infer/inplace.h"
 
 namespace md {
+namespace {
+
+// `h`, what it is a view of, and so on, as far as nothing is known yet. Chains may be as long as the program.
+template <class H, class IsKnown>
+std::vector<H*> unknown_chain(H& h, IsKnown is_known) {
+  std::vector<H*> chain;
+  for (H* at = &h; at && !is_known(*at); at = at->parent) chain.push_back(at);
+  return chain;
+}
+
+}  // namespace
 
 // --- Tensors and their storages ---------------------------------------------------------------------------------
 
@@ -67,8 +80,12 @@ Handle& StorageValues::new_view(const Op& view, BoundArgs args) {
 Node* StorageValues::value(Handle& h) {
   const State& s = storage(h);
   if (h.version == s.version) return h.value;
-  h.value = h.parent ? see(*h.view, h.view_args, value(*h.parent), h.parent->type()) : s.value;
-  h.version = s.version;
+  const auto chain = unknown_chain(h, [&](const Handle& known) { return known.version == s.version; });
+  for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+    Handle& seen = **at;
+    seen.value = seen.parent ? see(*seen.view, seen.view_args, seen.parent->value, seen.parent->type()) : s.value;
+    seen.version = s.version;
+  }
   return h.value;
 }
 
@@ -114,20 +131,21 @@ void StorageValues::write(Handle& self, Handle& result) {
 
 // Where `h` lies in a contiguous tensor with the sizes of its base.
 TensorType StorageValues::placement(const Handle& h) const {
-  if (!h.parent) {
-    TensorType t = h.type();
-    t.strides = contiguous(t.sizes);
-    t.offset = 0;
-    return t;
-  }
-  Node on{.kind = NodeKind::Op, .types = {placement(*h.parent)}};
-  BoundArgs args = h.view_args;
-  args[0] = &on;
+  const auto chain = unknown_chain(h, [](const Handle&) { return false; });
+  TensorType t = chain.back()->type();
+  t.strides = contiguous(t.sizes);
+  t.offset = 0;
   try {
-    return infer(*h.view, args).at(0);
+    for (auto at = std::next(chain.rbegin()); at != chain.rend(); ++at) {
+      Node on{.kind = NodeKind::Op, .types = {std::move(t)}};
+      BoundArgs args = (*at)->view_args;
+      args[0] = &on;
+      t = infer(*(*at)->view, args).at(0);
+    }
   } catch (const OpError& e) {
     throw NotFunctional(std::string("functionalize: a view of a permuted tensor is written to: ") + e.what());
   }
+  return t;
 }
 
 // The base's value with the elements that `h` shows replaced by `v`.
@@ -149,18 +167,27 @@ Node* StorageValues::write_view(const State& s, const Handle& h, Node* v) {
 
 // --- The end ----------------------------------------------------------------------------------------------------
 
-Node* StorageValues::alias(Handle& h) {
-  if (h.alias) return h.alias;
-  if (h.parent) {
-    BoundArgs args = h.view_args;
-    args[0] = alias(*h.parent);
-    return h.alias = out_.append_op(*h.view, std::move(args));
-  }
-  State& s = storage(h);
-  if (s.placeholder) return h.alias = s.placeholder;
-  Node* n = out_.laid_out(s.value, h.type());
+Node* StorageValues::base_alias(const Handle& base) {
+  State& s = storage(base);
+  if (s.placeholder) return s.placeholder;
+  Node* n = out_.laid_out(s.value, base.type());
   const bool taken = !escaped_.insert(n).second;  // two tensors with one value: each its own memory
-  return h.alias = taken ? out_.append_op(op(id::Clone), {n}) : n;
+  return taken ? out_.append_op(op(id::Clone), {n}) : n;
+}
+
+Node* StorageValues::alias(Handle& h) {
+  const auto chain = unknown_chain(h, [](const Handle& known) { return known.alias != nullptr; });
+  for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
+    Handle& seen = **at;
+    if (!seen.parent) {
+      seen.alias = base_alias(seen);
+      continue;
+    }
+    BoundArgs args = seen.view_args;
+    args[0] = seen.parent->alias;
+    seen.alias = out_.append_op(*seen.view, std::move(args));
+  }
+  return h.alias;
 }
 
 std::vector<std::pair<int, Node*>> StorageValues::changed_inputs() {

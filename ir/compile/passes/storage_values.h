@@ -71,6 +71,7 @@ class StorageValues {
   State& storage(const Handle& h) { return storages_[static_cast<std::size_t>(h.storage)]; }
   Node* see(const Op& view, BoundArgs args, Node* on, const TensorType& eager);
   TensorType placement(const Handle& h) const;
+  Node* base_alias(const Handle& base);
   Node* write_view(const State& s, const Handle& h, Node* v);
 
   FunctionalWriter& out_;
