@@ -56,6 +56,7 @@ struct OpDecl {
   bool exact_number = false;   // halves: a second operand that is a number or 0-d keeps the digits of float32
   bool writes_self = false;    // the kernel may be given its first operand as the result: in place nothing is copied
   bool dynamic_sizes = false;  // sizes of the result may depend on values: the parameter `count` holds the symbol
+  bool default_device = true;  // where it makes a tensor from no other: on the default device, unless told a device
   bool rounds_once = false;    // a composite that computes halves in float32 throughout and rounds its result
   // More names, apart by spaces: "multiply" is a function and method like the op itself, "special.expit" a function of
   // the namespace minidynamo.special, "Tensor.where" what the method of that name means.

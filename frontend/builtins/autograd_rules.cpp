@@ -71,10 +71,7 @@ ValueRef rule_require_grad(Tracer& t, CallArgs& args) {
   expect_args(t, "_require_grad", args, 1, 1);
   auto* x = as<TensorValue>(args[0]);
   if (!x) return {};
-  for (TensorType* type : {&x->type, &x->node->types.at(0)}) {
-    type->requires_grad = true;
-    type->history = GradHistory::Computed;
-  }
+  x->set_grad_state({true, GradHistory::Computed});
   return args[0];
 }
 

@@ -1,5 +1,6 @@
 // Library functions the tracer knows: our own _dynamo functions, grad mode, contextlib, functools, copy.
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/tensors/generator_object.h"
@@ -315,6 +316,7 @@ ValueRef rule_result_type(Tracer& t, CallArgs& args) {
 
 // Looks at what nested lists and tuples hold, each with a guard.
 void realize_items(Tracer& t, ValueRef& v) {
+  if (is_stack_short()) unmodelled(v->print(), "a list nested too deep");
   v = t.realize(v);
   auto* list = as<ListValue>(v);
   auto* tuple = as<TupleValue>(v);

@@ -63,9 +63,11 @@ Layout probe_layout() {
 
 Layout layout() { return made_once(probe_layout); }
 
-// What stands in for the function while a result is entered: it answers one call, of this thread.
+// What stands in for the function while a result is entered: it answers that call. Others may come meanwhile, of other
+// threads, and of finalizers in this one.
 struct Answer {
   PyObject *function, *result;
+  PyObject *positional, *keywords;  // which the cache passes on as they are
   unsigned long thread;
   bool given = false;
 };
@@ -73,8 +75,8 @@ struct Answer {
 PyObject* answer(PyObject* capsule, PyObject* positional, PyObject* keywords) {
   auto* a = static_cast<Answer*>(PyCapsule_GetPointer(capsule, nullptr));
   if (!a) return nullptr;
-  if (PyThread_get_thread_ident() != a->thread || std::exchange(a->given, true))
-    return PyObject_Call(a->function, positional, keywords);
+  const bool is_it = PyThread_get_thread_ident() == a->thread && positional == a->positional && keywords == a->keywords;
+  if (!is_it || std::exchange(a->given, true)) return PyObject_Call(a->function, positional, keywords);
   if (a->result) return Py_NewRef(a->result);
   PyErr_SetNone(PyExc_Exception);
   return nullptr;
@@ -115,7 +117,7 @@ PyRef cache_key(PyObject* cache, PyObject* positional, PyObject* keywords) {
 }
 
 void enter_result(PyObject* cache, PyObject* positional, PyObject* keywords, PyObject* result) {
-  Answer a{cached_function(cache), result, PyThread_get_thread_ident()};
+  Answer a{cached_function(cache), result, positional, keywords, PyThread_get_thread_ident()};
   const PyRef capsule = checked(PyCapsule_New(&a, nullptr, nullptr));
   const PyRef stand_in = checked(PyCFunction_New(&answer_method, capsule.get()));
   parts(cache)->function = Py_NewRef(stand_in.get());

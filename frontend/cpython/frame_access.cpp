@@ -8,6 +8,7 @@
 #include <opcode.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -160,7 +161,7 @@ PyObject* run_default(PyThreadState* thread, Frame* frame, int throwflag) {
 PyObject* pass_through(PyThreadState* thread, Frame* frame, int throwflag) {
   if (suspensions.load(std::memory_order_relaxed) > 0) return _PyEval_EvalFrameDefault(thread, frame, throwflag);
   ThreadCounts& here = counts;
-  if (here.nested_frames >= kMaxNested || stack_left() < kMinStack) return run_suspended(thread, frame, throwflag);
+  if (here.nested_frames >= kMaxNested || is_stack_short(kMinStack)) return run_suspended(thread, frame, throwflag);
   ++here.nested_frames;
   give_back_recursion(thread, 2);
   PyObject* const result = _PyEval_EvalFrameDefault(thread, frame, throwflag);
@@ -198,8 +199,12 @@ bool is_observed(PyThreadState* thread, PyCodeObject* code) {
   return thread->c_tracefunc || thread->c_profilefunc || md_is_monitored(code);
 }
 
-std::size_t stack_left() {
-  thread_local const std::uintptr_t lowest = [] {
+bool is_stack_short(std::size_t reserve) {
+  struct Stack {
+    std::uintptr_t lowest;
+    std::size_t size;
+  };
+  thread_local const Stack stack = [] {
     pthread_attr_t attributes;
     void* base = nullptr;
     std::size_t size = 0;
@@ -207,10 +212,10 @@ std::size_t stack_left() {
       pthread_attr_getstack(&attributes, &base, &size);
       pthread_attr_destroy(&attributes);
     }
-    return reinterpret_cast<std::uintptr_t>(base);
+    return Stack{reinterpret_cast<std::uintptr_t>(base), size};
   }();
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  return here > lowest ? here - lowest : 0;
+  return here < stack.lowest + std::min(reserve, stack.size / 4);
 }
 
 }  // namespace md

@@ -73,7 +73,7 @@ bool is_observed(PyThreadState* thread, PyCodeObject* code);
 // instructions, which report other events. (Where there are other threads, they would lose the hook as well.)
 PyObject* run_observed(PyThreadState* thread, Frame* frame, int throwflag);
 
-// Bytes of C stack left to this thread.
-std::size_t stack_left();
+// Whether less than `reserve` bytes of this thread's C stack are left; of a small stack, less than a quarter.
+bool is_stack_short(std::size_t reserve = 1 << 20);
 
 }  // namespace md

@@ -38,10 +38,11 @@ PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::s
   return r;
 }
 
-// The line of a function's `def`; its code begins with the first decorator.
+// The line of a function's `def`; its code begins with the first decorator, if it has any.
 int line_of_def(PyCodeObject* code) {
   constexpr int kMostDecorated = 200;  // lines
   SourceLines lines;
+  if (!lines.stripped(code->co_filename, code->co_firstlineno, nullptr).starts_with('@')) return code->co_firstlineno;
   for (int line = code->co_firstlineno; line < code->co_firstlineno + kMostDecorated; ++line) {
     const std::string text = lines.stripped(code->co_filename, line, nullptr);
     if (text.starts_with("def ") || text.starts_with("async def ")) return line;

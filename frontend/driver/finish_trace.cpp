@@ -218,7 +218,7 @@ struct Finisher {
     if (logs.debug) log_reason(broke);
     plan_deferred_calls(b);
     const auto stop = log.breaks.find(t.stack.ordinal);
-    const TracedBreak at{t, end.break_instruction, request, notes};
+    const TracedBreak at{end.break_instruction, request, notes};
     int later_numbers = 0;  // they come after the graph's
     if (broke && stop != log.breaks.end() && stop->second.leave)
       later_numbers = plan_leave(b, at);

@@ -86,14 +86,14 @@ class BreakPlanner {
 
   // Everything alive at the break is an argument of the two split functions.
   int plan_split() {
-    SymbolicFrame& f = *at.t.stack.frames.front();
+    SymbolicFrame& f = *b.tracer.stack.frames.front();
     const CodeBody& body = *f.body;
     BreakLayout layout = layout_of(f, live_after(body, at.instruction));
     // The break was inside of __exit__: before the instruction the block is still open.
     for (auto& c : f.contexts)
       if (c.manager->kind != ValueKind::Context) graph_break<GB0066>("[" + c.manager->print() + "]");
     for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
-      static_cast<ContextValue*>(c->manager.get())->exit(at.t);
+      static_cast<ContextValue*>(c->manager.get())->exit(b.tracer);
     for (auto& c : f.contexts) {
       layout.contexts.push_back(static_cast<ContextValue*>(c.manager.get())->reopened(c.stack_index));
       ++numbers;
@@ -117,11 +117,11 @@ class BreakPlanner {
   // Before the instruction at which the entry stops, with everything that is alive there. The managers of `with` are
   // values on the stack; those of the library are left here and entered again.
   int plan_rest() {
-    SymbolicFrame& f = *at.t.stack.frames.front();
+    SymbolicFrame& f = *b.tracer.stack.frames.front();
     const CodeBody& body = *f.body;
     BreakLayout layout = layout_of(f, live_before(body, at.instruction));
     for (auto c = f.contexts.rbegin(); c != f.contexts.rend(); ++c)
-      if (auto* context = as<ContextValue>(c->manager)) context->exit(at.t);
+      if (auto* context = as<ContextValue>(c->manager)) context->exit(b.tracer);
     for (auto& c : f.contexts)
       if (auto* context = as<ContextValue>(c.manager)) layout.contexts.push_back(context->reopened(c.stack_index));
     const PartCode& code = rest_at(body, layout);
@@ -143,7 +143,7 @@ class BreakPlanner {
           !PyCallable_Check(v->real.get()))
         continue;
       try {
-        at.t.realize(v);
+        b.tracer.realize(v);
       } catch (const GraphBreak&) {  // loaded and called as it is
       }
     }

@@ -9,7 +9,6 @@
 namespace md {
 
 struct TracedBreak {
-  Tracer& t;
   int instruction;  // at which the trace stopped
   const FrameRequest& request;
   FrameNotes& notes;  // keeps the code of splits

@@ -244,19 +244,11 @@ void StepRunner::keep_replaced(const PlanStep& s) {
     PyErr_Clear();
 }
 
-void StepRunner::run_effects() {
-  const bool several = plan_.effects.size() > 1;
-  for (const PlanStep& s : plan_.effects) {
-    if (several) keep_replaced(s);
-    if (s.out >= 0)
-      regs[static_cast<std::size_t>(s.out)] = build(s);
-    else
-      effect(s);
-  }
-}
+void StepRunner::run_effects() { run(plan_.effects, plan_.effects.size() > 1); }
 
-void StepRunner::run(const std::vector<PlanStep>& steps) {
+void StepRunner::run(const std::vector<PlanStep>& steps, bool keeps_replaced) {
   for (const PlanStep& s : steps) {
+    if (keeps_replaced) keep_replaced(s);
     if (s.out >= 0)
       regs[static_cast<std::size_t>(s.out)] = build(s);
     else

@@ -15,7 +15,8 @@ class StepRunner {
       : regs(static_cast<std::size_t>(plan.registers)), plan_(plan), args_(args), found_(found), kernel_(kernel) {}
 
   PyRef build(const PlanStep& s);
-  void run(const std::vector<PlanStep>& steps);
+  // `keeps_replaced`: what effects take from its place lives until this runner ends.
+  void run(const std::vector<PlanStep>& steps, bool keeps_replaced = false);
   void run_effects();
   std::span<const std::int64_t> symbol_values();
 

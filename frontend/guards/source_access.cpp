@@ -109,6 +109,18 @@ struct StaticMethod {
   PyObject* callable;
 };
 
+PyObject* function_field(const PyFunctionObject& f, std::string_view name) {
+  if (name == "__name__") return f.func_name;
+  if (name == "__qualname__") return f.func_qualname;
+  if (name == "__doc__") return f.func_doc ? f.func_doc : Py_None;
+  if (name == "__module__") return f.func_module ? f.func_module : Py_None;
+  if (name == "__defaults__") return f.func_defaults ? f.func_defaults : Py_None;
+  if (name == "__annotations__")
+    return f.func_annotations && PyDict_Check(f.func_annotations) ? f.func_annotations : nullptr;
+  if (name == "__kwdefaults__") return f.func_kwdefaults ? f.func_kwdefaults : Py_None;
+  return nullptr;
+}
+
 // What a mutable class, a static method, a function and a cache of calls keep in their structs, and the dictionary that
 // a namespace of the library always has.
 PyObject* field(PyObject* o, PyObject* key) {
@@ -123,19 +135,9 @@ PyObject* field(PyObject* o, PyObject* key) {
     PyObject* const* const place = class_field(o, key);
     return place ? *place : nullptr;
   }
-  if (is_call_cache(o)) return name == "cache" ? cached_results(o) : cached_function(o);
-  if (!PyFunction_Check(o)) return name == "result" ? cached_result(o) : nullptr;
-  const auto* f = reinterpret_cast<PyFunctionObject*>(o);
-  if (name == "__name__") return f->func_name;
-  if (name == "__qualname__") return f->func_qualname;
-  if (name == "__doc__") return f->func_doc ? f->func_doc : Py_None;
-  if (name == "__module__") return f->func_module ? f->func_module : Py_None;
-  if (name == "__defaults__") return f->func_defaults ? f->func_defaults : Py_None;
-  if (name == "__annotations__")
-    return f->func_annotations && PyDict_Check(f->func_annotations) ? f->func_annotations : nullptr;
-  if (name == "__dict__") return f->func_dict;
-  if (name == "__kwdefaults__") return f->func_kwdefaults ? f->func_kwdefaults : Py_None;
-  return nullptr;
+  if (PyFunction_Check(o)) return function_field(*reinterpret_cast<PyFunctionObject*>(o), name);
+  if (!is_call_cache(o)) return name == "result" ? cached_result(o) : nullptr;
+  return name == "cache" ? cached_results(o) : name == "__wrapped__" ? cached_function(o) : nullptr;
 }
 
 }  // namespace

@@ -22,10 +22,10 @@ constexpr Field kDefaultDevice{48, 8, "default_device"};
 }  // namespace
 
 std::int64_t ambient_state() {
-  const TensorState& s = tensor_state();
-  return std::int64_t{s.grad_enabled} << kGradMode.shift | std::int64_t{s.inference_mode} << kInferenceMode.shift |
+  const ThreadModes& modes = thread_modes;
+  return std::int64_t{modes.grad_enabled} << kGradMode.shift | std::int64_t{modes.inference} << kInferenceMode.shift |
          static_cast<std::int64_t>(default_dtype()) << kDefaultDType.shift |
-         static_cast<std::int64_t>(default_device().type) << kDefaultDevice.shift |
+         static_cast<std::int64_t>(modes.default_device.type) << kDefaultDevice.shift |
          static_cast<std::int64_t>(num_threads()) << kThreads.shift;
 }
 

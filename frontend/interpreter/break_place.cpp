@@ -64,6 +64,12 @@ static bool uses_exit_function(const SymbolicFrame& f) {
                      [](const ValueRef& v) { return as<WithExitValue>(v) != nullptr; });
 }
 
+// The truth of a bool. Resume code that begins with a jump may have to ask for it once more: breaking there would go on
+// without end.
+static bool does_nothing(const SymbolicFrame& f) {
+  return f.instruction().op == Opcode::TO_BOOL && f.stack.back()->python_type() == &PyBool_Type;
+}
+
 bool can_begin_here(const SymbolicFrame& f) {
   const auto& code = f.body->instructions;
   const auto here = static_cast<std::size_t>(f.current);
@@ -78,7 +84,9 @@ void break_if_forced(Tracer& t) {
   const int at = t.config.break_at, every = t.config.break_every;
   const bool anywhere = at > 0 && t.config.trace_more;
   const SymbolicFrame& f = *t.stack.frames.front();
-  if (uses_exit_function(f) || !can_begin_here(f) || (!anywhere && judge_break(t) != BreakVerdict::Resume)) return;
+  if (does_nothing(f) || uses_exit_function(f) || !can_begin_here(f) ||
+      (!anywhere && judge_break(t) != BreakVerdict::Resume))
+    return;
   ++t.stack.break_places;
   if (at > 0 ? t.stack.break_places != at : t.stack.break_places % every != 0) return;
   graph_break<GB0025>(std::string("[]"), std::string("{}"),

@@ -2,10 +2,10 @@
 // exception of the traced program unwinds by the exception tables.
 #include <atomic>
 
-#include "frontend/cpython/refused_names.h"
 #include "frontend/entries/frame_notes.h"
 #include "frontend/interpreter/break_place.h"
 #include "frontend/marked_callables/marked_value.h"
+#include "frontend/tensors/absent_names.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/logs.h"
 #include "frontend/trace/tracer.h"
@@ -27,12 +27,6 @@ constexpr long kMaxSteps = 2'000'000;          // an unrolled loop this long wou
 constexpr long kMostStepsToLeave = 1'500'000;  // where the frame can be left instead
 constexpr int kMaxDepth = 1000;
 
-void no_set_displays(Tracer&, SymbolicFrame&, const Instruction&) { graph_break<GB0200>(); }
-
-// The registry has a code for a handler that the configuration takes away.
-OpcodeHandler handler_of(const TraceConfig& config, Opcode op) {
-  return op == Opcode::BUILD_SET && config.no_build_set ? no_set_displays : opcode_handler(op);
-}
 }  // namespace
 
 Tracer::Tracer(const TraceConfig& config, SpeculationLog& log) : config(config), speculation(log) {}
@@ -91,7 +85,7 @@ void Tracer::step_until(std::size_t depth) {
     }
     if (log_traces) log_instruction(*this, f, i);
     try {
-      handler_of(config, i.op)(*this, f, i);
+      opcode_handler(i.op)(*this, f, i);
     } catch (const TracedRaise& e) {
       if (!unwind(e, depth)) throw;
     } catch (const DataDependent& e) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/interpreter/trace_out.h"
 #include "frontend/interpreter/trace_writes.h"
@@ -161,7 +162,7 @@ ValueRef with_operands(Tracer& t, const CallArgs& args, Node* made, ValueRef res
 // A call that makes a tensor wherever this thread makes them says so in the graph.
 void name_default_device(Node& n, BoundCall& call) {
   const Op& called = op(call.op);
-  if (called.device < 0 || !call.args[static_cast<std::size_t>(called.device)].is_none()) return;
+  if (!called.placed_by_default || !call.args[static_cast<std::size_t>(called.device)].is_none()) return;
   place_by_default(called, call.args);
   const Arg& device = call.args[static_cast<std::size_t>(called.device)];
   if (device.is_none()) return;
@@ -179,6 +180,7 @@ Arg Tracer::to_arg(const ValueRef& raw) {
   if (auto* s = as<SliceValue>(v)) return slice_arg(*this, *s);
   const bool list = v->kind == ValueKind::List;
   if (list || v->kind == ValueKind::Tuple) {
+    if (is_stack_short()) graph_break<GB0055>(v->print());  // nested too deep, or in itself
     ListArg out;
     out.tuple = !list;
     for (auto& item : list ? static_cast<ListValue*>(v.get())->items : static_cast<TupleValue*>(v.get())->items)
@@ -271,7 +273,8 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
     BoundCall call = bound();
     if (sizes.env && settle_arguments(op(call.op), call.args, n.args, n.kwargs)) call = bound();
     n.op = call.op;
-    if (!default_device().is_cpu()) name_default_device(n, call);
+    // Library code the package brings along makes what it needs on the CPU, as the library does.
+    if (!default_device().is_cpu() && !frame().is_library()) name_default_device(n, call);
     const GradMode mode(grad_enabled);
     if (setitem) {
       take_on_grad(*self, check_traced_assignment(*this, n), target);

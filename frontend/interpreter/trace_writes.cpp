@@ -15,10 +15,7 @@ void check_writable(const TensorValue& self) { check_grad_write(self.type.requir
 void take_on_grad(TensorValue& self, bool gradient, const std::string& target) {
   if (!gradient || self.type.requires_grad) return;
   if (self.source) unmodelled(target, "a write of what requires grad to an input that does not");
-  for (TensorType* type : {&self.type, &self.node->types.at(0)}) {
-    type->requires_grad = true;
-    type->history = GradHistory::Computed;
-  }
+  self.set_grad_state({true, GradHistory::Computed});
 }
 
 void note_write(TensorValue& self, const Op& op, const TensorType& result, const std::string& target) {

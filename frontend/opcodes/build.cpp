@@ -22,6 +22,7 @@ OPCODE(BUILD_TUPLE) { f.push(make_ref<TupleValue>(pop_n(f, i.a))); }
 OPCODE(BUILD_LIST) { f.push(make_ref<ListValue>(pop_n(f, i.a))); }
 
 OPCODE(BUILD_SET) {
+  if (t.config.no_build_set) graph_break<GB0200>();
   auto s = make_ref<SetValue>(false);
   for (auto& v : pop_n(f, i.a)) s->add(t, v);
   f.push(s);

@@ -21,14 +21,12 @@ struct Unfinished {
 
 }  // namespace
 
-constexpr std::size_t kLeastStack = 1 << 20;
-
 Reg PlanBuilder::rebuild(const ValueRef& raw) {
   ValueRef v = raw;
   if (ValueRef seen = v->realized_as()) v = std::move(seen);
   if (v->owner) v = ValueRef(v->owner);
   if (auto it = built_.find(v.get()); it != built_.end()) return it->second;
-  if (stack_left() < kLeastStack) graph_break<GB0092>(v->print());  // one inside the other, without end
+  if (is_stack_short()) graph_break<GB0092>(v->print());  // one inside the other, without end
   if (!in_making_.insert(v.get()).second) throw Unfinished{v.get()};
   keep_.push_back(v);
   Reg r = -1;

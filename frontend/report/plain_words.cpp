@@ -69,8 +69,9 @@ std::string words_of_name(Text kind) {
   return article(words);
 }
 
-// Past the closing bracket of what opens at `from`; strings inside are skipped. npos: it is not closed.
+// Past the bracket that closes the one at `from`; strings inside are skipped. npos: there is none.
 std::size_t end_of_brackets(Text s, std::size_t from) {
+  const char open = s[from], close = open == '(' ? ')' : '>';
   int depth = 0;
   char quote = 0;
   for (std::size_t i = from; i < s.size(); ++i) {
@@ -81,9 +82,9 @@ std::size_t end_of_brackets(Text s, std::size_t from) {
         quote = 0;
     } else if (s[i] == '\'' || s[i] == '"') {
       quote = s[i];
-    } else if (s[i] == '(') {
+    } else if (s[i] == open) {
       ++depth;
-    } else if (s[i] == ')' && --depth == 0) {
+    } else if (s[i] == close && --depth == 0) {
       return i + 1;
     }
   }
@@ -159,10 +160,10 @@ std::string plain_words(std::string_view s) {
       i += 17;
       continue;
     }
-    const std::size_t close = s[i] == '<' ? s.find('>', i) : Text::npos;
-    if (close != Text::npos && !name_in_angles(s.substr(i + 1, close - i - 1)).empty()) {
-      out += angles(s.substr(i, close + 1 - i));
-      i = close + 1;
+    const std::size_t closed = s[i] == '<' ? end_of_brackets(s, i) : Text::npos;
+    if (closed != Text::npos && !name_in_angles(s.substr(i + 1, closed - i - 2)).empty()) {
+      out += angles(s.substr(i, closed - i));
+      i = closed;
       continue;
     }
     const Text kind = kind_at(s, i);

@@ -9,28 +9,37 @@ namespace md {
 namespace {
 
 PyTypeObject* meta_type = nullptr;
-PyObject* describe =
-    nullptr;  // (what Python says, name) -> what the AttributeError is made of; null: nothing more to say
+// (what Python says, name) -> what the AttributeError is made of; null: nothing more to say
+PyObject* describe = nullptr;
 
 struct AbsentName {
   PyObject_HEAD
   PyObject* name;
 };
 
-void raise_absent(PyRef plain, PyObject* name) {
+// `of`: the object that was asked, if it is there.
+void raise_absent(PyRef plain, PyObject* name, PyObject* of) {
   if (!plain) return;
   if (describe) plain = PyRef::steal(PyObject_CallFunctionObjArgs(describe, plain.get(), name, nullptr));
-  if (plain) PyErr_SetObject(PyExc_AttributeError, plain.get());
+  if (!plain) return;
+  const PyRef error = PyRef::steal(PyObject_CallOneArg(PyExc_AttributeError, plain.get()));
+  if (!error || PyObject_SetAttrString(error.get(), "name", name) < 0) return;
+  if (of && PyObject_SetAttrString(error.get(), "obj", of) < 0) return;
+  PyErr_SetObject(PyExc_AttributeError, error.get());
 }
 
 PyObject* absent_get(PyObject* self, PyObject* instance, PyObject* owner) {
   PyObject* const name = reinterpret_cast<AbsentName*>(self)->name;
   const bool of_class = !instance || instance == Py_None;
+  if (of_class && (!owner || !PyType_Check(owner))) {
+    PyErr_SetString(PyExc_TypeError, "__get__() needs an instance or a class");
+    return nullptr;
+  }
   PyTypeObject* const type = of_class ? reinterpret_cast<PyTypeObject*>(owner) : Py_TYPE(instance);
   raise_absent(PyRef::steal(PyUnicode_FromFormat(
                    of_class ? "type object '%.50s' has no attribute '%U'" : "'%.50s' object has no attribute '%U'",
                    type->tp_name, name)),
-               name);
+               name, of_class ? owner : instance);
   return nullptr;
 }
 
@@ -60,8 +69,8 @@ PyObject* listed(PyObject* all, PyTypeObject* type, PyObject* own) {
   for (Py_ssize_t i = 0; kept && i < PyList_GET_SIZE(names.get()); ++i) {
     PyObject* const name = PyList_GET_ITEM(names.get(), i);
     PyObject* const found = _PyType_Lookup(type, name);
-    const int has = own && found && is_absent_name(found) ? PyDict_Contains(own, name) : 0;
-    const bool keep = !found || !is_absent_name(found) || has > 0;
+    const int has = own && found && is_refused_name(found) ? PyDict_Contains(own, name) : 0;
+    const bool keep = !found || !is_refused_name(found) || has > 0;
     if (has < 0 || (keep && PyList_Append(kept.get(), name) < 0)) return nullptr;
   }
   return kept.release();
@@ -96,7 +105,7 @@ PyObject* set_absent_names(PyObject*, PyObject* args) {
   absent_text_type = reinterpret_cast<PyTypeObject*>(Py_NewRef(text_type));  // kept for the life of the process
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names); ++i) {
     PyObject* const name = PyList_GET_ITEM(names, i);
-    if (PyObject* const known = _PyType_Lookup(tensor_type, name); known && !is_absent_name(known)) continue;
+    if (PyObject* const known = _PyType_Lookup(tensor_type, name); known && !is_refused_name(known)) continue;
     PyRef made = PyRef::steal(refused_name_type->tp_alloc(refused_name_type, 0));
     if (!made) return nullptr;
     reinterpret_cast<AbsentName*>(made.get())->name = Py_NewRef(name);
@@ -111,10 +120,10 @@ PyMethodDef functions[] = {
 
 }  // namespace
 
-bool is_absent_name(PyObject* o) { return is_refused_name(o); }
+PyTypeObject* absent_text_type = nullptr;
 
 void set_absent(PyObject* name) {
-  raise_absent(PyRef::steal(PyUnicode_FromFormat("'Tensor' object has no attribute '%U'", name)), name);
+  raise_absent(PyRef::steal(PyUnicode_FromFormat("'Tensor' object has no attribute '%U'", name)), name, nullptr);
 }
 
 int init_absent_names(PyObject* module) {

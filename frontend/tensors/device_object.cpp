@@ -28,8 +28,7 @@ Device parsed(const std::string& text) {
   return *d;
 }
 
-// Where this thread makes tensors from nothing: set_default_device() says it, and `with` a device for a while.
-constinit thread_local Device default_now;
+// What `with` a device goes back to, in this thread.
 std::vector<Device>& defaults_outside() {
   static thread_local std::vector<Device> stack;
   return stack;
@@ -95,8 +94,8 @@ PyObject* device_reduce(PyObject* o, PyObject*) {
 }
 PyObject* device_enter(PyObject* o, PyObject*) {
   return guarded([&]() -> PyObject* {
-    defaults_outside().push_back(default_now);
-    default_now = available(value_of(o));
+    defaults_outside().push_back(default_device());
+    set_default_device(value_of(o));
     return Py_NewRef(o);
   });
 }
@@ -106,7 +105,7 @@ PyObject* device_exit(PyObject*, PyObject*) {
     PyErr_SetString(PyExc_RuntimeError, "a device is left that was not entered");
     return nullptr;
   }
-  default_now = outside.back();
+  thread_modes.default_device = outside.back();
   outside.pop_back();
   Py_RETURN_NONE;
 }
@@ -169,8 +168,7 @@ PyRef device_object(Device d) {
 bool is_device(PyObject* o) { return Py_TYPE(o) == device_type; }
 Device device_value(PyObject* o) { return value_of(o); }
 
-Device default_device() { return default_now; }
-void set_default_device(Device d) { default_now = available(d); }
+void set_default_device(Device d) { thread_modes.default_device = available(d); }
 
 Device tensor_device(PyObject* o) {
   if (is_device(o)) return available(value_of(o));
@@ -186,13 +184,13 @@ std::optional<Device> device_argument(PyObject* o) {
 
 std::optional<Device> device_for_new(PyObject* o) {
   if (std::optional<Device> named = device_argument(o)) return named;
-  return default_now.is_cpu() ? std::nullopt : std::optional(default_now);
+  return default_device().is_cpu() ? std::nullopt : std::optional(default_device());
 }
 
 void place_by_default(const Op& op, std::span<Arg> bound) {
-  if (default_now.is_cpu() || op.device < 0 || !op.decl->function) return;
+  if (default_device().is_cpu() || !op.placed_by_default) return;
   Arg& device = bound[static_cast<std::size_t>(op.device)];
-  if (device.is_none()) device = default_now;
+  if (device.is_none()) device = default_device();
 }
 
 }  // namespace md

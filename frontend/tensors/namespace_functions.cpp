@@ -10,13 +10,6 @@
 namespace md {
 
 namespace {
-thread_local bool inference_mode = false;
-}
-
-TensorState tensor_state() { return {grad_enabled(), inference_mode}; }
-void set_inference_mode(bool on) { inference_mode = on; }
-
-namespace {
 
 PyRef none_ref() { return PyRef::borrow(Py_None); }
 PyRef bool_ref(bool b) { return PyRef::borrow(b ? Py_True : Py_False); }
@@ -88,11 +81,11 @@ PyRef set_grad_enabled_function(const PassedArgs& call) {
 }
 PyRef is_inference_mode_enabled(const PassedArgs& call) {
   no_arguments("is_inference_mode_enabled", call, 0);
-  return bool_ref(inference_mode);
+  return bool_ref(thread_modes.inference);
 }
 PyRef set_inference_mode_function(const PassedArgs& call) {
   const auto [on] = arguments("_set_inference_mode", {"enabled"}, call);
-  md::set_inference_mode(checked(PyObject_IsTrue(on)));
+  thread_modes.inference = checked(PyObject_IsTrue(on));
   return none_ref();
 }
 PyRef get_threads(const PassedArgs& call) {

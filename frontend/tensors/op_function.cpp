@@ -90,7 +90,7 @@ PyObject* fast_call(const OpFunctionObject& f, const PassedArgs& call) {
   if (f.method && !is_tensor(call.args[0])) return nullptr;
   const Op* op = f.fast[call.nargs - 1];
   FastArgs args;
-  if (!op || (op->device >= 0 && !default_device().is_cpu())) return nullptr;
+  if (!op || (op->placed_by_default && !default_device().is_cpu())) return nullptr;
   if (!args.fill(*op, call.args, static_cast<std::size_t>(call.nargs))) return nullptr;
   if (f.inplace) {
     write_inplace(*op, args.bound());

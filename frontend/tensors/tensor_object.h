@@ -30,7 +30,7 @@ bool is_size_type(PyTypeObject* t);
 PyRef device_object(Device d);
 bool is_device(PyObject* o);
 // Where this thread's functions that make tensors make them: torch.set_default_device(), `with torch.device(...)`.
-Device default_device();
+inline Device default_device() { return thread_modes.default_device; }
 void set_default_device(Device d);  // throws OpError(Runtime) where no tensors can be
 // Gives such a call of an op the default device if it names none.
 void place_by_default(const Op& op, std::span<Arg> bound);
@@ -54,14 +54,6 @@ bool tensor_has_attr(const std::string& name);  // "shape", "T", "dtype", "grad"
 // Raises the Python exception an OpError stands for.
 void raise_op_error(const OpError& e);
 // guarded(f), which turns C++ exceptions into Python ones, is in boundary.h.
-
-// Ambient state of this thread, as GLOBAL_STATE compares it.
-struct TensorState {
-  bool grad_enabled;
-  bool inference_mode;
-};
-TensorState tensor_state();
-void set_inference_mode(bool on);  // grad mode is set_grad_enabled() of ir/graph/op_table.h
 
 int init_tensors(PyObject* module);  // adds types and functions; -1 with an exception set
 

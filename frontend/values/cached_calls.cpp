@@ -104,7 +104,7 @@ struct CachedCall {
   struct Earlier {
     ValueRef entered;  // under this key
     bool used = false, enters = false;
-    std::size_t others = 0;  // keys
+    std::size_t others = 0;  // keys, where the cache has a limit
   };
   Earlier earlier() const {
     Earlier e;
@@ -118,6 +118,7 @@ struct CachedCall {
         if (enters) e.entered = done.items[1];
         continue;
       }
+      if (cache_limit(cache) < 0) continue;
       const PyRef other = done.key->as_constant();
       const auto equal = [&](const PyRef& o) { return PyObject_RichCompareBool(o.get(), other.get(), Py_EQ) == 1; };
       if (std::ranges::none_of(others, equal)) others.push_back(other);

@@ -1,9 +1,10 @@
 // Classes, super() and objects that are only passed around.
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/object_fields.h"
+#include "frontend/cpython/refused_names.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/entries/compiled_object.h"
 #include "frontend/plan/plan.h"
-#include "frontend/tensors/absent_names.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -111,7 +112,7 @@ ValueRef ClassValue::get_attr(Tracer& t, PyObject* name) {
   if (Py_TYPE(found)->tp_descr_get && !binds_as_function(found) && !PyType_Check(found) &&
       Py_TYPE(found) != &PyStaticMethod_Type && Py_TYPE(found) != &PyClassMethod_Type) {
     if (Py_TYPE(found)->tp_flags & Py_TPFLAGS_HEAPTYPE && !is_wrapped_method(found) && !is_op_function(found) &&
-        !is_absent_name(found))
+        !is_refused_name(found) && Py_TYPE(found) != tuplegetter_type())
       unmodelled(print() + "." + n, "descriptor implemented outside the traced program");
     PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
     if (!v) t.raise_current();

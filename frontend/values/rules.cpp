@@ -363,6 +363,10 @@ ValueRef dict_fromkeys(BuiltinCall& c) {
   }
 }
 
+ValueRef call_caches(BuiltinCall& c) {
+  return is_call_cache(c.function()) ? call_cached(c.t, c.callee, std::move(c.args)) : ValueRef();
+}
+
 ValueRef deferred_results(BuiltinCall& c) { return deferred_items(c.t, c.function(), c.args); }
 
 ValueRef polyfilled_functions(BuiltinCall& c) {
@@ -387,12 +391,12 @@ ValueRef folded(BuiltinCall& c) {
 
 // Of builtins without a rule of their own. A row answers, or gives null: the next one is asked.
 using BuiltinKind = ValueRef (*)(BuiltinCall& c);
-constexpr BuiltinKind kKinds[] = {descriptors, dict_fromkeys, deferred_results, polyfilled_functions, numpy_functions};
+constexpr BuiltinKind kKinds[] = {call_caches,      descriptors,          dict_fromkeys,
+                                  deferred_results, polyfilled_functions, numpy_functions};
 
 }  // namespace
 
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
-  if (is_call_cache(callee.real.get())) return call_cached(t, callee, std::move(args));
   BuiltinCall c{t, callee, std::move(args)};
   if (ValueRef r = call_constructor(t, callee, c.args)) return r;
   if (const BuiltinRow* row = find_builtin_rule(c.function())) {

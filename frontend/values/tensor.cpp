@@ -2,6 +2,7 @@
 #include "frontend/values/tensor.h"
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/cpython/refused_names.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/absent_names.h"
 #include "frontend/tensors/tensor_object.h"
@@ -134,10 +135,15 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
     clear_answer();
   }
   if (tensor_has_attr(n)) unmodelled(print() + "." + n, "tensor attribute");
-  PyObject* const known = find_item(tensor_type->tp_dict, n.c_str());  // borrowed
-  if (!known || !is_absent_name(known)) t.raise(PyExc_AttributeError, "'Tensor' object has no attribute '" + n + "'");
+  if (real) t.guard(GuardKind::NoHasattr, source, PyRef::borrow(name));  // who catches the error goes on without it
+  PyObject* const known = find_item(tensor_type->tp_dict, n.c_str());    // borrowed
+  if (!is_refused_name(known)) t.raise(PyExc_AttributeError, "'Tensor' object has no attribute '" + n + "'");
   set_absent(name);
   t.raise_current();
+}
+
+void TensorValue::set_grad_state(GradState s) {
+  for (TensorType* t : {&type, &node->types.at(0)}) t->requires_grad = s.requires_grad, t->history = s.history;
 }
 
 bool TensorValue::has_attr(Tracer& t, PyObject* name) {

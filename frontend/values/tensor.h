@@ -26,6 +26,9 @@ struct TensorValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
   ValueRef call_dunder(Tracer& t, const std::string& name, CallArgs args);
 
+  // A write made it require grad, or not.
+  void set_grad_state(GradState s);
+
   Node* node;  // the latest one: an in-place op moves it on
   TensorType type;
 };

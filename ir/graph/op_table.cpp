@@ -186,6 +186,7 @@ Op make_op(OpId id, const Row& row) {
   o.dtype = o.schema.find("dtype");
   o.device = o.schema.find("device");
   o.requires_grad = o.schema.find("requires_grad");
+  o.placed_by_default = o.device >= 0 && o.operands == 0 && o.decl->function && o.decl->default_device;
   return o;
 }
 

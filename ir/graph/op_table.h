@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ir/core/thread_modes.h"
 #include "ir/graph/arg.h"
 #include "registry/op.h"
 
@@ -75,6 +77,7 @@ struct Op {
   std::string public_name;                                                  // "max" of "max.dim"
   int operands = 0;                                                         // leading Tensor and Operand parameters
   int dim = -1, keepdim = -1, dtype = -1, device = -1, requires_grad = -1;  // positions of well-known parameters
+  bool placed_by_default = false;  // a function that makes a tensor from no other one, on the default device
   std::string_view name() const { return decl->name; }
   OpKind kind() const { return decl->kind; }
 };
@@ -153,12 +156,13 @@ ComputeTypes compute_types(const Op& op, std::span<const Arg> args);
 // What operand `i` of a Pointwise call is converted to first.
 DType operand_dtype(const Op& op, std::span<const Arg> args, int i, DType compute);
 
-// Process-wide defaults that take part in inference (thread-local overlay: frontend sets it around a trace).
-DType default_dtype();
-void set_default_dtype(DType t);
+// Process-wide: the dtype of what is made from Python's floats.
+inline std::atomic<DType> default_float{DType::Float32};
+inline DType default_dtype() { return default_float.load(std::memory_order_relaxed); }
+inline void set_default_dtype(DType t) { default_float.store(t, std::memory_order_relaxed); }
 // Whether results of differentiable operands require gradients themselves; of this thread.
-bool grad_enabled();
-void set_grad_enabled(bool on);
+inline bool grad_enabled() { return thread_modes.grad_enabled; }
+inline void set_grad_enabled(bool on) { thread_modes.grad_enabled = on; }
 
 // Whether a call of the op may name a generator (ir/tensor/generator.h).
 bool takes_generator(const Op& op);

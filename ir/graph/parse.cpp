@@ -170,6 +170,8 @@ class TypeParser {
     if (in_.accept("$")) t.storage = in_.small_integer();
     if (in_.accept("on")) t.device = device();
     t.requires_grad = in_.accept("grad");
+    for (std::size_t i = 1; i < std::size(kGradHistoryWords); ++i)
+      if (in_.accept(std::string(kGradHistoryWords[i]))) t.history = static_cast<GradHistory>(i);
     t.wrapped_number = in_.accept("number");
     return t;
   }

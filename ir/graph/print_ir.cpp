@@ -100,6 +100,7 @@ std::string type_text(const TensorType& t) {
   if (t.storage >= 0) out += fmt::format(" ${}", t.storage);
   if (!t.device.is_cpu()) out += " on " + quoted(to_string(t.device));
   if (t.requires_grad) out += " grad";
+  if (t.history != GradHistory::Leaf) out += " " + std::string(kGradHistoryWords[static_cast<std::size_t>(t.history)]);
   if (t.wrapped_number) out += " number";
   return out;
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 
 #include "ir/graph/dataflow.h"
 #include "ir/graph/dynamic.h"
@@ -339,9 +338,6 @@ void check_fill_value(const Arg& value) {
                             type_of(value).dim()));
 }
 
-thread_local bool grad_on = true;
-std::atomic<DType> default_type{DType::Float32};
-
 }  // namespace
 
 SizeVec like_strides(const TensorType& x) { return joined_strides({&x, 1}, x.sizes); }
@@ -439,10 +435,5 @@ TensorType type_of(const Arg& a) {
   t.wrapped_number = x.wrapped_number;
   return t;
 }
-
-DType default_dtype() { return default_type.load(std::memory_order_relaxed); }
-void set_default_dtype(DType t) { default_type.store(t, std::memory_order_relaxed); }
-bool grad_enabled() { return grad_on; }
-void set_grad_enabled(bool on) { grad_on = on; }
 
 }  // namespace md

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include "ir/core/ref.h"
@@ -69,6 +70,9 @@ enum class GradHistory : std::uint8_t {
   UntrackedView  // requires none: a view of what does, taken while gradients were off
 };
 
+// In texts of graphs.
+inline constexpr std::string_view kGradHistoryWords[] = {"leaf", "computed", "leaf_view", "untracked_view"};
+
 struct GradState {
   bool requires_grad = false;
   GradHistory history = GradHistory::Leaf;
@@ -90,7 +94,7 @@ class TensorImpl final : public RefCounted {
   }
   Device device() const { return storage->device(); }
   bool has_memory() const { return storage->device().has_memory(); }
-  // Of what a kernel made, which knows nothing of gradients.
+  // Kernels know nothing of gradients: who made or wrote the tensor says it.
   void set_grad_state(GradState s) { requires_grad = s.requires_grad, history = s.history; }
   bool is_leaf() const { return !requires_grad || history == GradHistory::Leaf; }
   // Only where the device has memory.

@@ -106,11 +106,15 @@ struct NormalSpread {
                               "Normally distributed numbers, a standard deviation for each."));
 };
 struct NormalSize {
-  static constexpr OpDecl decl = function_only(
-      composite("normal.size",
-                "normal(float mean, float std, int[] size, *, dtype? dtype=None, device? device=None, bool "
-                "requires_grad=False, Generator? generator=None) -> Tensor",
-                "Normally distributed numbers."));
+  static constexpr OpDecl decl = [] {
+    OpDecl d = function_only(
+        composite("normal.size",
+                  "normal(float mean, float std, int[] size, *, dtype? dtype=None, device? device=None, bool "
+                  "requires_grad=False, Generator? generator=None) -> Tensor",
+                  "Normally distributed numbers, on the CPU unless told a device: not on the default one."));
+    d.default_device = false;
+    return d;
+  }();
 };
 struct NormalFill {
   static constexpr OpDecl decl = only_in_place(

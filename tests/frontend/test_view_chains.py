@@ -1,4 +1,4 @@
-"""Chains of views as long as a program makes them, read, written through and returned, need no deep stack: one graph."""
+"""Chains of views, however long, need no deep stack: read, written through and returned, in one graph."""
 
 import concurrent.futures
 import threading

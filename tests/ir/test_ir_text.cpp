@@ -22,12 +22,12 @@ TEST(IrText, TracedDialect) {
   %l_x_ = input "L_x_" : f32[2, 3]{1, 2}+(4) $0 grad
   %l_y_ = input "L_y_" : f64[] $1 number
   stack 0 "/tmp/a \"b\".py":4 "fn" "y = x + 1" "/tmp/c.py":9 "inner" ""
-  %y = add(%l_x_, 1) as operator "add" : f32[2, 3]{1, 2} $2 @0
+  %y = add(%l_x_, 1) as operator "add" : f32[2, 3]{1, 2} $2 grad computed @0
   %_set_grad_enabled = state "_C._set_grad_enabled"(False)
-  %item = getitem(%y, (slice(None, -1, 2), ..., None, 0)) as operator "getitem" : f32[1, 1] @0
+  %item = getitem(%y, (slice(None, -1, 2), ..., None, 0)) as operator "getitem" : f32[1, 1] grad leaf_view @0
   %sum_1 = sum(%y, dim=[0, -1], dtype=f64) as method "sum" : f64[]
   %itruediv = div(%y, -2.5e-07) as inplace "itruediv" : f32[2, 3]{1, 2}
-  %full = full([2], inf, device=device "cpu") : f32[2]
+  %full = full([2], inf, device=device "cpu") : f32[2] untracked_view
   %max_1 = max.dim(%y, 0) as method "max" : (f32[3], i64[3], )
   %getitem = item 1 of %max_1 : i64[3]
   %c = attr "_tensor_constant0" f32[2, 2] [1.0, -0.0, nan, -inf] : f32[2, 2]

@@ -313,9 +313,6 @@ FACTORIES = {
     "as_tensor": lambda **o: torch.as_tensor([1.0, 2.0], **o),
     "as_tensor of an array": lambda **o: torch.as_tensor(np.ones(2), **o),
     "asarray": lambda **o: torch.asarray([1.0], **o),
-    "zeros_like": lambda **o: torch.zeros_like(torch.from_numpy(np.ones(2)), **o),
-    "rand_like": lambda **o: torch.rand_like(torch.from_numpy(np.ones(2)), **o),
-    "full_like": lambda **o: torch.full_like(torch.from_numpy(np.ones(2)), 1, **o),
     "tril_indices": lambda **o: torch.tril_indices(3, 3, **o),
     "empty_strided": lambda **o: torch.empty_strided((2, 3), (1, 2), **o),
 }
@@ -331,7 +328,7 @@ def test_factories(name):
     with torch.device("meta"):
         within = make()
         with torch.device("cpu"):
-            assert make().is_cpu or "like" in name
+            assert make().is_cpu
         assert make(device=None).is_meta
     torch.set_default_device("meta")
     default = make()
@@ -344,10 +341,40 @@ def test_factories(name):
         assert after == before
 
 
+# What is made like a tensor is made where that is, and normal() takes no part either, as in torch.
+LIKE = {
+    "zeros_like": torch.zeros_like,
+    "ones_like": torch.ones_like,
+    "empty_like": torch.empty_like,
+    "full_like": lambda x: torch.full_like(x, 1),
+    "rand_like": torch.rand_like,
+    "randn_like": torch.randn_like,
+    "randint_like": lambda x: torch.randint_like(x, 5),
+    "new_zeros": lambda x: x.new_zeros(2),
+    "sum": lambda x: x + 1,
+    "dropout": lambda x: nn.functional.dropout(x, 0.5),
+    "bernoulli": lambda x: torch.bernoulli(x * 0.5),
+    "normal of tensors": lambda x: torch.normal(x, 1.0),
+    "normal": lambda x: torch.normal(0.0, 1.0, tuple(x.shape), device=x.device if x.is_meta else None),
+    "Tensor": lambda x: torch.Tensor([1.0]) if x.is_cpu else x,
+}
+
+
+@pytest.mark.parametrize("name", LIKE)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_what_is_made_of_a_tensor_stays_with_it(name, compiled):
+    make = torch.compile(LIKE[name], backend="eager") if compiled else LIKE[name]
+    c, m = torch.from_numpy(np.ones(2)), meta(2)
+    for device in ("cpu", "meta"):
+        with torch.device(device):
+            assert make(c).is_cpu and make(m).is_meta
+        assert make(c).is_cpu and make(m).is_meta
+
+
 def test_factories_of_a_tensor_stay_with_it():
     with torch.device("meta"):
         c = torch.from_numpy(np.ones(2))
-        assert c.is_cpu and c.new_zeros(2).is_cpu and (c + 1).is_cpu and torch.Tensor([1.0]).is_cpu
+        assert c.is_cpu
     assert meta(2).new_zeros(3).is_meta and meta(2).new_full((2,), 1).is_meta and c.new_ones(2, device="meta").is_meta
 
 

@@ -152,7 +152,7 @@ class Fuser {
       if (n->kind == NodeKind::Call) open(FusionGroup::Kind::Call, *n, {});
       if (n->kind == NodeKind::GetItem) add_item(*n);
     }
-    return {std::move(groups_), std::move(views_), std::move(first_), std::move(rank_)};
+    return std::move(out_);
   }
 
  private:
@@ -165,14 +165,14 @@ class Fuser {
     if (kind == OpKind::View) {
       // A view costs nothing: it stands right behind its operand, so that it holds no user back.
       set_rank(n, after);
-      views_.push_back(&n);
+      out_.views.push_back(&n);
     } else if (kind == OpKind::Pointwise && !may_fail(n)) {
       add_pointwise(n, after);
     } else if (kind == OpKind::Reduction && folds(n)) {
       add_reduction(n, after);
     } else if (kind == OpKind::Create && after < 0) {
-      first_.push_back(&n);  // before everything
-      rank_[&n] = -1;
+      out_.first.push_back(&n);  // before everything
+      out_.rank[&n] = -1;
     } else {
       open(FusionGroup::Kind::Call, n, {});
     }
@@ -180,29 +180,29 @@ class Fuser {
 
   void add_item(const Node& n) {
     const int of = rank(n.args[0].get<Node*>());
-    groups_[static_cast<std::size_t>(of)].result.members.push_back({&n, {}});
+    out_.groups[static_cast<std::size_t>(of)].result.members.push_back({&n, {}});
     set_rank(n, of);
   }
 
   void set_rank(const Node& n, int index) {
-    rank_[&n] = index;
-    if (index >= 0) groups_[static_cast<std::size_t>(index)].ready.push_back(&n);
+    out_.rank[&n] = index;
+    if (index >= 0) out_.groups[static_cast<std::size_t>(index)].ready.push_back(&n);
   }
 
   int rank(const Node* n) const {
-    const auto found = rank_.find(n);
-    return found == rank_.end() ? -1 : found->second;
+    const auto found = out_.rank.find(n);
+    return found == out_.rank.end() ? -1 : found->second;
   }
 
   int open(FusionGroup::Kind kind, const Node& n, AxisMap axes) {
-    const int index = static_cast<int>(groups_.size());
-    groups_.emplace_back().result.kind = kind;
+    const int index = static_cast<int>(out_.groups.size());
+    out_.groups.emplace_back().result.kind = kind;
     join(index, n, std::move(axes));
     return index;
   }
 
   void join(int index, const Node& n, AxisMap axes) {
-    Group& g = groups_[static_cast<std::size_t>(index)];
+    Group& g = out_.groups[static_cast<std::size_t>(index)];
     for_each_input(n, [&](const Node* in) {
       if (!bring_in(g, in)) g.inputs.insert(in);
     });
@@ -222,7 +222,7 @@ class Fuser {
 
   // The axes of `n` if it is a member or a dimension-renaming view of one.
   const AxisMap* inside(Group& g, const Node* n) {
-    if (rank(n) != static_cast<int>(&g - groups_.data())) return nullptr;
+    if (rank(n) != static_cast<int>(&g - out_.groups.data())) return nullptr;
     const auto [known, fresh] = g.axes.emplace(n, std::nullopt);
     if (fresh && is_view(*n)) {
       const Node* operand = n->args[0].get<Node*>();
@@ -243,7 +243,7 @@ class Fuser {
   bool reads_nothing_stored(Group& g, const Node& n) {
     bool holds = true;
     for_each_input(n, [&](const Node* in) {
-      holds &= rank(in) != static_cast<int>(&g - groups_.data()) || inside(g, in) != nullptr;
+      holds &= rank(in) != static_cast<int>(&g - out_.groups.data()) || inside(g, in) != nullptr;
     });
     return holds;
   }
@@ -252,7 +252,7 @@ class Fuser {
     const SizeVec& sizes = n.type().sizes;
     if (after >= 0) {
       gather(n, after);
-      Group& g = groups_[static_cast<std::size_t>(after)];
+      Group& g = out_.groups[static_cast<std::size_t>(after)];
       if (has_room(g) && reads_nothing_stored(g, n)) {
         if (auto axes = place(g, n)) return join(after, n, std::move(*axes));
       }
@@ -273,12 +273,12 @@ class Fuser {
     }
     int into = -1;
     if (after >= 0) {
-      Group& g = groups_[static_cast<std::size_t>(after)];
+      Group& g = out_.groups[static_cast<std::size_t>(after)];
       if (reads_nothing_stored(g, n) && takes_reduction(g, x, sizes, reduced)) into = after;
     }
     if (into < 0) into = neighbour(n, sizes, after);
     if (into >= 0) {
-      const std::uint32_t other = groups_[static_cast<std::size_t>(into)].result.reduced;
+      const std::uint32_t other = out_.groups[static_cast<std::size_t>(into)].result.reduced;
       if (other != 0 && other != reduced) into = -1;
     }
     if (into >= 0) {
@@ -286,12 +286,12 @@ class Fuser {
     } else {
       into = open_loops(n, sizes, std::move(axes));
     }
-    groups_[static_cast<std::size_t>(into)].result.reduced = reduced;
+    out_.groups[static_cast<std::size_t>(into)].result.reduced = reduced;
   }
 
   // Where several groups over one space meet in a node, the earlier ones may as well run with the last.
   void gather(const Node& n, int after) {
-    if (!(groups_[static_cast<std::size_t>(after)].result.extents == n.type().sizes)) return;
+    if (!(out_.groups[static_cast<std::size_t>(after)].result.extents == n.type().sizes)) return;
     for_each_input(n, [&](const Node* in) {
       const int r = rank(in);
       if (r >= 0 && r < after && may_wait(r, after)) absorb(r, after);
@@ -301,21 +301,21 @@ class Fuser {
   // Whether group `from` may run where `into` does: the same space, and nothing in between reads what it computes.
   bool may_wait(int from, int into) const {
     constexpr int kFar = 32;  // keeps the search linear
-    const Group &a = groups_[static_cast<std::size_t>(from)], &b = groups_[static_cast<std::size_t>(into)];
+    const Group &a = out_.groups[static_cast<std::size_t>(from)], &b = out_.groups[static_cast<std::size_t>(into)];
     const auto is_loops = [](const Group& g) { return g.result.kind == FusionGroup::Kind::Loops; };
     if (into - from > kFar || !is_loops(a) || !is_loops(b) || !(a.result.extents == b.result.extents)) return false;
     if (a.result.reduced && b.result.reduced && a.result.reduced != b.result.reduced) return false;
     if (a.result.members.size() + b.result.members.size() >= kMaxMembers) return false;
     if (a.inputs.size() + b.inputs.size() >= kMaxInputs) return false;
     for (int g = from + 1; g <= into; ++g)
-      for (const Node* in : groups_[static_cast<std::size_t>(g)].inputs)
+      for (const Node* in : out_.groups[static_cast<std::size_t>(g)].inputs)
         if (rank(in) == from) return false;
     return true;
   }
 
   void absorb(int from, int into) {
-    Group a = std::exchange(groups_[static_cast<std::size_t>(from)], Group{});
-    Group& b = groups_[static_cast<std::size_t>(into)];
+    Group a = std::exchange(out_.groups[static_cast<std::size_t>(from)], Group{});
+    Group& b = out_.groups[static_cast<std::size_t>(into)];
     b.result.members.insert(b.result.members.begin(), a.result.members.begin(), a.result.members.end());
     b.result.reduced |= a.result.reduced;
     b.axes.merge(a.axes);
@@ -362,7 +362,7 @@ class Fuser {
   int neighbour(const Node& n, const SizeVec& sizes, int after) {
     const auto found = last_over_.find(key(sizes));
     if (found == last_over_.end() || found->second <= after) return -1;
-    Group& g = groups_[static_cast<std::size_t>(found->second)];
+    Group& g = out_.groups[static_cast<std::size_t>(found->second)];
     if (!has_room(g)) return -1;
     bool shares = false, meets = false;
     for_each_input(n, [&](const Node* in) {
@@ -374,15 +374,13 @@ class Fuser {
 
   int open_loops(const Node& n, const SizeVec& extents, AxisMap axes) {
     const int index = open(FusionGroup::Kind::Loops, n, std::move(axes));
-    groups_[static_cast<std::size_t>(index)].result.extents = extents;
+    out_.groups[static_cast<std::size_t>(index)].result.extents = extents;
     last_over_[key(extents)] = index;
     return index;
   }
 
   const Graph& graph_;
-  std::vector<Group> groups_;
-  std::vector<const Node*> views_, first_;
-  std::unordered_map<const Node*, int> rank_;  // index of the group a value is ready after; -1: from the start
+  Assignment out_;
   std::unordered_map<std::string, int> last_over_;
 };
 
