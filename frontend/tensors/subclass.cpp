@@ -110,8 +110,7 @@ PyRef convert_result(PyRef result, PyTypeObject* type) {
 }
 
 // The function Tensor.__torch_function__ is calling in this thread. Nothing of ours asks overrides meanwhile: when the
-// same function comes back, it is another library's, which knows no other answer than to ask here. One in Python that
-// calls itself is none.
+// same function comes back, it is another library's, which knows no other answer than to ask here.
 thread_local PyObject* being_called = nullptr;
 
 struct Calling {
@@ -131,7 +130,7 @@ PyObject* tensor_torch_function(PyObject* cls, PyObject* args, PyObject* kwargs)
                                      &call_args, &call_kwargs)) {
       throw PythonError{};
     }
-    if (func == being_called && !PyFunction_Check(func)) Py_RETURN_NOTIMPLEMENTED;
+    if (func == being_called) Py_RETURN_NOTIMPLEMENTED;
     PyRef positional = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
     const DisableTorchFunction disabled;
     const Calling calling(func);

@@ -96,7 +96,7 @@ int set_real(PyObject* o, PyObject* value, void*) {
   return ok ? 0 : -1;
 }
 PyObject* get_imag(PyObject*, void*) {
-  PyErr_SetString(PyExc_RuntimeError, "only complex tensors have an imaginary part, and this one is real");
+  PyErr_SetString(PyExc_RuntimeError, "a tensor of a non-complex dtype has no imaginary part");
   return nullptr;
 }
 PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(of(o).storage->version); }

@@ -360,8 +360,8 @@ Arg expand_rule(ops::NanToNum, const Expansion& e) {
 
 Arg expand_rule(ops::Heaviside, const Expansion& e) {
   if (e.tensor(0).dtype != e.tensor(1).dtype) {
-    e.fail(ErrorKind::Runtime, "heaviside takes two tensors of one dtype, not {} and {}", info(e.tensor(0).dtype).name,
-           info(e.tensor(1).dtype).name);
+    e.fail(ErrorKind::Runtime, "two tensors of one dtype are needed, and the dtypes are {} and {}",
+           info(e.tensor(0).dtype).name, info(e.tensor(1).dtype).name);
   }
   return e.call(id::Step, {e.arg(0), e.arg(1)});
 }
