@@ -125,7 +125,13 @@ def kron(a, b):
 
 def einsum(subscripts, *operands, out=None, dtype=None, order="K", casting="safe", optimize=False):
     """numpy.einsum with subscripts as text."""
-    if not isinstance(subscripts, str) or optimize is not False or dtype is not None or casting != "safe" or order != "K":
+    if (
+        not isinstance(subscripts, str)
+        or optimize is not False
+        or dtype is not None
+        or casting != "safe"
+        or order != "K"
+    ):
         raise NotImplementedError("an einsum of this form")
     values = [tensor(x) for x in operands]
     common = facts.common_dtype(tuple([v.dtype for v in values]))
