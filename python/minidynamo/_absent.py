@@ -127,7 +127,15 @@ def _names_here(space):
     owner = sys.modules.get(PACKAGE + space.removeprefix("torch"))
     if space == "torch.Tensor":
         owner = sys.modules[PACKAGE].Tensor
-    return [name for name in dir(owner) if not name.startswith("_") and _is_own(getattr(owner, name, None))]
+    theirs = _names_of_torch(space) or {}
+    return [
+        name
+        for name in dir(owner)
+        if not name.startswith("_")
+        and _is_own(part := getattr(owner, name, None))
+        # Files of this package that mirror none of torch's.
+        and (name in theirs or not isinstance(part, type(sys)))
+    ]
 
 
 def answer_tensors():

@@ -53,7 +53,7 @@ def install_as_torch():
         own, loaded = sys.modules[PACKAGE], sys.modules.get("torch")
         if loaded is own:
             return
-        if loaded is not None or any(name.startswith("torch.") for name in sys.modules):
+        if loaded is not None or any(name.startswith("torch.") for name in list(sys.modules)):
             place = getattr(loaded, "__file__", None) or "unknown"
             raise RuntimeError(
                 f"install_as_torch() comes too late: another torch has been imported already (from {place}); "

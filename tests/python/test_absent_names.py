@@ -249,3 +249,12 @@ def test_compiled_code_sees_the_same_of_tensors():
     for f in (asks, of_class, fails, fails_at_the_class, handles, unknown):
         same(f, lambda: (torch.ones(2),))
     same(asks, lambda: (torch.ones(2),), frames=1, breaks=[])
+
+
+def test_nearest_names_are_torchs():
+    """Files of this package are no names of torch's: torch has no torch.nn.module."""
+    for space, module in (("torch", torch), ("torch.nn", torch.nn), ("torch._dynamo", torch._dynamo)):
+        for name in dir(module):
+            if inspect.ismodule(vars(module).get(name)) and f"{space}.{name}" not in TABLE["modules"].split():
+                assert f"nearest: {space}.{name})" not in message(lambda: getattr(module, name + "e"), AttributeError)  # noqa: B023
+    assert "nearest: torch.nn.functional)" in message(lambda: torch.nn.functionl, AttributeError)

@@ -189,6 +189,16 @@ def test_the_report_goes_to_the_standard_output(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["program.py"], program
 
 
+def test_the_report_where_the_program_replaced_its_output(tmp_path):
+    written = "import sys\ndef f(): pass\nf()\nclass Plain:\n    def write(self, text): pass\nsys.stdout = Plain()\n"
+    failing = written + "Plain.flush = lambda self: 1 / 0\n"
+    for text in (written, failing):
+        write(tmp_path, "program.py", text)
+        command = [sys.executable, "-m", "minidynamo", "run", "--everything", "--report", "-", "program.py"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+        assert "f" in [row["name"] for row in json.loads(done.stdout)["functions"]], done.stderr
+
+
 def test_a_report_that_cannot_be_written(tmp_path):
     write(tmp_path, "program.py", "print('said')\n")
     command = [sys.executable, "-m", "minidynamo", "run", "--report", "no/such/folder.json", "program.py"]

@@ -44,7 +44,7 @@ class Disabling(namedtuple("Disabling", "recursive reason")):
         return disabled
 
     def of_module(self, call):
-        disabled = self.of_function(own_copy(call))
+        disabled = self.of_function(call if self.recursive else own_copy(call))
         disabled._torchdynamo_disabled_module = True
         return disabled
 

@@ -44,8 +44,10 @@ def _write_report(path):
     if path == "-":
         text = json.dumps(report())
         with open(os.dup(1), "w", encoding="utf-8") as out:  # the program may have closed or replaced sys.stdout
-            if sys.stdout is not None and not sys.stdout.closed:
+            try:
                 sys.stdout.flush()
+            except Exception:  # noqa: BLE001  whatever the program has put there, the report is written
+                pass
             out.write(text + "\n")
         return
     temporary = f"{path}.part"

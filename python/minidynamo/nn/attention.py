@@ -17,7 +17,7 @@ def _additive(mask, dtype):
     """A mask whose numbers are added to scores; True of a bool mask means: look away."""
     if mask is None or mask.dtype != _C.bool:
         return mask
-    return _C.zeros(mask.shape, dtype=dtype).masked_fill(mask, -math.inf)
+    return _C.zeros(mask.shape, dtype=dtype, device=mask.device).masked_fill(mask, -math.inf)
 
 
 class MultiheadAttention(Module):

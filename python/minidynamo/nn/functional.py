@@ -354,7 +354,7 @@ def scaled_dot_product_attention(
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     scores = query.matmul(key.transpose(-2, -1)) * factor
     if is_causal:
-        attn_mask = _C.ones(query.shape[-2], key.shape[-2], dtype=_C.bool).tril()
+        attn_mask = _C.ones(query.shape[-2], key.shape[-2], dtype=_C.bool, device=query.device).tril()
     if attn_mask is None:
         shares = scores.softmax(-1)
     else:
@@ -400,7 +400,7 @@ def pad(input, pad, mode="constant", value=None):
             if amount > 0:
                 shape = list(result.shape)
                 shape[dim] = amount
-                parts.insert(place, _C.full(shape, fill, dtype=input.dtype))
+                parts.insert(place, _C.full(shape, fill, dtype=input.dtype, device=input.device))
         result = parts[0] if len(parts) == 1 else _C.cat(parts, dim)
     return result.clone() if result is input or not any(n > 0 for n in pad) else result
 

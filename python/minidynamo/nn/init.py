@@ -84,7 +84,7 @@ def eye_(tensor):
     if tensor.dim() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
     with no_grad():
-        return tensor.copy_(_C.eye(tensor.size(0), tensor.size(1), dtype=tensor.dtype))
+        return tensor.copy_(_C.eye(tensor.size(0), tensor.size(1), dtype=tensor.dtype, device=tensor.device))
 
 
 def xavier_uniform_(tensor, gain=1.0, generator=None):

@@ -124,7 +124,7 @@ class RNNBase(Module):
         count = self.num_layers * (2 if self.bidirectional else 1)
         shape = (count, steps.shape[1], self.hidden_size)
         if given is None:
-            return [_C.zeros(shape, dtype=steps.dtype) for _ in range(_MODES[self.mode][1])]
+            return [_C.zeros(shape, dtype=steps.dtype, device=steps.device) for _ in range(_MODES[self.mode][1])]
         for state in given:
             if tuple(state.shape) != shape:
                 raise RuntimeError(f"Expected hidden size {shape}, got {list(state.shape)}")
@@ -226,7 +226,7 @@ class RNNCellBase(Module):
             raise ValueError(f"{self._get_name()}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         gates_x = F.linear(input, self.weight_ih, self.bias_ih)
         if given is None:
-            zero = _C.zeros((*input.shape[:-1], self.hidden_size), dtype=input.dtype)
+            zero = _C.zeros((*input.shape[:-1], self.hidden_size), dtype=input.dtype, device=input.device)
             given = (zero,) * _MODES[self.mode][1]
         gates_h = F.linear(given[0], self.weight_hh, self.bias_hh)
         return _MODES[self.mode][2](gates_x, gates_h, given, _activation(self.mode))[1]

@@ -9,8 +9,8 @@ from .operands import as_array, cast, check_number, is_true, result, tensor, vie
 
 
 def _order(order):
-    if order not in ("K", "C", "A", None):
-        raise NotImplementedError("memory in Fortran's order")
+    if order not in ("K", "C", None):
+        raise NotImplementedError("memory in Fortran's order, or in one that depends on the operand")
 
 
 def _shape(shape):
@@ -44,17 +44,17 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
         check_number(fill_value, wanted)
         return array_of(torch.full(_shape(shape), fill_value, dtype=wanted))
     value = cast(tensor(fill_value), wanted)
-    return array_of(torch.broadcast_to(value, _shape(shape)).clone())
+    return array_of(layout.copied(torch.broadcast_to(value, _shape(shape)), "C"))
 
 
 def _like(original, shape, order, make):
-    """An array that `make(sizes)` gives, its axes in memory in the order of those of `original`, if `order` says so."""
+    """A tensor that `make(sizes)` gives, its axes in memory in the order of those of `original`, if `order` says so."""
     if order not in ("K", "C", None):
         raise NotImplementedError("an order that depends on the operand")
     size = tuple(original.shape) if shape is None else _shape(shape)
     if order == "C" or len(size) != original.dim():
-        return array_of(make(size))
-    return array_of(like_operands([original], lambda axes: make(size if axes is None else [size[d] for d in axes])))
+        return make(size)
+    return like_operands([original], lambda axes: make(size if axes is None else [size[d] for d in axes]))
 
 
 def filled_like(value, a, dtype=None, order="K", subok=True, shape=None, *, device=None):
@@ -62,15 +62,20 @@ def filled_like(value, a, dtype=None, order="K", subok=True, shape=None, *, devi
     original = tensor(a)
     wanted = original.dtype if dtype is None else facts.tensor_dtype(dtype)
     if value is None:
-        return _like(original, shape, order, lambda size: torch.empty(size, dtype=wanted))
-    return _like(original, shape, order, lambda size: torch.full(size, value, dtype=wanted))
+        return array_of(_like(original, shape, order, lambda size: torch.empty(size, dtype=wanted)))
+    return array_of(_like(original, shape, order, lambda size: torch.full(size, value, dtype=wanted)))
 
 
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     """numpy.full_like."""
     original = tensor(a)
     wanted = original.dtype if dtype is None else facts.tensor_dtype(dtype)
-    return _like(original, shape, order, lambda size: tensor(full(size, fill_value, wanted)))
+    if is_number(fill_value):
+        check_number(fill_value, wanted)
+        return array_of(_like(original, shape, order, lambda size: torch.full(size, fill_value, dtype=wanted)))
+    made = _like(original, shape, order, lambda size: torch.empty(size, dtype=wanted))
+    made.copy_(cast(tensor(fill_value), wanted))  # broadcast to the sizes, whatever their order in memory
+    return array_of(made)
 
 
 def arange(start, stop=None, step=1, dtype=None, *, device=None, like=None):
@@ -124,15 +129,20 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, lik
         raise NotImplementedError("`like`")
     wanted = facts.tensor_dtype(dtype)
     made = tensor_of(as_array(object, wanted))
-    if wanted is not None and made.dtype != wanted:
-        made = made.to(wanted)
-    elif is_array(object) and copy is True:
-        made = made.clone()
-    elif is_array(object) and copy is False:
+    if is_array(object) and (copy is True or not _is_fit(made, wanted, order)):
+        if copy is False:
+            raise ValueError("a copy cannot be avoided")
+        made = layout.copied(made, order, wanted)
+    elif is_array(object):
         return object if ndmin <= made.dim() else array_of(with_dims(made, ndmin))
-    if copy is False and not is_array(object):
+    elif copy is False:
         raise ValueError("a copy cannot be avoided")
-    return array_of(with_dims(made, ndmin))
+    return array_of(with_dims(cast(made, wanted), ndmin))
+
+
+def _is_fit(value, dtype, order):
+    """Whether memory has what was asked for: any order of axes fits "K"."""
+    return (dtype is None or value.dtype == dtype) and (order != "C" or value.is_contiguous())
 
 
 def with_dims(value, least):
@@ -148,26 +158,23 @@ def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
         raise NotImplementedError("`like`")
     wanted = facts.tensor_dtype(dtype)
     if copy is not None:
-        return array(a, wanted, copy=copy)
-    if is_array(a) and not is_scalar(a) and (wanted is None or tensor_of(a).dtype == wanted):
-        return a
-    value = tensor(a) if is_array(a) and not is_scalar(a) else viewable(a, wanted)
-    return array_of(cast(value, wanted))
+        return array(a, wanted, copy=copy, order=order)
+    if is_array(a) and not is_scalar(a):
+        value = tensor_of(a)
+        return a if _is_fit(value, wanted, order) else array_of(layout.copied(value, order, wanted))
+    return array_of(cast(viewable(a, wanted), wanted))
 
 
 def ascontiguousarray(a, dtype=None, *, like=None):
     """numpy.ascontiguousarray, which has one dimension at least."""
-    made = asarray(a, dtype)
+    made = asarray(a, dtype, "C")
     value = tensor_of(made)
-    if value.dim() > 0 and value.is_contiguous():
-        return made
-    return array_of(with_dims(value.contiguous(), 1))
+    return made if value.dim() > 0 else array_of(with_dims(value, 1))
 
 
 def copied(a, order="K", subok=False):
     """numpy.copy."""
-    _order(order)
-    return array_of(layout.copied(tensor(a)))
+    return array_of(layout.copied(tensor(a), order))
 
 
 def scalar_type(dtype, value=0):

@@ -3,7 +3,7 @@
 import minidynamo as torch
 
 from ..bridge import array_of, is_array, is_number, kind_of, tensor_of
-from . import facts
+from . import facts, layout
 from .operands import as_array, check_number, delivered, is_true, result, store, writeable_tensor
 
 
@@ -22,7 +22,9 @@ def elementwise(name, *inputs, out=None, where=True, dtype=None, casting="same_k
         value = value.to(loop[count])
     if isinstance(out, tuple):
         out = out[0]
-    return result(value) if out is None else store(out, value)
+    if out is not None:
+        return store(out, value)
+    return result(layout.iterated(value, [tensor_of(x) for x in operands if is_array(x)]))
 
 
 def at_dtypes(name, operands, loop):
@@ -108,8 +110,9 @@ def where(condition, x=None, y=None):
     a = x if is_number(x) else as_array(x)
     b = y if is_number(y) else as_array(y)
     dtype = facts.common_dtype((kind_of(a), kind_of(b)))
-    chosen = tensor_of(as_array(condition)).to(torch.bool)
-    return array_of(torch.where(chosen, at_dtype(a, dtype, False), at_dtype(b, dtype, False)))
+    chosen = tensor_of(as_array(condition))
+    value = torch.where(chosen.to(torch.bool), at_dtype(a, dtype, False), at_dtype(b, dtype, False))
+    return array_of(layout.iterated(value, [chosen, *[tensor_of(x) for x in (a, b) if is_array(x)]]))
 
 
 def clip(a, a_min=None, a_max=None, out=None, min=None, max=None, dtype=None):  # noqa: A002  NumPy's names
@@ -134,7 +137,13 @@ def around(a, decimals=0, out=None):
         return delivered(torch.round(value), out)
     scale = 10.0 ** abs(decimals)
     scaled = torch.round(value * scale) / scale if decimals > 0 else torch.round(value / scale) * scale
-    return delivered(scaled, out)
+    return delivered(scaled, out) if out is not None else result(layout.laid(scaled, c_or_fortran(value)))
+
+
+def c_or_fortran(value):
+    """The axes of what has Fortran's order if the operand has, and C's otherwise."""
+    axes = list(range(value.dim()))
+    return axes[::-1] if not value.is_contiguous() and layout.lies(value, axes[::-1]) else axes
 
 
 def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
@@ -153,4 +162,4 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     near = (torch.abs(x - y) <= atol + rtol * torch.abs(y)) & torch.isfinite(y) | (x == y)
     if is_true(equal_nan):
         near = near | (x != x) & (y != y)
-    return delivered(near, None)
+    return result(layout.iterated(near, [x, y]))

@@ -4,6 +4,7 @@ import minidynamo as torch
 
 from ..bridge import array_of, is_array, is_number, is_reversed, is_scalar, reversed_view, scalar_of, tensor_of
 from . import facts
+from .layout import axes_iterated, iterated, laid
 from .operands import as_array, check_number, tensor, view, viewable, writeable_tensor
 
 
@@ -34,21 +35,23 @@ def tensor_key(key, value):
 
 def dims_of(parts, value):
     """Of each part of a key the dim it belongs to (any number for parts that have none)."""
-    taken = 0
-    for part in parts:
-        if part is not None and part is not Ellipsis:
-            taken = taken + dims_taken(part)
-    if taken > value.dim():
+    unnamed = dims_unnamed(parts, value)
+    if unnamed < 0:
         raise IndexError("too many indices for array")
     dims = []
     dim = 0
     for part in parts:
         dims.append(dim)
         if part is Ellipsis:
-            dim = dim + value.dim() - taken
+            dim = dim + unnamed
         elif part is not None:
             dim = dim + dims_taken(part)
     return dims
+
+
+def dims_unnamed(parts, value):
+    """How many dims an ellipsis stands for, or are left over where there is none."""
+    return value.dim() - sum([dims_taken(part) for part in parts if part is not None and part is not Ellipsis])
 
 
 def dims_taken(part):
@@ -130,7 +133,8 @@ def get_item(self, key):
     made, advanced = tensor_key(key, value)
     found = value[made]
     if advanced:
-        return selected(found, key)
+        backward_dims(key, value)  # refuses slices that go backward here
+        return selected(laid_as_gathered(found, made, key, value), key)
     if found.dim() == 0 and not (isinstance(key, tuple) and Ellipsis in key or key is Ellipsis):
         return scalar_of(found.clone())
     flips = backward_dims(key, value)
@@ -172,6 +176,74 @@ def selected(found, key):
     return scalar_of(found)
 
 
+def is_index_array(part):
+    return is_array(part) or isinstance(part, list)
+
+
+def places_gathered(key, value):
+    """Before which dim of value[key] the dims of index arrays come in torch and in NumPy.
+
+    To both, arrays that stand apart have theirs in front. To NumPy an int beside arrays is one of them, and an ellipsis
+    sets apart even where it stands for no dim.
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    arrays = [i for i, part in enumerate(parts) if is_index_array(part)]
+    members = [i for i, part in enumerate(parts) if is_index_array(part) or is_number(part)]
+    width = dims_unnamed(parts, value)
+    return place_gathered(parts, arrays, width, width > 0), place_gathered(parts, members, width, True)
+
+
+def place_gathered(parts, members, width, ellipsis_counts):
+    for part in parts[members[0] : members[-1]]:
+        if part is None or isinstance(part, slice) or part is Ellipsis and ellipsis_counts:
+            return 0
+    place = 0
+    for part in parts[: members[0]]:
+        if part is Ellipsis:
+            place = place + width
+        elif not is_number(part):
+            place = place + 1
+    return place
+
+
+def strides_beside(key, value):
+    """Of the dims of value[key] that index arrays do not make."""
+    parts = key if isinstance(key, tuple) else (key,)
+    starts = dims_of(parts, value)
+    left = dims_unnamed(parts, value)
+    found = []
+    for position, part in enumerate(parts):
+        dim = starts[position]
+        if part is None:
+            found.append(0)
+        elif part is Ellipsis:
+            found.extend([value.stride(d) for d in range(dim, dim + left)])
+            left = 0
+        elif isinstance(part, slice):
+            found.append(value.stride(dim) * (1 if part.step is None else abs(part.step)))
+    found.extend([value.stride(d) for d in range(value.dim() - left, value.dim())])
+    return found
+
+
+def laid_as_gathered(found, made, key, value):
+    """value[key] with dims and memory in NumPy's order: those of index arrays are outermost in memory."""
+    arrays = [part for part in made if torch.is_tensor(part)]
+    rank = max([1 if a.dtype == torch.bool else a.dim() for a in arrays])
+    if rank == 0:
+        return found
+    place, wanted = places_gathered(key, value)
+    if place:
+        found = found.permute((*range(place, place + rank), *range(place), *range(place + rank, found.dim())))
+    if found.dim() == rank:
+        found = iterated(found, [a for a in arrays if a.dtype != torch.bool])
+    else:
+        strides = [s if found.shape[rank + i] != 1 else None for i, s in enumerate(strides_beside(key, value))]
+        found = laid(found, [*range(rank), *[rank + d for d in axes_iterated([strides])]])
+    if wanted:
+        found = found.permute((*range(rank, rank + wanted), *range(rank), *range(rank + wanted, found.dim())))
+    return found
+
+
 def set_item(self, key, value):
     """Assigned values take the dtype of the array."""
     target = writeable_tensor(self)
@@ -179,7 +251,11 @@ def set_item(self, key, value):
     if is_array(key) and not is_scalar(key) and tensor_of(key).dtype == torch.bool:
         made = tensor_of(key)
     else:
-        made, _ = tensor_key(key, target)
+        made, advanced = tensor_key(key, target)
+        if advanced:
+            place, wanted = places_gathered(key, target)
+            if place != wanted:
+                raise NotImplementedError("writing where index arrays stand apart from an int")
         if backward_dims(key, target):
             raise NotImplementedError("writing through a slice that goes backward")
     if is_number(value):

@@ -54,25 +54,17 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     """A copy in another dtype, or the array itself where it has the dtype and `copy` is False."""
     wanted = facts.tensor_dtype(dtype)
     value = tensor_of(self)
-    if order not in ("K", "C", "A") or not facts.can_cast(value.dtype, wanted, casting):
+    if not facts.can_cast(value.dtype, wanted, casting):
         raise TypeError("Cannot cast the array by this rule")
-    if value.dtype == wanted:
-        if copy is False:
-            return self
-        made = layout.copied(value)
-    else:
-        made = value.to(wanted)
+    axes = layout.ordered_axes(value, order)
+    if value.dtype == wanted and copy is False and (order != "C" or layout.lies(value, axes)):
+        return self
+    made = layout.copied(value, order, wanted)
     return scalar_of(made) if is_scalar(self) else array_of(made)
 
 
 def copied(self, order="C"):
-    value = tensor_of(self)
-    if order == "C":
-        made = value.clone().contiguous()
-    elif order == "K" or order is None:
-        made = layout.copied(value)
-    else:
-        raise NotImplementedError("an order that is Fortran's, or may be")
+    made = layout.copied(tensor_of(self), order)
     return scalar_of(made) if is_scalar(self) else array_of(made)
 
 

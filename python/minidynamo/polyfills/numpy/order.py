@@ -4,7 +4,7 @@ import minidynamo as torch
 
 from ..bridge import array_of, is_array, tensor_of
 from . import facts
-from .layout import copied
+from .layout import copied, iterated, laid
 from .operands import as_array, delivered, result, tensor, writeable_tensor
 
 
@@ -40,7 +40,7 @@ def argsort(a, axis=-1, kind=None, order=None, *, stable=None):
         value = value.reshape((-1,))
         axis = -1
     (d,) = facts.axes_of(axis, value.dim())
-    return array_of(torch.argsort(value, dim=d, stable=True))
+    return array_of(laid(torch.argsort(value, dim=d, stable=True), list(range(value.dim()))))
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
@@ -69,7 +69,8 @@ def take_along_axis(arr, indices, axis=-1):
     where = tensor(indices)
     if axis is None or where.dtype != torch.int64:
         raise NotImplementedError("indices of this form")
-    return array_of(torch.take_along_dim(value, where, axis))
+    found = torch.take_along_dim(value, where, axis)
+    return array_of(iterated(found, [where]))
 
 
 def take(a, indices, axis=None, out=None, mode="raise"):

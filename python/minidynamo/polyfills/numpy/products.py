@@ -4,8 +4,9 @@ import minidynamo as torch
 
 from ..bridge import array_of, is_number
 from . import facts
+from .layout import axes_iterated, iterated, laid, strides_by_axis
 from .operands import delivered, result, tensor
-from .operations import sum_over
+from .operations import max_over, min_over, sum_over
 from .reductions import floating, reduced
 from .shaping import sizes
 
@@ -119,18 +120,58 @@ def kron(a, b):
     for d in range(x.dim()):
         x = x.unsqueeze(2 * d + 1)
         y = y.unsqueeze(2 * d)
-    return array_of((x * y).reshape(tuple(shape)))
+    return array_of(iterated(x * y, [x, y]).reshape(tuple(shape)))
 
 
 def einsum(subscripts, *operands, out=None, dtype=None, order="K", casting="safe", optimize=False):
     """numpy.einsum with subscripts as text."""
-    if not isinstance(subscripts, str) or dtype is not None or casting != "safe" or order != "K":
+    if (
+        not isinstance(subscripts, str)
+        or optimize is not False
+        or dtype is not None
+        or casting != "safe"
+        or order != "K"
+    ):
         raise NotImplementedError("an einsum of this form")
     values = [tensor(x) for x in operands]
     common = facts.common_dtype(tuple([v.dtype for v in values]))
     if common == torch.bool:
         raise NotImplementedError("products of bools, which are logical")
-    return delivered(torch.einsum(subscripts, *[v.to(common) for v in values]), out)
+    value = torch.einsum(subscripts, *[v.to(common) for v in values])
+    order = None if value.dim() < 2 or out is not None else einsum_axes(subscripts, values)
+    return delivered(value if order is None else laid(value, order), out)
+
+
+def einsum_axes(subscripts, values):
+    """In which order NumPy lays out the axes of einsum's result: it iterates over them and the axes summed over.
+
+    None where the result is a view of the only operand.
+    """
+    given, arrow, named = subscripts.replace(" ", "").partition("->")
+    labels = [axis_labels(term, values[i].dim()) for i, term in enumerate(given.split(","))]
+    every = [label for row in labels for label in row]
+    letters = sorted({label for label in every if isinstance(label, str)})
+    spread = sorted({label for label in every if not isinstance(label, str)})
+    kept = spread + [label for label in letters if every.count(label) == 1]
+    if arrow:
+        kept = axis_labels(named, len(named.replace("...", "")) + len(spread))
+    axes = kept + [label for label in [*spread, *letters] if label not in kept]
+    if len(values) == 1 and len(axes) == len(kept):
+        return None
+    rows = [strides_by_label(axes, labels[i], v) for i, v in enumerate(values)]
+    return [d for d in axes_iterated(rows) if d < len(kept)]
+
+
+def axis_labels(term, rank):
+    """The letters of a term, and for the axes of an ellipsis numbers that count from its end: -2, -1."""
+    before, dots, after = term.partition("...")
+    return [*before, *range(len(before) + len(after) - rank, 0), *after] if dots else list(before)
+
+
+def strides_by_label(axes, labels, value):
+    """Of a label given twice, a diagonal's stride."""
+    strides = strides_by_axis(value, value.dim())
+    return [sum([s for d, s in enumerate(strides) if labels[d] == label and s is not None]) for label in axes]
 
 
 def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002  NumPy's name
@@ -143,32 +184,32 @@ def norm(x, ord=None, axis=None, keepdims=False):  # noqa: A002  NumPy's name
     if ord is None or len(dims) == 2 and ord == "fro" or len(dims) == 1 and ord == 2:
         return result(torch.sqrt(reduced(sum_over, value * value, axis, keepdims)))
     if len(dims) == 1:
-        return result(vector_norm(torch.abs(value), ord, dims, keepdims))
+        return result(vector_norm(torch.abs(value), ord, axis, keepdims))
     if len(dims) == 2 and ord in (1, -1, float("inf"), -float("inf")):
         return result(matrix_norm(torch.abs(value), ord, dims, keepdims))
     raise NotImplementedError("a norm of this order")
 
 
-def vector_norm(value, ord, dims, keepdims):  # noqa: A002
+def vector_norm(value, ord, axis, keepdims):  # noqa: A002
     if ord == float("inf"):
-        return torch.amax(value, dim=dims, keepdim=keepdims)
+        return reduced(max_over, value, axis, keepdims)
     if ord == -float("inf"):
-        return torch.amin(value, dim=dims, keepdim=keepdims)
+        return reduced(min_over, value, axis, keepdims)
     if ord == 0:
-        return torch.sum((value != 0).to(value.dtype), dim=dims, keepdim=keepdims)
+        return reduced(sum_over, (value != 0).to(value.dtype), axis, keepdims)
     if ord == 1:
-        return torch.sum(value, dim=dims, keepdim=keepdims)
+        return reduced(sum_over, value, axis, keepdims)
     if not is_number(ord):
         raise ValueError("Invalid norm order for vectors")
-    return torch.sum(value**ord, dim=dims, keepdim=keepdims) ** (1.0 / ord)
+    return reduced(sum_over, value**ord, axis, keepdims) ** (1.0 / ord)
 
 
 def matrix_norm(value, ord, dims, keepdims):  # noqa: A002
     """The largest or smallest sum of a column (1) or row (inf)."""
     along = dims[0] if ord in (1, -1) else dims[1]
     across = dims[1] if ord in (1, -1) else dims[0]
-    sums = torch.sum(value, dim=along, keepdim=True)
-    found = torch.amax(sums, dim=across, keepdim=True) if ord > 0 else torch.amin(sums, dim=across, keepdim=True)
+    sums = reduced(sum_over, value, along, True)
+    found = reduced(max_over if ord > 0 else min_over, sums, across, True)
     if keepdims:
         return found
     return found.squeeze(max(dims)).squeeze(min(dims))

@@ -3,8 +3,8 @@
 import minidynamo as torch
 
 from ..bridge import is_array, is_number
-from . import facts, operations
-from .operands import cast, check_number, delivered, is_true, tensor
+from . import facts, layout, operations
+from .operands import cast, check_number, delivered, is_true, result, tensor
 
 
 def _no_mask(where):
@@ -18,7 +18,7 @@ def reduced(operation, value, axis, keepdims):
     dims = facts.axes_of(axis, value.dim())
     if len(dims) == 0:
         return value.clone()
-    return operation(value, dims, keep)
+    return layout.folded(operation(value, dims, keep), value, dims, keep)
 
 
 def folded(name, a, axis=None, dtype=None, out=None, keepdims=False, initial=None, where=None):
@@ -96,9 +96,10 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
         (d,) = facts.axes_of(axis, value.dim())
         w = w.reshape([-1 if i == d else 1 for i in range(value.dim())])
     dtype = facts.common_dtype((value.dtype, w.dtype))
-    weighted = reduced(operations.sum_over, value.to(dtype) * w.to(dtype), axis, keepdims)
-    total = reduced(operations.sum_over, torch.broadcast_to(w.to(dtype), value.shape), axis, keepdims)
-    return delivered(weighted / total, None)
+    product = layout.iterated(value.to(dtype) * w.to(dtype), [value, w])
+    weighted = reduced(operations.sum_over, product, axis, keepdims)
+    total = reduced(operations.sum_over, w.to(dtype), axis, keepdims)
+    return result(layout.iterated(weighted / total, [weighted, total]))
 
 
 def variance(root, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, where=None, correction=None):
@@ -111,9 +112,12 @@ def variance(root, a, axis=None, dtype=None, out=None, ddof=0, keepdims=False, w
     dims = facts.axes_of(axis, value.dim())
     if len(dims) == 0:
         raise NotImplementedError("a variance over no axes")
-    keep = is_true(keepdims)
-    operation = torch.std if root else torch.var
-    return delivered(operation(value, dim=dims, correction=degrees, keepdim=keep), out)
+    function = torch.std if root else torch.var
+
+    def spread_over(value, dims, keep):
+        return function(value, dim=dims, correction=degrees, keepdim=keep)
+
+    return delivered(reduced(spread_over, value, dims, keepdims), out)
 
 
 def position(name, a, axis=None, out=None, keepdims=False):

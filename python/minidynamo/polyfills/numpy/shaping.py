@@ -4,7 +4,7 @@ import minidynamo as torch
 
 from ..bridge import array_of, is_array, is_number, read_only_array_of
 from . import facts
-from .layout import joined, like_operands
+from .layout import axes_iterated, copied, joined, laid, like_operands, strides_by_axis
 from .operands import cast, store_whole, tensor, view, viewable
 from .reductions import folded
 
@@ -232,7 +232,12 @@ def repeat(a, repeats, axis=None):
 
 def tile(A, reps):  # noqa: N803  NumPy's name
     """numpy.tile."""
-    return array_of(torch.tile(tensor(A), sizes(reps)).clone())
+    value = tensor(A)
+    counts = sizes(reps)
+    if is_array(A) and all([n == 1 for n in counts]):
+        made = copied(value)
+        return array_of(made.reshape((1,) * (len(counts) - made.dim()) + tuple(made.shape)))
+    return array_of(torch.tile(value, counts).clone())
 
 
 def roll(a, shift, axis=None):
@@ -244,13 +249,16 @@ def roll(a, shift, axis=None):
         if not is_number(shift):
             raise NotImplementedError("several shifts of the flattened array")
         return array_of(torch.roll(value.reshape((-1,)), shift, 0).reshape(value.shape))
-    axes = [d % value.dim() for d in sizes(axis)]
+    axes = [facts.axes_of(d, value.dim())[0] for d in sizes(axis)]  # an axis may be given twice
+    shifts = sizes(shift)
+    if len(shifts) == 1:
+        shifts = shifts * len(axes)
 
     def make(order):
         return (
-            torch.roll(value, shift, axes)
+            torch.roll(value, shifts, axes)
             if order is None
-            else torch.roll(value.permute(order), shift, [order.index(d) for d in axes])
+            else torch.roll(value.permute(order), shifts, [order.index(d) for d in axes])
         )
 
     return array_of(like_operands([value], make))
@@ -264,7 +272,14 @@ def triangle(upper, m, k=0):
     value = tensor(m)
     if value.dim() < 2:
         raise NotImplementedError("a triangle of a vector")
-    return array_of(torch.triu(value, k) if upper else torch.tril(value, k))
+    made = torch.triu(value, k) if upper else torch.tril(value, k)
+    if value.is_contiguous():
+        return array_of(made)
+    rows, columns = value.shape[-2:]
+    mask = [None] * (value.dim() - 2) + [columns, 1]  # NumPy chooses by a mask with C's order
+    if rows == 1 or columns == 1:
+        mask = [None] * value.dim()
+    return array_of(laid(made, axes_iterated([strides_by_axis(value, value.dim()), mask])))
 
 
 def diag(v, k=0):
