@@ -121,16 +121,16 @@ def check(shape, depths, deepest, stack):
 DEPTHS = (50, 101, 300, 2_000, 20_000)
 # What a result refers to is visited recursively, as far as the stack reaches; arguments are not.
 RESULTS = {"too_small": 0, "small": 300, "usual": 2_000}
-# With less than a megabyte CPython 3.13 itself crashes where it drops such objects.
-LEAST = (256 if sys.version_info < (3, 13) else 1024) * 1024
-STACKS = {"too_small": LEAST, "small": 2 * 1024 * 1024, "usual": 8 * 1024 * 1024}
+STACKS = {"too_small": 256 * 1024, "small": 2 * 1024 * 1024, "usual": 8 * 1024 * 1024}
 
 
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_deep_arguments_and_results(shape, stack):
     deepest = RESULTS[stack] if shape == "result" or stack == "too_small" else DEPTHS[-1]
-    check(shape, DEPTHS, deepest, STACKS[stack])
+    # CPython 3.13 itself crashes where it drops deeper objects with so small a stack.
+    crashes = stack == "too_small" and sys.version_info >= (3, 13)
+    check(shape, DEPTHS[:3] if crashes else DEPTHS, deepest, STACKS[stack])
 
 
 @pytest.mark.parametrize("shape", ["list", "dict", "slots"])
