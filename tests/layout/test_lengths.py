@@ -33,7 +33,9 @@ def python_definitions(text):
 @functools.cache
 def definitions():
     """(kind, file, head, lines) of every function and class."""
-    cpp = [(f.kind, name, f.head, f.length) for name in sources(".h", ".cpp", ".c", ".inc") for f in scan(text_of(name))]
+    cpp = [
+        (f.kind, name, f.head, f.length) for name in sources(".h", ".cpp", ".c", ".inc") for f in scan(text_of(name))
+    ]
     python = [
         (kind, name, head, length)
         for name in sources(".py")
