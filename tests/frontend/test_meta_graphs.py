@@ -3,6 +3,7 @@
 import pytest
 
 import minidynamo as torch
+from frontend.differential import codes
 from minidynamo import nn
 from minidynamo._dynamo.testing import CompileCounter
 
@@ -45,7 +46,7 @@ PROGRAMS = {
     "moved": lambda x: torch.arange(4.0).to("meta") + x,
     "a number of the cpu": lambda x: x * torch.tensor(2.0),
     "questions": lambda x: (x + 1, x.is_meta, x.is_cpu, x.device.type, str(x.device)),
-    "branches": lambda x: x + 1 if x.is_meta else x - 1,
+    "branches": lambda x: x.sum(0) if x.is_meta else x,
     "random": lambda x: torch.rand_like(x) + torch.nn.functional.dropout(x),
     "in place": in_place,
 }
@@ -135,16 +136,26 @@ def test_default_device_is_guarded():
     assert counter.frame_count == 2
 
 
-def test_entered_while_traced():
-    def f(x):
+def test_a_device_made_or_entered_in_a_frame_breaks_its_graph():
+    device = torch.device("meta")
+
+    def enters(x):
+        with device:
+            y = torch.ones(3)
+        return x + 1, y, torch.zeros(2)
+
+    def makes(x):
         with torch.device("meta"):
             y = torch.ones(3)
         return x + 1, y, torch.zeros(2)
 
-    compiled = torch.compile(f)
-    for _ in range(2):
-        assert facts(compiled(torch.ones(2))) == facts(f(torch.ones(2)))
-    assert torch.get_default_device().type == "cpu"
+    for f, breaks in ((enters, {"GB0142"}), (makes, {"GB0142", "GB0147"})):
+        torch._dynamo.utils.counters.clear()
+        compiled = torch.compile(f)
+        for _ in range(2):
+            assert facts(compiled(torch.ones(2))) == facts(f(torch.ones(2)))
+        assert codes() == breaks
+        assert torch.get_default_device().type == "cpu"
 
 
 def test_modules():

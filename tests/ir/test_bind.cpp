@@ -1,3 +1,4 @@
+// Arguments of a call are bound to the signature of an op that fits; what the complaint says where none does.
 #include "tests/ir/calls.h"
 
 namespace md {

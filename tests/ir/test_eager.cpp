@@ -1,3 +1,4 @@
+// Ops called on real tensors: values, dtypes and the random stream, family by family.
 #include <cmath>
 #include <limits>
 

@@ -1,3 +1,4 @@
+// The fusion pass: which ops share a walk over their elements, shown as text, and which must not.
 #include <gtest/gtest.h>
 
 #include "ir/compile/passes/fuse.h"

@@ -1,3 +1,4 @@
+// Names of nodes as a graph gives them, and clones that refer to nothing of the original.
 #include <gtest/gtest.h>
 
 #include "ir/graph/graph.h"

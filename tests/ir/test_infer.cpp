@@ -1,3 +1,4 @@
+// Shapes, dtypes, strides and errors of ops, inferred without computing them.
 #include "ir/sizes/shape_env.h"
 #include "tests/ir/calls.h"
 

@@ -1,3 +1,4 @@
+// Expressions of symbolic sizes: normal forms, what ranges and guards decide, agreement with Python on random ones.
 #include <gtest/gtest.h>
 
 #include <cstdio>

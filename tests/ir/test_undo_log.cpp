@@ -1,3 +1,4 @@
+// What a graph has written is taken back after a failure: overlapping parts, layouts, the random stream.
 #include <gtest/gtest.h>
 
 #include "ir/run/undo_log.h"

@@ -1,3 +1,5 @@
+"""Settings of torch._dynamo.config: defaults, types, aliases, patches by thread and task, the environment."""
+
 import asyncio
 import subprocess
 import sys

@@ -1,3 +1,5 @@
+"""The text of what torch._dynamo.explain() returns, from made-up graphs, breaks and guards."""
+
 import traceback
 
 from minidynamo._dynamo.output import ExplainOutput, GraphCompileReason, GuardSummary

@@ -1,3 +1,5 @@
+"""set_logs and TORCH_LOGS: which artifacts and modules speak, prefixes, files, and what is refused."""
+
 import logging
 import os
 import re
