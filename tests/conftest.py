@@ -1,7 +1,7 @@
 """Marks that follow from a test's folder, fixtures, and what is printed at the end of a run.
 
 smoke: a quick set that touches every layer. version_free: searches of the sources and numbers that no Python takes part
-in computing, which one Python's suite is enough for.
+in computing, which one Python's suite is enough for; what is recorded of one Python.
 """
 
 import collections
@@ -26,7 +26,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "reproducible"))
 HERE = pathlib.Path(__file__).resolve().parent
 # Quick folders that touch every layer; single tests elsewhere carry the marker themselves.
 SMOKE = {"registry", "python", "examples", "pages", "bytecode"}
-VERSION_FREE = {"layout", "ulp"}
+VERSION_FREE = {"layout", "ulp", "benchmarks"}
 
 
 def pytest_collection_modifyitems(items):

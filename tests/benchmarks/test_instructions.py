@@ -21,7 +21,6 @@ def test_every_path_is_recorded():
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="recorded on 3.11")
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="valgrind is not installed")
 @pytest.mark.skipif(RECORD["compiler"] != instructions.compiler(), reason="recorded with another compiler")
 @pytest.mark.skipif(not instructions.is_release(), reason="recorded with an optimised build")

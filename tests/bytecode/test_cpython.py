@@ -258,25 +258,26 @@ def test_trace_and_profile_functions_see_plain_python():
         install(now)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 12), reason="sys.monitoring came with 3.12")
-@pytest.mark.parametrize("event", ["LINE", "PY_START", "CALL", "PY_RETURN", "INSTRUCTION"])
-@pytest.mark.parametrize("local", [False, True])
-def test_monitored_code_runs_plainly(event, local):
-    monitoring = sys.monitoring
-    bit = getattr(monitoring.events, event)
-    set_events = lambda bits: (  # noqa: E731
-        monitoring.set_local_events(4, original.__code__, bits) if local else monitoring.set_events(4, bits)
-    )
-    monitoring.use_tool_id(4, "test")
-    try:
-        monitoring.register_callback(4, bit, lambda *arguments: None)
-        set_events(bit)
-        assert hooked(lambda: original(1)) == "original"
-        set_events(0)
-        assert hooked(lambda: original(1)) == (1, 2, 1, (), {})
-    finally:
-        set_events(0)
-        monitoring.free_tool_id(4)
+if sys.version_info >= (3, 12):  # which brought sys.monitoring
+
+    @pytest.mark.parametrize("event", ["LINE", "PY_START", "CALL", "PY_RETURN", "INSTRUCTION"])
+    @pytest.mark.parametrize("local", [False, True])
+    def test_monitored_code_runs_plainly(event, local):
+        monitoring = sys.monitoring
+        bit = getattr(monitoring.events, event)
+        set_events = lambda bits: (  # noqa: E731
+            monitoring.set_local_events(4, original.__code__, bits) if local else monitoring.set_events(4, bits)
+        )
+        monitoring.use_tool_id(4, "test")
+        try:
+            monitoring.register_callback(4, bit, lambda *arguments: None)
+            set_events(bit)
+            assert hooked(lambda: original(1)) == "original"
+            set_events(0)
+            assert hooked(lambda: original(1)) == (1, 2, 1, (), {})
+        finally:
+            set_events(0)
+            monitoring.free_tool_id(4)
 
 
 def depth_reached():

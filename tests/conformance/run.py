@@ -19,6 +19,7 @@ from modules import ALL, COMPILED, PLAIN
 from supervise import ROOT, CpythonModule, is_here, run_suite, stamp
 
 STORE = ROOT / "out" / "conformance"
+VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 MOST_SHOWN = 30  # differences of one suite
 
 
@@ -70,7 +71,7 @@ def main():
     part, parts = map(int, args.shard.split("/"))
     modules = [m for m in args.modules or ALL if is_here(m)][part - 1 :: parts]
     if not modules:
-        parser.error("none of these modules is installed (Debian: libpython3.11-testsuite)")
+        parser.error(f"none of these modules is installed (Debian: libpython{VERSION}-testsuite)")
     rows, unexplained = [], 0
     with ThreadPoolExecutor(args.jobs) as pool:
         for comparisons in pool.map(lambda m: compared(CpythonModule(m), args), modules):

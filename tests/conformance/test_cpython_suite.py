@@ -1,6 +1,5 @@
 """CPython's own test modules pass when every code object was decoded, stretched with NOPs and assembled again."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -8,6 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from installed import skip_unless_installed  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNNER = Path(__file__).with_name("reassembled.py")
@@ -35,8 +38,7 @@ def run(mode, module):
 
 @pytest.mark.parametrize("module", MODULES)
 def test_module_passes(module, tmp_path, monkeypatch):
-    if importlib.util.find_spec(f"test.{module}") is None:
-        pytest.skip("CPython's tests are not installed (Debian: libpython3.11-testsuite)")
+    skip_unless_installed(module)
     monkeypatch.chdir(tmp_path)
     outcome, stderr = run(2, module)
     assert outcome["bad"] == [], stderr[-3000:]

@@ -4,7 +4,6 @@ How large a part of the frames was replaced may only rise: `ratchet.json`, which
 tests/conformance/test_everything.py` writes anew from what was measured.
 """
 
-import importlib.util
 import json
 import math
 import sys
@@ -15,13 +14,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from compare import Comparison  # noqa: E402
+from installed import VERSION, skip_unless_installed  # noqa: E402
 from modules import COMPILED, PLAIN, QUICK  # noqa: E402
 from run import stored  # noqa: E402
 from supervise import CpythonModule, run_suite  # noqa: E402
 
 RATCHET = Path(__file__).with_name("ratchet.json")
 SLACK = 0.01  # some frames depend on timing and on what was imported before
-VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 
 def shares(c):
@@ -35,19 +34,19 @@ def shares(c):
 @pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("module", QUICK)
 def test_outcomes_are_the_same(module, way, record_property):
-    if importlib.util.find_spec(f"test.{module}") is None:
-        pytest.skip("CPython's tests are not installed (Debian: libpython3.11-testsuite)")
+    skip_unless_installed(module)
     suite = CpythonModule(module)
     c = Comparison(stored(suite, PLAIN), run_suite(suite, way))
     assert c.tests, c.plain["log"]
     assert c.unexplained() == [], c.compiled["log"][-3000:]
     assert c.stale() == []
     assert c.has_run()
-    known = json.loads(RATCHET.read_text(encoding="utf-8")).get(VERSION, {}).get(f"{module} {way}")
+    rows = json.loads(RATCHET.read_text(encoding="utf-8")).get(VERSION)
     record_property("conformance", {name: c.compiled[name] for name in ("way", "frames", "breaks")})
     print(c.line())
-    if known:
-        now = shares(c)
+    if rows is not None:
+        assert f"{module} {way}" in rows, "not measured yet: python tests/conformance/test_everything.py"
+        known, now = rows[f"{module} {way}"], shares(c)
         fallen = {end: (known[end], now[end]) for end in known if now[end] < known[end] - SLACK}
         assert fallen == {}, f"a smaller share of the frames is replaced than before: {fallen}"
 

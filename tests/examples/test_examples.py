@@ -54,9 +54,6 @@ def run(*arguments):
 @pytest.mark.smoke
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
 def test_example(path):
-    if "sklearn" in path.read_text():
-        pytest.importorskip("sklearn", reason="the main Python alone has the requirements of the demo")
-        pytest.importorskip("PIL", reason="the main Python alone has the requirements of the demo")
     done = run(str(path), "--quick")
     assert done.returncode == 0, done.stdout + done.stderr
     for text in PROMISED[path.stem]:

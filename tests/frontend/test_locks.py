@@ -88,7 +88,6 @@ def test_code_of_the_program_compiles_while_a_break_is_counted():
         del counters["graph_break"]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork()")
 def test_a_child_forked_while_a_lock_is_held_goes_on():
     def f(x):
         y = x * 2

@@ -97,6 +97,19 @@ OPERANDS = [
     lambda: 2.5,
     lambda: True,
 ]
+# What torch 2.13 answers for each pair of them.
+RESULT_TYPES = [
+    "float32 float32 float32 float32 float32 float32 float32 float32 float32 float32",
+    "float32 float64 float16 float64 float64 float64 float64 float64 float64 float64",
+    "float32 float16 float16 float16 float16 float16 float16 float16 float16 float16",
+    "float32 float64 float16 int64 int64 int64 int64 int64 float32 int64",
+    "float32 float64 float16 int64 int64 uint8 int64 int64 float32 int64",
+    "float32 float64 float16 int64 uint8 uint8 uint8 uint8 float32 uint8",
+    "float32 float64 float16 int64 int64 uint8 bool int64 float32 bool",
+    "float32 float64 float16 int64 int64 uint8 int64 int64 float32 int64",
+    "float32 float64 float16 float32 float32 float32 float32 float32 float32 float32",
+    "float32 float64 float16 int64 int64 uint8 bool int64 float32 bool",
+]
 
 
 @pytest.mark.parametrize(("a", "b"), itertools.combinations_with_replacement(range(len(OPERANDS)), 2))
@@ -104,6 +117,9 @@ def test_result_type_is_a_fact_of_dtypes(a, b):
     def f(x, a, b):
         return x.to(torch.result_type(a, b)), torch.result_type(b, tensor2=a)
 
+    wanted = [getattr(torch, RESULT_TYPES[i].split()[k]) for i, k in ((a, b), (b, a))]
+    cast, mirrored = f(torch.ones(2), OPERANDS[a](), OPERANDS[b]())
+    assert [cast.dtype, mirrored] == wanted
     with torch._dynamo.config.patch(trace_more=True):
         same(f, lambda: (torch.ones(2), OPERANDS[a](), OPERANDS[b]()), frames=1, breaks=[])
 

@@ -91,12 +91,11 @@ def test_what_is_said(space, name, wanted):
     ],
 )
 def test_modules(statement, module, wanted):
-    text = message(lambda: exec(statement, {"importlib": importlib}), ModuleNotFoundError)
-    assert text.startswith(f"No module named {module!r} (") and wanted in text
-    try:
+    with pytest.raises(ModuleNotFoundError) as caught:
         exec(statement, {"importlib": importlib})
-    except ModuleNotFoundError as error:
-        assert error.name == module
+    text = str(caught.value)
+    assert type(caught.value) is ModuleNotFoundError and caught.value.name == module
+    assert text.startswith(f"No module named {module!r} (") and wanted in text
 
 
 def test_who_only_asks_gets_an_answer():
