@@ -92,7 +92,8 @@ def body():
         expected = flat(walk(x, data))
         for _ in range(2):
             assert flat(c(x, data)) == expected, depth
-        assert counter.frame_count == (1 if depth <= DEEPEST else 0), depth
+        if depth <= COMPILED or depth >= PLAIN:
+            assert counter.frame_count == (depth <= COMPILED), depth
         while isinstance(data, list) and data: data = data[0]
 
 threading.stack_size(STACK)
@@ -112,30 +113,30 @@ def run(program):
     return done.stdout
 
 
-def check(shape, depths, deepest, stack):
-    """deepest: of the depths, the last that is compiled; beyond it the frame runs plain."""
-    program = PROGRAM.replace("DEPTHS", repr(depths)).replace("DEEPEST", str(deepest)).replace("STACK", str(stack))
-    run(SHAPES[shape] + program)
+def check(shape, depths, compiled, plain, stack):
+    """Up to the depth `compiled` there is a graph, from `plain` on the frame runs plain; between, the stack decides."""
+    program = PROGRAM.replace("DEPTHS", repr(depths)).replace("STACK", str(stack))
+    run(SHAPES[shape] + program.replace("COMPILED", str(compiled)).replace("PLAIN", str(plain)))
 
 
 DEPTHS = (50, 101, 300, 2_000, 20_000)
+STACKS = {"tiny": 256 * 1024, "small": 2 * 1024 * 1024, "usual": 8 * 1024 * 1024}
 # What a result refers to is visited recursively, as far as the stack reaches; arguments are not.
-RESULTS = {"too_small": 0, "small": 300, "usual": 2_000}
-STACKS = {"too_small": 256 * 1024, "small": 2 * 1024 * 1024, "usual": 8 * 1024 * 1024}
+RESULTS = {"tiny": 101, "small": 300, "usual": 2_000}
 
 
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("shape", SHAPES)
 def test_deep_arguments_and_results(shape, stack):
-    deepest = RESULTS[stack] if shape == "result" or stack == "too_small" else DEPTHS[-1]
     # CPython 3.13 itself crashes where it drops deeper objects with so small a stack.
-    crashes = stack == "too_small" and sys.version_info >= (3, 13)
-    check(shape, DEPTHS[:3] if crashes else DEPTHS, deepest, STACKS[stack])
+    crashes = stack == "tiny" and sys.version_info >= (3, 13)
+    compiled, plain = (RESULTS[stack], DEPTHS[-1]) if shape == "result" else (DEPTHS[-1], DEPTHS[-1] + 1)
+    check(shape, DEPTHS[:3] if crashes else DEPTHS, compiled, plain, STACKS[stack])
 
 
 @pytest.mark.parametrize("shape", ["list", "dict", "slots"])
 def test_beyond_the_limit_the_frame_runs_plain(shape):
-    check(shape, (70_000,), 0, STACKS["usual"])
+    check(shape, (70_000,), 0, 70_000, STACKS["usual"])
 
 
 @pytest.mark.parametrize("shape", ["list", "dict", "slots", "attributes"])
