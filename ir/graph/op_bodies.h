@@ -73,9 +73,12 @@ constexpr bool computes_in(DTypeCategory c) {
         return probe::Float<O>;
       case DTypeCategory::Integral:
         return p != Promote::IntToFloat && !O::decl.floats_only && (probe::Int<O> || probe::Float<O>);
-      default:
+      case DTypeCategory::Bool:
         return p != Promote::IntToFloat && probe::Bool<O>;
+      case DTypeCategory::Complex:  // an op that computes in complex numbers will have a body of its own for them
+        return false;
     }
+    return false;
   }
 }
 

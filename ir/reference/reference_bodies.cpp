@@ -111,12 +111,10 @@ struct Row {
   std::string_view failure;
 };
 
-template <class O, class T>
-constexpr void fill_entry(Row& row, DType t) {
-  const auto i = static_cast<std::size_t>(t);
-  constexpr DTypeCategory c = std::is_same_v<T, bool>       ? DTypeCategory::Bool
-                              : std::is_floating_point_v<T> ? DTypeCategory::Floating
-                                                            : DTypeCategory::Integral;
+template <class O, DType kType, class T>
+constexpr void fill_entry(Row& row) {
+  constexpr auto i = static_cast<std::size_t>(kType);
+  constexpr DTypeCategory c = info(kType).category;
   if constexpr (O::decl.kind == OpKind::Pointwise) {
     if constexpr (computes_in<O>(c)) row.body[i] = run_bodies<O, T>;
   } else if constexpr (O::decl.kind == OpKind::Reduction) {
@@ -128,11 +126,11 @@ constexpr void fill_entry(Row& row, DType t) {
 template <class O>
 constexpr Row row_of() {
   Row row;
-  fill_entry<O, bool>(row, DType::Bool);
-  fill_entry<O, std::int32_t>(row, DType::Int32);
-  fill_entry<O, std::int64_t>(row, DType::Int64);
-  fill_entry<O, float>(row, DType::Float32);
-  fill_entry<O, double>(row, DType::Float64);
+  fill_entry<O, DType::Bool, bool>(row);
+  fill_entry<O, DType::Int32, std::int32_t>(row);
+  fill_entry<O, DType::Int64, std::int64_t>(row);
+  fill_entry<O, DType::Float32, float>(row);
+  fill_entry<O, DType::Float64, double>(row);
   if constexpr (CanFail<O>) row.failure = O::failure;
   return row;
 }

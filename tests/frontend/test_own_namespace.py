@@ -52,15 +52,23 @@ def helper():
     torch._dynamo.graph_break()
 
 
+def outcome(f):
+    """From 3.13 on, what exec() defines is in no later snapshot that locals() makes of a function."""
+    try:
+        y, r = f(torch.ones(2), 3)
+    except KeyError as e:
+        return KeyError, e.args
+    return y.tolist(), r
+
+
 @pytest.mark.parametrize("more", [False, True], ids=["", "trace_more"])
 @pytest.mark.parametrize("where", BREAKS)
 @pytest.mark.parametrize("body", BODIES)
 def test_as_plain(body, where, more):
     f = build(BODIES[body], BREAKS[where])
-    want = f(torch.ones(2), 3)
+    want = outcome(f)
+    assert want[0] is not KeyError or sys.version_info >= (3, 13)
     with torch._dynamo.config.patch(trace_more=more):
         compiled = torch.compile(f, backend="eager")
         for _ in range(2):
-            got = compiled(torch.ones(2), 3)
-            assert got[1] == want[1]
-            assert got[0].tolist() == want[0].tolist()
+            assert outcome(compiled) == want
