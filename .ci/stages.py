@@ -15,10 +15,10 @@ STAGES = ROOT / "build" / "stages.tsv"
 TARGETS = ("lint", "test", "pythons", "sanitize-quick")
 BUDGETS = {
     "lint": 60,
-    "C++ build, other Pythons": 6 * 60,
-    "C++ build": 14 * 60,
+    "C++ build, other Pythons": 8 * 60,
+    "C++ build": 10 * 60,
     "C++ tests": 3 * 60,
-    "Python tests 3": 6 * 60,
+    "Python tests 3": 7 * 60,
     "Python tests": 7 * 60,
     "sanitizers": 8 * 60,
 }

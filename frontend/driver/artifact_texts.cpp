@@ -144,7 +144,7 @@ std::string part_code_name(const char* what, const BreakPoint::Part& part) {
 }  // namespace
 
 std::string graph_code_text(const Graph& g) {
-  return titled("TRACED GRAPH", g.name, print_code(g, {.strides_and_device = true}));
+  return titled("TRACED GRAPH", g.name, print_code(g, {.strides = true, .device = true}));
 }
 
 std::string graph_sizes_text(const Graph& g) {
@@ -200,7 +200,7 @@ void log_traced_graph(const Graph& g, const LogSwitches& logs) {
 
 void log_functional_graph(const Graph& g) {
   artifact("aot_graphs",
-           titled("TRACED GRAPH", "Forward graph of " + g.name, print_code(g, {.strides_and_device = true})));
+           titled("TRACED GRAPH", "Forward graph of " + g.name, print_code(g, {.strides = true, .device = true})));
 }
 
 void log_bytecode(const FrameRequest& request, const EntryPlan& plan, const std::string& graph_name) {

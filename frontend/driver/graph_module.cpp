@@ -376,7 +376,11 @@ void bind_graph(py::module_& module) {
       .def(
           "code", [](const Graph& g) { return print_code(g, {.fx_header = true}); }, "The graph as a Python function.")
       .def(
-          "readable", [](const Graph& g) { return print_code(g, {}); }, "The same as logs show it.")
+          "readable",
+          [](const Graph& g, bool strides, bool device) {
+            return print_code(g, {.strides = strides, .device = device});
+          },
+          py::arg("strides") = false, py::arg("device") = false, "The same as logs show it.")
       .def(
           "fx", [](const Graph& g) { return print_fx_graph(g); }, "One line per node.")
       .def(

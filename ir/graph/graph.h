@@ -115,8 +115,8 @@ std::unique_ptr<Graph> clone(const Graph& g);
 std::string print_ir(const Graph& g);                      // our own text; parse_ir(print_ir(g)) is g
 std::unique_ptr<Graph> parse_ir(const std::string& text);  // throws OpError(Value) naming line and column
 struct CodeStyle {
-  bool strides_and_device = false;  // "f32[3][1]cpu" (logs) instead of "f32[3]" (print_readable)
-  bool fx_header = false;           // gm.code: "\n\n\ndef forward(self, L_x_ : torch.Tensor):"
+  bool strides = false, device = false;  // "f32[3][1]cpu" (logs) instead of "f32[3]" (print_readable)
+  bool fx_header = false;                // gm.code: "\n\n\ndef forward(self, L_x_ : torch.Tensor):"
 };
 // torch.fx's form: "class GraphModule(torch.nn.Module):\n    def forward(..." or, with fx_header, the function alone.
 // Ends with an indented empty line that has no newline.

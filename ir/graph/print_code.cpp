@@ -70,8 +70,9 @@ std::string sizes_text(const SizeVec& sizes) {
 std::string annotation(const Node& n, const CodeStyle& style) {
   if (style.fx_header || n.multi || n.types.empty() || is_setitem(n)) return {};
   const TensorType& t = n.type();
-  const std::string layout = style.strides_and_device ? sizes_text(t.strides) + to_string(t.device) : "";
-  return fmt::format(": \"{}{}{}\"", info(t.dtype).short_name, sizes_text(t.sizes), layout);
+  const std::string strides = style.strides ? sizes_text(t.strides) : "",
+                    device = style.device ? to_string(t.device) : "";
+  return fmt::format(": \"{}{}{}{}\"", info(t.dtype).short_name, sizes_text(t.sizes), strides, device);
 }
 
 // "name: <type> = ..." of one node.

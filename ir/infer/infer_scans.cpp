@@ -1,5 +1,6 @@
 // Inference rules of the kernels along one dimension.
 #include <algorithm>
+#include <limits>
 
 #include "ir/infer/infer.h"
 #include "registry/ops/scans.h"
@@ -101,11 +102,14 @@ TensorType infer_rule(ops::OneHot, const InferCall& c) {
 
 namespace {
 
+using Wide = __int128;
+
 // How many columns of row i lie on or left of the diagonal, summed over the rows.
-std::int64_t triangle_count(std::int64_t rows, std::int64_t columns, std::int64_t offset) {
-  std::int64_t n = 0;
-  for (std::int64_t i = 0; i < rows; ++i) n += std::clamp<std::int64_t>(i + offset + 1, 0, columns);
-  return n;
+Wide triangle_count(Wide rows, Wide columns, Wide offset) {
+  const Wide begin = std::clamp<Wide>(-offset, 0, rows);              // the first row that has such a column
+  const Wide full = std::clamp<Wide>(columns - offset, begin, rows);  // the first row that has them all
+  const Wide first = begin + offset + 1, last = full + offset;
+  return (full - begin) * (first + last) / 2 + (rows - full) * columns;
 }
 
 TensorType indices(const InferCall& c, bool lower) {
@@ -115,9 +119,10 @@ TensorType indices(const InferCall& c, bool lower) {
   if (columns < 0) c.fail(ErrorKind::Runtime, "col must be non-negative, got {}", columns);
   const DType t = chosen_dtype(c, DType::Int64);
   if (t != DType::Int32 && t != DType::Int64) c.fail(ErrorKind::NotImplemented, "not defined for {}", info(t).name);
-  const std::int64_t n =
-      lower ? triangle_count(rows, columns, offset) : rows * columns - triangle_count(rows, columns, offset - 1);
-  return fresh_type(c, t, SizeVec{2, n});
+  const Wide n = lower ? triangle_count(rows, columns, offset)
+                       : Wide(rows) * columns - triangle_count(rows, columns, Wide(offset) - 1);
+  if (n > std::numeric_limits<std::int64_t>::max()) c.fail(ErrorKind::Runtime, "size arithmetic does not fit 64 bits");
+  return fresh_type(c, t, SizeVec{2, static_cast<std::int64_t>(n)});
 }
 
 }  // namespace

@@ -288,12 +288,17 @@ namespace {
 
 void fill_triangle(const KernelCall& c, bool lower) {
   const TensorImpl& out = *c.out[0];
-  const std::int64_t rows = as_int(c.args[0]), columns = as_int(c.args[1]), offset = as_int(c.args[2]);
+  if (out.numel() == 0) return;
+  const std::int64_t rows = as_int(c.args[0]), columns = as_int(c.args[1]);
+  const std::int64_t offset = std::clamp(as_int(c.args[2]), -rows, columns);
   visit_dtype(out.dtype, [&](auto t) {
     using T = decltype(t);
     T* row = out.as<T>();
     T* column = row + out.strides[0];
-    for (std::int64_t i = 0; i < rows; ++i) {
+    // Only rows that have elements: there may be 2^62 of the others.
+    const std::int64_t begin = lower ? std::max<std::int64_t>(-offset, 0) : 0;
+    const std::int64_t end = lower ? rows : std::min(rows, columns - offset);
+    for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t edge = std::clamp<std::int64_t>(i + offset + (lower ? 1 : 0), 0, columns);
       for (std::int64_t j = lower ? 0 : edge; j < (lower ? edge : columns); ++j) {
         *row++ = convert_value<T>(i);

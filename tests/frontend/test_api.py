@@ -106,6 +106,14 @@ def test_backend_gets_graph_and_inputs():
     assert gm.graph.nodes[2].target is torch.cat
     assert "torch.cat([l_a_, l_b_])" in gm.code
     assert "dim = 0" in gm.print_readable(print_output=False)
+    for shown, text in {
+        (): "f32[6]",
+        ("stride",): "f32[6][1]",
+        ("device",): "f32[6]cpu",
+        ("stride", "device"): "f32[6][1]cpu",
+    }.items():
+        options = {f"include_{name}": True for name in shown}
+        assert f'cat: "{text}" = torch.cat(' in gm.print_readable(print_output=False, **options)
     assert gm(x(), x())[0].item() == 13.0
 
 

@@ -35,7 +35,7 @@ struct Builder {
   void output(std::vector<Arg> results) {
     g.append({.kind = NodeKind::Output, .args = {ListArg{std::move(results), true}}});
   }
-  std::string logged() const { return print_code(g, {.strides_and_device = true}); }
+  std::string logged() const { return print_code(g, {.strides = true, .device = true}); }
   std::string readable() const { return print_code(g, {}); }
   std::string code() const { return print_code(g, {.fx_header = true}); }
 };

@@ -168,6 +168,23 @@ def test_triangle_indices(rows, columns, offset):
     ]
 
 
+def test_triangle_indices_of_large_matrices():
+    """Work and memory grow with what is on the triangle, not with the matrix."""
+    large = 2**62
+    assert torch.tril_indices(large, 5, 3 - large).tolist() == [
+        [large - 3 + i for i in (0, 1, 1, 2, 2, 2)], [0, 0, 1, 0, 1, 2]
+    ]  # fmt: skip
+    assert torch.triu_indices(large, 3, 1).tolist() == [[0, 0, 1], [1, 2, 2]]
+    assert torch.triu_indices(2, large, large - 1).tolist() == [[0], [large - 1]]
+    for shape in [(large, 0), (0, large), (large, 4, -large), (3, large, -3)]:
+        assert torch.tril_indices(*shape).shape == (2, 0)
+    for shape in [(large, 0), (0, large), (large, 4, 4), (large, 4, 2**63 - 1)]:
+        assert torch.triu_indices(*shape).shape == (2, 0)
+    for indices in (torch.tril_indices, torch.triu_indices):
+        with pytest.raises(RuntimeError, match="size"):
+            indices(large, large)
+
+
 def test_strided_views():
     array = np.arange(24.0)
     x = torch.from_numpy(array.copy()).reshape(4, 6)

@@ -127,9 +127,12 @@ class GraphModule:
     def __call__(self, *inputs):
         return self.forward(*inputs)
 
-    def print_readable(self, print_output=True):
-        """The graph as commented code; returned, and printed unless told not to."""
-        text = self._native.readable()
+    def print_readable(self, print_output=True, include_stride=False, include_device=False):
+        """The graph as commented code; returned, and printed unless told not to.
+
+        Tensors are shown as "f32[2, 3]", with their strides "f32[2, 3][3, 1]", with their device "f32[2, 3]cpu".
+        """
+        text = self._native.readable(include_stride, include_device)
         if print_output:
             print(text)
         return text
