@@ -1,5 +1,5 @@
-"""Everything a change has to pass: lint, `make test`, the whole suite on the other Pythons, a quick pass with sanitizers,
-and a table of what took how long.
+"""Everything a change has to pass: lint, `make test`, the whole suite on the other Pythons, a quick pass with
+sanitizers, and a table of what took how long.
 
 Exit status 0 only if every stage passed. Budgets are those of a cold run; a stage above its budget is marked, not
 failed. What the machine does not have (a supported Python, clang-format) is named in the table and again at the end.
