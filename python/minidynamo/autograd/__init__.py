@@ -3,6 +3,8 @@
 from .._absent import absent_names as _absent_names
 from . import function as function
 from . import grad_mode as grad_mode
+from .backward import backward as backward
+from .backward import grad as grad
 from .function import Function as Function
 from .function import Variable as Variable
 from .grad_mode import enable_grad as enable_grad
