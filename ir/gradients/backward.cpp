@@ -16,17 +16,6 @@ OpCaller& caller() { return *tape_runner().caller; }
 
 TensorRef sum_of(const TensorRef& a, const TensorRef& b) { return caller().call(id::Add, {a, b}).get<TensorRef>(); }
 
-// Sets grad mode, and the old one back.
-class GradMode {
- public:
-  explicit GradMode(bool on) : before_(grad_enabled()) { set_grad_enabled(on); }
-  ~GradMode() { set_grad_enabled(before_); }
-  GradMode(const GradMode&) = delete;
-
- private:
-  bool before_;
-};
-
 struct Later {
   bool operator()(const GradNode* a, const GradNode* b) const { return a->order < b->order; }
 };

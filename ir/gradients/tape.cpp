@@ -85,6 +85,16 @@ class CallNode final : public GradNode {
       : op_(op), caller_(caller), args_(args.begin(), args.end()) {
     for (std::size_t i = 0; i < args_.size(); ++i) save(args_[i], i);
   }
+  // Before the first operand is written to: a copy of it, if the rule needs what it was.
+  void keep_first_operand() {
+    if (!reads_first_operand(op_, args_, wanted_)) return;
+    const GradMode off(false);
+    const TensorRef copy = caller_.call(id::Clone, {args_[0]}).get<TensorRef>();
+    copy->autograd = args_[0].get<TensorRef>()->autograd;
+    copy->set_grad_state({args_[0].get<TensorRef>()->requires_grad, GradHistory::Computed});
+    args_[0] = copy;
+    saved_.push_back({copy, copy->storage->version});
+  }
   void set_results(std::span<const TensorRef> made) {
     for (const TensorRef& t : made) results_.emplace_back(keep(*t));
     results = static_cast<int>(made.size());
@@ -254,6 +264,7 @@ RecordedWrite::RecordedWrite(const Op& op, OpCaller& caller, std::span<const Arg
   const TensorRef base = r && r->base ? r->base : target_;
   const Ref<CallNode> call = make_ref<CallNode>(op, caller, args);
   node_ = call;
+  call->keep_first_operand();
   if (base == written_) return;
   if (base->is_contiguous())
     node_ = make_ref<PartWriteNode>(caller, call, base, *written_);

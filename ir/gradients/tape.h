@@ -80,6 +80,17 @@ void set_history(TensorImpl& t, Ref<GradNode> node, int result);
 // t.grad += g, where backward() is not recorded in place.
 void add_to_grad(TensorImpl& t, TensorRef g);
 
+// Sets grad mode, and the old one back.
+class GradMode {
+ public:
+  explicit GradMode(bool on) : before_(grad_enabled()) { set_grad_enabled(on); }
+  ~GradMode() { set_grad_enabled(before_); }
+  GradMode(const GradMode&) = delete;
+
+ private:
+  bool before_;
+};
+
 // Whether a call of these arguments is to be recorded: grad mode is on and one of them requires grad.
 bool needs_record(std::span<const Arg> args);
 // After call_op(): its results, which require grad, know the call. `result` as call_op() returns it.

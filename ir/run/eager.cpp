@@ -212,18 +212,12 @@ Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
   if (composite && !has_gradient(op)) return compute(op, bound);
   Arg result;
   if (composite) {
-    set_grad_enabled(false);
-    try {
-      result = compute(op, bound);
-    } catch (...) {
-      set_grad_enabled(true);
-      throw;
-    }
-    set_grad_enabled(true);
-    require_grad(result);
+    const GradMode off(false);
+    result = compute(op, bound);
   } else {
     result = compute(op, bound);
   }
+  if (composite) require_grad(result);
   if (op.kind() != OpKind::Create && op.kind() != OpKind::Random) record_call(op, eager_caller(), bound, result);
   return result;
 }

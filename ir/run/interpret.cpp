@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "ir/core/error.h"
+#include "ir/gradients/tape.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/unbacked.h"
@@ -104,7 +105,9 @@ class Interpreter {
     }
   }
 
+  // What the program did while gradients were off is not recorded here either.
   Arg call(const Node& n) const {
+    const GradMode mode(recorded_ && std::ranges::any_of(n.types, &TensorType::requires_grad));
     std::vector<Arg> args;
     for (const Arg& a : n.args) args.push_back(value(a));
     KwArgs kwargs;
@@ -170,6 +173,7 @@ class Interpreter {
   const Graph& graph_;
   std::span<const TensorRef> inputs_;
   UndoLog* undo_;  // may be null
+  const bool recorded_ = grad_enabled();
   std::unordered_map<const Node*, const Node*> last_use_;
   std::unordered_map<const Node*, Arg> values_;
   std::vector<std::int64_t> symbols_;
