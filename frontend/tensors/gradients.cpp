@@ -178,6 +178,121 @@ PyRef backward_method(const PassedArgs& call) {
   return checked(PyObject_Call(backward.get(), args.get(), keywords.get()));
 }
 
+// --- Functions of the program ----------------------------------------------------------------------------------------
+
+// A call of autograd.Function.apply: its backward is the program's.
+class FunctionNode final : public GradNode {
+ public:
+  FunctionNode(PyRef function, PyRef context, std::vector<TensorRef> inputs, std::size_t arguments)
+      : function_(std::move(function)), context_(std::move(context)), arguments_(arguments) {
+    for (const TensorRef& t : inputs) {
+      edges.push_back(t ? grad_edge(t) : GradEdge{});
+      of_input_.push_back(t ? type_of(Arg(t)) : TensorType{});
+    }
+  }
+  std::string name() const override { return text_attribute(function_.get(), "__name__") + "Backward"; }
+  bool is_spent() const override { return spent_; }
+  std::vector<TensorType> of_output;
+
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) override {
+    PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size() + 1)));
+    PyTuple_SET_ITEM(given.get(), 0, Py_NewRef(context_.get()));
+    const bool zeros =
+        checked(PyObject_IsTrue(checked(PyObject_GetAttrString(context_.get(), "materialize_grads")).get()));
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      PyRef g = PyRef::borrow(Py_None);
+      if (grads[i])
+        g = wrap_tensor(grads[i]);
+      else if (zeros)
+        g = wrap_tensor(zeros_of(of_output[i]));
+      PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i + 1), g.release());
+    }
+    PyRef backward = checked(PyObject_GetAttrString(function_.get(), "backward"));
+    PyRef answer = checked(PyObject_Call(backward.get(), given.get(), nullptr));
+    if (!keep) spent_ = true;
+    return gradients_in(answer.get());
+  }
+
+ private:
+  static std::string text_attribute(PyObject* o, const char* name) {
+    PyRef text = checked(PyObject_GetAttrString(o, name));
+    return PyUnicode_AsUTF8(text.get());
+  }
+  static TensorRef zeros_of(const TensorType& t) {
+    return call_table("zeros", {sizes_arg(t.sizes), t.dtype}).get<TensorRef>();
+  }
+  std::vector<TensorRef> gradients_in(PyObject* answer) const {
+    PyRef items = PyTuple_Check(answer) ? PyRef::borrow(answer) : checked(PyTuple_Pack(1, answer));
+    const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(items.get()));
+    bool more = count > arguments_;  // further ones may be None
+    for (std::size_t i = arguments_; i < count; ++i)
+      more &= PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)) != Py_None;
+    if (count < arguments_ || more)
+      throw OpError(ErrorKind::Runtime,
+                    fmt::format("function {} returned an incorrect number of gradients (expected {}, got {})", name(),
+                                arguments_, count));
+    std::vector<TensorRef> out;
+    for (std::size_t i = 0; i < arguments_; ++i) {
+      PyObject* g = PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i));
+      out.push_back(edges[i].node && g != Py_None ? fitted(i, tensor_of(g, "a gradient")) : TensorRef());
+    }
+    return out;
+  }
+  TensorRef fitted(std::size_t i, const TensorRef& g) const {
+    const TensorType &want = of_input_[i], have = type_of(Arg(g));
+    if (have.sizes == want.sizes && have.dtype == want.dtype) return g;
+    TensorRef out = g;
+    if (!(have.sizes == want.sizes)) {
+      bool fits = have.dim() >= want.dim();
+      for (int k = 1; fits && k <= want.dim(); ++k) {
+        const Size s = want.sizes[static_cast<std::size_t>(want.dim() - k)];
+        fits = s == have.sizes[static_cast<std::size_t>(have.dim() - k)] || s.is_const(1);
+      }
+      if (!fits)
+        throw OpError(ErrorKind::Runtime,
+                      fmt::format("Function {} returned an invalid gradient at index {} - got {} but expected shape "
+                                  "compatible with {}",
+                                  name(), i, sizes_text(have.sizes), sizes_text(want.sizes)));
+      const Op& sum = op(id::Sum);
+      const std::vector<Arg> args{g};
+      out = summed_to(Expansion{{sum, args}, *tape_runner().caller, kCpu}, g, want.sizes).get<TensorRef>();
+    }
+    if (out->dtype != want.dtype) out = call_table("convert", {out, want.dtype}).get<TensorRef>();
+    return out;
+  }
+
+  PyRef function_, context_;
+  std::size_t arguments_;
+  std::vector<TensorType> of_input_;
+  bool spent_ = false;
+};
+
+// _record_function(function, context, arguments, outputs): outputs, a tuple, are the results of a call of `apply`.
+PyRef record_function(const PassedArgs& call) {
+  static const char* const names[] = {"function", "context", "arguments", "outputs"};
+  PyObject* out[4];
+  parse_native({"_record_function", names, 4}, call, out);
+  std::vector<TensorRef> inputs;
+  const Py_ssize_t arguments = PyTuple_GET_SIZE(out[2]);
+  for (Py_ssize_t i = 0; i < arguments; ++i) {
+    PyObject* a = PyTuple_GET_ITEM(out[2], i);
+    inputs.push_back(is_tensor(a) ? TensorRef(tensor_impl(a)) : TensorRef());
+  }
+  auto node = make_ref<FunctionNode>(PyRef::borrow(out[0]), PyRef::borrow(out[1]), inputs, inputs.size());
+  const Py_ssize_t count = PyTuple_GET_SIZE(out[3]);
+  node->results = static_cast<int>(count);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = PyTuple_GET_ITEM(out[3], i);
+    node->of_output.push_back(is_tensor(o) ? type_of(Arg(TensorRef(tensor_impl(o)))) : TensorType{});
+  }
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* o = PyTuple_GET_ITEM(out[3], i);
+    if (is_tensor(o) && tensor_impl(o)->requires_grad && !tensor_impl(o)->is_leaf())
+      set_history(*tensor_impl(o), node, static_cast<int>(i));
+  }
+  return PyRef::borrow(Py_None);
+}
+
 // --- Hooks -----------------------------------------------------------------------------------------------------------
 
 GradHooks& hooks_of_result(TensorImpl& t) {
@@ -256,6 +371,7 @@ constexpr NativeRow kMethods[] = {
      "retain_grad()\n\nAsks for the gradient of a computed tensor. RuntimeError if it requires none."},
 };
 constexpr NativeRow kFunctions[] = {
+    {"_record_function", record_function, "Outputs of a Function know the call; behind Function.apply."},
     {"_run_backward", run_backward_function, "Gradients flow back; behind torch.autograd.backward and grad."},
 };
 

@@ -84,6 +84,12 @@ Gradients vjp_rule(ops::Prod, const Derivation& d) {
   return d.all({reshaped(d, d.mul(reshaped(d, d.g(), kept), others), d.sizes_of(0))});
 }
 
+// Bools and positions.
+Gradients vjp_rule(ops::Any, const Derivation& d) { return d.all({}); }
+Gradients vjp_rule(ops::All, const Derivation& d) { return d.all({}); }
+Gradients vjp_rule(ops::ArgMax, const Derivation& d) { return d.all({}); }
+Gradients vjp_rule(ops::ArgMin, const Derivation& d) { return d.all({}); }
+
 Gradients vjp_rule(ops::AMax, const Derivation& d) { return of_extreme(d); }
 Gradients vjp_rule(ops::AMin, const Derivation& d) { return of_extreme(d); }
 Gradients vjp_rule(ops::MaxDim, const Derivation& d) { return of_position(d); }

@@ -87,6 +87,7 @@ class CallNode final : public GradNode {
   }
   // Before the first operand is written to: a copy of it, if the rule needs what it was.
   void keep_first_operand() {
+    std::erase_if(saved_, [&](const Saved& s) { return s.tensor == args_[0].get<TensorRef>(); });
     if (!reads_first_operand(op_, args_, wanted_)) return;
     const GradMode off(false);
     const TensorRef copy = caller_.call(id::Clone, {args_[0]}).get<TensorRef>();

@@ -244,6 +244,14 @@ TensorRef write_unrecorded(const Op& op, std::span<const Arg> bound) {
 TensorRef write_recorded(const Op& op, std::span<const Arg> bound, const TensorRef& target) {
   const bool flows = is_floating(bound[0].get<TensorRef>()->dtype) && needs_record(bound);
   if (!flows) return write_unrecorded(op, bound);
+  if (!has_gradient(op)) {  // its parts have, or none: what it gives is copied
+    const TensorRef self = bound[0].get<TensorRef>();
+    check_inplace(op, type_of(bound[0]), infer(op, bound)[0]);
+    std::vector<Arg> args(bound.begin(), bound.end());
+    args[0] = call_op(md::op(id::Clone), std::span<const Arg>(&bound[0], 1));  // its parts keep what it was
+    const Arg copied[] = {self, call_op(op, args)};
+    return write_recorded(md::op(id::Copy), std::span<const Arg>(copied), target);
+  }
   RecordedWrite write(op, eager_caller(), bound, target);
   const TensorRef self = write_unrecorded(op, bound);
   write.finish();
