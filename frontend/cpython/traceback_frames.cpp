@@ -92,6 +92,7 @@ class Rewriting {
   explicit Rewriting(const FramePart& part) : part_(part) {}
 
   void traceback(PyObject* head) {
+    if (!head || !PyTraceBack_Check(head)) return;  // 3.11 keeps the None that a program assigned
     for (auto* tb = reinterpret_cast<PyTracebackObject*>(head); tb; tb = tb->tb_next) {
       PyRef code = PyRef::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(tb->tb_frame)));
       if (code.get() != part_.code) continue;

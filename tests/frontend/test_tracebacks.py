@@ -122,8 +122,37 @@ def grouped(x, k, fail):
         raise ExceptionGroup("several", [e, ValueError("too")]) from None
 
 
+def without_traceback(x, k, fail):
+    y = x + 1
+    torch._dynamo.graph_break()
+    try:
+        fail(y)
+    except KeyError as e:
+        raise e.with_traceback(None)  # noqa: B904
+
+
+def caused_without(x, k, fail):
+    y = x + 1
+    torch._dynamo.graph_break()
+    try:
+        fail(y)
+    except KeyError as e:
+        e.__traceback__ = None
+        raise ValueError("other") from e
+
+
+def grouped_without(x, k, fail):
+    y = x + 1
+    torch._dynamo.graph_break()
+    try:
+        fail(y)
+    except KeyError as e:
+        e.__traceback__ = None
+        raise ExceptionGroup("several", [e, ValueError("too").with_traceback(None)]) from None
+
+
 FUNCTIONS = [broken, two_breaks, at_the_break, reraised, chained, in_handler, in_with, closed_over, nested]
-FUNCTIONS += [of_generator, by_data, own_error, grouped]
+FUNCTIONS += [of_generator, by_data, own_error, grouped, without_traceback, caused_without, grouped_without]
 
 
 def entries(tb):
