@@ -81,6 +81,9 @@ def pip(python, *arguments):
 
 def make_ready(packages):
     """Sources unpacked, and one environment in which all packages are installed."""
+    (PLACE / "sources").mkdir(parents=True, exist_ok=True)
+    # What a package without settings of its own gets, instead of those of the folders above.
+    (PLACE / "sources" / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     for package in packages:
         package.fetch()
     place, stamp = PLACE / "venv", PLACE / "venv" / "installed"

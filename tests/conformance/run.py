@@ -48,6 +48,9 @@ def printed(comparisons):
     found = 0
     for c in comparisons:
         print(c.line(), flush=True)
+        if not c.tests:
+            print("    no test ran", flush=True)
+            found += 1
         for test, before, after, detail in c.unexplained()[:MOST_SHOWN]:
             print(f"    {test}: {before} -> {after}  {detail[-300:]}", flush=True)
         if len(c.unexplained()) > MOST_SHOWN:
