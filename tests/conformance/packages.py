@@ -13,7 +13,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tomllib
 import venv
 from concurrent.futures import ThreadPoolExecutor
@@ -64,8 +63,7 @@ class Package:
         shutil.rmtree(self.folder, ignore_errors=True)
         unpacked = self.folder.with_name(f"{self.name}.part")
         shutil.rmtree(unpacked, ignore_errors=True)
-        with tarfile.open(next(download.glob("*.tar.gz"))) as archive:
-            archive.extractall(unpacked, filter="data")
+        shutil.unpack_archive(next(download.glob("*.tar.gz")), unpacked)
         next(unpacked.iterdir()).rename(self.folder)
         unpacked.rmdir()
         (self.folder / ".complete").touch()
