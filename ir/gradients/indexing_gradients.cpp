@@ -89,7 +89,7 @@ Gradients vjp_rule(ops::IndexFill, const Derivation& d) { return d.all({without_
 Gradients vjp_rule(ops::IndexFillTensor, const Derivation& d) {
   return of_write(
       d, 3, [&] { return without_slices(d); },
-      [&] { return d.call(id::Sum, {d.call(id::IndexSelect, {d.g(), d.arg(1), d.arg(2)})}); });
+      [&] { return d.call(id::Sum, {d.sub(d.g(), without_slices(d))}); });  // a slice named twice counts once
 }
 
 // Positions are whole numbers: nothing flows.

@@ -121,6 +121,7 @@ template <class F>
 Arg mapped_back(const Derivation& d, size_t n, F map) {
   const SizeVec x = d.sizes_of(0);
   const int rank = static_cast<int>(x.size());
+  if (guard_eq(product(type_of(d.g()).sizes), 0)) return d.call(id::Zeros, {sizes_arg(x), type_of(d.g()).dtype});
   Arg out = d.g();
   for (size_t i = 0; i < n; ++i) {
     const std::int64_t dim = rank - static_cast<std::int64_t>(n - i);
