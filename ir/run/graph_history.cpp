@@ -27,12 +27,6 @@ class BoundaryNode final : public GradNode {
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool) override { return {grads[0]}; }
 };
 
-bool draws(const Graph& g) {
-  return std::ranges::any_of(g.nodes, [](const std::unique_ptr<Node>& n) {
-    return n->kind == NodeKind::Op && n->op != kNoOp && takes_generator(op(n->op));
-  });
-}
-
 // The placeholders whose storage the graph writes to.
 std::vector<bool> written_inputs(const Graph& g) {
   const std::vector<Node*> placeholders = g.placeholders();
@@ -54,7 +48,6 @@ class GraphRunNode final : public GradNode {
  public:
   GraphRunNode(std::shared_ptr<const Graph> graph, std::span<TensorImpl* const> inputs)
       : graph_(std::move(graph)), written_(written_inputs(*graph_)) {
-    if (draws(*graph_)) drawn_from_ = state_of(default_generator());
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       edges.push_back(grad_edge(TensorRef(inputs[i])));
       const TensorRef t = alias_of(*inputs[i]);
@@ -120,8 +113,7 @@ class GraphRunNode final : public GradNode {
 
   // With the random numbers of the first run.
   std::vector<TensorRef> rerun(std::span<const TensorRef> inputs) {
-    if (!drawn_from_) return interpret(*graph_, inputs);
-    Generator again = *drawn_from_;
+    Generator again = drawn_from_;
     const DrawFrom from(again);
     return interpret(*graph_, inputs);
   }
@@ -130,7 +122,7 @@ class GraphRunNode final : public GradNode {
   std::vector<TensorRef> saved_;
   std::vector<std::uint32_t> versions_;
   std::vector<bool> written_;
-  std::optional<Generator> drawn_from_;
+  const Generator drawn_from_ = state_of(default_generator());
   bool spent_ = false;
 };
 

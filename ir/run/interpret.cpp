@@ -99,15 +99,14 @@ class Interpreter {
       case NodeKind::GetAttr:
         return n.constant;
       case NodeKind::State:
+        if (n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
         return NoneArg{};
       default:
         throw InternalError("interpret: node " + n.name + " belongs to the functional dialect");
     }
   }
 
-  // What the program did while gradients were off is not recorded here either.
   Arg call(const Node& n) const {
-    const GradMode mode(recorded_ && std::ranges::any_of(n.types, &TensorType::requires_grad));
     std::vector<Arg> args;
     for (const Arg& a : n.args) args.push_back(value(a));
     KwArgs kwargs;
@@ -173,7 +172,6 @@ class Interpreter {
   const Graph& graph_;
   std::span<const TensorRef> inputs_;
   UndoLog* undo_;  // may be null
-  const bool recorded_ = grad_enabled();
   std::unordered_map<const Node*, const Node*> last_use_;
   std::unordered_map<const Node*, Arg> values_;
   std::vector<std::int64_t> symbols_;
@@ -183,6 +181,7 @@ class Interpreter {
 
 std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed,
                                  UndoLog* undo) {
+  const GradMode as_now(grad_enabled());  // nodes of the graph may change it
   return Interpreter(traced, inputs, undo).run(failed);
 }
 
