@@ -300,6 +300,13 @@ GradNode::~GradNode() {
   pending = nullptr;
 }
 
+void forget_history(TensorImpl& t) {
+  GradRecord& r = make_grad_record(t);
+  r.node = make_ref<UnrecordedNode>();
+  r.result = 0;
+  r.version = t.storage->version;
+}
+
 GradRecord& make_grad_record(TensorImpl& t) {
   if (!t.autograd) t.autograd = make_ref<GradRecord>();
   return *grad_record(t);

@@ -77,6 +77,8 @@ GradEdge grad_edge(const TensorRef& t);
 // `t` is result number `result` of `node` from here on.
 void set_history(TensorImpl& t, Ref<GradNode> node, int result);
 
+// Gradients that reach `t` raise from here on: nobody recorded how it was computed.
+void forget_history(TensorImpl& t);
 // t.grad += g, where backward() is not recorded in place.
 void add_to_grad(TensorImpl& t, TensorRef g);
 
