@@ -37,14 +37,22 @@ Arg trigamma(const Derivation& d, const Arg& x) {
 
 }  // namespace
 
-Gradients vjp_rule(ops::Digamma, const Derivation& d) { return d.all({d.mul(d.g(), trigamma(d, d.arg(0)))}); }
+// Halves go through float32: the many steps of trigamma would each be rounded.
+Gradients vjp_rule(ops::Digamma, const Derivation& d) {
+  const DType t = d.tensor(0).dtype;
+  const bool half = t == DType::Float16 || t == DType::BFloat16;
+  return d.all({d.mul(d.g(), trigamma(d, half ? converted(d, d.arg(0), DType::Float32) : d.arg(0)))});
+}
 Gradients vjp_rule(ops::LGamma, const Derivation& d) { return d.all({d.mul(d.g(), d.call(id::Digamma, {d.arg(0)}))}); }
 Gradients vjp_rule(ops::ErfInv, const Derivation& d) {
   constexpr double kScale = 1 / (2 * std::numbers::inv_sqrtpi);
   return d.all({d.mul(d.mul(d.call(id::Exp, {d.mul(d.y(), d.y())}), kScale), d.g())});
 }
+// Nothing flows where the operands are equal: there the result is the second one.
 Gradients vjp_rule(ops::NextAfter, const Derivation& d) {
-  return d.all({d.g(), d.wants(1) ? d.zeros_like(d.g()) : Arg()});
+  const Arg zeros = d.zeros_like(d.g());
+  const auto of_first = [&] { return d.where(d.call(id::Eq, {d.arg(0), d.arg(1)}), zeros, d.g()); };
+  return d.all({d.wants(0) ? of_first() : Arg(), d.wants(1) ? zeros : Arg()});
 }
 
 }  // namespace md
