@@ -22,7 +22,7 @@ help:
 	@echo "make bench     benchmarks, JSON to out/bench.json"
 	@echo "make ulp       every float32 input of each unary function against libm, float64 against mpmath (an hour)"
 	@echo "make sanitize  the examples under AddressSanitizer and UBSan"
-	@echo "make sanitize-quick  as above, the tables, the graph and the frontend only: no machine code (ten minutes)"
+	@echo "make sanitize-quick  as above, the tables, the graph and the frontend only: no machine code (six minutes)"
 	@echo "make sanitize-threads  tests about threads and the examples under ThreadSanitizer (ten minutes after the build)"
 	@echo "make refleak   the examples and every EVERY=12th test again and again: memory blocks must not grow (ten minutes)"
 	@echo "make mutate    with any one op, opcode, graph break, guard, pass or alias fact disabled some test fails (half an hour)"

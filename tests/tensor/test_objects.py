@@ -82,16 +82,17 @@ def test_storage_dies_with_its_last_view():
     assert ref() is None
 
 
-def leak_free(action):
-    """Blocks and references do not grow over repeats of `action`."""
+def growth(action):
+    """Blocks more after a thousand calls of `action`, in three rounds: other threads allocate in some, a leak in all."""
     for _ in range(200):
         action()
-    gc.collect()
-    before = sys.getallocatedblocks()
-    for _ in range(1000):
-        action()
-    gc.collect()
-    return sys.getallocatedblocks() - before < 50
+    for _ in range(3):
+        gc.collect()
+        before = sys.getallocatedblocks()
+        for _ in range(1000):
+            action()
+        gc.collect()
+        yield sys.getallocatedblocks() - before
 
 
 def failing(call):
@@ -136,7 +137,7 @@ ACTIONS = {
 
 @pytest.mark.parametrize("name", ACTIONS)
 def test_no_leak(name):
-    assert leak_free(ACTIONS[name])
+    assert any(blocks < 50 for blocks in growth(ACTIONS[name]))
 
 
 def test_reference_counts_of_arguments():
