@@ -58,12 +58,22 @@ struct OpDecl {
   bool dynamic_sizes = false;  // sizes of the result may depend on values: the parameter `count` holds the symbol
   bool default_device = true;  // where it makes a tensor from no other: on the default device, unless told a device
   bool rounds_once = false;    // a composite that computes halves in float32 throughout and rounds its result
+  bool no_gradient = false;    // computes floats from floats, but not differentiably: backward() through it raises
+  bool own_gradient = false;   // a composite with a derivative of its own, not that of its parts
   // More names, apart by spaces: "multiply" is a function and method like the op itself, "special.expit" a function of
   // the namespace minidynamo.special, "Tensor.where" what the method of that name means.
   std::string_view also;
   std::string_view doc;  // one or two sentences: shapes, dtypes, errors; source of the formula where there is one
 };
 
+constexpr OpDecl no_gradient(OpDecl d) {
+  d.no_gradient = true;
+  return d;
+}
+constexpr OpDecl own_gradient(OpDecl d) {
+  d.own_gradient = true;
+  return d;
+}
 constexpr OpDecl also(OpDecl d, std::string_view names) {
   d.also = names;
   return d;

@@ -72,6 +72,7 @@ ValueRef rule_require_grad(Tracer& t, CallArgs& args) {
   auto* x = as<TensorValue>(args[0]);
   if (!x) return {};
   x->set_grad_state({true, GradHistory::Computed});
+  t.graphs.holds_functions = true;
   return args[0];
 }
 

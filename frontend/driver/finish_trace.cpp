@@ -70,6 +70,8 @@ struct Finisher {
     std::erase_if(t.graphs.current->nodes, [&](const auto& n) { return unused.contains(n.get()); });
   }
 
+  static bool is_computed(const GradState& s) { return s.requires_grad && s.history != GradHistory::Leaf; }
+
   void finish_graph(const std::vector<Node*>& outputs) {
     drop_unused_inputs(outputs);
     Node out{NodeKind::Output};
@@ -91,6 +93,10 @@ struct Finisher {
     for (Node* n : outputs) any_grad |= n->type().requires_grad || n->type().history != GradHistory::Leaf;
     if (any_grad)
       for (Node* n : outputs) plan.output_grads.push_back(n->type().grad_state());
+    if (std::ranges::any_of(plan.output_grads, is_computed)) {
+      plan.history_unknown = t.graphs.holds_functions;
+      if (!plan.history_unknown) plan.traced = clone(*graph);
+    }
     for (auto& v : t.graphs.inputs) {
       plan.inputs.push_back(v->source);
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);

@@ -40,6 +40,7 @@ void KernelCall::take_inputs() {
 
 void KernelCall::run(bool& committed) {
   outputs_.resize(plan_.outputs);
+  if (plan_.traced) history_.emplace(plan_.traced, std::span<TensorImpl* const>(inputs_.data(), inputs_.size()));
   run_kernel(*plan_.kernel, std::span(inputs_.data(), inputs_.size()), outputs_, committed);
 }
 
@@ -70,6 +71,10 @@ PyRef KernelCall::output(std::size_t k) {
 void KernelCall::require_grads() {
   for (std::size_t k = 0; k < plan_.output_grads.size(); ++k)
     if (!input_object(outputs_[k].get())) outputs_[k]->set_grad_state(plan_.output_grads[k]);
+  if (plan_.history_unknown)
+    for (std::size_t k = 0; k < outputs_.size(); ++k)
+      if (!input_object(outputs_[k].get()) && outputs_[k]->requires_grad) forget_history(*outputs_[k]);
+  if (history_) history_->attach(outputs_, plan_.output_grads);
 }
 
 PyObject* KernelCall::input_object(const TensorImpl* t) {

@@ -1,6 +1,7 @@
 // The call of a plan's kernel: its inputs, its outputs, and which Python objects they are.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "frontend/entries/code_cache.h"
 #include "frontend/plan/plan.h"
 #include "ir/core/small_vector.h"
+#include "ir/run/graph_history.h"
 
 namespace md {
 
@@ -54,6 +56,7 @@ class KernelCall {
   SmallVector<PyObject*, 8> objects_;
   std::vector<TensorRef> carriers_;  // ints as kernel inputs
   std::vector<TensorRef> outputs_;
+  std::optional<GraphHistory> history_;
   using Wrapped = std::pair<const TensorImpl*, PyRef>;
   std::vector<Wrapped> wrapped_;                                // outputs that several hold
   std::unordered_map<const TensorImpl*, PyObject*> object_of_;  // the inputs, where there are many

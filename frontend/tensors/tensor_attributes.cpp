@@ -1,5 +1,6 @@
 // x.shape, x.dtype, ...: attributes that are read off the TensorImpl.
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/gradients.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
 
@@ -49,34 +50,6 @@ int set_requires_grad(PyObject* o, PyObject* value, void*) {
 }
 PyObject* get_is_leaf(PyObject* o, void*) { return PyBool_FromLong(of(o).is_leaf()); }
 PyObject* get_retains_grad(PyObject* o, void*) { return PyBool_FromLong(of(o).retains_grad); }
-// Of a computed tensor it is only known that there is something: operations are not recorded.
-PyObject* get_grad_fn(PyObject* o, void*) {
-  if (of(o).is_leaf()) Py_RETURN_NONE;
-  return guarded([]() -> PyObject* {
-    PyRef module = checked(import_module("minidynamo.autograd.graph"));
-    return PyObject_CallMethod(module.get(), "NotRecorded", nullptr);
-  });
-}
-PyObject* get_grad(PyObject* o, void*) {
-  if (!of(o).is_leaf() && !of(o).retains_grad &&
-      PyErr_WarnEx(PyExc_UserWarning,
-                   "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: it is not filled in "
-                   "unless retain_grad() was called.",
-                   1) < 0) {
-    return nullptr;
-  }
-  Py_RETURN_NONE;
-}
-int set_grad(PyObject* o, PyObject* value, void*) {
-  if (!value || value == Py_None) return 0;
-  if (!is_tensor(value)) {
-    PyErr_Format(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type %s",
-                 Py_TYPE(value)->tp_name);
-    return -1;
-  }
-  PyErr_SetString(PyExc_NotImplementedError, "x.grad = tensor: minidynamo has no gradients, and keeps none");
-  return -1;
-}
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_data(PyObject* o, void*) {
   return guarded([&] {
@@ -120,9 +93,8 @@ PyGetSetDef tensor_getset[] = {
     {"itemsize", get_itemsize, nullptr, "Bytes of one element.", nullptr},
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are asked for.", nullptr},
-    {"grad", get_grad, set_grad, "The gradient: None, for there is no backward pass. None can be assigned.", nullptr},
-    {"grad_fn", get_grad_fn, nullptr,
-     "None for leaves; else an autograd.graph.NotRecorded, for operations are not recorded.", nullptr},
+    {"grad", tensor_grad, set_tensor_grad, "The gradient that backward() added up: of a leaf, or after retain_grad().", nullptr},
+    {"grad_fn", tensor_grad_fn, nullptr, "None for leaves; else the operation that gradients go back through.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "False for what was computed from tensors that require grad.", nullptr},
     {"retains_grad", get_retains_grad, nullptr, "Whether retain_grad() was called on a computed tensor.", nullptr},
     {"is_cuda", get_false, nullptr, "False: no tensor lives on a GPU.", nullptr},

@@ -97,14 +97,6 @@ PyRef requires_grad_method(const PassedArgs& call) {
     checked(PyObject_SetAttrString(out[0], "requires_grad", wanted));
   return PyRef::borrow(out[0]);
 }
-PyRef retain_grad_method(const PassedArgs& call) {
-  no_arguments("retain_grad", call, 1);
-  TensorImpl& self = *tensor_impl(call.args[0]);
-  if (!self.requires_grad)
-    throw OpError(ErrorKind::Runtime, "can't retain_grad on Tensor that has requires_grad=False");
-  self.retains_grad |= !self.is_leaf();
-  return PyRef::borrow(Py_None);
-}
 PyRef as_subclass_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "cls"};
   PyObject* out[2];
@@ -203,8 +195,6 @@ constexpr NativeRow kMethods[] = {
     {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},
     {"get_device", get_device_method, "get_device()\n\n-1: the CPU has no ordinal."},
     {"requires_grad_", requires_grad_method, "requires_grad_(requires_grad=True)\n\nSets requires_grad, returns self."},
-    {"retain_grad", retain_grad_method,
-     "retain_grad()\n\nAsks for the gradient of a computed tensor. RuntimeError if it requires none."},
     {"as_subclass", as_subclass_method, "as_subclass(cls)\n\nThe same tensor as an instance of `cls`.", true},
     {"__copy__", copy_method, "A tensor sharing the elements."},
     {"__deepcopy__", deepcopy_method, "A tensor with elements of its own."},

@@ -29,6 +29,7 @@ struct GraphBuilder {
   std::unordered_set<const Node*> named;      // after a variable
   std::pair<const void*, int> logged_call{};  // body and instruction of the graph call logged last
   // --- memory, by number
+  bool holds_functions = false;  // forwards of autograd.Function: the graph does not hold their backward
   int next_storage = 0;
   std::set<int> mirrored;  // storages that an array reads backward: a copy here, so nothing may write to them any more
   struct InputMemory {

@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "ir/core/error.h"
+#include "ir/gradients/tape.h"
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/composite.h"
@@ -161,13 +162,19 @@ void write_result(const Op& op, std::span<const Arg> given) {
 
 }  // namespace
 
+OpCaller& eager_caller() {
+  static EagerCaller caller;
+  return caller;
+}
+
 BeforeDynamic& before_dynamic() {
   thread_local BeforeDynamic ask = nullptr;
   return ask;
 }
 
-Arg call_op(const Op& op, std::span<const Arg> bound) {
-  check_enabled(op);
+namespace {
+
+Arg compute(const Op& op, std::span<const Arg> bound) {
   switch (op.kind()) {
     case OpKind::Composite: {
       if (worth_sweeping(bound)) return run_swept(op, bound);
@@ -191,8 +198,39 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
   return run(op, bound, out);
 }
 
-TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
+void require_grad(const Arg& result) {
+  if (const auto* l = result.get_if<ListArg>()) {
+    for (const Arg& a : l->items) require_grad(a);
+  } else if (const TensorRef& t = result.get<TensorRef>(); is_floating(t->dtype)) {
+    t->set_grad_state({true, GradHistory::Computed});
+  }
+}
+
+// The parts of a composite record themselves, unless it has a derivative of its own.
+Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
+  const bool composite = op.kind() == OpKind::Composite;
+  if (composite && !has_gradient(op)) return compute(op, bound);
+  Arg result;
+  if (composite) {
+    const GradMode off(false);
+    result = compute(op, bound);
+  } else {
+    result = compute(op, bound);
+  }
+  if (composite) require_grad(result);
+  if (op.kind() != OpKind::Create && op.kind() != OpKind::Random) record_call(op, eager_caller(), bound, result);
+  return result;
+}
+
+}  // namespace
+
+Arg call_op(const Op& op, std::span<const Arg> bound) {
   check_enabled(op);
+  return needs_record(bound) ? compute_recorded(op, bound) : compute(op, bound);
+}
+
+namespace {
+TensorRef write_unrecorded(const Op& op, std::span<const Arg> bound) {
   const TensorRef self = bound[0].get<TensorRef>();
   const Ref<Storage> written = self->storage;  // others may give `self` other memory meanwhile
   if (plain_inplace(op, *self, bound))
@@ -203,6 +241,34 @@ TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
   return self;
 }
 
+TensorRef write_recorded(const Op& op, std::span<const Arg> bound, const TensorRef& target) {
+  const bool flows = is_floating(bound[0].get<TensorRef>()->dtype) && needs_record(bound);
+  if (!flows) return write_unrecorded(op, bound);
+  if (!has_gradient(op)) {  // its parts have, or none: what it gives is copied
+    const TensorRef self = bound[0].get<TensorRef>();
+    check_inplace(op, type_of(bound[0]), infer(op, bound)[0]);
+    std::vector<Arg> args(bound.begin(), bound.end());
+    args[0] = call_op(md::op(id::Clone), std::span<const Arg>(&bound[0], 1));  // its parts keep what it was
+    const Arg copied[] = {self, call_op(op, args)};
+    return write_recorded(md::op(id::Copy), std::span<const Arg>(copied), target);
+  }
+  RecordedWrite write(op, eager_caller(), bound, target);
+  const TensorRef self = write_unrecorded(op, bound);
+  write.finish();
+  return self;
+}
+
+const bool kTapeReady = [] {
+  tape_runner() = {&eager_caller(), [](const Op& op, std::span<const Arg> bound) { call_inplace(op, bound); }};
+  return true;
+}();
+}  // namespace
+
+TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
+  check_enabled(op);
+  return write_recorded(op, bound, bound[0].get<TensorRef>());
+}
+
 TensorRef index_tensor(const TensorRef& x, const Arg& index) {
   const Arg args[] = {x, index};
   return call_op(op(id::GetItem), args).get<TensorRef>();
@@ -211,7 +277,8 @@ TensorRef index_tensor(const TensorRef& x, const Arg& index) {
 void assign_index(const TensorRef& x, const Arg& index, const Arg& value) {
   EagerCaller caller;
   const Assignment a = open_assignment(caller, x, index, value);
-  call_inplace(op(a.op), a.args);
+  check_enabled(op(a.op));
+  write_recorded(op(a.op), a.args, x);
 }
 
 }  // namespace md

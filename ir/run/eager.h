@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "ir/graph/graph.h"
+#include "ir/infer/composite.h"
 #include "ir/reference/engine.h"
 
 namespace md {
@@ -12,6 +13,8 @@ namespace md {
 // One op on real tensors: binds nothing, checks everything, allocates results. Throws OpError.
 // Views share storage with their operand. A list result comes back as one ListArg.
 Arg call_op(const Op& op, std::span<const Arg> bound);
+// Calls of call_op().
+OpCaller& eager_caller();
 // self.op_(...): computes op and writes it into `self` (broadcast to it, cast rules of torch), returns self.
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound);
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "ir/core/error.h"
+#include "ir/gradients/tape.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/unbacked.h"
@@ -98,6 +99,7 @@ class Interpreter {
       case NodeKind::GetAttr:
         return n.constant;
       case NodeKind::State:
+        if (n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
         return NoneArg{};
       default:
         throw InternalError("interpret: node " + n.name + " belongs to the functional dialect");
@@ -179,6 +181,7 @@ class Interpreter {
 
 std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed,
                                  UndoLog* undo) {
+  const GradMode as_now(grad_enabled());  // nodes of the graph may change it
   return Interpreter(traced, inputs, undo).run(failed);
 }
 

@@ -114,6 +114,8 @@ class TensorImpl final : public RefCounted {
   bool requires_grad = false;
   GradHistory history = GradHistory::Leaf;
   bool retains_grad = false;  // retain_grad() was called
+  // What autograd keeps of the tensor (ir/autograd/tape.h): its gradient, the call that computed it. Null for most.
+  Ref<RefCounted> autograd;
   // 0-d tensor made from a Python number: takes part in promotion as a number does.
   bool wrapped_number = false;
 };

@@ -11,6 +11,7 @@ from . import _absent as _absent
 from . import autograd as autograd
 from . import linalg as linalg
 from . import nn as nn
+from . import optim as optim
 from . import random as random
 from . import special as special
 from ._as_torch import install_as_torch as install_as_torch

@@ -51,9 +51,9 @@ struct Rsub {
 };
 
 struct DivMode {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = own_gradient(
       inplace_too(composite("div.mode", "div(Operand self, Operand other, *, str? rounding_mode) -> Tensor",
-                            "Division rounded by `rounding_mode`: None (true division), 'trunc' or 'floor'."));
+                            "Division rounded by `rounding_mode`: None (true division), 'trunc' or 'floor'.")));
 };
 
 struct PowScalar {

@@ -318,8 +318,8 @@ struct IsNegInf {
 
 struct Step {
   static constexpr OpDecl decl =
-      internal_pointwise("step", "step(Tensor self, Tensor values) -> Tensor", Promote::Arithmetic,
-                         "Heaviside's function: 0 below 0 and for NaN, 1 above, `values` at 0.");
+      no_gradient(internal_pointwise("step", "step(Tensor self, Tensor values) -> Tensor", Promote::Arithmetic,
+                                     "Heaviside's function: 0 below 0 and for NaN, 1 above, `values` at 0."));
   template <class B>
   static auto body(B& b, V<B> x, V<B> at_zero) {
     const auto zero = b.constant(0);

@@ -10,22 +10,23 @@ namespace md::ops {
 
 struct LogSumExp {
   static constexpr OpDecl decl =
-      also(composite("logsumexp", "logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
-                     "log(sum(exp(x))) over `dim` without overflow on the way."),
-           "special.logsumexp");
+      own_gradient(also(composite("logsumexp", "logsumexp(Tensor self, int[] dim, bool keepdim=False) -> Tensor",
+                                  "log(sum(exp(x))) over `dim` without overflow on the way."),
+                        "special.logsumexp"));
 };
 
 struct Softmax {
-  static constexpr OpDecl decl = also(composite("softmax", "softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor",
-                                                "exp(x - max) divided by its sum along `dim`."),
-                                      "special.softmax nn.functional.softmax");
+  static constexpr OpDecl decl =
+      own_gradient(also(composite("softmax", "softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor",
+                                  "exp(x - max) divided by its sum along `dim`."),
+                        "special.softmax nn.functional.softmax"));
 };
 
 struct LogSoftmax {
   static constexpr OpDecl decl =
-      also(composite("log_softmax", "log_softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor",
-                     "x - max - log(sum(exp(x - max))) along `dim`."),
-           "special.log_softmax nn.functional.log_softmax");
+      own_gradient(also(composite("log_softmax", "log_softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor",
+                                  "x - max - log(sum(exp(x - max))) along `dim`."),
+                        "special.log_softmax nn.functional.log_softmax"));
 };
 
 // --- Sums, counts, moments -----------------------------------------------------------------------------------------
@@ -113,10 +114,11 @@ struct RmsNorm {
 // --- Norms, distances ----------------------------------------------------------------------------------------------
 
 struct VectorNorm {
-  static constexpr OpDecl decl = functional(
+  static constexpr OpDecl decl = own_gradient(functional(
       "vector_norm",
       "vector_norm(Tensor x, Scalar ord=2, int[]? dim=None, bool keepdim=False, *, dtype? dtype=None) -> Tensor",
-      "linalg.vector_norm", "sum(|x|^ord)^(1/ord) over `dim`; the largest and smallest for infinities, a count for 0.");
+      "linalg.vector_norm",
+      "sum(|x|^ord)^(1/ord) over `dim`; the largest and smallest for infinities, a count for 0."));
 };
 
 struct Norm {

@@ -139,8 +139,8 @@ struct MaskedScatter {
 
 struct NonZero {
   static constexpr OpDecl decl =
-      dynamic_op("nonzero", "nonzero(Tensor self, *, False as_tuple=False, Count count=None) -> Tensor",
-                 "The positions of the elements other than zero, one in each row, int64.");
+      no_gradient(dynamic_op("nonzero", "nonzero(Tensor self, *, False as_tuple=False, Count count=None) -> Tensor",
+                             "The positions of the elements other than zero, one in each row, int64."));
 };
 
 struct NonZeroTuple {
@@ -161,11 +161,11 @@ struct WhereIndices {
 // --- Values and how often they occur -------------------------------------------------------------------------------
 
 struct UniqueParts {
-  static constexpr OpDecl decl = internal_op(
-      dynamic_op("unique_parts",
-                 "unique_parts(Tensor self, int? dim, bool consecutive, *, Count count=None) -> (Tensor output, Tensor "
-                 "inverse_indices, Tensor counts)",
-                 "Different values (slices of `dim`), where each element's is among them, and how often each occurs."));
+  static constexpr OpDecl decl = no_gradient(internal_op(dynamic_op(
+      "unique_parts",
+      "unique_parts(Tensor self, int? dim, bool consecutive, *, Count count=None) -> (Tensor output, Tensor "
+      "inverse_indices, Tensor counts)",
+      "Different values (slices of `dim`), where each element's is among them, and how often each occurs.")));
 };
 
 struct Unique {
@@ -226,9 +226,9 @@ struct UniqueConsecutiveBoth {
 };
 
 struct BinCount {
-  static constexpr OpDecl decl = dynamic_op(
+  static constexpr OpDecl decl = no_gradient(dynamic_op(
       "bincount", "bincount(Tensor self, Tensor? weights=None, int minlength=0, *, Count count=None) -> Tensor",
-      "How often each number from 0 to the largest occurs, or the sum of its weights.");
+      "How often each number from 0 to the largest occurs, or the sum of its weights."));
 };
 
 struct RepeatPositions {
@@ -251,7 +251,7 @@ struct RepeatInterleaveTensor {
 // --- Searching -----------------------------------------------------------------------------------------------------
 
 struct SearchSorted {
-  static constexpr OpDecl decl = [] {
+  static constexpr OpDecl decl = no_gradient([] {
     OpDecl d = kernel_op("searchsorted",
                          "searchsorted(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, "
                          "str? side=None, Tensor? sorter=None) -> Tensor",
@@ -260,7 +260,7 @@ struct SearchSorted {
     d.method = false;
     d.can_fail = true;
     return d;
-  }();
+  }());
 };
 
 struct SearchSortedScalar {
@@ -286,10 +286,10 @@ struct BucketizeScalar {
 
 // x[i] of a trace, for a 0-d tensor i: a view whose place is known when the graph runs.
 struct Position {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = no_gradient(
       internal_op(dynamic_op("position", "position(Tensor self, int size, *, Count count=None) -> Tensor",
                              "The position that a tensor of one element names in a dimension of `size`, as the size of "
-                             "a tensor; one outside raises."));
+                             "a tensor; one outside raises.")));
 };
 
 struct SelectAt {
@@ -304,22 +304,22 @@ struct SelectAt {
 // --- Values that leave the tensor world ----------------------------------------------------------------------------
 
 struct Item {
-  static constexpr OpDecl decl = internal_op(
+  static constexpr OpDecl decl = no_gradient(internal_op(
       dynamic_op("item_size", "item_size(Tensor self, *, Count count=None) -> Tensor",
-                 "The integer a tensor of one element holds, as the size of a tensor: how traces name it."));
+                 "The integer a tensor of one element holds, as the size of a tensor: how traces name it.")));
 };
 
 struct ItemNumber {
-  static constexpr OpDecl decl =
+  static constexpr OpDecl decl = no_gradient(
       internal_op(dynamic_op("item_number", "item_number(Tensor self, *, Count count=None) -> Tensor",
-                             "The number a floating tensor of one element holds: it promotes as Python's floats do."));
+                             "The number a floating tensor of one element holds: it promotes as Python's floats do.")));
 };
 
 // What torch._check promises of sizes.
 struct AssertSizes {
-  static constexpr OpDecl decl = internal_op(
+  static constexpr OpDecl decl = no_gradient(internal_op(
       may_fail(kernel_op("assert_sizes", "assert_sizes(int self, int other, str relation) -> Tensor",
-                         "Raises unless the relation (lt, le, eq, ne, gt or ge) holds; the result is empty.")));
+                         "Raises unless the relation (lt, le, eq, ne, gt or ge) holds; the result is empty."))));
 };
 
 }  // namespace md::ops

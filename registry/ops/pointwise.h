@@ -130,9 +130,9 @@ struct IntegerDivision {
 };
 
 struct FloorDivide : IntegerDivision {
-  static constexpr OpDecl decl = exact_number(
+  static constexpr OpDecl decl = no_gradient(exact_number(
       failing(pointwise("floor_divide", "floor_divide(Operand self, Operand other) -> Tensor", Promote::Arithmetic,
-                        "Quotient rounded down, as Python's //. Integer division by zero raises.")));
+                        "Quotient rounded down, as Python's //. Integer division by zero raises."))));
   // CPython's float floor division: exact remainder first, so that the quotient is never one too high.
   template <class B>
   static auto body(B& b, V<B> x, V<B> y) {

@@ -69,19 +69,19 @@ struct Flip {
 // --- Counting ------------------------------------------------------------------------------------------------------
 
 struct Histc {
-  static constexpr OpDecl decl = may_fail(kernel_op(
+  static constexpr OpDecl decl = no_gradient(may_fail(kernel_op(
       "histc", "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-      "How many values fall into each of `bins` equal parts of [min, max]; the range of the values if both are 0."));
+      "How many values fall into each of `bins` equal parts of [min, max]; the range of the values if both are 0.")));
 };
 
 struct OneHot {
-  static constexpr OpDecl decl = [] {
+  static constexpr OpDecl decl = no_gradient([] {
     OpDecl d = may_fail(kernel_op("one_hot", "one_hot(Tensor self, int num_classes) -> Tensor",
                                   "A new last dimension that is 1 at the position the int64 value names, else 0."));
     d.function = d.method = false;
     d.also = "nn.functional.one_hot";
     return d;
-  }();
+  }());
 };
 
 // --- Index patterns ------------------------------------------------------------------------------------------------

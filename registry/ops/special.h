@@ -24,13 +24,13 @@ struct Digamma {
 };
 
 struct Gcd {
-  static constexpr OpDecl decl = with_inplace(
-      kernel_op("gcd", "gcd(Tensor self, Tensor other) -> Tensor", "The greatest common divisor; integers only."));
+  static constexpr OpDecl decl = no_gradient(with_inplace(
+      kernel_op("gcd", "gcd(Tensor self, Tensor other) -> Tensor", "The greatest common divisor; integers only.")));
 };
 
 struct Lcm {
-  static constexpr OpDecl decl = with_inplace(
-      kernel_op("lcm", "lcm(Tensor self, Tensor other) -> Tensor", "The least common multiple; integers only."));
+  static constexpr OpDecl decl = no_gradient(with_inplace(
+      kernel_op("lcm", "lcm(Tensor self, Tensor other) -> Tensor", "The least common multiple; integers only.")));
 };
 
 struct NextAfter {

@@ -1,8 +1,10 @@
-"""Functions of the user's with a forward and a backward. There is no backward pass here: `apply` runs forward, and the
-result requires grad where torch's would."""
+"""Functions of the user's with a forward and a backward: `apply` runs forward, and gradients go back through backward."""
+
+import functools
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._dynamo.eval_frame import is_compiling as _is_compiling
 from .grad_mode import no_grad
 
 __all__ = ["Function", "FunctionCtx", "once_differentiable"]
@@ -14,6 +16,7 @@ class FunctionCtx:
     needs_input_grad = ()
     materialize_grads = True
     _saved = ()
+    _versions = ()
     _dirty = ()
     _non_differentiable = ()
 
@@ -30,7 +33,18 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self):
+        """What `save_for_backward` kept. RuntimeError if one was written to since."""
+        for tensor, version in zip(self._saved, self._versions):
+            if tensor is not None and tensor._version != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                    f"it is at version {tensor._version}; expected version {version} instead"
+                )
         return self._saved
+
+    @property
+    def saved_variables(self):
+        return self.saved_tensors
 
     def mark_dirty(self, *tensors):
         """Says which inputs forward changes in place."""
@@ -79,8 +93,24 @@ def _run(cls, args, kwargs):
     with no_grad():
         output = _forward(cls, ctx, args, kwargs)
         if isinstance(output, tuple):
-            return tuple([_differentiable(ctx, each, args) for each in output])
-        return _differentiable(ctx, output, args)
+            output = tuple([_differentiable(ctx, each, args) for each in output])
+        else:
+            output = _differentiable(ctx, output, args)
+    if not _is_compiling():
+        _record(cls, ctx, args, output)
+    return output
+
+
+def _record(cls, ctx, args, output):
+    outputs = output if isinstance(output, tuple) else (output,)
+    # A context that held an output would keep it, and itself, alive.
+    ctx._saved = tuple([_detached_output(t, outputs) for t in ctx._saved])
+    ctx._versions = tuple([None if t is None else t._version for t in ctx._saved])
+    _C._record_function(cls, ctx, args, outputs)
+
+
+def _detached_output(tensor, outputs):
+    return tensor.detach() if tensor is not None and any(tensor is o for o in outputs) else tensor
 
 
 def _forward(cls, ctx, args, kwargs):
@@ -126,8 +156,14 @@ class Function:
 
 
 def once_differentiable(function):
-    """Marks a backward that cannot be differentiated itself; nothing does that here."""
-    return function
+    """Decorator for a backward whose gradients are not differentiable themselves: it runs with gradients off."""
+
+    @functools.wraps(function)
+    def backward(ctx, *grads):
+        with no_grad():
+            return function(ctx, *grads)
+
+    return backward
 
 
 class _ImperativeEngine:

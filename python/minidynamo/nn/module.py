@@ -293,7 +293,14 @@ class Module(ModuleState, Hooks):
         return self
 
     def zero_grad(self, set_to_none=True):
-        """Nothing to do: there are no gradients."""
+        """Lets go of the gradients of all parameters, or fills them with zeros."""
+        for parameter in self.parameters():
+            if parameter.grad is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+            else:
+                parameter.grad = parameter.grad.detach().zero_()
 
     def _apply(self, fn, recurse=True):
         """Replaces the content of parameters, and the buffers, by fn(tensor). Parameters stay the same objects unless

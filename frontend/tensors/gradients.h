@@ -1,0 +1,18 @@
+// Gradients as Python sees them: backward(), .grad, .grad_fn, hooks.
+#pragma once
+
+#include <span>
+
+#include "frontend/tensors/op_function.h"
+
+namespace md {
+
+// Getters and setters of Tensor.grad and Tensor.grad_fn.
+PyObject* tensor_grad(PyObject* self, void* context);
+int set_tensor_grad(PyObject* self, PyObject* value, void* context);
+PyObject* tensor_grad_fn(PyObject* self, void* context);
+std::span<const NativeRow> gradient_methods();
+std::span<const NativeRow> gradient_functions();
+int init_gradients(PyObject* module);  // the type of grad_fn
+
+}  // namespace md

@@ -1,0 +1,90 @@
+// Derivatives of composites that have one of their own: cheaper than that of their parts, or defined where theirs is
+// not.
+#include <cmath>
+
+#include "ir/gradients/folded.h"
+#include "registry/ops/composites.h"
+#include "registry/ops/folds.h"
+
+namespace md {
+
+// Rounded quotients are flat; the plain one is opened as Div.
+Gradients vjp_rule(ops::DivMode, const Derivation& d) {
+  if (!d.arg(2).is_none()) return d.all({d.zeros_like(d.g()), d.zeros_like(d.g())});
+  return d.all({d.wants(0) ? d.div(d.g(), d.arg(1)) : Arg(),
+                d.wants(1) ? d.mul(d.neg(d.g()), d.div(d.div(d.arg(0), d.arg(1)), d.arg(1))) : Arg()});
+}
+
+// --- Exponentials ----------------------------------------------------------------------------------------------------
+
+namespace {
+// The result, and its gradient, in the dtype of the sums.
+struct Wide {
+  Arg y, g;
+};
+Wide wide(const Derivation& d) {
+  const DType t = wide_dtype(type_of(d.y()).dtype);
+  return {converted(d, d.y(), t), converted(d, d.g(), t)};
+}
+}  // namespace
+
+Gradients vjp_rule(ops::Softmax, const Derivation& d) {
+  const auto [y, g] = wide(d);
+  const Arg flow = d.mul(g, y);
+  return d.all({d.sub(flow, d.mul(y, d.call(id::Sum, {flow, ListArg{{d.arg(1)}}, true})))});
+}
+
+Gradients vjp_rule(ops::LogSoftmax, const Derivation& d) {
+  const auto [y, g] = wide(d);
+  const Arg total = d.call(id::Sum, {g, ListArg{{d.arg(1)}}, true});
+  return d.all({d.sub(g, d.mul(d.call(id::Exp, {y}), total))});
+}
+
+Gradients vjp_rule(ops::LogSumExp, const Derivation& d) {
+  const std::vector<int> dims = folded_dims(d, d.arg(1));
+  const Arg y = unfolded(d, d.y(), dims);
+  const Arg x = converted(d, d.arg(0), type_of(y).dtype);
+  return d.all({d.mul(unfolded(d, d.g(), dims), d.call(id::Exp, {d.sub(x, y)}))});
+}
+
+// --- Norms -----------------------------------------------------------------------------------------------------------
+
+namespace {
+double as_double(const Arg& number) {
+  if (const auto* v = number.get_if<double>()) return *v;
+  if (const auto* v = number.get_if<bool>()) return *v;
+  return static_cast<double>(fixed_size(number.get<Size>()));
+}
+}  // namespace
+
+// 0 where the norm is 0: there is no slope, and this is the subgradient of the smallest norm.
+Gradients vjp_rule(ops::VectorNorm, const Derivation& d) {
+  const std::vector<int> dims = folded_dims(d, d.arg(2));
+  const Arg y = unfolded(d, d.y(), dims), g = unfolded(d, d.g(), dims);
+  const Arg x = converted(d, d.arg(0), type_of(y).dtype);
+  const double p = as_double(d.arg(1));
+  const auto zero_where = [&](const Arg& mask, const Arg& a) { return d.where(mask, 0.0, a); };
+  const Arg no_norm = d.call(id::Eq, {y, 0}), no_element = d.call(id::Eq, {x, 0});
+  const Arg size = d.call(id::Abs, {x}), sign = d.call(id::Sign, {x});
+  const auto to_power = [&](const Arg& a, double n) { return d.call(id::PowScalar, {a, n}); };
+  if (p == 0) return d.all({d.zeros_like(x)});
+  if (p == 1) return d.all({d.mul(sign, g)});
+  if (p == 2) return d.all({d.mul(g, zero_where(no_norm, d.div(x, y)))});
+  if (std::isinf(p)) {
+    const Arg found = converted(d, d.call(id::Eq, {size, y}), type_of(y).dtype);
+    const Arg count = dims.empty() ? found : d.call(id::Sum, {found, dims_arg(dims), true});
+    return d.all({d.mul(sign, d.mul(d.div(g, count), found))});
+  }
+  if (p < 1) {
+    const Arg scaled = zero_where(no_element, d.mul(sign, to_power(size, p - 1)));
+    return d.all({d.mul(scaled, d.mul(g, to_power(y, 1 - p)))});
+  }
+  if (p < 2) {
+    const Arg scaled = d.mul(sign, to_power(size, p - 1));
+    return d.all({d.mul(scaled, zero_where(no_norm, d.div(g, to_power(y, p - 1))))});
+  }
+  const Arg scaled = zero_where(no_element, d.mul(x, to_power(size, p - 2)));
+  return d.all({d.mul(scaled, zero_where(no_norm, d.div(g, to_power(y, p - 1))))});
+}
+
+}  // namespace md

@@ -1,0 +1,41 @@
+// Derivatives of matrix products and of joining.
+#include "ir/gradients/derivation.h"
+#include "registry/ops/kernels.h"
+
+namespace md {
+
+Gradients vjp_rule(ops::Mm, const Derivation& d) {
+  const auto turned = [&](int i) { return d.call(id::MatrixT, {d.arg(i)}); };
+  return d.all({d.wants(0) ? d.call(id::Mm, {d.g(), turned(1)}) : Arg(),
+                d.wants(1) ? d.call(id::Mm, {turned(0), d.g()}) : Arg()});
+}
+
+Gradients vjp_rule(ops::Bmm, const Derivation& d) {
+  const auto turned = [&](int i) { return d.call(id::LastTwoT, {d.arg(i)}); };
+  return d.all({d.wants(0) ? d.call(id::Bmm, {d.g(), turned(1)}) : Arg(),
+                d.wants(1) ? d.call(id::Bmm, {turned(0), d.g()}) : Arg()});
+}
+
+// Each operand gets its part. Empty vectors may be joined with anything and have none.
+Gradients vjp_rule(ops::Cat, const Derivation& d) {
+  const int rank = type_of(d.g()).dim();
+  const int dim = checked_dim(d, d.size(1), rank);
+  ListArg parts;
+  Size start = 0;
+  for (const Arg& operand : d.arg(0).get<ListArg>().items) {
+    const TensorType t = type_of(operand);
+    const bool left_out = t.dim() != rank;
+    const Size length = left_out ? Size(0) : t.sizes[static_cast<std::size_t>(dim)];
+    if (!is_floating(t.dtype)) {
+      parts.items.emplace_back();
+    } else if (left_out) {
+      parts.items.push_back(d.call(id::Zeros, {sizes_arg(t.sizes), t.dtype}));
+    } else {
+      parts.items.push_back(d.call(id::Narrow, {d.g(), dim, start, length}));
+    }
+    start = start + length;
+  }
+  return d.all({parts});
+}
+
+}  // namespace md

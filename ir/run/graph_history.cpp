@@ -1,0 +1,150 @@
+// Backward passes of compiled graphs, by running them again.
+#include "ir/run/graph_history.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/core/error.h"
+#include "ir/graph/op_ids.h"
+#include "ir/run/eager.h"
+#include "ir/tensor/generator.h"
+
+namespace md {
+
+namespace {
+
+TensorRef alias_of(const TensorImpl& t) {
+  return make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
+}
+
+TensorRef cloned(const TensorRef& t) { return eager_caller().call(id::Clone, {t}).get<TensorRef>(); }
+
+// Where gradients leave the graph: what they are is asked here, before hooks of the operand see them.
+class BoundaryNode final : public GradNode {
+ public:
+  explicit BoundaryNode(GradEdge to) { edges.push_back(std::move(to)); }
+  std::string name() const override { return "CompiledFunctionInput"; }
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool) override { return {grads[0]}; }
+};
+
+// The placeholders whose storage the graph writes to.
+std::vector<bool> written_inputs(const Graph& g) {
+  const std::vector<Node*> placeholders = g.placeholders();
+  std::vector<bool> written(placeholders.size());
+  for (const auto& n : g.nodes) {
+    const bool writes = is_inplace(*n) || is_setitem(*n);
+    if (!writes) continue;
+    const Arg& self = n->args.at(0);
+    const int storage = type_of(self).storage;
+    for (std::size_t i = 0; i < placeholders.size(); ++i)
+      if (storage >= 0 && placeholders[i]->type().storage == storage) written[i] = true;
+  }
+  return written;
+}
+
+}  // namespace
+
+class GraphRunNode final : public GradNode {
+ public:
+  GraphRunNode(std::shared_ptr<const Graph> graph, std::span<TensorImpl* const> inputs)
+      : graph_(std::move(graph)), written_(written_inputs(*graph_)) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      edges.push_back(grad_edge(TensorRef(inputs[i])));
+      const TensorRef t = alias_of(*inputs[i]);
+      saved_.push_back(written_[i] ? without_history(t) : t);
+      versions_.push_back(saved_.back()->storage->version);
+    }
+  }
+
+  std::string name() const override { return "CompiledFunctionBackward"; }
+  bool is_spent() const override { return spent_; }
+  const std::vector<bool>& written() const { return written_; }
+  std::size_t outputs = 0;
+
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) override {
+    const bool create = grad_enabled();
+    const GradMode on(true);
+    std::vector<TensorRef> found = run_again(grads, create);
+    if (!keep) saved_.clear(), spent_ = true;
+    return found;
+  }
+
+ private:
+  static TensorRef without_history(const TensorRef& t) {
+    const GradMode off(false);
+    return cloned(t);
+  }
+
+  std::vector<TensorRef> run_again(std::span<const TensorRef> grads, bool create) {
+    std::vector<TensorRef> inputs, ends;
+    std::vector<std::size_t> of_end;
+    for (std::size_t i = 0; i < saved_.size(); ++i) {
+      if (saved_[i]->storage->version != versions_[i])
+        throw OpError(ErrorKind::Runtime,
+                      "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                      "an input of a compiled function");
+      TensorRef t = alias_of(*saved_[i]);
+      if (edges[i].node) {
+        set_history(*t, make_ref<BoundaryNode>(edges[i]), 0);
+        ends.push_back(t);
+        of_end.push_back(i);
+      }
+      inputs.push_back(written_[i] ? cloned(t) : t);
+    }
+    std::vector<TensorRef> roots = rerun(inputs);
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      if (written_[i]) roots.push_back(inputs[i]);
+    BackwardCall call;
+    for (std::size_t k = 0; k < roots.size(); ++k) {
+      if (!grads[k]) continue;
+      if (!roots[k]->requires_grad)
+        throw OpError(ErrorKind::Runtime, "backward() through compiled code reached what is not recorded there");
+      call.roots.push_back(roots[k]);
+      call.grads.push_back(grads[k]);
+    }
+    call.create_graph = call.keep_graph = create;
+    call.inputs = ends;
+    std::vector<TensorRef> out(saved_.size());
+    if (ends.empty() || call.roots.empty()) return out;
+    std::vector<TensorRef> found = run_backward(call);
+    for (std::size_t k = 0; k < found.size(); ++k) out[of_end[k]] = std::move(found[k]);
+    return out;
+  }
+
+  // With the random numbers of the first run.
+  std::vector<TensorRef> rerun(std::span<const TensorRef> inputs) {
+    Generator again = drawn_from_;
+    const DrawFrom from(again);
+    return interpret(*graph_, inputs);
+  }
+
+  std::shared_ptr<const Graph> graph_;
+  std::vector<TensorRef> saved_;
+  std::vector<std::uint32_t> versions_;
+  std::vector<bool> written_;
+  const Generator drawn_from_ = state_of(default_generator());
+  bool spent_ = false;
+};
+
+GraphHistory::GraphHistory(std::shared_ptr<const Graph> graph, std::span<TensorImpl* const> inputs) {
+  const Ref<GraphRunNode> node = make_ref<GraphRunNode>(std::move(graph), inputs);
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (node->written()[i]) written_.emplace_back(inputs[i]);
+  node_ = node;
+}
+
+void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const GradState> states) {
+  node_->results = static_cast<int>(outputs.size() + written_.size());
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const GradRecord* r = grad_record(*outputs[k]);
+    if (!states[k].requires_grad || states[k].history == GradHistory::Leaf || (r && r->node)) continue;
+    set_history(*outputs[k], node_, static_cast<int>(k));
+    outputs[k]->history = states[k].history;
+  }
+  // Whether a written input requires grad from here on, the plan has said.
+  for (std::size_t k = 0; k < written_.size(); ++k)
+    if (written_[k]->requires_grad && !written_[k]->is_leaf())
+      set_history(*written_[k], node_, static_cast<int>(outputs.size() + k));
+}
+
+}  // namespace md

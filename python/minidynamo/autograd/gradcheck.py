@@ -1,0 +1,102 @@
+"""Gradients checked against differences of the function's values."""
+
+from .. import _C
+from .backward import grad as _grad
+
+
+class GradcheckError(RuntimeError):
+    """What gradcheck() raises where the gradients differ."""
+
+
+def _outputs(result):
+    return (result,) if isinstance(result, _C.Tensor) else tuple(result)
+
+
+def _differentiable(result):
+    return [t for t in _outputs(result) if t.is_floating_point() and t.requires_grad]
+
+
+def _numerical(values, x, eps):
+    """d outputs / d x as rows, one for each element of x: central differences."""
+    flat = x.detach().reshape(-1)
+    rows = []
+    for i in range(flat.numel()):
+        kept = flat[i].item()
+        ends = []
+        for at in (kept + eps, kept - eps):
+            flat[i] = at
+            ends.append([t.detach().clone() for t in values()])
+        flat[i] = kept
+        rows.append([(a - b) / (2 * eps) for a, b in zip(*ends)])
+    return rows
+
+
+def _fail(text, raise_exception):
+    if raise_exception:
+        raise GradcheckError(text)
+    return False
+
+
+def gradcheck(
+    func,
+    inputs,
+    *,
+    eps=1e-6,
+    atol=1e-5,
+    rtol=1e-3,
+    raise_exception=True,
+    nondet_tol=0.0,
+    check_undefined_grad=True,
+    check_grad_dtypes=False,
+    check_batched_grad=False,
+    check_batched_forward_grad=False,
+    check_forward_ad=False,
+    check_backward_ad=True,
+    fast_mode=False,
+    masked=None,
+):
+    """Whether the gradients of `func(*inputs)` agree with central differences of step `eps` within `atol` and `rtol`.
+
+    Inputs that require grad should be contiguous float64: the differences are too coarse for less. Errors: ValueError if
+    none requires grad, GradcheckError (or False without `raise_exception`) where values differ.
+    """
+    inputs = (inputs,) if isinstance(inputs, _C.Tensor) else tuple(inputs)
+    wanted = [x for x in inputs if isinstance(x, _C.Tensor) and x.requires_grad]
+    if not wanted:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient")
+    slopes = [_numerical(lambda: _differentiable(func(*inputs)), x, eps) for x in wanted]
+    outputs = _differentiable(func(*inputs))  # anew: the differences wrote to the inputs
+    for x, rows in zip(wanted, slopes):
+        for k, y in enumerate(outputs):
+            for j in range(y.numel()):
+                unit = _C.zeros(y.shape, dtype=y.dtype)
+                unit.reshape(-1)[j] = 1
+                (found,) = _grad(y, x, unit, retain_graph=True, allow_unused=True)
+                found = _C.zeros_like(x) if found is None else found
+                if found.dtype != x.dtype or found.shape != x.shape:
+                    return _fail(f"a gradient of {found.dtype} {tuple(found.shape)} for {x.dtype}", raise_exception)
+                wants = [row[k].reshape(-1)[j].item() for row in rows]
+                for i, (got, want) in enumerate(zip(found.reshape(-1).tolist(), wants)):
+                    if not abs(got - want) <= atol + rtol * abs(want):
+                        text = f"Jacobian mismatch for output {k} with respect to input: at ({i}, {j}) numerical {want}, "
+                        return _fail(text + f"analytical {got}", raise_exception)
+    return True
+
+
+def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=1e-3, raise_exception=True, **options):
+    """gradcheck() of the gradients of `func`: its second derivatives. `grad_outputs` default to random ones."""
+    inputs = (inputs,) if isinstance(inputs, _C.Tensor) else tuple(inputs)
+    outputs = _differentiable(func(*inputs))
+    if grad_outputs is None:
+        grad_outputs = [_C.rand_like(t).add(0.5).requires_grad_() for t in outputs]
+    grad_outputs = _outputs(grad_outputs)
+
+    def gradients(*all_inputs):
+        given, weights = all_inputs[: len(inputs)], all_inputs[len(inputs) :]
+        wanted = [x for x in given if isinstance(x, _C.Tensor) and x.requires_grad]
+        found = _grad(_differentiable(func(*given)), wanted, weights, create_graph=True, allow_unused=True)
+        return tuple([g for g in found if g is not None])
+
+    return gradcheck(
+        gradients, (*inputs, *grad_outputs), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception
+    )

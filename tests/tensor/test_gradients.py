@@ -1,0 +1,86 @@
+"""The derivative of every op: first and second against differences, on float64 operands, and on strided ones."""
+
+import warnings
+
+import pytest
+
+import minidynamo as torch
+
+from .drawn_calls import OPS, call_of, function_of, is_public
+from .op_calls import operands
+
+PUBLIC = [name for name, op in OPS.items() if is_public(op)]
+# What has no derivative: backward() says so.
+WITHOUT = {"floor_divide", "heaviside", "scatter.reduce", "scatter.value_reduce"}
+# Where a function has kinks, poles or no value, or rounds, differences tell nothing: other operands instead.
+INSIDE = "pow log log2 log10 log1p sqrt rsqrt float_power xlogy xlog1py special.entr entr logit asin acos atanh erfinv"
+DOMAINS = {name: "u.abs() * 0.9 + 0.05" for name in INSIDE.split()} | {"acosh": "u.abs() + 1.5", "prelu": "c + 0.3"}
+ROUNDS = {"float", "half", "bfloat16"}
+# A source larger than the index: torch refuses its gradient as well.
+REFUSED = {"scatter", "scatter_add", "scatter_reduce"}
+NAMED_TWICE = {"put"}  # the later of two writes to one place wins
+OTHER_DTYPE = {"quantile", "nanquantile"}  # the second operand is a literal of float32
+
+
+def spread(t):
+    """The same values with gaps between them."""
+    wide = torch.zeros(*t.shape, 2, dtype=t.dtype)
+    wide[..., 0] = t
+    return wide[..., 0]
+
+
+def drawn(name, strided):
+    """The call as a function of its floating operands, and these; None if no operand of the op requires grad."""
+    call = call_of(name)
+    if call is None:
+        return None
+    function, given = function_of(call), operands()
+    domain = DOMAINS.get(name)
+    if domain:
+        given["x"] = eval(domain, {}, given)
+        given["c"] = given["c"] + 0.3
+    names = [n for n, t in given.items() if t.is_floating_point()]
+
+    def of_tensors(*tensors):
+        torch.manual_seed(3)
+        used = [t * 1 for t in tensors]  # in-place ops are for computed tensors
+        return leaves(function(**(given | dict(zip(names, map(spread, used) if strided else used)))))
+
+    tensors = []
+    for n in names:
+        t = given[n].double()
+        apart = (torch.arange(float(t.numel()), dtype=torch.float64).reshape(t.shape) * 0.37).sin() * 0.01  # no ties
+        tensors.append((t + apart).requires_grad_(n in call and bool(t.isfinite().all())))
+    if not any(t.requires_grad for t in tensors) or not any(t.requires_grad for t in of_tensors(*tensors)):
+        return None
+    return of_tensors, tensors
+
+
+def leaves(result):
+    if isinstance(result, torch.Tensor):
+        return (result,)
+    return tuple(t for part in result for t in leaves(part)) if isinstance(result, (list, tuple)) else ()
+
+
+@pytest.mark.parametrize("strided", [False, True], ids=["", "strided"])
+@pytest.mark.parametrize("name", PUBLIC)
+def test_first_and_second_derivative(name, strided):
+    if name in ROUNDS | REFUSED | NAMED_TWICE | OTHER_DTYPE:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = drawn(name, strided)
+        if found is None:
+            return
+        function, tensors = found
+        if name in WITHOUT:
+            with pytest.raises(NotImplementedError, match="not implemented"):
+                sum(t.sum() for t in function(*tensors)).backward()
+            return
+        assert torch.autograd.gradcheck(function, tensors)
+        if not strided:
+            assert torch.autograd.gradgradcheck(function, tensors)
+
+
+def test_how_many_are_checked():
+    assert sum(drawn(name, False) is not None for name in PUBLIC) > 280
