@@ -198,9 +198,13 @@ void log_traced_graph(const Graph& g, const LogSwitches& logs) {
   report("log_graph_table", {py_str(g.name), rows});
 }
 
-void log_functional_graph(const Graph& g) {
-  artifact("aot_graphs",
-           titled("TRACED GRAPH", "Forward graph of " + g.name, print_code(g, {.strides = true, .device = true})));
+void log_functional_graph(const Graph& g, const char* direction) {
+  artifact("aot_graphs", titled("TRACED GRAPH", fmt::format("{} graph of {}", direction, g.name),
+                                print_code(g, {.strides = true, .device = true})));
+}
+
+void log_gradient_hint(const Graph& g, const char* why) {
+  artifact("perf_hints", fmt::format("backward() through {} runs it again op by op: {}", g.name, why));
 }
 
 void log_bytecode(const FrameRequest& request, const EntryPlan& plan, const std::string& graph_name) {

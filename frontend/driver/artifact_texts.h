@@ -13,7 +13,8 @@ std::string graph_sizes_text(const Graph& g);
 std::vector<std::string> plan_lines(const EntryPlan& plan, const std::string& graph_name);
 
 void log_traced_graph(const Graph& g, const LogSwitches& logs);
-void log_functional_graph(const Graph& g);
+void log_functional_graph(const Graph& g, const char* direction = "Forward");
+void log_gradient_hint(const Graph& g, const char* why);  // its gradients are not compiled
 // The code object as it is, and what runs in its place: the plan, and at a break the code around it.
 void log_bytecode(const FrameRequest& request, const EntryPlan& plan, const std::string& graph_name);
 // The numbers of the inputs as the trace has them.

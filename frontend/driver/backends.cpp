@@ -6,6 +6,7 @@
 #include "frontend/trace/value.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/tensor.h"
+#include "ir/compile/gradient_program.h"
 
 namespace md {
 
@@ -57,40 +58,58 @@ std::shared_ptr<Kernel> call_user_backend(std::shared_ptr<Graph> graph, const Tr
   return python_kernel(std::move(compiled), sizes);
 }
 
-std::shared_ptr<Kernel> compile_own(const std::shared_ptr<Graph>& graph, const Tracer& t, const CompileOptions& options,
-                                    const LogSwitches& logs) {
+// The graph with its gradients; null where they are found by running it again.
+std::shared_ptr<GradientProgram> with_gradients(const Graph& graph, const std::vector<bool>& differentiated,
+                                                Backend& backend, CompileMode mode, const LogSwitches& logs) {
+  if (differentiated.empty()) return nullptr;
+  try {
+    return std::make_shared<GradientProgram>(clone(graph), differentiated, backend, mode);
+  } catch (const NotFunctional& e) {
+    if (logs.perf_hints) log_gradient_hint(graph, e.what());
+    return nullptr;
+  }
+}
+
+GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<bool>& differentiated, const Tracer& t,
+                         const CompileOptions& options, const LogSwitches& logs) {
   Backend* backend = find_backend(options.backend_name);
   if (!backend) throw InternalError("backend '" + options.backend_name + "' is not installed");
+  const bool waits = options.mode == CompileMode::Background && !t.config.background_compile;
+  const CompileMode mode = waits ? CompileMode::Wait : options.mode;
+  GraphKernels made;
   std::shared_ptr<const Graph> functional;
+  const auto program = with_gradients(*graph, differentiated, *backend, mode, logs);
+  made.backward = program;
   try {
-    functional = optimize(*graph);
+    functional = program ? program->take_forward() : optimize(*graph);
   } catch (const NotFunctional& e) {
     if (logs.perf_hints) log_perf_hints(*graph, t, e.what());
-    return interpreting_kernel(graph);
+    return {interpreting_kernel(graph), nullptr};
   }
   if (logs.aot_graphs) log_functional_graph(*functional);
+  if (logs.aot_graphs && program) log_functional_graph(*program->backward_graph(), "Backward");
   if (logs.perf_hints) log_perf_hints(*graph, t, "");
   if (logs.output_code)
     report("log_artifact", {py_str("output_code"), py_str("Output code: \n" + backend->code(*functional))});
-  const bool waits = options.mode == CompileMode::Background && !t.config.background_compile;
-  return backend->compile(std::move(functional), waits ? CompileMode::Wait : options.mode);
+  made.forward = backend->compile(std::move(functional), mode);
+  return made;
 }
 
 }  // namespace
 
-std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const CompileOptions& options,
-                                      const LogSwitches& logs) {
+GraphKernels compile_graph(std::shared_ptr<Graph> graph, const std::vector<bool>& differentiated, const Tracer& t,
+                           const CompileOptions& options, const LogSwitches& logs) {
   report("on_compile", {py_str(options.backend_name), py_int(t.graphs.calls_captured)});
   if (logs.info) report("log_info", {py_str("Step 2: calling compiler function " + options.backend_name)});
-  std::shared_ptr<Kernel> kernel;
+  GraphKernels made;
   if (options.backend)
-    kernel = call_user_backend(graph, t, options);
+    made.forward = call_user_backend(graph, t, options);
   else if (options.backend_name == "eager")
-    kernel = interpreting_kernel(graph);
+    made.forward = interpreting_kernel(graph);
   else
-    kernel = compile_own(graph, t, options, logs);
+    made = compile_own(graph, differentiated, t, options, logs);
   if (logs.info) report("log_info", {py_str("Step 2: done compiler function " + options.backend_name)});
-  return kernel;
+  return made;
 }
 
 }  // namespace md

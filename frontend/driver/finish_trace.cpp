@@ -102,7 +102,17 @@ struct Finisher {
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
     }
     plan.calls_out = calls_out(*graph);
-    plan.kernel = compile_graph(graph, t, *request.options, logs);
+    GraphKernels kernels = compile_graph(graph, differentiated(), t, *request.options, logs);
+    plan.kernel = std::move(kernels.forward);
+    plan.backward = std::move(kernels.backward);
+  }
+
+  // The outputs through which gradients go back; none if they are not to be compiled.
+  std::vector<bool> differentiated() const {
+    std::vector<bool> out;
+    if (compiled->plan.traced)
+      for (const GradState& s : compiled->plan.output_grads) out.push_back(is_computed(s));
+    return out;
   }
 
   static std::string compiled_name() {

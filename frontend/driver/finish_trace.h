@@ -5,6 +5,7 @@
 #include "frontend/entries/frame_notes.h"
 #include "frontend/report/events.h"
 #include "frontend/trace/tracer.h"
+#include "ir/run/graph_history.h"
 
 namespace md {
 
@@ -15,8 +16,13 @@ EntryRef finish_trace(Tracer& t, TraceResult& end, const FrameRequest& request, 
 // The process-wide counter behind names like __compiled_fn_3.
 int next_name_number();
 
-// A user's or our own backend applied to a graph. Throws PythonError (BackendCompilerFailed) or InternalError.
-std::shared_ptr<Kernel> compile_graph(std::shared_ptr<Graph> graph, const Tracer& t, const CompileOptions& options,
-                                      const LogSwitches& logs);
+struct GraphKernels {
+  std::shared_ptr<Kernel> forward;
+  std::shared_ptr<CompiledBackward> backward;  // null: the graph runs again, or there is nothing to go back through
+};
+// A user's or our own backend applied to a graph. `differentiated`: through which outputs gradients go back; empty:
+// through none. Throws PythonError (BackendCompilerFailed) or InternalError.
+GraphKernels compile_graph(std::shared_ptr<Graph> graph, const std::vector<bool>& differentiated, const Tracer& t,
+                           const CompileOptions& options, const LogSwitches& logs);
 
 }  // namespace md

@@ -2,6 +2,7 @@
 #include "frontend/driver/kernel_call.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "frontend/guards/guard.h"
 #include "frontend/tensors/tensor_object.h"
@@ -39,9 +40,13 @@ void KernelCall::take_inputs() {
 }
 
 void KernelCall::run(bool& committed) {
-  outputs_.resize(plan_.outputs);
-  if (plan_.traced) history_.emplace(plan_.traced, std::span<TensorImpl* const>(inputs_.data(), inputs_.size()));
-  run_kernel(*plan_.kernel, std::span(inputs_.data(), inputs_.size()), outputs_, committed);
+  outputs_.resize(plan_.outputs + (plan_.backward ? plan_.backward->kept_values() : 0));
+  const std::span<TensorImpl* const> inputs(inputs_.data(), inputs_.size());
+  if (plan_.traced) history_.emplace(plan_.traced, plan_.backward, inputs);
+  run_kernel(*plan_.kernel, inputs, outputs_, committed);
+  const auto first_kept = outputs_.begin() + static_cast<std::ptrdiff_t>(plan_.outputs);
+  kept_.assign(std::make_move_iterator(first_kept), std::make_move_iterator(outputs_.end()));
+  outputs_.erase(first_kept, outputs_.end());
 }
 
 bool KernelCall::has_same_inputs(const LoadedValues& now) const {
@@ -74,7 +79,8 @@ void KernelCall::require_grads() {
   if (plan_.history_unknown)
     for (std::size_t k = 0; k < outputs_.size(); ++k)
       if (!input_object(outputs_[k].get()) && outputs_[k]->requires_grad) forget_history(*outputs_[k]);
-  if (history_) history_->attach(outputs_, plan_.output_grads);
+  if (history_) history_->attach(outputs_, kept_, plan_.output_grads);
+  kept_.clear();
 }
 
 PyObject* KernelCall::input_object(const TensorImpl* t) {

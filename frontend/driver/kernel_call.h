@@ -55,7 +55,7 @@ class KernelCall {
   SmallVector<TensorImpl*, 8> inputs_;
   SmallVector<PyObject*, 8> objects_;
   std::vector<TensorRef> carriers_;  // ints as kernel inputs
-  std::vector<TensorRef> outputs_;
+  std::vector<TensorRef> outputs_, kept_;  // kept_: for the way back
   std::optional<GraphHistory> history_;
   using Wrapped = std::pair<const TensorImpl*, PyRef>;
   std::vector<Wrapped> wrapped_;                                // outputs that several hold

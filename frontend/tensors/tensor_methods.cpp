@@ -3,6 +3,7 @@
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/gradients/tape.h"
 #include "ir/run/eager.h"
 
 namespace md {
@@ -104,10 +105,15 @@ PyRef as_subclass_method(const PassedArgs& call) {
   if (!PyType_Check(out[1]) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(out[1]), tensor_type)) {
     throw_type_error("as_subclass(): argument 'cls' must be a subclass of Tensor");
   }
-  const TensorImpl& self = *tensor_impl(out[0]);
-  TensorRef same = alias(TensorRef(tensor_impl(out[0])));
-  if (!grad_enabled()) same->set_grad_state({});
-  if (same->requires_grad && self.history == GradHistory::Leaf) same->history = GradHistory::LeafView;
+  const TensorRef self(tensor_impl(out[0]));
+  TensorRef same;
+  if (self->requires_grad && grad_enabled()) {  // gradients go back through it as through any view
+    const Arg viewed = call_table("view_as", {Arg(self), Arg(self)});
+    same = viewed.get<TensorRef>();
+  } else {
+    same = alias(self);
+    same->set_grad_state({});
+  }
   return as_subclass(wrap_tensor(std::move(same)).get(), reinterpret_cast<PyTypeObject*>(out[1]));
 }
 
@@ -117,9 +123,13 @@ TensorRef fresh_copy(const TensorImpl& t) {
                   "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
                   "moment; detach() this one first");
   }
-  Arg made = call_table("clone", {Arg(TensorRef(const_cast<TensorImpl*>(&t)))});
-  TensorRef copy = made.get<TensorRef>();
+  const GradMode off(false);
+  const auto cloned = [](const TensorImpl& x) {
+    return call_table("clone", {Arg(TensorRef(const_cast<TensorImpl*>(&x)))}).get<TensorRef>();
+  };
+  TensorRef copy = cloned(t);
   copy->set_grad_state({t.requires_grad, GradHistory::Leaf});
+  if (const GradRecord* r = grad_record(t); r && r->grad) make_grad_record(*copy).grad = cloned(*r->grad);
   return copy;
 }
 

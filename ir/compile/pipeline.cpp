@@ -57,22 +57,40 @@ bool verify_by_default() {
 
 }  // namespace
 
-std::unique_ptr<Graph> optimize(const Graph& traced, const PipelineOptions& options) {
-  const auto finish = [&](std::string_view pass, const Graph& g, std::chrono::steady_clock::time_point start) {
-    const double seconds = seconds_since(start);
-    if (options.verify) check(pass, g);
-    if (options.observer) options.observer(pass, g, seconds);
-  };
-  if (options.verify) check("tracing", traced);
-  auto start = std::chrono::steady_clock::now();
-  std::unique_ptr<Graph> g = functionalize(traced);
-  finish("functionalize", *g, start);
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+void finish(std::string_view pass, const Graph& g, Clock::time_point start, const PipelineOptions& options) {
+  const double seconds = seconds_since(start);
+  if (options.verify) check(pass, g);
+  if (options.observer) options.observer(pass, g, seconds);
+}
+
+void run_passes(Graph& g, const PipelineOptions& options) {
   for (const Pass& pass : kPasses) {
-    start = std::chrono::steady_clock::now();
-    run_everywhere(pass, *g);
-    finish(pass.name, *g, start);
+    const auto start = Clock::now();
+    run_everywhere(pass, g);
+    finish(pass.name, g, start, options);
   }
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> optimize(const Graph& traced, const PipelineOptions& options) {
+  if (options.verify) check("tracing", traced);
+  const auto start = Clock::now();
+  std::unique_ptr<Graph> g = functionalize(traced);
+  finish("functionalize", *g, start, options);
+  run_passes(*g, options);
   return g;
+}
+
+std::unique_ptr<Graph> optimize_functional(std::unique_ptr<Graph> functional) {
+  const PipelineOptions options{.verify = verify_by_default()};
+  if (options.verify) check("differentiation", *functional);
+  run_passes(*functional, options);
+  return functional;
 }
 
 std::unique_ptr<Graph> optimize(const Graph& traced) { return optimize(traced, {.verify = verify_by_default()}); }

@@ -17,5 +17,7 @@ struct PipelineOptions {
 
 // `traced` is left alone. Throws NotFunctional if the graph has no functional form: run it by interpret().
 std::unique_ptr<Graph> optimize(const Graph& traced, const PipelineOptions& options);
+// What follows functionalize(): of a graph that is functional already.
+std::unique_ptr<Graph> optimize_functional(std::unique_ptr<Graph> functional);
 
 }  // namespace md

@@ -349,11 +349,8 @@ void record_call(const Op& op, OpCaller& caller, std::span<const Arg> args, cons
 GradEdge grad_edge(const TensorRef& t) {
   if (!t->requires_grad) return {};
   GradRecord& r = make_grad_record(*t);
-  if (r.node && r.version != t->storage->version) {
-    const GradRecord* base = r.base ? grad_record(*r.base) : nullptr;
-    if (!base || (base->node && base->version != t->storage->version)) return {make_ref<UnrecordedNode>(), 0};
-    record_view_of(r.base, t, *tape_runner().caller);
-  }
+  // A write through another view is in the history of the base. One without a record changes no history.
+  if (r.node && r.base && r.version != t->storage->version) record_view_of(r.base, t, *tape_runner().caller);
   if (r.node) return {r.node, r.result};
   if (!t->is_leaf()) return {make_ref<UnrecordedNode>(), 0};
   if (r.accumulator) return {Ref<GradNode>(r.accumulator), 0};

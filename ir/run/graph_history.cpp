@@ -1,8 +1,9 @@
 // Backward passes of compiled graphs, by running them again.
 #include "ir/run/graph_history.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <unordered_map>
 
 #include "ir/core/error.h"
 #include "ir/graph/op_ids.h"
@@ -46,30 +47,46 @@ std::vector<bool> written_inputs(const Graph& g) {
 
 class GraphRunNode final : public GradNode {
  public:
-  GraphRunNode(std::shared_ptr<const Graph> graph, std::span<TensorImpl* const> inputs)
-      : graph_(std::move(graph)), written_(written_inputs(*graph_)) {
+  GraphRunNode(std::shared_ptr<const Graph> graph, std::shared_ptr<CompiledBackward> backward,
+               std::span<TensorImpl* const> inputs)
+      : graph_(std::move(graph)), compiled_(std::move(backward)), written_(written_inputs(*graph_)) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       edges.push_back(grad_edge(TensorRef(inputs[i])));
       const TensorRef t = alias_of(*inputs[i]);
-      saved_.push_back(written_[i] ? without_history(t) : t);
-      versions_.push_back(saved_.back()->storage->version);
+      save(inputs_, written_[i] ? without_history(t) : t);
     }
   }
 
   std::string name() const override { return "CompiledFunctionBackward"; }
   bool is_spent() const override { return spent_; }
   const std::vector<bool>& written() const { return written_; }
+  // Not the outputs themselves, which hold this node.
+  void keep(std::span<const TensorRef> values) {
+    for (const TensorRef& t : values) save(kept_, alias_of(*t));
+  }
   std::size_t outputs = 0;
 
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) override {
-    const bool create = grad_enabled();
-    const GradMode on(true);
-    std::vector<TensorRef> found = run_again(grads, create);
-    if (!keep) saved_.clear(), spent_ = true;
+    std::vector<TensorRef> found = through(grads);
+    if (!keep) inputs_.clear(), kept_.clear(), spent_ = true;
     return found;
   }
 
  private:
+  static void save(std::vector<KeptTensor>& to, TensorRef t) {
+    const std::uint32_t version = t->storage->version;
+    to.push_back({std::move(t), version});
+  }
+
+  std::vector<TensorRef> through(std::span<const TensorRef> grads) {
+    const bool create = grad_enabled();
+    const auto of_writes = grads.subspan(outputs);
+    if (compiled_ && !create && std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
+      if (auto found = compiled_->run(inputs_, kept_, grads.first(outputs))) return std::move(*found);
+    const GradMode on(true);
+    return run_again(grads, create);
+  }
+
   static TensorRef without_history(const TensorRef& t) {
     const GradMode off(false);
     return cloned(t);
@@ -78,12 +95,9 @@ class GraphRunNode final : public GradNode {
   std::vector<TensorRef> run_again(std::span<const TensorRef> grads, bool create) {
     std::vector<TensorRef> inputs, ends;
     std::vector<std::size_t> of_end;
-    for (std::size_t i = 0; i < saved_.size(); ++i) {
-      if (saved_[i]->storage->version != versions_[i])
-        throw OpError(ErrorKind::Runtime,
-                      "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                      "an input of a compiled function");
-      TensorRef t = alias_of(*saved_[i]);
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      inputs_[i].expect_unwritten();
+      TensorRef t = alias_of(*inputs_[i].tensor);
       if (edges[i].node) {
         set_history(*t, make_ref<BoundaryNode>(edges[i]), 0);
         ends.push_back(t);
@@ -104,7 +118,7 @@ class GraphRunNode final : public GradNode {
     }
     call.create_graph = call.keep_graph = create;
     call.inputs = ends;
-    std::vector<TensorRef> out(saved_.size());
+    std::vector<TensorRef> out(inputs_.size());
     if (ends.empty() || call.roots.empty()) return out;
     std::vector<TensorRef> found = run_backward(call);
     for (std::size_t k = 0; k < found.size(); ++k) out[of_end[k]] = std::move(found[k]);
@@ -119,21 +133,35 @@ class GraphRunNode final : public GradNode {
   }
 
   std::shared_ptr<const Graph> graph_;
-  std::vector<TensorRef> saved_;
-  std::vector<std::uint32_t> versions_;
+  std::shared_ptr<CompiledBackward> compiled_;
+  std::vector<KeptTensor> inputs_, kept_;
   std::vector<bool> written_;
   const Generator drawn_from_ = state_of(default_generator());
   bool spent_ = false;
 };
 
-GraphHistory::GraphHistory(std::shared_ptr<const Graph> graph, std::span<TensorImpl* const> inputs) {
-  const Ref<GraphRunNode> node = make_ref<GraphRunNode>(std::move(graph), inputs);
+void KeptTensor::expect_unwritten() const {
+  if (tensor->storage->version == version) return;
+  throw OpError(ErrorKind::Runtime,
+                fmt::format("one of the variables needed for gradient computation has been modified by an inplace "
+                            "operation: an input or a result of a compiled function is at version {}; expected version "
+                            "{} instead. clone() it before it is written to, or write to a copy.",
+                            tensor->storage->version, version));
+}
+
+GraphHistory::GraphHistory(std::shared_ptr<const Graph> graph, std::shared_ptr<CompiledBackward> backward,
+                           std::span<TensorImpl* const> inputs) {
+  const Ref<GraphRunNode> node = make_ref<GraphRunNode>(std::move(graph), std::move(backward), inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (node->written()[i]) written_.emplace_back(inputs[i]);
   node_ = node;
 }
 
-void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const GradState> states) {
+void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const TensorRef> kept,
+                          std::span<const GradState> states) {
+  auto& node = static_cast<GraphRunNode&>(*node_);
+  node.outputs = outputs.size();
+  node.keep(kept);
   node_->results = static_cast<int>(outputs.size() + written_.size());
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const GradRecord* r = grad_record(*outputs[k]);

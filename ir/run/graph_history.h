@@ -1,5 +1,6 @@
-// The history of tensors that a compiled graph computed: one node for the whole graph, whose backward runs the traced
-// graph again, recorded op by op, and goes back through that.
+// The history of tensors that a compiled graph computed: one node for the whole graph. Its backward is a compiled graph
+// where there is one; else, and where backward() is itself recorded, it runs the traced graph again, op by op, and goes
+// back through that.
 #pragma once
 
 #include <memory>
@@ -14,12 +15,34 @@ namespace md {
 
 class GraphRunNode;
 
+// A tensor a node reads later, and what its storage's version was.
+struct KeptTensor {
+  TensorRef tensor;
+  std::uint32_t version = 0;
+  void expect_unwritten() const;  // throws OpError(Runtime)
+};
+
+// The backward graph of a compiled one.
+class CompiledBackward {
+ public:
+  virtual ~CompiledBackward() = default;
+  // So many values the forward kernel hands out after the graph's outputs.
+  virtual std::size_t kept_values() const = 0;
+  // Gradients by input, null for those that nothing reaches, from those by output; nothing if the graph is to be run
+  // again.
+  virtual std::optional<std::vector<TensorRef>> run(std::span<const KeptTensor> inputs,
+                                                    std::span<const KeptTensor> kept,
+                                                    std::span<const TensorRef> grads) = 0;
+};
+
 // Made before the graph runs on `inputs`, for what it writes to is different afterwards.
 class GraphHistory {
  public:
-  GraphHistory(std::shared_ptr<const Graph> graph, std::span<TensorImpl* const> inputs);
-  // After the run: `states` says which outputs require grad. Outputs that have a history keep it.
-  void attach(std::span<const TensorRef> outputs, std::span<const GradState> states);
+  GraphHistory(std::shared_ptr<const Graph> graph, std::shared_ptr<CompiledBackward> backward,
+               std::span<TensorImpl* const> inputs);
+  // After the run: `states` says which outputs require grad, `kept` is what the kernel handed out after them. Outputs
+  // that have a history keep it.
+  void attach(std::span<const TensorRef> outputs, std::span<const TensorRef> kept, std::span<const GradState> states);
 
  private:
   Ref<GradNode> node_;

@@ -121,7 +121,6 @@ def test_what_eager_says():
     assert len(context.saved_tensors) == 2 and context.needs_input_grad == ()
     context.maybe_clear_saved_tensors()
     assert context.saved_tensors == ()
-    assert torch.autograd.function.once_differentiable(leaf) is leaf
     x = torch.ones(2)
     y = torch.autograd.Variable(x, requires_grad=True)
     assert y.requires_grad and not x.requires_grad and y.data_ptr() == x.data_ptr()

@@ -56,18 +56,14 @@ def test_every_mirrored_module_says_it(name):
 @pytest.mark.parametrize(
     "space, name, wanted",
     [
-        ("", "optim", "torch.optim, a module of torch 2.13, is not part of minidynamo)"),
+        ("", "jit", "torch.jit, a module of torch 2.13, is not part of minidynamo)"),
         ("", "vmap", "torch.vmap, a function of torch 2.13, is not part of minidynamo"),
         ("", "einsumm", "torch 2.13 has no torch.einsumm either; nearest: torch.einsum)"),
-        (
-            "nn",
-            "LazyLinear",
-            "torch.nn.LazyLinear, a class of torch 2.13, is not part of minidynamo; nearest: torch.nn.Linear)",
-        ),
+        ("", "Generatorr", "torch 2.13 has no torch.Generatorr either; nearest: torch.Generator)"),
         ("nn", "Lineer", "torch 2.13 has no torch.nn.Lineer either; nearest: torch.nn.Linear)"),
         ("nn.functional", "exp", "torch 2.13 has no torch.nn.functional.exp either; nearest: torch.exp)"),
         ("linalg", "svd", "torch.linalg.svd, a function of torch 2.13, is not part of minidynamo"),
-        ("fx", "symbolic_trace", "torch.fx.symbolic_trace, a function of torch 2.13, is not part of minidynamo"),
+        ("utils", "tensorboard", "torch.utils.tensorboard, a module of torch 2.13, is not part of minidynamo"),
     ],
 )
 def test_what_is_said(space, name, wanted):
@@ -81,13 +77,12 @@ def test_what_is_said(space, name, wanted):
 @pytest.mark.parametrize(
     "statement, module, wanted",
     [
-        ("import minidynamo.optim", "minidynamo.optim", "torch.optim, a module of torch 2.13"),
-        ("import minidynamo.optim.lr_scheduler as s", "minidynamo.optim", "torch.optim, a module"),
-        ("from minidynamo.utils.data import DataLoader", "minidynamo.utils.data", "torch.utils.data, a module"),
-        ("from minidynamo.nn.utils import clip_grad_norm_", "minidynamo.nn.utils", "torch.nn.utils, a module"),
+        ("import minidynamo.jit", "minidynamo.jit", "torch.jit, a module of torch 2.13"),
+        ("import minidynamo.ao.quantization as s", "minidynamo.ao", "torch.ao, a module"),
+        ("from minidynamo.utils.bundled_inputs import f", "minidynamo.utils.bundled_inputs", "torch.utils.bundled_inputs"),
         ("import minidynamo._inductor", "minidynamo._inductor", "torch._inductor, a module"),
         ("import minidynamo.nn.functionall", "minidynamo.nn.functionall", "nearest: torch.nn.functional)"),
-        ("importlib.import_module('minidynamo.distributed')", "minidynamo.distributed", "torch.distributed, a module"),
+        ("importlib.import_module('minidynamo.package')", "minidynamo.package", "torch.package, a module"),
     ],
 )
 def test_modules(statement, module, wanted):
@@ -102,10 +97,10 @@ def test_who_only_asks_gets_an_answer():
     for owner in (torch, torch.nn, torch.linalg, torch.nn.functional):
         assert not hasattr(owner, "xyzzy") and getattr(owner, "xyzzy", 3) == 3
         assert inspect.getmodule(owner) is owner and copy.copy(owner.__name__)
-    assert importlib.util.find_spec("minidynamo.optim") is None
+    assert importlib.util.find_spec("minidynamo.jit") is None
     assert importlib.util.find_spec("minidynamo.nn.functional") is not None
     with pytest.raises(ModuleNotFoundError):
-        importlib.util.find_spec("minidynamo.optim.adam")
+        importlib.util.find_spec("minidynamo.jit.annotations")
     for dunder in ("__wrapped__", "__path__", "__all__", "__test__", "__foo__"):
         if not hasattr(torch.nn.functional, dunder):
             text = message(lambda: getattr(torch.nn.functional, dunder), AttributeError)  # noqa: B023
@@ -158,7 +153,7 @@ def test_without_rapidfuzz_there_is_no_suggestion(monkeypatch):
 
 def test_compiled_code_sees_the_same():
     def asks(x):
-        found = [hasattr(torch, "optim"), hasattr(torch.linalg, "xyzzy"), getattr(torch.nn, "LazyLinear", None)]
+        found = [hasattr(torch, "jit"), hasattr(torch.linalg, "xyzzy"), getattr(torch.nn, "Lineer", None)]
         return x + len(found), found
 
     def fails(x):
@@ -184,9 +179,8 @@ def test_compiled_code_sees_the_same():
 @pytest.mark.parametrize(
     "name, wanted",
     [
-        ("cuda", "torch.Tensor.cuda, a function of torch 2.13, is not part of minidynamo"),
-        ("backward", "torch.Tensor.backward, a function of torch 2.13, is not part of minidynamo"),
-        ("new_tensor", "torch.Tensor.new_tensor, a function of torch 2.13, is not part of minidynamo; nearest: torch."),
+        ("ipu", "torch.Tensor.ipu, a function of torch 2.13, is not part of minidynamo"),
+        ("dim_order", "torch.Tensor.dim_order, a function of torch 2.13, is not part of minidynamo"),
         ("H", "torch.Tensor.H, a name of torch 2.13, is not part of minidynamo"),
     ],
 )

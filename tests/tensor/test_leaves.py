@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import re
 import warnings
 
 import pytest
@@ -73,14 +74,40 @@ BREAKS = {
 }
 
 
+# What torch calls the nodes of those that are one op there.
+NODES = {
+    "pointwise": "MulBackward0",
+    "broadcast": "AddBackward0",
+    "reduction": "SumBackward0",
+    "named results": "MaxBackward0",
+    "view": "SliceBackward0",
+    "view of a view": "TBackward0",
+    "clone": "CloneBackward0",
+    "composite": "SoftmaxBackward0",
+    "index": "IndexBackward0",
+    "mask": "IndexBackward0",
+    "in place": "AddBackward0",
+    "assigned": "CopySlices",
+    "scatter": "IndexAddBackward0",
+    "a computed one changed": "MulBackward0",
+    "module": "ViewBackward0",
+    "subclass": "AliasBackward0",
+}
+
+
+def without_node(text):
+    """Of a compiled function one node goes back through everything."""
+    return re.sub(r"grad_fn=<\w+>", "grad_fn", text)
+
+
 @pytest.mark.parametrize("name", COMPUTED)
 def test_computed(name):
     y = COMPUTED[name](leaf())
     assert y.requires_grad and not y.is_leaf
-    assert y.grad_fn is not None and repr(y.grad_fn) == "<NotRecorded>" and y.grad_fn.name() == "NotRecorded"
-    assert not hasattr(y.grad_fn, "next_functions") and ("grad_fn=<NotRecorded>" in repr(y)) == (name != "subclass")
-    with pytest.raises(AttributeError, match="operations are not recorded"):
-        y.grad_fn.next_functions  # noqa: B018
+    node = NODES.get(name)
+    assert y.grad_fn is not None and (node is None or (y.grad_fn.name(), repr(y.grad_fn).split()[0]) == (node, f"<{node}"))
+    assert len(y.grad_fn.next_functions) > 0 and (f"grad_fn=<{y.grad_fn.name()}>" in repr(y)) == (name != "subclass")
+    y.sum().backward()
     for wrong in (True, False):
         with pytest.raises(RuntimeError, match="only change requires_grad flags of leaf"):
             y.requires_grad = wrong
@@ -112,7 +139,8 @@ def test_compiled_outputs_are_what_plain_ones_are(name):
             torch.manual_seed(0)
             y = compiled(leaf())
             assert codes() == BREAKS.get(name, set())
-            assert (y.requires_grad, y.is_leaf, repr(y)) == (wanted.requires_grad, wanted.is_leaf, repr(wanted))
+            assert (y.requires_grad, y.is_leaf) == (wanted.requires_grad, wanted.is_leaf)
+            assert without_node(repr(y)) == without_node(repr(wanted))
             compiled_again = torch.compile(lambda y: y[0:1] if y.dim() else y, backend=backend)(y)
             assert compiled_again.is_leaf == (wanted[0:1] if wanted.dim() else wanted).is_leaf
 
@@ -267,8 +295,12 @@ def test_gradients():
         assert (x * 2).grad is None
     x.grad = None
     del x.grad
-    with pytest.raises(NotImplementedError, match="no gradients"):
-        x.grad = torch.ones(3)
+    x.grad = given = torch.ones(3)
+    assert x.grad is given
+    del x.grad
+    assert x.grad is None
+    with pytest.raises(RuntimeError, match="size|shape"):
+        x.grad = torch.ones(2)
     with pytest.raises(TypeError, match="Tensor or None"):
         x.grad = 3
 

@@ -18,6 +18,7 @@ class FunctionalWriter {
   // What is appended comes from this node of the traced graph.
   void set_origin(const Node& traced) { origin_ = &traced; }
   const std::string& origin_name() const { return origin_->name; }
+  const std::vector<std::unique_ptr<Node>>& nodes() const { return graph_->nodes; }
 
   Node* append(Node n) {
     n.stack = origin_->stack;

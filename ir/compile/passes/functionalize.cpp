@@ -7,6 +7,7 @@
 
 #include "ir/compile/passes/storage_values.h"
 #include "ir/core/error.h"
+#include "ir/gradients/tape.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/mutation.h"
@@ -20,7 +21,8 @@ namespace {
 
 class Functionalizer final : public OpCaller {
  public:
-  explicit Functionalizer(const Graph& traced) : traced_(traced), out_(traced) {}
+  explicit Functionalizer(const Graph& traced, GradientNotes* notes = nullptr)
+      : traced_(traced), out_(traced), values_(out_, notes ? &notes->same_history : nullptr), notes_(notes) {}
 
   std::unique_ptr<Graph> run() {
     for (std::size_t k = 0; k < traced_.nodes.size(); ++k) {
@@ -37,7 +39,8 @@ class Functionalizer final : public OpCaller {
   Arg call(const Op& op, BoundArgs args) override {
     switch (op.kind()) {
       case OpKind::Composite:
-        return expand(op, *this, args);
+        return notes_ && op.decl->own_gradient && !in_composite_ && grad_enabled() ? noted_composite(op, args)
+                                                                                   : expand(op, *this, args);
       case OpKind::View:
         return MD_MUTATED("alias", op.name()) ? compute(op, std::move(args))
                                               : values_.new_view(op, std::move(args)).node;
@@ -58,6 +61,7 @@ class Functionalizer final : public OpCaller {
         meaning_[&n] = argument(n.args.at(0)).get<ListArg>().items.at(static_cast<std::size_t>(n.index));
         return;
       case NodeKind::State:
+        if (notes_ && n.target == "_C._set_grad_enabled") set_grad_enabled(n.args.at(0).get<bool>());
         return;
       case NodeKind::Output:
         return finish(n);
@@ -129,6 +133,19 @@ class Functionalizer final : public OpCaller {
     Handle& self = values_.handle(bound.at(0));
     values_.write(self, values_.handle(call(op(n.op), std::move(bound))));
     return self.node;
+  }
+
+  Arg noted_composite(const Op& op, const BoundArgs& args) {
+    CompositeCall note{&op, args, {}, 0, 0};
+    for (Arg& a : note.args) for_each_node(a, [&](Node*& n) { n = values_.value(values_.handle(n)); });
+    note.first = out_.nodes().size();
+    in_composite_ = true;
+    Arg result = expand(op, *this, args);
+    in_composite_ = false;
+    for_each_value(result, [&](Node* n) { note.results.push_back(values_.value(values_.handle(n))); });
+    note.end = out_.nodes().size();
+    if (note.end > note.first) notes_->composites.push_back(std::move(note));
+    return result;
   }
 
   // x[index] = value
@@ -229,16 +246,32 @@ class Functionalizer final : public OpCaller {
 
   void finish(const Node& output) {
     ListArg results{{}, true};
+    std::vector<Node*> held;
+    if (notes_)
+      for (const Arg& a : output.args.at(0).get<ListArg>().items) held.push_back(values_.value(values_.handle(argument(a))));
+    const std::size_t computed = out_.nodes().size();
     for (const Arg& a : output.args.at(0).get<ListArg>().items)
       results.items.push_back(values_.alias(values_.handle(argument(a))));
     for (const auto& [input, v] : values_.changed_inputs())
       out_.append({.kind = NodeKind::Commit, .args = {v}, .index = input});
+    if (notes_) differentiate(std::move(held), computed);
     out_.append({.kind = NodeKind::Output, .name = "output", .args = {results}});
+  }
+
+  void differentiate(std::vector<Node*> held, std::size_t computed) {
+    const std::vector<Size> none;
+    ReplayedSymbols symbols(none);
+    const SupplyScope scope(symbols);
+    symbols_ = &symbols;
+    FunctionalForward forward{*this, out_, values_, std::move(held), computed};
+    notes_->at_end(forward);
   }
 
   const Graph& traced_;
   FunctionalWriter out_;
-  StorageValues values_{out_};
+  StorageValues values_;
+  GradientNotes* notes_;
+  bool in_composite_ = false;
   std::pmr::monotonic_buffer_resource memory_;
   std::pmr::unordered_map<const Node*, Arg> meaning_{&memory_};  // traced node -> handle, or list of handles
   ReplayedSymbols* symbols_ = nullptr;                           // of the node at hand
@@ -246,14 +279,23 @@ class Functionalizer final : public OpCaller {
 
 }  // namespace
 
-std::unique_ptr<Graph> functionalize(const Graph& traced) {
+namespace {
+std::unique_ptr<Graph> run(Functionalizer&& functionalizer) {
   try {
-    return Functionalizer(traced).run();
+    return functionalizer.run();
   } catch (const OpError& e) {
     throw InternalError(std::string("functionalize: ") + e.what());
   } catch (const DataDependent& e) {
     throw NotFunctional(std::string("functionalize: ") + e.what());
   }
+}
+}  // namespace
+
+std::unique_ptr<Graph> functionalize(const Graph& traced) { return run(Functionalizer(traced)); }
+
+std::unique_ptr<Graph> functionalize(const Graph& traced, GradientNotes& notes) {
+  const GradMode on(true);  // as when the trace began
+  return run(Functionalizer(traced, &notes));
 }
 
 }  // namespace md

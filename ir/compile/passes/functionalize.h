@@ -8,12 +8,15 @@
 // of view nodes on the placeholder (seen after the commits), views of one fresh tensor share it, strides are eager's.
 #pragma once
 
-#include "ir/graph/graph.h"
+#include "ir/compile/passes/gradient_notes.h"
 
 namespace md {
 
 // Throws NotFunctional for what the functional dialect cannot say (writes to overlapping memory, to inputs that share
 // storage, to constants).
 std::unique_ptr<Graph> functionalize(const Graph& traced);
+// For a graph that is to be differentiated: types say what requires grad under the traced grad mode, and `notes.at_end`
+// may append to the graph before it gets its Output.
+std::unique_ptr<Graph> functionalize(const Graph& traced, GradientNotes& notes);
 
 }  // namespace md

@@ -1,10 +1,12 @@
 // A write makes a new value of the whole storage; every view of it is computed again from there when it is next read.
 #include "ir/compile/passes/storage_values.h"
 
+#include <algorithm>
 #include <iterator>
 
 #include "ir/compile/passes/layouts.h"
 #include "ir/core/error.h"
+#include "ir/gradients/tape.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/inplace.h"
@@ -72,6 +74,7 @@ Handle& StorageValues::new_view(const Op& view, BoundArgs args) {
   Handle& h = new_handle(of_type(infer(view, args).at(0)), parent.storage);
   h.parent = &parent, h.view = &view;
   h.view_args = std::move(args);
+  h.unrecorded = same_history_ && !grad_enabled();
   return h;
 }
 
@@ -81,9 +84,11 @@ Node* StorageValues::value(Handle& h) {
   const State& s = storage(h);
   if (h.version == s.version) return h.value;
   const auto chain = unknown_chain(h, [&](const Handle& known) { return known.version == s.version; });
+  const GradMode on(same_history_ || grad_enabled());  // where a view is read says nothing about its history
   for (auto at = chain.rbegin(); at != chain.rend(); ++at) {
     Handle& seen = **at;
     seen.value = seen.parent ? see(*seen.view, seen.view_args, seen.parent->value, seen.parent->type()) : s.value;
+    if (seen.unrecorded) seen.value->types[0].requires_grad = false;
     seen.version = s.version;
   }
   return h.value;
@@ -116,6 +121,24 @@ void StorageValues::write(Handle& self, Handle& result) {
     throw NotFunctional("functionalize: the result of " + out_.origin_name() + " does not fit its operand");
   }
   Node* v = value(result);
+  if (same_history_ && !is_recorded_write(self)) {
+    Node *const base_before = s.value, *const before = value(self);
+    write_value(s, self, out_.append_op(op(id::Clone), {v}));  // a value of its own, for it has another history
+    same_history_->emplace(s.value, base_before);
+    same_history_->emplace(self.value, before);
+    return;
+  }
+  const GradMode on(same_history_ || grad_enabled());
+  write_value(s, self, v);
+}
+
+bool StorageValues::is_recorded_write(Handle& self) const {
+  if (!grad_enabled()) return false;
+  const auto chain = unknown_chain(self, [](const Handle&) { return false; });
+  return std::ranges::none_of(chain, [](const Handle* h) { return h->unrecorded || (h->view && h->view->id == id::Detach); });
+}
+
+void StorageValues::write_value(State& s, Handle& self, Node* v) {
   const DType dtype = self.type().dtype;
   if (v->type().dtype != dtype) {
     if (info(v->type().dtype).category > info(dtype).category) {

@@ -14,6 +14,10 @@
 
 namespace md {
 
+// Values that writes without a record made (grad mode was off, or the tensor was a detached view): gradients reach the
+// value before as if nothing had been written.
+using SameHistory = std::unordered_map<const Node*, Node*>;
+
 // A tensor of the traced program: where it lives and how it is seen. Handed to inference and to composite ops as the
 // address of `node`: the functional value where that has eager's type, else one that belongs to no graph.
 struct Handle {
@@ -25,13 +29,16 @@ struct Handle {
   Node* value = nullptr;     // functional value, valid while `version` is the storage's
   int version = -1;
   Node* alias = nullptr;  // for outputs: view nodes on the final base
+  bool unrecorded = false;  // a view made while grad mode was off
 
   const TensorType& type() const { return node->type(); }
 };
 
 class StorageValues {
  public:
-  explicit StorageValues(FunctionalWriter& out) : out_(out) {}
+  // With `same_history` the graph is to be differentiated: its values say whether they require grad.
+  explicit StorageValues(FunctionalWriter& out, SameHistory* same_history = nullptr)
+      : out_(out), same_history_(same_history) {}
 
   Handle& handle(const Node* n) const { return *by_node_.at(n); }
   Handle& handle(const Arg& a) const;
@@ -73,8 +80,11 @@ class StorageValues {
   TensorType placement(const Handle& h) const;
   Node* base_alias(const Handle& base);
   Node* write_view(const State& s, const Handle& h, Node* v);
+  void write_value(State& s, Handle& self, Node* v);
+  bool is_recorded_write(Handle& self) const;
 
   FunctionalWriter& out_;
+  SameHistory* same_history_;
   std::pmr::monotonic_buffer_resource memory_;  // of handles and tables
   std::pmr::deque<Handle> handles_{&memory_};
   std::pmr::deque<Node> typed_{&memory_};  // nodes of handles that have none in the graph

@@ -7,11 +7,11 @@ from .backward import backward as backward
 from .backward import grad as grad
 from .function import Function as Function
 from .function import Variable as Variable
-from .gradcheck import gradcheck as gradcheck
-from .gradcheck import gradgradcheck as gradgradcheck
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck
 
 __getattr__ = _absent_names(__name__)

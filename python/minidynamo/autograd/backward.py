@@ -16,9 +16,7 @@ def _gradients(grads, count):
     return given
 
 
-def backward(
-    tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
-):
+def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Adds the gradients of `tensors` to the `grad` of the leaves they were computed from.
 
     `grad_tensors`: for each tensor that which flows into it, of its sizes; None for a tensor of one element means 1.

@@ -1,4 +1,4 @@
-"""Functions of the user's with a forward and a backward: `apply` runs forward, and gradients go back through backward."""
+"""Functions of the user's with a forward and a backward: `apply` runs forward, gradients go back through backward."""
 
 import functools
 

@@ -1,6 +1,7 @@
 """Gradients checked against differences of the function's values."""
 
 from .. import _C
+from .._absent import absent_names as _absent_names
 from .backward import grad as _grad
 
 
@@ -78,7 +79,8 @@ def gradcheck(
                 wants = [row[k].reshape(-1)[j].item() for row in rows]
                 for i, (got, want) in enumerate(zip(found.reshape(-1).tolist(), wants)):
                     if not abs(got - want) <= atol + rtol * abs(want):
-                        text = f"Jacobian mismatch for output {k} with respect to input: at ({i}, {j}) numerical {want}, "
+                        text = f"Jacobian mismatch for output {k} with respect to input: at ({i}, {j}) "
+                        text += f"numerical {want}, "
                         return _fail(text + f"analytical {got}", raise_exception)
     return True
 
@@ -100,3 +102,6 @@ def gradgradcheck(func, inputs, grad_outputs=None, *, eps=1e-6, atol=1e-5, rtol=
     return gradcheck(
         gradients, (*inputs, *grad_outputs), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception
     )
+
+
+__getattr__ = _absent_names(__name__)
