@@ -194,12 +194,36 @@ TapeRunner& tape_runner() {
   return runner;
 }
 
+namespace {
+
+// `grad` lies in memory as its leaf does, row-major where the leaf has gaps or overlaps.
+SizeVec layout_of_grad(const TensorImpl& t) { return like_strides(type_of(Arg(TensorRef(const_cast<TensorImpl*>(&t))))); }
+
+bool has_layout_of(const TensorImpl& g, const TensorImpl& t) {
+  const SizeVec wanted = layout_of_grad(t);
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (t.sizes[i] != 1 && !wanted[i].is_const(g.strides[i])) return false;
+  return true;
+}
+
+TensorRef copy_laid_out(const TensorRef& g, const TensorImpl& t) {
+  if (has_layout_of(*g, t) || t.is_contiguous())
+    return caller().call(t.is_contiguous() ? id::Compact : id::Clone, {g}).get<TensorRef>();
+  const TensorRef like(const_cast<TensorImpl*>(&t));
+  const TensorRef made = caller().call(id::FullLike, {like, 0.0}).get<TensorRef>();
+  const std::vector<Arg> args{made, g};
+  tape_runner().inplace(op(id::Copy), std::span<const Arg>(args));
+  return made;
+}
+
+}  // namespace
+
 void add_to_grad(TensorImpl& t, TensorRef g) {
   GradRecord& r = make_grad_record(t);
   if (!r.grad) {
     // A gradient that others hold as well is copied: it will be added to in place.
-    const bool own = g->use_count() <= 2 && g->storage->use_count() <= 1 && g->is_contiguous();
-    r.grad = own || grad_enabled() ? g : caller().call(id::Clone, {g}).get<TensorRef>();
+    const bool own = g->use_count() <= 2 && g->storage->use_count() <= 1 && has_layout_of(*g, t);
+    r.grad = own || grad_enabled() ? g : copy_laid_out(g, t);
     r.grad_face = nullptr;
   } else if (grad_enabled()) {
     r.grad = sum_of(r.grad, g);

@@ -209,7 +209,10 @@ void require_grad(const Arg& result) {
 // The parts of a composite record themselves, unless it has a derivative of its own.
 Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
   const bool composite = op.kind() == OpKind::Composite;
-  if (composite && !has_gradient(op)) return compute(op, bound);
+  if (composite && !has_gradient(op)) {
+    EagerCaller caller;
+    return expand(op, caller, bound);
+  }
   Arg result;
   if (composite) {
     const GradMode off(false);
