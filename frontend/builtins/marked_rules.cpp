@@ -53,7 +53,7 @@ bool is_constant(const ValueRef& v) { return bool(v->as_constant()); }
 
 // utils.checkpoint.checkpoint(function, *args): the call itself, which has to be one that could be repeated.
 ValueRef rule_checkpoint(Tracer& t, CallArgs& args) {
-  for (const char* name : {"use_reentrant", "determinism_check", "debug", "preserve_rng_state"})
+  for (const char* name : {"use_reentrant", "determinism_check", "debug", "preserve_rng_state", "early_stop"})
     args.take_keyword(name);
   if (ValueRef contexts = args.take_keyword("context_fn")) {
     contexts = t.realize(contexts);

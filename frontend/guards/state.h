@@ -45,7 +45,7 @@ struct AbcToken {
 // says why.
 struct SavedTensorHooks {
   static constexpr const char* name = "LAMBDA_GUARD";
-  static constexpr const char* unchecked = "always so: there are no hooks on saved tensors";
+  static constexpr const char* unchecked = "hooks on saved tensors change no graph";
   static std::string text(const GuardRecord&, const std::string&) {
     return "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None";
   }

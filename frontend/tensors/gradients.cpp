@@ -1,7 +1,10 @@
-// backward(), .grad, .grad_fn and hooks: from Python's objects to the tape (ir/gradients/tape.h) and back.
+// backward(), .grad and .grad_fn: from Python's objects to the tape (ir/gradients/tape.h) and back.
 #include "frontend/tensors/gradients.h"
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/held_objects.h"
+#include "frontend/tensors/node_object.h"
+#include "frontend/tensors/saved_tensor_object.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/gradients/tape.h"
 
@@ -9,151 +12,46 @@ namespace md {
 
 namespace {
 
-// --- Python objects that the tape holds ------------------------------------------------------------------------------
+// --- backward() ------------------------------------------------------------------------------------------------------
 
-// Keeps a Python object alive for as long as the tape wants it.
-class Held final : public RefCounted {
- public:
-  explicit Held(PyRef object) : object(std::move(object)) {}
-  const PyRef object;
-};
-
-TensorRef tensor_of(PyObject* o, const char* what) {
-  if (!is_tensor(o)) throw_type_error("%s must be a Tensor or None, not %.200s", what, Py_TYPE(o)->tp_name);
+TensorRef gradient_of(PyObject* o) {
+  if (o == Py_None) return nullptr;
+  if (!is_tensor(o)) throw_type_error("a gradient must be a Tensor or None, not %.200s", Py_TYPE(o)->tp_name);
   return tensor_impl(o);
 }
 
-// The hooks of one table, in the order in which they were registered.
-class TableHook final : public GradHook {
- public:
-  explicit TableHook(PyRef table) : table(std::move(table)) {}
-  TensorRef call(const TensorRef& gradient) override {
-    TensorRef now = gradient;
-    PyRef hooks = checked(PyDict_Values(table.get()));
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); ++i) {
-      PyRef given = wrap_tensor(now);
-      PyRef answer = checked(PyObject_CallOneArg(PyList_GET_ITEM(hooks.get(), i), given.get()));
-      if (answer.get() != Py_None) now = tensor_of(answer.get(), "what a hook returns");
-    }
-    return now == gradient ? TensorRef() : now;
-  }
-  const PyRef table;
-};
-
-// Of a leaf, after its gradient was added: they get the leaf.
-class AccumulatedHook final : public GradHook {
- public:
-  AccumulatedHook(PyRef table, PyObject* leaf) : table(std::move(table)), leaf_(leaf) {}
-  TensorRef call(const TensorRef& leaf) override {
-    PyRef hooks = checked(PyDict_Values(table.get()));
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); ++i) {
-      PyRef given = leaf_ ? PyRef::borrow(leaf_) : wrap_tensor(leaf);
-      checked(PyObject_CallOneArg(PyList_GET_ITEM(hooks.get(), i), given.get()));
-    }
-    return nullptr;
-  }
-  const PyRef table;
-
- private:
-  PyObject* leaf_;  // not owned: the tensor holds this hook
-};
-
-// Fills `grad` of a computed tensor. The record may die before the node that holds this.
-class RetainHook final : public GradHook {
- public:
-  explicit RetainHook(std::shared_ptr<TensorImpl*> tensor) : tensor_(std::move(tensor)) {}
-  TensorRef call(const TensorRef& gradient) override {
-    if (*tensor_) add_to_grad(**tensor_, gradient);
-    return nullptr;
-  }
-
- private:
-  std::shared_ptr<TensorImpl*> tensor_;
-};
-
-// --- grad_fn ---------------------------------------------------------------------------------------------------------
-
-struct NodeObject {
-  PyObject_HEAD
-  GradNode* node;  // owned
-};
-PyTypeObject* node_type = nullptr;
-
-GradNode& node_of(PyObject* o) { return *reinterpret_cast<NodeObject*>(o)->node; }
-
-PyObject* node_object(const Ref<GradNode>& node) {
-  if (!node) return Py_NewRef(Py_None);
-  PyObject* o = node_type->tp_alloc(node_type, 0);
-  if (!o) throw PythonError{};
-  node->retain();
-  reinterpret_cast<NodeObject*>(o)->node = node.get();
-  return o;
+// A tensor, or an edge: a tuple of a node and the number of one of its results, and perhaps more.
+GradTarget target_of(PyObject* o, const char* what) {
+  if (is_tensor(o)) return {tensor_impl(o), {}};
+  if (!PyTuple_Check(o) || PyTuple_GET_SIZE(o) < 2 || !is_node(PyTuple_GET_ITEM(o, 0)))
+    throw_type_error("%s must be a Tensor or a GradientEdge, not %.200s", what, Py_TYPE(o)->tp_name);
+  const long result = PyLong_AsLong(PyTuple_GET_ITEM(o, 1));
+  if (result == -1 && PyErr_Occurred()) throw PythonError{};
+  return {nullptr, {Ref<GradNode>(&node_of(PyTuple_GET_ITEM(o, 0))), static_cast<int>(result)}};
 }
 
-void node_dealloc(PyObject* o) {
-  PyTypeObject* type = Py_TYPE(o);
-  node_of(o).release();
-  type->tp_free(o);
-  Py_DECREF(type);
-}
-PyObject* node_repr(PyObject* o) {
-  return PyUnicode_FromFormat("<%s object at %p>", node_of(o).name().c_str(), static_cast<void*>(&node_of(o)));
-}
-PyObject* node_name(PyObject* o, PyObject*) { return PyUnicode_FromString(node_of(o).name().c_str()); }
-PyObject* node_next(PyObject* o, void*) {
-  return guarded([&]() -> PyObject* {
-    const auto& edges = node_of(o).edges;
-    PyRef out = checked(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-      PyRef node = PyRef::steal(node_object(edges[i].node));
-      PyTuple_SET_ITEM(out.get(), static_cast<Py_ssize_t>(i),
-                       checked(Py_BuildValue("(Oi)", node.get(), edges[i].result)).release());
-    }
-    return out.release();
-  });
-}
-PyObject* node_compare(PyObject* a, PyObject* b, int op) {
-  if (Py_TYPE(b) != node_type || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
-  return PyBool_FromLong((&node_of(a) == &node_of(b)) == (op == Py_EQ));
-}
-Py_hash_t node_hash(PyObject* o) { return static_cast<Py_hash_t>(reinterpret_cast<std::uintptr_t>(&node_of(o)) >> 4); }
-
-PyMethodDef node_methods[] = {{"name", node_name, METH_NOARGS, "The name of the operation, \"AddBackward0\"."}, {}};
-PyGetSetDef node_getset[] = {
-    {"next_functions", node_next, nullptr, "Pairs of the nodes of the operands and a number.", nullptr}, {}};
-PyType_Slot node_slots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(node_dealloc)},
-                            {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
-                            {Py_tp_hash, reinterpret_cast<void*>(node_hash)},
-                            {Py_tp_richcompare, reinterpret_cast<void*>(node_compare)},
-                            {Py_tp_methods, node_methods},
-                            {Py_tp_getset, node_getset},
-                            {}};
-PyType_Spec node_spec = {"minidynamo.autograd.graph.Node", sizeof(NodeObject), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, node_slots};
-
-// --- backward() ------------------------------------------------------------------------------------------------------
-
-std::vector<TensorRef> tensors_in(PyObject* sequence, const char* what) {
-  PyRef items = checked(PySequence_Tuple(sequence));
-  std::vector<TensorRef> out;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
-    PyObject* item = PyTuple_GET_ITEM(items.get(), i);
-    out.push_back(item == Py_None ? TensorRef() : tensor_of(item, what));
-  }
+template <class F>
+auto each_of(PyObject* sequence, F&& f) {
+  const PyRef items = checked(PySequence_Tuple(sequence));
+  std::vector<decltype(f(items.get()))> out;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) out.push_back(f(PyTuple_GET_ITEM(items.get(), i)));
   return out;
 }
 
-// _run_backward(tensors, grads, keep_graph, create_graph, inputs, accumulate)
+// _run_backward(roots, grads, keep_graph, create_graph, inputs, accumulate)
 PyRef run_backward_function(const PassedArgs& call) {
-  static const char* const names[] = {"tensors", "grads", "keep_graph", "create_graph", "inputs", "accumulate"};
+  static const char* const names[] = {"roots", "grads", "keep_graph", "create_graph", "inputs", "accumulate"};
   PyObject* out[6];
   parse_native({"_run_backward", names, 6}, call, out);
   BackwardCall back;
-  back.roots = tensors_in(out[0], "an output");
-  back.grads = tensors_in(out[1], "a gradient");
+  back.roots = each_of(out[0], [](PyObject* o) { return target_of(o, "an output"); });
+  back.grads = each_of(out[1], gradient_of);
+  if (back.grads.size() != back.roots.size())
+    throw OpError(ErrorKind::Runtime,
+                  fmt::format("got {} tensors and {} gradients", back.roots.size(), back.grads.size()));
   back.keep_graph = checked(PyObject_IsTrue(out[2]));
   back.create_graph = checked(PyObject_IsTrue(out[3]));
-  back.inputs = tensors_in(out[4], "an input");
+  back.inputs = each_of(out[4], [](PyObject* o) { return target_of(o, "an input"); });
   back.accumulate_into_inputs = checked(PyObject_IsTrue(out[5]));
   const std::vector<TensorRef> found = run_backward(back);
   PyRef answer = checked(PyTuple_New(static_cast<Py_ssize_t>(found.size())));
@@ -178,201 +76,38 @@ PyRef backward_method(const PassedArgs& call) {
   return checked(PyObject_Call(backward.get(), args.get(), keywords.get()));
 }
 
-// --- Functions of the program ----------------------------------------------------------------------------------------
-
-// A call of autograd.Function.apply: its backward is the program's.
-class FunctionNode final : public GradNode {
- public:
-  FunctionNode(PyRef function, PyRef context, std::vector<TensorRef> inputs, std::size_t arguments)
-      : function_(std::move(function)), context_(std::move(context)), arguments_(arguments) {
-    for (const TensorRef& t : inputs) {
-      edges.push_back(t ? grad_edge(t) : GradEdge{});
-      of_input_.push_back(t ? type_of(Arg(t)) : TensorType{});
-    }
-  }
-  std::string name() const override { return text_attribute(function_.get(), "__name__") + "Backward"; }
-  bool is_spent() const override { return spent_; }
-  std::vector<TensorType> of_output;
-
-  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) override {
-    PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(grads.size() + 1)));
-    PyTuple_SET_ITEM(given.get(), 0, Py_NewRef(context_.get()));
-    const bool zeros =
-        checked(PyObject_IsTrue(checked(PyObject_GetAttrString(context_.get(), "materialize_grads")).get()));
-    for (std::size_t i = 0; i < grads.size(); ++i) {
-      PyRef g = PyRef::borrow(Py_None);
-      if (grads[i])
-        g = wrap_tensor(grads[i]);
-      else if (zeros)
-        g = wrap_tensor(zeros_of(of_output[i]));
-      PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i + 1), g.release());
-    }
-    PyRef backward = checked(PyObject_GetAttrString(function_.get(), "backward"));
-    PyRef answer = checked(PyObject_Call(backward.get(), given.get(), nullptr));
-    if (!keep) spent_ = true;
-    return gradients_in(answer.get());
-  }
-
- private:
-  static std::string text_attribute(PyObject* o, const char* name) {
-    PyRef text = checked(PyObject_GetAttrString(o, name));
-    return PyUnicode_AsUTF8(text.get());
-  }
-  static TensorRef zeros_of(const TensorType& t) {
-    return call_table("zeros", {sizes_arg(t.sizes), t.dtype}).get<TensorRef>();
-  }
-  std::vector<TensorRef> gradients_in(PyObject* answer) const {
-    PyRef items = PyTuple_Check(answer) ? PyRef::borrow(answer) : checked(PyTuple_Pack(1, answer));
-    const auto count = static_cast<std::size_t>(PyTuple_GET_SIZE(items.get()));
-    bool more = count > arguments_;  // further ones may be None
-    for (std::size_t i = arguments_; i < count; ++i)
-      more &= PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)) != Py_None;
-    if (count < arguments_ || more)
-      throw OpError(ErrorKind::Runtime,
-                    fmt::format("function {} returned an incorrect number of gradients (expected {}, got {})", name(),
-                                arguments_, count));
-    std::vector<TensorRef> out;
-    for (std::size_t i = 0; i < arguments_; ++i) {
-      PyObject* g = PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i));
-      out.push_back(edges[i].node && g != Py_None ? fitted(i, tensor_of(g, "a gradient")) : TensorRef());
-    }
-    return out;
-  }
-  TensorRef fitted(std::size_t i, const TensorRef& g) const {
-    const TensorType &want = of_input_[i], have = type_of(Arg(g));
-    if (have.sizes == want.sizes && have.dtype == want.dtype) return g;
-    TensorRef out = g;
-    if (!(have.sizes == want.sizes)) {
-      bool fits = have.dim() >= want.dim();
-      for (int k = 1; fits && k <= want.dim(); ++k) {
-        const Size s = want.sizes[static_cast<std::size_t>(want.dim() - k)];
-        fits = s == have.sizes[static_cast<std::size_t>(have.dim() - k)] || s.is_const(1);
-      }
-      if (!fits)
-        throw OpError(ErrorKind::Runtime,
-                      fmt::format("Function {} returned an invalid gradient at index {} - got {} but expected shape "
-                                  "compatible with {}",
-                                  name(), i, sizes_text(have.sizes), sizes_text(want.sizes)));
-      const Op& sum = op(id::Sum);
-      const std::vector<Arg> args{g};
-      out = summed_to(Expansion{{sum, args}, *tape_runner().caller, kCpu}, g, want.sizes).get<TensorRef>();
-    }
-    if (out->dtype != want.dtype) out = call_table("convert", {out, want.dtype}).get<TensorRef>();
-    return out;
-  }
-
-  PyRef function_, context_;
-  std::size_t arguments_;
-  std::vector<TensorType> of_input_;
-  bool spent_ = false;
-};
-
-// _record_function(function, context, arguments, outputs): outputs, a tuple, are the results of a call of `apply`.
-PyRef record_function(const PassedArgs& call) {
-  static const char* const names[] = {"function", "context", "arguments", "outputs"};
-  PyObject* out[4];
-  parse_native({"_record_function", names, 4}, call, out);
-  std::vector<TensorRef> inputs;
-  const Py_ssize_t arguments = PyTuple_GET_SIZE(out[2]);
-  for (Py_ssize_t i = 0; i < arguments; ++i) {
-    PyObject* a = PyTuple_GET_ITEM(out[2], i);
-    inputs.push_back(is_tensor(a) ? TensorRef(tensor_impl(a)) : TensorRef());
-  }
-  auto node = make_ref<FunctionNode>(PyRef::borrow(out[0]), PyRef::borrow(out[1]), inputs, inputs.size());
-  const Py_ssize_t count = PyTuple_GET_SIZE(out[3]);
-  node->results = static_cast<int>(count);
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(out[3], i);
-    node->of_output.push_back(is_tensor(o) ? type_of(Arg(TensorRef(tensor_impl(o)))) : TensorType{});
-  }
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    PyObject* o = PyTuple_GET_ITEM(out[3], i);
-    if (is_tensor(o) && tensor_impl(o)->requires_grad && !tensor_impl(o)->is_leaf())
-      set_history(*tensor_impl(o), node, static_cast<int>(i));
-  }
-  return PyRef::borrow(Py_None);
+PyRef is_view_method(const PassedArgs& call) {
+  no_arguments("_is_view", call, 1);
+  return PyRef::borrow(tensor_impl(call.args[0])->base ? Py_True : Py_False);
 }
 
-// --- Hooks -----------------------------------------------------------------------------------------------------------
-
-GradHooks& hooks_of_result(TensorImpl& t) {
-  const GradEdge e = grad_edge(&t);
-  if (t.is_leaf()) return make_grad_record(t).hooks;
-  e.node->hooks.resize(static_cast<std::size_t>(e.node->results));
-  return e.node->hooks[static_cast<std::size_t>(e.result)];
+// _gradient_edge(tensor): (node, result), None where it requires no grad
+PyRef gradient_edge_function(const PassedArgs& call) {
+  static const char* const names[] = {"tensor"};
+  PyObject* out[1];
+  parse_native({"_gradient_edge", names, 1}, call, out);
+  if (!is_tensor(out[0])) throw_type_error("_gradient_edge() takes a Tensor, not %.200s", Py_TYPE(out[0])->tp_name);
+  const GradEdge e = grad_edge(tensor_impl(out[0]));
+  if (!e.node) return PyRef::borrow(Py_None);
+  return checked(Py_BuildValue("(Oi)", node_object(e.node).get(), e.result));
 }
 
-template <class Hook>
-Hook* hook_in(const GradHooks& hooks) {
-  for (const Ref<GradHook>& h : hooks)
-    if (auto* found = dynamic_cast<Hook*>(h.get())) return found;
-  return nullptr;
-}
-
-PyRef registered(PyObject* table, PyObject* hook) {
-  PyRef module = checked(import_module("minidynamo.nn.hooks"));
-  PyRef add = checked(PyObject_GetAttrString(module.get(), "_register"));
-  return checked(PyObject_CallFunctionObjArgs(add.get(), table, hook, Py_False, nullptr));
-}
-
-PyRef register_hook_method(const PassedArgs& call) {
-  static const char* const names[] = {"self", "hook"};
-  PyObject* out[2];
-  parse_native({"register_hook", names, 2}, call, out);
-  TensorImpl& t = *tensor_impl(out[0]);
-  if (!t.requires_grad)
-    throw OpError(ErrorKind::Runtime, "cannot register a hook on a tensor that doesn't require gradient");
-  GradHooks& hooks = hooks_of_result(t);
-  TableHook* have = hook_in<TableHook>(hooks);
-  if (!have) hooks.insert(hooks.begin(), have = make_ref<TableHook>(checked(PyDict_New())).get());
-  return registered(have->table.get(), out[1]);
-}
-
-PyRef register_accumulated_method(const PassedArgs& call) {
-  static const char* const names[] = {"self", "hook"};
-  PyObject* out[2];
-  parse_native({"register_post_accumulate_grad_hook", names, 2}, call, out);
-  TensorImpl& t = *tensor_impl(out[0]);
-  if (!t.requires_grad)
-    throw OpError(ErrorKind::Runtime, "cannot register a hook on a tensor that doesn't require gradient");
-  if (!t.is_leaf())
-    throw OpError(ErrorKind::Runtime, "post accumulate grad hooks cannot be registered on non-leaf tensors");
-  GradHooks& hooks = make_grad_record(t).accumulated;
-  AccumulatedHook* have = hook_in<AccumulatedHook>(hooks);
-  if (!have) hooks.push_back(have = make_ref<AccumulatedHook>(checked(PyDict_New()), nullptr).get());
-  return registered(have->table.get(), out[1]);
-}
-
-PyRef retain_grad_method(const PassedArgs& call) {
-  no_arguments("retain_grad", call, 1);
-  TensorImpl& self = *tensor_impl(call.args[0]);
-  if (!self.requires_grad)
-    throw OpError(ErrorKind::Runtime, "can't retain_grad on Tensor that has requires_grad=False");
-  if (self.is_leaf() || self.retains_grad) return PyRef::borrow(Py_None);
-  self.retains_grad = true;
-  GradHooks& hooks = hooks_of_result(self);
-  hooks.push_back(make_ref<RetainHook>(make_grad_record(self).self_token(self)));
-  return PyRef::borrow(Py_None);
+PyRef node_under_way_function(const PassedArgs& call) {
+  no_arguments("_current_autograd_node", call, 0);
+  return node_object(Ref<GradNode>(node_under_way()));
 }
 
 constexpr NativeRow kMethods[] = {
     {"backward", backward_method,
      "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\nAdds to the grad of every leaf "
-     "that "
-     "this tensor was computed from. RuntimeError for a tensor of several elements without `gradient`, and a second "
-     "time "
-     "without retain_graph."},
-    {"register_hook", register_hook_method,
-     "register_hook(hook)\n\n`hook(grad)` is called when the gradient of this tensor is known, and may return another. "
-     "Gives a handle with remove()."},
-    {"register_post_accumulate_grad_hook", register_accumulated_method,
-     "register_post_accumulate_grad_hook(hook)\n\n`hook(tensor)` is called after backward() added to a leaf's grad."},
-    {"retain_grad", retain_grad_method,
-     "retain_grad()\n\nAsks for the gradient of a computed tensor. RuntimeError if it requires none."},
+     "that this tensor was computed from. RuntimeError for a tensor of several elements without `gradient`, and a "
+     "second time without retain_graph."},
+    {"_is_view", is_view_method, "_is_view()\n\nWhether this tensor is a view of another one, `_base`."},
 };
 constexpr NativeRow kFunctions[] = {
-    {"_record_function", record_function, "Outputs of a Function know the call; behind Function.apply."},
     {"_run_backward", run_backward_function, "Gradients flow back; behind torch.autograd.backward and grad."},
+    {"_gradient_edge", gradient_edge_function, "The node a tensor's gradient goes to, and the number of its result."},
+    {"_current_autograd_node", node_under_way_function, "The node whose backward is under way, or None."},
 };
 
 }  // namespace
@@ -388,7 +123,8 @@ PyObject* tensor_grad(PyObject* self, void*) {
                        1));
     GradRecord* r = grad_record(t);
     if (!r || !r->grad) return Py_NewRef(Py_None);
-    if (!r->grad_face) r->grad_face = make_ref<Held>(wrap_tensor(r->grad));
+    track_tensor(self);
+    if (!r->grad_face) r->grad_face = make_ref<Held>(object_of_tensor(r->grad));
     return Py_NewRef(static_cast<Held*>(r->grad_face.get())->object.get());
   });
 }
@@ -412,6 +148,7 @@ int set_tensor_grad(PyObject* self, PyObject* value, void*) {
     GradRecord& r = make_grad_record(t);
     r.grad = g;
     r.grad_face = make_ref<Held>(PyRef::borrow(value));
+    track_tensor(self);
     return Py_None;
   });
   return done ? 0 : -1;
@@ -421,16 +158,26 @@ PyObject* tensor_grad_fn(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     TensorImpl& t = *tensor_impl(self);
     if (t.is_leaf()) return Py_NewRef(Py_None);
-    return node_object(grad_edge(&t).node);
+    track_tensor(self);
+    return node_object(grad_edge(&t).node).release();
   });
+}
+
+PyObject* tensor_base(PyObject* self, void*) {
+  return guarded([&]() -> PyObject* {
+    const TensorRef base = tensor_impl(self)->base;
+    return base ? object_of_tensor(base).release() : Py_NewRef(Py_None);
+  });
+}
+
+PyObject* tensor_output_nr(PyObject* self, void*) {
+  const GradRecord* r = grad_record(*tensor_impl(self));
+  return PyLong_FromLong(r && r->node ? r->result : 0);
 }
 
 std::span<const NativeRow> gradient_methods() { return kMethods; }
 std::span<const NativeRow> gradient_functions() { return kFunctions; }
 
-int init_gradients(PyObject* module) {
-  node_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&node_spec));
-  return node_type ? PyModule_AddObjectRef(module, "_GradNode", reinterpret_cast<PyObject*>(node_type)) : -1;
-}
+int init_gradients(PyObject* module) { return init_nodes(module) < 0 ? -1 : init_saved_tensor_objects(module); }
 
 }  // namespace md

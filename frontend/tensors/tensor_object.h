@@ -21,6 +21,8 @@ bool is_tensor(PyObject* o);  // subclasses too
 inline TensorImpl* tensor_impl(PyObject* o) { return reinterpret_cast<TensorObject*>(o)->impl; }
 // New Python tensor around `t` (exact type). Throws PythonError.
 PyRef wrap_tensor(TensorRef t);
+// The collector looks at it from here on: something it holds may hold it.
+void track_tensor(PyObject* tensor);
 
 // --- Other types of the mirror ---------------------------------------------------------------------------------
 PyObject* dtype_object(DType t);         // borrowed; minidynamo.float32, repr "torch.float32"

@@ -5,7 +5,9 @@
 #include <array>
 #include <vector>
 
+#include "frontend/tensors/held_objects.h"
 #include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/node_object.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 
@@ -31,6 +33,7 @@ void tensor_dealloc(PyObject* o) {
   TensorObject* t = self_of(o);
   PyTypeObject* type = Py_TYPE(o);
   PyObject_GC_UnTrack(o);
+  if (t->impl && t->impl->face == o) t->impl->face = nullptr;
   if (t->weakrefs) PyObject_ClearWeakRefs(o);
   Py_CLEAR(t->dict);
   if (t->impl) std::exchange(t->impl, nullptr)->release();
@@ -45,17 +48,18 @@ void tensor_dealloc(PyObject* o) {
 int tensor_traverse(PyObject* o, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(o));
   Py_VISIT(self_of(o)->dict);
-  return 0;
+  return self_of(o)->impl ? traverse_tensor(*self_of(o)->impl, visit, arg) : 0;
 }
 
 int tensor_clear(PyObject* o) {
   Py_CLEAR(self_of(o)->dict);
+  if (self_of(o)->impl) clear_tensor(*self_of(o)->impl);
   return 0;
 }
 
-// A tensor can take part in a cycle only through its __dict__.
+// A tensor can take part in a cycle through its __dict__, its hooks and the calls it was computed by.
 void track_if_needed(PyObject* o) {
-  if (self_of(o)->dict && !PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+  if (self_of(o)->dict) track_tensor(o);
 }
 
 int tensor_setattro(PyObject* o, PyObject* name, PyObject* value) {
@@ -125,6 +129,15 @@ int tensor_set_dict(PyObject* o, PyObject* value, void* context) {
 
 bool is_tensor(PyObject* o) { return is_tensor_exact(o) || PyObject_TypeCheck(o, tensor_type); }
 
+void track_tensor(PyObject* o) {
+  if (!PyObject_GC_IsTracked(o)) PyObject_GC_Track(o);
+}
+
+PyRef object_of_tensor(const TensorRef& t) {
+  auto* const face = static_cast<PyObject*>(t->face);
+  return face && Py_REFCNT(face) > 0 ? PyRef::borrow(face) : wrap_tensor(t);
+}
+
 PyRef wrap_tensor(TensorRef t) {
   PyObject* o = allocate_object();
   if (!o) throw PythonError{};
@@ -132,6 +145,8 @@ PyRef wrap_tensor(TensorRef t) {
   made->impl = t.detach();
   made->dict = nullptr;
   made->weakrefs = nullptr;
+  if (!made->impl->face) made->impl->face = o;
+  if (made->impl->autograd) PyObject_GC_Track(o);
   return PyRef::steal(o);
 }
 
@@ -140,6 +155,7 @@ PyRef as_subclass(PyObject* tensor, PyTypeObject* type) {
   if (type == tensor_type) return wrap_tensor(std::move(impl));
   PyRef made = checked(type->tp_alloc(type, 0));
   self_of(made.get())->impl = impl.get();
+  impl->face = made.get();
   impl->retain();
   return made;
 }

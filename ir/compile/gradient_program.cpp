@@ -54,8 +54,19 @@ GradientProgram::Part* GradientProgram::part_for(const std::vector<bool>& given)
   return &part;
 }
 
-std::optional<std::vector<TensorRef>> GradientProgram::run(std::span<const KeptTensor> inputs,
-                                                           std::span<const KeptTensor> kept,
+namespace {
+// What hooks gave back, laid out as the kernel knows it; null if it is something else.
+TensorRef as_saved(const SavedTensor& saved) {
+  TensorRef t = saved.unpack();
+  const TensorImpl& was = *saved.tensor;
+  if (t->dtype != was.dtype || !(t->sizes == was.sizes) || !(t->device() == was.device())) return nullptr;
+  if (t->strides == was.strides) return t;
+  return was.is_contiguous() ? eager_caller().call(id::Compact, {t}).get<TensorRef>() : nullptr;
+}
+}  // namespace
+
+std::optional<std::vector<TensorRef>> GradientProgram::run(std::span<const SavedTensor> inputs,
+                                                           std::span<const SavedTensor> kept,
                                                            std::span<const TensorRef> grads) {
   std::vector<bool> given;
   for (const TensorRef& g : grads) given.push_back(static_cast<bool>(g));
@@ -68,9 +79,10 @@ std::optional<std::vector<TensorRef>> GradientProgram::run(std::span<const KeptT
     const auto [from, index] = part->inputs[i];
     const auto k = static_cast<std::size_t>(index);
     if (from != BackwardInput::From::Tangent) {
-      const KeptTensor& t = from == BackwardInput::From::Input ? inputs[k] : kept[k];
-      t.expect_unwritten();
-      args.push_back(t.tensor.get());
+      const SavedTensor& t = from == BackwardInput::From::Input ? inputs[k] : kept[k];
+      held.push_back(as_saved(t));
+      if (!held.back()) return std::nullopt;
+      args.push_back(held.back().get());
       continue;
     }
     const bool as_expected = grads[k]->is_contiguous();

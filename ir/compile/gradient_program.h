@@ -1,5 +1,5 @@
-// A traced graph compiled together with its gradients: a forward graph that keeps what the way back needs, and a backward
-// graph, compiled when it is first asked for.
+// A traced graph compiled together with its gradients: a forward graph that keeps what the way back needs, and a
+// backward graph, compiled when it is first asked for.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ class GradientProgram final : public CompiledBackward {
   std::unique_ptr<Graph> backward_graph() const;
 
   std::size_t kept_values() const override { return kept_.size(); }
-  std::optional<std::vector<TensorRef>> run(std::span<const KeptTensor> inputs, std::span<const KeptTensor> kept,
+  std::optional<std::vector<TensorRef>> run(std::span<const SavedTensor> inputs, std::span<const SavedTensor> kept,
                                             std::span<const TensorRef> grads) override;
 
  private:

@@ -4,11 +4,25 @@
 #include <unordered_map>
 
 #include "ir/core/error.h"
+#include "ir/gradients/anomaly.h"
 #include "ir/gradients/tape.h"
 
 namespace md {
 
 namespace {
+
+thread_local GradNode* under_way = nullptr;
+
+// What a node's backward() makes belongs to it.
+class UnderWay {
+ public:
+  explicit UnderWay(GradNode& node) : before_(std::exchange(under_way, &node)) {}
+  ~UnderWay() { under_way = before_; }
+  UnderWay(const UnderWay&) = delete;
+
+ private:
+  GradNode* before_;
+};
 
 [[noreturn]] void refuse(const std::string& text) { throw OpError(ErrorKind::Runtime, text); }
 
@@ -16,6 +30,11 @@ OpCaller& caller() { return *tape_runner().caller; }
 
 TensorRef sum_of(const TensorRef& a, const TensorRef& b) { return caller().call(id::Add, {a, b}).get<TensorRef>(); }
 
+bool is_any(std::span<const TensorRef> grads) {
+  return std::ranges::any_of(grads, [](const TensorRef& g) { return static_cast<bool>(g); });
+}
+
+// Nodes made by their order; of those that add to a leaf, which have none, any.
 struct Later {
   bool operator()(const GradNode* a, const GradNode* b) const { return a->order < b->order; }
 };
@@ -24,6 +43,25 @@ struct Capture {
   std::size_t input;
   int result;
 };
+
+// The gradient that backward() is given for a root, in the root's dtype.
+TensorRef given_gradient(const TensorRef& given, const std::optional<TensorType>& root, std::size_t i) {
+  if (!root) return given;
+  const TensorType type = type_of(Arg(given));
+  if (!(type.sizes == root->sizes)) {
+    refuse(fmt::format("Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}.", i,
+                       sizes_text(type.sizes), i, sizes_text(root->sizes)));
+  }
+  if (type.dtype == root->dtype) return given;
+  return caller().call(id::Convert, {given, root->dtype}).get<TensorRef>();
+}
+
+// The 1 of a root of one element.
+TensorRef one_for(const GradTarget& root, const std::optional<TensorType>& type) {
+  if (!type || !product(type->sizes).is_const(1)) refuse("grad can be implicitly created only for scalar outputs");
+  if (root.tensor) return caller().call(id::FullLike, {root.tensor, 1.0}).get<TensorRef>();
+  return caller().call(id::Full, {sizes_arg(type->sizes), 1.0, type->dtype}).get<TensorRef>();
+}
 
 class Backward {
  public:
@@ -36,7 +74,7 @@ class Backward {
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) capture(i);
     count_uses(starts);
     if (!call_.inputs.empty()) find_needed(starts);
-    for (std::size_t i = 0; i < starts.size(); ++i) arrive(starts[i], root_gradient(i));
+    for (std::size_t i = 0; i < starts.size(); ++i) arrive(starts[i], root_gradient(i, starts[i]));
     while (!ready_.empty()) {
       GradNode* node = ready_.top();
       ready_.pop();
@@ -47,33 +85,34 @@ class Backward {
 
  private:
   GradEdge start(std::size_t i) {
-    const TensorRef& root = call_.roots[i];
-    if (!root->requires_grad)
+    const GradTarget& root = call_.roots[i];
+    if (root.tensor && !root.tensor->requires_grad)
       refuse("element " + std::to_string(i) + " of tensors does not require grad and does not have a grad_fn");
-    GradEdge e = grad_edge(root);
+    return edge_of(root);
+  }
+
+  GradEdge edge_of(const GradTarget& t) {
+    GradEdge e = t.tensor ? grad_edge(t.tensor) : t.edge;
+    if (!e.node) refuse("a gradient edge without a node leads nowhere");
+    if (e.result < 0 || e.result >= e.node->results)
+      refuse(fmt::format("{} has {} results, and none has the number {}", e.node->name(), e.node->results, e.result));
     held_.push_back(e.node);
     return e;
   }
 
-  TensorRef root_gradient(std::size_t i) const {
-    const TensorImpl& root = *call_.roots[i];
-    if (const TensorRef& given = call_.grads[i]) {
-      if (!(given->sizes == root.sizes)) {
-        refuse(fmt::format("Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}.", i,
-                           sizes_text(type_of(Arg(given)).sizes), i, sizes_text(type_of(Arg(call_.roots[i])).sizes)));
-      }
-      return given;
-    }
-    if (root.numel() != 1) refuse("grad can be implicitly created only for scalar outputs");
-    return caller().call(id::FullLike, {call_.roots[i], 1.0}).get<TensorRef>();
+  TensorRef root_gradient(std::size_t i, const GradEdge& e) const {
+    const GradTarget& root = call_.roots[i];
+    const auto type = root.tensor ? type_of(Arg(root.tensor)) : e.node->result_type(e.result);
+    return call_.grads[i] ? given_gradient(call_.grads[i], type, i) : one_for(root, type);
   }
 
   void capture(std::size_t i) {
-    const TensorRef& x = call_.inputs[i];
-    if (!x->requires_grad) refuse("One of the differentiated Tensors does not require grad");
-    const GradEdge e = grad_edge(x);
-    held_.push_back(e.node);
-    captures_[e.node.get()].push_back({i, e.result});
+    const GradTarget& x = call_.inputs[i];
+    if (x.tensor && !x.tensor->requires_grad) refuse("One of the differentiated Tensors does not require grad");
+    const GradEdge e = edge_of(x);
+    std::vector<Capture>& here = captures_[e.node.get()];
+    const auto same = [&](const Capture& c) { return c.result == e.result; };
+    if (!call_.accumulate_into_inputs || std::ranges::none_of(here, same)) here.push_back({i, e.result});
   }
 
   // How many edges lead to each node that the roots reach.
@@ -134,47 +173,74 @@ class Backward {
     if (--uses_[node] == 0) ready_.push(node);
   }
 
+  // Inputs that are leaves accumulate as leaves do.
+  bool accumulates(GradNode& node) const {
+    return call_.accumulate_into_inputs && captures_.contains(&node) && accumulated_leaf(node);
+  }
+  // Whether it is on a way from a root to an input, or there are none to choose from.
+  bool is_needed(GradNode& node) const { return call_.inputs.empty() || needed_.contains(&node); }
+
   void visit(GradNode& node) {
     std::vector<TensorRef> grads = std::move(arrived_[&node]);
     arrived_.erase(&node);
-    run_hooks(node, grads);
-    const auto asked = captures_.find(&node);
-    if (asked != captures_.end()) {
-      for (const Capture& c : asked->second) take(c, grads[static_cast<std::size_t>(c.result)]);
-    }
-    const bool work = call_.inputs.empty() || std::ranges::any_of(node.edges, [&](const GradEdge& e) {
-                        return e.node && needed_.contains(e.node.get());
-                      });
     std::vector<TensorRef> out;
-    if (work && std::ranges::any_of(grads, [](const TensorRef& g) { return bool(g); })) {
-      if (node.is_spent()) {
-        refuse(
-            "Trying to backward through the graph a second time: what it saved was freed by the first backward(). Pass "
-            "retain_graph=True to the first one, or compute the loss again.");
+    if (is_needed(node)) {
+      try {
+        out = gradients_of_operands(node, grads);
+      } catch (...) {
+        if (anomaly_enabled() && anomaly_sink()) anomaly_sink()->failed(node);
+        throw;
       }
-      out = node.backward(grads, call_.keep_graph);
     }
     out.resize(node.edges.size());
     for (std::size_t i = 0; i < node.edges.size(); ++i)
       if (node.edges[i].node) arrive(node.edges[i], out[i]);
   }
 
-  void run_hooks(GradNode& node, std::vector<TensorRef>& grads) {
-    for (std::size_t i = 0; i < node.hooks.size() && i < grads.size(); ++i) {
-      const GradHooks hooks = node.hooks[i];
-      for (const Ref<GradHook>& h : hooks) {
-        if (!grads[i]) break;
+  std::vector<TensorRef> gradients_of_operands(GradNode& node, std::vector<TensorRef>& grads) {
+    run_hooks(node, grads);
+    if (const auto asked = captures_.find(&node); asked != captures_.end() && !accumulates(node))
+      for (const Capture& c : asked->second) take(c, grads[static_cast<std::size_t>(c.result)]);
+    std::vector<bool> needed;
+    const bool choose = !call_.inputs.empty() && !accumulates(node);
+    if (choose) {
+      for (const GradEdge& e : node.edges) needed.push_back(e.node && needed_.contains(e.node.get()));
+      if (std::ranges::find(needed, true) == needed.end()) return {};
+    }
+    if (!is_any(grads)) return {};
+    return call_node(node, grads, {call_.keep_graph, choose ? &needed : nullptr});
+  }
+
+  static std::vector<TensorRef> call_node(GradNode& node, std::vector<TensorRef>& grads, const BackwardStep& step) {
+    if (node.is_spent()) {
+      refuse(
+          "Trying to backward through the graph a second time: what it saved was freed by the first backward(). Pass "
+          "retain_graph=True to the first one, or compute the loss again.");
+    }
+    const UnderWay here(node);
+    if (node.extras && node.extras->before) Ref<NodeHook>(node.extras->before)->call(grads, {});
+    if (!is_any(grads)) return {};
+    std::vector<TensorRef> out = node.backward(grads, step);
+    if (node.extras && node.extras->after) Ref<NodeHook>(node.extras->after)->call(out, grads);
+    if (anomaly_enabled()) expect_no_nan(node, out);
+    return out;
+  }
+
+  static void run_hooks(GradNode& node, std::vector<TensorRef>& grads) {
+    for (std::size_t i = 0; i < grads.size(); ++i) {
+      if (!grads[i]) continue;
+      for (const Ref<GradHook>& h : node.tensor_hooks(static_cast<int>(i)))
         if (TensorRef other = h->call(grads[i])) grads[i] = std::move(other);
-      }
     }
   }
 
   void take(const Capture& c, const TensorRef& g) {
     if (!g) return;
-    if (call_.accumulate_into_inputs)
-      add_to_grad(*call_.inputs[c.input], g);
-    else
+    const GradTarget& input = call_.inputs[c.input];
+    if (!call_.accumulate_into_inputs)
       found_[c.input] = g;
+    else if (input.tensor)
+      add_to_grad(*input.tensor, g);
   }
 
   const BackwardCall& call_;
@@ -189,50 +255,7 @@ class Backward {
 
 }  // namespace
 
-TapeRunner& tape_runner() {
-  static TapeRunner runner;
-  return runner;
-}
-
-namespace {
-
-// `grad` lies in memory as its leaf does, row-major where the leaf has gaps or overlaps.
-SizeVec layout_of_grad(const TensorImpl& t) { return like_strides(type_of(Arg(TensorRef(const_cast<TensorImpl*>(&t))))); }
-
-bool has_layout_of(const TensorImpl& g, const TensorImpl& t) {
-  const SizeVec wanted = layout_of_grad(t);
-  for (std::size_t i = 0; i < wanted.size(); ++i)
-    if (t.sizes[i] != 1 && !wanted[i].is_const(g.strides[i])) return false;
-  return true;
-}
-
-TensorRef copy_laid_out(const TensorRef& g, const TensorImpl& t) {
-  if (has_layout_of(*g, t) || t.is_contiguous())
-    return caller().call(t.is_contiguous() ? id::Compact : id::Clone, {g}).get<TensorRef>();
-  const TensorRef like(const_cast<TensorImpl*>(&t));
-  const TensorRef made = caller().call(id::FullLike, {like, 0.0}).get<TensorRef>();
-  const std::vector<Arg> args{made, g};
-  tape_runner().inplace(op(id::Copy), std::span<const Arg>(args));
-  return made;
-}
-
-}  // namespace
-
-void add_to_grad(TensorImpl& t, TensorRef g) {
-  GradRecord& r = make_grad_record(t);
-  if (!r.grad) {
-    // A gradient that others hold as well is copied: it will be added to in place.
-    const bool own = g->use_count() <= 2 && g->storage->use_count() <= 1 && has_layout_of(*g, t);
-    r.grad = own || grad_enabled() ? g : copy_laid_out(g, t);
-    r.grad_face = nullptr;
-  } else if (grad_enabled()) {
-    r.grad = sum_of(r.grad, g);
-    r.grad_face = nullptr;
-  } else {
-    const std::vector<Arg> args{r.grad, g};
-    tape_runner().inplace(op(id::Add), std::span<const Arg>(args));
-  }
-}
+GradNode* node_under_way() { return under_way; }
 
 std::vector<TensorRef> run_backward(const BackwardCall& call) { return Backward(call).run(); }
 

@@ -4,7 +4,6 @@
 
 #include "ir/core/error.h"
 #include "ir/graph/op_visit.h"
-#include "ir/infer/type_caller.h"
 
 namespace md {
 
@@ -80,40 +79,6 @@ Arg summed_to(const Expansion& e, const Arg& gradient, const SizeVec& sizes) {
   Arg out = gradient;
   if (!stretched.items.empty()) out = e.call(id::Sum, {out, stretched, true});
   return leading.items.empty() ? out : e.call(id::Sum, {out, leading, false});
-}
-
-namespace {
-
-// Notes whether a node is an operand of a call that reads elements.
-class ReadingCaller final : public OpCaller {
- public:
-  explicit ReadingCaller(const Node* watched) : watched_(watched) {}
-  using OpCaller::call;
-  Arg call(const Op& op, std::vector<Arg> bound) override {
-    const bool reads = op.kind() != OpKind::Create && op.kind() != OpKind::Random;
-    for (Arg& a : bound) for_each_node(a, [&](Node* n) { found |= reads && n == watched_; });
-    return types_.call(op, std::move(bound));
-  }
-  bool found = false;
-
- private:
-  const Node* watched_;
-  TypeCaller types_;
-};
-
-}  // namespace
-
-bool reads_first_operand(const Op& op, std::span<const Arg> args, std::uint64_t wanted_parameters) {
-  if (!has_gradient(op)) return false;
-  Node self{NodeKind::Op}, result{NodeKind::Op}, gradient{NodeKind::Op};
-  self.types = {type_of(args[0])};
-  std::vector<Arg> of_types(args.begin(), args.end());
-  of_types[0] = &self;
-  result.types = gradient.types = infer(op, args);
-  const Arg results[] = {&result}, grads[] = {&gradient};
-  ReadingCaller caller(&self);
-  vjp(op, caller, of_types, results, grads, wanted_parameters);
-  return caller.found;
 }
 
 bool has_gradient(const Op& op) { return op.id < std::size(kRules) && kRules[op.id]; }

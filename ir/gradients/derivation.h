@@ -54,7 +54,4 @@ bool has_gradient(const Op& op);
 Gradients vjp(const Op& op, OpCaller& caller, std::span<const Arg> args, std::span<const Arg> results,
               std::span<const Arg> grads, std::uint64_t wanted_parameters);
 
-// Whether the rule reads elements of the first operand, which a write in place is about to replace.
-bool reads_first_operand(const Op& op, std::span<const Arg> args, std::uint64_t wanted_parameters);
-
 }  // namespace md

@@ -1,10 +1,13 @@
-// Nodes of eager calls: what is saved, what was written since, and how gradients get on.
+// Tensors and the nodes that computed them: leaves, views, and what nobody recorded.
 #include "ir/gradients/tape.h"
 
 #include <algorithm>
-#include <cctype>
+#include <limits>
 
 #include "ir/core/error.h"
+#include "ir/gradients/anomaly.h"
+#include "ir/gradients/call_node.h"
+#include "ir/gradients/unrecorded.h"
 
 namespace md {
 
@@ -15,198 +18,35 @@ std::uint64_t next_order() {
   return ++n;
 }
 
-// "MaxPool2D" style of torch's node names: words of the op's name with capitals.
-std::string node_name(const Op& op) {
-  std::string out;
-  bool start = true;
-  for (const char c : op.public_name) {
-    if (c == '_' || c == '.')
-      start = true;
-    else
-      out += start ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c, start = false;
-  }
-  return out + "Backward0";
-}
-
-template <class F>
-void for_each_tensor(std::span<const Arg> args, F&& f) {
-  for (const Arg& a : args) {
-    if (const auto* t = a.get_if<TensorRef>()) {
-      f(*t);
-    } else if (const auto* l = a.get_if<ListArg>()) {
-      for (const Arg& x : l->items)
-        if (const auto* item = x.get_if<TensorRef>()) f(*item);
-    }
-  }
-}
-
-// A tensor that a call used or made, as it was then: its own history, whatever becomes of the tensor.
-struct Saved {
-  TensorRef tensor;
-  std::uint32_t version = 0;
-};
-
-TensorRef alias_of(const TensorImpl& t) {
-  TensorRef a = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
-  a->wrapped_number = t.wrapped_number;
-  return a;
-}
-
-// Calls of a rule, which may read what was saved only if nobody has written to it since.
-class CheckingCaller final : public OpCaller {
- public:
-  CheckingCaller(OpCaller& inner, std::span<const Saved> saved) : inner_(inner), saved_(saved) {}
-  using OpCaller::call;
-  Arg call(const Op& op, std::vector<Arg> bound) override {
-    for_each_tensor(bound, [&](const TensorRef& t) { check(t); });
-    return inner_.call(op, std::move(bound));
-  }
-
- private:
-  void check(const TensorRef& t) const {
-    for (const Saved& s : saved_) {
-      if (s.tensor->storage != t->storage || t->storage->version == s.version) continue;
-      throw OpError(
-          ErrorKind::Runtime,
-          fmt::format("one of the variables needed for gradient computation has been modified by an inplace "
-                      "operation: [{}] is at version {}; expected version {} instead. clone() it before it is "
-                      "written to, or write to a copy.",
-                      info(t->dtype).guard_name, t->storage->version, s.version));
-    }
-  }
-  OpCaller& inner_;
-  std::span<const Saved> saved_;
-};
-
-// A call of an op of the table.
-class CallNode final : public GradNode {
- public:
-  CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args)
-      : op_(op), caller_(caller), args_(args.begin(), args.end()) {
-    for (std::size_t i = 0; i < args_.size(); ++i) save(args_[i], i);
-  }
-  // Before the first operand is written to: a copy of it, if the rule needs what it was.
-  void keep_first_operand() {
-    std::erase_if(saved_, [&](const Saved& s) { return s.tensor == args_[0].get<TensorRef>(); });
-    if (!reads_first_operand(op_, args_, wanted_)) return;
-    const GradMode off(false);
-    const TensorRef copy = caller_.call(id::Clone, {args_[0]}).get<TensorRef>();
-    copy->autograd = args_[0].get<TensorRef>()->autograd;
-    copy->set_grad_state({args_[0].get<TensorRef>()->requires_grad, GradHistory::Computed});
-    args_[0] = copy;
-    saved_.push_back({copy, copy->storage->version});
-  }
-  void set_results(std::span<const TensorRef> made) {
-    for (const TensorRef& t : made) results_.emplace_back(keep(*t));
-    results = static_cast<int>(made.size());
-  }
-
-  std::string name() const override { return node_name(op_); }
-  bool is_spent() const override { return spent_; }
-
-  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) override {
-    std::vector<Arg> of_results;
-    for (const TensorRef& g : grads) of_results.push_back(g ? Arg(g) : Arg());
-    CheckingCaller caller(caller_, saved_);
-    // Their history is this node: it may not hold itself, so they get it for as long as they are used.
-    std::vector<Arg> made;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      TensorRef y = alias_of(*results_[i].get<TensorRef>());
-      if (is_floating(y->dtype)) set_history(*y, Ref<GradNode>(this), static_cast<int>(i));
-      made.emplace_back(std::move(y));
-    }
-    const Gradients found = vjp(op_, caller, args_, made, of_results, wanted_);
-    std::vector<TensorRef> out;
-    for (std::size_t i = 0; i < args_.size(); ++i) add_results(args_[i], found[i], out);
-    if (!keep) {
-      args_.clear(), results_.clear(), saved_.clear();
-      spent_ = true;
-    }
-    return out;
-  }
-
- private:
-  // An alias with the tensor's own history: what is done with it in a backward() that is recorded counts.
-  TensorRef keep(TensorImpl& t) {
-    TensorRef a = alias_of(t);
-    saved_.push_back({a, t.storage->version});
-    return a;
-  }
-  Arg save_operand(const TensorRef& t) {
-    edges.push_back(grad_edge(t));
-    TensorRef a = keep(*t);
-    if (const GradEdge& e = edges.back(); e.node) {
-      set_history(*a, e.node, e.result);
-    }
-    return a;
-  }
-  void save(Arg& a, std::size_t i) {
-    const std::size_t first = edges.size();
-    if (const auto* t = a.get_if<TensorRef>()) {
-      a = save_operand(*t);
-    } else if (const auto* l = a.get_if<ListArg>()) {
-      ListArg kept{{}, l->tuple};
-      for (const Arg& x : l->items) {
-        const auto* item = x.get_if<TensorRef>();
-        kept.items.push_back(item ? Arg(save_operand(*item)) : x);
-      }
-      a = std::move(kept);
-    }
-    for (std::size_t k = first; k < edges.size(); ++k)
-      if (edges[k].node) wanted_ |= std::uint64_t{1} << i;
-  }
-  static TensorRef tensor_or_null(const Arg& a) {
-    const auto* t = a.get_if<TensorRef>();
-    return t ? *t : TensorRef();
-  }
-  static void add_results(const Arg& operand, const Arg& gradient, std::vector<TensorRef>& out) {
-    if (operand.is<TensorRef>()) {
-      out.push_back(tensor_or_null(gradient));
-    } else if (const auto* l = operand.get_if<ListArg>()) {
-      const auto* of = gradient.get_if<ListArg>();
-      for (std::size_t i = 0; i < l->items.size(); ++i) {
-        if (l->items[i].is<TensorRef>()) out.push_back(of ? tensor_or_null(of->items.at(i)) : TensorRef());
-      }
-    }
-  }
-
-  const Op& op_;
-  OpCaller& caller_;
-  std::vector<Arg> args_, results_;
-  std::vector<Saved> saved_;
-  std::uint64_t wanted_ = 0;
-  bool spent_ = false;
-};
-
 // Adds to the `grad` of a leaf.
 class AccumulateNode final : public GradNode {
  public:
-  explicit AccumulateNode(TensorRef leaf) : leaf_(std::move(leaf)) {}
+  explicit AccumulateNode(TensorRef leaf) : leaf(std::move(leaf)) { order = std::numeric_limits<std::uint64_t>::max(); }
   ~AccumulateNode() override {
-    if (GradRecord* r = grad_record(*leaf_); r && r->accumulator == this) r->accumulator = nullptr;
+    if (GradRecord* r = grad_record(*leaf); r && r->accumulator == this) r->accumulator = nullptr;
   }
-  std::string name() const override { return "AccumulateGrad"; }
-  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool) override {
-    TensorRef g = grads[0];
-    if (!g) return {};
-    const GradHooks hooks = make_grad_record(*leaf_).hooks;
-    for (const Ref<GradHook>& h : hooks)
-      if (TensorRef other = h->call(g)) g = std::move(other);
-    add_to_grad(*leaf_, std::move(g));
-    const GradHooks after = grad_record(*leaf_)->accumulated;
-    for (const Ref<GradHook>& h : after) h->call(leaf_);
+  std::string name() const override { return "torch::autograd::AccumulateGrad"; }
+  std::optional<TensorType> result_type(int) const override { return type_of(Arg(leaf)); }
+  GradHooks tensor_hooks(int) const override { return make_grad_record(*leaf).hooks; }
+  void for_each_held(const std::function<void(RefCounted&)>& f) const override {
+    GradNode::for_each_held(f);
+    if (leaf->use_count() == 1) f(*leaf);
+  }
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep&) override {
+    if (!grads[0]) return {};
+    add_to_grad(*leaf, grads[0]);
+    const GradHooks after = grad_record(*leaf)->accumulated;
+    for (const Ref<GradHook>& h : after) h->call(leaf);
     return {};
   }
-
- private:
-  TensorRef leaf_;
+  const TensorRef leaf;
 };
 
 // Of a computed tensor whose call nobody recorded.
 class UnrecordedNode final : public GradNode {
  public:
   std::string name() const override { return "NotRecorded"; }
-  std::vector<TensorRef> backward(std::span<const TensorRef>, bool) override {
+  std::vector<TensorRef> backward(std::span<const TensorRef>, const BackwardStep&) override {
     throw OpError(
         ErrorKind::Runtime,
         "backward() reached a tensor whose computation was not recorded: it comes from compiled code or from a "
@@ -216,76 +56,23 @@ class UnrecordedNode final : public GradNode {
 
 }  // namespace
 
-namespace {
-// The view `t` shows of `base`, as a call that is recorded now.
-void record_view_of(const TensorRef& base, const TensorRef& t, OpCaller& caller) {
+Ref<GradNode> unrecorded_node() { return make_ref<UnrecordedNode>(); }
+
+void record_view_of(const TensorRef& base, const TensorRef& t) {
   const TensorType type = type_of(t);
   const Arg args[] = {base, sizes_arg(type.sizes), sizes_arg(type.strides), type.offset};
-  const GradHistory history = t->history;
-  record_call(op(id::AsStrided), caller, args, t);
+  const GradHistory history = t->requires_grad ? t->history : GradHistory::Computed;
+  t->requires_grad = true;
+  record_call(op(id::AsStrided), *tape_runner().caller, args, t);
   t->history = history;
 }
-}  // namespace
 
-namespace {
-
-// A write to a part of a tensor: outside of the part its gradient goes on as it is, inside through the call.
-class PartWriteNode final : public GradNode {
- public:
-  PartWriteNode(OpCaller& caller, Ref<CallNode> inner, const TensorRef& base, const TensorImpl& part)
-      : caller_(caller), inner_(std::move(inner)), part_(type_of(Arg(alias_of(part)))) {
-    part_.offset = part.offset - base->offset;
-    edges.push_back(grad_edge(base));
-    edges.insert(edges.end(), inner_->edges.begin() + 1, inner_->edges.end());
-  }
-  void set_result(const TensorRef& written) { inner_->set_results(std::span<const TensorRef>(&written, 1)); }
-  std::string name() const override { return "CopySlices"; }
-  bool is_spent() const override { return inner_->is_spent(); }
-  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) override {
-    const Arg whole = caller_.call(id::Compact, {grads[0]});
-    const Arg sizes = sizes_arg(part_.sizes), strides = sizes_arg(part_.strides);
-    const TensorRef inside[] = {caller_.call(id::AsStrided, {whole, sizes, strides, part_.offset}).get<TensorRef>()};
-    std::vector<TensorRef> out = inner_->backward(inside, keep);
-    const Arg left = out[0] ? Arg(out[0]) : caller_.call(id::FullLike, {inside[0], 0.0});
-    out[0] = caller_.call(id::WriteView, {whole, left, strides, part_.offset}).get<TensorRef>();
-    return out;
-  }
-
- private:
-  OpCaller& caller_;
-  Ref<CallNode> inner_;
-  TensorType part_;
-};
-
-}  // namespace
-
-RecordedWrite::RecordedWrite(const Op& op, OpCaller& caller, std::span<const Arg> args, TensorRef target)
-    : caller_(caller), target_(std::move(target)), written_(args[0].get<TensorRef>()) {
-  const GradRecord* r = grad_record(*target_);
-  const TensorRef base = r && r->base ? r->base : target_;
-  const Ref<CallNode> call = make_ref<CallNode>(op, caller, args);
-  node_ = call;
-  call->keep_first_operand();
-  if (base == written_) return;
-  if (base->is_contiguous())
-    node_ = make_ref<PartWriteNode>(caller, call, base, *written_);
-  else
-    node_ = make_ref<UnrecordedNode>();
+GradNode::GradNode() : order(next_order()) {
+  if (anomaly_enabled() && anomaly_sink()) make_extras().metadata = anomaly_sink()->created(node_under_way());
 }
-RecordedWrite::~RecordedWrite() = default;
-
-void RecordedWrite::finish() {
-  GradRecord* r = grad_record(*target_);
-  const TensorRef base = r && r->base ? r->base : target_;
-  if (auto* call = dynamic_cast<CallNode*>(node_.get())) call->set_results(std::span<const TensorRef>(&written_, 1));
-  if (auto* part = dynamic_cast<PartWriteNode*>(node_.get())) part->set_result(written_);
-  set_history(*base, node_, 0);
-  if (base != target_) record_view_of(base, target_, caller_);
-}
-
-GradNode::GradNode() : order(next_order()) {}
 
 GradNode::~GradNode() {
+  if (extras && extras->self) *extras->self = nullptr;
   thread_local std::vector<Ref<GradNode>>* pending = nullptr;
   std::vector<Ref<GradNode>> mine;
   const bool first = !pending;
@@ -300,9 +87,34 @@ GradNode::~GradNode() {
   pending = nullptr;
 }
 
+GradHooks GradNode::tensor_hooks(int result) const {
+  if (!extras || static_cast<std::size_t>(result) >= extras->of_results.size()) return {};
+  return extras->of_results[static_cast<std::size_t>(result)];
+}
+
+void GradNode::for_each_held(const std::function<void(RefCounted&)>& f) const {
+  if (!extras) return;
+  for (const GradHooks& hooks : extras->of_results)
+    for (const Ref<GradHook>& h : hooks) f(*h);
+  if (extras->before) f(*extras->before);
+  if (extras->after) f(*extras->after);
+  if (extras->metadata) f(*extras->metadata);
+}
+
+std::shared_ptr<GradNode*> GradNode::self_token() {
+  std::shared_ptr<GradNode*>& self = make_extras().self;
+  if (!self) self = std::make_shared<GradNode*>(this);
+  return self;
+}
+
+TensorRef accumulated_leaf(const GradNode& node) {
+  const auto* accumulate = dynamic_cast<const AccumulateNode*>(&node);
+  return accumulate ? accumulate->leaf : TensorRef();
+}
+
 void forget_history(TensorImpl& t) {
   GradRecord& r = make_grad_record(t);
-  r.node = make_ref<UnrecordedNode>();
+  r.node = unrecorded_node();
   r.result = 0;
   r.version = t.storage->version;
 }
@@ -331,7 +143,7 @@ void record_call(const Op& op, OpCaller& caller, std::span<const Arg> args, cons
   std::vector<TensorRef> made;
   for_each_tensor(std::span<const Arg>(&result, 1), [&](const TensorRef& t) { made.push_back(t); });
   if (std::ranges::none_of(made, [](const TensorRef& t) { return t->requires_grad; })) return;
-  const Ref<CallNode> node = make_ref<CallNode>(op, caller, args);
+  const Ref<CallNode> node = make_ref<CallNode>(op, caller, args, made);
   node->set_results(made);
   for (std::size_t i = 0; i < made.size(); ++i)
     if (made[i]->requires_grad) {
@@ -339,20 +151,15 @@ void record_call(const Op& op, OpCaller& caller, std::span<const Arg> args, cons
       set_history(*made[i], node, static_cast<int>(i));
       made[i]->history = view;
     }
-  if (op.kind() == OpKind::View) {
-    const TensorRef of = args[0].get<TensorRef>();
-    const GradRecord* r = grad_record(*of);
-    grad_record(*made[0])->base = r && r->base ? r->base : of;
-  }
 }
 
 GradEdge grad_edge(const TensorRef& t) {
   if (!t->requires_grad) return {};
   GradRecord& r = make_grad_record(*t);
   // A write through another view is in the history of the base. One without a record changes no history.
-  if (r.node && r.base && r.version != t->storage->version) record_view_of(r.base, t, *tape_runner().caller);
+  if (r.node && t->base && t->base->requires_grad && r.version != t->storage->version) record_view_of(t->base, t);
   if (r.node) return {r.node, r.result};
-  if (!t->is_leaf()) return {make_ref<UnrecordedNode>(), 0};
+  if (!t->is_leaf()) return {unrecorded_node(), 0};
   if (r.accumulator) return {Ref<GradNode>(r.accumulator), 0};
   Ref<GradNode> node = make_ref<AccumulateNode>(t);
   r.accumulator = node.get();

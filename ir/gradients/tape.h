@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,20 +29,54 @@ class GradHook : public RefCounted {
 };
 using GradHooks = std::vector<Ref<GradHook>>;
 
+// Called before a node's backward() with the gradients of its results, or after it with those of its operands, and may
+// put others in their place. `of_results` is empty before.
+class NodeHook : public RefCounted {
+ public:
+  virtual void call(std::vector<TensorRef>& gradients, std::span<const TensorRef> of_results) = 0;
+};
+
+// What programs have attached to a node. Most have nothing.
+struct NodeExtras {
+  std::vector<GradHooks> of_results;  // hooks of tensors, for each result
+  Ref<NodeHook> before, after;
+  Ref<RefCounted> metadata;
+  std::shared_ptr<GradNode*> self;  // says where the node is, and null once it is gone
+};
+
+// How a node's backward() is asked.
+struct BackwardStep {
+  bool keep = false;                          // what was saved is needed again
+  const std::vector<bool>* needed = nullptr;  // edges that want a gradient; null: all
+  bool wants(std::size_t i) const { return !needed || (*needed)[i]; }
+};
+
 class GradNode : public RefCounted {
  public:
   GradNode();
   virtual std::string name() const = 0;  // "AddBackward0"
-  // Gradients for the edges from those of the results; null where nothing flows, in and out. Keeps what it saved only
-  // if `keep`.
-  virtual std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) = 0;
+  // Gradients for the edges from those of the results; null where nothing flows, in and out.
+  virtual std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) = 0;
   // What was saved is gone: an earlier backward() has used it.
   virtual bool is_spent() const { return false; }
+  // Of a result, if it is known.
+  virtual std::optional<TensorType> result_type(int) const { return std::nullopt; }
+  // Of the tensor that is the result, in the order in which they run.
+  virtual GradHooks tensor_hooks(int result) const;
+  // Calls f for everything that belongs to the node alone and may hold objects of the program.
+  virtual void for_each_held(const std::function<void(RefCounted&)>& f) const;
+
+  NodeExtras& make_extras() {
+    if (!extras) extras = std::make_unique<NodeExtras>();
+    return *extras;
+  }
+  std::shared_ptr<GradNode*> self_token();
 
   std::vector<GradEdge> edges;
   int results = 1;
-  std::uint64_t order;           // of creation in this thread: later calls are gone back through first
-  std::vector<GradHooks> hooks;  // for each result, if there are any
+  std::uint64_t order;  // of creation in this thread: later calls are gone back through first
+  std::unique_ptr<NodeExtras> extras;
+  void* face = nullptr;  // the program's object for the node while there is one: it holds this node, not the reverse
 
  protected:
   ~GradNode() override;  // frees a chain of nodes of any length without recursion
@@ -64,7 +100,6 @@ class GradRecord final : public RefCounted {
   Ref<RefCounted> grad_face;        // its Python object, once there is one
   GradHooks hooks;                  // of a leaf, before its gradient is added
   GradHooks accumulated;            // of a leaf, after it was added
-  TensorRef base;                   // of a recorded view: the tensor it shows a part of, no view itself
   std::uint32_t version = 0;        // of the storage when `node` was right: a later write makes it wrong
   GradNode* accumulator = nullptr;  // the node that adds to `grad`, while it lives
 };
@@ -79,6 +114,8 @@ void set_history(TensorImpl& t, Ref<GradNode> node, int result);
 
 // Gradients that reach `t` raise from here on: nobody recorded how it was computed.
 void forget_history(TensorImpl& t);
+// The leaf whose `grad` the node adds to; null for other nodes.
+TensorRef accumulated_leaf(const GradNode& node);
 // t.grad += g, where backward() is not recorded in place.
 void add_to_grad(TensorImpl& t, TensorRef g);
 
@@ -98,6 +135,8 @@ bool needs_record(std::span<const Arg> args);
 // After call_op(): its results, which require grad, know the call. `result` as call_op() returns it.
 void record_call(const Op& op, OpCaller& caller, std::span<const Arg> args, const Arg& result);
 
+class CallNode;
+
 // A write in place to args[0], which is `target` or shows a part of it: made before, finished after the write. The
 // history of `target`, and of the tensor it is a view of, goes through the write from then on.
 class RecordedWrite {
@@ -107,10 +146,11 @@ class RecordedWrite {
   void finish();
 
  private:
-  OpCaller& caller_;
   TensorRef target_, written_;
-  Ref<GradNode> node_;
+  Ref<CallNode> call_;
 };
+// `node`, one of whose operands was `written`, with edge number `operand`, wrote to it, and this is its only result.
+void record_write(Ref<GradNode> node, std::size_t operand, const TensorRef& written, const TensorRef& target);
 
 // What runs ops for the tape: calls of their own, and writes in place.
 struct TapeRunner {
@@ -121,14 +161,23 @@ TapeRunner& tape_runner();  // set once, when eager calls are there
 
 // --- backward() --------------------------------------------------------------------------------------------------
 
+// A tensor, or only where its gradient goes.
+struct GradTarget {
+  TensorRef tensor;
+  GradEdge edge;
+};
+
 struct BackwardCall {
-  std::vector<TensorRef> roots, grads;  // grads: null for the 1 of a root of one element
+  std::vector<GradTarget> roots;
+  std::vector<TensorRef> grads;  // of the roots: null for the 1 of a root of one element
   bool keep_graph = false, create_graph = false;
   // Gradients of these are returned and nothing is accumulated; empty: of every leaf, into its `grad`.
-  std::vector<TensorRef> inputs;
+  std::vector<GradTarget> inputs;
   bool accumulate_into_inputs = false;  // backward(inputs=...)
 };
 // Null for an input that the roots do not depend on. Throws OpError(Runtime).
 std::vector<TensorRef> run_backward(const BackwardCall& call);
+// The node whose backward() is under way in this thread, or null.
+GradNode* node_under_way();
 
 }  // namespace md

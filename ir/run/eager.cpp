@@ -43,10 +43,11 @@ TensorRef allocate(const TensorType& t) {
   return x;
 }
 
-TensorRef view_of(const TensorRef& x, const TensorType& t) {
+TensorRef view_of(const Op& op, const TensorRef& x, const TensorType& t) {
   TensorRef v =
       make_ref<TensorImpl>(x->storage, t.dtype, constant_dims(t.sizes), constant_dims(t.strides), t.offset.value());
   v->set_grad_state(t.grad_state());
+  if (op.id != id::Detach) v->base = x->base ? x->base : x;
   return v;
 }
 
@@ -174,15 +175,38 @@ BeforeDynamic& before_dynamic() {
 
 namespace {
 
+template <class F>
+void for_each_result(const Arg& result, F&& f) {
+  if (const auto* l = result.get_if<ListArg>()) {
+    for (const Arg& a : l->items) for_each_result(a, f);
+  } else if (const auto* t = result.get_if<TensorRef>()) {
+    f(*t);
+  }
+}
+
+bool shares_storage(const Arg& a, const Storage* s) {
+  bool found = false;
+  for_each_result(a, [&](const TensorRef& t) { found |= t && t->storage.get() == s; });
+  return found;
+}
+
+Arg opened(const Op& op, std::span<const Arg> bound) {
+  EagerCaller caller;
+  Arg result = expand(op, caller, bound);
+  // A view of what only its parts know is no view to the program.
+  for_each_result(result, [&](const TensorRef& t) {
+    const auto shared = [&](const Arg& a) { return shares_storage(a, t->storage.get()); };
+    if (t->base && std::ranges::none_of(bound, shared)) t->base = nullptr;
+  });
+  return result;
+}
+
 Arg compute(const Op& op, std::span<const Arg> bound) {
   switch (op.kind()) {
-    case OpKind::Composite: {
-      if (worth_sweeping(bound)) return run_swept(op, bound);
-      EagerCaller caller;
-      return expand(op, caller, bound);
-    }
+    case OpKind::Composite:
+      return worth_sweeping(bound) ? run_swept(op, bound) : opened(op, bound);
     case OpKind::View:
-      return view_of(bound[0].get<TensorRef>(), infer(op, bound)[0]);
+      return view_of(op, bound[0].get<TensorRef>(), infer(op, bound)[0]);
     case OpKind::Pointwise:
       if (TensorRef out = plain_pointwise(op, bound)) return run(op, bound, std::span<const TensorRef>(&out, 1));
       break;
@@ -199,20 +223,15 @@ Arg compute(const Op& op, std::span<const Arg> bound) {
 }
 
 void require_grad(const Arg& result) {
-  if (const auto* l = result.get_if<ListArg>()) {
-    for (const Arg& a : l->items) require_grad(a);
-  } else if (const TensorRef& t = result.get<TensorRef>(); is_floating(t->dtype)) {
-    t->set_grad_state({true, GradHistory::Computed});
-  }
+  for_each_result(result, [](const TensorRef& t) {
+    if (is_floating(t->dtype)) t->set_grad_state({true, GradHistory::Computed});
+  });
 }
 
 // The parts of a composite record themselves, unless it has a derivative of its own.
 Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
   const bool composite = op.kind() == OpKind::Composite;
-  if (composite && !has_gradient(op)) {
-    EagerCaller caller;
-    return expand(op, caller, bound);
-  }
+  if (composite && !has_gradient(op)) return opened(op, bound);
   Arg result;
   if (composite) {
     const GradMode off(false);

@@ -1,8 +1,6 @@
 // Backward passes of compiled graphs, by running them again.
 #include "ir/run/graph_history.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "ir/core/error.h"
@@ -14,10 +12,6 @@ namespace md {
 
 namespace {
 
-TensorRef alias_of(const TensorImpl& t) {
-  return make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
-}
-
 TensorRef cloned(const TensorRef& t) { return eager_caller().call(id::Clone, {t}).get<TensorRef>(); }
 
 // Where gradients leave the graph: what they are is asked here, before hooks of the operand see them.
@@ -25,7 +19,7 @@ class BoundaryNode final : public GradNode {
  public:
   explicit BoundaryNode(GradEdge to) { edges.push_back(std::move(to)); }
   std::string name() const override { return "CompiledFunctionInput"; }
-  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool) override { return {grads[0]}; }
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep&) override { return {grads[0]}; }
 };
 
 // The placeholders whose storage the graph writes to.
@@ -53,7 +47,8 @@ class GraphRunNode final : public GradNode {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       edges.push_back(grad_edge(TensorRef(inputs[i])));
       const TensorRef t = alias_of(*inputs[i]);
-      save(inputs_, written_[i] ? without_history(t) : t);
+      const TensorRef copy = written_[i] ? without_history(t) : nullptr;
+      inputs_.emplace_back(copy ? copy : t, copy ? copy : TensorRef(inputs[i]));
     }
   }
 
@@ -62,29 +57,36 @@ class GraphRunNode final : public GradNode {
   const std::vector<bool>& written() const { return written_; }
   // Not the outputs themselves, which hold this node.
   void keep(std::span<const TensorRef> values) {
-    for (const TensorRef& t : values) save(kept_, alias_of(*t));
+    for (const TensorRef& t : values) kept_.emplace_back(alias_of(*t), alias_of(*t));
   }
   std::size_t outputs = 0;
+  std::vector<TensorType> types;  // of the results
 
-  std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) override {
-    std::vector<TensorRef> found = through(grads);
-    if (!keep) inputs_.clear(), kept_.clear(), spent_ = true;
+  std::optional<TensorType> result_type(int i) const override {
+    const auto k = static_cast<std::size_t>(i);
+    return k < types.size() ? std::optional(types[k]) : std::nullopt;
+  }
+  void for_each_held(const std::function<void(RefCounted&)>& f) const override {
+    GradNode::for_each_held(f);
+    for (const auto* saved : {&inputs_, &kept_})
+      for (const SavedTensor& s : *saved)
+        if (s.packed) f(*s.packed);
+  }
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override {
+    std::vector<TensorRef> found = through(grads, step);
+    if (!step.keep) inputs_.clear(), kept_.clear(), spent_ = true;
     return found;
   }
 
  private:
-  static void save(std::vector<KeptTensor>& to, TensorRef t) {
-    const std::uint32_t version = t->storage->version;
-    to.push_back({std::move(t), version});
-  }
-
-  std::vector<TensorRef> through(std::span<const TensorRef> grads) {
+  std::vector<TensorRef> through(std::span<const TensorRef> grads, const BackwardStep& step) {
     const bool create = grad_enabled();
     const auto of_writes = grads.subspan(outputs);
-    if (compiled_ && !create && std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
+    if (compiled_ && !create &&
+        std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
       if (auto found = compiled_->run(inputs_, kept_, grads.first(outputs))) return std::move(*found);
     const GradMode on(true);
-    return run_again(grads, create);
+    return run_again(grads, create, step);
   }
 
   static TensorRef without_history(const TensorRef& t) {
@@ -92,15 +94,15 @@ class GraphRunNode final : public GradNode {
     return cloned(t);
   }
 
-  std::vector<TensorRef> run_again(std::span<const TensorRef> grads, bool create) {
-    std::vector<TensorRef> inputs, ends;
+  std::vector<TensorRef> run_again(std::span<const TensorRef> grads, bool create, const BackwardStep& step) {
+    std::vector<TensorRef> inputs;
+    std::vector<GradTarget> ends;
     std::vector<std::size_t> of_end;
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
-      inputs_[i].expect_unwritten();
-      TensorRef t = alias_of(*inputs_[i].tensor);
-      if (edges[i].node) {
-        set_history(*t, make_ref<BoundaryNode>(edges[i]), 0);
-        ends.push_back(t);
+      TensorRef t = alias_of(*inputs_[i].unpack());
+      if (edges[i].node) set_history(*t, make_ref<BoundaryNode>(edges[i]), 0);
+      if (edges[i].node && step.wants(i)) {
+        ends.push_back({t, {}});
         of_end.push_back(i);
       }
       inputs.push_back(written_[i] ? cloned(t) : t);
@@ -113,7 +115,7 @@ class GraphRunNode final : public GradNode {
       if (!grads[k]) continue;
       if (!roots[k]->requires_grad)
         throw OpError(ErrorKind::Runtime, "backward() through compiled code reached what is not recorded there");
-      call.roots.push_back(roots[k]);
+      call.roots.push_back({roots[k], {}});
       call.grads.push_back(grads[k]);
     }
     call.create_graph = call.keep_graph = create;
@@ -134,20 +136,11 @@ class GraphRunNode final : public GradNode {
 
   std::shared_ptr<const Graph> graph_;
   std::shared_ptr<CompiledBackward> compiled_;
-  std::vector<KeptTensor> inputs_, kept_;
+  std::vector<SavedTensor> inputs_, kept_;
   std::vector<bool> written_;
   const Generator drawn_from_ = state_of(default_generator());
   bool spent_ = false;
 };
-
-void KeptTensor::expect_unwritten() const {
-  if (tensor->storage->version == version) return;
-  throw OpError(ErrorKind::Runtime,
-                fmt::format("one of the variables needed for gradient computation has been modified by an inplace "
-                            "operation: an input or a result of a compiled function is at version {}; expected version "
-                            "{} instead. clone() it before it is written to, or write to a copy.",
-                            tensor->storage->version, version));
-}
 
 GraphHistory::GraphHistory(std::shared_ptr<const Graph> graph, std::shared_ptr<CompiledBackward> backward,
                            std::span<TensorImpl* const> inputs) {
@@ -163,11 +156,14 @@ void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const Te
   node.outputs = outputs.size();
   node.keep(kept);
   node_->results = static_cast<int>(outputs.size() + written_.size());
+  for (const TensorRef& t : outputs) node.types.push_back(type_of(Arg(t)));
+  for (const TensorRef& t : written_) node.types.push_back(type_of(Arg(t)));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const GradRecord* r = grad_record(*outputs[k]);
     if (!states[k].requires_grad || states[k].history == GradHistory::Leaf || (r && r->node)) continue;
     set_history(*outputs[k], node_, static_cast<int>(k));
     outputs[k]->history = states[k].history;
+    outputs[k]->base = nullptr;
   }
   // Whether a written input requires grad from here on, the plan has said.
   for (std::size_t k = 0; k < written_.size(); ++k)

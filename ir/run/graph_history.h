@@ -8,19 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "ir/gradients/saved_tensor.h"
 #include "ir/gradients/tape.h"
 #include "ir/graph/graph.h"
 
 namespace md {
 
 class GraphRunNode;
-
-// A tensor a node reads later, and what its storage's version was.
-struct KeptTensor {
-  TensorRef tensor;
-  std::uint32_t version = 0;
-  void expect_unwritten() const;  // throws OpError(Runtime)
-};
 
 // The backward graph of a compiled one.
 class CompiledBackward {
@@ -30,8 +24,8 @@ class CompiledBackward {
   virtual std::size_t kept_values() const = 0;
   // Gradients by input, null for those that nothing reaches, from those by output; nothing if the graph is to be run
   // again.
-  virtual std::optional<std::vector<TensorRef>> run(std::span<const KeptTensor> inputs,
-                                                    std::span<const KeptTensor> kept,
+  virtual std::optional<std::vector<TensorRef>> run(std::span<const SavedTensor> inputs,
+                                                    std::span<const SavedTensor> kept,
                                                     std::span<const TensorRef> grads) = 0;
 };
 

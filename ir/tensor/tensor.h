@@ -114,8 +114,10 @@ class TensorImpl final : public RefCounted {
   bool requires_grad = false;
   GradHistory history = GradHistory::Leaf;
   bool retains_grad = false;  // retain_grad() was called
-  // What autograd keeps of the tensor (ir/autograd/tape.h): its gradient, the call that computed it. Null for most.
+  // What autograd keeps of the tensor (ir/gradients/tape.h): its gradient, the call that computed it. Null for most.
   Ref<RefCounted> autograd;
+  Ref<TensorImpl> base;  // of a view: the tensor it shows a part of, no view itself
+  void* face = nullptr;  // the program's object for the tensor while there is one: it holds the tensor
   // 0-d tensor made from a Python number: takes part in promotion as a number does.
   bool wrapped_number = false;
 };

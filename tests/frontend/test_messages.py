@@ -193,7 +193,7 @@ def test_lines_around_a_trace(tmp_path):
         "track_symint L['x'].size()[0] 2 None\ntrack_symint L['x'].stride()[0] 1 None\n",
         "Skipping guard L['x'].size()[0] == 2\n",
         "Skipping guard L['x'].storage_offset() == 0\nGUARDS:\n",
-        "+- LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None  # always so",
+        "+- LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None  # hooks on",
     ]
     at = [out.find(part) for part in order]
     assert -1 not in at and at == sorted(at), (at, out)

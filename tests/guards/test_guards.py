@@ -291,8 +291,8 @@ def test_tree_has_the_layout_of_the_reference():
     def pad(s):
         return s.ljust(60)
 
-    hooks = "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None  # always so: "
-    hooks += "there are no hooks on saved tensors"
+    hooks = "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks ids == None  # hooks on "
+    hooks += "saved tensors change no graph"
     modes = pad("___check_torch_function_mode_stack()") + "  # always so: there are no modes of torch functions"
     tail = f"  # torch._dynamo.graph_break()  # {short}:7 in inner"
     x_tail = f"  # x = x + 1  # {short}:5 in inner"

@@ -29,7 +29,7 @@ def test_history():
     assert x.grad_fn is None and y.grad_fn.name() == "MulBackward0" and not y.is_leaf
     assert repr(z.grad_fn).startswith("<SumBackward0 object at 0x")
     ((add, _),) = z.grad_fn.next_functions
-    assert [node.name() for node, _ in add.next_functions] == ["MulBackward0", "AccumulateGrad"]
+    assert [node.name() for node, _ in add.next_functions] == ["MulBackward0", "torch::autograd::AccumulateGrad"]
     assert add.next_functions[0][0] == y.grad_fn and "grad_fn=<MulBackward0>" in repr(y)
 
 

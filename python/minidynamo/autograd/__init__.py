@@ -2,8 +2,11 @@
 
 from .._absent import absent_names as _absent_names
 from .._absent import submodules as _submodules
+from . import anomaly_mode as anomaly_mode
 from . import function as function
 from . import grad_mode as grad_mode
+from .anomaly_mode import detect_anomaly as detect_anomaly
+from .anomaly_mode import set_detect_anomaly as set_detect_anomaly
 from .backward import backward as backward
 from .backward import grad as grad
 from .function import Function as Function

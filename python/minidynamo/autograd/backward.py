@@ -63,6 +63,7 @@ def _with_added(here, found, accumulate):
         return tuple(g if a is None else a if g is None else g + a for g, a in zip(found, added))
     for i, gradient in here.added.items():
         x = here.inputs[i]
+        x = x.node.variable if isinstance(x, GradientEdge) else x
         x.grad = gradient if x.grad is None else x.grad + gradient
     return found
 
@@ -72,12 +73,25 @@ def _several(given):
 
 
 def _tensors(given, what, error=RuntimeError):
-    """Tensors where tensors or edges were given; `error` for anything else."""
+    """Tensors and edges as a tuple; `error` for anything else."""
     found = _several(given)
     for each in found:
         if not isinstance(each, (_C.Tensor, GradientEdge)):
             raise error(f"{what} have to be Tensors or GradientEdges, not {type(each).__name__}")
-    return tuple(each.tensor() if isinstance(each, GradientEdge) else each for each in found)
+    return found
+
+
+def _sizes_of(root):
+    if isinstance(root, _C.Tensor):
+        return tuple(root.shape)
+    like = root.node._input_metadata[root.output_nr]
+    return None if like is None else tuple(like.shape)
+
+
+def _zeros_like(tensor):
+    if isinstance(tensor, GradientEdge):
+        raise RuntimeError("zeros can take the place of a gradient for a Tensor, but not for a GradientEdge")
+    return _C.zeros_like(tensor)
 
 
 def _gradients(grads, outputs, batched=False):
@@ -90,9 +104,9 @@ def _gradients(grads, outputs, batched=False):
     for i, (g, y) in enumerate(zip(given, outputs)):
         if g is not None and not isinstance(g, _C.Tensor):
             raise TypeError(f"gradients can be Tensors or None, not {type(g).__name__}")
-        if batched and g is not None and (g.dim() == 0 or g.shape[1:] != y.shape):
+        if batched and g is not None and (g.dim() == 0 or _sizes_of(y) not in (None, tuple(g.shape[1:]))):
             raise RuntimeError(
-                f"is_grads_batched=True: grad_outputs[{i}] of {g.shape} needs the sizes {tuple(y.shape)} of its output "
+                f"is_grads_batched=True: grad_outputs[{i}] of {g.shape} needs the sizes {_sizes_of(y)} of its output "
                 f"after a first dimension, the batch"
             )
     return given[: len(outputs)]
@@ -135,8 +149,8 @@ def _batched(outputs, grads, keep_graph, create_graph, inputs):
         rows.append(_run(outputs, row, keep_graph or i + 1 < count, create_graph, inputs, False))
     found = []
     for x, column in zip(inputs, zip(*rows)):
-        filled = [_C.zeros_like(x) if g is None else g for g in column]
-        found.append(None if all(g is None for g in column) else _C.stack(filled))
+        none = all(g is None for g in column)
+        found.append(None if none else _C.stack([_zeros_like(x) if g is None else g for g in column]))
     return tuple(found)
 
 
@@ -191,5 +205,5 @@ def grad(
                 f"allow_unused=True if None is wanted for it."
             )
     if materialize_grads:
-        found = tuple(_C.zeros_like(x) if g is None else g for g, x in zip(found, inputs))
+        found = tuple(_zeros_like(x) if g is None else g for g, x in zip(found, inputs))
     return found

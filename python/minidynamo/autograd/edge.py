@@ -3,30 +3,21 @@
 from typing import NamedTuple
 
 from .. import _C
-from .grad_mode import enable_grad as _enable_grad
 
 
 class GradientEdge(NamedTuple):
-    """`output_nr`-th result of `node`. `ownership_token` keeps what the edge belongs to: here the tensor itself."""
+    """`output_nr`-th result of `node`. `ownership_token` is something that keeps the node alive, if it has to."""
 
     node: _C._GradNode
     output_nr: int
     ownership_token: object = None
-
-    def tensor(self):
-        """The tensor that the edge was asked of. NotImplementedError for an edge put together by hand."""
-        if not isinstance(self.ownership_token, _C.Tensor):
-            raise NotImplementedError("a GradientEdge stands for a tensor only if get_gradient_edge() made it")
-        return self.ownership_token
 
 
 def get_gradient_edge(tensor):
     """The edge of a tensor that requires grad; its node adds to `grad` for a leaf. RuntimeError if it does not."""
     if isinstance(tensor, GradientEdge):
         return tensor
-    if not tensor.requires_grad:
+    edge = _C._gradient_edge(tensor)
+    if edge is None:
         raise RuntimeError("only a tensor that requires grad has a gradient edge")
-    # The next call on the tensor knows it, and for a leaf nothing else does.
-    with _enable_grad():
-        ((node, result),) = tensor.view_as(tensor).grad_fn.next_functions
-    return GradientEdge(node, result, tensor)
+    return GradientEdge(*edge)

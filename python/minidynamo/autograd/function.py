@@ -19,7 +19,7 @@ class FunctionCtx:
 
     needs_input_grad = ()
     materialize_grads = True
-    _saved = ()
+    _saved = ()  # tensors and None; once recorded also _C._SavedTensor, for results and where there are hooks
     _versions = ()
     _dirty = ()
     _non_differentiable = ()
@@ -43,13 +43,20 @@ class FunctionCtx:
                 "Trying to backward through the graph a second time: what was saved for it was freed by the first "
                 "backward(). Pass retain_graph=True to the first one, or compute the loss again."
             )
-        for tensor, version in zip(self._saved, self._versions):
-            if tensor is not None and tensor._version != version:
-                raise RuntimeError(
-                    "one of the variables needed for gradient computation has been modified by an inplace operation: "
-                    f"it is at version {tensor._version}; expected version {version} instead"
-                )
-        return self._saved
+        if not self._versions:
+            return self._saved
+        return tuple([self._unpacked(*each) for each in zip(self._saved, self._versions)])
+
+    @staticmethod
+    def _unpacked(saved, version):
+        if isinstance(saved, _C._SavedTensor):
+            return saved.unpack()
+        if saved is not None and saved._version != version:
+            raise RuntimeError(
+                "one of the variables needed for gradient computation has been modified by an inplace operation: "
+                f"it is at version {saved._version}; expected version {version} instead"
+            )
+        return saved
 
     @property
     def saved_variables(self):
@@ -109,6 +116,7 @@ def _run(cls, args, kwargs):
     wants = [isinstance(a, _C.Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
     recorded = _C.is_grad_enabled() and any(wants)
+    noted = _C._function_arguments(args) if recorded and not _is_compiling() else None
     # A graph without gradients has nothing to switch off.
     with no_grad() if recorded or not _is_compiling() else contextlib.nullcontext():
         result = _forward(cls, ctx, args, kwargs)
@@ -116,7 +124,7 @@ def _run(cls, args, kwargs):
         _check_dirty(ctx, outputs)
         given = tuple([_handed_out(ctx, each, args, recorded) for each in outputs])
     if recorded and not _is_compiling():
-        _record(cls, ctx, args, given)
+        _record(cls, ctx, noted, given)
     return given if isinstance(result, tuple) else given[0]
 
 
@@ -129,40 +137,40 @@ def _positional(cls, args, kwargs):
     return bound.args[len(leading) :]
 
 
-def _record(cls, ctx, args, outputs):
+def _record(cls, ctx, noted, outputs):
+    dirty = [i for i, each in enumerate(outputs) if any(each is t for t in ctx._dirty)]
+    _C._record_function(_Call(cls, outputs), ctx, noted, outputs, dirty)
+    ctx._saved = tuple([_kept(t, outputs) for t in ctx._saved])
+    ctx._versions = tuple([t._version if isinstance(t, _C.Tensor) else None for t in ctx._saved])
+
+
+def _kept(tensor, outputs):
+    if tensor is None:
+        return None
     # A context that held an output would keep it, and itself, alive.
-    ctx._saved = tuple([_detached_output(t, outputs) for t in ctx._saved])
-    ctx._versions = tuple([None if t is None else t._version for t in ctx._saved])
-    call = _Call(cls, ctx, outputs)
-    _C._record_function(call, call, args, outputs)
-
-
-def _detached_output(tensor, outputs):
-    return tensor.detach() if tensor is not None and any(tensor is o for o in outputs) else tensor
+    is_output = any(tensor is o for o in outputs)
+    return _C._save_tensor(tensor, is_output) if is_output or _C._has_saved_tensor_hooks() else tensor
 
 
 class _Call:
     """What is recorded of a call of apply(): how gradients go back through it."""
 
-    materialize_grads = False  # zeros are made here, where it is known of what sizes
-
-    def __init__(self, cls, ctx, outputs):
+    def __init__(self, cls, outputs):
         self.__name__ = cls.__name__
-        self._cls, self._ctx = cls, ctx
+        self._cls = cls
         self._like = [(o.shape, o.dtype, o.device) if isinstance(o, _C.Tensor) else None for o in outputs]
 
-    def backward(self, _, *grads):
+    def backward(self, ctx, keep, *grads):
         """The gradients of the arguments from those of the outputs. The latter are None where nothing flows."""
-        if self._ctx.materialize_grads:
+        if ctx.materialize_grads:
             grads = [self._zeros(like) if g is None and like else g for g, like in zip(grads, self._like)]
-        found = self._cls._backward_function()(self._ctx, *grads)
+        found = self._cls._backward_function()(ctx, *grads)
         found = found if isinstance(found, tuple) else (found,)
         for each in found:
             if each is not None and not isinstance(each, _C.Tensor):
                 raise RuntimeError(f"{self.__name__}.backward has to return Tensors or None, not {type(each).__name__}")
-        running = _passes()
-        if running and not running[-1].keep_graph:
-            self._ctx._free()
+        if not keep:
+            ctx._free()
         return found
 
     @staticmethod

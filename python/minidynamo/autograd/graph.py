@@ -9,8 +9,20 @@ from ..nn.hooks import RemovableHandle as _RemovableHandle
 from .backward import passes as _passes
 from .edge import GradientEdge as GradientEdge
 from .edge import get_gradient_edge as get_gradient_edge
+from .saved_tensors import disable_saved_tensors_hooks as disable_saved_tensors_hooks
+from .saved_tensors import save_on_cpu as save_on_cpu
+from .saved_tensors import saved_tensors_hooks as saved_tensors_hooks
 
-__all__ = ["GradientEdge", "Node", "get_gradient_edge", "increment_version", "register_multi_grad_hook"]
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
 
 Node = _C._GradNode
 

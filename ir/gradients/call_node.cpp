@@ -1,0 +1,211 @@
+// Calls of ops: what is kept of them, and their derivatives.
+#include "ir/gradients/call_node.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "ir/core/error.h"
+
+namespace md {
+
+namespace {
+
+// "MaxPool2D" style of torch's node names: words of the op's name with capitals.
+std::string node_name(const Op& op) {
+  std::string out;
+  bool start = true;
+  for (const char c : op.public_name) {
+    if (c == '_' || c == '.')
+      start = true;
+    else
+      out += start ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c, start = false;
+  }
+  return out + "Backward0";
+}
+
+TensorRef tensor_or_null(const Arg& a) {
+  const auto* t = a.get_if<TensorRef>();
+  return t ? *t : TensorRef();
+}
+
+// The gradients of one parameter, for each of its tensors.
+void add_gradients(const Arg& operand, const Arg& gradient, std::vector<TensorRef>& out) {
+  if (operand.is<TensorRef>()) {
+    out.push_back(tensor_or_null(gradient));
+  } else if (const auto* l = operand.get_if<ListArg>()) {
+    const auto* of = gradient.get_if<ListArg>();
+    for (std::size_t i = 0; i < l->items.size(); ++i)
+      if (l->items[i].is<TensorRef>()) out.push_back(of ? tensor_or_null(of->items.at(i)) : TensorRef());
+  }
+}
+
+// Calls of a rule. Who reads what was not kept would read nothing.
+class KeptOnly final : public OpCaller {
+ public:
+  explicit KeptOnly(OpCaller& inner) : inner_(inner) {}
+  using OpCaller::call;
+  Arg call(const Op& op, std::vector<Arg> bound) override {
+    if (op.kind() != OpKind::Create && op.kind() != OpKind::Random) {
+      for_each_tensor(bound, [&](const TensorRef& t) {
+        if (t && is_type_only(*t)) throw InternalError("a derivative reads what was not kept, by " + op.public_name);
+      });
+    }
+    return inner_.call(op, std::move(bound));
+  }
+
+ private:
+  OpCaller& inner_;
+};
+
+}  // namespace
+
+CallNode::CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args, std::span<const TensorRef> made)
+    : op_(op), caller_(caller), args_(args.begin(), args.end()) {
+  add_edges();
+  reads_ = rule_reads(op_, args_, made, wanted_);
+  save_operands(nullptr);
+}
+
+CallNode::CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args)
+    : op_(op), caller_(caller), args_(args.begin(), args.end()) {
+  add_edges();
+  const TensorRef target = args[0].get<TensorRef>();
+  reads_ = rule_reads(op_, args_, std::span<const TensorRef>(&target, 1), wanted_);
+  TensorRef copy;
+  if (reads_.operand(0)) {
+    const GradMode off(false);
+    copy = caller_.call(id::Clone, {args[0]}).get<TensorRef>();
+  }
+  save_operands(copy);
+}
+
+void CallNode::add_edges() {
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    for_each_tensor(std::span<Arg>(&args_[i], 1), [&](TensorRef& t) {
+      edges.push_back(grad_edge(t));
+      if (edges.back().node) wanted_ |= std::uint64_t{1} << i;
+    });
+  }
+}
+
+void CallNode::save_operands(const TensorRef& first_copy) {
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    const bool read = reads_.operand(i);
+    for_each_tensor(std::span<Arg>(&args_[i], 1), [&](TensorRef& t) {
+      const TensorRef shown = i == 0 && first_copy ? first_copy : t;
+      t = read ? alias_of(*shown) : type_only(*shown);
+      if (read) saved_.push_back({place, SavedTensor(t, shown)});
+      ++place;
+    });
+  }
+}
+
+void CallNode::set_results(std::span<const TensorRef> made) {
+  results = static_cast<int>(made.size());
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (!reads_.result(i)) {
+      results_.push_back(type_only(*made[i]));
+      continue;
+    }
+    // Hooks do not get the result itself: what they keep belongs to this node, which the result holds.
+    const TensorRef shown = alias_of(*made[i]);
+    shown->set_grad_state({made[i]->requires_grad, GradHistory::Computed});
+    results_.push_back(alias_of(*made[i]));
+    saved_.push_back({edges.size() + i, SavedTensor(results_.back(), shown)});
+  }
+}
+
+std::string CallNode::name() const { return node_name(op_); }
+
+std::optional<TensorType> CallNode::result_type(int i) const {
+  if (static_cast<std::size_t>(i) >= results_.size()) return std::nullopt;
+  return type_of(Arg(results_[static_cast<std::size_t>(i)]));
+}
+
+void CallNode::for_each_held(const std::function<void(RefCounted&)>& f) const {
+  GradNode::for_each_held(f);
+  for (const Saved& s : saved_)
+    if (s.what.packed) f(*s.what.packed);
+}
+
+// A result's history is this node, which may not hold itself: it gets it for as long as it is used.
+TensorRef CallNode::with_history(const SavedTensor& s, std::size_t place) {
+  TensorRef t = s.unpack();
+  const bool result = place >= edges.size();
+  const GradEdge e = result ? GradEdge{Ref<GradNode>(this), static_cast<int>(place - edges.size())} : edges[place];
+  if (!grad_enabled() && t == s.tensor) return t;
+  t = alias_of(*t);
+  if (e.node && is_floating(t->dtype)) set_history(*t, e.node, e.result);
+  return t;
+}
+
+std::vector<Arg> CallNode::tensors_for_rule(std::vector<Arg>& made) {
+  std::vector<Arg> args = args_;
+  made.assign(results_.begin(), results_.end());
+  std::vector<TensorRef*> places;
+  for_each_tensor(args, [&](TensorRef& t) { places.push_back(&t); });
+  for (const Saved& s : saved_) {
+    TensorRef t = with_history(s.what, s.place);
+    if (s.place < places.size())
+      *places[s.place] = std::move(t);
+    else
+      made[s.place - edges.size()] = std::move(t);
+  }
+  return args;
+}
+
+std::uint64_t CallNode::wanted_in(const BackwardStep& step) const {
+  if (!step.needed) return wanted_;
+  std::uint64_t asked = 0;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < args_.size(); ++i)
+    for_each_tensor(std::span<const Arg>(&args_[i], 1), [&](const TensorRef&) {
+      if (step.wants(place++)) asked |= std::uint64_t{1} << i;
+    });
+  return wanted_ & asked;
+}
+
+std::vector<TensorRef> CallNode::backward(std::span<const TensorRef> grads, const BackwardStep& step) {
+  std::vector<Arg> of_results, made;
+  for (const TensorRef& g : grads) of_results.push_back(g ? Arg(g) : Arg());
+  const std::vector<Arg> args = tensors_for_rule(made);
+  KeptOnly caller(caller_);
+  const Gradients found = vjp(op_, caller, args, made, of_results, wanted_in(step));
+  std::vector<TensorRef> out;
+  for (std::size_t i = 0; i < args_.size(); ++i) add_gradients(args_[i], found[i], out);
+  if (!step.keep && !saved_.empty()) {
+    args_.clear(), results_.clear(), saved_.clear();
+    spent_ = true;
+  }
+  return out;
+}
+
+std::vector<CallNode::Kept> CallNode::kept() const {
+  std::vector<Kept> out;
+  std::vector<std::size_t> parameter;
+  for (std::size_t i = 0; i < args_.size(); ++i)
+    for_each_tensor(std::span<const Arg>(&args_[i], 1), [&](const TensorRef&) { parameter.push_back(i); });
+  for (std::size_t k = 0; k < saved_.size(); ++k) {
+    const std::size_t place = saved_[k].place;
+    if (place < edges.size())
+      out.push_back({op_.schema.params[parameter[place]].name, k});
+    else
+      out.push_back({results_.size() == 1 ? "result" : "result" + std::to_string(place - edges.size()), k});
+  }
+  return out;
+}
+
+TensorRef CallNode::kept_tensor(std::size_t index) {
+  const GradMode on(true);
+  return with_history(saved_[index].what, saved_[index].place);
+}
+
+const Arg* CallNode::plain_argument(const std::string& name) const {
+  const int i = op_.schema.find(name);
+  if (i < 0 || static_cast<std::size_t>(i) >= args_.size()) return nullptr;
+  const Arg& a = args_[static_cast<std::size_t>(i)];
+  return a.is<TensorRef>() || a.is<ListArg>() ? nullptr : &a;
+}
+
+}  // namespace md

@@ -1,0 +1,109 @@
+// Writes in place: the history of a tensor, and of what it is a part of, goes through them.
+#include <algorithm>
+#include <numeric>
+
+#include "ir/gradients/call_node.h"
+#include "ir/gradients/unrecorded.h"
+
+namespace md {
+
+namespace {
+
+// The dimensions of a tensor without gaps, from the one whose elements lie farthest apart on; nothing for others.
+std::optional<std::vector<int>> order_in_memory(const TensorImpl& t) {
+  std::vector<int> order(t.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](int a, int b) { return t.strides[a] > t.strides[b]; });
+  DimVec sizes, strides;
+  for (const int i : order) sizes.push_back(t.sizes[i]), strides.push_back(t.strides[i]);
+  const TensorImpl turned(t.storage, t.dtype, sizes, strides, t.offset);
+  return turned.is_contiguous() ? std::optional(order) : std::nullopt;
+}
+
+Arg dims_list(const std::vector<int>& dims) {
+  ListArg list;
+  for (const int i : dims) list.items.emplace_back(Size(i));
+  return list;
+}
+
+// A write to a part of a tensor: outside of the part its gradient goes on as it is, inside through the call.
+class PartWriteNode final : public GradNode {
+ public:
+  // The part is operand `written` of `inner`.
+  PartWriteNode(OpCaller& caller, Ref<GradNode> inner, std::size_t written, const TensorRef& base,
+                const TensorImpl& part, const std::vector<int>& order)
+      : caller_(caller),
+        inner_(std::move(inner)),
+        written_(written),
+        part_(type_of(Arg(alias_of(part)))),
+        base_(type_of(Arg(base))),
+        order_(order),
+        back_(order.size()) {
+    part_.offset = part.offset - base->offset;
+    for (std::size_t i = 0; i < order_.size(); ++i) back_[static_cast<std::size_t>(order_[i])] = static_cast<int>(i);
+    edges.push_back(grad_edge(base));
+    for (std::size_t i = 0; i < inner_->edges.size(); ++i)
+      if (i != written_) edges.push_back(inner_->edges[i]);
+  }
+  std::string name() const override { return "CopySlices"; }
+  bool is_spent() const override { return inner_->is_spent(); }
+  std::optional<TensorType> result_type(int) const override { return base_; }
+  void for_each_held(const std::function<void(RefCounted&)>& f) const override {
+    GradNode::for_each_held(f);
+    if (inner_->use_count() == 1) inner_->for_each_held(f);
+  }
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override {
+    const Arg turned = caller_.call(id::Permute, {grads[0], dims_list(order_)});
+    const Arg whole = caller_.call(id::Compact, {turned});  // in memory as the base is
+    const Arg sizes = sizes_arg(part_.sizes), strides = sizes_arg(part_.strides);
+    const TensorRef inside[] = {caller_.call(id::AsStrided, {whole, sizes, strides, part_.offset}).get<TensorRef>()};
+    std::vector<TensorRef> of_inner = inner_->backward(inside, {step.keep, nullptr});
+    std::vector<TensorRef> out(1);
+    if (edges[0].node) {
+      const TensorRef& flows = of_inner[written_];
+      const Arg left = flows ? Arg(flows) : caller_.call(id::FullLike, {inside[0], 0.0});
+      const Arg written = caller_.call(id::WriteView, {whole, left, strides, part_.offset});
+      out[0] = caller_.call(id::Permute, {written, dims_list(back_)}).get<TensorRef>();
+    }
+    for (std::size_t i = 0; i < of_inner.size(); ++i)
+      if (i != written_) out.push_back(std::move(of_inner[i]));
+    return out;
+  }
+
+ private:
+  OpCaller& caller_;
+  Ref<GradNode> inner_;
+  std::size_t written_;
+  TensorType part_, base_;
+  std::vector<int> order_, back_;
+};
+
+}  // namespace
+
+RecordedWrite::RecordedWrite(const Op& op, OpCaller& caller, std::span<const Arg> args, TensorRef target)
+    : target_(std::move(target)), written_(args[0].get<TensorRef>()), call_(make_ref<CallNode>(op, caller, args)) {}
+RecordedWrite::~RecordedWrite() = default;
+
+void RecordedWrite::finish() {
+  call_->set_results(std::span<const TensorRef>(&written_, 1));
+  record_write(call_, 0, written_, target_);
+}
+
+void record_write(Ref<GradNode> node, std::size_t operand, const TensorRef& written, const TensorRef& target) {
+  const TensorRef base = target->base ? target->base : target;
+  if (base != written) {
+    const auto order = order_in_memory(*base);
+    if (order && base->dtype == written->dtype)
+      node = make_ref<PartWriteNode>(*tape_runner().caller, std::move(node), operand, base, *written, *order);
+    else
+      node = unrecorded_node();
+  }
+  if (is_floating(base->dtype)) set_history(*base, node, 0);
+  if (base == target) return;
+  if (base->dtype == target->dtype)
+    record_view_of(base, target);
+  else
+    set_history(*target, unrecorded_node(), 0);
+}
+
+}  // namespace md

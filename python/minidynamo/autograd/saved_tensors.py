@@ -1,0 +1,46 @@
+"""How tensors are kept for backward passes: hooks that pack them away and bring them back."""
+
+import contextlib
+
+from .. import _C
+
+
+class saved_tensors_hooks:
+    """Within this block `pack_hook(tensor)` is kept in place of each tensor that an operation saves for its backward.
+
+    The backward pass uses `unpack_hook(packed)`, a tensor of the same sizes and dtype, once for each time it goes
+    through the operation. Of nested blocks the innermost is asked. A pack hook runs with gradients off and may not
+    write to its tensor. TypeError for hooks that are not callable and for what is no tensor when unpacked.
+    """
+
+    def __init__(self, pack_hook, unpack_hook):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self):
+        _C._push_saved_tensor_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *error):
+        _C._pop_saved_tensor_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """Within this block saved tensors wait in the memory of the CPU, and go back to their device when they are needed.
+
+    `pin_memory` asks for page-locked memory, which serves devices of `device_type`: there are none here, so it has no
+    effect.
+    """
+
+    def __init__(self, pin_memory=False, device_type="cuda"):
+        super().__init__(
+            lambda tensor: (tensor.device, tensor.to("cpu", copy=True)), lambda packed: packed[1].to(packed[0])
+        )
+
+
+@contextlib.contextmanager
+def disable_saved_tensors_hooks(error_message):
+    """Within this block hooks on saved tensors are an error with this text (RuntimeError), as it is to be in one."""
+    before = _C._refuse_saved_tensor_hooks(error_message)
+    try:
+        yield
+    finally:
+        _C._refuse_saved_tensor_hooks(before)
