@@ -105,14 +105,18 @@ void CallNode::set_results(std::span<const TensorRef> made) {
   results = static_cast<int>(made.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (!reads_.result(i)) {
-      results_.push_back(type_only(*made[i]));
+      results_.emplace_back(type_only(*made[i]));
       continue;
     }
+    const TensorRef own = alias_of(*made[i]);
+    results_.emplace_back(own);
     // Hooks do not get the result itself: what they keep belongs to this node, which the result holds.
-    const TensorRef shown = alias_of(*made[i]);
-    shown->set_grad_state({made[i]->requires_grad, GradHistory::Computed});
-    results_.push_back(alias_of(*made[i]));
-    saved_.push_back({edges.size() + i, SavedTensor(results_.back(), shown)});
+    TensorRef shown;
+    if (saved_tensor_hooks()) {
+      shown = alias_of(*own);
+      shown->set_grad_state({made[i]->requires_grad, GradHistory::Computed});
+    }
+    saved_.push_back({edges.size() + i, SavedTensor(own, shown)});
   }
 }
 
@@ -120,7 +124,7 @@ std::string CallNode::name() const { return node_name(op_); }
 
 std::optional<TensorType> CallNode::result_type(int i) const {
   if (static_cast<std::size_t>(i) >= results_.size()) return std::nullopt;
-  return type_of(Arg(results_[static_cast<std::size_t>(i)]));
+  return type_of(results_[static_cast<std::size_t>(i)]);
 }
 
 void CallNode::for_each_held(const std::function<void(RefCounted&)>& f) const {
@@ -140,9 +144,13 @@ TensorRef CallNode::with_history(const SavedTensor& s, std::size_t place) {
   return t;
 }
 
-std::vector<Arg> CallNode::tensors_for_rule(std::vector<Arg>& made) {
-  std::vector<Arg> args = args_;
-  made.assign(results_.begin(), results_.end());
+// Without histories and hooks what was saved is what a rule gets.
+bool CallNode::is_as_saved() const {
+  return !grad_enabled() && std::ranges::none_of(saved_, [](const Saved& s) { return bool(s.what.packed); });
+}
+
+void CallNode::restore(std::vector<Arg>& args, std::vector<Arg>& made) {
+  args = args_, made = results_;
   std::vector<TensorRef*> places;
   for_each_tensor(args, [&](TensorRef& t) { places.push_back(&t); });
   for (const Saved& s : saved_) {
@@ -152,7 +160,6 @@ std::vector<Arg> CallNode::tensors_for_rule(std::vector<Arg>& made) {
     else
       made[s.place - edges.size()] = std::move(t);
   }
-  return args;
 }
 
 std::uint64_t CallNode::wanted_in(const BackwardStep& step) const {
@@ -167,11 +174,15 @@ std::uint64_t CallNode::wanted_in(const BackwardStep& step) const {
 }
 
 std::vector<TensorRef> CallNode::backward(std::span<const TensorRef> grads, const BackwardStep& step) {
-  std::vector<Arg> of_results, made;
+  std::vector<Arg> of_results, args, made;
   for (const TensorRef& g : grads) of_results.push_back(g ? Arg(g) : Arg());
-  const std::vector<Arg> args = tensors_for_rule(made);
+  const bool as_saved = is_as_saved();
+  if (!as_saved) restore(args, made);
+  for (const Saved& s : saved_)
+    if (!s.what.packed) s.what.unpack();  // says whether it was written to
   KeptOnly caller(caller_);
-  const Gradients found = vjp(op_, caller, args, made, of_results, wanted_in(step));
+  const Gradients found =
+      vjp(op_, caller, as_saved ? args_ : args, as_saved ? results_ : made, of_results, wanted_in(step));
   std::vector<TensorRef> out;
   for (std::size_t i = 0; i < args_.size(); ++i) add_gradients(args_[i], found[i], out);
   if (!step.keep && !saved_.empty()) {

@@ -44,13 +44,13 @@ class CallNode final : public GradNode {
   void add_edges();
   void save_operands(const TensorRef& first_copy);
   TensorRef with_history(const SavedTensor& s, std::size_t place);
-  std::vector<Arg> tensors_for_rule(std::vector<Arg>& made);
+  bool is_as_saved() const;
+  void restore(std::vector<Arg>& args, std::vector<Arg>& made);
   std::uint64_t wanted_in(const BackwardStep& step) const;
 
   const Op& op_;
   OpCaller& caller_;
-  std::vector<Arg> args_;           // tensors are types, or those of `saved_`
-  std::vector<TensorRef> results_;  // the same
+  std::vector<Arg> args_, results_;  // tensors are types, or those of `saved_`
   std::vector<Saved> saved_;
   RuleReads reads_;
   std::uint64_t wanted_ = 0;  // parameters

@@ -1,7 +1,9 @@
 // Rules run on types, with a caller that notes what is handed to calls that read.
 #include "ir/gradients/rule_reads.h"
 
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "ir/gradients/derivation.h"
@@ -90,44 +92,63 @@ RuleReads run_on_types(const Op& op, std::span<const Arg> args, std::span<const 
 
 // --- What rules depend on ------------------------------------------------------------------------------------------
 
-template <class T>
-void append(std::string& key, const T& value) {
-  key.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
+// Bytes that are the same for calls whose rules read the same. What does not fit is not remembered.
+class Key {
+ public:
+  template <class T>
+  void add(const T& value) {
+    bytes(&value, sizeof value);
+  }
+  void bytes(const void* from, std::size_t count) {
+    full_ |= count > kMost - size_;
+    if (full_) return;
+    std::memcpy(data_ + size_, from, count);
+    size_ += count;
+  }
+  bool full() const { return full_; }
+  std::string_view view() const { return {data_, size_}; }
+
+ private:
+  static constexpr std::size_t kMost = 1024;
+  char data_[kMost];
+  std::size_t size_ = 0;
+  bool full_ = false;
+};
 
 // Pointwise rules depend on which operands are numbers and whether these are 0, not on sizes and dtypes.
-void append_pointwise(std::string& key, const Arg& a) {
+void add_pointwise(Key& key, const Arg& a) {
   if (a.is_number())
-    key += a == Arg(0) || a == Arg(0.0) || a == Arg(false) ? '0' : '1';
+    key.add(a == Arg(0) || a == Arg(0.0) || a == Arg(false) ? '0' : '1');
   else
-    key += a.is<TensorRef>() ? 'T' : '-';
+    key.add(a.is<TensorRef>() ? 'T' : '-');
 }
 
-bool append_all(std::string& key, const Arg& a) {
-  append(key, a.v.index());
+bool add_all(Key& key, const Arg& a) {
+  key.add(static_cast<char>(a.v.index()));
   if (const auto* t = a.get_if<TensorRef>()) {
-    append(key, (*t)->dtype);
-    append(key, (*t)->sizes.size());
-    for (const std::int64_t s : (*t)->sizes) append(key, s);
+    const DimVec& sizes = (*t)->sizes;
+    key.add((*t)->dtype);
+    key.add(static_cast<char>(sizes.size()));
+    key.bytes(sizes.data(), sizes.size() * sizeof(std::int64_t));
   } else if (const auto* l = a.get_if<ListArg>()) {
-    append(key, l->items.size());
+    key.add(l->items.size());
     for (const Arg& x : l->items)
-      if (!append_all(key, x)) return false;
+      if (!add_all(key, x)) return false;
   } else if (const auto* slice = a.get_if<SliceArg>()) {
     for (const Arg& x : *slice->parts)
-      if (!append_all(key, x)) return false;
+      if (!add_all(key, x)) return false;
   } else if (const auto* b = a.get_if<bool>()) {
-    append(key, *b);
+    key.add(*b);
   } else if (const auto* s = a.get_if<Size>()) {
     if (!s->is_const()) return false;
-    append(key, s->value());
+    key.add(s->value());
   } else if (const auto* d = a.get_if<double>()) {
-    append(key, *d);
+    key.add(*d);
   } else if (const auto* t = a.get_if<DType>()) {
-    append(key, *t);
+    key.add(*t);
   } else if (const auto* text = a.get_if<std::string>()) {
-    append(key, text->size());
-    key += *text;
+    key.add(text->size());
+    key.bytes(text->data(), text->size());
   } else {
     return a.is_none() || a.is<EllipsisArg>();
   }
@@ -135,33 +156,37 @@ bool append_all(std::string& key, const Arg& a) {
 }
 
 // False for arguments that nothing is remembered of.
-bool write_key(std::string& key, const Op& op, std::span<const Arg> args, std::uint64_t wanted) {
-  key.clear();
-  append(key, op.id);
-  append(key, wanted);
+bool write_key(Key& key, const Op& op, std::span<const Arg> args, std::uint64_t wanted) {
+  key.add(op.id);
+  key.add(wanted);
   for (const Arg& a : args) {
     if (op.kind() == OpKind::Pointwise)
-      append_pointwise(key, a);
-    else if (!append_all(key, a))
+      add_pointwise(key, a);
+    else if (!add_all(key, a))
       return false;
   }
-  return true;
+  return !key.full();
 }
+
+struct KeyHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view key) const { return std::hash<std::string_view>()(key); }
+};
 
 }  // namespace
 
 RuleReads rule_reads(const Op& op, std::span<const Arg> args, std::span<const TensorRef> results,
                      std::uint64_t wanted) {
   if (op.kind() == OpKind::View) return {~std::uint64_t{1}, 0};  // linear, element by element
-  thread_local std::string key;
-  thread_local std::unordered_map<std::string, RuleReads> known;
+  thread_local std::unordered_map<std::string, RuleReads, KeyHash, std::equal_to<>> known;
+  Key key;
   if (!write_key(key, op, args, wanted)) return run_on_types(op, args, results, wanted);
-  if (const auto at = known.find(key); at != known.end()) return at->second;
+  if (const auto at = known.find(key.view()); at != known.end()) return at->second;
   constexpr std::size_t kMost = 4096;
   if (known.size() >= kMost) known.clear();
-  std::string own_key = key;  // rules may record calls themselves
   const RuleReads found = run_on_types(op, args, results, wanted);
-  return known.emplace(std::move(own_key), found).first->second;
+  known.emplace(key.view(), found);
+  return found;
 }
 
 }  // namespace md
