@@ -134,6 +134,7 @@ PyRef registered(const Table& table, PyObject* hook) {
 
 TensorImpl& that_requires_grad(PyObject* o) {
   TensorImpl& t = *tensor_impl(o);
+  follow_base(&t);
   if (!t.requires_grad)
     throw OpError(ErrorKind::Runtime, "cannot register a hook on a tensor that doesn't require gradient");
   return t;

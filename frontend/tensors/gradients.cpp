@@ -157,6 +157,7 @@ int set_tensor_grad(PyObject* self, PyObject* value, void*) {
 PyObject* tensor_grad_fn(PyObject* self, void*) {
   return guarded([&]() -> PyObject* {
     TensorImpl& t = *tensor_impl(self);
+    follow_base(&t);
     if (t.is_leaf()) return Py_NewRef(Py_None);
     track_tensor(self);
     return node_object(grad_edge(&t).node).release();

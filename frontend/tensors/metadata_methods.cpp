@@ -3,6 +3,7 @@
 
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/written_tensors.h"
+#include "ir/gradients/tape.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/extent.h"
 
@@ -16,6 +17,7 @@ void adopt(TensorImpl& self, const TensorImpl& from) {
                                           "' cannot take over the storage of one on device '" +
                                           to_string(from.device()) + "'; the devices must match");
   }
+  if (self.storage != from.storage) self.base = nullptr;
   self.storage = from.storage;
   self.sizes = from.sizes;
   self.strides = from.strides;
@@ -35,13 +37,14 @@ PyRef swapped(const PassedArgs& call) { return become_view(call, "transpose"); }
 PyRef squeezed(const PassedArgs& call) { return become_view(call, "squeeze"); }
 PyRef unsqueezed(const PassedArgs& call) { return become_view(call, "unsqueeze"); }
 PyRef strided(const PassedArgs& call) { return become_view(call, "as_strided"); }
-// There is no backward pass, so nothing else leads from a tensor to what it was computed from.
 PyRef detached(const PassedArgs& call) {
   no_arguments("detach_", call, 1);
   TensorImpl& self = *tensor_impl(call.args[0]);
   if (self.history == GradHistory::LeafView)
     throw OpError(ErrorKind::Runtime, "Can't detach views in-place. Use detach() instead.");
   self.set_grad_state({});
+  self.base = nullptr;
+  if (GradRecord* const r = grad_record(self)) r->node = nullptr, r->result = 0;
   return PyRef::borrow(call.args[0]);
 }
 

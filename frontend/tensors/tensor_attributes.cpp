@@ -3,6 +3,7 @@
 #include "frontend/tensors/gradients.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/gradients/tape.h"
 
 namespace md {
 
@@ -30,7 +31,14 @@ PyObject* get_layout(PyObject*, void*) {
     return PyObject_GetAttrString(module.get(), "strided");
   });
 }
-PyObject* get_requires_grad(PyObject* o, void*) { return PyBool_FromLong(of(o).requires_grad); }
+// Whether it requires grad, or says where a gradient goes, may have changed with the tensor it is a view of.
+const TensorImpl& with_base(PyObject* o) {
+  if (of(o).base) follow_base(tensor_impl(o));
+  return of(o);
+}
+PyObject* get_requires_grad(PyObject* o, void*) {
+  return guarded([&] { return PyBool_FromLong(with_base(o).requires_grad); });
+}
 int set_requires_grad(PyObject* o, PyObject* value, void*) {
   if (!value || !PyBool_Check(value)) {
     PyErr_SetString(PyExc_RuntimeError, "requires_grad must be a bool");
@@ -48,7 +56,9 @@ int set_requires_grad(PyObject* o, PyObject* value, void*) {
   });
   return done ? 0 : -1;
 }
-PyObject* get_is_leaf(PyObject* o, void*) { return PyBool_FromLong(of(o).is_leaf()); }
+PyObject* get_is_leaf(PyObject* o, void*) {
+  return guarded([&] { return PyBool_FromLong(with_base(o).is_leaf()); });
+}
 PyObject* get_retains_grad(PyObject* o, void*) { return PyBool_FromLong(of(o).retains_grad); }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
 PyObject* get_data(PyObject* o, void*) {

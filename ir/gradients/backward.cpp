@@ -86,6 +86,7 @@ class Backward {
  private:
   GradEdge start(std::size_t i) {
     const GradTarget& root = call_.roots[i];
+    if (root.tensor) follow_base(root.tensor);
     if (root.tensor && !root.tensor->requires_grad)
       refuse("element " + std::to_string(i) + " of tensors does not require grad and does not have a grad_fn");
     return edge_of(root);

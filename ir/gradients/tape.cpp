@@ -132,10 +132,22 @@ void set_history(TensorImpl& t, Ref<GradNode> node, int result) {
   t.set_grad_state({true, GradHistory::Computed});
 }
 
+void follow_base(const TensorRef& t) {
+  if (!t->base || t->requires_grad || !t->base->requires_grad) return;
+  if (t->history == GradHistory::UntrackedView || t->base->dtype != t->dtype) return;
+  const GradMode on(true);
+  record_view_of(t->base, t);
+  if (t->base->is_leaf()) t->history = GradHistory::LeafView;
+}
+
 bool needs_record(std::span<const Arg> args) {
   if (!grad_enabled()) return false;
   bool found = false;
-  for_each_tensor(args, [&](const TensorRef& t) { found |= t && t->requires_grad; });
+  for_each_tensor(args, [&](const TensorRef& t) {
+    if (!t) return;
+    if (t->base) follow_base(t);
+    found |= t->requires_grad;
+  });
   return found;
 }
 

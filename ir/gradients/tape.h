@@ -106,6 +106,8 @@ class GradRecord final : public RefCounted {
 
 inline GradRecord* grad_record(const TensorImpl& t) { return static_cast<GradRecord*>(t.autograd.get()); }
 GradRecord& make_grad_record(TensorImpl& t);
+// A view that was taken before its base required grad requires it from here on, if the base does now.
+void follow_base(const TensorRef& t);
 // Where the gradient of `t` goes; no node if it requires none. A computed tensor whose call was not recorded has a node
 // that raises.
 GradEdge grad_edge(const TensorRef& t);

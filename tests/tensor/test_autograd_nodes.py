@@ -359,6 +359,41 @@ def test_writes_through_views_of_plain_tensors():
     assert x.grad.tolist() == [10.0, 100.0]
 
 
+def test_views_taken_before_their_base_required_grad():
+    x, total = leaf(1.0, 2.0, 3.0, 4.0), torch.zeros(4)
+    view = total.view(2, 2)
+    assert not view.requires_grad and view.is_leaf
+    total.copy_(x * 2)
+    assert view.requires_grad and not view.is_leaf and view.grad_fn.name() == "AsStridedBackward0"
+    (view * view).sum().backward()
+    assert x.grad.tolist() == [8.0, 16.0, 24.0, 32.0]
+    total = torch.zeros(4)
+    first = total[:2]
+    total.requires_grad_()
+    (first * 3).sum().backward()
+    assert total.grad.tolist() == [3.0, 3.0, 0.0, 0.0]
+
+
+def test_a_part_of_a_tensor_in_another_order():
+    x = leaf(1.0, 2.0)
+    total = torch.zeros(3, 2).t() * 1
+    assert total.stride() == (1, 2)
+    total[1][1:].add_(x)
+    (total * torch.arange(6.0).view(2, 3)).sum().backward()
+    assert x.grad.tolist() == [4.0, 5.0]
+
+
+def test_detached_in_place():
+    x = leaf(1.0, 2.0)
+    y = x * 2
+    z = (y * 3).sum()
+    y.detach_()
+    assert y.grad_fn is None and not y.requires_grad
+    y.requires_grad_()
+    ((y * 5).sum() + z).backward()
+    assert y.grad.tolist() == [5.0, 5.0] and x.grad.tolist() == [6.0, 6.0]
+
+
 def test_under_way():
     seen = []
     y = leaf(1.0) * 2
