@@ -36,6 +36,10 @@ class FunctionNode final : public GradNode, public ObjectHolder, public ContextH
     return k < of_output.size() ? of_output[k] : std::nullopt;
   }
   PyObject* context() const override { return context_.get(); }
+  void for_each_held(const std::function<void(RefCounted&)>& f) const override {
+    GradNode::for_each_held(f);
+    f(const_cast<FunctionNode&>(*this));
+  }
   int traverse(visitproc visit, void* arg) const override {
     Py_VISIT(function_.get());
     Py_VISIT(context_.get());

@@ -104,6 +104,7 @@ class RetainHook final : public GradHook {
     if (*tensor_) add_to_grad(**tensor_, gradient);
     return nullptr;
   }
+  bool follows(const TensorImpl& t) const override { return *tensor_ == &t; }
 
  private:
   std::shared_ptr<TensorImpl*> tensor_;

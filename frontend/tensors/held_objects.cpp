@@ -1,6 +1,8 @@
 // Walks over the record of gradients for the garbage collector.
 #include "frontend/tensors/held_objects.h"
 
+#include "ir/core/small_vector.h"
+
 namespace md {
 
 namespace {
@@ -21,7 +23,6 @@ class Walk {
   }
 
   void node(const GradNode& n) {
-    if (const auto* holder = dynamic_cast<const ObjectHolder*>(&n)) visit(*holder);
     n.for_each_held([this](RefCounted& part) {
       if (const auto* t = dynamic_cast<const TensorImpl*>(&part))
         tensors_.push_back(t);
@@ -59,8 +60,8 @@ class Walk {
   visitproc visit_;
   void* arg_;
   int answer_ = 0;
-  std::vector<const GradNode*> nodes_;
-  std::vector<const TensorImpl*> tensors_;
+  SmallVector<const GradNode*, 8> nodes_;
+  SmallVector<const TensorImpl*, 8> tensors_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "ir/gradients/tape.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "ir/core/error.h"
@@ -124,8 +125,25 @@ GradRecord& make_grad_record(TensorImpl& t) {
   return *grad_record(t);
 }
 
+namespace {
+GradHooks& hooks_of_result(GradNode& node, int result) {
+  std::vector<GradHooks>& all = node.make_extras().of_results;
+  all.resize(static_cast<std::size_t>(node.results));
+  return all[static_cast<std::size_t>(result)];
+}
+
+void move_following_hooks(const TensorImpl& t, const GradRecord& before, GradNode& node, int result) {
+  GradHooks& had = hooks_of_result(*before.node, before.result);
+  const auto [first, last] = std::ranges::stable_partition(had, [&](const auto& h) { return !h->follows(t); });
+  GradHooks& has = hooks_of_result(node, result);
+  has.insert(has.end(), std::make_move_iterator(first), std::make_move_iterator(last));
+  had.erase(first, last);
+}
+}  // namespace
+
 void set_history(TensorImpl& t, Ref<GradNode> node, int result) {
   GradRecord& r = make_grad_record(t);
+  if (t.retains_grad && r.node && r.node != node) move_following_hooks(t, r, *node, result);
   r.node = std::move(node);
   r.result = result;
   r.version = t.storage->version;

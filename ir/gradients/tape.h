@@ -26,6 +26,8 @@ struct GradEdge {
 class GradHook : public RefCounted {
  public:
   virtual TensorRef call(const TensorRef& gradient) = 0;
+  // It is about what `t` is in the end: after a write in place it waits for the gradient of what was written.
+  virtual bool follows(const TensorImpl&) const { return false; }
 };
 using GradHooks = std::vector<Ref<GradHook>>;
 
@@ -63,7 +65,7 @@ class GradNode : public RefCounted {
   virtual std::optional<TensorType> result_type(int) const { return std::nullopt; }
   // Of the tensor that is the result, in the order in which they run.
   virtual GradHooks tensor_hooks(int result) const;
-  // Calls f for everything that belongs to the node alone and may hold objects of the program.
+  // Calls f for everything that may hold objects of the program: what belongs to the node, or the node itself.
   virtual void for_each_held(const std::function<void(RefCounted&)>& f) const;
 
   NodeExtras& make_extras() {

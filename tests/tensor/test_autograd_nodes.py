@@ -142,6 +142,17 @@ def test_hooks_of_nodes_give_tuples(answer):
             through(**{where: lambda g, *_: (g[0],) * 3})
 
 
+def test_a_retained_gradient_is_of_what_was_written_last():
+    x = leaf(1.0, 2.0)
+    seen = []
+    y = x * 2
+    y.register_hook(lambda g: seen.append(g.tolist()))
+    y.retain_grad()
+    y.mul_(3)
+    y.sum().backward()
+    assert y.grad.tolist() == [1.0, 1.0] and seen == [[3.0, 3.0]] and x.grad.tolist() == [6.0, 6.0]
+
+
 def test_hooks_are_taken_away():
     seen = []
     y = leaf(1.0) * 2
