@@ -28,7 +28,8 @@ class BoundaryNode final : public GradNode {
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool) override { return {grads[0]}; }
 };
 
-// The placeholders whose storage the graph writes to.
+}  // namespace
+
 std::vector<bool> written_inputs(const Graph& g) {
   const std::vector<Node*> placeholders = g.placeholders();
   std::vector<bool> written(placeholders.size());
@@ -42,8 +43,6 @@ std::vector<bool> written_inputs(const Graph& g) {
   }
   return written;
 }
-
-}  // namespace
 
 class GraphRunNode final : public GradNode {
  public:

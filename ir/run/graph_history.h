@@ -15,6 +15,9 @@ namespace md {
 
 class GraphRunNode;
 
+// Which placeholders of a traced graph have their storage written to.
+std::vector<bool> written_inputs(const Graph& g);
+
 // A tensor a node reads later, and what its storage's version was.
 struct KeptTensor {
   TensorRef tensor;

@@ -1,10 +1,12 @@
 """The derivative of every op: first and second against differences, on float64 operands, and on strided ones."""
 
+import logging
 import warnings
 
 import pytest
 
 import minidynamo as torch
+from minidynamo import _logging
 
 from .drawn_calls import OPS, call_of, function_of, is_public
 from .op_calls import operands
@@ -80,6 +82,52 @@ def test_first_and_second_derivative(name, strided):
         assert torch.autograd.gradcheck(function, tensors)
         if not strided:
             assert torch.autograd.gradgradcheck(function, tensors)
+
+
+# What fills a tensor with random numbers has a gradient of zeros, which is found by running the graph again.
+FILLS = set(
+    "bernoulli.tensor bernoulli.fill normal.size normal.fill uniform exponential cauchy log_normal geometric".split()
+)
+
+
+@pytest.fixture
+def hints():
+    """The performance hints logged meanwhile."""
+    texts = []
+    handler = logging.Handler()
+    handler.emit = lambda record: texts.append(record.getMessage())
+    _logging.set_logs(perf_hints=True)
+    logging.getLogger("minidynamo").addHandler(handler)
+    yield texts
+    logging.getLogger("minidynamo").removeHandler(handler)
+    _logging.set_logs()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_compiled_gradients_have_the_same_bits(name, hints):
+    if name in REFUSED | OTHER_DTYPE | set(WITHOUT):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = drawn(name, False)
+        if found is None:
+            return
+        function, tensors = found
+
+        def gradients(f):
+            given = [t.detach().clone().requires_grad_(t.requires_grad) for t in tensors]
+            results = [r for r in f(*given) if r.requires_grad]
+            torch.manual_seed(11)
+            torch.autograd.backward(results, [torch.rand_like(r) for r in results])
+            return [t.grad for t in given]
+
+        for want, got in zip(gradients(function), gradients(torch.compile(function)), strict=True):
+            assert (want is None) == (got is None)
+            if want is not None:
+                assert want.stride() == got.stride() and torch.allclose(
+                    want, got, rtol=1e-14, atol=1e-14, equal_nan=True
+                )
+        assert name in FILLS or not any("runs it again op by op" in hint for hint in hints)
 
 
 def test_how_many_are_checked():
