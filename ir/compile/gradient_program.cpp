@@ -68,8 +68,8 @@ std::optional<std::vector<TensorRef>> GradientProgram::run(std::span<const KeptT
     const auto [from, index] = part->inputs[i];
     const auto k = static_cast<std::size_t>(index);
     if (from != BackwardInput::From::Tangent) {
-      const KeptTensor& t = from == BackwardInput::From::Input ? inputs[k] : kept[k];
-      t.expect_unwritten();
+      const KeptTensor& t = from == BackwardInput::From::Kept ? kept[k] : inputs[k];
+      if (from != BackwardInput::From::Sizes) t.expect_unwritten();
       args.push_back(t.tensor.get());
       continue;
     }

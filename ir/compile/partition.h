@@ -6,7 +6,7 @@
 namespace md {
 
 struct BackwardInput {
-  enum class From : std::uint8_t { Input, Kept, Tangent } from;
+  enum class From : std::uint8_t { Input, Kept, Tangent, Sizes } from;  // Sizes: of an input, not its elements
   int index;  // of the forward graph's input, among its kept values, of its output
 };
 

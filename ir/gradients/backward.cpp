@@ -28,6 +28,10 @@ struct Capture {
 class Backward {
  public:
   explicit Backward(const BackwardCall& call) : call_(call), found_(call.inputs.size()) {}
+  ~Backward() {
+    for (const auto& [e, hook] : watched_) std::erase(e.node->hooks[static_cast<std::size_t>(e.result)], hook);
+  }
+  Backward(const Backward&) = delete;
 
   std::vector<TensorRef> run() {
     const GradMode mode(call_.create_graph);
@@ -73,8 +77,27 @@ class Backward {
     if (!x->requires_grad) refuse("One of the differentiated Tensors does not require grad");
     const GradEdge e = grad_edge(x);
     held_.push_back(e.node);
-    captures_[e.node.get()].push_back({i, e.result});
+    if (!e.node->runs_hooks()) return captures_[e.node.get()].push_back({i, e.result});
+    captures_[e.node.get()];
+    e.node->hooks.resize(static_cast<std::size_t>(e.node->results));
+    GradHooks& hooks = e.node->hooks[static_cast<std::size_t>(e.result)];
+    hooks.push_back(make_ref<CaptureHook>(*this, i));
+    watched_.push_back({e, hooks.back()});
   }
+
+  // Tells the gradient of an input that is a result of a node which runs its hooks.
+  class CaptureHook final : public GradHook {
+   public:
+    CaptureHook(Backward& to, std::size_t input) : to_(to), input_(input) {}
+    TensorRef call(const TensorRef& gradient) override {
+      to_.take({input_, 0}, gradient);
+      return nullptr;
+    }
+
+   private:
+    Backward& to_;
+    std::size_t input_;
+  };
 
   // How many edges lead to each node that the roots reach.
   void count_uses(const std::vector<GradEdge>& starts) {
@@ -137,12 +160,12 @@ class Backward {
   void visit(GradNode& node) {
     std::vector<TensorRef> grads = std::move(arrived_[&node]);
     arrived_.erase(&node);
-    run_hooks(node, grads);
+    if (!node.runs_hooks()) run_hooks(node, grads);
     const auto asked = captures_.find(&node);
     if (asked != captures_.end()) {
       for (const Capture& c : asked->second) take(c, grads[static_cast<std::size_t>(c.result)]);
     }
-    const bool work = call_.inputs.empty() || std::ranges::any_of(node.edges, [&](const GradEdge& e) {
+    const bool work = call_.inputs.empty() || (node.runs_hooks() && asked != captures_.end()) || std::ranges::any_of(node.edges, [&](const GradEdge& e) {
                         return e.node && needed_.contains(e.node.get());
                       });
     std::vector<TensorRef> out;
@@ -180,6 +203,7 @@ class Backward {
   const BackwardCall& call_;
   std::vector<TensorRef> found_;
   std::vector<Ref<GradNode>> held_;
+  std::vector<std::pair<GradEdge, Ref<GradHook>>> watched_;
   std::unordered_map<GradNode*, int> uses_;
   std::unordered_map<GradNode*, bool> needed_;
   std::unordered_map<GradNode*, std::vector<Capture>> captures_;

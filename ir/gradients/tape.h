@@ -2,6 +2,7 @@
 // computed it is a GradNode, whose edges lead to the nodes of the operands. Nothing here knows Python.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -34,6 +35,12 @@ class GradNode : public RefCounted {
   // Gradients for the edges from those of the results; null where nothing flows, in and out. Keeps what it saved only
   // if `keep`.
   virtual std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) = 0;
+  // Its results may depend on each other: who watches a result's gradient (a hook, an input of backward()) is told in
+  // backward(), by the node, when all of that gradient is there.
+  virtual bool runs_hooks() const { return false; }
+  bool is_watched() const {
+    return std::ranges::any_of(hooks, [](const GradHooks& h) { return !h.empty(); });
+  }
   // What was saved is gone: an earlier backward() has used it.
   virtual bool is_spent() const { return false; }
 

@@ -58,6 +58,7 @@ class GraphRunNode final : public GradNode {
 
   std::string name() const override { return "CompiledFunctionBackward"; }
   bool is_spent() const override { return spent_; }
+  bool runs_hooks() const override { return results > 1; }
   const std::vector<bool>& written() const { return written_; }
   // Not the outputs themselves, which hold this node.
   void keep(std::span<const TensorRef> values) {
@@ -80,7 +81,8 @@ class GraphRunNode final : public GradNode {
   std::vector<TensorRef> through(std::span<const TensorRef> grads) {
     const bool create = grad_enabled();
     const auto of_writes = grads.subspan(outputs);
-    if (compiled_ && !create && std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
+    const bool watched = runs_hooks() && is_watched();
+    if (compiled_ && !create && !watched && std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
       if (auto found = compiled_->run(inputs_, kept_, grads.first(outputs))) return std::move(*found);
     const GradMode on(true);
     return run_again(grads, create);
@@ -107,6 +109,7 @@ class GraphRunNode final : public GradNode {
     std::vector<TensorRef> roots = rerun(inputs);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (written_[i]) roots.push_back(inputs[i]);
+    if (runs_hooks()) watch(roots);
     BackwardCall call;
     for (std::size_t k = 0; k < roots.size(); ++k) {
       if (!grads[k]) continue;
@@ -122,6 +125,17 @@ class GraphRunNode final : public GradNode {
     std::vector<TensorRef> found = run_backward(call);
     for (std::size_t k = 0; k < found.size(); ++k) out[of_end[k]] = std::move(found[k]);
     return out;
+  }
+
+  // What watches a result gets to see the gradient of the tensor that stands for it now.
+  void watch(const std::vector<TensorRef>& made) const {
+    for (std::size_t k = 0; k < hooks.size() && k < made.size(); ++k) {
+      if (hooks[k].empty() || !made[k]->requires_grad) continue;
+      const GradEdge e = grad_edge(made[k]);
+      e.node->hooks.resize(static_cast<std::size_t>(e.node->results));
+      GradHooks& there = e.node->hooks[static_cast<std::size_t>(e.result)];
+      there.insert(there.end(), hooks[k].begin(), hooks[k].end());
+    }
   }
 
   // With the random numbers of the first run.
