@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <ranges>
 
 #include "ir/core/error.h"
 
@@ -229,25 +233,48 @@ void record_view_of(const TensorRef& base, const TensorRef& t, OpCaller& caller)
 
 namespace {
 
-// A write to a part of a tensor: outside of the part its gradient goes on as it is, inside through the call.
+// Dimensions from the slowest to the fastest in memory; nothing if elements have gaps or overlap.
+std::optional<std::vector<int>> dense_order(const TensorImpl& t) {
+  std::vector<int> order(t.sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{}, [&](int d) { return t.strides[static_cast<std::size_t>(d)]; });
+  std::int64_t expected = 1;
+  for (const int d : std::views::reverse(order)) {
+    const auto i = static_cast<std::size_t>(d);
+    if (t.sizes[i] != 1 && t.strides[i] != expected) return std::nullopt;
+    expected *= t.sizes[i];
+  }
+  return order;
+}
+
+// A write to a part of a tensor whose elements lie densely: outside of the part its gradient goes on as it is, inside
+// through the call.
 class PartWriteNode final : public GradNode {
  public:
-  PartWriteNode(OpCaller& caller, Ref<CallNode> inner, const TensorRef& base, const TensorImpl& part)
+  PartWriteNode(OpCaller& caller, Ref<CallNode> inner, const TensorRef& base, const TensorImpl& part,
+                const std::vector<int>& order)
       : caller_(caller), inner_(std::move(inner)), part_(type_of(Arg(alias_of(part)))) {
     part_.offset = part.offset - base->offset;
     edges.push_back(grad_edge(base));
     edges.insert(edges.end(), inner_->edges.begin() + 1, inner_->edges.end());
+    back_.items.resize(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      order_.items.emplace_back(order[i]);
+      back_.items[static_cast<std::size_t>(order[i])] = Arg(static_cast<int>(i));
+    }
   }
   void set_result(const TensorRef& written) { inner_->set_results(std::span<const TensorRef>(&written, 1)); }
   std::string name() const override { return "CopySlices"; }
   bool is_spent() const override { return inner_->is_spent(); }
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, bool keep) override {
-    const Arg whole = caller_.call(id::Compact, {grads[0]});
+    // As the base lies in memory.
+    const Arg whole = caller_.call(id::Compact, {caller_.call(id::Permute, {grads[0], order_})});
     const Arg sizes = sizes_arg(part_.sizes), strides = sizes_arg(part_.strides);
     const TensorRef inside[] = {caller_.call(id::AsStrided, {whole, sizes, strides, part_.offset}).get<TensorRef>()};
     std::vector<TensorRef> out = inner_->backward(inside, keep);
     const Arg left = out[0] ? Arg(out[0]) : caller_.call(id::FullLike, {inside[0], 0.0});
-    out[0] = caller_.call(id::WriteView, {whole, left, strides, part_.offset}).get<TensorRef>();
+    const Arg rest = caller_.call(id::WriteView, {whole, left, strides, part_.offset});
+    out[0] = caller_.call(id::Permute, {rest, back_}).get<TensorRef>();
     return out;
   }
 
@@ -255,6 +282,7 @@ class PartWriteNode final : public GradNode {
   OpCaller& caller_;
   Ref<CallNode> inner_;
   TensorType part_;
+  ListArg order_, back_;
 };
 
 }  // namespace
@@ -267,8 +295,8 @@ RecordedWrite::RecordedWrite(const Op& op, OpCaller& caller, std::span<const Arg
   node_ = call;
   call->keep_first_operand();
   if (base == written_) return;
-  if (base->is_contiguous())
-    node_ = make_ref<PartWriteNode>(caller, call, base, *written_);
+  if (const auto order = dense_order(*base))
+    node_ = make_ref<PartWriteNode>(caller, call, base, *written_, *order);
   else
     node_ = make_ref<UnrecordedNode>();
 }

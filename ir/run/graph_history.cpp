@@ -166,7 +166,10 @@ GraphHistory::GraphHistory(std::shared_ptr<const Graph> graph, std::shared_ptr<C
                            std::span<TensorImpl* const> inputs) {
   const Ref<GraphRunNode> node = make_ref<GraphRunNode>(std::move(graph), std::move(backward), inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (node->written()[i]) written_.emplace_back(inputs[i]);
+    if (node->written()[i]) {
+      const GradRecord* r = grad_record(*inputs[i]);
+      written_.push_back({TensorRef(inputs[i]), r ? r->node : nullptr});
+    }
   node_ = node;
 }
 
@@ -182,10 +185,14 @@ void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const Te
     set_history(*outputs[k], node_, static_cast<int>(k));
     outputs[k]->history = states[k].history;
   }
-  // Whether a written input requires grad from here on, the plan has said.
-  for (std::size_t k = 0; k < written_.size(); ++k)
-    if (written_[k]->requires_grad && !written_[k]->is_leaf())
-      set_history(*written_[k], node_, static_cast<int>(outputs.size() + k));
+  // Whether a written input requires grad from here on, the plan has said. Where the graph ran op by op the write may be
+  // recorded already.
+  for (std::size_t k = 0; k < written_.size(); ++k) {
+    TensorImpl& t = *written_[k].tensor;
+    const GradRecord* r = grad_record(t);
+    if (t.requires_grad && !t.is_leaf() && (r ? r->node : nullptr) == written_[k].before)
+      set_history(t, node_, static_cast<int>(outputs.size() + k));
+  }
 }
 
 }  // namespace md

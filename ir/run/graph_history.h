@@ -49,7 +49,11 @@ class GraphHistory {
 
  private:
   Ref<GradNode> node_;
-  std::vector<TensorRef> written_;  // inputs the graph writes to, in the order of the node's further results
+  struct Written {
+    TensorRef tensor;
+    Ref<GradNode> before;
+  };
+  std::vector<Written> written_;  // inputs the graph writes to, in the order of the node's further results
 };
 
 }  // namespace md
