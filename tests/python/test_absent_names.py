@@ -67,7 +67,7 @@ def test_every_mirrored_module_says_it(name):
         ("nn", "Lineer", "torch 2.13 has no torch.nn.Lineer either; nearest: torch.nn.Linear)"),
         ("nn.functional", "exp", "torch 2.13 has no torch.nn.functional.exp either; nearest: torch.exp)"),
         ("linalg", "svd", "torch.linalg.svd, a function of torch 2.13, is not part of minidynamo"),
-        ("fx", "symbolic_trace", "torch.fx.symbolic_trace, a function of torch 2.13, is not part of minidynamo"),
+        ("fx", "ProxyableClassMeta", "torch.fx.ProxyableClassMeta, a class of torch 2.13, is not part of minidynamo"),
     ],
 )
 def test_what_is_said(space, name, wanted):
