@@ -91,9 +91,14 @@ def _accepted(function):
     return None if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) else frozenset(parameters)
 
 
+def known_signature(function):
+    """The signature of a function that is written in Python in torch; None for others."""
+    return _binders().get(qualified_name(function)) if getattr(function, "__name__", None) else None
+
+
 def recorded_call(function, args, kwargs):
     """(args, kwargs) as the graph shows a call of `function`."""
-    signature = _binders().get(qualified_name(function)) if hasattr(function, "__name__") else None
+    signature = known_signature(function)
     if signature is None:
         return args, kwargs
     bound = signature.bind(*args, **kwargs)

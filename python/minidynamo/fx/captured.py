@@ -10,6 +10,7 @@ import operator
 import re
 import sys
 
+from .. import _C
 from ..nn.module import Module
 from .code_generation import CodeGen
 from .graph import Graph, table_text
@@ -130,11 +131,14 @@ class CapturedGraph(Graph):
             node.meta["stack_trace"] = stack
             if sizes is not None:
                 node.meta["tensor_meta"] = (tuple(sizes), dtype)
+                if op == "placeholder":
+                    node.__dict__["type"] = _C.Tensor
             node._texts = texts
             nodes.append(node)
         for node, row in zip(nodes, rows):
             node._take(_linked(row[4], nodes, node._texts[3]), _linked(row[5], nodes, node._texts[4]))
             del node.__dict__["_texts"]
+        self._native_targets = {node.target for node in nodes if node.op == "get_attr"}
         self._codegen = _CapturedCode(_sized_inputs(self._native, nodes))
         self._state = "built"
 
@@ -147,6 +151,10 @@ class CapturedGraph(Graph):
         self._root.prepend(node)
         self._len += 1
         return node
+
+    def _is_elsewhere(self, node):
+        """True for what the compiler made a constant or a branch: no attribute of a module."""
+        return node.op == "get_attr" and node.target in self._native_targets
 
     def _table(self):
         return table_text(self._text.rows()) if self._text is not None else super()._table()

@@ -72,6 +72,10 @@ class Graph:
     def _has_changed(self, what):
         """Called after every change; graphs that have their text from elsewhere listen."""
 
+    def _is_elsewhere(self, node):
+        """True if what a node refers to need not be in the module; other kinds of graphs say so."""
+        return False
+
     @property
     def owning_module(self):
         """The GraphModule that took this graph last; None if none did."""

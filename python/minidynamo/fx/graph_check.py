@@ -15,7 +15,7 @@ def lint(graph):
         names.add(node.name)
     if graph.owning_module is not None:
         for node in graph.nodes:
-            if node.op in ("get_attr", "call_module"):
+            if node.op in ("get_attr", "call_module") and not graph._is_elsewhere(node):
                 _check_target(graph.owning_module, node)
 
 
