@@ -43,6 +43,9 @@ from .functional import einsum as einsum  # noqa: E402  over the op's own name
 from .functional import embedding as embedding  # noqa: E402
 from .functional import group_norm as group_norm  # noqa: E402
 from .functional import renorm as renorm  # noqa: E402
+from .nn.functional import bilinear as bilinear  # noqa: E402
+from .nn.functional import cosine_similarity as cosine_similarity  # noqa: E402
+from .nn.functional import pairwise_distance as pairwise_distance  # noqa: E402
 from .random import fork_rng as fork_rng  # noqa: E402
 from .random import get_rng_state as get_rng_state  # noqa: E402
 from .random import seed as seed  # noqa: E402

@@ -32,6 +32,7 @@ def _module_of(native):
     """Called by the compiler for each captured graph that a backend in Python gets."""
     from .captured import CapturedModule
 
+    globals()["_module_of"] = CapturedModule  # from now on without a detour
     return CapturedModule(native)
 
 

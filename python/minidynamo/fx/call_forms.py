@@ -82,13 +82,12 @@ def _binders():
     return found
 
 
-@functools.cache
 def _accepted(function):
-    """Names of the parameters of a Python function; None where they are not known."""
-    if not isinstance(function, types.FunctionType):
-        return None
-    parameters = inspect.signature(function).parameters
-    return None if any(p.kind is p.VAR_KEYWORD for p in parameters.values()) else frozenset(parameters)
+    """Names of the parameters of a function of this package that is made in Python; None for others."""
+    for composed, code, _ in _codes():
+        if composed is function:
+            return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return None
 
 
 def known_signature(function):

@@ -208,10 +208,22 @@ class CapturedModule(GraphModule):
         return object.__new__(cls)  # without a class of its own: there are many, and few are changed
 
     def __init__(self, native):
+        self.__dict__["_native"] = native
+
+    def __getattr__(self, name):
+        """What is not there yet: one of these is made for every captured graph, and few are more than run."""
+        if "_graph" in self.__dict__ or "_native" not in self.__dict__:
+            return super().__getattr__(name)
         Module.__init__(self)
-        graph = CapturedGraph(native)
+        graph = CapturedGraph(self._native)
         graph.__dict__["_owning_module"] = self
-        self.__dict__.update(_native=native, _graph=graph, _generated=None, meta={}, _tracer_cls=None)
+        self.__dict__.update(_graph=graph, _generated=None, meta={}, _tracer_cls=None)
+        return getattr(self, name)
+
+    def __setattr__(self, name, value):
+        if "_graph" not in self.__dict__:
+            _ = self._graph
+        super().__setattr__(name, value)
 
     def forward(self, *inputs):
         native = self._native

@@ -1,12 +1,13 @@
 """The Python function a graph stands for: as text, with the objects that the text mentions."""
 
 import enum
+import sys
 import types
-import typing
 from collections import namedtuple
 
 from .. import _C
-from .function_names import METHODS, is_from_torch, qualified_name
+from . import _pytree
+from .function_names import METHODS, install_native_spaces, is_from_torch, qualified_name
 from .namespace import CONSTANTS
 from .node import Node, _type_repr, nodes_in
 from .readable import comments_of, type_comment
@@ -24,8 +25,8 @@ inplace_methods["setitem"] = "{}[{}] = {}"
 
 
 def _package():
-    import sys
-
+    """What generated code calls `torch`."""
+    install_native_spaces()
     return sys.modules[__package__.partition(".")[0]]
 
 
@@ -80,6 +81,35 @@ class CodeGen:
         return PythonCode(f"\n{wraps}\n\n{start}\n{inside}", body.globals)
 
 
+class _PyTreeCodeGen(CodeGen):
+    """Code for functions that take and return nested values: placeholders and outputs are the leaves."""
+
+    def __init__(self, names, in_spec):
+        self.names = names
+        self.in_spec = in_spec
+        self.out_spec = None
+
+    def gen_fn_def(self, free_vars, maybe_return_annotation):
+        leaves = [text.partition(":")[0].partition("=")[0].strip() for text in free_vars]
+        start = super().gen_fn_def(list(self.names), maybe_return_annotation)
+        given = ", ".join(self.names)
+        return f"{start}\n    {', '.join(leaves)}, = fx_pytree.tree_flatten_spec([{given}], self._in_spec)"
+
+    def generate_output(self, output_args):
+        if self.out_spec is None:
+            return super().generate_output(output_args)
+        return f"return pytree.tree_unflatten({output_args!r}, self._out_spec)"
+
+    def process_inputs(self, *args):
+        return _pytree.tree_flatten_spec(list(args), self.in_spec)
+
+    def process_outputs(self, outputs):
+        return outputs if self.out_spec is None else _pytree.tree_unflatten(outputs, self.out_spec)
+
+    def additional_globals(self):
+        return [("fx_pytree", _pytree), ("pytree", _pytree)]
+
+
 class _Body:
     """The statements of a function while they are made."""
 
@@ -109,8 +139,12 @@ class _Body:
 
     def type_text(self, value):
         """An annotation."""
+        import typing
+
         if value == ():
             return "()"
+        if isinstance(value, types.UnionType):
+            return "|".join(map(self.type_text, value.__args__))
         origin = getattr(value, "__origin__", None)
         if origin is None or not getattr(value, "__args__", None):
             if isinstance(value, (list, tuple)):

@@ -94,7 +94,7 @@ class Graph:
         """The output node, which must be the last."""
         last = self._root._prev
         if last.op != "output":
-            raise RuntimeError(f"the graph has no output yet: its last node is {last.name or 'nothing'}")
+            raise AssertionError(f"the graph has no output yet: its last node is {last.name or 'nothing'}")
         return last
 
     def find_nodes(self, *, op, target=None, sort=True):

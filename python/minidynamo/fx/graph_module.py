@@ -10,8 +10,8 @@ from .. import _C
 from .._absent import absent_names as _absent_names
 from ..nn.module import Module
 from ..nn.parameter import Buffer
+from .code_generation import _PyTreeCodeGen
 from .graph import Graph
-from .placeholders import _PyTreeCodeGen
 
 __all__ = ["GraphModule", "reduce_graph_module"]
 _numbers = itertools.count()
@@ -248,7 +248,7 @@ class GraphModule(Module):
         made = type(self).__base__.__new__(type(self).__base__)
         memo[id(self)] = made
         made.__dict__.update(copy.deepcopy(self._state_for_copy(), memo))
-        type(made).__name__ = type(self).__name__
+        type(made).__name__ = "GraphModule"
         made.graph = copy.deepcopy(self._graph)
         made.graph._tracer_cls = self._graph._tracer_cls
         return made

@@ -4,7 +4,6 @@ import builtins
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from .. import _C, _checks
 from .._absent import absent_names as _absent_names
@@ -15,7 +14,7 @@ __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 OPCODES = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 base_types = (str, int, float, bool, complex, _C.dtype, _C.Tensor, _C.device)
 BaseArgumentTypes = str | int | float | bool | complex | _C.dtype | _C.Tensor | _C.device
-Target = Callable[..., Any] | str
+Target = Callable | str
 _side_effectful_functions = set()
 
 

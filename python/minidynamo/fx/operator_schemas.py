@@ -55,7 +55,7 @@ def normalize_function(target, args, kwargs=None, arg_types=None, kwarg_types=No
 
 
 def normalize_module(root, target, args, kwargs=None, normalize_to_only_use_kwargs=False):
-    """As normalize_function(), of the `forward` of the submodule `target` of `root`. AttributeError if there is none."""
+    """As normalize_function(), of the `forward` of the submodule `target` of `root`; AttributeError without one."""
     module = root.get_submodule(target)
     return _normalized(inspect.signature(module.forward), args, kwargs or {}, normalize_to_only_use_kwargs)
 

@@ -6,7 +6,7 @@ import warnings
 
 from .. import _C, _checks
 from . import _pytree
-from .code_generation import CodeGen
+from .code_generation import _PyTreeCodeGen
 from .node import base_types
 
 
@@ -18,35 +18,6 @@ class PHBase:
 
 
 PH = PHBase()
-
-
-class _PyTreeCodeGen(CodeGen):
-    """Code for functions that take and return nested values: placeholders and outputs are the leaves."""
-
-    def __init__(self, names, in_spec):
-        self.names = names
-        self.in_spec = in_spec
-        self.out_spec = None
-
-    def gen_fn_def(self, free_vars, maybe_return_annotation):
-        leaves = [text.partition(":")[0].partition("=")[0].strip() for text in free_vars]
-        start = super().gen_fn_def(list(self.names), maybe_return_annotation)
-        given = ", ".join(self.names)
-        return f"{start}\n    {', '.join(leaves)}, = fx_pytree.tree_flatten_spec([{given}], self._in_spec)"
-
-    def generate_output(self, output_args):
-        if self.out_spec is None:
-            return super().generate_output(output_args)
-        return f"return pytree.tree_unflatten({output_args!r}, self._out_spec)"
-
-    def process_inputs(self, *args):
-        return _pytree.tree_flatten_spec(list(args), self.in_spec)
-
-    def process_outputs(self, outputs):
-        return outputs if self.out_spec is None else _pytree.tree_unflatten(outputs, self.out_spec)
-
-    def additional_globals(self):
-        return [("fx_pytree", _pytree), ("pytree", _pytree)]
 
 
 def place_arguments(tracer, root_fn, is_module, concrete_args, assert_is_none):
