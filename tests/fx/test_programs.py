@@ -8,13 +8,13 @@ import math
 import pathlib
 
 import pytest
-from fx import rewriting_programs, running_programs, tracing_programs
 
 import minidynamo as torch
 import minidynamo.fx.experimental.optimization
 import minidynamo.fx.passes.shape_prop
 import minidynamo.fx.passes.split_module
 import minidynamo.nn.utils.fusion
+from fx import rewriting_programs, running_programs, tracing_programs
 
 RESULTS = json.loads((pathlib.Path(__file__).parent / "results.json").read_text())
 PROGRAMS = [*tracing_programs.PROGRAMS, *rewriting_programs.PROGRAMS, *running_programs.PROGRAMS]

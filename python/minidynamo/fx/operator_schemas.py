@@ -4,9 +4,9 @@ import inspect
 import types
 from collections import namedtuple
 
-from .. import _C
 from .._absent import absent_names as _absent_names
 from .call_forms import known_signature
+from .function_names import is_from_torch
 
 __all__ = ["ArgsKwargsPair", "check_for_mutable_operation", "normalize_function", "normalize_module"]
 
@@ -63,9 +63,8 @@ def normalize_module(root, target, args, kwargs=None, normalize_to_only_use_kwar
 def check_for_mutable_operation(target, args, kwargs):
     """RuntimeError for functions that write to their arguments: those whose names end in "_"."""
     name = getattr(target, "__name__", "")
-    if isinstance(target, (type(_C.add), type(_C.Tensor.add))) or known_signature(target) is not None:
-        if name.endswith("_") and not name.endswith("__"):
-            raise RuntimeError(f"{name}() writes to its arguments, and this Tracer traces functions only that do not")
+    if is_from_torch(target) and name.endswith("_") and not name.endswith("__"):
+        raise RuntimeError(f"{name}() writes to its arguments, and this Tracer traces functions only that do not")
 
 
 __getattr__ = _absent_names(__name__)

@@ -2,10 +2,12 @@
 
 import functools
 import math
+import threading
 import types
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._lock import process_lock
 from ..nn import Module
 from ..nn.module import Module as _ModuleClass
 from ..nn.parameter import Parameter
@@ -18,6 +20,7 @@ from .proxy import ParameterProxy, Scope, ScopeContextManager, TracerBase
 
 __all__ = ["Tracer"]
 _is_tracing = 0
+_lock = process_lock()  # one thread traces at a time: what is patched must be put back in order
 
 
 def is_fx_tracing():
@@ -173,7 +176,7 @@ class Tracer(TracerBase):
             raise AssertionError(f"a function or a Module can be traced, not a {type(function).__name__}")
         _is_tracing += 1
         try:
-            with Patches() as patches, recording_calls():
+            with _lock, Patches() as patches, recording_calls():
                 called, args = self.create_args_for_root(function, is_module, concrete_args)
                 self._patch(patches, function.__globals__)
                 result = called(*args)
@@ -205,12 +208,17 @@ class Tracer(TracerBase):
     def _patch(self, patches, function_globals):
         cache = {}
         original_getattr, original_call = _ModuleClass.__getattr__, _ModuleClass.__call__
-        tracer = self
+        tracer, thread = self, threading.get_ident()
 
         def module_getattr(module, name):
+            if threading.get_ident() != thread:
+                return original_getattr(module, name)
             return tracer.getattr(name, original_getattr(module, name), cache)
 
         def module_call(module, *args, **kwargs):
+            if threading.get_ident() != thread:
+                return original_call(module, *args, **kwargs)
+
             def forward(*args, **kwargs):
                 return original_call(module, *args, **kwargs)
 
