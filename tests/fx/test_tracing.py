@@ -152,6 +152,18 @@ def test_mutable_operations_can_be_refused():
     assert len(Strict().trace(lambda x: F.relu(x)).nodes) == 3
 
 
+def test_asserts_are_not_traced():
+    class Asserting(fx.Tracer):
+        trace_asserts = True
+
+    with pytest.raises(NotImplementedError, match="torch._assert"):
+        Asserting().trace(lambda x: x)
+    gm = fx.symbolic_trace(lambda x: (torch._assert(x.shape[0] == 2, "two rows"), x)[1])
+    assert gm(torch.ones(2)).tolist() == [1, 1]
+    with pytest.raises(AssertionError, match="two rows"):
+        gm(torch.ones(3))
+
+
 def test_wrap_wants_the_top_level_of_a_module():
     with pytest.raises(NotImplementedError, match="top level"):
         fx.wrap("f")

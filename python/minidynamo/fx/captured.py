@@ -6,6 +6,7 @@ Texts are the native ones, and what runs is the native graph, until the graph ha
 import ast
 import builtins
 import copy
+import functools
 import operator
 import re
 import sys
@@ -80,8 +81,20 @@ def _with_sizes(value, tree):
 class _CapturedCode(CodeGen):
     """Code that first finds the sizes of inputs which the rest of it mentions."""
 
-    def __init__(self, sized):
-        self._sized = sized  # symbol -> (index of the input, dimension)
+    def __init__(self, native, inputs):
+        self._native = native
+        self._inputs = inputs
+
+    @functools.cached_property
+    def _sized(self):
+        """Symbol -> (number of the input, dimension), of sizes that inputs have."""
+        signature = self._native.readable(False, False).partition("\n")[2].partition("\n")[0]
+        found = {}
+        for name, dims in _SIZED_INPUT.findall(signature):
+            for dim, size in enumerate(dims.split(", ")):
+                if _SYMBOL.fullmatch(size) and size not in self._inputs and name in self._inputs:
+                    found.setdefault(size, (self._inputs.index(name), dim))
+        return found
 
     def gen_fn_def(self, free_vars, maybe_return_annotation):
         inputs = [text.partition(":")[0].strip() for text in free_vars]
@@ -139,7 +152,7 @@ class CapturedGraph(Graph):
             node._take(_linked(row[4], nodes, node._texts[3]), _linked(row[5], nodes, node._texts[4]))
             del node.__dict__["_texts"]
         self._native_targets = {node.target for node in nodes if node.op == "get_attr"}
-        self._codegen = _CapturedCode(_sized_inputs(self._native, nodes))
+        self._codegen = _CapturedCode(self._native, [n.target for n in nodes if n.op == "placeholder"])
         self._state = "built"
 
     def _bare_node(self, op, target, name):
@@ -187,18 +200,6 @@ def _links(value, nodes):
     if isinstance(value, slice):
         return slice(_links(value.start, nodes), _links(value.stop, nodes), _links(value.step, nodes))
     return value
-
-
-def _sized_inputs(native, nodes):
-    """Symbol -> (number of the input, dimension), of sizes that inputs have."""
-    inputs = [node.target for node in nodes if node.op == "placeholder"]
-    signature = native.readable(False, False).partition("\n")[2].partition("\n")[0]
-    found = {}
-    for name, dims in _SIZED_INPUT.findall(signature):
-        for dim, size in enumerate(dims.split(", ")):
-            if _SYMBOL.fullmatch(size) and size not in inputs and name in inputs:
-                found.setdefault(size, (inputs.index(name), dim))
-    return found
 
 
 class CapturedModule(GraphModule):

@@ -88,9 +88,6 @@ def _rebuilt(forward, body):
     module = _CodeOnly(body)
     graph = _EveryModuleIsALeaf().trace(module)
     graph._tracer_cls = tracer_class
-    codegen = body.get("_graphmodule_codegen")
-    if codegen is not None:
-        graph._codegen = codegen
     made = GraphModule(module, graph, body.get("_graphmodule_cls_name", "GraphModule"))
     for name, value in body.items():
         if not hasattr(made, name):

@@ -170,6 +170,8 @@ class Tracer(TracerBase):
         PH in nested lists, tuples and dicts, whose leaves are inputs then.
         """
         global _is_tracing
+        if self.trace_asserts:
+            raise NotImplementedError("Tracer.trace_asserts is not part of minidynamo: call torch._assert(value, text)")
         function = self._begin(root)
         is_module = isinstance(root, Module)
         if not isinstance(function, types.FunctionType):
