@@ -108,6 +108,19 @@ def sized(x):
     return y + 1, torch.zeros(x.shape[0]) + x.shape[1], x[: x.shape[0] // 2], y.reshape([-1, x.shape[1] // 2]) + 2
 
 
+def test_gradient_modes_are_part_of_changed_graphs():
+    def f(x):
+        with torch.no_grad():
+            y = x + 2
+        return x + y, y
+
+    x = inputs()[0].requires_grad_()
+    total, product = torch.compile(f, backend=lambda gm, i: swapped(gm))(x)
+    assert torch.equal(product, x * 2) and not product.requires_grad and torch.is_grad_enabled()
+    total.sum().backward()
+    assert torch.equal(x.grad, (x * 2).detach())
+
+
 @pytest.mark.parametrize("kind", ["code", "interpreter"])
 def test_sizes_are_those_of_the_call(kind):
     seen = []

@@ -38,6 +38,8 @@ def _spelled(space, name):
         home, prefix = _NATIVE[space]
         return f"torch._C.{home}.{prefix}{name}"
     if space == "":
+        if name not in vars(sys.modules[PACKAGE]):
+            return f"torch._C.{name}"
         return f"torch.functional.{name}" if name in _COMPOSED else f"torch.{name}"
     return f"torch.{space}.{name}"
 
