@@ -142,10 +142,33 @@ def test_sizes_are_those_of_the_call(kind):
 
 
 def test_numbers_as_inputs():
-    compiled = torch.compile(lambda x, n: x * n + n, backend=lambda gm, i: swapped(gm), dynamic=True)
+    seen = []
+
+    def backend(gm, example):
+        seen.append(swapped(gm))
+        return gm
+
+    compiled = torch.compile(lambda x, n, m: (x * (n + m) + n) * (n * m - 3), backend=backend, dynamic=True)
     x = inputs()[0]
-    for n in (5, 6, 7):
-        assert torch.equal(compiled(x, n), x * n * n)
+    for n, m in ((5, 8), (6, 9), (7, 4)):
+        assert torch.equal(compiled(x, n, m), x * (n + m) * n * (n * m - 3))
+    assert len(seen) == 1 and 's0: "Sym(s0)"' in seen[0].print_readable(print_output=False)
+    assert "(self, s0 : int, s1 : int, L_x_ : torch.Tensor)" in seen[0].code
+
+
+def test_numbers_read_from_tensors():
+    told = []
+
+    def backend(gm, example):
+        with pytest.raises(NotImplementedError, match="read from a tensor"):
+            swapped(gm)
+        told.append(gm)
+        return gm
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        x = inputs()[0]
+        assert torch.equal(torch.compile(lambda x: x * x[2, 3].item() + x, backend=backend)(x), x * 6 + x)
+    assert told
 
 
 OUT_OF_REACH = {

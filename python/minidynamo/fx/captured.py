@@ -32,7 +32,7 @@ class SizeValue(int):
         return made
 
     def _fx_code(self):
-        return self.expression
+        return self.expression if self.expression.isidentifier() else f"({self.expression})"
 
     def __reduce__(self):
         return SizeValue, (int(self), self.expression)
@@ -145,7 +145,7 @@ class CapturedGraph(Graph):
             if sizes is not None:
                 node.meta["tensor_meta"] = (tuple(sizes), dtype)
                 if op == "placeholder":
-                    node.__dict__["type"] = _C.Tensor
+                    node.__dict__["type"] = int if _SYMBOL.fullmatch(target) else _C.Tensor
             node._texts = texts
             nodes.append(node)
         for node, row in zip(nodes, rows):
@@ -292,6 +292,8 @@ def _check_that_python_can_run(module, graph):
             what = f"the constant or branch '{node.target}', which is in the compiler only"
         elif node.op == "call_function" and not callable(node.target):
             what = f"the function {node.target}, which is not found under that name"
+        elif node.op == "call_method" and node.target == "item":
+            what = "a number that is read from a tensor, and is a 0-d tensor in the graph"
         missing = _symbols(node) - known
         if missing:
             what = f"the size {min(missing)}, which is read from a tensor"

@@ -38,6 +38,8 @@ def type_comment(node, include_stride, include_device):
 
     `meta` has a tensor under "val" or "example_value", or its TensorMetadata under "tensor_meta".
     """
+    if node.op == "placeholder" and node.type is int:  # a size, in a captured graph
+        return f"Sym({node.target})"
     value = node.meta.get("val", node.meta.get("example_value"))
     if isinstance(value, _C.Tensor):
         text = _tensor_text(value.shape, value.dtype)
