@@ -105,7 +105,8 @@ def test_changed_graphs_train():
 
 def sized(x):
     y = x.view(x.shape[0] * 2, -1)
-    return y + 1, torch.zeros(x.shape[0]) + x.shape[1], x[: x.shape[0] // 2], y.reshape([-1, x.shape[1] // 2]) + 2
+    z = torch.zeros(size=(x.shape[0],)) + x.shape[1]
+    return y + 1, z, x[: x.shape[0] // 2], y.reshape([-1, x.shape[1] // 2]) + 2
 
 
 def test_gradient_modes_are_part_of_changed_graphs():

@@ -20,7 +20,7 @@ from .node import Node, map_aggregate
 
 PACKAGE = __package__.partition(".")[0]
 _SIZED_INPUT = re.compile(r'(\w+): "[\w]+\[([^\]]*)\]"')
-_SYMBOL = re.compile(r"[su]\d+")
+_SYMBOL = re.compile(r"\b[su]\d+\b")
 
 
 class SizeValue(int):
@@ -63,19 +63,40 @@ def _function_named(text):
     return text
 
 
-def _with_sizes(value, tree):
-    """An argument, ints in it that its text shows as more than a number made SizeValues."""
-    if isinstance(value, (list, tuple)) and isinstance(tree, (ast.List, ast.Tuple)) and len(value) == len(tree.elts):
-        return type(value)(_with_sizes(v, t) for v, t in zip(value, tree.elts))
-    if isinstance(value, slice) and isinstance(tree, ast.Call) and len(tree.args) == 3:
-        return slice(*(_with_sizes(v, t) for v, t in zip((value.start, value.stop, value.step), tree.args)))
-    is_size = isinstance(value, (int, str)) and not isinstance(value, bool)
-    if not is_size or isinstance(tree, ast.Constant):
-        return value
-    text = ast.unparse(tree)
-    if _SYMBOL.search(text) is None or isinstance(value, str) and _SYMBOL.fullmatch(value) is None:
-        return value
-    return SizeValue(value if isinstance(value, int) else 0, text)
+class _Sizes:
+    """Finds the sizes in arguments by their text: ints that it shows as more than a number become SizeValues."""
+
+    def __init__(self, text):
+        self._text = text.encode()  # positions in a syntax tree are those of bytes
+        self._tree = ast.parse(text, mode="eval").body
+        self._found = set()
+
+    def put_into(self, value, names):
+        """The arguments with their sizes; ValueError if the text has one that they have not. `names` are nodes'."""
+        made = self._put(value, self._tree)
+        shown = {name.id for name in ast.walk(self._tree) if isinstance(name, ast.Name) and _SYMBOL.fullmatch(name.id)}
+        if shown - self._found - names:
+            raise ValueError("a size is not where the text shows it")
+        return made
+
+    def _put(self, value, tree):
+        if isinstance(value, dict) and isinstance(tree, ast.Dict) and len(value) == len(tree.keys):
+            return {key: self._put(item, t) for (key, item), t in zip(value.items(), tree.values)}
+        if isinstance(value, (list, tuple)) and isinstance(tree, (ast.List, ast.Tuple)):
+            if len(value) == len(tree.elts):
+                return type(value)(self._put(v, t) for v, t in zip(value, tree.elts))
+        if isinstance(value, slice) and isinstance(tree, ast.Call) and len(tree.args) == 3:
+            parts = value.start, value.stop, value.step
+            return slice(*(self._put(v, t) for v, t in zip(parts, tree.args)))
+        is_size = isinstance(value, (int, str)) and not isinstance(value, bool)
+        if not is_size or isinstance(tree, ast.Constant):
+            return value
+        expression = self._text[tree.col_offset : tree.end_col_offset].decode()
+        symbols = _SYMBOL.findall(expression)
+        if not symbols or (isinstance(value, str) and _SYMBOL.fullmatch(value) is None):
+            return value
+        self._found.update(symbols)
+        return SizeValue(value if isinstance(value, int) else 0, expression)
 
 
 class _CapturedCode(CodeGen):
@@ -136,6 +157,7 @@ class CapturedGraph(Graph):
         owner = self.__dict__.get("_owning_module")
         super().__init__()
         self._owning_module = owner
+        self._unread = set()  # nodes with sizes that were not found in their texts
         rows, nodes = self._native.nodes(), []
         for (op, spelling, target, name, _, _, sizes, dtype, stack), texts in zip(rows, self._native.rows()):
             node = self._bare_node(op, _called(spelling, target) if op == "call_function" else target, name)
@@ -146,10 +168,10 @@ class CapturedGraph(Graph):
                 node.meta["tensor_meta"] = (tuple(sizes), dtype)
                 if op == "placeholder":
                     node.__dict__["type"] = int if _SYMBOL.fullmatch(target) else _C.Tensor
-            node._texts = texts
+            node.__dict__["_texts"] = texts[3:5]
             nodes.append(node)
         for node, row in zip(nodes, rows):
-            node._take(_linked(row[4], nodes, node._texts[3]), _linked(row[5], nodes, node._texts[4]))
+            _linked(node, row[4:6], nodes)
             del node.__dict__["_texts"]
         self._native_targets = {node.target for node in nodes if node.op == "get_attr"}
         self._codegen = _CapturedCode(self._native, [n.target for n in nodes if n.op == "placeholder"])
@@ -180,16 +202,17 @@ class CapturedGraph(Graph):
         return plain.__reduce_ex__(2)
 
 
-def _linked(value, nodes, text):
-    """Arguments with nodes in the place of their numbers, and sizes as in `text`."""
-    if isinstance(value, dict):
-        return {key: _links(item, nodes) for key, item in value.items()}
-    if _SYMBOL.search(text):
-        try:
-            value = _with_sizes(value, ast.parse(text, mode="eval").body)
-        except SyntaxError:  # constants whose text is no expression
-            pass
-    return _links(value, nodes)
+def _linked(node, row, nodes):
+    """Gives a node its arguments: nodes in the place of their numbers, and sizes as its texts show them."""
+    made = []
+    for value, text in zip(row, node._texts):
+        if _SYMBOL.search(text):
+            try:
+                value = _Sizes(text).put_into(value, {n.name for n in nodes})
+            except (SyntaxError, ValueError):
+                node.graph._unread.add(node)
+        made.append(_links(value, nodes))
+    node._take(*made)
 
 
 def _links(value, nodes):
@@ -197,6 +220,8 @@ def _links(value, nodes):
         return nodes[value[1]]
     if isinstance(value, (list, tuple)):
         return type(value)(_links(v, nodes) for v in value)
+    if isinstance(value, dict):
+        return {key: _links(item, nodes) for key, item in value.items()}
     if isinstance(value, slice):
         return slice(_links(value.start, nodes), _links(value.stop, nodes), _links(value.step, nodes))
     return value
@@ -294,6 +319,8 @@ def _check_that_python_can_run(module, graph):
             what = f"the function {node.target}, which is not found under that name"
         elif node.op == "call_method" and node.target == "item":
             what = "a number that is read from a tensor, and is a 0-d tensor in the graph"
+        elif node in getattr(graph, "_unread", ()):
+            what = "a size that is known to the compiler only"
         missing = _symbols(node) - known
         if missing:
             what = f"the size {min(missing)}, which is read from a tensor"
