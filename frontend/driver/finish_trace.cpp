@@ -23,14 +23,13 @@
 
 namespace md {
 
-namespace {
-
-// Whether the graph calls code of the program.
 bool calls_out(const Graph& g) {
   return std::ranges::any_of(g.nodes, [](const auto& n) {
     return n->callee || std::ranges::any_of(n->regions, [](const auto& region) { return calls_out(*region); });
   });
 }
+
+namespace {
 
 struct Finisher {
   Tracer& t;

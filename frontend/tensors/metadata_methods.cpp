@@ -3,6 +3,7 @@
 
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/written_tensors.h"
+#include "ir/gradients/tape.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/extent.h"
 
@@ -25,9 +26,12 @@ void adopt(TensorImpl& self, const TensorImpl& from) {
 
 // The tensor becomes what the view op of the same name returns.
 PyRef become_view(const PassedArgs& call, const char* view) {
-  check_grad_write(*tensor_impl(call.args[0]));
+  TensorImpl& self = *tensor_impl(call.args[0]);
+  check_grad_write(self);
   PyRef made = call_overloads(overloads(view), view, call, false);
-  adopt(*tensor_impl(call.args[0]), *tensor_impl(made.get()));
+  adopt(self, *tensor_impl(made.get()));
+  const GradRecord* r = grad_record(*tensor_impl(made.get()));
+  if (r && r->node) set_history(self, r->node, r->result);
   return PyRef::borrow(call.args[0]);
 }
 PyRef transposed(const PassedArgs& call) { return become_view(call, "t"); }
@@ -35,13 +39,13 @@ PyRef swapped(const PassedArgs& call) { return become_view(call, "transpose"); }
 PyRef squeezed(const PassedArgs& call) { return become_view(call, "squeeze"); }
 PyRef unsqueezed(const PassedArgs& call) { return become_view(call, "unsqueeze"); }
 PyRef strided(const PassedArgs& call) { return become_view(call, "as_strided"); }
-// There is no backward pass, so nothing else leads from a tensor to what it was computed from.
 PyRef detached(const PassedArgs& call) {
   no_arguments("detach_", call, 1);
   TensorImpl& self = *tensor_impl(call.args[0]);
   if (self.history == GradHistory::LeafView)
     throw OpError(ErrorKind::Runtime, "Can't detach views in-place. Use detach() instead.");
   self.set_grad_state({});
+  if (GradRecord* r = grad_record(self)) r->node = nullptr;
   return PyRef::borrow(call.args[0]);
 }
 

@@ -192,6 +192,7 @@ void append_backward(FunctionalForward& f, const GradientNotes& notes, const std
 }  // namespace
 
 JointGraph differentiate(const Graph& traced, const std::vector<bool>& differentiated) {
+  if (!traced.delegated.empty()) throw NotFunctional("differentiate: the graph holds functions with a backward of their own");
   for (const auto& n : traced.nodes)
     if (!n->unbacked.empty()) throw NotFunctional("differentiate: sizes of " + n->name + " depend on values");
   JointGraph joint;
