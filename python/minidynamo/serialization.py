@@ -5,7 +5,6 @@ share memory share it again after `load`: their memory is written once, whole.
 """
 
 import os
-import pickle
 
 from ._absent import absent_names as _absent_names
 
@@ -59,6 +58,8 @@ class safe_globals:
 
 
 def _pickler(file, protocol):
+    import pickle
+
     from . import _C
 
     class Pickler(pickle.Pickler):
@@ -84,7 +85,7 @@ def _pickler(file, protocol):
     return made
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=4, _use_new_zipfile_serialization=True):
+def save(obj, f, pickle_module=None, pickle_protocol=4, _use_new_zipfile_serialization=True):
     """Writes `obj` to a path or to a file opened for writing bytes.
 
     The last argument chooses between torch's formats and has no effect. NotImplementedError for another pickle module
@@ -92,8 +93,9 @@ def save(obj, f, pickle_module=pickle, pickle_protocol=4, _use_new_zipfile_seria
     """
     import hashlib
     import io
+    import pickle
 
-    if pickle_module is not pickle:
+    if pickle_module not in (None, pickle):
         raise NotImplementedError("save() writes with the standard pickle module only")
     if pickle_protocol < 4:
         raise NotImplementedError(f"save() writes with pickle protocols from 4 on, not {pickle_protocol}")
@@ -148,6 +150,7 @@ def _rebuilder(location):
 
 def _unpickled(file, base, rebuild, data_only, options):
     import collections
+    import pickle
 
     from . import _C
 
@@ -223,6 +226,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     was saved.
     """
     import io
+    import pickle
 
     if mmap:
         raise NotImplementedError("load(mmap=True): the checksum of the file is compared, so all of it is read")

@@ -1,17 +1,15 @@
 """Where the gradient of a tensor goes: a node of the record of operations, and which of its results."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 from .. import _C
 from .grad_mode import enable_grad as _enable_grad
 
 
-class GradientEdge(NamedTuple):
+class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr", "ownership_token"), defaults=(None,))):
     """`output_nr`-th result of `node`. `ownership_token` keeps what the edge belongs to: here the tensor itself."""
 
-    node: _C._GradNode
-    output_nr: int
-    ownership_token: object = None
+    __slots__ = ()
 
     def tensor(self):
         """The tensor that the edge was asked of. NotImplementedError for an edge put together by hand."""
