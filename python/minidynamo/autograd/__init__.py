@@ -1,6 +1,7 @@
-"""The part of autograd that exists: grad and inference modes, and functions with a forward of their own."""
+"""Automatic differentiation: gradients of recorded operations, and functions with a forward and a backward."""
 
 from .._absent import absent_names as _absent_names
+from .._absent import submodules as _submodules
 from . import function as function
 from . import grad_mode as grad_mode
 from .backward import backward as backward
@@ -14,4 +15,12 @@ from .grad_mode import set_grad_enabled as set_grad_enabled
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
 
-__getattr__ = _absent_names(__name__)
+
+def _load(name, missing):
+    """`functional` and `graph` are reachable without an import of their own."""
+    from importlib import import_module
+
+    return import_module("." + name, __name__) if name in _submodules(__name__) else missing
+
+
+__getattr__ = _absent_names(__name__, _load)

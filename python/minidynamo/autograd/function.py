@@ -1,13 +1,15 @@
-"""Functions of the user's with a forward and a backward: `apply` runs forward, gradients go back through backward."""
+"""Functions of the user's: `apply` runs forward, and gradients go back through backward."""
 
+import contextlib
 import functools
 
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .._dynamo.eval_frame import is_compiling as _is_compiling
+from .backward import passes as _passes
 from .grad_mode import no_grad
 
-__all__ = ["Function", "FunctionCtx", "once_differentiable"]
+__all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 
 
 class FunctionCtx:
@@ -33,7 +35,12 @@ class FunctionCtx:
 
     @property
     def saved_tensors(self):
-        """What `save_for_backward` kept. RuntimeError if one was written to since."""
+        """What `save_for_backward` kept. RuntimeError if one was written to since, or if they have been freed."""
+        if self._saved is None:
+            raise RuntimeError(
+                "Trying to backward through the graph a second time: what was saved for it was freed by the first "
+                "backward(). Pass retain_graph=True to the first one, or compute the loss again."
+            )
         for tensor, version in zip(self._saved, self._versions):
             if tensor is not None and tensor._version != version:
                 raise RuntimeError(
@@ -58,6 +65,10 @@ class FunctionCtx:
         """Whether backward gets zeros instead of None."""
         self.materialize_grads = value
 
+    def _free(self):
+        if self._saved:
+            self._saved = None
+
     def maybe_clear_saved_tensors(self):
         """Forgets the saved tensors."""
         self._saved = ()
@@ -69,48 +80,95 @@ def _require_grad(tensor):
     return tensor
 
 
-def _differentiable(ctx, output, inputs):
-    """One output of forward as apply() hands it out while gradients are on."""
-    if not isinstance(output, _C.Tensor) or not output.is_floating_point():
-        return output
-    if any(output is t for t in ctx._non_differentiable):
+def _handed_out(ctx, output, inputs, recorded):
+    """One output of forward as apply() gives it."""
+    if not isinstance(output, _C.Tensor):
         return output
     dirty = any(output is t for t in ctx._dirty)
-    if dirty and output.requires_grad and output.is_leaf:
+    if recorded and dirty and output.requires_grad and output.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    differentiable = recorded and output.is_floating_point() and not any(output is t for t in ctx._non_differentiable)
     if any(output is t for t in inputs) and not dirty:
         output = output.view_as(output)  # an input that is handed back is another tensor
-    return _require_grad(output)
+    return _require_grad(output) if differentiable else output
+
+
+def _check_dirty(ctx, outputs):
+    for t in ctx._dirty:
+        if not any(t is each for each in outputs):
+            raise RuntimeError("every tensor given to mark_dirty() has to be an output of forward, and one is not")
 
 
 def _run(cls, args, kwargs):
     """forward with a fresh context; behind Function.apply, and traced in its place."""
     ctx = FunctionCtx()
+    if kwargs and not _is_compiling():
+        args, kwargs = _positional(cls, args, kwargs), {}
     wants = [isinstance(a, _C.Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
-    if not (_C.is_grad_enabled() and any(wants)):
-        return _forward(cls, ctx, args, kwargs)
-    with no_grad():
-        output = _forward(cls, ctx, args, kwargs)
-        if isinstance(output, tuple):
-            output = tuple([_differentiable(ctx, each, args) for each in output])
-        else:
-            output = _differentiable(ctx, output, args)
-    if not _is_compiling():
-        _record(cls, ctx, args, output)
-    return output
+    recorded = _C.is_grad_enabled() and any(wants)
+    # A graph without gradients has nothing to switch off.
+    with no_grad() if recorded or not _is_compiling() else contextlib.nullcontext():
+        result = _forward(cls, ctx, args, kwargs)
+        outputs = result if isinstance(result, tuple) else (result,)
+        _check_dirty(ctx, outputs)
+        given = tuple([_handed_out(ctx, each, args, recorded) for each in outputs])
+    if recorded and not _is_compiling():
+        _record(cls, ctx, args, given)
+    return given if isinstance(result, tuple) else given[0]
 
 
-def _record(cls, ctx, args, output):
-    outputs = output if isinstance(output, tuple) else (output,)
+def _positional(cls, args, kwargs):
+    """The arguments of forward in order: each of them has a gradient. TypeError for those that only have a name."""
+    import inspect
+
+    leading = () if cls._own_setup() else (None,)
+    bound = inspect.signature(cls.forward).bind(*leading, *args, **kwargs)
+    if bound.kwargs:
+        raise TypeError(f"apply() cannot pass {', '.join(bound.kwargs)} of {cls.__name__}.forward by name")
+    return bound.args[len(leading) :]
+
+
+def _record(cls, ctx, args, outputs):
     # A context that held an output would keep it, and itself, alive.
     ctx._saved = tuple([_detached_output(t, outputs) for t in ctx._saved])
     ctx._versions = tuple([None if t is None else t._version for t in ctx._saved])
-    _C._record_function(cls, ctx, args, outputs)
+    call = _Call(cls, ctx, outputs)
+    _C._record_function(call, call, args, outputs)
 
 
 def _detached_output(tensor, outputs):
     return tensor.detach() if tensor is not None and any(tensor is o for o in outputs) else tensor
+
+
+class _Call:
+    """What is recorded of a call of apply(): how gradients go back through it."""
+
+    materialize_grads = False  # zeros are made here, where it is known of what sizes
+
+    def __init__(self, cls, ctx, outputs):
+        self.__name__ = cls.__name__
+        self._cls, self._ctx = cls, ctx
+        self._like = [(o.shape, o.dtype, o.device) if isinstance(o, _C.Tensor) else None for o in outputs]
+
+    def backward(self, _, *grads):
+        """The gradients of the arguments from those of the outputs. The latter are None where nothing flows."""
+        if self._ctx.materialize_grads:
+            grads = [self._zeros(like) if g is None and like else g for g, like in zip(grads, self._like)]
+        found = self._cls._backward_function()(self._ctx, *grads)
+        found = found if isinstance(found, tuple) else (found,)
+        for each in found:
+            if each is not None and not isinstance(each, _C.Tensor):
+                raise RuntimeError(f"{self.__name__}.backward has to return Tensors or None, not {type(each).__name__}")
+        running = _passes()
+        if running and not running[-1].keep_graph:
+            self._ctx._free()
+        return found
+
+    @staticmethod
+    def _zeros(like):
+        shape, dtype, device = like
+        return _C.zeros(shape, dtype=dtype, device=device)
 
 
 def _forward(cls, ctx, args, kwargs):
@@ -125,7 +183,13 @@ class Function:
     """Base of functions with static methods `forward(ctx, ...)` and `backward(ctx, ...)`, called by `apply(...)`."""
 
     def __init__(self, *args, **kwargs):
-        raise RuntimeError(f"{type(self).__name__} is not instantiated: call {type(self).__name__}.apply(...)")
+        import warnings
+
+        name = type(self).__name__
+        warnings.warn(f"{name} is not instantiated: call {name}.apply(...)", DeprecationWarning, stacklevel=2)
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"forward and backward are static methods: call {type(self).__name__}.apply(...)")
 
     @staticmethod
     def forward(*args, **kwargs):
@@ -150,6 +214,13 @@ class Function:
         return cls.setup_context is not Function.setup_context
 
     @classmethod
+    def _backward_function(cls):
+        own_backward, own_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
+        if own_backward and own_vjp:
+            raise RuntimeError(f"{cls.__name__} has both backward and vjp, which are two names of one method")
+        return cls.vjp if own_vjp else cls.backward
+
+    @classmethod
     def apply(cls, *args, **kwargs):
         """forward(ctx, *args) with gradients off; a floating result requires grad if an argument does."""
         return _run(cls, args, kwargs)
@@ -166,22 +237,48 @@ def once_differentiable(function):
     return backward
 
 
+class InplaceFunction(Function):
+    """A Function that keeps whether it works in place."""
+
+    def __init__(self, inplace=False):
+        super().__init__()
+        self.inplace = inplace
+
+
 class _ImperativeEngine:
-    """Stands for the engine that would run backward passes: none is ever under way."""
+    """Stands for what runs backward passes."""
 
     def is_checkpoint_valid(self):
-        return True
+        """Whether all passes under way bring gradients to every leaf, not to chosen tensors."""
+        return not any(running.inputs for running in _passes())
 
     def queue_callback(self, callback):
-        raise RuntimeError("queue_callback() is for the time of a backward pass, and none is under way")
+        """`callback()` is called at the end of the backward pass under way. RuntimeError if there is none."""
+        running = _passes()
+        if not running:
+            raise RuntimeError("queue_callback() is for the time of a backward pass, and none is under way")
+        running[-1].callbacks.append(callback)
 
 
-class Variable:
-    """The old name of tensors: `Variable(x)` is a tensor over x's memory."""
+class _VariableType(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, _C.Tensor)
+
+
+class Variable(metaclass=_VariableType):
+    """The old name of tensors: `Variable(x)` is a tensor over x's memory, and every tensor is a Variable."""
 
     _execution_engine = _ImperativeEngine()
 
-    def __new__(cls, data, requires_grad=False):
+    def __new__(cls, data=None, requires_grad=False, volatile=None):
+        if volatile is not None:
+            import warnings
+
+            warnings.warn("volatile has no effect: use `with torch.no_grad():`", UserWarning, stacklevel=2)
+        if data is None:
+            data = _C.empty(0)
+        if not isinstance(data, _C.Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         return data.detach().requires_grad_(requires_grad)
 
 

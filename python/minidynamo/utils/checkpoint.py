@@ -1,13 +1,224 @@
-"""Names of torch.utils.checkpoint. Nothing is kept for a backward pass here, so there is nothing to recompute."""
+"""torch.utils.checkpoint: parts of a program whose intermediate results are computed again in the backward pass.
+
+T. Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016.
+"""
 
 import contextlib
+import warnings
+import weakref
 
+from .. import _C
 from .._absent import absent_names as _absent_names
+from ..autograd.backward import backward as _backward
+from ..autograd.backward import detours as _detours
+from ..autograd.backward import grad as _grad
+from ..autograd.backward import passes as _passes
+from ..autograd.function import Function as _Function
+from ..autograd.function import Variable as _Variable
+from ..autograd.grad_mode import enable_grad as _enable_grad
+from ..random import fork_rng as _fork_rng
+from ..random import get_rng_state as _get_rng_state
+from ..random import set_rng_state as _set_rng_state
+
+__all__ = [
+    "CheckpointError",
+    "CheckpointFunction",
+    "check_backward_validity",
+    "checkpoint",
+    "checkpoint_sequential",
+    "detach_variable",
+    "noop_context_fn",
+]
+
+
+class CheckpointError(RuntimeError):
+    """What was computed again differs from what was computed first."""
 
 
 def noop_context_fn():
     """Two contexts that do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def detach_variable(inputs):
+    """The tensors in a tuple apart from their history, requiring grad as before; all else as it is."""
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"detach_variable() takes a tuple, not {type(inputs).__name__}")
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, _C.Tensor) else x for x in inputs)
+
+
+def check_backward_validity(inputs):
+    """Warns if none of the inputs requires grad: no gradients would come back to them."""
+    if not any(isinstance(x, _C.Tensor) and x.requires_grad for x in inputs):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=3)
+
+
+@contextlib.contextmanager
+def _random_numbers_of(state):
+    with _fork_rng(enabled=state is not None):
+        if state is not None:
+            _set_rng_state(state)
+        yield
+
+
+class CheckpointFunction(_Function):
+    """checkpoint() with use_reentrant=True: the backward pass of the part runs within that of the whole."""
+
+    @staticmethod
+    def forward(ctx, run_function, preserve_rng_state, *args):
+        check_backward_validity(args)
+        ctx.run_function = run_function
+        ctx.state = _get_rng_state() if preserve_rng_state else None
+        ctx.args = [None if isinstance(a, _C.Tensor) else a for a in args]
+        ctx.places = [i for i, a in enumerate(args) if isinstance(a, _C.Tensor)]
+        ctx.save_for_backward(*[args[i] for i in ctx.places])
+        return run_function(*args)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        if not _Variable._execution_engine.is_checkpoint_valid():
+            raise RuntimeError(
+                "a checkpoint with use_reentrant=True cannot bring gradients to chosen tensors, by grad() or by "
+                "backward(inputs=...): pass use_reentrant=False, or call backward() without inputs"
+            )
+        args = list(ctx.args)
+        for i, saved in zip(ctx.places, ctx.saved_tensors):
+            args[i] = saved
+        args = detach_variable(tuple(args))
+        with _random_numbers_of(ctx.state), _enable_grad():
+            outputs = ctx.run_function(*args)
+        outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+        flowing = [(y, g) for y, g in zip(outputs, grads) if isinstance(y, _C.Tensor) and y.requires_grad]
+        if not flowing:
+            raise RuntimeError("none of the outputs of a checkpoint requires grad: it needs no checkpoint")
+        _backward(*zip(*flowing))
+        return None, None, *(a.grad if isinstance(a, _C.Tensor) else None for a in args)
+
+
+def _tensors_in(nest):
+    """The tensors in tuples, lists and dicts, in order."""
+    if isinstance(nest, _C.Tensor):
+        return [nest]
+    inside = nest.values() if isinstance(nest, dict) else nest if isinstance(nest, (tuple, list)) else ()
+    return [t for part in inside for t in _tensors_in(part)]
+
+
+def _replaced(nest, others):
+    """The nest with other tensors, by the ids of those in it."""
+    if isinstance(nest, _C.Tensor):
+        return others.get(id(nest), nest)
+    if type(nest) is dict:
+        return {key: _replaced(part, others) for key, part in nest.items()}
+    if type(nest) in (tuple, list):
+        return type(nest)(_replaced(part, others) for part in nest)
+    if isinstance(nest, tuple) and hasattr(nest, "_fields"):
+        return type(nest)(*(_replaced(part, others) for part in nest))
+    return nest
+
+
+class _Part:
+    """A call that is repeated in the backward pass."""
+
+    def __init__(self, function, args, kwargs, context_fn, state, checked):
+        self._function, self._given, self._state, self._checked = function, (args, kwargs), state, checked
+        self._forward_context, self._again_context = context_fn()
+        # Gradients end at these, and go on outside.
+        self.inputs = list({id(t): t for t in _tensors_in((args, kwargs)) if t.requires_grad}.values())
+
+    def run(self):
+        """The result, and the tensors in it that require grad."""
+        args, kwargs = self._given
+        with self._forward_context:
+            result = self._function(*args, **kwargs)
+        tensors = _tensors_in(result)
+        self._places = [i for i, t in enumerate(tensors) if t.requires_grad]
+        self._facts = [(t.shape, t.dtype, t.device) for t in tensors]
+        return result, [tensors[i] for i in self._places]
+
+    def run_again(self, others):
+        """The tensors once more, computed from others in place of the inputs."""
+        args, kwargs = _replaced(self._given, dict(zip(map(id, self.inputs), others)))
+        with _random_numbers_of(self._state), _enable_grad(), self._again_context:
+            tensors = _tensors_in(self._function(*args, **kwargs))
+        facts = [(t.shape, t.dtype, t.device) for t in tensors]
+        if self._checked and facts != self._facts:
+            raise CheckpointError(f"a checkpoint gave tensors {self._facts} first, and {facts} when computed again")
+        return [tensors[i] for i in self._places]
+
+
+class _Repeated(_Function):
+    """The outputs of a part, without what it computed on the way to them."""
+
+    @staticmethod
+    def forward(ctx, part, made, detour, *inputs):
+        ctx.set_materialize_grads(False)
+        ctx.part, ctx.detour = part, detour
+        ctx.save_for_backward(*inputs)
+        return tuple(t.detach() for t in made)
+
+    @staticmethod
+    def backward(ctx, *grads):
+        running = _passes()[-1]
+        beginning = _differentiable_beginning if running.create_graph else _beginning
+        others, found = zip(*map(beginning, ctx.saved_tensors)) if ctx.saved_tensors else ((), ())
+        outputs = ctx.part.run_again(others)
+        flowing = [(y, g) for y, g in zip(outputs, grads) if g is not None and y.requires_grad]
+        if flowing:
+            _go_back(flowing, others, running)
+        return None, None, None, *(gradient() for gradient in found)
+
+
+def _beginning(x):
+    """A tensor like x at which gradients end, and what gives the one that has come."""
+    other = x.detach().requires_grad_()
+    return other, lambda: other.grad
+
+
+def _differentiable_beginning(x):
+    """The same for gradients that are differentiable: what is computed from the tensor knows x, so zeros go on."""
+    seen = []
+
+    def note(gradient):
+        seen.append(gradient)
+        return _C.zeros_like(gradient)
+
+    with _enable_grad():
+        other = x.view_as(x)
+    handle = other.register_hook(note)
+
+    def noted():
+        handle.remove()  # gradients of the gradients go on
+        return seen[0] if seen else None
+
+    return other, noted
+
+
+def _go_back(flowing, others, running):
+    """Gradients of the part: to `others`, and on ways from outside that are no arguments to what the pass is for."""
+    outputs, grads = zip(*flowing)
+    if not running.inputs:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # said of the whole pass already
+            _backward(outputs, grads, True, running.create_graph)
+        return
+    found = _grad(outputs, (*others, *running.inputs), grads, True, running.create_graph, allow_unused=True)
+    for other, gradient in zip(others, found):
+        if not running.create_graph:
+            other.grad = gradient
+    for i, gradient in enumerate(found[len(others) :]):
+        running.add(i, gradient)
+
+
+def _repeatable(function, args, kwargs, context_fn, state, checked):
+    part = _Part(function, args, kwargs, context_fn, state, checked)
+    result, made = part.run()
+    if not (_C.is_grad_enabled() and made):
+        return result
+    # What the part uses beside its arguments may require grad as well: the outputs do, and each pass comes by here.
+    detour = _C.empty(0).requires_grad_()
+    _detours.add(weakref.ref(detour, _detours.discard))
+    outputs = _Repeated.apply(part, made, detour, *part.inputs)
+    return _replaced(result, dict(zip(map(id, made), outputs)))
 
 
 def checkpoint(
@@ -17,16 +228,68 @@ def checkpoint(
     context_fn=noop_context_fn,
     determinism_check="default",
     debug=False,
-    preserve_rng_state=True,
+    early_stop=True,
     **kwargs,
 ):
-    """function(*args, **kwargs), inside the first context of `context_fn()`.
+    """`function(*args, **kwargs)`, whose intermediate results are not kept but computed again in the backward pass.
 
-    In compiled code the function may not change objects from outside (GB0067): torch would run it again.
+    `preserve_rng_state` (True) draws the same random numbers again. `use_reentrant=True` runs a backward pass within
+    the other: it takes no keywords, gradients come only to what `function` uses if an argument requires grad, and only
+    by backward() for all leaves. With False, what `context_fn()` gives, two contexts, is around the first run and
+    around those repeated, and unless `determinism_check="none"` sizes and dtypes of the results must be the same
+    again: CheckpointError. `early_stop` changes nothing: what is repeated runs to its end.
+
+    In compiled code the function may not change objects from outside (GB0067): it would run again.
+    Raises ValueError for options that do not fit together, NotImplementedError for `debug`.
     """
-    forward, _ = context_fn()
-    with forward:
-        return function(*args, **kwargs)
+    if use_reentrant is None:
+        warnings.warn("checkpoint(): pass use_reentrant explicitly, best False; without it is True", stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if use_reentrant:
+        if context_fn is not noop_context_fn or debug:
+            raise ValueError("context_fn and debug go with use_reentrant=False only")
+        if kwargs:
+            raise ValueError(f"Unexpected keyword arguments: {', '.join(kwargs)}")
+        return CheckpointFunction.apply(function, preserve, *args)
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be 'default' or 'none', not {determinism_check!r}")
+    if debug:
+        raise NotImplementedError("checkpoint(debug=True): operations of the part are not listed here")
+    state = _get_rng_state() if preserve else None
+    return _repeatable(function, args, kwargs, context_fn, state, determinism_check == "default")
+
+
+def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwargs):
+    """`input` through the functions, or modules of a Sequential, in turn, in `segments` parts: all but the last are
+    computed again in the backward pass.
+
+    Raises ValueError if there are fewer functions than segments.
+    """
+    if use_reentrant is None:
+        warnings.warn("checkpoint_sequential(): pass use_reentrant explicitly, best False", stacklevel=2)
+        use_reentrant = True
+    preserve = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError(f"Unexpected keyword arguments: {', '.join(kwargs)}")
+    functions = list(functions)
+    if not 1 <= segments <= len(functions):
+        raise ValueError(f"{len(functions)} functions cannot be run in {segments} segments")
+
+    def part(first, last):
+        def run(x):
+            for function in functions[first:last]:
+                x = function(x)
+            return x
+
+        return run
+
+    size = len(functions) // segments
+    last = size * (segments - 1)
+    for first in range(0, last, size):
+        run = part(first, first + size)
+        input = checkpoint(run, input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+    return part(last, len(functions))(input)
 
 
 __getattr__ = _absent_names(__name__)
