@@ -102,7 +102,8 @@ class TracedForward {
   static bool is_argument(const ValueRef& v) {
     if (v->kind == ValueKind::Tensor) return true;
     PyObject* o = v->kind == ValueKind::Constant ? v->real.get() : nullptr;
-    return o && (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o));
+    return o && (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+                 PyUnicode_CheckExact(o));
   }
   bool add_results(const ValueRef& result) {
     auto* tuple = as<TupleValue>(result);

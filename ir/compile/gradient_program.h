@@ -1,5 +1,5 @@
-// A traced graph compiled together with its gradients: a forward graph that keeps what the way back needs, and a backward
-// graph, compiled when it is first asked for.
+// A traced graph compiled together with its gradients: a forward graph that keeps what the way back needs, and a
+// backward graph, compiled when it is first asked for.
 #pragma once
 
 #include <map>

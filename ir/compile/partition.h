@@ -11,9 +11,9 @@ struct BackwardInput {
 };
 
 struct SplitGraph {
-  std::unique_ptr<Graph> forward;   // results: the traced graph's, then the kept values
-  std::unique_ptr<Graph> backward;  // results: gradients
-  std::vector<std::size_t> kept;    // the kept values, by their place in the joint graph
+  std::unique_ptr<Graph> forward;     // results: the traced graph's, then the kept values
+  std::unique_ptr<Graph> backward;    // results: gradients
+  std::vector<std::size_t> kept;      // the kept values, by their place in the joint graph
   std::vector<BackwardInput> inputs;  // of `backward`, in order
   std::vector<int> gradient_of;       // by result of `backward`: which input
 };

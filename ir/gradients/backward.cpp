@@ -165,9 +165,9 @@ class Backward {
     if (asked != captures_.end()) {
       for (const Capture& c : asked->second) take(c, grads[static_cast<std::size_t>(c.result)]);
     }
-    const bool work = call_.inputs.empty() || (node.runs_hooks() && asked != captures_.end()) || std::ranges::any_of(node.edges, [&](const GradEdge& e) {
-                        return e.node && needed_.contains(e.node.get());
-                      });
+    const bool work =
+        call_.inputs.empty() || (node.runs_hooks() && asked != captures_.end()) ||
+        std::ranges::any_of(node.edges, [&](const GradEdge& e) { return e.node && needed_.contains(e.node.get()); });
     std::vector<TensorRef> out;
     if (work && std::ranges::any_of(grads, [](const TensorRef& g) { return bool(g); })) {
       if (node.is_spent()) {
@@ -221,7 +221,9 @@ TapeRunner& tape_runner() {
 namespace {
 
 // `grad` lies in memory as its leaf does, row-major where the leaf has gaps or overlaps.
-SizeVec layout_of_grad(const TensorImpl& t) { return like_strides(type_of(Arg(TensorRef(const_cast<TensorImpl*>(&t))))); }
+SizeVec layout_of_grad(const TensorImpl& t) {
+  return like_strides(type_of(Arg(TensorRef(const_cast<TensorImpl*>(&t)))));
+}
 
 bool has_layout_of(const TensorImpl& g, const TensorImpl& t) {
   const SizeVec wanted = layout_of_grad(t);

@@ -73,8 +73,8 @@ bool is_setitem(const Node& n);
 // The node writes into its first argument and stands for it: x += 1, x.add_(1), x[0] = 7.
 bool is_inplace(const Node& n);
 
-// Nodes that stand for a call of the program's whose derivative they do not hold (autograd.Function). Where gradients are
-// recorded the call itself is made in their place.
+// Nodes that stand for a call of the program's whose derivative they do not hold (autograd.Function). Where gradients
+// are recorded the call itself is made in their place.
 struct DelegatedCall {
   Node *first, *last;  // of the nodes in between, placeholders and constants are not part of it
   std::shared_ptr<const Callee> callee;

@@ -82,7 +82,8 @@ class GraphRunNode final : public GradNode {
     const bool create = grad_enabled();
     const auto of_writes = grads.subspan(outputs);
     const bool watched = runs_hooks() && is_watched();
-    if (compiled_ && !create && !watched && std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
+    if (compiled_ && !create && !watched &&
+        std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
       if (auto found = compiled_->run(inputs_, kept_, grads.first(outputs))) return std::move(*found);
     const GradMode on(true);
     return run_again(grads, create);
@@ -185,8 +186,8 @@ void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const Te
     set_history(*outputs[k], node_, static_cast<int>(k));
     outputs[k]->history = states[k].history;
   }
-  // Whether a written input requires grad from here on, the plan has said. Where the graph ran op by op the write may be
-  // recorded already.
+  // Whether a written input requires grad from here on, the plan has said. Where the graph ran op by op the write may
+  // be recorded already.
   for (std::size_t k = 0; k < written_.size(); ++k) {
     TensorImpl& t = *written_[k].tensor;
     const GradRecord* r = grad_record(t);

@@ -1,10 +1,10 @@
 // The cheapest values to keep between what cannot be computed again and what is asked for.
-#include "ir/compile/min_cut.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
+
+#include "ir/compile/min_cut.h"
 
 namespace md {
 namespace {

@@ -139,7 +139,8 @@ void StorageValues::write(Handle& self, Handle& result) {
 bool StorageValues::is_recorded_write(Handle& self) const {
   if (!grad_enabled()) return false;
   const auto chain = unknown_chain(self, [](const Handle&) { return false; });
-  return std::ranges::none_of(chain, [](const Handle* h) { return h->unrecorded || (h->view && h->view->id == id::Detach); });
+  return std::ranges::none_of(chain,
+                              [](const Handle* h) { return h->unrecorded || (h->view && h->view->id == id::Detach); });
 }
 
 void StorageValues::write_value(State& s, Handle& self, Node* v) {
