@@ -81,9 +81,6 @@ def move(tensor):
 
     RuntimeError for tensors that are not on the CPU, OSError if there is no memory left.
     """
-    from . import reductions
-
-    reductions.init_reductions()
     if tensor.device.type != "cpu":
         raise RuntimeError(f"share_memory_(): only tensors on the CPU can be shared, this one is on {tensor.device}")
     if tensor.numel() == 0 or holds(tensor):
