@@ -9,6 +9,8 @@ HOMES = {
         set_warn_always get_device_module
     """,
     "_tensor_types": "OutOfMemoryError AcceleratorError set_default_tensor_type typename",
+    "sparse": "sparse_coo_tensor spmm smm",
+    "sparse.coo": "sparse_coo",
     "backends._matmul": "set_float32_matmul_precision get_float32_matmul_precision",
 }
 TENSOR_TYPES = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()

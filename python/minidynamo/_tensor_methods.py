@@ -99,6 +99,58 @@ def is_shared(self):
     return shared_memory.holds(self)
 
 
+def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+    """The entries that differ from 0 as a tensor of the layout torch.sparse_coo; gradients flow back to them.
+
+    The first `sparse_dim` dimensions, all by default, are given by indices. NotImplementedError for other layouts.
+    """
+    from .sparse import coo
+
+    if layout not in (None, coo.sparse_coo) or blocksize is not None or dense_dim is not None:
+        raise NotImplementedError("to_sparse(): there is one sparse layout here, torch.sparse_coo")
+    return coo.from_dense(self, sparse_dim)
+
+
+def to_sparse_coo(self):
+    """to_sparse()."""
+    return to_sparse(self)
+
+
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """The tensor itself, which is dense; converted to `dtype`."""
+    return self if dtype is None else self.to(dtype)
+
+
+def sparse_mask(self, mask):
+    """The elements in the places where the sparse tensor `mask` has entries, of the same sizes."""
+    from .sparse import coo
+
+    if tuple(mask.shape) != tuple(self.shape):
+        raise RuntimeError(f"sparse_mask(): a mask of sizes {tuple(self.shape)} is needed, got {tuple(mask.shape)}")
+    mask = mask.coalesce()
+    return coo.made(mask.indices(), self[tuple(mask.indices())], tuple(self.shape), True)
+
+
+def sparse_dim(self):
+    """0: no dimension is given by indices."""
+    return 0
+
+
+def dense_dim(self):
+    """All dimensions."""
+    return self.dim()
+
+
+def of_sparse_tensors(name):
+    """A method of sparse tensors: RuntimeError for dense ones."""
+
+    def method(self):
+        raise RuntimeError(f"{name}() is for sparse tensors, and this one is dense; see to_sparse()")
+
+    method.__name__, method.__doc__ = name, "RuntimeError: the tensor is dense."
+    return method
+
+
 def is_not(kind):
     """A property of tensors on the CPU: False."""
     return property(lambda self: False, doc=f"False: no tensor is of the kind {kind!r}.")
@@ -106,7 +158,10 @@ def is_not(kind):
 
 def attach():
     """Makes all of them methods and properties of Tensor."""
-    for method in (type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared):
+    methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
+    methods += [to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
+    methods += map(of_sparse_tensors, ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"))
+    for method in methods:
         method.__qualname__ = f"Tensor.{method.__name__}"
         setattr(_C.Tensor, method.__name__, method)
     for kind in ("xpu", "mps", "mkldnn", "ipu", "mtia", "vulkan", "xla", "maia", "sparse_csr"):

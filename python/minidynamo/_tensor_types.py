@@ -29,6 +29,8 @@ class AcceleratorError(RuntimeError):
 class tensortype(type):
     """The type of torch.FloatTensor and its kin. `isinstance` asks for dtype and device; calls make tensors."""
 
+    make_sparse = None  # torch.sparse puts its own here: its types are reached through it
+
     def __instancecheck__(cls, instance):
         return (
             isinstance(instance, _C.Tensor)
@@ -43,9 +45,7 @@ class tensortype(type):
         if cls._device == "cuda":
             raise TypeError(f"type {cls.full_name} is not available: Torch not compiled with CUDA enabled")
         if cls._device == "sparse":
-            from .sparse import legacy_tensor
-
-            return legacy_tensor(cls.dtype, *args, **kwargs)
+            return cls.make_sparse(cls.dtype, *args, **kwargs)
         return _made(cls.dtype, *args, **kwargs)
 
     def __getattr__(cls, name):
