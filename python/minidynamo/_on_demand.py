@@ -9,6 +9,16 @@ HOMES = {
         set_warn_always get_device_module
     """,
     "_tensor_types": "OutOfMemoryError AcceleratorError set_default_tensor_type typename",
+    "amp.autocast_mode": """
+        autocast is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype
+        is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache autocast_increment_nesting
+        autocast_decrement_nesting
+    """,
+    "amp.older_names": """
+        is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype set_autocast_cpu_dtype
+        get_autocast_gpu_dtype set_autocast_gpu_dtype
+    """,
+    "amp.grad_scaler": "GradScaler",
     "sparse": "sparse_coo_tensor spmm smm",
     "sparse.coo": "sparse_coo",
     "backends._matmul": "set_float32_matmul_precision get_float32_matmul_precision",
