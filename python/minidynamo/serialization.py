@@ -8,11 +8,12 @@ import os
 
 from ._absent import absent_names as _absent_names
 
-__all__ = ["load", "save"]
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
 _CONTAINERS = {"collections": ("OrderedDict", "defaultdict", "deque"), "builtins": ("set", "frozenset", "complex")}
 _MARK = b"mdtensor\x00\x01\r\n"
 _HEADER = len(_MARK) + 8 + 32
+_safe = []  # what load() takes besides tensors and plain containers: objects, or (object, name in files)
 _PART = 1 << 22  # bytes asked for at once: a length that is wrong never becomes memory
 
 
@@ -62,12 +63,54 @@ def save(obj, f):
         f.write(data)
 
 
+def add_safe_globals(safe_globals):
+    """From here on load() accepts these classes and functions: a list of them, or of (object, "module.name") pairs."""
+    _safe.extend(entry for entry in list(safe_globals) if entry not in _safe)
+
+
+def get_safe_globals():
+    """What add_safe_globals() was given."""
+    return list(_safe)
+
+
+def clear_safe_globals():
+    """Forgets what add_safe_globals() was given."""
+    _safe.clear()
+
+
+class safe_globals:
+    """`with safe_globals([...])`: load() accepts these classes and functions within."""
+
+    def __init__(self, safe_globals):
+        self.safe_globals = list(safe_globals)
+
+    def __enter__(self):
+        self._before = get_safe_globals()
+        add_safe_globals(self.safe_globals)
+
+    def __exit__(self, *error):
+        _safe[:] = self._before
+
+
+def _safe_names():
+    """{(module, name): object} of what add_safe_globals() was given."""
+    found = {}
+    for entry in _safe:
+        thing, name = entry if isinstance(entry, tuple) else (entry, f"{entry.__module__}.{entry.__qualname__}")
+        found[name] = thing
+    return found
+
+
 def _data_only(file):
     import collections
     import pickle
 
+    safe = _safe_names()
+
     class DataOnly(pickle.Unpickler):
         def find_class(self, module, name):
+            if f"{module}.{name}" in safe:
+                return safe[f"{module}.{name}"]
             if module in ("minidynamo", "minidynamo._C"):
                 from . import _C
 
@@ -81,8 +124,8 @@ def _data_only(file):
             elif name in _CONTAINERS.get(module, ()):
                 return getattr(collections, name, None) or super().find_class(module, name)
             raise pickle.UnpicklingError(
-                f"{module}.{name} is neither a tensor nor a plain container; load(..., weights_only=False) accepts it, "
-                "which runs whatever code the file names"
+                f"{module}.{name} is neither a tensor nor a plain container; add_safe_globals() names it as safe, and "
+                "load(..., weights_only=False) accepts it, which runs whatever code the file names"
             )
 
     return DataOnly(file).load()

@@ -96,7 +96,7 @@ class autocast:
 
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+            raise ValueError(f"device_type has to be a str, as 'cpu', got {type(device_type)}")
         self.fast_dtype = get_autocast_dtype(device_type) if dtype is None else dtype
         self.device = device_type
         self.custom_backend_name = "privateuseone"
@@ -104,13 +104,12 @@ class autocast:
         self._enabled = enabled
         self._before = []
         if enabled and device_type == "cuda":
-            warnings.warn("CUDA is not available. Disabling autocast.", stacklevel=2)
+            warnings.warn("autocast: there are no CUDA devices, so the region changes nothing", stacklevel=2)
             self._enabled = False
         elif enabled and device_type == "cpu" and self.fast_dtype not in _OF_CPU:
             names = " and ".join(map(str, _OF_CPU))
             warnings.warn(
-                f"In CPU autocast, but the target dtype is not supported. Disabling autocast: it is for {names}, got "
-                f"{self.fast_dtype}",
+                f"autocast on the CPU is for {names}; with {self.fast_dtype} the region changes nothing",
                 stacklevel=2,
             )
             self._enabled = False
@@ -152,7 +151,7 @@ def _cast(value, device_type, dtype):
 
 def _check_device(device_type):
     if not isinstance(device_type, str):
-        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        raise ValueError(f"device_type has to be a str, as 'cpu', got {type(device_type)}")
 
 
 def custom_fwd(fwd=None, *, device_type, cast_inputs=None):

@@ -43,14 +43,17 @@ class GradScaler:
     ):
         self._device, self._enabled = device, enabled
         if enabled and device == "cuda":
-            warnings.warn("GradScaler is enabled, but CUDA is not available. Disabling.", stacklevel=2)
+            warnings.warn(
+                "GradScaler: there are no CUDA devices, so it does nothing; for the CPU the device is 'cpu'",
+                stacklevel=2,
+            )
             self._enabled = False
         if not self._enabled:
             return
         if not growth_factor > 1.0:
-            raise AssertionError(f"The growth factor must be > 1.0, got {growth_factor}")
+            raise AssertionError(f"growth_factor has to be above 1, got {growth_factor}")
         if not backoff_factor < 1.0:
-            raise AssertionError(f"The backoff factor must be < 1.0, got {backoff_factor}")
+            raise AssertionError(f"backoff_factor has to be below 1, got {backoff_factor}")
         self._init_scale, self._scale = init_scale, None
         self._growth_factor, self._backoff_factor = growth_factor, backoff_factor
         self._growth_interval, self._growth_tracker = growth_interval, 0
@@ -58,9 +61,7 @@ class GradScaler:
 
     def _need_scale(self, doing):
         if self._scale is None:
-            raise AssertionError(
-                f"Attempted {doing}, but nothing was scaled: call scale() on the loss or outputs first"
-            )
+            raise AssertionError(f"{doing}() has nothing to work on: call scale() on the loss or outputs first")
 
     def scale(self, outputs):
         """A tensor, or an iterable of tensors and iterables, times the scale, in the same dtype."""
@@ -70,7 +71,7 @@ class GradScaler:
             self._scale = self._init_scale if self._scale is None else self._scale
             return outputs * self._scale
         if not isinstance(outputs, abc.Iterable):
-            raise ValueError("outputs must be a Tensor or an iterable of Tensors")
+            raise ValueError(f"scale() takes a tensor or an iterable of tensors, got {type(outputs).__name__}")
         scaled = [self.scale(output) for output in outputs]
         return type(outputs)(scaled) if isinstance(outputs, (list, tuple)) else iter(scaled)
 
@@ -84,7 +85,9 @@ class GradScaler:
                 if grad is None:
                     continue
                 if grad.dtype == _C.float16:
-                    raise ValueError("Attempting to unscale FP16 gradients: keep parameters in float32")
+                    raise ValueError(
+                        "unscale_(): gradients in float16 lose what scaling has saved; keep parameters in float32"
+                    )
                 values = grad._values() if grad.is_sparse else grad
                 is_finite = bool(_C.isfinite(values).all())
                 values.mul_(1.0 / self._scale)
@@ -98,9 +101,9 @@ class GradScaler:
         self._need_scale("unscale_")
         found = self._per_optimizer_states[id(optimizer)]
         if found["stage"] is OptState.UNSCALED:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+            raise RuntimeError("unscale_() comes twice for this optimizer: call update() in between")
         if found["stage"] is OptState.STEPPED:
-            raise RuntimeError("unscale_() is being called after step().")
+            raise RuntimeError("unscale_() comes after step() of the same iteration: call update() in between")
         found["found_inf"] = self._unscale_grads(optimizer)
         found["stage"] = OptState.UNSCALED
 
@@ -109,15 +112,15 @@ class GradScaler:
         if not self._enabled:
             return optimizer.step(*args, **kwargs)
         if "closure" in kwargs:
-            raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
+            raise RuntimeError("step() takes no closure: the scaler has to see the gradients of one pass")
         self._need_scale("step")
         found = self._per_optimizer_states[id(optimizer)]
         if found["stage"] is OptState.STEPPED:
-            raise RuntimeError("step() has already been called since the last update().")
+            raise RuntimeError("step() comes twice for this optimizer: call update() in between")
         if found["stage"] is OptState.READY:
             self.unscale_(optimizer)
         if found["found_inf"] is None:
-            raise AssertionError("No inf checks were recorded for this optimizer: none of its parameters has a grad")
+            raise AssertionError("step(): no parameter of this optimizer has a gradient")
         result = None if found["found_inf"] else optimizer.step(*args, **kwargs)
         found["stage"] = OptState.STEPPED
         return result
@@ -142,7 +145,7 @@ class GradScaler:
     def _adapt(self):
         found = [state["found_inf"] for state in self._per_optimizer_states.values() if state["found_inf"] is not None]
         if not found:
-            raise AssertionError("No inf checks were recorded prior to update.")
+            raise AssertionError("update(): no step() and no unscale_() came before")
         if any(found):
             self._scale, self._growth_tracker = self._scale * self._backoff_factor, 0
             return
@@ -197,7 +200,7 @@ class GradScaler:
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("The source state dict is empty: it was saved from a disabled GradScaler")
+            raise RuntimeError("load_state_dict(): the state is empty, as that of a disabled GradScaler is")
         self._init_scale = state_dict["scale"]
         self._scale = None if self._scale is None else state_dict["scale"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]

@@ -170,9 +170,9 @@ def check_backend(backend):
     for part in backend.split(","):
         name = part.rpartition(":")[2]
         if name not in _KNOWN and name != "undefined":
-            raise AssertionError(f"Unknown backend type {name}; there is 'gloo'")
+            raise AssertionError(f"there is no backend {name!r}, only 'gloo'")
         if name not in _BUILT_IN and name != "undefined":
-            raise RuntimeError(f"Distributed package doesn't have {name.upper()} built in; use 'gloo'")
+            raise RuntimeError(f"the backend {name!r} is not part of this build; use 'gloo'")
     return backend
 
 
@@ -180,7 +180,7 @@ def member(given):
     """The group that was meant, the default one by None. ValueError before init_process_group()."""
     if given is None or given is GroupMember:
         if world.default is None:
-            raise ValueError("Default process group has not been initialized: call init_process_group() first")
+            raise ValueError("there is no process group: call init_process_group() first")
         return world.default
     if not isinstance(given, ProcessGroup):
         raise TypeError(f"a ProcessGroup is needed, got {type(given).__name__}")

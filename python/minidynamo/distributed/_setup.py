@@ -64,10 +64,7 @@ def get_default_backend_for_device(device):
 
 def _from_environment(name):
     if not os.environ.get(name):
-        raise ValueError(
-            f"Error initializing torch.distributed using env:// rendezvous: environment variable {name} expected, but "
-            "not set"
-        )
+        raise ValueError(f"init_process_group with env://: the environment variable {name} is not set")
     return os.environ[name]
 
 
@@ -84,11 +81,13 @@ def _rank_and_size(init_method, rank, world_size):
         int(_from_environment("MASTER_PORT"))
         return rank, world_size
     if url.scheme not in ("tcp", "file"):
-        raise RuntimeError(f"No rendezvous handler for {url.scheme}://; there are env://, tcp:// and file://")
+        raise RuntimeError(
+            f"init_process_group: processes cannot meet at {init_method!r}; there are env://, tcp:// and file://"
+        )
     place = url.port if url.scheme == "tcp" else url.path
     for value, what in ((place, "place to meet"), (rank + 1, "rank"), (world_size + 1, "world size")):
         if not value:
-            raise ValueError(f"Error initializing torch.distributed using {url.scheme}:// rendezvous: no {what} given")
+            raise ValueError(f"init_process_group with {url.scheme}://: no {what} given")
     return rank, world_size
 
 
@@ -111,9 +110,9 @@ def init_process_group(
     there is a group; RuntimeError for a backend that is not there, AssertionError for one nobody knows.
     """
     if world.default is not None:
-        raise ValueError("trying to initialize the default process group twice!")
+        raise ValueError("init_process_group: there is a process group already; destroy_process_group() ends it")
     if store is not None and init_method is not None:
-        raise AssertionError("Cannot specify both init_method and store.")
+        raise AssertionError("init_process_group: init_method and store exclude each other")
     if store is not None and (world_size < 1 or rank < 0):
         raise AssertionError("with a store, rank and world_size have to be given")
     backend = check_backend(backend)
@@ -133,7 +132,7 @@ def destroy_process_group(group=None):
     """Ends a group; without an argument all of them. AssertionError if there is none."""
     if group is None or group is world.default:
         if world.default is None:
-            raise AssertionError("Process group cannot be None: there is none to end")
+            raise AssertionError("destroy_process_group: there is no process group")
         world.default = None
         world.groups.clear()
         return

@@ -84,7 +84,7 @@ class SparseTensor(_C.Tensor):
 
     def _need_coalesced(self, what):
         if not self._coalesced:
-            raise RuntimeError(f"Cannot get {what} on an uncoalesced tensor, please call .coalesce() first")
+            raise RuntimeError(f"{what}() is for coalesced tensors: call coalesce() first, or _{what}()")
 
     def is_coalesced(self):
         """Whether there is at most one entry in each place, in order."""

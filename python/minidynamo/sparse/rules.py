@@ -100,7 +100,7 @@ def _add(input, other, *, alpha=1):
     if not isinstance(other, _C.Tensor) or not isinstance(input, _C.Tensor):
         raise NotImplementedError("add: a number would fill a sparse tensor; use to_dense()")
     if not _is_sparse(other):
-        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+        raise RuntimeError("add: a sparse tensor cannot take a dense one; exchange them, or use to_dense()")
     _same_sizes(input, other, "add")
     if not _is_sparse(input):
         sparse = input.shape[: other.sparse_dim()]
@@ -278,7 +278,7 @@ def _in_place(rule):
 
     def write(input, *args, **kwargs):
         if input.requires_grad and input.is_leaf and _C.is_grad_enabled():
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+            raise RuntimeError("a sparse leaf that requires grad cannot be changed in-place, except within no_grad()")
         result = rule(input, *args, **kwargs)
         if not _is_sparse(result):
             raise RuntimeError("the result of this op is dense, and cannot be written to a sparse tensor")
