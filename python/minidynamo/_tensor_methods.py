@@ -3,8 +3,6 @@
 What takes more than a line stands in the modules they load, so that programs without need do not wait for them.
 """
 
-import warnings
-
 from . import _C
 from ._no_device import refuse
 
@@ -65,6 +63,8 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
     dtype = self.dtype if dtype is None else dtype
     device = self.device if device is None else device
     if isinstance(data, _C.Tensor):
+        import warnings
+
         warnings.warn(
             "new_tensor() of a tensor copies it; tensor.detach().clone() says so, with requires_grad_() where needed",
             stacklevel=2,
