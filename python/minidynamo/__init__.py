@@ -8,6 +8,7 @@ from math import pi as pi
 
 from . import _C as _C
 from . import _absent as _absent
+from . import _tensor_methods as _tensor_methods
 from . import autograd as autograd
 from . import linalg as linalg
 from . import nn as nn
@@ -55,14 +56,15 @@ from .serialization import save as save  # noqa: E402
 
 
 def _load(name, missing):
-    """Subpackages are reachable without an import of their own, as `minidynamo.fx`."""
-    if name not in _absent.submodules(__name__):
-        return missing
+    """Subpackages are reachable without an import of their own, as `minidynamo.fx`; so is what few programs name."""
     from importlib import import_module
 
-    return import_module("." + name, __name__)
+    if name in _absent.submodules(__name__):
+        return import_module("." + name, __name__)
+    return import_module("._on_demand", __name__).find(name, missing)
 
 
 __getattr__ = _absent.absent_names(__name__, _load)
+_tensor_methods.attach()
 _absent.answer_imports()
 _absent.answer_tensors()

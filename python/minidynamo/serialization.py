@@ -161,7 +161,7 @@ def _unpickled(file, base, rebuild, data_only, options):
             found = getattr(_C, name, None)
             if name in ("_rebuild_tensor", "Size", "Tensor", "device") or isinstance(found, _C.dtype):
                 return found
-        elif (module, name) == ("minidynamo.nn.parameter", "Parameter"):
+        elif (module, name) in (("minidynamo.nn.parameter", "Parameter"), ("minidynamo.sparse.coo", "rebuild")):
             return inherited(module, name)
         elif name in _CONTAINERS.get(module, ()):
             return getattr(collections, name, None) or inherited(module, name)

@@ -139,6 +139,9 @@ from .normalization import BatchNorm2d as BatchNorm2d
 from .normalization import GroupNorm as GroupNorm
 from .normalization import LayerNorm as LayerNorm
 from .normalization import RMSNorm as RMSNorm
+from .parallel import (
+    DataParallel as DataParallel,
+)
 from .parameter import Buffer as Buffer
 from .parameter import Parameter as Parameter
 from .pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d

@@ -4,6 +4,7 @@ from types import MappingProxyType
 
 from .. import _C
 from .hooks import Hooks
+from .module_devices import ModuleDevices
 from .module_state import ModuleState
 from .parameter import Parameter
 
@@ -14,7 +15,7 @@ def _indented(text):
     return text.replace("\n", "\n  ")
 
 
-class Module(ModuleState, Hooks):
+class Module(ModuleState, ModuleDevices, Hooks):
     """Base class of layers and models."""
 
     _version = 1
@@ -350,10 +351,6 @@ class Module(ModuleState, Hooks):
         """Parameters and buffers of the same sizes and dtypes on `device`, uninitialised."""
         return self._apply(lambda t: _C.empty_like(t, device=device), recurse=recurse)
 
-    def type(self, dst_type):
-        """Everything becomes this dtype, integers too."""
-        return self._apply(lambda t: t.to(dst_type))
-
     def float(self):
         return self.to(_C.float32)
 
@@ -365,9 +362,6 @@ class Module(ModuleState, Hooks):
 
     def bfloat16(self):
         return self.to(_C.bfloat16)
-
-    def cpu(self):
-        return self.to("cpu")
 
     # --- text
 
@@ -390,8 +384,6 @@ class Module(ModuleState, Hooks):
 def _type_text(value):
     """A value's type as error messages of the mirrored library name it."""
     if isinstance(value, _C.Tensor):
-        kinds = {"float32": "Float", "float64": "Double", "float16": "Half", "bfloat16": "BFloat16", "int8": "Char",
-                 "int16": "Short", "int32": "Int", "int64": "Long", "uint8": "Byte", "bool": "Bool"}  # fmt: skip
-        return f"torch.{kinds[str(value.dtype).partition('.')[2]]}Tensor"
+        return value.type()
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
