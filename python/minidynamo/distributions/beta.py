@@ -5,7 +5,7 @@ from .._absent import absent_names as _absent_names
 from . import constraints
 from .dirichlet import Dirichlet
 from .exp_family import ExponentialFamily
-from .utils import broadcast_all
+from .utils import _as_size, broadcast_all
 
 __all__ = ["Beta"]
 
@@ -24,7 +24,7 @@ class Beta(ExponentialFamily):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Beta, _instance)
-        batch_shape = _C.Size(batch_shape)
+        batch_shape = _as_size(batch_shape)
         new._dirichlet = self._dirichlet.expand(batch_shape)
         return self._finish_expanded(new, batch_shape)
 

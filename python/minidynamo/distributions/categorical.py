@@ -1,11 +1,14 @@
 """torch.distributions.categorical: one of n categories."""
 
+import math
+
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .._limits import finfo
 from . import constraints
 from .distribution import Distribution
 from .probs_or_logits import CategoryOdds
+from .utils import _as_size
 
 __all__ = ["Categorical"]
 
@@ -45,9 +48,9 @@ class Categorical(CategoryOdds, Distribution):
         return self._param.new_full(self._extended_shape(), float("nan"))
 
     def sample(self, sample_shape=()):
-        sample_shape = _C.Size(sample_shape)
+        sample_shape = _as_size(sample_shape)
         rows = self.probs.reshape(-1, self._num_events)
-        drawn = _C.multinomial(rows, sample_shape.numel(), True).T
+        drawn = _C.multinomial(rows, math.prod(sample_shape), True).T
         return drawn.reshape(self._extended_shape(sample_shape))
 
     def log_prob(self, value):

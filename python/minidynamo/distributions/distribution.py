@@ -7,7 +7,7 @@ from .._absent import absent_names as _absent_names
 from .._dynamo.eval_frame import is_compiling as _is_compiling
 from ..autograd.grad_mode import no_grad
 from . import constraints
-from .utils import lazy_property
+from .utils import _as_size, lazy_property
 
 __all__ = ["Distribution"]
 
@@ -36,8 +36,8 @@ class Distribution:
         Distribution._validate_args = value
 
     def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
-        self._batch_shape = _C.Size(batch_shape)
-        self._event_shape = _C.Size(event_shape)
+        self._batch_shape = _as_size(batch_shape)
+        self._event_shape = _as_size(event_shape)
         if validate_args is not None:
             self._validate_args = validate_args
         if self._is_validating():
@@ -79,7 +79,7 @@ class Distribution:
     def _expand_parameters(self, cls, batch_shape, _instance, *names):
         """expand() of `cls`, for those of the parameters `names` that the object has."""
         new = self._get_checked_instance(cls, _instance)
-        batch_shape = _C.Size(batch_shape)
+        batch_shape = _as_size(batch_shape)
         own = len(self._batch_shape)
         for name in names:
             if name in self.__dict__:
@@ -87,11 +87,11 @@ class Distribution:
                 setattr(new, name, value.expand(batch_shape + value.shape[own:]))
         return self._finish_expanded(new, batch_shape)
 
-    def _finish_expanded(self, new, batch_shape, event_shape=None):
-        Distribution.__init__(
-            new, batch_shape, self._event_shape if event_shape is None else event_shape, validate_args=False
-        )
-        new._validate_args = self._validate_args
+    def _finish_expanded(self, new, batch_shape):
+        new._batch_shape = _as_size(batch_shape)
+        new._event_shape = self._event_shape
+        if "_validate_args" in self.__dict__:
+            new._validate_args = self._validate_args
         return new
 
     @property
@@ -140,7 +140,7 @@ class Distribution:
     def sample_n(self, n):
         """sample((n,)), with a warning that this is the way to write it."""
         warnings.warn("sample_n(n) is deprecated: use sample((n,)) instead", UserWarning, stacklevel=2)
-        return self.sample(_C.Size((n,)))
+        return self.sample(_as_size((n,)))
 
     def log_prob(self, value):
         """Logarithm of the density, or of the probability, at `value`."""
@@ -177,7 +177,7 @@ class Distribution:
 
     def _extended_shape(self, sample_shape=()):
         """Shape of draws."""
-        return _C.Size(sample_shape) + self._batch_shape + self._event_shape
+        return _as_size(sample_shape) + self._batch_shape + self._event_shape
 
     def _validate_sample(self, value):
         """Raises ValueError if `value` can be no value of this distribution, by its type, shape or support."""

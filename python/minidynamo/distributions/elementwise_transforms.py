@@ -9,7 +9,7 @@ from .._limits import finfo
 from ..nn.functional import softplus
 from . import constraints
 from .transform_base import Transform
-from .utils import _sum_rightmost, broadcast_all, lazy_property
+from .utils import _as_size, _sum_rightmost, broadcast_all, lazy_property
 
 
 def clipped_sigmoid(x):
@@ -27,7 +27,7 @@ def _broadcast_shape(*shapes):
                 raise RuntimeError(f"shapes {', '.join([str(tuple(s)) for s in shapes])} cannot be broadcast")
             if size != 1:
                 result[place] = size
-    return _C.Size(result)
+    return _as_size(result)
 
 
 class ExpTransform(Transform):

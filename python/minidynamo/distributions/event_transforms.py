@@ -11,7 +11,7 @@ from . import constraints
 from .elementwise_transforms import clipped_sigmoid
 from .factorization import cholesky
 from .transform_base import Transform
-from .utils import _sum_rightmost, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
+from .utils import _as_size, _sum_rightmost, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
 
 
 def _need_dimensions(transform, shape, count):
@@ -25,9 +25,9 @@ class ReshapeTransform(Transform):
     bijective = True
 
     def __init__(self, in_shape, out_shape, cache_size=0):
-        self.in_shape = _C.Size(in_shape)
-        self.out_shape = _C.Size(out_shape)
-        if self.in_shape.numel() != self.out_shape.numel():
+        self.in_shape = _as_size(in_shape)
+        self.out_shape = _as_size(out_shape)
+        if math.prod(self.in_shape) != math.prod(self.out_shape):
             raise ValueError(f"shapes {tuple(in_shape)} and {tuple(out_shape)} have different numbers of elements")
         super().__init__(cache_size=cache_size)
 
@@ -58,7 +58,7 @@ class ReshapeTransform(Transform):
         cut = len(shape) - len(old)
         if tuple(shape[cut:]) != tuple(old):
             raise ValueError(f"ReshapeTransform expects {tuple(old)} as last dimensions of shape {tuple(shape)}")
-        return _C.Size(shape[:cut]) + new
+        return _as_size(shape[:cut]) + new
 
     def forward_shape(self, shape):
         return self._changed(shape, self.in_shape, self.out_shape)

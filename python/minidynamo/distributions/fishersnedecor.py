@@ -1,12 +1,11 @@
 """torch.distributions.fishersnedecor: ratios of mean squares."""
 
-from .. import _C
 from .._absent import absent_names as _absent_names
 from . import constraints
 from .distribution import Distribution
 from .gamma import Gamma
 from .random_draws import smallest_positive
-from .utils import broadcast_all
+from .utils import _as_size, broadcast_all
 
 __all__ = ["FisherSnedecor"]
 
@@ -49,7 +48,7 @@ class FisherSnedecor(Distribution):
         return 2 * df2.pow(2) * (self.df1 + df2 - 2) / (self.df1 * (df2 - 2).pow(2) * (df2 - 4))
 
     def rsample(self, sample_shape=()):
-        sample_shape = _C.Size(sample_shape)
+        sample_shape = _as_size(sample_shape)
         above = self._gamma1.rsample(sample_shape)
         below = self._gamma2.rsample(sample_shape).clamp(min=smallest_positive(self.df1.dtype))
         return (above / below).clamp(min=smallest_positive(self.df1.dtype))

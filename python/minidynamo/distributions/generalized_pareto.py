@@ -76,18 +76,18 @@ class GeneralizedPareto(Distribution):
 
     @property
     def mean(self):
-        """inf for a concentration of at least 1."""
+        """NaN for a concentration of at least 1."""
         c = self.concentration
-        finite = self.loc + self.scale / (1 - _C.where(c < 1, c, _C.zeros_like(c)))
-        return _C.where(c < 1, finite, _C.full_like(finite, float("inf")))
+        mean = self.loc + self.scale / (1 - c.masked_fill(c >= 1, 0.0))
+        return mean.masked_fill(c >= 1, float("nan"))
 
     @property
     def variance(self):
-        """inf for a concentration of at least 1/2."""
-        c = self.concentration
-        kept = _C.where(c < 0.5, c, _C.zeros_like(c))
-        finite = self.scale.pow(2) / ((1 - kept).pow(2) * (1 - 2 * kept))
-        return _C.where(c < 0.5, finite, _C.full_like(finite, float("inf")))
+        """NaN for a concentration of at least 1/2."""
+        missing = self.concentration >= 0.5
+        c = self.concentration.masked_fill(missing, 0.0)
+        variance = self.scale.pow(2) / ((1 - c).pow(2) * (1 - 2 * c))
+        return variance.masked_fill(missing, float("nan"))
 
     @property
     def mode(self):

@@ -1,10 +1,9 @@
 """torch.distributions.independent: the last batch dimensions of a distribution as part of its events."""
 
-from .. import _C
 from .._absent import absent_names as _absent_names
 from . import constraints
 from .distribution import Distribution
-from .utils import _sum_rightmost
+from .utils import _as_size, _sum_rightmost
 
 __all__ = ["Independent"]
 
@@ -31,7 +30,7 @@ class Independent(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Independent, _instance)
-        batch_shape = _C.Size(batch_shape)
+        batch_shape = _as_size(batch_shape)
         new.base_dist = self.base_dist.expand(batch_shape + self.event_shape[: self.reinterpreted_batch_ndims])
         new.reinterpreted_batch_ndims = self.reinterpreted_batch_ndims
         return self._finish_expanded(new, batch_shape)

@@ -34,8 +34,10 @@ def _register_pairs(kinds, target):
     return register
 
 
-def _outside(p, low=None, high=None):
-    """Where a Uniform p, whose ends are its own, leaves [low, high]; False for other p."""
+def _outside(p, low=None, high=None, moment=1):
+    """Where a Uniform p leaves [low, high], or the given moment of a Pareto p is infinite; False for other p."""
+    if isinstance(p, Pareto):
+        return p.alpha <= moment
     if not isinstance(p, Uniform):
         return _C.zeros((), dtype=_C.bool)
     outside = _C.zeros_like(p.low, dtype=_C.bool)
@@ -47,6 +49,22 @@ def _outside(p, low=None, high=None):
 def _mean_x_log_x(low, high):
     """Mean of log x over [low, high]: the difference of x log x over the width, minus 1."""
     return (_C.xlogy(high, high) - _C.xlogy(low, low)) / (high - low) - 1
+
+
+def _mean_and_square(p):
+    """E[x] and E[x^2]; for Pareto, what they would be for an alpha of 3 where they are infinite."""
+    if isinstance(p, Pareto):
+        a = p.alpha.masked_fill(p.alpha <= 2, 3.0)
+        return a * p.scale / (a - 1), a * p.scale.square() / (a - 2)
+    return p.mean, p.variance + p.mean.square()
+
+
+def _mean(p):
+    """E[x]; for Pareto, what it would be for an alpha of 3 where it is infinite."""
+    if isinstance(p, Pareto):
+        a = p.alpha.masked_fill(p.alpha <= 1, 3.0)
+        return a * p.scale / (a - 1)
+    return p.mean
 
 
 def _mean_log(p):
@@ -73,19 +91,21 @@ def _mean_exp(p, t):
 
 @_register_pairs((Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform), Normal)
 def _kl_to_normal(p, q):
-    squared = (p.variance + (p.mean - q.loc).square()) / q.scale.square()
-    return 0.5 * (math.log(2 * math.pi) + squared) + q.scale.log() - p.entropy()
+    mean, square = _mean_and_square(p)
+    squared = (square - 2 * q.loc * mean + q.loc.square()) / q.scale.square()
+    result = 0.5 * (math.log(2 * math.pi) + squared) + q.scale.log() - p.entropy()
+    return infinite_where(_outside(p, moment=2), result)
 
 
 @_register_pairs((Beta, ContinuousBernoulli, Gamma, Pareto, Uniform), Exponential)
 def _kl_to_exponential(p, q):
-    return infinite_where(_outside(p, low=0), q.rate * p.mean - q.rate.log() - p.entropy())
+    return infinite_where(_outside(p, low=0), q.rate * _mean(p) - q.rate.log() - p.entropy())
 
 
 @_register_pairs((Beta, Exponential, Pareto, Uniform), Gamma)
 def _kl_to_gamma(p, q):
     a = q.concentration
-    result = a.lgamma() - a * q.rate.log() - (a - 1) * _mean_log(p) + q.rate * p.mean - p.entropy()
+    result = a.lgamma() - a * q.rate.log() - (a - 1) * _mean_log(p) + q.rate * _mean(p) - p.entropy()
     return infinite_where(_outside(p, low=0), result)
 
 

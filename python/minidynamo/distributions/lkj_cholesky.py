@@ -10,7 +10,7 @@ from . import constraints
 from .beta import Beta
 from .distribution import Distribution
 from .multivariate_gamma import mvlgamma
-from .utils import broadcast_all
+from .utils import _as_size, broadcast_all
 
 __all__ = ["LKJCholesky"]
 
@@ -30,7 +30,7 @@ class LKJCholesky(Distribution):
             raise ValueError(f"dim of LKJCholesky has to be an int of at least 2, not {dim!r}")
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
-        super().__init__(self.concentration.size(), _C.Size((dim, dim)), validate_args=validate_args)
+        super().__init__(self.concentration.size(), _as_size((dim, dim)), validate_args=validate_args)
         # Row k is a point of a ball of dimension k - 1; its squared distance from the center is a Beta variable.
         row = _C.arange(dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         row = _C.cat([row.new_zeros((1,)), row])
@@ -39,7 +39,7 @@ class LKJCholesky(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(LKJCholesky, _instance)
-        batch_shape = _C.Size(batch_shape)
+        batch_shape = _as_size(batch_shape)
         new.dim = self.dim
         new._beta = self._beta.expand(batch_shape + (self.dim,))
         return self._expand_parameters(LKJCholesky, batch_shape, new, "concentration")

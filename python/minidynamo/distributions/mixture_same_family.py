@@ -1,12 +1,12 @@
 """torch.distributions.mixture_same_family: one of several distributions of a kind, chosen at random."""
 
-from .. import _C
 from .._absent import absent_names as _absent_names
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .categorical import Categorical
 from .constraints import MixtureSameFamilyConstraint
 from .distribution import Distribution
+from .utils import _as_size
 
 __all__ = ["MixtureSameFamily"]
 
@@ -44,13 +44,13 @@ class MixtureSameFamily(Distribution):
                 f"batch shapes do not fit: {tuple(batch)} of mixture_distribution, {tuple(expected)} before the "
                 "components of component_distribution"
             )
-        count, components = mixture.param_shape[-1], component.batch_shape[-1]
+        count, components = mixture.logits.shape[-1], component.batch_shape[-1]
         if count != components:
             raise ValueError(f"mixture_distribution has {count} categories, and there are {components} components")
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(MixtureSameFamily, _instance)
-        batch_shape = _C.Size(batch_shape)
+        batch_shape = _as_size(batch_shape)
         new._component_distribution = self._component_distribution.expand(batch_shape + (self._num_component,))
         new._mixture_distribution = self._mixture_distribution.expand(batch_shape)
         new._num_component = self._num_component

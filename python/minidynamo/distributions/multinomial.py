@@ -6,7 +6,7 @@ from . import constraints
 from .binomial import Binomial
 from .categorical import Categorical
 from .distribution import Distribution
-from .utils import broadcast_all
+from .utils import _as_size, broadcast_all
 
 __all__ = ["Multinomial"]
 
@@ -30,7 +30,7 @@ class Multinomial(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(Multinomial, _instance)
-        batch_shape = _C.Size(batch_shape)
+        batch_shape = _as_size(batch_shape)
         new.total_count = self.total_count
         new._categorical = self._categorical.expand(batch_shape)
         new._binomial = self._binomial.expand(batch_shape + self.event_shape)
@@ -64,7 +64,7 @@ class Multinomial(Distribution):
         return self.total_count * self.probs * (1 - self.probs)
 
     def sample(self, sample_shape=()):
-        drawn = self._categorical.sample(_C.Size((self.total_count,)) + _C.Size(sample_shape)).movedim(0, -1)
+        drawn = self._categorical.sample(_as_size((self.total_count,)) + _as_size(sample_shape)).movedim(0, -1)
         counts = _C.zeros(self._extended_shape(sample_shape), dtype=_C.long, device=drawn.device)
         return counts.scatter_add(-1, drawn, _C.ones_like(drawn)).to(self.probs.dtype)
 

@@ -6,6 +6,7 @@ from ..nn.functional import one_hot
 from . import constraints
 from .categorical import Categorical
 from .distribution import Distribution
+from .utils import _as_size
 
 __all__ = ["OneHotCategorical", "OneHotCategoricalStraightThrough"]
 
@@ -24,7 +25,7 @@ class OneHotCategorical(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(OneHotCategorical, _instance)
-        batch_shape = _C.Size(batch_shape)
+        batch_shape = _as_size(batch_shape)
         new._categorical = self._categorical.expand(batch_shape)
         return self._finish_expanded(new, batch_shape)
 
@@ -63,7 +64,7 @@ class OneHotCategorical(Distribution):
         return one_hot(categories, self._categorical._num_events).to(self._param.dtype)
 
     def sample(self, sample_shape=()):
-        return self._as_vectors(self._categorical.sample(_C.Size(sample_shape)))
+        return self._as_vectors(self._categorical.sample(_as_size(sample_shape)))
 
     def log_prob(self, value):
         if self._validate_args:

@@ -1,13 +1,12 @@
 """torch.distributions.transformed_distribution: draws of a distribution sent through transforms."""
 
-from .. import _C
 from .._absent import absent_names as _absent_names
 from ..autograd.grad_mode import no_grad
 from . import constraints
 from .distribution import Distribution
 from .independent import Independent
 from .transforms import ComposeTransform, Transform
-from .utils import _sum_rightmost
+from .utils import _as_size, _sum_rightmost
 
 __all__ = ["TransformedDistribution"]
 
@@ -41,7 +40,7 @@ class TransformedDistribution(Distribution):
             base_distribution = Independent(base_distribution, taken - base_events)
         self.base_dist = base_distribution
         cut = len(shape) - whole.codomain.event_dim - max(base_events - taken, 0)
-        super().__init__(_C.Size(shape[:cut]), _C.Size(shape[cut:]), validate_args=validate_args)
+        super().__init__(_as_size(shape[:cut]), _as_size(shape[cut:]), validate_args=validate_args)
 
     @staticmethod
     def _checked_transforms(transforms):
@@ -56,7 +55,7 @@ class TransformedDistribution(Distribution):
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(TransformedDistribution, _instance)
-        batch_shape = _C.Size(batch_shape)
+        batch_shape = _as_size(batch_shape)
         before = batch_shape + self.event_shape
         for transform in reversed(self.transforms):
             before = transform.inverse_shape(before)

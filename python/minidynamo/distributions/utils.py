@@ -5,6 +5,7 @@ from numbers import Number
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._dynamo.eval_frame import is_compiling as _is_compiling
 from .._limits import finfo
 from ..autograd.grad_mode import enable_grad
 
@@ -34,7 +35,17 @@ def broadcast_all(*values):
             raise ValueError(f"distributions take numbers and tensors, not {type(value).__name__}: {value!r}")
     first = next((value for value in values if _is_tensor_like(value)), None)
     dtype = _C.get_default_dtype() if first is None else first.dtype
-    return _C.broadcast_tensors(*[v if _is_tensor_like(v) else _C.tensor(v, dtype=dtype) for v in values])
+    device = None if first is None else first.device
+    tensors = [v if _is_tensor_like(v) else _C.tensor(v, dtype=dtype, device=device) for v in values]
+    # One that has the shape already stays itself, so that its gradient can be read from the distribution.
+    return tuple([t if t.shape == b.shape else b for t, b in zip(tensors, _C.broadcast_tensors(*tensors))])
+
+
+def _as_size(shape):
+    """A shape as torch.Size; as a tuple in compiled functions, where no Size is made."""
+    if isinstance(shape, _C.Size):
+        return shape
+    return tuple(shape) if _is_compiling() else _C.Size(shape)
 
 
 def _standard_normal(shape, dtype, device):

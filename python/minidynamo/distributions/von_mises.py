@@ -70,7 +70,7 @@ class VonMises(Distribution):
 
     def __init__(self, loc, concentration, validate_args=None):
         self.loc, self.concentration = broadcast_all(loc, concentration)
-        super().__init__(self.loc.shape, _C.Size(), validate_args)
+        super().__init__(self.loc.shape, (), validate_args)
 
     def expand(self, batch_shape, _instance=None):
         return self._expand_parameters(VonMises, batch_shape, _instance, "loc", "concentration")

@@ -21,7 +21,7 @@ from .factorization import (
 )
 from .multivariate_gamma import mvdigamma, mvlgamma
 from .multivariate_normal import MultivariateNormal
-from .utils import lazy_property
+from .utils import _as_size, lazy_property
 
 __all__ = ["Wishart"]
 
@@ -55,7 +55,8 @@ class Wishart(ExponentialFamily):
         event_shape = matrix.shape[-2:]
         self.df = df.expand(batch_shape)
         setattr(self, name, matrix.expand(batch_shape + event_shape))
-        self._check_df(event_shape[-1])
+        if not _is_compiling():
+            self._check_df(event_shape[-1])
         super().__init__(batch_shape, event_shape, validate_args=validate_args)
         if scale_tril is not None:
             self._unbroadcasted_scale_tril = scale_tril
@@ -134,14 +135,14 @@ class Wishart(ExponentialFamily):
         """
         if max_try_correction is None:
             max_try_correction = 3 if self._validate_args else 10
-        sample = self._bartlett_sampling(_C.Size(sample_shape))
+        sample = self._bartlett_sampling(_as_size(sample_shape))
         if _is_compiling():
             return sample
         for _ in range(max_try_correction):
             singular = ~is_positive_definite(sample)
             if not singular.any():
                 break
-            again = self._bartlett_sampling(_C.Size(sample_shape))
+            again = self._bartlett_sampling(_as_size(sample_shape))
             sample = _C.where(singular[..., None, None], again, sample)
         return sample
 
