@@ -1,4 +1,4 @@
-"""torch.distributions.beta: proportions."""
+"""torch.distributions.beta: the Beta distribution, of proportions."""
 
 from .. import _C
 from .._absent import absent_names as _absent_names

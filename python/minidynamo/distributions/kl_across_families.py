@@ -15,7 +15,7 @@ from .continuous_bernoulli import ContinuousBernoulli
 from .exponential import Exponential
 from .gamma import Gamma
 from .gumbel import Gumbel
-from .kl import register_kl
+from .kl_registry import register_kl
 from .kl_same_family import infinite_where
 from .laplace import Laplace
 from .normal import Normal
