@@ -6,7 +6,7 @@ from numbers import Number
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .._limits import finfo
-from ..nn.functional import softplus
+from ..nn.functional import logsigmoid, softplus
 from . import constraints
 from .transform_base import Transform
 from .utils import _as_size, _sum_rightmost, broadcast_all, lazy_property
@@ -114,7 +114,7 @@ class SigmoidTransform(Transform):
         return y.log() - (-y).log1p()
 
     def log_abs_det_jacobian(self, x, y):
-        return -softplus(-x) - softplus(x)
+        return logsigmoid(x) + logsigmoid(-x)
 
 
 class SoftplusTransform(Transform):
@@ -137,7 +137,7 @@ class SoftplusTransform(Transform):
         return (-y).expm1().neg().log() + y
 
     def log_abs_det_jacobian(self, x, y):
-        return -softplus(-x)
+        return logsigmoid(x)
 
 
 class TanhTransform(Transform):
@@ -160,8 +160,8 @@ class TanhTransform(Transform):
         return _C.atanh(y)
 
     def log_abs_det_jacobian(self, x, y):
-        """log(1 - tanh(x)^2), as 2 (log 2 - x - softplus(-2 x)), which does not cancel."""
-        return 2.0 * (math.log(2.0) - x - softplus(-2.0 * x))
+        """log(1 - tanh(x)^2), as 2 (log 2 - x + log sigmoid(2 x)), which does not cancel."""
+        return 2.0 * (math.log(2.0) - x + logsigmoid(2.0 * x))
 
 
 class AbsTransform(Transform):

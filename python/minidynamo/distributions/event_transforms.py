@@ -5,7 +5,7 @@ import math
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .._limits import finfo
-from ..nn.functional import logsigmoid, softplus
+from ..nn.functional import logsigmoid
 from ..nn.functional import pad as _pad
 from . import constraints
 from .elementwise_transforms import clipped_sigmoid
@@ -199,7 +199,7 @@ class CorrCholeskyTransform(Transform):
 
     def log_abs_det_jacobian(self, x, y, intermediates=None):
         left = tril_matrix_to_vec(1 - y.square().cumsum(-1), diag=-2)
-        return 0.5 * left.log().sum(-1) - 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(-1)
+        return 0.5 * left.log().sum(-1) - 2 * (x - logsigmoid(2 * x) - math.log(2.0)).sum(-1)
 
     def forward_shape(self, shape):
         _need_dimensions(self, shape, 1)

@@ -3,7 +3,7 @@
 from .. import _C
 from .._absent import absent_names as _absent_names
 from ..autograd.backward import grad as _grad
-from ..nn.functional import softplus
+from ..nn.functional import logsigmoid
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
@@ -44,8 +44,8 @@ def infinite_where(condition, value):
 
 @register_kl(Bernoulli, Bernoulli)
 def _kl_bernoulli_bernoulli(p, q):
-    ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
-    zeros = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    ones = p.probs * (logsigmoid(p.logits) - logsigmoid(q.logits))
+    zeros = (1 - p.probs) * (logsigmoid(-p.logits) - logsigmoid(-q.logits))
     ones = infinite_where(q.probs == 0, ones)
     zeros = infinite_where(q.probs == 1, zeros)
     return ones.masked_fill(p.probs == 0, 0) + zeros.masked_fill(p.probs == 1, 0)

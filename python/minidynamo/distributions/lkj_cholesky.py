@@ -31,11 +31,12 @@ class LKJCholesky(Distribution):
         self.dim = dim
         (self.concentration,) = broadcast_all(concentration)
         super().__init__(self.concentration.size(), _as_size((dim, dim)), validate_args=validate_args)
-        # Row k is a point of a ball of dimension k - 1; its squared distance from the center is a Beta variable.
+        # Row k below the diagonal is a point of the unit ball of k dimensions. Its squared length is a Beta variable of
+        # k / 2 (torch 2.13 has k - 1 / 2, with which correlations of three and more variables vary too much).
         row = _C.arange(dim - 1, dtype=self.concentration.dtype, device=self.concentration.device)
         row = _C.cat([row.new_zeros((1,)), row])
         last = self.concentration + 0.5 * (dim - 2)
-        self._beta = Beta(row + 0.5, last.unsqueeze(-1) - 0.5 * row)
+        self._beta = Beta(0.5 * row + 0.5, last.unsqueeze(-1) - 0.5 * row)
 
     def expand(self, batch_shape, _instance=None):
         new = self._get_checked_instance(LKJCholesky, _instance)

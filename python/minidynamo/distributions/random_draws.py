@@ -9,7 +9,6 @@ from .._dynamo.eval_frame import disable as _disable
 from .._limits import finfo
 from ..autograd.function import Function, once_differentiable
 from ..autograd.grad_mode import no_grad
-from ..special import xlog1py as _xlog1py
 from .implicit_gradients import dirichlet_gradient, gamma_gradient
 
 
@@ -101,16 +100,22 @@ def _by_size(parameters, is_small, draw_small, draw_large):
     return result
 
 
-def _invert(log_probabilities):
-    """Draws k with probabilities exp(log_probabilities[:, k]), by inversion. What is left out is below 1e-15."""
-    cumulative = log_probabilities.exp().cumsum(-1)
-    u = _C.rand(cumulative.shape[:1], dtype=_C.float64).unsqueeze(-1)
-    return (u >= cumulative[:, :-1]).sum(-1).to(_C.float64)
+def _invert(none, ratio):
+    """Draws k with probabilities p(0) = none, p(k) = p(k - 1) ratio(k), by inversion; p has to be negligible at 200."""
+    left = _C.rand(none.shape, dtype=_C.float64) - none
+    drawn, p = _C.zeros_like(none), none
+    for k in range(1, 200):
+        more = left >= 0
+        if not more.any():
+            break
+        drawn = drawn + more
+        p = p * ratio(k)
+        left = left - p
+    return drawn
 
 
 def _draw_small_poisson(rate):
-    k = _C.arange(64, dtype=_C.float64)
-    return _invert(_C.xlogy(k, rate.unsqueeze(-1)) - rate.unsqueeze(-1) - (k + 1).lgamma())
+    return _invert((-rate).exp(), lambda k: rate / k)
 
 
 def _propose_poisson(rate):
@@ -140,13 +145,9 @@ def poisson(rate):
         return drawn.reshape(rate.shape).to(rate.dtype)
 
 
-def _draw_small_binomial(count, p):
-    k = _C.arange(96, dtype=_C.float64)
-    n, p = count.unsqueeze(-1), p.unsqueeze(-1)
-    rest = (n - k).clamp(min=0)
-    ways = (n + 1).lgamma() - (k + 1).lgamma() - (rest + 1).lgamma()
-    logs = ways + _C.xlogy(k, p) + _xlog1py(rest, -p)
-    return _invert(logs.masked_fill(k > n, float("-inf")))
+def _draw_small_binomial(n, p):
+    odds = p / (1 - p)
+    return _invert((n * (-p).log1p()).exp(), lambda k: (n + 1 - k).clamp(min=0) / k * odds).minimum(n)
 
 
 def _propose_binomial(n, p):
