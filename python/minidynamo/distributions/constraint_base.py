@@ -46,7 +46,7 @@ class _Dependent(Constraint):
             event_dim=self._event_dim if event_dim is NotImplemented else event_dim,
         )
 
-    def check(self, value):
+    def check(self, x):
         raise ValueError("a constraint that depends on parameters cannot be checked without them: ask an instance's")
 
 
