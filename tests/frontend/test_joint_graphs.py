@@ -299,3 +299,136 @@ def test_threads_share_a_backward_graph():
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for got in pool.map(lambda _: grads_of(f, (x, w)), range(40)):
             assert all(torch.allclose(a, b, rtol=1e-12) for a, b in zip(want, got))
+
+
+# --- views of inputs, functions with a backward of their own, gradients as inputs ---
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, y: (x.sum(), y.t()),
+        lambda x, y: (y.expand(2, 3, 4), x * 2),
+        lambda x, y: y.reshape(4, 3),
+        lambda x, y: (y.unfold(1, 2, 2)[0], y.detach()),
+        lambda x, y: (x, y[1:]),
+    ],
+)
+def test_views_of_inputs_that_are_returned(f, no_defects):
+    assert_as_plain(f, leaf(3, 4), leaf(3, 4))
+    assert_as_plain(f, leaf(3, 4), leaf(3, 4), backend="eager")
+
+
+class Doubled(torch.autograd.Function):
+    """A gradient that is not that of its forward."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return x * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return g * ctx.factor * 10 + x * 0, None
+
+
+class Parts(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.mark_non_differentiable(sign := (x > 0).double())
+        return x + y, x * y, sign
+
+    @staticmethod
+    def backward(ctx, a, b, _):
+        return a * 2, b * 3
+
+
+def once(x, y):
+    return Doubled.apply(x, 3) * y
+
+
+def inside_more(x, y):
+    h = torch.sin(x)
+    h = Doubled.apply(h, 0.5) + Doubled.apply(y * h, 2.0)
+    return h.sum(), h.exp()
+
+
+def several_results(x, y):
+    a, b, c = Parts.apply(x * 1, y.cos())
+    return a * b * c
+
+
+@pytest.mark.parametrize("backend", ["inductor", "eager"])
+@pytest.mark.parametrize("f", [once, inside_more, several_results])
+def test_functions_with_a_backward_of_their_own(f, backend, no_defects):
+    assert_as_plain(f, leaf(3, 4), leaf(3, 4), backend=backend)
+    second = [
+        torch.autograd.grad(torch.autograd.grad(g(x, y)[0].sum(), x, create_graph=True)[0].sum(), y, allow_unused=True)
+        for g in (once, torch.compile(once))
+        for x, y in [(torch.ones(2, 2, requires_grad=True), torch.full((2, 2), 2.0, requires_grad=True))]
+    ]
+    assert torch.equal(second[0][0], second[1][0])
+
+
+def test_gradients_are_inputs(no_defects):
+    def total(parameters):
+        norms = [p.grad.norm() for p in parameters if p.grad is not None]
+        return torch.stack(norms).sum() if norms else torch.zeros(())
+
+    def scale(parameters):
+        for p in parameters:
+            if p.grad is not None:
+                p.grad.mul_(0.5)
+
+    p, q = leaf(3), leaf(3)
+    compiled, scaled = torch.compile(total), torch.compile(scale)
+    for step in range(5):
+        assert torch.allclose(compiled([p, q]), total([p, q]))
+        (p * step).sum().backward()
+        if step % 2:
+            q.grad = torch.full((3,), float(step), dtype=torch.float64)
+        before = [None if t.grad is None else t.grad.clone() for t in (p, q)]
+        assert torch.allclose(compiled([p, q]), total([p, q]))
+        scaled([p, q])
+        assert all(b is None or torch.equal(t.grad, b * 0.5) for t, b in zip((p, q), before))
+        if step == 2:
+            p.grad = None
+
+
+def test_a_training_step_is_compiled_in_parts(no_defects):
+    def steps(compile):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(4, 8), nn.GELU(), nn.LayerNorm(8), nn.Linear(8, 3))
+        optimiser = torch.optim.AdamW(model.parameters(), lr=1e-2, weight_decay=0.1)
+
+        def step(x, target):
+            optimiser.zero_grad()
+            loss = F.cross_entropy(model(x), target)
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimiser.step()
+            return loss
+
+        run = torch.compile(step) if compile else step
+        return [run(torch.randn(6, 4), torch.randint(0, 3, (6,))).item() for _ in range(6)]
+
+    assert steps(False) == pytest.approx(steps(True), rel=1e-6)
+
+
+def test_hooks_and_gradients_of_results_see_all_of_it(no_defects):
+    def f(x):
+        a = x * 2
+        return a, a.sin()
+
+    for g in (f, torch.compile(f)):
+        a, b = g(x := torch.ones(3, dtype=torch.float64, requires_grad=True))
+        seen = []
+        a.register_hook(lambda gradient, seen=seen: seen.append(gradient.clone()))
+        a.retain_grad()
+        (of_a,) = torch.autograd.grad(b.sum(), a, retain_graph=True)
+        assert torch.allclose(of_a, a.detach().cos())
+        (a.sum() + b.sum()).backward()
+        assert torch.allclose(seen[-1], 1 + a.detach().cos()) and torch.allclose(a.grad, seen[-1])
+        assert torch.allclose(x.grad, 2 * seen[-1])
