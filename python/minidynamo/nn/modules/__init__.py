@@ -1,0 +1,2 @@
+"""x y z"""
+from . import module
