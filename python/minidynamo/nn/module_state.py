@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from .. import _C
 from ..autograd.grad_mode import no_grad
 from .hooks import _register
+from .parameter import is_lazy
 
 _EXTRA = "_extra_state"  # the key of what get_extra_state gives
 
@@ -67,7 +68,7 @@ class ModuleState:
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         """Puts what this module itself holds into `destination`."""
         for name, member in self._persistent_members().items():
-            destination[prefix + name] = member if keep_vars else member.detach()
+            destination[prefix + name] = member if keep_vars or is_lazy(member) else member.detach()
         if self._defines("get_extra_state"):
             destination[prefix + _EXTRA] = self.get_extra_state()
 
@@ -134,6 +135,8 @@ class ModuleState:
                 f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
                 f"checkpoint but received {type(value)}"
             )
+            return
+        if is_lazy(member) and is_lazy(value):
             return
         if value.shape != member.shape:
             error_msgs.append(

@@ -36,8 +36,3 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     """The largest values of nearly equal windows of the last two dimensions, with their positions if asked for."""
     result = _ops["adaptive_max_pool2d_with_indices"](input, output_size)
     return result if return_indices else result[0]
-
-
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """As interpolate."""
-    return _ops["interpolate"](input, size, scale_factor, mode, align_corners)
