@@ -84,6 +84,14 @@ def _projected(inputs, weights, bias):
     return [_linear(given, weight, each) for given, weight, each in zip(inputs, weights, biases)]
 
 
+def _has_bias(bias_k, bias_v, static_k, static_v):
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v go together: both have to be given, or None")
+    if bias_k is not None and (static_k is not None or static_v is not None):
+        raise AssertionError("a bias cannot be added to a static key or value")
+    return bias_k is not None
+
+
 def _one_more(*masks):
     """Masks that let everything see one more key."""
     return [None if mask is None else pad(mask, (0, 1)) for mask in masks]
@@ -94,10 +102,13 @@ def _split(rows, num_heads, head_dim):
     return rows.view(rows.shape[0], rows.shape[1], num_heads, head_dim).permute(1, 2, 0, 3)
 
 
-def _static(given, batch, num_heads, head_dim, name):
-    if given.shape[0] != batch * num_heads or given.shape[2] != head_dim:
-        raise AssertionError(f"{name} has to be ({batch * num_heads}, length, {head_dim}), got {list(given.shape)}")
-    return given.view(batch, num_heads, -1, head_dim)
+def _keys(rows, static, batch, num_heads, head_dim, name):
+    """Projected keys or values, or what is given in their place, (batch * heads, length, head_dim)."""
+    if static is None:
+        return _split(rows, num_heads, head_dim)
+    if static.shape[0] != batch * num_heads or static.shape[2] != head_dim:
+        raise AssertionError(f"{name} has to be ({batch * num_heads}, length, {head_dim}), got {list(static.shape)}")
+    return static.view(batch, num_heads, -1, head_dim)
 
 
 def _check_mask(mask, batch, num_heads, targets, sources):
@@ -171,24 +182,12 @@ def multi_head_attention_forward(
     q, k, v = _projected((query, key, value), weights, in_proj_bias)
     if mask is not None:
         _check_mask(mask, batch, num_heads, targets, k.shape[0] if static_k is None else static_k.shape[1])
-    if bias_k is not None and bias_v is not None:
-        if static_k is not None or static_v is not None:
-            raise AssertionError("a bias cannot be added to a static key or value")
+    if _has_bias(bias_k, bias_v, static_k, static_v):
         k, v = _C.cat([k, bias_k.repeat(1, batch, 1)]), _C.cat([v, bias_v.repeat(1, batch, 1)])
         mask, padding = _one_more(mask, padding)
-    elif bias_k is not None or bias_v is not None:
-        raise AssertionError("bias_k and bias_v go together: both have to be given, or None")
     q = _split(q, num_heads, head_dim)
-    k = (
-        _split(k, num_heads, head_dim)
-        if static_k is None
-        else _static(static_k, batch, num_heads, head_dim, "static_k")
-    )
-    v = (
-        _split(v, num_heads, head_dim)
-        if static_v is None
-        else _static(static_v, batch, num_heads, head_dim, "static_v")
-    )
+    k = _keys(k, static_k, batch, num_heads, head_dim, "static_k")
+    v = _keys(v, static_v, batch, num_heads, head_dim, "static_v")
     if add_zero_attn:
         nothing = _C.zeros((batch, num_heads, 1, head_dim), dtype=k.dtype, device=k.device)
         k, v = _C.cat([k, nothing], 2), _C.cat([v, nothing], 2)

@@ -1,4 +1,4 @@
-"""Hooks on the gradients of a module: gates that its inputs and its results pass, and that call them on the way back."""
+"""Hooks on the gradients of a module: gates that its inputs and results pass, and that call them on the way back."""
 
 import warnings
 

@@ -104,8 +104,8 @@ class _ConvTransposeNd(_ConvNd):
             sizes = sizes[-dims:]
         if len(sizes) != dims:
             raise ValueError(
-                f"{type(self).__name__}: for {input.dim()}D input, output_size must have {dims} or {input.dim()} elements"
-                f" (got {len(sizes)})"
+                f"{type(self).__name__}: for {input.dim()}D input, output_size must have {dims} or {input.dim()} "
+                f"elements (got {len(sizes)})"
             )
         found = []
         settings = zip(input.shape[-dims:], sizes, self.stride, self.padding, self.kernel_size, self.dilation)

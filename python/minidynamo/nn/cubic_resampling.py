@@ -33,7 +33,7 @@ def _matrix(size, wanted, scale, mode, align_corners, antialias):
     """(wanted, size) of float64: what each output is made of."""
     out = _C.arange(wanted, dtype=_C.float64)
     if antialias:
-        centre = (out + 0.5) * scale if not align_corners else out * scale + 0.5
+        centre = (out + 0.5) * scale
         width = max(scale, 1.0)
         support = (1.0 if mode == "bilinear" else 2.0) * width
         element = _C.arange(size, dtype=_C.float64)

@@ -11,8 +11,16 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between vectors along `dim`."""
-    first, second = [x / x.norm(2, dim, keepdim=True).clamp_min(eps) for x in (x1, x2)]
+    first, second = [x / _at_least(x.norm(2, dim, keepdim=True), eps) for x in (x1, x2)]
     return (first * second).sum(dim)
+
+
+def _at_least(norm, eps):
+    """max(norm, eps), with the gradient of `norm` everywhere."""
+    if not norm.requires_grad:
+        return norm.clamp_min(eps)
+    fixed = norm.detach()
+    return fixed.clamp_min(eps) + (norm - fixed)
 
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):

@@ -1,4 +1,4 @@
-"""Dropout: of single elements, of whole channels, and kinds that keep mean and variance of self-normalizing networks."""
+"""Dropout: of single elements, of whole channels, and kinds that keep the mean and variance of their input."""
 
 import warnings
 

@@ -56,7 +56,7 @@ class _InstanceNorm(_NormBase):
             found = [prefix + name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if found:
                 error_msgs.append(
-                    f"{' and '.join(found)}: {type(self).__name__} does not track running values unless it is made with "
+                    f"{' and '.join(found)}: {type(self).__name__} does not track running values unless made with "
                     "track_running_stats=True; take these keys away if they are not meant"
                 )
                 for key in found:

@@ -113,7 +113,8 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """LocalResponseNorm for (N, C, H, W); an even `size` has its longer half behind the channel, not before it."""
+    """LocalResponseNorm for (N, C, H, W) as the mirrored library computes it in this older class: the channels before
+    and behind are (size - 1) // 2 each, of an even size too, and the first channel stays in all sums."""
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
         super().__init__(size, alpha, beta, k)
@@ -121,6 +122,10 @@ class CrossMapLRN2d(LocalResponseNorm):
     def forward(self, input):
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: expected input to be 4D, got {input.dim()}D instead")
-        if self.size % 2:
-            return super().forward(input)
-        return super().forward(input.flip(1)).flip(1)
+        channels, reach = input.shape[1], (self.size - 1) // 2
+        square = input * input
+        place = _C.arange(channels, device=input.device)
+        distance = place - place.unsqueeze(1)
+        counts = (distance.abs() <= reach) | ((place == 0) & (distance < 0))
+        sums = _C.einsum("dc,nchw->ndhw", counts.to(input.dtype), square)
+        return input / (self.k + sums * (self.alpha / self.size)) ** self.beta

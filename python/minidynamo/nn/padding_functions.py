@@ -77,8 +77,8 @@ def _repeated(input, pad, mode, value):
 def _check_border(input, dim, before, after, limit, mode):
     if max(before, after) > limit:
         raise RuntimeError(
-            f"pad: mode {mode!r} can add no more than {limit} elements to dimension {dim} of size {input.shape[dim]} at "
-            f"one end, got {before} and {after}"
+            f"pad: mode {mode!r} can add no more than {limit} elements to dimension {dim} of size {input.shape[dim]} "
+            f"at one end, got {before} and {after}"
         )
 
 

@@ -153,8 +153,8 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
 
 
 def _starts(draws, size, count, kernel):
-    """Where the windows of one dimension begin, (..., count), for a draw of [0, 1) each: truncated multiples of the mean
-    distance, and the last one at the end."""
+    """Where the windows of one dimension begin, (..., count), for a draw of [0, 1) each: truncated multiples of the
+    mean distance, and the last one at the end."""
     if count == 1:
         return _C.full((*draws.shape, 1), size - kernel, dtype=_C.int64, device=draws.device)
     distance = (size - kernel) / (count - 1)
@@ -175,7 +175,7 @@ def _fractional_sizes(input, dims, kernel, output_size, output_ratio):
         output_size = [int(n * ratio) for n, ratio in zip(have, each(output_ratio, dims))]
     wanted = each(output_size, dims)
     for size, count, window in zip(have, wanted, kernel):
-        if count + window - 1 > size:
+        if count + window - 1 > size - (dims == 3):  # torch wants one more of volumes
             raise RuntimeError(f"{name}: {count} windows of {window} do not fit into {size}")
     return wanted
 

@@ -167,8 +167,8 @@ def _check_grid(input, grid, mode, padding_mode):
     dims = input.dim() - 2
     if dims not in (2, 3) or grid.dim() != input.dim() or grid.shape[-1] != dims or grid.shape[0] != input.shape[0]:
         raise RuntimeError(
-            "grid_sample: expected (N, C, H, W) with a grid (N, H', W', 2), or (N, C, D, H, W) with (N, D', H', W', 3), "
-            f"got {list(input.shape)} and {list(grid.shape)}"
+            "grid_sample: expected (N, C, H, W) with a grid (N, H', W', 2), or (N, C, D, H, W) with one "
+            f"(N, D', H', W', 3), got {list(input.shape)} and {list(grid.shape)}"
         )
     if mode == "bicubic" and dims == 3:
         raise RuntimeError("grid_sample: bicubic is for inputs of 4 dimensions")

@@ -1,4 +1,4 @@
-"""torch.nn.modules.activation: activations and attention."""
+"""torch.nn.modules.activation, a place where names of torch.nn are too: activations and attention."""
 
 from ..._absent import absent_names as _absent_names
 from ..activation import *  # noqa: F403

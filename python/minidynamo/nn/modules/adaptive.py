@@ -1,4 +1,4 @@
-"""torch.nn.modules.adaptive: The adaptive softmax."""
+"""torch.nn.modules.adaptive, a place where names of torch.nn are too: the adaptive softmax."""
 
 from ..._absent import absent_names as _absent_names
 from ..adaptive_softmax import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""torch.nn.modules.batchnorm: normalization over the batch."""
+"""torch.nn.modules.batchnorm, a place where names of torch.nn are too: normalization over the batch."""
 
 from ..._absent import absent_names as _absent_names
 from ..batch_norm import *  # noqa: F403

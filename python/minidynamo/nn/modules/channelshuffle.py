@@ -1,4 +1,4 @@
-"""torch.nn.modules.channelshuffle: channels of groups mixed."""
+"""torch.nn.modules.channelshuffle, a place where names of torch.nn are too: channels of groups mixed."""
 
 from ..._absent import absent_names as _absent_names
 from ..module import Module as Module

@@ -1,4 +1,4 @@
-"""torch.nn.modules.container: Modules that hold modules or parameters."""
+"""torch.nn.modules.container, a place where names of torch.nn are too: modules that hold modules or parameters."""
 
 from ..._absent import absent_names as _absent_names
 from ..containers import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""torch.nn.modules.conv: convolutions."""
+"""torch.nn.modules.conv, a place where names of torch.nn are too: convolutions."""
 
 from ..._absent import absent_names as _absent_names
 from ..convolution import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""torch.nn.modules.distance: distances."""
+"""torch.nn.modules.distance, a place where names of torch.nn are too: distances."""
 
 from ..._absent import absent_names as _absent_names
 from ..distance import *  # noqa: F403

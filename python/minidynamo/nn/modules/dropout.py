@@ -1,4 +1,4 @@
-"""torch.nn.modules.dropout: dropout."""
+"""torch.nn.modules.dropout, a place where names of torch.nn are too: dropout."""
 
 from ..._absent import absent_names as _absent_names
 from ..dropout import *  # noqa: F403

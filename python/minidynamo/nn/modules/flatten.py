@@ -1,4 +1,4 @@
-"""torch.nn.modules.flatten: dimensions joined and split."""
+"""torch.nn.modules.flatten, a place where names of torch.nn are too: dimensions joined and split."""
 
 from ..._absent import absent_names as _absent_names
 from ..flatten import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""torch.nn.modules.fold: windows as columns, and back."""
+"""torch.nn.modules.fold, a place where names of torch.nn are too: windows as columns, and back."""
 
 from ..._absent import absent_names as _absent_names
 from ..module import Module as Module

@@ -1,4 +1,4 @@
-"""torch.nn.modules.instancenorm: normalization of each instance."""
+"""torch.nn.modules.instancenorm, a place where names of torch.nn are too: normalization of each instance."""
 
 from ..._absent import absent_names as _absent_names
 from ..batch_norm import _NormBase as _NormBase

@@ -1,4 +1,4 @@
-"""torch.nn.modules.lazy: Modules whose sizes are set by the first call."""
+"""torch.nn.modules.lazy, a place where names of torch.nn are too: modules whose sizes are set by the first call."""
 
 from ..._absent import absent_names as _absent_names
 from ..lazy import LazyModuleMixin as LazyModuleMixin

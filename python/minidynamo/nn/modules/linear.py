@@ -1,4 +1,4 @@
-"""torch.nn.modules.linear: products with weights."""
+"""torch.nn.modules.linear, a place where names of torch.nn are too: products with weights."""
 
 from ..._absent import absent_names as _absent_names
 from ..lazy import LazyLinear as LazyLinear

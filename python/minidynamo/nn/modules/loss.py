@@ -1,4 +1,4 @@
-"""torch.nn.modules.loss: losses."""
+"""torch.nn.modules.loss, a place where names of torch.nn are too: losses."""
 
 from ..._absent import absent_names as _absent_names
 from ..distance import PairwiseDistance as PairwiseDistance

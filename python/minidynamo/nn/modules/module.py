@@ -1,4 +1,4 @@
-"""torch.nn.modules.module: Module, and hooks of all modules."""
+"""torch.nn.modules.module, a place where names of torch.nn are too: module, and hooks of all modules."""
 
 from ..._absent import absent_names as _absent_names
 from ..hooks import register_module_forward_hook as register_module_forward_hook

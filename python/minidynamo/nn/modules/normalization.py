@@ -1,4 +1,4 @@
-"""torch.nn.modules.normalization: normalization within an example."""
+"""torch.nn.modules.normalization, a place where names of torch.nn are too: normalization within an example."""
 
 from ..._absent import absent_names as _absent_names
 from ..module import Module as Module

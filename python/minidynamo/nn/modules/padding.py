@@ -1,4 +1,4 @@
-"""torch.nn.modules.padding: padding."""
+"""torch.nn.modules.padding, a place where names of torch.nn are too: padding."""
 
 from ..._absent import absent_names as _absent_names
 from ..module import Module as Module

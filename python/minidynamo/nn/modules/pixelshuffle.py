@@ -1,4 +1,4 @@
-"""torch.nn.modules.pixelshuffle: channels as positions, and back."""
+"""torch.nn.modules.pixelshuffle, a place where names of torch.nn are too: channels as positions, and back."""
 
 from ..._absent import absent_names as _absent_names
 from ..module import Module as Module

@@ -1,4 +1,4 @@
-"""torch.nn.modules.pooling: pooling."""
+"""torch.nn.modules.pooling, a place where names of torch.nn are too: pooling."""
 
 from ..._absent import absent_names as _absent_names
 from ..module import Module as Module

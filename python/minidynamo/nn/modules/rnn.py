@@ -1,4 +1,4 @@
-"""torch.nn.modules.rnn: recurrent layers and cells."""
+"""torch.nn.modules.rnn, a place where names of torch.nn are too: recurrent layers and cells."""
 
 from ..._absent import absent_names as _absent_names
 from ..module import Module as Module

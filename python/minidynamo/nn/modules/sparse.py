@@ -1,4 +1,4 @@
-"""torch.nn.modules.sparse: rows of weights by their numbers."""
+"""torch.nn.modules.sparse, a place where names of torch.nn are too: rows of weights by their numbers."""
 
 from ..._absent import absent_names as _absent_names
 from ..embedding import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""torch.nn.modules.transformer: The Transformer."""
+"""torch.nn.modules.transformer, a place where names of torch.nn are too: the Transformer."""
 
 from ..._absent import absent_names as _absent_names
 from ..containers import ModuleList as ModuleList

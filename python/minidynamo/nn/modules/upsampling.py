@@ -1,4 +1,4 @@
-"""torch.nn.modules.upsampling: resizing."""
+"""torch.nn.modules.upsampling, a place where names of torch.nn are too: resizing."""
 
 from ..._absent import absent_names as _absent_names
 from ..module import Module as Module
