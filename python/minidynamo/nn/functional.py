@@ -8,6 +8,33 @@ from importlib import import_module as _import_module
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .attention_functions import multi_head_attention_forward, scaled_dot_product_attention
+from .distance_functions import cosine_similarity, normalize, pairwise_distance, pdist
+from .dropout_functions import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
+from .embedding_functions import embedding, embedding_bag
+from .linear_functions import bilinear, linear, linear_cross_entropy
+from .loss_functions import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+)
+from .normalization_functions import batch_norm, group_norm, instance_norm, local_response_norm
+from .padding_functions import pad
+from .window_functions import (
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    interpolate,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    upsample,
+)
 
 _ops = _C._namespaces["nn.functional"]
 _WITH_INPLACE = ("silu", "mish", "hardswish", "hardsigmoid", "relu6", "selu", "celu", "elu", "leaky_relu", "hardtanh",
@@ -16,30 +43,29 @@ _INPLACE = ("relu_", "elu_", "selu_", "celu_", "leaky_relu_", "hardtanh_", "thre
 # Functions of other files, which are read when the first of theirs is asked for.
 _FILES = {
     "activation_functions": "gumbel_softmax rrelu rrelu_",
-    "attention_functions": "multi_head_attention_forward scaled_dot_product_attention",
     "convolution_functions": "conv_tbc conv_transpose3d",
     "ctc_functions": "ctc_loss",
-    "distance_functions": "cosine_similarity normalize pairwise_distance pdist",
-    "dropout_functions": "alpha_dropout dropout dropout1d dropout2d dropout3d feature_alpha_dropout",
-    "embedding_functions": "embedding embedding_bag",
-    "linear_functions": "bilinear linear linear_cross_entropy",
-    "loss_functions": "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy huber_loss kl_div l1_loss "
-    "mse_loss nll_loss smooth_l1_loss",
     "margin_functions": "cosine_embedding_loss gaussian_nll_loss hinge_embedding_loss margin_ranking_loss "
     "multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss poisson_nll_loss soft_margin_loss "
     "triplet_margin_loss triplet_margin_with_distance_loss",
-    "normalization_functions": "batch_norm group_norm instance_norm local_response_norm",
-    "padding_functions": "pad",
     "pooling_functions": "adaptive_avg_pool3d adaptive_max_pool1d_with_indices adaptive_max_pool3d "
     "adaptive_max_pool3d_with_indices fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
     "fractional_max_pool3d_with_indices lp_pool1d lp_pool2d lp_pool3d max_unpool1d max_unpool2d max_unpool3d",
-    "sampling_functions": "affine_grid grid_sample interpolate upsample upsample_bilinear upsample_nearest "
+    "sampling_functions": "affine_grid grid_sample upsample_bilinear upsample_nearest "
     "GRID_SAMPLE_INTERPOLATION_MODES GRID_SAMPLE_PADDING_MODES",
-    "window_functions": "adaptive_max_pool1d adaptive_max_pool2d max_pool1d max_pool2d max_pool3d",
 }
 _HOMES = {name: file for file, names in _FILES.items() for name in names.split()}
-globals().update({name: op for name, op in _ops.items() if name not in _WITH_INPLACE and name not in _HOMES})
-__all__ = sorted({*_ops, *_INPLACE, *_HOMES, "native_channel_shuffle", "relu", "sigmoid", "softmin", "tanh"})
+globals().update({name: op for name, op in _ops.items() if name not in (*_WITH_INPLACE, "interpolate")})
+_FROM_FILES = (
+    adaptive_max_pool1d, adaptive_max_pool2d, alpha_dropout, batch_norm, bilinear, binary_cross_entropy,
+    binary_cross_entropy_with_logits, cosine_similarity, cross_entropy, dropout, dropout1d, dropout2d, dropout3d,
+    embedding, embedding_bag, feature_alpha_dropout, group_norm, huber_loss, instance_norm, interpolate, kl_div,
+    l1_loss, linear, linear_cross_entropy, local_response_norm, max_pool1d, max_pool2d, max_pool3d, mse_loss,
+    multi_head_attention_forward, nll_loss, normalize, pad, pairwise_distance, pdist, scaled_dot_product_attention,
+    smooth_l1_loss, upsample,
+)  # fmt: skip
+__all__ = sorted({*_ops, *_INPLACE, *_HOMES, *(f.__name__ for f in _FROM_FILES)})
+__all__ += ["native_channel_shuffle", "relu", "sigmoid", "softmin", "tanh"]
 
 native_channel_shuffle = _ops["channel_shuffle"]
 sigmoid = _C.sigmoid

@@ -79,7 +79,8 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad=True, device=None, dtype=None):
-        return _C.empty(0, device=device, dtype=dtype).as_subclass(cls).requires_grad_(requires_grad)
+        with _C.DisableTorchFunctionSubclass():
+            return _C.empty(0, device=device, dtype=dtype).as_subclass(cls).requires_grad_(requires_grad)
 
 
 class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):
@@ -88,7 +89,8 @@ class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):
     cls_to_become = _C.Tensor
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
-        made = _C.empty(0, device=device, dtype=dtype).as_subclass(cls).requires_grad_(requires_grad)
+        with _C.DisableTorchFunctionSubclass():
+            made = _C.empty(0, device=device, dtype=dtype).as_subclass(cls).requires_grad_(requires_grad)
         made._is_buffer = True
         made.persistent = persistent
         return made

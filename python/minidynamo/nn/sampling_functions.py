@@ -3,37 +3,11 @@
 import warnings
 
 from .. import _C
-from .cubic_resampling import cubic_weights, resampled
+from .cubic_resampling import cubic_weights
+from .window_functions import interpolate
 
-_ops = _C._namespaces["nn.functional"]
 GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
-
-
-def interpolate(
-    input,
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=None,
-    recompute_scale_factor=None,
-    antialias=False,
-):
-    """The last 1, 2 or 3 dimensions of (N, C, ...) at other sizes: `size`, or `scale_factor` times theirs.
-
-    Modes: "nearest", "nearest-exact", "area" for all, "linear" for one, "bilinear" and "bicubic" for two, "trilinear"
-    for three. With `align_corners` the centres of the corner elements keep their place, else the corners of the
-    elements. `recompute_scale_factor`: the factor is that of the sizes, rounding included. `antialias`, for "bilinear"
-    and "bicubic": where it gets smaller, all elements under the widened kernel count.
-    """
-    if mode != "bicubic" and not antialias:
-        return _ops["interpolate"](input, size, scale_factor, mode, align_corners, recompute_scale_factor)
-    return resampled(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
-
-
-def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """As interpolate."""
-    return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input, size=None, scale_factor=None):
