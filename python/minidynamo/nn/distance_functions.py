@@ -2,16 +2,18 @@
 
 from .. import _C
 
+_norm = _C._namespaces["linalg"]["vector_norm"]
+
 
 def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     """Norm 1 along `dim`: input / max(norm, eps), written to `out` if given."""
-    result = input / input.norm(p, dim, keepdim=True).clamp_min(eps)
+    result = input / _norm(input, p, dim, keepdim=True).clamp_min(eps)
     return result if out is None else out.resize_(result.shape).copy_(result)
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """The cosine of the angle between vectors along `dim`."""
-    first, second = [x / _at_least(x.norm(2, dim, keepdim=True), eps) for x in (x1, x2)]
+    first, second = [x / _at_least(_norm(x, 2, dim, keepdim=True), eps) for x in (x1, x2)]
     return (first * second).sum(dim)
 
 
@@ -25,7 +27,7 @@ def _at_least(norm, eps):
 
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The norm of x1 - x2 + eps along the last dimension."""
-    return (x1 - x2 + eps).norm(p, -1, keepdim=keepdim)
+    return _norm(x1 - x2 + eps, p, -1, keepdim=keepdim)
 
 
 def pdist(input, p=2.0):
@@ -40,4 +42,4 @@ def pdist(input, p=2.0):
     if p < 0:
         raise RuntimeError(f"pdist only supports non-negative p values, got {p}")
     first, second = _C.triu_indices(input.shape[0], input.shape[0], 1)
-    return (input.index_select(0, first) - input.index_select(0, second)).norm(p, -1)
+    return _norm(input.index_select(0, first) - input.index_select(0, second), p, -1)
