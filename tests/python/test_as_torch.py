@@ -95,7 +95,7 @@ def test_what_is_absent_is_said_in_torch_s_name():
         said("import torch.optim as optim")
         said("from torch.utils.data import DataLoader")
         said("from torch import optim")
-        said("from torch.nn import LazyLinear")
+        said("from torch.nn import LinearCrossEntropyLoss")
         said("import torch.nn.functionall")
     """) == (
         "ModuleNotFoundError torch.optim No module named 'torch.optim' "
@@ -104,8 +104,8 @@ def test_what_is_absent_is_said_in_torch_s_name():
         "(torch.utils.data, a module of torch 2.13, is not part of minidynamo)\n"
         "ImportError minidynamo cannot import name 'optim' from 'minidynamo' "
         "(torch.optim, a module of torch 2.13, is not part of minidynamo)\n"
-        "ImportError minidynamo.nn cannot import name 'LazyLinear' from 'minidynamo.nn' "
-        "(torch.nn.LazyLinear, a class of torch 2.13, is not part of minidynamo; nearest: torch.nn.Linear)\n"
+        "ImportError minidynamo.nn cannot import name 'LinearCrossEntropyLoss' from 'minidynamo.nn' "
+        "(torch.nn.LinearCrossEntropyLoss, a class of torch 2.13, is not part of minidynamo; nearest: torch.nn.CrossEntropyLoss)\n"
         "ModuleNotFoundError torch.nn.functionall No module named 'torch.nn.functionall' "
         "(torch 2.13 has no torch.nn.functionall either; nearest: torch.nn.functional)\n"
     )
