@@ -62,7 +62,8 @@ def test_every_mirrored_module_says_it(name):
         (
             "nn",
             "LinearCrossEntropyLoss",
-            "torch.nn.LinearCrossEntropyLoss, a class of torch 2.13, is not part of minidynamo; nearest: torch.nn.CrossEntropyLoss)",
+            "torch.nn.LinearCrossEntropyLoss, a class of torch 2.13, is not part of minidynamo; "
+            "nearest: torch.nn.CrossEntropyLoss)",
         ),
         ("nn", "Lineer", "torch 2.13 has no torch.nn.Lineer either; nearest: torch.nn.Linear)"),
         ("nn.functional", "exp", "torch 2.13 has no torch.nn.functional.exp either; nearest: torch.exp)"),

@@ -105,7 +105,8 @@ def test_what_is_absent_is_said_in_torch_s_name():
         "ImportError minidynamo cannot import name 'optim' from 'minidynamo' "
         "(torch.optim, a module of torch 2.13, is not part of minidynamo)\n"
         "ImportError minidynamo.nn cannot import name 'LinearCrossEntropyLoss' from 'minidynamo.nn' "
-        "(torch.nn.LinearCrossEntropyLoss, a class of torch 2.13, is not part of minidynamo; nearest: torch.nn.CrossEntropyLoss)\n"
+        "(torch.nn.LinearCrossEntropyLoss, a class of torch 2.13, is not part of minidynamo; "
+        "nearest: torch.nn.CrossEntropyLoss)\n"
         "ModuleNotFoundError torch.nn.functionall No module named 'torch.nn.functionall' "
         "(torch 2.13 has no torch.nn.functionall either; nearest: torch.nn.functional)\n"
     )
