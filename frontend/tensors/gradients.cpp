@@ -63,7 +63,8 @@ class RetainHook final : public GradHook {
  public:
   explicit RetainHook(std::shared_ptr<TensorImpl*> tensor) : tensor_(std::move(tensor)) {}
   TensorRef call(const TensorRef& gradient) override {
-    if (*tensor_) add_to_grad(**tensor_, gradient);
+    // A copy, for the gradient goes on and others may hold it: later ones are added in place.
+    if (*tensor_) add_to_grad(**tensor_, grad_enabled() ? gradient : call_table("clone", {gradient}).get<TensorRef>());
     return nullptr;
   }
 

@@ -39,7 +39,7 @@ Arg exponential_unit(const Expansion& e, double alpha, double scale, double inne
   need_floats(e);
   const Arg x = widened(e, e.arg(0));
   // Limited, for the side that is not taken has to have a finite slope.
-  const Arg low = e.call(id::ClampMax, {x, 0});
+  const Arg low = where(e, e.call(id::Le, {x, 0}), x, 0.0);
   const Arg grown = e.call(id::Expm1, {inner == 1 ? low : mul(e, low, inner)});
   const Arg below = mul(e, grown, alpha * scale), above = scale == 1 ? x : mul(e, x, scale);
   return narrowed(e, where(e, e.call(id::Le, {x, 0}), below, above), e.arg(0));

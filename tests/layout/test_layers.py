@@ -22,6 +22,9 @@ VERSION_FOLDERS = ("frontend/bytecode/", "frontend/cpython/")
 FORBIDDEN_NAMES = {"utils", "helpers", "helper", "misc", "common", "manager", "util"}
 MIRRORED = {
     "python/minidynamo/_dynamo/utils.py",
+    "python/minidynamo/cuda/amp/common.py",
+    "python/minidynamo/distributions/utils.py",
+    "python/minidynamo/fx/passes/utils",
     "python/minidynamo/nn/modules/utils.py",
     "python/minidynamo/nn/utils",
     "python/minidynamo/utils",

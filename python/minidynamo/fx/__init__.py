@@ -19,7 +19,7 @@ _HOMES = {
     "map_arg": "node",
     "replace_pattern": "subgraph_rewriter",
     "symbolic_trace": "_symbolic_trace",
-    "table_text": "graph",
+    "table_text": "table",
     "wrap": "_symbolic_trace",
 }
 __all__ = [

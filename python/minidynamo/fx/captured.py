@@ -14,9 +14,10 @@ import sys
 from .. import _C
 from ..nn.module import Module
 from .code_generation import CodeGen
-from .graph import Graph, table_text
+from .graph import Graph
 from .graph_module import GraphModule
 from .node import Node, map_aggregate
+from .table import table_text
 
 PACKAGE = __package__.partition(".")[0]
 _SIZED_INPUT = re.compile(r'(\w+): "[\w]+\[([^\]]*)\]"')

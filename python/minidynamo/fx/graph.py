@@ -8,6 +8,7 @@ from .function_names import is_from_torch, short_name
 from .graph_check import lint as _lint
 from .namespace import _Namespace, snake_case
 from .node import Node, map_arg
+from .table import table_text
 
 __all__ = ["CodeGen", "Graph", "PythonCode"]
 _EMPTY = object()
@@ -344,14 +345,6 @@ def _has_path(module, path):
             return False
         found = getattr(found, part)
     return True
-
-
-def table_text(rows):
-    """Rows of five cells under their headings, in columns."""
-    rows = [("opcode", "name", "target", "args", "kwargs"), *rows]
-    widths = [max(len(row[k]) for row in rows) for k in range(5)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
 __getattr__ = _absent_names(__name__)
