@@ -42,7 +42,6 @@ UNREACHABLE = {
     "break:frontend/opcodes/names.cpp GB0113": NEWER,
     "break:frontend/opcodes/exceptions.cpp GB0024": NEWER,
     "break:frontend/driver/compile_frame.cpp GB0052": "against endless restarts; a frame restarts once for each break",
-    "break:frontend/values/tensor.cpp GB0123": "tensors have no backward yet: plain Python raises AttributeError",
 }
 
 

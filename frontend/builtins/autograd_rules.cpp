@@ -1,6 +1,10 @@
 // Autograd functions, whose forward is traced in place, the engine nobody may drive from a graph, and code that runs at
 // compile time.
+#include <algorithm>
+#include <optional>
+
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/made_once.h"
@@ -13,6 +17,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/tensor.h"
+#include "ir/graph/callee.h"
 
 namespace md {
 
@@ -42,6 +47,88 @@ bool is_callable_code(PyObject* found) {
   return found && PyFunction_Check(found);
 }
 
+// The call of a Function itself, for graphs that record gradients.
+class AppliedFunction final : public Callee {
+ public:
+  explicit AppliedFunction(PyRef apply) : apply_(std::move(apply)) {}
+  ~AppliedFunction() override {
+    if (!Py_IsInitialized()) return;
+    const PyGILState_STATE state = PyGILState_Ensure();
+    apply_ = PyRef();
+    PyGILState_Release(state);
+  }
+  // Tensors among the results, null where one is none.
+  std::vector<TensorRef> run(std::span<const Arg> args, std::span<const ExpectedTensor>) const override {
+    PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
+    for (std::size_t i = 0; i < args.size(); ++i)
+      PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(i), from_arg(args[i]).release());
+    const Disarmed plain;
+    PyRef result = checked(PyObject_Call(apply_.get(), given.get(), nullptr));
+    PyRef items = PyTuple_Check(result.get()) ? result : checked(PyTuple_Pack(1, result.get()));
+    std::vector<TensorRef> out;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
+      PyObject* item = PyTuple_GET_ITEM(items.get(), i);
+      out.push_back(is_tensor(item) ? TensorRef(tensor_impl(item)) : TensorRef());
+    }
+    return out;
+  }
+
+ private:
+  PyRef apply_;
+};
+
+// While the forward of a Function is traced: which nodes stand for it.
+class TracedForward {
+ public:
+  TracedForward(Tracer& t, const ValueRef& cls, const std::vector<ValueRef>& given, bool named) : t_(t) {
+    known_ = !named && t.graphs.outer.empty();
+    for (const ValueRef& v : given) known_ = known_ && is_argument(v);
+    if (!known_) return;
+    for (const ValueRef& v : given) call_.args.push_back(t.to_arg(v));
+    PyObject* type = reinterpret_cast<PyObject*>(as<ClassValue>(cls)->type());
+    call_.callee = std::make_shared<AppliedFunction>(checked(PyObject_GetAttrString(type, "apply")));
+    first_ = t.graphs.current->nodes.size();
+    effects_ = t.effects.list().size();
+    held_before_ = t.graphs.holds_functions;
+  }
+
+  void finish(const ValueRef& result) {
+    if (!known_ || t_.effects.list().size() != effects_ || !add_results(result) || !find_nodes()) return;
+    t_.graphs.current->delegated.push_back(std::move(call_));
+    t_.graphs.holds_functions = held_before_;
+  }
+
+ private:
+  static bool is_argument(const ValueRef& v) {
+    if (v->kind == ValueKind::Tensor) return true;
+    PyObject* o = v->kind == ValueKind::Constant ? v->real.get() : nullptr;
+    return o && (o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
+                 PyUnicode_CheckExact(o));
+  }
+  bool add_results(const ValueRef& result) {
+    auto* tuple = as<TupleValue>(result);
+    const std::vector<ValueRef> items = tuple ? tuple->items : std::vector<ValueRef>{result};
+    for (std::size_t i = 0; i < items.size(); ++i)
+      if (auto* x = as<TensorValue>(items[i])) call_.results.emplace_back(static_cast<int>(i), x->node);
+    return !call_.results.empty();
+  }
+  bool find_nodes() {
+    const auto& nodes = t_.graphs.current->nodes;
+    const auto is_part = [](const auto& n) { return n->kind != NodeKind::Placeholder && n->kind != NodeKind::GetAttr; };
+    const auto begin = nodes.begin() + static_cast<std::ptrdiff_t>(std::min(first_, nodes.size()));
+    const auto first = std::find_if(begin, nodes.end(), is_part);
+    if (first == nodes.end()) return false;
+    call_.first = first->get();
+    call_.last = std::find_if(nodes.rbegin(), nodes.rend(), is_part)->get();
+    return true;
+  }
+
+  Tracer& t_;
+  bool known_, held_before_ = false;
+  std::size_t first_ = 0, effects_ = 0;
+  DelegatedCall call_{};
+};
+
 // Function.apply with the class in front.
 ValueRef rule_apply(Tracer& t, CallArgs& args) {
   auto* cls = args.positional.empty() ? nullptr : as<ClassValue>(args[0]);
@@ -62,8 +149,12 @@ ValueRef rule_apply(Tracer& t, CallArgs& args) {
   }
   auto named = make_ref<DictValue>(&PyDict_Type);
   for (auto& [name, v] : args.keywords) named->put(t, t.constant(name), v);
-  return t.call(t.from_object(of_module(kModule, "_run").get(), nullptr),
-                CallArgs{{args[0], make_ref<TupleValue>(std::move(given)), named}, {}});
+  std::optional<TracedForward> forward;
+  if (wanted && t.grad_enabled) forward.emplace(t, args[0], given, !args.keywords.empty());
+  ValueRef result = t.call(t.from_object(of_module(kModule, "_run").get(), nullptr),
+                           CallArgs{{args[0], make_ref<TupleValue>(std::move(given)), named}, {}});
+  if (forward) forward->finish(result);
+  return result;
 }
 
 // The result of a traced forward: what the graph hands out requires grad.

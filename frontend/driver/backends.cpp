@@ -80,6 +80,8 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
   std::shared_ptr<const Graph> functional;
   const auto program = with_gradients(*graph, differentiated, *backend, mode, logs);
   made.backward = program;
+  // Code of the program is called once: its gradients are recorded as it runs.
+  if (!program && !differentiated.empty() && calls_out(*graph)) return {interpreting_kernel(graph), nullptr};
   try {
     functional = program ? program->take_forward() : optimize(*graph);
   } catch (const NotFunctional& e) {

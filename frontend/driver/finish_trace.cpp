@@ -23,14 +23,13 @@
 
 namespace md {
 
-namespace {
-
-// Whether the graph calls code of the program.
 bool calls_out(const Graph& g) {
   return std::ranges::any_of(g.nodes, [](const auto& n) {
     return n->callee || std::ranges::any_of(n->regions, [](const auto& region) { return calls_out(*region); });
   });
 }
+
+namespace {
 
 struct Finisher {
   Tracer& t;
@@ -72,6 +71,16 @@ struct Finisher {
 
   static bool is_computed(const GradState& s) { return s.requires_grad && s.history != GradHistory::Leaf; }
 
+  // An input that was computed gets another history, whether or not it comes back.
+  static bool writes_to_computed(const Graph& g) {
+    const std::vector<Node*> placeholders = g.placeholders();
+    const bool any = std::ranges::any_of(placeholders, [](const Node* p) { return !p->type().is_leaf(); });
+    const std::vector<bool> written = any ? written_inputs(g) : std::vector<bool>(placeholders.size());
+    for (std::size_t i = 0; i < placeholders.size(); ++i)
+      if (written[i] && !placeholders[i]->type().is_leaf()) return true;
+    return false;
+  }
+
   void finish_graph(const std::vector<Node*>& outputs) {
     drop_unused_inputs(outputs);
     Node out{NodeKind::Output};
@@ -93,7 +102,7 @@ struct Finisher {
     for (Node* n : outputs) any_grad |= n->type().requires_grad || n->type().history != GradHistory::Leaf;
     if (any_grad)
       for (Node* n : outputs) plan.output_grads.push_back(n->type().grad_state());
-    if (std::ranges::any_of(plan.output_grads, is_computed)) {
+    if (std::ranges::any_of(plan.output_grads, is_computed) || writes_to_computed(*graph)) {
       plan.history_unknown = t.graphs.holds_functions;
       if (!plan.history_unknown) plan.traced = clone(*graph);
     }

@@ -20,6 +20,9 @@ struct GraphKernels {
   std::shared_ptr<Kernel> forward;
   std::shared_ptr<CompiledBackward> backward;  // null: the graph runs again, or there is nothing to go back through
 };
+// Whether the graph calls code of the program.
+bool calls_out(const Graph& g);
+
 // A user's or our own backend applied to a graph. `differentiated`: through which outputs gradients go back; empty:
 // through none. Throws PythonError (BackendCompilerFailed) or InternalError.
 GraphKernels compile_graph(std::shared_ptr<Graph> graph, const std::vector<bool>& differentiated, const Tracer& t,

@@ -271,6 +271,7 @@ std::shared_ptr<Graph> empty_graph() {
 }
 
 struct InterpretingKernel final : Kernel {
+  bool records_gradients() const override { return true; }
   std::shared_ptr<Graph> graph;
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {
     std::vector<TensorRef> in(inputs.begin(), inputs.end());
@@ -287,6 +288,7 @@ struct InterpretingKernel final : Kernel {
 };
 
 struct PythonKernel final : Kernel {
+  bool records_gradients() const override { return true; }
   PyRef callable;
   std::size_t sizes = 0;
   void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) override {

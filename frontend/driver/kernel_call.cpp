@@ -43,6 +43,7 @@ void KernelCall::run(bool& committed) {
   outputs_.resize(plan_.outputs + (plan_.backward ? plan_.backward->kept_values() : 0));
   const std::span<TensorImpl* const> inputs(inputs_.data(), inputs_.size());
   if (plan_.traced) history_.emplace(plan_.traced, plan_.backward, inputs);
+  const GradMode mode(grad_enabled() && (!history_ || plan_.kernel->records_gradients()));
   run_kernel(*plan_.kernel, inputs, outputs_, committed);
   const auto first_kept = outputs_.begin() + static_cast<std::ptrdiff_t>(plan_.outputs);
   kept_.assign(std::make_move_iterator(first_kept), std::make_move_iterator(outputs_.end()));

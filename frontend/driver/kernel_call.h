@@ -54,7 +54,7 @@ class KernelCall {
   PyObject* const* found_;
   SmallVector<TensorImpl*, 8> inputs_;
   SmallVector<PyObject*, 8> objects_;
-  std::vector<TensorRef> carriers_;  // ints as kernel inputs
+  std::vector<TensorRef> carriers_;        // ints as kernel inputs
   std::vector<TensorRef> outputs_, kept_;  // kept_: for the way back
   std::optional<GraphHistory> history_;
   using Wrapped = std::pair<const TensorImpl*, PyRef>;

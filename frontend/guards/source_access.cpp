@@ -7,6 +7,7 @@
 #include "frontend/cpython/call_cache.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
+#include "frontend/tensors/gradients.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace md {
@@ -41,11 +42,12 @@ PyObject* in_instance_dict(PyObject* o, const SourceAccess& s, AccessMemo& memo)
   return value;
 }
 
-// `grad`, which is no attribute of the program's, is None for all tensors.
+// `grad` is no attribute of the program's.
 PyObject* tensor_attribute(PyObject* tensor, const SourceAccess& s, AccessMemo& memo) {
   if (PyUnicode_CompareWithASCIIString(s.key, "grad") != 0) return in_instance_dict(tensor, s, memo);
   PyObject* on_class = type_find(Py_TYPE(tensor), s.key);
-  return on_class && Py_IS_TYPE(on_class, &PyGetSetDescr_Type) ? Py_None : nullptr;
+  const bool is_own = is_tensor(tensor) && on_class && Py_IS_TYPE(on_class, &PyGetSetDescr_Type);
+  return is_own ? grad_object(*tensor_impl(tensor)) : nullptr;
 }
 
 PyObject* key_at(PyObject* dict, int index) {

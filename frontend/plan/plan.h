@@ -100,10 +100,10 @@ struct EntryPlan {
   bool calls_out = false;             // the graph calls code of the program
   std::optional<std::uint64_t> seed;  // of the default random stream, before the kernel runs
   std::size_t outputs = 0;
-  std::shared_ptr<const Graph> traced;  // where outputs require grad: what their history goes back through
+  std::shared_ptr<const Graph> traced;               // where outputs require grad: what their history goes back through
   std::shared_ptr<class CompiledBackward> backward;  // how, where there is more to it than running the graph again
-  bool history_unknown = false;         // gradients cannot go back through the graph: backward() says so
-  std::vector<GradState> output_grads;  // what kernels know nothing of; empty: there is nothing to say
+  bool history_unknown = false;                      // gradients cannot go back through the graph: backward() says so
+  std::vector<GradState> output_grads;               // what kernels know nothing of; empty: there is nothing to say
   // In this order: sources are read before anything changes. `calls` (values/deferred_calls.h) come before a graph's
   // work shows.
   std::vector<PlanStep> loads, calls, steps, effects;

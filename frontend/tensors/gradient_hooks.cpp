@@ -101,7 +101,8 @@ class RetainHook final : public GradHook {
  public:
   explicit RetainHook(std::shared_ptr<TensorImpl*> tensor) : tensor_(std::move(tensor)) {}
   TensorRef call(const TensorRef& gradient) override {
-    if (*tensor_) add_to_grad(**tensor_, gradient);
+    // A copy, for the gradient goes on and others may hold it: later ones are added in place.
+    if (*tensor_) add_to_grad(**tensor_, grad_enabled() ? gradient : call_table("clone", {gradient}).get<TensorRef>());
     return nullptr;
   }
   bool follows(const TensorImpl& t) const override { return *tensor_ == &t; }
@@ -115,9 +116,7 @@ class RetainHook final : public GradHook {
 GradHooks& hooks_of_result(TensorImpl& t) {
   const GradEdge e = grad_edge(&t);
   if (t.is_leaf()) return make_grad_record(t).hooks;
-  std::vector<GradHooks>& all = e.node->make_extras().of_results;
-  all.resize(static_cast<std::size_t>(e.node->results));
-  return all[static_cast<std::size_t>(e.result)];
+  return e.node->hooks_of_result(e.result);
 }
 
 template <class Hook>

@@ -121,12 +121,16 @@ PyObject* tensor_grad(PyObject* self, void*) {
                        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed: it is not filled "
                        "in unless retain_grad() was called.",
                        1));
-    GradRecord* r = grad_record(t);
-    if (!r || !r->grad) return Py_NewRef(Py_None);
-    track_tensor(self);
-    if (!r->grad_face) r->grad_face = make_ref<Held>(object_of_tensor(r->grad));
-    return Py_NewRef(static_cast<Held*>(r->grad_face.get())->object.get());
+    return Py_NewRef(grad_object(t));
   });
+}
+
+PyObject* grad_object(const TensorImpl& t) {
+  GradRecord* r = grad_record(t);
+  if (!r || !r->grad) return Py_None;
+  if (t.face) track_tensor(static_cast<PyObject*>(t.face));
+  if (!r->grad_face) r->grad_face = make_ref<Held>(object_of_tensor(r->grad));
+  return static_cast<Held*>(r->grad_face.get())->object.get();
 }
 
 int set_tensor_grad(PyObject* self, PyObject* value, void*) {

@@ -9,6 +9,8 @@ namespace md {
 
 // Getters and setters of Tensor.grad, grad_fn, output_nr and _base.
 PyObject* tensor_grad(PyObject* self, void* context);
+// Borrowed, None where there is none: as long as nobody sets or adds.
+PyObject* grad_object(const TensorImpl& t);
 int set_tensor_grad(PyObject* self, PyObject* value, void* context);
 PyObject* tensor_grad_fn(PyObject* self, void* context);
 PyObject* tensor_output_nr(PyObject* self, void* context);

@@ -27,9 +27,12 @@ void adopt(TensorImpl& self, const TensorImpl& from) {
 
 // The tensor becomes what the view op of the same name returns.
 PyRef become_view(const PassedArgs& call, const char* view) {
-  check_grad_write(*tensor_impl(call.args[0]));
+  TensorImpl& self = *tensor_impl(call.args[0]);
+  check_grad_write(self);
   PyRef made = call_overloads(overloads(view), view, call, false);
-  adopt(*tensor_impl(call.args[0]), *tensor_impl(made.get()));
+  adopt(self, *tensor_impl(made.get()));
+  const GradRecord* r = grad_record(*tensor_impl(made.get()));
+  if (r && r->node) set_history(self, r->node, r->result);
   return PyRef::borrow(call.args[0]);
 }
 PyRef transposed(const PassedArgs& call) { return become_view(call, "t"); }

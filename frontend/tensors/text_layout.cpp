@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "ir/gradients/tape.h"
 #include "ir/core/scalar_builder.h"
+#include "ir/gradients/tape.h"
 #include "ir/graph/op_table.h"
 #include "ir/tensor/strided.h"
 

@@ -20,6 +20,8 @@ class Kernel {
   // inputs in placeholder order; `outputs` has graph-output size and is filled. An output that is an input (or the same
   // tensor twice) is that very TensorRef.
   virtual void run(std::span<TensorImpl* const> inputs, std::span<TensorRef> outputs) = 0;
+  // It runs op by op under the program's grad mode: its outputs know how they were computed.
+  virtual bool records_gradients() const { return false; }
 };
 
 // When machine code is made. The bits are the same in any case.

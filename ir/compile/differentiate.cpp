@@ -100,8 +100,8 @@ class ReverseWalk {
     });
     if (!reached) return false;
     if (n.kind == NodeKind::Call) throw NotFunctional("differentiate: the derivative of " + n.target + " is not known");
-    const bool grows = std::ranges::any_of(
-        n.types, [](const TensorType& t) { return t.requires_grad && is_floating(t.dtype); });
+    const bool grows =
+        std::ranges::any_of(n.types, [](const TensorType& t) { return t.requires_grad && is_floating(t.dtype); });
     if (grows && n.kind == NodeKind::Op && !has_gradient(op(n.op)))
       throw NotFunctional("differentiate: " + op(n.op).public_name + " has no derivative");
     return grows;
@@ -186,12 +186,15 @@ void append_backward(FunctionalForward& f, const GradientNotes& notes, const std
     walk.add(f.results[k], joint.tangents[k]);
   }
   walk.run();
-  for (Node* n : inputs) joint.gradients.push_back(n->type().requires_grad && !n->is_size ? walk.gradient_of(n) : nullptr);
+  for (Node* n : inputs)
+    joint.gradients.push_back(n->type().requires_grad && !n->is_size ? walk.gradient_of(n) : nullptr);
 }
 
 }  // namespace
 
 JointGraph differentiate(const Graph& traced, const std::vector<bool>& differentiated) {
+  if (!traced.delegated.empty())
+    throw NotFunctional("differentiate: the graph holds functions with a backward of their own");
   for (const auto& n : traced.nodes)
     if (!n->unbacked.empty()) throw NotFunctional("differentiate: sizes of " + n->name + " depend on values");
   JointGraph joint;

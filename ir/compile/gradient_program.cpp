@@ -79,8 +79,8 @@ std::optional<std::vector<TensorRef>> GradientProgram::run(std::span<const Saved
     const auto [from, index] = part->inputs[i];
     const auto k = static_cast<std::size_t>(index);
     if (from != BackwardInput::From::Tangent) {
-      const SavedTensor& t = from == BackwardInput::From::Input ? inputs[k] : kept[k];
-      held.push_back(as_saved(t));
+      const SavedTensor& t = from == BackwardInput::From::Kept ? kept[k] : inputs[k];
+      held.push_back(from == BackwardInput::From::Sizes ? t.tensor : as_saved(t));
       if (!held.back()) return std::nullopt;
       args.push_back(held.back().get());
       continue;

@@ -203,8 +203,10 @@ class Splitter {
     Copies copies;
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       const Node& n = node(inputs_[k]);
-      if (is_free(inputs_[k]) && (needed_[inputs_[k]] || tells_sizes(n)))
-        add_input(*g, copies, n, {BackwardInput::From::Input, static_cast<int>(k)}, n.type());
+      const bool read = needed_[inputs_[k]];
+      if (is_free(inputs_[k]) && (read || tells_sizes(n)))
+        add_input(*g, copies, n, {read ? BackwardInput::From::Input : BackwardInput::From::Sizes, static_cast<int>(k)},
+                  n.type());
     }
     for (std::size_t k = 0; k < split_.kept.size(); ++k)
       if (needed_[split_.kept[k]])

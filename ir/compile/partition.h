@@ -6,14 +6,14 @@
 namespace md {
 
 struct BackwardInput {
-  enum class From : std::uint8_t { Input, Kept, Tangent } from;
+  enum class From : std::uint8_t { Input, Kept, Tangent, Sizes } from;  // Sizes: of an input, not its elements
   int index;  // of the forward graph's input, among its kept values, of its output
 };
 
 struct SplitGraph {
-  std::unique_ptr<Graph> forward;   // results: the traced graph's, then the kept values
-  std::unique_ptr<Graph> backward;  // results: gradients
-  std::vector<std::size_t> kept;    // the kept values, by their place in the joint graph
+  std::unique_ptr<Graph> forward;     // results: the traced graph's, then the kept values
+  std::unique_ptr<Graph> backward;    // results: gradients
+  std::vector<std::size_t> kept;      // the kept values, by their place in the joint graph
   std::vector<BackwardInput> inputs;  // of `backward`, in order
   std::vector<int> gradient_of;       // by result of `backward`: which input
 };

@@ -38,7 +38,9 @@ double number(const Arg& a) {
 Arg exponential_unit(const Expansion& e, double alpha, double scale, double inner) {
   need_floats(e);
   const Arg x = widened(e, e.arg(0));
-  const Arg grown = e.call(id::Expm1, {inner == 1 ? x : mul(e, x, inner)});
+  // Limited, for the side that is not taken has to have a finite slope.
+  const Arg low = where(e, e.call(id::Le, {x, 0}), x, 0.0);
+  const Arg grown = e.call(id::Expm1, {inner == 1 ? low : mul(e, low, inner)});
   const Arg below = mul(e, grown, alpha * scale), above = scale == 1 ? x : mul(e, x, scale);
   return narrowed(e, where(e, e.call(id::Le, {x, 0}), below, above), e.arg(0));
 }
@@ -57,7 +59,8 @@ Arg expand_rule(ops::Softplus, const Expansion& e) {
   need_floats(e);
   const Arg x = widened(e, e.arg(0)), &beta = e.arg(1);
   const Arg scaled = mul(e, x, beta);
-  const Arg smooth = div(e, e.call(id::Log1p, {e.call(id::Exp, {scaled})}), beta);
+  const Arg limited = e.call(id::ClampMax, {scaled, e.arg(2)});  // the slope of exp stays finite
+  const Arg smooth = div(e, e.call(id::Log1p, {e.call(id::Exp, {limited})}), beta);
   return narrowed(e, where(e, e.call(id::Gt, {scaled, e.arg(2)}), x, smooth), e.arg(0));
 }
 

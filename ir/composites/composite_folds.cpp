@@ -170,6 +170,12 @@ void check_folds_something(const Expansion& e, const TensorType& x, const Arg& d
 
 Arg vector_norm(const Expansion& e, const Arg& tensor, double order, const Arg& dim, bool keepdim, const Arg& dtype) {
   need_floats(e, tensor);
+  return e.call(id::VectorNorm, {tensor, order, dim, keepdim, dtype});
+}
+
+Arg parts_of_vector_norm(const Expansion& e, const Arg& tensor, double order, const Arg& dim, bool keepdim,
+                         const Arg& dtype) {
+  need_floats(e, tensor);
   const auto [x, t] = widened(e, tensor, dtype);
   const Arg dims = dim.is_none() ? list_of({}) : dim;
   if (order < 0 || std::isinf(order)) check_folds_something(e, type_of(x), dims, order);
@@ -215,7 +221,7 @@ std::size_t listed(const Arg& dim) { return dim.is_none() ? 0 : dim.get<ListArg>
 }  // namespace
 
 Arg expand_rule(ops::VectorNorm, const Expansion& e) {
-  return vector_norm(e, e.arg(0), number(e.arg(1)), e.arg(2), e.flag(3), e.arg(4));
+  return parts_of_vector_norm(e, e.arg(0), number(e.arg(1)), e.arg(2), e.flag(3), e.arg(4));
 }
 
 Arg expand_rule(ops::Norm, const Expansion& e) {

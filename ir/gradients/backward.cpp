@@ -66,6 +66,10 @@ TensorRef one_for(const GradTarget& root, const std::optional<TensorType>& type)
 class Backward {
  public:
   explicit Backward(const BackwardCall& call) : call_(call), found_(call.inputs.size()) {}
+  ~Backward() {
+    for (const auto& [e, hook] : watched_) std::erase(e.node->hooks_of_result(e.result), hook);
+  }
+  Backward(const Backward&) = delete;
 
   std::vector<TensorRef> run() {
     const GradMode mode(call_.create_graph);
@@ -112,9 +116,29 @@ class Backward {
     if (x.tensor && !x.tensor->requires_grad) refuse("One of the differentiated Tensors does not require grad");
     const GradEdge e = edge_of(x);
     std::vector<Capture>& here = captures_[e.node.get()];
+    if (e.node->runs_hooks()) {
+      GradHooks& hooks = e.node->hooks_of_result(e.result);
+      hooks.push_back(make_ref<CaptureHook>(*this, i));
+      watched_.push_back({e, hooks.back()});
+      return;
+    }
     const auto same = [&](const Capture& c) { return c.result == e.result; };
     if (!call_.accumulate_into_inputs || std::ranges::none_of(here, same)) here.push_back({i, e.result});
   }
+
+  // Tells the gradient of an input that is a result of a node which runs its hooks.
+  class CaptureHook final : public GradHook {
+   public:
+    CaptureHook(Backward& to, std::size_t input) : to_(to), input_(input) {}
+    TensorRef call(const TensorRef& gradient) override {
+      to_.take({input_, 0}, gradient);
+      return nullptr;
+    }
+
+   private:
+    Backward& to_;
+    std::size_t input_;
+  };
 
   // How many edges lead to each node that the roots reach.
   void count_uses(const std::vector<GradEdge>& starts) {
@@ -199,14 +223,16 @@ class Backward {
   }
 
   std::vector<TensorRef> gradients_of_operands(GradNode& node, std::vector<TensorRef>& grads) {
-    run_hooks(node, grads);
-    if (const auto asked = captures_.find(&node); asked != captures_.end() && !accumulates(node))
+    if (!node.runs_hooks()) run_hooks(node, grads);
+    const auto asked = captures_.find(&node);
+    if (asked != captures_.end() && !accumulates(node))
       for (const Capture& c : asked->second) take(c, grads[static_cast<std::size_t>(c.result)]);
     std::vector<bool> needed;
     const bool choose = !call_.inputs.empty() && !accumulates(node);
     if (choose) {
       for (const GradEdge& e : node.edges) needed.push_back(e.node && needed_.contains(e.node.get()));
-      if (std::ranges::find(needed, true) == needed.end()) return {};
+      const bool tells = node.runs_hooks() && asked != captures_.end();
+      if (!tells && std::ranges::find(needed, true) == needed.end()) return {};
     }
     if (!is_any(grads)) return {};
     return call_node(node, grads, {call_.keep_graph, choose ? &needed : nullptr});
@@ -247,6 +273,7 @@ class Backward {
   const BackwardCall& call_;
   std::vector<TensorRef> found_;
   std::vector<Ref<GradNode>> held_;
+  std::vector<std::pair<GradEdge, Ref<GradHook>>> watched_;
   std::unordered_map<GradNode*, int> uses_;
   std::unordered_map<GradNode*, bool> needed_;
   std::unordered_map<GradNode*, std::vector<Capture>> captures_;

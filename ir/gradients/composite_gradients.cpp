@@ -1,8 +1,10 @@
 // Derivatives of composites that have one of their own: cheaper than that of their parts, or defined where theirs is
 // not.
 #include <cmath>
+#include <numbers>
 
 #include "ir/gradients/folded.h"
+#include "registry/ops/activations.h"
 #include "registry/ops/composites.h"
 #include "registry/ops/folds.h"
 
@@ -47,7 +49,8 @@ Gradients vjp_rule(ops::LogSumExp, const Derivation& d) {
   return d.all({d.mul(unfolded(d, d.g(), dims), d.call(id::Exp, {d.sub(x, y)}))});
 }
 
-// --- Norms -----------------------------------------------------------------------------------------------------------
+// --- Where the parts have no slope, or none that is a number
+// ----------------------------------------------------------
 
 namespace {
 double as_double(const Arg& number) {
@@ -55,7 +58,58 @@ double as_double(const Arg& number) {
   if (const auto* v = number.get_if<bool>()) return *v;
   return static_cast<double>(fixed_size(number.get<Size>()));
 }
+
+Arg is(const Derivation& d, OpId comparison, const Arg& x, double limit) { return d.call(comparison, {x, limit}); }
+
+// Strictly between the limits.
+Gradients inside(const Derivation& d, const Arg& low, const Arg& high) {
+  const Arg at_low = d.call(id::Le, {d.arg(0), low}), at_high = d.call(id::Ge, {d.arg(0), high});
+  return d.all({d.where(d.call(id::LogicalOr, {at_low, at_high}), 0.0, d.g())});
+}
+
+// x * log(y): nothing flows to x where it is 0 and the logarithm is not finite.
+Gradients times_log(const Derivation& d, OpId log, double pole) {
+  Gradients out(d.args.size());
+  const auto both_hold = [&](const Arg& a, const Arg& b) { return d.call(id::LogicalAnd, {a, b}); };
+  if (d.wants(0)) {
+    const Arg nothing = both_hold(is(d, id::Eq, d.arg(0), 0), is(d, id::Le, d.arg(1), pole));
+    out[0] = d.where(nothing, 0.0, d.mul(d.g(), d.call(log, {d.arg(1)})));
+  }
+  if (d.wants(1)) out[1] = d.div(d.mul(d.g(), d.arg(0)), pole == 0 ? d.arg(1) : d.sub(d.arg(1), pole));
+  return out;
+}
 }  // namespace
+
+Gradients vjp_rule(ops::Hardtanh, const Derivation& d) { return inside(d, d.arg(1), d.arg(2)); }
+Gradients vjp_rule(ops::Relu6, const Derivation& d) { return inside(d, 0, 6); }
+Gradients vjp_rule(ops::Xlogy, const Derivation& d) { return times_log(d, id::Log, 0); }
+Gradients vjp_rule(ops::Xlog1py, const Derivation& d) { return times_log(d, id::Log1p, -1); }
+
+// (cos(a) - sin(a) / a) / x for a = pi x; 0 at 0.
+Gradients vjp_rule(ops::Sinc, const Derivation& d) {
+  const Arg at_zero = is(d, id::Eq, d.arg(0), 0);
+  const Arg x = d.where(at_zero, 1.0, d.arg(0));
+  const Arg angle = d.mul(x, std::numbers::pi);
+  const Arg slope = d.div(d.sub(d.call(id::Cos, {angle}), d.div(d.call(id::Sin, {angle}), angle)), x);
+  return d.all({d.mul(d.g(), d.where(at_zero, 0.0, slope))});
+}
+
+// (x - mean) / ((n - correction) y); 0 where all elements are equal.
+Gradients vjp_rule(ops::Std, const Derivation& d) {
+  const std::vector<int> dims = folded_dims(d, d.arg(1));
+  const auto [whole, flow] = wide(d);
+  const Arg y = unfolded(d, whole, dims), g = unfolded(d, flow, dims);
+  const Arg x = converted(d, d.arg(0), type_of(y).dtype);
+  Size count = 1;
+  for (const int i : dims) count = count * d.sizes_of(0)[static_cast<std::size_t>(i)];
+  const double correction = d.arg(2).is_none() ? 1 : as_double(d.arg(2));
+  const Arg divisor = d.sub(d.mul(y, Arg(count)), d.mul(y, correction));
+  const Arg mean = dims.empty() ? x : d.call(id::Mean, {x, dims_arg(dims), true});
+  const Arg scale = d.where(is(d, id::Eq, y, 0), 0.0, d.div(g, divisor));
+  return d.all({d.mul(d.sub(x, mean), scale)});
+}
+
+// --- Norms -----------------------------------------------------------------------------------------------------------
 
 // 0 where the norm is 0: there is no slope, and this is the subgradient of the smallest norm.
 Gradients vjp_rule(ops::VectorNorm, const Derivation& d) {

@@ -126,16 +126,10 @@ GradRecord& make_grad_record(TensorImpl& t) {
 }
 
 namespace {
-GradHooks& hooks_of_result(GradNode& node, int result) {
-  std::vector<GradHooks>& all = node.make_extras().of_results;
-  all.resize(static_cast<std::size_t>(node.results));
-  return all[static_cast<std::size_t>(result)];
-}
-
 void move_following_hooks(const TensorImpl& t, const GradRecord& before, GradNode& node, int result) {
-  GradHooks& had = hooks_of_result(*before.node, before.result);
+  GradHooks& had = before.node->hooks_of_result(before.result);
   const auto [first, last] = std::ranges::stable_partition(had, [&](const auto& h) { return !h->follows(t); });
-  GradHooks& has = hooks_of_result(node, result);
+  GradHooks& has = node.hooks_of_result(result);
   has.insert(has.end(), std::make_move_iterator(first), std::make_move_iterator(last));
   had.erase(first, last);
 }

@@ -2,6 +2,7 @@
 // computed it is a GradNode, whose edges lead to the nodes of the operands. Nothing here knows Python.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -59,6 +60,12 @@ class GradNode : public RefCounted {
   virtual std::string name() const = 0;  // "AddBackward0"
   // Gradients for the edges from those of the results; null where nothing flows, in and out.
   virtual std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) = 0;
+  // Its results may depend on each other: who watches a result's gradient (a hook, an input of backward()) is told in
+  // backward(), by the node, when all of that gradient is there.
+  virtual bool runs_hooks() const { return false; }
+  bool is_watched() const {
+    return extras && std::ranges::any_of(extras->of_results, [](const GradHooks& h) { return !h.empty(); });
+  }
   // What was saved is gone: an earlier backward() has used it.
   virtual bool is_spent() const { return false; }
   // Of a result, if it is known.
@@ -73,6 +80,11 @@ class GradNode : public RefCounted {
     return *extras;
   }
   std::shared_ptr<GradNode*> self_token();
+  GradHooks& hooks_of_result(int i) {
+    std::vector<GradHooks>& all = make_extras().of_results;
+    all.resize(static_cast<std::size_t>(results));
+    return all[static_cast<std::size_t>(i)];
+  }
 
   std::vector<GradEdge> edges;
   int results = 1;

@@ -335,6 +335,12 @@ std::unique_ptr<Graph> clone(const Graph& g) {
     to[old.get()] = n.get();
     copy->nodes.push_back(std::move(n));
   }
+  for (DelegatedCall call : g.delegated) {
+    redirect(call.first), redirect(call.last);
+    for (Arg& a : call.args) for_each_node(a, redirect);
+    for (auto& [place, n] : call.results) redirect(n);
+    copy->delegated.push_back(std::move(call));
+  }
   return copy;
 }
 

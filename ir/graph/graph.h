@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ir/graph/op_table.h"
@@ -72,8 +73,18 @@ bool is_setitem(const Node& n);
 // The node writes into its first argument and stands for it: x += 1, x.add_(1), x[0] = 7.
 bool is_inplace(const Node& n);
 
+// Nodes that stand for a call of the program's whose derivative they do not hold (autograd.Function). Where gradients
+// are recorded the call itself is made in their place.
+struct DelegatedCall {
+  Node *first, *last;  // of the nodes in between, placeholders and constants are not part of it
+  std::shared_ptr<const Callee> callee;
+  std::vector<Arg> args;
+  std::vector<std::pair<int, Node*>> results;  // which result of the call each of these nodes is
+};
+
 struct Graph {
   std::vector<std::unique_ptr<Node>> nodes;  // in execution order; placeholders first, Output last
+  std::vector<DelegatedCall> delegated;      // traced, in order
   std::shared_ptr<ShapeEnv> shapes;          // null: every size is constant
   std::string name;                          // "__compiled_fn_1_<uuid>"
   bool functional = false;

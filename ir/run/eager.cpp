@@ -156,7 +156,9 @@ void write_result(const Op& op, std::span<const Arg> given) {
   } else if (op.decl->writes_self && result.dtype == self->dtype) {
     run_into(op, self, bound);
   } else {
-    Arg value = call_op(op, bound);
+    Arg value = op.kind() == OpKind::Composite && worth_sweeping(bound)
+                    ? run_swept(op, without_overlap(self, bound), self.get())
+                    : call_op(op, bound);
     if (!(value == Arg(self))) store(self, std::move(value));
   }
 }

@@ -22,7 +22,8 @@ class BoundaryNode final : public GradNode {
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep&) override { return {grads[0]}; }
 };
 
-// The placeholders whose storage the graph writes to.
+}  // namespace
+
 std::vector<bool> written_inputs(const Graph& g) {
   const std::vector<Node*> placeholders = g.placeholders();
   std::vector<bool> written(placeholders.size());
@@ -36,8 +37,6 @@ std::vector<bool> written_inputs(const Graph& g) {
   }
   return written;
 }
-
-}  // namespace
 
 class GraphRunNode final : public GradNode {
  public:
@@ -54,6 +53,7 @@ class GraphRunNode final : public GradNode {
 
   std::string name() const override { return "CompiledFunctionBackward"; }
   bool is_spent() const override { return spent_; }
+  bool runs_hooks() const override { return results > 1; }
   const std::vector<bool>& written() const { return written_; }
   // Not the outputs themselves, which hold this node.
   void keep(std::span<const TensorRef> values) {
@@ -82,7 +82,8 @@ class GraphRunNode final : public GradNode {
   std::vector<TensorRef> through(std::span<const TensorRef> grads, const BackwardStep& step) {
     const bool create = grad_enabled();
     const auto of_writes = grads.subspan(outputs);
-    if (compiled_ && !create &&
+    const bool watched = runs_hooks() && is_watched();
+    if (compiled_ && !create && !watched &&
         std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
       if (auto found = compiled_->run(inputs_, kept_, grads.first(outputs))) return std::move(*found);
     const GradMode on(true);
@@ -101,7 +102,7 @@ class GraphRunNode final : public GradNode {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       TensorRef t = alias_of(*inputs_[i].unpack());
       if (edges[i].node) set_history(*t, make_ref<BoundaryNode>(edges[i]), 0);
-      if (edges[i].node && step.wants(i)) {
+      if (edges[i].node && (is_watched() || step.wants(i))) {
         ends.push_back({t, {}});
         of_end.push_back(i);
       }
@@ -110,6 +111,7 @@ class GraphRunNode final : public GradNode {
     std::vector<TensorRef> roots = rerun(inputs);
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (written_[i]) roots.push_back(inputs[i]);
+    if (runs_hooks()) watch(roots);
     BackwardCall call;
     for (std::size_t k = 0; k < roots.size(); ++k) {
       if (!grads[k]) continue;
@@ -125,6 +127,18 @@ class GraphRunNode final : public GradNode {
     std::vector<TensorRef> found = run_backward(call);
     for (std::size_t k = 0; k < found.size(); ++k) out[of_end[k]] = std::move(found[k]);
     return out;
+  }
+
+  // What watches a result gets to see the gradient of the tensor that stands for it now.
+  void watch(const std::vector<TensorRef>& made) const {
+    if (!extras) return;
+    const std::vector<GradHooks>& hooks = extras->of_results;
+    for (std::size_t k = 0; k < hooks.size() && k < made.size(); ++k) {
+      if (hooks[k].empty() || !made[k]->requires_grad) continue;
+      const GradEdge e = grad_edge(made[k]);
+      GradHooks& there = e.node->hooks_of_result(e.result);
+      there.insert(there.end(), hooks[k].begin(), hooks[k].end());
+    }
   }
 
   // With the random numbers of the first run.
@@ -146,7 +160,10 @@ GraphHistory::GraphHistory(std::shared_ptr<const Graph> graph, std::shared_ptr<C
                            std::span<TensorImpl* const> inputs) {
   const Ref<GraphRunNode> node = make_ref<GraphRunNode>(std::move(graph), std::move(backward), inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i)
-    if (node->written()[i]) written_.emplace_back(inputs[i]);
+    if (node->written()[i]) {
+      const GradRecord* r = grad_record(*inputs[i]);
+      written_.push_back({TensorRef(inputs[i]), r ? r->node : nullptr});
+    }
   node_ = node;
 }
 
@@ -157,7 +174,7 @@ void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const Te
   node.keep(kept);
   node_->results = static_cast<int>(outputs.size() + written_.size());
   for (const TensorRef& t : outputs) node.types.push_back(type_of(Arg(t)));
-  for (const TensorRef& t : written_) node.types.push_back(type_of(Arg(t)));
+  for (const Written& w : written_) node.types.push_back(type_of(Arg(w.tensor)));
   for (std::size_t k = 0; k < outputs.size(); ++k) {
     const GradRecord* r = grad_record(*outputs[k]);
     if (!states[k].requires_grad || states[k].history == GradHistory::Leaf || (r && r->node)) continue;
@@ -165,10 +182,14 @@ void GraphHistory::attach(std::span<const TensorRef> outputs, std::span<const Te
     outputs[k]->history = states[k].history;
     outputs[k]->base = nullptr;
   }
-  // Whether a written input requires grad from here on, the plan has said.
-  for (std::size_t k = 0; k < written_.size(); ++k)
-    if (written_[k]->requires_grad && !written_[k]->is_leaf())
-      set_history(*written_[k], node_, static_cast<int>(outputs.size() + k));
+  // Whether a written input requires grad from here on, the plan has said. Where the graph ran op by op the write may
+  // be recorded already.
+  for (std::size_t k = 0; k < written_.size(); ++k) {
+    TensorImpl& t = *written_[k].tensor;
+    const GradRecord* r = grad_record(t);
+    if (t.requires_grad && !t.is_leaf() && (r ? r->node : nullptr) == written_[k].before)
+      set_history(t, node_, static_cast<int>(outputs.size() + k));
+  }
 }
 
 }  // namespace md

@@ -16,6 +16,9 @@ namespace md {
 
 class GraphRunNode;
 
+// Which placeholders of a traced graph have their storage written to.
+std::vector<bool> written_inputs(const Graph& g);
+
 // The backward graph of a compiled one.
 class CompiledBackward {
  public:
@@ -40,7 +43,11 @@ class GraphHistory {
 
  private:
   Ref<GradNode> node_;
-  std::vector<TensorRef> written_;  // inputs the graph writes to, in the order of the node's further results
+  struct Written {
+    TensorRef tensor;
+    Ref<GradNode> before;
+  };
+  std::vector<Written> written_;  // inputs the graph writes to, in the order of the node's further results
 };
 
 }  // namespace md

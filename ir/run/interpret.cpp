@@ -34,9 +34,19 @@ class Interpreter {
   std::vector<TensorRef> run(const Node** failed) {
     if (inputs_.size() != graph_.placeholders().size()) throw InternalError("interpret: wrong number of inputs");
     std::size_t next_input = 0;
+    auto delegated = graph_.delegated.begin();
+    const Node* left_out_to = nullptr;  // nodes up to it have been replaced by a call
     for (const auto& n : graph_.nodes) {
       if (failed) *failed = n.get();
       if (n->kind == NodeKind::Output) return results(*n);
+      if (delegated != graph_.delegated.end() && delegated->first == n.get()) {
+        if (delegate(*delegated)) left_out_to = delegated->last;
+        ++delegated;
+      }
+      if (left_out_to && n->kind != NodeKind::Placeholder && n->kind != NodeKind::GetAttr) {
+        if (left_out_to == n.get()) left_out_to = nullptr;
+        continue;
+      }
       Arg& made = values_[n.get()] = n->kind == NodeKind::Placeholder ? Arg(inputs_[next_input++]) : evaluate(*n);
       bind_sizes(*n, made);
       for_each_input(*n, [&](Node*& in) {
@@ -155,6 +165,16 @@ class Interpreter {
     }
     if (n.multi) return ListArg{std::vector<Arg>(results.begin(), results.end()), true};
     return results.empty() ? Arg(NoneArg{}) : Arg(results[0]);
+  }
+
+  // Makes the call if its gradients are to be recorded.
+  bool delegate(const DelegatedCall& call) {
+    std::vector<Arg> args;
+    for (const Arg& a : call.args) args.push_back(value(a));
+    if (!needs_record(args)) return false;
+    const std::vector<TensorRef> made = call.callee->run(args, {});
+    for (const auto& [place, n] : call.results) values_[n] = made.at(static_cast<std::size_t>(place));
+    return true;
   }
 
   // x[index] = value

@@ -1,6 +1,7 @@
 // Records the parts of a composite as ops on rows and hands it to the runner that the backend installed.
 #include "ir/run/sweep.h"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <utility>
@@ -39,7 +40,8 @@ class Recorder final : public OpCaller {
     return parts_.back().get();
   }
 
-  Arg finish(const Arg& result, SweepRunner runner) {
+  Arg finish(const Arg& result, SweepRunner runner, TensorImpl* into) {
+    if (into && fits(result, *into) && runner(parts_, *into)) return TensorRef(into);
     if (const TensorRef out = running_ ? nullptr : room_for(result)) {
       if (runner(parts_, *out)) return out;
     }
@@ -59,6 +61,20 @@ class Recorder final : public OpCaller {
     TensorRef out = empty_tensor(sizes, t.dtype);
     out->set_grad_state(t.grad_state());
     return out;
+  }
+
+  bool fits(const Arg& result, const TensorImpl& into) const {
+    const auto* last = result.get_if<Node*>();
+    if (running_ || !last || parts_.size() < 2 || *last != parts_.back().get() || !into.is_contiguous()) return false;
+    const auto row_by_row = [&](const std::unique_ptr<Node>& n) {
+      return op(n->op).kind() == OpKind::Pointwise && same_sizes(n->type(), into);
+    };
+    return (*last)->type().dtype == into.dtype && std::ranges::all_of(parts_, row_by_row);
+  }
+  static bool same_sizes(const TensorType& t, const TensorImpl& into) {
+    bool same = t.sizes.size() == into.sizes.size();
+    for (std::size_t i = 0; same && i < into.sizes.size(); ++i) same = t.sizes[i].is_const(into.sizes[i]);
+    return same;
   }
 
   void run_noted() {
@@ -93,10 +109,10 @@ bool worth_sweeping(std::span<const Arg> bound) {
          (*x)->device().is_cpu() && installed.load(std::memory_order_acquire);
 }
 
-Arg run_swept(const Op& composite, std::span<const Arg> bound) {
+Arg run_swept(const Op& composite, std::span<const Arg> bound, TensorImpl* into) {
   Recorder recorder;
   const Arg result = expand(composite, recorder, bound);
-  return recorder.finish(result, installed.load(std::memory_order_acquire));
+  return recorder.finish(result, installed.load(std::memory_order_acquire), into);
 }
 
 }  // namespace md

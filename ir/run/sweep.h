@@ -15,7 +15,8 @@ void set_sweep_runner(SweepRunner runner);
 
 // Whether a composite call is large enough to gain from it.
 bool worth_sweeping(std::span<const Arg> bound);
-// Its result; parts that cannot be run so are run one after the other.
-Arg run_swept(const Op& composite, std::span<const Arg> bound);
+// Its result; parts that cannot be run so are run one after the other. With `into`, which no operand overlaps other
+// than element by element, the result is that tensor where all parts are pointwise.
+Arg run_swept(const Op& composite, std::span<const Arg> bound, TensorImpl* into = nullptr);
 
 }  // namespace md

@@ -8,6 +8,7 @@ from math import pi as pi
 
 from . import _C as _C
 from . import _absent as _absent
+from . import _tensor_methods as _tensor_methods
 from . import autograd as autograd
 from . import linalg as linalg
 from . import nn as nn
@@ -18,6 +19,7 @@ from ._as_torch import install_as_torch as install_as_torch
 from ._C import *  # noqa: F403  every op of the table, dtypes, Tensor, Size, device
 from ._C import _rebuild_tensor as _rebuild_tensor  # pickled tensors name it
 from ._C import _rebuild_view as _rebuild_view  # saved ones
+from ._checks import _assert as _assert
 from ._checks import _check as _check
 from ._checks import _check_is_size as _check_is_size
 from ._limits import finfo as finfo
@@ -42,6 +44,9 @@ from .functional import einsum as einsum  # noqa: E402  over the op's own name
 from .functional import embedding as embedding  # noqa: E402
 from .functional import group_norm as group_norm  # noqa: E402
 from .functional import renorm as renorm  # noqa: E402
+from .nn.functional import bilinear as bilinear  # noqa: E402
+from .nn.functional import cosine_similarity as cosine_similarity  # noqa: E402
+from .nn.functional import pairwise_distance as pairwise_distance  # noqa: E402
 from .random import fork_rng as fork_rng  # noqa: E402
 from .random import get_rng_state as get_rng_state  # noqa: E402
 from .random import seed as seed  # noqa: E402
@@ -51,14 +56,15 @@ from .serialization import save as save  # noqa: E402
 
 
 def _load(name, missing):
-    """Subpackages are reachable without an import of their own, as `minidynamo.fx`."""
-    if name not in _absent.submodules(__name__):
-        return missing
+    """Subpackages are reachable without an import of their own, as `minidynamo.fx`; so is what few programs name."""
     from importlib import import_module
 
-    return import_module("." + name, __name__)
+    if name in _absent.submodules(__name__):
+        return import_module("." + name, __name__)
+    return import_module("._on_demand", __name__).find(name, missing)
 
 
 __getattr__ = _absent.absent_names(__name__, _load)
+_tensor_methods.attach()
 _absent.answer_imports()
 _absent.answer_tensors()

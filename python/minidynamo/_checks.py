@@ -19,3 +19,9 @@ def _check_is_size(i, message=None):
     """Raises RuntimeError unless the int `i` may be a size."""
     if i < 0:
         _failed(RuntimeError, message, f"{i} is negative: it cannot be a size.")
+
+
+def _assert(condition, message):
+    """`assert condition, message` as a call, which graphs of minidynamo.fx can hold. Raises AssertionError."""
+    if not condition:
+        raise AssertionError(message)

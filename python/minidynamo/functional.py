@@ -6,6 +6,10 @@ from . import _C
 from ._absent import absent_names as _absent_names
 from .nn import functional as _layers
 
+# Functions that torch has here and in its own namespace.
+_SHARED = """atleast_1d atleast_2d atleast_3d block_diag broadcast_tensors cartesian_prod cdist chain_matmul meshgrid
+    norm split tensordot unique unique_consecutive""".split()
+globals().update({name: getattr(_C, name) for name in _SHARED if hasattr(_C, name)})
 _vector_norm = _C._namespaces["linalg"]["vector_norm"]
 
 

@@ -8,15 +8,56 @@ import os
 
 from ._absent import absent_names as _absent_names
 
-__all__ = ["load", "save"]
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
 
-_CONTAINERS = {"collections": ("OrderedDict", "defaultdict", "deque"), "builtins": ("set", "frozenset", "complex")}
+_CONTAINERS = {
+    "collections": ("Counter", "OrderedDict", "defaultdict", "deque"),
+    "builtins": ("bytearray", "complex", "frozenset", "set"),
+}
 _MARK = b"mdtensor\x00\x01\r\n"
 _HEADER = len(_MARK) + 8 + 32
 _PART = 1 << 22  # bytes asked for at once: a length that is wrong never becomes memory
 
 
-def _pickler(file):
+_safe = {}  # from "module.name" to what load() takes beside tensors and plain containers
+
+
+def add_safe_globals(safe_globals):
+    """Lets load() with weights_only=True make objects of these classes, or call these functions.
+
+    Entries are classes, functions, or pairs of one and the "module.name" that files have for it.
+    """
+    for each in safe_globals:
+        found, name = each if isinstance(each, tuple) else (each, f"{each.__module__}.{each.__qualname__}")
+        _safe[name] = found
+
+
+def clear_safe_globals():
+    """Takes back what add_safe_globals() was given."""
+    _safe.clear()
+
+
+def get_safe_globals():
+    """What add_safe_globals() was given."""
+    return list(_safe.values())
+
+
+class safe_globals:
+    """add_safe_globals() for a `with` block."""
+
+    def __init__(self, safe_globals):
+        self._added = safe_globals
+
+    def __enter__(self):
+        self._before = dict(_safe)
+        add_safe_globals(self._added)
+
+    def __exit__(self, *error):
+        clear_safe_globals()
+        _safe.update(self._before)
+
+
+def _pickler(file, protocol):
     import pickle
 
     from . import _C
@@ -39,18 +80,27 @@ def _pickler(file):
             args = (whole, sizes, tuple(strides), offset, obj.dtype, obj.requires_grad, type(obj))
             return _C._rebuild_view, args, state
 
-    made = Pickler(file, protocol=4)
+    made = Pickler(file, protocol=protocol)
     made.memory = {}
     return made
 
 
-def save(obj, f):
-    """Writes `obj` to a path or to a file opened for writing bytes."""
+def save(obj, f, pickle_module=None, pickle_protocol=4, _use_new_zipfile_serialization=True):
+    """Writes `obj` to a path or to a file opened for writing bytes.
+
+    The last argument chooses between torch's formats and has no effect. NotImplementedError for another pickle module
+    and for protocols below 4, which write memory as text.
+    """
     import hashlib
     import io
+    import pickle
 
+    if pickle_module not in (None, pickle):
+        raise NotImplementedError("save() writes with the standard pickle module only")
+    if pickle_protocol < 4:
+        raise NotImplementedError(f"save() writes with pickle protocols from 4 on, not {pickle_protocol}")
     body = io.BytesIO()
-    _pickler(body).dump(obj)
+    _pickler(body, pickle_protocol).dump(obj)
     data = body.getbuffer()
     header = _MARK + len(data).to_bytes(8, "little") + hashlib.sha256(data).digest()
     if isinstance(f, (str, os.PathLike)):
@@ -62,28 +112,71 @@ def save(obj, f):
         f.write(data)
 
 
-def _data_only(file):
+def _location(map_location):
+    """What becomes of memory that was saved: None, "meta", or a function of it and of where it was, "cpu"."""
+    from . import _C
+
+    if isinstance(map_location, dict):
+        map_location = map_location.get("cpu")
+    if not isinstance(map_location, (str, _C.device)):
+        if map_location is not None and not callable(map_location):
+            raise TypeError(f"map_location is no device, dict or function but a {type(map_location).__name__}")
+        return map_location
+    kind = _C.device(map_location).type
+    if kind not in ("cpu", "meta"):
+        raise RuntimeError(f"load() cannot put tensors on {kind!r}: there is no such device, pass map_location='cpu'")
+    return None if kind == "cpu" else "meta"
+
+
+def _rebuilder(location):
+    """_rebuild_view, for a location of _location()."""
+    from . import _C
+
+    if location is None:
+        return _C._rebuild_view
+
+    def rebuild(whole, *facts):
+        if location == "meta":
+            *_, requires_grad, kind = facts
+            made = _C._rebuild_view(whole, *facts).detach().to("meta").as_subclass(kind)
+            return made.requires_grad_(requires_grad)
+        placed = location(whole, "cpu")
+        if placed is not None and placed is not whole:
+            raise NotImplementedError("a function as map_location has to give back the memory it gets, or None")
+        return _C._rebuild_view(whole, *facts)
+
+    return rebuild
+
+
+def _unpickled(file, base, rebuild, data_only, options):
     import collections
     import pickle
 
-    class DataOnly(pickle.Unpickler):
+    from . import _C
+
+    def allowed(module, name, inherited):
+        if f"{module}.{name}" in _safe:
+            return _safe[f"{module}.{name}"]
+        if module in ("minidynamo", "minidynamo._C"):
+            found = getattr(_C, name, None)
+            if name in ("_rebuild_tensor", "Size", "Tensor", "device") or isinstance(found, _C.dtype):
+                return found
+        elif (module, name) in (("minidynamo.nn.parameter", "Parameter"), ("minidynamo.sparse.coo", "rebuild")):
+            return inherited(module, name)
+        elif name in _CONTAINERS.get(module, ()):
+            return getattr(collections, name, None) or inherited(module, name)
+        raise pickle.UnpicklingError(
+            f"{module}.{name} is neither a tensor nor a plain container; add_safe_globals() accepts it, and "
+            "load(..., weights_only=False) everything, which runs whatever code the file names"
+        )
+
+    class Unpickler(base):
         def find_class(self, module, name):
-            if module in ("minidynamo", "minidynamo._C"):
-                from . import _C
+            if module in ("minidynamo", "minidynamo._C") and name == "_rebuild_view":
+                return rebuild
+            return allowed(module, name, super().find_class) if data_only else super().find_class(module, name)
 
-                found = getattr(_C, name, None)
-                if name in ("_rebuild_tensor", "_rebuild_view", "Size", "Tensor", "device") or isinstance(
-                    found, _C.dtype
-                ):
-                    return found
-            elif name in _CONTAINERS.get(module, ()):
-                return getattr(collections, name, None) or super().find_class(module, name)
-            raise pickle.UnpicklingError(
-                f"{module}.{name} is neither a tensor nor a plain container; load(..., weights_only=False) accepts it, "
-                "which runs whatever code the file names"
-            )
-
-    return DataOnly(file).load()
+    return Unpickler(file, **options).load()
 
 
 def _read(file, length):
@@ -120,16 +213,27 @@ def _checked_body(file, name, whole):
     return body
 
 
-def load(f, *, weights_only=True):
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args):
     """Reads what `save` wrote. With `weights_only=False` objects of any class: only for files you trust.
 
+    `map_location`: "cpu" and "meta" as a string or device; a dict, of which "cpu" is looked up; or a function of the
+    memory, as a tensor of bytes, and of "cpu", that gives the memory back. `pickle_module` and further arguments are
+    for its Unpickler, with `weights_only=False`.
+
     RuntimeError with the file's name if the file is damaged, in whichever byte, or is none that `save`
-    wrote; pickle.UnpicklingError for objects that are neither tensors nor plain containers. A file object is read from
-    where it stands to the end of what was saved.
+    wrote; pickle.UnpicklingError for objects that are neither tensors nor plain containers, nor were given to
+    add_safe_globals(). NotImplementedError for `mmap`. A file object is read from where it stands to the end of what
+    was saved.
     """
     import io
     import pickle
 
+    if mmap:
+        raise NotImplementedError("load(mmap=True): the checksum of the file is compared, so all of it is read")
+    weights_only = weights_only is not False
+    if weights_only and pickle_module not in (None, pickle):
+        raise RuntimeError("a pickle_module of one's own goes with weights_only=False only")
+    rebuild = _rebuilder(_location(map_location))
     if isinstance(f, (str, os.PathLike)):
         name = repr(os.fspath(f))
         with open(f, "rb") as file:
@@ -138,11 +242,16 @@ def load(f, *, weights_only=True):
         name = repr(getattr(f, "name", None) or f)
         body = _checked_body(f, name, False)
     if not weights_only:
-        return pickle.loads(body)
+        base = (pickle_module or pickle).Unpickler
+        return _unpickled(io.BytesIO(body), base, rebuild, False, pickle_load_args)
     try:
-        return _data_only(io.BytesIO(body))
+        return _unpickled(io.BytesIO(body), pickle.Unpickler, rebuild, True, pickle_load_args)
     except pickle.UnpicklingError as error:
         if "weights_only" in str(error):
+            raise
+        reason = error
+    except (TypeError, NotImplementedError) as error:
+        if pickle_load_args or isinstance(error, NotImplementedError):
             raise
         reason = error
     except Exception as error:

@@ -52,13 +52,13 @@ struct Celu {
 
 struct Hardtanh {
   static constexpr OpDecl decl =
-      functional("hardtanh", "hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor",
-                 "nn.functional.hardtanh", "x limited to [min_val, max_val].");
+      own_gradient(functional("hardtanh", "hardtanh(Tensor self, Scalar min_val=-1.0, Scalar max_val=1.0) -> Tensor",
+                              "nn.functional.hardtanh", "x limited to [min_val, max_val]."));
 };
 
 struct Relu6 {
   static constexpr OpDecl decl =
-      functional("relu6", "relu6(Tensor self) -> Tensor", "nn.functional.relu6", "x limited to [0, 6].");
+      own_gradient(functional("relu6", "relu6(Tensor self) -> Tensor", "nn.functional.relu6", "x limited to [0, 6]."));
 };
 
 struct Threshold {
@@ -190,16 +190,16 @@ struct Logit {
 
 struct Xlogy {
   static constexpr OpDecl decl =
-      also(inplace_too(composite("xlogy", "xlogy(Operand self, Operand other) -> Tensor",
-                                 "self * log(other); 0 where self is 0, NaN where other is NaN.")),
-           "special.xlogy");
+      own_gradient(also(inplace_too(composite("xlogy", "xlogy(Operand self, Operand other) -> Tensor",
+                                              "self * log(other); 0 where self is 0, NaN where other is NaN.")),
+                        "special.xlogy"));
 };
 
 struct Xlog1py {
   static constexpr OpDecl decl =
-      also(operator_only(composite("xlog1py", "xlog1py(Operand self, Operand other) -> Tensor",
-                                   "self * log(1 + other); 0 where self is 0, NaN where other is NaN.")),
-           "special.xlog1py");
+      own_gradient(also(operator_only(composite("xlog1py", "xlog1py(Operand self, Operand other) -> Tensor",
+                                                "self * log(1 + other); 0 where self is 0, NaN where other is NaN.")),
+                        "special.xlog1py"));
 };
 
 struct Entr {
@@ -209,8 +209,8 @@ struct Entr {
 };
 
 struct Sinc {
-  static constexpr OpDecl decl = also(
-      inplace_too(composite("sinc", "sinc(Tensor self) -> Tensor", "sin(pi x) / (pi x); 1 at 0.")), "special.sinc");
+  static constexpr OpDecl decl = own_gradient(also(
+      inplace_too(composite("sinc", "sinc(Tensor self) -> Tensor", "sin(pi x) / (pi x); 1 at 0.")), "special.sinc"));
 };
 
 // --- Replacing values ----------------------------------------------------------------------------------------------

@@ -216,9 +216,9 @@ struct VarUnbiasedDim {
 };
 
 struct Std {
-  static constexpr OpDecl decl = rounds_once(
+  static constexpr OpDecl decl = own_gradient(rounds_once(
       composite("std", "std(Tensor self, int[]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-                "Square root of var."));
+                "Square root of var.")));
 };
 
 struct StdUnbiased {

@@ -301,6 +301,18 @@ def test_bound_methods_written_in_c_are_traced():
     assert ends(fill, make) == (2, 0, 0)
 
 
+def test_another_method_of_the_same_object_is_another_one():
+    def call(x, method):
+        return x + 1, method(2)
+
+    def ways(f):
+        numbers, more = {1, 2, 3}, [2]
+        methods = (numbers.discard, numbers.add, more.append, more.count, more.index, more.append, numbers.remove)
+        return [(f(torch.ones(1), m)[1], sorted(numbers), list(more)) for m in methods]
+
+    assert ways(call) == ways(torch.compile(call))
+
+
 def test_generators_with_all_kinds_of_parameters_are_handed_on():
     def numbers(a, *more, step=1, **named):
         yield a

@@ -20,7 +20,15 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 VERSION_MACRO = re.compile(r"\bPY_VERSION_HEX\b|\bPY_M[AI][JN]OR_VERSION\b|\bPY_MINOR_VERSION\b")
 VERSION_FOLDERS = ("frontend/bytecode/", "frontend/cpython/")
 FORBIDDEN_NAMES = {"utils", "helpers", "helper", "misc", "common", "manager", "util"}
-MIRRORED = {"python/minidynamo/_dynamo/utils.py", "python/minidynamo/utils", "python/minidynamo/nn/utils"}
+MIRRORED = {
+    "python/minidynamo/_dynamo/utils.py",
+    "python/minidynamo/cuda/amp/common.py",
+    "python/minidynamo/distributions/utils.py",
+    "python/minidynamo/fx/passes/utils",
+    "python/minidynamo/nn/modules/utils.py",
+    "python/minidynamo/nn/utils",
+    "python/minidynamo/utils",
+}
 
 
 def cpp_sources():

@@ -97,7 +97,7 @@ def test_positions_of_maxima():
         (lambda: nn.Conv2d(4, 4, 2, groups=0), ValueError),
         (lambda: nn.Conv2d(4, 4, 2, padding="full"), ValueError),
         (lambda: nn.Conv2d(4, 4, 2, stride=2, padding="same"), ValueError),
-        (lambda: nn.Conv2d(4, 4, 2, padding_mode="reflect"), NotImplementedError),
+        (lambda: nn.Conv2d(4, 4, 2, padding_mode="mirror"), ValueError),
         (lambda: nn.Conv2d(4, 4, 2)(torch.ones(1, 3, 5, 5)), RuntimeError),
     ],
 )

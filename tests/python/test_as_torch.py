@@ -73,7 +73,7 @@ def test_modules_are_the_same_ones():
                 assert getattr(module.__spec__, "name", module.__name__) == module.__name__, name
         assert importlib.import_module("torch.nn.functional") is minidynamo.nn.functional
         assert importlib.import_module(".init", "torch.nn") is minidynamo.nn.init
-        assert importlib.util.find_spec("torch") is not None and importlib.util.find_spec("torch.jit") is None
+        assert importlib.util.find_spec("torch") is not None and importlib.util.find_spec("torch.package") is None
         assert importlib.util.find_spec("torch.nn.init") is not None
         assert torch.__version__ == minidynamo.__version__
         minidynamo.install_as_torch()
@@ -92,20 +92,20 @@ def test_what_is_absent_is_said_in_torch_s_name():
             except ImportError as error:
                 print(type(error).__name__, error.name, error)
 
-        said("import torch.jit as jit")
-        said("from torch.utils.data import DataLoader")
-        said("from torch import jit")
-        said("from torch.nn import LazyLinear")
+        said("import torch.package as package")
+        said("from torch.futures import Future")
+        said("from torch import package")
+        said("from torch.linalg import svd")
         said("import torch.nn.functionall")
     """) == (
-        "ModuleNotFoundError torch.jit No module named 'torch.jit' "
-        "(torch.jit, a module of torch 2.13, is not part of minidynamo)\n"
-        "ModuleNotFoundError torch.utils.data No module named 'torch.utils.data' "
-        "(torch.utils.data, a module of torch 2.13, is not part of minidynamo)\n"
-        "ImportError minidynamo cannot import name 'jit' from 'minidynamo' "
-        "(torch.jit, a module of torch 2.13, is not part of minidynamo)\n"
-        "ImportError minidynamo.nn cannot import name 'LazyLinear' from 'minidynamo.nn' "
-        "(torch.nn.LazyLinear, a class of torch 2.13, is not part of minidynamo; nearest: torch.nn.Linear)\n"
+        "ModuleNotFoundError torch.package No module named 'torch.package' "
+        "(torch.package, a module of torch 2.13, is not part of minidynamo)\n"
+        "ModuleNotFoundError torch.futures No module named 'torch.futures' "
+        "(torch.futures, a module of torch 2.13, is not part of minidynamo)\n"
+        "ImportError minidynamo cannot import name 'package' from 'minidynamo' "
+        "(torch.package, a module of torch 2.13, is not part of minidynamo)\n"
+        "ImportError minidynamo.linalg cannot import name 'svd' from 'minidynamo.linalg' "
+        "(torch.linalg.svd, a function of torch 2.13, is not part of minidynamo)\n"
         "ModuleNotFoundError torch.nn.functionall No module named 'torch.nn.functionall' "
         "(torch 2.13 has no torch.nn.functionall either; nearest: torch.nn.functional)\n"
     )
@@ -156,6 +156,6 @@ def test_without_it_torch_is_what_it_was():
 
 
 def test_a_missing_module_of_a_program_is_reported_as_usual(tmp_path):
-    text = run("import torch.jit\n", "--as-torch", where=tmp_path / "program.py", expect=1)
-    assert text.startswith("Traceback (most recent call last):\n") and "torch.jit, a module of torch 2.13" in text
+    text = run("import torch.package\n", "--as-torch", where=tmp_path / "program.py", expect=1)
+    assert text.startswith("Traceback (most recent call last):\n") and "torch.package, a module of torch 2.13" in text
     assert "_as_torch.py" not in text and "program.py" in text

@@ -140,3 +140,72 @@ def test_a_crafted_file_stays_inside_its_memory(tmp_path, arguments):
     (tmp_path / "crafted.pt").write_bytes(header + body)
     with pytest.raises(RuntimeError, match="crafted.pt"):
         torch.load(tmp_path / "crafted.pt")
+
+
+class Settings:
+    def __init__(self, rate=0.1):
+        self.rate = rate
+
+
+def written(value, **options):
+    file = io.BytesIO()
+    torch.save(value, file, **options)
+    file.seek(0)
+    return file
+
+
+def test_classes_that_are_safe():
+    with pytest.raises(pickle.UnpicklingError, match="add_safe_globals"):
+        torch.load(written(Settings()))
+    with torch.serialization.safe_globals([Settings]):
+        assert torch.load(written(Settings(0.5))).rate == 0.5
+        assert torch.serialization.get_safe_globals() == [Settings]
+    torch.serialization.add_safe_globals([(Settings, f"{__name__}.Settings")])
+    assert torch.load(written(Settings(0.5))).rate == 0.5
+    torch.serialization.clear_safe_globals()
+    with pytest.raises(pickle.UnpicklingError):
+        torch.load(written(Settings()))
+
+
+def test_parameters_and_counters():
+    parameter = torch.nn.Parameter(torch.ones(2), requires_grad=False)
+    back = torch.load(written({"p": parameter, "n": collections.Counter("aab")}))
+    assert type(back["p"]) is torch.nn.Parameter and not back["p"].requires_grad and back["n"]["a"] == 2
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_where_to(weights_only):
+    value = {"x": torch.ones(2), "p": torch.nn.Parameter(torch.ones(3))}
+    seen = []
+
+    def same(memory, place):
+        seen.append((memory.numel(), place))
+        return memory
+
+    for place in ("cpu", torch.device("cpu"), {"cuda:0": "cpu"}, {"cpu": "cpu"}, same, lambda memory, place: None):
+        back = torch.load(written(value), map_location=place, weights_only=weights_only)
+        assert back["x"].tolist() == [1.0, 1.0] and back["p"].device.type == "cpu"
+    assert seen == [(8, "cpu"), (12, "cpu")]
+    for place in ("meta", torch.device("meta"), {"cpu": "meta"}):
+        back = torch.load(written(value), place, weights_only=weights_only)
+        assert back["x"].is_meta and back["p"].is_meta and back["p"].requires_grad
+        assert type(back["p"]) is torch.nn.Parameter
+
+
+def test_options_that_cannot_be_followed():
+    file = written([1])
+    for wrong, error in [("nonsense", RuntimeError), (3, TypeError), (lambda *_: torch.ones(1), NotImplementedError)]:
+        with pytest.raises(error):
+            torch.load(written(torch.ones(1)), map_location=wrong)
+    with pytest.raises(NotImplementedError, match="mmap"):
+        torch.load(file, mmap=True)
+    with pytest.raises(RuntimeError, match="weights_only=False"):
+        torch.load(file, pickle_module=collections)
+    with pytest.raises(TypeError):
+        torch.load(file, unknown=1)
+    assert torch.load(written([1]), pickle_module=pickle, weights_only=False, encoding="utf-8") == [1]
+    with pytest.raises(NotImplementedError, match="protocols from 4"):
+        torch.save([1], io.BytesIO(), pickle_protocol=2)
+    with pytest.raises(NotImplementedError, match="standard pickle"):
+        torch.save([1], io.BytesIO(), pickle_module=collections)
+    assert torch.load(written([1], pickle_protocol=5)) == [1]

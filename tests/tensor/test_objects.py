@@ -83,7 +83,7 @@ def test_storage_dies_with_its_last_view():
 
 
 def growth(action):
-    """Blocks more after a thousand calls of `action`, in three rounds: other threads allocate in some, a leak in all."""
+    """Blocks more after a thousand calls of `action`, three times: other threads allocate in some, a leak in all."""
     for _ in range(200):
         action()
     for _ in range(3):

@@ -248,7 +248,8 @@ class Functionalizer final : public OpCaller {
     ListArg results{{}, true};
     std::vector<Node*> held;
     if (notes_)
-      for (const Arg& a : output.args.at(0).get<ListArg>().items) held.push_back(values_.value(values_.handle(argument(a))));
+      for (const Arg& a : output.args.at(0).get<ListArg>().items)
+        held.push_back(values_.value(values_.handle(argument(a))));
     const std::size_t computed = out_.nodes().size();
     for (const Arg& a : output.args.at(0).get<ListArg>().items)
       results.items.push_back(values_.alias(values_.handle(argument(a))));

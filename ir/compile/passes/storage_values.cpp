@@ -124,8 +124,12 @@ void StorageValues::write(Handle& self, Handle& result) {
   if (same_history_ && !is_recorded_write(self)) {
     Node *const base_before = s.value, *const before = value(self);
     write_value(s, self, out_.append_op(op(id::Clone), {v}));  // a value of its own, for it has another history
-    same_history_->emplace(s.value, base_before);
-    same_history_->emplace(self.value, before);
+    const auto keep_history = [&](Node* now, Node* of) {
+      now->types[0].requires_grad = of->type().requires_grad;
+      same_history_->emplace(now, of);
+    };
+    keep_history(s.value, base_before);
+    if (self.value != s.value) keep_history(self.value, before);
     return;
   }
   const GradMode on(same_history_ || grad_enabled());
@@ -135,7 +139,8 @@ void StorageValues::write(Handle& self, Handle& result) {
 bool StorageValues::is_recorded_write(Handle& self) const {
   if (!grad_enabled()) return false;
   const auto chain = unknown_chain(self, [](const Handle&) { return false; });
-  return std::ranges::none_of(chain, [](const Handle* h) { return h->unrecorded || (h->view && h->view->id == id::Detach); });
+  return std::ranges::none_of(chain,
+                              [](const Handle* h) { return h->unrecorded || (h->view && h->view->id == id::Detach); });
 }
 
 void StorageValues::write_value(State& s, Handle& self, Node* v) {

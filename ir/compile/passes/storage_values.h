@@ -28,7 +28,7 @@ struct Handle {
   BoundArgs view_args;       // args[0] stands for the parent
   Node* value = nullptr;     // functional value, valid while `version` is the storage's
   int version = -1;
-  Node* alias = nullptr;  // for outputs: view nodes on the final base
+  Node* alias = nullptr;    // for outputs: view nodes on the final base
   bool unrecorded = false;  // a view made while grad mode was off
 
   const TensorType& type() const { return node->type(); }

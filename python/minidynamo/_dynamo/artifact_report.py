@@ -9,7 +9,7 @@ def log_artifact(artifact, text):
 
 
 def log_graph_table(name, rows):
-    from ..fx import table_text
+    from ..fx.table import table_text
 
     log_artifact("graph", f"TRACED GRAPH\n ===== {name} =====\n{table_text(rows)}\n")
 

@@ -52,12 +52,18 @@ def _interpreted(gm, example_inputs):
 
 
 def _machine_code(gm, example_inputs):
-    return gm._native.compiled("llvm").run
+    return _compiled(gm, "llvm")
 
 
 def _functional(gm, example_inputs):
     """The functional graph, op after op: in-place operations and views have become values."""
-    return gm._native.compiled("blocks").run
+    return _compiled(gm, "blocks")
+
+
+def _compiled(gm, backend):
+    """The captured graph, or if it has been changed (minidynamo.fx) what its code does, compiled."""
+    native = getattr(gm, "_native", None)
+    return compile(gm.forward, backend=backend) if native is None else native.compiled(backend).run
 
 
 _COMPILERS = {"llvm": _machine_code, "inductor": _machine_code, "aot_eager": _functional, "blocks": _functional}

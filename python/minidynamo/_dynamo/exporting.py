@@ -4,7 +4,7 @@ import collections
 import inspect
 
 from .. import _C
-from ..fx import GraphModule
+from ..fx.captured import CapturedModule
 from .exc import TorchDynamoException
 
 ExportResult = collections.namedtuple("ExportResult", "graph_module guards")
@@ -43,7 +43,7 @@ def _mapped(value, change):
     return value
 
 
-class ExportedModule(GraphModule):
+class ExportedModule(CapturedModule):
     """The graph with the signature of the function it comes from; results have the function's structure."""
 
     def __init__(self, native, signature, inputs, result, sizes):

@@ -1,7 +1,5 @@
 """Anomaly mode: backward passes say which operation of the forward pass an error or a NaN comes from."""
 
-import warnings
-
 from .. import _C
 from .._absent import absent_names as _absent_names
 
@@ -30,6 +28,8 @@ class detect_anomaly(_Restored):
     """
 
     def __init__(self, check_nan=True):
+        import warnings
+
         self.prev, self.check_nan = _mode(), check_nan
         warnings.warn("anomaly mode keeps a stack for each operation: use it to find errors only", UserWarning, 2)
 

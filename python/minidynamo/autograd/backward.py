@@ -1,7 +1,6 @@
 """Gradients of outputs with respect to leaves or to chosen tensors."""
 
 import threading
-import warnings
 
 from .. import _C
 from .edge import GradientEdge
@@ -112,6 +111,12 @@ def _gradients(grads, outputs, batched=False):
     return given[: len(outputs)]
 
 
+def _warn(text, kind):
+    import warnings
+
+    warnings.warn(text, kind, stacklevel=3)
+
+
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
     """Adds the gradients of `tensors` to the `grad` of the leaves they were computed from.
 
@@ -120,16 +125,15 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     `inputs` names the tensors whose `grad` is added to. Errors: RuntimeError and TypeError, as the messages say.
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is the old name of `grad_tensors`", FutureWarning, stacklevel=2)
+        _warn("`grad_variables` is the old name of `grad_tensors`", FutureWarning)
         if grad_tensors is not None:
             raise RuntimeError("`grad_tensors` and `grad_variables` were both given: pass the former only")
         grad_tensors = grad_variables
     if create_graph:
-        warnings.warn(
+        _warn(
             "backward() with create_graph=True makes a cycle of a leaf and its grad: set grad to None when it is no "
             "longer needed, or use autograd.grad()",
             UserWarning,
-            stacklevel=2,
         )
     wanted = () if inputs is None else _tensors(inputs, "inputs")
     if inputs is not None and not wanted:
@@ -187,7 +191,7 @@ def grad(
         )
         return dict(zip(inputs, found))
     if not only_inputs:
-        warnings.warn("only_inputs=False has no effect: call backward() for all leaves", FutureWarning, stacklevel=2)
+        _warn("only_inputs=False has no effect: call backward() for all leaves", FutureWarning)
     allow_unused = materialize_grads if allow_unused is None else allow_unused
     outputs, inputs = _tensors(outputs, "outputs", AssertionError), _tensors(inputs, "inputs")
     if not inputs:

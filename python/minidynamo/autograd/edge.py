@@ -1,16 +1,14 @@
 """Where the gradient of a tensor goes: a node of the record of operations, and which of its results."""
 
-from typing import NamedTuple
+from collections import namedtuple
 
 from .. import _C
 
 
-class GradientEdge(NamedTuple):
+class GradientEdge(namedtuple("GradientEdge", ("node", "output_nr", "ownership_token"), defaults=(None,))):
     """`output_nr`-th result of `node`. `ownership_token` is something that keeps the node alive, if it has to."""
 
-    node: _C._GradNode
-    output_nr: int
-    ownership_token: object = None
+    __slots__ = ()
 
 
 def get_gradient_edge(tensor):

@@ -2,8 +2,6 @@
 
 import contextlib
 import functools
-import inspect
-import warnings
 
 from .. import _C
 from .._absent import absent_names as _absent_names
@@ -130,6 +128,8 @@ def _run(cls, args, kwargs):
 
 def _positional(cls, args, kwargs):
     """The arguments of forward in order: each of them has a gradient. TypeError for those that only have a name."""
+    import inspect
+
     leading = () if cls._own_setup() else (None,)
     bound = inspect.signature(cls.forward).bind(*leading, *args, **kwargs)
     if bound.kwargs:
@@ -191,6 +191,8 @@ class Function:
     """Base of functions with static methods `forward(ctx, ...)` and `backward(ctx, ...)`, called by `apply(...)`."""
 
     def __init__(self, *args, **kwargs):
+        import warnings
+
         name = type(self).__name__
         warnings.warn(f"{name} is not instantiated: call {name}.apply(...)", DeprecationWarning, stacklevel=2)
 
@@ -278,6 +280,8 @@ class Variable(metaclass=_VariableType):
 
     def __new__(cls, data=None, requires_grad=False, volatile=None):
         if volatile is not None:
+            import warnings
+
             warnings.warn("volatile has no effect: use `with torch.no_grad():`", UserWarning, stacklevel=2)
         if data is None:
             data = _C.empty(0)

@@ -58,8 +58,8 @@ def gradcheck(
 ):
     """Whether the gradients of `func(*inputs)` agree with central differences of step `eps` within `atol` and `rtol`.
 
-    Inputs that require grad should be contiguous float64: the differences are too coarse for less. Errors: ValueError if
-    none requires grad, GradcheckError (or False without `raise_exception`) where values differ.
+    Inputs that require grad should be contiguous float64: the differences are too coarse for less. Errors: ValueError
+    if none requires grad, GradcheckError (or False without `raise_exception`) where values differ.
     """
     inputs = (inputs,) if isinstance(inputs, _C.Tensor) else tuple(inputs)
     wanted = [x for x in inputs if isinstance(x, _C.Tensor) and x.requires_grad]

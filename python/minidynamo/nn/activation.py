@@ -1,9 +1,17 @@
 """Activations as modules: each calls the function of nn.functional that has its name."""
 
+import warnings
+
 from .. import _C
 from . import functional as F
 from .module import Module
 from .parameter import Parameter
+
+__all__ = [
+    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
+    "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmax2d",
+    "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+]  # fmt: skip
 
 
 class _Plain(Module):
@@ -101,8 +109,13 @@ class LeakyReLU(_Plain):
 class Hardtanh(_Plain):
     _settings = ("min_val", "max_val")
 
-    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False):
+    def __init__(self, min_val=-1.0, max_val=1.0, inplace=False, min_value=None, max_value=None):
         super().__init__()
+        for older, name in ((min_value, "min_val"), (max_value, "max_val")):
+            if older is not None:
+                warnings.warn(f"nn.Hardtanh: {name}ue is the old name of {name}", FutureWarning, stacklevel=2)
+        min_val = min_val if min_value is None else min_value
+        max_val = max_val if max_value is None else max_value
         if not max_val > min_val:
             raise AssertionError("max_val must be larger than min_val")
         self.min_val = min_val
@@ -227,6 +240,30 @@ class LogSoftmax(_AlongDim):
 class Softmin(_AlongDim):
     def forward(self, input):
         return F.softmin(input, self.dim)
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
+
+    def forward(self, input):
+        if input.dim() not in (3, 4):
+            raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
+        return F.softmax(input, -3)
+
+
+class RReLU(_Plain):
+    """x above 0, slope * x below; in training the slope is drawn for each element, else it is the mean."""
+
+    _settings = ("lower", "upper")
+
+    def __init__(self, lower=1.0 / 8, upper=1.0 / 3, inplace=False):
+        super().__init__()
+        self.lower = lower
+        self.upper = upper
+        self.inplace = inplace
+
+    def forward(self, input):
+        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
 
 
 class GLU(_Plain):

@@ -9,3 +9,8 @@ def need_tensors(function, **given):
         if not isinstance(value, _C.Tensor) and not hasattr(type(value), "__torch_function__"):
             kind = type(value).__name__
             raise TypeError(f"{function}(): argument '{name}' (position {position}) must be Tensor, not {kind}")
+
+
+def each(value, count):
+    """`count` numbers as a tuple, where one number stands for that many. What is no number comes as a tuple of it."""
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,) * count

@@ -1,9 +1,10 @@
 """What compile(module) and disable(module) give: a module that runs another one their way and is that one otherwise."""
 
 from .. import _C
+from .hooks import CALL_TABLES
 from .module import Module
 
-_STATE = ("_forward_hooks", "_forward_pre_hooks", "forward")  # what a copy takes along
+_STATE = (*CALL_TABLES, "forward")  # what a copy takes along
 _OWN = ("_orig_mod", "_compiled_call", "_options", "forward")
 
 
@@ -19,7 +20,13 @@ class OptimizedModule(Module):
 
     def __call__(self, *args, **kwargs):
         own = self.__dict__
-        if own["_forward_hooks"] or own["_forward_pre_hooks"] or "forward" in own:
+        if (
+            own["_forward_hooks"]
+            or own["_forward_pre_hooks"]
+            or own["_backward_hooks"]
+            or own["_backward_pre_hooks"]
+            or "forward" in own
+        ):
             return self._call_with_hooks(args, kwargs)
         return own["_compiled_call"](own["_modules"]["_orig_mod"], *args, **kwargs)
 

@@ -1,5 +1,6 @@
 """Modules that hold modules or parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from operator import index
@@ -8,12 +9,24 @@ from .. import _C
 from .module import Module, _indented
 from .parameter import Parameter
 
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
 
 def _position(length, where):
     where = index(where)
     if not -length <= where < length:
         raise IndexError(f"index {where} is out of range")
     return where % length
+
+
+class Container(Module):
+    """The old base class of modules that hold modules, given by name."""
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        warnings.warn("nn.Container is out of use: nn.Module holds modules itself", FutureWarning, stacklevel=2)
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(Module):
@@ -371,6 +384,42 @@ class ParameterDict(Module):
     def update(self, parameters):
         for key, value in _pairs(parameters, "ParameterDict"):
             self[key] = value
+
+    def copy(self):
+        """A dictionary with the same parameters."""
+        return type(self)(self)
+
+    def setdefault(self, key, default=None):
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def popitem(self):
+        """Takes away the last pair, and gives it."""
+        key, _ = self._keys.popitem()
+        self._keys[key] = None
+        return key, self.pop(key)
+
+    def fromkeys(self, keys, default=None):
+        """A dictionary with `default` for each of the keys."""
+        return type(self)((key, default) for key in keys)
+
+    def __reversed__(self):
+        return reversed(list(self._keys))
+
+    def __or__(self, other):
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ror__(self, other):
+        made = type(self)(other)
+        made.update(self)
+        return made
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
 
     def extra_repr(self):
         return "\n".join(f"  ({key}): {_member_text(member)}" for key, member in self.items())

@@ -61,10 +61,11 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     _warn_about_sizes(input, target)
-    distance = (input - target).abs()
+    difference = input - target
+    distance = difference.abs()
     if beta == 0:
         return _reduced(distance, how)
-    return _reduced(_C.where(distance < beta, 0.5 * distance * distance / beta, distance - 0.5 * beta), how)
+    return _reduced(_C.where(distance < beta, 0.5 * difference * difference / beta, distance - 0.5 * beta), how)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
@@ -73,8 +74,9 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     _warn_about_sizes(input, target)
-    distance = (input - target).abs()
-    loss = _C.where(distance <= delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
+    difference = input - target
+    distance = difference.abs()
+    loss = _C.where(distance <= delta, 0.5 * difference * difference, delta * (distance - 0.5 * delta))
     return _elementwise(loss, weight, how)
 
 

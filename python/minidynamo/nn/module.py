@@ -3,8 +3,11 @@
 from types import MappingProxyType
 
 from .. import _C
-from .hooks import Hooks
+from .hooks import HOOK_TABLES, Hooks, global_hooks
+from .module_changes import ModuleChanges
+from .module_devices import ModuleDevices
 from .module_state import ModuleState
+from .module_walks import ModuleWalks
 from .parameter import Parameter
 
 _NOT_YET = MappingProxyType({})  # what the tables are before Module.__init__
@@ -14,22 +17,31 @@ def _indented(text):
     return text.replace("\n", "\n  ")
 
 
-class Module(ModuleState, Hooks):
-    """Base class of layers and models."""
+class Module(ModuleWalks, ModuleChanges, ModuleDevices, ModuleState, Hooks):
+    """Base class of layers and models.
+
+    `call_super_init` of a subclass: whether Module.__init__ goes on to the next class, with the arguments it was given.
+    """
 
     _version = 1
     _parameters = _buffers = _modules = _NOT_YET
     _compiled_call_impl = None
+    call_super_init = False
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
+        if not self.call_super_init and (args or kwargs):
+            given = f"{len(args)} arguments and {sorted(kwargs)}"
+            raise TypeError(f"{type(self).__name__}: Module.__init__() takes none but self, and was given {given}")
         put = super().__setattr__
         put("training", True)
         put("_parameters", {})
         put("_buffers", {})
         put("_non_persistent_buffers_set", set())
-        put("_forward_hooks", {})
-        put("_forward_pre_hooks", {})
+        for table in HOOK_TABLES:
+            put(table, {})
         put("_modules", {})
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     # --- calls
 
@@ -42,7 +54,13 @@ class Module(ModuleState, Hooks):
         return self._call_impl(*args, **kwargs)
 
     def _call_impl(self, *args, **kwargs):
-        if self._forward_hooks or self._forward_pre_hooks:
+        if (
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or global_hooks
+        ):
             return self._call_with_hooks(args, kwargs)
         return self.forward(*args, **kwargs)
 
@@ -55,6 +73,11 @@ class Module(ModuleState, Hooks):
 
     def __getstate__(self):
         return {name: value for name, value in self.__dict__.items() if name != "_compiled_call_impl"}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        for table in HOOK_TABLES:  # of a module that was saved before there were such hooks
+            self.__dict__.setdefault(table, {})
 
     # --- attributes
 
@@ -174,200 +197,6 @@ class Module(ModuleState, Hooks):
     def register_module(self, name, module):
         """Another name of add_module."""
         self.add_module(name, module)
-
-    # --- look-up by dotted name
-
-    def get_submodule(self, target):
-        """The submodule at a path such as "layers.0.norm"; "" is the module itself."""
-        found = self
-        for part in target.split(".") if target else ():
-            if not hasattr(found, part):
-                raise AttributeError(f"{found._get_name()} has no attribute `{part}`")
-            found = getattr(found, part)
-            if not isinstance(found, Module):
-                raise AttributeError(f"`{part}` is not an nn.Module")
-        return found
-
-    def _get_member(self, target):
-        path, _, name = target.rpartition(".")
-        owner = self.get_submodule(path)
-        if not hasattr(owner, name):
-            raise AttributeError(f"{owner._get_name()} has no attribute `{name}`")
-        return owner, name, getattr(owner, name)
-
-    def get_parameter(self, target):
-        """The parameter at a path."""
-        _, name, found = self._get_member(target)
-        if not isinstance(found, Parameter):
-            raise AttributeError(f"`{name}` is not an nn.Parameter")
-        return found
-
-    def get_buffer(self, target):
-        """The buffer at a path."""
-        owner, name, found = self._get_member(target)
-        if name not in owner._buffers:
-            raise AttributeError(f"`{name}` is not a buffer")
-        return found
-
-    # --- iteration
-
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
-        """(path, module) of the module itself and all below, parents first; each object once."""
-        memo = set() if memo is None else memo
-        if self in memo:
-            return
-        if remove_duplicate:
-            memo.add(self)
-        yield prefix, self
-        for name, module in self._modules.items():
-            if module is not None:
-                path = f"{prefix}.{name}" if prefix else name
-                yield from module.named_modules(memo, path, remove_duplicate)
-
-    def modules(self):
-        for _, module in self.named_modules():
-            yield module
-
-    def named_children(self):
-        seen = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in seen:
-                seen.add(module)
-                yield name, module
-
-    def children(self):
-        for _, module in self.named_children():
-            yield module
-
-    def _named_members(self, table, prefix="", recurse=True, remove_duplicate=True):
-        seen = set()
-        owners = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        for path, module in owners:
-            for name, member in table(module).items():
-                if member is None or id(member) in seen:
-                    continue
-                if remove_duplicate:
-                    seen.add(id(member))
-                yield f"{path}.{name}" if path else name, member
-
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
-        """(path, parameter), each object once."""
-        yield from self._named_members(lambda m: m._parameters, prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse=True):
-        for _, parameter in self.named_parameters(recurse=recurse):
-            yield parameter
-
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
-        """(path, buffer), each object once."""
-        yield from self._named_members(lambda m: m._buffers, prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse=True):
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
-
-    # --- changes of the whole tree
-
-    def apply(self, fn):
-        """Calls fn(module) for every module, children first."""
-        for module in self.children():
-            module.apply(fn)
-        fn(self)
-        return self
-
-    def train(self, mode=True):
-        """Sets `training` of every module."""
-        if not isinstance(mode, bool):
-            raise ValueError("training mode is expected to be boolean")
-        self.training = mode
-        for module in self.children():
-            module.train(mode)
-        return self
-
-    def eval(self):
-        return self.train(False)
-
-    def requires_grad_(self, requires_grad=True):
-        for parameter in self.parameters():
-            parameter.requires_grad_(requires_grad)
-        return self
-
-    def zero_grad(self, set_to_none=True):
-        """Lets go of the gradients of all parameters, or fills them with zeros."""
-        for parameter in self.parameters():
-            if parameter.grad is None:
-                continue
-            if set_to_none:
-                parameter.grad = None
-            else:
-                parameter.grad = parameter.grad.detach().zero_()
-
-    def _apply(self, fn, recurse=True):
-        """Replaces the content of parameters, and the buffers, by fn(tensor). Parameters stay the same objects unless
-        they move to another device."""
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        for name, parameter in self._parameters.items():
-            if parameter is None:
-                continue
-            changed = fn(parameter.data)
-            if changed.device == parameter.device:
-                parameter.data = changed
-            else:
-                self._parameters[name] = Parameter(changed, parameter.requires_grad)
-        for name, buffer in self._buffers.items():
-            if buffer is not None:
-                self._buffers[name] = fn(buffer)
-        return self
-
-    def to(self, *args, device=None, dtype=None, non_blocking=False, memory_format=None):
-        """Parameters and buffers go to `device`, those of floating point become `dtype`. Without elements
-        (device "meta") they go nowhere: NotImplementedError, see to_empty()."""
-        for given in args:
-            if isinstance(given, _C.Tensor):
-                dtype, device = given.dtype, given.device
-            elif isinstance(given, _C.dtype):
-                dtype = given
-            elif not isinstance(given, bool):
-                device = given
-        if dtype is not None and not dtype.is_floating_point and not dtype.is_complex:
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
-
-        def moved(t):
-            if t.is_meta and device is not None and _C.device(device).type != "meta":
-                raise NotImplementedError(
-                    "Cannot copy out of meta tensor; no data! Use Module.to_empty() instead of Module.to() to move a "
-                    "module from meta to another device."
-                )
-            return t.to(device, dtype if t.is_floating_point() else None)
-
-        return self if device is dtype is None else self._apply(moved)
-
-    def to_empty(self, *, device, recurse=True):
-        """Parameters and buffers of the same sizes and dtypes on `device`, uninitialised."""
-        return self._apply(lambda t: _C.empty_like(t, device=device), recurse=recurse)
-
-    def type(self, dst_type):
-        """Everything becomes this dtype, integers too."""
-        return self._apply(lambda t: t.to(dst_type))
-
-    def float(self):
-        return self.to(_C.float32)
-
-    def double(self):
-        return self.to(_C.float64)
-
-    def half(self):
-        return self.to(_C.float16)
-
-    def bfloat16(self):
-        return self.to(_C.bfloat16)
-
-    def cpu(self):
-        return self.to("cpu")
 
     # --- text
 

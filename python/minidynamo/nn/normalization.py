@@ -1,9 +1,11 @@
-"""Layers that bring values to a common scale: LayerNorm, RMSNorm, GroupNorm, BatchNorm."""
+"""Layers that bring values to a common scale: LayerNorm, RMSNorm, GroupNorm, LocalResponseNorm."""
 
 from .. import _C
 from . import functional, init
 from .module import Module
 from .parameter import Parameter
+
+__all__ = ["CrossMapLRN2d", "GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
 
 def _shape_tuple(shape):
@@ -93,97 +95,37 @@ class GroupNorm(_Affine):
         )
 
 
-class _BatchNorm(_Affine):
-    _version = 2
-    _ranks = ()
-    _expected = ""
+class LocalResponseNorm(Module):
+    """Values divided by a power of the mean square of the channels around."""
 
-    def __init__(
-        self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
-        *,
-        bias=True,
-    ):
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1.0):
         super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        self._add_affine(num_features, affine, affine and bias, device, dtype)
-        tracked = {
-            "running_mean": _C.zeros(num_features, device=device, dtype=dtype),
-            "running_var": _C.ones(num_features, device=device, dtype=dtype),
-            "num_batches_tracked": _C.tensor(0, dtype=_C.int64, device=device),
-        }
-        for name, made in tracked.items():
-            self.register_buffer(name, made if track_running_stats else None)
-        self.reset_parameters()
-
-    def reset_running_stats(self):
-        if self.track_running_stats:
-            self.running_mean.zero_()
-            self.running_var.fill_(1)
-            self.num_batches_tracked.zero_()
-
-    def reset_parameters(self):
-        self.reset_running_stats()
-        super().reset_parameters()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
 
     def forward(self, input):
-        if input.dim() not in self._ranks:
-            raise ValueError(f"expected {self._expected} input (got {input.dim()}D input)")
-        factor = 0.0 if self.momentum is None else self.momentum
-        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
-            self.num_batches_tracked.add_(1)
-            if self.momentum is None:  # the mean of all batches so far
-                factor = 1.0 / self.num_batches_tracked.to(self.running_mean.dtype)
-        use_batch = self.training or (self.running_mean is None and self.running_var is None)
-        tracking = not self.training or self.track_running_stats
-        return functional.batch_norm(
-            input,
-            self.running_mean if tracking else None,
-            self.running_var if tracking else None,
-            self.weight,
-            self.bias,
-            use_batch,
-            factor,
-            self.eps,
-        )
+        return functional.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self):
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
-        )
-
-    def _load_from_state_dict(
-        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-    ):
-        # Version 1 did not count batches.
-        key = prefix + "num_batches_tracked"
-        if (local_metadata.get("version") or 1) < 2 and self.track_running_stats and key not in state_dict:
-            state_dict[key] = self.num_batches_tracked
-        super()._load_from_state_dict(
-            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-        )
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class BatchNorm1d(_BatchNorm):
-    """Mean 0 and variance 1 per channel of (N, C) or (N, C, L); running values when not training."""
+class CrossMapLRN2d(LocalResponseNorm):
+    """LocalResponseNorm for (N, C, H, W) as the mirrored library computes it in this older class: the channels before
+    and behind are (size - 1) // 2 each, of an even size too, and the first channel stays in all sums."""
 
-    _ranks = (2, 3)
-    _expected = "2D or 3D"
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
+        super().__init__(size, alpha, beta, k)
 
-
-class BatchNorm2d(_BatchNorm):
-    """The same for (N, C, H, W)."""
-
-    _ranks = (4,)
-    _expected = "4D"
+    def forward(self, input):
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: expected input to be 4D, got {input.dim()}D instead")
+        channels, reach = input.shape[1], (self.size - 1) // 2
+        square = input * input
+        place = _C.arange(channels, device=input.device)
+        distance = place - place.unsqueeze(1)
+        counts = (distance.abs() <= reach) | ((place == 0) & (distance < 0))
+        sums = _C.einsum("dc,nchw->ndhw", counts.to(input.dtype), square)
+        return input / (self.k + sums * (self.alpha / self.size)) ** self.beta

@@ -36,4 +36,69 @@ class Buffer(metaclass=_BufferType):
         return made
 
 
+class UninitializedTensorMixin:
+    """A tensor whose shape is not known yet: it has dtype and device, and becomes an ordinary one by materialize()."""
+
+    cls_to_become = None
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Gives the tensor this shape, with elements that are not set."""
+        device = self.data.device if device is None else device
+        dtype = self.data.dtype if dtype is None else dtype
+        self.data = _C.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become
+
+    @property
+    def shape(self):
+        raise RuntimeError("a tensor that is not initialized has no shape: call the module, or materialize()")
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        raise ValueError(
+            f"{getattr(func, '__name__', func)}: a tensor that is not initialized has no elements; call the module it "
+            "is of, or materialize()"
+        )
+
+    def __repr__(self):
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo):
+        if id(self) in memo:
+            return memo[id(self)]
+        made = type(self)(requires_grad=self.requires_grad, device=self.data.device, dtype=self.data.dtype)
+        memo[id(self)] = made
+        return made
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, self.data.device, self.data.dtype)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter whose shape is not known yet; lazy modules set it by their first input."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        with _C.DisableTorchFunctionSubclass():
+            return _C.empty(0, device=device, dtype=dtype).as_subclass(cls).requires_grad_(requires_grad)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, _C.Tensor):
+    """A buffer whose shape is not known yet."""
+
+    cls_to_become = _C.Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        with _C.DisableTorchFunctionSubclass():
+            made = _C.empty(0, device=device, dtype=dtype).as_subclass(cls).requires_grad_(requires_grad)
+        made._is_buffer = True
+        made.persistent = persistent
+        return made
+
+
+def is_lazy(param):
+    """Whether the shape is not known yet."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
 __getattr__ = _absent_names(__name__)

@@ -1,7 +1,11 @@
-"""Layers over windows without weights: pooling, resampling, windows as columns, channels as positions."""
+"""Pooling layers: maxima, means and norms of windows, and maxima put back."""
 
 from . import functional
+from .arguments import each
 from .module import Module
+
+__all__ = [f"{kind}{n}d" for kind in ("AdaptiveAvgPool", "AdaptiveMaxPool", "AvgPool", "LPPool", "MaxPool", "MaxUnpool")
+           for n in (1, 2, 3)] + ["FractionalMaxPool2d", "FractionalMaxPool3d"]  # fmt: skip
 
 
 class _MaxPool(Module):
@@ -53,10 +57,9 @@ class AvgPool1d(Module):
 
     def __init__(self, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
         super().__init__()
-        one = lambda n: n if isinstance(n, (list, tuple)) else (n,)  # noqa: E731
-        self.kernel_size = one(kernel_size)
-        self.stride = one(kernel_size if stride is None else stride)
-        self.padding = one(padding)
+        self.kernel_size = each(kernel_size, 1)
+        self.stride = each(kernel_size if stride is None else stride, 1)
+        self.padding = each(padding, 1)
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 
@@ -128,6 +131,13 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
         return functional.adaptive_avg_pool2d(input, self.output_size)
 
 
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """The means of nearly equal windows of the last three dimensions; None keeps a size."""
+
+    def forward(self, input):
+        return functional.adaptive_avg_pool3d(input, self.output_size)
+
+
 class _AdaptiveMaxPool(Module):
     def __init__(self, output_size, return_indices=False):
         super().__init__()
@@ -152,105 +162,120 @@ class AdaptiveMaxPool2d(_AdaptiveMaxPool):
         return functional.adaptive_max_pool2d(input, self.output_size, self.return_indices)
 
 
-class Upsample(Module):
-    """The last dimensions at other sizes, by size or factor."""
-
-    def __init__(self, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None):
-        super().__init__()
-        self.size = size
-        if isinstance(scale_factor, tuple):
-            self.scale_factor = tuple(float(factor) for factor in scale_factor)
-        else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """The largest values of nearly equal windows of the last three dimensions; None keeps a size."""
 
     def forward(self, input):
-        return functional.interpolate(
-            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
-        )
-
-    def extra_repr(self):
-        given = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
-        return f"{given}, mode={self.mode!r}"
+        return functional.adaptive_max_pool3d(input, self.output_size, self.return_indices)
 
 
-class UpsamplingNearest2d(Upsample):
-    """Upsample by the nearest position."""
-
-    def __init__(self, size=None, scale_factor=None):
-        super().__init__(size, scale_factor, mode="nearest")
-
-
-class UpsamplingBilinear2d(Upsample):
-    """Upsample between positions, corners aligned."""
-
-    def __init__(self, size=None, scale_factor=None):
-        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
-
-
-class PixelShuffle(Module):
-    """(.., c * r * r, h, w) as (.., c, h * r, w * r)."""
-
-    def __init__(self, upscale_factor):
+class _LPPool(Module):
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
         super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input):
-        return functional.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self):
-        return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
-    """(.., c, h * r, w * r) as (.., c * r * r, h, w)."""
-
-    def __init__(self, downscale_factor):
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input):
-        return functional.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self):
-        return f"downscale_factor={self.downscale_factor}"
-
-
-class Unfold(Module):
-    """Windows as columns."""
-
-    def __init__(self, kernel_size, dilation=1, padding=0, stride=1):
-        super().__init__()
+        self.norm_type = norm_type
         self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
         self.stride = stride
-
-    def forward(self, input):
-        return functional.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
-
-    def extra_repr(self):
-        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
-
-
-class Fold(Module):
-    """Columns summed where their windows lie."""
-
-    def __init__(self, output_size, kernel_size, dilation=1, padding=0, stride=1):
-        super().__init__()
-        self.output_size = output_size
-        self.kernel_size = kernel_size
-        self.dilation = dilation
-        self.padding = padding
-        self.stride = stride
-
-    def forward(self, input):
-        return functional.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
+        self.ceil_mode = ceil_mode
 
     def extra_repr(self):
         return (
-            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
-            f"padding={self.padding}, stride={self.stride}"
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """The norm of every window of the last dimension."""
+
+    def forward(self, input):
+        return functional.lp_pool1d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool2d(_LPPool):
+    """The norm of every window of the last two dimensions."""
+
+    def forward(self, input):
+        return functional.lp_pool2d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class LPPool3d(_LPPool):
+    """The norm of every window of the last three dimensions."""
+
+    def forward(self, input):
+        return functional.lp_pool3d(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+
+class _MaxUnpool(Module):
+    _dims = 1
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size = each(kernel_size, self._dims)
+        self.stride = each(kernel_size if stride is None else stride, self._dims)
+        self.padding = each(padding, self._dims)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """Values back where max pooling of the last dimension found them, zeros elsewhere."""
+
+    def forward(self, input, indices, output_size=None):
+        return functional.max_unpool1d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """Values back where max pooling of the last two dimensions found them, zeros elsewhere."""
+
+    _dims = 2
+
+    def forward(self, input, indices, output_size=None):
+        return functional.max_unpool2d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """Values back where max pooling of the last three dimensions found them, zeros elsewhere."""
+
+    _dims = 3
+
+    def forward(self, input, indices, output_size=None):
+        return functional.max_unpool3d(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+
+class _FractionalMaxPool(Module):
+    _dims = 2
+
+    def __init__(self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None):
+        super().__init__()
+        self.kernel_size = each(kernel_size, self._dims)
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else each(output_size, self._dims)
+        self.output_ratio = None if output_ratio is None else each(output_ratio, self._dims)
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{type(self).__name__}: output_size or output_ratio has to be given")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if self.output_ratio is not None and not all(0 < ratio < 1 for ratio in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+
+class FractionalMaxPool2d(_FractionalMaxPool):
+    """The largest values of windows at pseudo-random places of the last two dimensions (Graham 2014)."""
+
+    def forward(self, input):
+        return functional.fractional_max_pool2d(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
+        )
+
+
+class FractionalMaxPool3d(_FractionalMaxPool):
+    """The largest values of windows at pseudo-random places of the last three dimensions."""
+
+    _dims = 3
+
+    def forward(self, input):
+        return functional.fractional_max_pool3d(
+            input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices, self._random_samples
         )

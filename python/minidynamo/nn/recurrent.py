@@ -1,50 +1,21 @@
-"""Recurrent layers: RNN, LSTM and GRU over sequences, and their single steps as cells.
+"""Recurrent layers: RNN, LSTM and GRU over sequences.
 
 Compiled functions leave the layers alone (graph break GB0014) unless `_dynamo.config.allow_rnn` is set: a trace unrolls
 them over time.
 """
 
 import math
+import warnings
 
 from .. import _C
 from . import functional as F
 from . import init
 from .module import Module
+from .packed_sequence import PackedSequence
 from .parameter import Parameter
+from .recurrent_steps import MODES, activation_of
 
-
-def _rnn_step(gates_x, gates_h, state, activation):
-    hidden = activation(gates_x + gates_h)
-    return hidden, (hidden,)
-
-
-def _lstm_step(gates_x, gates_h, state, activation):
-    i, f, g, o = (gates_x + gates_h).chunk(4, -1)
-    cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-    hidden = o.sigmoid() * cell.tanh()
-    return hidden, (hidden, cell)
-
-
-def _gru_step(gates_x, gates_h, state, activation):
-    reset_x, update_x, new_x = gates_x.chunk(3, -1)
-    reset_h, update_h, new_h = gates_h.chunk(3, -1)
-    update = (update_x + update_h).sigmoid()
-    new = (new_x + (reset_x + reset_h).sigmoid() * new_h).tanh()
-    hidden = new + update * (state[0] - new)
-    return hidden, (hidden,)
-
-
-# mode: gates, states, one step from the gates' two halves and the states
-_MODES = {
-    "RNN_TANH": (1, 1, _rnn_step),
-    "RNN_RELU": (1, 1, _rnn_step),
-    "LSTM": (4, 2, _lstm_step),
-    "GRU": (3, 1, _gru_step),
-}
-
-
-def _activation(mode):
-    return _C.relu if mode == "RNN_RELU" else _C.tanh
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]
 
 
 class RNNBase(Module):
@@ -64,17 +35,8 @@ class RNNBase(Module):
         device=None,
         dtype=None,
     ):
-        if mode not in _MODES:
-            raise ValueError(f"Unrecognized RNN mode: {mode}")
-        if hidden_size <= 0:
-            raise ValueError("hidden_size must be greater than zero")
-        if num_layers <= 0:
-            raise ValueError("num_layers must be greater than zero")
-        if isinstance(dropout, bool) or not 0 <= dropout <= 1:
-            raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element")
-        if proj_size:
-            raise NotImplementedError("proj_size is not part of minidynamo: put a Linear after the layer")
         super().__init__()
+        _check_settings(mode, input_size, hidden_size, num_layers, dropout, proj_size)
         self.mode = mode
         self.input_size = input_size
         self.hidden_size = hidden_size
@@ -83,18 +45,39 @@ class RNNBase(Module):
         self.batch_first = batch_first
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
-        gates = _MODES[mode][0]
-        directions = ("", "_reverse") if bidirectional else ("",)
+        self.proj_size = proj_size
+        rows = MODES[mode][0] * hidden_size
+        width = proj_size or hidden_size
+        self._all_weights = []
         for layer in range(num_layers):
-            width = input_size if layer == 0 else hidden_size * len(directions)
-            for suffix in directions:
-                shapes = {"weight_ih": (gates * hidden_size, width), "weight_hh": (gates * hidden_size, hidden_size)}
+            columns = input_size if layer == 0 else width * len(self._directions())
+            for suffix in self._directions():
+                shapes = {"weight_ih": (rows, columns), "weight_hh": (rows, width)}
                 if bias:
-                    shapes |= {"bias_ih": (gates * hidden_size,), "bias_hh": (gates * hidden_size,)}
-                for name, shape in shapes.items():
-                    weight = Parameter(_C.empty(shape, device=device, dtype=dtype))
-                    self.register_parameter(f"{name}_l{layer}{suffix}", weight)
+                    shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+                if proj_size:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
+                names = [f"{name}_l{layer}{suffix}" for name in shapes]
+                for name, shape in zip(names, shapes.values()):
+                    self.register_parameter(name, Parameter(_C.empty(shape, device=device, dtype=dtype)))
+                self._all_weights.append(names)
         self.reset_parameters()
+
+    def _directions(self):
+        return ("", "_reverse") if self.bidirectional else ("",)
+
+    @property
+    def all_weights(self):
+        """The weights of each layer and direction, a list of lists."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self):
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self):
+        return [getattr(self, name) for name in self._flat_weights_names]
 
     def reset_parameters(self):
         bound = 1 / math.sqrt(self.hidden_size)
@@ -104,57 +87,134 @@ class RNNBase(Module):
     def flatten_parameters(self):
         """Nothing to do: weights are used where they are."""
 
+    def _step(self, layer, suffix):
+        """A function of gates and states that gives the next states, of which the first is the output."""
+        ends = f"_l{layer}{suffix}"
+        weight = getattr(self, "weight_hh" + ends)
+        bias = getattr(self, "bias_hh" + ends) if self.bias else None
+        projection = getattr(self, "weight_hr" + ends) if self.proj_size else None
+        step, activation = MODES[self.mode][2], activation_of(self.mode)
+
+        def advance(gates, states):
+            states = step(gates, F.linear(states[0], weight, bias), states, activation)
+            return states if projection is None else (F.linear(states[0], projection), *states[1:])
+
+        return advance
+
+    def _gates(self, steps, layer, suffix):
+        ends = f"_l{layer}{suffix}"
+        bias = getattr(self, "bias_ih" + ends) if self.bias else None
+        return F.linear(steps, getattr(self, "weight_ih" + ends), bias)
+
     def _one_way(self, steps, states, layer, suffix):
         """The hidden state after each of the steps, in their order, and the last states."""
-        ends = f"_l{layer}{suffix}"
-        w_ih, w_hh = getattr(self, "weight_ih" + ends), getattr(self, "weight_hh" + ends)
-        b_ih = getattr(self, "bias_ih" + ends) if self.bias else None
-        b_hh = getattr(self, "bias_hh" + ends) if self.bias else None
-        step, activation = _MODES[self.mode][2], _activation(self.mode)
-        gates = F.linear(steps, w_ih, b_ih)
+        advance, gates = self._step(layer, suffix), self._gates(steps, layer, suffix)
         hidden = []
         times = range(steps.shape[0])
         for time in reversed(times) if suffix else times:
-            out, states = step(gates[time], F.linear(states[0], w_hh, b_hh), states, activation)
-            hidden.append(out)
+            states = advance(gates[time], states)
+            hidden.append(states[0])
         return _C.stack(hidden[::-1] if suffix else hidden), states
 
-    def _initial(self, steps, given):
+    def _one_way_packed(self, data, batch_sizes, states, layer, suffix):
+        """The same for packed steps: sequences end (on the way back, begin) where the batch gets smaller."""
+        advance, parts = self._step(layer, suffix), self._gates(data, layer, suffix).split(batch_sizes)
+        first, ended, hidden = states, [], []
+        if suffix:
+            states = tuple([state[: batch_sizes[-1]] for state in first])
+        for gates in reversed(parts) if suffix else parts:
+            count, before = gates.shape[0], states[0].shape[0]
+            if count < before:
+                ended.append([state[count:] for state in states])
+                states = tuple([state[:count] for state in states])
+            elif count > before:
+                states = tuple([_C.cat([state, start[before:count]]) for state, start in zip(states, first)])
+            states = advance(gates, states)
+            hidden.append(states[0])
+        last = [_C.cat([state, *[rest[k] for rest in reversed(ended)]]) for k, state in enumerate(states)]
+        return _C.cat(hidden[::-1] if suffix else hidden), tuple(last)
+
+    def _state_sizes(self, batch):
+        """The shape each state has to have."""
+        count = self.num_layers * len(self._directions())
+        hidden = (count, batch, self.proj_size or self.hidden_size)
+        return [hidden, (count, batch, self.hidden_size)][: MODES[self.mode][1]]
+
+    def _initial(self, steps, batch, given):
         """Each state as (layers * directions, batch, hidden): those given, or zeros."""
-        count = self.num_layers * (2 if self.bidirectional else 1)
-        shape = (count, steps.shape[1], self.hidden_size)
+        shapes = self._state_sizes(batch)
         if given is None:
-            return [_C.zeros(shape, dtype=steps.dtype, device=steps.device) for _ in range(_MODES[self.mode][1])]
-        for state in given:
+            return [_C.zeros(shape, dtype=steps.dtype, device=steps.device) for shape in shapes]
+        for number, (state, shape) in enumerate(zip(given, shapes)):
             if tuple(state.shape) != shape:
-                raise RuntimeError(f"Expected hidden size {shape}, got {list(state.shape)}")
+                name = f"hidden[{number}]" if len(shapes) > 1 else "hidden"
+                raise RuntimeError(f"Expected {name} size {shape}, got {list(state.shape)}")
         return given
 
-    def _walk(self, input, given):
-        if input.dim() not in (2, 3):
-            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D tensor")
-        if input.shape[-1] != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
-            )
-        batched = input.dim() == 3
-        steps = input.unsqueeze(1) if not batched else input.transpose(0, 1) if self.batch_first else input
-        if given is not None and not batched:
-            given = [state.unsqueeze(1) for state in given]
-        initial = self._initial(steps, given)
+    def _layers(self, steps, initial, one_way):
+        """(output, last states) behind all layers; `one_way` walks one direction of one of them."""
         last = []
-        directions = ("", "_reverse") if self.bidirectional else ("",)
         for layer in range(self.num_layers):
             outputs = []
-            for suffix in directions:
+            for suffix in self._directions():
                 start = tuple([state[len(last)] for state in initial])
-                out, states = self._one_way(steps, start, layer, suffix)
+                out, states = one_way(steps, start, layer, suffix)
                 outputs.append(out)
                 last.append(states)
             steps = _C.cat(outputs, -1) if len(outputs) > 1 else outputs[0]
             if self.dropout and layer + 1 < self.num_layers:
                 steps = F.dropout(steps, self.dropout, self.training)
-        finals = [_C.stack([states[k] for states in last]) for k in range(len(initial))]
+        return steps, [_C.stack([states[k] for states in last]) for k in range(len(initial))]
+
+    def _check_input(self, input, packed):
+        if not packed and input.dim() not in (2, 3):
+            raise ValueError(f"{self._get_name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
+        weight = self.weight_ih_l0
+        if input.dtype != weight.dtype:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}): give the input as "
+                f"input.to({weight.dtype}), or make the layer {input.dtype}"
+            )
+
+    def _walk_packed(self, packed, given):
+        data, batch_sizes, order, back = packed
+        self._check_input(data, True)
+        sizes = batch_sizes.tolist()
+        if given is not None:
+            self._initial(data, sizes[0], given)
+            given = [state if order is None else state.index_select(1, order) for state in given]
+        initial = self._initial(data, sizes[0], given)
+
+        def one_way(steps, start, layer, suffix):
+            return self._one_way_packed(steps, sizes, start, layer, suffix)
+
+        output, finals = self._layers(data, initial, one_way)
+        finals = [state if back is None else state.index_select(1, back) for state in finals]
+        return PackedSequence(output, batch_sizes, order, back), finals
+
+    def _walk(self, input, given):
+        """(output, last states); `given` is a list of states or None."""
+        if isinstance(input, PackedSequence):
+            return self._walk_packed(input, given)
+        self._check_input(input, False)
+        batched = input.dim() == 3
+        for state in given or ():
+            if state.dim() != input.dim():
+                kind = "batched" if batched else "unbatched"
+                raise RuntimeError(
+                    f"For {kind} {input.dim()}-D input, the states should also be {input.dim()}-D but got "
+                    f"{state.dim()}-D"
+                )
+        steps = input.unsqueeze(1) if not batched else input.transpose(0, 1) if self.batch_first else input
+        if steps.shape[0] == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        if given is not None and not batched:
+            given = [state.unsqueeze(1) for state in given]
+        steps, finals = self._layers(steps, self._initial(steps, steps.shape[1], given), self._one_way)
         if not batched:
             return steps.squeeze(1), [state.squeeze(1) for state in finals]
         return (steps.transpose(0, 1) if self.batch_first else steps), finals
@@ -165,25 +225,57 @@ class RNNBase(Module):
 
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
-        defaults = {"num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False}
-        for name, default in defaults.items():
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0}
+        usual["bidirectional"] = False
+        for name, default in usual.items():
             value = getattr(self, name)
             text += f", {name}={value}" if value != default else ""
         return text
 
 
+def _check_settings(mode, input_size, hidden_size, num_layers, dropout, proj_size):
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
+        raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element")
+    if dropout > 0 and num_layers == 1:
+        warnings.warn(
+            f"dropout={dropout} is between layers, and there is one layer only: it has no effect", stacklevel=4
+        )
+    for name, value in (("input_size", input_size), ("hidden_size", hidden_size)):
+        if not isinstance(value, int):
+            raise TypeError(f"{name} should be of type int, got: {type(value).__name__}")
+    if hidden_size <= 0:
+        raise ValueError("hidden_size must be greater than zero")
+    if num_layers <= 0:
+        raise ValueError("num_layers must be greater than zero")
+    if proj_size < 0:
+        raise ValueError("proj_size should be a positive integer or zero to disable projections")
+    if proj_size >= hidden_size:
+        raise ValueError("proj_size has to be smaller than hidden_size")
+    if mode not in MODES:
+        raise ValueError(f"Unrecognized RNN mode: {mode}")
+
+
+def _without_projection(options, kind):
+    if "proj_size" in options:
+        raise ValueError(f"proj_size argument is only supported for LSTM, not {kind}")
+
+
 class RNN(RNNBase):
     """h' = tanh or relu of W x + b + V h + c, step after step: (output, last h)."""
 
-    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", **options):
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", *args, **options):
+        _without_projection(options, "RNN")
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, **options)
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **options)
         self.nonlinearity = nonlinearity
 
 
 class LSTM(RNNBase):
-    """Long short-term memory (Hochreiter and Schmidhuber 1997): (output, (last h, last c))."""
+    """Long short-term memory (Hochreiter and Schmidhuber 1997): (output, (last h, last c)).
+
+    `proj_size`: h is projected to so many elements (Sak et al. 2014).
+    """
 
     def __init__(self, input_size, hidden_size, num_layers=1, *args, **options):
         super().__init__("LSTM", input_size, hidden_size, num_layers, *args, **options)
@@ -197,67 +289,5 @@ class GRU(RNNBase):
     """Gated recurrent unit (Cho et al. 2014): (output, last h)."""
 
     def __init__(self, input_size, hidden_size, num_layers=1, *args, **options):
+        _without_projection(options, "GRU")
         super().__init__("GRU", input_size, hidden_size, num_layers, *args, **options)
-
-
-class RNNCellBase(Module):
-    """One step of a layer of one direction."""
-
-    def __init__(self, mode, input_size, hidden_size, bias=True, device=None, dtype=None):
-        super().__init__()
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        rows = _MODES[mode][0] * hidden_size
-        self.weight_ih = Parameter(_C.empty(rows, input_size, device=device, dtype=dtype))
-        self.weight_hh = Parameter(_C.empty(rows, hidden_size, device=device, dtype=dtype))
-        self.bias = bias
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(_C.empty(rows, device=device, dtype=dtype)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self):
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0.0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
-
-    def _states(self, input, given):
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{self._get_name()}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        gates_x = F.linear(input, self.weight_ih, self.bias_ih)
-        if given is None:
-            zero = _C.zeros((*input.shape[:-1], self.hidden_size), dtype=input.dtype, device=input.device)
-            given = (zero,) * _MODES[self.mode][1]
-        gates_h = F.linear(given[0], self.weight_hh, self.bias_hh)
-        return _MODES[self.mode][2](gates_x, gates_h, given, _activation(self.mode))[1]
-
-    def forward(self, input, hx=None):
-        return self._states(input, None if hx is None else (hx,))[0]
-
-    def extra_repr(self):
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
-
-
-class RNNCell(RNNCellBase):
-    """One step of RNN."""
-
-    def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
-        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, bias, device, dtype)
-        self.nonlinearity = nonlinearity
-
-
-class LSTMCell(RNNCellBase):
-    """One step of LSTM: (h, c)."""
-
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
-        super().__init__("LSTM", input_size, hidden_size, bias, device, dtype)
-
-    def forward(self, input, hx=None):
-        return self._states(input, hx)
-
-
-class GRUCell(RNNCellBase):
-    """One step of GRU."""
-
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
-        super().__init__("GRU", input_size, hidden_size, bias, device, dtype)

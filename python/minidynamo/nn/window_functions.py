@@ -1,4 +1,4 @@
-"""Functions over windows with two kinds of results: maxima with or without their positions."""
+"""Functions over windows: maxima with or without their positions, and resizing."""
 
 from .. import _C
 
@@ -38,6 +38,29 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     return result if return_indices else result[0]
 
 
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """The last 1, 2 or 3 dimensions of (N, C, ...) at other sizes: `size`, or `scale_factor` times theirs.
+
+    Modes: "nearest", "nearest-exact", "area" for all, "linear" for one, "bilinear" and "bicubic" for two, "trilinear"
+    for three. With `align_corners` the centres of the corner elements keep their place, else the corners of the
+    elements. `recompute_scale_factor`: the factor is that of the sizes, rounding included. `antialias`, for "bilinear"
+    and "bicubic": where it gets smaller, all elements under the widened kernel count.
+    """
+    if mode != "bicubic" and not antialias:
+        return _ops["interpolate"](input, size, scale_factor, mode, align_corners, recompute_scale_factor)
+    from .cubic_resampling import resampled
+
+    return resampled(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+
+
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """As interpolate."""
-    return _ops["interpolate"](input, size, scale_factor, mode, align_corners)
+    return interpolate(input, size, scale_factor, mode, align_corners)

@@ -7,8 +7,8 @@ from itertools import chain
 from .. import _C
 from .._absent import absent_names as _absent_names
 from ..autograd.grad_mode import no_grad
+from ..nn.batch_norm import _BatchNorm
 from ..nn.module import Module
-from ..nn.normalization import _BatchNorm
 from .schedule_base import LRScheduler, _per_group
 
 __all__ = [

@@ -1,5 +1,13 @@
-"""Parts of graphs that are about symbolic sizes."""
+"""Parts of graphs that are about symbolic sizes, and what is done with graphs."""
+
+from importlib import import_module
 
 from ..._absent import absent_names as _absent_names
+from ..._absent import submodules as _submodules
 
-__getattr__ = _absent_names(__name__)
+
+def _load(name, missing):
+    return import_module(f"{__name__}.{name}") if name in _submodules(__name__) else missing
+
+
+__getattr__ = _absent_names(__name__, _load)

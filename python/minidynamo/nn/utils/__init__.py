@@ -3,6 +3,7 @@
 from ..._absent import absent_names as _absent_names
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize
+from . import rnn as rnn
 from .clip_grad import (
     clip_grad_norm as clip_grad_norm,
 )

@@ -9,13 +9,15 @@ class DistributedSampler(Sampler[int]):
     """Indices rank, rank + num_replicas, ... of an order that `seed` and the epoch decide, equal on all processes.
 
     All shares have the same length: some samples come twice, or with `drop_last` up to num_replicas - 1 not at all.
-    Process groups are not part of minidynamo: `num_replicas` and `rank` default to the one process there is, where
-    torch asks the group. ValueError for a rank outside [0, num_replicas).
+    `num_replicas` and `rank` default to those of torch.distributed's process group. ValueError where there is none, and
+    for a rank outside [0, num_replicas).
     """
 
     def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
-        num_replicas = 1 if num_replicas is None else num_replicas
-        rank = 0 if rank is None else rank
+        from ... import distributed
+
+        num_replicas = distributed.get_world_size() if num_replicas is None else num_replicas
+        rank = distributed.get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"rank {rank} is outside [0, {num_replicas})")
         self.dataset = dataset

@@ -24,6 +24,12 @@ parent_ends = weakref.WeakSet()  # of all workers' connections: a fork inherits 
 _info = None
 
 
+class _ByValue(ForkingPickler):
+    """Tensors of batches travel as bytes, also where torch.multiprocessing shares those of other messages."""
+
+    _extra_reducers = {}
+
+
 class WorkerInfo:
     """What a worker knows of itself: `id`, `num_workers`, `seed`, and `dataset`, its copy. RuntimeError on changes."""
 
@@ -53,10 +59,10 @@ class Failure:
     def pickled(self, task):
         """The answer to a task; RuntimeError stands for a type that can not be pickled."""
         try:
-            return ForkingPickler.dumps((task, FAILED, self))
+            return _ByValue.dumps((task, FAILED, self))
         except Exception:  # noqa: BLE001  whatever pickling may raise
             self.kind = RuntimeError
-            return ForkingPickler.dumps((task, FAILED, self))
+            return _ByValue.dumps((task, FAILED, self))
 
     def reraise(self):
         """Raises the worker's type with the text; RuntimeError for types that can not be made of a text."""
@@ -121,10 +127,10 @@ def _answers(messages, make_fetcher, start, worker):
                 fetcher = make_fetcher()
             if exhausted:
                 raise StopIteration
-            answer = ForkingPickler.dumps((task, DATA, fetcher.fetch(index)))
+            answer = _ByValue.dumps((task, DATA, fetcher.fetch(index)))
         except StopIteration as error:
             exhausted = make_fetcher.ends
-            answer = ForkingPickler.dumps((task, ENDED, None)) if exhausted else Failure(error, worker).pickled(task)
+            answer = _ByValue.dumps((task, ENDED, None)) if exhausted else Failure(error, worker).pickled(task)
         except Exception as error:  # noqa: BLE001  told to the parent
             answer = Failure(error, worker).pickled(task)
         yield answer

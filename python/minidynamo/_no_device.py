@@ -1,0 +1,68 @@
+"""What functions of devices that do not exist here say: tensors live on the CPU."""
+
+from . import _C
+
+
+def refuse(name):
+    """AssertionError for what needs devices of the kind `name`, "CUDA" or "XPU"."""
+    raise AssertionError(
+        f"Torch not compiled with {name} enabled: minidynamo holds tensors on the CPU; ask "
+        f"torch.{name.lower()}.is_available() first"
+    )
+
+
+class no_such_object:
+    """Base of the objects of a device: making one raises RuntimeError, `isinstance` works."""
+
+    def __new__(cls, *args, **kwargs):
+        where = cls.__module__.split(".")[1]
+        raise RuntimeError(f"torch.{where}.{cls.__name__} needs {where.upper()} devices, and minidynamo has none")
+
+
+class DeviceSwitch:
+    """`with` it another device would be the current one. None and negative indices change nothing."""
+
+    kind = ""
+
+    def __init__(self, device):
+        self.device = device
+        self.idx = device_index(device, self.kind)
+
+    def __enter__(self):
+        if self.idx >= 0:
+            raise RuntimeError(f"device {self.device!r}: minidynamo has no {self.kind.upper()} support")
+
+    def __exit__(self, *error):
+        return False
+
+
+class DeviceOf(DeviceSwitch):
+    """`with` it the device of a tensor would be the current one; nothing for tensors on the CPU."""
+
+    def __init__(self, obj):
+        super().__init__(-1)
+
+
+class StreamSwitch:
+    """`with` it work would go to another stream; None changes nothing."""
+
+    def __init__(self, stream):
+        self.stream = stream
+
+    def __enter__(self):
+        return None
+
+    def __exit__(self, *error):
+        return False
+
+
+def device_index(device, kind):
+    """The index of an int, text or device of a `kind`; -1 for None, 0 without one. ValueError for another kind."""
+    if device is None:
+        return -1
+    if isinstance(device, int):
+        return device
+    device = _C.device(device)
+    if device.type != kind:
+        raise ValueError(f"a {kind} device is needed, got {device}")
+    return 0 if device.index is None else device.index

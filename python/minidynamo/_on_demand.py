@@ -1,0 +1,39 @@
+"""Names of torch's own namespace that are loaded when they are asked for: most programs need none of them."""
+
+from importlib import import_module
+
+HOMES = {
+    "_determinism": """
+        use_deterministic_algorithms are_deterministic_algorithms_enabled get_deterministic_debug_mode
+        is_deterministic_algorithms_warn_only_enabled set_deterministic_debug_mode is_warn_always_enabled
+        set_warn_always get_device_module
+    """,
+    "_tensor_types": "OutOfMemoryError AcceleratorError set_default_tensor_type typename",
+    "amp.autocast_mode": """
+        autocast is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype
+        is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache autocast_increment_nesting
+        autocast_decrement_nesting
+    """,
+    "amp.older_names": """
+        is_autocast_cpu_enabled set_autocast_cpu_enabled get_autocast_cpu_dtype set_autocast_cpu_dtype
+        get_autocast_gpu_dtype set_autocast_gpu_dtype
+    """,
+    "amp.grad_scaler": "GradScaler",
+    "sparse": "sparse_coo_tensor spmm smm",
+    "sparse.coo": "sparse_coo",
+    "backends._matmul": "set_float32_matmul_precision get_float32_matmul_precision",
+}
+TENSOR_TYPES = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()
+_home_of = {name: home for home, names in HOMES.items() for name in names.split()}
+
+
+def find(name, missing):
+    """What torch calls `name`, kept in the namespace from then on; `missing` if that is not one of these."""
+    if name in _home_of:
+        found = getattr(import_module("." + _home_of[name], __package__), name)
+    elif name.endswith("Tensor") and name.removesuffix("Tensor") in TENSOR_TYPES:
+        found = import_module("._tensor_types", __package__).cpu_types[name]
+    else:
+        return missing
+    setattr(import_module(__package__), name, found)
+    return found

@@ -1,0 +1,168 @@
+"""Methods of Tensor written in Python: legacy types, other devices, memory shared between processes, sparse layouts.
+
+What takes more than a line stands in the modules they load, so that programs without need do not wait for them.
+"""
+
+from . import _C
+from ._no_device import refuse
+
+
+def type(self, dtype=None, non_blocking=False, **kwargs):
+    """The type as text, 'torch.FloatTensor'; with a dtype, tensor type or the name of one, the tensor converted to it.
+
+    A tensor that is of the dtype is returned itself. RuntimeError for types of other devices, ValueError for unknown
+    names, TypeError for other objects.
+    """
+    from . import _tensor_types
+
+    if kwargs.keys() - {"async"}:
+        raise TypeError(f"type() got an unexpected keyword argument {min(kwargs)!r}")
+    return _tensor_types.name_of(self) if dtype is None else self.to(_tensor_types.dtype_of(dtype))
+
+
+def cuda(self, device=None, non_blocking=False, memory_format=None):
+    """AssertionError: there are no CUDA devices. RuntimeError for a device of another kind, or an index."""
+    _needs(self, device, "cuda")
+
+
+def xpu(self, device=None, non_blocking=False, memory_format=None):
+    """AssertionError: there are no XPU devices. RuntimeError for a device of another kind, or an index."""
+    _needs(self, device, "xpu")
+
+
+def mtia(self, device=None, non_blocking=False, memory_format=None):
+    """AssertionError: there are no MTIA devices. RuntimeError for a device of another kind, or an index."""
+    _needs(self, device, "mtia")
+
+
+def ipu(self, device=None, non_blocking=False, memory_format=None):
+    """RuntimeError: there are no such devices."""
+    raise RuntimeError("minidynamo has no ipu devices: it holds tensors on the CPU")
+
+
+def _needs(tensor, device, kind):
+    if isinstance(device, int):
+        raise RuntimeError(f"{kind}({device}): there is no accelerator; minidynamo holds tensors on the CPU")
+    if device is not None and _C.device(device).type != kind:
+        raise RuntimeError(f"{kind}(): not a {kind} device: {device}")
+    refuse(kind.upper())
+
+
+def pin_memory(self, device=None):
+    """RuntimeError: memory is pinned for the copies of an accelerator, and there is none."""
+    raise RuntimeError("pin_memory(): there is no accelerator to copy to; minidynamo holds tensors on the CPU")
+
+
+def is_pinned(self, device=None):
+    """False: there is no accelerator to pin memory for."""
+    return False
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    """`data`, copied, in the dtype of this tensor unless another one is given."""
+    dtype = self.dtype if dtype is None else dtype
+    device = self.device if device is None else device
+    if isinstance(data, _C.Tensor):
+        import warnings
+
+        warnings.warn(
+            "new_tensor() of a tensor copies it; tensor.detach().clone() says so, with requires_grad_() where needed",
+            stacklevel=2,
+        )
+        return data.detach().to(device, dtype, copy=True).requires_grad_(requires_grad)
+    if isinstance(data, (str, bytes)):
+        raise TypeError(f"new(): invalid data type '{data.__class__.__name__}'")
+    return _C.tensor(data, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def new(self, *args, device=None, **kwargs):
+    """As the tensor type of this dtype makes them: torch.FloatTensor(...) of float32."""
+    from . import _tensor_types
+
+    return _tensor_types._made(self.dtype, *args, device=self.device if device is None else device, **kwargs)
+
+
+def share_memory_(self):
+    """Moves the elements to memory that processes share: what one writes, all see. Gives the tensor.
+
+    Views made of the tensor before keep the old memory. Tensors in shared memory stay where they are.
+    """
+    from .multiprocessing import shared_memory
+
+    return shared_memory.move(self)
+
+
+def is_shared(self):
+    """Whether the elements lie in memory that processes share, see share_memory_()."""
+    from .multiprocessing import shared_memory
+
+    return shared_memory.holds(self)
+
+
+def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
+    """The entries that differ from 0 as a tensor of the layout torch.sparse_coo; gradients flow back to them.
+
+    The first `sparse_dim` dimensions, all by default, are given by indices. NotImplementedError for other layouts.
+    """
+    from .sparse import coo
+
+    if layout not in (None, coo.sparse_coo) or blocksize is not None or dense_dim is not None:
+        raise NotImplementedError("to_sparse(): there is one sparse layout here, torch.sparse_coo")
+    return coo.from_dense(self, sparse_dim)
+
+
+def to_sparse_coo(self):
+    """to_sparse()."""
+    return to_sparse(self)
+
+
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """The tensor itself, which is dense; converted to `dtype`."""
+    return self if dtype is None else self.to(dtype)
+
+
+def sparse_mask(self, mask):
+    """The elements in the places where the sparse tensor `mask` has entries, of the same sizes."""
+    from .sparse import coo
+
+    if tuple(mask.shape) != tuple(self.shape):
+        raise RuntimeError(f"sparse_mask(): a mask of sizes {tuple(self.shape)} is needed, got {tuple(mask.shape)}")
+    mask = mask.coalesce()
+    return coo.made(mask.indices(), self[tuple(mask.indices())], tuple(self.shape), True)
+
+
+def sparse_dim(self):
+    """0: no dimension is given by indices."""
+    return 0
+
+
+def dense_dim(self):
+    """All dimensions."""
+    return self.dim()
+
+
+def of_sparse_tensors(name):
+    """A method of sparse tensors: RuntimeError for dense ones."""
+
+    def method(self):
+        raise RuntimeError(f"{name}() is for sparse tensors, and this one is dense; see to_sparse()")
+
+    method.__name__, method.__doc__ = name, "RuntimeError: the tensor is dense."
+    return method
+
+
+def is_not(kind):
+    """A property of tensors on the CPU: False."""
+    return property(lambda self: False, doc=f"False: no tensor is of the kind {kind!r}.")
+
+
+def attach():
+    """Makes all of them methods and properties of Tensor."""
+    methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
+    methods += [to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
+    methods += map(of_sparse_tensors, ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"))
+    for method in methods:
+        method.__qualname__ = f"Tensor.{method.__name__}"
+        setattr(_C.Tensor, method.__name__, method)
+    for kind in ("xpu", "mps", "mkldnn", "ipu", "mtia", "vulkan", "xla", "maia", "sparse_csr"):
+        setattr(_C.Tensor, f"is_{kind}", is_not(kind))

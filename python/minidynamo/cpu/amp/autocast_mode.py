@@ -1,0 +1,18 @@
+"""torch.cpu.amp.autocast: the older name of torch.amp.autocast for the CPU."""
+
+import warnings
+
+from ... import _C
+from ..._absent import absent_names as _absent_names
+from ...amp import autocast_mode as _mode
+
+
+class autocast(_mode.autocast):
+    """torch.amp.autocast("cpu", ...), with a FutureWarning."""
+
+    def __init__(self, enabled=True, dtype=_C.bfloat16, cache_enabled=True):
+        warnings.warn("torch.cpu.amp.autocast(...) is torch.amp.autocast('cpu', ...) now", FutureWarning, stacklevel=2)
+        super().__init__("cpu", dtype=dtype, enabled=enabled, cache_enabled=cache_enabled)
+
+
+__getattr__ = _absent_names(__name__)
