@@ -161,10 +161,13 @@ void StepRunner::effect(const PlanStep& s) {
       checked((PyODict_Check(reg(s.a)) ? PyODict_SetItem : PyDict_SetItem)(reg(s.a), reg(s.regs[0]), reg(s.regs[1])));
       return;
     case StepOp::DictDelete:
-      checked(PyDict_DelItem(reg(s.a), reg(s.b)));
+      checked((PyODict_Check(reg(s.a)) ? PyODict_DelItem : PyDict_DelItem)(reg(s.a), reg(s.b)));
       return;
     case StepOp::DictClear:
-      PyDict_Clear(reg(s.a));
+      if (PyODict_Check(reg(s.a)))  // it keeps the order beside the entries
+        checked(PyObject_CallMethod(reg(s.a), "clear", nullptr));
+      else
+        PyDict_Clear(reg(s.a));
       return;
     case StepOp::SetAdd:
       checked(PySet_Add(reg(s.a), reg(s.b)));

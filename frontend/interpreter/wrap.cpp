@@ -68,8 +68,9 @@ std::span<PyObject* const> items_of(PyObject* sequence) {
 // Wrapping what a container holds may have Python collect garbage, whose callbacks change the container.
 std::vector<std::pair<PyRef, PyRef>> held_items(PyObject* dict) {
   std::vector<std::pair<PyRef, PyRef>> items;
-  PyObject *k, *v;
-  for (Py_ssize_t pos = 0; PyDict_Next(dict, &pos, &k, &v);) items.emplace_back(PyRef::borrow(k), PyRef::borrow(v));
+  DictKeyCursor keys(dict);
+  while (PyObject* k = keys.next())
+    items.emplace_back(PyRef::borrow(k), PyRef::borrow(PyDict_GetItemWithError(dict, k)));
   return items;
 }
 
@@ -92,8 +93,7 @@ ValueRef wrap_sequence(Tracer& t, PyObject* o, SourceRef s) {
 }
 
 bool plain_key(PyObject* k) {
-  return is_constant_object(k) || Py_TYPE(k)->tp_hash == PyBaseObject_Type.tp_hash || PyType_Check(k) ||
-         PyFunction_Check(k);
+  return is_constant_object(k) || hashes_by_identity(Py_TYPE(k)) || PyType_Check(k) || PyFunction_Check(k);
 }
 
 ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {
@@ -386,7 +386,7 @@ constexpr WrapRow kWrapRows[] = {
      },
      wrap_sequence},
     {[](Tracer&, PyObject* o) { return Py_TYPE(o) == deque_type(); }, wrap_deque},
-    {is_exactly<PyDict_Type>, wrap_dict},
+    {is_exactly<PyDict_Type, PyODict_Type>, wrap_dict},
     {[](Tracer&, PyObject* o) { return is_defaultdict(Py_TYPE(o)); }, wrap_defaultdict},
     {is_exactly<PySet_Type, PyFrozenSet_Type>, wrap_set},
     {is_exactly<PySlice_Type>, wrap_slice},

@@ -45,6 +45,10 @@ static bool is_library_member(Tracer& t, const ValueRef& key) {
   return true;
 }
 
+bool hashes_by_identity(const PyTypeObject* type) {
+  return type->tp_hash == PyBaseObject_Type.tp_hash || type->tp_hash == tensor_type->tp_hash;
+}
+
 PyRef key_object(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
   if (PyRef c = plain_key(t, key)) {
@@ -55,7 +59,7 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
       (key->kind == ValueKind::Set && !static_cast<SetValue*>(key.get())->frozen))
     t.raise(PyExc_TypeError, std::string("unhashable type: '") + key->python_type()->tp_name + "'");
   // Objects hashed by identity: the real object is the key itself.
-  if (key->real && Py_TYPE(key->real.get())->tp_hash == PyBaseObject_Type.tp_hash) {
+  if (key->real && hashes_by_identity(Py_TYPE(key->real.get()))) {
     if (key->source) t.guard(GuardKind::IdMatch, key->source, key->real);
     return key->real;
   }
@@ -159,7 +163,7 @@ void DictValue::clear(Tracer& t) {
 void DictValue::observe_keys(Tracer& t) {
   if (!source || !real || keys_observed) return;
   keys_observed = true;
-  PyRef keys = checked(PyDict_Keys(real.get()));
+  const PyRef keys = checked(type == &PyODict_Type ? PyMapping_Keys(real.get()) : PyDict_Keys(real.get()));
   t.guard(GuardKind::DictKeyOrder, source, checked(PyList_AsTuple(keys.get())));
 }
 

@@ -43,7 +43,8 @@ constexpr ClosedModule kClosed[] = {
     {"multiprocessing", "it starts processes"},
     {"pickle", "it calls what is named in the data"},
 };
-constexpr const char* kOpenBelow[] = {"minidynamo.polyfills", "minidynamo.nn", "minidynamo.distributions"};
+constexpr const char* kOpenBelow[] = {"minidynamo.polyfills", "minidynamo.nn", "minidynamo.distributions",
+                                      "minidynamo.optim"};
 constexpr const char* kOpen[] = {"minidynamo.functional", "minidynamo._limits", "minidynamo.autograd.function",
                                  "minidynamo.autograd.in_mode"};
 

@@ -113,6 +113,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(python_type()), nullptr);
   if (n == "grad_fn" && !type.is_leaf()) graph_break<GB0104>(print());
   if (n == "grad_fn") return t.none();
+  if (n == "grad" && set_grad) return set_grad;
   if (n == "grad" && real && type.is_leaf()) {
     PyRef v = checked(PyObject_GetAttr(real.get(), name));
     return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));
@@ -155,8 +156,22 @@ bool TensorValue::has_attr(Tracer& t, PyObject* name) {
   return there;
 }
 
-void TensorValue::set_attr(Tracer&, PyObject* name, ValueRef v) {
+// None, or what an assignment to `grad` takes without a question.
+static bool fits_as_grad(const TensorValue& of, const ValueRef& v) {
+  if (is_true_constant(v, Py_None)) return true;
+  const auto* g = as<TensorValue>(v);
+  return g && g->python_type() == tensor_type && g->type.dtype == of.type.dtype && g->type.sizes == of.type.sizes &&
+         g->type.device == of.type.device;
+}
+
+void TensorValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   const std::string n = text_of(name), given = v ? v->print() : "";
+  if (n == "grad" && v && real && source && type.is_leaf() && fits_as_grad(*this, v = t.realize(v))) {
+    set_grad = v;
+    SideEffect e{EffectKind::AttrSet, ValueRef(this)};
+    e.name = PyRef::borrow(name), e.value = v;
+    return t.effects.record(std::move(e));
+  }
   if (n == "requires_grad") graph_break<GB0206>(print(), n, given);
   auto* data = as<TensorValue>(v);
   if (n == "data" && data && data->type.dtype != type.dtype) graph_break<GB0220>(print(), n, given);

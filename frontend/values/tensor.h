@@ -29,7 +29,8 @@ struct TensorValue final : Value {
   // A write made it require grad, or not.
   void set_grad_state(GradState s);
 
-  Node* node;  // the latest one: an in-place op moves it on
+  ValueRef set_grad;  // what the trace has assigned to `grad`, if anything
+  Node* node;         // the latest one: an in-place op moves it on
   TensorType type;
 };
 

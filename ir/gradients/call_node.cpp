@@ -57,6 +57,28 @@ class KeptOnly final : public OpCaller {
   OpCaller& inner_;
 };
 
+// Of a gradient that does not change with what it was computed from, as that of relu: its own gradient is 0 everywhere.
+class ConstantSlopeNode final : public GradNode {
+ public:
+  ConstantSlopeNode(std::string name, std::vector<GradEdge> read, std::vector<TensorType> types, OpCaller& caller)
+      : name_(std::move(name)), types_(std::move(types)), caller_(caller) {
+    edges = std::move(read);
+  }
+  std::string name() const override { return name_; }
+  std::vector<TensorRef> backward(std::span<const TensorRef>, const BackwardStep& step) override {
+    std::vector<TensorRef> out(edges.size());
+    for (std::size_t i = 0; i < edges.size(); ++i)
+      if (edges[i].node && step.wants(i))
+        out[i] = caller_.call(id::Full, {sizes_arg(types_[i].sizes), 0.0, types_[i].dtype}).get<TensorRef>();
+    return out;
+  }
+
+ private:
+  const std::string name_;
+  const std::vector<TensorType> types_;
+  OpCaller& caller_;
+};
+
 }  // namespace
 
 CallNode::CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args, std::span<const TensorRef> made)
@@ -173,6 +195,27 @@ std::uint64_t CallNode::wanted_in(const BackwardStep& step) const {
   return wanted_ & asked;
 }
 
+// A gradient that was computed from tensors that require grad requires it as well, whatever way they go into it.
+void CallNode::depend_on_read(std::vector<TensorRef>& out, std::span<const TensorRef> grads) {
+  std::vector<GradEdge> read;
+  std::vector<TensorType> types;
+  for (const Saved& s : saved_) {
+    const bool result = s.place >= edges.size();
+    GradEdge e = result ? GradEdge{Ref<GradNode>(this), static_cast<int>(s.place - edges.size())} : edges[s.place];
+    if (!e.node || !is_floating(s.what.tensor->dtype)) continue;
+    read.push_back(std::move(e));
+    types.push_back(type_of(Arg(s.what.tensor)));
+  }
+  if (read.empty()) return;
+  for (TensorRef& t : out) {
+    if (!t || t->requires_grad || !is_floating(t->dtype) || std::ranges::find(grads, t) != grads.end()) continue;
+    t = alias_of(*t);
+    std::string name = this->name();
+    name.insert(name.size() - 1, "Backward");  // "ReluBackwardBackward0"
+    set_history(*t, make_ref<ConstantSlopeNode>(std::move(name), read, types, caller_), 0);
+  }
+}
+
 std::vector<TensorRef> CallNode::backward(std::span<const TensorRef> grads, const BackwardStep& step) {
   std::vector<Arg> of_results, args, made;
   for (const TensorRef& g : grads) of_results.push_back(g ? Arg(g) : Arg());
@@ -185,6 +228,7 @@ std::vector<TensorRef> CallNode::backward(std::span<const TensorRef> grads, cons
       vjp(op_, caller, as_saved ? args_ : args, as_saved ? results_ : made, of_results, wanted_in(step));
   std::vector<TensorRef> out;
   for (std::size_t i = 0; i < args_.size(); ++i) add_gradients(args_[i], found[i], out);
+  if (grad_enabled()) depend_on_read(out, grads);
   if (!step.keep && !saved_.empty()) {
     args_.clear(), results_.clear(), saved_.clear();
     spent_ = true;

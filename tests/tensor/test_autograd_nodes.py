@@ -438,3 +438,41 @@ def test_the_node_of_a_function_shows_its_context():
     assert x.grad.tolist() == [8.0]
     with pytest.raises(RuntimeError, match="second time"):
         node.saved_tensors  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        torch.relu,
+        torch.abs,
+        nn.functional.leaky_relu,
+        nn.functional.hardtanh,
+        nn.functional.relu6,
+        lambda x: x.clamp(-0.5, 0.5),
+        lambda x: x.amax(1),
+        lambda x: nn.functional.max_pool1d(x, 2),
+    ],
+)
+def test_the_slope_of_what_is_piecewise_linear_has_gradients_of_zeros(f):
+    x = torch.tensor([[0.3, -0.7, 1.2, -2.0], [0.1, 0.2, -0.4, 3.0]], dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+    assert slope.requires_grad and slope.grad_fn is not None
+    (second,) = torch.autograd.grad(slope.sum(), x)
+    assert second.shape == x.shape and not second.any()
+
+
+def test_a_laplacian_through_relu():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 1)).double()
+    x = torch.rand(5, 2, dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+    laplacian = sum(torch.autograd.grad(slope[:, i].sum(), x, create_graph=True)[0][:, i] for i in range(2))
+    assert not laplacian.any()
+    (laplacian.square().mean() + slope.square().mean()).backward()
+    assert net[0].weight.grad.any()
+
+
+def test_the_slope_of_what_is_linear_needs_no_gradient():
+    x = torch.ones(3, requires_grad=True)
+    (slope,) = torch.autograd.grad((x * 2 + 1).sum(), x, create_graph=True)
+    assert not slope.requires_grad

@@ -2,7 +2,16 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
+from .optimizer import (
+    _add_quotient,
+    _check_lr,
+    _check_not_negative,
+    _decayed,
+    _number_of,
+    _number_state,
+    _PerParameter,
+    _to_scalar,
+)
 
 __all__ = ["Adagrad"]
 
@@ -57,9 +66,9 @@ class Adagrad(_PerParameter):
 
     def _update(self, param, grad, group, state):
         grad = _decayed(param, grad, group)
-        rate = _to_scalar(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        rate = _to_scalar(group["lr"]) / (1 + (_number_of(state) - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad, value=1)
-        param.addcdiv_(grad, state["sum"].sqrt().add_(group["eps"]), value=-rate)
+        _add_quotient(param, grad, state["sum"].sqrt().add_(group["eps"]), -rate)
 
 
 __getattr__ = _absent_names(__name__)

@@ -2,7 +2,17 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_betas, _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
+from .optimizer import (
+    _add_quotient,
+    _check_betas,
+    _check_lr,
+    _check_not_negative,
+    _decayed,
+    _number_of,
+    _number_state,
+    _PerParameter,
+    _to_scalar,
+)
 
 __all__ = ["Adam"]
 
@@ -75,13 +85,13 @@ class Adam(_PerParameter):
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        steps = state["step"].item()
+        steps = _number_of(state)
         rate = _to_scalar(group["lr"]) / (1 - beta1**steps)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
             square = largest.copy_(_C.maximum(largest, square))
         scale = (square.sqrt() / (1 - beta2**steps) ** 0.5).add_(group["eps"])
-        param.addcdiv_(mean, scale, value=-rate)
+        _add_quotient(param, mean, scale, -rate)
 
 
 def _check_kinds_of_betas(betas, only_numbers):

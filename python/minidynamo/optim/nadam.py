@@ -2,7 +2,17 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_betas, _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
+from .optimizer import (
+    _add_quotient,
+    _check_betas,
+    _check_lr,
+    _check_not_negative,
+    _decayed,
+    _number_of,
+    _number_state,
+    _PerParameter,
+    _to_scalar,
+)
 
 __all__ = ["NAdam"]
 
@@ -62,16 +72,16 @@ class NAdam(_PerParameter):
     def _update(self, param, grad, group, state):
         grad = _decayed(param, grad, group)
         beta1, beta2 = group["betas"]
-        lr, steps = _to_scalar(group["lr"]), state["step"].item()
+        lr, steps = _to_scalar(group["lr"]), _number_of(state)
         mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (steps, steps + 1))
         state["mu_product"].mul_(mu)
-        product = state["mu_product"].item()
+        product = _number_of(state, "mu_product")
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         scale = square.div(1 - beta2**steps).sqrt().add_(group["eps"])
-        param.addcdiv_(grad, scale, value=-lr * (1.0 - mu) / (1.0 - product))
-        param.addcdiv_(mean, scale, value=(-lr * mu_next) / (1.0 - product * mu_next))
+        _add_quotient(param, grad, scale, -lr * (1.0 - mu) / (1.0 - product))
+        _add_quotient(param, mean, scale, (-lr * mu_next) / (1.0 - product * mu_next))
 
 
 __getattr__ = _absent_names(__name__)

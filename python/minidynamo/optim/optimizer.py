@@ -9,6 +9,7 @@ from itertools import chain, count
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._dynamo.eval_frame import is_compiling
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..nn.hooks import RemovableHandle
 
@@ -47,6 +48,19 @@ def _number_state(value, fused=False):
     """A state of one number, such as the count of steps: a tensor, float64 only if that is the default dtype."""
     double = not fused and _C.get_default_dtype() == _C.float64
     return _C.tensor(float(value), dtype=_C.float64 if double else _C.float32)
+
+
+def _number_of(state, name="step"):
+    """A state of one number. Compiled code serves all values of it: there it is a float64 tensor."""
+    return state[name].double() if is_compiling() else state[name].item()
+
+
+def _add_quotient(param, numerator, denominator, factor):
+    """param += factor * numerator / denominator, whose factor may be a tensor of one number."""
+    if is_compiling() and isinstance(factor, _C.Tensor):
+        param.add_(numerator * factor / denominator)
+    else:
+        param.addcdiv_(numerator, denominator, value=factor)
 
 
 def _add_hook(table, hook, prepend=False):
