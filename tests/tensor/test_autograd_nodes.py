@@ -3,6 +3,7 @@
 import pytest
 
 import minidynamo as torch
+from minidynamo import nn
 from minidynamo.autograd import Function, grad
 from minidynamo.autograd.graph import GradientEdge, Node, get_gradient_edge
 
