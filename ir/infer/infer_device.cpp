@@ -76,6 +76,13 @@ Device place_of_copy(const Op& op, std::span<const Arg> args) {
 
 Device available(Device d) {
   if (d.info().holds_tensors) return d.of_tensors();
+  if (const bool cuda = d.type == DeviceType::Cuda;
+      cuda || d.type == DeviceType::Xpu) {  // of the exception type that programs catch to go on without it
+    throw OpError(ErrorKind::Assertion,
+                  fmt::format("Torch not compiled with {} enabled: minidynamo holds tensors on the CPU; ask "
+                              "torch.{}.is_available() first",
+                              cuda ? "CUDA" : "XPU", d.info().name));
+  }
   throw OpError(ErrorKind::Runtime, fmt::format("device '{}' is not available: minidynamo holds tensors on 'cpu' and, "
                                                 "without elements, on 'meta'",
                                                 to_string(d)));
