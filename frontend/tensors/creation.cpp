@@ -259,6 +259,14 @@ constexpr NativeRow kFunctions[] = {
 };
 
 // Tensor(sizes...): uninitialised; Tensor(sequence): its values; Tensor(tensor): the same elements.
+// An array has __index__ whatever it holds; as a number it passes only with one integer and no dimensions.
+static bool names_a_size(PyObject* o) {
+  if (!is_array(o)) return PyIndex_Check(o);
+  const bool number = static_cast<bool>(PyRef::steal(PyNumber_Index(o)));
+  PyErr_Clear();
+  return number;
+}
+
 TensorRef legacy_tensor(PyObject* args) {
   const Py_ssize_t n = PyTuple_GET_SIZE(args);
   const DType dtype = default_dtype();
@@ -271,7 +279,7 @@ TensorRef legacy_tensor(PyObject* args) {
     }
     return alias(TensorRef(tensor_impl(first)));
   }
-  if (n == 1 && !PyIndex_Check(first) && !is_size_type(Py_TYPE(first))) {
+  if (n == 1 && !names_a_size(first) && !is_size_type(Py_TYPE(first))) {
     if (!is_sequence(first)) throw_type_error("new(): data must be a sequence (got %.200s)", Py_TYPE(first)->tp_name);
     return tensor_from_data(first, &dtype);
   }

@@ -105,6 +105,7 @@ PyGetSetDef tensor_getset[] = {
     {"requires_grad", get_requires_grad, set_requires_grad, "Whether gradients are asked for.", nullptr},
     {"grad", tensor_grad, set_tensor_grad, "The gradient that backward() added up: of a leaf, or after retain_grad().",
      nullptr},
+    {"_grad", tensor_grad, set_tensor_grad, "Another name of grad.", nullptr},
     {"grad_fn", tensor_grad_fn, nullptr, "None for leaves; else the operation that gradients go back through.",
      nullptr},
     {"output_nr", tensor_output_nr, nullptr, "Which result of grad_fn this is.", nullptr},

@@ -107,7 +107,14 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   return {};
 }
 
-ValueRef TensorValue::get_attr(Tracer& t, PyObject* name) {
+// "grad" of "_grad", its other name.
+static PyRef usual_name(PyObject* name) {
+  return text_of(name) == "_grad" ? checked(PyUnicode_InternFromString("grad")) : PyRef::borrow(name);
+}
+
+ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
+  const PyRef usual = usual_name(given_name);
+  PyObject* const name = usual.get();
   const std::string n = text_of(name);
   if (ValueRef v = metadata(t, *this, n)) return v;
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(python_type()), nullptr);
@@ -164,7 +171,9 @@ static bool fits_as_grad(const TensorValue& of, const ValueRef& v) {
          g->type.device == of.type.device;
 }
 
-void TensorValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
+  const PyRef usual = usual_name(given_name);
+  PyObject* const name = usual.get();
   const std::string n = text_of(name), given = v ? v->print() : "";
   if (n == "grad" && v && real && source && type.is_leaf() && fits_as_grad(*this, v = t.realize(v))) {
     set_grad = v;

@@ -227,3 +227,18 @@ def test_changes_of_ordered_dicts_keep_their_order():
         assert list(plain.items()) == list(compiled.items()) and list(reversed(plain)) == list(reversed(compiled))
         compiled.move_to_end(next(iter(compiled)))  # its own bookkeeping holds
         assert len(compiled) == len(plain)
+
+
+def test_the_other_name_of_grad():
+    p, q = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
+    q.grad = torch.tensor([3.0, 4.0])
+    p._grad = q.grad
+    assert p.grad is q.grad and p._grad is q.grad
+
+    def f(p, q):
+        p._grad = q._grad
+        return p.grad * 2, p._grad
+
+    p.grad = None
+    doubled, same_one = torch.compile(f, fullgraph=True)(p, q)
+    assert doubled.tolist() == [6, 8] and same_one is q.grad and p.grad is q.grad

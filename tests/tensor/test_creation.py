@@ -151,6 +151,13 @@ def test_as_tensor():
     assert torch.as_tensor([1, 2]).tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("array", [np.arange(6).reshape(2, 3), np.array(2.5), np.array([5]), np.zeros((0, 2))])
+def test_legacy_constructor_of_arrays(array):
+    made = torch.Tensor(array)
+    assert made.dtype is torch.float32 and made.tolist() == array.tolist()
+    assert torch.Tensor(np.array(3)).shape == torch.Tensor(np.int64(3)).shape == (3,)  # integers are sizes
+
+
 def test_legacy_constructor():
     assert torch.Tensor().shape == (0,)
     assert torch.Tensor(2, 3).shape == (2, 3) and torch.Tensor(torch.Size([4])).shape == (4,)
