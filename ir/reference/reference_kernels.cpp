@@ -28,6 +28,31 @@ std::int64_t as_int(const Arg& a) {
   return v;
 }
 
+// Counted from the nearer end, so that both ends are exact, with one rounding after the step's.
+template <class T>
+void fill_line(const TensorImpl& out, T start, T end) {
+  const std::int64_t n = out.numel();
+  const T step = n > 1 ? (end - start) / static_cast<T>(n - 1) : 0;
+  fill_elements(out, [=](std::int64_t i) {
+    return i < n / 2 || n == 1 ? std::fma(step, static_cast<T>(i), start)
+                               : std::fma(-step, static_cast<T>(n - 1 - i), end);
+  });
+}
+
+// Each operation rounds.
+template <class T>
+void fill_line_of_halves(const TensorImpl& out, double from, double to) {
+  const std::int64_t n = out.numel();
+  const auto rounded = [](double v) { return static_cast<double>(convert_value<float>(convert_value<T>(v))); };
+  const double start = rounded(from), end = rounded(to);
+  const double step = n > 1 ? rounded(rounded(end - start) / rounded(static_cast<double>(n - 1))) : 0;
+  fill_elements(out, [=](std::int64_t i) {
+    const bool near_start = i < n / 2 || n == 1;
+    const double way = rounded(step * rounded(static_cast<double>(near_start ? i : n - 1 - i)));
+    return rounded(near_start ? start + way : end - way);
+  });
+}
+
 }  // namespace
 
 void reference_kernel(ops::Empty, const KernelCall&) {}
@@ -50,11 +75,14 @@ void reference_kernel(ops::Arange, const KernelCall& c) {
 
 void reference_kernel(ops::Linspace, const KernelCall& c) {
   const double start = as_double(c.args[0]), end = as_double(c.args[1]);
-  const std::int64_t n = c.out[0]->numel();
-  const double step = n > 1 ? (end - start) / static_cast<double>(n - 1) : 0;
-  // Counted from the nearer end, so that both ends are exact.
-  fill_elements(*c.out[0], [=](std::int64_t i) {
-    return i < n / 2 || n == 1 ? start + static_cast<double>(i) * step : end - static_cast<double>(n - 1 - i) * step;
+  visit_dtype(c.out[0]->dtype, [&](auto element) {
+    using T = decltype(element);
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
+      fill_line<T>(*c.out[0], static_cast<T>(start), static_cast<T>(end));
+    else if constexpr (std::is_integral_v<T>)
+      fill_line<double>(*c.out[0], std::trunc(start), std::trunc(end));
+    else
+      fill_line_of_halves<T>(*c.out[0], start, end);
   });
 }
 
