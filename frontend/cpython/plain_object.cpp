@@ -50,10 +50,14 @@ bool frozenset_equal(PyObject* a, PyObject* b) {
   });
 }
 
-// The class (still) inherits object's own comparison and hash.
+hashfunc hash_of_tensors = nullptr;
+
+// The class (still) inherits object's own comparison and hash. Tensors compare element by element, but in containers
+// two of them never meet: their hashes differ.
 bool by_identity(PyObject* o) {
   const PyTypeObject* type = Py_TYPE(o);
-  return type->tp_richcompare == PyBaseObject_Type.tp_richcompare && type->tp_hash == PyBaseObject_Type.tp_hash;
+  return type->tp_hash == hash_of_tensors ||
+         (type->tp_richcompare == PyBaseObject_Type.tp_richcompare && type->tp_hash == PyBaseObject_Type.tp_hash);
 }
 
 // A tuple, a named tuple, torch.Size: compared as tuples are, nothing on the instance but its items.
@@ -64,6 +68,12 @@ bool compares_as_tuple(PyObject* o) {
 }
 
 }  // namespace
+
+void set_hash_of_tensors(hashfunc hash) { hash_of_tensors = hash; }
+
+bool hashes_by_identity(const PyTypeObject* type) {
+  return type->tp_hash == PyBaseObject_Type.tp_hash || type->tp_hash == hash_of_tensors;
+}
 
 bool is_plain(PyObject* o) {
   if (o == Py_None || PyBool_Check(o) || PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||

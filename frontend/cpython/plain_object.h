@@ -12,6 +12,10 @@ bool is_plain(PyObject* o);
 // exception.
 bool plain_equal(PyObject* a, PyObject* b);
 
+// Of objects and of tensors: as keys they are found by identity.
+bool hashes_by_identity(const PyTypeObject* type);
+void set_hash_of_tensors(hashfunc hash);  // at import
+
 // What an instance of a subclass holds is equal to `data`, an int, float (by its bits), complex, str or bytes. Never
 // runs user code, leaves no exception.
 bool holds_equal(PyObject* data, PyObject* instance);

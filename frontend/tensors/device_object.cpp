@@ -170,12 +170,14 @@ Device device_value(PyObject* o) { return value_of(o); }
 
 void set_default_device(Device d) { thread_modes.default_device = available(d); }
 
-Device tensor_device(PyObject* o) {
-  if (is_device(o)) return available(value_of(o));
-  if (PyUnicode_Check(o)) return available(parsed(unicode_text(o)));
+Device named_device(PyObject* o) {
+  if (is_device(o)) return value_of(o);
+  if (PyUnicode_Check(o)) return parsed(unicode_text(o));
   PyErr_Format(PyExc_TypeError, "device must be a torch.device or str, not %.200s", Py_TYPE(o)->tp_name);
   throw PythonError{};
 }
+
+Device tensor_device(PyObject* o) { return available(named_device(o)); }
 
 std::optional<Device> device_argument(PyObject* o) {
   if (!o || o == Py_None) return {};

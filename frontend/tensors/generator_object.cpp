@@ -39,9 +39,9 @@ PyObject* generator_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Generator", const_cast<char**>(names), &device)) {
       throw PythonError{};
     }
-    if (const auto d = device_argument(device); d && !d->is_cpu()) {
-      throw OpError(ErrorKind::Runtime, "Generator(): random numbers are drawn on the CPU, not on " + to_string(*d));
-    }
+    const Device d = device == Py_None ? kCpu : named_device(device);
+    if (!d.is_cpu())
+      throw OpError(ErrorKind::Runtime, "Generator(): random numbers are drawn on the CPU, not on " + to_string(d));
     return make_generator(nullptr).release();
   });
 }

@@ -166,6 +166,7 @@ int init_tensor_type(PyObject* module) {
                       Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots.data()};
   tensor_type = add_type(module, &spec);
   if (!tensor_type) return -1;
+  set_hash_of_tensors(tensor_hash);
   tensor_type->tp_name = "Tensor";  // what CPython's messages say
   return 0;
 }

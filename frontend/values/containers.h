@@ -96,7 +96,6 @@ struct DictValue final : Value {
 ValueRef as_any_set(Tracer& t, const ValueRef& v);
 // The object a key hashes as; breaks on keys whose hash or equality would run user code.
 PyRef key_object(Tracer& t, const ValueRef& key);
-bool hashes_by_identity(const PyTypeObject* type);  // objects and tensors
 
 struct SetValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Set;

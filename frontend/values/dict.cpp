@@ -1,5 +1,6 @@
 // DictValue and its views. Methods: frontend/builtins/dict_methods.cpp.
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/plain_object.h"
 #include "frontend/guards/containers.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -43,10 +44,6 @@ static bool is_library_member(Tracer& t, const ValueRef& key) {
     if (!module || text_of(module) != "enum") return false;
   }
   return true;
-}
-
-bool hashes_by_identity(const PyTypeObject* type) {
-  return type->tp_hash == PyBaseObject_Type.tp_hash || type->tp_hash == tensor_type->tp_hash;
 }
 
 PyRef key_object(Tracer& t, const ValueRef& raw) {

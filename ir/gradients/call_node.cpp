@@ -57,17 +57,18 @@ class KeptOnly final : public OpCaller {
   OpCaller& inner_;
 };
 
-// Of a gradient that does not change with what it was computed from, as that of relu: its own gradient is 0 everywhere.
+// Of a gradient, edge 0, that changes by 0 with the other tensors it was computed from, as that of relu.
 class ConstantSlopeNode final : public GradNode {
  public:
-  ConstantSlopeNode(std::string name, std::vector<GradEdge> read, std::vector<TensorType> types, OpCaller& caller)
+  ConstantSlopeNode(std::string name, std::vector<GradEdge> to, std::vector<TensorType> types, OpCaller& caller)
       : name_(std::move(name)), types_(std::move(types)), caller_(caller) {
-    edges = std::move(read);
+    edges = std::move(to);
   }
   std::string name() const override { return name_; }
-  std::vector<TensorRef> backward(std::span<const TensorRef>, const BackwardStep& step) override {
-    std::vector<TensorRef> out(edges.size());
-    for (std::size_t i = 0; i < edges.size(); ++i)
+  std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override {
+    std::vector<TensorRef> out{grads[0]};
+    out.resize(edges.size());
+    for (std::size_t i = 1; i < edges.size(); ++i)
       if (edges[i].node && step.wants(i))
         out[i] = caller_.call(id::Full, {sizes_arg(types_[i].sizes), 0.0, types_[i].dtype}).get<TensorRef>();
     return out;
@@ -195,25 +196,64 @@ std::uint64_t CallNode::wanted_in(const BackwardStep& step) const {
   return wanted_ & asked;
 }
 
-// A gradient that was computed from tensors that require grad requires it as well, whatever way they go into it.
-void CallNode::depend_on_read(std::vector<TensorRef>& out, std::span<const TensorRef> grads) {
-  std::vector<GradEdge> read;
-  std::vector<TensorType> types;
+// Whether `from` was computed from what `e` names, by nodes made since `first`.
+static bool leads_to(const GradNode* from, const GradEdge& e, std::uint64_t first) {
+  std::vector<const GradNode*> open{from};
+  while (!open.empty()) {
+    const GradNode* n = open.back();
+    open.pop_back();
+    for (const GradEdge& next : n->edges) {
+      if (next.node == e.node && next.result == e.result) return true;
+      if (next.node && next.node->order >= first) open.push_back(next.node.get());
+    }
+  }
+  return false;
+}
+
+// A gradient whose rule reads a tensor depends on it, though a piecewise linear one does so by 0 alone: `found` by
+// nodes made since `first`.
+void CallNode::depend_on_read(std::vector<TensorRef>& found, std::uint64_t first) {
+  std::vector<TensorRef> made;
+  for (const Arg& r : results_) made.push_back(r.get<TensorRef>());
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < args_.size(); ++i) {
+    std::optional<RuleReads> reads;
+    for_each_tensor(std::span<const Arg>(&args_[i], 1), [&](const TensorRef&) {
+      TensorRef& t = found[place++];
+      if (!t || !is_floating(t->dtype)) return;
+      if (!reads) reads = rule_reads(op_, args_, made, std::uint64_t{1} << i);
+      t = depending(t, *reads, first);
+    });
+  }
+}
+
+TensorRef CallNode::depending(const TensorRef& t, const RuleReads& reads, std::uint64_t first) {
+  std::vector<GradEdge> to{grad_edge(t)};
+  std::vector<TensorType> types{type_of(Arg(t))};
   for (const Saved& s : saved_) {
     const bool result = s.place >= edges.size();
-    GradEdge e = result ? GradEdge{Ref<GradNode>(this), static_cast<int>(s.place - edges.size())} : edges[s.place];
-    if (!e.node || !is_floating(s.what.tensor->dtype)) continue;
-    read.push_back(std::move(e));
+    const std::size_t number = result ? s.place - edges.size() : s.place;
+    if (result ? !reads.result(number) : !reads.operand(parameter_of(s.place))) continue;
+    GradEdge e = result ? GradEdge{Ref<GradNode>(this), static_cast<int>(number)} : edges[s.place];
+    if (!e.node || !is_floating(s.what.tensor->dtype) || (to[0].node && leads_to(to[0].node.get(), e, first))) continue;
+    to.push_back(std::move(e));
     types.push_back(type_of(Arg(s.what.tensor)));
   }
-  if (read.empty()) return;
-  for (TensorRef& t : out) {
-    if (!t || t->requires_grad || !is_floating(t->dtype) || std::ranges::find(grads, t) != grads.end()) continue;
-    t = alias_of(*t);
-    std::string name = this->name();
-    name.insert(name.size() - 1, "Backward");  // "ReluBackwardBackward0"
-    set_history(*t, make_ref<ConstantSlopeNode>(std::move(name), read, types, caller_), 0);
-  }
+  if (to.size() == 1) return t;
+  std::string name = this->name();
+  name.insert(name.size() - 1, "Backward");  // "ReluBackwardBackward0"
+  const TensorRef out = alias_of(*t);
+  set_history(*out, make_ref<ConstantSlopeNode>(std::move(name), std::move(to), std::move(types), caller_), 0);
+  return out;
+}
+
+std::size_t CallNode::parameter_of(std::size_t place) const {
+  std::size_t at = 0, found = 0;
+  for (std::size_t i = 0; i < args_.size(); ++i)
+    for_each_tensor(std::span<const Arg>(&args_[i], 1), [&](const TensorRef&) {
+      if (at++ == place) found = i;
+    });
+  return found;
 }
 
 std::vector<TensorRef> CallNode::backward(std::span<const TensorRef> grads, const BackwardStep& step) {
@@ -224,11 +264,12 @@ std::vector<TensorRef> CallNode::backward(std::span<const TensorRef> grads, cons
   for (const Saved& s : saved_)
     if (!s.what.packed) s.what.unpack();  // says whether it was written to
   KeptOnly caller(caller_);
+  const std::uint64_t first = next_order();
   const Gradients found =
       vjp(op_, caller, as_saved ? args_ : args, as_saved ? results_ : made, of_results, wanted_in(step));
   std::vector<TensorRef> out;
   for (std::size_t i = 0; i < args_.size(); ++i) add_gradients(args_[i], found[i], out);
-  if (grad_enabled()) depend_on_read(out, grads);
+  if (grad_enabled()) depend_on_read(out, first);
   if (!step.keep && !saved_.empty()) {
     args_.clear(), results_.clear(), saved_.clear();
     spent_ = true;

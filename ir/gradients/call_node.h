@@ -45,7 +45,9 @@ class CallNode final : public GradNode {
   void save_operands(const TensorRef& first_copy);
   TensorRef with_history(const SavedTensor& s, std::size_t place);
   bool is_as_saved() const;
-  void depend_on_read(std::vector<TensorRef>& out, std::span<const TensorRef> grads);
+  void depend_on_read(std::vector<TensorRef>& found, std::uint64_t first);
+  TensorRef depending(const TensorRef& t, const RuleReads& reads, std::uint64_t first);
+  std::size_t parameter_of(std::size_t place) const;
   void restore(std::vector<Arg>& args, std::vector<Arg>& made);
   std::uint64_t wanted_in(const BackwardStep& step) const;
 

@@ -81,6 +81,9 @@ Gradients times_log(const Derivation& d, OpId log, double pole) {
 }  // namespace
 
 Gradients vjp_rule(ops::Hardtanh, const Derivation& d) { return inside(d, d.arg(1), d.arg(2)); }
+Gradients vjp_rule(ops::LeakyRelu, const Derivation& d) {
+  return d.all({d.where(is(d, id::Gt, d.arg(0), 0), d.g(), d.mul(d.g(), d.arg(1)))});
+}
 Gradients vjp_rule(ops::Relu6, const Derivation& d) { return inside(d, 0, 6); }
 Gradients vjp_rule(ops::Xlogy, const Derivation& d) { return times_log(d, id::Log, 0); }
 Gradients vjp_rule(ops::Xlog1py, const Derivation& d) { return times_log(d, id::Log1p, -1); }

@@ -12,12 +12,12 @@
 
 namespace md {
 
-namespace {
-
 std::uint64_t next_order() {
   thread_local std::uint64_t n = 0;
   return ++n;
 }
+
+namespace {
 
 // Adds to the `grad` of a leaf.
 class AccumulateNode final : public GradNode {

@@ -54,6 +54,8 @@ struct BackwardStep {
   bool wants(std::size_t i) const { return !needed || (*needed)[i]; }
 };
 
+std::uint64_t next_order();  // what the next node made in this thread exceeds
+
 class GradNode : public RefCounted {
  public:
   GradNode();

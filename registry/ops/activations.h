@@ -28,8 +28,8 @@ struct Softplus {
 
 struct LeakyRelu {
   static constexpr OpDecl decl =
-      functional("leaky_relu", "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-                 "nn.functional.leaky_relu", "x above 0, negative_slope * x below.");
+      own_gradient(functional("leaky_relu", "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+                              "nn.functional.leaky_relu", "x above 0, negative_slope * x below."));
 };
 
 struct Elu {

@@ -5,11 +5,11 @@ import importlib
 import importlib.util
 import inspect
 import json
+import os
 import pathlib
 import pickle
 import subprocess
 import sys
-import timeit
 
 import pytest
 
@@ -141,12 +141,12 @@ def test_asking_is_cheap():
         "assert _absent._table.cache_info().misses == 0, 'read'\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": ":".join(sys.path)}
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
     )
     assert done.returncode == 0, done.stderr
-    assert (
-        min(timeit.repeat(lambda: hasattr(torch.nn, "xyzzy"), number=100)) < 0.01
-    )  # 1 us each, where nothing else runs
 
 
 def test_without_rapidfuzz_there_is_no_suggestion(monkeypatch):

@@ -151,7 +151,8 @@ def test_another_torch_that_is_loaded_is_refused(first, tmp_path):
 
 def test_without_it_torch_is_what_it_was():
     program = "import minidynamo, sys; print('torch' in sys.modules, [f for f in sys.meta_path if 'Aliases' in str(f)])"
-    done = subprocess.run([sys.executable, "-c", program], env={"PYTHONPATH": PATH}, capture_output=True, text=True)
+    env = {**os.environ, "PYTHONPATH": PATH}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True)
     assert done.stdout == "False []\n", done.stderr
 
 

@@ -1,6 +1,7 @@
 """torch.cuda, torch.accelerator and their kin on a machine without a card: what can be asked, and what is refused."""
 
 import importlib
+import os
 import pathlib
 import subprocess
 import sys
@@ -149,7 +150,8 @@ assert not torch.backends.cudnn.benchmark
 
 
 def test_flags_can_be_frozen():
-    done = subprocess.run([sys.executable, "-c", FROZEN], capture_output=True, text=True, env={"PYTHONPATH": PATH})
+    env = {**os.environ, "PYTHONPATH": PATH}
+    done = subprocess.run([sys.executable, "-c", FROZEN], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
 
 

@@ -21,6 +21,7 @@ PROPER = (
     MemoryError,
     AttributeError,
     KeyError,
+    AssertionError,  # of devices that are not there
 )
 
 
