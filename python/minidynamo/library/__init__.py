@@ -11,6 +11,7 @@ from .._absent import absent_names as _absent_names
 from .._dynamo import config
 from .._dynamo.marked_callables import DynamicShape, DynamicShapeWithoutRule, NoFakeImplementation
 from .._ops import Tag
+from . import gradients
 from .check import opcheck
 from .schema import infer_schema, parse_schema, schema_of
 
@@ -28,6 +29,7 @@ __all__ = [
     "register_kernel",
 ]
 
+_KEYS = {"CPU": "cpu", "default": "CompositeExplicitAutograd", "AutogradCPU": "Autograd"}
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd")
 
 
@@ -40,16 +42,36 @@ class Operator:
         self.tags = frozenset(tags)
         self.kernels = {}
         self.fake = None
-        self.autograd = None
+        self.autograd = None  # (backward, setup_context)
+        self.recorded_as = None  # the Function that stands for its calls; None if what the kernel calls is recorded
 
     def __call__(self, *args, **kwargs):
         return _C._call_plain(self._run, args, kwargs, self)
 
+    @property
+    def dotted_name(self):
+        return self.name.replace("::", ".") + ".default"
+
     def _run(self, *args, **kwargs):
         values = self.schema.bind(args, kwargs)
-        if any(t.is_meta for t in self._tensors(values, False) + self._tensors(values, True)):
+        above = self.kernels.get("Autograd")
+        if above is not None and not _C.is_inference_mode_enabled():
+            return self._call(above, values)
+        wanted = _C.is_grad_enabled() and any(t.requires_grad for t in gradients.tensors_in(list(values.values())))
+        if wanted and self.recorded_as is not None:
+            return gradients.recorded(self, values)
+        result = self.compute(values)
+        return gradients.passed_through(self, values, result) if wanted and not self._is_implicit() else result
+
+    def _is_implicit(self):
+        """Made of differentiable operators, says its registration."""
+        return "cpu" not in self.kernels and "CompositeImplicitAutograd" in self.kernels
+
+    def compute(self, values):
+        """The results of the kernel for the device of the arguments, which autograd is not told of."""
+        if any(t.is_meta for t in gradients.tensors_in(list(values.values()))):
             kernel = self.kernels.get("meta")  # else the rule for shapes says all there is to know
-            return self._call(kernel, values) if kernel else self.run_fake(args, kwargs)
+            return self._call(kernel or self._rule(), values)
         kernel = self.kernels.get("cpu") or next((self.kernels[k] for k in _COMPOSITE if k in self.kernels), None)
         if kernel is None:
             known = ", ".join(self.kernels) or "no device"
@@ -62,25 +84,21 @@ class Operator:
         for tensor, version in zip(written, versions):
             if tensor._version == version:  # written behind our back, through NumPy or C
                 _C._bump_version(tensor)
-        inputs = self._tensors(values, False) + written
-        self._check_fresh(result, inputs)
-        if _C.is_grad_enabled() and any(t.requires_grad for t in inputs):
-            for tensor in result if isinstance(result, (list, tuple)) else [result]:
-                if _is_tensor(tensor) and tensor.is_floating_point():
-                    tensor.requires_grad = True  # differentiable as far as anybody can tell
+        self._check_fresh(result, self._tensors(values, False) + written)
         return result
+
+    def set_formula(self, backward, setup_context, described):
+        """What register_autograd() is given. RuntimeError for operators that cannot have it."""
+        gradients.check_can_be_given(self, described)
+        self.autograd = (backward, setup_context)
+        self.recorded_as = self.recorded_as or gradients.function_class(self.name)
 
     def _call(self, function, values):
         positional = [values[p.name] for p in self.schema.parameters if not p.keyword_only]
         return function(*positional, **{p.name: values[p.name] for p in self.schema.parameters if p.keyword_only})
 
     def _tensors(self, values, written):
-        found = []
-        for p in self.schema.parameters:
-            if p.written == written:
-                value = values[p.name]
-                found.extend(t for t in (value if isinstance(value, (list, tuple)) else [value]) if _is_tensor(t))
-        return found
+        return gradients.tensors_in([values[p.name] for p in self.schema.parameters if p.written == written])
 
     def _check_fresh(self, result, inputs):
         """Results own their memory: the compiler reorders and reuses memory on that assumption."""
@@ -114,7 +132,9 @@ class Operator:
 
     def run_fake(self, args, kwargs):
         """Results of the right shapes and dtypes. Raises what the fake implementation raises."""
-        values = self.schema.bind(args, kwargs)
+        return self._call(self._rule(), self.schema.bind(args, kwargs))
+
+    def _rule(self):
         function = self.fake_function()
         if function is None:
             if Tag.dynamic_output_shape in self.tags:
@@ -127,7 +147,7 @@ class Operator:
                 f"There was no fake impl registered for {self.name}. Use its register_fake() to add a function that "
                 f"takes the same arguments and returns tensors of the right sizes and dtypes."
             )
-        return self._call(function, values)
+        return function
 
 
 def _nothing(*args, **kwargs):
@@ -182,8 +202,17 @@ class CustomOpDef(_ops._Overload):
         return fn
 
     def register_autograd(self, backward, /, *, setup_context=None):
-        """Keeps a formula for the gradient, which opcheck() looks at. backward() does not call it."""
-        self._operator.autograd = (backward, setup_context)
+        """Gives the operator its gradient: `backward(ctx, *grads)` returns one of each positional argument.
+
+        `setup_context(ctx, inputs, output)` runs after the operator, and leaves in ctx what backward needs, tensors by
+        ctx.save_for_backward(). `inputs` holds the positional arguments with defaults filled in; where the schema has
+        arguments by keyword only, they come as `keyword_only_inputs`. The gradient of a list of tensors is a list, and
+        None where nothing flows. If backward calls differentiable functions only, it can be differentiated in turn.
+
+        RuntimeError for operators that write to arguments, return views or nothing. NotImplementedError for tensors by
+        keyword only.
+        """
+        self._operator.set_formula(backward, setup_context, repr(self))
 
     def __repr__(self):
         return f"<CustomOpDef({self._operator.name})>"
@@ -223,9 +252,14 @@ def custom_op(name, fn=None, /, *, mutates_args, device_types=None, schema=None,
         written = {p.name for p in declared.parameters if p.written}
         if written != set(mutates_args):
             raise ValueError(f"{name}: the schema {declared} writes to {written}, but mutates_args is {mutates_args}")
+    if any(p.keyword_only and p.type.startswith("Tensor") for p in declared.parameters):
+        raise NotImplementedError(
+            f"custom_op: tensors by keyword only are not supported, let them be positional too. Got {declared}"
+        )
     operator = Operator(name, declared, {Tag.pt2_compliant_tag, *_as_tags(tags)})
     for device in [device_types] if isinstance(device_types, str) else device_types or ["cpu"]:
         operator.kernels[device] = fn
+    operator.recorded_as = gradients.function_class(name)
     _ops.replace(operator)
     return CustomOpDef(operator, fn)
 
@@ -253,7 +287,7 @@ def impl(qualname, types, func=None, *, lib=None):
         return functools.partial(impl, qualname, types, lib=lib)
     operator = _operator(qualname)
     for kind in [types] if isinstance(types, str) else types:
-        key = {"CPU": "cpu", "default": "CompositeExplicitAutograd"}.get(kind, kind)
+        key = _KEYS.get(kind, kind)
         if kind == "Meta":
             operator.fake = func
         else:
@@ -275,8 +309,14 @@ def register_fake(op, func=None, /, *, lib=None):
 
 
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
-    """Keeps a formula for the gradient, which opcheck() looks at. backward() does not call it."""
-    _operator(op).autograd = (backward, setup_context)
+    """Gives an operator, or the one of that name, its gradient: see CustomOpDef.register_autograd().
+
+    AttributeError if there is none of that name.
+    """
+    if isinstance(op, str) and _ops.find(op) is None:
+        raise AttributeError(f"there is no operator {op}; define it first")
+    operator = _operator(op)
+    operator.set_formula(backward, setup_context, operator.dotted_name)
 
 
 class Library:

@@ -1,8 +1,9 @@
 """opcheck: does an operator keep what it declares?"""
 
-import inspect
-
 from .. import _C
+from ..autograd import grad
+from ..autograd.grad_mode import enable_grad
+from .gradients import mapped, tensors_in
 
 _TESTS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
 
@@ -38,20 +39,14 @@ def opcheck(op, args, kwargs=None, *, test_utils=_TESTS, raise_exception=True, a
 
 def _copies(args, kwargs):
     def copied(v):
-        return v.clone() if isinstance(v, _C.Tensor) else type(v)(map(copied, v)) if isinstance(v, (list, tuple)) else v
+        return v.detach().clone().requires_grad_(v.requires_grad) if isinstance(v, _C.Tensor) else v
 
-    return [copied(a) for a in args], {k: copied(v) for k, v in kwargs.items()}
-
-
-def _tensors(value):
-    if isinstance(value, _C.Tensor):
-        return [value]
-    return [t for v in value for t in _tensors(v)] if isinstance(value, (list, tuple)) else []
+    return mapped(copied, list(args)), {k: mapped(copied, v) for k, v in kwargs.items()}
 
 
 def _check_schema(op, args, kwargs):
     values = op._schema.bind(*_copies(args, kwargs))
-    names = [(p, t, t.clone()) for p in op._schema.parameters for t in _tensors(values[p.name])]
+    names = [(p, t, t.detach().clone()) for p in op._schema.parameters for t in tensors_in(values[p.name])]
     op(**values)
     for p, tensor, before in names:
         if not p.written and not _same(tensor, before):
@@ -59,9 +54,9 @@ def _check_schema(op, args, kwargs):
 
 
 def _check_fake(op, args, kwargs):
-    real = _tensors(op(*_copies(args, kwargs)[0], **_copies(args, kwargs)[1]))
+    real = tensors_in(op(*_copies(args, kwargs)[0], **_copies(args, kwargs)[1]))
     args, kwargs = _copies(args, kwargs)
-    fake = _tensors(op._fake(*args, **kwargs))
+    fake = tensors_in(op._fake(*args, **kwargs))
     if [(t.shape, t.dtype) for t in real] != [(t.shape, t.dtype) for t in fake]:
         raise RuntimeError(
             f"results are {[(tuple(t.shape), t.dtype) for t in real]}, but the fake implementation gives "
@@ -72,43 +67,39 @@ def _check_fake(op, args, kwargs):
 def _check_compiled(op, args, kwargs):
     from .._dynamo import compile
 
-    plain_args, plain_kwargs = _copies(args, kwargs)
-    plain = _tensors(op(*plain_args, **plain_kwargs))
-    compiled_args, compiled_kwargs = _copies(args, kwargs)
     call = compile(lambda *a, **k: op(*a, **k), fullgraph=True, dynamic=True)
-    compiled = _tensors(call(*compiled_args, **compiled_kwargs))
-    before = [*plain, *_tensors(plain_args), *_tensors(list(plain_kwargs.values()))]
-    after = [*compiled, *_tensors(compiled_args), *_tensors(list(compiled_kwargs.values()))]
+    before, after = ([t for part in _values_and_gradients(f, op, args, kwargs) for t in part] for f in (op, call))
     if len(before) != len(after) or not all(map(_same, before, after)):
-        raise RuntimeError("the compiled operator gives other values")
+        raise RuntimeError("the compiled operator gives other values, or other gradients")
+
+
+def _values_and_gradients(function, op, args, kwargs):
+    """(results and arguments after a call, gradients of the arguments where they require some and can have them)."""
+    args, kwargs = _copies(args, kwargs)
+    results = tensors_in(function(*args, **kwargs))
+    arguments = tensors_in([*args, *kwargs.values()])
+    leaves = [t for t in arguments if t.requires_grad]
+    roots = [t for t in results if t.requires_grad]
+    if not leaves or not roots or op._operator.autograd is None:
+        return [*results, *arguments], []
+    found = grad(roots, leaves, [_C.ones_like(t) for t in roots], allow_unused=True)
+    return [*results, *arguments], [_C.zeros_like(t) if g is None else g for g, t in zip(found, leaves)]
 
 
 def _check_autograd(op, args, kwargs):
-    """The formula takes the context and one gradient for each result, what sets the context up takes three things."""
-    formula = op._operator.autograd
-    if formula is None:
+    """The formula is called as backward() calls it: what it takes and returns has to fit."""
+    if op._operator.autograd is None:
         return "no formula is registered"
-    backward, setup_context = formula
-    results = [None] * len(op._schema.returns)
-    for function, name, given in ((backward, "backward", results), (setup_context, "setup_context", [None, None])):
-        if function is None and name == "setup_context":
-            continue
-        if not callable(function):
-            raise RuntimeError(f"{name} is no function but {type(function)}")
-        _check_takes(function, name, [None, *given])
+    args, kwargs = _copies(args, kwargs)
+    given = tensors_in([*args, *kwargs.values()])
+    if not any(t.requires_grad for t in given):  # the example shows values; gradients may be asked of any
+        for tensor in given:
+            tensor.requires_grad_(tensor.is_floating_point())
+    if not any(t.requires_grad for t in given):
+        return "no argument can require grad"
+    with enable_grad():
+        _values_and_gradients(op, op, args, kwargs)
     return None
-
-
-def _check_takes(function, name, given):
-    try:
-        signature = inspect.signature(function)
-    except ValueError:
-        return  # a builtin that does not say
-    named = name == "setup_context" and {p.name for p in signature.parameters.values()} >= {"inputs", "output"}
-    try:
-        signature.bind(given[0], **{"inputs": None, "output": None}) if named else signature.bind(*given)
-    except TypeError as error:
-        raise RuntimeError(f"{name} {signature} does not take {len(given)} arguments: {error}") from None
 
 
 def _same(a, b):

@@ -42,6 +42,7 @@ class Schema:
     name: str
     parameters: list
     returns: list = field(default_factory=list)
+    views: bool = False  # a result shares memory with an argument
 
     def __str__(self):
         parts, starred = [], False
@@ -233,7 +234,8 @@ def parse_schema(name, text):
         parameters.append(Parameter(match["name"], kind, default, keyword_only, written))
     tail = tail.strip()
     returns = _split(tail[1:-1]) if tail.startswith("(") else [tail]
-    return Schema(name, parameters, [re.sub(r"\([^)]*\)", "", r).split(" ")[0] for r in returns])
+    kinds = [re.sub(r"\([^)]*\)", "", r).split(" ")[0] for r in returns]
+    return Schema(name, parameters, kinds, any("(" in r for r in returns))
 
 
 def _split(text):
