@@ -19,6 +19,10 @@ HOMES = {
         get_autocast_gpu_dtype set_autocast_gpu_dtype
     """,
     "amp.grad_scaler": "GradScaler",
+    "linalg.older_names": """
+        cholesky cholesky_inverse cholesky_solve det inverse logdet matrix_exp pinverse qr slogdet svd triangular_solve
+    """,
+    "functional": "broadcast_shapes",
     "sparse": "sparse_coo_tensor spmm smm",
     "sparse.coo": "sparse_coo",
     "backends._matmul": "set_float32_matmul_precision get_float32_matmul_precision",

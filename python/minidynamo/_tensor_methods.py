@@ -5,6 +5,7 @@ What takes more than a line stands in the modules they load, so that programs wi
 
 from . import _C
 from ._no_device import refuse
+from ._traced_modules import traced
 
 
 def type(self, dtype=None, non_blocking=False, **kwargs):
@@ -151,6 +152,25 @@ def of_sparse_tensors(name):
     return method
 
 
+# Functions that are methods too, by the module they are loaded from.
+FUNCTIONS = {
+    "linalg.older_names": """
+        cholesky cholesky_inverse cholesky_solve det inverse logdet matrix_exp pinverse qr slogdet svd triangular_solve
+    """,
+    "functional": "renorm",
+}
+
+
+def _of_function(module, name):
+    def method(self, *args, **kwargs):
+        from importlib import import_module
+
+        return getattr(import_module("." + module, __package__), name)(self, *args, **kwargs)
+
+    method.__name__, method.__doc__ = name, f"torch.{name}() of this tensor."
+    return traced(method)
+
+
 def is_not(kind):
     """A property of tensors on the CPU: False."""
     return property(lambda self: False, doc=f"False: no tensor is of the kind {kind!r}.")
@@ -161,6 +181,7 @@ def attach():
     methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
     methods += [to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
     methods += map(of_sparse_tensors, ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"))
+    methods += [_of_function(module, name) for module, names in FUNCTIONS.items() for name in names.split()]
     for method in methods:
         method.__qualname__ = f"Tensor.{method.__name__}"
         setattr(_C.Tensor, method.__name__, method)

@@ -58,6 +58,26 @@ def dropout(input, p, train):
     return _layers.dropout(input, p, train)
 
 
+def broadcast_shapes(*shapes):
+    """The Size that tensors of these sizes, tuples or ints, broadcast to. RuntimeError if they do not."""
+    return _C.Size(broadcast_sizes(*shapes))
+
+
+def broadcast_sizes(*shapes):
+    """The same as a list."""
+    sizes = []
+    for shape in shapes:
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        if any(size < 0 for size in shape):
+            raise RuntimeError(f"broadcast_shapes: sizes must not be negative, got {shape}")
+        sizes = [1] * (len(shape) - len(sizes)) + sizes
+        for at, size in enumerate(shape, len(sizes) - len(shape)):
+            if size != 1 and sizes[at] not in (1, size):
+                raise RuntimeError(f"broadcast_shapes: the sizes {shapes} do not broadcast: {size} against {sizes[at]}")
+            sizes[at] = size if sizes[at] == 1 else sizes[at]
+    return sizes
+
+
 def renorm(input, p, dim, maxnorm):
     """Parts of `input` along `dim` whose p-norm is above `maxnorm` are scaled to it; the others are as they were.
 

@@ -5,6 +5,11 @@ import warnings
 from .. import _C
 from .arguments import need_tensors
 
+_log_sigmoid = _C._namespaces["nn.functional"]["logsigmoid"]
+
+
+_SMALLEST_PRODUCT = 9.999999960041972e-13  # 1e-12 as float32: p * (1 - p) counts as no less in a gradient of BCE
+
 
 def _reduction(size_average, reduce, reduction):
     """The two arguments of older programs decide if one is given."""
@@ -90,14 +95,23 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
 
 
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
-    """-(target * log(input) + (1 - target) * log(1 - input)), logarithms not below -100."""
+    """-(target * log(input) + (1 - target) * log(1 - input)), logarithms not below -100.
+
+    The gradient of input is (input - target) / max(input * (1 - input), 1e-12), which is finite at 0 and 1 too.
+    """
     how = _reduction(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
-    loss = (target - 1) * (-input).log1p().clamp_min(-100) - target * input.log().clamp_min(-100)
+    values = input.detach()
+    edge = values * (1 - values) < _SMALLEST_PRODUCT
+    inner = _C.where(edge, values, input)
+    loss = (target - 1) * (-inner).log1p().clamp_min(-100) - target * inner.log().clamp_min(-100)
+    if input.requires_grad:
+        slope = _C.where(edge, (values - target.detach()) / _SMALLEST_PRODUCT, 0)
+        loss = loss + slope * (input - values)
     return _reduced(loss if weight is None else loss * weight, how)
 
 
@@ -108,7 +122,7 @@ def binary_cross_entropy_with_logits(
     how = _reduction(size_average, reduce, reduction)
     if target.shape != input.shape:
         raise ValueError(f"Target size ({target.shape}) must be the same as input size ({input.shape})")
-    rest = (-input.abs()).exp().log1p() + (-input).clamp_min(0)  # log(1 + exp(-input))
+    rest = -_log_sigmoid(input)  # log(1 + exp(-input))
     factor = rest if pos_weight is None else rest * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * input + factor
     return _reduced(loss if weight is None else loss * weight, how)

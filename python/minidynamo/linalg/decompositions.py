@@ -1,0 +1,162 @@
+"""Operators for decompositions: values by NumPy's LAPACK, gradients by formulas made of differentiable ops.
+
+The gradients of vectors exist where the values they belong to are distinct; elsewhere they are inf or NaN. What a loss
+does not depend on, such as the vectors where it takes the values only, takes no part.
+"""
+
+import numpy as np
+
+from .. import _C
+from . import LinAlgError
+from .operators import array, define, solve_triangular, tensor_of
+
+
+def _from_lapack(name, function, *args, **kwargs):
+    try:
+        return tuple([tensor_of(values) for values in function(*args, **kwargs)])
+    except np.linalg.LinAlgError:
+        raise LinAlgError(f"linalg.{name}: the algorithm did not converge; the input may have NaN in it") from None
+
+
+def _diagonal(values):
+    return values.diag_embed()
+
+
+def _reciprocal_gaps(values):
+    """1 / (v_j - v_i) at (i, j), and 0 on the diagonal."""
+    gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
+    own = _C.eye(values.shape[-1], dtype=_C.bool, device=values.device)
+    return _C.where(own, 0, 1 / _C.where(own, 1, gaps))
+
+
+# --- symmetric matrices -----------------------------------------------------------------------------------------------
+
+
+def _save_with(ctx, inputs, output):
+    ctx.save_for_backward(inputs[0])
+    ctx.others = inputs[1:]
+    ctx.set_materialize_grads(False)
+
+
+def _eigen_backward(ctx, of_values, of_vectors):
+    # V (diag(G_L) + skew(V^T G_V) / (l_j - l_i)) V^T: Giles (2008), section 3.1.
+    if of_values is None and of_vectors is None:
+        return None, None
+    values, vectors = eigen(ctx.saved_tensors[0], *ctx.others)
+    inner = 0 if of_values is None else _diagonal(of_values)
+    if of_vectors is not None:
+        turned = vectors.mT @ of_vectors
+        inner = inner + 0.5 * (turned - turned.mT) * _reciprocal_gaps(values)
+    return vectors @ inner @ vectors.mT, None
+
+
+eigen = define(
+    "eigh",
+    "(Tensor A, str UPLO) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    lambda a, uplo: _from_lapack("eigh", np.linalg.eigh, array(a), uplo),
+    lambda a, uplo: (a.new_empty(a.shape[:-1]), a.new_empty(a.shape)),
+    _eigen_backward,
+    _save_with,
+)
+
+
+# --- singular values --------------------------------------------------------------------------------------------------
+
+
+def _singular_shapes(a, full):
+    *batch, m, n = a.shape
+    k = min(m, n)
+    rows, columns = (m, n) if full else (k, k)
+    return a.new_empty((*batch, m, rows)), a.new_empty((*batch, k)), a.new_empty((*batch, columns, n))
+
+
+def _singular_backward(ctx, of_u, of_s, of_vh):
+    # J. Townsend, "Differentiating the singular value decomposition" (2016), for the thin one: of full matrices, the
+    # further columns of U and rows of V^T are not determined by A.
+    a, full = ctx.saved_tensors[0], ctx.others[0]
+    if of_u is None and of_s is None and of_vh is None:
+        return None, None
+    k = min(a.shape[-2:])
+    if full and a.shape[-1] != a.shape[-2]:
+        longer = of_u if a.shape[-2] > k else of_vh
+        if longer is not None:
+            of_u, of_vh = (None if of_u is None else of_u[..., :k]), (None if of_vh is None else of_vh[..., :k, :])
+    u, s, vh = singular(a, False)
+    inner = 0 if of_s is None else _diagonal(of_s)
+    outer = 0
+    gaps = _reciprocal_gaps(s.square())
+    if of_u is not None:
+        turned = u.mT @ of_u
+        inner = inner + (turned - turned.mT) * gaps * s.unsqueeze(-2)
+        outer = outer + ((of_u - u @ turned) / s.unsqueeze(-2)) @ vh
+    if of_vh is not None:
+        turned = vh @ of_vh.mT
+        inner = inner + s.unsqueeze(-1) * (turned - turned.mT) * gaps
+        outer = outer + u @ ((of_vh - turned.mT @ vh) / s.unsqueeze(-1))
+    return u @ inner @ vh + outer, None
+
+
+singular = define(
+    "svd",
+    "(Tensor A, bool full_matrices) -> (Tensor U, Tensor S, Tensor Vh)",
+    lambda a, full: _from_lapack("svd", np.linalg.svd, array(a), full_matrices=full),
+    _singular_shapes,
+    _singular_backward,
+    _save_with,
+)
+
+
+# --- orthogonal and triangular ----------------------------------------------------------------------------------------
+
+
+def _orthogonal(a, mode):
+    if mode == "r":
+        return tensor_of(np.empty((0,), array(a).dtype)), tensor_of(np.linalg.qr(array(a), "r"))
+    return _from_lapack("qr", np.linalg.qr, array(a), mode)
+
+
+def _orthogonal_shapes(a, mode):
+    *batch, m, n = a.shape
+    k = m if mode == "complete" else min(m, n)
+    return a.new_empty((0,) if mode == "r" else (*batch, m, k)), a.new_empty((*batch, k, n))
+
+
+def _square_backward(q, r, of_q, of_r):
+    """For Q R with square R: (G_Q + Q S) R^-T, where S is symmetric with the lower triangle of R G_R^T - G_Q^T Q."""
+    m = -of_q.mT @ q if of_r is None else r @ of_r.mT - (0 if of_q is None else of_q.mT @ q)
+    right = q @ (m.tril() + m.tril(-1).mT)
+    right = right if of_q is None else right + of_q
+    return solve_triangular(r, right.mT, True, False).mT
+
+
+def _orthogonal_backward(ctx, of_q, of_r):
+    # D. Roberts and L. Roberts, "QR and LQ decomposition matrix backpropagation algorithms" (2020).
+    a, mode = ctx.saved_tensors[0], ctx.others[0]
+    m, n = a.shape[-2:]
+    if mode == "r":
+        raise RuntimeError("linalg.qr(): the derivative depends on Q, which mode='r' does not compute: use 'reduced'")
+    if mode == "complete" and m > n:
+        raise RuntimeError("linalg.qr() is not differentiable with mode='complete' for more rows than columns")
+    if of_q is None and of_r is None:
+        return None, None
+    q, r = orthogonal(a, "reduced")
+    if m >= n:
+        return _square_backward(q, r, of_q, of_r), None
+    # A = [X | Y] = Q [U | V]: Y takes part through V = Q^T Y.
+    of_u, of_v = (None, None) if of_r is None else (of_r[..., :m], of_r[..., m:])
+    through = of_q
+    if of_v is not None:
+        through = a[..., m:] @ of_v.mT if of_q is None else of_q + a[..., m:] @ of_v.mT
+    of_x = _square_backward(q, r[..., :m], through, of_u)
+    of_y = _C.zeros_like(a[..., m:]) if of_v is None else q @ of_v
+    return _C.cat([of_x, of_y], -1), None
+
+
+orthogonal = define(
+    "qr",
+    "(Tensor A, str mode) -> (Tensor Q, Tensor R)",
+    _orthogonal,
+    _orthogonal_shapes,
+    _orthogonal_backward,
+    _save_with,
+)

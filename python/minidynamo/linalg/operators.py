@@ -1,0 +1,270 @@
+"""Operators for square systems: values by NumPy's LAPACK, gradients by formulas made of the same operators.
+
+Operands are (..., n, n) matrices and (..., n, k) right sides of one float dtype and equal batch dimensions; matrices.py
+brings them into that form. G is the gradient of a result. If nothing else is said, the formulas are those of M. Giles,
+"An extended collection of matrix derivative results for forward and reverse mode algorithmic differentiation" (2008).
+"""
+
+import numpy as np
+
+from .. import _C
+from ..library import custom_op
+from . import LinAlgError
+
+
+def array(tensor):
+    """The elements, seen by NumPy."""
+    return tensor.numpy(force=True)
+
+
+def tensor_of(values):
+    """A tensor over memory of its own."""
+    return _C.from_numpy(np.array(values, order="C"))
+
+
+def define(name, schema, compute, shape, backward, save):
+    """The operator aten::linalg_<name>. `shape` makes results of the right sizes, `save` is its setup_context."""
+    operator = custom_op(f"aten::linalg_{name}", compute, mutates_args=(), schema=schema)
+    operator.register_fake(shape)
+    operator.register_autograd(backward, setup_context=save)
+    return operator
+
+
+def save_result(ctx, inputs, output):
+    ctx.save_for_backward(output)
+
+
+def _inverse(a):
+    try:
+        return tensor_of(np.linalg.inv(array(a)))
+    except np.linalg.LinAlgError:
+        raise LinAlgError("linalg.inv: a matrix is singular, so it has no inverse") from None
+
+
+def _inverse_backward(ctx, g):
+    # -A^-T G A^-T. The inverse is made anew from A, through which it can be differentiated again.
+    transposed = inverse(ctx.saved_tensors[0]).mT
+    return -transposed @ g @ transposed
+
+
+def _save_first(ctx, inputs, output):
+    ctx.save_for_backward(inputs[0])
+
+
+inverse = define(
+    "inv", "(Tensor A) -> Tensor", _inverse, lambda a: a.new_empty(a.shape), _inverse_backward, _save_first
+)
+
+
+def _solve(a, b):
+    try:
+        return tensor_of(np.linalg.solve(array(a), array(b)))
+    except np.linalg.LinAlgError:
+        raise LinAlgError("linalg.solve: a matrix is singular, so there is no unique solution") from None
+
+
+def _save_both(ctx, inputs, output):
+    ctx.save_for_backward(*inputs[:2])
+
+
+def _solve_backward(ctx, g):
+    # Of B: A^-T G. Of A: -(that) X^T.
+    a, b = ctx.saved_tensors
+    of_b = solve(a.mT, g)
+    return -of_b @ solve(a, b).mT if ctx.needs_input_grad[0] else None, of_b
+
+
+solve = define(
+    "solve", "(Tensor A, Tensor B) -> Tensor", _solve, lambda a, b: b.new_empty(b.shape), _solve_backward, _save_both
+)
+
+
+def _triangle(a, upper, unit):
+    """The triangle that counts, of arrays."""
+    part = np.triu(a, 1) if upper and unit else np.triu(a) if upper else np.tril(a, -1 if unit else 0)
+    return part + np.eye(a.shape[-1], dtype=a.dtype) if unit else part
+
+
+def _solve_triangular(a, b, upper, unit):
+    try:
+        return tensor_of(np.linalg.solve(_triangle(array(a), upper, unit), array(b)))
+    except np.linalg.LinAlgError:  # a zero on the diagonal
+        return tensor_of(np.full_like(array(b), np.inf))
+
+
+def _save_triangular(ctx, inputs, output):
+    ctx.save_for_backward(*inputs[:2])
+    ctx.upper, ctx.unit = inputs[2:]
+
+
+def _solve_triangular_backward(ctx, g):
+    # As of solve(), and of A the triangle that was read.
+    a, b = ctx.saved_tensors
+    of_b = solve_triangular(a.mT, g, not ctx.upper, ctx.unit)
+    if not ctx.needs_input_grad[0]:
+        return None, of_b, None, None
+    of_a = -of_b @ solve_triangular(a, b, ctx.upper, ctx.unit).mT
+    of_a = of_a.triu(1 if ctx.unit else 0) if ctx.upper else of_a.tril(-1 if ctx.unit else 0)
+    return of_a, of_b, None, None
+
+
+solve_triangular = define(
+    "solve_triangular",
+    "(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor",
+    _solve_triangular,
+    lambda a, b, upper, unit: b.new_empty(b.shape),
+    _solve_triangular_backward,
+    _save_triangular,
+)
+
+
+def _cofactors(a):
+    """d det(A) / dA, (..., n, n), also for singular A: det(U V^T) U C V^T, C the products of the other singular values.
+
+    It has no gradient in turn.
+    """
+    u, s, vh = np.linalg.svd(array(a))
+    n = s.shape[-1]
+    others = np.broadcast_to(s[..., None, :], (*s.shape, n)).copy()
+    others[..., np.arange(n), np.arange(n)] = 1
+    sign = np.linalg.det(u) * np.linalg.det(vh)
+    return tensor_of((sign[..., None, None] * u * others.prod(-1)[..., None, :] @ vh).astype(array(a).dtype))
+
+
+def _determinant_backward(ctx, g):
+    # G det(A) A^-T
+    (a,) = ctx.saved_tensors
+    value = determinant(a)
+    if bool((value == 0).any()) or not bool(value.isfinite().all()):
+        return g[..., None, None] * _cofactors(a)
+    return (g * value)[..., None, None] * inverse(a).mT
+
+
+determinant = define(
+    "det",
+    "(Tensor A) -> Tensor",
+    lambda a: tensor_of(np.linalg.det(array(a))),
+    lambda a: a.new_empty(a.shape[:-2]),
+    _determinant_backward,
+    _save_first,
+)
+
+
+def _sign_and_logarithm(a):
+    sign, logarithm = np.linalg.slogdet(array(a))
+    return tensor_of(sign), tensor_of(logarithm)
+
+
+def _save_for_logarithm(ctx, inputs, output):
+    ctx.mark_non_differentiable(output[0])
+    ctx.save_for_backward(inputs[0])
+
+
+def _logarithm_backward(ctx, _, g):
+    # G A^-T, of singular matrices the infinite limit of cofactors / determinant
+    (a,) = ctx.saved_tensors
+    values = determinant(a)
+    if bool((values == 0).any()):
+        return g[..., None, None] * _cofactors(a) / values[..., None, None]
+    return g[..., None, None] * inverse(a).mT
+
+
+sign_and_log_determinant = define(
+    "slogdet",
+    "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+    _sign_and_logarithm,
+    lambda a: (a.new_empty(a.shape[:-2]), a.new_empty(a.shape[:-2])),
+    _logarithm_backward,
+    _save_for_logarithm,
+)
+
+
+def _cholesky(a):
+    try:
+        return tensor_of(np.linalg.cholesky(array(a)))
+    except np.linalg.LinAlgError:
+        raise LinAlgError("linalg.cholesky: a matrix is not positive-definite, so it has no Cholesky factor") from None
+
+
+def _cholesky_backward(ctx, g):
+    # L^-T P L^-1, made symmetric, for P = tril(L^T G) with half its diagonal: I. Murray, "Differentiation of the
+    # Cholesky decomposition" (2016), equation 10.
+    factor = cholesky(ctx.saved_tensors[0])
+    inner = (factor.mT @ g).tril()
+    inner = inner - 0.5 * inner.diagonal(dim1=-2, dim2=-1).diag_embed()
+    left = solve_triangular(factor.mT, inner, True, False)
+    whole = solve_triangular(factor.mT, left.mT, True, False).mT
+    return 0.5 * (whole + whole.mT)
+
+
+cholesky = define(
+    "cholesky", "(Tensor A) -> Tensor", _cholesky, lambda a: a.new_empty(a.shape), _cholesky_backward, _save_first
+)
+
+_TAYLOR_TERMS, _TAYLOR_RADIUS = 18, 0.5  # 0.5^19 / 19! is below 1e-22
+
+
+def _exponential(a):
+    """Scaling and squaring: exp(A) = exp(A / 2^s)^(2^s), with Taylor's series where the 1-norm is at most a half."""
+    a = array(a)
+    norm = np.abs(a).sum(-2).max(initial=0)
+    squarings = max(0, int(np.ceil(np.log2(norm / _TAYLOR_RADIUS)))) if np.isfinite(norm) and norm > 0 else 0
+    scaled = a / 2.0**squarings
+    total = term = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    for k in range(1, _TAYLOR_TERMS + 1):
+        term = term @ scaled / k
+        total = total + term
+    for _ in range(squarings):
+        total = total @ total
+    return tensor_of(total.astype(a.dtype))
+
+
+def _exponential_backward(ctx, g):
+    # The upper right block of exp([[A^T, G], [0, A^T]]): N. Higham, "Functions of Matrices" (2008), equation 3.16.
+    transposed = ctx.saved_tensors[0].mT
+    n = transposed.shape[-1]
+    below = _C.cat([_C.zeros_like(g), transposed], -1)
+    return exponential(_C.cat([_C.cat([transposed, g], -1), below], -2))[..., :n, n:]
+
+
+exponential = define(
+    "matrix_exp",
+    "(Tensor A) -> Tensor",
+    _exponential,
+    lambda a: a.new_empty(a.shape),
+    _exponential_backward,
+    _save_first,
+)
+
+
+def _pseudo_inverse(a, atol, rtol, hermitian):
+    u, s, vh = np.linalg.svd(array(a), full_matrices=False)
+    largest = s.max(-1, initial=0, keepdims=True)
+    kept = s > np.maximum(np.array(atol)[..., None], np.array(rtol)[..., None] * largest)
+    inverted = np.divide(1, s, out=np.zeros_like(s), where=kept)
+    return tensor_of(vh.swapaxes(-1, -2) * inverted[..., None, :] @ u.swapaxes(-1, -2))
+
+
+def _save_pseudo(ctx, inputs, output):
+    ctx.save_for_backward(inputs[0])
+    ctx.others = inputs[1:]
+
+
+def _pseudo_inverse_backward(ctx, g):
+    # With P = A^+: -P^T G P^T + (I - A P) G^T P P^T + P^T P G^T (I - P A), from the differential of Golub and Pereyra,
+    # "The differentiation of pseudo-inverses" (1973).
+    (a,) = ctx.saved_tensors
+    p = pseudo_inverse(a, *ctx.others)
+    first = g.mT @ p @ p.mT
+    last = p.mT @ p @ g.mT
+    return -p.mT @ g @ p.mT + first - a @ (p @ first) + last - (last @ p) @ a, None, None, None
+
+
+pseudo_inverse = define(
+    "pinv",
+    "(Tensor A, float atol, float rtol, bool hermitian) -> Tensor",
+    _pseudo_inverse,
+    lambda a, atol, rtol, hermitian: a.new_empty((*a.shape[:-2], a.shape[-1], a.shape[-2])),
+    _pseudo_inverse_backward,
+    _save_pseudo,
+)
