@@ -23,6 +23,15 @@ HOMES = {
         cholesky cholesky_inverse cholesky_solve det inverse logdet matrix_exp pinverse qr slogdet svd triangular_solve
     """,
     "functional": "broadcast_shapes",
+    "nn.functional": "pdist",
+    "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce",
+    "numerical_functions": "cov corrcoef cumulative_trapezoid combinations vander isin gradient",
+    "shape_functions": """
+        split_with_sizes narrow_copy constant_pad_nd unravel_index scalar_tensor is_signed is_nonzero is_same_size
+        get_device
+    """,
+    "real_tensors": "conj conj_physical resolve_conj resolve_neg real imag is_conj is_neg angle adjoint",
+    "signal_windows": "hann_window hamming_window blackman_window bartlett_window kaiser_window",
     "sparse": "sparse_coo_tensor spmm smm",
     "sparse.coo": "sparse_coo",
     "backends._matmul": "set_float32_matmul_precision get_float32_matmul_precision",

@@ -157,7 +157,11 @@ FUNCTIONS = {
     "linalg.older_names": """
         cholesky cholesky_inverse cholesky_solve det inverse logdet matrix_exp pinverse qr slogdet svd triangular_solve
     """,
-    "functional": "renorm",
+    "functional": "renorm renorm_",
+    "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce index_reduce_",
+    "numerical_functions": "cov corrcoef",
+    "shape_functions": "split_with_sizes narrow_copy sum_to_size is_nonzero is_same_size",
+    "real_tensors": "conj conj_physical resolve_conj resolve_neg angle adjoint",
 }
 
 

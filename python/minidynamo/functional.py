@@ -101,4 +101,9 @@ def renorm(input, p, dim, maxnorm):
     return input * factor.to(input.dtype)
 
 
+def renorm_(input, p, dim, maxnorm):
+    """renorm() in place."""
+    return input.copy_(renorm(input.clone(), p, dim, maxnorm))
+
+
 __getattr__ = _absent_names(__name__)
