@@ -152,6 +152,27 @@ def of_sparse_tensors(name):
     return method
 
 
+_register_accumulated = _C.Tensor.register_post_accumulate_grad_hook
+
+
+def register_post_accumulate_grad_hook(self, hook):
+    """`hook(tensor)` is called after backward() has added to the grad of this leaf, with the tensor itself.
+
+    Gives a handle with remove(). RuntimeError for a tensor that is computed or requires no grad, and in backward() if
+    the hook returns something.
+    """
+    import weakref
+
+    here = weakref.ref(self)  # the hook is kept by the tensor
+
+    def accumulated(leaf):
+        tensor = here()
+        if hook(leaf if tensor is None else tensor) is not None:
+            raise RuntimeError("a post accumulate grad hook has to return None: it cannot replace the gradient")
+
+    return _register_accumulated(self, accumulated)
+
+
 # Functions that are methods too, by the module they are loaded from.
 FUNCTIONS = {
     "linalg.older_names": """
@@ -183,7 +204,15 @@ def is_not(kind):
 def attach():
     """Makes all of them methods and properties of Tensor."""
     methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
-    methods += [to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
+    methods += [
+        register_post_accumulate_grad_hook,
+        to_sparse,
+        to_sparse_coo,
+        to_dense,
+        sparse_mask,
+        sparse_dim,
+        dense_dim,
+    ]
     methods += map(of_sparse_tensors, ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"))
     methods += [_of_function(module, name) for module, names in FUNCTIONS.items() for name in names.split()]
     for method in methods:

@@ -311,3 +311,27 @@ def test_a_function_with_a_gradient_of_other_sizes():
 
     with pytest.raises(RuntimeError, match=r"invalid gradient at index 0 - got \[3, 2\] but expected shape compatible"):
         Wrong.apply(leaf(1.0, 2.0, 3.0), 2.0).sum().backward()
+
+
+def test_post_accumulate_hooks_get_the_tensor_itself():
+    """As where a table of optimizers has the parameters as keys."""
+    linear, seen = torch.nn.Linear(2, 2), []
+    names = {parameter: name for name, parameter in linear.named_parameters()}
+    for parameter in linear.parameters():
+        parameter.register_post_accumulate_grad_hook(lambda p: seen.append(names[p]))
+    linear(torch.ones(1, 2)).sum().backward()
+    assert sorted(seen) == ["bias", "weight"]
+    x = torch.ones(2, requires_grad=True)
+    handle = x.register_post_accumulate_grad_hook(lambda t: setattr(t, "grad", None))
+    (x * 2).sum().backward()
+    assert x.grad is None
+    handle.remove()
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_post_accumulate_hooks_return_nothing():
+    x = torch.ones(2, requires_grad=True)
+    x.register_post_accumulate_grad_hook(lambda t: t.grad)
+    with pytest.raises(RuntimeError, match="None"):
+        (x * 2).sum().backward()
