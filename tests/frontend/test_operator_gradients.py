@@ -158,6 +158,8 @@ def test_a_saved_result():
     x = leaf(0, 1)
     op(x).sum().backward()
     assert torch.allclose(x.grad, x.detach().exp())
+    (g,) = torch.autograd.grad(op(x).sum(), x, create_graph=True)
+    assert torch.allclose(torch.autograd.grad(g.sum(), x)[0], x.detach().exp())
 
 
 def test_saved_tensors_are_guarded():

@@ -1,5 +1,7 @@
 """Gradients through autograd.Function: what its context keeps and says, which results are differentiable, errors."""
 
+import weakref
+
 import pytest
 
 import minidynamo as torch
@@ -246,3 +248,48 @@ def test_missing_methods():
     with pytest.raises(NotImplementedError, match="backward"):
         OnlyForward.apply(leaf(1.0)).backward()
     assert OnlyForward.apply(torch.ones(1)).tolist() == [1.0]
+
+
+class ExponentialAndSum(Function):
+    """Its backward needs what forward made: derivatives of any order go through the saved outputs."""
+
+    @staticmethod
+    def forward(ctx, x, z):
+        y, positive = x.exp(), x > -z
+        total = y.sum()
+        ctx.mark_non_differentiable(positive)
+        ctx.save_for_backward(y, positive, total, z)
+        return y, positive, total
+
+    @staticmethod
+    def backward(ctx, g, _, h):
+        y, positive, total, z = ctx.saved_tensors
+        return (g + h) * y + 0 * total, (g + h) * y / z
+
+
+def exponential_times_sum(x, z):
+    y, _, total = ExponentialAndSum.apply(x, z)
+    return y * total
+
+
+def test_saved_outputs_have_their_history():
+    x = torch.tensor([1.0, 0.2], dtype=torch.float64, requires_grad=True)
+    z = torch.tensor([0.5, 2.0], dtype=torch.float64)
+
+    def third(f):
+        (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+        (h,) = torch.autograd.grad(g.sum(), x, create_graph=True)
+        return torch.autograd.grad(h.sum(), x)[0]
+
+    assert torch.autograd.gradgradcheck(lambda x: exponential_times_sum(x, z), (x,))
+    assert torch.allclose(third(lambda x: exponential_times_sum(x, z)), third(lambda x: x.exp() * x.exp().sum()))
+    compiled = torch.compile(lambda x: exponential_times_sum(x, z))
+    assert torch.allclose(third(compiled), third(lambda x: x.exp() * x.exp().sum()))
+
+
+def test_saved_outputs_keep_nothing_alive():
+    x = torch.ones(2, requires_grad=True) * 1
+    outputs = ExponentialAndSum.apply(x, x + 1)
+    seen = [weakref.ref(t) for t in (x, *outputs)]
+    del x, outputs
+    assert [r() for r in seen] == [None] * 4
