@@ -1,6 +1,7 @@
 """What the examples share: options, the check of results, and timing."""
 
 import argparse
+import math
 import sys
 import textwrap
 import time
@@ -26,6 +27,12 @@ def check(what, ours, expected, relative=1e-4, absolute=1e-5):
         sys.exit(f"MISMATCH {what}: shape {ours.shape} instead of {expected.shape}")
     if not np.allclose(ours, expected, rtol=relative, atol=absolute):
         sys.exit(f"MISMATCH {what}: values differ by up to {np.abs(ours - expected).max():.3g}")
+
+
+def check_reached(what, value, least=-math.inf, most=math.inf):
+    """Ends the program with a message and exit status 1 if the value is not between both, or not a number."""
+    if not least <= value <= most:
+        sys.exit(f"NOT REACHED {what}: {value:.6g} instead of " + " to ".join(f"{bound:g}" for bound in (least, most)))
 
 
 def first_call(call):

@@ -39,6 +39,10 @@ PROMISED = {
         "GB0170",
     ],
     "07_numpy_programs": ["K-means: 1 graph", "PageRank: 1 graph", "the result is NumPy's", "NumPy  "],
+    "09_digits_training": ["it has never seen it reads", "to the bit", "Saved to out/quick/digits_training.png"],
+    "10_gpt_training": ["8 losses are those of plain", "are words of the text", "Saved to out/quick/gpt_training.png"],
+    "11_oscillator": ["the motion is SciPy's", "within four standard errors", "Saved to out/quick/oscillator.png"],
+    "12_digits_vae": ["8 losses are those of plain", "unseen pictures", "Saved to out/quick/digits_vae.png"],
 }
 
 
@@ -64,3 +68,14 @@ def test_example(path):
 def test_a_mismatch_ends_an_example(wrong):
     done = run("-c", f"import measure; measure.check('it', {wrong}, [1.0, 2.0]); print('went on')")
     assert done.returncode != 0 and "MISMATCH it" in done.stderr and not done.stdout
+
+
+@pytest.mark.parametrize("wrong", ["0.97, least=0.98", "1.5, most=1.0", "float('nan'), least=0.0"])
+def test_a_goal_that_is_not_reached_ends_an_example(wrong):
+    done = run("-c", f"import measure; measure.check_reached('it', {wrong}); print('went on')")
+    assert done.returncode != 0 and "NOT REACHED it" in done.stderr and not done.stdout
+
+
+def test_goals_may_be_met_exactly():
+    done = run("-c", "import measure; measure.check_reached('it', 1, least=1, most=1); print('went on')")
+    assert done.returncode == 0 and done.stdout == "went on\n"
