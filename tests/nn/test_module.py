@@ -45,6 +45,24 @@ def test_parameter_is_a_tensor_that_shares_memory():
         nn.Parameter(torch.ones(2, dtype=torch.int32))
 
 
+def test_copies_of_parameters_have_elements_and_nothing_else():
+    p = nn.Parameter(torch.ones(3, 2)[:, 0])
+    p.grad, p.note = torch.ones(3), "here"
+    p.register_hook(lambda g: g * 100)
+    first, second = copy.deepcopy([p, p])
+    assert first is second and type(first) is nn.Parameter and first.grad is None and not hasattr(first, "note")
+    (first * 2).sum().backward()
+    assert first.grad.tolist() == [2, 2, 2] and p.grad.tolist() == [1, 1, 1]
+    assert not copy.deepcopy(nn.Parameter(torch.ones(2), requires_grad=False)).requires_grad
+    m = nn.Linear(2, 2)
+    m(torch.ones(1, 2)).sum().backward()
+    again = copy.deepcopy(m)
+    assert all(q.grad is None and torch.equal(q, old) for q, old in zip(again.parameters(), m.parameters()))
+    # One that a subclass made is of the subclass, as are its copies.
+    kind = type("Own", (nn.Parameter,), {})
+    assert type(copy.deepcopy(kind(torch.ones(2)))) is kind
+
+
 def test_names_in_order():
     m = Block()
     assert [n for n, _ in m.named_parameters()] == ["scale", "first.weight", "first.bias", "inner.1.weight"]

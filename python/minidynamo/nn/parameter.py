@@ -17,6 +17,12 @@ class Parameter(_C.Tensor):
         plain = self.detach().requires_grad_(self.requires_grad)
         return f"Parameter containing:\n{plain!r}"
 
+    def __deepcopy__(self, memo):
+        """A parameter with elements of its own and nothing else: no gradient, no hooks, no further attributes."""
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.detach().clone(), self.requires_grad)
+        return memo[id(self)]
+
 
 _C._set_parameter_type(Parameter)
 
