@@ -218,5 +218,6 @@ def attach():
     for method in methods:
         method.__qualname__ = f"Tensor.{method.__name__}"
         setattr(_C.Tensor, method.__name__, method)
+    _C.Tensor._grad = vars(_C.Tensor)["grad"]  # a second name of it, which programs assign to
     for kind in ("xpu", "mps", "mkldnn", "ipu", "mtia", "vulkan", "xla", "maia", "sparse_csr"):
         setattr(_C.Tensor, f"is_{kind}", is_not(kind))

@@ -315,6 +315,20 @@ def test_gradients():
         assert torch.compile(f)(x)[0] is None
 
 
+def test_the_other_name_of_gradients():
+    x, given = leaf(), torch.ones(3)
+    x._grad = given
+    assert x.grad is given and x._grad is given and "_grad" not in vars(x)
+    with pytest.raises(RuntimeError, match="size|shape"):
+        x._grad = torch.ones(2)
+
+    def f(x, g):
+        x._grad = g * 2
+        return x._grad + 1
+
+    assert torch.compile(f)(x, given).tolist() == [3, 3, 3] and x.grad.tolist() == [2, 2, 2]
+
+
 class Own(torch.Tensor):
     pass
 
