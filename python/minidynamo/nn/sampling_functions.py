@@ -33,8 +33,9 @@ def _axis(size, align_corners, like):
     """Positions of the elements between -1 and 1."""
     if size == 1:
         return _C.zeros(1, dtype=like.dtype, device=like.device)
-    ends = 1.0 if align_corners else (size - 1) / size
-    return _C.linspace(-ends, ends, size, dtype=like.dtype, device=like.device)
+    between = _C.linspace(-1.0, 1.0, size, dtype=like.dtype, device=like.device)
+    # Rounded after either step: the identity then meets the centres of elements as nearly as that of torch.
+    return between if align_corners else between * (size - 1) / size
 
 
 def affine_grid(theta, size, align_corners=None):
