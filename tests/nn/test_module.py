@@ -1,5 +1,6 @@
 """Module: what it takes for its own, how it is walked, saved, loaded, called and shown."""
 
+import collections
 import copy
 import pickle
 
@@ -289,6 +290,25 @@ def test_containers():
     assert [n for n, _ in values.named_parameters()] == ["a", "b"] and values.get("c") is None
     del values["a"]
     raises(KeyError, "a", values.__getitem__, "a")
+
+
+def test_order_and_text_of_parameter_dicts():
+    """Plain dicts come sorted by their keys, which decides the order of parameters()."""
+    one, two = torch.ones(2, 1), torch.ones(3, dtype=torch.float64)
+    plain = nn.ParameterDict({"z": one, "b": two})
+    assert list(plain) == ["b", "z"] and [n for n, _ in plain.named_parameters()] == ["b", "z"]
+    for ordered in (collections.OrderedDict(z=one, b=two), [("z", one), ("b", two)]):
+        assert list(nn.ParameterDict(ordered)) == ["z", "b"]
+    assert list(nn.ParameterDict(nn.ParameterDict([("z", one), ("b", two)]))) == ["z", "b"]
+    plain.update({"y": one, "x": 3})
+    plain |= {"d": one, "c": one}
+    assert list(plain) == list(plain.copy()) == ["b", "z", "x", "y", "c", "d"]
+    assert repr(plain).split("\n")[1:4] == [
+        "    (b): Parameter containing: [torch.DoubleTensor of size 3]",
+        "    (z): Parameter containing: [torch.FloatTensor of size 2x1]",
+        "    (x): Object of type: int",
+    ]
+    assert "[torch.float64 of size 3]" in repr(nn.ParameterList([two]))
 
 
 def test_init():

@@ -1,6 +1,7 @@
 """Modules that hold modules or parameters: Sequential, ModuleList, ModuleDict, ParameterList, ParameterDict."""
 
 import warnings
+from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from operator import index
@@ -264,11 +265,12 @@ class ModuleDict(Module):
             self[key] = module
 
 
-def _member_text(member):
+def _member_text(member, type_of):
+    """`type_of` says the type of a tensor: ParameterList by its dtype, ParameterDict as Tensor.type() does."""
     if isinstance(member, _C.Tensor):
         size = "x".join(str(n) for n in member.shape)
         kind = "Parameter" if isinstance(member, Parameter) else "Tensor"
-        return f"{kind} containing: [{member.dtype} of size {size}]"
+        return f"{kind} containing: [{type_of(member)} of size {size}]"
     return f"Object of type: {type(member).__name__}"
 
 
@@ -313,7 +315,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self):
-        return "\n".join(f"  ({number}): {_member_text(member)}" for number, member in enumerate(self))
+        return "\n".join(f"  ({n}): {_member_text(member, lambda x: x.dtype)}" for n, member in enumerate(self))
 
     def __repr__(self):
         return f"{self._get_name()}(\n" + "\n".join("  " + line for line in self.extra_repr().split("\n")) + "\n)"
@@ -382,7 +384,11 @@ class ParameterDict(Module):
             del self[key]
 
     def update(self, parameters):
-        for key, value in _pairs(parameters, "ParameterDict"):
+        """Takes over pairs of key and value: those of a plain mapping by their keys in order, others as they come."""
+        pairs = _pairs(parameters, "ParameterDict")
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs.sort(key=lambda pair: pair[0])
+        for key, value in pairs:
             self[key] = value
 
     def copy(self):
@@ -422,7 +428,7 @@ class ParameterDict(Module):
         return self
 
     def extra_repr(self):
-        return "\n".join(f"  ({key}): {_member_text(member)}" for key, member in self.items())
+        return "\n".join(f"  ({key}): {_member_text(member, _C.Tensor.type)}" for key, member in self.items())
 
     def __call__(self, input):
         raise RuntimeError("ParameterDict should not be called.")
