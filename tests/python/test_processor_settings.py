@@ -18,14 +18,3 @@ def test_denormal_numbers_are_kept():
     assert torch.tensor(1e-310, dtype=torch.float64).item() / 2 > 0
     with pytest.raises(TypeError):
         torch.set_flush_denormal(1)
-
-
-def test_anomaly_detection_is_off():
-    torch.autograd.set_detect_anomaly(False)
-    with torch.autograd.set_detect_anomaly(False):
-        torch.ones(1, requires_grad=True).sum().backward()
-    for call in (torch.autograd.detect_anomaly, lambda: torch.autograd.set_detect_anomaly(True)):
-        with pytest.raises(NotImplementedError, match="register_hook"):
-            call()
-    with pytest.raises(TypeError):
-        torch.autograd.set_detect_anomaly("yes")

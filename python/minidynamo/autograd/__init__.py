@@ -23,8 +23,6 @@ def _load(name, missing):
     """`functional` and `graph` are reachable without an import of their own."""
     from importlib import import_module
 
-    if name in ("detect_anomaly", "set_detect_anomaly"):
-        return getattr(import_module(".anomalies", __name__), name)
     return import_module("." + name, __name__) if name in _submodules(__name__) else missing
 
 
