@@ -81,6 +81,22 @@ PATHS = {
         (300, 900),
     ),
     "plain operation": ("", "x + y", (500, 1500)),
+    "training step": (
+        "torch.manual_seed(0)\n"
+        "m = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 4))\n"
+        "optimizer = torch.optim.AdamW(m.parameters())\n"
+        "inputs, targets = torch.randn(4, 8), torch.tensor([0, 1, 2, 3])\n"
+        "@torch.compile\n"
+        "def loss_of(x, y):\n"
+        "    return torch.nn.functional.cross_entropy(m(x), y)\n"
+        "def step():\n"
+        "    loss_of(inputs, targets).backward()\n"
+        "    optimizer.step()\n"
+        "    optimizer.zero_grad()\n"
+        "for _ in range(3): step()",
+        "step()",
+        (100, 300),
+    ),
     "first call, 10 operations": (
         "number = itertools.count(1)",
         "fresh(next(number), 9, backend='blocks')(x, y)",

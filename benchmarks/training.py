@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole training steps on minidynamo and, where it is installed, on torch in the same process.
 
-    benchmarks/training.py [--threads N] [--rounds N] [PROGRAM ...]      prints JSON
+    benchmarks/training.py [--threads N] [--rounds N] [--fused] [PROGRAM ...]      prints JSON
 
 A step is forward, loss, backward, AdamW's step and zero_grad; the next step takes the next of a few batches. Each side
 runs it three ways: "plain"; "compiled", which compiles the function from batch to loss and leaves the optimizer plain;
@@ -121,11 +121,11 @@ def set_weights(torch, model):
 class Training:
     """One side and way of a program: `step()` takes a step with the next batch and gives its loss."""
 
-    def __init__(self, torch, program, way):
+    def __init__(self, torch, program, way, fused=None):
         build, draw = PROGRAMS[program]
         model = build(torch)
         set_weights(torch, model)
-        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fused)
         rng = np.random.default_rng(1)
         drawn = [[torch.from_numpy(np.ascontiguousarray(part)) for part in draw(rng)] for _ in range(BATCHES)]
         self.torch, self.parameters = torch, list(model.parameters())
@@ -174,23 +174,23 @@ def compare(program, losses):
             sys.exit(f"{program}: losses of {side} are {found}, of {first_side} {first}: nothing was measured")
 
 
-def start_all(modules, ways, program):
+def start_all(modules, ways, program, fused):
     """side -> a warm Training, and how long first steps took."""
     trainings, losses, rows = {}, {}, {}
     for name, torch in modules.items():
         torch._dynamo.reset()  # of the program before: its entries would be looked through
         for way in ways[name]:
             side = f"{name} {way}"
-            trainings[side] = Training(torch, program, way)
+            trainings[side] = Training(torch, program, way, fused)
             losses[side], rows[side] = trainings[side].first()
     compare(program, losses)
     return trainings, rows
 
 
-def measure(modules, ways, program, rounds, threads):
-    trainings, rows = start_all(modules, ways, program)
-    clock = time.thread_time if threads == 1 else time.perf_counter
-    for _ in range(rounds):
+def measure(modules, ways, program, options):
+    trainings, rows = start_all(modules, ways, program, options.fused)
+    threads, clock = options.threads, time.thread_time if options.threads == 1 else time.perf_counter
+    for _ in range(options.rounds):
         for name in modules:
             time.sleep(PAUSE if len(modules) > 1 and threads > 1 else 0)
             for way in ways[name]:
@@ -287,6 +287,7 @@ def arguments():
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="of: " + ", ".join(PROGRAMS))
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=12)
+    parser.add_argument("--fused", action="store_true", default=None, help="AdamW(fused=True) on both sides")
     parser.add_argument("--no-compiled-peer", action="store_true", help="do not run torch.compile, which takes minutes")
     parser.add_argument("--held", nargs=2, metavar=("MODULE", "WAY"), help="only memory, of this side, in this process")
     options = parser.parse_args()
@@ -307,8 +308,7 @@ def run(options):
         if note:
             results["note"] = note
     results["programs"] = {
-        program: measure(modules, ways, program, options.rounds, options.threads)
-        for program in options.programs or PROGRAMS
+        program: measure(modules, ways, program, options) for program in options.programs or PROGRAMS
     }
     results["ratios"] = ratios(results["programs"])
     if options.threads == 1 and "GPT" in results["programs"]:

@@ -195,6 +195,75 @@ def test_formula(name, formula, options):
     np.testing.assert_allclose(run(kind([param], maximize=True, **options), param), wanted, tolerance)
 
 
+ADAMS = [case for case in CASES if case[0] in ("Adam", "AdamW")]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("lay_out", [lambda t: t, lambda t: t.t().contiguous().t()], ids=["rows", "columns"])
+@pytest.mark.parametrize(("name", "formula", "options"), ADAMS)
+def test_fused_formula(name, formula, options, lay_out, maximize):
+    param = lay_out(parameter().detach()).requires_grad_()
+    got = run(getattr(optim, name)([param], fused=True, maximize=maximize, **options), param)
+    np.testing.assert_allclose(got, formula(START, -GRADS if maximize else GRADS, **options), 1e-11)
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (2, 3, 4), (1, 1)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("lr", [0.125, torch.tensor(0.125)], ids=["float", "tensor"])
+def test_fused_steps_are_those_of_plain_ones(shape, dtype, lr):
+    torch.manual_seed(0)
+    start, grads = torch.randn(shape), [torch.randn(shape) for _ in range(5)]
+    results = []
+    for fused in (None, True):
+        param = start.clone().to(dtype).requires_grad_()
+        optimizer = optim.AdamW([param], lr, weight_decay=0.1, eps=1e-3, fused=fused)
+        for grad in grads:
+            param.grad = grad.to(dtype)
+            optimizer.step()
+        assert param.dtype == dtype and param.shape == shape and optimizer.state[param]["step"] == 5
+        results.append(param.detach().to(torch.float64))
+    tolerance = {torch.float64: 1e-6, torch.float32: 1e-5}.get(dtype, 0.05)  # rates in float32 for a tensor lr
+    torch.testing.assert_close(*results, rtol=tolerance, atol=tolerance)
+
+
+def test_fused_needs_one_kernel_whatever_the_sizes_and_options():
+    params = [torch.ones(*[2] * dim, 5).requires_grad_() for dim in range(12)]
+    optimizer = optim.AdamW([{"params": [p], "weight_decay": 0.1 * k} for k, p in enumerate(params, 1)], fused=True)
+    before = None
+    for k in range(12):
+        for param in params:
+            param.grad = torch.ones_like(param)
+        optimizer.param_groups[0]["lr"] = 0.1 / (k + 1)
+        optimizer.step()
+        frames = torch._dynamo.utils.counters["frames"]["total"]
+        assert before in (None, frames)
+        before = frames
+
+
+def test_fused_steps_within_compiled_ones():
+    param, other = (parameter() for _ in range(2))
+    optimizer, plain = optim.AdamW([param], 0.1, fused=True), optim.AdamW([other], 0.1)
+
+    def step(x, optimizer):
+        loss = (x * x).sum()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss
+
+    compiled = torch.compile(step)
+    for _ in range(4):
+        assert abs(compiled(param, optimizer).item() - step(other, plain).item()) < 1e-9
+    assert param.grad is None and np.allclose(param.tolist(), other.tolist(), 1e-9)
+
+
+def test_fused_is_for_floating_point():
+    param = torch.ones(2, dtype=torch.int64)
+    param.grad = torch.ones(2, dtype=torch.int64)
+    with pytest.raises(RuntimeError):
+        optim.Adam([param], fused=True).step()
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_tensor_lr_and_ignored_options(name):
     kind, results = getattr(optim, name), []

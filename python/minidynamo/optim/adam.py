@@ -2,6 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._dynamo.eval_frame import is_compiling
+from .fused_adam import update_fused
 from .optimizer import (
     _add_quotient,
     _check_betas,
@@ -23,9 +25,11 @@ class Adam(_PerParameter):
     m and v are running averages of g and g^2 with the weights `betas`, c1 = 1 - beta1^t and c2 = 1 - beta2^t correct
     for their start at 0: p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps). `amsgrad` uses the largest v so far (Reddi et
     al., "On the Convergence of Adam and Beyond", 2018). `weight_decay` adds weight_decay * p to g; with
-    `decoupled_weight_decay` p shrinks by lr * weight_decay * p instead, as AdamW.
+    `decoupled_weight_decay` p shrinks by lr * weight_decay * p instead, as AdamW. `fused` updates each parameter by one
+    compiled kernel, in place of eight operations.
 
-    Raises ValueError for negative options and betas that are not in [0, 1).
+    Raises ValueError for negative options and betas that are not in [0, 1), and when it steps RuntimeError for `fused`
+    with parameters that are not of floating point.
     """
 
     _added_options = {
@@ -80,6 +84,8 @@ class Adam(_PerParameter):
         state.update({name: _C.zeros_like(param) for name in names})
 
     def _update(self, param, grad, group, state):
+        if group["fused"] and not is_compiling() and update_fused(param, grad, group, state):
+            return
         grad = _decayed(param, grad, group)
         beta1, beta2 = group["betas"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
@@ -90,7 +96,7 @@ class Adam(_PerParameter):
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
             square = largest.copy_(_C.maximum(largest, square))
-        scale = (square.sqrt() / (1 - beta2**steps) ** 0.5).add_(group["eps"])
+        scale = square.sqrt().div_((1 - beta2**steps) ** 0.5).add_(group["eps"])
         _add_quotient(param, mean, scale, -rate)
 
 

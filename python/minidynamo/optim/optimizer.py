@@ -2,23 +2,22 @@
 
 import functools
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable
 from copy import deepcopy
-from itertools import chain, count
+from itertools import chain
 
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .._dynamo.eval_frame import is_compiling
 from ..autograd.grad_mode import enable_grad, no_grad
-from ..nn.hooks import RemovableHandle
+from ..nn.hooks import _register
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
 
 ParamsT = Iterable  # of tensors, of pairs (name, tensor), or of dictionaries: for annotations
-_pre_hooks_of_all = OrderedDict()
-_post_hooks_of_all = OrderedDict()
-_hook_ids = count()
+_pre_hooks_of_all = {}
+_post_hooks_of_all = {}
 _HOOK_TABLES = (
     "_optimizer_step_pre_hooks",
     "_optimizer_step_post_hooks",
@@ -63,38 +62,38 @@ def _add_quotient(param, numerator, denominator, factor):
         param.addcdiv_(numerator, denominator, value=factor)
 
 
-def _add_hook(table, hook, prepend=False):
-    key = next(_hook_ids)
-    table[key] = hook
-    if prepend:
-        table.move_to_end(key, last=False)
-    return RemovableHandle(table, key)
-
-
 def register_optimizer_step_pre_hook(hook):
     """`hook(optimizer, args, kwargs)` runs before each step of every optimiser. Gives a handle with `remove()`."""
-    return _add_hook(_pre_hooks_of_all, hook)
+    return _register(_pre_hooks_of_all, hook, False)
 
 
 def register_optimizer_step_post_hook(hook):
     """`hook(optimizer, args, kwargs)` runs after each step of every optimiser. Gives a handle with `remove()`."""
-    return _add_hook(_post_hooks_of_all, hook)
+    return _register(_post_hooks_of_all, hook, False)
+
+
+def _after_pre_hooks(optimizer, step, args, kwargs):
+    """The arguments of a step as its hooks want them."""
+    for hook in [*_pre_hooks_of_all.values(), *optimizer._optimizer_step_pre_hooks.values()]:
+        changed = hook(optimizer, args, kwargs)
+        if changed is None:
+            continue
+        if not isinstance(changed, tuple) or len(changed) != 2:
+            raise RuntimeError(f"a hook before {step} has to give None or a pair (args, kwargs), not {changed}")
+        args, kwargs = changed
+    return args, kwargs
 
 
 def _with_hooks(step):
     @functools.wraps(step)
     def hooked_step(*args, **kwargs):
         self = args[0]
-        for hook in [*_pre_hooks_of_all.values(), *self._optimizer_step_pre_hooks.values()]:
-            changed = hook(self, args, kwargs)
-            if changed is None:
-                continue
-            if not isinstance(changed, tuple) or len(changed) != 2:
-                raise RuntimeError(f"a hook before {step} has to give None or a pair (args, kwargs), not {changed}")
-            args, kwargs = changed
+        if _pre_hooks_of_all or self._optimizer_step_pre_hooks:
+            args, kwargs = _after_pre_hooks(self, step, args, kwargs)
         result = step(*args, **kwargs)
-        for hook in [*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()]:
-            hook(self, args, kwargs)
+        if _post_hooks_of_all or self._optimizer_step_post_hooks:
+            for hook in [*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()]:
+                hook(self, args, kwargs)
         return result
 
     hooked_step.hooked = True
@@ -129,7 +128,7 @@ class Optimizer:
 
     def _add_missing_parts(self):
         for name in _HOOK_TABLES:
-            self.__dict__.setdefault(name, OrderedDict())
+            self.__dict__.setdefault(name, {})
         cls = type(self)
         if not getattr(cls.step, "hooked", False):
             cls.step = _with_hooks(cls.step)
@@ -151,27 +150,27 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook):
         """`hook(optimizer, args, kwargs)` runs before each step; it may give a pair (args, kwargs) in their place."""
-        return _add_hook(self._optimizer_step_pre_hooks, hook)
+        return _register(self._optimizer_step_pre_hooks, hook, False)
 
     def register_step_post_hook(self, hook):
         """`hook(optimizer, args, kwargs)` runs after each step."""
-        return _add_hook(self._optimizer_step_post_hooks, hook)
+        return _register(self._optimizer_step_post_hooks, hook, False)
 
     def register_state_dict_pre_hook(self, hook, prepend=False):
         """`hook(optimizer)` runs before `state_dict` does."""
-        return _add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
         """`hook(optimizer, state_dict)` may change what `state_dict` gives, or give another one."""
-        return _add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
         """`hook(optimizer, state_dict)` may change a shallow copy of what is loaded, or give another one."""
-        return _add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
         """`hook(optimizer)` runs after a state was loaded."""
-        return _add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def state_dict(self):
         """{"state": {number of the parameter: its state}, "param_groups": [options, "params" with these numbers]}.
