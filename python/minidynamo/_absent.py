@@ -3,6 +3,7 @@
 import functools
 import os
 import sys
+from importlib.machinery import all_suffixes
 
 from . import _C
 
@@ -63,10 +64,14 @@ def absent_names(module, load=None):
 
 @functools.cache
 def submodules(package):
-    """Names of the modules in a package of ours."""
-    import pkgutil
-
-    return frozenset(found.name for found in pkgutil.iter_modules(sys.modules[package].__path__))
+    """Names of the modules in a package of ours. (pkgutil lists them too, but takes 7 ms to load.)"""
+    endings, names = tuple(all_suffixes()), set()
+    for folder in sys.modules[package].__path__:
+        for entry in os.scandir(folder):
+            is_package = entry.is_dir() and os.path.exists(os.path.join(entry.path, "__init__.py"))
+            if is_package or entry.name.endswith(endings):
+                names.add(entry.name.partition(".")[0])
+    return frozenset(names - {"__init__"})
 
 
 class AbsentModules:

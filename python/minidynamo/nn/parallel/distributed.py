@@ -2,7 +2,6 @@
 
 import contextlib
 
-from ... import distributed as dist
 from ..._absent import absent_names as _absent_names
 from ..module import Module
 
@@ -38,8 +37,10 @@ class DistributedDataParallel(Module):
         batched_grad_copy=False,
         forward_sync_buffers=None,
     ):
+        from ...distributed._group import member  # here, so that nn loads without what connects processes
+
         super().__init__()
-        self.process_group = dist._group.member(process_group)
+        self.process_group = member(process_group)
         for given, name in (
             (mixed_precision, "mixed_precision"),
             (device_mesh, "device_mesh"),
