@@ -20,7 +20,7 @@ def scaled_dot_product_attention(
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
-    scores = query.matmul(key.transpose(-2, -1)) * factor
+    scores = (query * factor).matmul(key.transpose(-2, -1))
     if is_causal:
         attn_mask = _C.ones(query.shape[-2], key.shape[-2], dtype=_C.bool, device=query.device).tril()
     if attn_mask is None:
@@ -30,8 +30,10 @@ def scaled_dot_product_attention(
             scores = scores.masked_fill(~attn_mask, -math.inf)
         else:
             scores = scores + attn_mask
-        nothing = (scores == -math.inf).all(-1, keepdim=True)
-        shares = scores.softmax(-1).masked_fill(nothing, 0.0)
+        shares = scores.softmax(-1)
+        if key.shape[-2] > 0:  # a softmax of nothing but -inf is nan
+            nothing = scores.detach().amax(-1, keepdim=True) == -math.inf
+            shares = shares.masked_fill(nothing, 0.0)
     if dropout_p > 0.0:
         shares = dropout(shares, dropout_p)
     return shares.matmul(value)
