@@ -54,6 +54,8 @@ struct Finisher {
       if (n->kind == NodeKind::Placeholder) used.insert(n);
     };
     std::ranges::for_each(outputs, use);
+    for (DelegatedCall& call : t.graphs.current->delegated)
+      for (Arg& a : call.args) for_each_node(a, use);
     std::unordered_map<std::string_view, Node*> placeholders;
     for (auto& n : t.graphs.current->nodes) {
       for_each_input(*n, use);

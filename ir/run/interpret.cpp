@@ -21,6 +21,9 @@ class Interpreter {
   Interpreter(const Graph& g, std::span<const TensorRef> inputs, UndoLog* undo)
       : graph_(g), inputs_(inputs), undo_(undo) {
     for (const auto& n : g.nodes) for_each_input(*n, [&](Node*& in) { last_use_[in] = n.get(); });
+    // What a delegated call takes, the nodes in its place may use before, or not at all: it stays to the end.
+    for (const DelegatedCall& call : g.delegated)
+      for (Arg a : call.args) for_each_node(a, [&](Node* in) { last_use_[in] = nullptr; });
     if (g.shapes && inputs.size() == g.placeholders().size()) bind();
   }
 
