@@ -5,6 +5,7 @@
 #include <array>
 #include <vector>
 
+#include "frontend/cpython/plain_object.h"
 #include "frontend/tensors/held_objects.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/node_object.h"
