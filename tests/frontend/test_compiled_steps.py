@@ -24,6 +24,11 @@ OPTIMISERS = {
 CASES = [(name, options) for name, rows in OPTIMISERS.items() for options in rows]
 
 
+@pytest.fixture(autouse=True)
+def fresh():
+    torch._dynamo.reset()  # steps of all optimisers share a code object
+
+
 def model():
     torch.manual_seed(0)
     return nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 3))
