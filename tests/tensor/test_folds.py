@@ -150,9 +150,8 @@ def test_folds_of_nothing():
 
 def test_norms_that_are_not_there():
     x = torch.ones(3, 3)
-    for call in (lambda: torch.linalg.norm(x, 2), lambda: torch.linalg.norm(x, "nuc"), lambda: torch.norm(x, "nuc")):
-        with pytest.raises(NotImplementedError):
-            call()
+    with pytest.raises(NotImplementedError):
+        torch.norm(x, "nuc")
     with pytest.raises(RuntimeError):
         torch.linalg.vector_norm(torch.ones(2, dtype=torch.int64))
 
