@@ -83,6 +83,11 @@ def new(self, *args, device=None, **kwargs):
     return _tensor_types._made(self.dtype, *args, device=self.device if device is None else device, **kwargs)
 
 
+def __reversed__(self):
+    """The tensor with its first dimension reversed, for reversed(tensor): flip(0). One of no dimensions is itself."""
+    return self.flip(0) if self.dim() else self
+
+
 def share_memory_(self):
     """Moves the elements to memory that processes share: what one writes, all see. Gives the tensor.
 
@@ -205,6 +210,7 @@ def attach():
     """Makes all of them methods and properties of Tensor."""
     methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
     methods += [
+        __reversed__,
         register_post_accumulate_grad_hook,
         to_sparse,
         to_sparse_coo,
@@ -218,6 +224,5 @@ def attach():
     for method in methods:
         method.__qualname__ = f"Tensor.{method.__name__}"
         setattr(_C.Tensor, method.__name__, method)
-    _C.Tensor._grad = vars(_C.Tensor)["grad"]  # a second name of it, which programs assign to
     for kind in ("xpu", "mps", "mkldnn", "ipu", "mtia", "vulkan", "xla", "maia", "sparse_csr"):
         setattr(_C.Tensor, f"is_{kind}", is_not(kind))

@@ -357,3 +357,23 @@ def test_grad_mode_is_of_the_thread():
         thread.join()
         assert not torch.is_grad_enabled()
     assert seen == [True]
+
+
+def test_reversed():
+    """The first dimension is reversed, of the type of the tensor; gradients flow, and loops over it compile."""
+    x = torch.arange(6.0).view(3, 2).requires_grad_()
+    back = reversed(x)
+    assert back.tolist() == [[4, 5], [2, 3], [0, 1]] and type(reversed(x.as_subclass(Marked))) is Marked
+    (back * torch.tensor([[1.0], [2], [3]])).sum().backward()
+    assert x.grad.tolist() == [[3, 3], [2, 2], [1, 1]]
+    assert reversed(torch.tensor(3.0)).item() == 3 and reversed(torch.ones(0)).shape == (0,)
+
+    def returns(rewards):
+        total, found = 0, []
+        for reward in reversed(rewards):
+            total = reward + 0.5 * total
+            found.insert(0, total)
+        return torch.stack(found)
+
+    rewards = torch.tensor([1.0, 2, 4])
+    assert returns(rewards).tolist() == torch.compile(returns)(rewards).tolist() == [3, 4, 4]

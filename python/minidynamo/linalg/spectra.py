@@ -11,9 +11,7 @@ _Singular = result_type("linalg_svd", "U S Vh")
 _Orthogonal = result_type("linalg_qr", "Q R")
 _LeastSquares = result_type("linalg_lstsq", "solution residuals rank singular_values")
 _OF_SINGULAR_VALUES = (2, -2, "nuc")
-_NORM_DEFAULTS = {"ord": None, "dim": None, "keepdim": False, "dtype": None, "out": None}
 _LAST_TWO = (-2, -1)
-_MATRIX_NORM_DEFAULTS = {**_NORM_DEFAULTS, "ord": "fro", "dim": _LAST_TWO}
 
 
 def eigh(A, UPLO="L", *, out=None):
@@ -62,16 +60,20 @@ def _of_singular_values(A, ord, dim, keepdim, dtype):
     return found
 
 
-def _by_table(function, A, defaults, given):
+def _by_table(function, A, *options):
     """The op, with what differs from its defaults: a traced A has it as one node, written as briefly as it was called."""
-    return function(A, **{name: value for name, value in given.items() if value is not defaults[name]})
+    given = {}
+    for name, value, default in options:
+        if value is not default:
+            given[name] = value
+    return function(A, **given)
 
 
 def matrix_norm(A, ord="fro", dim=_LAST_TWO, keepdim=False, *, dtype=None, out=None):
     """Norms of matrices: "fro", "nuc", inf, -inf, 1, -1, and 2 and -2, the largest and smallest singular value."""
     if ord not in _OF_SINGULAR_VALUES or not isinstance(A, _C.Tensor):
-        given = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}
-        return _by_table(_table_matrix_norm, A, _MATRIX_NORM_DEFAULTS, given)
+        options = ("keepdim", keepdim, False), ("dtype", dtype, None), ("out", out, None)
+        return _by_table(_table_matrix_norm, A, ("ord", ord, "fro"), ("dim", dim, _LAST_TWO), *options)
     refuse_out("linalg.matrix_norm", out)
     if A.dim() < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
@@ -83,8 +85,8 @@ def matrix_norm(A, ord="fro", dim=_LAST_TWO, keepdim=False, *, dtype=None, out=N
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None, out=None):
     """vector_norm() where one dimension is meant, or `ord` is None; matrix_norm() where two are."""
     if ord not in _OF_SINGULAR_VALUES or not isinstance(A, _C.Tensor):
-        given = {"ord": ord, "dim": dim, "keepdim": keepdim, "dtype": dtype, "out": out}
-        return _by_table(_table_norm, A, _NORM_DEFAULTS, given)
+        options = ("keepdim", keepdim, False), ("dtype", dtype, None), ("out", out, None)
+        return _by_table(_table_norm, A, ("ord", ord, None), ("dim", dim, None), *options)
     two = A.dim() == 2 if dim is None else isinstance(dim, (tuple, list)) and len(dim) == 2
     if ord == "nuc" and not two:
         if dim is None and A.dim() > 2:
