@@ -19,7 +19,7 @@ int init_device(PyObject* module);
 // A dtype tensors can have; throws TypeError naming it otherwise, or if `o` is no dtype.
 DType tensor_dtype(PyObject* o);
 Device device_value(PyObject* o);
-Device named_device(PyObject* o);  // of a string or device object, whatever this build holds
+Device named_device(PyObject* o);   // of a string or device object, whatever this build holds
 Device tensor_device(PyObject* o);  // likewise; throws as available() does for what tensors cannot be held on
 std::optional<Device> device_argument(PyObject* o_or_null);  // None and null: nothing
 std::optional<Device> device_for_new(PyObject* o_or_null);   // else the default device, if that is not the CPU

@@ -61,7 +61,7 @@ def _of_singular_values(A, ord, dim, keepdim, dtype):
 
 
 def _by_table(function, A, *options):
-    """The op, with what differs from its defaults: a traced A has it as one node, written as briefly as it was called."""
+    """The op with what differs from its defaults: of a traced A one node, written as briefly as it was called."""
     given = {}
     for name, value, default in options:
         if value is not default:
