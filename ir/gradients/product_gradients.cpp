@@ -5,15 +5,17 @@
 namespace md {
 
 Gradients vjp_rule(ops::Mm, const Derivation& d) {
-  const auto turned = [&](int i) { return d.call(id::MatrixT, {d.arg(i)}); };
-  return d.all({d.wants(0) ? d.call(id::Mm, {d.g(), turned(1)}) : Arg(),
-                d.wants(1) ? d.call(id::Mm, {turned(0), d.g()}) : Arg()});
+  Gradients out(d.args.size());
+  if (d.wants(0)) out[0] = d.call(id::Mm, {d.g(), d.call(id::MatrixT, {d.arg(1)})});
+  if (d.wants(1)) out[1] = d.call(id::Mm, {d.call(id::MatrixT, {d.arg(0)}), d.g()});
+  return out;
 }
 
 Gradients vjp_rule(ops::Bmm, const Derivation& d) {
-  const auto turned = [&](int i) { return d.call(id::LastTwoT, {d.arg(i)}); };
-  return d.all({d.wants(0) ? d.call(id::Bmm, {d.g(), turned(1)}) : Arg(),
-                d.wants(1) ? d.call(id::Bmm, {turned(0), d.g()}) : Arg()});
+  Gradients out(d.args.size());
+  if (d.wants(0)) out[0] = d.call(id::Bmm, {d.g(), d.call(id::LastTwoT, {d.arg(1)})});
+  if (d.wants(1)) out[1] = d.call(id::Bmm, {d.call(id::LastTwoT, {d.arg(0)}), d.g()});
+  return out;
 }
 
 // Each operand gets its part. Empty vectors may be joined with anything and have none.
