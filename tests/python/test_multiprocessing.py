@@ -3,7 +3,6 @@
 import gc
 import os
 import signal
-import sys
 import time
 import weakref
 from multiprocessing.reduction import ForkingPickler
@@ -14,7 +13,6 @@ import minidynamo as torch
 import minidynamo.multiprocessing as mp
 from minidynamo.multiprocessing import shared_memory
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs mmap")
 METHODS = ["fork", "spawn"]
 
 

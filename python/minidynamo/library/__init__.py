@@ -182,7 +182,7 @@ class CustomOpDef(_ops._Overload):
         return fn
 
     def register_autograd(self, backward, /, *, setup_context=None):
-        """Keeps a formula for the gradient. Nothing here computes gradients yet, so it is not called."""
+        """Keeps a formula for the gradient, which opcheck() looks at. backward() does not call it."""
         self._operator.autograd = (backward, setup_context)
 
     def __repr__(self):
@@ -275,7 +275,7 @@ def register_fake(op, func=None, /, *, lib=None):
 
 
 def register_autograd(op, backward, /, *, setup_context=None, lib=None):
-    """Keeps a formula for the gradient. Nothing here computes gradients yet, so it is not called."""
+    """Keeps a formula for the gradient, which opcheck() looks at. backward() does not call it."""
     _operator(op).autograd = (backward, setup_context)
 
 

@@ -304,7 +304,9 @@ class _PerParameter(Optimizer):
         if defaults.get("fused") and defaults["foreach"]:
             raise RuntimeError("fused=True and foreach=True exclude each other")
         if defaults["differentiable"]:
-            raise NotImplementedError("differentiable=True: there are no gradients of optimizer steps yet")
+            raise NotImplementedError(
+                "differentiable=True: steps write in place without a record; take the step in operations of your own"
+            )
 
     def __setstate__(self, state):
         super().__setstate__(state)
