@@ -4,10 +4,22 @@
 
 namespace md {
 
+namespace {
+// As the transposed weight of a linear layer lies: its gradient is computed so that it fits the weight's own.
+bool lies_by_columns(const Arg& matrix) {
+  const TensorType t = type_of(matrix);
+  return t.strides[0].is_const(1) && !t.strides[1].is_const(1);
+}
+}  // namespace
+
 Gradients vjp_rule(ops::Mm, const Derivation& d) {
   Gradients out(d.args.size());
   if (d.wants(0)) out[0] = d.call(id::Mm, {d.g(), d.call(id::MatrixT, {d.arg(1)})});
-  if (d.wants(1)) out[1] = d.call(id::Mm, {d.call(id::MatrixT, {d.arg(0)}), d.g()});
+  if (!d.wants(1)) return out;
+  if (lies_by_columns(d.arg(1)))
+    out[1] = d.call(id::MatrixT, {d.call(id::Mm, {d.call(id::MatrixT, {d.g()}), d.arg(0)})});
+  else
+    out[1] = d.call(id::Mm, {d.call(id::MatrixT, {d.arg(0)}), d.g()});
   return out;
 }
 
