@@ -184,7 +184,7 @@ TEST(Creation, SizesDevicesDtypes) {
   EXPECT_EQ(raised([&] { type("arange", {5, 1}); }).kind, ErrorKind::Runtime);
   EXPECT_EQ(raised([&] { type("arange", {1, 5, 0}); }).kind, ErrorKind::Runtime);
   EXPECT_EQ(raised([&] { type("zeros", {-1}); }).kind, ErrorKind::Runtime);
-  EXPECT_EQ(raised([&] { type("zeros", {2}, {{"device", "cuda"}}); }).kind, ErrorKind::Runtime);
+  EXPECT_EQ(raised([&] { type("zeros", {2}, {{"device", "cuda"}}); }).kind, ErrorKind::Assertion);
   EXPECT_EQ(type("zeros", {2}, {{"dtype", DType::Float16}}).dtype, DType::Float16);
   EXPECT_EQ(raised([&] { type("full", {list({2}), 300}, {{"dtype", DType::Int8}}); }).kind, ErrorKind::Runtime);
   EXPECT_TRUE(type("zeros", {2}, {{"requires_grad", true}}).requires_grad);
