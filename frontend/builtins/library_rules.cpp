@@ -3,6 +3,7 @@
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/tensors/array_view.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/promoted_dtype.h"
 #include "frontend/tensors/tensor_object.h"
@@ -48,6 +49,18 @@ ValueRef rule_skip_frame(Tracer&, CallArgs& args) {
 ValueRef rule_is_compiling(Tracer& t, CallArgs& args) {
   expect_args(t, "is_compiling", args, 0, 0);
   return t.boolean(true);
+}
+
+// The float as a graph input, guarded by its type alone.
+ValueRef rule_open_number(Tracer& t, CallArgs& args) {
+  expect_args(t, "open_number", args, 1, 1);
+  auto* lazy = as<LazyValue>(args[0]);
+  if (!lazy || lazy->realized || !lazy->source || !PyFloat_CheckExact(lazy->real.get())) return t.realize(args[0]);
+  const SourceRef place = t.recorder.sources.child(lazy->source, SourceKind::ArrayTensor);
+  for (const Ref<TensorValue>& known : t.graphs.inputs)
+    if (known->source == place) return known;
+  t.guard(GuardKind::TypeMatch, lazy->source, PyRef::borrow(reinterpret_cast<PyObject*>(&PyFloat_Type)));
+  return t.input_tensor(array_tensor(lazy->real.get()).get(), place);
 }
 
 ValueRef rule_is_grad_enabled(Tracer& t, CallArgs& args) {
@@ -352,6 +365,7 @@ ValueRef rule_as_tensor(Tracer& t, CallArgs& args) {
 constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph_break},
                                 {"minidynamo._dynamo", "skip_frame", rule_skip_frame},
                                 {"minidynamo._dynamo", "is_compiling", rule_is_compiling},
+                                {"minidynamo._dynamo.eval_frame", "open_number", rule_open_number, false},
                                 {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
                                 {"minidynamo", "no_grad", rule_no_grad},
                                 {"minidynamo", "inference_mode", rule_inference_mode},

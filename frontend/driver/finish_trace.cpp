@@ -138,10 +138,14 @@ struct Finisher {
                         GuardKind::TorchFunctionModeStack})
       t.recorder.guards.add(Guard{k});
     t.add_object_guards();
-    if (t.graphs.inputs.size() < 2) return;
     std::vector<SourceRef> places;
-    for (auto& v : t.graphs.inputs)
-      places.push_back(v->source->kind == SourceKind::ArrayTensor ? v->source->base : v->source);
+    for (auto& v : t.graphs.inputs) {
+      const bool made = v->source->kind == SourceKind::ArrayTensor;
+      const SourceRef place = made ? v->source->base : v->source;
+      // A float has no memory to share.
+      if (!made || !PyFloat_CheckExact(load(place, request.args).get())) places.push_back(place);
+    }
+    if (places.size() < 2) return;
     t.recorder.guards.add(aliasing_guard(places, request.args));
   }
 

@@ -41,7 +41,7 @@ enum class SourceKind : std::uint8_t {
   Constant,     // `object` itself (a module reached by import, ...)
   Referent,     // what `object`, a weak reference, refers to: a constant that the guards see alive
   TensorAttr,   // attribute of a tensor (a Python attribute); key: name
-  ArrayTensor,  // a tensor over the memory of the array at base, made anew by each load()
+  ArrayTensor,  // a tensor over the memory of the array at base, or of the float there, made anew by each load()
 };
 
 inline constexpr int kOverOwnGlobals = 0;  // index of a FuncCode

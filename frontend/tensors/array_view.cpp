@@ -92,6 +92,10 @@ bool is_scalar_of(PyObject* scalar, PyObject* number) {
 }
 
 PyRef array_tensor(PyObject* array) {
+  if (PyFloat_CheckExact(array)) {
+    const DType dtype = DType::Float64;
+    return wrap_tensor(tensor_from_data(array, &dtype));
+  }
   if (!is_plain_array(array) && !is_numpy_scalar(array)) return {};
   return wrap_tensor(tensor_over_buffer(array, ReadOnly::Accept));
 }

@@ -47,7 +47,8 @@ class ArrayView {
 PyRef scalar_number(PyObject* scalar);
 // The scalar is that number: of the same Python type, floats by their bits. Leaves no exception.
 bool is_scalar_of(PyObject* scalar, PyObject* number);
-// A tensor over the memory of an array or scalar. Throws OpError or PythonError where there can be none.
+// A tensor over the memory of an array or scalar, or of a float: (), float64. Throws OpError or PythonError where there
+// can be none.
 PyRef array_tensor(PyObject* array);
 // What rebuilding an array after a graph calls: _array_of(tensor, scalar, writeable).
 PyRef array_maker();

@@ -247,3 +247,34 @@ def test_the_other_name_of_grad():
     p.grad = None
     doubled, same_one = torch.compile(f, fullgraph=True)(p, q)
     assert doubled.tolist() == [6, 8] and same_one is q.grad and p.grad is q.grad
+
+
+@pytest.mark.parametrize("name", [*OPTIMISERS, "RAdam", "ASGD", "Rprop"])
+def test_schedules_need_no_new_code(name):
+    def run(wrap):
+        net = model()
+        optimizer = getattr(torch.optim, name)(net.parameters(), lr=0.1)
+        schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.8)
+        step = wrap(optimizer.step)
+        for _ in range(12):
+            optimizer.zero_grad()
+            net(torch.linspace(-1, 1, 20).view(4, 5)).square().sum().backward()
+            step()
+            schedule.step()
+        return list(net.parameters())
+
+    counter = CompileCounter()
+    same(run(lambda step: step), run(lambda step: torch.compile(step, backend=counter)))
+    if name in OPTIMISERS:
+        assert counter.frame_count <= 2
+
+
+def test_a_rate_of_another_type_is_another_graph():
+    p = nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([p], lr=1.0)
+    step = torch.compile(optimizer.step, fullgraph=True)
+    for lr in (1.0, 2.0, 3, torch.tensor(4.0), 5.0):
+        p.grad = torch.ones(2)
+        optimizer.param_groups[0]["lr"] = lr
+        step()
+    assert p.tolist() == [-14, -14]

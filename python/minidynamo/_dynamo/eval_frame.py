@@ -164,6 +164,11 @@ def is_compiling():
     return False
 
 
+def open_number(value):
+    """While traced: a float that exists outside as a tensor (), float64, so that other values need no other code."""
+    return value
+
+
 def disable(fn=None, recursive=True, *, reason=None):
     """A function that is never compiled; with `recursive=False` functions it calls still are.
 

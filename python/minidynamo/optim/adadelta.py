@@ -2,7 +2,7 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
+from .optimizer import _add_scaled, _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
 
 __all__ = ["Adadelta"]
 
@@ -59,7 +59,7 @@ class Adadelta(_PerParameter):
         square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
         delta = change.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
         change.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        param.add_(delta, alpha=-_to_scalar(group["lr"]))
+        _add_scaled(param, delta, -_to_scalar(group["lr"]))
 
 
 __getattr__ = _absent_names(__name__)

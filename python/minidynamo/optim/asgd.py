@@ -17,6 +17,7 @@ class ASGD(_PerParameter):
     Raises ValueError for a negative lr or weight_decay.
     """
 
+    _takes_open_rate = False
     _added_options = {"maximize": False, "capturable": False}
     _numbers = ("step", "eta", "mu")
 

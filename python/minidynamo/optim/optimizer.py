@@ -9,7 +9,7 @@ from itertools import chain
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .._dynamo.eval_frame import is_compiling
+from .._dynamo.eval_frame import is_compiling, open_number
 from ..autograd.grad_mode import enable_grad, no_grad
 from ..nn.hooks import _register
 
@@ -70,6 +70,14 @@ def register_optimizer_step_pre_hook(hook):
 def register_optimizer_step_post_hook(hook):
     """`hook(optimizer, args, kwargs)` runs after each step of every optimiser. Gives a handle with `remove()`."""
     return _register(_post_hooks_of_all, hook, False)
+
+
+def _add_scaled(param, other, factor):
+    """param += factor * other, whose factor may be a tensor of one number."""
+    if is_compiling() and isinstance(factor, _C.Tensor):
+        param.add_(other * factor)
+    else:
+        param.add_(other, alpha=factor)
 
 
 def _after_pre_hooks(optimizer, step, args, kwargs):
@@ -308,6 +316,7 @@ class _PerParameter(Optimizer):
     """An optimiser that updates each parameter from its own gradient and state: `_begin` and `_update` say how."""
 
     _added_options = {}  # what states saved by old versions lack
+    _takes_open_rate = True  # schedules change lr: one compiled step serves all values, where the formulas allow it
     _numbers = ("step",)  # states that are tensors of one number, plain numbers in old versions
 
     def __init__(self, params, defaults):
@@ -340,6 +349,8 @@ class _PerParameter(Optimizer):
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
+            if self._takes_open_rate and is_compiling():
+                group = {**group, "lr": open_number(group["lr"])}
             for param in group["params"]:
                 if param.grad is not None:
                     self._step_of(param, group)

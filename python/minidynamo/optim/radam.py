@@ -18,6 +18,7 @@ class RAdam(_PerParameter):
     Raises ValueError for negative options and betas that are not in [0, 1).
     """
 
+    _takes_open_rate = False
     _added_options = {"maximize": False, "capturable": False, "decoupled_weight_decay": False}
 
     def __init__(

@@ -2,7 +2,16 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
+from .optimizer import (
+    _add_quotient,
+    _add_scaled,
+    _check_lr,
+    _check_not_negative,
+    _decayed,
+    _number_state,
+    _PerParameter,
+    _to_scalar,
+)
 
 __all__ = ["RMSprop"]
 
@@ -70,9 +79,9 @@ class RMSprop(_PerParameter):
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"]
             buffer.mul_(group["momentum"]).addcdiv_(grad, scale)
-            param.add_(buffer, alpha=-lr)
+            _add_scaled(param, buffer, -lr)
         else:
-            param.addcdiv_(grad, scale, value=-lr)
+            _add_quotient(param, grad, scale, -lr)
 
 
 __getattr__ = _absent_names(__name__)

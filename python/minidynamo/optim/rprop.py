@@ -18,6 +18,7 @@ class Rprop(_PerParameter):
     Raises ValueError for a negative lr, and unless 0 < etas[0] < 1 < etas[1].
     """
 
+    _takes_open_rate = False
     _added_options = {"maximize": False, "capturable": False}
 
     def __init__(

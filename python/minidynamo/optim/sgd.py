@@ -1,7 +1,7 @@
 """torch.optim.sgd: gradient descent, with momentum."""
 
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_lr, _check_not_negative, _decayed, _PerParameter, _to_scalar
+from .optimizer import _add_scaled, _check_lr, _check_not_negative, _decayed, _PerParameter, _to_scalar
 
 __all__ = ["SGD"]
 
@@ -59,7 +59,7 @@ class SGD(_PerParameter):
             else:
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        param.add_(grad, alpha=-_to_scalar(group["lr"]))
+        _add_scaled(param, grad, -_to_scalar(group["lr"]))
 
 
 __getattr__ = _absent_names(__name__)
