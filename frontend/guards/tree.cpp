@@ -171,28 +171,28 @@ class Tree {
   }
 
   // What is still to be written: a line, or what stands below a manager.
-  struct Todo {
+  struct Pending {
     int depth;
     std::string line;
     const Printed* below = nullptr;
   };
 
   static void render(const Printed& root, int depth, std::string& out) {
-    std::vector<Todo> open{{depth, {}, &root}};
+    std::vector<Pending> open{{depth, {}, &root}};
     while (!open.empty()) {
-      const Todo now = std::move(open.back());
+      const Pending now = std::move(open.back());
       open.pop_back();
       if (!now.below) {
         line(now.depth, now.line, out);
         continue;
       }
-      std::vector<Todo> parts = parts_of(*now.below, now.depth);
+      std::vector<Pending> parts = parts_of(*now.below, now.depth);
       open.insert(open.end(), std::make_move_iterator(parts.rbegin()), std::make_move_iterator(parts.rend()));
     }
   }
 
-  static std::vector<Todo> parts_of(const Printed& at, int depth) {
-    std::vector<Todo> parts;
+  static std::vector<Pending> parts_of(const Printed& at, int depth) {
+    std::vector<Pending> parts;
     for (const std::string& g : at.guards) parts.push_back({depth, g});
     if (at.key_order) add_pairs(at, depth, parts);
     for (const Printed* c : at.children) {
@@ -219,7 +219,7 @@ class Tree {
     return false;
   }
 
-  static void add_pairs(const Printed& at, int depth, std::vector<Todo>& parts) {
+  static void add_pairs(const Printed& at, int depth, std::vector<Pending>& parts) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(at.key_order); ++i) {
       PyObject* key = PyTuple_GET_ITEM(at.key_order, i);
       const std::string key_source = "list(dict.keys(" + at.source + "))[" + std::to_string(i) + "]";

@@ -44,9 +44,11 @@ constexpr ClosedModule kClosed[] = {
     {"pickle", "it calls what is named in the data"},
 };
 constexpr const char* kOpenBelow[] = {"minidynamo.polyfills", "minidynamo.nn", "minidynamo.distributions",
-                                      "minidynamo.optim"};
-constexpr const char* kOpen[] = {"minidynamo.functional", "minidynamo._limits", "minidynamo.autograd.function",
-                                 "minidynamo.autograd.in_mode"};
+                                      "minidynamo.optim", "minidynamo.linalg"};
+constexpr const char* kOpen[] = {
+    "minidynamo.functional",          "minidynamo._limits",         "minidynamo.autograd.function",
+    "minidynamo.autograd.in_mode",    "minidynamo._tensor_methods", "minidynamo.scatter_functions",
+    "minidynamo.numerical_functions", "minidynamo.shape_functions", "minidynamo.real_tensors"};
 
 const ClosedModule* closed_module(std::string_view module) {
   const auto below = [&](std::string_view of) {

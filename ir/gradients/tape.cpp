@@ -51,7 +51,7 @@ class UnrecordedNode final : public GradNode {
     throw OpError(
         ErrorKind::Runtime,
         "backward() reached a tensor whose computation was not recorded: it comes from compiled code or from a "
-        "write that gradients do not follow yet");
+        "write that gradients do not follow");
   }
 };
 

@@ -5,7 +5,7 @@ What takes more than a line stands in the modules they load, so that programs wi
 
 from . import _C
 from ._no_device import refuse
-from ._traced_modules import traced
+from ._on_demand import HOMES
 
 
 def type(self, dtype=None, non_blocking=False, **kwargs):
@@ -157,32 +157,9 @@ def of_sparse_tensors(name):
     return method
 
 
-_register_accumulated = _C.Tensor.register_post_accumulate_grad_hook
-
-
-def register_post_accumulate_grad_hook(self, hook):
-    """`hook(tensor)` is called after backward() has added to the grad of this leaf, with the tensor itself.
-
-    Gives a handle with remove(). RuntimeError for a tensor that is computed or requires no grad, and in backward() if
-    the hook returns something.
-    """
-    import weakref
-
-    here = weakref.ref(self)  # the hook is kept by the tensor
-
-    def accumulated(leaf):
-        tensor = here()
-        if hook(leaf if tensor is None else tensor) is not None:
-            raise RuntimeError("a post accumulate grad hook has to return None: it cannot replace the gradient")
-
-    return _register_accumulated(self, accumulated)
-
-
 # Functions that are methods too, by the module they are loaded from.
 FUNCTIONS = {
-    "linalg.older_names": """
-        cholesky cholesky_inverse cholesky_solve det inverse logdet matrix_exp pinverse qr slogdet svd triangular_solve
-    """,
+    "linalg.older_names": HOMES["linalg.older_names"],
     "functional": "renorm renorm_",
     "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce index_reduce_",
     "numerical_functions": "cov corrcoef",
@@ -198,7 +175,7 @@ def _of_function(module, name):
         return getattr(import_module("." + module, __package__), name)(self, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, f"torch.{name}() of this tensor."
-    return traced(method)
+    return method
 
 
 def is_not(kind):
@@ -209,16 +186,7 @@ def is_not(kind):
 def attach():
     """Makes all of them methods and properties of Tensor."""
     methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
-    methods += [
-        __reversed__,
-        register_post_accumulate_grad_hook,
-        to_sparse,
-        to_sparse_coo,
-        to_dense,
-        sparse_mask,
-        sparse_dim,
-        dense_dim,
-    ]
+    methods += [__reversed__, to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
     methods += map(of_sparse_tensors, ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"))
     methods += [_of_function(module, name) for module, names in FUNCTIONS.items() for name in names.split()]
     for method in methods:

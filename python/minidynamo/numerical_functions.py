@@ -5,7 +5,6 @@ import warnings
 
 from . import _C
 from ._absent import absent_names as _absent_names
-from ._traced_modules import trace_functions_of
 
 
 def cov(input, *, correction=1, fweights=None, aweights=None):
@@ -153,5 +152,4 @@ def _derivative(y, dim, spacing):
     return _C.cat([slopes.narrow(dim, 0, 1), inner, slopes.narrow(dim, count - 2, 1)], dim)
 
 
-trace_functions_of(globals())
 __getattr__ = _absent_names(__name__)

@@ -4,7 +4,6 @@ import math
 
 from . import _C
 from ._absent import absent_names as _absent_names
-from ._traced_modules import trace_functions_of
 
 
 def conj(input):
@@ -18,12 +17,12 @@ def conj_physical(input, *, out=None):
 
 
 def resolve_conj(input):
-    """The tensor itself: nothing is to be conjugated yet."""
+    """The tensor itself, of which no conjugate is pending."""
     return input
 
 
 def resolve_neg(input):
-    """The tensor itself: nothing is to be negated yet."""
+    """The tensor itself, of which no negation is pending."""
     return input
 
 
@@ -60,5 +59,4 @@ def adjoint(input):
     return input.mT
 
 
-trace_functions_of(globals())
 __getattr__ = _absent_names(__name__)

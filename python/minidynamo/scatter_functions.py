@@ -1,7 +1,6 @@
 """Copies of a tensor with a part of it replaced or reduced: torch.slice_scatter and its kin. Gradients flow to both."""
 
 from ._absent import absent_names as _absent_names
-from ._traced_modules import trace_functions_of
 
 
 def _fill(part, src):
@@ -62,5 +61,4 @@ def index_reduce_(self, dim, index, source, reduce, *, include_self=True):
     return self.copy_(index_reduce(self, dim, index, source, reduce, include_self=include_self))
 
 
-trace_functions_of(globals())
 __getattr__ = _absent_names(__name__)

@@ -2,7 +2,6 @@
 
 from . import _C
 from ._absent import absent_names as _absent_names
-from ._traced_modules import trace_functions_of
 
 
 def split_with_sizes(input, split_sizes, dim=0):
@@ -85,5 +84,4 @@ def get_device(input):
     return input.get_device()
 
 
-trace_functions_of(globals())
 __getattr__ = _absent_names(__name__)

@@ -1,7 +1,6 @@
 """What the functions of torch.linalg refuse, and how their operands are brought to one shape."""
 
 from .. import _C
-from .._traced_modules import trace_functions_of
 from ..functional import broadcast_sizes
 
 
@@ -46,6 +45,3 @@ def broadcast_batches(name, a, b):
         return a, b
     batch = broadcast_sizes(a.shape[:-2], b.shape[:-2])
     return a.expand(*batch, *a.shape[-2:]), b.expand(*batch, *b.shape[-2:])
-
-
-trace_functions_of(globals())

@@ -7,7 +7,6 @@ from collections import namedtuple
 
 from .. import _C
 from .._limits import finfo
-from .._traced_modules import trace_functions_of
 from . import LinAlgError, operators
 from .arguments import broadcast_batches, need_matrices, need_square, refuse_out
 
@@ -190,6 +189,3 @@ def vander(x, N=None):
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """The diagonals of matrices, a view."""
     return A.diagonal(offset, dim1, dim2)
-
-
-trace_functions_of(globals())

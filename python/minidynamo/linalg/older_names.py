@@ -1,7 +1,6 @@
 """Functions of torch's own namespace, and methods of tensors, that torch.linalg has under its own names and forms."""
 
 from .. import _C
-from .._traced_modules import trace_functions_of
 from . import matrices, operators, spectra
 from .arguments import need_square, refuse_out
 from .matrices import result_type
@@ -82,6 +81,3 @@ def svd(input, some=True, compute_uv=True, *, out=None):
     if not compute_uv:
         u, vh = _C.zeros_like(u), _C.zeros_like(vh)
     return _Singular(u, s, vh.mT)
-
-
-trace_functions_of(globals())

@@ -1,7 +1,6 @@
 """Eigenvalues, singular values, QR, and what is made of them: norms, ranks, condition numbers. Real matrices only."""
 
 from .. import _C
-from .._traced_modules import trace_functions_of
 from . import _table_matrix_norm, _table_norm, decompositions
 from .arguments import need_matrices, need_square, refuse_out
 from .matrices import inv_ex, pinv, result_type, tolerances
@@ -141,6 +140,3 @@ def lstsq(A, B, rcond=None, *, driver=None):
     solution = pinv(A, rtol=rcond) @ right
     rank = matrix_rank(A.detach(), rtol=rcond)
     return _LeastSquares(solution.squeeze(-1) if vectors else solution, A.new_empty(0), rank, A.new_empty(0))
-
-
-trace_functions_of(globals())

@@ -2,7 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _add_scaled, _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
+from .optimizer import _check_lr, _check_not_negative, _number_state, _PerParameter
+from .update_terms import add_scaled, decayed, to_scalar
 
 __all__ = ["Adadelta"]
 
@@ -53,13 +54,13 @@ class Adadelta(_PerParameter):
         state["acc_delta"] = _C.zeros_like(param)
 
     def _update(self, param, grad, group, state):
-        grad = _decayed(param, grad, group)
+        grad = decayed(param, grad, group)
         rho, eps = group["rho"], group["eps"]
         square, change = state["square_avg"], state["acc_delta"]
         square.mul_(rho).addcmul_(grad, grad, value=1 - rho)
         delta = change.add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(grad)
         change.mul_(rho).addcmul_(delta, delta, value=1 - rho)
-        _add_scaled(param, delta, -_to_scalar(group["lr"]))
+        add_scaled(param, delta, -to_scalar(group["lr"]))
 
 
 __getattr__ = _absent_names(__name__)

@@ -2,16 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import (
-    _add_quotient,
-    _check_lr,
-    _check_not_negative,
-    _decayed,
-    _number_of,
-    _number_state,
-    _PerParameter,
-    _to_scalar,
-)
+from .optimizer import _check_lr, _check_not_negative, _number_state, _PerParameter
+from .update_terms import add_quotient, decayed, number_of, to_scalar
 
 __all__ = ["Adagrad"]
 
@@ -65,10 +57,10 @@ class Adagrad(_PerParameter):
         state["sum"] = _C.full_like(param, self.defaults["initial_accumulator_value"])
 
     def _update(self, param, grad, group, state):
-        grad = _decayed(param, grad, group)
-        rate = _to_scalar(group["lr"]) / (1 + (_number_of(state) - 1) * group["lr_decay"])
+        grad = decayed(param, grad, group)
+        rate = to_scalar(group["lr"]) / (1 + (number_of(state) - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad, value=1)
-        _add_quotient(param, grad, state["sum"].sqrt().add_(group["eps"]), -rate)
+        add_quotient(param, grad, state["sum"].sqrt().add_(group["eps"]), -rate)
 
 
 __getattr__ = _absent_names(__name__)

@@ -4,17 +4,8 @@ from .. import _C
 from .._absent import absent_names as _absent_names
 from .._dynamo.eval_frame import is_compiling
 from .fused_adam import update_fused
-from .optimizer import (
-    _add_quotient,
-    _check_betas,
-    _check_lr,
-    _check_not_negative,
-    _decayed,
-    _number_of,
-    _number_state,
-    _PerParameter,
-    _to_scalar,
-)
+from .optimizer import _check_betas, _check_lr, _check_not_negative, _number_state, _PerParameter
+from .update_terms import add_quotient, decayed, number_of, to_scalar
 
 __all__ = ["Adam"]
 
@@ -65,7 +56,7 @@ class Adam(_PerParameter):
         _check_kinds_of_betas(betas, foreach and not capturable)
         options = dict(
             lr=lr,
-            betas=tuple(map(_to_scalar, betas)),
+            betas=tuple(map(to_scalar, betas)),
             eps=eps,
             weight_decay=weight_decay,
             amsgrad=amsgrad,
@@ -86,18 +77,18 @@ class Adam(_PerParameter):
     def _update(self, param, grad, group, state):
         if group["fused"] and not is_compiling() and update_fused(param, grad, group, state):
             return
-        grad = _decayed(param, grad, group)
+        grad = decayed(param, grad, group)
         beta1, beta2 = group["betas"]
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
-        steps = _number_of(state)
-        rate = _to_scalar(group["lr"]) / (1 - beta1**steps)
+        steps = number_of(state)
+        rate = to_scalar(group["lr"]) / (1 - beta1**steps)
         if group["amsgrad"]:
             largest = state["max_exp_avg_sq"]
             square = largest.copy_(_C.maximum(largest, square))
         scale = square.sqrt().div_((1 - beta2**steps) ** 0.5).add_(group["eps"])
-        _add_quotient(param, mean, scale, -rate)
+        add_quotient(param, mean, scale, -rate)
 
 
 def _check_kinds_of_betas(betas, only_numbers):

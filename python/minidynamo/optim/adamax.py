@@ -2,17 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import (
-    _add_quotient,
-    _check_betas,
-    _check_lr,
-    _check_not_negative,
-    _decayed,
-    _number_of,
-    _number_state,
-    _PerParameter,
-    _to_scalar,
-)
+from .optimizer import _check_betas, _check_lr, _check_not_negative, _number_state, _PerParameter
+from .update_terms import add_quotient, decayed, number_of, to_scalar
 
 __all__ = ["Adamax"]
 
@@ -63,13 +54,13 @@ class Adamax(_PerParameter):
         state["exp_inf"] = _C.zeros_like(param)
 
     def _update(self, param, grad, group, state):
-        grad = _decayed(param, grad, group)
+        grad = decayed(param, grad, group)
         beta1, beta2 = group["betas"]
         mean, largest = state["exp_avg"], state["exp_inf"]
         mean.lerp_(grad, 1 - beta1)
         largest.copy_(_C.maximum(largest.mul_(beta2), grad.abs().add_(group["eps"])))
-        rate = _to_scalar(group["lr"]) / (1 - beta1 ** _number_of(state))
-        _add_quotient(param, mean, largest, -rate)
+        rate = to_scalar(group["lr"]) / (1 - beta1 ** number_of(state))
+        add_quotient(param, mean, largest, -rate)
 
 
 __getattr__ = _absent_names(__name__)

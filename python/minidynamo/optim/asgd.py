@@ -2,7 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
+from .optimizer import _check_lr, _check_not_negative, _number_state, _PerParameter
+from .update_terms import decayed, to_scalar
 
 __all__ = ["ASGD"]
 
@@ -17,7 +18,6 @@ class ASGD(_PerParameter):
     Raises ValueError for a negative lr or weight_decay.
     """
 
-    _takes_open_rate = False
     _added_options = {"maximize": False, "capturable": False}
     _numbers = ("step", "eta", "mu")
 
@@ -51,13 +51,13 @@ class ASGD(_PerParameter):
 
     def _begin(self, param, group, state):
         state["step"] = _number_state(0)
-        state["eta"] = _number_state(_to_scalar(group["lr"]))
+        state["eta"] = _number_state(to_scalar(group["lr"]))
         state["mu"] = _number_state(1)
         state["ax"] = _C.zeros_like(param)
 
     def _update(self, param, grad, group, state):
-        grad = _decayed(param, grad, group)
-        lr, lambd, mean = _to_scalar(group["lr"]), group["lambd"], state["ax"]
+        grad = decayed(param, grad, group)
+        lr, lambd, mean = to_scalar(group["lr"]), group["lambd"], state["ax"]
         eta = state["eta"].item()
         param.mul_(1 - lambd * eta)
         param.add_(grad, alpha=-eta)

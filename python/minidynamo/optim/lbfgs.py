@@ -4,7 +4,8 @@ from .. import _C
 from .._absent import absent_names as _absent_names
 from ..autograd.grad_mode import enable_grad, no_grad
 from .line_search import StrongWolfe
-from .optimizer import Optimizer, _check_lr, _to_scalar
+from .optimizer import Optimizer, _check_lr
+from .update_terms import to_scalar
 
 __all__ = ["LBFGS"]
 
@@ -85,7 +86,7 @@ class LBFGS(Optimizer):
 
     def _iterate(self, closure, state, memory, loss, grad):
         group = self.param_groups[0]
-        lr, tolerance = _to_scalar(group["lr"]), group["tolerance_change"]
+        lr, tolerance = to_scalar(group["lr"]), group["tolerance_change"]
         calls = 1
         for iteration in range(1, group["max_iter"] + 1):
             state["n_iter"] += 1

@@ -2,17 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import (
-    _add_quotient,
-    _check_betas,
-    _check_lr,
-    _check_not_negative,
-    _decayed,
-    _number_of,
-    _number_state,
-    _PerParameter,
-    _to_scalar,
-)
+from .optimizer import _check_betas, _check_lr, _check_not_negative, _number_state, _PerParameter
+from .update_terms import add_quotient, decayed, number_of, to_scalar
 
 __all__ = ["NAdam"]
 
@@ -70,18 +61,18 @@ class NAdam(_PerParameter):
         state["exp_avg_sq"] = _C.zeros_like(param)
 
     def _update(self, param, grad, group, state):
-        grad = _decayed(param, grad, group)
+        grad = decayed(param, grad, group)
         beta1, beta2 = group["betas"]
-        lr, steps = _to_scalar(group["lr"]), _number_of(state)
+        lr, steps = to_scalar(group["lr"]), number_of(state)
         mu, mu_next = (beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (steps, steps + 1))
         state["mu_product"].mul_(mu)
-        product = _number_of(state, "mu_product")
+        product = number_of(state, "mu_product")
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         scale = square.div(1 - beta2**steps).sqrt().add_(group["eps"])
-        _add_quotient(param, grad, scale, -lr * (1.0 - mu) / (1.0 - product))
-        _add_quotient(param, mean, scale, (-lr * mu_next) / (1.0 - product * mu_next))
+        add_quotient(param, grad, scale, -lr * (1.0 - mu) / (1.0 - product))
+        add_quotient(param, mean, scale, (-lr * mu_next) / (1.0 - product * mu_next))
 
 
 __getattr__ = _absent_names(__name__)

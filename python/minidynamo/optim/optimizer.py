@@ -38,28 +38,10 @@ class _Required:
 required = _Required()
 
 
-def _to_scalar(value):
-    """A tensor of one element as one without dimensions; numbers as they are."""
-    return value.squeeze() if isinstance(value, _C.Tensor) and value.dim() != 0 else value
-
-
 def _number_state(value, fused=False):
     """A state of one number, such as the count of steps: a tensor, float64 only if that is the default dtype."""
     double = not fused and _C.get_default_dtype() == _C.float64
     return _C.tensor(float(value), dtype=_C.float64 if double else _C.float32)
-
-
-def _number_of(state, name="step"):
-    """A state of one number. Compiled code serves all values of it: there it is a float64 tensor."""
-    return state[name].double() if is_compiling() else state[name].item()
-
-
-def _add_quotient(param, numerator, denominator, factor):
-    """param += factor * numerator / denominator, whose factor may be a tensor of one number."""
-    if is_compiling() and isinstance(factor, _C.Tensor):
-        param.add_(numerator * factor / denominator)
-    else:
-        param.addcdiv_(numerator, denominator, value=factor)
 
 
 def register_optimizer_step_pre_hook(hook):
@@ -70,14 +52,6 @@ def register_optimizer_step_pre_hook(hook):
 def register_optimizer_step_post_hook(hook):
     """`hook(optimizer, args, kwargs)` runs after each step of every optimiser. Gives a handle with `remove()`."""
     return _register(_post_hooks_of_all, hook, False)
-
-
-def _add_scaled(param, other, factor):
-    """param += factor * other, whose factor may be a tensor of one number."""
-    if is_compiling() and isinstance(factor, _C.Tensor):
-        param.add_(other * factor)
-    else:
-        param.add_(other, alpha=factor)
 
 
 def _after_pre_hooks(optimizer, step, args, kwargs):
@@ -316,7 +290,6 @@ class _PerParameter(Optimizer):
     """An optimiser that updates each parameter from its own gradient and state: `_begin` and `_update` say how."""
 
     _added_options = {}  # what states saved by old versions lack
-    _takes_open_rate = True  # schedules change lr: one compiled step serves all values, where the formulas allow it
     _numbers = ("step",)  # states that are tensors of one number, plain numbers in old versions
 
     def __init__(self, params, defaults):
@@ -349,7 +322,7 @@ class _PerParameter(Optimizer):
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            if self._takes_open_rate and is_compiling():
+            if is_compiling():  # schedules change lr: one compiled step serves all values
                 group = {**group, "lr": open_number(group["lr"])}
             for param in group["params"]:
                 if param.grad is not None:
@@ -371,17 +344,6 @@ class _PerParameter(Optimizer):
 
     def _update(self, param, grad, group, state):
         raise NotImplementedError
-
-
-def _decayed(param, grad, group):
-    """The gradient with that of the weight decay; a decoupled decay shrinks the parameter instead."""
-    decay = group["weight_decay"]
-    if decay == 0:
-        return grad
-    if group.get("decoupled_weight_decay"):
-        param.mul_(1 - _to_scalar(group["lr"]) * decay)
-        return grad
-    return grad.add(param, alpha=decay)
 
 
 def _check_lr(lr):

@@ -2,7 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_betas, _check_lr, _check_not_negative, _decayed, _number_state, _PerParameter, _to_scalar
+from .optimizer import _check_betas, _check_lr, _check_not_negative, _number_state, _PerParameter
+from .update_terms import decayed, to_scalar
 
 __all__ = ["RAdam"]
 
@@ -18,7 +19,6 @@ class RAdam(_PerParameter):
     Raises ValueError for negative options and betas that are not in [0, 1).
     """
 
-    _takes_open_rate = False
     _added_options = {"maximize": False, "capturable": False, "decoupled_weight_decay": False}
 
     def __init__(
@@ -58,14 +58,14 @@ class RAdam(_PerParameter):
         state["exp_avg_sq"] = _C.zeros_like(param)
 
     def _update(self, param, grad, group, state):
-        grad = _decayed(param, grad, group)
+        grad = decayed(param, grad, group)
         beta1, beta2 = group["betas"]
         steps = state["step"].item()
         mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean.lerp_(grad, 1 - beta1)
         square.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         correction2 = 1 - beta2**steps
-        change = mean / (1 - beta1**steps) * _to_scalar(group["lr"])
+        change = mean / (1 - beta1**steps) * to_scalar(group["lr"])
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * steps * beta2**steps / correction2
         if length > 5.0:

@@ -2,16 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import (
-    _add_quotient,
-    _add_scaled,
-    _check_lr,
-    _check_not_negative,
-    _decayed,
-    _number_state,
-    _PerParameter,
-    _to_scalar,
-)
+from .optimizer import _check_lr, _check_not_negative, _number_state, _PerParameter
+from .update_terms import add_quotient, add_scaled, decayed, to_scalar
 
 __all__ = ["RMSprop"]
 
@@ -67,8 +59,8 @@ class RMSprop(_PerParameter):
             state["grad_avg"] = _C.zeros_like(param)
 
     def _update(self, param, grad, group, state):
-        grad = _decayed(param, grad, group)
-        alpha, lr = group["alpha"], _to_scalar(group["lr"])
+        grad = decayed(param, grad, group)
+        alpha, lr = group["alpha"], to_scalar(group["lr"])
         square = state["square_avg"]
         square.mul_(alpha).addcmul_(grad, grad, value=1 - alpha)
         if group["centered"]:
@@ -79,9 +71,9 @@ class RMSprop(_PerParameter):
         if group["momentum"] > 0:
             buffer = state["momentum_buffer"]
             buffer.mul_(group["momentum"]).addcdiv_(grad, scale)
-            _add_scaled(param, buffer, -lr)
+            add_scaled(param, buffer, -lr)
         else:
-            _add_quotient(param, grad, scale, -lr)
+            add_quotient(param, grad, scale, -lr)
 
 
 __getattr__ = _absent_names(__name__)

@@ -2,7 +2,8 @@
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .optimizer import _check_lr, _number_state, _PerParameter, _to_scalar
+from .optimizer import _check_lr, _number_state, _PerParameter
+from .update_terms import to_scalar
 
 __all__ = ["Rprop"]
 
@@ -18,7 +19,6 @@ class Rprop(_PerParameter):
     Raises ValueError for a negative lr, and unless 0 < etas[0] < 1 < etas[1].
     """
 
-    _takes_open_rate = False
     _added_options = {"maximize": False, "capturable": False}
 
     def __init__(
@@ -50,7 +50,7 @@ class Rprop(_PerParameter):
     def _begin(self, param, group, state):
         state["step"] = _number_state(0)
         state["prev"] = _C.zeros_like(param)
-        state["step_size"] = _C.zeros_like(param.grad).fill_(_to_scalar(group["lr"]))
+        state["step_size"] = _C.zeros_like(param.grad).fill_(to_scalar(group["lr"]))
 
     def _update(self, param, grad, group, state):
         shrink, grow = group["etas"]

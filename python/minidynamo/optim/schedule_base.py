@@ -7,7 +7,8 @@ import warnings
 import weakref
 
 from .. import _C
-from .optimizer import Optimizer, _to_scalar
+from .optimizer import Optimizer
+from .update_terms import to_scalar
 
 
 def _copied(value):
@@ -30,7 +31,7 @@ def _options(optimizer, name):
 
 def _set_option(group, name, value):
     if isinstance(group[name], _C.Tensor):
-        group[name].fill_(_to_scalar(value))
+        group[name].fill_(to_scalar(value))
     else:
         group[name] = value
 

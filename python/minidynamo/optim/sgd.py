@@ -1,7 +1,8 @@
 """torch.optim.sgd: gradient descent, with momentum."""
 
 from .._absent import absent_names as _absent_names
-from .optimizer import _add_scaled, _check_lr, _check_not_negative, _decayed, _PerParameter, _to_scalar
+from .optimizer import _check_lr, _check_not_negative, _PerParameter
+from .update_terms import add_scaled, decayed, to_scalar
 
 __all__ = ["SGD"]
 
@@ -49,7 +50,7 @@ class SGD(_PerParameter):
         super().__init__(params, options)
 
     def _step_of(self, param, group):
-        grad = _decayed(param, -param.grad if group["maximize"] else param.grad, group)
+        grad = decayed(param, -param.grad if group["maximize"] else param.grad, group)
         momentum = group["momentum"]
         if momentum != 0:
             state = self.state[param]
@@ -59,7 +60,7 @@ class SGD(_PerParameter):
             else:
                 buffer.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
             grad = grad.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        _add_scaled(param, grad, -_to_scalar(group["lr"]))
+        add_scaled(param, grad, -to_scalar(group["lr"]))
 
 
 __getattr__ = _absent_names(__name__)
