@@ -16,6 +16,7 @@ struct Multiply : Tile<T> {
   using Tile<T>::broadcast;
   using Tile<T>::kManyRegisters;
   using Tile<T>::multiply_add;
+  using Tile<T>::load_transposed;
   using Tile<T>::transpose;
   // A tile of accumulators fills the registers: 8 x 3 of 32, or 6 x 2 of 16. One lane: no registers to fill.
   static constexpr int kTileRows = kManyRegisters ? 8 : kLanes > 1 ? 6 : 4;
@@ -82,15 +83,35 @@ struct Multiply : Tile<T> {
 
   static constexpr bool is_power_of_2(int n) { return (n & (n - 1)) == 0; }
 
-  // Rows of a that lie one after the other, k a multiple of the lanes.
+  // Rows of a that lie one after the other, k a multiple of the lanes. Tiles of other heights than powers of two are
+  // transposed in squares: the rows that the last square lacks come out as values between the steps, which the next
+  // step's then replace. So after the last step there has to be room for a vector.
   static void pack_long_rows(const T* a, std::int64_t row, std::int64_t k, T* out) {
+    constexpr int kSquares = (kTileRows + kLanes - 1) / kLanes;
     for (std::int64_t p = 0; p < k; p += kLanes, out += kTileRows * kLanes) {
-      V v[kTileRows];
+      if constexpr (is_power_of_2(kTileRows)) {
+        V v[kTileRows];
 #pragma GCC unroll 16
-      for (int i = 0; i < kTileRows; ++i) v[i] = S::load(a + i * row + p);
-      transpose(v);
+        for (int i = 0; i < kTileRows; ++i) v[i] = S::load(a + i * row + p);
+        transpose(v);
 #pragma GCC unroll 16
-      for (int i = 0; i < kTileRows; ++i) S::store(out + i * kLanes, v[i]);
+        for (int i = 0; i < kTileRows; ++i) S::store(out + i * kLanes, v[i]);
+      } else {
+        V v[kSquares][kLanes];
+#pragma GCC unroll 4
+        for (int s = 0; s < kSquares; ++s) {
+#pragma GCC unroll 16
+          for (int i = 0; i < kLanes; ++i) {
+            v[s][i] = s * kLanes + i < kTileRows ? S::load(a + (s * kLanes + i) * row + p) : V{};
+          }
+          transpose(v[s]);
+        }
+#pragma GCC unroll 16
+        for (int i = 0; i < kLanes; ++i) {
+#pragma GCC unroll 4
+          for (int s = 0; s < kSquares; ++s) S::store(out + i * kTileRows + s * kLanes, v[s][i]);
+        }
+      }
     }
   }
 
@@ -98,12 +119,12 @@ struct Multiply : Tile<T> {
   static void pack_rows(const T* a, std::int64_t row, std::int64_t column, int rows, int padded, std::int64_t k,
                         T* out) {
     std::int64_t p = 0;
-    if constexpr (kLanes > 1 && is_power_of_2(kTileRows)) {
-      if (column == 1 && rows == kTileRows) {
-        p = k / kLanes * kLanes;
-        pack_long_rows(a, row, p, out);
-        out += p * kTileRows;
-      }
+    if (row == 1 && rows == kTileRows) {
+      for (; p < k; ++p, out += kTileRows) std::copy_n(a + p * column, kTileRows, out);
+    } else if (kLanes > 1 && column == 1 && rows == kTileRows) {
+      p = (is_power_of_2(kTileRows) ? k : k - 1) / kLanes * kLanes;
+      pack_long_rows(a, row, p, out);
+      out += p * kTileRows;
     }
     for (; p < k; ++p) {
       for (int i = 0; i < padded; ++i) *out++ = i < rows ? a[i * row + p * column] : T(0);
