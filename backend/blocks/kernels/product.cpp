@@ -120,7 +120,7 @@ struct Multiply : Tile<T> {
                         T* out) {
     std::int64_t p = 0;
     if (row == 1 && rows == kTileRows) {
-      for (; p < k; ++p, out += kTileRows) std::copy_n(a + p * column, kTileRows, out);
+      for (; p < k; ++p, out += kTileRows) __builtin_memcpy(out, a + p * column, kTileRows * sizeof(T));
     } else if (kLanes > 1 && column == 1 && rows == kTileRows) {
       p = (is_power_of_2(kTileRows) ? k : k - 1) / kLanes * kLanes;
       pack_long_rows(a, row, p, out);
