@@ -21,6 +21,8 @@ TEST(BlocksProduct, SameBitsAsReference) {
                         {1, 700, 41},
                         {2, 1024, 53},
                         {4, 300, 30},
+                        {13, 40, 16},
+                        {25, 37, 48},
                         {200, 33, 70},
                         {33, 70, 1600}}) {
     for (const DType t : {DType::Float32, DType::Float64, DType::Int32, DType::Int64}) {

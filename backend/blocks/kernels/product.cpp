@@ -24,17 +24,31 @@ struct Multiply : Tile<T> {
   static constexpr int kTileColumns = kTileVectors * kLanes;
   static constexpr int kThinRows = 4;  // up to so many, packing b costs more than it saves
 
+  // The rows of a tile, one step of k after the other: packed, or where they lie.
+  template <int kRows>
+  struct PackedRows {
+    const T* at;
+    T operator[](int i) const { return at[i]; }
+    void step() { at += kRows; }
+  };
+  struct StridedRows {
+    const T* at;
+    std::int64_t row, column;
+    T operator[](int i) const { return at[i * row]; }
+    void step() { at += column; }
+  };
+
   // a: k steps of kRows values, b: k steps of kTileColumns values, of which kVectors full vectors are used. `fresh`:
   // c's old values do not count.
-  template <int kRows, int kVectors>
-  static void tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh) {
+  template <int kRows, int kVectors, class Rows>
+  static void tile(std::int64_t k, Rows a, const T* b, T* c, std::int64_t c_row, bool fresh) {
     V sum[kRows][kVectors];
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 4
       for (int j = 0; j < kVectors; ++j) sum[i][j] = fresh ? V{} : S::load(c + i * c_row + j * kLanes);
     }
-    for (; k > 0; --k, a += kRows, b += kTileColumns) {
+    for (; k > 0; --k, a.step(), b += kTileColumns) {
       V row[kVectors];
 #pragma GCC unroll 4
       for (int j = 0; j < kVectors; ++j) row[j] = S::load(b + j * kLanes);
@@ -53,8 +67,8 @@ struct Multiply : Tile<T> {
   }
 
   // Tiles at the edges of c go through a tile of their own.
-  template <int kRows, int kVectors>
-  static void edge_tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh, int rows,
+  template <int kRows, int kVectors, class Rows>
+  static void edge_tile(std::int64_t k, Rows a, const T* b, T* c, std::int64_t c_row, bool fresh, int rows,
                         int columns) {
     constexpr int kColumns = kVectors * kLanes;
     alignas(64) T own[kRows * kColumns] = {};
@@ -71,11 +85,11 @@ struct Multiply : Tile<T> {
       if (columns <= (kVectors - 1) * kLanes) return any_tile<kVectors - 1>(k, a, b, c, c_row, fresh, rows, columns);
     }
     if (rows == 1) {
-      edge_tile<1, kVectors>(k, a, b, c, c_row, fresh, 1, columns);
+      edge_tile<1, kVectors>(k, PackedRows<1>{a}, b, c, c_row, fresh, 1, columns);
     } else if (rows == kTileRows && columns == kVectors * kLanes) {
-      tile<kTileRows, kVectors>(k, a, b, c, c_row, fresh);
+      tile<kTileRows, kVectors>(k, PackedRows<kTileRows>{a}, b, c, c_row, fresh);
     } else {
-      edge_tile<kTileRows, kVectors>(k, a, b, c, c_row, fresh, rows, columns);
+      edge_tile<kTileRows, kVectors>(k, PackedRows<kTileRows>{a}, b, c, c_row, fresh, rows, columns);
     }
   }
 
@@ -176,6 +190,25 @@ struct Multiply : Tile<T> {
     }
   }
 
+  // --- Few columns: packing a would cost as much as a share of the product ---
+
+  static constexpr int kFewTiles = 4;
+  static bool reads_rows_in_place(const Product& p) {
+    return kLanes > 1 && p.n % kTileColumns == 0 && p.n <= kFewTiles * kTileColumns && p.m >= kTileRows &&
+           p.a_column == 1;
+  }
+  // The rows of full tiles; how many these are.
+  static std::int64_t add_rows_in_place(const Product& p, const T* b, bool fresh) {
+    const std::int64_t rows = p.m / kTileRows * kTileRows;
+    for (std::int64_t j = 0; j < p.n; j += kTileColumns) {
+      for (std::int64_t i = 0; i < rows; i += kTileRows) {
+        const StridedRows a{static_cast<const T*>(p.a) + i * p.a_row, p.a_row, p.a_column};
+        tile<kTileRows, kTileVectors>(p.k, a, b + j * p.k, static_cast<T*>(p.c) + i * p.c_row + j, p.c_row, fresh);
+      }
+    }
+    return rows;
+  }
+
   // --- Few rows ---
 
   // b lies row by row: strips of it, kVectors wide.
@@ -262,7 +295,8 @@ struct Multiply : Tile<T> {
   static void add(const Product& p, const void* packed, bool fresh, void* workspace) {
     const auto* const a = static_cast<const T*>(p.a);
     auto* const packed_a = static_cast<T*>(workspace);
-    for (std::int64_t i = 0; i < p.m; i += kProductRows) {
+    std::int64_t i = reads_rows_in_place(p) ? add_rows_in_place(p, static_cast<const T*>(packed), fresh) : 0;
+    for (; i < p.m; i += kProductRows) {
       const std::int64_t rows = std::min(kProductRows, p.m - i);
       for (std::int64_t t = 0; t < rows; t += kTileRows) {
         const int h = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - t));
