@@ -65,12 +65,25 @@ std::span<PyObject* const> items_of(PyObject* sequence) {
   return {PySequence_Fast_ITEMS(sequence), static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence))};
 }
 
-// Wrapping what a container holds may have Python collect garbage, whose callbacks change the container.
+bool plain_key(PyObject* k) {
+  return is_constant_object(k) || hashes_by_identity(Py_TYPE(k)) || PyType_Check(k) || PyFunction_Check(k);
+}
+
+// Wrapping what a container holds may have Python collect garbage, whose callbacks change the container. A key is not
+// looked up where that would run a hash of the program's: its value is null.
 std::vector<std::pair<PyRef, PyRef>> held_items(PyObject* dict) {
   std::vector<std::pair<PyRef, PyRef>> items;
+  if (!PyODict_Check(dict)) {
+    Py_ssize_t at = 0;
+    PyObject *k, *v;
+    while (PyDict_Next(dict, &at, &k, &v)) items.emplace_back(PyRef::borrow(k), PyRef::borrow(v));
+    return items;
+  }
   DictKeyCursor keys(dict);
-  while (PyObject* k = keys.next())
-    items.emplace_back(PyRef::borrow(k), PyRef::borrow(PyDict_GetItemWithError(dict, k)));
+  while (PyObject* k = keys.next()) {
+    const bool is_found = plain_key(k) || PyTuple_Check(k);
+    items.emplace_back(PyRef::borrow(k), is_found ? PyRef::borrow(PyDict_GetItemWithError(dict, k)) : PyRef());
+  }
   return items;
 }
 
@@ -90,10 +103,6 @@ ValueRef wrap_sequence(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::LengthCheck, s, {}, PyObject_Length(o));
   if (PyList_Check(o)) return make_ref<ListValue>(lazy_items(t, o, s));
   return make_ref<TupleValue>(lazy_items(t, o, s), Py_TYPE(o));
-}
-
-bool plain_key(PyObject* k) {
-  return is_constant_object(k) || hashes_by_identity(Py_TYPE(k)) || PyType_Check(k) || PyFunction_Check(k);
 }
 
 ValueRef wrap_dict(Tracer& t, PyObject* o, SourceRef s) {

@@ -203,7 +203,9 @@ static ValueRef call_fromkeys(Tracer& t, CallArgs& args) {
     ValueRef key = t.realize(raw);
     PyRef constant = key->as_constant();
     PyTypeObject* type = key->python_type();
-    if (constant ? PyObject_Hash(constant.get()) == -1 : type && type->tp_hash == PyObject_HashNotImplemented) {
+    // A hash of a class's own is a call that the program sees: put() makes it, once.
+    const bool is_tried = constant && !PyType_HasFeature(Py_TYPE(constant.get()), Py_TPFLAGS_HEAPTYPE);
+    if (is_tried ? PyObject_Hash(constant.get()) == -1 : type && type->tp_hash == PyObject_HashNotImplemented) {
       clear_answer();
       graph_break<GB0183>("dict", print_list(args.positional), print_keywords(args));
     }

@@ -11,6 +11,8 @@ import minidynamo.distributions as D
 from distributions.families import CONTINUOUS, DISCRETE, integration, make
 from minidynamo.distributions import implicit_gradients
 
+pytestmark = pytest.mark.version_free  # numbers, which no Python takes part in computing
+
 COUNT = 20000
 CRITICAL = 2.1 / math.sqrt(COUNT)  # Kolmogorov and Smirnov: exceeded with probability 3e-4
 

@@ -1,6 +1,7 @@
 """Sets changed by whole sets: what a bulk operation does to a set's table decides the order the program sees later."""
 
 import random
+from collections import OrderedDict
 
 import pytest
 
@@ -119,3 +120,30 @@ def test_order_of_sets_that_take_in_sets_and_dictionaries():
         x = [rng.randrange(200) for _ in range(rng.randrange(2, 14))]
         o = {rng.randrange(200) for _ in range(rng.randrange(6))}
         same(taken_in, lambda x=x, o=o: (list(x), set(o)), calls=1, backends=("eager",))
+
+
+class Counted(int):
+    """Counts how often it is hashed."""
+
+    def __init__(self, *_):
+        self.hashed = 0
+
+    def __hash__(self):
+        self.hashed += 1
+        return int.__hash__(self)
+
+
+def hashed_keys(x):
+    d = dict.fromkeys(map(Counted, x))
+    counts = [[k.hashed for k in d]]
+    s = frozenset(d)
+    s.difference(d)
+    counts.append([k.hashed for k in d])
+    d[Counted(70)] = 1
+    return counts, [k.hashed for k in {**d}], d[Counted(70)]
+
+
+def test_hashes_of_the_program_are_called_as_often_as_plain():
+    same(hashed_keys, lambda: ([3, 1, 2],))
+    same(lambda d: [k.hashed for k in d], lambda: (dict.fromkeys(map(Counted, range(3))),))
+    same(lambda d: [k.hashed for k in d], lambda: (OrderedDict.fromkeys(map(Counted, range(3))),))

@@ -12,6 +12,8 @@ from minidynamo import _C
 from .drawn_calls import OPS, call_of, function_of, is_public
 from .op_calls import CALLS, IN_PLACE_CALLS, operands
 
+pytestmark = pytest.mark.version_free  # shapes and strides, which no Python takes part in computing
+
 PUBLIC = [name for name, op in OPS.items() if is_public(op)]
 
 # Sizes, or a number of the program, that depend on elements: what is not there is not guessed.
