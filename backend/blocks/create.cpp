@@ -1,9 +1,8 @@
-// Tensors of one value and of random numbers; the other creation ops are the reference engine's.
+// Tensors of one value; the other creation ops are the reference engine's.
 #include "backend/blocks/engine.h"
 #include "backend/blocks/iteration.h"
 #include "backend/machine/thread_pool.h"
 #include "ir/graph/op_visit.h"
-#include "ir/reference/random_fill.h"
 
 namespace md::blocks {
 
@@ -20,30 +19,6 @@ Arg fill_value(ops::Full, std::span<const Arg> args) { return args[1]; }
 Arg fill_value(ops::FullLike, std::span<const Arg> args) { return args[1]; }
 
 }  // namespace
-
-namespace {
-
-constexpr std::int64_t kDraws = 2048;  // worth a task of their own
-
-template <class O>
-concept Drawn = requires(const KernelCall& c) { random_blocks(O{}, c); };
-
-}  // namespace
-
-bool run_random(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
-  if (!out[0]->is_contiguous()) return false;
-  const KernelCall c{op, args, out};
-  return visit_op(op.id, [&]<class O>(O o) {
-    if constexpr (Drawn<O>) {
-      const RandomRange r = reserve_random(random_blocks(o, c));
-      parallel_for(out[0]->numel(), kDraws,
-                   [&](std::int64_t begin, std::int64_t end) { fill_random(o, c, r, begin, end); });
-      return true;
-    } else {
-      return false;
-    }
-  });
-}
 
 bool run_create(const KernelTable& kernels, const Op& op, std::span<const Arg> args, TensorImpl& out) {
   const Arg value = visit_op(op.id, [&](auto o) { return fill_value(o, args); });

@@ -63,7 +63,7 @@ void BlockEngine::run_now(const Op& op, std::span<const Arg> args, std::span<con
       done = run_create(kernels_, op, args, *out[0]);
       break;
     case OpKind::Random:
-      done = run_random(op, args, out);
+      done = run_random(kernels_, op, args, out);
       break;
     default:
       break;

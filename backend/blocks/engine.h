@@ -21,7 +21,7 @@ class BlockEngine final : public Engine {
 bool run_pointwise(const KernelTable& kernels, const Op& op, std::span<const Arg> args, TensorImpl& out);
 bool run_reduction(const KernelTable& kernels, const Op& op, std::span<const Arg> args, std::span<const TensorRef> out);
 bool run_kernel(const KernelTable& kernels, const Op& op, std::span<const Arg> args, std::span<const TensorRef> out);
-bool run_random(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out);
+bool run_random(const KernelTable& kernels, const Op& op, std::span<const Arg> args, std::span<const TensorRef> out);
 bool run_create(const KernelTable& kernels, const Op& op, std::span<const Arg> args, TensorImpl& out);
 
 // A compact copy of t.

@@ -119,6 +119,21 @@ struct ConvolutionKernels {
   void (*run)(const Convolution& c, const ConvolutionPatch& p, void* laid_out);
 };
 
+// Random numbers of Philox (ir/tensor/philox.h).
+using DrawKernel = void (*)(std::uint64_t seed, std::uint64_t block, std::int64_t n, void* out);
+struct RandomKernels {
+  // n values of 64 bits, two of each block from `block` on: bits, float64s on [0, 1), normally distributed float64s.
+  DrawKernel bits, uniform, normal;
+  // Of a word's upper `digits` bits a float32 on [0, 1).
+  void (*singles)(const std::uint32_t* words, int digits, std::int64_t n, float* out);
+  // values[i] = low + values[i] mod range
+  void (*remainders)(std::uint64_t low, std::uint64_t range, std::int64_t n, std::uint64_t* values);
+  // Whether word / 2^32 < p, for one p or one each; and whether each p is on [0, 1].
+  void (*happen)(const std::uint32_t* words, double p, std::int64_t n, std::uint8_t* out);
+  void (*happen_each)(const std::uint32_t* words, const double* p, std::int64_t n, std::uint8_t* out);
+  bool (*are_probabilities)(const double* p, std::int64_t n);
+};
+
 // The dtypes bodies run in (DTypeInfo::working), in the order of the tables below.
 inline constexpr int kComputeTypes = 5;
 constexpr int compute_index(DType t) {
@@ -152,8 +167,9 @@ struct KernelTable {
   const char* level;  // "x86-64-v4"
   const PointwiseKernel* pointwise[kComputeTypes];
   const ReductionKernels* reductions[kComputeTypes];
-  const ProductKernels* product;                  // by compute dtype; those of bool are null
-  const ConvolutionKernels* convolution;          // the same; without functions for bool
+  const ProductKernels* product;          // by compute dtype; those of bool are null
+  const ConvolutionKernels* convolution;  // the same; without functions for bool
+  const RandomKernels* random;
   const ConvertKernel (*convert)[kComputeTypes];  // [from][to]
   // By dtype, between elements and values of the working dtype; null where that is the dtype itself.
   const ConvertKernel *widen, *narrow;

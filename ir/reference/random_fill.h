@@ -1,5 +1,4 @@
-// What rand, randn and randint draw, a range of elements at a time: element i depends on the call's numbers and i
-// alone.
+// What rand, randn and randint draw: element i depends on the call's numbers and i alone.
 #pragma once
 
 #include "ir/reference/reference.h"
@@ -13,9 +12,9 @@ std::uint64_t random_blocks(ops::Rand, const KernelCall& c);
 std::uint64_t random_blocks(ops::Randn, const KernelCall& c);
 std::uint64_t random_blocks(ops::Randint, const KernelCall& c);
 
-// Elements [first, last) of the result, which is contiguous.
-void fill_random(ops::Rand, const KernelCall& c, const RandomRange& r, std::int64_t first, std::int64_t last);
-void fill_random(ops::Randn, const KernelCall& c, const RandomRange& r, std::int64_t first, std::int64_t last);
-void fill_random(ops::Randint, const KernelCall& c, const RandomRange& r, std::int64_t first, std::int64_t last);
+// The elements of the result, which is contiguous.
+void fill_random(ops::Rand, const KernelCall& c, const RandomRange& r);
+void fill_random(ops::Randn, const KernelCall& c, const RandomRange& r);
+void fill_random(ops::Randint, const KernelCall& c, const RandomRange& r);
 
 }  // namespace md

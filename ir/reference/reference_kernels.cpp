@@ -95,8 +95,7 @@ namespace {
 
 template <class O>
 void draw(O op, const KernelCall& c) {
-  const RandomRange r = reserve_random(random_blocks(op, c));
-  fill_random(op, c, r, 0, c.out[0]->numel());
+  fill_random(op, c, reserve_random(random_blocks(op, c)));
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ bool is_refused(const Op& op, const std::vector<Arg>& args) {
 
 // Runs the call on the reference and on every level; false if the op does not take these operands, which has to be as
 // its declaration says.
-bool same_everywhere(const Op& op, const std::vector<Arg>& args) {
+[[maybe_unused]] bool same_everywhere(const Op& op, const std::vector<Arg>& args) {
   const bool drawn = op.kind() == OpKind::Pointwise || op.kind() == OpKind::Reduction;
   std::vector<TensorType> types;
   try {

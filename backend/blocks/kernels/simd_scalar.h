@@ -28,6 +28,7 @@ struct ScalarLane {
   static void store_mask(std::uint8_t* p, M m) { *p = m; }
   static bool any(M m) { return m; }
   static V rotate(V v, int) { return v; }
+  static I interleave(I a, I b, bool upper) { return upper ? b : a; }
 
   static V constant(double c) { return static_cast<T>(c); }
   static V lowest() { return kInteger ? std::numeric_limits<T>::min() : -std::numeric_limits<T>::infinity(); }
@@ -78,6 +79,10 @@ struct ScalarLane {
   static I iadd(I a, I b) { return static_cast<I>(static_cast<U>(a) + static_cast<U>(b)); }
   static I isub(I a, I b) { return static_cast<I>(static_cast<U>(a) - static_cast<U>(b)); }
   static I imul(I a, I b) { return static_cast<I>(static_cast<U>(a) * static_cast<U>(b)); }
+  // Of the lower halves of 64-bit lanes.
+  static I product_of_words(I a, I b) {
+    return static_cast<I>(std::uint64_t{static_cast<std::uint32_t>(a)} * static_cast<std::uint32_t>(b));
+  }
   static I iand(I a, I b) { return a & b; }
   static I ior(I a, I b) { return a | b; }
   static I ixor(I a, I b) { return a ^ b; }

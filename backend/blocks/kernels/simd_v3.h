@@ -39,6 +39,8 @@ struct Simd : VectorBase<T, 32> {
       return (V)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
     }
   }
+  // Of the lower halves of 64-bit lanes.
+  static I product_of_words(I a, I b) { return (I)_mm256_mul_epu32((__m256i)a, (__m256i)b); }
   static V sqrt(V a) {
     if constexpr (kWide) {
       return (V)_mm256_sqrt_pd((__m256d)a);

@@ -38,6 +38,8 @@ struct Simd : VectorBase<T, 64> {
       return (V)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
     }
   }
+  // Of the lower halves of 64-bit lanes.
+  static I product_of_words(I a, I b) { return (I)_mm512_mul_epu32((__m512i)a, (__m512i)b); }
   static V sqrt(V a) {
     if constexpr (kWide) {
       return (V)_mm512_sqrt_pd((__m512d)a);

@@ -35,6 +35,12 @@ struct VectorBase {
     for (int i = 0; i < kLanes; ++i) index[i] = static_cast<IT>((i + n) % kLanes);
     return __builtin_shuffle(v, index);
   }
+  // a's and b's lanes in turn, of the lower or upper half of both.
+  static I interleave(I a, I b, bool upper) {
+    I index;
+    for (int i = 0; i < kLanes; ++i) index[i] = static_cast<IT>(i % 2 * kLanes + (upper ? kLanes / 2 : 0) + i / 2);
+    return __builtin_shuffle(a, b, index);
+  }
 
   static V every(T value) { return value - V{}; }  // subtracting +0 keeps every value, -0 too
   static V constant(double c) { return every(static_cast<T>(c)); }

@@ -9,6 +9,7 @@ constexpr KernelTable kTable = {
     .reductions = {kReduceFloat32, kReduceFloat64, kReduceInt32, kReduceInt64, kReduceBool},
     .product = kProducts,
     .convolution = kConvolutions,
+    .random = &kRandom,
     .convert = kConvert,
     .widen = kWiden,
     .narrow = kNarrow,
