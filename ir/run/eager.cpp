@@ -141,12 +141,23 @@ void store(const TensorRef& self, Arg result) {
   engine().run(op(id::Copy), args, std::span<const TensorRef>(&self, 1));
 }
 
+// Parts refuse operands that do not fit by themselves, so that their types are inferred once. `self` is contiguous: no
+// elements of its share memory, which would have to be refused before random numbers are drawn.
+void write_composite(const Op& op, const TensorRef& self, std::span<const Arg> bound) {
+  Arg value = worth_sweeping(bound) ? run_swept(op, without_overlap(self, bound), self.get()) : call_op(op, bound);
+  if (value == Arg(self)) return;
+  check_inplace(op, type_of(bound[0]), type_of(value));
+  store(self, std::move(value));
+}
+
 // What is found out about the operands holds to the end: between the parts of this others may go on.
 void write_result(const Op& op, std::span<const Arg> given) {
   HeldMemory held;
   std::vector<Arg> bound;
   for (const Arg& a : given) bound.push_back(held.add(a));
   const TensorRef self = bound[0].get<TensorRef>();
+  const bool composite = op.kind() == OpKind::Composite;
+  if (composite && self->has_memory() && self->is_contiguous()) return write_composite(op, self, bound);
   const TensorType result = infer(op, bound)[0];
   check_inplace(op, type_of(bound[0]), result);
   if (!self->has_memory()) return;
@@ -156,9 +167,7 @@ void write_result(const Op& op, std::span<const Arg> given) {
   } else if (op.decl->writes_self && result.dtype == self->dtype) {
     run_into(op, self, bound);
   } else {
-    Arg value = op.kind() == OpKind::Composite && worth_sweeping(bound)
-                    ? run_swept(op, without_overlap(self, bound), self.get())
-                    : call_op(op, bound);
+    Arg value = call_op(op, bound);
     if (!(value == Arg(self))) store(self, std::move(value));
   }
 }

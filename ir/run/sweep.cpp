@@ -18,8 +18,8 @@ constexpr std::int64_t kLeastElements = 1 << 14;
 
 std::atomic<SweepRunner> installed{nullptr};
 
-// Notes parts with their types as long as they are pointwise or reductions. The first that is neither, and all after
-// it, are run at once, and before it those noted.
+// Notes parts with their types as long as they are pointwise or reductions. Others are run at once; after one that
+// needs what was noted, which is then run before it, so are all.
 class Recorder final : public OpCaller {
  public:
   using OpCaller::call;
@@ -27,6 +27,7 @@ class Recorder final : public OpCaller {
     if (inner.kind() == OpKind::Composite) return expand(inner, *this, bound);
     const bool known = inner.kind() == OpKind::Pointwise || inner.kind() == OpKind::Reduction;
     if (running_ || !known || inner.schema.results != 1) {
+      if (!running_ && std::ranges::none_of(bound, is_noted)) return call_op(inner, bound);
       run_noted();
       return call_op(inner, values_of(bound));
     }
@@ -50,6 +51,11 @@ class Recorder final : public OpCaller {
   }
 
  private:
+  static bool is_noted(const Arg& a) {
+    const auto* l = a.get_if<ListArg>();
+    return l ? std::ranges::any_of(l->items, is_noted) : a.is<Node*>();
+  }
+
   // What will be allocated for the last part, if that is the result and row-major.
   TensorRef room_for(const Arg& result) const {
     const auto* last = result.get_if<Node*>();

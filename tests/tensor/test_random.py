@@ -89,6 +89,17 @@ def test_symbolic_sizes_draw_the_same_numbers():
 # --- distributions
 
 
+def test_large_fills_are_the_formula_of_what_was_drawn():
+    # Large tensors are swept: the numbers are drawn at once, what is made of them goes row by row.
+    for dtype in (torch.float32, torch.float64, torch.float16):
+        torch.manual_seed(3)
+        drawn, uniform = torch.randn(150, 200, dtype=dtype), torch.rand(150, 200, dtype=dtype)
+        torch.manual_seed(3)
+        x, y = torch.zeros(150, 200, dtype=dtype), torch.zeros(150, 200, dtype=dtype)
+        assert torch.equal(x.normal_(2.0, 0.3), drawn * 0.3 + 2.0)
+        assert torch.equal(y.uniform_(-1.0, 2.0), uniform * 3.0 - 1.0)
+
+
 def test_means_and_ranges():
     torch.manual_seed(0)
     n = 40000
