@@ -5,6 +5,7 @@
 #include <csignal>
 
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/driver/compiled_function.h"
 #include "frontend/driver/frame_hook.h"
@@ -14,6 +15,7 @@
 #include "frontend/entries/frame_notes.h"
 #include "frontend/guards/guard.h"
 #include "frontend/report/events.h"
+#include "frontend/tensors/compiled_backward.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/marks.h"
@@ -176,6 +178,21 @@ PyObject* py_frame_counts(PyObject*, PyObject*) {
   return guarded([&] { return frame_counts_list().release(); });
 }
 
+// config.compiled_autograd: the options of the compiled function that is under way hold for backward() as well.
+PyRef compiler_of_running_code() {
+  const CompileOptions* const options = current_options();
+  if (!options) return {};
+  const PyRef config = checked(import_module("minidynamo._dynamo.config"));
+  const PyRef wanted = checked(PyObject_GetAttrString(config.get(), "compiled_autograd"));
+  if (!checked(PyObject_IsTrue(wanted.get()))) return {};
+  const PyRef module = checked(import_module("minidynamo._dynamo.compiled_autograd"));
+  const auto or_none = [](PyObject* o) { return o ? o : Py_None; };
+  return checked(PyObject_CallMethod(module.get(), "_compiler_with", "OsOiOi", or_none(options->backend),
+                                     options->backend_name.c_str(), options->fullgraph ? Py_True : Py_False,
+                                     options->dynamic, or_none(options->backend_options.get()),
+                                     static_cast<int>(options->mode)));
+}
+
 PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
                           {"_original", py_original, METH_O, nullptr},
                           {"_reset", py_reset, METH_NOARGS, nullptr},
@@ -198,6 +215,7 @@ int init_frontend(PyObject* module) {
   if (init_compiled_function(module) < 0) return -1;
   init_marks(module);
   init_rules();
+  set_compiler_of_code(compiler_of_running_code);
   install_hook();
   return 0;
 }

@@ -4,6 +4,7 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/held_objects.h"
 #include "frontend/tensors/node_object.h"
+#include "ir/gradients/backward_recorder.h"
 
 namespace md {
 
@@ -20,41 +21,32 @@ std::string name_of(PyObject* hook) {
 class Table : public ObjectHolder {
  public:
   int traverse(visitproc visit, void* arg) const override { return visit(hooks.get(), arg); }
-  PyRef snapshot() const { return checked(PyDict_Values(hooks.get())); }
   const PyRef hooks = checked(PyDict_New());
 };
 
 template <class F>
-void for_each_hook(const Table& table, F&& f) {
-  const PyRef hooks = table.snapshot();
+void for_each_hook(PyObject* table, F&& f) {
+  const PyRef hooks = checked(PyDict_Values(table));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(hooks.get()); ++i) f(PyList_GET_ITEM(hooks.get(), i));
 }
 
 class TableHook final : public GradHook, public Table {
  public:
   TensorRef call(const TensorRef& gradient) override {
-    TensorRef now = gradient;
-    for_each_hook(*this, [&](PyObject* hook) {
-      const PyRef given = object_of_tensor(now);
-      const PyRef answer = checked(PyObject_CallOneArg(hook, given.get()));
-      if (answer.get() != Py_None) now = replaced_gradient(answer.get(), now, hook);
-    });
+    const TensorRef now = through_hooks(hooks.get(), gradient);
     return now == gradient ? TensorRef() : now;
   }
+  bool is_a_step() const override { return true; }
 };
 
 // Of a leaf, after its gradient was added: they get the leaf.
 class AccumulatedHook final : public GradHook, public Table {
  public:
   TensorRef call(const TensorRef& leaf) override {
-    const PyRef given = object_of_tensor(leaf);
-    for_each_hook(*this, [&](PyObject* hook) {
-      const PyRef answer = checked(PyObject_CallOneArg(hook, given.get()));
-      if (answer.get() != Py_None)
-        throw OpError(ErrorKind::Runtime, "a hook that runs after a gradient was added has to return None");
-    });
+    call_hooks_after(hooks.get(), leaf);
     return nullptr;
   }
+  bool is_a_step() const override { return true; }
 };
 
 PyRef tuple_of(std::span<const TensorRef> gradients) {
@@ -70,7 +62,7 @@ class NodeTableHook final : public NodeHook, public Table {
   explicit NodeTableHook(bool before) : before_(before) {}
   void call(std::vector<TensorRef>& gradients, std::span<const TensorRef> of_results) override {
     const PyRef results = before_ ? PyRef() : tuple_of(of_results);
-    for_each_hook(*this, [&](PyObject* hook) {
+    for_each_hook(hooks.get(), [&](PyObject* hook) {
       const PyRef given = tuple_of(gradients);
       const PyRef answer = checked(PyObject_CallFunctionObjArgs(hook, given.get(), results.get(), nullptr));
       if (answer.get() != Py_None) replace(gradients, answer.get(), hook);
@@ -102,9 +94,12 @@ class RetainHook final : public GradHook {
   explicit RetainHook(std::shared_ptr<TensorImpl*> tensor) : tensor_(std::move(tensor)) {}
   TensorRef call(const TensorRef& gradient) override {
     // A copy, for the gradient goes on and others may hold it: later ones are added in place.
-    if (*tensor_) add_to_grad(**tensor_, grad_enabled() ? gradient : call_table("clone", {gradient}).get<TensorRef>());
+    if (*tensor_)
+      add_to_grad(**tensor_,
+                  grad_enabled() ? gradient : backward_caller().call(id::Clone, {gradient}).get<TensorRef>());
     return nullptr;
   }
+  bool only_calls_ops() const override { return true; }
   bool follows(const TensorImpl& t) const override { return *tensor_ == &t; }
 
  private:
@@ -207,6 +202,27 @@ TensorRef replaced_gradient(PyObject* answer, const TensorRef& before, PyObject*
                               to_string(now->device())));
   }
   return now;
+}
+
+PyObject* hooks_in(const GradHook& hook) { return dynamic_cast<const Table&>(hook).hooks.get(); }
+
+TensorRef through_hooks(PyObject* hooks, const TensorRef& gradient) {
+  TensorRef now = gradient;
+  for_each_hook(hooks, [&](PyObject* hook) {
+    const PyRef given = object_of_tensor(now);
+    const PyRef answer = checked(PyObject_CallOneArg(hook, given.get()));
+    if (answer.get() != Py_None) now = replaced_gradient(answer.get(), now, hook);
+  });
+  return now;
+}
+
+void call_hooks_after(PyObject* hooks, const TensorRef& leaf) {
+  const PyRef given = object_of_tensor(leaf);
+  for_each_hook(hooks, [&](PyObject* hook) {
+    const PyRef answer = checked(PyObject_CallOneArg(hook, given.get()));
+    if (answer.get() != Py_None)
+      throw OpError(ErrorKind::Runtime, "a hook that runs after a gradient was added has to return None");
+  });
 }
 
 PyRef register_node_hook(GradNode& node, PyObject* hook, bool before) {

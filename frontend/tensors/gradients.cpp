@@ -2,6 +2,7 @@
 #include "frontend/tensors/gradients.h"
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/compiled_backward.h"
 #include "frontend/tensors/held_objects.h"
 #include "frontend/tensors/node_object.h"
 #include "frontend/tensors/saved_tensor_object.h"
@@ -53,6 +54,8 @@ PyRef run_backward_function(const PassedArgs& call) {
   back.create_graph = checked(PyObject_IsTrue(out[3]));
   back.inputs = each_of(out[4], [](PyObject* o) { return target_of(o, "an input"); });
   back.accumulate_into_inputs = checked(PyObject_IsTrue(out[5]));
+  std::optional<GraphRecorder> recorder;
+  if (PyRef compiler = autograd_compiler()) back.recorder = &recorder.emplace(std::move(compiler));
   const std::vector<TensorRef> found = run_backward(back);
   PyRef answer = checked(PyTuple_New(static_cast<Py_ssize_t>(found.size())));
   for (std::size_t i = 0; i < found.size(); ++i) {

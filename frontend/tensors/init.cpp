@@ -1,5 +1,6 @@
 // Puts the tensor part of minidynamo._C together.
 #include "frontend/tensors/absent_names.h"
+#include "frontend/tensors/compiled_backward.h"
 #include "frontend/tensors/function_node.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/gradient_hooks.h"
@@ -25,7 +26,7 @@ int init_tensors(PyObject* module) {
   for (auto rows :
        {creation_functions(), numpy_functions(), dlpack_functions(), buffer_functions(), saved_tensor_functions(),
         format_functions(), namespace_functions(), gradient_functions(), function_node_functions(),
-        saved_tensor_hook_functions(), anomaly_functions(), element_questions()}) {
+        saved_tensor_hook_functions(), anomaly_functions(), compiled_backward_functions(), element_questions()}) {
     if (add_native_functions(module, rows) < 0) return -1;
   }
   if (init_dlpack() < 0 || init_gradients(module) < 0 || init_absent_names(module) < 0) return -1;

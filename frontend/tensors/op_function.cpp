@@ -351,6 +351,24 @@ int add_table_properties() {
              : -1;
 }
 
+// Kept by who asks for it; what it calls is that overload and no other.
+PyRef op_function_named(const PassedArgs& call) {
+  static const char* const names[] = {"name"};
+  PyObject* out[1];
+  parse_native({"_op_function", names, 1}, call, out);
+  const OpId id = PyUnicode_Check(out[0]) ? find_op(utf8_of(out[0])) : kNoOp;
+  if (id == kNoOp) {
+    PyErr_SetObject(PyExc_KeyError, out[0]);
+    throw PythonError{};
+  }
+  const Op& o = op(id);
+  PyRef made = make_function(op_function_type, lasting(o.public_name));
+  OpFunctionObject& f = *self_of(made.get());
+  f.overloads = &o.id, f.overload_count = 1;
+  f.doc = doc_of({&o.id, 1}).release();
+  return made;
+}
+
 int add_native_functions(PyObject* module, std::span<const NativeRow> rows) {
   return add_natives(module, op_function_type, rows);
 }

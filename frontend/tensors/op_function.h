@@ -44,6 +44,7 @@ extern PyTypeObject* op_method_type;
 int init_op_functions(PyObject* module);
 // Functions of the table go into `module`, methods into the Tensor type.
 int add_table_ops(PyObject* module);
+PyRef op_function_named(const PassedArgs& call);  // _op_function("sum.dim"); KeyError
 int add_native_functions(PyObject* module, std::span<const NativeRow> rows);
 int add_native_methods(std::span<const NativeRow> rows);
 

@@ -1,4 +1,5 @@
 // Adding to the `grad` of a tensor.
+#include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/tape.h"
 
 namespace md {
@@ -34,18 +35,23 @@ TensorRef copy_laid_out(const TensorRef& g, const TensorImpl& t) {
   return made;
 }
 
-// A gradient that others hold as well is copied: it will be added to in place.
-bool is_ours(const TensorImpl& g) {
+// A gradient whose memory others have as well is copied: it will be added to in place.
+bool has_own_memory(const TensorImpl& g) {
   const bool through_base = g.base && g.base->use_count() == 1 && g.base->storage == g.storage;
-  return g.use_count() <= 2 && g.storage->use_count() <= (through_base ? 2 : 1);
+  return g.storage->use_count() <= (through_base ? 2 : 1);
 }
 
 }  // namespace
 
-void add_to_grad(TensorImpl& t, TensorRef g) {
+void add_to_grad(TensorImpl& t, const TensorRef& g) {
+  if (BackwardRecorder* recorder = backward_recorder()) return recorder->accumulate(TensorRef(&t), g);
+  add_to_grad_now(t, g, g->use_count() == 1);
+}
+
+void add_to_grad_now(TensorImpl& t, const TensorRef& g, bool ours) {
   GradRecord& r = make_grad_record(t);
   if (!r.grad) {
-    const bool own = is_ours(*g) && has_layout_of(*g, t);
+    const bool own = ours && has_own_memory(*g) && has_layout_of(*g, t);
     if (own && !grad_enabled()) g->base = nullptr;
     r.grad = own || grad_enabled() ? g : copy_laid_out(g, t);
     r.grad_face = nullptr;

@@ -5,6 +5,7 @@
 
 #include "ir/core/error.h"
 #include "ir/gradients/anomaly.h"
+#include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/tape.h"
 
 namespace md {
@@ -26,9 +27,7 @@ class UnderWay {
 
 [[noreturn]] void refuse(const std::string& text) { throw OpError(ErrorKind::Runtime, text); }
 
-OpCaller& caller() { return *tape_runner().caller; }
-
-TensorRef sum_of(const TensorRef& a, const TensorRef& b) { return caller().call(id::Add, {a, b}).get<TensorRef>(); }
+TensorRef sum_of(const TensorRef& a, const TensorRef& b) { return backward_caller().call(id::Add, {a, b}).get<TensorRef>(); }
 
 bool is_any(std::span<const TensorRef> grads) {
   return std::ranges::any_of(grads, [](const TensorRef& g) { return static_cast<bool>(g); });
@@ -53,14 +52,14 @@ TensorRef given_gradient(const TensorRef& given, const std::optional<TensorType>
                        sizes_text(type.sizes), i, sizes_text(root->sizes)));
   }
   if (type.dtype == root->dtype) return given;
-  return caller().call(id::Convert, {given, root->dtype}).get<TensorRef>();
+  return backward_caller().call(id::Convert, {given, root->dtype}).get<TensorRef>();
 }
 
 // The 1 of a root of one element.
 TensorRef one_for(const GradTarget& root, const std::optional<TensorType>& type) {
   if (!type || !product(type->sizes).is_const(1)) refuse("grad can be implicitly created only for scalar outputs");
-  if (root.tensor) return caller().call(id::FullLike, {root.tensor, 1.0}).get<TensorRef>();
-  return caller().call(id::Full, {sizes_arg(type->sizes), 1.0, type->dtype}).get<TensorRef>();
+  if (root.tensor) return backward_caller().call(id::FullLike, {root.tensor, 1.0}).get<TensorRef>();
+  return backward_caller().call(id::Full, {sizes_arg(type->sizes), 1.0, type->dtype}).get<TensorRef>();
 }
 
 class Backward {
@@ -73,6 +72,19 @@ class Backward {
 
   std::vector<TensorRef> run() {
     const GradMode mode(call_.create_graph);
+    const RecordedBy recorded(call_.create_graph || anomaly_enabled() ? nullptr : call_.recorder);
+    try {
+      walk();
+    } catch (...) {
+      finish_recorded();  // what came before the failure takes place
+      throw;
+    }
+    finish_recorded();
+    return std::move(found_);
+  }
+
+ private:
+  void walk() {
     std::vector<GradEdge> starts;
     for (std::size_t i = 0; i < call_.roots.size(); ++i) starts.push_back(start(i));
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) capture(i);
@@ -84,10 +96,15 @@ class Backward {
       ready_.pop();
       visit(*node);
     }
-    return std::move(found_);
   }
 
- private:
+  void finish_recorded() {
+    BackwardRecorder* const recorder = backward_recorder();
+    if (!recorder || recorder->has_failed()) return;
+    recorder->run();
+    for (const Ref<GradNode>& node : recorded_) node->forget_saved();
+  }
+
   GradEdge start(std::size_t i) {
     const GradTarget& root = call_.roots[i];
     if (root.tensor) follow_base(root.tensor);
@@ -238,13 +255,21 @@ class Backward {
     return call_node(node, grads, {call_.keep_graph, choose ? &needed : nullptr});
   }
 
-  static std::vector<TensorRef> call_node(GradNode& node, std::vector<TensorRef>& grads, const BackwardStep& step) {
+  std::vector<TensorRef> call_node(GradNode& node, std::vector<TensorRef>& grads, const BackwardStep& step) {
     if (node.is_spent()) {
       refuse(
           "Trying to backward through the graph a second time: what it saved was freed by the first backward(). Pass "
           "retain_graph=True to the first one, or compute the loss again.");
     }
     const UnderWay here(node);
+    BackwardRecorder* const recorder = backward_recorder();
+    const bool hooked = node.extras && (node.extras->before || node.extras->after);
+    if (recorder && !hooked && node.only_calls_ops()) {
+      if (!step.keep) recorded_.emplace_back(&node);
+      return node.backward(grads, {true, step.needed});
+    }
+    if (recorder) recorder->run();
+    const RecordedBy nobody(nullptr);
     if (node.extras && node.extras->before) Ref<NodeHook>(node.extras->before)->call(grads, {});
     if (!is_any(grads)) return {};
     std::vector<TensorRef> out = node.backward(grads, step);
@@ -257,8 +282,17 @@ class Backward {
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i]) continue;
       for (const Ref<GradHook>& h : node.tensor_hooks(static_cast<int>(i)))
-        if (TensorRef other = h->call(grads[i])) grads[i] = std::move(other);
+        if (TensorRef other = through_hook(h, grads[i])) grads[i] = std::move(other);
     }
+  }
+
+  static TensorRef through_hook(const Ref<GradHook>& hook, const TensorRef& gradient) {
+    BackwardRecorder* const recorder = backward_recorder();
+    if (!recorder || hook->only_calls_ops()) return hook->call(gradient);
+    if (hook->is_a_step()) return recorder->hook(hook, gradient);
+    recorder->run();
+    const RecordedBy nobody(nullptr);
+    return hook->call(gradient);
   }
 
   void take(const Capture& c, const TensorRef& g) {
@@ -274,6 +308,7 @@ class Backward {
   std::vector<TensorRef> found_;
   std::vector<Ref<GradNode>> held_;
   std::vector<std::pair<GradEdge, Ref<GradHook>>> watched_;
+  std::vector<Ref<GradNode>> recorded_;  // keep what they saved until the recorded steps are done
   std::unordered_map<GradNode*, int> uses_;
   std::unordered_map<GradNode*, bool> needed_;
   std::unordered_map<GradNode*, std::vector<Capture>> captures_;

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "ir/core/error.h"
+#include "ir/gradients/backward_recorder.h"
 
 namespace md {
 
@@ -263,18 +264,26 @@ std::vector<TensorRef> CallNode::backward(std::span<const TensorRef> grads, cons
   if (!as_saved) restore(args, made);
   for (const Saved& s : saved_)
     if (!s.what.packed) s.what.unpack();  // says whether it was written to
-  KeptOnly caller(caller_);
+  KeptOnly caller(backward_caller());
   const std::uint64_t first = next_order();
   const Gradients found =
       vjp(op_, caller, as_saved ? args_ : args, as_saved ? results_ : made, of_results, wanted_in(step));
   std::vector<TensorRef> out;
   for (std::size_t i = 0; i < args_.size(); ++i) add_gradients(args_[i], found[i], out);
   if (grad_enabled()) depend_on_read(out, first);
-  if (!step.keep && !saved_.empty()) {
-    args_.clear(), results_.clear(), saved_.clear();
-    spent_ = true;
-  }
+  if (!step.keep) forget_saved();
   return out;
+}
+
+void CallNode::forget_saved() {
+  if (saved_.empty()) return;
+  args_.clear(), results_.clear(), saved_.clear();
+  spent_ = true;
+}
+
+// Hooks unpack what they have packed.
+bool CallNode::only_calls_ops() const {
+  return std::ranges::none_of(saved_, [](const Saved& s) { return bool(s.what.packed); });
 }
 
 std::vector<CallNode::Kept> CallNode::kept() const {

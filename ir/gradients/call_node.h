@@ -18,6 +18,8 @@ class CallNode final : public GradNode {
 
   std::string name() const override;
   bool is_spent() const override { return spent_; }
+  bool only_calls_ops() const override;
+  void forget_saved() override;
   std::optional<TensorType> result_type(int i) const override;
   void for_each_held(const std::function<void(RefCounted&)>& f) const override;
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override;

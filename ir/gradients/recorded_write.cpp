@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/call_node.h"
 #include "ir/gradients/unrecorded.h"
 
@@ -30,10 +31,9 @@ Arg dims_list(const std::vector<int>& dims) {
 class PartWriteNode final : public GradNode {
  public:
   // The part is operand `written` of `inner`.
-  PartWriteNode(OpCaller& caller, Ref<GradNode> inner, std::size_t written, const TensorRef& base,
-                const TensorImpl& part, const std::vector<int>& order)
-      : caller_(caller),
-        inner_(std::move(inner)),
+  PartWriteNode(Ref<GradNode> inner, std::size_t written, const TensorRef& base, const TensorImpl& part,
+                const std::vector<int>& order)
+      : inner_(std::move(inner)),
         written_(written),
         part_(type_of(Arg(alias_of(part)))),
         base_(type_of(Arg(base))),
@@ -47,23 +47,26 @@ class PartWriteNode final : public GradNode {
   }
   std::string name() const override { return "CopySlices"; }
   bool is_spent() const override { return inner_->is_spent(); }
+  bool only_calls_ops() const override { return inner_->only_calls_ops(); }
+  void forget_saved() override { inner_->forget_saved(); }
   std::optional<TensorType> result_type(int) const override { return base_; }
   void for_each_held(const std::function<void(RefCounted&)>& f) const override {
     GradNode::for_each_held(f);
     if (inner_->use_count() == 1) inner_->for_each_held(f);
   }
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override {
-    const Arg turned = caller_.call(id::Permute, {grads[0], dims_list(order_)});
-    const Arg whole = caller_.call(id::Compact, {turned});  // in memory as the base is
+    OpCaller& caller = backward_caller();
+    const Arg turned = caller.call(id::Permute, {grads[0], dims_list(order_)});
+    const Arg whole = caller.call(id::Compact, {turned});  // in memory as the base is
     const Arg sizes = sizes_arg(part_.sizes), strides = sizes_arg(part_.strides);
-    const TensorRef inside[] = {caller_.call(id::AsStrided, {whole, sizes, strides, part_.offset}).get<TensorRef>()};
+    const TensorRef inside[] = {caller.call(id::AsStrided, {whole, sizes, strides, part_.offset}).get<TensorRef>()};
     std::vector<TensorRef> of_inner = inner_->backward(inside, {step.keep, nullptr});
     std::vector<TensorRef> out(1);
     if (edges[0].node) {
       const TensorRef& flows = of_inner[written_];
-      const Arg left = flows ? Arg(flows) : caller_.call(id::FullLike, {inside[0], 0.0});
-      const Arg written = caller_.call(id::WriteView, {whole, left, strides, part_.offset});
-      out[0] = caller_.call(id::Permute, {written, dims_list(back_)}).get<TensorRef>();
+      const Arg left = flows ? Arg(flows) : caller.call(id::FullLike, {inside[0], 0.0});
+      const Arg written = caller.call(id::WriteView, {whole, left, strides, part_.offset});
+      out[0] = caller.call(id::Permute, {written, dims_list(back_)}).get<TensorRef>();
     }
     for (std::size_t i = 0; i < of_inner.size(); ++i)
       if (i != written_) out.push_back(std::move(of_inner[i]));
@@ -71,7 +74,6 @@ class PartWriteNode final : public GradNode {
   }
 
  private:
-  OpCaller& caller_;
   Ref<GradNode> inner_;
   std::size_t written_;
   TensorType part_, base_;
@@ -94,7 +96,7 @@ void record_write(Ref<GradNode> node, std::size_t operand, const TensorRef& writ
   if (base != written) {
     const auto order = order_in_memory(*base);
     if (order && base->dtype == written->dtype)
-      node = make_ref<PartWriteNode>(*tape_runner().caller, std::move(node), operand, base, *written, *order);
+      node = make_ref<PartWriteNode>(std::move(node), operand, base, *written, *order);
     else
       node = unrecorded_node();
   }

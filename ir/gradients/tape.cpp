@@ -7,6 +7,7 @@
 
 #include "ir/core/error.h"
 #include "ir/gradients/anomaly.h"
+#include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/call_node.h"
 #include "ir/gradients/unrecorded.h"
 
@@ -37,10 +38,20 @@ class AccumulateNode final : public GradNode {
     if (!grads[0]) return {};
     add_to_grad(*leaf, grads[0]);
     const GradHooks after = grad_record(*leaf)->accumulated;
-    for (const Ref<GradHook>& h : after) h->call(leaf);
+    for (const Ref<GradHook>& h : after) call_after(h);
     return {};
   }
+  bool only_calls_ops() const override { return true; }
   const TensorRef leaf;
+
+ private:
+  void call_after(const Ref<GradHook>& hook) const {
+    BackwardRecorder* recorder = backward_recorder();
+    if (recorder && hook->is_a_step()) return recorder->accumulated(hook, leaf);
+    if (recorder) recorder->run();
+    const RecordedBy nobody(nullptr);
+    hook->call(leaf);
+  }
 };
 
 // Of a computed tensor whose call nobody recorded.

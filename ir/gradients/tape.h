@@ -15,6 +15,7 @@
 
 namespace md {
 
+class BackwardRecorder;
 class GradNode;
 
 // Where a gradient goes on to: the `result`-th result of a call. Without a node it ends here.
@@ -27,6 +28,10 @@ struct GradEdge {
 class GradHook : public RefCounted {
  public:
   virtual TensorRef call(const TensorRef& gradient) = 0;
+  // Where backward() is recorded (ir/gradients/backward_recorder.h): it calls ops and no other code, or it can be called
+  // later, as a step. Before others run, all that is recorded is executed.
+  virtual bool only_calls_ops() const { return false; }
+  virtual bool is_a_step() const { return false; }
   // It is about what `t` is in the end: after a write in place it waits for the gradient of what was written.
   virtual bool follows(const TensorImpl&) const { return false; }
 };
@@ -70,6 +75,9 @@ class GradNode : public RefCounted {
   }
   // What was saved is gone: an earlier backward() has used it.
   virtual bool is_spent() const { return false; }
+  // backward() only calls ops, by backward_caller(): it can be recorded. What it saved it keeps until forget_saved().
+  virtual bool only_calls_ops() const { return false; }
+  virtual void forget_saved() {}
   // Of a result, if it is known.
   virtual std::optional<TensorType> result_type(int) const { return std::nullopt; }
   // Of the tensor that is the result, in the order in which they run.
@@ -135,7 +143,9 @@ void forget_history(TensorImpl& t);
 // The leaf whose `grad` the node adds to; null for other nodes.
 TensorRef accumulated_leaf(const GradNode& node);
 // t.grad += g, where backward() is not recorded in place.
-void add_to_grad(TensorImpl& t, TensorRef g);
+void add_to_grad(TensorImpl& t, const TensorRef& g);
+// The same at once. `ours`: nobody else has the memory of `g`, which may become the gradient.
+void add_to_grad_now(TensorImpl& t, const TensorRef& g, bool ours);
 
 // Sets grad mode, and the old one back.
 class GradMode {
@@ -192,6 +202,7 @@ struct BackwardCall {
   // Gradients of these are returned and nothing is accumulated; empty: of every leaf, into its `grad`.
   std::vector<GradTarget> inputs;
   bool accumulate_into_inputs = false;  // backward(inputs=...)
+  BackwardRecorder* recorder = nullptr;  // not where the gradients are differentiable themselves
 };
 // Null for an input that the roots do not depend on. Throws OpError(Runtime).
 std::vector<TensorRef> run_backward(const BackwardCall& call);

@@ -20,6 +20,7 @@ class BoundaryNode final : public GradNode {
   explicit BoundaryNode(GradEdge to) { edges.push_back(std::move(to)); }
   std::string name() const override { return "CompiledFunctionInput"; }
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep&) override { return {grads[0]}; }
+  bool only_calls_ops() const override { return true; }
 };
 
 }  // namespace

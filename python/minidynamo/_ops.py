@@ -125,12 +125,13 @@ class _OwnOp:
         self._own_name = name
         self._name = f"aten::{name}"
         self._graph_target = f"ops.aten.{name}{overload}"
-        self._function = getattr(_C, name)
+        self._function = _function_of(name, overload)
 
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
-        return _OwnOp(self._own_name, f".{name}")
+        made = self.__dict__[name] = _OwnOp(self._own_name, f".{name}")
+        return made
 
     def __call__(self, *args, **kwargs):
         try:
@@ -140,6 +141,20 @@ class _OwnOp:
 
     def __repr__(self):
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+
+def _function_of(name, overload):
+    """That overload's own function where the table has one of this name, else the function for all of them."""
+    try:
+        return _C._op_function(name if overload == ".default" else name + overload)
+    except KeyError:
+        return getattr(_C, name)
+
+
+def op_named(name):
+    """The op that the table calls "sum.dim" or "add", and no other overload: `ops.aten.sum.dim`, `ops.aten.add.default`."""
+    name, _, overload = name.partition(".")
+    return getattr(ops.aten._own(name), overload or "default")
 
 
 class _Namespace:
@@ -158,13 +173,16 @@ class _Namespace:
             if packet is None or packet._operator is not operator:
                 packet = self._packets[name] = OpOverloadPacket(operator)
             return packet
-        if self._namespace == "aten" and not name.startswith("_") and isinstance(getattr(_C, name, None), _OP_FUNCTION):
-            return self._packets.setdefault(name, _OwnOp(name))
+        if self._namespace == "aten" and not name.startswith("_") and _is_own(name):
+            return self._own(name)
         if self._namespace == "higher_order" and name == "cond":
             from ._cond import cond
 
             return cond
         raise AttributeError(f"'_OpNamespace' '{self._namespace}' object has no attribute '{name}'")
+
+    def _own(self, name):
+        return self._packets.get(name) or self._packets.setdefault(name, _OwnOp(name))
 
     def _key(self, name):
         """Where the operator `name` is registered."""
@@ -191,6 +209,18 @@ class _Operators:
 
 
 _OP_FUNCTION = type(_C.add)
+
+
+def _is_own(name):
+    """True for a public function of the table, and for an op that has one name and no public function."""
+    if isinstance(getattr(_C, name, None), _OP_FUNCTION):
+        return True
+    try:
+        return _C._op_function(name) is not None
+    except KeyError:
+        return False
+
+
 for _kind in (OpOverload, OpOverloadPacket):
     _C._mark_callable(_kind, "custom_op")
 _C._mark_callable(_OwnOp, "own_op")

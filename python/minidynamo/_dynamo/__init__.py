@@ -62,7 +62,7 @@ __all__ = [
 def _load(name, missing):
     import importlib
 
-    if name in ("testing", "output", "comptime"):
+    if name in ("testing", "output", "comptime", "compiled_autograd", "external_utils"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "export":
         return importlib.import_module(f"{__name__}.exporting").export

@@ -127,7 +127,6 @@ NO_EFFECT = {
     "allow_unspec_int_on_nn_module": "ints of modules are constants that are guarded",
     "caching_precompile": "nothing compiled is kept on disk",
     "cprofile": "compilations are not profiled",
-    "compiled_autograd": "there is no backward pass",
     "dead_code_elimination": "operations without a use are never kept in machine code",
     "debug_force_graph_break_on_leaf_return": "break_every and break_at force breaks",
     "do_not_emit_runtime_asserts": "what is asserted of sizes is always checked",

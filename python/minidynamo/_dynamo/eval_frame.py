@@ -1,6 +1,7 @@
 """compile() and its companions."""
 
 import functools
+import sys
 import types
 import warnings
 
@@ -200,6 +201,9 @@ def reset():
     """Forgets every compiled entry, skip decision and logged break."""
     _C._reset()
     report.forget()
+    backward = sys.modules.get(f"{__package__}.compiled_autograd")
+    if backward is not None:
+        backward.reset()
 
 
 def explain(f, *extra_args, **extra_kwargs):
