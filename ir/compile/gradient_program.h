@@ -29,6 +29,9 @@ class GradientProgram final : public CompiledBackward {
   std::size_t kept_values() const override { return kept_.size(); }
   std::optional<std::vector<TensorRef>> run(std::span<const SavedTensor> inputs, std::span<const SavedTensor> kept,
                                             std::span<const TensorRef> grads) override;
+  std::optional<std::vector<TensorRef>> call_ops(std::span<const SavedTensor> inputs,
+                                                 std::span<const SavedTensor> kept, std::span<const TensorRef> grads,
+                                                 OpCaller& caller) override;
 
  private:
   // For gradients of some of the outputs.
@@ -40,6 +43,13 @@ class GradientProgram final : public CompiledBackward {
     std::vector<TensorType> tangents;  // by place in `inputs`
   };
   static Part part_of(SplitGraph&& s);
+  Part part_anew(const std::vector<bool>& given) const;
+  // Its graph stays: it is not compiled by itself. Null: there is none, or it is more than ops.
+  const Part* called_part_for(const std::vector<bool>& given);
+  // Nothing where what hooks gave back is not what the graph was made for.
+  static std::optional<std::vector<TensorRef>> arguments(const Part& part, std::span<const SavedTensor> inputs,
+                                                         std::span<const SavedTensor> kept,
+                                                         std::span<const TensorRef> grads, OpCaller& caller);
   // Null: to be found by running the graph again.
   Part* part_for(const std::vector<bool>& given);
 
@@ -49,8 +59,8 @@ class GradientProgram final : public CompiledBackward {
   std::unique_ptr<Graph> forward_;
   const std::vector<bool> differentiated_;
   std::vector<std::size_t> kept_;
-  std::mutex mutex_;  // of parts_, whose elements stay where they are
-  std::map<std::vector<bool>, std::unique_ptr<Part>> parts_;
+  std::mutex mutex_;  // of parts_ and called_parts_, whose elements stay where they are
+  std::map<std::vector<bool>, std::unique_ptr<Part>> parts_, called_parts_;
 };
 
 }  // namespace md

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/core/error.h"
+#include "ir/gradients/backward_recorder.h"
 #include "ir/graph/op_ids.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/generator.h"
@@ -75,17 +76,27 @@ class GraphRunNode final : public GradNode {
   }
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override {
     std::vector<TensorRef> found = through(grads, step);
-    if (!step.keep) inputs_.clear(), kept_.clear(), spent_ = true;
+    if (!step.keep) forget_saved();
     return found;
   }
+  // Or else it makes an end of the recorded steps before it runs itself.
+  bool only_calls_ops() const override { return true; }
+  void forget_saved() override { inputs_.clear(), kept_.clear(), spent_ = true; }
 
  private:
   std::vector<TensorRef> through(std::span<const TensorRef> grads, const BackwardStep& step) {
     const bool create = grad_enabled();
     const auto of_writes = grads.subspan(outputs);
     const bool watched = runs_hooks() && is_watched();
-    if (compiled_ && !create && !watched &&
-        std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); }))
+    const bool compiled = compiled_ && !create && !watched &&
+                          std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); });
+    if (BackwardRecorder* const recorder = backward_recorder()) {
+      if (compiled)
+        if (auto found = compiled_->call_ops(inputs_, kept_, grads.first(outputs), *recorder)) return std::move(*found);
+      recorder->run();
+    }
+    const RecordedBy nobody(nullptr);
+    if (compiled)
       if (auto found = compiled_->run(inputs_, kept_, grads.first(outputs))) return std::move(*found);
     const GradMode on(true);
     return run_again(grads, create, step);

@@ -30,6 +30,10 @@ class CompiledBackward {
   virtual std::optional<std::vector<TensorRef>> run(std::span<const SavedTensor> inputs,
                                                     std::span<const SavedTensor> kept,
                                                     std::span<const TensorRef> grads) = 0;
+  // The same as calls of ops; nothing, and no call has been made, where it is more than that.
+  virtual std::optional<std::vector<TensorRef>> call_ops(std::span<const SavedTensor> inputs,
+                                                         std::span<const SavedTensor> kept,
+                                                         std::span<const TensorRef> grads, OpCaller& caller) = 0;
 };
 
 // Made before the graph runs on `inputs`, for what it writes to is different afterwards.
