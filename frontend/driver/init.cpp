@@ -5,8 +5,8 @@
 #include <csignal>
 
 #include "frontend/builtins/families.h"
-#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/driver/compiled_function.h"
 #include "frontend/driver/frame_hook.h"
 #include "frontend/driver/run_frame.h"

@@ -70,8 +70,8 @@ class Telling {
         return;
       case StepKind::Accumulate:
         checked(PyObject_CallMethod(capture_.get(), "accumulate", "OOOO", target_of(s).get(),
-                                    node_of(s.args[1].get<TensorRef>()).get(),
-                                    has_post_hooks ? Py_True : Py_False, values_.gives_away(s) ? Py_True : Py_False));
+                                    node_of(s.args[1].get<TensorRef>()).get(), has_post_hooks ? Py_True : Py_False,
+                                    values_.gives_away(s) ? Py_True : Py_False));
         return;
       case StepKind::Accumulated:
         checked(PyObject_CallMethod(capture_.get(), "accumulated", "OO", hook_of(s).get(), target_of(s).get()));
@@ -91,7 +91,9 @@ class Telling {
   // Arguments that are not what they are by default, or stand before such a one.
   void tell_call(const Step& s) {
     const std::vector<Param>& params = s.op->schema.params;
-    const auto is_default = [&](std::size_t i) { return params[i].has_default && s.args[i] == params[i].default_value; };
+    const auto is_default = [&](std::size_t i) {
+      return params[i].has_default && s.args[i] == params[i].default_value;
+    };
     std::size_t positional = 0;
     for (std::size_t i = 0; i < s.args.size(); ++i)
       if (!params[i].keyword_only && !is_default(i)) positional = i + 1;
@@ -174,7 +176,8 @@ PyRef run_hooks_after(const PassedArgs& call) {
 
 constexpr NativeRow kFunctions[] = {
     {"_set_autograd_compiler", set_autograd_compiler,
-     "What this thread's backward() is compiled with from here on: a callable, None, or False where nothing may compile "
+     "What this thread's backward() is compiled with from here on: a callable, None, or False where nothing may "
+     "compile "
      "it. Gives what it was before.",
      true},
     {"_accumulate_grad", accumulate_grad,
@@ -197,18 +200,19 @@ std::vector<TensorRef> GraphRecorder::execute(std::span<const Step> steps, std::
   const WithoutCompiler within;
   RecordedValues values(steps, asked);
   const PyRef module = checked(import_module("minidynamo._dynamo.compiled_autograd"));
-  const PyRef key = checked(
-      PyBytes_FromStringAndSize(values.text().data(), static_cast<Py_ssize_t>(values.text().size())));
+  const PyRef key =
+      checked(PyBytes_FromStringAndSize(values.text().data(), static_cast<Py_ssize_t>(values.text().size())));
   PyRef compiled = checked(PyObject_CallMethod(module.get(), "_compiled_before", "O", key.get()));
   if (compiled.get() == Py_None) {
-    PyRef capture = checked(PyObject_CallMethod(module.get(), "_Capture", "nn",
-                                                static_cast<Py_ssize_t>(values.input_count()),
-                                                static_cast<Py_ssize_t>(values.hook_count())));
+    PyRef capture =
+        checked(PyObject_CallMethod(module.get(), "_Capture", "nn", static_cast<Py_ssize_t>(values.input_count()),
+                                    static_cast<Py_ssize_t>(values.hook_count())));
     Telling telling(values, capture);
     telling.tell(steps);
     const PyRef outputs = checked(PyList_New(0));
     for (const TensorRef& t : asked) checked(PyList_Append(outputs.get(), telling.node_of(t).get()));
-    compiled = checked(PyObject_CallMethod(capture.get(), "compiled", "OOO", key.get(), outputs.get(), compiler_.get()));
+    compiled =
+        checked(PyObject_CallMethod(capture.get(), "compiled", "OOO", key.get(), outputs.get(), compiler_.get()));
   }
   const PyRef inputs = values.input_objects(), hooks = values.hook_objects();
   const PyRef answer = checked(PyObject_CallFunction(compiled.get(), "O[][]O[]", inputs.get(), hooks.get()));

@@ -1,5 +1,6 @@
-// Compiled autograd: backward() is recorded (ir/gradients/backward_recorder.h), captured by _dynamo/compiled_autograd.py
-// as a graph where the same was not recorded before, and run by what a compiler made of that graph.
+// Compiled autograd: backward() is recorded (ir/gradients/backward_recorder.h), captured by
+// _dynamo/compiled_autograd.py as a graph where the same was not recorded before, and run by what a compiler made of
+// that graph.
 #pragma once
 
 #include <span>

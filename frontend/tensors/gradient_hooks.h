@@ -12,7 +12,8 @@ namespace md {
 // of other sizes, of another dtype or device.
 TensorRef replaced_gradient(PyObject* answer, const TensorRef& before, PyObject* hook);
 
-// The dict of Python functions that a hook consists of, borrowed. Only of hooks that are steps of a recorded backward().
+// The dict of Python functions that a hook consists of, borrowed. Only of hooks that are steps of a recorded
+// backward().
 PyObject* hooks_in(const GradHook& hook);
 // What they make of a gradient. Throws PythonError, and as replaced_gradient().
 TensorRef through_hooks(PyObject* hooks, const TensorRef& gradient);

@@ -107,6 +107,14 @@ bool names_out(const OpFunctionObject& f, const PassedArgs& call) {
   return false;
 }
 
+PyRef call_exactly(const Op& op, const PassedArgs& call) {
+  std::vector<Arg> args;
+  KwArgs kwargs;
+  convert_call(call, {}, op.public_name.c_str(), args, kwargs);
+  const BoundCall bound = md::bind(std::span<const OpId>(&op.id, 1), args, kwargs);
+  return wrap_result(op, call_op(op, bound.args), call);
+}
+
 PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
   const OpFunctionObject& f = *self_of(callable);
   const PassedArgs call{args, PyVectorcall_NARGS(nargsf), kwnames};
@@ -117,6 +125,7 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t n
     PyRef overridden = try_torch_function(callable, call);
     if (overridden) return overridden.release();
     PyRef result = f.native             ? f.native(call)
+                   : f.exact            ? call_exactly(op(*f.overloads), call)
                    : names_out(f, call) ? call_into(f, call)
                                         : call_overloads({f.overloads, static_cast<std::size_t>(f.overload_count)},
                                                          f.public_name, call, f.inplace);
@@ -364,7 +373,7 @@ PyRef op_function_named(const PassedArgs& call) {
   const Op& o = op(id);
   PyRef made = make_function(op_function_type, lasting(o.public_name));
   OpFunctionObject& f = *self_of(made.get());
-  f.overloads = &o.id, f.overload_count = 1;
+  f.overloads = &o.id, f.overload_count = 1, f.exact = true;
   f.doc = doc_of({&o.id, 1}).release();
   return made;
 }

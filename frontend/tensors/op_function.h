@@ -38,6 +38,7 @@ struct OpFunctionObject {
   NativeFunction native;
   PyObject* doc;
   bool method, inplace, undispatched;
+  bool exact;  // one op, whatever it is written as: what it computes is the result
 };
 extern PyTypeObject* op_method_type;
 

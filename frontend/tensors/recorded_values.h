@@ -49,10 +49,10 @@ class RecordedValues {
   std::vector<Input> inputs_;
   std::vector<const GradHook*> hooks_;
   std::unordered_map<const TensorImpl*, long> numbers_, target_numbers_;
-  std::unordered_map<std::string, long> by_elements_;             // inputs
+  std::unordered_map<std::string, long> by_elements_;              // inputs
   std::unordered_map<std::string, TensorRef> target_by_elements_;  // that may be read as well
-  std::unordered_map<const TensorImpl*, int> uses_;               // of results
-  std::unordered_set<const TensorImpl*> fresh_;                   // results, and views of results that nobody else reads
+  std::unordered_map<const TensorImpl*, int> uses_;                // of results
+  std::unordered_set<const TensorImpl*> fresh_;  // results, and views of results that nobody else reads
 };
 
 }  // namespace md

@@ -29,9 +29,8 @@ class GradientProgram final : public CompiledBackward {
   std::size_t kept_values() const override { return kept_.size(); }
   std::optional<std::vector<TensorRef>> run(std::span<const SavedTensor> inputs, std::span<const SavedTensor> kept,
                                             std::span<const TensorRef> grads) override;
-  std::optional<std::vector<TensorRef>> call_ops(std::span<const SavedTensor> inputs,
-                                                 std::span<const SavedTensor> kept, std::span<const TensorRef> grads,
-                                                 OpCaller& caller) override;
+  std::optional<std::vector<TensorRef>> call_ops(std::span<const SavedTensor> inputs, std::span<const SavedTensor> kept,
+                                                 std::span<const TensorRef> grads, OpCaller& caller) override;
 
  private:
   // For gradients of some of the outputs.

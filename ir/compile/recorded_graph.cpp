@@ -43,7 +43,8 @@ class Calls {
  private:
   Arg value(const Arg& a) const {
     if (const auto* n = a.get_if<Node*>()) return values_.at(*n);
-    if (const auto* size = a.get_if<Size>()) return size->is_const() ? *size : Size(graph_.shapes->evaluate(*size, symbols_));
+    if (const auto* size = a.get_if<Size>())
+      return size->is_const() ? *size : Size(graph_.shapes->evaluate(*size, symbols_));
     const auto* l = a.get_if<ListArg>();
     if (!l) return a;
     ListArg out{{}, l->tuple};

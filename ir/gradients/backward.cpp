@@ -27,7 +27,9 @@ class UnderWay {
 
 [[noreturn]] void refuse(const std::string& text) { throw OpError(ErrorKind::Runtime, text); }
 
-TensorRef sum_of(const TensorRef& a, const TensorRef& b) { return backward_caller().call(id::Add, {a, b}).get<TensorRef>(); }
+TensorRef sum_of(const TensorRef& a, const TensorRef& b) {
+  return backward_caller().call(id::Add, {a, b}).get<TensorRef>();
+}
 
 bool is_any(std::span<const TensorRef> grads) {
   return std::ranges::any_of(grads, [](const TensorRef& g) { return static_cast<bool>(g); });

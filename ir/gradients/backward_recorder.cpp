@@ -72,9 +72,9 @@ Arg BackwardRecorder::call(const Op& op, std::vector<Arg> bound) {
   if (op.kind() == OpKind::Composite) return expand(op, *this, bound);
   const TensorRef* like = op.id == id::FullLike ? bound[0].get_if<TensorRef>() : nullptr;
   if (like && is_type_only(**like)) return filled_like(op, std::move(bound));
-  // The device that is the default where the steps run has no part in it.
-  if (op.placed_by_default && bound[static_cast<std::size_t>(op.device)].is_none())
-    bound[static_cast<std::size_t>(op.device)] = kCpu;
+  // The device that is the default here has no part in it.
+  const bool placed = op.placed_by_default && !thread_modes.default_device.is_cpu();
+  if (placed && bound[static_cast<std::size_t>(op.device)].is_none()) bound[static_cast<std::size_t>(op.device)] = kCpu;
   const std::vector<TensorType> types = infer(op, bound);
   return made({StepKind::Op, std::move(bound), &op, nullptr, {}}, types);
 }
@@ -101,7 +101,7 @@ Arg BackwardRecorder::filled_like(const Op& op, std::vector<Arg> bound) {
     sizes.items.emplace_back(made.sizes[static_cast<std::size_t>(order[i])]);
     back.items[static_cast<std::size_t>(order[i])] = Size(static_cast<std::int64_t>(i));
   }
-  const Arg full = call(id::Full, {sizes, bound[1], made.dtype, made.device});
+  const Arg full = call(id::Full, {sizes, bound[1], made.dtype, NoneArg{}});
   return is_row_major(made.sizes, made.strides) ? full : call(id::Permute, {full, back});
 }
 

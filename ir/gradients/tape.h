@@ -28,8 +28,8 @@ struct GradEdge {
 class GradHook : public RefCounted {
  public:
   virtual TensorRef call(const TensorRef& gradient) = 0;
-  // Where backward() is recorded (ir/gradients/backward_recorder.h): it calls ops and no other code, or it can be called
-  // later, as a step. Before others run, all that is recorded is executed.
+  // Where backward() is recorded (ir/gradients/backward_recorder.h): it calls ops and no other code, or it can be
+  // called later, as a step. Before others run, all that is recorded is executed.
   virtual bool only_calls_ops() const { return false; }
   virtual bool is_a_step() const { return false; }
   // It is about what `t` is in the end: after a write in place it waits for the gradient of what was written.
@@ -201,7 +201,7 @@ struct BackwardCall {
   bool keep_graph = false, create_graph = false;
   // Gradients of these are returned and nothing is accumulated; empty: of every leaf, into its `grad`.
   std::vector<GradTarget> inputs;
-  bool accumulate_into_inputs = false;  // backward(inputs=...)
+  bool accumulate_into_inputs = false;   // backward(inputs=...)
   BackwardRecorder* recorder = nullptr;  // not where the gradients are differentiable themselves
 };
 // Null for an input that the roots do not depend on. Throws OpError(Runtime).

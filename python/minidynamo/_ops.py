@@ -152,7 +152,7 @@ def _function_of(name, overload):
 
 
 def op_named(name):
-    """The op that the table calls "sum.dim" or "add", and no other overload: `ops.aten.sum.dim`, `ops.aten.add.default`."""
+    """The op that the table calls so, and no other overload: `ops.aten.sum.dim`, `ops.aten.add.default`."""
     name, _, overload = name.partition(".")
     return getattr(ops.aten._own(name), overload or "default")
 

@@ -14,7 +14,7 @@ import operator
 from .. import _C, _logging
 from .._absent import absent_names as _absent_names
 from .._ops import op_named
-from . import stance
+from . import eval_frame, stance
 from .callables import Options, compile_callable
 from .external_utils import call_accumulate_grad, call_hook
 from .utils import counters
@@ -71,6 +71,11 @@ class _Capture:
             text = module.print_readable(print_output=False)
             _log.debug("TRACED GRAPH\n ===== Compiled autograd graph =====\n%s\n", text)
         made = compiler_fn(module)
+        if made is module:  # whose __call__ adds to the texts of exceptions
+
+            def made(*given):
+                return module.forward(*given)
+
         while len(_compiled) >= _MOST_KEPT:
             del _compiled[next(iter(_compiled))]
         _compiled[key] = made
@@ -86,8 +91,8 @@ def _compiler_with(*options):
 def _enable(compiler_fn, dynamic=True, ignore_active_disable_ctx=True):
     """Within, this thread's backward() is captured, and `compiler_fn` gets a GraphModule for each new graph.
 
-    What it returns is called as `(inputs, sizes, scalars, hooks, packed_data)` and returns a list of tensors. Every size
-    is a constant: `dynamic` has no effect. With `ignore_active_disable_ctx=False` a `_disable()` around it holds.
+    What it returns is called as `(inputs, sizes, scalars, hooks, packed_data)` and returns a list of tensors. Every
+    size is a constant: `dynamic` has no effect. With `ignore_active_disable_ctx=False` a `_disable()` around it holds.
     """
     if not callable(compiler_fn):
         raise TypeError(f"compiler_fn has to be callable, not {type(compiler_fn).__name__}")
@@ -108,6 +113,27 @@ def _disable():
         yield
     finally:
         _C._set_autograd_compiler(before)
+
+
+@contextlib.contextmanager
+def maybe_enable_compiled_autograd(should_enable, fullgraph=True, dynamic=True):
+    """`_dynamo.utils` has it: within, if asked for, backward() is captured, compiled and counted under "compiles".
+
+    Graphs are compiled for their sizes: `dynamic` has no effect.
+    """
+    if not should_enable:
+        yield
+        return
+
+    def compiler_fn(module):
+        def backend(graph, example_inputs):
+            counters["compiled_autograd"]["compiles"] += 1
+            return eval_frame.lookup_backend("llvm")(graph, example_inputs)
+
+        return eval_frame.compile(module, backend=backend, fullgraph=fullgraph)
+
+    with _enable(compiler_fn):
+        yield
 
 
 def reset():

@@ -58,7 +58,7 @@ def _refused_after(leaf):
 @dont_skip_tracing
 def call_accumulate_grad(variable, grad, has_post_hooks, given=False):
     """Adds to `variable.grad`. `given`: nobody else will have the memory of `grad`, which may become that."""
-    if not is_compiling():
+    if not is_compiling() or not variable.is_leaf:
         return _C._accumulate_grad(variable, grad, given)
     before = variable.grad
     if before is not None:

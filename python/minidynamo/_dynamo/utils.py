@@ -38,4 +38,13 @@ def clear_compilation_metrics():
     _metrics.clear()
 
 
-__getattr__ = _absent_names(__name__)
+def _load(name, missing):
+    """What needs the compiler, which is built on this module."""
+    import importlib
+
+    if name == "maybe_enable_compiled_autograd":
+        return importlib.import_module(f"{__package__}.compiled_autograd").maybe_enable_compiled_autograd
+    return missing
+
+
+__getattr__ = _absent_names(__name__, _load)
