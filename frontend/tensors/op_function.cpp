@@ -366,7 +366,7 @@ PyRef op_function_named(const PassedArgs& call) {
   PyObject* out[1];
   parse_native({"_op_function", names, 1}, call, out);
   const OpId id = PyUnicode_Check(out[0]) ? find_op(utf8_of(out[0])) : kNoOp;
-  if (id == kNoOp) {
+  if (id == kNoOp || !has_form(op(id), false)) {
     PyErr_SetObject(PyExc_KeyError, out[0]);
     throw PythonError{};
   }

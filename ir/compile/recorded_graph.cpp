@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "ir/core/error.h"
-#include "ir/graph/dynamic.h"
+#include "ir/gradients/backward_recorder.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -70,7 +70,7 @@ bool is_plain(const Node& n) {
     case NodeKind::Placeholder:
       return !n.is_size;
     case NodeKind::Op:
-      return op(n.op).kind() != OpKind::Random && !is_dynamic(op(n.op), n.args);
+      return can_be_a_step(op(n.op), n.args);
     case NodeKind::GetAttr:
       return static_cast<bool>(n.constant);
     case NodeKind::GetItem:

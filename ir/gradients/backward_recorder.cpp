@@ -43,12 +43,6 @@ TensorRef without_memory(const TensorType& t, Ref<Storage> storage) {
   return made;
 }
 
-// Which elements are looked at, or how many there are, depends on values: such a call cannot wait.
-bool needs_values(const Op& op, std::span<const Arg> bound) {
-  if (op.kind() == OpKind::Random || is_dynamic(op, bound)) return true;
-  return std::ranges::any_of(op.schema.params, [](const Param& p) { return p.type == ParamType::Index; });
-}
-
 void fill(TensorImpl& t, const TensorImpl& value) {
   t.storage = value.storage;
   t.sizes = value.sizes, t.strides = value.strides, t.offset = value.offset;
@@ -56,6 +50,14 @@ void fill(TensorImpl& t, const TensorImpl& value) {
 }
 
 }  // namespace
+
+// Which elements an index means, or how many results there are, may depend on values.
+bool can_be_a_step(const Op& op, std::span<const Arg> bound) {
+  const OpDecl& d = *op.decl;
+  const bool only_in_place = d.inplace && !d.function && !d.method && d.also.empty();
+  if (only_in_place || op.kind() == OpKind::Random || is_dynamic(op, bound)) return false;
+  return std::ranges::none_of(op.schema.params, [](const Param& p) { return p.type == ParamType::Index; });
+}
 
 BackwardRecorder* backward_recorder() { return active; }
 
@@ -65,7 +67,7 @@ RecordedBy::RecordedBy(BackwardRecorder* recorder) : before_(std::exchange(activ
 RecordedBy::~RecordedBy() { active = before_; }
 
 Arg BackwardRecorder::call(const Op& op, std::vector<Arg> bound) {
-  if (needs_values(op, bound)) {
+  if (!can_be_a_step(op, bound)) {
     run();
     return tape_runner().caller->call(op, std::move(bound));
   }

@@ -48,6 +48,9 @@ class BackwardRecorder : public OpCaller {
   bool failed_ = false;
 };
 
+// Whether calls of the op can wait, and a program can write them as calls of a function.
+bool can_be_a_step(const Op& op, std::span<const Arg> bound);
+
 // Of the backward() that is under way in this thread, null where it runs op by op.
 BackwardRecorder* backward_recorder();
 // What runs, or records, the ops of backward().
