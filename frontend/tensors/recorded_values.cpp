@@ -1,9 +1,9 @@
 // Numbers and texts of recorded steps.
 #include "frontend/tensors/recorded_values.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <bit>
+#include <type_traits>
 
 #include "frontend/tensors/gradient_hooks.h"
 #include "frontend/tensors/node_object.h"
@@ -16,14 +16,29 @@ namespace md {
 
 namespace {
 
-std::string text_of_type(const TensorImpl& t) {
-  const TensorType type = type_of(Arg(TensorRef(const_cast<TensorImpl*>(&t))));
-  return fmt::format("{}{}{}{}{}", info(type.dtype).name, sizes_text(type.sizes), sizes_text(type.strides),
-                     to_string(type.device), type.wrapped_number ? "n" : "");
+// What it consists of, one thing after the other: every part says by itself where it ends.
+template <class T>
+void put(std::string& text, T value) {
+  static_assert(std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>);
+  text.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void put_type(std::string& text, const TensorImpl& t) {
+  put(text, t.dtype);
+  put(text, t.device().type);
+  put(text, static_cast<int>(t.device().index));
+  put(text, static_cast<char>(t.wrapped_number));
+  put(text, t.sizes.size());
+  for (const std::int64_t n : t.sizes) put(text, n);
+  for (const std::int64_t n : t.strides) put(text, n);
 }
 
 std::string text_of_elements(const TensorImpl& t) {
-  return fmt::format("{}{}+{}", text_of_type(t), static_cast<const void*>(t.storage.get()), t.offset);
+  std::string text;
+  put_type(text, t);
+  put(text, t.storage.get());
+  put(text, t.offset);
+  return text;
 }
 
 // Calls of the table's functions with it are plain calls.
@@ -40,6 +55,9 @@ bool is_about_target(BackwardRecorder::StepKind kind) {
 
 RecordedValues::RecordedValues(std::span<const Step> steps, std::span<const TensorRef> asked) {
   long next = 0;
+  numbers_.reserve(2 * steps.size());
+  uses_.reserve(2 * steps.size());
+  text_.reserve(128 * steps.size());
   for (const Step& s : steps)
     for (const Arg& a : s.args) for_each_tensor_inside(a, [&](const TensorRef& t) { ++uses_[t.get()]; });
   for (const TensorRef& t : asked) ++uses_[t.get()];
@@ -54,8 +72,12 @@ RecordedValues::RecordedValues(std::span<const Step> steps, std::span<const Tens
     if (is_plain(*target)) target_by_elements_.emplace(text_of_elements(*target), target);
   }
   for (const Step& s : steps) describe(s);
-  for (const TensorRef& t : asked) text_ += fmt::format("return {}\n", number_of(t));
-  for (const Input& i : inputs_) text_ += fmt::format("{}{}\n", text_of_type(*i.tensor), i.itself ? " itself" : "");
+  put(text_, asked.size());
+  for (const TensorRef& t : asked) put(text_, number_of(t));
+  for (const Input& i : inputs_) {
+    put_type(text_, *i.tensor);
+    put(text_, static_cast<char>(i.itself));
+  }
 }
 
 long RecordedValues::added(const TensorRef& t, bool itself) {
@@ -97,29 +119,34 @@ bool RecordedValues::gives_away(const Step& accumulate) const {
 }
 
 void RecordedValues::describe(const Arg& a) {
-  if (const auto* t = a.get_if<TensorRef>()) {
-    text_ += *t ? fmt::format("%{}", number_of(*t)) : "None";
+  const auto* const t = a.get_if<TensorRef>();
+  put(text_, static_cast<char>(t && !*t ? 0 : a.v.index()));
+  if (t) {
+    if (*t) put(text_, number_of(*t));
   } else if (const auto* l = a.get_if<ListArg>()) {
-    text_ += '[';
-    for (const Arg& x : l->items) describe(x), text_ += ',';
-    text_ += ']';
+    put(text_, l->items.size());
+    for (const Arg& x : l->items) describe(x);
   } else if (const auto* s = a.get_if<SliceArg>()) {
-    text_ += "slice(";
-    for (const Arg& x : *s->parts) describe(x), text_ += ',';
-    text_ += ')';
-  } else {
-    text_ += python_repr(a);
+    for (const Arg& x : *s->parts) describe(x);
+  } else if (const auto* n = a.get_if<Size>(); n && n->is_const()) {
+    put(text_, n->value());
+  } else if (const auto* d = a.get_if<double>()) {
+    put(text_, std::bit_cast<std::uint64_t>(*d));
+  } else if (!a.is_none()) {
+    const std::string rest = python_repr(a);
+    put(text_, rest.size());
+    text_ += rest;
   }
 }
 
 void RecordedValues::describe(const Step& step) {
-  const std::size_t first = is_about_target(step.kind) ? 1 : 0;
-  if (step.op) text_ += step.op->name();
-  if (step.hook) text_ += fmt::format("hook {}", number_of_hook(*step.hook));
-  if (first) text_ += fmt::format(" of %{}", number_of_target(step.args[0].get<TensorRef>()));
-  if (step.kind == StepKind::Accumulate) text_ += gives_away(step) ? " given" : " copied";
-  for (std::size_t i = first; i < step.args.size(); ++i) text_ += ' ', describe(step.args[i]);
-  text_ += '\n';
+  const bool about_target = is_about_target(step.kind);
+  put(text_, static_cast<char>(step.kind));
+  if (step.op) put(text_, step.op->id);
+  if (step.hook) put(text_, number_of_hook(*step.hook));
+  if (about_target) put(text_, number_of_target(step.args[0].get<TensorRef>()));
+  if (step.kind == StepKind::Accumulate) put(text_, static_cast<char>(gives_away(step)));
+  for (const Arg& a : std::span(step.args).subspan(about_target ? 1 : 0)) describe(a);
 }
 
 PyRef RecordedValues::input_objects() const {

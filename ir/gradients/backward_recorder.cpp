@@ -124,6 +124,7 @@ void BackwardRecorder::accumulated(Ref<GradHook> hook, const TensorRef& leaf) {
 // Results to which there are more references than those of the steps themselves.
 std::vector<TensorRef> BackwardRecorder::asked() const {
   std::unordered_map<const TensorImpl*, std::uint32_t> ours;
+  ours.reserve(2 * steps_.size());
   for (const Step& s : steps_) {
     for (const TensorRef& t : s.results) ++ours[t.get()];
     for (const Arg& a : s.args) for_each_tensor_inside(a, [&](const TensorRef& t) { ++ours[t.get()]; });

@@ -77,7 +77,7 @@ class _Capture:
                 return module.forward(*given)
 
         while len(_compiled) >= _MOST_KEPT:
-            del _compiled[next(iter(_compiled))]
+            _compiled.pop(next(iter(_compiled)), None)
         _compiled[key] = made
         return made
 
