@@ -4,6 +4,7 @@
 
 #include "backend/blocks/engine.h"
 #include "registry/ops/convolution.h"
+#include "registry/ops/indexing.h"
 #include "registry/ops/special.h"
 
 namespace md::blocks {
@@ -26,6 +27,9 @@ bool run_op(ops::AvgPool, const KernelArgs& c);
 bool run_op(ops::AdaptiveMaxPool, const KernelArgs& c);
 bool run_op(ops::AdaptiveAvgPool, const KernelArgs& c);
 bool run_op(ops::Resample, const KernelArgs& c);
+
+// scatter.cpp
+bool run_op(ops::ScatterAdd, const KernelArgs& c);
 
 // elements.cpp
 bool run_op(ops::ErfInv, const KernelArgs& c);

@@ -134,6 +134,32 @@ struct RandomKernels {
   bool (*are_probabilities)(const double* p, std::int64_t n);
 };
 
+// Max pooling of a dense plane. The inputs that some rows of results need are laid out as (planes of a window,
+// remainders of the row by the stride, remainders of the column, rows, columns), the smallest value in the padding:
+// each element of the window then sees the inputs of all these results side by side, row behind row.
+struct MaxPool {
+  WindowDim dims[kMostWindowDims];
+  std::int64_t row_remainders, column_remainders;
+  std::int64_t pitch, rows;  // of each remainder: columns, and rows laid out for as many results as a patch has
+  std::int64_t laid_out;     // elements of all of that, and of those read behind it
+  // Elements of a window in row-major order: where they are laid out, and their positions in the input, seen from those
+  // of the window's first.
+  WindowElements elements;
+};
+struct MaxPoolPatch {
+  const void* x;            // the plane
+  void* values;             // the first result, of a row
+  std::int64_t* positions;  // or null
+  std::int64_t frame, row, rows;
+};
+// Elements read or written, but not used, behind the last one of a patch.
+inline constexpr std::int64_t kMaxPoolSlack = 64;
+// Each element of the workspace takes as much as one of the input.
+constexpr std::int64_t max_pool_workspace(const MaxPool& p) {
+  return p.laid_out + 2 * (p.rows * p.pitch + kMaxPoolSlack);
+}
+using MaxPoolKernel = void (*)(const MaxPool& p, const MaxPoolPatch& patch, void* workspace);
+
 // The dtypes bodies run in (DTypeInfo::working), in the order of the tables below.
 inline constexpr int kComputeTypes = 5;
 constexpr int compute_index(DType t) {
@@ -169,6 +195,7 @@ struct KernelTable {
   const ReductionKernels* reductions[kComputeTypes];
   const ProductKernels* product;          // by compute dtype; those of bool are null
   const ConvolutionKernels* convolution;  // the same; without functions for bool
+  const MaxPoolKernel* max_pool;          // the same
   const RandomKernels* random;
   const ConvertKernel (*convert)[kComputeTypes];  // [from][to]
   // By dtype, between elements and values of the working dtype; null where that is the dtype itself.

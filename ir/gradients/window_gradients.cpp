@@ -61,18 +61,23 @@ Arg turned_weight(const Derivation& d, const Windows& w) {
 }
 
 Arg of_input(const Derivation& d, const Windows& w) {
-  const SizeVec x = d.sizes_of(0), kernel = d.sizes_of(1), g = type_of(d.g()).sizes;
+  const SizeVec x = d.sizes_of(0), kernel = d.sizes_of(1), g_sizes = type_of(d.g()).sizes;
   SizeVec before(w.n), after(w.n), crop(w.n);
   for (size_t i = 0; i < w.n; ++i) {
     const Size reach = w.dilation[i] * (kernel[2 + i] - Size(1));
     // Padding beyond the kernel's reach: those windows saw nothing but padding, and their gradients are cut off.
     crop[i] = guard_lt(reach, w.padding[i]) ? w.padding[i] - reach : Size(0);
     before[i] = reach - w.padding[i] + crop[i];
-    after[i] = x[2 + i] + reach + crop[i] - before[i] - (g[2 + i] - Size(1)) * w.stride[i] - Size(1);
+    after[i] = x[2 + i] + reach + crop[i] - before[i] - (g_sizes[2 + i] - Size(1)) * w.stride[i] - Size(1);
     if (guard_lt(after[i], 0)) after[i] = 0;
   }
-  Arg out = d.call(id::Convolution, {spread_out(d, d.g(), w.stride, before, after), turned_weight(d, w), ones_list(w.n),
-                                     zeros_list(w.n), sizes_arg(w.dilation), w.groups});
+  // As many zeros on both sides of neighbouring elements are padding.
+  bool padded = true;
+  for (size_t i = 0; i < w.n; ++i)
+    padded = padded && guard_eq(w.stride[i], 1) && guard_eq(before[i], after[i]) && !guard_lt(before[i], 0);
+  const Arg g = padded ? d.g() : spread_out(d, d.g(), w.stride, before, after);
+  Arg out = d.call(id::Convolution, {g, turned_weight(d, w), ones_list(w.n),
+                                     padded ? sizes_arg(before) : zeros_list(w.n), sizes_arg(w.dilation), w.groups});
   for (size_t i = 0; i < w.n; ++i) out = d.call(id::Narrow, {out, static_cast<std::int64_t>(i) + 2, crop[i], x[2 + i]});
   return out;
 }
@@ -107,7 +112,8 @@ Arg to_places(const Derivation& d, const Arg& places, size_t n) {
     out.push_back(spatial);
     return out;
   };
-  const Arg zeros = d.call(id::Zeros, {sizes_arg(flat(x)), type_of(d.g()).dtype});
+  // One zero in memory: what is scattered into is written once.
+  const Arg zeros = d.call(id::Expand, {d.call(id::Zeros, {ListArg{}, type_of(d.g()).dtype}), sizes_arg(flat(x))});
   const Arg added = d.call(id::ScatterAdd, {zeros, -1, reshaped(d, places, flat(g)), reshaped(d, d.g(), flat(g))});
   return reshaped(d, added, x);
 }

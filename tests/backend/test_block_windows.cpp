@@ -115,6 +115,57 @@ TEST(BlockWindows, PlanesAreTheReferences) {
   }
 }
 
+TEST(BlockWindows, MaxPoolingOfAnyWindowsIsTheReferences) {
+  std::mt19937_64 g(11);
+  const auto draw = [&](int least, int most) { return least + static_cast<int>(g() % (most - least + 1)); };
+  int ran = 0;
+  for (int i = 0; i < 400; ++i) {
+    const int n = draw(1, 3);
+    DimVec sizes{draw(1, 2), draw(1, 3)};
+    ListArg k, s, p, d;
+    for (int dim = 0; dim < n; ++dim) {
+      const int kernel = draw(1, 4);
+      sizes.push_back(draw(1, n == 3 ? 9 : 45));
+      k.items.emplace_back(kernel), s.items.emplace_back(draw(1, 4));
+      p.items.emplace_back(draw(0, 2) ? 0 : draw(0, kernel)), d.items.emplace_back(draw(0, 2) ? 1 : draw(1, 3));
+    }
+    const DType t = kTypes[g() % kTypes.size()];
+    if (t == DType::Bool) continue;
+    const TensorRef x = random_tensor(sizes, t, kLayouts[g() % 3], 100 + i);
+    const bool ceil = g() % 2;
+    ran += same_everywhere(op(id::MaxPool), {x, k, s, p, d, ceil});
+    same_everywhere(op(id::MaxPoolValues), {x, k, s, p, d, ceil});
+  }
+  EXPECT_GT(ran, 200);
+  const TensorRef large = random_tensor({1, 2, 150, 170}, DType::Float32, Layout::RowMajor, 1);  // in several patches
+  for (const int k : {2, 3}) {
+    EXPECT_TRUE(
+        same_everywhere(op(id::MaxPool), {large, ints({k, k}), ints({2, 2}), ints({1, 1}), ints({1, 1}), true}));
+    const TensorRef lowest = empty_tensor({3, 20, 20}, DType::Float64);
+    std::fill_n(lowest->as<double>(), lowest->numel(), -INFINITY);
+    EXPECT_TRUE(
+        same_everywhere(op(id::MaxPool), {lowest, ints({k, k}), ints({k, 1}), ints({1, 1}), ints({1, 2}), false}));
+  }
+}
+
+TEST(BlockWindows, ValuesAddedAlongRowsAreTheReferences) {
+  std::mt19937_64 g(12);
+  for (const DType t : kTypes) {
+    for (const Layout layout : kLayouts) {
+      TensorRef self = random_tensor({7, 3, 20}, t, layout, static_cast<unsigned>(g()));
+      if (layout == Layout::Stepped)  // one value for all
+        self = make_ref<TensorImpl>(self->storage, t, self->sizes, DimVec(3), 0);
+      const TensorRef source = random_tensor({7, 3, 31}, t, Layout::RowMajor, static_cast<unsigned>(g()));
+      const TensorRef index = empty_tensor({7, 3, 31}, DType::Int64);
+      for (std::int64_t i = 0; i < index->numel(); ++i)
+        index->as<std::int64_t>()[i] = static_cast<std::int64_t>(g() % static_cast<unsigned>(self->sizes[2]));
+      EXPECT_TRUE(same_everywhere(op(id::ScatterAdd), {self, -1, index, source}));
+      index->as<std::int64_t>()[g() % 651] = g() % 2 ? -1 : self->sizes[2];
+      EXPECT_TRUE(same_everywhere(op(id::ScatterAdd), {self, 2, index, source}));  // fails everywhere
+    }
+  }
+}
+
 TEST(BlockWindows, ProductsOfFewRowsAreTheReferences) {
   unsigned seed = 0;
   for (const int m : {1, 2, 3, 4, 5}) {

@@ -47,6 +47,7 @@ extern const ConvertKernel kConvert[kComputeTypes][kComputeTypes];
 extern const ConvertKernel kWiden[kDTypeCount], kNarrow[kDTypeCount];
 extern const ProductKernels kProducts[kComputeTypes];
 extern const ConvolutionKernels kConvolutions[kComputeTypes];
+extern const MaxPoolKernel kMaxPools[kComputeTypes];
 extern const RandomKernels kRandom;
 extern const KernelTable kTable;
 

@@ -9,6 +9,7 @@ constexpr KernelTable kTable = {
     .reductions = {kReduceFloat32, kReduceFloat64, kReduceInt32, kReduceInt64, kReduceBool},
     .product = kProducts,
     .convolution = kConvolutions,
+    .max_pool = kMaxPools,
     .random = &kRandom,
     .convert = kConvert,
     .widen = kWiden,
