@@ -36,11 +36,11 @@ struct OpDecl {
   // Unique name; text before the first '.' is the public one ("max.dim" is an overload of "max").
   std::string_view name;
   // Types: Tensor, Operand (Tensor or number), Tensor?, Operand?, Tensor[], Scalar, Scalar?, int, int?, int[], int[]?,
-  // float, float?, bool, bool?, str, str?, dtype, dtype?, device?, Index (what may stand in x[...]), True and False
-  // (that value alone: for options that decide what comes back), Count (never given by users: see dynamic_sizes).
-  // `int[]` also binds varargs when it is the last positional parameter ("x.view(2, 3)"), and a lone int. Defaults as
-  // in torch's schemas: "add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor". Results: "Tensor", "(Tensor
-  // values, Tensor indices)", "Tensor[]" (length decided by inference) or "bool".
+  // float, float?, bool, bool?, str, str?, dtype, dtype?, device?, memory_format, memory_format?, Index (what may stand
+  // in x[...]), True and False (that value alone: for options that decide what comes back), Count (never given by
+  // users: see dynamic_sizes). `int[]` also binds varargs when it is the last positional parameter ("x.view(2, 3)"),
+  // and a lone int. Defaults as in torch's schemas: "add(Operand self, Operand other, *, Scalar alpha=1) -> Tensor".
+  // Results: "Tensor", "(Tensor values, Tensor indices)", "Tensor[]" (length decided by inference) or "bool".
   std::string_view signature;
   OpKind kind;
   Promote promote = Promote::None;

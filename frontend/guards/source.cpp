@@ -110,9 +110,10 @@ bool is_repr_safe(PyObject* o) {
   }
   if (PyFrozenSet_CheckExact(o)) return is_plain(o);
   DType ignored;
+  MemoryFormat format;
   return o == Py_None || o == Py_Ellipsis || PyBool_Check(o) || PyUnicode_CheckExact(o) || PyLong_CheckExact(o) ||
          PyFloat_CheckExact(o) || PyBytes_CheckExact(o) || PyComplex_CheckExact(o) || as_dtype(o, ignored) ||
-         is_device(o);
+         is_device(o) || as_memory_format(o, format);
 }
 
 std::size_t hash_of(const Source& s) {

@@ -1,4 +1,4 @@
-// Instances of immutable types, frozen sets of them, dtypes and devices.
+// Instances of immutable types, frozen sets of them, dtypes, devices and memory formats.
 #include "frontend/tensors/constant_object.h"
 
 #include "frontend/tensors/tensor_object.h"
@@ -12,7 +12,8 @@ bool is_constant_object(PyObject* o) {
       t == &PyComplex_Type || t == &PyCode_Type)
     return true;
   DType ignored;
-  if (as_dtype(o, ignored) || is_device(o)) return true;
+  MemoryFormat format;
+  if (as_dtype(o, ignored) || is_device(o) || as_memory_format(o, format)) return true;
   if (t == &PyFrozenSet_Type) {
     PyRef it = PyRef::steal(PyObject_GetIter(o));
     while (PyRef x = PyRef::steal(PyIter_Next(it.get())))

@@ -88,6 +88,8 @@ bool other_arg(PyObject* o, Arg& out) {
     return true;
   } else if (is_device(o)) {
     out = Arg(device_value(o));
+  } else if (MemoryFormat format; as_memory_format(o, format)) {
+    out = Arg(format);
   } else if (PyUnicode_Check(o)) {
     Py_ssize_t n = 0;
     const char* s = PyUnicode_AsUTF8AndSize(o, &n);
@@ -135,6 +137,7 @@ PyRef from_arg(const Arg& a) {
   }
   if (auto* t = a.get_if<DType>()) return PyRef::borrow(dtype_object(*t));
   if (auto* d = a.get_if<Device>()) return device_object(*d);
+  if (auto* f = a.get_if<MemoryFormat>()) return PyRef::borrow(memory_format_object(*f));
   if (a.is<EllipsisArg>()) return PyRef::borrow(Py_Ellipsis);
   if (auto* s = a.get_if<SliceArg>()) {
     const std::vector<Arg>& p = *s->parts;

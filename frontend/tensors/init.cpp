@@ -16,6 +16,7 @@ int init_tensor_type(PyObject* module);
 
 int init_tensors(PyObject* module) {
   if (init_dtypes(module) < 0 || init_size(module) < 0 || init_device(module) < 0) return -1;
+  if (init_memory_formats(module) < 0) return -1;
   if (init_op_functions(module) < 0 || init_tensor_type(module) < 0 || init_subclass(module) < 0) return -1;
   if (init_generator(module) < 0) return -1;
   if (add_table_ops(module) < 0 || add_table_properties() < 0 || add_return_types(module) < 0) return -1;

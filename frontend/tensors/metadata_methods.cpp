@@ -1,9 +1,12 @@
 // Methods that give a tensor another shape, memory or both, in place: t_, squeeze_, resize_, set_, x.data = y.
 #include <cstring>
+#include <optional>
 
+#include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/written_tensors.h"
 #include "ir/gradients/tape.h"
+#include "ir/infer/memory_formats.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/extent.h"
 
@@ -86,10 +89,28 @@ void grow(TensorImpl& t, std::size_t bytes) {
   t.storage->exchange(*larger);
 }
 
-PyRef resize(PyObject* self, const DimVec& sizes) {
+DimVec strides_in(MemoryFormat f, const DimVec& sizes) {
+  if (info(f).rank == 0) return contiguous_strides(sizes);
+  DimVec strides;
+  for (const Size s : format_strides(f, SizeVec(sizes.begin(), sizes.end()))) strides.push_back(s.value());
+  return strides;
+}
+
+// Nothing: the strides stay where the sizes do.
+using NamedFormat = std::optional<MemoryFormat>;
+
+NamedFormat format_argument(PyObject* o, const char* function) {
+  return o && o != Py_None ? NamedFormat(named_memory_format(o, function)) : NamedFormat();
+}
+
+PyRef resize(PyObject* self, const DimVec& sizes, NamedFormat format, const char* function) {
   TensorImpl& t = *tensor_impl(self);
   if (t.requires_grad) throw OpError(ErrorKind::Runtime, "cannot resize variables that require grad");
-  const DimVec strides = contiguous_strides(sizes);
+  if (format == MemoryFormat::Preserve) {
+    throw OpError(ErrorKind::Runtime, std::string(function) + "(): preserve_format is of a tensor, not of sizes");
+  }
+  if (!format && t.sizes == sizes) return PyRef::borrow(self);
+  const DimVec strides = strides_in(format.value_or(MemoryFormat::Contiguous), sizes);
   grow(t, checked_bytes(sizes, strides, t.offset, t.dtype));
   t.sizes = sizes;
   t.strides = strides;
@@ -98,21 +119,32 @@ PyRef resize(PyObject* self, const DimVec& sizes) {
 
 // resize_(sizes) and resize_(*sizes)
 PyRef resize_method(const PassedArgs& call) {
-  if (call.keyword_count()) throw_type_error("resize_() takes no keyword arguments");
+  PyObject* given = nullptr;
+  for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(call.kwnames, i);
+    if (PyUnicode_CompareWithASCIIString(name, "memory_format") != 0) {
+      throw_type_error("resize_() got an unexpected keyword argument '%U'", name);
+    }
+    given = call.args[call.nargs + i];
+  }
+  const NamedFormat format = format_argument(given, "resize_");
   if (call.nargs == 2 && (PyTuple_Check(call.args[1]) || PyList_Check(call.args[1]))) {
-    return resize(call.args[0], int_list(call.args[1], "resize_"));
+    return resize(call.args[0], int_list(call.args[1], "resize_"), format, "resize_");
   }
   PyRef sizes = checked(PyTuple_New(call.nargs - 1));
   for (Py_ssize_t i = 1; i < call.nargs; ++i) PyTuple_SET_ITEM(sizes.get(), i - 1, Py_NewRef(call.args[i]));
-  return resize(call.args[0], int_list(sizes.get(), "resize_"));
+  return resize(call.args[0], int_list(sizes.get(), "resize_"), format, "resize_");
 }
 PyRef resize_as_method(const PassedArgs& call) {
-  static const char* const names[] = {"self", "the_template"};
-  PyObject* out[2];
-  parse_native({"resize_as_", names, 2}, call, out);
+  static const char* const names[] = {"self", "the_template", "memory_format"};
+  PyObject* out[3];
+  parse_native({"resize_as_", names, 2, 1}, call, out);
   if (!is_tensor(out[1]))
     throw_type_error("resize_as_(): argument must be Tensor, not %.200s", Py_TYPE(out[1])->tp_name);
-  return resize(out[0], tensor_impl(out[1])->sizes);
+  const TensorRef like(tensor_impl(out[1]));
+  NamedFormat format = format_argument(out[2], "resize_as_");
+  if (format == MemoryFormat::Preserve) format = suggested_format(type_of(Arg(like)));
+  return resize(out[0], like->sizes, format, "resize_as_");
 }
 
 // set_(), set_(source), set_(source, offset, sizes, strides)
@@ -176,8 +208,11 @@ constexpr NativeRow kMethods[] = {
      "memory."},
     {"detach_", detached, "detach_()\n\ndetach() in place: the tensor requires no grad any more."},
     {"resize_", resize_method,
-     "resize_(*sizes)\n\nOther sizes over the same memory, which grows if it must; new elements are uninitialised."},
-    {"resize_as_", resize_as_method, "resize_as_(the_template)\n\nresize_ to the sizes of another tensor."},
+     "resize_(*sizes, memory_format=None)\n\nOther sizes over the same memory, which grows if it must; new elements "
+     "are uninitialised. Strides are of the format, row-major without one; equal sizes keep theirs."},
+    {"resize_as_", resize_as_method,
+     "resize_as_(the_template, *, memory_format=None)\n\nresize_ to the sizes of another tensor, with "
+     "torch.preserve_format to its format too."},
     {"set_", set_method,
      "set_(source=None, storage_offset=0, size=None, stride=None)\n\nMakes this tensor a view of the source's memory."},
 };

@@ -100,11 +100,12 @@ PyObject* fast_call(const OpFunctionObject& f, const PassedArgs& call) {
 }
 
 bool names_out(const OpFunctionObject& f, const PassedArgs& call) {
-  if (f.method || !takes_out({f.overloads, static_cast<std::size_t>(f.overload_count)})) return false;
+  if (f.method) return false;
+  bool named = false;  // asked first: most calls name none
   for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
-    if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0) return true;
+    named |= PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call.kwnames, i), "out") == 0;
   }
-  return false;
+  return named && takes_out({f.overloads, static_cast<std::size_t>(f.overload_count)});
 }
 
 PyRef call_exactly(const Op& op, const PassedArgs& call) {

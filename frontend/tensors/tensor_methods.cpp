@@ -4,6 +4,7 @@
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/gradients/tape.h"
+#include "ir/infer/memory_formats.h"
 #include "ir/run/eager.h"
 
 namespace md {
@@ -70,8 +71,12 @@ PyRef storage_offset_method(const PassedArgs& call) {
   return long_ref(self_of(call).offset);
 }
 PyRef is_contiguous_method(const PassedArgs& call) {
-  no_arguments("is_contiguous", call, 1);
-  return bool_ref(self_of(call).is_contiguous());
+  static const char* const names[] = {"self", "memory_format"};
+  PyObject* out[2];
+  parse_native({"is_contiguous", names, 1, 1}, call, out);
+  const MemoryFormat f = out[1] ? named_memory_format(out[1], "is_contiguous") : MemoryFormat::Contiguous;
+  if (info(f).rank == 0) return bool_ref(self_of(call).is_contiguous());
+  return bool_ref(has_format(type_of(Arg(TensorRef(tensor_impl(out[0])))), f));
 }
 PyRef is_floating_point_method(const PassedArgs& call) {
   no_arguments("is_floating_point", call, 1);
@@ -197,7 +202,8 @@ constexpr NativeRow kMethods[] = {
     {"element_size", element_size_method, "element_size()\n\nBytes of one element."},
     {"storage_offset", storage_offset_method, "storage_offset()\n\nElements before the first one in the storage."},
     {"is_contiguous", is_contiguous_method,
-     "is_contiguous()\n\nWhether the elements lie in row-major order without gaps."},
+     "is_contiguous(*, memory_format=torch.contiguous_format)\n\nWhether the elements lie without gaps in the order "
+     "of the format: row-major unless told."},
     {"is_floating_point", is_floating_point_method, "is_floating_point()\n\nWhether the dtype is a floating one."},
     {"is_complex", is_complex_method, "is_complex()\n\nFalse: there are no complex tensors."},
     {"is_neg", is_complex_method, "is_neg()\n\nFalse: no tensor is a lazily negated view."},

@@ -31,6 +31,8 @@ PyRef size_object(const DimVec& sizes);  // minidynamo.Size, a tuple subclass; r
 bool is_size_type(PyTypeObject* t);
 PyRef device_object(Device d);
 bool is_device(PyObject* o);
+PyObject* memory_format_object(MemoryFormat f);         // borrowed; minidynamo.channels_last, ...
+bool as_memory_format(PyObject* o, MemoryFormat& out);  // false if o is none
 // Where this thread's functions that make tensors make them: torch.set_default_device(), `with torch.device(...)`.
 inline Device default_device() { return thread_modes.default_device; }
 void set_default_device(Device d);  // throws OpError(Runtime) where no tensors can be

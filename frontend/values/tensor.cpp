@@ -18,6 +18,7 @@
 #include "frontend/values/rules.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
+#include "ir/infer/memory_formats.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -59,6 +60,28 @@ static bool takes_nothing(const std::string& method) {
   return false;
 }
 
+static ValueRef is_contiguous(Tracer& t, TensorValue& v, CallArgs& args) {
+  MemoryFormat format = MemoryFormat::Contiguous;
+  if (args.size() != 0) {
+    const ValueRef named =
+        args.positional.empty() && args.size() == 1 ? args.take_keyword("memory_format") : ValueRef();
+    const PyRef constant = named ? t.realize(named)->as_constant() : PyRef();
+    if (!constant || !as_memory_format(constant.get(), format)) return {};
+  }
+  if (format == MemoryFormat::ChannelsLast || format == MemoryFormat::ChannelsLast3d) {
+    return t.boolean(has_format(v.type, format));
+  }
+  Size expect = 1;
+  bool dense = true;
+  for (std::size_t i = v.type.sizes.size(); i-- > 0;) {
+    const Size s = v.type.sizes[i];
+    if (guard_eq(s, Size(0))) return t.boolean(true);
+    if (dense && !guard_eq(s, Size(1)) && !guard_eq(v.type.strides[i], expect)) dense = false;
+    expect = expect * s;
+  }
+  return t.boolean(dense);
+}
+
 // Methods that answer from metadata.
 static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n, CallArgs& args) {
   const TensorType& type = v.type;
@@ -77,6 +100,7 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
                                     std::to_string(dim) + ")");
     return all[static_cast<std::size_t>(dim < 0 ? dim + rank : dim)];
   }
+  if (n == "is_contiguous") return is_contiguous(t, v, args);
   if (args.size() != 0 && takes_nothing(n))
     graph_break<GB0117>(v.print(), n, print_list(args.positional), print_keywords(args));
   if (args.size() != 0) return {};
@@ -92,17 +116,6 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   if (n == "storage_offset") {
     if (!type.offset.is_const() && !t.shapes().is_backed(type.offset)) graph_break<GB0033>(n);
     return size_value(t, type.offset);
-  }
-  if (n == "is_contiguous") {
-    Size expect = 1;
-    bool dense = true;
-    for (std::size_t i = type.sizes.size(); i-- > 0;) {
-      const Size s = type.sizes[i];
-      if (guard_eq(s, Size(0))) return t.boolean(true);
-      if (dense && !guard_eq(s, Size(1)) && !guard_eq(type.strides[i], expect)) dense = false;
-      expect = expect * s;
-    }
-    return t.boolean(dense);
   }
   return {};
 }

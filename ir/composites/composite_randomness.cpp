@@ -116,12 +116,6 @@ Arg integers(const Expansion& e, const Arg& low, const Arg& high) {
   return converted(e, e.call(id::Randint, {low, high, sizes_arg(x.sizes), DType::Int64}), x.dtype);
 }
 
-Arg integers_like(const Expansion& e, const Arg& low, const Arg& high, int dtype) {
-  const TensorType x = e.tensor(0);
-  const Arg t = e.arg(dtype).is_none() ? Arg(x.dtype) : e.arg(dtype);
-  return e.call(id::Randint, {low, high, sizes_arg(x.sizes), t, e.arg(dtype + 1), e.arg(dtype + 2)});
-}
-
 }  // namespace
 
 Arg expand_rule(ops::RandomFill, const Expansion& e) { return integers(e, 0, exact_limit(e.tensor(0).dtype)); }
@@ -129,9 +123,6 @@ Arg expand_rule(ops::RandomTo, const Expansion& e) { return integers(e, 0, e.arg
 Arg expand_rule(ops::RandomFrom, const Expansion& e) {
   return integers(e, e.arg(1), e.arg(2).is_none() ? Arg(exact_limit(e.tensor(0).dtype)) : e.arg(2));
 }
-
-Arg expand_rule(ops::RandintLike, const Expansion& e) { return integers_like(e, 0, e.arg(1), 2); }
-Arg expand_rule(ops::RandintLikeLow, const Expansion& e) { return integers_like(e, e.arg(1), e.arg(2), 3); }
 
 // --- Normal ----------------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/tensor/tensor.h"
+#include "registry/memory_format.h"
 
 namespace md {
 
@@ -32,8 +33,8 @@ struct SliceArg {  // start, stop, step: None, int or node
 };
 
 struct Arg {
-  using Value = std::variant<NoneArg, bool, Size, double, std::string, std::complex<double>, DType, Device, EllipsisArg,
-                             SliceArg, ListArg, TensorRef, Node*>;
+  using Value = std::variant<NoneArg, bool, Size, double, std::string, std::complex<double>, DType, Device,
+                             MemoryFormat, EllipsisArg, SliceArg, ListArg, TensorRef, Node*>;
   Value v;
 
   Arg() = default;
@@ -48,6 +49,7 @@ struct Arg {
   Arg(const char* s) : v(std::string(s)) {}
   Arg(DType t) : v(t) {}
   Arg(Device d) : v(d) {}
+  Arg(MemoryFormat f) : v(f) {}
   Arg(EllipsisArg e) : v(e) {}
   Arg(SliceArg s) : v(std::move(s)) {}
   Arg(ListArg l) : v(std::move(l)) {}

@@ -58,6 +58,7 @@ bool is_optional(ParamType t) {
     case ParamType::StrOpt:
     case ParamType::DTypeOpt:
     case ParamType::DeviceOpt:
+    case ParamType::MemoryFormatOpt:
     case ParamType::Count:
       return true;
     default:
@@ -100,6 +101,9 @@ bool fits(ParamType t, const Arg& a) {
       return a.is<DType>();
     case ParamType::DeviceOpt:
       return a.is<Device>() || a.is<std::string>();
+    case ParamType::MemoryFormat:
+    case ParamType::MemoryFormatOpt:
+      return a.is<MemoryFormat>();
     case ParamType::True:
       return a.is<bool>() && a.get<bool>();
     case ParamType::False:
@@ -240,6 +244,7 @@ std::string_view type_name(const Arg& a) {
     std::string_view operator()(const std::string&) const { return "str"; }
     std::string_view operator()(DType) const { return "torch.dtype"; }
     std::string_view operator()(Device) const { return "torch.device"; }
+    std::string_view operator()(MemoryFormat) const { return "torch.memory_format"; }
     std::string_view operator()(const EllipsisArg&) const { return "ellipsis"; }
     std::string_view operator()(const SliceArg&) const { return "slice"; }
     std::string_view operator()(const ListArg& l) const { return l.tuple ? "tuple" : "list"; }
@@ -287,6 +292,9 @@ std::string_view wanted(ParamType t) {
       return "torch.dtype";
     case ParamType::DeviceOpt:
       return "torch.device";
+    case ParamType::MemoryFormat:
+    case ParamType::MemoryFormatOpt:
+      return "torch.memory_format";
     case ParamType::Index:
       return "an index";
   }

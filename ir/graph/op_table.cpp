@@ -39,6 +39,8 @@ constexpr TypeName kTypeNames[] = {
     {"dtype", ParamType::DType},
     {"dtype?", ParamType::DTypeOpt},
     {"device?", ParamType::DeviceOpt},
+    {"memory_format", ParamType::MemoryFormat},
+    {"memory_format?", ParamType::MemoryFormatOpt},
     {"Index", ParamType::Index},
     {"True", ParamType::True},
     {"False", ParamType::False},
@@ -61,6 +63,9 @@ Arg parse_default(std::string_view text, ParamType type, std::string_view signat
   if (text == "True") return true;
   if (text == "False") return false;
   if (text == "[]") return ListArg{};
+  if (type == ParamType::MemoryFormat) {
+    if (const auto f = find_memory_format(text)) return *f;
+  }
   if (text.front() == '\'') return std::string(text.substr(1, text.size() - 2));
   std::int64_t whole = 0;
   const char* end = text.data() + text.size();

@@ -40,6 +40,8 @@ enum class ParamType : std::uint8_t {
   DType,
   DTypeOpt,
   DeviceOpt,
+  MemoryFormat,
+  MemoryFormatOpt,
   Index,
   True,  // that value and no other
   False,

@@ -266,6 +266,7 @@ class GraphParser {
       return make_slice(parts[0], parts[1], parts[2]);
     }
     if (const DTypeInfo* row = find_dtype(word)) return row->dtype;
+    if (const auto format = find_memory_format(word)) return *format;
     in_.fail("unknown argument '" + word + "'");
   }
 

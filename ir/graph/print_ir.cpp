@@ -69,6 +69,7 @@ struct ArgText {
   }
   std::string operator()(DType t) const { return std::string(info(t).short_name); }
   std::string operator()(Device d) const { return "device " + quoted(to_string(d)); }
+  std::string operator()(MemoryFormat f) const { return std::string(info(f).attribute); }
   std::string operator()(EllipsisArg) const { return "..."; }
   std::string operator()(const SliceArg& s) const { return "slice(" + args_text(*s.parts) + ")"; }
   std::string operator()(const ListArg& l) const {

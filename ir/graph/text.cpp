@@ -1,4 +1,5 @@
-// repr() of numbers (shortest digits that read back the same), strings, lists, slices, dtypes and devices.
+// repr() of numbers (shortest digits that read back the same), strings, lists, slices, dtypes, devices and memory
+// formats.
 #include "ir/graph/text.h"
 
 #include <fmt/format.h>
@@ -47,6 +48,7 @@ struct Repr {
   std::string operator()(const std::string& s) const { return python_repr(std::string_view(s)); }
   std::string operator()(DType t) const { return "torch." + std::string(info(t).name); }
   std::string operator()(Device d) const { return device_repr(d); }
+  std::string operator()(MemoryFormat f) const { return "torch." + std::string(info(f).attribute); }
   std::string operator()(EllipsisArg) const { return "Ellipsis"; }
   std::string operator()(const SliceArg& s) const { return "slice(" + join(*s.parts) + ")"; }
   std::string operator()(const ListArg& l) const { return l.tuple ? python_tuple(l.items) : "[" + join(l.items) + "]"; }

@@ -177,11 +177,7 @@ Arg dtype_or_own(const Expansion& e) {
 }
 
 Arg filled_like(const Expansion& e, int value) {
-  return e.call(id::FullLike, {e.arg(0), value, e.arg(1), e.arg(2), e.arg(3)});
-}
-
-Arg random_like(const Expansion& e, OpId id) {
-  return e.call(id, {sizes_arg(e.tensor(0).sizes), dtype_or_own(e), e.arg(2), e.arg(3)});
+  return e.call(id::FullLike, {e.arg(0), value, e.arg(1), e.arg(2), e.arg(3), e.arg(4)});
 }
 
 Arg new_tensor(const Expansion& e, OpId id) { return e.call(id, {e.arg(1), dtype_or_own(e), e.arg(3), e.arg(4)}); }
@@ -190,8 +186,6 @@ Arg new_tensor(const Expansion& e, OpId id) { return e.call(id, {e.arg(1), dtype
 
 Arg expand_rule(ops::ZerosLike, const Expansion& e) { return filled_like(e, 0); }
 Arg expand_rule(ops::OnesLike, const Expansion& e) { return filled_like(e, 1); }
-Arg expand_rule(ops::RandLike, const Expansion& e) { return random_like(e, id::Rand); }
-Arg expand_rule(ops::RandnLike, const Expansion& e) { return random_like(e, id::Randn); }
 Arg expand_rule(ops::NewZeros, const Expansion& e) { return new_tensor(e, id::Zeros); }
 Arg expand_rule(ops::NewOnes, const Expansion& e) { return new_tensor(e, id::Ones); }
 Arg expand_rule(ops::NewEmpty, const Expansion& e) { return new_tensor(e, id::Empty); }
@@ -296,53 +290,13 @@ Arg expand_rule(ops::StdUnbiasedDim, const Expansion& e) {
   return e.call(id::Sqrt, {variance(e, e.arg(0), e.arg(1), unbiased(e, 2), e.flag(3))});
 }
 
-// --- Conversions, comparisons
+// --- Copies, comparisons
 // ------------------------------------------------------------------------------------------
-
-namespace {
-Arg to_dtype(const Expansion& e, DType t, bool copy) {
-  const Arg& x = e.arg(0);
-  return copy && type_of(x).dtype == t ? e.call(id::Clone, {x}) : converted(e, x, t);
-}
-// The dtype is changed where fewer elements move: both are where the tensor was.
-Arg to_place(const Expansion& e, DType t, Device d, bool copy) {
-  const bool moves = !(device_of(e.arg(0)) == d);
-  return on_device(e, to_dtype(e, t, copy && !moves), d);
-}
-}  // namespace
-
-Arg expand_rule(ops::ToDtype, const Expansion& e) { return to_dtype(e, e.arg(1).get<DType>(), e.flag(3)); }
-Arg expand_rule(ops::ToDevice, const Expansion& e) {
-  return to_place(e, chosen_dtype(e, e.tensor(0).dtype), e.place, e.flag(4));
-}
-Arg expand_rule(ops::ToOther, const Expansion& e) {
-  return to_place(e, e.tensor(1).dtype, device_of(e.arg(1)), e.flag(3));
-}
-Arg expand_rule(ops::TypeAs, const Expansion& e) { return to_place(e, e.tensor(1).dtype, device_of(e.arg(1)), false); }
-Arg expand_rule(ops::ToFloat, const Expansion& e) { return to_dtype(e, DType::Float32, false); }
-Arg expand_rule(ops::ToDouble, const Expansion& e) { return to_dtype(e, DType::Float64, false); }
-Arg expand_rule(ops::ToInt, const Expansion& e) { return to_dtype(e, DType::Int32, false); }
-Arg expand_rule(ops::ToLong, const Expansion& e) { return to_dtype(e, DType::Int64, false); }
-Arg expand_rule(ops::ToHalf, const Expansion& e) { return to_dtype(e, DType::Float16, false); }
-Arg expand_rule(ops::ToBFloat16, const Expansion& e) { return to_dtype(e, DType::BFloat16, false); }
-Arg expand_rule(ops::ToChar, const Expansion& e) { return to_dtype(e, DType::Int8, false); }
-Arg expand_rule(ops::ToShort, const Expansion& e) { return to_dtype(e, DType::Int16, false); }
-Arg expand_rule(ops::ToByte, const Expansion& e) { return to_dtype(e, DType::UInt8, false); }
-Arg expand_rule(ops::ToBool, const Expansion& e) { return to_dtype(e, DType::Bool, false); }
 
 Arg expand_rule(ops::CopyFrom, const Expansion& e) {
   const Arg& x = e.arg(1);
   const DType t = x.is<double>() ? DType::Float64 : x.is<bool>() ? DType::Bool : DType::Int64;
   return e.call(id::Copy, {e.arg(0), x.is_number() ? e.call(id::Full, {ListArg{}, x, t}) : x});
-}
-
-Arg expand_rule(ops::Cpu, const Expansion& e) { return on_device(e, e.arg(0), kCpu); }
-
-Arg expand_rule(ops::Contiguous, const Expansion& e) {
-  const TensorType t = e.tensor(0);
-  if (is_row_major(t.sizes, t.strides)) return e.arg(0);
-  need_known_layout(t);
-  return e.call(id::Compact, {e.arg(0)});
 }
 
 Arg expand_rule(ops::IsClose, const Expansion& e) {

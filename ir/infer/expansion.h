@@ -32,6 +32,8 @@ inline std::int64_t fixed_size(Size s) {
 }
 // x on device `d`: itself if it is there already.
 Arg on_device(const Expansion& e, const Arg& x, Device d);
+// A dense copy of x in the format, which is not preserve_format.
+Arg in_format(const Expansion& e, const Arg& x, MemoryFormat f);
 // x in dtype `t`: itself if it has it already.
 Arg converted(const Expansion& e, const Arg& x, DType t);
 Arg reshaped(const Expansion& e, const Arg& x, const SizeVec& sizes);

@@ -8,7 +8,9 @@
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
 #include "ir/graph/op_visit.h"
+#include "ir/infer/asked_gradient.h"
 #include "ir/infer/composite.h"
+#include "ir/infer/memory_formats.h"
 #include "ir/infer/type_caller.h"
 #include "ir/infer/unbacked.h"
 #include "ir/sizes/shape_env.h"
@@ -249,7 +251,9 @@ TensorType infer_pointwise(const InferCall& c) {
   for (std::size_t i = 1; i < operands.size(); ++i) sizes = broadcast(c, sizes, operands[i].sizes);
   TensorType out;
   out.dtype = types.result;
-  out.strides = c.op.decl->row_major ? row_major_strides(sizes) : joined_strides(operands, sizes);
+  out.strides = keeps_strides(c.op)    ? like_strides(operands[0])
+                : c.op.decl->row_major ? row_major_strides(sizes)
+                                       : joined_strides(operands, sizes);
   out.sizes = std::move(sizes);
   out.requires_grad = grad && grad_enabled() && is_floating(out.dtype);
   return out;
@@ -321,6 +325,7 @@ std::vector<TensorType> infer_composite(const InferCall& c, std::vector<Node*>* 
   std::vector<TensorType> types;
   const auto add = [&](const Arg& a) {
     types.push_back(type_of(a));
+    if (asks_for_gradient(c.op, c.args)) types.back().requires_grad = true, types.back().history = GradHistory::Leaf;
     if (handed_back) handed_back->push_back(operand_handed_back(a, c.args));
   };
   if (const auto* list = result.get_if<ListArg>()) {
@@ -340,7 +345,10 @@ void check_fill_value(const Arg& value) {
 
 }  // namespace
 
-SizeVec like_strides(const TensorType& x) { return joined_strides({&x, 1}, x.sizes); }
+// Row-major ones may say anything of dimensions that do not matter, and keep it.
+SizeVec like_strides(const TensorType& x) {
+  return is_row_major(x.sizes, x.strides) ? x.strides : joined_strides({&x, 1}, x.sizes);
+}
 
 ComputeTypes compute_types(const Op& op, std::span<const Arg> args) {
   const ComputeTypes t = types_by_rule(op, args);

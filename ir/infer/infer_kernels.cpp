@@ -3,6 +3,7 @@
 
 #include "ir/core/scalar_builder.h"
 #include "ir/infer/infer.h"
+#include "ir/infer/memory_formats.h"
 #include "ir/infer/unbacked.h"
 #include "registry/ops/kernels.h"
 
@@ -28,7 +29,7 @@ TensorType created(const InferCall& c, DType otherwise) {
 TensorType created_like(const InferCall& c) {
   const TensorType x = c.tensor(0);
   TensorType t = fresh_type(c, chosen_dtype(c, x.dtype), x.sizes);
-  t.strides = like_strides(x);
+  t.strides = strides_like(x, c.args.back());
   return t;
 }
 
@@ -95,7 +96,14 @@ TensorType product_type(const InferCall& c, const TensorType& a, const TensorTyp
 
 }  // namespace
 
-TensorType infer_rule(ops::Empty, const InferCall& c) { return created(c, default_dtype()); }
+TensorType infer_rule(ops::Empty, const InferCall& c) {
+  TensorType t = created(c, default_dtype());
+  if (const auto* f = c.args.back().get_if<MemoryFormat>()) {
+    if (*f == MemoryFormat::Preserve) c.fail(ErrorKind::Runtime, "unsupported memory format {}", info(*f).name);
+    t.strides = format_strides(*f, t.sizes);
+  }
+  return t;
+}
 TensorType infer_rule(ops::Zeros, const InferCall& c) { return created(c, default_dtype()); }
 TensorType infer_rule(ops::Ones, const InferCall& c) { return created(c, default_dtype()); }
 TensorType infer_rule(ops::Full, const InferCall& c) { return filled(c, created(c, number_dtype(c.arg(1)))); }

@@ -10,9 +10,11 @@
 #include "ir/gradients/tape.h"
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
+#include "ir/infer/asked_gradient.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
 #include "ir/infer/inplace.h"
+#include "ir/infer/memory_formats.h"
 #include "ir/reference/engine.h"
 #include "ir/run/long_work.h"
 #include "ir/run/sweep.h"
@@ -73,6 +75,7 @@ TensorRef plain_pointwise(const Op& op, std::span<const Arg> args) {
   if (!first || (op.decl->promote == Promote::Select && !is_mask(args[0]))) return nullptr;
   const ComputeTypes types = compute_types(op, args);
   TensorRef out = empty_tensor(first->sizes, types.result);
+  if (keeps_strides(op)) out->strides = first->strides;
   if (grad && grad_enabled() && is_floating(types.result)) out->set_grad_state({true, GradHistory::Computed});
   return out;
 }
@@ -201,21 +204,25 @@ bool shares_storage(const Arg& a, const Storage* s) {
   return found;
 }
 
-Arg opened(const Op& op, std::span<const Arg> bound) {
-  EagerCaller caller;
-  Arg result = expand(op, caller, bound);
-  // A view of what only its parts know is no view to the program.
+// The results of a composite as the program sees them: a view of what only its parts know is none.
+Arg shown(const Op& op, std::span<const Arg> bound, Arg result) {
   for_each_result(result, [&](const TensorRef& t) {
     const auto shared = [&](const Arg& a) { return shares_storage(a, t->storage.get()); };
     if (t->base && std::ranges::none_of(bound, shared)) t->base = nullptr;
+    if (asks_for_gradient(op, bound)) t->set_grad_state({true, GradHistory::Leaf});
   });
   return result;
+}
+
+Arg opened(const Op& op, std::span<const Arg> bound) {
+  EagerCaller caller;
+  return shown(op, bound, expand(op, caller, bound));
 }
 
 Arg compute(const Op& op, std::span<const Arg> bound) {
   switch (op.kind()) {
     case OpKind::Composite:
-      return worth_sweeping(bound) ? run_swept(op, bound) : opened(op, bound);
+      return worth_sweeping(bound) ? shown(op, bound, run_swept(op, bound)) : opened(op, bound);
     case OpKind::View:
       return view_of(op, bound[0].get<TensorRef>(), infer(op, bound)[0]);
     case OpKind::Pointwise:

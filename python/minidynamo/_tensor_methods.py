@@ -8,7 +8,7 @@ from ._no_device import refuse
 from ._on_demand import HOMES
 
 
-def type(self, dtype=None, non_blocking=False, **kwargs):
+def type(self, dtype=None, non_blocking=False, *, memory_format=None, **kwargs):
     """The type as text, 'torch.FloatTensor'; with a dtype, tensor type or the name of one, the tensor converted to it.
 
     A tensor that is of the dtype is returned itself. RuntimeError for types of other devices, ValueError for unknown
@@ -18,7 +18,11 @@ def type(self, dtype=None, non_blocking=False, **kwargs):
 
     if kwargs.keys() - {"async"}:
         raise TypeError(f"type() got an unexpected keyword argument {min(kwargs)!r}")
-    return _tensor_types.name_of(self) if dtype is None else self.to(_tensor_types.dtype_of(dtype))
+    return (
+        _tensor_types.name_of(self)
+        if dtype is None
+        else self.to(_tensor_types.dtype_of(dtype), memory_format=memory_format)
+    )
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):

@@ -159,7 +159,8 @@ def _unpickled(file, base, rebuild, data_only, options):
             return _safe[f"{module}.{name}"]
         if module in ("minidynamo", "minidynamo._C"):
             found = getattr(_C, name, None)
-            if name in ("_rebuild_tensor", "Size", "Tensor", "device") or isinstance(found, _C.dtype):
+            kinds = (_C.dtype, _C.memory_format)
+            if name in ("_rebuild_tensor", "Size", "Tensor", "device") or isinstance(found, kinds):
                 return found
         elif (module, name) in (("minidynamo.nn.parameter", "Parameter"), ("minidynamo.sparse.coo", "rebuild")):
             return inherited(module, name)

@@ -90,31 +90,35 @@ struct MaskedFill {
 // ----------------------------------------------------------------------------------------------------------------
 
 struct ZerosLike {
-  static constexpr OpDecl decl = function_only(composite(
-      "zeros_like",
-      "zeros_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
-      "Zeros with the sizes and dtype of `self`."));
+  static constexpr OpDecl decl =
+      function_only(composite("zeros_like",
+                              "zeros_like(Tensor self, *, dtype? dtype=None, device? device=None, bool "
+                              "requires_grad=False, memory_format? memory_format=None) -> Tensor",
+                              "Zeros with the sizes and dtype of `self`."));
 };
 
 struct OnesLike {
-  static constexpr OpDecl decl = function_only(
-      composite("ones_like",
-                "ones_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
-                "Ones with the sizes and dtype of `self`."));
+  static constexpr OpDecl decl =
+      function_only(composite("ones_like",
+                              "ones_like(Tensor self, *, dtype? dtype=None, device? device=None, bool "
+                              "requires_grad=False, memory_format? memory_format=None) -> Tensor",
+                              "Ones with the sizes and dtype of `self`."));
 };
 
 struct RandLike {
-  static constexpr OpDecl decl = function_only(
-      composite("rand_like",
-                "rand_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
-                "As rand, with the sizes and dtype of `self`."));
+  static constexpr OpDecl decl =
+      function_only(composite("rand_like",
+                              "rand_like(Tensor self, *, dtype? dtype=None, device? device=None, bool "
+                              "requires_grad=False, memory_format? memory_format=None) -> Tensor",
+                              "As rand, with the sizes and dtype of `self`."));
 };
 
 struct RandnLike {
-  static constexpr OpDecl decl = function_only(composite(
-      "randn_like",
-      "randn_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
-      "As randn, with the sizes and dtype of `self`."));
+  static constexpr OpDecl decl =
+      function_only(composite("randn_like",
+                              "randn_like(Tensor self, *, dtype? dtype=None, device? device=None, bool "
+                              "requires_grad=False, memory_format? memory_format=None) -> Tensor",
+                              "As randn, with the sizes and dtype of `self`."));
 };
 
 struct NewZeros {
@@ -313,22 +317,26 @@ struct Dot {
 
 struct ToDtype {
   static constexpr OpDecl decl =
-      method_only(composite("to", "to(Tensor self, dtype dtype, bool non_blocking=False, bool copy=False) -> Tensor",
+      method_only(composite("to",
+                            "to(Tensor self, dtype dtype, bool non_blocking=False, bool copy=False, *, memory_format? "
+                            "memory_format=None) -> Tensor",
                             "In another dtype; the tensor itself if it has it already and no copy is asked for."));
 };
 
 struct ToDevice {
   static constexpr OpDecl decl = method_only(composite(
       "to.device",
-      "to(Tensor self, device? device=None, dtype? dtype=None, bool non_blocking=False, bool copy=False) -> Tensor",
+      "to(Tensor self, device? device=None, dtype? dtype=None, bool non_blocking=False, bool copy=False, *, "
+      "memory_format? memory_format=None) -> Tensor",
       "On a device ('cpu', or 'meta' for sizes without elements) and perhaps in another dtype; itself if it is "
       "that already."));
 };
 
 struct ToOther {
-  static constexpr OpDecl decl = method_only(
-      composite("to.other", "to(Tensor self, Tensor other, bool non_blocking=False, bool copy=False) -> Tensor",
-                "With the dtype of `other`, on its device."));
+  static constexpr OpDecl decl = method_only(composite("to.other",
+                                                       "to(Tensor self, Tensor other, bool non_blocking=False, bool "
+                                                       "copy=False, *, memory_format? memory_format=None) -> Tensor",
+                                                       "With the dtype of `other`, on its device."));
 };
 
 struct TypeAs {
@@ -338,52 +346,62 @@ struct TypeAs {
 
 struct ToFloat {
   static constexpr OpDecl decl =
-      method_only(composite("float", "float(Tensor self) -> Tensor", "As float32; itself if it is that already."));
+      method_only(composite("float", "float(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As float32; itself if it is that already."));
 };
 
 struct ToDouble {
   static constexpr OpDecl decl =
-      method_only(composite("double", "double(Tensor self) -> Tensor", "As float64; itself if it is that already."));
+      method_only(composite("double", "double(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As float64; itself if it is that already."));
 };
 
 struct ToInt {
   static constexpr OpDecl decl =
-      method_only(composite("int", "int(Tensor self) -> Tensor", "As int32; itself if it is that already."));
+      method_only(composite("int", "int(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As int32; itself if it is that already."));
 };
 
 struct ToLong {
   static constexpr OpDecl decl =
-      method_only(composite("long", "long(Tensor self) -> Tensor", "As int64; itself if it is that already."));
+      method_only(composite("long", "long(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As int64; itself if it is that already."));
 };
 
 struct ToHalf {
   static constexpr OpDecl decl =
-      method_only(composite("half", "half(Tensor self) -> Tensor", "As float16; itself if it is that already."));
+      method_only(composite("half", "half(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As float16; itself if it is that already."));
 };
 
 struct ToBFloat16 {
-  static constexpr OpDecl decl = method_only(
-      composite("bfloat16", "bfloat16(Tensor self) -> Tensor", "As bfloat16; itself if it is that already."));
+  static constexpr OpDecl decl =
+      method_only(composite("bfloat16", "bfloat16(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As bfloat16; itself if it is that already."));
 };
 
 struct ToChar {
   static constexpr OpDecl decl =
-      method_only(composite("char", "char(Tensor self) -> Tensor", "As int8; itself if it is that already."));
+      method_only(composite("char", "char(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As int8; itself if it is that already."));
 };
 
 struct ToShort {
   static constexpr OpDecl decl =
-      method_only(composite("short", "short(Tensor self) -> Tensor", "As int16; itself if it is that already."));
+      method_only(composite("short", "short(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As int16; itself if it is that already."));
 };
 
 struct ToByte {
   static constexpr OpDecl decl =
-      method_only(composite("byte", "byte(Tensor self) -> Tensor", "As uint8; itself if it is that already."));
+      method_only(composite("byte", "byte(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "As uint8; itself if it is that already."));
 };
 
 struct ToBool {
   static constexpr OpDecl decl =
-      method_only(composite("bool", "bool(Tensor self) -> Tensor", "x != 0; itself if it is bool already."));
+      method_only(composite("bool", "bool(Tensor self, *, memory_format? memory_format=None) -> Tensor",
+                            "x != 0; itself if it is bool already."));
 };
 
 struct CopyFrom {
@@ -393,12 +411,20 @@ struct CopyFrom {
 };
 
 struct Cpu {
-  static constexpr OpDecl decl = method_only(composite("cpu", "cpu(Tensor self) -> Tensor", "The tensor itself."));
+  static constexpr OpDecl decl = method_only(
+      composite("cpu", "cpu(Tensor self, *, memory_format? memory_format=None) -> Tensor", "The tensor itself."));
+};
+
+struct CloneFormat {
+  static constexpr OpDecl decl =
+      composite("clone.format", "clone(Tensor self, *, memory_format? memory_format) -> Tensor",
+                "A copy with storage of its own, in the format; a dense layout is kept by preserve_format and None.");
 };
 
 struct Contiguous {
-  static constexpr OpDecl decl = method_only(composite("contiguous", "contiguous(Tensor self) -> Tensor",
-                                                       "The tensor itself if it is contiguous, else a copy that is."));
+  static constexpr OpDecl decl = method_only(
+      composite("contiguous", "contiguous(Tensor self, *, memory_format memory_format=contiguous_format) -> Tensor",
+                "The tensor itself if it is contiguous in the format, else a copy that is."));
 };
 
 // --- Comparisons of whole tensors

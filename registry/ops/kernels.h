@@ -14,10 +14,10 @@ constexpr OpDecl function_of(OpKind kind, std::string_view name, std::string_vie
 // ------------------------------------------------------------------------------------------------------------
 
 struct Empty {
-  static constexpr OpDecl decl =
-      function_of(OpKind::Create, "empty",
-                  "empty(int[] size, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
-                  "A tensor whose values mean nothing yet.");
+  static constexpr OpDecl decl = function_of(OpKind::Create, "empty",
+                                             "empty(int[] size, *, dtype? dtype=None, device? device=None, bool "
+                                             "requires_grad=False, memory_format? memory_format=None) -> Tensor",
+                                             "A tensor whose values mean nothing yet.");
 };
 
 struct Full {
@@ -43,17 +43,18 @@ struct Ones {
 };
 
 struct FullLike {
-  static constexpr OpDecl decl = function_of(OpKind::Create, "full_like",
-                                             "full_like(Tensor self, Scalar fill_value, *, dtype? dtype=None, device? "
-                                             "device=None, bool requires_grad=False) -> Tensor",
-                                             "The same number everywhere, with the sizes (and dtype) of `self`.");
+  static constexpr OpDecl decl =
+      function_of(OpKind::Create, "full_like",
+                  "full_like(Tensor self, Scalar fill_value, *, dtype? dtype=None, device? device=None, bool "
+                  "requires_grad=False, memory_format? memory_format=None) -> Tensor",
+                  "The same number everywhere, with the sizes (and dtype) of `self`.");
 };
 
 struct EmptyLike {
-  static constexpr OpDecl decl = function_of(
-      OpKind::Create, "empty_like",
-      "empty_like(Tensor self, *, dtype? dtype=None, device? device=None, bool requires_grad=False) -> Tensor",
-      "As empty, with the sizes (and dtype) of `self`.");
+  static constexpr OpDecl decl = function_of(OpKind::Create, "empty_like",
+                                             "empty_like(Tensor self, *, dtype? dtype=None, device? device=None, bool "
+                                             "requires_grad=False, memory_format? memory_format=None) -> Tensor",
+                                             "As empty, with the sizes (and dtype) of `self`.");
 };
 
 struct Arange {

@@ -61,15 +61,15 @@ struct RandintLike {
   static constexpr OpDecl decl =
       function_only(composite("randint_like",
                               "randint_like(Tensor self, int high, *, dtype? dtype=None, device? device=None, bool "
-                              "requires_grad=False) -> Tensor",
+                              "requires_grad=False, memory_format? memory_format=None) -> Tensor",
                               "Uniform integers of 0 <= i < high, with the sizes and dtype of `self`."));
 };
 struct RandintLikeLow {
-  static constexpr OpDecl decl = function_only(
-      composite("randint_like.low",
-                "randint_like(Tensor self, int low, int high, *, dtype? dtype=None, device? device=None, bool "
-                "requires_grad=False) -> Tensor",
-                "Uniform integers of low <= i < high, with the sizes and dtype of `self`."));
+  static constexpr OpDecl decl =
+      function_only(composite("randint_like.low",
+                              "randint_like(Tensor self, int low, int high, *, dtype? dtype=None, device? device=None, "
+                              "bool requires_grad=False, memory_format? memory_format=None) -> Tensor",
+                              "Uniform integers of low <= i < high, with the sizes and dtype of `self`."));
 };
 
 struct RandomFill {

@@ -101,7 +101,8 @@ PARTNERS = {"x": "yp", "i": "kk", "m": "mm", "v": "wv", "c": "cc", "a": "aa"}
 BY_NAME = {"size": "(4, 6)", "sizes": "(4, 6)", "shape": "(4, 6)", "dims": "(0, 1)", "dim": "0", "stride": "(6, 1)"}
 BY_TYPE = {
     "Scalar": "2", "float": "0.5", "int": "1", "int[]": "(0, 1)", "bool": "True", "dtype": "torch.float64",
-    "device": "'cpu'", "Index": "0", "str": "'sum'", "True": "True", "False": "False",
+    "device": "'cpu'", "memory_format": "torch.contiguous_format", "Index": "0", "str": "'sum'", "True": "True",
+    "False": "False",
 }  # fmt: skip
 TENSORS = ("Tensor", "Operand")
 

@@ -31,6 +31,7 @@ std::size_t hash(const Arg& a) {
   if (const auto* s = a.get_if<Size>()) return mixed(h, hash(*s));
   if (const auto* b = a.get_if<bool>()) return mixed(h, *b);
   if (const auto* t = a.get_if<DType>()) return mixed(h, static_cast<std::size_t>(*t));
+  if (const auto* f = a.get_if<MemoryFormat>()) return mixed(h, static_cast<std::size_t>(*f));
   if (const auto* l = a.get_if<ListArg>())
     for (const Arg& x : l->items) h = mixed(h, hash(x));
   return h;

@@ -12,8 +12,8 @@ from .immutable_collections import immutable_dict, immutable_list
 
 __all__ = ["Node", "has_side_effect", "map_aggregate", "map_arg"]
 OPCODES = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
-base_types = (str, int, float, bool, complex, _C.dtype, _C.Tensor, _C.device)
-BaseArgumentTypes = str | int | float | bool | complex | _C.dtype | _C.Tensor | _C.device
+base_types = (str, int, float, bool, complex, _C.dtype, _C.Tensor, _C.device, _C.memory_format)
+BaseArgumentTypes = str | int | float | bool | complex | _C.dtype | _C.Tensor | _C.device | _C.memory_format
 Target = Callable | str
 _side_effectful_functions = set()
 

@@ -64,8 +64,9 @@ class ModuleChanges:
         return self
 
     def to(self, *args, device=None, dtype=None, non_blocking=False, memory_format=None):
-        """Parameters and buffers go to `device`, those of floating point become `dtype`. Without elements
-        (device "meta") they go nowhere: NotImplementedError, see to_empty()."""
+        """Parameters and buffers go to `device`, those of floating point become `dtype`, those of 4 or 5 dimensions are
+        laid out in `memory_format`. Without elements (device "meta") they go nowhere: NotImplementedError, see
+        to_empty()."""
         for given in args:
             if isinstance(given, _C.Tensor):
                 dtype, device = given.dtype, given.device
@@ -84,9 +85,10 @@ class ModuleChanges:
                     "Cannot copy out of meta tensor; no data! Use Module.to_empty() instead of Module.to() to move a "
                     "module from meta to another device."
                 )
-            return t.to(device, dtype if t.is_floating_point() else None)
+            laid_out = memory_format if t.dim() in (4, 5) else None
+            return t.to(device, dtype if t.is_floating_point() else None, memory_format=laid_out)
 
-        return self if device is dtype is None else self._apply(moved)
+        return self if device is dtype is memory_format is None else self._apply(moved)
 
     def to_empty(self, *, device, recurse=True):
         """Parameters and buffers of the same sizes and dtypes on `device`, uninitialised."""

@@ -51,13 +51,12 @@ def make_tensor(
 
     By default from [-9, 9) for floats, [-9, 10) for integers, [0, 10) for uint8, both of bool. With `exclude_zero`
     zeros become 1, or the smallest normal float. `noncontiguous`: only every other element of the last dimension's
-    memory is used. ValueError for a range that is empty, TypeError for dtypes without tensors.
+    memory is used. `memory_format`: the order of the dimensions in memory. ValueError for a range that is empty,
+    TypeError for dtypes without tensors.
     """
     shape = tuple(shape[0]) if len(shape) == 1 and not isinstance(shape[0], int) else shape
     if noncontiguous and memory_format is not None:
         raise ValueError("make_tensor: `noncontiguous` and `memory_format` exclude each other")
-    if memory_format is not None:
-        raise NotImplementedError(f"make_tensor: memory_format {memory_format} is not supported")
     if dtype not in (*_FLOATS, *_INTEGERS, *_RANGES):
         raise TypeError(f"make_tensor: there are no tensors of the dtype {dtype!r}")
     if requires_grad and dtype not in _FLOATS:
@@ -73,4 +72,6 @@ def make_tensor(
         made = made.masked_fill(made == 0, finfo(dtype).tiny if dtype in _FLOATS else 1)
     if noncontiguous and made.numel() > 1:
         made = made.repeat_interleave(2, dim=-1)[..., ::2]
+    if memory_format is not None:
+        made = made.clone(memory_format=memory_format)
     return made.to(device).requires_grad_(requires_grad)

@@ -8,14 +8,15 @@ from ..interpreter import Interpreter
 from ..node import map_aggregate
 
 __all__ = ["ShapeProp", "TensorMetadata"]
+_FORMATS = (_C.contiguous_format, _C.channels_last, _C.channels_last_3d)
 
 
 class TensorMetadata(
     namedtuple("TensorMetadata", "shape dtype requires_grad stride memory_format is_quantized qparams")
 ):
-    """What is known of a tensor: Size, dtype, whether it requires a gradient, strides in elements.
+    """What is known of a tensor: Size, dtype, whether it requires a gradient, strides in elements, memory format.
 
-    `memory_format` is None and `is_quantized` False here.
+    `memory_format` is None where the elements lie otherwise. `is_quantized` is False here.
     """
 
     __slots__ = ()
@@ -23,8 +24,11 @@ class TensorMetadata(
 
 def _extract_tensor_metadata(result, include_contiguity=True):
     """The TensorMetadata of a tensor."""
-    stride = tuple(result.stride()) if include_contiguity else ()
-    return TensorMetadata(result.shape, result.dtype, result.requires_grad, stride, None, False, {})
+    stride, memory_format = (), None
+    if include_contiguity:
+        stride = tuple(result.stride())
+        memory_format = next((f for f in _FORMATS if result.is_contiguous(memory_format=f)), None)
+    return TensorMetadata(result.shape, result.dtype, result.requires_grad, stride, memory_format, False, {})
 
 
 class ShapeProp(Interpreter):

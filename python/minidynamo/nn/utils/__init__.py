@@ -1,4 +1,4 @@
-"""torch.nn.utils: gradients cut to size, parameters as one vector, and parameters computed from others."""
+"""torch.nn.utils: gradients cut to size, parameters as one vector or computed from others, memory formats."""
 
 from ..._absent import absent_names as _absent_names
 from . import parametrizations as parametrizations
@@ -32,6 +32,12 @@ from .fusion import (
 )
 from .fusion import (
     fuse_linear_bn_weights as fuse_linear_bn_weights,
+)
+from .memory_format import (
+    convert_conv2d_weight_memory_format as convert_conv2d_weight_memory_format,
+)
+from .memory_format import (
+    convert_conv3d_weight_memory_format as convert_conv3d_weight_memory_format,
 )
 from .spectral_norm import remove_spectral_norm as remove_spectral_norm
 from .spectral_norm import spectral_norm as spectral_norm
