@@ -238,3 +238,11 @@ def test_what_is_not_there_says_so(call):
             "verbose": lambda: gm.graph.python_code("self", record_func=True),
             "fake_mode": lambda: fx.passes.shape_prop.ShapeProp(gm, fake_mode=object()),
         }[call]()
+
+
+def test_a_tensor_among_arguments_is_written_down():
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    graph.output(graph.call_function(torch.mul, (x, torch.ones(2, 1))))
+    code = fx.GraphModule(torch.nn.Module(), graph).code
+    assert "torch.mul(x, torch.Tensor(size=[2, 1], dtype=float32))" in code

@@ -188,6 +188,27 @@ def test_inplace_activation():
     assert nn.ReLU(inplace=True)(x) is x and x.tolist() == [0, 2]
 
 
+WRITTEN = [nn.ReLU, nn.ReLU6, nn.SiLU, nn.Mish, nn.Hardswish, nn.Hardsigmoid, nn.SELU, nn.ELU, nn.CELU, nn.LeakyReLU]
+WRITTEN += [nn.Hardtanh, nn.Dropout, lambda inplace: nn.Threshold(0.1, 0.2, inplace)]
+WRITTEN += [lambda inplace: nn.RReLU(0.25, 0.25, inplace)]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("kind", WRITTEN, ids=lambda kind: kind.__name__)
+def test_gradients_of_activations_in_place(kind, compiled):
+    found = []
+    for inplace in (False, True):
+        torch._dynamo.reset()
+        torch.manual_seed(0)
+        layer = kind(inplace=inplace)
+        x, w = tensor(random(3, 4)).requires_grad_(), tensor(random(4, 4) * 2)
+        run = torch.compile(lambda x, w: layer(x @ w), fullgraph=True) if compiled else lambda x, w: layer(x @ w)  # noqa: B023
+        y = run(x, w)
+        (y * y).sum().backward()
+        found.append((y.detach(), x.grad))
+    assert torch.equal(found[0][0], found[1][0]) and torch.allclose(found[0][1], found[1][1])
+
+
 def elementwise(x, y):
     d = np.abs(x - y)
     return {

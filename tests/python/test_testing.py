@@ -1,4 +1,4 @@
-"""torch.testing: assert_close and make_tensor; safe_globals of files; torch.onnx."""
+"""torch.testing: assert_close and make_tensor; safe_globals of files; torch.onnx and torch.jit."""
 
 import collections
 import io
@@ -264,3 +264,50 @@ def test_onnx_says_that_it_writes_nothing():
     assert not torch.onnx.is_in_onnx_export() and issubclass(torch.onnx.OnnxExporterError, RuntimeError)
     with pytest.raises(NotImplementedError, match="ONNX"):
         torch.onnx.export(torch.nn.Linear(2, 2), (torch.ones(1, 2),), "model.onnx", opset_version=18)
+
+
+@torch.jit.script
+def scripted(x: torch.Tensor, rate: float) -> torch.Tensor:
+    return x if torch.jit.is_scripting() else x * rate
+
+
+class Marked(torch.nn.Module):
+    scale: torch.jit.Final[float]
+
+    def __init__(self):
+        super().__init__()
+        self.scale = 2.0
+
+    @torch.jit.export
+    def forward(self, x):
+        return torch.jit.wait(torch.jit.fork(self.scaled, x))
+
+    @torch.jit.ignore
+    def scaled(self, x):
+        return scripted(x, self.scale) if torch.jit.isinstance(x, torch.Tensor) else self.unknown(x)
+
+    @torch.jit.unused
+    def unknown(self, x):
+        raise TypeError
+
+
+def test_what_is_scripted_runs_as_python():
+    x = torch.ones(2)
+    model = torch.jit.script(Marked())
+    assert type(model) is Marked and model(x).tolist() == [2, 2]
+    assert torch.compile(model, fullgraph=True)(x).tolist() == [2, 2]
+    assert torch.jit.ignore(drop=True)(scripted) is scripted and not isinstance(scripted, torch.jit.ScriptFunction)
+    is_instance = torch.jit.isinstance
+    assert is_instance([x], list[torch.Tensor]) and not is_instance([1], list[torch.Tensor])
+    assert (
+        is_instance({"a": 1}, dict[str, int])
+        and is_instance(None, int | None)
+        and is_instance((1, x), tuple[int, torch.Tensor])
+    )
+    for refused in (
+        lambda: torch.jit.trace(model, x),
+        lambda: torch.jit.save(model, "m.pt"),
+        lambda: torch.jit.load("m.pt"),
+    ):
+        with pytest.raises(NotImplementedError, match="TorchScript"):
+            refused()

@@ -178,6 +178,8 @@ class _Body:
             return f"{self.add_global(type(value).__name__, type(value))}.{value.name}"
         if isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, type(_C.add))):
             return self.add_global(_type_repr(value) if isinstance(value, type) else qualified_name(value), value)
+        if isinstance(value, _C.Tensor):  # its elements have no place in a program's text
+            return f"torch.Tensor(size={list(value.shape)}, dtype={str(value.dtype).removeprefix('torch.')})"
         return repr(value)
 
     def call_text(self, args, kwargs):

@@ -128,9 +128,9 @@ class GraphAppendingTracer(TracerBase):
         self._recording = recording_calls()
         self._recording.__enter__()
 
-    def __del__(self):
+    def __del__(self, ending=sys.is_finalizing):
         recording = self.__dict__.pop("_recording", None)
-        if recording is not None:
+        if recording is not None and not ending():
             recording.__exit__(None, None, None)
 
     def create_node(self, kind, target, args, kwargs, name=None, type_expr=None):

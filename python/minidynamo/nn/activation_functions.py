@@ -3,6 +3,7 @@
 import warnings
 
 from .. import _C
+from .functional import _written
 
 _ops = _C._namespaces["nn.functional"]
 
@@ -12,12 +13,17 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     mean (Xu et al. 2015). RuntimeError unless lower <= upper."""
     if lower > upper:
         raise RuntimeError(f"rrelu: lower {lower} has to be no more than upper {upper}")
-    if training:
-        slope = _C.empty_like(input).uniform_(lower, upper)
-        result = _C.where(input > 0, input, input * slope)
-    else:
-        result = _ops["leaky_relu"](input, (lower + upper) / 2)
-    return input.copy_(result) if inplace else result
+    op = _rrelu_drawn if training else _rrelu_mean
+    return _written(op, input, lower, upper) if inplace else op(input, lower, upper)
+
+
+def _rrelu_drawn(input, lower, upper):
+    slope = _C.empty_like(input).uniform_(lower, upper)
+    return _C.where(input > 0, input, input * slope)
+
+
+def _rrelu_mean(input, lower, upper):
+    return _ops["leaky_relu"](input, (lower + upper) / 2)
 
 
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):

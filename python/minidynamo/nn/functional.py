@@ -1,7 +1,7 @@
 """torch.nn.functional: activations from the op table; what has no op of its own is a function over ops here.
 
 The functions are traced like a program's own. An in-place activation is the op's result copied over the input, which
-comes back.
+comes back; what the op's derivative needs of the input is kept in a copy.
 """
 
 from importlib import import_module as _import_module
@@ -72,6 +72,12 @@ sigmoid = _C.sigmoid
 tanh = _C.tanh
 
 
+def _written(op, input, *args):
+    """What `op` gives, in the memory of `input`: its derivative, where there will be one, keeps what `input` was."""
+    recorded = input.requires_grad and _C.is_grad_enabled()
+    return input.copy_(op(input.clone() if recorded else input, *args))
+
+
 def relu(input, inplace=False):
     """max(x, 0)."""
     return input.relu_() if inplace else _C.relu(input)
@@ -79,70 +85,61 @@ def relu(input, inplace=False):
 
 def relu6(input, inplace=False):
     """x limited to [0, 6]."""
-    result = _ops["relu6"](input)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["relu6"], input) if inplace else _ops["relu6"](input)
 
 
 def silu(input, inplace=False):
     """x * sigmoid(x)."""
-    result = _ops["silu"](input)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["silu"], input) if inplace else _ops["silu"](input)
 
 
 def mish(input, inplace=False):
     """x * tanh(log(1 + exp(x)))."""
-    result = _ops["mish"](input)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["mish"], input) if inplace else _ops["mish"](input)
 
 
 def hardswish(input, inplace=False):
     """x * min(max(x + 3, 0), 6) / 6."""
-    result = _ops["hardswish"](input)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["hardswish"], input) if inplace else _ops["hardswish"](input)
 
 
 def hardsigmoid(input, inplace=False):
     """min(max(x + 3, 0), 6) / 6."""
-    result = _ops["hardsigmoid"](input)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["hardsigmoid"], input) if inplace else _ops["hardsigmoid"](input)
 
 
 def selu(input, inplace=False):
     """elu with the scale and alpha of self-normalizing networks."""
-    result = _ops["selu"](input)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["selu"], input) if inplace else _ops["selu"](input)
 
 
 def elu(input, alpha=1.0, inplace=False):
     """x above 0, alpha * (exp(x) - 1) below."""
-    result = _ops["elu"](input, alpha)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["elu"], input, alpha) if inplace else _ops["elu"](input, alpha)
 
 
 def celu(input, alpha=1.0, inplace=False):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
-    result = _ops["celu"](input, alpha)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["celu"], input, alpha) if inplace else _ops["celu"](input, alpha)
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """x above 0, negative_slope * x below."""
-    result = _ops["leaky_relu"](input, negative_slope)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["leaky_relu"], input, negative_slope) if inplace else _ops["leaky_relu"](input, negative_slope)
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """x limited to [min_val, max_val]."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
-    result = _ops["hardtanh"](input, min_val, max_val)
-    return input.copy_(result) if inplace else result
+    return _written(_ops["hardtanh"], input, min_val, max_val) if inplace else _ops["hardtanh"](input, min_val, max_val)
 
 
 def threshold(input, threshold, value, inplace=False):
     """x above `threshold`, else `value`."""
-    result = _ops["threshold"](input, threshold, value)
-    return input.copy_(result) if inplace else result
+    return (
+        _written(_ops["threshold"], input, threshold, value) if inplace else _ops["threshold"](input, threshold, value)
+    )
 
 
 def elu_(input, alpha=1.0):
