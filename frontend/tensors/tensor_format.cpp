@@ -55,6 +55,17 @@ PyRef set_printoptions(const PassedArgs& call) {
   return PyRef::borrow(Py_None);
 }
 
+// _values_text(tensor, indent): its elements alone, as they stand in a text from that column on.
+PyRef values_text_of(const PassedArgs& call) {
+  static const char* const names[] = {"tensor", "indent"};
+  PyObject* out[2];
+  parse_native({"_values_text", names, 2}, call, out);
+  if (!is_tensor(out[0])) throw_type_error("_values_text() needs a tensor, not %.200s", Py_TYPE(out[0])->tp_name);
+  const int indent = static_cast<int>(std::min<std::int64_t>(non_negative(out[1], "indent"), 1'000));
+  const std::string text = values_text(*tensor_impl(out[0]), indent, options());
+  return checked(PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
 // __format__(spec): a 0-d tensor formats as its number.
 PyRef format_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "format_spec"};
@@ -76,6 +87,7 @@ constexpr NativeRow kFunctions[] = {
     {"set_printoptions", set_printoptions,
      "set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None)\n\n"
      "How tensors print from here on."},
+    {"_values_text", values_text_of, "_values_text(tensor, indent)\n\nElements in a text from column `indent` on."},
 };
 constexpr NativeRow kMethods[] = {
     {"__format__", format_method, "Text of the tensor; a 0-d tensor formats as its number."},

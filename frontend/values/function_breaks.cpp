@@ -45,11 +45,17 @@ constexpr ClosedModule kClosed[] = {
 };
 constexpr const char* kOpenBelow[] = {"minidynamo.polyfills", "minidynamo.nn", "minidynamo.distributions",
                                       "minidynamo.optim", "minidynamo.linalg"};
-constexpr const char* kOpen[] = {"minidynamo.functional",          "minidynamo._limits",
-                                 "minidynamo.autograd.function",   "minidynamo.autograd.in_mode",
-                                 "minidynamo._tensor_methods",     "minidynamo.scatter_functions",
-                                 "minidynamo.numerical_functions", "minidynamo.shape_functions",
-                                 "minidynamo.real_tensors",        "minidynamo.jit"};
+constexpr const char* kOpen[] = {"minidynamo.functional",
+                                 "minidynamo._limits",
+                                 "minidynamo.autograd.function",
+                                 "minidynamo.autograd.in_mode",
+                                 "minidynamo._tensor_methods",
+                                 "minidynamo.scatter_functions",
+                                 "minidynamo.numerical_functions",
+                                 "minidynamo.shape_functions",
+                                 "minidynamo.real_tensors",
+                                 "minidynamo.jit",
+                                 "minidynamo.func"};
 
 const ClosedModule* closed_module(std::string_view module) {
   const auto below = [&](std::string_view of) {

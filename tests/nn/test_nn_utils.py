@@ -303,3 +303,55 @@ def test_fused(bias):
     assert close(utils.fuse_linear_bn_eval(layer, bn)(x), bn(layer(x)), 1e-5)
     with pytest.raises(AssertionError):
         utils.fuse_linear_bn_eval(layer.train(), bn)
+
+
+# --- other tensors in the places of a module's own
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(2, 2, bias=False)
+        self.second = nn.Linear(2, 2, bias=False)
+        self.second.weight = self.first.weight
+        self.norm = nn.BatchNorm1d(2)
+
+    def forward(self, x, scale=1.0):
+        return self.norm(self.second(self.first(x))) * scale
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_functional_call(compiled):
+    model, x = Tied(), torch.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 0.0]])
+    own = {name: p.detach().clone() for name, p in model.named_parameters()}
+    weight = torch.tensor([[1.0, 0.5], [0.0, 2.0]], requires_grad=True)
+
+    def call(given):
+        return torch.func.functional_call(model, given, (x,), {"scale": 2.0}).pow(3).sum()
+
+    def wanted(weight):
+        return (nn.functional.batch_norm(x @ weight.T @ weight.T, None, None, training=True) * 2.0).pow(3).sum()
+
+    (torch.compile(call) if compiled else call)({"first.weight": weight, "unknown": x}).backward()
+    (expected,) = torch.autograd.grad(wanted(weight), weight)
+    assert torch.allclose(weight.grad, expected, rtol=1e-4, atol=1e-4) and model.first.weight.grad is None
+    assert all(torch.equal(p, own[name]) for name, p in model.named_parameters())
+
+
+def test_functional_call_writes_to_the_buffers_it_is_given():
+    model, x = Tied(), torch.ones(3, 2)
+    parameters, buffers = dict(model.named_parameters()), {k: b.clone() for k, b in model.named_buffers()}
+    torch.func.functional_call(model, (parameters, buffers), x)
+    assert buffers["norm.num_batches_tracked"] == 1 and model.norm.num_batches_tracked == 0
+    with pytest.raises(RuntimeError, match="strict"):
+        torch.func.functional_call(model, parameters, x, strict=True)
+    with pytest.raises(ValueError, match="more than one"):
+        torch.func.functional_call(model, (parameters, parameters), x)
+
+
+def test_stack_module_state():
+    parameters, buffers = torch.func.stack_module_state([Tied(), Tied(), Tied()])
+    assert parameters["norm.weight"].shape == (3, 2) and parameters["norm.weight"].requires_grad
+    assert buffers["norm.num_batches_tracked"].tolist() == [0, 0, 0]
+    with pytest.raises(RuntimeError, match="classes"):
+        torch.func.stack_module_state([Tied(), nn.Linear(2, 2)])

@@ -176,6 +176,16 @@ def test_text():
         "       values=tensor([], size=(0,)),\n"
         "       size=(2, 2), nnz=0, layout=torch.sparse_coo)"
     )
+    places = torch.arange(16)
+    assert repr(torch.sparse_coo_tensor(torch.stack([places, places]), torch.arange(16.0))) == (
+        "tensor(indices=tensor([[ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13,\n"
+        "                        14, 15],\n"
+        "                       [ 0,  1,  2,  3,  4,  5,  6,  7,  8,  9, 10, 11, 12, 13,\n"
+        "                        14, 15]]),\n"
+        "       values=tensor([ 0.,  1.,  2.,  3.,  4.,  5.,  6.,  7.,  8.,  9., 10.,\n"
+        "                      11., 12., 13., 14., 15.]),\n"
+        "       size=(16, 16), nnz=16, layout=torch.sparse_coo)"
+    )
 
 
 PRODUCTS = {

@@ -6,7 +6,6 @@ Several entries in one place add up; coalesce() makes one of them.
 """
 
 import math
-import re
 
 from .. import _C
 
@@ -233,10 +232,9 @@ def text_of(tensor):
     """As torch prints it: indices, values, sizes, the number of entries, dtype and layout."""
 
     def part(name, value):
-        text = re.sub(r",\s*dtype=torch\.\w+", "", repr(value.detach()))
         if value.numel() == 0:
-            text = f"tensor([], size={tuple(value.shape)})"
-        return f"{name}={text}".replace("\n", "\n" + " " * (8 + len(name)))
+            return f"{name}=tensor([], size={tuple(value.shape)})"
+        return f"{name}=tensor({_C._values_text(value.detach(), len(f'tensor({name}=tensor('))})"
 
     text = f"tensor({part('indices', tensor._indices())},\n       {part('values', tensor._values())},\n       "
     facts = [f"size={tuple(tensor.shape)}", f"nnz={tensor._nnz()}"]

@@ -4,6 +4,7 @@ from ..._absent import absent_names as _absent_names
 from . import parametrizations as parametrizations
 from . import parametrize as parametrize
 from . import rnn as rnn
+from . import stateless as stateless
 from .clip_grad import (
     clip_grad_norm as clip_grad_norm,
 )

@@ -1,0 +1,37 @@
+"""torch.func: modules as functions of their parameters."""
+
+from . import _C
+from ._absent import absent_names as _absent_names
+from .nn.utils import stateless as _stateless
+
+
+def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
+    """module(*args, **kwargs) with tensors given by name, in one dictionary or in several without common names."""
+    if isinstance(parameter_and_buffer_dicts, dict):
+        named = parameter_and_buffer_dicts
+    else:
+        named = {name: tensor for given in parameter_and_buffer_dicts for name, tensor in given.items()}
+        if len(named) != sum(map(len, parameter_and_buffer_dicts)):
+            raise ValueError("functional_call: a name is in more than one of the dictionaries")
+    return _stateless.functional_call(module, named, args, kwargs, tie_weights=tie_weights, strict=strict)
+
+
+def stack_module_state(models):
+    """(parameters, buffers) of modules of one class, {name: tensor}, with one entry for each module in dimension 0."""
+    if not models:
+        raise RuntimeError("stack_module_state: no modules are given")
+    if any(type(model) is not type(models[0]) for model in models):
+        raise RuntimeError("stack_module_state: the modules are of several classes")
+    if any(model.training != models[0].training for model in models):
+        raise RuntimeError("stack_module_state: some modules are in training mode, others are not")
+
+    def stacked(of_each):
+        first = of_each[0]
+        made = {name: _C.stack([tensors[name].detach() for tensors in of_each]) for name in first}
+        return {name: tensor.requires_grad_(first[name].requires_grad) for name, tensor in made.items()}
+
+    parameters = stacked([dict(model.named_parameters()) for model in models])
+    return parameters, stacked([dict(model.named_buffers()) for model in models])
+
+
+__getattr__ = _absent_names(__name__)
