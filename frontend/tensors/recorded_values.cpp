@@ -10,7 +10,6 @@
 #include "frontend/tensors/subclass.h"
 #include "ir/gradients/saved_tensor.h"
 #include "ir/graph/text.h"
-#include "ir/infer/infer.h"
 
 namespace md {
 
