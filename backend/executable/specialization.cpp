@@ -222,8 +222,9 @@ void Specialization::check_inputs(std::span<TensorImpl* const> inputs) const {
     const TensorImpl& x = *inputs[i];
     const SizedTensor& t = inputs_[i];
     bool fits = x.dtype == t.dtype && x.sizes.size() == t.sizes.size();
+    const bool is_empty = std::ranges::find(t.sizes, 0) != t.sizes.end();  // of which no stride is ever used
     for (std::size_t d = 0; fits && d < t.sizes.size(); ++d)
-      fits = x.sizes[d] == t.sizes[d] && (t.sizes[d] <= 1 || x.strides[d] == t.strides[d]);
+      fits = x.sizes[d] == t.sizes[d] && (t.sizes[d] <= 1 || is_empty || x.strides[d] == t.strides[d]);
     if (!fits)
       throw InternalError(fmt::format("input {} of a kernel has another dtype, size or stride than compiled for", i));
   }

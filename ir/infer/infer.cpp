@@ -325,7 +325,8 @@ std::vector<TensorType> infer_composite(const InferCall& c, std::vector<Node*>* 
   std::vector<TensorType> types;
   const auto add = [&](const Arg& a) {
     types.push_back(type_of(a));
-    if (asks_for_gradient(c.op, c.args)) types.back().requires_grad = true, types.back().history = GradHistory::Leaf;
+    if (asks_for_gradient(c.op, c.args, types.back().dtype))
+      types.back().requires_grad = true, types.back().history = GradHistory::Leaf;
     if (handed_back) handed_back->push_back(operand_handed_back(a, c.args));
   };
   if (const auto* list = result.get_if<ListArg>()) {

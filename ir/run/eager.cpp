@@ -209,7 +209,7 @@ Arg shown(const Op& op, std::span<const Arg> bound, Arg result) {
   for_each_result(result, [&](const TensorRef& t) {
     const auto shared = [&](const Arg& a) { return shares_storage(a, t->storage.get()); };
     if (t->base && std::ranges::none_of(bound, shared)) t->base = nullptr;
-    if (asks_for_gradient(op, bound)) t->set_grad_state({true, GradHistory::Leaf});
+    if (asks_for_gradient(op, bound, t->dtype)) t->set_grad_state({true, GradHistory::Leaf});
   });
   return result;
 }

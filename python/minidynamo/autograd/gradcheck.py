@@ -1,5 +1,7 @@
 """Gradients checked against differences of the function's values."""
 
+import itertools
+
 from .. import _C
 from .._absent import absent_names as _absent_names
 from .backward import grad as _grad
@@ -19,15 +21,15 @@ def _differentiable(result):
 
 def _numerical(values, x, eps):
     """d outputs / d x as rows, one for each element of x: central differences."""
-    flat = x.detach().reshape(-1)
+    where = x.detach()  # in any layout: elements are written where they are
     rows = []
-    for i in range(flat.numel()):
-        kept = flat[i].item()
+    for place in itertools.product(*map(range, x.shape)):
+        kept = where[place].item()
         ends = []
         for at in (kept + eps, kept - eps):
-            flat[i] = at
+            where[place] = at
             ends.append([t.detach().clone() for t in values()])
-        flat[i] = kept
+        where[place] = kept
         rows.append([(a - b) / (2 * eps) for a, b in zip(*ends)])
     return rows
 
@@ -58,8 +60,9 @@ def gradcheck(
 ):
     """Whether the gradients of `func(*inputs)` agree with central differences of step `eps` within `atol` and `rtol`.
 
-    Inputs that require grad should be contiguous float64: the differences are too coarse for less. Errors: ValueError
-    if none requires grad, GradcheckError (or False without `raise_exception`) where values differ.
+    Inputs that require grad should be float64, for which the differences are not too coarse, and no two elements in
+    one place. Errors: ValueError if none requires grad, GradcheckError (or False without `raise_exception`) where
+    values differ.
     """
     inputs = (inputs,) if isinstance(inputs, _C.Tensor) else tuple(inputs)
     wanted = [x for x in inputs if isinstance(x, _C.Tensor) and x.requires_grad]

@@ -1,5 +1,6 @@
 """Memory formats of the weights of convolutions."""
 
+from ..._absent import absent_names as _absent_names
 from ..convolution import Conv2d, Conv3d, ConvTranspose2d, ConvTranspose3d
 
 
@@ -18,3 +19,6 @@ def convert_conv2d_weight_memory_format(module, memory_format):
 def convert_conv3d_weight_memory_format(module, memory_format):
     """Lays the weights of all Conv3d and ConvTranspose3d in `module` out in the memory format; gives the module."""
     return _convert(module, memory_format, (Conv3d, ConvTranspose3d))
+
+
+__getattr__ = _absent_names(__name__)
