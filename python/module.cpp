@@ -26,6 +26,8 @@ PYBIND11_MODULE(_C, module) {
   for (const auto init : {md::init_tensors, md::init_guards, md::init_bytecode, md::init_cpython, md::init_frontend,
                           md::init_extension_api})
     if (init(module.ptr()) < 0) throw py::error_already_set();
+  module.def(
+      "_log_api_usage_once", [](const py::str&) {}, "Does nothing: no use of anything is reported. Libraries call it.");
   md::bind_op_table(module);
   md::bind_registry(module);
   md::bind_graph(module);

@@ -55,6 +55,8 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo.shape_functions",
                                  "minidynamo.real_tensors",
                                  "minidynamo.jit",
+                                 "minidynamo.utils._pytree",
+                                 "minidynamo.autograd.profiler",
                                  "minidynamo.func"};
 
 const ClosedModule* closed_module(std::string_view module) {

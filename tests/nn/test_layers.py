@@ -238,6 +238,12 @@ def test_binary_cross_entropy():
     close(nn.BCELoss()(tensor(p), tensor(y)), -(y * np.maximum(log, -100) + (1 - y) * np.maximum(rest, -100)).mean())
     with pytest.raises(ValueError, match="Using a target size"):
         F.binary_cross_entropy(torch.ones(2), torch.ones(3))
+    for outside in (-0.5, 1.5, float("nan")):
+        with pytest.raises(RuntimeError, match="all elements of input should be between 0 and 1"):
+            F.binary_cross_entropy(torch.tensor([0.5, outside]), torch.ones(2))
+        with pytest.raises(RuntimeError, match="all elements of target should be between 0 and 1"):
+            F.binary_cross_entropy(torch.ones(2), torch.tensor([outside, 0.5]))
+    assert F.binary_cross_entropy(torch.ones(0), torch.ones(0), reduction="sum") == 0
 
 
 def class_losses(x, target, weight, ignore, smoothing):
@@ -279,6 +285,10 @@ def test_losses_refuse():
     text = r"Expected input batch_size \(3\) to match target batch_size \(2\)."
     with pytest.raises(ValueError, match=text):
         F.nll_loss(torch.ones(3, 4), torch.tensor([0, 1]))
+    for loss in (F.nll_loss, F.cross_entropy):
+        for outside in (-1, 4):
+            with pytest.raises(IndexError, match=f"Target {outside} is out of bounds."):
+                loss(torch.ones(3, 4), torch.tensor([0, outside, -100]))
     with pytest.warns(UserWarning, match="different to the input size"):
         F.mse_loss(torch.ones(3, 4), torch.ones(4))
 

@@ -26,7 +26,7 @@ def test_certain_probabilities():
 
 def test_probabilities_in_between():
     p = torch.tensor([0.1, 0.5, 0.9, 1e-5], dtype=torch.float64, requires_grad=True)
-    t = torch.tensor([0.0, 0.3, 1.0, 0.5], dtype=torch.float64, requires_grad=True)
+    t = torch.tensor([0.1, 0.3, 0.9, 0.5], dtype=torch.float64, requires_grad=True)
     w = torch.tensor([1.0, 2.0, 0.5, 1.0], dtype=torch.float64)
     for reduction in ("none", "mean", "sum"):
         loss = lambda p, t: F.binary_cross_entropy(p, t, w, reduction=reduction)  # noqa: B023, E731

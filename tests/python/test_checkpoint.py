@@ -186,3 +186,10 @@ def test_in_compiled_code():
         g(part.x, part.w).backward()
         found.append((part.x.grad, part.w.grad))
     assert all(torch.allclose(a, b, rtol=1e-5) for a, b in zip(*found))
+
+
+@BOTH
+def test_names_of_nodes(reentrant):
+    part = Part()
+    name = type(checkpoint(part, part.x, use_reentrant=reentrant).grad_fn).__name__
+    assert name.endswith("Backward") and not name.startswith("_")

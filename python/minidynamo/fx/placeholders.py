@@ -90,7 +90,7 @@ class _Placeholders:
         self._annotations = getattr(function, "__annotations__", {})
         self._concrete = concrete_args
         self._assert_is_none = assert_is_none
-        self.is_nested = any(not _is_leaf(value) for value in concrete_args.values())
+        self.is_nested = any(not _pytree.tree_is_leaf(value) for value in concrete_args.values())
 
     def of(self, name):
         plain = name.lstrip("*")
@@ -127,7 +127,3 @@ class _Placeholders:
                 f"the graph holds the value given for '{name}' and cannot check that it is run with the same one",
                 stacklevel=2,
             )
-
-
-def _is_leaf(value):
-    return not isinstance(value, (dict, list, tuple))

@@ -3,6 +3,7 @@
 import warnings
 
 from .. import _C
+from .._dynamo.eval_frame import is_compiling
 from .arguments import need_tensors
 
 _log_sigmoid = _C._namespaces["nn.functional"]["logsigmoid"]
@@ -94,6 +95,15 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     return loss / input.shape[0] if mean_of_batch and input.dim() > 0 else loss
 
 
+def _check_probabilities(name, values):
+    """Compiled code goes without: a graph has no place where values are looked at."""
+    if is_compiling() or values.is_meta or values.numel() == 0:
+        return
+    least, most = values.detach().aminmax()
+    if not (least >= 0 and most <= 1):
+        raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+
+
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-(target * log(input) + (1 - target) * log(1 - input)), logarithms not below -100.
 
@@ -105,6 +115,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
             f"Using a target size ({target.shape}) that is different to the input size ({input.shape}) is deprecated. "
             "Please ensure they have the same size."
         )
+    _check_probabilities("input", input)
+    _check_probabilities("target", target)
     values = input.detach()
     edge = values * (1 - values) < _SMALLEST_PRODUCT
     inner = _C.where(edge, values, input)
@@ -150,13 +162,26 @@ def _check_classes(input, target, weight):
         )
 
 
+def _at_targets(input, dim, target):
+    places = target.unsqueeze(dim)
+    if is_compiling():  # one place for all that graphs may raise: the text of gather
+        return input.gather(dim, places).squeeze(dim)
+    try:
+        return input.gather(dim, places).squeeze(dim)
+    except RuntimeError:
+        outside = target[(target < 0) | (target >= input.shape[dim])]
+        if outside.numel() == 0:
+            raise
+        raise IndexError(f"Target {outside[0].item()} is out of bounds.") from None
+
+
 def _per_target(input, target, weight, ignore_index):
     """(-input at the target class, the weight of each target), both 0 where the target is ignored."""
     dim = _class_dim(input)
     target = target.to(_C.int64)
     counted = target != ignore_index
     safe = _C.where(counted, target, 0)
-    picked = -input.gather(dim, safe.unsqueeze(dim)).squeeze(dim)
+    picked = -_at_targets(input, dim, safe)
     share = counted.to(input.dtype)
     if weight is not None:
         share = share * weight.gather(0, safe.reshape(-1)).view(safe.shape)

@@ -146,7 +146,7 @@ class _Part:
         return [tensors[i] for i in self._places]
 
 
-class _Repeated(_Function):
+class RepeatedPart(_Function):
     """The outputs of a part, without what it computed on the way to them."""
 
     @staticmethod
@@ -217,7 +217,7 @@ def _repeatable(function, args, kwargs, context_fn, state, checked):
     # What the part uses beside its arguments may require grad as well: the outputs do, and each pass comes by here.
     detour = _C.empty(0).requires_grad_()
     _detours.add(weakref.ref(detour, _detours.discard))
-    outputs = _Repeated.apply(part, made, detour, *part.inputs)
+    outputs = RepeatedPart.apply(part, made, detour, *part.inputs)
     return _replaced(result, dict(zip(map(id, made), outputs)))
 
 

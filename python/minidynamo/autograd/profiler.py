@@ -1,0 +1,286 @@
+"""torch.autograd.profiler and torch.profiler: how long named parts of a program take.
+
+Only what stands in a record_function() is measured, and each step of a profile: single operators are not watched, and
+no memory or device is. In compiled code a record_function() does nothing.
+"""
+
+import collections
+import enum
+import json
+import os
+import threading
+import time
+
+from .._absent import absent_names as _absent_names
+from .._dynamo.eval_frame import is_compiling as _is_compiling
+
+__all__ = ["emit_nvtx", "profile", "record_function"]
+
+Part = collections.namedtuple("Part", "name start end depth thread")  # times in nanoseconds, as perf_counter_ns
+_running = []  # profiles that record
+_open = threading.local()  # .parts: the names this thread is in
+
+
+class record_function:  # noqa: N801  torch's name
+    """`with record_function(name):`, or a decorator: one part of the program, measured by the profiles that run."""
+
+    def __init__(self, name, args=None):
+        self.name, self.args = name, args
+
+    def __enter__(self):
+        if not _is_compiling():
+            self._enter()
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        if not _is_compiling():
+            self._leave()
+
+    def __call__(self, function):
+        def inner(*args, **kwargs):
+            with record_function(self.name, self.args):
+                return function(*args, **kwargs)
+
+        return inner
+
+    def _enter(self):
+        parts = _open.__dict__.setdefault("parts", [])
+        parts.append(self.name)
+        self._start = time.perf_counter_ns()
+
+    def _leave(self):
+        end = time.perf_counter_ns()
+        parts = _open.parts
+        parts.pop()
+        part = Part(self.name, self._start, end, len(parts), threading.get_ident())
+        for each in _running:
+            each._parts.append(part)
+
+
+class emit_nvtx:  # noqa: N801  torch's name
+    """Marks for NVIDIA's profiler, which there is none of here: RuntimeError when it is entered, unless not enabled."""
+
+    def __init__(self, enabled=True, record_shapes=False):
+        self.enabled = enabled
+
+    def __enter__(self):
+        if self.enabled:
+            raise RuntimeError("NVTX functions are not installed: minidynamo has no CUDA support")
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        return False
+
+
+class ProfilerActivity(enum.Enum):
+    """What a profile may be asked to watch; here only CPU is there."""
+
+    CPU = 0
+    XPU = 1
+    CUDA = 2
+
+
+class ProfilerAction(enum.Enum):
+    """What a profile does in a step."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+def supported_activities():
+    """{ProfilerActivity.CPU}."""
+    return {ProfilerActivity.CPU}
+
+
+def schedule(*, wait, warmup, active, repeat=0, skip_first=0):
+    """From the number of a step to what the profile does in it: `wait`, `warmup` and `active` steps in turn.
+
+    Raises ValueError for negative numbers, or no active step.
+    """
+    if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
+        raise ValueError("Invalid profiler schedule arguments")
+    cycle = wait + warmup + active
+
+    def action(step):
+        at = step - skip_first
+        if at < 0 or (repeat > 0 and at >= cycle * repeat) or at % cycle < wait:
+            return ProfilerAction.NONE
+        at %= cycle
+        if at < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if at < cycle - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
+    """For `on_trace_ready`: writes a trace into the folder. Raises NotImplementedError for `use_gzip`."""
+    if use_gzip:
+        raise NotImplementedError("tensorboard_trace_handler(use_gzip=True): traces are written as they are")
+
+    def write(profile):
+        os.makedirs(dir_name, exist_ok=True)
+        name = f"{worker_name or f'{os.uname().nodename}_{os.getpid()}'}.{time.time_ns()}.pt.trace.json"
+        profile.export_chrome_trace(os.path.join(dir_name, name))
+
+    return write
+
+
+class Averages(list):
+    """For each name what was measured: count, total and own time in microseconds."""
+
+    def table(self, sort_by=None, row_limit=100, **options):
+        """The rows as text, in the order of `sort_by`, an attribute of rows."""
+        rows = sorted(self, key=lambda row: getattr(row, sort_by), reverse=True) if sort_by else list(self)
+        rows = rows if row_limit < 0 else rows[:row_limit]
+        heads = ["Name", "Self CPU", "CPU total", "CPU time avg", "# of Calls"]
+        times = lambda row: (row.self_cpu_time_total, row.cpu_time_total, row.cpu_time)  # noqa: E731
+        cells = [heads, *([row.key, *map(_time_text, times(row)), str(row.count)] for row in rows)]
+        widths = [max(map(len, column)) for column in zip(*cells)]
+        rule = "  ".join("-" * width for width in widths)
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in cells]
+        total = _time_text(sum(row.self_cpu_time_total for row in self))
+        return "\n".join([rule, lines[0], rule, *lines[1:], rule, f"Self CPU time total: {total}", ""])
+
+    __str__ = table
+
+
+class Average:
+    """One name: times in microseconds."""
+
+    cuda_time_total = self_cuda_time_total = device_time_total = self_device_time_total = cpu_memory_usage = 0
+
+    def __init__(self, key):
+        self.key, self.count, self.cpu_time_total, self.self_cpu_time_total = key, 0, 0.0, 0.0
+
+    @property
+    def cpu_time(self):
+        return self.cpu_time_total / self.count
+
+
+def _time_text(microseconds):
+    for limit, unit in ((1e6, "s"), (1e3, "ms")):
+        if microseconds >= limit:
+            return f"{microseconds / limit:.3f}{unit}"
+    return f"{microseconds:.3f}us"
+
+
+class profile:  # noqa: N801  torch's name
+    """`with profile() as prof:` measures the record_function()s run inside, by all threads.
+
+    With `schedule`, from the number of a step to a ProfilerAction, parts count while it says to record; step() ends a
+    step, and `on_trace_ready(prof)` is called after those to be saved, and at the end where something was recorded.
+    What else torch can watch is accepted and left unwatched.
+    """
+
+    _UNWATCHED = frozenset(
+        """
+        record_shapes profile_memory with_stack with_flops with_modules experimental_config execution_trace_observer
+        acc_events use_cuda use_device use_kineto use_cpu custom_trace_id_callback post_processing_timeout_s
+        """.split()
+    )
+
+    def __init__(self, enabled=True, *, activities=None, schedule=None, on_trace_ready=None, **watched):
+        if unknown := watched.keys() - self._UNWATCHED:
+            raise TypeError(f"profile() got an unexpected keyword argument {min(unknown)!r}")
+        self._enabled = enabled
+        self._schedule, self._ready = schedule, on_trace_ready
+        self._parts, self._is_saved, self.step_num = [], False, 0
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.stop()
+
+    def start(self):
+        """Begins to measure."""
+        self._action = self._asked()
+        self._begin()
+
+    def stop(self):
+        """Ends it."""
+        if self._end() and self._ready is not None:
+            self._ready(self)
+
+    def step(self):
+        """Ends a step and begins the next one."""
+        ended, recorded = self._action, self._end()
+        if recorded and ended is ProfilerAction.RECORD_AND_SAVE:
+            if self._ready is not None:
+                self._ready(self)
+            self._is_saved = True
+        self.step_num += 1
+        self._action = self._asked()
+        self._begin()
+
+    def _asked(self):
+        return ProfilerAction.RECORD if self._schedule is None else self._schedule(self.step_num)
+
+    def _begin(self):
+        self._step = None
+        if self._enabled and self._action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
+            if self._is_saved:
+                self._parts, self._is_saved = [], False
+            _running.append(self)
+            if self._schedule is not None:
+                self._step = record_function(f"ProfilerStep#{self.step_num}")
+                self._step.__enter__()
+
+    def _end(self):
+        """Whether there was something to record."""
+        if self not in _running:
+            return False
+        if self._step is not None:
+            self._step.__exit__(None, None, None)
+        _running.remove(self)
+        return True
+
+    def events(self):
+        """The parts, in the order in which they ended."""
+        return list(self._parts)
+
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0):
+        """What was measured, by name."""
+        found = {}
+        for part, own in zip(self._parts, _own_times(self._parts)):
+            name = "ProfilerStep*" if part.name.startswith("ProfilerStep#") else part.name
+            average = found.setdefault(name, Average(name))
+            average.count += 1
+            average.cpu_time_total += (part.end - part.start) / 1e3
+            average.self_cpu_time_total += own / 1e3
+        return Averages(found.values())
+
+    def table(self, sort_by=None, row_limit=100, **options):
+        """The table of key_averages()."""
+        return self.key_averages().table(sort_by, row_limit)
+
+    __str__ = table
+
+    def export_chrome_trace(self, path):
+        """Writes the parts as JSON that trace viewers read."""
+        rows = [
+            {
+                "ph": "X", "cat": "user_annotation", "name": part.name, "pid": os.getpid(), "tid": part.thread,
+                "ts": part.start / 1e3, "dur": (part.end - part.start) / 1e3,
+            }
+            for part in self._parts
+        ]  # fmt: skip
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"traceEvents": rows}, file)
+
+
+def _own_times(parts):
+    """How long each part took without those inside it; parts are in the order in which they ended."""
+    inside, own = collections.Counter(), []  # by (thread, depth): time of parts ended whose outer one has not
+    for part in parts:
+        taken = part.end - part.start
+        own.append(taken - inside.pop((part.thread, part.depth + 1), 0))
+        inside[part.thread, part.depth] += taken
+    return own
+
+
+__getattr__ = _absent_names(__name__)
