@@ -63,3 +63,31 @@ def install_as_torch():
             if name.partition(".")[0] == PACKAGE and module is not None:
                 sys.modules["torch" + name.removeprefix(PACKAGE)] = module
         sys.meta_path.insert(0, _Aliases)
+
+
+class _Name(str):
+    """The name of a process: part of what a new interpreter reads before it loads the program's main file."""
+
+    def __reduce__(self):
+        return _named, (str(self),)
+
+
+def _named(name):
+    install_as_torch()
+    install_in_children()
+    return name
+
+
+def install_in_children():
+    """install_as_torch() in interpreters that multiprocessing starts anew as well, before they run any of the program.
+
+    For a program that does not do it itself: its main file, which such an interpreter loads again, imports torch.
+    """
+    from multiprocessing import spawn
+
+    prepared = spawn.get_preparation_data
+
+    def get_preparation_data(name):
+        return {**prepared(name), "name": _Name(name)}
+
+    spawn.get_preparation_data = get_preparation_data

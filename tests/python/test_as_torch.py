@@ -160,3 +160,27 @@ def test_a_missing_module_of_a_program_is_reported_as_usual(tmp_path):
     text = run("import torch.package\n", "--as-torch", where=tmp_path / "program.py", expect=1)
     assert text.startswith("Traceback (most recent call last):\n") and "torch.package, a module of torch 2.13" in text
     assert "_as_torch.py" not in text and "program.py" in text
+
+
+STARTS_OTHERS = """\
+import multiprocessing
+import torch
+import torch.multiprocessing as mp
+
+def work(i, queue):
+    if i == 0:
+        mp.spawn(work, (queue,), 1) if mp.current_process().name == "first" else queue.put(torch.__name__)
+
+if __name__ == "__main__":
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    started = context.Process(target=work, args=(0, queue), name="first")
+    started.start()
+    print(queue.get(timeout=60))
+    started.join()
+"""
+
+
+def test_processes_that_are_started_anew(tmp_path):
+    """Those of torch.multiprocessing, of the standard library, and those that they start in turn."""
+    assert run(STARTS_OTHERS, "--as-torch", where=tmp_path / "program.py") == "minidynamo\n"

@@ -12,7 +12,7 @@ import types
 from collections import Counter
 
 from .. import _C
-from .._as_torch import install_as_torch
+from .._as_torch import install_as_torch, install_in_children
 from . import config
 from . import report as messages
 
@@ -142,11 +142,13 @@ def run(script, arguments, *, is_module=False, everything=False, trace_more=Fals
     """Runs a program to its end and exits as it does. Never returns.
 
     `everything` compiles every Python function, this package's own excepted, and replaces its frame also where no
-    tensor operation was found (config.force_replace). `as_torch` gives minidynamo to whoever imports torch.
+    tensor operation was found (config.force_replace). `as_torch` gives minidynamo to whoever imports torch, in
+    processes started by multiprocessing too.
     `report_path` "-" is the standard output.
     """
     if as_torch:
         install_as_torch()
+        install_in_children()
     atexit.register(_end, report_path, os.getpid())
     if trace_more:
         config.trace_more = True
