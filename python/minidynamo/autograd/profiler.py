@@ -150,7 +150,10 @@ class Averages(list):
 class Average:
     """One name: times in microseconds."""
 
-    cuda_time_total = self_cuda_time_total = device_time_total = self_device_time_total = cpu_memory_usage = 0
+    # What is not watched: programs sort by it all the same.
+    cuda_time = cuda_time_total = self_cuda_time_total = device_time = device_time_total = self_device_time_total = 0
+    cpu_memory_usage = self_cpu_memory_usage = cuda_memory_usage = self_cuda_memory_usage = 0
+    device_memory_usage = self_device_memory_usage = flops = 0
 
     def __init__(self, key):
         self.key, self.count, self.cpu_time_total, self.self_cpu_time_total = key, 0, 0.0, 0.0

@@ -100,7 +100,7 @@ def _check_probabilities(name, values):
     if is_compiling() or values.is_meta or values.numel() == 0:
         return
     least, most = values.detach().aminmax()
-    if not (least >= 0 and most <= 1):
+    if not (least.item() >= 0 and most.item() <= 1):
         raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
