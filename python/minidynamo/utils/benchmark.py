@@ -10,6 +10,7 @@ from .._absent import absent_names as _absent_names
 __all__ = ["Compare", "Measurement", "Timer"]
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
+_SHORTEST_ROW = 1e-4  # seconds: reading the clock takes far less
 
 
 def _unit_of(seconds):
@@ -107,8 +108,9 @@ class Timer:
 
     def blocked_autorange(self, callback=None, min_run_time=0.2):
         """Rows of runs until they took `min_run_time` seconds; `callback(number, seconds)` hears of each."""
+        self._run(2)  # does not count
         number = 1
-        while (taken := self._run(number)) < min_run_time / 1000:
+        while self._run(number) < max(min_run_time / 1000, _SHORTEST_ROW):
             number *= 10
         times, total = [], 0.0
         while total < min_run_time:
