@@ -1,4 +1,5 @@
 // Named tuples of ops with several named results: torch.return_types.max(values=..., indices=...).
+#include <map>
 #include <string>
 #include <vector>
 
@@ -57,9 +58,12 @@ int add_return_types(PyObject* module) {
   return guarded([&]() -> PyObject* {
     PyRef submodule = checked(PyModule_New("minidynamo.return_types"));
     result_types = new std::vector<PyTypeObject*>(all_ops().size(), nullptr);
+    std::map<std::string, const Op*> first;  // overloads of one name, as sort has, share their type
     for (const Op& o : all_ops()) {
       if (o.schema.result_names.empty()) continue;
-      PyTypeObject* type = (*result_types)[o.id] = make_type(o);
+      const Op* other = first.try_emplace(o.public_name, &o).first->second;
+      const bool shared = other != &o && other->schema.result_names == o.schema.result_names;
+      PyTypeObject* type = (*result_types)[o.id] = shared ? (*result_types)[other->id] : make_type(o);
       checked(PyObject_SetAttrString(submodule.get(), o.public_name.c_str(), reinterpret_cast<PyObject*>(type)));
     }
     // Importable by name, so that results can be pickled.

@@ -41,6 +41,7 @@ def test_named_results_and_registered_classes_are_nested_and_subclasses_are_leav
     largest = torch.tensor([1.0, 3.0]).max(0)
     doubled = pytree.tree_map(lambda t: t * 2, largest)
     assert type(doubled) is type(largest) and doubled.values == 6 and doubled.indices == 2
+    assert pytree.tree_structure(torch.ones(2).sort()).type is torch.return_types.sort
     box = pytree.tree_map(lambda x: -x, Box((1, 2), "name"))
     assert box.inside == (-1, -2) and box.label == "name"
     special = type("Special", (list,), {})([1])

@@ -278,8 +278,12 @@ def test_pickle_of_names():
     for thing in (torch.float32, torch.int64, torch.add, torch.tensor, torch.Tensor, torch.Size([1, 2]), torch.strided):
         same = pickle.loads(pickle.dumps(thing))
         assert same is thing or (type(same) is torch.Size and same == thing)
-    result = pickle.loads(pickle.dumps(torch.ones(2, 2).max(0)))
-    assert type(result) is torch.return_types.max and result.values.tolist() == [1.0, 1.0]
+    ones = torch.ones(2, 2)
+    for call in (torch.max, torch.min, torch.median, torch.mode, torch.cummax, torch.sort, torch.aminmax):
+        result = call(ones) if call is torch.aminmax else call(ones, dim=0)
+        again = pickle.loads(pickle.dumps(result))
+        assert type(again) is type(result) is getattr(torch.return_types, call.__name__)
+        assert [t.tolist() for t in again] == [t.tolist() for t in result]
     assert pickle.loads(pickle.dumps(torch.Tensor.add)) is torch.Tensor.add
     assert pickle.loads(pickle.dumps(torch.device("cuda:1"))) == torch.device("cuda", 1)
 
