@@ -164,7 +164,7 @@ def _check_classes(input, target, weight):
 
 def _at_targets(input, dim, target):
     places = target.unsqueeze(dim)
-    if is_compiling():  # one place for all that graphs may raise: the text of gather
+    if is_compiling():  # where a graph fails, plain code runs and tells
         return input.gather(dim, places).squeeze(dim)
     try:
         return input.gather(dim, places).squeeze(dim)
