@@ -3,7 +3,8 @@
 # make build    set-up and build; make help lists the rest
 PY := .venv/bin/python
 TESTS ?= tests
-JOBS ?= auto
+# of pytest: some tests wait, and leave their processor to the others
+JOBS ?= $(shell expr $$(nproc) + 1)
 PROGRAMS ?= 10000
 EVERY ?= 12
 
