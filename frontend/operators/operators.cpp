@@ -185,12 +185,15 @@ ValueRef arrays(Operation& o) {
 
 // Instances of classes of the program.
 ValueRef objects(Operation& o) {
-  const std::string dunder = o.row().dunder, method = "__" + dunder + "__";
-  auto* right = as<ObjectValue>(o.b);
-  // A reflected method of the right operand's own class comes first, as that class is derived from int.
-  const bool is_asked_first = right && right->special(o.t, ("__r" + dunder + "__").c_str());
-  if (o.a->kind == ValueKind::Tensor || (o.a->kind == ValueKind::Size && !is_asked_first)) o.b = data_of(o.b);
+  if (o.a->kind == ValueKind::Tensor) o.b = data_of(o.b);
+  if (o.a->kind == ValueKind::Size) {
+    // A reflected method of the right operand's own class comes first, as that class is derived from int.
+    auto* right = as<ObjectValue>(o.b);
+    const std::string reflected = "__r" + std::string(o.row().dunder) + "__";
+    if (!right || !right->special(o.t, reflected.c_str())) o.b = data_of(o.b);
+  }
   if (!o.either(ValueKind::Object)) return {};
+  const std::string method = "__" + std::string(o.row().dunder) + "__";
   if (o.b->kind == ValueKind::Tensor && data_of(o.a).get() != o.a.get() &&
       !static_cast<ObjectValue&>(*o.a).special(o.t, method.c_str()))
     return o.t.binary_op(data_of(o.a), o.b, o.number);
