@@ -87,7 +87,11 @@ ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bo
     }
   }
   if (auto* x = as<TupleValue>(a)) {
-    if (auto* y = as<TupleValue>(b); op == kAdd && y)
+    auto* y = as<TupleValue>(b);
+    if (op == kAdd && y && x->is_exact() && y->items.empty()) return a;
+    if (op == kAdd && y && y->is_exact() && x->items.empty()) return b;
+    if (op == kMul && x->is_exact() && constant_int(b, n) && n == 1) return a;
+    if (op == kAdd && y)
       return make_ref<TupleValue>(joined(x->items, y->items), plain_or_size(is_size_type(y->type) ? y->type : x->type));
     if (op == kMul && constant_int(b, n)) return make_ref<TupleValue>(repeated(t, x->items, n), plain_or_size(x->type));
   }
@@ -231,12 +235,14 @@ ValueRef sets(Operation& o) {
                                          {kAnd, "intersection", "intersection_update"},
                                          {kSub, "difference", "difference_update"},
                                          {kXor, "symmetric_difference", "symmetric_difference_update"}};
-  auto *x = as<SetValue>(o.a), *y = as<SetValue>(o.b);
   const auto methods = std::ranges::find(kMethods, o.op(), &Methods::op);
-  if (!x || !y || methods == std::end(kMethods)) return {};
+  if (methods == std::end(kMethods) || !o.either(ValueKind::Set)) return {};
+  const ValueRef left = frozen_as_set(o.t, o.a), right = frozen_as_set(o.t, o.b);
+  auto *x = as<SetValue>(left), *y = as<SetValue>(right);
+  if (!x || !y) return {};
   const bool updates = o.inplace() && !x->frozen;
   const PyRef name = checked(PyUnicode_FromString(updates ? methods->update : methods->name));
-  ValueRef r = x->call_method(o.t, name.get(), CallArgs{{o.b}, {}});
+  ValueRef r = x->call_method(o.t, name.get(), CallArgs{{right}, {}});
   return updates ? o.a : r;
 }
 
@@ -269,8 +275,9 @@ ValueRef constants(Operation& o) {
     return {};
   PyRef x = o.a->as_constant(), y = o.b->as_constant();
   if (!x || !y) return {};
-  PyRef r = PyRef::steal(o.row().fold(x.get(), y.get()));
+  PyRef r = PyRef::steal((o.inplace() ? o.row().fold_inplace : o.row().fold)(x.get(), y.get()));
   if (!r) o.t.raise_current();
+  if (r.get() == x.get() && o.a->kind != ValueKind::Constant) return {};  // what has changed is a copy
   return from_result(o.t, r.get());
 }
 

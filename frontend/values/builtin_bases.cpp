@@ -84,6 +84,7 @@ static ValueRef fresh_payload(Tracer& t, PyTypeObject* base, const CallArgs& arg
 
 static void attach(Tracer& t, ObjectValue& self, ValueRef payload, PyTypeObject* base) {
   self.payload = std::move(payload);
+  if (auto* tuple = as<TupleValue>(self.payload)) tuple->of_instance = true;
   if (!is_mutable_base(base)) return;
   self.payload->owner = &self;
   t.objects.data_owners.push_back(ValueRef(&self));
@@ -265,7 +266,8 @@ static ValueRef base_method(Tracer& t, ObjectValue& self, PyObject* name, CallAr
   PyTypeObject* base = layout_base(self.type);
   if (n == "__init__") return fill(t, self, args);
   if (!own_attribute(base, name)) return {};
-  if (one_of(n, {"__getattribute__", "__new__", "__class_getitem__", "__reversed__", "__sizeof__", "__getnewargs__"}))
+  if (one_of(n, {"__getattribute__", "__new__", "__class_getitem__", "__reversed__", "__sizeof__", "__getnewargs__",
+                 "__reduce__", "__reduce_ex__"}))
     return {};
   if (one_of(n, {"__repr__", "__str__"}) && self.payload->kind == ValueKind::Set)
     unmodelled_method(self, n, args);  // names the class, unlike the text of the others

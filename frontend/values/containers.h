@@ -48,9 +48,11 @@ struct TupleValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
   ValueRef named_item(PyObject* field) const;  // that `field` of a named tuple's class stands for; null: no such thing
   bool is_namedtuple() const { return type != &PyTuple_Type && find_item(type->tp_dict, "_fields"); }
+  bool is_exact() const { return type == &PyTuple_Type && !of_instance; }  // may be its own slice, copy or product
 
   std::vector<ValueRef> items;
   PyTypeObject* type;               // tuple, Size, a named tuple class
+  bool of_instance = false;         // the items of an instance of another class below tuple
   std::vector<std::string> fields;  // of an op's named results: values, indices
 };
 
@@ -94,6 +96,8 @@ struct DictValue final : Value {
 };
 // A set where `v` is one, of a subclass too: what takes a set looks past __iter__. Else `v`, realized.
 ValueRef as_any_set(Tracer& t, const ValueRef& v);
+// The set of a frozenset's members where `v` is a constant one. Else `v`.
+ValueRef frozen_as_set(Tracer& t, const ValueRef& v);
 // The object a key hashes as; breaks on keys whose hash or equality would run user code.
 PyRef key_object(Tracer& t, const ValueRef& key);
 

@@ -257,7 +257,7 @@ ValueRef TupleValue::get_item(Tracer& t, const ValueRef& raw) {
   ValueRef key = index_value(t, raw);
   if (auto* s = as<SliceValue>(key)) {
     std::vector<ValueRef> chosen = sliced(t, items, *s);
-    if (type == &PyTuple_Type && chosen.size() == items.size() && !chosen.empty() && chosen[0] == items[0] &&
+    if (is_exact() && chosen.size() == items.size() && !chosen.empty() && chosen[0] == items[0] &&
         (!s->step->as_constant() || !is_backward(*s)))
       return ValueRef(this);
     return make_ref<TupleValue>(std::move(chosen), plain_or_size(type));

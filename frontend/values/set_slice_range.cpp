@@ -118,9 +118,19 @@ ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<Valu
   return out;
 }
 
+ValueRef frozen_as_set(Tracer& t, const ValueRef& v) {
+  if (v->kind != ValueKind::Constant || !PyFrozenSet_CheckExact(v->real.get())) return v;
+  auto set = make_ref<SetValue>(true);
+  const PyRef it = checked(PyObject_GetIter(v->real.get()));
+  while (PyRef member = PyRef::steal(PyIter_Next(it.get()))) set->add(t, t.constant(member.get()));
+  set->members = checked(PySet_New(v->real.get()));
+  set->source = v->source;
+  return set;
+}
+
 ValueRef as_any_set(Tracer& t, const ValueRef& raw) {
   ValueRef v = t.realize(raw);
-  const ValueRef data = data_of(v);
+  const ValueRef data = frozen_as_set(t, data_of(v));
   return data->kind == ValueKind::Set ? data : v;
 }
 
@@ -306,9 +316,15 @@ static bool is_one(const ValueRef& a, const ValueRef& b) {
   return a.get() == b.get() || (a->real && a->real.get() == b->real.get());
 }
 
+// CPython has only one empty tuple.
+static bool is_empty_tuple(const ValueRef& v) {
+  auto* tuple = as<TupleValue>(v);
+  return tuple && tuple->is_exact() && tuple->items.empty();
+}
+
 bool same_object(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
   ValueRef a = t.realize(ra), b = t.realize(rb);
-  if (a.get() == b.get()) return true;
+  if (a.get() == b.get() || (is_empty_tuple(a) && is_empty_tuple(b))) return true;
   if (a->kind == ValueKind::Size || b->kind == ValueKind::Size) {
     if (!a->python_type() || !b->python_type() || a->python_type() != b->python_type()) return false;
     return a->as_constant().get() == b->as_constant().get();  // small ints are shared

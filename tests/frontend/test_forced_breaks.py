@@ -21,10 +21,10 @@ QUICK = ("frontend.test_language", "frontend.test_breaks", "frontend.test_genera
 MOST = int(os.environ.get("MINIDYNAMO_BREAK_EVERY", 0))
 IMPORTS_SAME = re.compile(r"^from frontend.differential import .*\bsame\b", re.MULTILINE)
 CALLS_SAME = re.compile(r"\bsame\(")
-# Whole modules: they count calls of a backend, or frames. Tests: they ask for errors at breaks, or for variables of a
-# frame that no code of it reads any more, which resume functions do not have.
+# Whole modules: they count calls of a backend, or frames. Tests: they ask for errors at breaks, for variables of a
+# frame that no code of it reads any more, which resume functions do not have, or count frames.
 NOT_HERE = {"test_forced_breaks", "test_failing_graphs", "test_trace_more"}
-NOT_THESE = {"test_error_on_graph_break", "test_a_frame_that_is_looked_at"}
+NOT_THESE = {"test_error_on_graph_break", "test_a_frame_that_is_looked_at", "test_traced_whole"}
 ONCE = {"frontend.test_custom_ops"}  # defines operators, which can be done once in a process
 
 

@@ -112,7 +112,7 @@ RESULT_TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("a", "b"), itertools.combinations_with_replacement(range(len(OPERANDS)), 2))
+@pytest.mark.parametrize(("a", "b"), list(itertools.combinations_with_replacement(range(len(OPERANDS)), 2)))
 def test_result_type_is_a_fact_of_dtypes(a, b):
     def f(x, a, b):
         return x.to(torch.result_type(a, b)), torch.result_type(b, tensor2=a)
