@@ -5,7 +5,7 @@
 
 namespace md {
 
-constinit RunSwitches switches_in_use;
+RunSwitches switches_in_use;
 
 namespace {
 
