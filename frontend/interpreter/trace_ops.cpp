@@ -187,11 +187,6 @@ Arg Tracer::to_arg(const ValueRef& raw) {
       out.items.push_back(to_arg(item));
     return out;
   }
-  if (v->kind == ValueKind::Range) {
-    ListArg out;
-    for (auto& item : collect(*this, v)) out.items.push_back(to_arg(item));
-    return out;
-  }
   if (v->kind == ValueKind::Constant) {
     PyObject* o = v->real.get();
     if (PyComplex_Check(o) || PyBytes_Check(o)) graph_break<GB0055>(v->print());

@@ -58,7 +58,7 @@ ValueRef objects(Comparison& c) {
   if (c.a->kind == ValueKind::Tensor) c.b = data_of(c.b);
   if (!c.either(ValueKind::Object)) return {};
   if (ValueRef r = object_compare(c.t, c.a, c.b, c.op)) return r;
-  if (c.b->kind == ValueKind::Tensor) return c.t.compare(data_of(c.a), c.b, c.op);
+  if (c.b->kind == ValueKind::Tensor) c.a = data_of(c.a);
   return c.is_equality() && !c.either(ValueKind::Tensor) ? identity_compare(c.t, c.a, c.b, c.op) : ValueRef();
 }
 

@@ -50,12 +50,20 @@ py::list rows() {
   return list;
 }
 
+struct StatusRow {
+  int code;
+  const char *status, *why;
+};
+constexpr StatusRow kStatuses[] = {
+#define MD_BREAK_STATUS(code, status, why) {code, status, why},
+#include "registry/graph_break_status.inc"
+#undef MD_BREAK_STATUS
+};
+
 // code: (status, why), as registry/graph_breaks.toml has it.
 py::dict statuses() {
   py::dict dict;
-#define MD_BREAK_STATUS(code, status, why) dict[py::str(break_code_name(code))] = py::make_tuple(status, why);
-#include "registry/graph_break_status.inc"
-#undef MD_BREAK_STATUS
+  for (const StatusRow& row : kStatuses) dict[break_code_name(row.code).c_str()] = py::make_tuple(row.status, row.why);
   return dict;
 }
 

@@ -141,6 +141,32 @@ static Ref<SetValue> keys_as_set(Tracer& t, const ValueRef& dict) {
   return keys;
 }
 
+// Adding `keys` one after the other makes a set that iterates as `members` does.
+static bool iterates_alike(const PyRef& keys, const PyRef& members) {
+  PyRef made = checked(PySet_New(keys.get()));
+  PyRef a = checked(PySequence_List(made.get())), b = checked(PySequence_List(members.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(a.get()); ++i)
+    if (PyList_GET_ITEM(a.get(), i) != PyList_GET_ITEM(b.get(), i)) return false;
+  return true;
+}
+
+// The set as it is now, which may change later. Python's own copy may iterate in another order: its table is smaller.
+static Ref<SetValue> snapshot(const SetValue& set) {
+  bool fixed = true;
+  for (auto& v : set.held) fixed &= bool(v->as_constant());
+  PyRef keys = checked(PyDict_Keys(set.values.get()));
+  if (fixed && !iterates_alike(keys, set.members)) keys = checked(PySequence_List(set.members.get()));
+  if (fixed && !iterates_alike(keys, set.members)) unmodelled(set.print(), "the order of a set that has changed");
+  auto out = make_ref<SetValue>(set.frozen);
+  out->members = checked(PySet_New(keys.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
+    PyObject* const key = PyList_GET_ITEM(keys.get(), i);
+    checked(PyDict_SetItem(out->values.get(), key, checked(PyLong_FromSsize_t(i)).get()));
+    out->held.push_back(value_of(set, key));
+  }
+  return out;
+}
+
 void SetValue::change_by(Tracer& t, const char* method, const ValueRef& by) {
   auto* dict = as<DictValue>(by);
   const Ref<SetValue> taken = dict ? keys_as_set(t, by) : Ref<SetValue>(as<SetValue>(by));
@@ -165,7 +191,7 @@ void SetValue::change_by(Tracer& t, const char* method, const ValueRef& by) {
   // What the trace has made may change until the effects are replayed: a copy as it is now.
   const ValueRef copy = other.source ? by
                         : dict       ? by->call_method(t, checked(PyUnicode_InternFromString("copy")).get(), {})
-                                     : ValueRef(other.combine(t, "copy", {}));
+                                     : ValueRef(snapshot(other));
   e.items = {ValueRef(this), copy};
   t.effects.record(std::move(e));
 }
@@ -195,15 +221,6 @@ bool SetValue::contains(Tracer& t, const ValueRef& item) {
     if (PyRef c = s->as_constant())
       return checked(PySet_Contains(members.get(), checked(PyFrozenSet_New(c.get())).get()));
   return checked(PySet_Contains(members.get(), key_object(t, item).get()));
-}
-
-// Adding `keys` one after the other makes a set that iterates as `members` does.
-static bool iterates_alike(const PyRef& keys, const PyRef& members) {
-  PyRef made = checked(PySet_New(keys.get()));
-  PyRef a = checked(PySequence_List(made.get())), b = checked(PySequence_List(members.get()));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(a.get()); ++i)
-    if (PyList_GET_ITEM(a.get(), i) != PyList_GET_ITEM(b.get(), i)) return false;
-  return true;
 }
 
 bool SetValue::comes_at_once() const {

@@ -322,16 +322,30 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
   unmodelled_method(*this, n, args);
 }
 
+// Ranges are positions as lists of ints are, but no other argument of an op.
+static ValueRef tensor_key(Tracer& t, const ValueRef& raw) {
+  const auto listed = [&](const ValueRef& item) {
+    const ValueRef v = t.realize(item);
+    return v->kind == ValueKind::Range ? ValueRef(make_ref<ListValue>(collect(t, v))) : item;
+  };
+  const ValueRef key = listed(index_value(t, raw));
+  auto* tuple = as<TupleValue>(key);
+  if (!tuple) return key;
+  std::vector<ValueRef> items;
+  for (const ValueRef& item : tuple->items) items.push_back(listed(item));
+  return items == tuple->items ? key : ValueRef(make_ref<TupleValue>(std::move(items)));
+}
+
 ValueRef TensorValue::get_item(Tracer& t, const ValueRef& key) {
   CallArgs args;
-  args.positional = {ValueRef(this), index_value(t, key)};
+  args.positional = {ValueRef(this), tensor_key(t, key)};
   return t.call_operator("getitem", args);
 }
 
 void TensorValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   if (!v) t.raise(PyExc_TypeError, "Tensor does not support deleting items");
   CallArgs args;
-  args.positional = {ValueRef(this), index_value(t, key), t.realize(v)};
+  args.positional = {ValueRef(this), tensor_key(t, key), t.realize(v)};
   t.call_operator("setitem", args);
 }
 

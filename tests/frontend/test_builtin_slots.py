@@ -1,6 +1,7 @@
 """What builtin functions, operators and containers ask of instances of classes below builtin ones."""
 
 import collections
+import enum
 
 import pytest
 
@@ -414,3 +415,35 @@ def test_operands_that_c_refuses(f):
 
     same(run, lambda: (torch.ones(2),))
     same(f, lambda: (torch.ones(2),))
+
+
+class Uncompared:
+    pass
+
+
+class Member(enum.Enum):
+    A = 1
+
+
+@pytest.mark.parametrize("make", [Uncompared, object, lambda: Member.A, lambda: int, lambda: "s", lambda: None, list])
+def test_comparisons_of_tensors_with_objects(make):
+    def both_ways(o, x):
+        return o == x, x == o, o != x, x != o
+
+    def ordered(o, x):
+        return o < x
+
+    def ordered_the_other_way(o, x):
+        return x >= o
+
+    for f in (both_ways, ordered, ordered_the_other_way):
+        same(f, lambda: (make(), torch.tensor([1.0, 2.0])))
+
+
+@pytest.mark.parametrize("f", [torch.zeros, lambda r: torch.ones(1).repeat(r), lambda r: torch.ones(1, 1).permute(r)])
+def test_a_range_is_no_list_of_sizes(f):
+    same(f, lambda: (range(2),))
+
+
+def test_a_range_is_an_index():
+    same(lambda x, r: (x[r], x[:, r], torch.tensor(r)), lambda: (torch.ones(3, 3), range(2)), breaks=())

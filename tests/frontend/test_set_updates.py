@@ -5,6 +5,7 @@ from collections import OrderedDict
 
 import pytest
 
+import minidynamo as torch
 from frontend.differential import same
 from minidynamo._dynamo import config
 
@@ -102,6 +103,23 @@ def test_frozen_operands_and_members_that_are_objects():
     same(f, lambda: ({3, 4},))
     with config.patch(trace_more=True):
         same(f, lambda: ({3, 4},))
+
+
+def test_order_of_sets_from_outside_that_others_changed():
+    rng = random.Random(5)
+    for _ in range(40):
+        first, second, third = ([rng.randrange(16) * 16 for _ in range(rng.randrange(2, 9))] for _ in range(3))
+        operator = rng.choice(("&=", "-=", "|=", "^="))
+
+        space = {}
+        exec(
+            f"def f(x, s, o):\n    s {operator} set(o)\n    s.discard(16)\n    s |= {set(third)}\n    return x + 1",
+            space,
+        )
+        plain, compiled = set(first), set(first)
+        space["f"](torch.ones(1), plain, second)
+        torch.compile(space["f"], backend="eager")(torch.ones(1), compiled, second)
+        assert list(compiled) == list(plain)
 
 
 def taken_in(x, o):
