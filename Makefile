@@ -2,6 +2,8 @@
 # make test     set-up, build, C++ and Python tests
 # make build    set-up and build; make help lists the rest
 PY := .venv/bin/python
+# Hundreds of processes import the package and the tests: each module is compiled once, and not in every one of them.
+unexport PYTHONDONTWRITEBYTECODE
 TESTS ?= tests
 # of pytest: some tests wait, and leave their processor to the others
 JOBS ?= $(shell expr $$(nproc) + 1)
@@ -9,7 +11,7 @@ PROGRAMS ?= 10000
 EVERY ?= 12
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test conformance packages fuzz breaks pythons smoke ulp bench sanitize sanitize-quick sanitize-threads refleak mutate lint clean
+.PHONY: help setup setup-checks build demo test conformance packages fuzz breaks pythons smoke ulp bench sanitize sanitize-quick sanitize-threads refleak mutate lint clean
 
 help:
 	@echo "make demo      the main job, explained (installs what is needed first)"
@@ -32,6 +34,9 @@ help:
 setup:
 	@tools/setup
 
+setup-checks: setup
+	@tools/setup checks
+
 build: setup
 	@tools/stage "C++ build" tools/build build -DMINIDYNAMO_TESTS=ON
 
@@ -40,7 +45,7 @@ demo: setup
 	@tools/demo
 
 test: build
-	@tools/stage "C++ tests" ctest --test-dir build --output-on-failure
+	@tools/stage "C++ tests" ctest --test-dir build --output-on-failure -j $$(nproc)
 	@tools/stage "Python tests" $(PY) -m pytest -n $(JOBS) $(TESTS)
 
 conformance: build
@@ -55,10 +60,10 @@ fuzz: build
 breaks: build
 	@MINIDYNAMO_BREAK_EVERY=12 nice $(PY) -m pytest -n $(JOBS) tests/frontend/test_forced_breaks.py
 
-pythons: build
+pythons: build setup-checks
 	@tools/pythons
 
-smoke: build
+smoke: build setup-checks
 	@tools/pythons smoke
 
 ulp: build
@@ -73,7 +78,7 @@ bench: build
 sanitize: setup
 	@tools/sanitize
 
-sanitize-quick: setup
+sanitize-quick: setup-checks
 	@tools/stage "sanitizers, quick" tools/sanitize quick
 
 sanitize-threads: setup
@@ -86,7 +91,7 @@ refleak: build
 mutate: setup
 	@$(PY) tools/mutate.py
 
-lint: setup
+lint: setup-checks
 	@tools/stage lint tools/lint
 
 clean:
