@@ -58,7 +58,7 @@ fuzz: build
 	@nice $(PY) tests/fuzz/run.py --programs $(PROGRAMS)
 
 breaks: build
-	@MINIDYNAMO_BREAK_EVERY=12 nice $(PY) -m pytest -n $(JOBS) tests/frontend/test_forced_breaks.py
+	@MINIDYNAMO_BREAK_EVERY=12 nice $(PY) -m pytest -n $(JOBS) --timeout 900 tests/frontend/test_forced_breaks.py
 
 pythons: build setup-checks
 	@tools/pythons

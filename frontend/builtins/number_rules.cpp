@@ -101,8 +101,8 @@ ValueRef rule_sum(Tracer& t, CallArgs& args) {
   if (args.positional.size() == 2) start = args[1], args.positional.pop_back();
   expect_args(t, "sum", args, 1, 1);
   ValueRef total = start ? t.realize(start) : t.integer(0);
-  if (total->kind == ValueKind::Constant && (PyUnicode_Check(total->real.get()) || PyBytes_Check(total->real.get())))
-    throw WrongArguments{};
+  for (PyTypeObject* joined : {&PyUnicode_Type, &PyBytes_Type, &PyByteArray_Type})
+    if (total->python_type() && PyType_IsSubtype(total->python_type(), joined)) throw WrongArguments{};
   ValueRef it = args[0]->iter(t);
   Sum sum(t, total);
   while (ValueRef v = it->next(t)) sum.add(t.realize(v));

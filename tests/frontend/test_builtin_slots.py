@@ -447,3 +447,12 @@ def test_a_range_is_no_list_of_sizes(f):
 
 def test_a_range_is_an_index():
     same(lambda x, r: (x[r], x[:, r], torch.tensor(r)), lambda: (torch.ones(3, 3), range(2)), breaks=())
+
+
+class TextBelow(str):
+    pass
+
+
+@pytest.mark.parametrize("start", ["", b"", bytearray(b"a"), TextBelow("a")])
+def test_sums_of_text_are_refused(start):
+    same(lambda s: told(lambda: sum([], s)), lambda: (start,))
