@@ -9,6 +9,7 @@ from hypothesis import given
 import minidynamo as torch
 from tensor.oracle import FLOATS, RELAXED, dtype_of, pairs
 
+pytestmark = pytest.mark.version_free  # values, which no Python takes part in computing
 F = torch.nn.functional
 
 

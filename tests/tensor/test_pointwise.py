@@ -22,6 +22,8 @@ from tensor.oracle import (
     wide,
 )
 
+pytestmark = pytest.mark.version_free  # values, which no Python takes part in computing
+
 # --- one operand, float result ------------------------------------------------------------------------
 
 
