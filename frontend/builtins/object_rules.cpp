@@ -249,7 +249,7 @@ ValueRef rule_str(Tracer& t, CallArgs& args) {
 
 ValueRef rule_format(Tracer& t, CallArgs& args) {
   expect_args(t, "format", args, 1, 2);
-  if (args.size() == 2 && args[1]->kind == ValueKind::Constant && !PyUnicode_Check(args[1]->real.get()))
+  if (args.size() == 2 && args[1]->python_type() && !PyType_IsSubtype(args[1]->python_type(), &PyUnicode_Type))
     throw WrongArguments{};
   return t.format_value(args[0], 0, args.size() == 2 ? args[1] : ValueRef());
 }

@@ -456,3 +456,8 @@ class TextBelow(str):
 @pytest.mark.parametrize("start", ["", b"", bytearray(b"a"), TextBelow("a")])
 def test_sums_of_text_are_refused(start):
     same(lambda s: told(lambda: sum([], s)), lambda: (start,))
+
+
+@pytest.mark.parametrize("spec", [int, len, range(2), [1], (1,), None, 3, "", TextBelow(">5")], ids=repr)
+def test_a_format_specifier_that_is_no_text(spec):
+    same(lambda v, s: told(lambda: format(v, s)), lambda: (7, spec))
