@@ -77,7 +77,7 @@ bool hashes_by_identity(const PyTypeObject* type) {
 
 bool is_plain(PyObject* o) {
   if (o == Py_None || PyBool_Check(o) || PyUnicode_CheckExact(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) ||
-      PyBytes_CheckExact(o) || PyComplex_CheckExact(o) || PyRange_Check(o)) {
+      PyBytes_CheckExact(o) || PyComplex_CheckExact(o)) {
     return true;
   }
   if (compares_as_tuple(o)) {
@@ -105,7 +105,6 @@ bool plain_equal(PyObject* a, PyObject* b) {
   if (a == b) return true;
   if (Py_TYPE(a) != Py_TYPE(b)) return false;
   if (holds_equal(a, b)) return true;
-  if (PyRange_Check(a)) return c_equal(a, b);
   if (compares_as_tuple(a)) return tuple_equal(a, b);
   if (PyFrozenSet_CheckExact(a)) return frozenset_equal(a, b);
   return false;

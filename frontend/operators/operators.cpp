@@ -277,7 +277,8 @@ ValueRef constants(Operation& o) {
   if (!x || !y) return {};
   PyRef r = PyRef::steal((o.inplace() ? o.row().fold_inplace : o.row().fold)(x.get(), y.get()));
   if (!r) o.t.raise_current();
-  if (r.get() == x.get() && o.a->kind != ValueKind::Constant) return {};  // what has changed is a copy
+  const bool can_change = Py_TYPE(x.get())->tp_hash == PyObject_HashNotImplemented;
+  if (r.get() == x.get() && can_change) return {};  // what has changed is a copy
   return from_result(o.t, r.get());
 }
 

@@ -93,15 +93,18 @@ std::vector<DictValue::Entry> DictValue::live() const {
   return out;
 }
 
+// The key of a real dictionary is looked up in every call to come.
+static void expect_key(Tracer& t, const DictValue& dict, const PyRef& key) {
+  if (!is_plain(key.get())) unmodelled(dict.print(), "a key that guards cannot compare");
+  const bool was_there = checked(PyDict_Contains(dict.real.get(), key.get()));
+  t.guard(was_there ? GuardKind::DictContains : GuardKind::DictNotContains, dict.source, key);
+}
+
 ValueRef DictValue::find(Tracer& t, const ValueRef& key) {
   PyRef k = key_object(t, key);
   PyObject* at = PyDict_GetItemWithError(index.get(), k.get());
   if (!at && PyErr_Occurred()) throw PythonError{};
-  if (source && !keys_observed && real) {
-    const int was_there = PyDict_Contains(real.get(), k.get());
-    checked(was_there);
-    t.guard(was_there ? GuardKind::DictContains : GuardKind::DictNotContains, source, k);
-  }
+  if (source && !keys_observed && real) expect_key(t, *this, k);
   return at ? entries[PyLong_AsSize_t(at)].value : ValueRef();
 }
 
@@ -198,10 +201,7 @@ void DictValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
 std::optional<std::int64_t> DictValue::length(Tracer& t) {
   if (source && real && !keys_observed) {
     t.guard(GuardKind::DictLength, source, {}, PyDict_GET_SIZE(real.get()));
-    for (auto& k : unseen) {
-      const bool was_there = checked(PyDict_Contains(real.get(), k.get()));
-      t.guard(was_there ? GuardKind::DictContains : GuardKind::DictNotContains, source, k);
-    }
+    for (auto& k : unseen) expect_key(t, *this, k);
     unseen.clear();
   }
   return PyDict_GET_SIZE(index.get());

@@ -123,7 +123,7 @@ ValueRef frozen_as_set(Tracer& t, const ValueRef& v) {
   auto set = make_ref<SetValue>(true);
   const PyRef it = checked(PyObject_GetIter(v->real.get()));
   while (PyRef member = PyRef::steal(PyIter_Next(it.get()))) set->add(t, t.constant(member.get()));
-  set->members = checked(PySet_New(v->real.get()));
+  set->members = v->real;  // a copy may iterate in another order
   set->source = v->source;
   return set;
 }
@@ -151,19 +151,15 @@ static bool iterates_alike(const PyRef& keys, const PyRef& members) {
 }
 
 // The set as it is now, which may change later. Python's own copy may iterate in another order: its table is smaller.
-static Ref<SetValue> snapshot(const SetValue& set) {
+static Ref<SetValue> snapshot(Tracer& t, const SetValue& set) {
   bool fixed = true;
   for (auto& v : set.held) fixed &= bool(v->as_constant());
   PyRef keys = checked(PyDict_Keys(set.values.get()));
   if (fixed && !iterates_alike(keys, set.members)) keys = checked(PySequence_List(set.members.get()));
   if (fixed && !iterates_alike(keys, set.members)) unmodelled(set.print(), "the order of a set that has changed");
   auto out = make_ref<SetValue>(set.frozen);
-  out->members = checked(PySet_New(keys.get()));
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
-    PyObject* const key = PyList_GET_ITEM(keys.get(), i);
-    checked(PyDict_SetItem(out->values.get(), key, checked(PyLong_FromSsize_t(i)).get()));
-    out->held.push_back(value_of(set, key));
-  }
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i)
+    out->add(t, value_of(set, PyList_GET_ITEM(keys.get(), i)));
   return out;
 }
 
@@ -191,7 +187,7 @@ void SetValue::change_by(Tracer& t, const char* method, const ValueRef& by) {
   // What the trace has made may change until the effects are replayed: a copy as it is now.
   const ValueRef copy = other.source ? by
                         : dict       ? by->call_method(t, checked(PyUnicode_InternFromString("copy")).get(), {})
-                                     : ValueRef(snapshot(other));
+                                     : ValueRef(snapshot(t, other));
   e.items = {ValueRef(this), copy};
   t.effects.record(std::move(e));
 }

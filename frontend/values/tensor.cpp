@@ -324,16 +324,14 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
 
 // Ranges are positions as lists of ints are, but no other argument of an op.
 static ValueRef tensor_key(Tracer& t, const ValueRef& raw) {
-  const auto listed = [&](const ValueRef& item) {
-    const ValueRef v = t.realize(item);
-    return v->kind == ValueKind::Range ? ValueRef(make_ref<ListValue>(collect(t, v))) : item;
-  };
-  const ValueRef key = listed(index_value(t, raw));
+  const auto is_range = [&](const ValueRef& v) { return t.realize(v)->kind == ValueKind::Range; };
+  const auto listed = [&](const ValueRef& v) { return is_range(v) ? ValueRef(make_ref<ListValue>(collect(t, v))) : v; };
+  const ValueRef key = index_value(t, raw);
   auto* tuple = as<TupleValue>(key);
-  if (!tuple) return key;
+  if (!tuple || std::ranges::none_of(tuple->items, is_range)) return listed(key);
   std::vector<ValueRef> items;
-  for (const ValueRef& item : tuple->items) items.push_back(listed(item));
-  return items == tuple->items ? key : ValueRef(make_ref<TupleValue>(std::move(items)));
+  std::ranges::transform(tuple->items, std::back_inserter(items), listed);
+  return make_ref<TupleValue>(std::move(items));
 }
 
 ValueRef TensorValue::get_item(Tracer& t, const ValueRef& key) {

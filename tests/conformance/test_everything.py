@@ -31,11 +31,7 @@ def shares(c):
     }
 
 
-# Other Pythons run the modules one way: what differs between versions is traced in both.
-WAYS = [COMPILED[0], *(pytest.param(way, marks=pytest.mark.version_free) for way in COMPILED[1:])]
-
-
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", COMPILED)
 @pytest.mark.parametrize("module", QUICK)
 def test_outcomes_are_the_same(module, way, record_property):
     skip_unless_installed(module)

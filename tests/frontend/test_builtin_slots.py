@@ -440,7 +440,9 @@ def test_comparisons_of_tensors_with_objects(make):
         same(f, lambda: (make(), torch.tensor([1.0, 2.0])))
 
 
-@pytest.mark.parametrize("f", [torch.zeros, lambda r: torch.ones(1).repeat(r), lambda r: torch.ones(1, 1).permute(r)])
+@pytest.mark.parametrize(
+    "f", [lambda r: torch.zeros(r), lambda r: torch.ones(1).repeat(r), lambda r: torch.ones(1, 1).permute(r)]
+)
 def test_a_range_is_no_list_of_sizes(f):
     same(f, lambda: (range(2),))
 

@@ -1,5 +1,6 @@
 """Sets changed by whole sets: what a bulk operation does to a set's table decides the order the program sees later."""
 
+import operator
 import random
 from collections import OrderedDict
 
@@ -105,21 +106,50 @@ def test_frozen_operands_and_members_that_are_objects():
         same(f, lambda: ({3, 4},))
 
 
-def test_order_of_sets_from_outside_that_others_changed():
-    rng = random.Random(5)
-    for _ in range(40):
-        first, second, third = ([rng.randrange(16) * 16 for _ in range(rng.randrange(2, 9))] for _ in range(3))
-        operator = rng.choice(("&=", "-=", "|=", "^="))
+def spread(rng):
+    """A step between numbers that share places in a table, and sizes of tables around those at which they grow."""
+    step = rng.choice([1, 4, 8, 16, 32])
+    first, second = (rng.sample(range(0, 40 * step, step), rng.randrange(3, 20)) for _ in range(2))
+    return first, second[: rng.randrange(6)] + first[:5]
 
-        space = {}
-        exec(
-            f"def f(x, s, o):\n    s {operator} set(o)\n    s.discard(16)\n    s |= {set(third)}\n    return x + 1",
-            space,
-        )
+
+@pytest.mark.parametrize("change", [operator.ior, operator.iand, operator.isub, operator.ixor])
+def test_order_of_sets_from_outside_that_others_changed(change):
+    def f(x, s, members):
+        s = change(s, set(members))
+        s.discard(members[0])
+        return x + 1
+
+    rng = random.Random(5)
+    for _ in range(200):
+        first, second = spread(rng)
+        counter = torch._dynamo.testing.CompileCounter()
         plain, compiled = set(first), set(first)
-        space["f"](torch.ones(1), plain, second)
-        torch.compile(space["f"], backend="eager")(torch.ones(1), compiled, second)
-        assert list(compiled) == list(plain)
+        f(torch.ones(1), plain, second)
+        torch._dynamo.reset()
+        torch.compile(f, backend=counter)(torch.ones(1), compiled, second)
+        assert (list(compiled), counter.frame_count) == (list(plain), 1)
+
+
+def test_order_of_what_frozen_sets_from_outside_are_joined_to():
+    def f(x, s, members):
+        return x + 1, list(members | s), list(s | members), list(s - members), list(members ^ s), list(members & s)
+
+    rng = random.Random(6)
+    for _ in range(100):
+        s, members = spread(rng)
+        frozen = frozenset(members)
+        same(f, lambda s=s, frozen=frozen: (torch.ones(1), set(s), frozen), calls=1, backends=(), frames=1)
+
+
+def test_order_of_a_member_that_comes_back():
+    def f(x):
+        made = {16, 24, 0, 40}
+        made.discard(24)
+        made.add(16)
+        return x + 1, list(made), list(made.copy())
+
+    same(f, lambda: (torch.ones(1),), frames=1, breaks=())
 
 
 def taken_in(x, o):
