@@ -20,10 +20,10 @@ void copy_strided(const T* from, std::int64_t step, std::int64_t n, T* to) {
     };
     if (n >= kLanes && step == 1) return by_vectors([&](std::int64_t at) { return S::load(from + at); });
     if (n >= kLanes && step == 2) {
-      typename S::I evens;  // of two vectors, the second of which begins one element early, so as to end in the row
-      for (int i = 0; i < kLanes; ++i) evens[i] = static_cast<typename S::IT>(2 * i < kLanes ? 2 * i : 2 * i + 1);
+      // of two vectors, the second of which begins one element early, so as to end in the row
+      constexpr auto evens = [](int i) { return 2 * i < kLanes ? 2 * i : 2 * i + 1; };
       return by_vectors([&](std::int64_t at) {
-        return __builtin_shuffle(S::load(from + 2 * at), S::load(from + 2 * at + kLanes - 1), evens);
+        return permute<kLanes>(S::load(from + 2 * at), S::load(from + 2 * at + kLanes - 1), evens);
       });
     }
   }

@@ -66,9 +66,7 @@ class NormalizeLoop {
 #pragma GCC unroll 64
       for (int j = 0; j < h; ++j) lanes[j] = F::combine(lanes[j], lanes[j + h]);
     }
-    typename F::Vector v = lanes[0];
-#pragma GCC unroll 8
-    for (int h = kLanes / 2; h; h /= 2) v = F::combine(v, F::rotate(v, h));
+    const typename F::Vector v = fold_lanes<F, kLanes>(lanes[0]);
     alignas(64) T first[kLanes];
     F::store(first, v);
     return first[0];

@@ -70,7 +70,7 @@ struct Normal {
 };
 
 void put(char* to, const Halves& h) {
-  const Halves in_order{B::interleave(h.first, h.second, false), B::interleave(h.first, h.second, true)};
+  const Halves in_order{B::interleave<false>(h.first, h.second), B::interleave<true>(h.first, h.second)};
   std::memcpy(to, &in_order, sizeof in_order);
 }
 

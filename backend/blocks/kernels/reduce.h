@@ -25,7 +25,10 @@ struct Fold {
     S b;
     return O::combine(b, x, y);
   }
-  static Vector rotate(Vector v, int n) { return S::rotate(v, n); }
+  template <int n>
+  static Vector rotate(Vector v) {
+    return S::template rotate<n>(v);
+  }
   static bool wins(Element x, Element y) {
     ScalarLane<T> b;
     return O::wins(b, x, y);
@@ -46,7 +49,10 @@ struct Fold<O, S, void> {
     S b;
     return O::combine_bool(b, x, y);
   }
-  static Vector rotate(Vector v, int n) { return S::rotate(v, n); }
+  template <int n>
+  static Vector rotate(Vector v) {
+    return S::template rotate<n>(v);
+  }
   static bool wins(Element x, Element y) {
     BoolLanes<1> b;
     return O::wins_bool(b, x, y) != 0;
@@ -83,9 +89,7 @@ struct FoldLoops {
 #pragma GCC unroll 64
       for (int j = 0; j < h; ++j) lanes[j] = F::combine(lanes[j], lanes[j + h]);
     }
-    Vector v = lanes[0];
-#pragma GCC unroll 8
-    for (int h = kLanes / 2; h; h /= 2) v = F::combine(v, F::rotate(v, h));
+    const Vector v = fold_lanes<F, kLanes>(lanes[0]);
     alignas(64) Element first[kLanes];
     F::store(first, v);
     *static_cast<Element*>(out) = first[0];

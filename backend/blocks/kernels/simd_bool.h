@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "backend/blocks/kernels/simd_permute.h"
+
 namespace md::blocks {
 namespace {
 
@@ -31,14 +33,9 @@ struct BoolLanes {
     return *reinterpret_cast<const typename ByteVector<kBytes>::Unaligned*>(p);
   }
   static void store_mask(std::uint8_t* p, M m) { *reinterpret_cast<typename ByteVector<kBytes>::Unaligned*>(p) = m; }
-  static M rotate(M m, int n) {
-    if constexpr (kBytes == 1) {
-      return m;
-    } else {
-      M index;
-      for (int i = 0; i < kBytes; ++i) index[i] = static_cast<std::uint8_t>((i + n) % kBytes);
-      return __builtin_shuffle(m, index);
-    }
+  template <int n>
+  static M rotate(M m) {
+    return permute<kBytes>(m, m, [](int i) { return (i + n) % kBytes; });
   }
   static M mand(M a, M b) { return a & b; }
   static M mor(M a, M b) { return a | b; }

@@ -27,8 +27,10 @@ struct ScalarLane {
   static M load_mask(const std::uint8_t* p) { return *p != 0; }
   static void store_mask(std::uint8_t* p, M m) { *p = m; }
   static bool any(M m) { return m; }
-  static V rotate(V v, int) { return v; }
-  static I interleave(I a, I b, bool upper) { return upper ? b : a; }
+  template <bool kUpper, class AnyV>
+  static AnyV interleave(AnyV a, AnyV b) {
+    return kUpper ? b : a;
+  }
 
   static V constant(double c) { return static_cast<T>(c); }
   static V lowest() { return kInteger ? std::numeric_limits<T>::min() : -std::numeric_limits<T>::infinity(); }

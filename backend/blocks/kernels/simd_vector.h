@@ -3,6 +3,7 @@
 
 #include <immintrin.h>
 
+#include "backend/blocks/kernels/simd_permute.h"
 #include "backend/blocks/kernels/simd_scalar.h"
 
 namespace md::blocks {
@@ -30,16 +31,14 @@ struct VectorBase {
   static V load(const T* p) { return *reinterpret_cast<const typename VectorOf<T, kBytes>::Unaligned*>(p); }
   static void store(T* p, V v) { *reinterpret_cast<typename VectorOf<T, kBytes>::Unaligned*>(p) = v; }
   // Lane i of the result is lane i + n, wrapping.
-  static V rotate(V v, int n) {
-    I index;
-    for (int i = 0; i < kLanes; ++i) index[i] = static_cast<IT>((i + n) % kLanes);
-    return __builtin_shuffle(v, index);
+  template <int n>
+  static V rotate(V v) {
+    return permute<kLanes>(v, v, [](int i) { return (i + n) % kLanes; });
   }
   // a's and b's lanes in turn, of the lower or upper half of both.
-  static I interleave(I a, I b, bool upper) {
-    I index;
-    for (int i = 0; i < kLanes; ++i) index[i] = static_cast<IT>(i % 2 * kLanes + (upper ? kLanes / 2 : 0) + i / 2);
-    return __builtin_shuffle(a, b, index);
+  template <bool kUpper, class AnyV>
+  static AnyV interleave(AnyV a, AnyV b) {
+    return permute<kLanes>(a, b, [](int i) { return i % 2 * kLanes + (kUpper ? kLanes / 2 : 0) + i / 2; });
   }
 
   static V every(T value) { return value - V{}; }  // subtracting +0 keeps every value, -0 too

@@ -32,21 +32,14 @@ struct Tile {
     }
   }
 
-  // x0 y0 x1 y1 ... of the lower or upper halves.
-  template <bool kUpper, std::size_t... I>
-  static V interleaved(V x, V y, std::index_sequence<I...>) {
-    constexpr int from = kUpper ? kLanes / 2 : 0;
-    return __builtin_shufflevector(x, y, (I % 2 == 0 ? from + I / 2 : kLanes + from + I / 2)...);
-  }
   // v as one sequence: its first half interleaved with its second.
   template <int kCount>
   static void perfect_shuffle(V (&v)[kCount]) {
-    constexpr auto lanes = std::make_index_sequence<kLanes>{};
     V out[kCount];
 #pragma GCC unroll 16
     for (int i = 0; i < kCount / 2; ++i) {
-      out[2 * i] = interleaved<false>(v[i], v[i + kCount / 2], lanes);
-      out[2 * i + 1] = interleaved<true>(v[i], v[i + kCount / 2], lanes);
+      out[2 * i] = S::template interleave<false>(v[i], v[i + kCount / 2]);
+      out[2 * i + 1] = S::template interleave<true>(v[i], v[i + kCount / 2]);
     }
 #pragma GCC unroll 16
     for (int i = 0; i < kCount; ++i) v[i] = out[i];
