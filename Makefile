@@ -4,6 +4,8 @@
 PY := .venv/bin/python
 # Hundreds of processes import the package and the tests: each module is compiled once, and not in every one of them.
 unexport PYTHONDONTWRITEBYTECODE
+# Output is buffered in tests, as it is in most shells.
+unexport PYTHONUNBUFFERED
 TESTS ?= tests
 # of pytest: some tests wait, and leave their processor to the others
 JOBS ?= $(shell expr $$(nproc) + 1)

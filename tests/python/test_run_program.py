@@ -180,10 +180,12 @@ def test_usage(tmp_path):
     assert run.returncode == 2 and "run [--everything]" in run.stderr
 
 
-def test_the_report_goes_to_the_standard_output(tmp_path):
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_the_report_goes_to_the_standard_output(tmp_path, unbuffered):
     program = write(tmp_path, "program.py", "import sys\ndef f():\n    print('said')\nf()\nsys.stdout = None\n")
     command = [sys.executable, "-m", "minidynamo", "run", "--everything", "--report", "-", "program.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    env = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, env=env)
     said, report = done.stdout.splitlines()
     assert said == "said" and "f" in [row["name"] for row in json.loads(report)["functions"]], done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["program.py"], program

@@ -44,10 +44,11 @@ def _write_report(path):
     if path == "-":
         text = json.dumps(report())
         with open(os.dup(1), "w", encoding="utf-8") as out:  # the program may have closed or replaced sys.stdout
-            try:
-                sys.stdout.flush()
-            except Exception:  # noqa: BLE001  whatever the program has put there, the report is written
-                pass
+            for before in (sys.stdout, sys.__stdout__):  # what the program has printed comes first
+                try:
+                    before.flush()
+                except Exception:  # noqa: BLE001  whatever the program has put there, the report is written
+                    pass
             out.write(text + "\n")
         return
     temporary = f"{path}.part"
