@@ -4,6 +4,7 @@
 #include "backend/llvm/llvm_builder.h"
 #include "backend/llvm/nest_emitter.h"
 #include "ir/core/error.h"
+#include "registry/reduction_order.h"
 
 namespace md {
 
@@ -40,6 +41,8 @@ NestEmitter::NestEmitter(llvm::Module& module, const LoopNest& nest, const Sched
   scalar_.resize(nest.values.size());
   splat_.resize(nest.values.size());
   vector_.resize(nest.values.size());
+  kept_.resize(nest.values.size());
+  kept_ready_.resize(nest.values.size());
 }
 
 void NestEmitter::run() {
@@ -47,13 +50,10 @@ void NestEmitter::run() {
   read_params();
   emit_row_values(0, true);
   if (schedule_.rows.empty()) {
-    position_rows(nullptr);
+    position_rows({});
     emit_row();
   } else {
-    loop(function_->getArg(2), function_->getArg(3), 1, false, [&](Value* row) {
-      position_rows(row);
-      emit_row();
-    });
+    emit_rows(function_->getArg(2), function_->getArg(3));
   }
   ir_.CreateRet(status_ ? ir_.CreateLoad(ir_.getInt64Ty(), status_) : i64(0));
 }
@@ -103,13 +103,51 @@ void NestEmitter::read_params() {
     if (nest_.values[i].kind == NestValue::Kind::Size) scalar_[i] = read();
 }
 
-// Points every port at the row with linear number `row` (null: there is only one).
-void NestEmitter::position_rows(Value* row) {
-  std::vector<Value*> index(schedule_.rows.size());
-  for (std::size_t i = schedule_.rows.size(); i-- > 0;) {
-    index[i] = i == 0 ? row : ir_.CreateURem(row, row_extents_[i]);
-    if (i > 0) row = ir_.CreateUDiv(row, row_extents_[i]);
+// The rows with linear numbers from `begin` to `end`. Their indices are counted up: dividing each number would take
+// longer than a short row does.
+void NestEmitter::emit_rows(Value* begin, Value* end) {
+  const std::size_t rank = schedule_.rows.size();
+  llvm::BasicBlock *before = block("first_row"), *inside = block("row"), *after = block("rows_end");
+  ir_.CreateCondBr(ir_.CreateICmpSLT(begin, end), before, after);
+  ir_.SetInsertPoint(before);
+  std::vector<Value*> first(rank);
+  Value* rest = begin;
+  for (std::size_t i = rank; i-- > 1;) {
+    first[i] = ir_.CreateURem(rest, row_extents_[i]);
+    rest = ir_.CreateUDiv(rest, row_extents_[i]);
   }
+  first[0] = rest;
+  ir_.CreateBr(inside);
+  ir_.SetInsertPoint(inside);
+  const auto counter = [&](Value* from) {
+    auto* node = ir_.CreatePHI(ir_.getInt64Ty(), 2);
+    node->addIncoming(from, before);
+    return node;
+  };
+  llvm::PHINode* row = counter(begin);
+  std::vector<llvm::PHINode*> index;
+  for (Value* i : first) index.push_back(counter(i));
+  position_rows({index.begin(), index.end()});
+  emit_row();
+
+  std::vector<Value*> next(rank);
+  Value* carry = i64(1);
+  for (std::size_t i = rank; i-- > 0;) {
+    next[i] = ir_.CreateAdd(index[i], carry);
+    if (i == 0) break;
+    Value* full = ir_.CreateICmpEQ(next[i], row_extents_[i]);
+    next[i] = ir_.CreateSelect(full, i64(0), next[i]);
+    carry = ir_.CreateZExt(full, ir_.getInt64Ty());
+  }
+  Value* next_row = ir_.CreateAdd(row, i64(1));
+  for (std::size_t i = 0; i < rank; ++i) index[i]->addIncoming(next[i], ir_.GetInsertBlock());
+  row->addIncoming(next_row, ir_.GetInsertBlock());
+  ir_.CreateCondBr(ir_.CreateICmpSLT(next_row, end), inside, after);
+  ir_.SetInsertPoint(after);
+}
+
+// Points every port at the row with these indices.
+void NestEmitter::position_rows(const std::vector<Value*>& index) {
   for (Port& p : ports_) {
     p.row = p.base;
     for (std::size_t i = 0; i < index.size(); ++i)
@@ -185,6 +223,14 @@ void NestEmitter::emit_stage(int stage) {
   const std::vector<int> values = needed_in_loop(roots);
   make_splats(values);
   make_splats(roots);
+  emit_walk(reduces, stores, values);
+  for (int v : values)
+    if (is_kept(v)) kept_ready_[static_cast<std::size_t>(v)] = true;
+}
+
+// One walk along the columns.
+void NestEmitter::emit_walk(const std::vector<int>& reduces, const std::vector<int>& stores,
+                            const std::vector<int>& values) {
   if (!reduces.empty()) {
     emit_reduction_stage(reduces, stores, values);
     return;
@@ -212,8 +258,9 @@ std::vector<int> NestEmitter::needed_in_loop(const std::vector<int>& roots) cons
   for (std::size_t i = nest_.values.size(); i-- > 0;) {
     if (!needed[i] || !in_loop(nest_.values[i])) continue;
     if (nest_.values[i].kind == NestValue::Kind::Reduce) continue;
-    for (int a : nest_.values[i].args) needed[static_cast<std::size_t>(a)] = 1;
     result.push_back(static_cast<int>(i));
+    if (kept_ready_[i]) continue;
+    for (int a : nest_.values[i].args) needed[static_cast<std::size_t>(a)] = 1;
   }
   std::reverse(result.begin(), result.end());
   return result;
@@ -279,6 +326,10 @@ void NestEmitter::emit_loop_values(const std::vector<int>& values, const Strip& 
   for (int i : values) {
     const NestValue& v = nest_.values[static_cast<std::size_t>(i)];
     Value*& result = vector_[static_cast<std::size_t>(i)];
+    if (kept_ready_[static_cast<std::size_t>(i)]) {
+      result = emit_load(at(schedule_.lanes), v.dtype, kept_element(i, step), nullptr);
+      continue;
+    }
     if (v.kind == NestValue::Kind::Load) {
       const auto port =
           static_cast<std::size_t>(std::find(strip.ports.begin(), strip.ports.end(), v.access) - strip.ports.begin());
@@ -286,7 +337,20 @@ void NestEmitter::emit_loop_values(const std::vector<int>& values, const Strip& 
     } else {
       result = compute(v, schedule_.lanes, step.mask, [&](int a) { return operand(a, schedule_.lanes); });
     }
+    if (is_kept(i)) emit_store(at(schedule_.lanes), v.dtype, result, kept_element(i, step), nullptr);
   }
+}
+
+// Where this vector of a kept value lies.
+NestEmitter::Value* NestEmitter::kept_element(int value, const VectorStep& step) {
+  const DType t = nest_.values[static_cast<std::size_t>(value)].dtype;
+  Value*& row = kept_[static_cast<std::size_t>(value)];
+  if (!row) {
+    // A reduction's last step may reach beyond the row.
+    const std::int64_t columns = extent(nest_, schedule_.cols).value() + kInnerLanes;
+    row = stack(element_of(t), static_cast<int>(columns));
+  }
+  return element_at(t, row, step.position);
 }
 
 void NestEmitter::emit_loop_stores(const std::vector<int>& stores, const Strip& strip, const VectorStep& step) {

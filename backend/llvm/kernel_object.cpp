@@ -26,6 +26,7 @@ class KernelText {
     numbers(s.rows.size(), s.lanes, s.fold_lanes, s.chunk, s.accumulate_in_memory, s.one_chunk, s.block,
             nest.reduced != 0);
     for (int p : s.pass) numbers(p);
+    for (bool k : s.kept) numbers(k);
     for (const Access& a : nest.accesses) add("\nload", a);
     for (const NestValue& v : nest.values) add(v);
     for (const Store& st : nest.stores) {

@@ -122,6 +122,7 @@ class LlvmBuilder {
   V from_int(I a) const { return {!kInteger ? ir_.CreateSIToFP(a.v, value_type_) : a.v}; }
 
  private:
+  llvm::Value* scale_whole_vectors(V v, V k) const;
   V unary(llvm::Intrinsic::ID id, V a) const { return {ir_.CreateUnaryIntrinsic(id, a.v)}; }
 
   llvm::IRBuilder<>& ir_;
@@ -135,20 +136,34 @@ class LlvmBuilder {
 // v * 2^k, rounded once: one instruction on AVX-512, else two exact-then-rounded products.
 template <class T>
 typename LlvmBuilder<T>::V LlvmBuilder<T>::scale(V v, V k) const {
-  if (target_.masked_moves && lanes_ * static_cast<int>(sizeof(T)) == 64) {
-    const auto id =
-        is_double() ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512 : llvm::Intrinsic::x86_avx512_mask_scalef_ps_512;
-    auto* all = llvm::Constant::getAllOnesValue(ir_.getIntNTy(static_cast<unsigned>(lanes_)));
-    constexpr int kCurrentRounding = 4;
-    return {ir_.CreateIntrinsic(
-        id, {}, {v.v, k.v, llvm::Constant::getNullValue(value_type_), all, ir_.getInt32(kCurrentRounding)})};
-  }
+  if (target_.masked_moves && lanes_ * static_cast<int>(sizeof(T)) % 64 == 0) return {scale_whole_vectors(v, k)};
   constexpr int kMantissa = is_double() ? 52 : 23, kBias = is_double() ? 1023 : 127;
   const V magic = constant(is_double() ? 0x1.8p52 : 0x1.8p23);  // leaves an integer in the low bits of a sum
   const I whole = isub(as_bits(add(k, magic)), as_bits(magic));
   const I half = isar(whole, 1);
   const auto power = [&](I n) { return from_bits(ishl(iadd(n, iconst(kBias)), kMantissa)); };
   return mul(mul(v, power(half)), power(isub(whole, half)));
+}
+
+// AVX-512's scalef, one register at a time.
+template <class T>
+llvm::Value* LlvmBuilder<T>::scale_whole_vectors(V v, V k) const {
+  constexpr int kWidth = 64 / sizeof(T), kCurrentRounding = 4;
+  const auto id =
+      is_double() ? llvm::Intrinsic::x86_avx512_mask_scalef_pd_512 : llvm::Intrinsic::x86_avx512_mask_scalef_ps_512;
+  auto* all = llvm::Constant::getAllOnesValue(ir_.getIntNTy(kWidth));
+  llvm::Value* whole = nullptr;
+  for (int first = 0; first < lanes_; first += kWidth) {
+    llvm::SmallVector<int, kWidth> part;
+    for (int i = 0; i < kWidth; ++i) part.push_back(first + i);
+    llvm::Value *x = ir_.CreateShuffleVector(v.v, part), *n = ir_.CreateShuffleVector(k.v, part);
+    llvm::Value* scaled = ir_.CreateIntrinsic(
+        id, {}, {x, n, llvm::Constant::getNullValue(x->getType()), all, ir_.getInt32(kCurrentRounding)});
+    if (lanes_ == kWidth) return scaled;
+    if (!whole) whole = llvm::PoisonValue::get(value_type_);
+    whole = ir_.CreateInsertVector(value_type_, whole, scaled, ir_.getInt64(static_cast<std::uint64_t>(first)));
+  }
+  return whole;
 }
 
 template <class T>

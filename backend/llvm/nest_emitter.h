@@ -55,15 +55,19 @@ class NestEmitter {
   void create_function();
   void read_params();
   void add_port(const Access& access, bool store);
-  void position_rows(Value* row);
+  void emit_rows(Value* begin, Value* end);
+  void position_rows(const std::vector<Value*>& index);
   void emit_row();
   void emit_row_values(int stage, bool whole_kernel);
   void emit_stage(int stage);
+  void emit_walk(const std::vector<int>& reduces, const std::vector<int>& stores, const std::vector<int>& values);
   void emit_row_stores();
   std::vector<int> needed_in_loop(const std::vector<int>& roots) const;
   std::vector<int> ports_of(const std::vector<int>& values, const std::vector<int>& stores) const;
   void make_splats(const std::vector<int>& values);
   void emit_loop_values(const std::vector<int>& values, const Strip& strip, const VectorStep& step);
+  Value* kept_element(int value, const VectorStep& step);
+  bool is_kept(int value) const { return !schedule_.kept.empty() && schedule_.kept[static_cast<std::size_t>(value)]; }
   void emit_loop_stores(const std::vector<int>& stores, const Strip& strip, const VectorStep& step);
   Value* load_column(int port, DType t, Value* pointer, Value* stride);
   Value* compute(const NestValue& v, int lanes, Value* mask, const std::function<Value*(int)>& operand);
@@ -142,11 +146,13 @@ class NestEmitter {
   std::vector<Port> ports_;
   std::vector<Value*> row_extents_;  // [0] unused
   Value* folded_extent_ = nullptr;
-  std::vector<Value*> scalar_;  // per nest value, outside the vector loop
-  std::vector<Value*> splat_;   // the same, broadcast to a vector in front of the loop
-  std::vector<Value*> vector_;  // per nest value, inside
-  std::vector<Value*> spill_;   // passes: per nest value, its block in L1 or null
-  std::vector<int> fold_of_;    // Columns: per nest value, its fold or -1
+  std::vector<Value*> scalar_;    // per nest value, outside the vector loop
+  std::vector<Value*> splat_;     // the same, broadcast to a vector in front of the loop
+  std::vector<Value*> vector_;    // per nest value, inside
+  std::vector<Value*> spill_;     // passes: per nest value, its block in L1 or null
+  std::vector<Value*> kept_;      // Rows: per nest value, its row in L1 or null
+  std::vector<bool> kept_ready_;  // the row has been written: later stages read it
+  std::vector<int> fold_of_;      // Columns: per nest value, its fold or -1
 };
 
 }  // namespace md

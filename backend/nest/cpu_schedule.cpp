@@ -110,6 +110,35 @@ std::vector<int> passes(const LoopNest& nest) {
   return last == 0 ? std::vector<int>{} : pass;
 }
 
+// Which values a stage leaves in L1 for later ones, for which computing them again would take longer. All their rows
+// together fill at most half of it.
+std::vector<bool> kept_rows(const LoopNest& nest, std::int64_t columns, const Target& target) {
+  constexpr int kWorthKeeping = 8;  // instructions
+  const std::size_t n = nest.values.size();
+  std::vector<bool> kept(n), used_now(n), used_later(n);
+  std::vector<int> cost(n);
+  for (const NestValue& v : nest.values) {
+    const int stage = v.kind == NestValue::Kind::Reduce ? v.stage - 1 : v.stage;
+    for (int a : v.args)
+      (nest.values[static_cast<std::size_t>(a)].stage < stage ? used_later : used_now)[static_cast<std::size_t>(a)] =
+          true;
+  }
+  for (const Store& s : nest.stores) used_now[static_cast<std::size_t>(s.value)] = true;
+  std::int64_t room = target.l1_bytes / 2;
+  for (std::size_t i = 0; i < n; ++i) {
+    const NestValue& v = nest.values[i];
+    if (!(v.axes & nest.reduced) || v.kind == NestValue::Kind::Reduce) continue;
+    cost[i] = body_cost(v).instructions;
+    for (int a : v.args) cost[i] = std::min(cost[i] + cost[static_cast<std::size_t>(a)], kWorthKeeping);
+    const std::int64_t bytes = columns * static_cast<std::int64_t>(item_size(working(v.dtype)));
+    if (!used_now[i] || !used_later[i] || cost[i] < kWorthKeeping || bytes > room) continue;
+    kept[i] = true;
+    cost[i] = 1;
+    room -= bytes;
+  }
+  return kept;
+}
+
 // Columns that fill less than half a vector leave most lanes idle: the nearest loop that fills one becomes the columns,
 // reached with strides. What is close in memory stays close in time, since the short loop is then the innermost row.
 void widen_columns(const LoopNest& nest, Schedule& s) {
@@ -121,6 +150,25 @@ void widen_columns(const LoopNest& nest, Schedule& s) {
     std::swap(s.cols, s.rows[i]);
     return;
   }
+}
+
+// How many vectors are worked on side by side. Bodies are chains of dependent instructions; a processor overlaps few
+// iterations of a long one, since all their instructions have to wait in its window. That should not leave many columns
+// over that would have filled a vector.
+int side_by_side(const LoopNest& nest, const Loop& cols, int lanes) {
+  constexpr int kMost = 4, kFewLeft = 16;
+  const auto moves_by_one = [&](const Access& a) {
+    const Size step = stride(a, cols);
+    return step.is_const(0) || step.is_const(1);
+  };
+  if (!std::ranges::all_of(nest.accesses, moves_by_one)) return 1;
+  if (!std::ranges::all_of(nest.stores, moves_by_one, &Store::to)) return 1;
+  const std::int64_t n = likely(extent(nest, cols));
+  for (int vectors = kMost; vectors > 1; vectors /= 2) {
+    const int columns = vectors * lanes;
+    if (n >= columns && (n % columns < lanes || n >= kFewLeft * columns)) return vectors;
+  }
+  return 1;
 }
 
 }  // namespace
@@ -155,6 +203,7 @@ Schedule make_schedule(const LoopNest& nest, const Target& target) {
   if (!nest.reduced) {
     if (!s.rows.empty()) s.cols = s.rows.back(), s.rows.pop_back();
     widen_columns(nest, s);
+    s.lanes *= side_by_side(nest, s.cols, s.lanes);
     s.pass = passes(nest);
     if (!s.pass.empty()) s.block = pass_block(target);
     return s;
@@ -169,13 +218,15 @@ Schedule make_schedule(const LoopNest& nest, const Target& target) {
     // Lanes no element goes to hold the identity, which changes nothing: a short axis does without them.
     if (s.one_chunk && count.value() < s.fold_lanes)
       s.fold_lanes = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count.value())));
-    s.lanes = std::min(s.lanes, s.fold_lanes);
+    s.lanes = std::min(s.lanes * side_by_side(nest, s.cols, s.lanes), s.fold_lanes);
+    if (s.one_chunk) s.kept = kept_rows(nest, count.value(), target);
     s.accumulate_in_memory = instructions(nest) > kLongBody && s.lanes < s.fold_lanes;
     return s;
   }
   s.shape = Schedule::Shape::Columns;
   if (!folded.empty()) s.folded = folded[0];
   s.cols = s.rows.back(), s.rows.pop_back();
+  s.lanes *= side_by_side(nest, s.cols, s.lanes);
   s.block = column_block(target);
   return s;
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/core/error.h"
+
 namespace md {
 
 int LoopNest::add(NestValue v) {
@@ -44,6 +46,14 @@ Access LoopNest::access(int buffer, DType dtype, SizeVec strides) const {
   for (std::size_t i = 0; i < strides.size(); ++i)
     if (extents[i].is_const(1)) strides[i] = 0;
   return {buffer, dtype, std::move(strides)};
+}
+
+std::int64_t likely(Size s) {
+  try {
+    return hint(s);
+  } catch (const InternalError&) {
+    return 0;
+  }
 }
 
 }  // namespace md

@@ -65,4 +65,7 @@ struct LoopNest {
   Access access(int buffer, DType dtype, SizeVec strides) const;
 };
 
+// The size a graph was traced with; 0 where nothing is known before the run.
+std::int64_t likely(Size s);
+
 }  // namespace md

@@ -28,6 +28,7 @@ struct Schedule {
   bool one_chunk = false;             // at most 1,024 elements are folded, known now
   std::vector<int> pass;              // per value: which pass over an L1 block computes it; empty: one pass
   int block = 0;                      // elements per L1 block if there are passes; columns per block
+  std::vector<bool> kept;  // per value: a whole row of it stays in L1 for later stages; empty: they compute all again
 };
 
 // For the target's vectors and caches. Throws InternalError if the nest folds axes in an order no shape can walk (see

@@ -1,20 +1,10 @@
 // A fold of few long rows becomes two nests: partial results of pieces, then the fold of those.
 #include "backend/nest/split_fold.h"
 
-#include "ir/core/error.h"
 #include "registry/reduction_order.h"
 
 namespace md {
 namespace {
-
-// 0 where nothing is known before the run.
-std::int64_t likely(Size s) {
-  try {
-    return hint(s);
-  } catch (const InternalError&) {
-    return 0;
-  }
-}
 
 class Splitter {
  public:

@@ -1,5 +1,6 @@
 // Composite reductions: exponentials, counts, moments, norms, differences. Order statistics are in composite_order.cpp.
 #include <cmath>
+#include <limits>
 
 #include "ir/infer/expansion.h"
 #include "registry/ops/folds.h"
@@ -79,6 +80,17 @@ Arg expand_rule(ops::Softmax, const Expansion& e) {
   if (dims.is_none()) return converted(e, x, t);
   const Arg power = e.call(id::Exp, {x});
   return converted(e, e.call(id::Div, {power, sum(e, power, dims, true)}), t);
+}
+
+Arg expand_rule(ops::SafeSoftmax, const Expansion& e) {
+  const auto [x, t] = widened(e, e.arg(0), e.arg(2));
+  const Arg dims = list_of({checked_dim(e, e.size(1), type_of(x).dim())});
+  if (is_empty(x)) return converted(e, e.call(id::Clone, {x}), t);
+  const Arg largest = e.call(id::AMax, {x, dims, true});
+  const Arg nothing = e.call(id::Eq, {largest, -std::numeric_limits<double>::infinity()});
+  const Arg power = e.call(id::Exp, {sub(e, x, e.call(id::Where, {nothing, 0.0, largest}))});
+  const Arg total = e.call(id::Where, {nothing, 1.0, sum(e, power, dims, true)});
+  return converted(e, e.call(id::Div, {power, total}), t);
 }
 
 Arg expand_rule(ops::LogSoftmax, const Expansion& e) {

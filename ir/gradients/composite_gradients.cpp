@@ -28,13 +28,16 @@ Wide wide(const Derivation& d) {
   const DType t = wide_dtype(type_of(d.y()).dtype);
   return {converted(d, d.y(), t), converted(d, d.g(), t)};
 }
-}  // namespace
 
-Gradients vjp_rule(ops::Softmax, const Derivation& d) {
+Gradients softmax_gradients(const Derivation& d) {
   const auto [y, g] = wide(d);
   const Arg flow = d.mul(g, y);
   return d.all({d.sub(flow, d.mul(y, d.call(id::Sum, {flow, ListArg{{d.arg(1)}}, true})))});
 }
+}  // namespace
+
+Gradients vjp_rule(ops::Softmax, const Derivation& d) { return softmax_gradients(d); }
+Gradients vjp_rule(ops::SafeSoftmax, const Derivation& d) { return softmax_gradients(d); }
 
 Gradients vjp_rule(ops::LogSoftmax, const Derivation& d) {
   const auto [y, g] = wide(d);

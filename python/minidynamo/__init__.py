@@ -19,6 +19,7 @@ from ._as_torch import install_as_torch as install_as_torch
 from ._C import *  # noqa: F403  every op of the table, dtypes, Tensor, Size, device
 from ._C import _rebuild_tensor as _rebuild_tensor  # pickled tensors name it
 from ._C import _rebuild_view as _rebuild_view  # saved ones
+from ._C import _safe_softmax as _safe_softmax
 from ._checks import _assert as _assert
 from ._checks import _check as _check
 from ._checks import _check_is_size as _check_is_size

@@ -22,6 +22,12 @@ struct Softmax {
                         "special.softmax nn.functional.softmax"));
 };
 
+struct SafeSoftmax {
+  static constexpr OpDecl decl = own_gradient(
+      function_only(composite("_safe_softmax", "_safe_softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor",
+                              "softmax, but 0 instead of NaN where everything along `dim` is -inf.")));
+};
+
 struct LogSoftmax {
   static constexpr OpDecl decl =
       own_gradient(also(composite("log_softmax", "log_softmax(Tensor self, int dim, dtype? dtype=None) -> Tensor",

@@ -147,21 +147,34 @@ ExpReduced<B> reduce_exp(B& b, typename B::V x) {
   return {k, r, b.fma(k.value, ln2_low, b.sub(high, r))};
 }
 
+// A power of `x`, whose value is zero below `bound`. There the steps work on 0 instead: products that underflow are slow
+// on most processors, and masked attention is full of them.
+template <class B, class Power>
+typename B::V zero_below(B& b, typename B::V x, double bound, Power&& power) {
+  const auto zero = b.constant(0);
+  const auto below = b.lt(x, b.constant(bound));
+  return b.select(below, zero, power(b.select(below, zero, x)));
+}
+
 template <class B>
 typename B::V exp(B& b, typename B::V x) {
-  x = at_most(b, at_least(b, x, b.is_double() ? -746 : -104), b.is_double() ? 710 : 89);
-  const auto k = nearest(b, x, kLog2e);
-  auto r = b.fma(k.value, pick(b, -0x1.62e4p-1, -0x1.62e42fefa3p-1), x);
-  r = b.fma(k.value, pick(b, -0x1.7f7d1cp-20, -0x1.3de6af278ece6p-42), r);
-  return scale(b, exp_of_reduced(b, r), k);
+  x = at_most(b, x, b.is_double() ? 710 : 89);
+  return zero_below(b, x, b.is_double() ? -746 : -104, [&](typename B::V x) {
+    const auto k = nearest(b, x, kLog2e);
+    auto r = b.fma(k.value, pick(b, -0x1.62e4p-1, -0x1.62e42fefa3p-1), x);
+    r = b.fma(k.value, pick(b, -0x1.7f7d1cp-20, -0x1.3de6af278ece6p-42), r);
+    return scale(b, exp_of_reduced(b, r), k);
+  });
 }
 
 template <class B>
 typename B::V exp2(B& b, typename B::V x) {
-  x = at_most(b, at_least(b, x, b.is_double() ? -1076 : -151), b.is_double() ? 1025 : 129);
-  const auto k = nearest(b, x, 1);
-  const auto r = b.mul(b.sub(x, k.value), b.constant(0x1.62e42fefa39efp-1));
-  return scale(b, exp_of_reduced(b, r), k);
+  x = at_most(b, x, b.is_double() ? 1025 : 129);
+  return zero_below(b, x, b.is_double() ? -1076 : -151, [&](typename B::V x) {
+    const auto k = nearest(b, x, 1);
+    const auto r = b.mul(b.sub(x, k.value), b.constant(0x1.62e42fefa39efp-1));
+    return scale(b, exp_of_reduced(b, r), k);
+  });
 }
 
 // An unevaluated sum; |low| is at most half an ulp of high, or nearly.

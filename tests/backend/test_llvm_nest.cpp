@@ -96,6 +96,7 @@ TEST(LlvmNest, StridesBroadcastAndBool) {
 
 // Pixels with a few channels next to each other, as pictures have them, times one value per pixel.
 TEST(LlvmNest, ShortInnermostAxis) {
+  const int kVectorFloats = host_target().vector_bytes / 4;
   for (int channels : {2, 3, 4, 5, 9, 20}) {
     const int height = 3, width = 70, count = height * width * channels;
     LoopNest nest;
@@ -108,7 +109,7 @@ TEST(LlvmNest, ShortInnermostAxis) {
     auto a = ramp(height * (width + 1) * channels), b = ramp(height * width);
     std::vector<float> out(static_cast<std::size_t>(count) + 1, 42.f);
     const CompiledNest compiled = compile_nest(nest, host_target());
-    EXPECT_EQ(compiled.cols.value(), 2 * channels <= compiled.schedule.lanes ? width : channels);
+    EXPECT_EQ(compiled.cols.value(), 2 * channels <= kVectorFloats ? width : channels);
     EXPECT_EQ(run(compiled, {a.data(), b.data(), out.data()}), 0);
     for (int i = 0; i < count; ++i) {
       const int pixel = i / channels, row = pixel / width;
@@ -160,6 +161,79 @@ TEST(LlvmNest, RowSums) {
       EXPECT_EQ(again[r], fold(row, 64)) << cols;
     }
   }
+}
+
+// What is dear to compute and needed after the fold stays in L1 where all of the row fits there.
+TEST(LlvmNest, RowsKeptForLaterStages) {
+  for (int cols : {5, 8, 63, 65, 128, 1000, 1024, 1025}) {
+    const int rows = 2;
+    LoopNest nest;
+    nest.extents = {rows, cols};
+    nest.reduced = 2, nest.fold_lanes = kInnerLanes;
+    const int x = load(nest, DType::Float32, {cols, 1});
+    const int power = compute(nest, id::Exp, DType::Float32, DType::Float32, {x});
+    const int twice = compute(nest, id::Add, DType::Float32, DType::Float32, {power, power});
+    const int share = compute(nest, id::Div, DType::Float32, DType::Float32, {twice, reduce(nest, id::Sum, twice)});
+    store(nest, power, DType::Float32, {cols, 1});
+    store(nest, share, DType::Float32, {cols, 1});
+    auto a = ramp(rows * cols), powers = ramp(rows * cols), shares = ramp(rows * cols);
+    const CompiledNest compiled = compile_nest(nest, host_target());
+    std::vector<bool> kept(nest.values.size());
+    if (cols <= kReductionChunk) kept[static_cast<std::size_t>(twice)] = true;
+    EXPECT_EQ(compiled.schedule.kept, cols <= kReductionChunk ? kept : std::vector<bool>{}) << cols;
+    run(compiled, {a.data(), powers.data(), shares.data()});
+    for (int r = 0; r < rows; ++r) {
+      std::vector<float> row(powers.begin() + r * cols, powers.begin() + (r + 1) * cols);
+      for (float& v : row) v += v;
+      for (int c = 0; c < cols; ++c) {
+        EXPECT_NEAR(powers[r * cols + c], std::exp(a[r * cols + c]), 1e-5);
+        EXPECT_EQ(shares[r * cols + c], row[c] / fold(row, 64)) << cols << " " << c;
+      }
+    }
+  }
+}
+
+// Tasks begin anywhere; indices are counted up from there.
+TEST(LlvmNest, RowsFromAnyOfThem) {
+  const int sizes[] = {3, 4, 5, 6};
+  LoopNest nest;
+  for (int n : sizes) nest.extents.push_back(n);
+  const int x = load(nest, DType::Float32, {1000, 200, 30, 1});  // no two axes collapse
+  store(nest, compute(nest, id::Neg, DType::Float32, DType::Float32, {x}), DType::Float32, {120, 30, 6, 1});
+  auto a = ramp(3000);
+  const CompiledNest compiled = compile_nest(nest, host_target());
+  std::vector<std::int64_t> params;
+  for (Size s : compiled.params) params.push_back(s.value());
+  ASSERT_EQ(compiled.rows.value() * compiled.cols.value(), 360);
+  for (std::int64_t step : {1, 7, 59, 60}) {
+    std::vector<float> out(360, 42.f);
+    void* buffers[] = {a.data(), out.data()};
+    for (std::int64_t row = 0; row < compiled.rows.value(); row += step)
+      compiled.function(buffers, params.data(), row, std::min(row + step, compiled.rows.value()), 0,
+                        compiled.cols.value());
+    for (int i = 0; i < 360; ++i)
+      EXPECT_EQ(out[i], -a[i / 120 * 1000 + i / 30 % 4 * 200 + i / 6 % 5 * 30 + i % 6]) << i << ", " << step;
+  }
+}
+
+// Several vectors side by side, but for columns that would be left over.
+TEST(LlvmNest, VectorsSideBySide) {
+  const int lanes = host_target().vector_bytes / 4;
+  const auto vectors = [&](int columns, int step) {
+    LoopNest nest;
+    nest.extents = {3, columns};
+    const int x = load(nest, DType::Float32, {columns * step + 1, step});
+    store(nest, compute(nest, id::Exp, DType::Float32, DType::Float32, {x}), DType::Float32, {columns, 1});
+    return make_schedule(nest, host_target()).lanes / lanes;
+  };
+  EXPECT_EQ(vectors(3, 1), 1);
+  EXPECT_EQ(vectors(lanes, 1), 1);
+  EXPECT_EQ(vectors(2 * lanes + 1, 1), 2);
+  EXPECT_EQ(vectors(3 * lanes, 1), 1);
+  EXPECT_EQ(vectors(4 * lanes + 1, 1), 4);
+  EXPECT_EQ(vectors(6 * lanes, 1), 2);
+  EXPECT_EQ(vectors(67 * lanes, 1), 4);
+  EXPECT_EQ(vectors(64 * lanes, 2), 1);
 }
 
 TEST(LlvmNest, ColumnSums) {

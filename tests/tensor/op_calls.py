@@ -67,6 +67,7 @@ torch.logsumexp(x, 1) | x.logsumexp((0, 1)) | torch.special.logsumexp(d, -1, Tru
 torch.softmax(x, 1) | d.softmax(-2) | torch.softmax(i, 0, torch.float64) | torch.special.softmax(x, 0)
 torch.softmax(s, 0) | torch.log_softmax(x, -1) | torch.special.log_softmax(x, 0) | torch.nn.functional.softmax(x)
 torch.nn.functional.softmax(c, -1) | torch.nn.functional.log_softmax(c, dim=1) | torch.nn.functional.softmin(x, 1)
+torch._safe_softmax(x, 1) | torch._safe_softmax(n, 0) | torch._safe_softmax(i, 0, torch.float64)
 torch.count_nonzero(i) | i.count_nonzero(1) | torch.count_nonzero(m, (0, 1)) | torch.nansum(n) | n.nansum(1, True)
 torch.nansum(i, 0) | torch.nanmean(n, 0) | torch.nanmean(x) | torch.var_mean(x) | torch.var_mean(x, 1, keepdim=True)
 torch.var_mean(x, False) | torch.var_mean(d, 0, unbiased=False) | torch.std_mean(x)

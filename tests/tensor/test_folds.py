@@ -40,6 +40,24 @@ def logsumexp(a, axis, keepdims=False):
     return total if keepdims else np.squeeze(total, axis=axis)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_softmax_of_nothing_but_negative_infinity(compiled):
+    inf, nan = float("inf"), float("nan")
+    x = torch.tensor([[-inf, -inf, -inf], [1.0, -inf, 2.0], [nan, -inf, 0.0], [inf, 1.0, -inf]], requires_grad=True)
+
+    def shares(x):
+        return torch._safe_softmax(x, 1)
+
+    y = (torch.compile(shares, fullgraph=True) if compiled else shares)(x)
+    assert y[0].tolist() == [0.0, 0.0, 0.0] and y[1].tolist() == x[1].softmax(0).tolist()
+    assert y[2:].isnan().all()
+    y[:2].backward(torch.tensor([[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]]))
+    other = x[1].detach().requires_grad_()
+    other.softmax(0).backward(torch.tensor([1.0, 2.0, 3.0]))
+    assert x.grad[0].tolist() == [0.0, 0.0, 0.0] and x.grad[1].tolist() == other.grad.tolist()
+    assert torch._safe_softmax(torch.zeros(2, 0), 1).shape == (2, 0)
+
+
 @given(st.data())
 @RELAXED
 def test_exponentials(data):

@@ -30,10 +30,7 @@ def scaled_dot_product_attention(
             scores = scores.masked_fill(~attn_mask, -math.inf)
         else:
             scores = scores + attn_mask
-        shares = scores.softmax(-1)
-        if key.shape[-2] > 0:  # a softmax of nothing but -inf is nan
-            nothing = scores.detach().amax(-1, keepdim=True) == -math.inf
-            shares = shares.masked_fill(nothing, 0.0)
+        shares = _C._safe_softmax(scores, -1)
     if dropout_p > 0.0:
         shares = dropout(shares, dropout_p)
     return shares.matmul(value)
