@@ -26,7 +26,8 @@ double expected_nanoseconds(const Op& op, std::span<const Arg> args, std::span<c
   }
   const double results = out.empty() ? 0 : static_cast<double>(out[0]->numel());
   double terms = 0;  // of each result
-  if (op.id == id::Mm || op.id == id::Bmm) terms = static_cast<double>(operands[0]->sizes.back());
+  if (op.id == id::Mm || op.id == id::Bmm || op.id == id::BatchedMm)
+    terms = static_cast<double>(operands[0]->sizes.back());
   if (op.id == id::Convolution && operands[1] && operands[1]->sizes[0])
     terms = static_cast<double>(operands[1]->numel() / operands[1]->sizes[0]);
   return std::max({largest, results, results * terms / kTermsPerNanosecond});

@@ -78,13 +78,12 @@ Product oriented(std::int64_t m, std::int64_t n, std::int64_t k, const MatrixVie
 
 MatrixView matrix(const TensorImpl& t, std::int64_t batch) {
   const int r = t.dim() - 2;
-  const std::int64_t skip = r ? batch * t.strides[0] : 0;
+  const std::int64_t skip = t.matrix_offset(batch);
   return {static_cast<char*>(t.data()) + skip * static_cast<std::int64_t>(item_size(t.dtype)), t.strides[r],
           t.strides[r + 1]};
 }
 
-bool multiply_batches(const KernelTable& kernels, const TensorImpl& a, const TensorImpl& b, const TensorImpl& out,
-                      std::int64_t batches) {
+bool multiply_batches(const KernelTable& kernels, const TensorImpl& a, const TensorImpl& b, const TensorImpl& out) {
   const int r = out.dim() - 2;
   if (out.dtype == DType::Bool) return false;
   const ProductKernels& kernel = kernels.product[compute_index(out.dtype)];
@@ -92,7 +91,7 @@ bool multiply_batches(const KernelTable& kernels, const TensorImpl& a, const Ten
   const std::int64_t m = out.sizes[r], n = out.sizes[r + 1], k = a.sizes[r + 1];
   if (m > 1 && n > 1 && out.strides[r] != 1 && out.strides[r + 1] != 1) return false;
   const std::int64_t work = std::max<std::int64_t>(1, m * n * k);
-  parallel_for(batches, std::max<std::int64_t>(1, kLeastWork / work), [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(out.matrices(), std::max<std::int64_t>(1, kLeastWork / work), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       multiply(kernel, oriented(m, n, k, matrix(a, i), matrix(b, i), matrix(out, i)), item);
     }
@@ -101,19 +100,19 @@ bool multiply_batches(const KernelTable& kernels, const TensorImpl& a, const Ten
 }
 
 // Halves and small integers multiply in their working dtype and are brought back at the end.
-bool run_product(const KernelArgs& c, std::int64_t batches) {
+bool run_product(const KernelArgs& c) {
   const TensorImpl &a = c.tensor(0), &b = c.tensor(1);
   TensorImpl& out = *c.out[0];
   const DType t = out.dtype, value = working(t);
   if (a.dtype != t || b.dtype != t) return false;
-  if (t == value) return multiply_batches(c.kernels, a, b, out, batches);
+  if (t == value) return multiply_batches(c.kernels, a, b, out);
   const auto widened = [&](const TensorImpl& x) {
     TensorRef wide = empty_tensor(x.sizes, value);
     copy_converted(Conversion::load(c.kernels, t, t), x, *wide);
     return wide;
   };
   const TensorRef sums = empty_tensor(out.sizes, value);
-  if (!multiply_batches(c.kernels, *widened(a), *widened(b), *sums, batches)) return false;
+  if (!multiply_batches(c.kernels, *widened(a), *widened(b), *sums)) return false;
   copy_converted(Conversion::store(c.kernels, t, t), *sums, out);
   return true;
 }
@@ -149,8 +148,9 @@ bool write_view(const KernelArgs& c) {
   return true;
 }
 
-bool run_op(ops::Mm, const KernelArgs& c) { return run_product(c, 1); }
-bool run_op(ops::Bmm, const KernelArgs& c) { return run_product(c, c.out[0]->sizes[0]); }
+bool run_op(ops::Mm, const KernelArgs& c) { return run_product(c); }
+bool run_op(ops::Bmm, const KernelArgs& c) { return run_product(c); }
+bool run_op(ops::BatchedMm, const KernelArgs& c) { return run_product(c); }
 bool run_op(ops::Cat, const KernelArgs& c) { return join(c); }
 bool run_op(ops::WriteView, const KernelArgs& c) { return write_view(c); }
 

@@ -158,19 +158,26 @@ Arg product_with_matrix(const Expansion& e, const Arg& a, const Arg& b) {
   return reshaped(e, e.call(id::Mm, {reshaped(e, a, rows), b}), out);
 }
 
-Arg batched(const Expansion& e, const Arg& x, const SizeVec& batch, Size count) {
+Arg with_batch(const Expansion& e, const Arg& x, const SizeVec& batch) {
   const TensorType t = type_of(x);
   SizeVec sizes = batch;
   for (int i = 2; i > 0; --i) sizes.push_back(t.sizes[t.dim() - i]);
-  const Arg full = e.call(id::Expand, {x, sizes_arg(sizes)});
-  return reshaped(e, full, SizeVec{count, sizes[sizes.size() - 2], sizes.back()});
+  return e.call(id::Expand, {x, sizes_arg(sizes)});
+}
+
+SizeVec joined_batch(const TensorType& t) {
+  return {product(without_last(t.sizes, 2)), t.sizes[t.dim() - 2], t.sizes.back()};
 }
 
 Arg product_of_batches(const Expansion& e, const Arg& a, const Arg& b) {
   const TensorType x = type_of(a), y = type_of(b);
   const SizeVec batch = broadcast(e, without_last(x.sizes, 2), without_last(y.sizes, 2));
-  const Size count = product(batch);
-  const Arg out = e.call(id::Bmm, {batched(e, a, batch, count), batched(e, b, batch, count)});
+  const Arg left = with_batch(e, a, batch), right = with_batch(e, b, batch);
+  const TensorType l = type_of(left), r = type_of(right);
+  const bool defined = l.dtype == r.dtype && l.dtype != DType::Bool;  // bmm says what is wrong
+  if (defined && !(view_strides(l, joined_batch(l)) && view_strides(r, joined_batch(r))))
+    return e.call(id::BatchedMm, {left, right});
+  const Arg out = e.call(id::Bmm, {reshaped(e, left, joined_batch(l)), reshaped(e, right, joined_batch(r))});
   SizeVec sizes = batch;
   sizes.push_back(x.sizes[x.dim() - 2]);
   sizes.push_back(y.sizes.back());

@@ -23,12 +23,17 @@ Gradients vjp_rule(ops::Mm, const Derivation& d) {
   return out;
 }
 
-Gradients vjp_rule(ops::Bmm, const Derivation& d) {
+namespace {
+Gradients batch_gradients(OpId product, const Derivation& d) {
   Gradients out(d.args.size());
-  if (d.wants(0)) out[0] = d.call(id::Bmm, {d.g(), d.call(id::LastTwoT, {d.arg(1)})});
-  if (d.wants(1)) out[1] = d.call(id::Bmm, {d.call(id::LastTwoT, {d.arg(0)}), d.g()});
+  if (d.wants(0)) out[0] = d.call(product, {d.g(), d.call(id::LastTwoT, {d.arg(1)})});
+  if (d.wants(1)) out[1] = d.call(product, {d.call(id::LastTwoT, {d.arg(0)}), d.g()});
   return out;
 }
+}  // namespace
+
+Gradients vjp_rule(ops::Bmm, const Derivation& d) { return batch_gradients(id::Bmm, d); }
+Gradients vjp_rule(ops::BatchedMm, const Derivation& d) { return batch_gradients(id::BatchedMm, d); }
 
 // Each operand gets its part. Empty vectors may be joined with anything and have none.
 Gradients vjp_rule(ops::Cat, const Derivation& d) {

@@ -175,6 +175,13 @@ TensorType infer_rule(ops::Bmm, const InferCall& c) {
   return product_type(c, a, b, SizeVec{a.sizes[0], a.sizes[1], b.sizes[2]});
 }
 
+TensorType infer_rule(ops::BatchedMm, const InferCall& c) {
+  const TensorType a = c.tensor(0), b = c.tensor(1);
+  SizeVec sizes = a.sizes;
+  sizes.back() = b.sizes.back();
+  return product_type(c, a, b, std::move(sizes));
+}
+
 namespace {
 // torch lets empty 1-d tensors stand in any cat.
 bool skipped_in_cat(const TensorType& t) { return t.dim() == 1 && t.sizes[0].is_const(0); }

@@ -131,16 +131,16 @@ void multiply(const T* a, std::int64_t a_row, std::int64_t a_col, const T* b, st
   }
 }
 
-void multiply_batches(const KernelCall& c, std::int64_t batches) {
+void multiply_batches(const KernelCall& c) {
   const TensorImpl &a = c.tensor(0), &b = c.tensor(1), &out = *c.out[0];
+  const std::int64_t batches = out.matrices();
   const int r = out.dim() - 2;
-  const auto batch_stride = [&](const TensorImpl& t) { return r ? t.strides[0] : 0; };
   visit_dtype(out.dtype, [&](auto zero) {
     using T = decltype(zero);
     if constexpr (!std::is_same_v<T, bool>) {
       for (std::int64_t i = 0; i < batches; ++i) {
-        multiply(a.as<T>() + i * batch_stride(a), a.strides[r], a.strides[r + 1], b.as<T>() + i * batch_stride(b),
-                 b.strides[r], b.strides[r + 1], out.as<T>() + i * batch_stride(out), out.strides[r],
+        multiply(a.as<T>() + a.matrix_offset(i), a.strides[r], a.strides[r + 1], b.as<T>() + b.matrix_offset(i),
+                 b.strides[r], b.strides[r + 1], out.as<T>() + out.matrix_offset(i), out.strides[r],
                  out.strides[r + 1], out.sizes[r], a.sizes[r + 1], out.sizes[r + 1]);
       }
     }
@@ -149,8 +149,9 @@ void multiply_batches(const KernelCall& c, std::int64_t batches) {
 
 }  // namespace
 
-void reference_kernel(ops::Mm, const KernelCall& c) { multiply_batches(c, 1); }
-void reference_kernel(ops::Bmm, const KernelCall& c) { multiply_batches(c, c.out[0]->sizes[0]); }
+void reference_kernel(ops::Mm, const KernelCall& c) { multiply_batches(c); }
+void reference_kernel(ops::Bmm, const KernelCall& c) { multiply_batches(c); }
+void reference_kernel(ops::BatchedMm, const KernelCall& c) { multiply_batches(c); }
 
 namespace {
 // `from` into `to` of the same sizes, converted.

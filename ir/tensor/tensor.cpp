@@ -102,6 +102,21 @@ bool TensorImpl::is_contiguous() const {
   return true;
 }
 
+std::int64_t TensorImpl::matrices() const {
+  std::int64_t n = 1;
+  for (std::size_t i = 0; i + 2 < sizes.size(); ++i) n *= sizes[i];
+  return n;
+}
+
+std::int64_t TensorImpl::matrix_offset(std::int64_t number) const {
+  std::int64_t at = 0;
+  for (std::size_t i = sizes.size() - 2; i-- > 0;) {
+    at += number % sizes[i] * strides[i];
+    number /= sizes[i];
+  }
+  return at;
+}
+
 DimVec contiguous_strides(const DimVec& sizes) {
   DimVec strides(sizes.size());
   std::int64_t next = 1;

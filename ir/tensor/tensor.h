@@ -106,6 +106,10 @@ class TensorImpl final : public RefCounted {
     return static_cast<T*>(data());
   }
   bool is_contiguous() const;
+  // Of a batch of matrices, which lie in the last two dimensions: how many there are, and where the one with this
+  // number starts, in elements from the tensor's first.
+  std::int64_t matrices() const;
+  std::int64_t matrix_offset(std::int64_t number) const;
 
   Ref<Storage> storage;
   DimVec sizes, strides;

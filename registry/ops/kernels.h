@@ -124,6 +124,18 @@ struct Bmm {
                                .doc = "Products of two batches of matrices of one dtype."};
 };
 
+// What `matmul` makes of batches whose dimensions do not join to one without a copy.
+struct BatchedMm {
+  static constexpr OpDecl decl{
+      .name = "batched_mm",
+      .signature = "batched_mm(Tensor self, Tensor mat2) -> Tensor",
+      .kind = OpKind::Kernel,
+      .function = false,
+      .method = false,
+      .row_major = true,
+      .doc = "Products of the matrices in the last two dimensions; all others are equal, of any number and strides."};
+};
+
 struct Cat {
   static constexpr OpDecl decl = also(function_of(OpKind::Kernel, "cat", "cat(Tensor[] tensors, int dim=0) -> Tensor",
                                                   "Tensors joined along `dim`; dtypes promote."),

@@ -187,6 +187,63 @@ def test_matrix_norms():
         torch.linalg.matrix_norm(torch.ones(3))
 
 
+def in_turned_memory(array):
+    """The array's values as a tensor whose batch dimensions cannot be joined without a copy."""
+    order = (0, array.ndim - 2, *range(1, array.ndim - 2), array.ndim - 1)
+    back = (0, *range(2, array.ndim - 1), 1, array.ndim - 1)
+    return tensor(np.ascontiguousarray(array.transpose(order))).permute(back)
+
+
+@given(TYPES, st.integers(2, 3), st.sampled_from(["both", "left", "right", "one of left", "none of right"]), st.data())
+@RELAXED
+def test_batches_whose_dimensions_do_not_join(dtype, rank, turned, data):
+    batch = [data.draw(st.integers(0, 3)) for _ in range(rank)]
+    n, k, m = (data.draw(st.integers(0, 4)) for _ in range(3))
+    x, y = whole(*batch, n, k, dtype=dtype), whole(*batch, k, m, dtype=dtype)
+    if turned == "one of left":
+        x = x[:, :1] if batch[1] else x
+    if turned == "none of right":
+        y = whole(k, m, dtype=dtype)[None]
+    p = in_turned_memory(x) if turned != "right" else tensor(x)
+    q = in_turned_memory(y) if turned in ("both", "right") else tensor(y)
+    made = torch.matmul(p, q)
+    exactly(made, x @ y)
+    assert made.is_contiguous()
+    exactly(torch.matmul(p.to(torch.float16), q.to(torch.float16)), x @ y, torch.float16)
+    exactly(torch.matmul(p, q.mT.contiguous().mT), x @ y)
+
+
+def test_their_gradients():
+    def work(x, y, w):
+        made = torch.matmul(x, y)
+        (made * w).sum().backward()
+        return made, x.grad, y.grad
+
+    for shape in [(2, 3), (3, 1, 2)]:
+        left, right, weight = whole(*shape, 4, 5), whole(*shape, 5, 6), whole(*shape, 4, 6)
+        for f in (work, torch.compile(work)):
+            x, y = in_turned_memory(left).requires_grad_(), in_turned_memory(right).requires_grad_()
+            made, at_x, at_y = f(x, y, tensor(weight))
+            exactly(made.detach(), left @ right)
+            exactly(at_x, weight @ right.swapaxes(-1, -2))
+            exactly(at_y, left.swapaxes(-1, -2) @ weight)
+            assert at_x.stride() == x.stride() and at_y.stride() == y.stride()
+
+
+def test_their_compiled_sizes_change_and_bools_are_refused():
+    def heads(x, y):
+        b, n, _ = x.shape
+        p, q = (t.view(b, n, 2, -1).transpose(1, 2) for t in (x, y))
+        return p @ q.mT @ q
+
+    def operands(b, n, k):
+        return tensor(whole(b, n, k)), tensor(whole(b, n, k))
+
+    agree(heads, *operands(2, 3, 4), again=[operands(3, 5, 6), operands(2, 9, 8)])
+    with pytest.raises(NotImplementedError, match="bool"):
+        heads(*(t > 0 for t in operands(2, 3, 4)))
+
+
 def test_halves_accumulate_in_float32():
     x = torch.full((1, 4096), 1.0, dtype=torch.float16)
     assert torch.einsum("ij,kj->ik", x, x).item() == 4096.0
