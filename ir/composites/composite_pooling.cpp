@@ -71,6 +71,8 @@ Arg largest(const Expansion& e, size_t n) {
   if (const DType t = e.tensor(0).dtype; n == 1 && !is_floating(t)) {
     e.fail(ErrorKind::NotImplemented, "not defined for {}", info(t).name);
   }
+  // The positions cost little more than the values alone, less than finding them again for the backward pass.
+  if (e.tensor(0).requires_grad && grad_enabled()) return max_pool(e, n, id::MaxPool).get<ListArg>().items.at(0);
   return max_pool(e, n, id::MaxPoolValues);
 }
 Arg as_tuple(Arg results) {

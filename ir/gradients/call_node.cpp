@@ -231,14 +231,18 @@ void CallNode::depend_on_read(std::vector<TensorRef>& found, std::uint64_t first
 TensorRef CallNode::depending(const TensorRef& t, const RuleReads& reads, std::uint64_t first) {
   std::vector<GradEdge> to{grad_edge(t)};
   std::vector<TensorType> types{type_of(Arg(t))};
+  const auto add = [&](GradEdge e, const Arg& of) {
+    if (!e.node || (to[0].node && leads_to(to[0].node.get(), e, first))) return;
+    to.push_back(std::move(e));
+    types.push_back(type_of(of));
+  };
+  if (follows_operand(op_)) add(edges[0], args_[0]);
   for (const Saved& s : saved_) {
     const bool result = s.place >= edges.size();
     const std::size_t number = result ? s.place - edges.size() : s.place;
     if (result ? !reads.result(number) : !reads.operand(parameter_of(s.place))) continue;
-    GradEdge e = result ? GradEdge{Ref<GradNode>(this), static_cast<int>(number)} : edges[s.place];
-    if (!e.node || !is_floating(s.what.tensor->dtype) || (to[0].node && leads_to(to[0].node.get(), e, first))) continue;
-    to.push_back(std::move(e));
-    types.push_back(type_of(Arg(s.what.tensor)));
+    if (!is_floating(s.what.tensor->dtype)) continue;
+    add(result ? GradEdge{Ref<GradNode>(this), static_cast<int>(number)} : edges[s.place], Arg(s.what.tensor));
   }
   if (to.size() == 1) return t;
   std::string name = this->name();

@@ -50,6 +50,10 @@ Arg summed_to(const Expansion& e, const Arg& gradient, const SizeVec& sizes);
 // Whether backward() goes through calls of the op: by a rule of its own, not by its parts.
 bool has_gradient(const Op& op);
 
+// Whether the gradient of the op's first operand counts as a function of that operand, by 0 alone, though the rule
+// reads nothing but positions: so it does for windows' largest values, not for those of sorts and folds.
+bool follows_operand(const Op& op);
+
 // The gradients of the wanted parameters. Throws OpError(NotImplemented) for an op without a derivative.
 Gradients vjp(const Op& op, OpCaller& caller, std::span<const Arg> args, std::span<const Arg> results,
               std::span<const Arg> grads, std::uint64_t wanted_parameters);

@@ -239,6 +239,8 @@ Gradients vjp_rule(ops::Convolution, const Derivation& d) {
   return d.all({d.wants(0) ? of_input(d, w) : Arg(), d.wants(1) ? of_weight(d, w) : Arg()});
 }
 
+bool follows_operand(const Op& op) { return op.id == id::MaxPool || op.id == id::AdaptiveMaxPool; }
+
 Gradients vjp_rule(ops::MaxPool, const Derivation& d) {
   return d.all({to_places(d, d.results[1], d.arg(1).get<ListArg>().items.size())});
 }

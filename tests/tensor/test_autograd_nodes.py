@@ -452,6 +452,8 @@ def test_the_node_of_a_function_shows_its_context():
         lambda x: x.clamp(-0.5, 0.5),
         lambda x: x.amax(1),
         lambda x: nn.functional.max_pool1d(x, 2),
+        lambda x: nn.functional.max_pool1d(x, 2, return_indices=True)[0],
+        lambda x: nn.functional.adaptive_max_pool1d(x, 2),
     ],
 )
 def test_the_slope_of_what_is_piecewise_linear_has_gradients_of_zeros(f):
@@ -460,6 +462,13 @@ def test_the_slope_of_what_is_piecewise_linear_has_gradients_of_zeros(f):
     assert slope.requires_grad and slope.grad_fn is not None
     (second,) = torch.autograd.grad(slope.sum(), x)
     assert second.shape == x.shape and not second.any()
+
+
+@pytest.mark.parametrize("f", [lambda x: x.max(1)[0], lambda x: x.sort(1)[0], lambda x: x.cummax(1)[0]])
+def test_the_slope_of_what_is_picked_is_constant(f):
+    x = torch.tensor([[0.3, -0.7, 1.2], [0.1, 0.2, -0.4]], dtype=torch.float64, requires_grad=True)
+    (slope,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
+    assert not slope.requires_grad
 
 
 def test_a_laplacian_through_relu():
