@@ -140,8 +140,8 @@ void multiply_batches(const KernelCall& c) {
     if constexpr (!std::is_same_v<T, bool>) {
       for (std::int64_t i = 0; i < batches; ++i) {
         multiply(a.as<T>() + a.matrix_offset(i), a.strides[r], a.strides[r + 1], b.as<T>() + b.matrix_offset(i),
-                 b.strides[r], b.strides[r + 1], out.as<T>() + out.matrix_offset(i), out.strides[r],
-                 out.strides[r + 1], out.sizes[r], a.sizes[r + 1], out.sizes[r + 1]);
+                 b.strides[r], b.strides[r + 1], out.as<T>() + out.matrix_offset(i), out.strides[r], out.strides[r + 1],
+                 out.sizes[r], a.sizes[r + 1], out.sizes[r + 1]);
       }
     }
   });

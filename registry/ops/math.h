@@ -147,8 +147,8 @@ ExpReduced<B> reduce_exp(B& b, typename B::V x) {
   return {k, r, b.fma(k.value, ln2_low, b.sub(high, r))};
 }
 
-// A power of `x`, whose value is zero below `bound`. There the steps work on 0 instead: products that underflow are slow
-// on most processors, and masked attention is full of them.
+// A power of `x`, whose value is zero below `bound`. There the steps work on 0 instead: products that underflow are
+// slow on most processors, and masked attention is full of them.
 template <class B, class Power>
 typename B::V zero_below(B& b, typename B::V x, double bound, Power&& power) {
   const auto zero = b.constant(0);
