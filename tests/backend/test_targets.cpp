@@ -117,6 +117,7 @@ TEST(Targets, MachineCodeUsesTheTargetsRegisters) {
       code += text_of(listing);
       std::filesystem::remove(object), std::filesystem::remove(listing);
     }
+    EXPECT_EQ(code.find("vscalefps") != std::string::npos, level.vector_bytes == 64) << level.cpu;
     bool allowed = true;
     for (const Level& other : kLevels) {
       EXPECT_EQ(code.find(other.registers) != std::string::npos, allowed) << level.cpu << " " << other.registers;

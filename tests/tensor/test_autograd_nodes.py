@@ -486,3 +486,10 @@ def test_the_slope_of_what_is_linear_needs_no_gradient():
     x = torch.ones(3, requires_grad=True)
     (slope,) = torch.autograd.grad((x * 2 + 1).sum(), x, create_graph=True)
     assert not slope.requires_grad
+
+
+def test_max_pooling_finds_its_positions_once():
+    x = torch.rand(1, 1, 4, 4, requires_grad=True)
+    values, _ = nn.functional.max_pool2d(x, 2, return_indices=True)
+    assert nn.functional.max_pool2d(x, 2).grad_fn.name() == values.grad_fn.name()
+    assert nn.functional.max_pool2d(x.detach(), 2).equal(values)

@@ -213,7 +213,18 @@ def test_batches_whose_dimensions_do_not_join(dtype, rank, turned, data):
     exactly(torch.matmul(p, q.mT.contiguous().mT), x @ y)
 
 
-def test_their_gradients():
+def test_their_operands_are_not_copied():
+    x, y = in_turned_memory(whole(2, 3, 4, 5)).requires_grad_(), in_turned_memory(whole(2, 3, 5, 6))
+    made = torch.matmul(x, y)
+    node = made.grad_fn
+    assert node.name() == "BatchedMmBackward0"
+    (expanded, _), (right, _) = node.next_functions
+    assert expanded.name() == "ExpandBackward0" and right is None
+    assert expanded.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+    assert torch.matmul(x.contiguous(), y.contiguous()).grad_fn.name() != node.name()  # there the dimensions join
+
+
+def test_gradients_of_such_batches():
     def work(x, y, w):
         made = torch.matmul(x, y)
         (made * w).sum().backward()
@@ -230,7 +241,7 @@ def test_their_gradients():
             assert at_x.stride() == x.stride() and at_y.stride() == y.stride()
 
 
-def test_their_compiled_sizes_change_and_bools_are_refused():
+def test_such_batches_compiled_for_changing_sizes_and_of_bools():
     def heads(x, y):
         b, n, _ = x.shape
         p, q = (t.view(b, n, 2, -1).transpose(1, 2) for t in (x, y))
