@@ -31,8 +31,9 @@ def test_parts_and_their_own_time():
     assert rows["inner"].self_cpu_time_total == rows["inner"].cpu_time_total > 0
     own = rows["outer"].cpu_time_total - rows["inner"].cpu_time_total
     assert rows["outer"].self_cpu_time_total == pytest.approx(own)
+    first = max(rows, key=lambda key: rows[key].cpu_time_total)  # any of them where the processor is shared
     text = prof.key_averages().table(sort_by="cpu_time_total", row_limit=1)
-    assert "outer" in text and "inner" not in text and "Self CPU time total" in text
+    assert [key for key in rows if key in text] == [first] and "Self CPU time total" in text
 
 
 def test_steps_of_a_schedule(tmp_path):
