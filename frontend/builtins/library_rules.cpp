@@ -63,6 +63,9 @@ ValueRef rule_open_number(Tracer& t, CallArgs& args) {
   return t.input_tensor(array_tensor(lazy->real.get()).get(), place);
 }
 
+// Graphs have no nodes to name.
+ValueRef rule_as_one_call(Tracer&, CallArgs& args) { return args[0]; }
+
 ValueRef rule_is_grad_enabled(Tracer& t, CallArgs& args) {
   expect_args(t, "is_grad_enabled", args, 0, 0);
   return t.boolean(t.grad_enabled);
@@ -366,6 +369,7 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._dynamo", "graph_break", rule_graph
                                 {"minidynamo._dynamo", "skip_frame", rule_skip_frame},
                                 {"minidynamo._dynamo", "is_compiling", rule_is_compiling},
                                 {"minidynamo._dynamo.eval_frame", "open_number", rule_open_number, false},
+                                {"minidynamo._C", "_as_one_call", rule_as_one_call, false},
                                 {"minidynamo", "is_grad_enabled", rule_is_grad_enabled},
                                 {"minidynamo", "no_grad", rule_no_grad},
                                 {"minidynamo", "inference_mode", rule_inference_mode},

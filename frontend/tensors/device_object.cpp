@@ -40,6 +40,10 @@ std::string unicode_text(PyObject* o) {
   return s;
 }
 
+[[noreturn]] void throw_numbered(PyObject* number) {
+  throw OpError(ErrorKind::Runtime, numbered_device(unicode_text(checked(PyObject_Str(number)).get())));
+}
+
 PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     static const char* names[] = {"type", "index", nullptr};
@@ -49,6 +53,7 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
       throw PythonError{};
     }
     if (is_device(type) && index == Py_None) return Py_NewRef(type);
+    if (PyLong_CheckExact(type) && index == Py_None) throw_numbered(type);
     if (!PyUnicode_Check(type)) {
       PyErr_Format(PyExc_TypeError, "device(): argument 'type' must be str, not %.200s", Py_TYPE(type)->tp_name);
       throw PythonError{};
@@ -173,6 +178,7 @@ void set_default_device(Device d) { thread_modes.default_device = available(d); 
 Device named_device(PyObject* o) {
   if (is_device(o)) return value_of(o);
   if (PyUnicode_Check(o)) return parsed(unicode_text(o));
+  if (PyLong_CheckExact(o)) throw_numbered(o);
   PyErr_Format(PyExc_TypeError, "device must be a torch.device or str, not %.200s", Py_TYPE(o)->tp_name);
   throw PythonError{};
 }

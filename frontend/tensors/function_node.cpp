@@ -27,7 +27,7 @@ class FunctionNode final : public GradNode, public ObjectHolder, public ContextH
       : function_(std::move(function)), context_(std::move(context)), of_input_(arguments.types) {
     edges = arguments.edges;
   }
-  std::string name() const override {
+  std::string own_name() const override {
     const PyRef text = checked(PyObject_GetAttrString(function_.get(), "__name__"));
     return std::string(utf8_of(text.get())) + "Backward";
   }

@@ -1,6 +1,9 @@
 // backward(), .grad and .grad_fn: from Python's objects to the tape (ir/gradients/tape.h) and back.
 #include "frontend/tensors/gradients.h"
 
+#include <mutex>
+#include <set>
+
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/compiled_backward.h"
 #include "frontend/tensors/held_objects.h"
@@ -100,6 +103,33 @@ PyRef node_under_way_function(const PassedArgs& call) {
   return node_object(Ref<GradNode>(node_under_way()));
 }
 
+// As objects of types do, names of nodes stay.
+const std::string* kept_name(std::string_view name) {
+  static std::mutex mutex;
+  static auto& names = *new std::set<std::string, std::less<>>();
+  const std::lock_guard lock(mutex);
+  const auto found = names.find(name);
+  return found != names.end() ? &*found : &*names.emplace(name).first;
+}
+
+// _as_one_call(result, name, *operands): shows the nodes between them as one, named "<name>Backward0".
+PyRef as_one_call_function(const PassedArgs& call) {
+  if (call.nargs < 2 || !PyUnicode_Check(call.args[1]))
+    throw_type_error("_as_one_call() takes a result, a name and operands");
+  PyRef result = PyRef::borrow(call.args[0]);
+  if (!is_tensor(result.get()) || tensor_impl(result.get())->is_leaf()) return result;
+  NodeLabel label{kept_name(std::string(utf8_of(call.args[1])) + "Backward0"), 1};
+  for (Py_ssize_t i = 2; i < call.nargs && label.operands < 64; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << label.operands++;
+    if (!is_tensor(call.args[i])) continue;
+    const TensorRef operand = tensor_impl(call.args[i]);
+    if (operand->requires_grad) label.flows |= bit;
+    if (!operand->is_leaf()) label.first = std::max(label.first, grad_edge(operand).node->order);
+  }
+  label_nodes(Arg(TensorRef(tensor_impl(result.get()))), label);
+  return result;
+}
+
 constexpr NativeRow kMethods[] = {
     {"backward", backward_method,
      "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None)\n\nAdds to the grad of every leaf "
@@ -109,6 +139,8 @@ constexpr NativeRow kMethods[] = {
 };
 constexpr NativeRow kFunctions[] = {
     {"_run_backward", run_backward_function, "Gradients flow back; behind torch.autograd.backward and grad."},
+    {"_as_one_call", as_one_call_function, "Shows what computed a result from operands as one node of that name.",
+     true},
     {"_gradient_edge", gradient_edge_function, "The node a tensor's gradient goes to, and the number of its result."},
     {"_current_autograd_node", node_under_way_function, "The node whose backward is under way, or None."},
 };

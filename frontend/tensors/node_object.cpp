@@ -134,7 +134,7 @@ int node_setattro(PyObject* o, PyObject* name, PyObject* value) {
 
 PyObject* node_next(PyObject* o, void*) {
   return guarded([&]() -> PyObject* {
-    const auto& edges = node_of(o).edges;
+    const std::vector<GradEdge> edges = node_of(o).operand_edges();
     PyRef out = checked(PyTuple_New(static_cast<Py_ssize_t>(edges.size())));
     for (std::size_t i = 0; i < edges.size(); ++i) {
       const PyRef node = node_object(edges[i].node);

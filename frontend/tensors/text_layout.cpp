@@ -180,7 +180,10 @@ std::vector<std::string> suffixes(const TensorImpl& t) {
   if (shows_none || (empty && t.dim() != 1)) list.push_back("size=" + sizes_text(t.sizes));
   const bool obvious = t.dtype == default_dtype() || (!empty && (t.dtype == DType::Int64 || t.dtype == DType::Bool));
   if (!obvious) list.push_back("dtype=torch." + std::string(info(t.dtype).name));
-  if (!t.is_leaf()) list.push_back("grad_fn=<" + grad_edge(TensorRef(const_cast<TensorImpl*>(&t))).node->name() + ">");
+  if (!t.is_leaf()) {
+    const std::string name = grad_edge(TensorRef(const_cast<TensorImpl*>(&t))).node->name();
+    list.push_back("grad_fn=<" + name.substr(name.rfind(':') + 1) + ">");
+  }
   if (t.requires_grad && t.is_leaf()) list.push_back("requires_grad=True");
   return list;
 }

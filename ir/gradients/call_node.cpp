@@ -2,27 +2,14 @@
 #include "ir/gradients/call_node.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "ir/core/error.h"
 #include "ir/gradients/backward_recorder.h"
+#include "ir/gradients/node_names.h"
 
 namespace md {
 
 namespace {
-
-// "MaxPool2D" style of torch's node names: words of the op's name with capitals.
-std::string node_name(const Op& op) {
-  std::string out;
-  bool start = true;
-  for (const char c : op.public_name) {
-    if (c == '_' || c == '.')
-      start = true;
-    else
-      out += start ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c, start = false;
-  }
-  return out + "Backward0";
-}
 
 TensorRef tensor_or_null(const Arg& a) {
   const auto* t = a.get_if<TensorRef>();
@@ -38,6 +25,17 @@ void add_gradients(const Arg& operand, const Arg& gradient, std::vector<TensorRe
     for (std::size_t i = 0; i < l->items.size(); ++i)
       if (l->items[i].is<TensorRef>()) out.push_back(of ? tensor_or_null(of->items.at(i)) : TensorRef());
   }
+}
+
+// Whether an operand that is no float says which elements are meant: a number that is computed with is an operand.
+bool selects(const Op& op, std::size_t place) {
+  return op.kind() != OpKind::Pointwise || (op.decl->promote == Promote::Select && place == 0);
+}
+
+// In torch these have no overload for numbers.
+bool takes_number(const Op& op, std::span<const Arg> args) {
+  if (op.id != id::Add && op.id != id::Sub && op.id != id::Mul && op.id != id::Div) return false;
+  return args[0].is<TensorRef>() != args[1].is<TensorRef>();
 }
 
 // Calls of a rule. Who reads what was not kept would read nothing.
@@ -65,7 +63,6 @@ class ConstantSlopeNode final : public GradNode {
       : name_(std::move(name)), types_(std::move(types)), caller_(caller) {
     edges = std::move(to);
   }
-  std::string name() const override { return name_; }
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override {
     std::vector<TensorRef> out{grads[0]};
     out.resize(edges.size());
@@ -76,6 +73,7 @@ class ConstantSlopeNode final : public GradNode {
   }
 
  private:
+  std::string own_name() const override { return name_; }
   const std::string name_;
   const std::vector<TensorType> types_;
   OpCaller& caller_;
@@ -84,14 +82,14 @@ class ConstantSlopeNode final : public GradNode {
 }  // namespace
 
 CallNode::CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args, std::span<const TensorRef> made)
-    : op_(op), caller_(caller), args_(args.begin(), args.end()) {
+    : op_(op), name_(&node_name(op, args)), caller_(caller), args_(args.begin(), args.end()) {
   add_edges();
   reads_ = rule_reads(op_, args_, made, wanted_);
   save_operands(nullptr);
 }
 
 CallNode::CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args)
-    : op_(op), caller_(caller), args_(args.begin(), args.end()) {
+    : op_(op), name_(&node_name(op, args)), caller_(caller), args_(args.begin(), args.end()) {
   add_edges();
   const TensorRef target = args[0].get<TensorRef>();
   reads_ = rule_reads(op_, args_, std::span<const TensorRef>(&target, 1), wanted_);
@@ -104,12 +102,23 @@ CallNode::CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args)
 }
 
 void CallNode::add_edges() {
+  takes_number_ = takes_number(op_, args_);
   for (std::size_t i = 0; i < args_.size(); ++i) {
     for_each_tensor(std::span<Arg>(&args_[i], 1), [&](TensorRef& t) {
       edges.push_back(grad_edge(t));
+      const std::size_t place = edges.size() - 1;
+      if (!is_floating(t->dtype) && place < 64 && selects(op_, place)) selects_ |= std::uint64_t{1} << place;
       if (edges.back().node) wanted_ |= std::uint64_t{1} << i;
     });
   }
+}
+
+std::vector<GradEdge> CallNode::own_operand_edges() const {
+  std::vector<GradEdge> out;
+  for (std::size_t i = 0; i < edges.size(); ++i)
+    if (i >= 64 || !(selects_ >> i & 1)) out.push_back(edges[i]);
+  if (takes_number_) out.emplace_back();
+  return out;
 }
 
 void CallNode::save_operands(const TensorRef& first_copy) {
@@ -143,8 +152,6 @@ void CallNode::set_results(std::span<const TensorRef> made) {
     saved_.push_back({edges.size() + i, SavedTensor(own, shown)});
   }
 }
-
-std::string CallNode::name() const { return node_name(op_); }
 
 std::optional<TensorType> CallNode::result_type(int i) const {
   if (static_cast<std::size_t>(i) >= results_.size()) return std::nullopt;
@@ -245,7 +252,7 @@ TensorRef CallNode::depending(const TensorRef& t, const RuleReads& reads, std::u
     add(result ? GradEdge{Ref<GradNode>(this), static_cast<int>(number)} : edges[s.place], Arg(s.what.tensor));
   }
   if (to.size() == 1) return t;
-  std::string name = this->name();
+  std::string name = *name_;
   name.insert(name.size() - 1, "Backward");  // "ReluBackwardBackward0"
   const TensorRef out = alias_of(*t);
   set_history(*out, make_ref<ConstantSlopeNode>(std::move(name), std::move(to), std::move(types), caller_), 0);

@@ -16,7 +16,6 @@ class CallNode final : public GradNode {
   CallNode(const Op& op, OpCaller& caller, std::span<const Arg> args);
   void set_results(std::span<const TensorRef> made);
 
-  std::string name() const override;
   bool is_spent() const override { return spent_; }
   bool only_calls_ops() const override;
   void forget_saved() override;
@@ -43,6 +42,8 @@ class CallNode final : public GradNode {
     SavedTensor what;
   };
 
+  std::string own_name() const override { return *name_; }
+  std::vector<GradEdge> own_operand_edges() const override;
   void add_edges();
   void save_operands(const TensorRef& first_copy);
   TensorRef with_history(const SavedTensor& s, std::size_t place);
@@ -54,11 +55,14 @@ class CallNode final : public GradNode {
   std::uint64_t wanted_in(const BackwardStep& step) const;
 
   const Op& op_;
+  const std::string* name_;
   OpCaller& caller_;
   std::vector<Arg> args_, results_;  // tensors are types, or those of `saved_`
   std::vector<Saved> saved_;
   RuleReads reads_;
-  std::uint64_t wanted_ = 0;  // parameters
+  std::uint64_t wanted_ = 0;   // parameters
+  std::uint64_t selects_ = 0;  // edges of operands that say which elements are meant
+  bool takes_number_ = false;  // in the place of a tensor
   bool spent_ = false;
 };
 

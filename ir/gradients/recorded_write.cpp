@@ -45,7 +45,7 @@ class PartWriteNode final : public GradNode {
     for (std::size_t i = 0; i < inner_->edges.size(); ++i)
       if (i != written_) edges.push_back(inner_->edges[i]);
   }
-  std::string name() const override { return "CopySlices"; }
+  std::string own_name() const override { return "CopySlices"; }
   bool is_spent() const override { return inner_->is_spent(); }
   bool only_calls_ops() const override { return inner_->only_calls_ops(); }
   void forget_saved() override { inner_->forget_saved(); }

@@ -2,6 +2,7 @@
 #include "ir/gradients/tape.h"
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <limits>
 
@@ -14,8 +15,8 @@
 namespace md {
 
 std::uint64_t next_order() {
-  thread_local std::uint64_t n = 0;
-  return ++n;
+  static std::atomic<std::uint64_t> n = 0;  // of all threads: what a call reads is older than the call
+  return n.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
 namespace {
@@ -27,7 +28,7 @@ class AccumulateNode final : public GradNode {
   ~AccumulateNode() override {
     if (GradRecord* r = grad_record(*leaf); r && r->accumulator == this) r->accumulator = nullptr;
   }
-  std::string name() const override { return "torch::autograd::AccumulateGrad"; }
+  std::string own_name() const override { return "torch::autograd::AccumulateGrad"; }
   std::optional<TensorType> result_type(int) const override { return type_of(Arg(leaf)); }
   GradHooks tensor_hooks(int) const override { return make_grad_record(*leaf).hooks; }
   void for_each_held(const std::function<void(RefCounted&)>& f) const override {
@@ -57,7 +58,7 @@ class AccumulateNode final : public GradNode {
 // Of a computed tensor whose call nobody recorded.
 class UnrecordedNode final : public GradNode {
  public:
-  std::string name() const override { return "NotRecorded"; }
+  std::string own_name() const override { return "NotRecorded"; }
   std::vector<TensorRef> backward(std::span<const TensorRef>, const BackwardStep&) override {
     throw OpError(
         ErrorKind::Runtime,
@@ -97,6 +98,48 @@ GradNode::~GradNode() {
     mine.pop_back();
   }
   pending = nullptr;
+}
+
+namespace {
+bool among(const std::vector<GradEdge>& edges, const GradEdge& e) {
+  return std::ranges::any_of(edges, [&](const GradEdge& o) { return o.node == e.node && o.result == e.result; });
+}
+
+// Those that lead out of the call whose last node is `last`, depth first, in the order of the operands. Calls have few
+// parts.
+std::vector<GradEdge> edges_out(const GradNode& last) {
+  const auto is_part = [&](const GradNode* n) { return n->order > last.label.first && n->order < last.order; };
+  std::vector<GradEdge> out;
+  std::vector<const GradNode*> seen;
+  std::vector<std::pair<const GradNode*, std::size_t>> open{{&last, 0}};
+  while (!open.empty()) {
+    auto& [node, at] = open.back();
+    if (at == node->edges.size()) {
+      open.pop_back();
+      continue;
+    }
+    const GradEdge& e = node->edges[at++];
+    if (!e.node) continue;
+    if (!is_part(e.node.get())) {
+      if (!among(out, e)) out.push_back(e);
+    } else if (std::ranges::find(seen, e.node.get()) == seen.end()) {
+      seen.push_back(e.node.get());
+      open.emplace_back(e.node.get(), 0);
+    }
+  }
+  return out;
+}
+}  // namespace
+
+std::vector<GradEdge> GradNode::operand_edges() const {
+  if (!label.first) return own_operand_edges();
+  const std::vector<GradEdge> found = edges_out(*this);
+  std::vector<GradEdge> out(label.operands);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < out.size() && !found.empty(); ++i)
+    if (i >= 64 || (label.flows >> i & 1))
+      out[i] = found[std::min(next++, found.size() - 1)];  // one is several operands
+  return out;
 }
 
 GradHooks GradNode::tensor_hooks(int result) const {
@@ -186,6 +229,17 @@ void record_call(const Op& op, OpCaller& caller, std::span<const Arg> args, cons
       set_history(*made[i], node, static_cast<int>(i));
       made[i]->history = view;
     }
+}
+
+void for_each_node_since(std::uint64_t first, const Arg& result, const std::function<void(GradNode&)>& f) {
+  for_each_tensor(std::span<const Arg>(&result, 1), [&](const TensorRef& t) {
+    const GradRecord* r = grad_record(*t);
+    if (r && r->node && r->node->order > first && !accumulated_leaf(*r->node)) f(*r->node);
+  });
+}
+
+void label_nodes(const Arg& result, const NodeLabel& label) {
+  for_each_node_since(label.first, result, [&](GradNode& node) { node.label = label; });
 }
 
 GradEdge grad_edge(const TensorRef& t) {

@@ -59,12 +59,22 @@ struct BackwardStep {
   bool wants(std::size_t i) const { return !needed || (*needed)[i]; }
 };
 
-std::uint64_t next_order();  // what the next node made in this thread exceeds
+std::uint64_t next_order();  // what the next node made exceeds
+
+// Of a node that is the last of several made for one call of the program: the call, in the place of its parts.
+struct NodeLabel {
+  const std::string* name = nullptr;  // kept for good
+  std::uint64_t first = 0;            // the parts have a higher `order`
+  std::uint8_t operands = 0;          // so many edges are shown
+  std::uint64_t flows = 0;            // to which of them gradients go
+};
 
 class GradNode : public RefCounted {
  public:
   GradNode();
-  virtual std::string name() const = 0;  // "AddBackward0"
+  std::string name() const { return label.name ? *label.name : own_name(); }  // "AddBackward0"
+  // Where the gradients of the operands go on to: of this node, or out of the call of `label`.
+  std::vector<GradEdge> operand_edges() const;
   // Gradients for the edges from those of the results; null where nothing flows, in and out.
   virtual std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) = 0;
   // Its results may depend on each other: who watches a result's gradient (a hook, an input of backward()) is told in
@@ -98,11 +108,15 @@ class GradNode : public RefCounted {
 
   std::vector<GradEdge> edges;
   int results = 1;
-  std::uint64_t order;  // of creation in this thread: later calls are gone back through first
+  std::uint64_t order;  // of creation: later calls are gone back through first
+  NodeLabel label;
   std::unique_ptr<NodeExtras> extras;
   void* face = nullptr;  // the program's object for the node while there is one: it holds this node, not the reverse
 
  protected:
+  virtual std::string own_name() const = 0;
+  // `edges` as torch counts operands.
+  virtual std::vector<GradEdge> own_operand_edges() const { return edges; }
   ~GradNode() override;  // frees a chain of nodes of any length without recursion
 };
 
@@ -162,6 +176,10 @@ class GradMode {
 bool needs_record(std::span<const Arg> args);
 // After call_op(): its results, which require grad, know the call. `result` as call_op() returns it.
 void record_call(const Op& op, OpCaller& caller, std::span<const Arg> args, const Arg& result);
+// Results of a call whose parts were recorded since next_order() gave `first` are shown as that of one call, `name`.
+void label_nodes(const Arg& result, const NodeLabel& label);
+// The nodes of results that were recorded since then.
+void for_each_node_since(std::uint64_t first, const Arg& result, const std::function<void(GradNode&)>& f);
 
 class CallNode;
 

@@ -368,6 +368,9 @@ std::string given_types(std::span<const Arg> args, const KwArgs& kwargs) {
   for (const OpId id : candidates) {
     BoundArgs bound;
     const Misfit m = attempt(op(id), args, kwargs, bound);
+    if (m.kind == Misfit::WrongType && op(id).schema.params[m.param].type == ParamType::DeviceOpt &&
+        m.value->is<Size>())
+      throw OpError(ErrorKind::Runtime, numbered_device(to_string(m.value->get<Size>())));
     const int s = m.kind == Misfit::WrongType || m.kind == Misfit::Missing ? m.param + 1 : 0;
     tie = s == score;
     if (s > score) best = &op(id), score = s;

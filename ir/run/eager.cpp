@@ -7,6 +7,8 @@
 #include <atomic>
 
 #include "ir/core/error.h"
+#include "ir/gradients/call_node.h"
+#include "ir/gradients/node_names.h"
 #include "ir/gradients/tape.h"
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
@@ -246,10 +248,37 @@ void require_grad(const Arg& result) {
   });
 }
 
+// Shows the nodes that were made for a call since `first` as one.
+void show_as_call(const Op& op, std::span<const Arg> bound, const Arg& result, std::uint64_t first) {
+  NodeLabel label{call_name(op, bound), first};
+  if (!label.name) {
+    for_each_node_since(first, result, [&](GradNode& node) {
+      if (const std::string* const name = last_part_name(op, bound, node.name())) node.label.name = name;
+    });
+    return;
+  }
+  const auto add = [&](bool flows) {
+    if (flows && label.operands < 64) label.flows |= std::uint64_t{1} << label.operands;
+    if (label.operands < 255) ++label.operands;
+  };
+  for (std::size_t i = 0; i < bound.size(); ++i) {
+    if (bound[i].is_none() && op.schema.params[i].type == ParamType::TensorOpt) add(false);
+    for_each_tensor(bound.subspan(i, 1), [&](const TensorRef& t) {
+      if (is_floating(t->dtype)) add(t->requires_grad);
+    });
+  }
+  label_nodes(result, label);
+}
+
 // The parts of a composite record themselves, unless it has a derivative of its own.
 Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
   const bool composite = op.kind() == OpKind::Composite;
-  if (composite && !has_gradient(op)) return opened(op, bound);
+  if (composite && !has_gradient(op)) {
+    const std::uint64_t first = next_order();
+    Arg result = opened(op, bound);
+    show_as_call(op, bound, result, first);
+    return result;
+  }
   Arg result;
   if (composite) {
     const GradMode off(false);
@@ -287,10 +316,13 @@ TensorRef write_recorded(const Op& op, std::span<const Arg> bound, const TensorR
   if (!has_gradient(op)) {  // its parts have, or none: what it gives is copied
     const TensorRef self = bound[0].get<TensorRef>();
     check_inplace(op, type_of(bound[0]), infer(op, bound)[0]);
+    const std::uint64_t first = next_order();
     std::vector<Arg> args(bound.begin(), bound.end());
     args[0] = call_op(md::op(id::Clone), std::span<const Arg>(&bound[0], 1));  // its parts keep what it was
     const Arg copied[] = {self, call_op(op, args)};
-    return write_recorded(md::op(id::Copy), std::span<const Arg>(copied), target);
+    TensorRef written = write_recorded(md::op(id::Copy), std::span<const Arg>(copied), target);
+    if (!target->base) show_as_call(op, args, written, first);
+    return written;
   }
   RecordedWrite write(op, eager_caller(), bound, target);
   const TensorRef self = write_unrecorded(op, bound);

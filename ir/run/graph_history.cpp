@@ -19,7 +19,7 @@ TensorRef cloned(const TensorRef& t) { return eager_caller().call(id::Clone, {t}
 class BoundaryNode final : public GradNode {
  public:
   explicit BoundaryNode(GradEdge to) { edges.push_back(std::move(to)); }
-  std::string name() const override { return "CompiledFunctionInput"; }
+  std::string own_name() const override { return "CompiledFunctionInput"; }
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep&) override { return {grads[0]}; }
   bool only_calls_ops() const override { return true; }
 };
@@ -53,7 +53,7 @@ class GraphRunNode final : public GradNode {
     }
   }
 
-  std::string name() const override { return "CompiledFunctionBackward"; }
+  std::string own_name() const override { return "CompiledFunctionBackward"; }
   bool is_spent() const override { return spent_; }
   bool runs_hooks() const override { return results > 1; }
   const std::vector<bool>& written() const { return written_; }

@@ -143,6 +143,25 @@ class _OwnOp:
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
 
 
+class _Function:
+    """A function of this package under the name that it has among torch's operators."""
+
+    def __init__(self, namespace, function):
+        self.__name__ = function.__name__
+        self._name = f"{namespace}::{self.__name__}"
+        self._graph_target = f"ops.{namespace}.{self.__name__}"
+        self._function = function
+
+    def __call__(self, *args, **kwargs):
+        for given in (*args, *kwargs.values()):
+            if hasattr(type(given), "__torch_function__") and not isinstance(given, _C.Tensor):
+                return type(given).__torch_function__(self, (type(given),), args, kwargs)
+        return self._function(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<OpOverloadPacket(op='{self._name.replace('::', '.')}')>"
+
+
 def _function_of(name, overload):
     """That overload's own function where the table has one of this name, else the function for all of them."""
     try:
@@ -179,6 +198,12 @@ class _Namespace:
             from ._cond import cond
 
             return cond
+        if self._namespace == "profiler" and name in ("_record_function_enter", "_record_function_exit"):
+            from .autograd import profiler
+            from .fx.node import has_side_effect
+
+            made = self.__dict__[name] = has_side_effect(_Function("profiler", getattr(profiler, name)))
+            return made
         raise AttributeError(f"'_OpNamespace' '{self._namespace}' object has no attribute '{name}'")
 
     def _own(self, name):

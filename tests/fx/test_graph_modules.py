@@ -246,3 +246,27 @@ def test_a_tensor_among_arguments_is_written_down():
     graph.output(graph.call_function(torch.mul, (x, torch.ones(2, 1))))
     code = fx.GraphModule(torch.nn.Module(), graph).code
     assert "torch.mul(x, torch.Tensor(size=[2, 1], dtype=float32))" in code
+
+
+def test_measured_parts_of_a_graph():
+    """The ops that a tracer puts around calls to measure them: they stay, and a profile has their names."""
+    net = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Tanh())
+    graph = torch.fx.symbolic_trace(net).graph
+    for node in list(graph.nodes):
+        if node.op != "call_module":
+            continue
+        with graph.inserting_before(node):
+            part = graph.call_function(torch.ops.profiler._record_function_enter, (node.target,))
+        with graph.inserting_after(node):
+            graph.call_function(torch.ops.profiler._record_function_exit, (part,))
+    graph.eliminate_dead_code()
+    measured = torch.fx.GraphModule(net, graph)
+    assert measured.code.count("torch.ops.profiler._record_function_enter(") == 2
+    with torch.autograd.profiler.profile() as prof:
+        measured(torch.ones(2))
+    assert {row.key: row.count for row in prof.key_averages()} == {"0": 1, "1": 1}
+
+
+def test_columns_of_a_table_are_two_wider_than_their_headings(capsys):
+    torch.fx.symbolic_trace(lambda x: x).graph.print_tabular()
+    assert capsys.readouterr().out.splitlines()[1] == "-----------  ------  --------  ------  --------"

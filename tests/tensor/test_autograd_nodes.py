@@ -28,7 +28,8 @@ def test_one_object_and_one_type_for_each_name():
     assert y.grad_fn is y.grad_fn and type(y.grad_fn).__name__ == "MulBackward0" == y.grad_fn.name()
     assert type((x * 3).grad_fn) is type(y.grad_fn) and isinstance(y.grad_fn, Node)
     assert repr(y.grad_fn).startswith("<MulBackward0 object at 0x")
-    ((leaf_node, number),) = y.grad_fn.next_functions
+    (leaf_node, number), of_number = y.grad_fn.next_functions
+    assert of_number == (None, 0)
     assert leaf_node is (x + 1).grad_fn.next_functions[0][0] and number == 0
     assert type(leaf_node).__name__ == "AccumulateGrad" and leaf_node.variable is x
     assert not hasattr(y.grad_fn, "variable") and y.grad_fn.requires_grad

@@ -23,6 +23,27 @@ def default_device_restored():
 # --- torch.device
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda: torch.device(0),
+        lambda: torch.zeros(2).to(0),
+        lambda: torch.zeros(2).to(device=1),
+        lambda: torch.nn.Linear(2, 2).to(0),
+        lambda: torch.nn.Linear(2, 2, device=0),
+        lambda: torch.zeros(2, device=0),
+        lambda: torch.tensor([1.0], device=0),
+        lambda: torch.ones(2).new_zeros(2, device=3),
+    ],
+)
+def test_a_number_means_an_accelerator(use):
+    """Programs that move a model to their rank catch the RuntimeError that torch raises without an accelerator."""
+    with pytest.raises(RuntimeError, match="Cannot access device [013]: a number means an accelerator"):
+        use()
+    with pytest.raises(TypeError):
+        torch.zeros(2, device=True)
+
+
 @pytest.mark.parametrize("text", ["cpu", "meta", "cuda", "cuda:1", "cpu:0", "meta:7"])
 def test_device_objects(text):
     d = torch.device(text)

@@ -57,6 +57,18 @@ class record_function:  # noqa: N801  torch's name
             each._parts.append(part)
 
 
+def _record_function_enter(name, args=None):
+    """A part of the program begins: the part, for _record_function_exit()."""
+    part = record_function(name, args)
+    part._enter()
+    return part
+
+
+def _record_function_exit(part):
+    """That part ends."""
+    part._leave()
+
+
 class emit_nvtx:  # noqa: N801  torch's name
     """Marks for NVIDIA's profiler, which there is none of here: RuntimeError when it is entered, unless not enabled."""
 
@@ -128,6 +140,17 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False):
     return write
 
 
+_HEADS = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls"]
+
+
+def _cells(row, whole):
+    own, total = row.self_cpu_time_total, row.cpu_time_total
+    share = lambda time: f"{100 * time / whole if whole else 0:.2f}%"  # noqa: E731
+    return [
+        row.key, share(own), _time_text(own), share(total), _time_text(total), _time_text(row.cpu_time), str(row.count)
+    ]  # fmt: skip
+
+
 class Averages(list):
     """For each name what was measured: count, total and own time in microseconds."""
 
@@ -135,14 +158,12 @@ class Averages(list):
         """The rows as text, in the order of `sort_by`, an attribute of rows."""
         rows = sorted(self, key=lambda row: getattr(row, sort_by), reverse=True) if sort_by else list(self)
         rows = rows if row_limit < 0 else rows[:row_limit]
-        heads = ["Name", "Self CPU", "CPU total", "CPU time avg", "# of Calls"]
-        times = lambda row: (row.self_cpu_time_total, row.cpu_time_total, row.cpu_time)  # noqa: E731
-        cells = [heads, *([row.key, *map(_time_text, times(row)), str(row.count)] for row in rows)]
+        whole = sum(row.self_cpu_time_total for row in self)
+        cells = [_HEADS, *(_cells(row, whole) for row in rows)]
         widths = [max(map(len, column)) for column in zip(*cells)]
         rule = "  ".join("-" * width for width in widths)
         lines = ["  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in cells]
-        total = _time_text(sum(row.self_cpu_time_total for row in self))
-        return "\n".join([rule, lines[0], rule, *lines[1:], rule, f"Self CPU time total: {total}", ""])
+        return "\n".join([rule, lines[0], rule, *lines[1:], rule, f"Self CPU time total: {_time_text(whole)}", ""])
 
     __str__ = table
 

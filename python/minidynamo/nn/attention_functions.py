@@ -33,7 +33,10 @@ def scaled_dot_product_attention(
         shares = _C._safe_softmax(scores, -1)
     if dropout_p > 0.0:
         shares = dropout(shares, dropout_p)
-    return shares.matmul(value)
+    result = shares.matmul(value)
+    if dropout_p > 0.0 or enable_gqa or query.dim() != 4 or query.shape[-1] != value.shape[-1]:
+        return result
+    return _C._as_one_call(result, "ScaledDotProductFlashAttentionForCpu", query, key, value)
 
 
 # --- several heads

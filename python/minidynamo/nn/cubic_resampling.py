@@ -88,4 +88,5 @@ def resampled(input, size, scale_factor, mode, align_corners, recompute_scale_fa
         scale = _scale(have, want, factors[dim - 2], align_corners)
         matrix = _matrix(have, want, scale, mode, align_corners, antialias).to(work)
         result = result.matmul(matrix.t()) if dim == 3 else matrix.matmul(result)
-    return result.to(input.dtype)
+    name = f"Upsample{mode.capitalize()}2D{'Aa' if antialias else ''}"
+    return _C._as_one_call(result.to(input.dtype), name, input)

@@ -58,7 +58,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
         padding = _padding(weight, padding_idx)
         if rows.requires_grad:
             rows = _C.where((index == padding).unsqueeze(1), rows.detach(), rows)
-    return rows.view(*input.shape, weight.shape[1])
+    return _C._as_one_call(rows.view(*input.shape, weight.shape[1]), "Embedding", weight)
 
 
 def embedding_bag(
@@ -102,7 +102,7 @@ def embedding_bag(
         places = _C.arange(index.shape[0], dtype=offsets.dtype, device=index.device)
         bag = (_C.searchsorted(offsets[:bags], places, right=True) - 1).long()
     counted = None if padding_idx is None else index != padding_idx % weight.shape[0]
-    return _BAGS[mode](rows, bag, bags, counted)
+    return _C._as_one_call(_BAGS[mode](rows, bag, bags, counted), "EmbeddingBag", weight, per_sample_weights)
 
 
 def _check_bags(input, offsets, mode, per_sample_weights, scale_grad_by_freq, sparse):

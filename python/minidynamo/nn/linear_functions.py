@@ -13,7 +13,10 @@ def linear(input, weight, bias=None):
         return result if bias is None else result + bias
     rows = input.reshape(1, -1) if input.dim() == 1 else input.flatten(0, -2)
     result = rows.mm(weight.t()) if bias is None else _C.addmm(bias, rows, weight.t())
-    return result if input.dim() == 2 else result.view(*input.shape[:-1], weight.shape[0])
+    if input.dim() == 2:
+        return result
+    whole = result.view(*input.shape[:-1], weight.shape[0])
+    return whole if bias is not None else _C._as_one_call(whole, "UnsafeView", result)
 
 
 def bilinear(input1, input2, weight, bias=None):

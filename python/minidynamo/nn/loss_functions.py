@@ -6,6 +6,7 @@ from .. import _C
 from .._dynamo.eval_frame import is_compiling
 from .arguments import need_tensors
 
+_as_one_call = _C._as_one_call
 _log_sigmoid = _C._namespaces["nn.functional"]["logsigmoid"]
 
 
@@ -51,7 +52,8 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     how = _reduction(size_average, reduce, reduction)
     _warn_about_sizes(input, target)
     difference = input - target
-    return _elementwise(difference * difference, weight, how)
+    loss = _elementwise(difference * difference, weight, how)
+    return _as_one_call(loss, "MseLoss", input, target) if weight is None else loss
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -71,7 +73,8 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     distance = difference.abs()
     if beta == 0:
         return _reduced(distance, how)
-    return _reduced(_C.where(distance < beta, 0.5 * difference * difference / beta, distance - 0.5 * beta), how)
+    loss = _C.where(distance < beta, 0.5 * difference * difference / beta, distance - 0.5 * beta)
+    return _as_one_call(_reduced(loss, how), "SmoothL1Loss", input, target)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
@@ -83,7 +86,8 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     difference = input - target
     distance = difference.abs()
     loss = _C.where(distance <= delta, 0.5 * difference * difference, delta * (distance - 0.5 * delta))
-    return _elementwise(loss, weight, how)
+    loss = _elementwise(loss, weight, how)
+    return _as_one_call(loss, "HuberLoss", input, target) if weight is None else loss
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -124,7 +128,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if input.requires_grad:
         slope = _C.where(edge, (values - target.detach()) / _SMALLEST_PRODUCT, 0)
         loss = loss + slope * (input - values)
-    return _reduced(loss if weight is None else loss * weight, how)
+    loss = _reduced(loss if weight is None else loss * weight, how)
+    return _as_one_call(loss, "BinaryCrossEntropy", input, target)
 
 
 def binary_cross_entropy_with_logits(
@@ -137,7 +142,8 @@ def binary_cross_entropy_with_logits(
     rest = -_log_sigmoid(input)  # log(1 + exp(-input))
     factor = rest if pos_weight is None else rest * ((pos_weight - 1) * target + 1)
     loss = (1 - target) * input + factor
-    return _reduced(loss if weight is None else loss * weight, how)
+    loss = _reduced(loss if weight is None else loss * weight, how)
+    return _as_one_call(loss, "BinaryCrossEntropyWithLogits", input, target)
 
 
 def _class_dim(input):
@@ -188,13 +194,18 @@ def _per_target(input, target, weight, ignore_index):
     return _C.where(counted, picked, 0.0) * share, share
 
 
+def _of_targets(loss, share, how, logs):
+    loss = loss.sum() / share.sum() if how == "mean" else _reduced(loss, how)
+    return _as_one_call(loss, "NllLoss" if logs.dim() < 3 else "NllLoss2D", logs)
+
+
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-input[target] for logarithms of probabilities; the mean is weighted."""
     how = _reduction(size_average, reduce, reduction)
     need_tensors("nll_loss", input=input, target=target)
     _check_classes(input, target, weight)
     loss, share = _per_target(input, target, weight, ignore_index)
-    return loss.sum() / share.sum() if how == "mean" else _reduced(loss, how)
+    return _of_targets(loss, share, how, input)
 
 
 def cross_entropy(
@@ -225,11 +236,15 @@ def cross_entropy(
             )
         if label_smoothing > 0.0:
             target = target * (1 - label_smoothing) + label_smoothing / classes
-        loss = -(weighted * target).sum(dim)
-        return loss.sum() / (input.numel() // classes) if how == "mean" else _reduced(loss, how)
+        parts = weighted * target
+        if how == "none":
+            return -parts.sum(dim)
+        return -parts.sum() / (input.numel() // classes) if how == "mean" else -parts.sum()
     _check_classes(input, target, weight)
     loss, share = _per_target(logs, target, weight, ignore_index)
-    if label_smoothing > 0.0:
-        smooth = -weighted.sum(dim).masked_fill(target == ignore_index, 0.0)
-        loss = loss * (1 - label_smoothing) + smooth * (label_smoothing / classes)
-    return loss.sum() / share.sum() if how == "mean" else _reduced(loss, how)
+    loss = _of_targets(loss, share, how, logs)
+    if label_smoothing == 0.0:
+        return loss
+    smooth = -weighted.sum(dim).masked_fill(target == ignore_index, 0.0)
+    smooth = smooth.sum() / share.sum() if how == "mean" else _reduced(smooth, how)
+    return loss * (1 - label_smoothing) + smooth * (label_smoothing / classes)

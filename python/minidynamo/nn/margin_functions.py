@@ -113,7 +113,8 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
         over = over * weight.gather(0, chosen.reshape(-1)).unsqueeze(1)
     others = _C.arange(classes, device=rows.device) != chosen
     loss = _C.where(others, over, 0.0).sum(1) / classes
-    return _reduced(loss.squeeze(0) if single and target.dim() == 0 else loss, how)
+    loss = _reduced(loss.squeeze(0) if single and target.dim() == 0 else loss, how)
+    return _C._as_one_call(loss, "MultiMarginLoss", input)
 
 
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -133,7 +134,8 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     over = (1 - rows.gather(1, safe).unsqueeze(2) + rows.unsqueeze(1)).clamp_min(0)
     counts = named.unsqueeze(2) & ~is_label.unsqueeze(1)
     loss = _C.where(counts, over, 0.0).sum((1, 2)) / rows.shape[1]
-    return _reduced(loss if input.dim() == 2 else loss.squeeze(0), how)
+    loss = _reduced(loss if input.dim() == 2 else loss.squeeze(0), how)
+    return _C._as_one_call(loss, "MultilabelMarginLoss", input)
 
 
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):

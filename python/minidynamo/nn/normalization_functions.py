@@ -36,7 +36,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     centred = x - x.mean(-1, keepdim=True)
     variance = (centred * centred).mean(-1, keepdim=True)
     result = (centred * _C.rsqrt(variance + eps)).view(input.shape)
-    return _scaled(result, _per_channel(weight, input), _per_channel(bias, input), input.dtype)
+    result = _scaled(result, _per_channel(weight, input), _per_channel(bias, input), input.dtype)
+    return _C._as_one_call(result, "NativeGroupNorm", input, weight, bias)
 
 
 def _per_channel(values, input):
@@ -70,7 +71,8 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
         centred = x - _per_channel(running_mean, input)
         variance = running_var
     result = centred * _C.rsqrt(_per_channel(variance, input) + eps)
-    return _scaled(result, _per_channel(weight, input), _per_channel(bias, input), input.dtype)
+    result = _scaled(result, _per_channel(weight, input), _per_channel(bias, input), input.dtype)
+    return _C._as_one_call(result, "NativeBatchNorm", input, weight, bias)
 
 
 def _running(running, of_batch, momentum):

@@ -24,7 +24,8 @@ def pad(input, pad, mode="constant", value=None):
     result = input
     for dim, before, after in _sides(input, pad):
         result = _constant(result, dim, before, after, 0 if value is None else value)
-    return result.clone() if result is input or not any(n > 0 for n in pad) else result
+    result = result.clone() if result is input or not any(n > 0 for n in pad) else result
+    return _C._as_one_call(result, "ConstantPadNd", input)
 
 
 def _sides(input, pad):
@@ -71,7 +72,11 @@ def _repeated(input, pad, mode, value):
     for dim, before, after in _sides(input, pad):
         parts = _BORDERS[mode](result, dim, before, after)
         result = _C.cat(parts, dim) if len(parts) > 1 else parts[0]
-    return result.clone() if result is input or not any(n > 0 for n in pad) else result
+    result = result.clone() if result is input or not any(n > 0 for n in pad) else result
+    if mode == "circular":  # written into an empty result, by parts
+        return result
+    name = "ReflectionPad" if mode == "reflect" else "ReplicationPad"
+    return _C._as_one_call(result, f"{name}{len(pad) // 2}D", input)
 
 
 def _check_border(input, dim, before, after, limit, mode):

@@ -176,4 +176,5 @@ def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corner
             result = _values_at(input, [p.round() for p in positions], zeros)
         else:
             result = _linear(input, positions, True)
-    return result.view(*input.shape[:2], *grid.shape[1:-1])
+    name = "GridSampler2D" if len(sizes) == 2 else "GridSampler3D"
+    return _C._as_one_call(result.view(*input.shape[:2], *grid.shape[1:-1]), name, input, grid)
