@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "backend/blocks/copy_runs.h"
 #include "backend/blocks/engine.h"
 #include "backend/blocks/iteration.h"
 #include "backend/machine/thread_pool.h"
@@ -277,6 +278,10 @@ void run_call(Call& c, const Op& op, std::span<TensorImpl* const> tensors) {
     o.dense = !o.constant && is_dense(c.axes, k + 1, o.item);
     c.strided |= !o.constant && !o.dense;
   }
+  const bool copies = (op.id == id::Clone || op.id == id::Compact) && !c.operands[0].constant;
+  if (copies && c.strided && !c.operands[0].convert && !c.convert_result &&
+      copy_runs(c.axes, c.operands[0].data, static_cast<char*>(c.out->data()), c.out_item))
+    return;
   if (c.strided && arrange_tiles(c)) {
     if (run_tiles(c)) raise_failure(op);
     return;
@@ -379,10 +384,12 @@ void load_number(const KernelTable& kernels, const Arg& number, DType t, void* e
 TensorRef dense_copy(const TensorImpl& t) {
   TensorRef copy = empty_tensor(t.sizes, t.dtype);
   TensorImpl* const tensors[] = {copy.get(), const_cast<TensorImpl*>(&t)};
+  const auto item = static_cast<std::int64_t>(item_size(t.dtype));
+  const auto* const from = static_cast<const char*>(t.data());
   Axes axes = make_axes(t.sizes, tensors);
   merge(axes, 2);
-  gather(axes, 1, static_cast<const char*>(t.data()), static_cast<std::int64_t>(item_size(t.dtype)), 0, t.numel(),
-         copy->data());
+  if (!copy_runs(axes, from, static_cast<char*>(copy->data()), item))
+    gather(axes, 1, from, item, 0, t.numel(), copy->data());
   return copy;
 }
 

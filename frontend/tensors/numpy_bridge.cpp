@@ -158,16 +158,19 @@ PyObject* numpy_asarray() {
   return made_once([] { return checked(PyObject_GetAttrString(numpy_module().get(), "asarray")).release(); });
 }
 
+// An array has no history, and a write to it would not be noticed.
+void refuse_with_gradient(const TensorImpl& t) {
+  if (!t.requires_grad) return;
+  throw OpError(ErrorKind::Runtime,
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
+}
+
 PyRef numpy_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "force"};
   PyObject* out[2];
   parse_native({"numpy", names, 1, 1}, call, out);
   TensorRef t(tensor_impl(out[0]));
-  const bool force = out[1] && checked(PyObject_IsTrue(out[1]));
-  if (t->requires_grad && !force) {
-    throw OpError(ErrorKind::Runtime,
-                  "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
-  }
+  if (!out[1] || !checked(PyObject_IsTrue(out[1]))) refuse_with_gradient(*t);
   return array_from_tensor(t);
 }
 
@@ -176,6 +179,7 @@ PyRef array_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "dtype", "copy"};
   PyObject* out[3];
   parse_native({"__array__", names, 1}, call, out);
+  refuse_with_gradient(*tensor_impl(out[0]));
   PyRef array = array_from_tensor(TensorRef(tensor_impl(out[0])));
   const bool decided = out[2] && out[2] != Py_None;
   const bool copy = decided && checked(PyObject_IsTrue(out[2]));

@@ -433,7 +433,7 @@ PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, c
   choose([&](const Op& candidate) { return try_bind(candidate, args, kwargs, bound); });
   if (!chosen) choose([&](const Op& candidate) { return try_bind_reading(candidate, args, kwargs, bound, value_of); });
   if (!chosen) {
-    BoundCall b = md::bind(forms_of(overloads, inplace), args, kwargs);  // throws what the user should read
+    BoundCall b = md::bind_any_order(forms_of(overloads, inplace), args, kwargs);  // throws what the user should read
     chosen = &op(b.op);
     bound = std::move(b.args);
   }

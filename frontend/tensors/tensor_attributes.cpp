@@ -118,6 +118,15 @@ PyGetSetDef tensor_getset[] = {
     {"is_quantized", get_false, nullptr, "False: there are no quantised tensors.", nullptr},
     {"is_meta", get_is_meta, nullptr, "Whether the tensor has sizes and a dtype, but no elements.", nullptr},
     {"is_nested", get_false, nullptr, "False: there are no nested tensors.", nullptr},
+    {"is_sparse_csr", get_false, nullptr, "False: every tensor is strided.", nullptr},
+    {"is_xpu", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
+    {"is_mps", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
+    {"is_mkldnn", get_false, nullptr, "False: every tensor is strided.", nullptr},
+    {"is_ipu", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
+    {"is_mtia", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
+    {"is_vulkan", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
+    {"is_xla", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
+    {"is_maia", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
     {"data", get_data, set_tensor_data, "The same elements, without gradient history.", nullptr},
     {"real", get_real, set_real, "The tensor itself: there are no complex tensors.", nullptr},
     {"imag", get_imag, nullptr, "Raises: there are no complex tensors.", nullptr},
@@ -125,5 +134,11 @@ PyGetSetDef tensor_getset[] = {
     {"__array_priority__", get_priority, nullptr, "NumPy leaves mixed operators to the tensor.", nullptr},
     {},
 };
+
+bool is_false_of_tensors(const std::string& name) {
+  const PyGetSetDef* row = tensor_getset;
+  while (row->name && name != row->name) ++row;
+  return row->name && row->get == get_false;
+}
 
 }  // namespace md

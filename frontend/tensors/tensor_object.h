@@ -53,6 +53,7 @@ bool op_function_is_method(PyObject* o);          // the unbound method descript
 bool tensor_has_method(const std::string& name);  // "sum", "add_", "view"
 // Tensor.<name> stands for an op of the table (add, add_); false for methods written by hand (numpy, set_, equal).
 bool tensor_method_is_op(const std::string& name);
+bool is_false_of_tensors(const std::string& name);  // "is_cuda", "is_sparse", ...
 bool tensor_has_attr(const std::string& name);  // "shape", "T", "dtype", "grad", ...
 
 // Raises the Python exception an OpError stands for.

@@ -36,6 +36,12 @@ static PyTypeObject* size_type() {
   return Py_TYPE(s.get());
 }
 
+static Size count(const TensorType& type) {
+  Size n = 1;
+  for (const Size& s : type.sizes) n = n * s;
+  return n;
+}
+
 // Attributes that are metadata: known while tracing, no node.
 static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   const TensorType& type = v.type;
@@ -48,7 +54,12 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   if (n == "requires_grad") return t.boolean(type.requires_grad);
   if (n == "is_leaf") return t.boolean(type.is_leaf());
   if (n == "itemsize") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
-  if (n == "is_cuda" || n == "is_sparse" || n == "is_quantized") return t.boolean(false);
+  if (n == "real") return ValueRef(&v);
+  if (n == "nbytes") return size_value(t, count(type) * Size(static_cast<std::int64_t>(item_size(type.dtype))));
+  if (n == "layout")
+    return t.constant(checked(PyObject_GetAttrString(checked(import_module("minidynamo._C")).get(), "strided")).get());
+  if ((n == "retains_grad" && type.is_leaf()) || (n.starts_with("is_") && is_false_of_tensors(n)))
+    return t.boolean(false);
   if (n == "grad" && !v.source && type.is_leaf()) return t.none();
   return {};
 }
@@ -106,9 +117,7 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   if (args.size() != 0) return {};
   if (n == "dim" || n == "ndimension") return t.integer(type.dim());
   if (n == "numel" || n == "nelement") {
-    Size count = 1;
-    for (const Size& s : type.sizes) count = count * s;
-    return size_value(t, count);
+    return size_value(t, count(type));
   }
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
   if (n == "is_complex") return t.boolean(false);
@@ -150,6 +159,12 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   if (!on_type) clear_answer();
   if (on_type && (Py_TYPE(on_type.get()) == &PyWrapperDescr_Type || Py_TYPE(on_type.get()) == &PyMethodDescr_Type))
     return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (on_type && Py_TYPE(on_type.get()) == &PyProperty_Type) {
+    const PyRef get = checked(PyObject_GetAttrString(on_type.get(), "fget"));
+    CallArgs args;
+    args.positional.push_back(ValueRef(this));
+    if (PyFunction_Check(get.get())) return t.call(t.wrap(get.get(), nullptr), std::move(args));
+  }
   if (real) {  // a Python attribute put on the tensor
     if (PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name)); v && !tensor_has_attr(n))
       return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));

@@ -373,4 +373,20 @@ Arg expand_rule(ops::IsReal, const Expansion& e) { return e.call(id::FullLike, {
 
 Arg expand_rule(ops::WhereMethod, const Expansion& e) { return where(e, e.arg(1), e.arg(0), e.arg(2)); }
 
+Arg expand_rule(ops::LstmCell, const Expansion& e) {
+  need_floats(e);
+  need_floats(e, 1);
+  const TensorType gates = e.tensor(0), cell = e.tensor(1);
+  if (gates.dim() == 0 || cell.dim() == 0) e.fail(ErrorKind::Runtime, "states and gates have columns");
+  const Size columns = cell.sizes.back();
+  if (!guard_eq(gates.sizes.back(), columns * Size(4)))
+    e.fail(ErrorKind::Runtime, "got {} columns of gates for {} of the cell", to_string(gates.sizes.back()),
+           to_string(columns));
+  const auto part = [&](std::int64_t k) { return e.call(id::Narrow, {e.arg(0), -1, columns * Size(k), columns}); };
+  const auto open = [&](std::int64_t k) { return e.call(id::Sigmoid, {part(k)}); };
+  const Arg added = mul(e, open(0), e.call(id::Tanh, {part(2)}));
+  const Arg next = add(e, mul(e, open(1), e.arg(1)), added);
+  return ListArg{{mul(e, open(3), e.call(id::Tanh, {next})), next}, true};
+}
+
 }  // namespace md

@@ -147,4 +147,31 @@ Gradients vjp_rule(ops::VectorNorm, const Derivation& d) {
   return d.all({d.mul(scaled, zero_where(no_norm, d.div(g, to_power(y, p - 1))))});
 }
 
+// --- Cells of recurrent layers ---------------------------------------------------------------------------------------
+
+// The activations are computed again: they cost less than what would have to be kept.
+Gradients vjp_rule(ops::LstmCell, const Derivation& d) {
+  const Size columns = d.sizes_of(1).back();
+  const auto part = [&](std::int64_t k) { return d.call(id::Narrow, {d.arg(0), -1, columns * Size(k), columns}); };
+  const auto open = [&](std::int64_t k) { return d.call(id::Sigmoid, {part(k)}); };
+  const auto slope = [&](const Arg& sigmoid) { return d.mul(sigmoid, d.sub(1.0, sigmoid)); };
+  const auto tanh_slope = [&](const Arg& tanh) { return d.sub(1.0, d.mul(tanh, tanh)); };
+  const Arg output = open(3), reached = d.call(id::Tanh, {d.results[1]}), forget = open(1);
+  Arg of_next = d.grads[1];
+  if (!d.grads[0].is_none()) {
+    const Arg through = d.mul(d.mul(d.grads[0], output), tanh_slope(reached));
+    of_next = of_next.is_none() ? through : d.add(of_next, through);
+  }
+  Gradients out(2);
+  if (d.wants(1)) out[1] = d.mul(of_next, forget);
+  if (!d.wants(0)) return out;
+  const Arg input = open(0), candidate = d.call(id::Tanh, {part(2)});
+  const Arg of_output = d.grads[0].is_none() ? d.zeros_like(output) : d.mul(d.mul(d.grads[0], reached), slope(output));
+  ListArg gates;
+  gates.items = {d.mul(d.mul(of_next, candidate), slope(input)), d.mul(d.mul(of_next, d.arg(1)), slope(forget)),
+                 d.mul(d.mul(of_next, input), tanh_slope(candidate)), of_output};
+  out[0] = d.call(id::Cat, {gates, -1});
+  return out;
+}
+
 }  // namespace md

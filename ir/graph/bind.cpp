@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "ir/core/error.h"
 #include "ir/graph/graph.h"
@@ -407,14 +408,63 @@ bool try_bind_reading(const Op& op, std::vector<Arg> args, KwArgs kwargs, BoundA
   }
 }
 
-BoundCall bind(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs) {
-  BoundCall call;
+namespace {
+
+// Factors that older programs give by position, before the tensors they multiply: what they are called today.
+struct OlderOrder {
+  std::string_view op;
+  std::size_t tensors;
+  std::array<const char*, 2> factors;
+};
+constexpr OlderOrder kOlderOrders[] = {{"add", 2, {"alpha"}},
+                                       {"sub", 2, {"alpha"}},
+                                       {"addcmul", 3, {"value"}},
+                                       {"addcdiv", 3, {"value"}},
+                                       {"addmm", 3, {"beta", "alpha"}},
+                                       {"addmv", 3, {"beta", "alpha"}},
+                                       {"addr", 3, {"beta", "alpha"}},
+                                       {"addbmm", 3, {"beta", "alpha"}},
+                                       {"baddbmm", 3, {"beta", "alpha"}}};
+
+// add(x, 0.5, y) as add(x, y, alpha=0.5); false for calls that mean nothing of the kind.
+bool in_todays_order(std::string_view name, std::vector<Arg>& args, KwArgs& kwargs) {
+  const auto* const order = std::ranges::find(kOlderOrders, name, &OlderOrder::op);
+  if (order == std::end(kOlderOrders)) return false;
+  std::vector<Arg> tensors, factors;
+  for (const Arg& a : args) (a.is_number() ? factors : tensors).push_back(a);
+  const std::size_t most = order->factors[1] ? 2 : 1;
+  if (tensors.size() != order->tensors || factors.empty() || factors.size() > most || args.back().is_number())
+    return false;
+  for (std::size_t i = 0; i < factors.size(); ++i) kwargs.emplace_back(order->factors[i], factors[i]);
+  args = std::move(tensors);
+  return true;
+}
+
+bool bind_one_of(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs, BoundCall& call) {
   for (const OpId id : candidates) {
     if (!try_bind(op(id), args, kwargs, call.args)) continue;
     call.op = id;
-    return call;
+    return true;
   }
-  fail(candidates, args, kwargs);
+  return false;
+}
+
+}  // namespace
+
+BoundCall bind(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs) {
+  BoundCall call;
+  if (!bind_one_of(candidates, args, kwargs, call)) fail(candidates, args, kwargs);
+  return call;
+}
+
+BoundCall bind_any_order(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs) {
+  std::vector<Arg> todays(args.begin(), args.end());
+  KwArgs named = kwargs;
+  BoundCall call;
+  if (!candidates.empty() && in_todays_order(op(candidates[0]).public_name, todays, named) &&
+      bind_one_of(candidates, todays, named, call))
+    return call;
+  return bind(candidates, args, kwargs);
 }
 
 BoundCall bind(std::string_view public_name, std::span<const Arg> args, const KwArgs& kwargs) {

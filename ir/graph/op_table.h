@@ -136,6 +136,8 @@ struct BoundCall {
 BoundCall bind(std::string_view public_name, std::span<const Arg> args, const KwArgs& kwargs);
 // The same for overloads(public_name) already looked up.
 BoundCall bind(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs);
+// As above, and takes what older programs write: add(x, 0.5, y) for add(x, y, alpha=0.5), addmm(beta, x, alpha, a, b).
+BoundCall bind_any_order(std::span<const OpId> candidates, std::span<const Arg> args, const KwArgs& kwargs);
 // As above for one known overload; false if it does not fit (no exception).
 bool try_bind(const Op& op, std::span<const Arg> args, const KwArgs& kwargs, BoundArgs& out);
 // The same where 0-d tensors given for numbers are read.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/core/error.h"
+#include "ir/reference/positions.h"
 #include "ir/reference/reference.h"
 #include "registry/ops/math.h"
 #include "registry/ops/scans.h"
@@ -202,23 +203,42 @@ void reference_kernel(ops::Gather, const KernelCall& c) {
   });
 }
 
+namespace {
+// n elements of `in` at a distance of `step` as a dense run, if the result's are `out_step` = 1 apart.
+template <class T>
+void turn_run(const T* in, std::int64_t step, T* out, std::int64_t out_step, std::int64_t n) {
+  if (step == -1 && out_step == 1) {
+    std::reverse_copy(in - n + 1, in + 1, out);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) out[i * out_step] = in[i * step];
+  }
+}
+}  // namespace
+
 void reference_kernel(ops::Flip, const KernelCall& c) {
   const TensorImpl &x = c.tensor(0), &out = *c.out[0];
-  TensorImpl turned(x.storage, x.dtype, x.sizes, x.strides, x.offset);
+  if (x.numel() == 0) return;
+  DimVec strides = x.strides;
   std::int64_t start = 0;
   for (const Arg& a : c.args[1].get<ListArg>().items) {
     if (x.dim() == 0) continue;
     const std::int64_t given = as_int(a);
     const auto d = static_cast<std::size_t>(given < 0 ? given + x.dim() : given);
     start += (x.sizes[d] - 1) * x.strides[d];
-    turned.strides[d] = -x.strides[d];
+    strides[d] = -x.strides[d];
   }
-  ElementCursor from(turned, x.sizes), to(out, out.sizes);
+  std::vector<std::size_t> order(x.sizes.size());  // as the result lies in memory
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return out.strides[a] > out.strides[b]; });
+  SideBySide s;
+  for (const std::size_t d : order) s.add(x.sizes[d], strides[d], out.strides[d]);
+  const std::size_t rank = s.sizes.size();
+  const std::int64_t n = rank ? s.sizes.back() : 1, step = rank ? s.a.back() : 1, out_step = rank ? s.b.back() : 1;
   visit_dtype(x.dtype, [&](auto t) {
     using T = decltype(t);
-    for (std::int64_t n = x.numel(); n > 0; --n, from.next(), to.next()) {
-      out.as<T>()[to.offset()] = x.as<T>()[start + from.offset()];
-    }
+    walk(s, rank ? rank - 1 : 0, [&](std::int64_t from, std::int64_t to) {
+      turn_run(x.as<T>() + start + from, step, out.as<T>() + to, out_step, n);
+    });
   });
 }
 

@@ -144,7 +144,9 @@ class _OwnOp:
 
 
 class _Function:
-    """A function of this package under the name that it has among torch's operators."""
+    """A function of this package under the name that it has among torch's operators, called for what it does."""
+
+    _has_side_effect = True
 
     def __init__(self, namespace, function):
         self.__name__ = function.__name__
@@ -200,9 +202,8 @@ class _Namespace:
             return cond
         if self._namespace == "profiler" and name in ("_record_function_enter", "_record_function_exit"):
             from .autograd import profiler
-            from .fx.node import has_side_effect
 
-            made = self.__dict__[name] = has_side_effect(_Function("profiler", getattr(profiler, name)))
+            made = self.__dict__[name] = _Function("profiler", getattr(profiler, name))
             return made
         raise AttributeError(f"'_OpNamespace' '{self._namespace}' object has no attribute '{name}'")
 

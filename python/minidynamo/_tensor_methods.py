@@ -182,9 +182,20 @@ def _of_function(module, name):
     return method
 
 
-def is_not(kind):
-    """A property of tensors on the CPU: False."""
-    return property(lambda self: False, doc=f"False: no tensor is of the kind {kind!r}.")
+def H(self):  # noqa: N802  torch's name
+    """A matrix transposed (there are no complex tensors to conjugate). RuntimeError for other numbers of dimensions."""
+    if self.dim() not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
+    return self.T
+
+
+def mH(self):  # noqa: N802  torch's name
+    """The last two dimensions swapped. RuntimeError for fewer dimensions."""
+    if self.dim() < 2:
+        raise RuntimeError(
+            f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
+        )
+    return self.mT
 
 
 def attach():
@@ -196,5 +207,5 @@ def attach():
     for method in methods:
         method.__qualname__ = f"Tensor.{method.__name__}"
         setattr(_C.Tensor, method.__name__, method)
-    for kind in ("xpu", "mps", "mkldnn", "ipu", "mtia", "vulkan", "xla", "maia", "sparse_csr"):
-        setattr(_C.Tensor, f"is_{kind}", is_not(kind))
+    for getter in (H, mH):
+        setattr(_C.Tensor, getter.__name__, property(getter))

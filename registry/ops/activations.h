@@ -136,6 +136,13 @@ struct LerpScalar {
                             "self + weight * (end - self), counted from the nearer end."));
 };
 
+struct LstmCell {
+  static constexpr OpDecl decl = own_gradient(function_only(composite(
+      "_lstm_cell", "_lstm_cell(Tensor gates, Tensor cell) -> (Tensor hidden, Tensor cell)",
+      "The next states of an LSTM (Hochreiter & Schmidhuber 1997; Gers et al. 2000): `gates`, of four times the "
+      "columns, are those of input, forgetting, candidates and output before their activations.")));
+};
+
 struct Addcmul {
   static constexpr OpDecl decl = rounds_once(inplace_too(
       composite("addcmul", "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",

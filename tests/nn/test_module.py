@@ -336,3 +336,9 @@ def test_unknown_names_say_so():
     with pytest.raises(AttributeError, match="torch 2.13 has no torch.nn.Conv9d either; nearest: torch.nn.Conv"):
         _ = nn.Conv9d
     assert {"Linear", "Module", "functional", "init"} <= set(dir(nn))
+
+
+def test_errors_about_arguments_name_the_class_that_programs_know():
+    for call in (lambda m: m.train(1, 2), lambda m: m.zero_grad(1, 2, 3), lambda m: m.apply()):
+        with pytest.raises(TypeError, match=r"^Module\."):
+            call(torch.nn.Linear(1, 1))

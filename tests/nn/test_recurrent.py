@@ -148,3 +148,46 @@ def test_dropout_between_layers_only_in_training():
 def test_errors(make, error):
     with pytest.raises(error):
         make()
+
+
+# --- One step of an LSTM as an op
+
+
+def lstm_step_by_parts(gates, cell):
+    i, f, g, o = gates.chunk(4, -1)
+    following = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+    return o.sigmoid() * following.tanh(), following
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("used", ["both", "hidden", "cell"])
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)])
+def test_a_step_has_the_gradients_of_its_parts(lead, used, compiled):
+    torch._dynamo.reset()
+    found = []
+    for step_of in (torch._lstm_cell, lstm_step_by_parts):
+        gates = torch.tensor(np.random.default_rng(0).standard_normal((*lead, 20)), requires_grad=True)
+        cell = torch.tensor(np.random.default_rng(1).standard_normal((*lead, 5)), requires_grad=True)
+
+        def loss(gates, cell, step_of=step_of):
+            hidden, following = step_of(gates, cell)
+            return (hidden * 3).sum() * (used != "cell") + (following**2).sum() * (used != "hidden")
+
+        (torch.compile(loss, fullgraph=True) if compiled else loss)(gates, cell).backward()
+        found.append((gates.grad.numpy(), cell.grad.numpy()))
+    for one, other in zip(*found):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
+
+
+def test_second_derivatives_of_a_step_and_what_it_refuses():
+    draws = np.random.default_rng(0)
+    gates = torch.tensor(draws.standard_normal((2, 8)), requires_grad=True)
+    cell = torch.tensor(draws.standard_normal((2, 2)), requires_grad=True)
+    assert torch.autograd.gradcheck(torch._lstm_cell, (gates, cell))
+    assert torch.autograd.gradgradcheck(torch._lstm_cell, (gates, cell))
+    only_gates = torch._lstm_cell(gates, cell.detach())[0].sum()
+    assert torch.autograd.grad(only_gates, gates)[0].shape == (2, 8)
+    with pytest.raises(RuntimeError, match="7 columns of gates for 2"):
+        torch._lstm_cell(torch.ones(2, 7), torch.ones(2, 2))
+    half = torch._lstm_cell(torch.ones(2, 8, dtype=torch.bfloat16), torch.ones(2, 2, dtype=torch.bfloat16))
+    assert half[0].dtype is torch.bfloat16

@@ -126,6 +126,7 @@ torch.bitwise_not(i)
 """
 
 LINEAR = """
+torch._lstm_cell(c, c[..., :1])
 torch.addbmm(a, c[:, :, :3], c[:, :, 1:]) | a.addbmm(c[:, :, :3], c[:, :, 1:], beta=0.5, alpha=2)
 torch.addr(a, v, w) | a.addr(v, w, beta=2, alpha=-1) | torch.vdot(v, w) | v.vdot(w) | torch.tensordot(x, y, 2)
 torch.tensordot(x, y.t(), 1) | torch.tensordot(c, c, ([0, 2], [0, 2])) | torch.kron(a, x) | v.kron(w)

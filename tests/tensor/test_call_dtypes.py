@@ -1,5 +1,5 @@
 """Dtypes of the results of every listed call against call_dtypes.json: what torch 2.13 answers where the float32
-operands are of another dtype. null: it raised."""
+operands are of another dtype. null: it raised. (_lstm_cell is no function of torch's: there it is part of nn.LSTM.)"""
 
 import json
 import pathlib

@@ -257,7 +257,8 @@ class Node:
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
-            return self.target in _side_effectful_functions or (impure_random and self.target in _random_functions())
+            effect = self.target in _side_effectful_functions or getattr(self.target, "_has_side_effect", False)
+            return effect or (impure_random and self.target in _random_functions())
         if self.op == "call_module":
             owner = self.graph.owning_module
             return owner is None or bool(getattr(owner.get_submodule(self.target), "_is_impure", False))

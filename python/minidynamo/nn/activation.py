@@ -229,17 +229,17 @@ class _AlongDim(_Plain):
 
 class Softmax(_AlongDim):
     def forward(self, input):
-        return F.softmax(input, self.dim)
+        return F.softmax(input, self.dim, _stacklevel=6)
 
 
 class LogSoftmax(_AlongDim):
     def forward(self, input):
-        return F.log_softmax(input, self.dim)
+        return F.log_softmax(input, self.dim, _stacklevel=6)
 
 
 class Softmin(_AlongDim):
     def forward(self, input):
-        return F.softmin(input, self.dim)
+        return F.softmin(input, self.dim, _stacklevel=6)
 
 
 class Softmax2d(Module):

@@ -4,10 +4,12 @@ The functions are traced like a program's own. An in-place activation is the op'
 comes back; what the op's derivative needs of the input is kept in a copy.
 """
 
+import warnings as _warnings
 from importlib import import_module as _import_module
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from .._dynamo.eval_frame import is_compiling as _is_compiling
 from .attention_functions import multi_head_attention_forward, scaled_dot_product_attention
 from .distance_functions import cosine_similarity, normalize, pairwise_distance, pdist
 from .dropout_functions import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d, feature_alpha_dropout
@@ -178,25 +180,30 @@ def relu_(input):
     return input.relu_()
 
 
-def _implied_dim(input, dim):
+def _implied_dim(function, input, dim, level):
     if dim is not None:
         return dim
+    if not _is_compiling():  # a graph has no place for a warning
+        _warnings.warn(
+            f"{function}: the dimension is chosen by how many there are, as in older programs: please pass dim=X.",
+            stacklevel=level,
+        )
     return 0 if input.dim() in (0, 1, 3) else 1
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """exp(x - max) divided by its sum along `dim`; without one 0 for 0, 1 or 3 dimensions, else 1."""
-    return _ops["softmax"](input, _implied_dim(input, dim), dtype)
+    return _ops["softmax"](input, _implied_dim("softmax", input, dim, _stacklevel), dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """x - max - log(sum(exp(x - max))) along `dim`; without one as softmax."""
-    return _ops["log_softmax"](input, _implied_dim(input, dim), dtype)
+    return _ops["log_softmax"](input, _implied_dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """softmax(-x)."""
-    return _ops["softmax"](-input, _implied_dim(input, dim), dtype)
+    return _ops["softmax"](-input, _implied_dim("softmin", input, dim, _stacklevel), dtype)
 
 
 def one_hot(input, num_classes=-1):

@@ -19,9 +19,12 @@ def _reduction(size_average, reduce, reduction):
         if reduction not in ("none", "mean", "sum"):
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
-    if reduce is False:
-        return "none"
-    return "sum" if size_average is False else "mean"
+    how = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if not is_compiling():
+        warnings.warn(
+            f"size_average and reduce are arguments of older programs: please use reduction='{how}'.", stacklevel=3
+        )
+    return how
 
 
 def _reduced(loss, reduction):

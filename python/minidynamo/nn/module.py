@@ -1,6 +1,6 @@
 """torch.nn.Module: named parameters, buffers and submodules, and a call that runs `forward`."""
 
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 
 from .. import _C
 from .hooks import HOOK_TABLES, Hooks, global_hooks
@@ -214,6 +214,13 @@ class Module(ModuleWalks, ModuleChanges, ModuleDevices, ModuleState, Hooks):
         if len(lines) <= 1 and not children:
             return f"{self._get_name()}({extra})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+# Errors about arguments name the class that programs know.
+for _base in Module.__mro__[1:-1]:
+    for _name, _method in vars(_base).items():
+        if isinstance(_method, FunctionType):
+            _method.__qualname__ = f"Module.{_name}"
 
 
 def _type_text(value):

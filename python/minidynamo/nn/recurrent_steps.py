@@ -8,9 +8,8 @@ def _rnn_step(gates_x, gates_h, state, activation):
 
 
 def _lstm_step(gates_x, gates_h, state, activation):
-    i, f, g, o = (gates_x + gates_h).chunk(4, -1)
-    cell = f.sigmoid() * state[1] + i.sigmoid() * g.tanh()
-    return o.sigmoid() * cell.tanh(), cell
+    hidden, cell = _C._lstm_cell(gates_x + gates_h, state[1])
+    return hidden, cell
 
 
 def _gru_step(gates_x, gates_h, state, activation):

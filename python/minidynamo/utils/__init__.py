@@ -7,7 +7,12 @@ from .._absent import submodules as _submodules
 
 
 def _load(name, missing):
-    return import_module(f"{__name__}.{name}") if name in _submodules(__name__) else missing
+    if name not in _submodules(__name__):
+        return missing
+    try:
+        return import_module(f"{__name__}.{name}")
+    except ModuleNotFoundError as error:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {error}") from error
 
 
 __getattr__ = _absent_names(__name__, _load)
