@@ -1,3 +1,4 @@
+// Copies by short runs: strips of neighbouring runs are read together.
 #include "backend/blocks/copy_runs.h"
 
 #include <algorithm>

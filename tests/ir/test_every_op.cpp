@@ -297,6 +297,8 @@ std::vector<Arg> special_args(const Op& o, DType t) {
       return {small(t, {2, 2}), small(t, {2}), testing::list({1}), 1};
     case id::PowScalar:
       return {small(t, {2, 2}), 3};
+    case id::LstmCell:
+      return {small(t, {2, 8}), small(t, {2, 2})};
     default:
       return more_special_args(o, t);
   }
