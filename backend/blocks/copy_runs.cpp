@@ -30,7 +30,7 @@ void copy_one(const char* from, char* to, std::int64_t n, std::int64_t item) {
 }  // namespace
 
 bool copy_runs(const Axes& axes, const char* from, char* to, std::int64_t item) {
-  if (axes.size() < 3) return false;
+  if (axes.size() < 3 || product(axes) == 0) return false;
   const Axis run = axes.back(), along = axes[axes.size() - 2];
   if (run.stride[0] != item || run.stride[1] != item || run.size * item > kLongRun) return false;
   std::size_t near = axes.size();

@@ -46,6 +46,14 @@ def test_elements_turned_round(shape, dtype):
         np.testing.assert_array_equal(torch.tensor(x).expand(2, *shape).flip(0, 1).numpy(), np.flip([x, x], (0, 1)))
 
 
+@pytest.mark.parametrize("shape", [(20, 0, 9, 3, 3), (0, 24, 9, 3, 3), (2, 24, 9, 0, 3)])
+def test_copies_of_nothing(shape):
+    x = torch.zeros(shape).transpose(1, 2)
+    assert x.contiguous().shape == x.shape and (x + x).shape == x.shape
+    y = torch.nn.functional.avg_pool3d(torch.zeros(0, 9, 24, 4, 4).transpose(1, 2), 2)
+    assert y.shape == (0, 24, 4, 2, 2)
+
+
 def test_numbers_without_dimensions():
     assert torch.tensor(3.0).flip(()).item() == 3.0
 
