@@ -144,91 +144,17 @@ constexpr Row kRows[] = {
 };
 
 // Composites that are several nodes in torch too, or only another spelling of one.
-constexpr std::string_view kByParts[] = {"positive",
-                                         "where_method",
-                                         "movedim",
-                                         "unflatten",
-                                         "ravel",
-                                         "broadcast_to",
-                                         "broadcast_tensors",
-                                         "reshape_as",
-                                         "atleast_1d",
-                                         "atleast_1d.list",
-                                         "atleast_2d",
-                                         "atleast_2d.list",
-                                         "atleast_3d",
-                                         "atleast_3d.list",
-                                         "fill_diagonal",
-                                         "fliplr",
-                                         "flipud",
-                                         "repeat_interleave",
-                                         "repeat_interleave.tensor",
-                                         "hstack",
-                                         "vstack",
-                                         "dstack",
-                                         "column_stack",
-                                         "tensor_split",
-                                         "tensor_split.at",
-                                         "hsplit",
-                                         "hsplit.at",
-                                         "vsplit",
-                                         "vsplit.at",
-                                         "dsplit",
-                                         "dsplit.at",
-                                         "meshgrid",
-                                         "cartesian_prod",
-                                         "outer",
-                                         "inner",
-                                         "reshape",
-                                         "view_as",
-                                         "expand_as",
-                                         "flatten",
-                                         "getitem",
-                                         "to",
-                                         "to.device",
-                                         "to.other",
-                                         "type_as",
-                                         "float",
-                                         "double",
-                                         "half",
-                                         "bfloat16",
-                                         "cpu",
-                                         "contiguous",
-                                         "max_pool1d",
-                                         "max_pool2d",
-                                         "max_pool3d",
-                                         "max_pool1d_with_indices",
-                                         "max_pool2d_with_indices",
-                                         "max_pool3d_with_indices",
-                                         "avg_pool1d",
-                                         "avg_pool2d",
-                                         "avg_pool3d",
-                                         "adaptive_avg_pool1d",
-                                         "adaptive_avg_pool2d",
-                                         "adaptive_max_pool1d",
-                                         "adaptive_max_pool2d_with_indices",
-                                         "interpolate",
-                                         "norm",
-                                         "norm.scalar",
-                                         "linalg_norm",
-                                         "linalg_norm.name",
-                                         "linalg_matrix_norm",
-                                         "linalg_matrix_norm.name",
-                                         "diff",
-                                         "trapezoid",
-                                         "trapezoid.x",
-                                         "msort",
-                                         "nanmean",
-                                         "take_along_dim",
-                                         "tensordot",
-                                         "softsign",
-                                         "tanhshrink",
-                                         "kron",
-                                         "einsum",
-                                         "chain_matmul",
-                                         "linalg_multi_dot",
-                                         "matrix_power",
-                                         "rms_norm"};
+constexpr std::string_view kByParts =
+    "positive where_method movedim unflatten ravel broadcast_to broadcast_tensors reshape_as atleast_1d "
+    "atleast_1d.list atleast_2d atleast_2d.list atleast_3d atleast_3d.list fill_diagonal fliplr flipud "
+    "repeat_interleave repeat_interleave.tensor hstack vstack dstack column_stack tensor_split tensor_split.at "
+    "hsplit hsplit.at vsplit vsplit.at dsplit dsplit.at meshgrid cartesian_prod outer inner reshape view_as "
+    "expand_as flatten getitem to to.device to.other type_as float double half bfloat16 cpu contiguous "
+    "max_pool1d max_pool2d max_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices "
+    "avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool1d "
+    "adaptive_max_pool2d_with_indices interpolate norm norm.scalar linalg_norm linalg_norm.name "
+    "linalg_matrix_norm linalg_matrix_norm.name diff trapezoid trapezoid.x msort nanmean take_along_dim "
+    "tensordot softsign tanhshrink kron einsum chain_matmul linalg_multi_dot matrix_power rms_norm ";
 
 // Words of the op's name with capitals; a letter after a digit begins a word: "max_pool2d" is MaxPool2D.
 std::string following(std::string_view name) {
@@ -258,8 +184,11 @@ struct Names {
 std::vector<Names> names_of_ops() {
   std::vector<Names> out;
   for (const Op& op : all_ops()) out.push_back({following(op.public_name), {}});
-  for (const std::string_view name : kByParts)
-    if (const OpId id = find_op(name); id != kNoOp) out[id].names = {""};
+  for (std::string_view rest = kByParts; !rest.empty();) {
+    const std::size_t end = rest.find(' ');
+    if (const OpId id = find_op(rest.substr(0, end)); id != kNoOp) out[id].names = {""};
+    rest.remove_prefix(end + 1);
+  }
   for (const Row& row : kRows) {
     const OpId id = find_op(row.op);
     if (id == kNoOp) continue;
