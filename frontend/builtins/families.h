@@ -19,6 +19,7 @@ std::span<const BuiltinRow> array_rules();     // what NumPy's polyfills and ten
 std::span<const BuiltinRow> class_rules();     // class statements
 std::span<const BuiltinRow> frame_rules();     // sys.exc_info, sys._getframe
 std::span<const BuiltinRow> polyfill_rules();  // what polyfills of the library ask of the trace
+std::span<const BuiltinRow> override_rules();  // torch.overrides
 std::span<const BuiltinRow> marked_rules();    // nonstrict_trace, cond, error_on_graph_break, ...
 inline auto builtin_families() {
   return std::array{
@@ -32,6 +33,7 @@ inline auto builtin_families() {
       class_rules(),      //
       frame_rules(),      //
       polyfill_rules(),   //
+      override_rules(),   //
       marked_rules(),     //
   };
 }

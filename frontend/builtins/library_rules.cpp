@@ -240,7 +240,8 @@ ValueRef rule_cast(Tracer&, CallArgs& args) {
 
 ValueRef rule_is_tensor(Tracer& t, CallArgs& args) {
   expect_args(t, "is_tensor", args, 1, 1);
-  return t.boolean(args[0]->kind == ValueKind::Tensor);
+  PyTypeObject* const type = args[0]->python_type();
+  return t.boolean(type && PyType_IsSubtype(type, tensor_type));
 }
 
 ValueRef rule_is_floating_point(Tracer& t, CallArgs& args) {

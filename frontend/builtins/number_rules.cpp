@@ -15,6 +15,7 @@
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -25,8 +26,10 @@ ValueRef rule_abs(Tracer& t, CallArgs& args) {
   if (args[0]->kind == ValueKind::Tensor) return t.call_operator("abs", args);
   if (auto* x = as<ArrayValue>(args[0])) return x->operate(t, "__abs__", {});
   if (auto* n = as<SizeValue>(args[0])) return guard_lt(n->size, Size(0)) ? size_value(t, Size(0) - n->size) : args[0];
-  if (auto* o = as<ObjectValue>(args[0]))
+  if (auto* o = as<ObjectValue>(args[0])) {
     if (ValueRef m = o->special(t, "__abs__")) return t.call(m, {});
+    if (tensor_instance(args[0])) return t.call(o->get_attr(t, checked(PyUnicode_InternFromString("abs")).get()), {});
+  }
   return {};
 }
 
@@ -155,6 +158,11 @@ ValueRef answered(Tracer& t, const ObjectValue& o, const ValueRef& method, const
 }
 
 ValueRef to_number(Tracer& t, CallArgs& args, const char* dunder) {
+  ObjectValue* const instance = args.size() == 1 && !args.positional.empty() ? tensor_instance(args[0]) : nullptr;
+  if (instance && !instance->special(t, dunder)) {
+    if (ValueRef answer = ask_tensor_method(t, dunder, args)) return answer;
+    (void)strip_subclasses(t, args);
+  }
   if (args.size() == 1 && !args.positional.empty()) {
     if (auto* x = as<TensorValue>(args[0])) {
       const bool to_int = std::string_view(dunder) == "__int__";

@@ -12,6 +12,7 @@
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/report/events.h"
 #include "frontend/report/source_lines.h"
+#include "frontend/tensors/function_modes.h"
 #include "frontend/values/constant.h"
 
 namespace md {
@@ -92,7 +93,7 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
   const RunSwitches& switches = run_switches();
   if ((switches.disabling && is_disabled_here()) || switches.stance == Stance::ForceEager ||
-      (is_observed(PyThreadState_Get(), code) && !compiles_while_traced())) {
+      (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed()) {
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, nullptr);
   }

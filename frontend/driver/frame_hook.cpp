@@ -15,6 +15,7 @@
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/report/events.h"
 #include "frontend/tensors/array_view.h"
+#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 
@@ -278,6 +279,7 @@ RunOutcome run_copied(Frame* frame, CompileOptions* options, PyRef& result) {
 PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   release_passed_on();
   const bool observed = is_observed(thread, frame_code(frame)) && !compiles_while_traced();
+  if (overrides_are_changed() && !replays()) return pass_through(thread, frame, throwflag);
   if (observed && !replays()) return run_observed(thread, frame, throwflag);
   if ((!is_armed_here() && !join_everything()) || !is_function_entry(frame, throwflag))
     return pass_through(thread, frame, throwflag);

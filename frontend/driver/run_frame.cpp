@@ -14,6 +14,7 @@
 #include "frontend/entries/frame_notes.h"
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/report/events.h"
+#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 
@@ -358,7 +359,8 @@ RunOutcome run_from_break(EntryRef entry, PlanRun run, const FrameRequest& first
     auto* code = reinterpret_cast<PyCodeObject*>(next->code.get());
     const FrameRequest request{code, args.frame(code, first.args), first.options, std::string()};
     // The breaking call may have set a trace function, which is to see what follows.
-    const bool watched = is_observed(PyThreadState_Get(), code) && !compiles_while_traced();
+    const bool watched =
+        (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed();
     LoadedValues found;
     EntryRef following = watched ? EntryRef() : find_entry(code, request.options, request.args, found);
     const bool hit = static_cast<bool>(following);

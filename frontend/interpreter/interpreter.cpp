@@ -146,7 +146,9 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   ValueRef v = realize(callee);
   if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
   if (is_deferred_draw(*this, v)) return false;
-  if (auto* m = as<MethodValue>(v); m && as<FunctionValue>(m->function) && !is_ignored_method(*m)) {
+  auto* m = as<MethodValue>(v);
+  if (auto* of_library = as<FunctionValue>(m ? m->function : v); of_library && of_library->overridable) return false;
+  if (m && as<FunctionValue>(m->function) && !is_ignored_method(*m)) {
     call_args.positional.insert(call_args.positional.begin(), m->self);
     v = m->function;
   }

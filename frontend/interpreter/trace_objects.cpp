@@ -8,6 +8,7 @@
 #include "frontend/values/array.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -93,7 +94,9 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
   } else if (config.trace_numpy && (is_plain_array(object) || is_numpy_scalar(object))) {
     v = input_array(*this, object, source);
   } else if (is_tensor(object)) {
-    unmodelled(std::string("TensorWithTFOverrideVariable(") + type_name(Py_TYPE(object)) + ")", "tensor subclass");
+    v = wrap_tensor_subclass(*this, object, source);
+    v->source = source;
+    v->real = PyRef::borrow(object);
   } else {
     v = wrap_by_type(*this, object, source);
     v->source = source;

@@ -14,6 +14,7 @@
 #include "frontend/cpython/type_dict.h"
 #include "frontend/entries/compiled_object.h"
 #include "frontend/marked_callables/marked_value.h"
+#include "frontend/tensors/overridable_function.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
@@ -29,6 +30,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -358,6 +360,15 @@ ValueRef wrap_compiled(Tracer& t, PyObject* o, SourceRef s) {
   return wrap_function(t, traced, t.recorder.sources.constant(traced, s->name));
 }
 
+// The function, which knows as what overrides are asked about it.
+ValueRef wrap_overridable(Tracer& t, PyObject* o, SourceRef s) {
+  if (s) t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  PyObject* const function = function_of_overridable(o);
+  ValueRef f = wrap_function(t, function, t.recorder.sources.constant(function, s ? s->name : ""));
+  if (auto* traced = as<FunctionValue>(f)) traced->overridable = PyRef::borrow(o);
+  return f;
+}
+
 template <class V>
 ValueRef wrap_by_identity(Tracer& t, PyObject* o, SourceRef s) {
   t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
@@ -404,6 +415,7 @@ constexpr WrapRow kWrapRows[] = {
     {has_rule, wrap_by_identity<BuiltinValue>},
     {is_exactly<PyFunction_Type>, wrap_function},
     {[](Tracer&, PyObject* o) { return is_compiled_function(o); }, wrap_compiled},
+    {[](Tracer&, PyObject* o) { return is_overridable_function(o); }, wrap_overridable},
     {is_exactly<PyMethod_Type>, wrap_method},
     {[](Tracer&, PyObject* o) { return Py_TYPE(o) == partial_type(); }, wrap_partial},
     {[](Tracer&, PyObject* o) { return is_op_function(o); }, wrap_by_identity<OpFunctionValue>},
@@ -413,6 +425,7 @@ constexpr WrapRow kWrapRows[] = {
     {[](Tracer& t, PyObject* o) { return t.config.trace_more && is_method_of_instance(o); }, wrap_bound_method},
     {is_exactly<PyCFunction_Type, PyMethodDescr_Type, PyWrapperDescr_Type, PyClassMethodDescr_Type>,
      wrap_by_identity<BuiltinValue>},
+    {[](Tracer&, PyObject* o) { return is_tensor_access(o); }, wrap_by_identity<BuiltinValue>},
     {[](Tracer&, PyObject* o) { return is_call_cache(o); }, wrap_by_identity<BuiltinValue>},
     {[](Tracer&, PyObject*) { return true; }, wrap_other}};
 

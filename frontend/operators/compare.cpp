@@ -13,6 +13,7 @@
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -55,6 +56,10 @@ ValueRef library_objects(Comparison& c) {
 
 // Instances of classes of the program.
 ValueRef objects(Comparison& c) {
+  if (tensor_instance(c.a) || tensor_instance(c.b)) {
+    if (ValueRef r = object_compare(c.t, c.a, c.b, c.op)) return r;
+    return c.is_equality() ? identity_compare(c.t, c.a, c.b, c.op) : ValueRef();
+  }
   if (c.a->kind == ValueKind::Tensor) c.b = data_of(c.b);
   if (!c.either(ValueKind::Object)) return {};
   if (ValueRef r = object_compare(c.t, c.a, c.b, c.op)) return r;
@@ -186,6 +191,7 @@ constexpr Row kRows[] = {arrays, library_objects, objects, tensors,        sizes
 
 ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   Comparison c{*this, realize(ra), realize(rb), op};
+  if (ValueRef answer = ask_modes_about_compare(*this, c.a, c.b, op)) return answer;
   if (c.a->kind == ValueKind::Tensor) c.b = scalar_as_number(*this, c.b);
   if (c.b->kind == ValueKind::Tensor) c.a = scalar_as_number(*this, c.a);
   for (Row row : kRows)

@@ -9,6 +9,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -120,6 +121,7 @@ ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::s
   }
   if (inplace && !x && y && y->payload && (a->kind == ValueKind::List || a->kind == ValueKind::Set))
     if (ValueRef r = attempt(t, a, "__i" + dunder + "__", b)) return r;
+  if (tensor_instance(b) && !x && !is_subtype(b, a)) return attempt(t, b, reflected, a);
   // A builtin operand on the left answers first, unless the other's class is below its own.
   if (y && y->payload && !x && !is_subtype(b, a)) return {};
   if (inplace)
@@ -142,7 +144,8 @@ ValueRef object_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op)
   const bool right_first = a->python_type() != b->python_type() && is_subtype(b, a);
   // Two of one builtin type: it answers for the left one before the right one is asked.
   auto* x = as<ObjectValue>(a);
-  const bool native = x && x->payload && x->has_native(t, kNames[op]) && data_of(a)->kind == data_of(b)->kind;
+  const bool native =
+      x && x->payload && !tensor_instance(a) && x->has_native(t, kNames[op]) && data_of(a)->kind == data_of(b)->kind;
   if (native && !right_first) expect_own_slot(t, *x, kNames[op]);
   if (native && !right_first) return t.compare(data_of(a), data_of(b), op);
   if (right_first)

@@ -17,6 +17,7 @@
 #include "frontend/values/refusals.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -189,6 +190,7 @@ ValueRef arrays(Operation& o) {
 
 // Instances of classes of the program.
 ValueRef objects(Operation& o) {
+  if (tensor_instance(o.a) || tensor_instance(o.b)) return object_op(o.t, o.a, o.b, o.row().dunder, o.inplace());
   if (o.a->kind == ValueKind::Tensor) o.b = data_of(o.b);
   if (o.a->kind == ValueKind::Size) {
     // A reflected method of the right operand's own class comes first, as that class is derived from int.
@@ -290,6 +292,7 @@ constexpr Row kRows[] = {arrays, objects, tensors, sizes, sequences, sets, views
 
 ValueRef Tracer::binary_op(const ValueRef& ra, const ValueRef& rb, int number) {
   Operation o{*this, realize(ra), realize(rb), number};
+  if (ValueRef answer = ask_modes_about_binary(*this, o.a, o.b, number)) return answer;
   if (o.a->kind == ValueKind::Tensor) o.b = scalar_as_number(*this, o.b);
   if (o.b->kind == ValueKind::Tensor) o.a = scalar_as_number(*this, o.a);
   for (Row row : kRows)
@@ -308,11 +311,13 @@ ValueRef Tracer::unary_op(const ValueRef& raw, int op) {
     return t.boolean(!v->truth(t));
   }
   static const char* const names[] = {"pos", "neg", "invert"};
+  if (v->kind == ValueKind::Tensor && t.overrides.asks_modes()) return tensor_instance_unary(t, v, op);
   if (v->kind == ValueKind::Tensor) return t.call_operator(names[op], CallArgs{{v}, {}});
   if (auto* x = as<ArrayValue>(v))
     if (ValueRef r = x->operate(t, std::string("__") + names[op] + "__", {})) return r;
   if (auto* o = as<ObjectValue>(v)) {
     if (ValueRef m = o->special(t, (std::string("__") + names[op] + "__").c_str())) return t.call(m, {});
+    if (tensor_instance(v)) return tensor_instance_unary(t, v, op);
     if (o->payload) return t.unary_op(o->payload, op);
   }
   if (auto* n = as<SizeValue>(v); n && op != kUnaryInvert)

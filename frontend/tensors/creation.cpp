@@ -325,9 +325,8 @@ TensorRef tensor_from_data(PyObject* data, const DType* dtype) {
 
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
-    // A subclass may take keywords in its __init__.
-    if (type == tensor_type && kwargs && PyDict_GET_SIZE(kwargs))
-      throw_type_error("Tensor() takes no keyword arguments");
+    // Also where a subclass's __init__ takes some: a __new__ of its own has to keep them from here.
+    if (kwargs && PyDict_GET_SIZE(kwargs)) throw_type_error("%s() takes no keyword arguments", type->tp_name);
     PyRef made = wrap_tensor(legacy_tensor(args));
     return (type == tensor_type ? std::move(made) : as_subclass(made.get(), type)).release();
   });

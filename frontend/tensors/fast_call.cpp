@@ -1,6 +1,8 @@
 // Chooses the one overload that fits and fills its arguments in place, without an argument list.
 #include "frontend/tensors/fast_call.h"
 
+#include "frontend/tensors/function_modes.h"
+
 namespace md {
 
 namespace {
@@ -46,6 +48,7 @@ const Op* sole_overload(std::span<const OpId> ids, std::size_t operands, bool in
 }
 
 bool FastArgs::fill(const Op& op, PyObject* const* operands, std::size_t count) {
+  if (function_modes.load(std::memory_order_relaxed) != 0) return false;
   const std::vector<Param>& params = op.schema.params;
   for (std::size_t i = 0; i < count; ++i) {
     if (!fast_operand(operands[i], params[i].type, items_[i])) return false;

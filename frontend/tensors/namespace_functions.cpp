@@ -224,7 +224,7 @@ constexpr NativeRow kFunctions[] = {
     {"_set_inference_mode", set_inference_mode_function, "Switches inference mode of this thread."},
     {"get_num_threads", get_threads, "get_num_threads()\n\nThreads one kernel may use."},
     {"set_num_threads", set_threads, "set_num_threads(n)\n\nThreads one kernel may use."},
-    {"is_tensor", is_tensor_function, "is_tensor(obj)\n\nWhether `obj` is a Tensor."},
+    {"is_tensor", is_tensor_function, "is_tensor(obj)\n\nWhether `obj` is a Tensor.", true},
     {"is_floating_point", is_floating_point, "is_floating_point(input)\n\nWhether the dtype is a floating one."},
     {"is_complex", is_complex, "is_complex(input)\n\nFalse: there are no complex tensors."},
     {"numel", numel, "numel(input)\n\nNumber of elements."},

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/out_argument.h"
@@ -294,6 +295,12 @@ PyObject* get_property(PyObject* self, void* context) {
   const Op& o = *static_cast<const Op*>(context);
   return guarded([&]() -> PyObject* {
     const PassedArgs call{&self, 1, nullptr};
+    if (may_be_overridden(self)) {
+      const PyRef attribute =
+          checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), o.public_name.c_str()));
+      const PyRef getter = checked(PyObject_GetAttrString(attribute.get(), "__get__"));
+      if (PyRef answer = try_torch_function(getter.get(), call)) return answer.release();
+    }
     BoundArgs bound{Arg(TensorRef(tensor_impl(self)))};
     for (std::size_t i = 1; i < o.schema.params.size(); ++i) bound.push_back(o.schema.params[i].default_value);
     return keep_subclass(wrap_result(o, call_op(o, bound), call), call).release();
@@ -462,6 +469,7 @@ bool is_op_function(PyObject* o) { return Py_TYPE(o) == op_function_type || Py_T
 const char* op_function_name(PyObject* o) { return self_of(o)->name; }
 bool op_function_is_method(PyObject* o) { return self_of(o)->method; }
 
+bool op_function_asks(PyObject* o) { return is_op_function(o) && !self_of(o)->undispatched; }
 bool tensor_has_method(const std::string& name) {
   PyObject* found = find_item(tensor_type->tp_dict, name.c_str());  // borrowed
   return found && is_op_function(found);

@@ -5,21 +5,21 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/tensors/function_modes.h"
+
 namespace md {
 
 namespace {
 
-PyObject* torch_function_name = nullptr;     // interned "__torch_function__"
-PyObject* default_torch_function = nullptr;  // Tensor's own, as found in its dict
+PyObject* torch_function_name = nullptr;      // interned "__torch_function__"
+PyObject* default_torch_function = nullptr;   // Tensor's own, as found in its dict
+PyObject* disabled_torch_function = nullptr;  // _C._disabled_torch_function_impl
+// The attributes whose values are handed out as they are: grad, _grad, _base.
+std::vector<PyObject*>* unconverted_attributes = nullptr;
 
 PyTypeObject* parameter_type = nullptr;  // nn.Parameter, once its module has run; kept for the life of the process
 
-thread_local int torch_function_disabled = 0;
-
-struct DisableTorchFunction {
-  DisableTorchFunction() { ++torch_function_disabled; }
-  ~DisableTorchFunction() { --torch_function_disabled; }
-};
+bool asks_subclasses() { return overrides_asked() == Overrides::All; }
 
 bool plain_value(PyObject* o) {
   PyTypeObject* t = Py_TYPE(o);
@@ -95,18 +95,40 @@ PyRef keyword_dict(const PassedArgs& call) {
   return kwargs;
 }
 
-// Tensors of exact type inside `result` (tuples and lists included) become `type`.
+// Tensors inside `result` (tuples, lists and classes below them included) that are no `type` become one.
 PyRef convert_result(PyRef result, PyTypeObject* type) {
   PyObject* r = result.get();
-  if (is_tensor_exact(r)) return as_subclass(r, type);
-  if (!PyTuple_CheckExact(r) && !PyList_CheckExact(r)) return result;
+  if (is_tensor(r)) return PyObject_TypeCheck(r, type) ? result : as_subclass(r, type);
+  if (!PyTuple_Check(r) && !PyList_Check(r)) return result;
   const Py_ssize_t n = PySequence_Fast_GET_SIZE(r);
-  PyRef made = checked(PyTuple_CheckExact(r) ? PyTuple_New(n) : PyList_New(n));
+  PyRef made = checked(PyList_New(n));
+  bool changed = false;
   for (Py_ssize_t i = 0; i < n; ++i) {
-    PyObject* item = convert_result(PyRef::borrow(PySequence_Fast_GET_ITEM(r, i)), type).release();
-    PyTuple_CheckExact(r) ? PyTuple_SET_ITEM(made.get(), i, item) : PyList_SET_ITEM(made.get(), i, item);
+    PyObject* const before = PySequence_Fast_GET_ITEM(r, i);
+    PyObject* const item = convert_result(PyRef::borrow(before), type).release();
+    changed |= item != before;
+    PyList_SET_ITEM(made.get(), i, item);
   }
-  return made;
+  if (!changed) return result;
+  if (PyList_CheckExact(r)) return made;
+  if (PyTuple_CheckExact(r)) return checked(PyList_AsTuple(made.get()));
+  return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(r)), made.get()));
+}
+
+bool is_unconverted(PyObject* function) {
+  if (Py_TYPE(function) != &_PyMethodWrapper_Type) return false;
+  const PyRef self = checked(PyObject_GetAttrString(function, "__self__"));
+  return std::ranges::find(*unconverted_attributes, self.get()) != unconverted_attributes->end();
+}
+
+// Whether `cls` is below (or is) each of the classes.
+bool is_below_all(PyTypeObject* cls, PyObject* types) {
+  const PyRef all = checked(PySequence_Tuple(types));
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(all.get()); ++i) {
+    PyObject* const of = PyTuple_GET_ITEM(all.get(), i);
+    if (!checked(PyObject_IsSubclass(reinterpret_cast<PyObject*>(cls), of))) return false;
+  }
+  return true;
 }
 
 // The function Tensor.__torch_function__ is calling in this thread. Nothing of ours asks overrides meanwhile: when the
@@ -130,40 +152,21 @@ PyObject* tensor_torch_function(PyObject* cls, PyObject* args, PyObject* kwargs)
                                      &call_args, &call_kwargs)) {
       throw PythonError{};
     }
-    if (func == being_called) Py_RETURN_NOTIMPLEMENTED;
+    auto* type = reinterpret_cast<PyTypeObject*>(cls);
+    if (func == being_called || !is_below_all(type, types)) Py_RETURN_NOTIMPLEMENTED;
     PyRef positional = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
-    const DisableTorchFunction disabled;
+    const LessOverrides disabled(Overrides::Modes);
     const Calling calling(func);
     PyObject* keywords = call_kwargs && call_kwargs != Py_None ? call_kwargs : nullptr;
     PyRef result = checked(PyObject_Call(func, positional.get(), keywords));
-    auto* type = reinterpret_cast<PyTypeObject*>(cls);
-    return (type == tensor_type ? std::move(result) : convert_result(std::move(result), type)).release();
+    if (type == tensor_type || is_unconverted(func)) return result.release();
+    return convert_result(std::move(result), type).release();
   });
 }
 PyMethodDef torch_function_def = {
     "__torch_function__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(tensor_torch_function)),
     METH_VARARGS | METH_KEYWORDS | METH_CLASS, "Answers a call with an instance of this class among its arguments."};
 
-// with DisableTorchFunctionSubclass(): from here on no override is asked.
-PyObject* disable_enter(PyObject*, PyObject*) {
-  ++torch_function_disabled;
-  Py_RETURN_NONE;
-}
-PyObject* disable_exit(PyObject*, PyObject*) {
-  if (torch_function_disabled > 0) --torch_function_disabled;
-  Py_RETURN_NONE;
-}
-PyMethodDef disable_methods[] = {
-    {"__enter__", disable_enter, METH_NOARGS, nullptr}, {"__exit__", disable_exit, METH_VARARGS, nullptr}, {}};
-PyType_Slot disable_slots[] = {
-    {Py_tp_methods, disable_methods},
-    {Py_tp_doc, const_cast<char*>("Context manager: calls inside ask no __torch_function__.")},
-    {0, nullptr},
-};
-PyType_Spec disable_spec = {"minidynamo._C.DisableTorchFunctionSubclass", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT,
-                            disable_slots};
-
-PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(torch_function_disabled == 0); }
 PyObject* set_parameter_type(PyObject*, PyObject* type) {
   if (!PyType_Check(type) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type), tensor_type)) {
     PyErr_SetString(PyExc_TypeError, "a subclass of Tensor is expected");
@@ -172,62 +175,158 @@ PyObject* set_parameter_type(PyObject*, PyObject* type) {
   Py_XSETREF(parameter_type, reinterpret_cast<PyTypeObject*>(Py_NewRef(type)));
   Py_RETURN_NONE;
 }
-PyMethodDef module_functions[] = {
-    {"_set_parameter_type", set_parameter_type, METH_O, "Says which class is nn.Parameter."},
-    {"_is_torch_function_enabled", is_enabled, METH_NOARGS, "True unless overrides are switched off."},
-    {},
-};
 
 }  // namespace
 
 bool is_parameter(PyObject* o) { return Py_TYPE(o) == parameter_type; }
 
 bool overrides_torch_function(PyObject* o) {
-  if (plain_value(o) || torch_function_disabled || PyType_Check(o)) return false;
+  if (plain_value(o) || !asks_subclasses() || PyType_Check(o)) return false;
   PyObject* found = _PyType_Lookup(Py_TYPE(o), torch_function_name);  // borrowed
-  return found && found != default_torch_function && found != Py_None;
+  return found && found != disabled_torch_function && found != Py_None;
 }
 
-PyRef try_torch_function(PyObject* callable, const PassedArgs& call) {
-  if (torch_function_disabled) return {};
-  std::vector<PyObject*> overloaded;
-  for_each_candidate(call, [&](PyObject* o) {
-    if (overrides_torch_function(o)) add_overloaded(overloaded, o);
-  });
-  if (overloaded.empty()) return {};
-  Dispatch dispatch(callable, call);
-  if (dispatch.goes_round()) std::erase_if(overloaded, [](PyObject* o) { return !is_tensor(o); });
-  if (overloaded.empty()) return {};
-  dispatch.enter();
+namespace {
+
+bool has_own_answer(PyObject* o) { return _PyType_Lookup(Py_TYPE(o), torch_function_name) != default_torch_function; }
+
+PyRef types_of(const std::vector<PyObject*>& overloaded) {
   PyRef types = checked(PyTuple_New(static_cast<Py_ssize_t>(overloaded.size())));
   for (std::size_t i = 0; i < overloaded.size(); ++i) {
     PyTuple_SET_ITEM(types.get(), static_cast<Py_ssize_t>(i),
                      Py_NewRef(reinterpret_cast<PyObject*>(Py_TYPE(overloaded[i]))));
   }
+  return types;
+}
+
+[[noreturn]] void throw_no_answer(PyObject* callable, PyObject* types) {
+  throw_type_error("no implementation found for %R on types that implement __torch_function__: %R", callable, types);
+}
+
+// Of classes that leave everything to Tensor one has to be below all others.
+void expect_one_line(PyObject* callable, const std::vector<PyObject*>& overloaded) {
+  const auto below_all = [&](PyObject* o) {
+    return std::ranges::all_of(overloaded, [&](PyObject* other) { return PyObject_TypeCheck(o, Py_TYPE(other)); });
+  };
+  if (!std::ranges::any_of(overloaded, below_all)) throw_no_answer(callable, types_of(overloaded).get());
+}
+
+struct HandedOn {
+  PyRef args, kwargs;  // a tuple and a dict
+};
+HandedOn handed_on(const PassedArgs& call) {
   PyRef args = checked(PyTuple_New(call.nargs));
   for (Py_ssize_t i = 0; i < call.nargs; ++i) PyTuple_SET_ITEM(args.get(), i, Py_NewRef(call.args[i]));
-  PyRef kwargs = keyword_dict(call);
-  for (PyObject* o : overloaded) {
-    PyRef handler = checked(PyObject_GetAttr(reinterpret_cast<PyObject*>(Py_TYPE(o)), torch_function_name));
-    PyRef answer =
-        checked(PyObject_CallFunctionObjArgs(handler.get(), callable, types.get(), args.get(), kwargs.get(), nullptr));
-    if (answer.get() != Py_NotImplemented) return answer;
+  return {std::move(args), keyword_dict(call)};
+}
+
+// The first answer that is not NotImplemented: the mode's, then those of the classes.
+PyRef first_answer(PyObject* mode, const std::vector<PyObject*>& overloaded, PyObject* callable, const HandedOn& call) {
+  const PyRef types = types_of(overloaded);
+  const auto answer_of = [&](PyObject* who) {
+    const PyRef handler = checked(PyObject_GetAttr(who, torch_function_name));
+    return checked(PyObject_CallFunctionObjArgs(handler.get(), callable, types.get(), call.args.get(),
+                                                call.kwargs.get(), nullptr));
+  };
+  if (mode) {
+    if (PyRef answer = answer_of(mode); answer.get() != Py_NotImplemented) return answer;
   }
-  throw_type_error("no implementation found for %R on types that implement __torch_function__: %R", callable,
-                   types.get());
+  for (PyObject* o : overloaded) {
+    if (PyRef answer = answer_of(reinterpret_cast<PyObject*>(Py_TYPE(o))); answer.get() != Py_NotImplemented) {
+      return answer;
+    }
+  }
+  throw_no_answer(callable, types.get());
+}
+
+}  // namespace
+
+PyRef try_torch_function(PyObject* callable, const PassedArgs& call) {
+  std::vector<PyObject*> overloaded;
+  for_each_candidate(call, [&](PyObject* o) {
+    if (overrides_torch_function(o)) add_overloaded(overloaded, o);
+  });
+  const AnsweringMode mode;
+  if (!mode.get() && std::ranges::none_of(overloaded, has_own_answer)) {
+    if (overloaded.size() > 1) expect_one_line(callable, overloaded);
+    return {};
+  }
+  Dispatch dispatch(callable, call);
+  if (dispatch.goes_round()) std::erase_if(overloaded, [](PyObject* o) { return !is_tensor(o); });
+  if (overloaded.empty() && !mode.get()) return {};
+  dispatch.enter();
+  return first_answer(mode.get(), overloaded, callable, handed_on(call));
+}
+
+namespace {
+
+std::vector<PyObject*> overloaded_of(PyObject* relevant) {
+  std::vector<PyObject*> overloaded;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(relevant); ++i) {
+    PyObject* const o = PyTuple_GET_ITEM(relevant, i);
+    if (overrides_torch_function(o)) add_overloaded(overloaded, o);
+  }
+  return overloaded;
+}
+
+// _handle_torch_function(callable, relevant, args, kwargs): the answer for a function written in Python, whose
+// arguments that may override it are `relevant`.
+PyObject* handle_torch_function(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&]() -> PyObject* {
+    if (count != 4) throw_type_error("_handle_torch_function() takes 4 arguments");
+    const PyRef relevant = checked(PySequence_Tuple(args[1]));
+    const std::vector<PyObject*> overloaded = overloaded_of(relevant.get());
+    const HandedOn call{checked(PySequence_Tuple(args[2])), PyRef::borrow(args[3])};
+    const AnsweringMode mode;
+    return first_answer(mode.get(), overloaded, args[0], call).release();
+  });
+}
+
+// _overloaded_args(relevant): those whose classes are asked, in the order in which they are.
+PyObject* list_overloaded(PyObject*, PyObject* relevant) {
+  return guarded([&]() -> PyObject* {
+    const PyRef all = checked(PySequence_Tuple(relevant));
+    PyRef list = checked(PyList_New(0));
+    for (PyObject* o : overloaded_of(all.get())) checked(PyList_Append(list.get(), o));
+    return list.release();
+  });
+}
+
+PyMethodDef module_functions[] = {
+    {"_set_parameter_type", set_parameter_type, METH_O, "Says which class is nn.Parameter."},
+    {"_handle_torch_function", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(handle_torch_function)),
+     METH_FASTCALL, "The answer of modes and overrides to a call of a function; TypeError if nobody has one."},
+    {"_overloaded_args", list_overloaded, METH_O, "Of some values those whose classes are asked, in that order."},
+    {},
+};
+
+}  // namespace
+
+PyRef ask_overrides(const char* name, std::initializer_list<PyObject*> operands) {
+  const PyRef function = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name));
+  return try_torch_function(function.get(),
+                            PassedArgs{operands.begin(), static_cast<Py_ssize_t>(operands.size()), nullptr});
 }
 
 PyRef keep_subclass(PyRef result, const PassedArgs& call) {
-  if (torch_function_disabled) return result;
+  if (!asks_subclasses()) return result;
   PyTypeObject* type = nullptr;
   for_each_candidate(call, [&](PyObject* o) {
     if (!is_tensor(o)) return;
     PyTypeObject* t = Py_TYPE(o);
-    // A class that sets __torch_function__ = None (a parameter) leaves results plain.
+    // A class without overrides (a parameter) leaves results plain.
     if (_PyType_Lookup(t, torch_function_name) != default_torch_function) return;
     if (!type || PyType_IsSubtype(t, type)) type = t;
   });
   return type ? convert_result(std::move(result), type) : result;
+}
+
+bool is_default_torch_function(PyObject* on_class) { return on_class == default_torch_function; }
+bool is_disabled_torch_function(PyObject* on_class) { return on_class == disabled_torch_function; }
+PyTypeObject* class_of_default_torch_function(PyObject* bound) {
+  if (!PyCFunction_Check(bound)) return nullptr;
+  auto* function = reinterpret_cast<PyCFunctionObject*>(bound);
+  return function->m_ml == &torch_function_def ? reinterpret_cast<PyTypeObject*>(function->m_self) : nullptr;
 }
 
 int init_subclass(PyObject* module) {
@@ -237,9 +336,14 @@ int init_subclass(PyObject* module) {
   if (!descriptor) return -1;
   default_torch_function = descriptor;  // kept for the life of the process
   if (PyObject_SetAttr(reinterpret_cast<PyObject*>(tensor_type), torch_function_name, descriptor) < 0) return -1;
-  PyObject* disable = PyType_FromModuleAndSpec(module, &disable_spec, nullptr);
-  // Not exported with the rest: programs reach it as _C.DisableTorchFunctionSubclass.
-  if (!disable || PyModule_AddObject(module, "DisableTorchFunctionSubclass", disable) < 0) return -1;
+  disabled_torch_function = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
+  if (!disabled_torch_function) return -1;
+  unconverted_attributes = new std::vector<PyObject*>;
+  for (const char* name : {"grad", "_grad", "_base"}) {
+    PyObject* attribute = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name);
+    if (!attribute) return -1;
+    unconverted_attributes->push_back(attribute);
+  }
   return PyModule_AddFunctions(module, module_functions);
 }
 

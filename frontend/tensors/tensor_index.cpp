@@ -1,6 +1,6 @@
 // x[...], x[...] = value, len, iteration and `in`.
 #include "frontend/tensors/mirror_types.h"
-#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/overridable.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
@@ -62,14 +62,6 @@ TensorRef indexed(PyObject* self, PyObject* key) {
   return copied && part->storage == whole->storage ? call_table("clone", {Arg(part)}).get<TensorRef>() : part;
 }
 
-// The method object behind x[...], so that overrides of __torch_function__ see the call.
-PyObject* overridden(PyObject* self, const char* name, std::initializer_list<PyObject*> operands) {
-  PyRef function = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name));
-  const PassedArgs call{operands.begin(), static_cast<Py_ssize_t>(operands.size()), nullptr};
-  PyRef answer = try_torch_function(function.get(), call);
-  return answer.release();
-}
-
 // What x[...] = value takes: a tensor or a number.
 Arg value_arg(PyObject* value) {
   if (is_tensor(value)) return Arg(TensorRef(tensor_impl(value)));
@@ -98,8 +90,8 @@ Py_ssize_t tensor_length(PyObject* self) {
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
   return guarded([&]() -> PyObject* {
-    if (is_tensor_exact(self)) return wrap_tensor(indexed(self, key)).release();
-    if (PyObject* answer = overridden(self, "__getitem__", {self, key})) return answer;
+    if (!may_be_overridden(self)) return wrap_tensor(indexed(self, key)).release();
+    if (PyRef answer = ask_overrides("__getitem__", {self, key})) return answer.release();
     PyRef made = wrap_tensor(indexed(self, key));
     PyObject* args[] = {self, key};
     return keep_subclass(std::move(made), PassedArgs{args, 2, nullptr}).release();
@@ -109,8 +101,8 @@ PyObject* tensor_subscript(PyObject* self, PyObject* key) {
 int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
   PyObject* ok = guarded([&]() -> PyObject* {
     if (!value) throw_type_error("Tensor does not support deleting items");
-    if (!is_tensor_exact(self) || !is_tensor_exact(value)) {
-      if (PyRef answer = PyRef::steal(overridden(self, "__setitem__", {self, key, value}))) return Py_None;
+    if (may_be_overridden(self) || !is_tensor_exact(value)) {
+      if (PyRef answer = ask_overrides("__setitem__", {self, key, value})) return Py_None;
     }
     assign(self, key, value);
     return Py_None;
@@ -120,6 +112,11 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
 
 PyObject* tensor_iter(PyObject* self) {
   return guarded([&]() -> PyObject* {
+    if (may_be_overridden(self)) {  // by methods, which ask
+      const PyRef dim = checked(PyObject_CallMethod(self, "dim", nullptr));
+      if (!checked(PyObject_IsTrue(dim.get()))) throw OpError(ErrorKind::Type, "iteration over a 0-d tensor");
+      return PyObject_GetIter(checked(PyObject_CallMethod(self, "unbind", "i", 0)).get());
+    }
     if (tensor_impl(self)->dim() == 0) throw OpError(ErrorKind::Type, "iteration over a 0-d tensor");
     const std::int64_t n = tensor_impl(self)->sizes[0];
     PyRef rows = checked(PyTuple_New(static_cast<Py_ssize_t>(n)));

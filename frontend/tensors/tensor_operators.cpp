@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "frontend/tensors/fast_call.h"
-#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/overridable.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
@@ -60,6 +60,24 @@ constexpr std::array<const char*, kOperatorCount> kOpNames{"add",
                                                            "abs",
                                                            "bitwise_not"};
 
+// What overrides are asked about where the operator is not called by its op's name.
+constexpr std::array<const char*, kOperatorCount> kSpecialNames = [] {
+  std::array<const char*, kOperatorCount> names{};
+  names[kFloorDiv] = "__floordiv__", names[kEq] = "__eq__";
+  names[kAnd] = "__and__", names[kOr] = "__or__", names[kXor] = "__xor__";
+  names[kLshift] = "__lshift__", names[kRshift] = "__rshift__", names[kInvert] = "__invert__";
+  return names;
+}();
+// The same where the tensor is on the right: it is called with the tensor first.
+constexpr std::array<const char*, kOperatorCount> kReflectedNames = [] {
+  std::array<const char*, kOperatorCount> names{};
+  names[kAdd] = "add", names[kMul] = "mul";
+  names[kSub] = "__rsub__", names[kDiv] = "__rdiv__", names[kFloorDiv] = "__rfloordiv__", names[kMod] = "__rmod__";
+  names[kPow] = "__rpow__", names[kMatmul] = "__rmatmul__", names[kAnd] = "__rand__", names[kOr] = "__ror__";
+  names[kXor] = "__rxor__", names[kLshift] = "__rlshift__", names[kRshift] = "__rrshift__";
+  return names;
+}();
+
 // What an operator needs of the table, looked up once.
 struct Resolved {
   const Op* op = nullptr;      // the overload the operator means; null: the arguments decide
@@ -95,6 +113,13 @@ PyObject* general_call(PyObject* callable, std::initializer_list<PyObject*> oper
   return PyObject_Vectorcall(callable, args.data(), n, nullptr);
 }
 
+// Asked here where the call that follows would ask about another function; null: nobody has an answer, or not here.
+PyRef ask_about(int which, PyObject* a, PyObject* b) {
+  const auto at = static_cast<std::size_t>(which);
+  if (is_tensor(a)) return kSpecialNames[at] ? ask_overrides(kSpecialNames[at], {a, b}) : PyRef();
+  return is_tensor(b) && kReflectedNames[at] ? ask_overrides(kReflectedNames[at], {b, a}) : PyRef();
+}
+
 PyObject* run_binary(int which, PyObject* a, PyObject* b) {
   const Resolved& r = of(which);
   return guarded([&]() -> PyObject* {
@@ -104,6 +129,7 @@ PyObject* run_binary(int which, PyObject* a, PyObject* b) {
       return wrap_tensor(call_op(*r.op, args.bound()).get<TensorRef>()).release();
     }
     if (!r.known || !acceptable(a) || !acceptable(b)) Py_RETURN_NOTIMPLEMENTED;
+    if (PyRef answer = ask_about(which, a, b)) return answer.release();
     return general_call(is_tensor(a) ? r.method : r.function, {a, b});
   });
 }
@@ -156,8 +182,7 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 PyObject* inplace_power(PyObject* a, PyObject* b, PyObject*) { return run_inplace(kPow, a, b); }
 
 PyObject* invert(PyObject* self) {
-  const DType t = tensor_impl(self)->dtype;
-  if (is_floating(t) && !overrides_torch_function(self)) {
+  if (is_floating(tensor_impl(self)->dtype)) {
     PyErr_SetString(PyExc_TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return nullptr;
   }
@@ -240,13 +265,13 @@ std::span<const PyType_Slot> operator_slots() {
                                       slot(Py_nb_inplace_lshift, inplace<kLshift>),
                                       slot(Py_nb_inplace_rshift, inplace<kRshift>),
                                       slot(Py_nb_negative, unary<kNeg>),
-                                      slot(Py_nb_positive, positive),
+                                      slot(Py_nb_positive, asking<"positive", positive>),
                                       slot(Py_nb_absolute, unary<kAbs>),
-                                      slot(Py_nb_invert, invert),
-                                      slot(Py_nb_bool, truth),
-                                      slot(Py_nb_int, as_int),
-                                      slot(Py_nb_float, as_float),
-                                      slot(Py_nb_index, as_index),
+                                      slot(Py_nb_invert, asking<"__invert__", invert>),
+                                      slot(Py_nb_bool, asking_truth<"__bool__", truth>),
+                                      slot(Py_nb_int, asking<"__int__", as_int>),
+                                      slot(Py_nb_float, asking<"__float__", as_float>),
+                                      slot(Py_nb_index, asking<"__index__", as_index>),
                                       slot(Py_tp_richcompare, compare)};
   return slots;
 }

@@ -9,6 +9,7 @@
 #include "frontend/tensors/held_objects.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/node_object.h"
+#include "frontend/tensors/overridable.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 
@@ -87,17 +88,17 @@ std::vector<PyType_Slot> type_slots() {
       {Py_tp_traverse, reinterpret_cast<void*>(tensor_traverse)},
       {Py_tp_clear, reinterpret_cast<void*>(tensor_clear)},
       {Py_tp_setattro, reinterpret_cast<void*>(tensor_setattro)},
-      {Py_tp_repr, reinterpret_cast<void*>(tensor_repr)},
+      {Py_tp_repr, reinterpret_cast<void*>(asking<"__repr__", tensor_repr>)},
       {Py_tp_hash, reinterpret_cast<void*>(tensor_hash)},
       {Py_tp_iter, reinterpret_cast<void*>(tensor_iter)},
-      {Py_mp_length, reinterpret_cast<void*>(tensor_length)},
+      {Py_mp_length, reinterpret_cast<void*>(asking_length<"__len__", tensor_length>)},
       {Py_mp_subscript, reinterpret_cast<void*>(tensor_subscript)},
       {Py_mp_ass_subscript, reinterpret_cast<void*>(tensor_ass_subscript)},
       {Py_bf_getbuffer, reinterpret_cast<void*>(tensor_getbuffer)},
       {Py_bf_releasebuffer, reinterpret_cast<void*>(tensor_releasebuffer)},
-      {Py_sq_contains, reinterpret_cast<void*>(tensor_contains)},
+      {Py_sq_contains, reinterpret_cast<void*>(asking_contains<"__contains__", tensor_contains>)},
       {Py_tp_members, tensor_members},
-      {Py_tp_getset, tensor_getset},
+      {Py_tp_getset, asking_attributes(tensor_getset)},
       {Py_tp_doc, const_cast<char*>("An n-dimensional array of one element type.")},
   };
   for (const PyType_Slot& s : operator_slots()) slots.push_back(s);

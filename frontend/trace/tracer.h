@@ -73,6 +73,15 @@ struct SpeculationLog {
   int restarts = 0;
 };
 
+// Who answers calls before Tensor does: instances of classes with __torch_function__, and modes, the innermost last.
+enum class Asked : std::uint8_t { All, Modes, None };
+struct AskedOverrides {
+  Asked asked = Asked::All;
+  std::vector<ValueRef> modes;
+  bool asks_subclasses() const { return asked == Asked::All; }
+  bool asks_modes() const { return asked != Asked::None && !modes.empty(); }
+};
+
 class Tracer {
  public:
   Tracer(const TraceConfig& config, SpeculationLog& log);
@@ -196,7 +205,8 @@ class Tracer {
   bool grad_enabled = true;
   bool initial_grad_enabled = true;
   std::optional<std::uint64_t> seed;  // that the default random stream starts from when the graph does
-  bool errors_on_break = false;       // _dynamo.error_on_graph_break(True) is in force
+  AskedOverrides overrides;
+  bool errors_on_break = false;  // _dynamo.error_on_graph_break(True) is in force
   FrameArgs args{};
   bool item_break_seen = false;
   bool finishing = false;          // the trace has ended: values are being rebuilt

@@ -15,6 +15,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -215,6 +216,7 @@ static bool formats_by_itself(Tracer& t, const ValueRef& v) {
 }
 
 ValueRef data_operator(Tracer& t, const ValueRef& data, const std::string& name, const ValueRef& other) {
+  if (data->kind == ValueKind::Tensor) return tensor_instance_operator(t, data, name, other);
   PyRef key = checked(PyUnicode_InternFromString(name.c_str()));
   if (!data->python_type() || !type_find(data->python_type(), key.get())) return t.constant(Py_NotImplemented);
   if (name == "__mod__" && (data->python_type() == &PyUnicode_Type || data->python_type() == &PyBytes_Type) &&
@@ -226,6 +228,7 @@ ValueRef data_operator(Tracer& t, const ValueRef& data, const std::string& name,
 }
 
 ValueRef base_operator(Tracer& t, ObjectValue& self, const std::string& name, const ValueRef& other) {
+  if (tensor_instance(ValueRef(&self))) return tensor_instance_operator(t, ValueRef(&self), name, other);
   if (name == "__rmod__" && formats_by_itself(t, ValueRef(&self))) unmodelled_method(self, name, CallArgs{{other}, {}});
   ValueRef r = data_operator(t, self.payload, name, other);
   return r.get() == self.payload.get() ? ValueRef(&self) : r;
@@ -283,6 +286,7 @@ static ValueRef base_method(Tracer& t, ObjectValue& self, PyObject* name, CallAr
 }
 
 ValueRef call_base_method(Tracer& t, ObjectValue& self, PyObject* name, CallArgs& args) {
+  if (tensor_instance(ValueRef(&self))) return call_tensor_method(t, self, name, args);
   ValueRef r = base_method(t, self, name, args);
   // An iterator holds the instance, and not the data that stand for it in the trace.
   auto* sequence = r ? as<SequenceIterator>(r) : nullptr;

@@ -21,6 +21,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -231,7 +232,7 @@ static bool has_usual_new(PyTypeObject* type) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     auto* cls = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
     PyObject* own = own_attribute(cls, "__new__");
-    if (own && PyCFunction_Check(own)) return cls == base || cls == &PyBaseObject_Type;
+    if (own && PyCFunction_Check(own)) return cls == base || cls == tensor_type || cls == &PyBaseObject_Type;
   }
   return false;
 }
@@ -254,6 +255,8 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
       unmodelled(cls.print(), "instance of an exception class that was not initialised");
     return make_ref<ExceptionValue>(type, args.positional);
   }
+  if (PyType_IsSubtype(type, tensor_type) && type != tensor_type && has_usual_new(type))
+    return new_tensor_instance(t, type, args);
   if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type)))
     unmodelled(cls.print(), "instance of a class with its own __new__ or a C base");
   if (base == &PyTuple_Type && type_find(type, checked(PyUnicode_InternFromString("_fields")).get()) &&

@@ -224,6 +224,7 @@ PyTypeObject* type_of_exception(Tracer& t, ClassValue& cls, const std::vector<Va
 
 std::string ContextValue::print() const {
   if (which == ContextKind::BreakPolicy) return "ErrorOnGraphBreakVariable()";
+  if (which == ContextKind::Overrides) return "TorchFunctionDisableVariable()";
   return which == ContextKind::Null ? "NullContextVariable()" : "GradModeVariable()";
 }
 
@@ -242,6 +243,11 @@ void ContextValue::enter(Tracer& t) {
     outer = std::exchange(t.errors_on_break, target);
     return;
   }
+  if (which == ContextKind::Overrides) {
+    asked_before = static_cast<std::uint8_t>(t.overrides.asked);
+    t.overrides.asked = static_cast<Asked>(asked == 0 ? asked : std::max(asked, asked_before));
+    return;
+  }
   outer = t.grad_enabled;
   set_grad(t, target);
 }
@@ -249,6 +255,7 @@ void ContextValue::enter(Tracer& t) {
 void ContextValue::exit(Tracer& t) {
   if (which == ContextKind::GradMode) set_grad(t, outer);
   if (which == ContextKind::BreakPolicy) t.errors_on_break = outer;
+  if (which == ContextKind::Overrides) t.overrides.asked = static_cast<Asked>(asked_before);
 }
 
 // The manager of inference mode, which switches more than a graph sees.

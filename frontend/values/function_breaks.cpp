@@ -9,6 +9,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/marks.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -57,7 +58,8 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo.jit",
                                  "minidynamo.utils._pytree",
                                  "minidynamo.autograd.profiler",
-                                 "minidynamo.func"};
+                                 "minidynamo.func",
+                                 "minidynamo.overrides"};
 
 const ClosedModule* closed_module(std::string_view module) {
   const auto below = [&](std::string_view of) {
@@ -176,7 +178,8 @@ static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& a
   const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
   auto first = [&] { return t.realize(args.positional[0]); };
   if (name == "__setitem__" || name == "__setattr__" || name == "__delitem__" || name == "__delattr__") {
-    if (first()->kind != ValueKind::Object && first()->kind != ValueKind::Class)
+    const ValueRef on = first();
+    if ((on->kind != ValueKind::Object || tensor_instance(on)) && on->kind != ValueKind::Class)
       listed_break<GB0131>(name, print_list(args.positional));
   } else if (name == "fields" && std::string_view(f.module_name()) == "dataclasses") {
     const std::string given = first()->print();

@@ -6,6 +6,8 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/plan/plan.h"
+#include "frontend/tensors/overridable_function.h"
+#include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -19,6 +21,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -94,6 +97,11 @@ ValueRef FunctionValue::real_attr(Tracer& t, PyObject* name) {
                                        "__defaults__", "__kwdefaults__", "__annotations__", "__dict__"};
   const std::string n = text_of(name);
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
+  if (overridable && n.starts_with("__")) {
+    PyRef v = PyRef::steal(PyObject_GetAttr(function_of_overridable(overridable.get()), name));
+    if (!v) t.raise_current();
+    return t.from_object(v.get(), nullptr);
+  }
   if (!PyFunction_Check(real.get())) unmodelled(print() + "." + n, "attribute of a compiled function");
   if (n == "__dict__" && !attrs.empty()) unmodelled(print() + "." + n, "attributes of a function that has changed");
   if (std::find(std::begin(fields), std::end(fields), n) != std::end(fields))
@@ -179,6 +187,8 @@ void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
 }
 
 ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
+  if (overridable)
+    if (ValueRef answer = ask_torch_function(t, ValueRef(this), args)) return answer;
   if (t.config.trace_more && real && !args.positional.empty() && std::string_view(module_name()) == "random") {
     CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
     if (ValueRef deferred = defer_call(t, real.get(), t.realize(args.positional[0]), rest)) return deferred;
@@ -288,49 +298,33 @@ ValueRef BuiltinValue::get_item(Tracer& t, const ValueRef& key) {
   return make_ref<BuiltinValue>(r);
 }
 
-ValueRef BuiltinValue::call(Tracer& t, CallArgs args) { return call_builtin(t, *this, std::move(args)); }
+ValueRef BuiltinValue::call(Tracer& t, CallArgs args) {
+  if (ValueRef answer = call_default_torch_function(t, real.get(), args)) return answer;
+  if (ValueRef answer = call_tensor_slot(t, real.get(), args)) return answer;
+  if (op_function_asks(real.get())) {  // one with a rule
+    if (ValueRef answer = ask_torch_function(t, ValueRef(this), args)) return answer;
+    (void)strip_subclasses(t, args);
+  }
+  return call_builtin(t, *this, std::move(args));
+}
 Reg BuiltinValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.load_constant(real); }
 
 std::string OpFunctionValue::print() const { return "TorchInGraphFunctionVariable(" + repr_of(real.get()) + ")"; }
 
-// Classes among the arguments' that answer calls of torch functions: each once, in the order of the arguments.
-static std::vector<PyTypeObject*> overriding_types(Tracer& t, const CallArgs& args) {
-  std::vector<PyTypeObject*> types;
-  const auto add = [&](const ValueRef& raw) {
-    const ValueRef v = t.realize(raw);
-    PyTypeObject* type = v->kind == ValueKind::Object ? v->python_type() : nullptr;
-    if (!type || !type_find(type, checked(PyUnicode_InternFromString("__torch_function__")).get())) return;
-    if (std::find(types.begin(), types.end(), type) != types.end()) return;
-    for (PyTypeObject* other : types)
-      if (PyType_IsSubtype(type, other)) unmodelled(v->print(), "__torch_function__ of a class and of one below it");
-    types.push_back(type);
-  };
-  for (const auto& v : args.positional) add(v);
-  for (const auto& [name, v] : args.keywords) add(v);
-  return types;
-}
-
-// The first answer of the arguments' __torch_function__ that is not NotImplemented; null if no argument has one.
-static ValueRef call_torch_function(Tracer& t, OpFunctionValue& function, const CallArgs& args) {
-  const std::vector<PyTypeObject*> types = overriding_types(t, args);
-  if (types.empty()) return {};
-  std::vector<ValueRef> classes;
-  for (PyTypeObject* type : types) classes.push_back(t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
-  auto keywords = make_ref<DictValue>(&PyDict_Type);
-  for (auto& [name, v] : args.keywords) keywords->put(t, t.constant(name), v);
-  for (const ValueRef& cls : classes) {
-    CallArgs given;
-    given.positional = {ValueRef(&function), make_ref<TupleValue>(classes), make_ref<TupleValue>(args.positional),
-                        keywords};
-    PyRef name = checked(PyUnicode_InternFromString("__torch_function__"));
-    const ValueRef answer = t.realize(t.call(t.realize(cls)->get_attr(t, name.get()), std::move(given)));
-    if (!is_true_constant(answer, Py_NotImplemented)) return answer;
-  }
-  graph_break<GB0000>(repr_of(function.real.get()), print_list(args.positional), print_keywords(args));
+ValueRef OpFunctionValue::get_attr(Tracer& t, PyObject* name) {
+  for (const char* known : {"__name__", "__qualname__", "__module__", "__doc__"})
+    if (text_of(name) == known) return t.constant(checked(PyObject_GetAttr(real.get(), name)));
+  return Value::get_attr(t, name);
 }
 
 ValueRef OpFunctionValue::call(Tracer& t, CallArgs args) {
-  if (ValueRef answer = call_torch_function(t, *this, args)) return answer;
+  if (op_function_asks(real.get()))
+    if (ValueRef answer = ask_torch_function(t, ValueRef(this), args)) return answer;
+  const std::vector<ValueRef> instances = strip_subclasses(t, args);
+  return with_instances(call_plain(t, std::move(args)), instances);
+}
+
+ValueRef OpFunctionValue::call_plain(Tracer& t, CallArgs args) {
   const std::string name = op_function_name(real.get());
   if (op_function_is_method(real.get()) && !args.positional.empty()) {
     ValueRef self = t.realize(args.positional[0]);

@@ -42,6 +42,7 @@ struct FunctionValue final : Value {
   std::vector<Ref<CellValue>> closure;
   ValueRef annotations;                           // a dict, or names and values in turn
   std::vector<std::pair<PyRef, ValueRef>> attrs;  // set while tracing, on a function made while tracing
+  PyRef overridable;  // the callable of the library around it, which overrides are asked about (overridable_function.h)
 
  private:
   ValueRef made_attr(Tracer& t, PyObject* name);  // of a function made while tracing; null if it has none
@@ -80,9 +81,13 @@ struct OpFunctionValue final : Value {
   std::string print() const override;
   PyTypeObject* python_type() const override { return Py_TYPE(real.get()); }
   PyRef as_constant() const override { return real; }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
   ValueRef call(Tracer& t, CallArgs args) override;
   bool truth(Tracer&) override { return true; }
   Reg rebuild(PlanBuilder& b) override;
+
+ private:
+  ValueRef call_plain(Tracer& t, CallArgs args);
 };
 
 // functools.partial, real or made while tracing.

@@ -20,6 +20,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 
@@ -33,6 +34,7 @@ std::string ObjectValue::print() const {
   auto has = [&](const char* name) { return type_find(type, interned(name).get()) != nullptr; };
   if (is_library_class(type, LibraryClass::AutogradContext))
     return "AutogradFunctionContextVariable(" + type_name(type) + ")";
+  if (payload && payload->kind == ValueKind::Tensor) return "TensorWithTFOverrideVariable()";
   const bool manager = !real && has("__enter__") && has("__exit__");
   return std::string(manager ? "GenericContextWrappingVariable(" : "UserDefinedObjectVariable(") + type_name(type) +
          ")";
@@ -123,6 +125,8 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__class__" && t.on_class(type, name, source).found == type_find(&PyBaseObject_Type, name))
     return t.from_object(type_ref.get(), source ? t.recorder.sources.child(source, SourceKind::TypeOf) : nullptr);
+  if (tensor_instance(ValueRef(this)))
+    if (ValueRef v = tensor_instance_attr(t, *this, name)) return v;
   PyObject* found = type_find(type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
   if (ValueRef v = member_field(t, *this, found, name)) return v;
@@ -170,8 +174,10 @@ void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   (void)t.on_class(type, interned(v ? "__delattr__" : "__setattr__").get(), source);
   const auto hook = t.on_class(type, interned(v ? "__setattr__" : "__delattr__").get(), source);
   if (type->tp_setattro != PyObject_GenericSetAttr) {
-    // One of the two is object's own.
-    if (hook.found == type_find(&PyBaseObject_Type, interned(v ? "__setattr__" : "__delattr__").get()))
+    // One of the two is object's own, or Tensor's.
+    const PyRef own = interned(v ? "__setattr__" : "__delattr__");
+    if (hook.found == type_find(&PyBaseObject_Type, own.get()) ||
+        (tensor_instance(ValueRef(this)) && hook.found == type_find(tensor_type, own.get())))
       return plain_store(t, name, std::move(v));
     if (!hook.found || !PyFunction_Check(hook.found)) title_only_break("STORE_ATTR-caused graph break");
     CallArgs args;
@@ -216,6 +222,7 @@ static bool has_dict(PyTypeObject* type) {
 }
 
 void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
+  if (tensor_instance(ValueRef(this)) && set_tensor_instance_attr(t, *this, name, v)) return;
   PyObject* found = type_find(type, name);
   t.expect_precedence(type, name);
   if (found && is_data_descriptor(found) && Py_TYPE(found) != &PyMemberDescr_Type) {
@@ -318,6 +325,7 @@ ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
 void ObjectValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   const char* name = v ? "__setitem__" : "__delitem__";
   ValueRef m = special(t, name);
+  if (m && !t.config.trace_more && tensor_instance(ValueRef(this))) listed_break<GB0103>(std::string(name));
   CallArgs args;
   args.positional.push_back(key);
   if (v) args.positional.push_back(v);
@@ -328,9 +336,10 @@ void ObjectValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
 
 std::optional<std::int64_t> ObjectValue::length(Tracer& t) {
   ValueRef m = special(t, "__len__");
-  if (!m && payload) return payload->length(t);
-  if (!m) return Value::length(t);
-  ValueRef given = data_of(t.realize(t.call(m, {})));
+  const bool by_tensor = !m && tensor_instance(ValueRef(this));
+  if (!m && payload && !by_tensor) return payload->length(t);
+  if (!m && !by_tensor) return Value::length(t);
+  ValueRef given = data_of(t.realize(by_tensor ? from_base(t, *this, "__len__") : t.call(m, {})));
   std::int64_t n;
   if (given->kind == ValueKind::Constant && !PyLong_Check(given->real.get()))
     t.raise(PyExc_TypeError, "'" + type_name(given->python_type()) + "' object cannot be interpreted as an integer");
@@ -343,6 +352,7 @@ bool ObjectValue::truth(Tracer& t) {
   for (const char* name : {"__bool__", "__len__"}) {
     ValueRef m = special(t, name);
     if (!m && has_native(t, name)) {
+      if (tensor_instance(ValueRef(this))) return t.realize(from_base(t, *this, "__bool__"))->truth(t);
       if (payload) return payload->truth(t);
       unmodelled_method(*this, name);
     }
@@ -368,6 +378,7 @@ ValueRef ObjectValue::iter(Tracer& t) {
       t.raise(PyExc_TypeError, "iter() returned non-iterator of type '" + type_name(made) + "'");
     return it;
   }
+  if (tensor_instance(ValueRef(this))) return iterate_tensor_instance(t, *this);
   if (payload) {
     const ValueRef it = payload->iter(t);
     if (auto* sequence = as<SequenceIterator>(it)) sequence->owner = ValueRef(this);
@@ -412,6 +423,7 @@ bool ObjectValue::contains(Tracer& t, const ValueRef& item) {
     args.positional.push_back(item);
     return t.realize(t.call(m, std::move(args)))->truth(t);
   }
+  if (tensor_instance(ValueRef(this))) return t.realize(from_base(t, *this, "__contains__", {{item}, {}}))->truth(t);
   if (payload) return payload->contains(t, data_of(t.realize(item)));
   if (has_native(t, "__contains__")) return Value::contains(t, item);
   for (auto& x : collect(t, ValueRef(this)))
@@ -458,6 +470,7 @@ Reg ObjectValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   if (real) return b.load_constant(real);
   if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
+  if (payload && payload->kind == ValueKind::Tensor) return rebuild_tensor_instance(*this, b);
   PlanStep make{StepOp::NewObject};
   if (b.tracer.prototypes.has(type)) {
     make.a = b.load_class(type);

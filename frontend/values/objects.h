@@ -141,7 +141,7 @@ struct OpaqueValue final : Value {
 };
 
 // Managers of the library: grad mode, nullcontext, error_on_graph_break.
-enum class ContextKind : std::uint8_t { GradMode, Null, BreakPolicy };
+enum class ContextKind : std::uint8_t { GradMode, Null, BreakPolicy, Overrides };
 struct ContextValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Context;
   ContextValue(ContextKind which, PyRef cls, std::vector<ValueRef> args)
@@ -154,11 +154,12 @@ struct ContextValue final : Value {
   void exit(Tracer& t);
   OpenContext reopened(int stack_index) const;  // the class and constants a resume function enters it with
   ContextKind which;
-  PyRef cls;                   // no_grad, set_grad_enabled, nullcontext, ...
-  std::vector<ValueRef> args;  // constants
-  bool target = false;         // grad mode inside
-  bool outer = false;          // grad mode to go back to
-  bool at_once = false;        // set_grad_enabled: the mode changed when it was made
+  PyRef cls;                                 // no_grad, set_grad_enabled, nullcontext, ...
+  std::vector<ValueRef> args;                // constants
+  bool target = false;                       // grad mode inside
+  bool outer = false;                        // grad mode to go back to
+  bool at_once = false;                      // set_grad_enabled: the mode changed when it was made
+  std::uint8_t asked = 0, asked_before = 0;  // overrides: `Asked` inside, and outside
 };
 
 // The class a value is, or else the constant: for rules that ask it and keep nothing of it.

@@ -3,8 +3,11 @@
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/refused_names.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/absent_names.h"
+#include "frontend/tensors/overridable_function.h"
+#include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -18,12 +21,13 @@
 #include "frontend/values/rules.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor_subclass.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
 
-PyTypeObject* TensorValue::python_type() const { return real ? Py_TYPE(real.get()) : tensor_type; }
+PyTypeObject* TensorValue::python_type() const { return real && !of_instance ? Py_TYPE(real.get()) : tensor_type; }
 
 static std::vector<ValueRef> size_values(Tracer& t, const SizeVec& sizes) {
   std::vector<ValueRef> out;
@@ -138,6 +142,8 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   const PyRef usual = usual_name(given_name);
   PyObject* const name = usual.get();
   const std::string n = text_of(name);
+  if (t.overrides.asks_modes())
+    if (ValueRef v = ask_about_attribute(t, ValueRef(this), name)) return v;
   if (ValueRef v = metadata(t, *this, n)) return v;
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(python_type()), nullptr);
   if (n == "grad_fn" && !type.is_leaf()) graph_break<GB0104>(print());
@@ -154,6 +160,9 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
     args.positional.push_back(ValueRef(this));
     return t.call_attribute_op(n, args);
   }
+  PyObject* const own = own_attribute(tensor_type, name);  // written in Python
+  if (own && (PyFunction_Check(own) || is_overridable_function(own)) && (!real || of_instance))
+    return make_ref<MethodValue>(t.from_object(own, nullptr), ValueRef(this));
   // x.__setitem__ and its like, C functions of the type.
   PyRef on_type = PyRef::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(python_type()), name));
   if (!on_type) clear_answer();
@@ -224,12 +233,6 @@ bool is_inplace_view(const std::string& method) {
   return false;
 }
 
-// The plain class is no subclass to cast to; others have no value of their own in the trace.
-static void break_on_cast(Tracer& t, const TensorValue& v, const CallArgs& args) {
-  PyRef cls = args.positional.empty() ? PyRef() : t.realize(args[0])->as_constant();
-  if (cls && cls.get() == reinterpret_cast<PyObject*>(tensor_type)) graph_break<GB0001>(v.print(), repr_of(cls.get()));
-}
-
 // requires_grad_(flag) with the flag that the tensor has.
 static bool keeps_grad_flag(Tracer& t, const TensorValue& v, CallArgs args) {
   ValueRef wanted = args.take_keyword("requires_grad");
@@ -259,7 +262,6 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "sparse_resize_") graph_break<GB0129>(v.print(), tuple(), print_keywords(args));
   if (n == "sparse_resize_and_clear_") graph_break<GB0130>(v.print(), tuple(), print_keywords(args));
   if (n == "is_inference") graph_break<GB0045>();
-  if (n == "as_subclass" && args.size() == 1) break_on_cast(t, v, args);
   if (n == "set_" && args.positional.size() > 1) graph_break<GB0128>(v.print(), tuple(), print_keywords(args));
   for (auto& [key, value] : args.keywords)
     if (n == "uniform_" && text_of(key.get()) == "from")
@@ -284,12 +286,18 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
 
 ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
+  PyObject* const own = t.overrides.asks_modes() ? own_attribute(tensor_type, name) : nullptr;
+  if (own && op_function_asks(own)) {
+    args.positional.insert(args.positional.begin(), ValueRef(this));
+    return t.call(t.from_object(own, nullptr), std::move(args));
+  }
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;
   if (n == "item" && args.size() == 0)
     if (ValueRef v = captured_item(t, *this)) return v;
   if (n == "tolist" && args.size() == 0)
     if (ValueRef v = captured_list(t, *this)) return v;
   if (n == "requires_grad_" && keeps_grad_flag(t, *this, args)) return ValueRef(this);
+  if (n == "as_subclass") return cast_to_subclass(t, ValueRef(this), args);
   breaking_method(t, *this, n, args);
   if (n == "numpy") return to_array(t, *this, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
@@ -350,6 +358,7 @@ static ValueRef tensor_key(Tracer& t, const ValueRef& raw) {
 }
 
 ValueRef TensorValue::get_item(Tracer& t, const ValueRef& key) {
+  if (t.overrides.asks_modes()) return ask_tensor_method(t, "__getitem__", CallArgs{{ValueRef(this), key}, {}});
   CallArgs args;
   args.positional = {ValueRef(this), tensor_key(t, key)};
   return t.call_operator("getitem", args);
@@ -357,6 +366,10 @@ ValueRef TensorValue::get_item(Tracer& t, const ValueRef& key) {
 
 void TensorValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   if (!v) t.raise(PyExc_TypeError, "Tensor does not support deleting items");
+  if (t.overrides.asks_modes()) {
+    ask_tensor_method(t, "__setitem__", CallArgs{{ValueRef(this), key, v}, {}});
+    return;
+  }
   CallArgs args;
   args.positional = {ValueRef(this), tensor_key(t, key), t.realize(v)};
   t.call_operator("setitem", args);
@@ -369,6 +382,7 @@ std::optional<std::int64_t> TensorValue::length(Tracer& t) {
 }
 
 ValueRef TensorValue::length_value(Tracer& t) {
+  if (t.overrides.asks_modes()) return ask_tensor_method(t, "__len__", CallArgs{{ValueRef(this)}, {}});
   if (type.dim() == 0) t.raise(PyExc_TypeError, "len() of a 0-d tensor");
   return size_value(t, type.sizes[0]);
 }
@@ -387,6 +401,14 @@ bool TensorValue::contains(Tracer& t, const ValueRef& item) {
   unmodelled_method(*this, "__contains__", CallArgs{{t.realize(item)}, {}});
 }
 
-Reg TensorValue::rebuild(PlanBuilder& b) { return source ? b.load_source(source) : b.graph_output(node); }
+Reg TensorValue::rebuild(PlanBuilder& b) {
+  if (!source) return b.graph_output(node);
+  if (!of_instance) return b.load_source(source);
+  PlanStep cast{StepOp::Call};
+  auto* const cls = reinterpret_cast<PyObject*>(tensor_type);
+  cast.a = b.load_constant(checked(PyObject_GetAttrString(cls, "as_subclass")));
+  cast.regs = {b.load_source(source), b.load_class(tensor_type)};
+  return b.step(std::move(cast));
+}
 
 }  // namespace md

@@ -32,6 +32,7 @@ struct TensorValue final : Value {
   ValueRef set_grad;  // what the trace has assigned to `grad`, if anything
   Node* node;         // the latest one: an in-place op moves it on
   TensorType type;
+  bool of_instance = false;  // of a class below Tensor: its source leads to the instance, and this is the plain tensor
 };
 
 bool is_inplace_view(const std::string& method);  // "unsqueeze_", "t_", ...

@@ -32,7 +32,7 @@ from .autograd.grad_mode import no_grad as no_grad
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 
 __version__ = "0.1.0"
-del DisableTorchFunctionSubclass  # noqa: F821  stays in _C, as in the mirrored namespace
+del DisableTorchFunction, DisableTorchFunctionSubclass  # noqa: F821  stay in _C, as in the mirrored namespace
 newaxis = None
 from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
 from ._cond import cond as cond  # noqa: E402

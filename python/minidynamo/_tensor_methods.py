@@ -3,6 +3,8 @@
 What takes more than a line stands in the modules they load, so that programs without need do not wait for them.
 """
 
+import builtins
+
 from . import _C
 from ._no_device import refuse
 from ._on_demand import HOMES
@@ -90,6 +92,18 @@ def new(self, *args, device=None, **kwargs):
 def __reversed__(self):
     """The tensor with its first dimension reversed, for reversed(tensor): flip(0). One of no dimensions is itself."""
     return self.flip(0) if self.dim() else self
+
+
+def __rdiv__(self, other):
+    """other / self."""
+    return other / self
+
+
+def _make_subclass(cls, data, require_grad=False):
+    """The elements of `data` as an instance of `cls`, a class below Tensor, without its gradient history."""
+    if not isinstance(data, _C.Tensor):
+        raise TypeError(f"_make_subclass(): data must be a Tensor, not {builtins.type(data).__name__}")
+    return data.detach().as_subclass(cls).requires_grad_(require_grad)
 
 
 def share_memory_(self):
@@ -204,8 +218,9 @@ def attach():
     methods += [__reversed__, to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
     methods += map(of_sparse_tensors, ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"))
     methods += [_of_function(module, name) for module, names in FUNCTIONS.items() for name in names.split()]
-    for method in methods:
+    for method in [*methods, __rdiv__]:
         method.__qualname__ = f"Tensor.{method.__name__}"
-        setattr(_C.Tensor, method.__name__, method)
+        setattr(_C.Tensor, method.__name__, _C._overridable(method))
+    _C.Tensor._make_subclass = staticmethod(_make_subclass)
     for getter in (H, mH):
         setattr(_C.Tensor, getter.__name__, property(getter))

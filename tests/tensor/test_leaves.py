@@ -67,9 +67,8 @@ LEAVES = {
 }
 BREAKS = {
     "mask": {"GB0036"},
-    "module": {"GB0156"},
-    "subclass": {"GB0156"},
-    "parameter": {"GB0156"},
+    "module": {"GB0125"},
+    "parameter": {"GB0125"},
     "detached in place": {"GB0156"},
 }
 

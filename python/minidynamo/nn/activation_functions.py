@@ -8,6 +8,7 @@ from .functional import _written
 _ops = _C._namespaces["nn.functional"]
 
 
+@_C._overridable
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """x above 0, slope * x below; the slope is drawn from [lower, upper) for each element when training, else their
     mean (Xu et al. 2015). RuntimeError unless lower <= upper."""
@@ -26,11 +27,13 @@ def _rrelu_mean(input, lower, upper):
     return _ops["leaky_relu"](input, (lower + upper) / 2)
 
 
+@_C._overridable
 def rrelu_(input, lower=1.0 / 8, upper=1.0 / 3, training=False):
     """rrelu, written to `input`."""
     return rrelu(input, lower, upper, training, True)
 
 
+@_C._overridable
 def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     """softmax((logits + g) / tau) with g of the Gumbel distribution (Jang et al. 2017; Maddison et al. 2017).
 

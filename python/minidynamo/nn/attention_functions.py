@@ -9,6 +9,7 @@ from .linear_functions import linear as _linear
 from .padding_functions import pad
 
 
+@_C._overridable
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
 ):
@@ -133,6 +134,7 @@ def _merged(attn_mask, key_padding_mask, batch, num_heads, sources):
     return padding if attn_mask is None else attn_mask + padding
 
 
+@_C._overridable
 def multi_head_attention_forward(
     query,
     key,

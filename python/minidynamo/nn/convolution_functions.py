@@ -6,6 +6,7 @@ from .arguments import each, need_tensors
 _ops = _C._namespaces["nn.functional"]
 
 
+@_C._overridable
 def conv_tbc(input, weight, bias, pad=0):
     """Convolution over time of (T, N, C_in) with weights (size, C_in, C_out): (T + 2 * pad - size + 1, N, C_out)."""
     need_tensors("conv_tbc", input=input, weight=weight, bias=bias)
@@ -40,6 +41,7 @@ def _check(input, weight, bias, stride, padding, output_padding, groups, dilatio
             )
 
 
+@_C._overridable
 def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The transpose of conv3d as a linear map: (N, C_in, D, H, W), or without N, with weights
     (C_in, C_out / groups, kD, kH, kW). `output_padding` more elements at the end of each dimension.

@@ -79,6 +79,7 @@ def _log_likelihood(log_probs, labels, input_lengths, target_lengths, blank):
     return _C.where(input_lengths > 0, total, nothing)
 
 
+@_C._overridable
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """-log of the probability of label sequences, summed over all alignments.
 

@@ -27,6 +27,7 @@ def _scaled(input, kept, p, inplace):
     return input.mul_(scale) if inplace else input * scale
 
 
+@_C._overridable
 def dropout(input, p=0.5, training=True, inplace=False):
     """Elements zeroed with probability p, the others scaled by 1 / (1 - p)."""
     _check_probability(p)
@@ -62,6 +63,7 @@ def _warn(text):
         warnings.warn(text, stacklevel=3)
 
 
+@_C._overridable
 def dropout1d(input, p=0.5, training=True, inplace=False):
     """Channels of (N, C, L) or (C, L) zeroed with probability p, the others scaled by 1 / (1 - p)."""
     _check_probability(p)
@@ -70,6 +72,7 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     return _of_maybe_one(input, p, training, inplace, input.dim() == 3)
 
 
+@_C._overridable
 def dropout2d(input, p=0.5, training=True, inplace=False):
     """Channels of (N, C, H, W) zeroed with probability p, the others scaled by 1 / (1 - p).
 
@@ -83,6 +86,7 @@ def dropout2d(input, p=0.5, training=True, inplace=False):
     return _feature_dropout(input, p, training, inplace)
 
 
+@_C._overridable
 def dropout3d(input, p=0.5, training=True, inplace=False):
     """Channels of (N, C, D, H, W) or (C, D, H, W) zeroed with probability p, the others scaled by 1 / (1 - p)."""
     _check_probability(p)
@@ -103,12 +107,14 @@ def _alpha(input, shape, p, training, inplace):
     return input.mul_(kept * scale).add_(shift) if inplace else input * (kept * scale) + shift
 
 
+@_C._overridable
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Elements set to what selu tends to, with probability p, and all brought back to mean 0 and variance 1
     (Klambauer et al. 2017, Self-Normalizing Neural Networks)."""
     return _alpha(input, input.shape, p, training, inplace)
 
 
+@_C._overridable
 def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
     """alpha_dropout of whole channels, the second dimension."""
     _check_probability(p)

@@ -39,6 +39,7 @@ def _padding(weight, padding_idx):
     return padding_idx % count
 
 
+@_C._overridable
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     """The row of `weight` that each index names, of any shape.
 
@@ -61,6 +62,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     return _C._as_one_call(rows.view(*input.shape, weight.shape[1]), "Embedding", weight)
 
 
+@_C._overridable
 def embedding_bag(
     input,
     weight,

@@ -80,56 +80,67 @@ def _written(op, input, *args):
     return input.copy_(op(input.clone() if recorded else input, *args))
 
 
+@_C._overridable
 def relu(input, inplace=False):
     """max(x, 0)."""
     return input.relu_() if inplace else _C.relu(input)
 
 
+@_C._overridable
 def relu6(input, inplace=False):
     """x limited to [0, 6]."""
     return _written(_ops["relu6"], input) if inplace else _ops["relu6"](input)
 
 
+@_C._overridable
 def silu(input, inplace=False):
     """x * sigmoid(x)."""
     return _written(_ops["silu"], input) if inplace else _ops["silu"](input)
 
 
+@_C._overridable
 def mish(input, inplace=False):
     """x * tanh(log(1 + exp(x)))."""
     return _written(_ops["mish"], input) if inplace else _ops["mish"](input)
 
 
+@_C._overridable
 def hardswish(input, inplace=False):
     """x * min(max(x + 3, 0), 6) / 6."""
     return _written(_ops["hardswish"], input) if inplace else _ops["hardswish"](input)
 
 
+@_C._overridable
 def hardsigmoid(input, inplace=False):
     """min(max(x + 3, 0), 6) / 6."""
     return _written(_ops["hardsigmoid"], input) if inplace else _ops["hardsigmoid"](input)
 
 
+@_C._overridable
 def selu(input, inplace=False):
     """elu with the scale and alpha of self-normalizing networks."""
     return _written(_ops["selu"], input) if inplace else _ops["selu"](input)
 
 
+@_C._overridable
 def elu(input, alpha=1.0, inplace=False):
     """x above 0, alpha * (exp(x) - 1) below."""
     return _written(_ops["elu"], input, alpha) if inplace else _ops["elu"](input, alpha)
 
 
+@_C._overridable
 def celu(input, alpha=1.0, inplace=False):
     """x above 0, alpha * (exp(x / alpha) - 1) below."""
     return _written(_ops["celu"], input, alpha) if inplace else _ops["celu"](input, alpha)
 
 
+@_C._overridable
 def leaky_relu(input, negative_slope=0.01, inplace=False):
     """x above 0, negative_slope * x below."""
     return _written(_ops["leaky_relu"], input, negative_slope) if inplace else _ops["leaky_relu"](input, negative_slope)
 
 
+@_C._overridable
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     """x limited to [min_val, max_val]."""
     if min_val > max_val:
@@ -137,6 +148,7 @@ def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
     return _written(_ops["hardtanh"], input, min_val, max_val) if inplace else _ops["hardtanh"](input, min_val, max_val)
 
 
+@_C._overridable
 def threshold(input, threshold, value, inplace=False):
     """x above `threshold`, else `value`."""
     return (
@@ -144,37 +156,44 @@ def threshold(input, threshold, value, inplace=False):
     )
 
 
+@_C._overridable
 def elu_(input, alpha=1.0):
     """elu, written to `input`."""
     return elu(input, alpha, True)
 
 
+@_C._overridable
 def selu_(input):
     """selu, written to `input`."""
     return selu(input, True)
 
 
+@_C._overridable
 def celu_(input, alpha=1.0):
     """celu, written to `input`."""
     return celu(input, alpha, True)
 
 
+@_C._overridable
 def leaky_relu_(input, negative_slope=0.01):
     """leaky_relu, written to `input`."""
     return leaky_relu(input, negative_slope, True)
 
 
+@_C._overridable
 def hardtanh_(input, min_val=-1.0, max_val=1.0):
     """hardtanh, written to `input`."""
     return hardtanh(input, min_val, max_val, True)
 
 
+@_C._overridable
 def threshold_(input, threshold, value):
     """threshold, written to `input`."""
     result = _ops["threshold"](input, threshold, value)
     return input.copy_(result)
 
 
+@_C._overridable
 def relu_(input):
     """relu, written to `input`."""
     return input.relu_()
@@ -191,21 +210,25 @@ def _implied_dim(function, input, dim, level):
     return 0 if input.dim() in (0, 1, 3) else 1
 
 
+@_C._overridable
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """exp(x - max) divided by its sum along `dim`; without one 0 for 0, 1 or 3 dimensions, else 1."""
     return _ops["softmax"](input, _implied_dim("softmax", input, dim, _stacklevel), dtype)
 
 
+@_C._overridable
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """x - max - log(sum(exp(x - max))) along `dim`; without one as softmax."""
     return _ops["log_softmax"](input, _implied_dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
+@_C._overridable
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """softmax(-x)."""
     return _ops["softmax"](-input, _implied_dim("softmin", input, dim, _stacklevel), dtype)
 
 
+@_C._overridable
 def one_hot(input, num_classes=-1):
     """A new last dimension that is 1 at the position the value names, by default as long as the largest needs."""
     if num_classes == -1:

@@ -5,6 +5,7 @@ from .arguments import need_tensors
 from .loss_functions import cross_entropy
 
 
+@_C._overridable
 def linear(input, weight, bias=None):
     """input @ weight.T + bias, for any number of leading dimensions."""
     need_tensors("linear", input=input, weight=weight)
@@ -19,6 +20,7 @@ def linear(input, weight, bias=None):
     return whole if bias is not None else _C._as_one_call(whole, "UnsafeView", result)
 
 
+@_C._overridable
 def bilinear(input1, input2, weight, bias=None):
     """input1 @ weight[k] @ input2 + bias[k] as the k-th output."""
     need_tensors("bilinear", input1=input1, input2=input2, weight=weight)
@@ -36,6 +38,7 @@ def bilinear(input1, input2, weight, bias=None):
     return result if bias is None else result + bias
 
 
+@_C._overridable
 def linear_cross_entropy(
     input,
     linear_weight,

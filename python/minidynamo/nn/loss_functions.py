@@ -50,6 +50,7 @@ def _elementwise(loss, weight, how):
     return (loss * weight).sum() / weight.sum() if how == "mean" else _reduced(loss * weight, how)
 
 
+@_C._overridable
 def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """(input - target)^2."""
     how = _reduction(size_average, reduce, reduction)
@@ -59,6 +60,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
     return _as_one_call(loss, "MseLoss", input, target) if weight is None else loss
 
 
+@_C._overridable
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
     """|input - target|."""
     how = _reduction(size_average, reduce, reduction)
@@ -66,6 +68,7 @@ def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", wei
     return _elementwise((input - target).abs(), weight, how)
 
 
+@_C._overridable
 def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
     """|d| - beta / 2, and d^2 / (2 beta) where |d| < beta."""
     how = _reduction(size_average, reduce, reduction)
@@ -80,6 +83,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return _as_one_call(_reduced(loss, how), "SmoothL1Loss", input, target)
 
 
+@_C._overridable
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """delta * (|d| - delta / 2), and d^2 / 2 where |d| <= delta."""
     how = _reduction(None, None, reduction)
@@ -93,6 +97,7 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _as_one_call(loss, "HuberLoss", input, target) if weight is None else loss
 
 
+@_C._overridable
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
     """target * (log(target) - input); input, and target with `log_target`, are logarithms."""
     mean_of_batch = reduction == "batchmean" and size_average is None and reduce is None
@@ -111,6 +116,7 @@ def _check_probabilities(name, values):
         raise RuntimeError(f"all elements of {name} should be between 0 and 1")
 
 
+@_C._overridable
 def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """-(target * log(input) + (1 - target) * log(1 - input)), logarithms not below -100.
 
@@ -135,6 +141,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     return _as_one_call(loss, "BinaryCrossEntropy", input, target)
 
 
+@_C._overridable
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
 ):
@@ -202,6 +209,7 @@ def _of_targets(loss, share, how, logs):
     return _as_one_call(loss, "NllLoss" if logs.dim() < 3 else "NllLoss2D", logs)
 
 
+@_C._overridable
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
     """-input[target] for logarithms of probabilities; the mean is weighted."""
     how = _reduction(size_average, reduce, reduction)
@@ -211,6 +219,7 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
     return _of_targets(loss, share, how, input)
 
 
+@_C._overridable
 def cross_entropy(
     input,
     target,

@@ -8,6 +8,7 @@ from .distance_functions import pairwise_distance
 from .loss_functions import _reduced, _reduction
 
 
+@_C._overridable
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """x where the target is 1, max(0, margin - x) where it is -1."""
     how = _reduction(size_average, reduce, reduction)
@@ -15,6 +16,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     return _reduced(far + _C.where(target != -1, input, 0.0), how)
 
 
+@_C._overridable
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """max(0, -target * (input1 - input2) + margin); a target of 1 wants input1 to be larger, -1 input2."""
     how = _reduction(size_average, reduce, reduction)
@@ -26,12 +28,14 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return _reduced((-target * (input1 - input2) + margin).clamp_min(0), how)
 
 
+@_C._overridable
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target * x)) for targets of 1 and -1."""
     how = _reduction(size_average, reduce, reduction)
     return _reduced((-target * input).exp().log1p(), how)
 
 
+@_C._overridable
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1; cos is that of the last dimension.
 
@@ -50,6 +54,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     return _reduced(near + _C.where(target == -1, (cos - margin).clamp_min(0), 0.0), how)
 
 
+@_C._overridable
 def triplet_margin_loss(
     anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
 ):
@@ -73,6 +78,7 @@ def _triplet(anchor, positive, negative, distance, margin, swap, how):
     return _reduced((margin + near - far).clamp_min(0), how)
 
 
+@_C._overridable
 def triplet_margin_with_distance_loss(
     anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
@@ -88,6 +94,7 @@ def triplet_margin_with_distance_loss(
     return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, how)
 
 
+@_C._overridable
 def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The mean over classes i other than the target y of max(0, margin - x[y] + x[i]) ** p, p 1 or 2; `weight` of y
     multiplies what is raised to p. (N, C) with targets (N), or (C) with a single one."""
@@ -117,6 +124,7 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     return _C._as_one_call(loss, "MultiMarginLoss", input)
 
 
+@_C._overridable
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """The sum of max(0, 1 - x[y] + x[i]) over labels y and classes i that are no labels, divided by the number of
     classes. `target`, of the input's shape (N, C) or (C), has the labels first, then -1."""
@@ -138,6 +146,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     return _C._as_one_call(loss, "MultilabelMarginLoss", input)
 
 
+@_C._overridable
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """The mean over the last dimension of -(t * log(sigmoid(x)) + (1 - t) * log(sigmoid(-x))) * weight."""
     how = _reduction(size_average, reduce, reduction)
@@ -147,6 +156,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
     return _reduced(loss.mean(-1), how)
 
 
+@_C._overridable
 def poisson_nll_loss(
     input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
 ):
@@ -161,6 +171,7 @@ def poisson_nll_loss(
     return _reduced(loss, how)
 
 
+@_C._overridable
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
     """(log(var) + (input - target)^2 / var) / 2, with var no less than `eps`; `full` adds log(2 pi) / 2.
 

@@ -22,6 +22,7 @@ def _scaled(result, weight, bias, dtype):
     return result if result.dtype == dtype else result.to(dtype)
 
 
+@_C._overridable
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     """Mean 0 and variance 1 over each of the groups into which dimension 1 is cut."""
     if input.dim() < 2:
@@ -44,6 +45,7 @@ def _per_channel(values, input):
     return None if values is None else values.view(-1, *[1] * (input.dim() - 2))
 
 
+@_C._overridable
 def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     """Mean 0 and variance 1 per channel, by the batch when training (running values follow), else by running values."""
     channels = input.shape[1]
@@ -79,6 +81,7 @@ def _running(running, of_batch, momentum):
     running.copy_(running * (1 - momentum) + of_batch.detach() * momentum)
 
 
+@_C._overridable
 def instance_norm(
     input,
     running_mean=None,
@@ -116,6 +119,7 @@ def instance_norm(
     return _scaled(result, _per_channel(weight, input), _per_channel(bias, input), input.dtype)
 
 
+@_C._overridable
 def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     """input / (k + alpha * mean of the squares of `size` channels around) ** beta (Krizhevsky et al. 2012), where
     channels outside count as 0. `input` is (N, C, ...) of 3 dimensions or more (ValueError)."""

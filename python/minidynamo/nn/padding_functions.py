@@ -5,6 +5,7 @@ from .. import _C
 _SPATIAL = {2: (2, 3), 4: (3, 4), 6: (4, 5)}  # length of `pad`: dimensions of the input, where borders are repeated
 
 
+@_C._overridable
 def pad(input, pad, mode="constant", value=None):
     """Adds pad[0] and pad[1] elements before and after the last dimension, pad[2] and pad[3] for the one before, ...
 

@@ -7,7 +7,7 @@ from .._absent import absent_names as _absent_names
 class Parameter(_C.Tensor):
     """A tensor that is a parameter of the Modules it is an attribute of. It shares the memory of `data`."""
 
-    __torch_function__ = None  # results of operations are plain tensors
+    __torch_function__ = _C._disabled_torch_function_impl  # results of operations are plain tensors
 
     def __new__(cls, data=None, requires_grad=True):
         data = _C.empty(0) if data is None else data.detach()
@@ -42,6 +42,14 @@ class Buffer(metaclass=_BufferType):
         return made
 
 
+# What a tensor without elements answers like others: what it is, and conversions.
+_OF_UNINITIALIZED = frozenset(
+    getattr(_C.Tensor, name)
+    for name in "__hash__ size copy_ is_complex is_floating_point half float double char short int long cpu to "
+    "get_device __repr__ detach requires_grad_".split()
+)
+
+
 class UninitializedTensorMixin:
     """A tensor whose shape is not known yet: it has dtype and device, and becomes an ordinary one by materialize()."""
 
@@ -60,6 +68,8 @@ class UninitializedTensorMixin:
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func in _OF_UNINITIALIZED or type(func).__name__ == "method-wrapper":  # the latter: an attribute is read
+            return super().__torch_function__(func, types, args, kwargs)
         raise ValueError(
             f"{getattr(func, '__name__', func)}: a tensor that is not initialized has no elements; call the module it "
             "is of, or materialize()"

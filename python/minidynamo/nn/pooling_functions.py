@@ -22,6 +22,7 @@ def _as_batch(input, dims):
     return input.unsqueeze(0) if input.dim() == dims + 1 else input
 
 
+@_C._overridable
 def adaptive_avg_pool3d(input, output_size):
     """The means of nearly equal windows of the last three dimensions; None keeps a size."""
     depth, height, width = _wanted_sizes(input, output_size, 3)
@@ -34,6 +35,7 @@ def adaptive_avg_pool3d(input, output_size):
     return result if input.dim() == 5 else result.squeeze(0)
 
 
+@_C._overridable
 def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
     """The largest values of nearly equal windows of the last three dimensions, and their positions in the volume."""
     depth, height, width = _wanted_sizes(input, output_size, 3)
@@ -48,12 +50,14 @@ def adaptive_max_pool3d_with_indices(input, output_size, return_indices=False):
     return tuple(found if input.dim() == 5 else [each.squeeze(0) for each in found])
 
 
+@_C._overridable
 def adaptive_max_pool3d(input, output_size, return_indices=False):
     """The largest values of nearly equal windows of the last three dimensions, with their positions if asked for."""
     result = adaptive_max_pool3d_with_indices(input, output_size)
     return result if return_indices else result[0]
 
 
+@_C._overridable
 def adaptive_max_pool1d_with_indices(input, output_size, return_indices=False):
     """The largest values of nearly equal windows of the last dimension, and their positions."""
     return _C.adaptive_max_pool1d(input, output_size)
@@ -67,6 +71,7 @@ def _norms(means, count, norm_type):
     return (means.sign() * means.abs().relu() * count) ** (1.0 / norm_type)
 
 
+@_C._overridable
 def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """(sum of x ** norm_type) ** (1 / norm_type) of every window of the last dimension."""
     size = kernel_size[0] if isinstance(kernel_size, (tuple, list)) else kernel_size
@@ -74,6 +79,7 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return _norms(means, size, norm_type)
 
 
+@_C._overridable
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """(sum of x ** norm_type) ** (1 / norm_type) of every window of the last two dimensions."""
     height, width = each(kernel_size, 2)
@@ -83,6 +89,7 @@ def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     return _norms(means, height * width, norm_type)
 
 
+@_C._overridable
 def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
     """(sum of x ** norm_type) ** (1 / norm_type) of every window of the last three dimensions."""
     depth, height, width = size = each(kernel_size, 3)
@@ -131,6 +138,7 @@ def _max_unpool(input, indices, dims, kernel_size, stride, padding, output_size)
     return empty.scatter(-1, indices.flatten(-dims), input.flatten(-dims)).view(*outer, *size)
 
 
+@_C._overridable
 def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """Zeros, and each value of `input` at the position max_pool1d(return_indices=True) gave for it.
 
@@ -139,11 +147,13 @@ def max_unpool1d(input, indices, kernel_size, stride=None, padding=0, output_siz
     return _max_unpool(input, indices, 1, kernel_size, stride, padding, output_size)
 
 
+@_C._overridable
 def max_unpool2d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """max_unpool1d for two dimensions."""
     return _max_unpool(input, indices, 2, kernel_size, stride, padding, output_size)
 
 
+@_C._overridable
 def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_size=None):
     """max_unpool1d for three dimensions."""
     return _max_unpool(input, indices, 3, kernel_size, stride, padding, output_size)
@@ -206,6 +216,7 @@ def _fractional(input, dims, kernel_size, output_size, output_ratio, draws):
     return found if input.dim() == dims + 2 else tuple([each.squeeze(0) for each in found])
 
 
+@_C._overridable
 def fractional_max_pool2d_with_indices(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
@@ -216,6 +227,7 @@ def fractional_max_pool2d_with_indices(
     return _fractional(input, 2, kernel_size, output_size, output_ratio, _random_samples)
 
 
+@_C._overridable
 def fractional_max_pool2d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
@@ -224,6 +236,7 @@ def fractional_max_pool2d(
     return found if return_indices else found[0]
 
 
+@_C._overridable
 def fractional_max_pool3d_with_indices(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):
@@ -231,6 +244,7 @@ def fractional_max_pool3d_with_indices(
     return _fractional(input, 3, kernel_size, output_size, output_ratio, _random_samples)
 
 
+@_C._overridable
 def fractional_max_pool3d(
     input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
 ):

@@ -10,12 +10,14 @@ GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
 GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
 
 
+@_C._overridable
 def upsample_nearest(input, size=None, scale_factor=None):
     """interpolate with the mode "nearest"; the old name of it."""
     warnings.warn("nn.functional.upsample_nearest is the old name of nn.functional.interpolate", stacklevel=2)
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
+@_C._overridable
 def upsample_bilinear(input, size=None, scale_factor=None):
     """interpolate with the mode "bilinear" and aligned corners; the old name of it."""
     warnings.warn("nn.functional.upsample_bilinear is the old name of nn.functional.interpolate", stacklevel=2)
@@ -38,6 +40,7 @@ def _axis(size, align_corners, like):
     return between if align_corners else between * (size - 1) / size
 
 
+@_C._overridable
 def affine_grid(theta, size, align_corners=None):
     """The points theta maps those of an output to, for grid_sample: (N, H, W, 2) of matrices (N, 2, 3), or
     (N, D, H, W, 3) of (N, 3, 4). `size` is that of the output, (N, C, H, W) or (N, C, D, H, W)."""
@@ -153,6 +156,7 @@ def _check_grid(input, grid, mode, padding_mode):
         raise RuntimeError(f"grid_sample: there is nothing to read in {list(input.shape)}")
 
 
+@_C._overridable
 def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
     """Values of (N, C, H, W) at the points of `grid` (N, H', W', 2): (N, C, H', W'); or with a D and 3 numbers.
 

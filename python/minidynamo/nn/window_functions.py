@@ -5,6 +5,7 @@ from .. import _C
 _ops = _C._namespaces["nn.functional"]
 
 
+@_C._overridable
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest value of every window of the last dimension, with its position if asked for."""
     if return_indices:
@@ -12,6 +13,7 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return _C.max_pool1d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
+@_C._overridable
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest value of every window of the last two dimensions, with its position if asked for."""
     if return_indices:
@@ -19,6 +21,7 @@ def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return _C.max_pool2d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
+@_C._overridable
 def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest value of every window of the last three dimensions, with its position if asked for."""
     if return_indices:
@@ -26,18 +29,21 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     return _C.max_pool3d(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
 
 
+@_C._overridable
 def adaptive_max_pool1d(input, output_size, return_indices=False):
     """The largest values of nearly equal windows of the last dimension, with their positions if asked for."""
     result = _C.adaptive_max_pool1d(input, output_size)
     return result if return_indices else result[0]
 
 
+@_C._overridable
 def adaptive_max_pool2d(input, output_size, return_indices=False):
     """The largest values of nearly equal windows of the last two dimensions, with their positions if asked for."""
     result = _ops["adaptive_max_pool2d_with_indices"](input, output_size)
     return result if return_indices else result[0]
 
 
+@_C._overridable
 def interpolate(
     input,
     size=None,
@@ -61,6 +67,7 @@ def interpolate(
     return resampled(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
 
 
+@_C._overridable
 def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
     """As interpolate."""
     return interpolate(input, size, scale_factor, mode, align_corners)

@@ -169,7 +169,9 @@ class SparseTensor(_C.Tensor):
         name = getattr(func, "__name__", "")
         if name in rules:
             return rules[name](*args, **(kwargs or {}))
-        if name in _metadata:
+        if hasattr(func, "__wrapped__"):  # a method in Python, made of others
+            return func.__wrapped__(*args, **(kwargs or {}))
+        if name in _metadata or type(func).__name__ == "method-wrapper":  # the latter: an attribute is read
             with _C.DisableTorchFunctionSubclass():
                 return func(*args, **(kwargs or {}))
         raise NotImplementedError(f"{name}() does not take sparse tensors; use to_dense()")

@@ -1,0 +1,115 @@
+// What torch.overrides stands on: switches, the stack of modes, and the question whether anybody overrides.
+#include "frontend/builtins/families.h"
+#include "frontend/cpython/import_module.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+#include "frontend/values/iterators.h"
+#include "frontend/values/refusals.h"
+#include "frontend/values/rules.h"
+#include "frontend/values/tensor_subclass.h"
+
+namespace md {
+
+namespace {
+
+ValueRef manager(Tracer& t, CallArgs& args, const char* name, Asked inside) {
+  expect_args(t, name, args, 0, 0);
+  const PyRef module = checked(import_module("minidynamo._C"));
+  auto made = make_ref<ContextValue>(ContextKind::Overrides, checked(PyObject_GetAttrString(module.get(), name)),
+                                     std::vector<ValueRef>());
+  made->asked = static_cast<std::uint8_t>(inside);
+  return made;
+}
+ValueRef rule_disable_subclasses(Tracer& t, CallArgs& args) {
+  return manager(t, args, "DisableTorchFunctionSubclass", Asked::Modes);
+}
+ValueRef rule_disable_all(Tracer& t, CallArgs& args) { return manager(t, args, "DisableTorchFunction", Asked::None); }
+ValueRef rule_enable(Tracer& t, CallArgs& args) { return manager(t, args, "_EnableTorchFunction", Asked::All); }
+
+ValueRef is_overridden(Tracer& t, const std::vector<ValueRef>& values) {
+  CallArgs flat;  // what is in lists does not count here
+  for (const ValueRef& v : values)
+    if (t.realize(v)->kind == ValueKind::Object) flat.positional.push_back(v);
+  return t.boolean(t.overrides.asks_modes() || (t.overrides.asks_subclasses() && !asked_types(t, flat).empty()));
+}
+ValueRef rule_has(Tracer& t, CallArgs& args) {
+  expect_args(t, "has_torch_function", args, 1, 1);
+  return is_overridden(t, collect(t, args[0]));
+}
+ValueRef rule_has_variadic(Tracer& t, CallArgs& args) {
+  if (!args.keywords.empty()) throw WrongArguments{};
+  return is_overridden(t, args.positional);
+}
+
+// (callable, relevant, args, kwargs)
+ValueRef rule_handle(Tracer& t, CallArgs& args) {
+  expect_args(t, "_handle_torch_function", args, 4, 4);
+  CallArgs relevant, call;
+  relevant.positional = collect(t, args[1]);
+  call.positional = collect(t, args[2]);
+  auto* keywords = as<DictValue>(t.realize(args[3]));
+  if (!keywords) throw WrongArguments{};
+  keywords->observe_keys(t);
+  for (auto& e : keywords->live()) call.keywords.emplace_back(e.key->as_constant(), e.value);
+  return answer_of_overrides(t, asked_types(t, relevant), t.realize(args[0]), call);
+}
+
+// Modes come and go with the blocks of their `with`, whose frames are not split.
+bool is_called_by(Tracer& t, const char* method) {
+  const PyRef name = checked(PyObject_GetAttrString(t.frame().code.get(), "co_qualname"));
+  return text_of(name.get()) == std::string("TorchFunctionMode.") + method;
+}
+
+ValueRef rule_push(Tracer& t, CallArgs& args) {
+  expect_args(t, "_push_on_torch_function_stack", args, 1, 1);
+  if (!is_called_by(t, "__enter__")) return {};
+  t.overrides.modes.push_back(args[0]);
+  return t.none();
+}
+ValueRef rule_pop(Tracer& t, CallArgs& args) {
+  expect_args(t, "_pop_torch_function_stack", args, 0, 0);
+  if (t.overrides.modes.empty() || !is_called_by(t, "__exit__")) return {};
+  const ValueRef mode = t.overrides.modes.back();
+  t.overrides.modes.pop_back();
+  return mode;
+}
+ValueRef rule_count(Tracer& t, CallArgs& args) {
+  expect_args(t, "_len_torch_function_stack", args, 0, 0);
+  return t.integer(static_cast<std::int64_t>(t.overrides.modes.size()));
+}
+ValueRef rule_mode_at(Tracer& t, CallArgs& args) {
+  expect_args(t, "_get_function_stack_at", args, 1, 1);
+  std::int64_t i = 0;
+  if (!constant_int(args[0], i) || i < 0 || i >= static_cast<std::int64_t>(t.overrides.modes.size())) return {};
+  return t.overrides.modes[static_cast<std::size_t>(i)];
+}
+ValueRef rule_is_enabled(Tracer& t, CallArgs& args) {
+  expect_args(t, "_is_torch_function_enabled", args, 0, 0);
+  return t.boolean(t.overrides.asks_subclasses());
+}
+ValueRef rule_is_all_disabled(Tracer& t, CallArgs& args) {
+  expect_args(t, "_is_torch_function_all_disabled", args, 0, 0);
+  return t.boolean(t.overrides.asked == Asked::None);
+}
+
+constexpr BuiltinRow kRows[] = {{"minidynamo._C", "DisableTorchFunctionSubclass", rule_disable_subclasses},
+                                {"minidynamo._C", "DisableTorchFunction", rule_disable_all},
+                                {"minidynamo._C", "_EnableTorchFunction", rule_enable},
+                                {"minidynamo._C", "_has_torch_function", rule_has},
+                                {"minidynamo._C", "_has_torch_function_unary", rule_has_variadic},
+                                {"minidynamo._C", "_has_torch_function_variadic", rule_has_variadic},
+                                {"minidynamo._C", "_handle_torch_function", rule_handle},
+                                {"minidynamo._C", "_push_on_torch_function_stack", rule_push},
+                                {"minidynamo._C", "_pop_torch_function_stack", rule_pop},
+                                {"minidynamo._C", "_len_torch_function_stack", rule_count},
+                                {"minidynamo._C", "_get_function_stack_at", rule_mode_at},
+                                {"minidynamo._C", "_is_torch_function_enabled", rule_is_enabled},
+                                {"minidynamo._C", "_is_torch_function_all_disabled", rule_is_all_disabled}};
+
+}  // namespace
+
+std::span<const BuiltinRow> override_rules() { return kRows; }
+
+}  // namespace md

@@ -1,0 +1,197 @@
+// The stack of modes, what switches overrides off, and the functions torch.overrides builds on.
+#include "frontend/tensors/function_modes.h"
+
+#include <utility>
+#include <vector>
+
+#include "frontend/tensors/subclass.h"
+
+namespace md {
+
+constinit std::atomic<int> function_modes{0};
+constinit std::atomic<int> changed_overrides{0};
+
+namespace {
+
+// Freed with its thread: a thread that ends inside a mode takes it along.
+struct Modes {
+  std::vector<PyRef> stack;
+  ~Modes() {
+    function_modes -= static_cast<int>(stack.size());
+    changed_overrides -= static_cast<int>(stack.size());
+    for (PyRef& mode : stack) mode.release();  // the thread may not hold the interpreter's lock any more
+  }
+};
+thread_local Modes modes;
+thread_local Overrides asked = Overrides::All;
+
+void push(PyRef mode) {
+  modes.stack.push_back(std::move(mode));
+  ++function_modes, ++changed_overrides;
+}
+
+PyRef pop() {
+  PyRef mode = std::move(modes.stack.back());
+  modes.stack.pop_back();
+  --function_modes, --changed_overrides;
+  return mode;
+}
+
+PyObject* push_mode(PyObject*, PyObject* mode) {
+  return guarded([&]() -> PyObject* {
+    push(PyRef::borrow(mode));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* pop_mode(PyObject*, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    if (modes.stack.empty()) throw OpError(ErrorKind::Runtime, "no TorchFunctionMode is active in this thread");
+    return pop().release();
+  });
+}
+
+PyObject* count_modes(PyObject*, PyObject*) { return PyLong_FromSize_t(modes.stack.size()); }
+
+// The i-th from the outermost on.
+PyObject* mode_at(PyObject*, PyObject* index) {
+  return guarded([&]() -> PyObject* {
+    const Py_ssize_t i = PyNumber_AsSsize_t(index, PyExc_IndexError);
+    if (i == -1 && PyErr_Occurred()) throw PythonError{};
+    if (i < 0 || i >= static_cast<Py_ssize_t>(modes.stack.size())) {
+      throw OpError(ErrorKind::Index, "there is no TorchFunctionMode at this place of the stack");
+    }
+    return Py_NewRef(modes.stack[static_cast<std::size_t>(i)].get());
+  });
+}
+
+PyObject* is_enabled(PyObject*, PyObject*) { return PyBool_FromLong(asked == Overrides::All); }
+PyObject* is_all_disabled(PyObject*, PyObject*) { return PyBool_FromLong(asked == Overrides::None); }
+
+// The answer of a class that overrides nothing: the plain call.
+PyObject* disabled_torch_function(PyObject*, PyObject* args, PyObject* kwargs) {
+  return guarded([&]() -> PyObject* {
+    static const char* names[] = {"func", "types", "args", "kwargs", nullptr};
+    PyObject *func, *types, *call_args = nullptr, *call_kwargs = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO:_disabled_torch_function_impl", const_cast<char**>(names),
+                                     &func, &types, &call_args, &call_kwargs)) {
+      throw PythonError{};
+    }
+    const PyRef positional = call_args ? checked(PySequence_Tuple(call_args)) : checked(PyTuple_New(0));
+    const LessOverrides disabled(Overrides::Modes);
+    return PyObject_Call(func, positional.get(), call_kwargs && call_kwargs != Py_None ? call_kwargs : nullptr);
+  });
+}
+
+// Whether one of the values answers calls itself, or a mode is active.
+PyObject* has_torch_function(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  return guarded([&]() -> PyObject* {
+    if (asked != Overrides::None && !modes.stack.empty()) Py_RETURN_TRUE;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (overrides_torch_function(args[i])) Py_RETURN_TRUE;
+    }
+    Py_RETURN_FALSE;
+  });
+}
+PyObject* has_torch_function_of(PyObject* module, PyObject* values) {
+  return guarded([&]() -> PyObject* {
+    const PyRef all = checked(PySequence_Tuple(values));
+    return has_torch_function(module, PySequence_Fast_ITEMS(all.get()), PyTuple_GET_SIZE(all.get()));
+  });
+}
+
+// with DisableTorchFunction(): each instance remembers what it found, so that it can be entered again.
+struct SwitchObject {
+  PyObject_HEAD
+  std::vector<Overrides>* before;
+};
+PyObject* switch_new(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* o = type->tp_alloc(type, 0);
+  if (o) reinterpret_cast<SwitchObject*>(o)->before = new std::vector<Overrides>;
+  return o;
+}
+void switch_dealloc(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  delete reinterpret_cast<SwitchObject*>(o)->before;
+  type->tp_free(o);
+  Py_DECREF(type);
+}
+template <Overrides kLeft>
+PyObject* switch_enter(PyObject* o, PyObject*) {
+  const Overrides inside = kLeft == Overrides::All ? kLeft : std::max(asked, kLeft);
+  reinterpret_cast<SwitchObject*>(o)->before->push_back(std::exchange(asked, inside));
+  ++changed_overrides;
+  Py_RETURN_NONE;
+}
+PyObject* switch_exit(PyObject* o, PyObject*) {
+  std::vector<Overrides>& before = *reinterpret_cast<SwitchObject*>(o)->before;
+  if (!before.empty()) asked = before.back(), before.pop_back(), --changed_overrides;
+  Py_RETURN_NONE;
+}
+template <Overrides kLeft>
+PyMethodDef switch_methods[] = {
+    {"__enter__", switch_enter<kLeft>, METH_NOARGS, nullptr}, {"__exit__", switch_exit, METH_VARARGS, nullptr}, {}};
+template <Overrides kLeft>
+int add_switch(PyObject* module, const char* name, const char* full_name, const char* doc) {
+  PyType_Slot slots[] = {{Py_tp_new, reinterpret_cast<void*>(switch_new)},
+                         {Py_tp_dealloc, reinterpret_cast<void*>(switch_dealloc)},
+                         {Py_tp_methods, switch_methods<kLeft>},
+                         {Py_tp_doc, const_cast<char*>(doc)},
+                         {0, nullptr}};
+  PyType_Spec spec = {full_name, sizeof(SwitchObject), 0, Py_TPFLAGS_DEFAULT, slots};
+  PyObject* type = PyType_FromModuleAndSpec(module, &spec, nullptr);
+  // Not exported with the rest: programs reach it through torch._C.
+  return type ? PyModule_AddObject(module, name, type) : -1;
+}
+
+PyMethodDef module_functions[] = {
+    {"_push_on_torch_function_stack", push_mode, METH_O, "Makes a mode the innermost one of this thread."},
+    {"_pop_torch_function_stack", pop_mode, METH_NOARGS, "Takes the innermost mode off the stack and returns it."},
+    {"_len_torch_function_stack", count_modes, METH_NOARGS, "How many modes are active in this thread."},
+    {"_get_function_stack_at", mode_at, METH_O, "The i-th mode, counted from the outermost one."},
+    {"_is_torch_function_enabled", is_enabled, METH_NOARGS, "True unless overrides are switched off."},
+    {"_is_torch_function_all_disabled", is_all_disabled, METH_NOARGS, "True while modes are not asked either."},
+    {"_disabled_torch_function_impl",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(disabled_torch_function)), METH_VARARGS | METH_KEYWORDS,
+     "As __torch_function__ of a class: the call without asking subclasses, its result as it is."},
+    {"_has_torch_function", has_torch_function_of, METH_O, "Whether an override would be asked about these values."},
+    {"_has_torch_function_unary", [](PyObject* m, PyObject* o) { return has_torch_function(m, &o, 1); }, METH_O,
+     "The same for one value."},
+    {"_has_torch_function_variadic", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(has_torch_function)),
+     METH_FASTCALL, "The same for the arguments of the call."},
+    {},
+};
+
+}  // namespace
+
+Overrides overrides_asked() { return asked; }
+bool overrides_are_changed_here() { return asked != Overrides::All || !modes.stack.empty(); }
+
+LessOverrides::LessOverrides(Overrides left) : before_(std::exchange(asked, std::max(asked, left))) {
+  ++changed_overrides;
+}
+LessOverrides::~LessOverrides() {
+  asked = before_;
+  --changed_overrides;
+}
+
+AnsweringMode::AnsweringMode() {
+  if (asked != Overrides::None && !modes.stack.empty()) mode_ = pop();
+}
+AnsweringMode::~AnsweringMode() {
+  if (mode_) push(std::move(mode_));
+}
+
+int init_function_modes(PyObject* module) {
+  if (add_switch<Overrides::Modes>(module, "DisableTorchFunctionSubclass", "minidynamo._C.DisableTorchFunctionSubclass",
+                                   "Context manager: calls inside ask no subclass's __torch_function__.") < 0 ||
+      add_switch<Overrides::None>(module, "DisableTorchFunction", "minidynamo._C.DisableTorchFunction",
+                                  "Context manager: calls inside ask neither subclasses nor modes.") < 0 ||
+      add_switch<Overrides::All>(module, "_EnableTorchFunction", "minidynamo._C._EnableTorchFunction",
+                                 "Context manager: overrides are asked again inside.") < 0) {
+    return -1;
+  }
+  return PyModule_AddFunctions(module, module_functions);
+}
+
+}  // namespace md
