@@ -29,16 +29,42 @@ struct Rows {
 };
 
 bool are_inside(const std::int64_t* positions, std::int64_t n, std::int64_t size) {
-  std::uint64_t largest = 0;  // negative ones are very large
-  for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, static_cast<std::uint64_t>(positions[i]));
-  return n == 0 || largest < static_cast<std::uint64_t>(size);
+  constexpr int kChains = 4;            // side by side: one would wait for each comparison
+  std::uint64_t largest[kChains] = {};  // negative ones are very large
+  std::int64_t i = 0;
+  for (; i + kChains <= n; i += kChains) {
+    for (int k = 0; k < kChains; ++k) largest[k] = std::max(largest[k], static_cast<std::uint64_t>(positions[i + k]));
+  }
+  for (; i < n; ++i) largest[0] = std::max(largest[0], static_cast<std::uint64_t>(positions[i]));
+  return n == 0 || *std::ranges::max_element(largest) < static_cast<std::uint64_t>(size);
 }
+
+// Rows of one value, copied from a piece of such a row: memcpy uses the vectors this file is not compiled for.
+template <class T>
+class Filled {
+ public:
+  Filled(T value, std::int64_t size) { std::fill_n(piece_, std::min(size, kMost), value); }
+  void fill(T* to, std::int64_t size) const {
+    for (std::int64_t i = 0; i < size; i += kMost) {
+      std::memcpy(to + i, piece_, static_cast<std::size_t>(std::min(size - i, kMost)) * sizeof(T));
+    }
+  }
+
+ private:
+  static constexpr std::int64_t kMost = 1 << 10;
+  T piece_[kMost];
+};
 
 // Of dense tensors, which may be parts of one storage.
 bool overlap(const TensorImpl& a, const TensorImpl& b) {
   const auto *const from_a = static_cast<const char*>(a.data()), *const from_b = static_cast<const char*>(b.data());
   const auto bytes = [](const TensorImpl& t) { return t.numel() * static_cast<std::int64_t>(item_size(t.dtype)); };
   return from_a < from_b + bytes(b) && from_b < from_a + bytes(a);
+}
+
+template <class T>
+void add_at(T* to, const std::int64_t* positions, const T* source, std::int64_t n) {
+  for (std::int64_t k = 0; k < n; ++k) to[positions[k]] = sum_of(to[positions[k]], source[k]);
 }
 
 // Whether the call is one of dense rows that do not share memory.
@@ -79,14 +105,14 @@ bool run_op(ops::ScatterAdd, const KernelArgs& c) {
     const T *const from = self.as<T>(), *const source = c.tensor(3).as<T>();
     parallel_for(r.rows, least, [&](std::int64_t begin, std::int64_t end) {
       T* to = c.out[0]->as<T>() + begin * r.size;
+      const Filled<T> filled(*from, r.size);
       for (std::int64_t i = begin; i < end; ++i, to += r.size) {
         if (!here && one_value) {
-          std::fill_n(to, r.size, *from);
+          filled.fill(to, r.size);
         } else if (!here && dense) {
           std::memcpy(to, from + i * r.size, static_cast<std::size_t>(r.size) * sizeof(T));
         }
-        const std::int64_t *const at = positions + i * r.count, first = i * r.count;
-        for (std::int64_t k = 0; k < r.count; ++k) to[at[k]] = sum_of(to[at[k]], source[first + k]);
+        add_at(to, positions + i * r.count, source + i * r.count, r.count);
       }
     });
   });
