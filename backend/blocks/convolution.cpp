@@ -37,10 +37,10 @@ struct Cuts {
 struct Plan {
   Convolution c;
   Cuts cuts;
-  std::int64_t batch, groups, in, out;  // elements of the group's input and of a plane of results
+  std::int64_t batch, groups, out;  // elements of a plane of results
   std::int64_t item;
-  // Of all elements of a window, then of those without some of its rows.
-  std::vector<std::vector<std::int64_t>> offsets, places;
+  // Of all elements of a window, then of those without some of its rows: offsets, then places.
+  std::vector<Ref<Storage>> offsets;
   std::vector<WindowElements> elements;
   std::vector<std::uint8_t> row_elements;
 
@@ -145,22 +145,27 @@ void cut(const ConvolutionKernels& kernels, Plan& p) {
 // The elements in rows [first, last) of a window, in the order of the weights: channel, then the window row by row.
 void place_windows(Plan& p, std::int64_t first, std::int64_t last) {
   const auto& [d0, d1, d2] = p.c.dims;
-  std::vector<std::int64_t> offsets, places;
+  const std::int64_t count = p.c.channels * d0.kernel * (last - first) * d2.kernel;
+  // Not the heap's memory, which comes fresh from the system each time if it is large.
+  p.offsets.push_back(allocate_storage(static_cast<std::size_t>(2 * count) * sizeof(std::int64_t)));
+  auto* offset = static_cast<std::int64_t*>(p.offsets.back()->data());
+  std::int64_t* place = offset + count;
+  p.elements.push_back({count, offset, place});
   for (std::int64_t channel = 0; channel < p.c.channels; ++channel) {
     for (std::int64_t k0 = 0; k0 < d0.kernel; ++k0) {
       for (std::int64_t k1 = first; k1 < last; ++k1) {
         const std::int64_t row = ((k0 * p.c.rows + k1 * d1.dilation) * p.c.channels + channel) * p.c.pitch;
+        const std::int64_t row_of_window = ((channel * d0.kernel + k0) * d1.kernel + k1) * d2.kernel;
+        std::int64_t remainder = 0, step = 0;  // of the column by the stride
         for (std::int64_t k2 = 0; k2 < d2.kernel; ++k2) {
-          const std::int64_t column = k2 * d2.dilation;
-          offsets.push_back(row + column % d2.stride * p.c.width + column / d2.stride);
-          places.push_back(((channel * d0.kernel + k0) * d1.kernel + k1) * d2.kernel + k2);
+          *offset++ = row + remainder * p.c.width + step;
+          *place++ = row_of_window + k2;
+          remainder += d2.dilation;
+          if (remainder >= d2.stride) step += remainder / d2.stride, remainder %= d2.stride;
         }
       }
     }
   }
-  p.elements.push_back({static_cast<std::int64_t>(offsets.size()), offsets.data(), places.data()});
-  p.offsets.push_back(std::move(offsets));
-  p.places.push_back(std::move(places));
 }
 
 // Which elements each row of results needs; all, where `whole`.
@@ -186,19 +191,21 @@ void choose_elements(Plan& p, bool whole) {
   p.c.row_elements = p.row_elements.data();
 }
 
-Plan plan_of(const KernelArgs& a, const ConvolutionKernels& kernels) {
-  const TensorImpl &x = a.tensor(0), &w = a.tensor(1), &out = *a.out[0];
+Plan plan_of(const KernelArgs& a, const ConvolutionKernels& kernels, const TensorImpl& x, const TensorImpl& w) {
+  const TensorImpl& out = *a.out[0];
   Plan p{};
-  p.batch = x.sizes[0], p.groups = number(a, 5), p.in = w.sizes[1], p.out = 1;
+  p.batch = x.sizes[0], p.groups = number(a, 5), p.out = 1;
   p.item = static_cast<std::int64_t>(item_size(x.dtype));
   Convolution& c = p.c;
   c.channels = w.sizes[1], c.filters = w.sizes[0] / p.groups, c.depth = c.channels;
+  c.x_image = x.strides[0], c.x_channel = x.strides[1];
+  c.w_filter = w.strides[0], c.w_channel = w.strides[1];
   const std::size_t n = x.sizes.size() - 2;
   for (std::size_t i = 0; i < n; ++i) {
     WindowDim& d = c.dims[kMostWindowDims - n + i];
     d.in = x.sizes[i + 2], d.out = out.sizes[i + 2], d.kernel = w.sizes[i + 2];
     d.stride = number(a, 2, i), d.padding = number(a, 3, i), d.dilation = number(a, 4, i);
-    p.in *= d.in, p.out *= d.out, c.depth *= d.kernel;
+    p.out *= d.out, c.depth *= d.kernel;
   }
   if (c.depth == 0 || out.numel() == 0) return p;
   arrange(c.dims);
@@ -208,10 +215,15 @@ Plan plan_of(const KernelArgs& a, const ConvolutionKernels& kernels) {
   return p;
 }
 
-// The weights of all groups in panels: as they are, if a panel is one filter. Clears `finite` if one of them is not.
+// Panels of one filter are the weights themselves.
+bool takes_weights_as_they_are(const Convolution& c) {
+  return c.panel == 1 && c.w_filter == c.depth && c.w_channel * c.channels == c.depth;
+}
+
+// The weights of all groups in panels. Clears `finite` if one of them is not.
 const char* packed_weights(const ConvolutionKernels& kernels, const Plan& p, const char* weights, Ref<Storage>& room,
                            std::atomic<bool>& finite) {
-  if (p.c.panel == 1) return weights;
+  if (takes_weights_as_they_are(p.c)) return weights;
   const std::int64_t group = p.padded_filters() * p.c.depth * p.item, panels = divide_up(p.c.filters, p.c.panel);
   room = allocate_storage(static_cast<std::size_t>(p.groups * group));
   auto* const packed = static_cast<char*>(room->data());
@@ -219,7 +231,7 @@ const char* packed_weights(const ConvolutionKernels& kernels, const Plan& p, con
   parallel_for(p.groups * panels, least, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t g = i / panels;
-      const char* const of_group = weights + g * p.c.filters * p.c.depth * p.item;
+      const char* const of_group = weights + g * p.c.filters * p.c.w_filter * p.item;
       if (!kernels.pack(p.c, of_group, i % panels, i % panels + 1, packed + g * group)) finite = false;
     }
   });
@@ -242,14 +254,12 @@ void run_task(const ConvolutionKernels& kernels, const Plan& p, const Memory& m,
   const std::int64_t filter = next(cuts.filter_cuts) * cuts.filters, column = next(cuts.column_cuts) * cuts.columns;
   const std::int64_t row = next(cuts.row_cuts) * cuts.rows, frame = next(p.c.dims[0].out), group = next(p.groups);
   const std::int64_t rows_of_frame = p.c.dims[1].out;
-  const std::int64_t image = task * cuts.images, input = image * p.groups + group,
-                     weights = p.c.panel == 1 ? p.c.filters : p.padded_filters();
+  const std::int64_t image = task * cuts.images;
   const ConvolutionPatch patch{
-      .x = m.x + input * p.in * p.item,
-      .weights = m.weights + (group * weights + filter) * p.c.depth * p.item,
-      .out = m.out + (input * p.c.filters + filter) * p.out * p.item,
+      .x = m.x + (image * p.c.x_image + group * p.c.channels * p.c.x_channel) * p.item,
+      .weights = m.weights + (group * p.padded_filters() + filter) * p.c.depth * p.item,
+      .out = m.out + ((image * p.groups + group) * p.c.filters + filter) * p.out * p.item,
       .images = std::min(cuts.images, p.batch - image),
-      .x_image = p.groups * p.in,
       .out_image = p.groups * p.c.filters * p.out,
       .filters = std::min(cuts.filters, p.c.filters - filter),
       .plane = p.out,
@@ -261,19 +271,25 @@ void run_task(const ConvolutionKernels& kernels, const Plan& p, const Memory& m,
   kernels.run(p.c, patch, laid_out);
 }
 
+// Images and channels, filters and channels may lie in any order: those of weights' gradients change places.
+TensorRef with_dense_planes(const TensorImpl& t) {
+  std::int64_t plane = 1;
+  for (std::size_t d = t.sizes.size(); d-- > 2; plane *= t.sizes[d]) {
+    if (t.sizes[d] != 1 && t.strides[d] != plane) return dense_copy(t);
+  }
+  return TensorRef(const_cast<TensorImpl*>(&t));
+}
+
 }  // namespace
 
 bool run_op(ops::Convolution, const KernelArgs& c) {
   const DType t = c.out[0]->dtype;
   if (t != working(t) || t == DType::Bool || !c.out[0]->is_contiguous()) return false;
   const ConvolutionKernels& kernels = c.kernels.convolution[compute_index(t)];
-  Plan p = plan_of(c, kernels);
+  const TensorRef x = with_dense_planes(c.tensor(0)), w = with_dense_planes(c.tensor(1));
+  Plan p = plan_of(c, kernels, *x, *w);
   if (c.out[0]->numel() == 0) return true;
   if (p.c.depth == 0) return false;
-  const auto dense = [](const TensorImpl& x) {
-    return x.is_contiguous() ? TensorRef(const_cast<TensorImpl*>(&x)) : dense_copy(x);
-  };
-  const TensorRef x = dense(c.tensor(0)), w = dense(c.tensor(1));
   Ref<Storage> packed;
   std::atomic<bool> finite{true};
   const Memory m{static_cast<const char*>(x->data()),

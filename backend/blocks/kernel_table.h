@@ -95,6 +95,9 @@ struct Convolution {
   std::int64_t remainders, width, pitch;  // of a row laid out: columns of each remainder, elements from row to row
   std::int64_t rows, laid_out;            // laid out; elements of all of that, for one image
   std::uint64_t used_rows, used_columns;  // remainders by the stride that some element of the window falls on
+  // Where planes lie in memory, in elements; each is dense.
+  std::int64_t x_image, x_channel;   // of the inputs, from image to image and from channel to channel
+  std::int64_t w_filter, w_channel;  // of the weights
   // elements[0] are all; others are without the rows of the window that lie in the padding. row_elements: which of them
   // each row of results needs, if no weight is infinite or NaN.
   const WindowElements* elements;
@@ -105,15 +108,15 @@ struct Convolution {
 };
 // `rows` times `columns` results of each of `filters` filters, in each of `images`; the first filter begins a panel.
 struct ConvolutionPatch {
-  const void *x, *weights;                  // the group's first plane, the first filter's packed weights
-  void* out;                                // the first filter's plane
-  std::int64_t images, x_image, out_image;  // elements from image to image
+  const void *x, *weights;         // the group's first plane, the first filter's packed weights
+  void* out;                       // the first filter's plane
+  std::int64_t images, out_image;  // the results' elements from image to image
   std::int64_t filters, plane, row, rows, column, columns;
 };
 struct ConvolutionKernels {
   int lanes;                           // of a vector
   int filter_panel, filter_positions;  // filters in lanes: of them and of neighbouring results computed together
-  // Panels [first, last) of dense weights. Panels are of 1, 2, 4, 8 filters or, in lanes, of filter_panel, the last as
+  // Panels [first, last) of weights. Panels are of 1, 2, 4, 8 filters or, in lanes, of filter_panel, the last as
   // narrow as whole vectors allow. Whether all weights are finite.
   bool (*pack)(const Convolution& c, const void* weights, std::int64_t first, std::int64_t last, void* packed);
   void (*run)(const Convolution& c, const ConvolutionPatch& p, void* laid_out);

@@ -36,7 +36,7 @@ struct Convolve {
     const auto& [d0, d1, d2] = c.dims;
     auto* const x = static_cast<T*>(laid_out);
     for (std::int64_t i = 0; i < p.images; ++i) {
-      LaidOutPatch<T>::lay_out(c, p, static_cast<const T*>(p.x) + i * p.x_image, x + i * c.laid_out);
+      LaidOutPatch<T>::lay_out(c, p, static_cast<const T*>(p.x) + i * c.x_image, x + i * c.laid_out);
     }
     for (std::int64_t f = 0; f < p.filters; f += c.panel) {
       const auto* const w = static_cast<const T*>(p.weights) + f * c.depth;

@@ -13,7 +13,9 @@ template <class T>
 struct LaidOutPatch : Tile<T> {
   using S = Simd<T>;
   using V = typename S::V;
+  using Tile<T>::between;
   using Tile<T>::kLanes;
+  using Tile<T>::load;
   using Tile<T>::every_second;
   using Tile<T>::load_between;
   using Tile<T>::store_first;
@@ -68,17 +70,16 @@ struct LaidOutPatch : Tile<T> {
 
   static constexpr std::int64_t kMostCuts = 8;  // remainders laid out together
 
-  // Some remainders of the columns of every row of the patch. What a vector writes behind a row's end may only
-  // fall on the next channels, and only where they are laid out as a whole afterwards.
-  static void lay_out(const Convolution& c, const ConvolutionPatch& p, const T* x, const Cut* cuts, std::int64_t count,
-                      T* to) {
+  // f(channel, row, inside, to) for the rows of each channel of the patch: where a row lies, if it is `inside`, and
+  // where it goes.
+  template <class F>
+  static void for_each_row(const Convolution& c, const ConvolutionPatch& p, const T* x, T* to, F&& f) {
     const auto& [d0, d1, d2] = c.dims;
     const std::int64_t rows = (p.rows - 1) * d1.stride + (d1.kernel - 1) * d1.dilation + 1;
     const std::int64_t first_plane = p.row / d1.out * d0.stride - d0.padding;
     const std::int64_t first_row = p.row % d1.out * d1.stride - d1.padding;
     const std::int64_t skip = c.channels * c.pitch;
-    const bool all = c.remainders <= kMostCuts;
-    for (std::int64_t channel = 0; channel < c.channels; ++channel, x += d0.in * d1.in * d2.in, to += c.pitch) {
+    for (std::int64_t channel = 0; channel < c.channels; ++channel, x += c.x_channel, to += c.pitch) {
       for (std::int64_t k = 0; k < d0.kernel; ++k) {
         const std::int64_t plane = first_plane + k * d0.dilation;
         const bool plane_inside = plane >= 0 && plane < d0.in;
@@ -88,18 +89,51 @@ struct LaidOutPatch : Tile<T> {
           if (!uses(c.used_rows, remainder)) continue;
           const std::int64_t row = first_row + i;
           const bool inside = plane_inside && row >= 0 && row < d1.in;
-          const T* const from = inside ? x + (plane * d1.in + row) * d2.in : x;
-          for (std::int64_t r = 0; r < count; ++r) {
-            const Cut& cut = cuts[r];
-            const std::int64_t written = cut.to + (cut.count + kLanes - 1) / kLanes * kLanes;
-            lay_row(inside && cut.first < cut.last ? cut : Cut{0, 0, cut.count, 0, cut.to}, d2.stride, from,
-                    at + cut.to, all && written <= (c.channels - channel) * c.pitch);
-          }
+          f(channel, inside ? x + (plane * d1.in + row) * d2.in : x, inside, at);
         }
       }
     }
   }
+
+  // Some remainders of the columns of every row of the patch. What a vector writes behind a row's end may only
+  // fall on the next channels, and only where they are laid out as a whole afterwards.
+  static void lay_out(const Convolution& c, const ConvolutionPatch& p, const T* x, const Cut* cuts, std::int64_t count,
+                      T* to) {
+    const bool all = c.remainders <= kMostCuts;
+    for_each_row(c, p, x, to, [&](std::int64_t channel, const T* row, bool inside, T* at) {
+      for (std::int64_t r = 0; r < count; ++r) {
+        const Cut& cut = cuts[r];
+        const std::int64_t written = cut.to + (cut.count + kLanes - 1) / kLanes * kLanes;
+        lay_row(inside && cut.first < cut.last ? cut : Cut{0, 0, cut.count, 0, cut.to}, c.dims[2].stride, row,
+                at + cut.to, all && written <= (c.channels - channel) * c.pitch);
+      }
+    });
+  }
+  // Neighbouring columns, kVectors of each row. What is loaded of them is the same in all rows.
+  template <int kVectors>
+  static void lay_out_vectors(const Convolution& c, const ConvolutionPatch& p, const T* x, const Cut& cut, T* to) {
+    typename Tile<T>::Mask lanes[kVectors];
+    for (int v = 0; v < kVectors; ++v) lanes[v] = between(cut.first - v * kLanes, cut.last - v * kLanes);
+    for_each_row(c, p, x + cut.from - cut.first, to, [&](std::int64_t channel, const T* row, bool inside, T* at) {
+      const bool spills = kVectors * kLanes <= (c.channels - channel) * c.pitch;
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        const V values = inside ? load(row + v * kLanes, lanes[v]) : V{};
+        store_first(at + v * kLanes, values, v + 1 < kVectors || spills ? kLanes : cut.count - v * kLanes);
+      }
+    });
+  }
+  template <int kMost>
+  static void lay_out_vectors(const Convolution& c, const ConvolutionPatch& p, const T* x, const Cut& cut,
+                              std::int64_t vectors, T* to) {
+    if constexpr (kMost > 1) {
+      if (vectors < kMost) return lay_out_vectors<kMost - 1>(c, p, x, cut, vectors, to);
+    }
+    lay_out_vectors<kMost>(c, p, x, cut, to);
+  }
+
   static void lay_out(const Convolution& c, const ConvolutionPatch& p, const T* x, T* to) {
+    constexpr int kMostVectors = 4;
     const WindowDim& d = c.dims[2];
     const std::int64_t beyond = (d.kernel - 1) * d.dilation / d.stride;
     Cut cuts[kMostCuts];
@@ -108,6 +142,9 @@ struct LaidOutPatch : Tile<T> {
       if (uses(c.used_columns, r)) {
         cuts[count] = cut_columns(d, p.column, p.columns, beyond, r);
         cuts[count++].to = r * c.width;
+      }
+      if (d.stride == 1 && cuts[0].count <= kMostVectors * kLanes) {
+        return lay_out_vectors<kMostVectors>(c, p, x, cuts[0], (cuts[0].count + kLanes - 1) / kLanes, to);
       }
       if (count == kMostCuts || r + 1 == c.remainders) {
         lay_out(c, p, x, cuts, count, to);

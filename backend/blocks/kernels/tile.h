@@ -85,30 +85,53 @@ struct Tile {
     }
   }
 
-  template <std::size_t... I>
+  template <int kFirst, std::size_t... I>
   static V every_second(V x, V y, std::index_sequence<I...>) {
-    return __builtin_shufflevector(x, y, (2 * I)...);
+    return __builtin_shufflevector(x, y, (2 * I + kFirst)...);
   }
-  // Elements 0, 2, ... of both together.
-  static V every_second(V x, V y) { return every_second(x, y, std::make_index_sequence<kLanes>{}); }
+  // Elements 0, 2, ... of both together, or 1, 3, ...
+  template <int kFirst = 0>
+  static V every_second(V x, V y) {
+    return every_second<kFirst>(x, y, std::make_index_sequence<kLanes>{});
+  }
 
-  // Lanes [first, last) from memory, zeros around them; and the first n lanes to memory. Bounds beyond the vector's are
-  // its own.
+  // Lanes [first, last) from memory, zeros around them, and the lanes of a mask; the first n lanes to memory. Bounds
+  // beyond the vector's are its own.
 #if defined(__AVX512F__)
   using Mask = std::conditional_t<sizeof(T) == 4, __mmask16, __mmask8>;
   static Mask below(std::int64_t n) { return static_cast<Mask>((1u << std::clamp<std::int64_t>(n, 0, kLanes)) - 1); }
-  static V load_between(const T* p, std::int64_t first, std::int64_t last) {
-    if (first <= 0 && last >= kLanes) return S::load(p);
-    const auto lanes = static_cast<Mask>(below(last) & ~below(first));
+  static Mask between(std::int64_t first, std::int64_t last) { return static_cast<Mask>(below(last) & ~below(first)); }
+  static V load(const T* p, Mask lanes) {
     if constexpr (sizeof(T) == 4) return (V)_mm512_maskz_loadu_epi32(lanes, p);
     if constexpr (sizeof(T) == 8) return (V)_mm512_maskz_loadu_epi64(lanes, p);
+  }
+  static V load_between(const T* p, std::int64_t first, std::int64_t last) {
+    if (first <= 0 && last >= kLanes) return S::load(p);
+    return load(p, between(first, last));
   }
   static void store_first(T* p, V v, std::int64_t n) {
     if (n >= kLanes) return S::store(p, v);
     if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, below(n), (__m512i)v);
     if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, below(n), (__m512i)v);
   }
+#elif defined(__AVX2__)
+  using Mask = typename S::I;
+  static Mask between(std::int64_t first, std::int64_t last) {
+    Mask lanes;
+    for (int i = 0; i < kLanes; ++i) lanes[i] = i >= first && i < last ? -1 : 0;
+    return lanes;
+  }
+  static V load(const T* p, Mask lanes) {
+    if constexpr (sizeof(T) == 4) return (V)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), (__m256i)lanes);
+    if constexpr (sizeof(T) == 8)
+      return (V)_mm256_maskload_epi64(reinterpret_cast<const long long*>(p), (__m256i)lanes);
+  }
 #else
+  using Mask = bool;
+  static Mask between(std::int64_t first, std::int64_t last) { return first <= 0 && last > 0; }
+  static V load(const T* p, Mask inside) { return inside ? *p : T(0); }
+#endif
+#if !defined(__AVX512F__)
   static V load_between(const T* p, std::int64_t first, std::int64_t last) {
     if (first <= 0 && last >= kLanes) return S::load(p);
 #if defined(__AVX2__)
@@ -118,8 +141,7 @@ struct Tile {
       };
       const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
       const __m256i outside = _mm256_cmpgt_epi32(bound(first), lanes);
-      return (V)_mm256_maskload_epi32(reinterpret_cast<const int*>(p),
-                                      _mm256_andnot_si256(outside, _mm256_cmpgt_epi32(bound(last), lanes)));
+      return load(p, (Mask)_mm256_andnot_si256(outside, _mm256_cmpgt_epi32(bound(last), lanes)));
     }
 #endif
     alignas(64) T all[kLanes] = {};
