@@ -1,7 +1,7 @@
 // Max pooling: vectors hold results side by side, of one row and the next ones as well.
 #include <algorithm>
 
-#include "backend/blocks/kernels/level.h"
+#include "backend/blocks/kernels/tile.h"
 
 namespace md::blocks {
 namespace {
@@ -35,8 +35,10 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b;
 template <class T>
 class Patch {
   using S = Simd<T>;
+  using V = typename S::V;
   using At = typename ScalarLane<T>::I;  // positions, as wide as values
   using A = Simd<At>;
+  static constexpr int kLanes = S::kLanes;
   // Less than any position from the window's first element on, in planes of less than -kNone elements.
   static constexpr At kNone = -(At(1) << (sizeof(At) * 8 - 3));
 
@@ -51,8 +53,8 @@ class Patch {
   void run() {
     lay_out();
     if (patch_.positions) {
-      fold_all<true>();
-      for (std::int64_t b = 0; b < patch_.rows; ++b) put_positions(b);
+      const bool none = fold_all<true>();
+      for (std::int64_t b = 0; b < patch_.rows; ++b) put_positions(b, none);
     } else {
       fold_all<false>();
     }
@@ -67,6 +69,13 @@ class Patch {
       const std::int64_t frame = patch_.frame * d0.stride - d0.padding + k * d0.dilation;
       const bool inside = frame >= 0 && frame < d0.in;
       for (std::int64_t rr = 0; rr < p_.row_remainders; ++rr) {
+        if constexpr (kLanes > 1) {
+          if (d2.stride == 2 && p_.column_remainders == 2 && p_.pitch <= kMostVectors * kLanes) {
+            lay_out_pairs(inside ? frame : -1, rr, to);
+            to += 2 * p_.rows * p_.pitch;
+            continue;
+          }
+        }
         for (std::int64_t rc = 0; rc < p_.column_remainders; ++rc, to += p_.rows * p_.pitch)
           lay_out_rows(inside ? frame : -1, rr, rc, to);
       }
@@ -91,16 +100,53 @@ class Patch {
     }
   }
 
+  // Both remainders by a stride of 2, which are the elements of two neighbouring vectors by turns. What is written
+  // behind a row's end falls on what is laid out later.
+  static constexpr int kMostVectors = 4;
+  void lay_out_pairs(std::int64_t frame, std::int64_t rr, T* to) const {
+    const auto& [d0, d1, d2] = p_.dims;
+    typename Tile<T>::Mask inside[2 * kMostVectors];
+    const int vectors = static_cast<int>(divide_up(p_.pitch, kLanes));
+    for (int v = 0; v < 2 * vectors; ++v) {
+      inside[v] = Tile<T>::between(d2.padding - v * kLanes, d2.padding + d2.in - v * kLanes);
+    }
+    const V lowest = S::lowest();
+    const std::int64_t part = p_.rows * p_.pitch;               // of one remainder
+    const std::int64_t next = patch_.rows * d1.stride * d2.in;  // to the next patch, which is fetched meanwhile
+    const std::int64_t rows = patch_.rows + (d1.kernel - 1) * d1.dilation / d1.stride;
+    for (std::int64_t y = 0, at = 0; y < rows; ++y, at += p_.pitch) {
+      const std::int64_t row = (patch_.row + y) * d1.stride + rr - d1.padding;
+      const bool exists = frame >= 0 && row >= 0 && row < d1.in;
+      const T* from = static_cast<const T*>(patch_.x) + (frame * d1.in + row) * d2.in - d2.padding;
+      for (int v = 0; v < vectors; ++v, from += 2 * kLanes) {
+        __builtin_prefetch(from + next);
+        V x = lowest, z = lowest;
+        if (exists) {
+          x = S::select(inside[2 * v], Tile<T>::load(from, inside[2 * v]), lowest);
+          z = S::select(inside[2 * v + 1], Tile<T>::load(from + kLanes, inside[2 * v + 1]), lowest);
+        }
+        const std::int64_t i = at + v * kLanes;
+        Tile<T>::store_first(to + i, Tile<T>::template every_second<0>(x, z), part - i);
+        S::store(to + part + i, Tile<T>::template every_second<1>(x, z));
+      }
+    }
+  }
+
+  // Whether a window may have no winner.
   template <bool kPositions>
-  void fold_all() {
+  bool fold_all() {
     const std::int64_t n = (patch_.rows - 1) * p_.pitch + p_.dims[2].out;
     std::int64_t i = 0;
-    for (; i + 4 * S::kLanes <= n; i += 4 * S::kLanes) fold<kPositions, 4>(i);
-    for (; i < n; i += S::kLanes) fold<kPositions, 1>(i);
+    typename S::I signs = S::iconst(0);
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes) fold<kPositions, 4>(i, signs);
+    for (; i < n; i += kLanes) fold<kPositions, 1>(i, signs);
+    At all[kLanes];
+    A::store(all, signs);
+    return *std::min_element(all, all + kLanes) < 0;
   }
-  // Results from the i-th on. Only what is larger than the smallest value wins, or is NaN.
+  // Results from the i-th on. Only what is larger than the smallest value wins, or is NaN. `signs`: of all winners.
   template <bool kPositions, int kVectors>
-  void fold(std::int64_t i) {
+  void fold(std::int64_t i, typename S::I& signs) {
     typename S::V best[kVectors];
     typename S::I winner[kVectors];
     for (int u = 0; u < kVectors; ++u) best[u] = S::lowest(), winner[u] = S::iconst(kNone);
@@ -117,7 +163,10 @@ class Patch {
     }
     for (int u = 0; u < kVectors; ++u) {
       S::store(best_ + i + u * S::kLanes, best[u]);
-      if constexpr (kPositions) A::store(winners_ + i + u * S::kLanes, winner[u]);
+      if constexpr (kPositions) {
+        A::store(winners_ + i + u * S::kLanes, winner[u]);
+        signs = S::ior(signs, winner[u]);
+      }
     }
   }
 
@@ -131,19 +180,31 @@ class Patch {
     for (std::int64_t b = 0; b < patch_.rows; ++b) copy_strided(best_ + b * p_.pitch, 1, columns, to + b * columns);
   }
 
-  void put_positions(std::int64_t b) const {
+  // first[i] = start + i * step + winners[i]
+  static void widen(const At* winners, std::int64_t n, std::int64_t start, std::int64_t step, std::int64_t* first) {
+    using Positions [[gnu::vector_size(32)]] = std::int64_t;
+    using Winners [[gnu::vector_size(4 * sizeof(At))]] = At;
+    if (kLanes == 1 || n < 4) {
+      for (std::int64_t i = 0; i < n; ++i) first[i] = start + i * step + winners[i];
+      return;
+    }
+    const Positions steps = {start, start + step, start + 2 * step, start + 3 * step};
+    for (std::int64_t i = 0; i < n; i += 4) {
+      const std::int64_t at = std::min(i, n - 4);
+      Winners w;
+      __builtin_memcpy(&w, winners + at, sizeof w);
+      const Positions found = __builtin_convertvector(w, Positions) + (steps + at * step);
+      __builtin_memcpy(first + at, &found, sizeof found);
+    }
+  }
+  void put_positions(std::int64_t b, bool none) const {
     const auto& [d0, d1, d2] = p_.dims;
     const std::int64_t start =
         ((patch_.frame * d0.stride - d0.padding) * d1.in + (patch_.row + b) * d1.stride - d1.padding) * d2.in -
         d2.padding;
-    const At* const winners = winners_ + b * p_.pitch;
     std::int64_t* const to = patch_.positions + b * d2.out;
-    std::int64_t least = 0;
-    for (std::int64_t i = 0; i < d2.out; ++i) {
-      to[i] = start + i * d2.stride + winners[i];
-      least = std::min(least, to[i]);
-    }
-    for (std::int64_t i = 0; least < 0 && i < d2.out; ++i) {
+    widen(winners_ + b * p_.pitch, d2.out, start, d2.stride, to);
+    for (std::int64_t i = 0; none && i < d2.out; ++i) {
       if (to[i] < 0) to[i] = first_position(b, i);
     }
   }

@@ -15,13 +15,16 @@ struct Multiply : Panels<T> {
   using V = typename S::V;
   using Tile<T>::kLanes;
   using Tile<T>::broadcast;
+  using Tile<T>::load_transposed;
   using Tile<T>::kManyRegisters;
   using Tile<T>::multiply_add;
+  using Panels<T>::kFewRows;
   using Panels<T>::kTileRows;
   using Panels<T>::kTileVectors;
   using Panels<T>::kTileColumns;
   using Panels<T>::pack_rows;
   using Panels<T>::pack_columns;
+  using Panels<T>::tile_rows;
   static constexpr int kThinRows = 4;  // up to so many, packing b costs more than it saves
 
   // The rows of a tile, one step of k after the other: packed, or where they lie.
@@ -86,24 +89,29 @@ struct Multiply : Panels<T> {
     }
     if (rows == 1) {
       edge_tile<1, kVectors>(k, PackedRows<1>{a}, b, c, c_row, fresh, 1, columns);
-    } else if (rows == kTileRows && columns == kVectors * kLanes) {
-      tile<kTileRows, kVectors>(k, PackedRows<kTileRows>{a}, b, c, c_row, fresh);
+    } else if (kFewRows < kTileRows && rows <= kFewRows) {
+      inner_or_edge_tile<kFewRows, kVectors>(k, a, b, c, c_row, fresh, rows, columns);
     } else {
-      edge_tile<kTileRows, kVectors>(k, PackedRows<kTileRows>{a}, b, c, c_row, fresh, rows, columns);
+      inner_or_edge_tile<kTileRows, kVectors>(k, a, b, c, c_row, fresh, rows, columns);
+    }
+  }
+  template <int kRows, int kVectors>
+  static void inner_or_edge_tile(std::int64_t k, const T* a, const T* b, T* c, std::int64_t c_row, bool fresh, int rows,
+                                 int columns) {
+    if (rows == kRows && columns == kVectors * kLanes) {
+      tile<kRows, kVectors>(k, PackedRows<kRows>{a}, b, c, c_row, fresh);
+    } else {
+      edge_tile<kRows, kVectors>(k, PackedRows<kRows>{a}, b, c, c_row, fresh, rows, columns);
     }
   }
 
-  static void multiply_panel(const T* a, const T* b, T* c, std::int64_t c_row, std::int64_t rows, std::int64_t columns,
+  // Packed rows of a with a tile's columns of b.
+  static void multiply_strip(const T* a, const T* b, T* c, std::int64_t c_row, std::int64_t rows, int columns,
                              std::int64_t k, bool fresh) {
-    for (std::int64_t j = 0; j < columns; j += kTileColumns, b += k * kTileColumns) {
-      const int w = static_cast<int>(std::min<std::int64_t>(kTileColumns, columns - j));
-      const T* rows_of_a = a;
-      for (std::int64_t i = 0; i < rows; i += kTileRows) {
-        const int h = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - i));
-        T* const at = c + i * c_row + j;
-        any_tile<kTileVectors>(k, rows_of_a, b, at, c_row, fresh, h, w);
-        rows_of_a += k * (h == 1 ? 1 : kTileRows);
-      }
+    for (std::int64_t i = 0; i < rows; i += kTileRows) {
+      const int h = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - i));
+      any_tile<kTileVectors>(k, a, b, c + i * c_row, c_row, fresh, h, columns);
+      a += k * tile_rows(h);
     }
   }
 
@@ -114,10 +122,11 @@ struct Multiply : Panels<T> {
     return kLanes > 1 && p.n % kTileColumns == 0 && p.n <= kFewTiles * kTileColumns && p.m >= kTileRows &&
            p.a_column == 1;
   }
-  // The rows of full tiles; how many these are.
-  static std::int64_t add_rows_in_place(const Product& p, const T* b, bool fresh) {
+  // The rows of full tiles; how many these are. `packs`: b's columns, each just before it is needed.
+  static std::int64_t add_rows_in_place(const Product& p, T* b, bool packs, bool fresh) {
     const std::int64_t rows = p.m / kTileRows * kTileRows;
     for (std::int64_t j = 0; j < p.n; j += kTileColumns) {
+      if (packs) pack(p, j, j + kTileColumns, b);
       for (std::int64_t i = 0; i < rows; i += kTileRows) {
         const StridedRows a{static_cast<const T*>(p.a) + i * p.a_row, p.a_row, p.a_column};
         tile<kTileRows, kTileVectors>(p.k, a, b + j * p.k, static_cast<T*>(p.c) + i * p.c_row + j, p.c_row, fresh);
@@ -210,29 +219,98 @@ struct Multiply : Panels<T> {
   }
 
   static void add(const Product& p, const void* packed, bool fresh, void* workspace) {
+    add(p, const_cast<T*>(static_cast<const T*>(packed)), false, fresh, workspace);
+  }
+  static void add(const Product& p, T* packed, bool packs, bool fresh, void* workspace) {
     const auto* const a = static_cast<const T*>(p.a);
     auto* const packed_a = static_cast<T*>(workspace);
-    std::int64_t i = reads_rows_in_place(p) ? add_rows_in_place(p, static_cast<const T*>(packed), fresh) : 0;
-    for (; i < p.m; i += kProductRows) {
+    std::int64_t i = 0;
+    if (reads_rows_in_place(p)) i = add_rows_in_place(p, packed, packs, fresh), packs = false;
+    for (; i < p.m; i += kProductRows, packs = false) {
       const std::int64_t rows = std::min(kProductRows, p.m - i);
       for (std::int64_t t = 0; t < rows; t += kTileRows) {
         const int h = static_cast<int>(std::min<std::int64_t>(kTileRows, rows - t));
-        pack_rows(a + (i + t) * p.a_row, p.a_row, p.a_column, h, h == 1 ? 1 : kTileRows, p.k, packed_a + t * p.k);
+        pack_rows(a + (i + t) * p.a_row, p.a_row, p.a_column, h, p.k, packed_a + t * p.k);
       }
-      multiply_panel(packed_a, static_cast<const T*>(packed), static_cast<T*>(p.c) + i * p.c_row, p.c_row, rows, p.n,
-                     p.k, fresh);
+      for (std::int64_t j = 0; j < p.n; j += kTileColumns) {
+        const int w = static_cast<int>(std::min<std::int64_t>(kTileColumns, p.n - j));
+        if (packs) pack(p, j, j + w, packed);
+        multiply_strip(packed_a, packed + j * p.k, static_cast<T*>(p.c) + i * p.c_row + j, p.c_row, rows, w, p.k,
+                       fresh);
+      }
+    }
+  }
+
+  // --- Few rows, and b lies column by column ---
+
+  // Then b is what is read in place, as the rows of the transposed product: packing it would be a share of all work.
+  static bool transposes(const Product& p) {
+    const std::int64_t columns = round_up(p.m);
+    return kLanes > 1 && p.b_row == 1 && p.n >= 8 * kTileRows && columns <= kFewTiles * kTileColumns &&
+           columns - p.m <= p.m / 8 && p.k >= 64 && p.m <= std::min(p.k, kProductDepth);
+  }
+  static std::int64_t round_up(std::int64_t columns) {
+    return (columns + kTileColumns - 1) / kTileColumns * kTileColumns;
+  }
+  // The workspace holds a's columns of a panel, packed, and the transposed result of kProductColumns columns of c.
+  static void run_transposed(const Product& p, void* workspace) {
+    auto* const packed = static_cast<T*>(workspace);
+    const std::int64_t columns = round_up(p.m);
+    T* const sums = packed + product_depth(p) * columns;
+    for (std::int64_t j = 0; j < p.n; j += kProductColumns) {
+      const std::int64_t n = std::min(kProductColumns, p.n - j);
+      for (std::int64_t q = 0; q < p.k; q += kProductDepth) {
+        const std::int64_t k = std::min(kProductDepth, p.k - q);
+        add_transposed(p, j, n, q, k, packed, sums);
+      }
+      put_transposed(sums, columns, p, j, n);
+    }
+  }
+  static void add_transposed(const Product& p, std::int64_t j, std::int64_t n, std::int64_t q, std::int64_t k,
+                             T* packed, T* sums) {
+    const T* const a = static_cast<const T*>(p.a) + q * p.a_column;
+    const std::int64_t columns = round_up(p.m);
+    for (std::int64_t t = 0; t < columns; t += kTileColumns) {
+      const int w = static_cast<int>(std::min<std::int64_t>(kTileColumns, p.m - t));
+      pack_columns(a + t * p.a_row, p.a_column, p.a_row, w, k, packed + t * k);
+    }
+    const T* b = static_cast<const T*>(p.b) + q + j * p.b_column;
+    for (; n >= kTileRows; n -= kTileRows, b += kTileRows * p.b_column, sums += kTileRows * columns) {
+      for (std::int64_t t = 0; t < columns; t += kTileColumns) {
+        tile<kTileRows, kTileVectors>(k, StridedRows{b, p.b_column, 1}, packed + t * k, sums + t, columns, q == 0);
+      }
+    }
+    for (; n > 0; --n, b += p.b_column, sums += columns) {
+      for (std::int64_t t = 0; t < columns; t += kTileColumns) {
+        tile<1, kTileVectors>(k, StridedRows{b, p.b_column, 1}, packed + t * k, sums + t, columns, q == 0);
+      }
+    }
+  }
+  // Columns [j, j + n) of c.
+  static void put_transposed(const T* sums, std::int64_t columns, const Product& p, std::int64_t j, std::int64_t n) {
+    for (std::int64_t i = 0; i < p.m; i += kLanes) {
+      const std::int64_t rows = std::min<std::int64_t>(kLanes, p.m - i);
+      T* const c = static_cast<T*>(p.c) + i * p.c_row + j;
+      std::int64_t t = 0;
+      for (; t + kLanes <= n; t += kLanes) {
+        V v[kLanes];
+        load_transposed(sums + t * columns + i, columns, v);
+        for (std::int64_t r = 0; r < rows; ++r) S::store(c + r * p.c_row + t, v[r]);
+      }
+      for (; t < n; ++t) {
+        for (std::int64_t r = 0; r < rows; ++r) c[r * p.c_row + t] = sums[t * columns + i + r];
+      }
     }
   }
 
   static void run(const Product& p, void* workspace) {
     if constexpr (kLanes > 1) {
       if (p.m <= kThinRows && run_thin<kThinRows>(p)) return;
+      if (transposes(p)) return run_transposed(p, workspace);
     }
-    auto* const packed_b = static_cast<char*>(workspace) + product_rows(p, sizeof(T));
-    for_each_panel(p, sizeof(T), [&](const Product& panel, bool fresh) {
-      pack(panel, 0, panel.n, packed_b);
-      add(panel, packed_b, fresh, workspace);
-    });
+    auto* const packed_b = reinterpret_cast<T*>(static_cast<char*>(workspace) + product_rows(p, sizeof(T)));
+    for_each_panel(p, sizeof(T),
+                   [&](const Product& panel, bool fresh) { add(panel, packed_b, true, fresh, workspace); });
   }
 
   static constexpr ProductKernels kernels() { return {&run, &pack, &add}; }

@@ -105,21 +105,13 @@ struct Tile {
     if constexpr (sizeof(T) == 4) return (V)_mm512_maskz_loadu_epi32(lanes, p);
     if constexpr (sizeof(T) == 8) return (V)_mm512_maskz_loadu_epi64(lanes, p);
   }
-  static V load_between(const T* p, std::int64_t first, std::int64_t last) {
-    if (first <= 0 && last >= kLanes) return S::load(p);
-    return load(p, between(first, last));
-  }
-  static void store_first(T* p, V v, std::int64_t n) {
-    if (n >= kLanes) return S::store(p, v);
-    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, below(n), (__m512i)v);
-    if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, below(n), (__m512i)v);
-  }
 #elif defined(__AVX2__)
   using Mask = typename S::I;
   static Mask between(std::int64_t first, std::int64_t last) {
     Mask lanes;
-    for (int i = 0; i < kLanes; ++i) lanes[i] = i >= first && i < last ? -1 : 0;
-    return lanes;
+    for (int i = 0; i < kLanes; ++i) lanes[i] = i;
+    const auto bound = [](std::int64_t n) { return S::iconst(std::clamp<std::int64_t>(n, 0, kLanes)); };
+    return (lanes >= bound(first)) & (lanes < bound(last));
   }
   static V load(const T* p, Mask lanes) {
     if constexpr (sizeof(T) == 4) return (V)_mm256_maskload_epi32(reinterpret_cast<const int*>(p), (__m256i)lanes);
@@ -131,30 +123,20 @@ struct Tile {
   static Mask between(std::int64_t first, std::int64_t last) { return first <= 0 && last > 0; }
   static V load(const T* p, Mask inside) { return inside ? *p : T(0); }
 #endif
-#if !defined(__AVX512F__)
   static V load_between(const T* p, std::int64_t first, std::int64_t last) {
-    if (first <= 0 && last >= kLanes) return S::load(p);
-#if defined(__AVX2__)
-    if constexpr (sizeof(T) == 4 && kLanes == 8) {
-      const auto bound = [](std::int64_t n) {
-        return _mm256_set1_epi32(static_cast<int>(std::clamp<std::int64_t>(n, 0, kLanes)));
-      };
-      const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-      const __m256i outside = _mm256_cmpgt_epi32(bound(first), lanes);
-      return load(p, (Mask)_mm256_andnot_si256(outside, _mm256_cmpgt_epi32(bound(last), lanes)));
-    }
-#endif
-    alignas(64) T all[kLanes] = {};
-    for (std::int64_t i = std::max<std::int64_t>(first, 0); i < kLanes && i < last; ++i) all[i] = p[i];
-    return S::load(all);
+    return first <= 0 && last >= kLanes ? S::load(p) : load(p, between(first, last));
   }
   static void store_first(T* p, V v, std::int64_t n) {
     if (n >= kLanes) return S::store(p, v);
+#if defined(__AVX512F__)
+    if constexpr (sizeof(T) == 4) _mm512_mask_storeu_epi32(p, below(n), (__m512i)v);
+    if constexpr (sizeof(T) == 8) _mm512_mask_storeu_epi64(p, below(n), (__m512i)v);
+#else
     alignas(64) T all[kLanes];
     S::store(all, v);
     for (std::int64_t i = 0; i < n; ++i) p[i] = all[i];
-  }
 #endif
+  }
 };
 
 }  // namespace
