@@ -24,7 +24,13 @@ TEST(BlocksProduct, SameBitsAsReference) {
                         {13, 40, 16},
                         {25, 37, 48},
                         {200, 33, 70},
-                        {33, 70, 1600}}) {
+                        {33, 70, 1600},
+                        // columns of b read in place, by tiles of some level
+                        {64, 450, 100},
+                        {16, 64, 131},
+                        {45, 400, 50},
+                        {48, 70, 1600},
+                        {10, 70, 60}}) {
     for (const DType t : {DType::Float32, DType::Float64, DType::Int32, DType::Int64}) {
       for (const Layout a : {Layout::RowMajor, Layout::Transposed, Layout::Stepped}) {
         const TensorRef x = random_tensor({c.m, c.k}, t, a, 21), y = random_tensor({c.k, c.n}, t, Layout::RowMajor, 22);

@@ -69,6 +69,33 @@ TEST(BlockWindows, ConvolutionsOfEveryTileAreTheReferences) {
   check({2, 8, 8, 9}, {12, 2, 3, 3}, 70, 70, 4, DType::Float64);
 }
 
+// Images, channels and filters in any order, as in the gradients of weights; planes of one value.
+TEST(BlockWindows, ConvolutionsOfOperandsInAnyOrderAreTheReferences) {
+  unsigned seed = 0;
+  const auto turned = [&](std::int64_t n, std::int64_t channels, std::int64_t height, std::int64_t width, DType t) {
+    const TensorRef x = random_tensor({channels, n, height, width}, t, Layout::RowMajor, ++seed);
+    const std::int64_t plane = height * width;
+    return make_ref<TensorImpl>(x->storage, t, DimVec{n, channels, height, width}, DimVec{plane, n * plane, width, 1},
+                                0);
+  };
+  const Arg one = ints({1, 1}), zero = ints({0, 0}), two = ints({2, 2});
+  for (const DType t : {DType::Float32, DType::Float64, DType::Int32, DType::Float16}) {
+    for (const int filters : {1, 2, 3, 4, 7, 8, 16, 21, 40}) {
+      for (const int channels : {1, 2, 5}) {
+        const TensorRef x = turned(3, channels, 12, 13, t), w = turned(filters, channels, 10, 9, t);
+        EXPECT_TRUE(same_everywhere(op(id::Convolution), {x, w, one, zero, one, 1})) << filters << " " << channels;
+        EXPECT_TRUE(same_everywhere(op(id::Convolution), {x, w, two, two, one, 1})) << filters << " " << channels;
+      }
+    }
+    const TensorRef x = turned(3, 4, 12, 13, t), w = turned(6, 2, 3, 3, t);
+    EXPECT_TRUE(same_everywhere(op(id::Convolution), {x, w, one, one, one, 2}));
+    const TensorRef flat = make_ref<TensorImpl>(x->storage, t, DimVec{3, 4, 12, 13}, DimVec{0, 0, 13, 1}, 0);
+    EXPECT_TRUE(same_everywhere(op(id::Convolution), {flat, w, one, zero, two, 2}));
+    const TensorRef column = turned(4, 2, 1, 13, t);
+    EXPECT_TRUE(same_everywhere(op(id::Convolution), {x, column, ints({2, 1}), zero, one, 2}));
+  }
+}
+
 // Finite weights: rows of the window in the padding are left out, which must show nowhere, not even in the sign of
 // zero.
 TEST(BlockWindows, PaddingOfConvolutionsLeavesEveryBit) {
