@@ -66,6 +66,8 @@ TEST(BlockWindows, ConvolutionsOfEveryTileAreTheReferences) {
   check({1, 64, 30, 20}, {96, 64, 3, 3}, 1, 1, 1, DType::Float32);
   check({5, 500, 4, 4}, {70, 500, 3, 3}, 1, 1, 1, DType::Float32);  // images together
   check({5, 1000, 3, 3}, {130, 500, 3, 3}, 1, 1, 2, DType::Float32);
+  for (const int size : {3, 4, 5, 6, 7}) check({9, 500, size, size}, {75, 500, 3, 3}, 1, 0, 1, DType::Float32);
+  check({7, 300, 5, 5}, {70, 300, 3, 3}, 1, 0, 1, DType::Float64);
   check({2, 8, 8, 9}, {12, 2, 3, 3}, 70, 70, 4, DType::Float64);
 }
 

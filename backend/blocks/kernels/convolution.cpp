@@ -38,14 +38,21 @@ struct Convolve {
     for (std::int64_t i = 0; i < p.images; ++i) {
       LaidOutPatch<T>::lay_out(c, p, static_cast<const T*>(p.x) + i * c.x_image, x + i * c.laid_out);
     }
+    const std::int64_t together = Filters::images_together(c, p), row = d1.stride * c.channels * c.pitch;
     for (std::int64_t f = 0; f < p.filters; f += c.panel) {
       const auto* const w = static_cast<const T*>(p.weights) + f * c.depth;
       T* const out = static_cast<T*>(p.out) + f * p.plane + p.row * d2.out + p.column;
       const int filters = static_cast<int>(std::min(c.panel, p.filters - f));
+      std::int64_t i = 0;
+      for (; together > 1 && i + together <= p.images; i += together) {
+        const auto run_images =
+            filters > kLanes ? &Filters::template filter_images<2> : &Filters::template filter_images<1>;
+        run_images(c, p, x + i * c.laid_out, row, w, out + i * p.out_image, filters);
+      }
       const Rows run_rows = rows_of(c, filters);
-      for (std::int64_t i = 0; i < p.images; ++i) {
-        run_rows(c, x + i * c.laid_out, d1.stride * c.channels * c.pitch, w, out + i * p.out_image, p.plane, filters,
-                 p.row % d1.out, p.rows, p.columns);
+      for (; i < p.images; ++i) {
+        run_rows(c, x + i * c.laid_out, row, w, out + i * p.out_image, p.plane, filters, p.row % d1.out, p.rows,
+                 p.columns);
       }
     }
   }

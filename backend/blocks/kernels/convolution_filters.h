@@ -174,6 +174,38 @@ struct FiltersInLanes : Tile<T> {
       }
     }
   }
+
+  // --- Rows that are left where tiles take several: of as many images ---
+
+  // Of how many; 1 if none are left, or if they do not need all elements of the window.
+  static std::int64_t images_together(const Convolution& c, const ConvolutionPatch& p) {
+    if (!c.filter_lanes || p.columns != c.dims[2].out || 2 * p.columns > kMostPositions) return 1;
+    const std::int64_t together = kMostPositions / p.columns;
+    if (p.images < together || p.rows % together == 0) return 1;
+    const std::uint8_t* const needs = c.row_elements + p.row % c.dims[1].out;
+    return std::any_of(needs, needs + p.rows, [](std::uint8_t e) { return e != 0; }) ? 1 : together;
+  }
+  template <int kVectors>
+  static void filter_images(const Convolution& c, const ConvolutionPatch& p, const T* x, std::int64_t row, const T* w,
+                            T* out, int filters) {
+    const std::int64_t together = kMostPositions / p.columns, whole = p.rows / together * together;
+    for (std::int64_t i = 0; whole > 0 && i < together; ++i) {
+      filter_rows<kVectors>(c, x + i * c.laid_out, row, w, out + i * p.out_image, p.plane, filters,
+                            p.row % c.dims[1].out, whole, p.columns);
+    }
+    using Tiles = FilterTiles<kVectors, std::make_integer_sequence<int, kMostPositions>>;
+    T sums[kVectors * kLanes * kMostPositions];
+    for (std::int64_t r = whole; r < p.rows; ++r) {
+      const std::int64_t results = together * p.columns;
+      Tiles::rows[p.columns - 1](c.elements[0], x + r * row, c.laid_out, w, sums, results, filters);
+      for (std::int64_t f = 0; f < filters; ++f) {
+        for (std::int64_t i = 0; i < together; ++i) {
+          std::copy_n(sums + f * results + i * p.columns, p.columns,
+                      out + i * p.out_image + f * p.plane + r * c.dims[2].out);
+        }
+      }
+    }
+  }
 };
 
 }  // namespace

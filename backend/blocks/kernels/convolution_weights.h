@@ -13,22 +13,31 @@ struct PackedWeights : Tile<T> {
   using S = Simd<T>;
   using V = typename S::V;
   using Tile<T>::kLanes;
+  using Tile<T>::load_transposed;
   using Tile<T>::transpose;
 
+  template <int kRows>
+  static void load_columns(const T* from, std::int64_t row, V (&v)[kRows]) {
+    if constexpr (kRows == kLanes) {
+      load_transposed(from, row, v);
+    } else {
+#pragma GCC unroll 16
+      for (int i = 0; i < kRows; ++i) v[i] = S::load(from + i * row);
+      transpose(v);
+    }
+  }
   // Rows `from` and the following, `row` apart, element by element: out[k * step + i] = from[i * row + k], k < n.
   // `check` becomes NaN where there is an element that is not finite.
   template <int kRows>
   static void pack_rows(const T* from, std::int64_t row, std::int64_t n, std::int64_t step, T* out, T& check) {
     std::int64_t k = 0;
     if constexpr (kLanes > 1 && kRows > 1) {
-      V differences{};
+      typename S::I differences{};  // what is not finite differs from itself: the bits of NaN, else of zero
       for (; k + kLanes <= n; k += kLanes) {
         V v[kRows];
+        load_columns(from + k, row, v);
 #pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) v[i] = S::load(from + i * row + k);
-#pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) differences += v[i] - v[i];
-        transpose(v);
+        for (int i = 0; i < kRows; ++i) differences = S::ior(differences, S::as_bits(v[i] - v[i]));
         if constexpr (kRows >= kLanes) {
           constexpr int kOfStep = kRows / kLanes;
 #pragma GCC unroll 16
@@ -38,7 +47,8 @@ struct PackedWeights : Tile<T> {
           for (int i = 0; i < kRows; ++i) S::store(out + k * kRows + i * kLanes, v[i]);
         }
       }
-      for (int i = 0; i < kLanes; ++i) check += differences[i];
+      const V found = S::from_bits(differences);
+      for (int i = 0; i < kLanes; ++i) check += found[i];
     }
     pack_some(from + k, kRows, kRows, row, n - k, step, out + k * step, check);
   }

@@ -9,6 +9,91 @@
 namespace md::blocks {
 namespace {
 
+// Up to kMostRows rows: packing b would cost more than it saves.
+template <class T>
+struct FewRows : Tile<T> {
+  using S = Simd<T>;
+  using V = typename S::V;
+  using Tile<T>::broadcast;
+  using Tile<T>::kLanes;
+  using Tile<T>::kManyRegisters;
+  using Tile<T>::multiply_add;
+  static constexpr int kMostRows = 4;
+
+  // b lies row by row: strips of it, kVectors wide.
+  template <int kRows, int kVectors>
+  static void strip(const Product& p, std::int64_t j) {
+    const auto *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b) + j;
+    auto* const c = static_cast<T*>(p.c) + j;
+    V sum[kRows][kVectors] = {};
+    for (std::int64_t q = 0; q < p.k; ++q, a += p.a_column, b += p.b_row) {
+#pragma GCC unroll 4
+      for (int i = 0; i < kRows; ++i) {
+        const V x = broadcast(a[i * p.a_row]);
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sum[i][v] = multiply_add(x, S::load(b + v * kLanes), sum[i][v]);
+      }
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kVectors; ++v) S::store(c + i * p.c_row + v * kLanes, sum[i][v]);
+    }
+  }
+  template <int kRows>
+  static void along_rows(const Product& p) {
+    constexpr int kVectors = kManyRegisters ? 8 - kRows : 4 - kRows / 2;
+    std::int64_t j = 0;
+    for (; j + kVectors * kLanes <= p.n; j += kVectors * kLanes) strip<kRows, kVectors>(p, j);
+    for (; j + kLanes <= p.n; j += kLanes) strip<kRows, 1>(p, j);
+    if (j < p.n) last_columns<kRows>(p, j);
+  }
+
+  // b lies column by column.
+  template <int kRows>
+  static void along_columns(const Product& p) {
+    const std::int64_t done =
+        p.a_column == 1 ? ColumnWalks<T, kRows, true>::run(p) : ColumnWalks<T, kRows, false>::run(p);
+    if (done < p.n) last_columns<kRows>(p, done);
+  }
+
+  // Columns that do not fill a vector.
+  template <int kRows>
+  static void last_columns(const Product& p, std::int64_t j) {
+    const auto *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b) + j * p.b_column;
+    const int columns = static_cast<int>(p.n - j);
+    alignas(64) T row[kLanes] = {};
+    V sum[kRows] = {};
+    for (std::int64_t q = 0; q < p.k; ++q) {
+      for (int i = 0; i < columns; ++i) row[i] = b[q * p.b_row + i * p.b_column];
+      const V v = S::load(row);
+      for (int i = 0; i < kRows; ++i) {
+        sum[i] = multiply_add(broadcast(a[i * p.a_row + q * p.a_column]), v, sum[i]);
+      }
+    }
+    for (int i = 0; i < kRows; ++i) {
+      S::store(row, sum[i]);
+      std::copy_n(row, columns, static_cast<T*>(p.c) + i * p.c_row + j);
+    }
+  }
+
+  template <int kRows>
+  static bool run(const Product& p) {
+    if (p.m != kRows) {
+      if constexpr (kRows > 1) return run<kRows - 1>(p);
+      return false;
+    }
+    if (p.b_column == 1) {
+      along_rows<kRows>(p);
+    } else if (p.b_row == 1) {
+      along_columns<kRows>(p);
+    } else {
+      return false;
+    }
+    return true;
+  }
+};
+
 template <class T>
 struct Multiply : Panels<T> {
   using S = Simd<T>;
@@ -25,7 +110,6 @@ struct Multiply : Panels<T> {
   using Panels<T>::pack_rows;
   using Panels<T>::pack_columns;
   using Panels<T>::tile_rows;
-  static constexpr int kThinRows = 4;  // up to so many, packing b costs more than it saves
 
   // The rows of a tile, one step of k after the other: packed, or where they lie.
   template <int kRows>
@@ -135,81 +219,6 @@ struct Multiply : Panels<T> {
     return rows;
   }
 
-  // --- Few rows ---
-
-  // b lies row by row: strips of it, kVectors wide.
-  template <int kRows, int kVectors>
-  static void strip(const Product& p, std::int64_t j) {
-    const auto *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b) + j;
-    auto* const c = static_cast<T*>(p.c) + j;
-    V sum[kRows][kVectors] = {};
-    for (std::int64_t q = 0; q < p.k; ++q, a += p.a_column, b += p.b_row) {
-#pragma GCC unroll 4
-      for (int i = 0; i < kRows; ++i) {
-        const V x = broadcast(a[i * p.a_row]);
-#pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) sum[i][v] = multiply_add(x, S::load(b + v * kLanes), sum[i][v]);
-      }
-    }
-#pragma GCC unroll 4
-    for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) S::store(c + i * p.c_row + v * kLanes, sum[i][v]);
-    }
-  }
-  template <int kRows>
-  static void along_rows(const Product& p) {
-    constexpr int kVectors = kManyRegisters ? 8 - kRows : 4 - kRows / 2;
-    std::int64_t j = 0;
-    for (; j + kVectors * kLanes <= p.n; j += kVectors * kLanes) strip<kRows, kVectors>(p, j);
-    for (; j + kLanes <= p.n; j += kLanes) strip<kRows, 1>(p, j);
-    if (j < p.n) last_columns<kRows>(p, j);
-  }
-
-  // b lies column by column.
-  template <int kRows>
-  static void along_columns(const Product& p) {
-    const std::int64_t done =
-        p.a_column == 1 ? ColumnWalks<T, kRows, true>::run(p) : ColumnWalks<T, kRows, false>::run(p);
-    if (done < p.n) last_columns<kRows>(p, done);
-  }
-
-  // Columns that do not fill a vector.
-  template <int kRows>
-  static void last_columns(const Product& p, std::int64_t j) {
-    const auto *a = static_cast<const T*>(p.a), *b = static_cast<const T*>(p.b) + j * p.b_column;
-    const int columns = static_cast<int>(p.n - j);
-    alignas(64) T row[kLanes] = {};
-    V sum[kRows] = {};
-    for (std::int64_t q = 0; q < p.k; ++q) {
-      for (int i = 0; i < columns; ++i) row[i] = b[q * p.b_row + i * p.b_column];
-      const V v = S::load(row);
-      for (int i = 0; i < kRows; ++i) {
-        sum[i] = multiply_add(broadcast(a[i * p.a_row + q * p.a_column]), v, sum[i]);
-      }
-    }
-    for (int i = 0; i < kRows; ++i) {
-      S::store(row, sum[i]);
-      std::copy_n(row, columns, static_cast<T*>(p.c) + i * p.c_row + j);
-    }
-  }
-
-  template <int kRows>
-  static bool run_thin(const Product& p) {
-    if (p.m != kRows) {
-      if constexpr (kRows > 1) return run_thin<kRows - 1>(p);
-      return false;
-    }
-    if (p.b_column == 1) {
-      along_rows<kRows>(p);
-    } else if (p.b_row == 1) {
-      along_columns<kRows>(p);
-    } else {
-      return false;
-    }
-    return true;
-  }
-
   static void pack(const Product& p, std::int64_t first, std::int64_t last, void* packed) {
     const auto* const b = static_cast<const T*>(p.b);
     for (std::int64_t t = first; t < last; t += kTileColumns) {
@@ -241,7 +250,7 @@ struct Multiply : Panels<T> {
     }
   }
 
-  // --- Few rows, and b lies column by column ---
+  // --- Some rows, and b lies column by column ---
 
   // Then b is what is read in place, as the rows of the transposed product: packing it would be a share of all work.
   static bool transposes(const Product& p) {
@@ -305,7 +314,7 @@ struct Multiply : Panels<T> {
 
   static void run(const Product& p, void* workspace) {
     if constexpr (kLanes > 1) {
-      if (p.m <= kThinRows && run_thin<kThinRows>(p)) return;
+      if (p.m <= FewRows<T>::kMostRows && FewRows<T>::template run<FewRows<T>::kMostRows>(p)) return;
       if (transposes(p)) return run_transposed(p, workspace);
     }
     auto* const packed_b = reinterpret_cast<T*>(static_cast<char*>(workspace) + product_rows(p, sizeof(T)));
