@@ -29,14 +29,18 @@ struct Rows {
 };
 
 bool are_inside(const std::int64_t* positions, std::int64_t n, std::int64_t size) {
-  constexpr int kChains = 4;            // side by side: one would wait for each comparison
-  std::uint64_t largest[kChains] = {};  // negative ones are very large
+  using Pair [[gnu::vector_size(16)]] = std::uint64_t;
+  const std::uint64_t last = static_cast<std::uint64_t>(size) - 1;
+  Pair found{};  // the upper bits tell whether a position, or its distance to the last one, is negative
   std::int64_t i = 0;
-  for (; i + kChains <= n; i += kChains) {
-    for (int k = 0; k < kChains; ++k) largest[k] = std::max(largest[k], static_cast<std::uint64_t>(positions[i + k]));
+  for (; i + 2 <= n; i += 2) {
+    Pair p;
+    std::memcpy(&p, positions + i, sizeof p);
+    found |= p | (last - p);
   }
-  for (; i < n; ++i) largest[0] = std::max(largest[0], static_cast<std::uint64_t>(positions[i]));
-  return n == 0 || *std::ranges::max_element(largest) < static_cast<std::uint64_t>(size);
+  std::uint64_t all = found[0] | found[1];
+  if (i < n) all |= static_cast<std::uint64_t>(positions[i]) | (last - static_cast<std::uint64_t>(positions[i]));
+  return n == 0 || all >> 63 == 0;
 }
 
 // Rows of one value, copied from a piece of such a row: memcpy uses the vectors this file is not compiled for.

@@ -30,6 +30,7 @@ TEST(BlocksProduct, SameBitsAsReference) {
                         {16, 64, 131},
                         {45, 400, 50},
                         {48, 70, 1600},
+                        {128, 128, 1600},
                         {10, 70, 60}}) {
     for (const DType t : {DType::Float32, DType::Float64, DType::Int32, DType::Int64}) {
       for (const Layout a : {Layout::RowMajor, Layout::Transposed, Layout::Stepped}) {

@@ -256,7 +256,7 @@ struct Multiply : Panels<T> {
   static bool transposes(const Product& p) {
     const std::int64_t columns = round_up(p.m);
     return kLanes > 1 && p.b_row == 1 && p.n >= 8 * kTileRows && columns <= kFewTiles * kTileColumns &&
-           columns - p.m <= p.m / 8 && p.k >= 64 && p.m <= std::min(p.k, kProductDepth);
+           columns - p.m <= p.m / 8 && p.k >= 64 && columns <= product_depth(p);
   }
   static std::int64_t round_up(std::int64_t columns) {
     return (columns + kTileColumns - 1) / kTileColumns * kTileColumns;
