@@ -274,7 +274,7 @@ void run_task(const ConvolutionKernels& kernels, const Plan& p, const Memory& m,
 // Images and channels, filters and channels may lie in any order: those of weights' gradients change places.
 TensorRef with_dense_planes(const TensorImpl& t) {
   std::int64_t plane = 1;
-  for (std::size_t d = t.sizes.size(); d-- > 2; plane *= t.sizes[d]) {
+  for (std::size_t d = t.sizes.size(); !t.is_contiguous() && d-- > 2; plane *= t.sizes[d]) {
     if (t.sizes[d] != 1 && t.strides[d] != plane) return dense_copy(t);
   }
   return TensorRef(const_cast<TensorImpl*>(&t));
