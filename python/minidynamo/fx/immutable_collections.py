@@ -1,8 +1,8 @@
 """torch.fx.immutable_collections: the lists and dicts in arguments of nodes, which only an assignment may change."""
 
 from .._absent import absent_names as _absent_names
-from ..utils._pytree import register_dict as _register_dict
-from ..utils._pytree import register_sequence as _register_sequence
+from ..utils.tree_nodes import register_dict as _register_dict
+from ..utils.tree_nodes import register_sequence as _register_sequence
 
 __all__ = ["immutable_dict", "immutable_list"]
 _CHANGING = {
@@ -41,7 +41,7 @@ class immutable_dict(dict):
 for _kind in (immutable_list, immutable_dict):
     for _name in _CHANGING[_kind.__base__]:
         setattr(_kind, _name, _refuse)
-_register_sequence(immutable_list)
-_register_dict(immutable_dict)
+_register_sequence(immutable_list, "torch.fx.immutable_collections.immutable_list")
+_register_dict(immutable_dict, "torch.fx.immutable_collections.immutable_dict")
 
 __getattr__ = _absent_names(__name__)

@@ -4,200 +4,114 @@ Tuples, lists, dicts, named tuples, OrderedDicts, defaultdicts, deques and regis
 a subclass of theirs is a leaf, as is None.
 """
 
-import collections
+import types
+import warnings
+from collections.abc import Callable
 
-from .. import _C
 from .._absent import absent_names as _absent_names
+from . import tree_texts as _texts
+from .tree_keys import GetAttrKey as GetAttrKey
+from .tree_keys import MappingKey as MappingKey
+from .tree_keys import SequenceKey as SequenceKey
+from .tree_keys import key_get, keystr
+from .tree_nodes import (  # noqa: F401  names of this module in torch
+    _LEAF_SPEC,
+    BUILTIN_TYPES,
+    CONSTANT_NODES,
+    STANDARD_DICT_TYPES,
+    SUPPORTED_NODES,
+    ConstantNode,
+    LeafSpec,
+    NodeDef,
+    PyTreeSpec,
+    TreeSpec,
+    _deregister_pytree_node,
+    _is_constant_holder,
+    _private_register_pytree_node,
+    _register_namedtuple,
+    _register_pytree_node,
+    _retrieve_constant,
+    is_constant_class,
+    is_namedtuple,
+    is_namedtuple_class,
+    is_namedtuple_instance,
+    is_structseq,
+    is_structseq_class,
+    is_structseq_instance,
+    kind_of,
+    register_constant,
+    register_dataclass,
+    register_pytree_node,
+    treespec_dict,
+    treespec_leaf,
+    treespec_tuple,
+)
 
 __all__ = [
+    "Context",
+    "DumpableContext",
+    "FlattenFn",
+    "FromDumpableContextFn",
     "LeafSpec",
     "PyTree",
+    "PyTreeSpec",
+    "ToDumpableContextFn",
     "TreeSpec",
+    "UnflattenFn",
+    "is_namedtuple",
+    "is_namedtuple_class",
+    "is_namedtuple_instance",
+    "is_structseq",
+    "is_structseq_class",
+    "is_structseq_instance",
+    "key_get",
+    "keystr",
     "register_pytree_node",
     "tree_all",
     "tree_all_only",
     "tree_any",
     "tree_any_only",
     "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_is_leaf",
     "tree_iter",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
     "tree_map_",
     "tree_map_only",
     "tree_map_only_",
+    "tree_map_with_path",
     "tree_structure",
     "tree_unflatten",
+    "treespec_dumps",
+    "treespec_loads",
+    "treespec_pprint",
 ]
 
-PyTree = object
-# How a class is taken apart, flatten(tree) = (parts, context), and put together, unflatten(parts, context) = tree.
-NodeDef = collections.namedtuple("NodeDef", "type flatten_fn unflatten_fn")
-SUPPORTED_NODES = {}
+# For annotations.
+PyTree = Context = DumpableContext = KeyEntry = TypeAny = object
+KeyPath = tuple
+FlattenFn = FlattenFunc = UnflattenFn = UnflattenFunc = FlattenWithKeysFn = FlattenWithKeysFunc = Callable
+ToDumpableContextFn = FromDumpableContextFn = Callable
 
-
-class TreeSpec(collections.namedtuple("TreeSpec", "type context children_specs")):
-    """A nesting: the class of the outermost container, what else puts it together, and the nestings of its parts.
-
-    The type of a leaf is None.
-    """
-
-    __slots__ = ()
-
-    @property
-    def num_leaves(self):
-        return 1 if self.type is None else sum(child.num_leaves for child in self.children_specs)
-
-    @property
-    def num_nodes(self):
-        return 1 + sum(child.num_nodes for child in self.children_specs)
-
-    @property
-    def num_children(self):
-        return len(self.children_specs)
-
-    def is_leaf(self):
-        return self.type is None
-
-    def children(self):
-        return list(self.children_specs)
-
-    def child(self, index):
-        return self.children_specs[index]
-
-    def unflatten(self, leaves):
-        """The nesting with these leaves. ValueError if there are too few or too many."""
-        leaves = list(leaves)
-        if len(leaves) != self.num_leaves:
-            raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
-                f"holds {self.num_leaves} items ({self})"
-            )
-        return _built(iter(leaves), self)
-
-    def flatten_up_to(self, tree):
-        """The parts of another tree that stand where leaves are here. ValueError where its nesting differs."""
-        if self.type is None:
-            return [tree]
-        kind = _kind(tree)
-        if kind is not self.type:
-            raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {type(tree)!r}.")
-        parts, context = SUPPORTED_NODES[kind].flatten_fn(tree)
-        if len(parts) != len(self.children_specs):
-            raise ValueError(f"Node arity mismatch; expected {len(self.children_specs)}, but got {len(parts)}.")
-        if kind in _BY_KEY:
-            if set(tree) != set(self._keys()):
-                raise ValueError(f"Node keys mismatch; expected {self._keys()}, but got {list(tree)}.")
-            parts = [tree[key] for key in self._keys()]
-        elif kind is not collections.deque and context != self.context:
-            raise ValueError(f"Node context mismatch for node type {kind!r}: {self.context} and {context}.")
-        return [leaf for child, part in zip(self.children_specs, parts) for leaf in child.flatten_up_to(part)]
-
-    def _keys(self):
-        return self.context[1] if self.type is collections.defaultdict else self.context
-
-    def __repr__(self, indent=0):
-        if self.type is None:
-            return "*"
-        inner = f",\n{' ' * (indent + 2)}".join(child.__repr__(indent + 2) for child in self.children_specs)
-        return f"TreeSpec({self.type.__name__}, {self.context}, [{inner}])"
-
-
-_LEAF = TreeSpec(None, None, ())
-
-
-def LeafSpec():  # noqa: N802  a class in torch
-    """The description of a leaf."""
-    return _LEAF
-
-
-def register_pytree_node(
-    cls,
-    flatten_fn,
-    unflatten_fn,
-    *,
-    serialized_type_name=None,
-    to_dumpable_context=None,
-    from_dumpable_context=None,
-    flatten_with_keys_fn=None,
-):
-    """Instances of the class are nested from now on; ValueError if they are already.
-
-    `flatten_fn(x)` gives (parts, context), `unflatten_fn(parts, context)` an instance. Nothing here writes nestings to
-    files or names paths in them: what serves that is not used.
-    """
-    if cls in SUPPORTED_NODES:
-        raise ValueError(f"{cls} is already registered as pytree node.")
-    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
-
-
-_register_pytree_node = register_pytree_node  # as older programs call it
-
-
-def is_namedtuple_instance(obj):
-    """Whether the class of the object was made by collections.namedtuple or typing.NamedTuple."""
-    return is_namedtuple_class(type(obj))
-
-
-def is_namedtuple_class(cls):
-    """Whether collections.namedtuple or typing.NamedTuple made the class, or one it is derived from."""
-    return isinstance(cls, type) and issubclass(cls, tuple) and isinstance(getattr(cls, "_fields", None), tuple)
-
-
-def register_sequence(kind):
-    """A tuple or list class that is made from its parts in a row."""
-    register_pytree_node(kind, lambda x: (list(x), None), lambda parts, _: kind(parts))
-
-
-def register_dict(kind):
-    """A dict class that is made from pairs."""
-    register_pytree_node(kind, lambda x: (list(x.values()), list(x)), lambda parts, keys: kind(zip(keys, parts)))
-    _BY_KEY.add(kind)
-
-
-_BY_KEY = {collections.defaultdict}  # another tree's values are found by key, in whatever order they lie there
-for _each in (tuple, list, _C.Size, *filter(lambda x: isinstance(x, type), vars(_C.return_types).values())):
-    register_sequence(_each)
-register_dict(dict)
-register_dict(collections.OrderedDict)
-register_pytree_node(collections.namedtuple, lambda x: (list(x), type(x)), lambda parts, cls: cls(*parts))
-register_pytree_node(
-    collections.defaultdict,
-    lambda x: (list(x.values()), [x.default_factory, list(x)]),
-    lambda parts, context: collections.defaultdict(context[0], zip(context[1], parts)),
-)
-register_pytree_node(
-    collections.deque, lambda x: (list(x), x.maxlen), lambda parts, size: collections.deque(parts, maxlen=size)
-)
-
-
-def _kind(tree):
-    """By which class a tree is taken apart; None for a leaf."""
-    kind = type(tree)
-    if kind in SUPPORTED_NODES:
-        return kind
-    return collections.namedtuple if is_namedtuple_class(kind) else None
+DEFAULT_TREESPEC_SERIALIZATION_PROTOCOL = _texts.PROTOCOL
+NO_SERIALIZED_TYPE_NAME_FOUND = _texts.NO_NAME
+SUPPORTED_SERIALIZED_TYPES = _texts.SUPPORTED_SERIALIZED_TYPES
+SERIALIZED_TYPE_TO_PYTHON_TYPE = _texts.SERIALIZED_TYPE_TO_PYTHON_TYPE
+EnumEncoder = _texts.EnumEncoder
+enum_object_hook = _texts.enum_object_hook
 
 
 def tree_is_leaf(tree, is_leaf=None):
     """Whether it is a leaf, in itself or for `is_leaf`."""
-    return (is_leaf is not None and is_leaf(tree)) or _kind(tree) is None
+    return (is_leaf is not None and is_leaf(tree)) or kind_of(tree) not in SUPPORTED_NODES
 
 
-def _taken_apart(tree, is_leaf, leaves):
-    """The description of a tree, whose leaves are appended."""
-    kind = _kind(tree)
-    if kind is None or (is_leaf is not None and is_leaf(tree)):
-        leaves.append(tree)
-        return _LEAF
-    parts, context = SUPPORTED_NODES[kind].flatten_fn(tree)
-    return TreeSpec(kind, context, tuple([_taken_apart(part, is_leaf, leaves) for part in parts]))
-
-
-def _built(leaves, spec):
-    if spec.type is None:
-        return next(leaves)
-    parts = [_built(leaves, child) for child in spec.children_specs]
-    return SUPPORTED_NODES[spec.type].unflatten_fn(parts, spec.context)
+def _is_leaf(tree, is_leaf=None):
+    """tree_is_leaf as older programs call it: FutureWarning."""
+    warnings.warn("`_is_leaf` is now called `tree_is_leaf`.", FutureWarning, stacklevel=2)
+    return tree_is_leaf(tree, is_leaf)
 
 
 def tree_flatten(tree, is_leaf=None):
@@ -207,24 +121,48 @@ def tree_flatten(tree, is_leaf=None):
     return leaves, spec
 
 
+def _taken_apart(tree, is_leaf, leaves):
+    """The description of a tree, whose leaves are appended."""
+    kind = kind_of(tree)
+    if kind not in SUPPORTED_NODES or (is_leaf is not None and is_leaf(tree)):
+        leaves.append(tree)
+        return _LEAF_SPEC
+    parts, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    return TreeSpec(kind, context, [_taken_apart(part, is_leaf, leaves) for part in parts])
+
+
 def tree_unflatten(leaves, treespec):
-    """The nesting with these leaves. ValueError if there are too few or too many."""
+    """The nesting with these leaves. ValueError if there are too few or too many, TypeError without a description."""
+    if isinstance(leaves, TreeSpec) and not isinstance(treespec, TreeSpec):
+        leaves, treespec = treespec, leaves
     if not isinstance(treespec, TreeSpec):
         raise TypeError(
-            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of TreeSpec but got item of type "
-            f"{type(treespec)}."
+            f"tree_unflatten(leaves, treespec): `treespec` has to be a PyTreeSpec, not an instance of {type(treespec)}."
         )
     return treespec.unflatten(leaves)
 
 
 def tree_leaves(tree, is_leaf=None):
     """The leaves."""
-    return tree_flatten(tree, is_leaf)[0]
+    return list(tree_iter(tree, is_leaf))
 
 
 def tree_iter(tree, is_leaf=None):
     """The leaves, one after the other."""
-    return iter(tree_leaves(tree, is_leaf))
+    kind = kind_of(tree)
+    if kind not in SUPPORTED_NODES or (is_leaf is not None and is_leaf(tree)):
+        yield tree
+        return
+    for part in SUPPORTED_NODES[kind].flatten_fn(tree)[0]:
+        yield from tree_iter(part, is_leaf)
+
+
+def arg_tree_leaves(*args, **kwargs):
+    """The leaves of the arguments of a call."""
+    leaves = []
+    for part in (*args, *kwargs.values()):
+        leaves.extend(tree_iter(part))
+    return leaves
 
 
 def tree_structure(tree, is_leaf=None):
@@ -241,48 +179,155 @@ def tree_map(func, tree, *rests, is_leaf=None):
 
 def tree_map_(func, tree, *rests, is_leaf=None):
     """Calls `func` as tree_map does, for what it changes, and gives the tree back."""
-    tree_map(func, tree, *rests, is_leaf=is_leaf)
+    leaves, spec = tree_flatten(tree, is_leaf)
+    others = [spec.flatten_up_to(rest) for rest in rests]
+    for each in zip(leaves, *others):
+        func(*each)
     return tree
 
 
-def _test(type_or_types_or_pred):
-    if isinstance(type_or_types_or_pred, type) or not callable(type_or_types_or_pred):
-        return lambda x: isinstance(x, type_or_types_or_pred)
-    return type_or_types_or_pred
+def map_only(type_or_types_or_pred, /):
+    """Makes of a function one that gives back what is not of a class, of some classes, or for which a predicate fails.
+
+    TypeError for anything else than a type, a tuple or union of types, or a callable.
+    """
+    if isinstance(type_or_types_or_pred, (type, tuple, types.UnionType)):
+
+        def chosen(x):
+            return isinstance(x, type_or_types_or_pred)
+
+    elif callable(type_or_types_or_pred):
+        chosen = type_or_types_or_pred
+    else:
+        raise TypeError("Which leaves are meant is told by a type, a tuple or union of types, or a callable.")
+
+    def changed(func):
+        return lambda x: func(x) if chosen(x) else x
+
+    return changed
 
 
 def tree_map_only(type_or_types_or_pred, func, tree, is_leaf=None):
     """tree_map for the leaves of a class, of some classes, or for which a predicate is true."""
-    chosen = _test(type_or_types_or_pred)
-    return tree_map(lambda x: func(x) if chosen(x) else x, tree, is_leaf=is_leaf)
+    return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_map_only_(type_or_types_or_pred, func, tree, is_leaf=None):
     """tree_map_ for the leaves of a class, of some classes, or for which a predicate is true."""
-    tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
-    return tree
+    return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
 def tree_all(pred, tree, is_leaf=None):
     """Whether the predicate is true for all leaves."""
-    return all(map(pred, tree_leaves(tree, is_leaf)))
+    return all(map(pred, tree_iter(tree, is_leaf)))
 
 
 def tree_any(pred, tree, is_leaf=None):
     """Whether the predicate is true for a leaf."""
-    return any(map(pred, tree_leaves(tree, is_leaf)))
+    return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types_or_pred, pred, tree, is_leaf=None):
-    """tree_all among the leaves of a class, of some classes, or for which another predicate is true."""
-    chosen = _test(type_or_types_or_pred)
-    return all(pred(x) for x in tree_leaves(tree, is_leaf) if chosen(x))
+def tree_all_only(type_or_types, pred, tree, is_leaf=None):
+    """tree_all among the leaves of a class or of some classes."""
+    return all(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 
 
-def tree_any_only(type_or_types_or_pred, pred, tree, is_leaf=None):
-    """tree_any among the leaves of a class, of some classes, or for which another predicate is true."""
-    chosen = _test(type_or_types_or_pred)
-    return any(pred(x) for x in tree_leaves(tree, is_leaf) if chosen(x))
+def tree_any_only(type_or_types, pred, tree, is_leaf=None):
+    """tree_any among the leaves of a class or of some classes."""
+    return any(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
+
+
+def _broadcast_to_and_flatten(tree, treespec, is_leaf=None):
+    """The leaves of a tree as they stand below a nesting, a leaf repeated for all of its parts; None if they differ."""
+    if treespec.is_leaf():
+        return [tree] if tree_is_leaf(tree, is_leaf) else None
+    if tree_is_leaf(tree, is_leaf):
+        return [tree] * treespec.num_leaves
+    try:
+        parts = treespec.parts_of(tree)
+    except ValueError:
+        return None
+    leaves = []
+    for part, child in zip(parts, treespec.children_specs):
+        found = _broadcast_to_and_flatten(part, child, is_leaf)
+        if found is None:
+            return None
+        leaves.extend(found)
+    return leaves
+
+
+def tree_leaves_with_path(tree, is_leaf=None):
+    """[(path, leaf), ...]; a path is a tuple of keys. ValueError for a class registered without keys."""
+    return list(_with_paths((), tree, is_leaf))
+
+
+def tree_flatten_with_path(tree, is_leaf=None):
+    """([(path, leaf), ...], description). ValueError for a class registered without keys."""
+    return list(_with_paths((), tree, is_leaf)), tree_structure(tree, is_leaf)
+
+
+def _with_paths(path, tree, is_leaf):
+    kind = kind_of(tree)
+    if kind not in SUPPORTED_NODES or (is_leaf is not None and is_leaf(tree)):
+        yield path, tree
+        return
+    flatten_with_keys = SUPPORTED_NODES[kind].flatten_with_keys_fn
+    if flatten_with_keys is None:
+        raise ValueError(
+            f"No keys are known for the parts of {kind}; register_pytree_node takes them as flatten_with_keys_fn."
+        )
+    for key, part in flatten_with_keys(tree)[0]:
+        yield from _with_paths((*path, key), part, is_leaf)
+
+
+def tree_map_with_path(func, tree, *rests, is_leaf=None):
+    """tree_map whose function gets the path of the leaf first. ValueError for a class registered without keys."""
+    found, spec = tree_flatten_with_path(tree, is_leaf)
+    others = [spec.flatten_up_to(rest) for rest in rests]
+    return spec.unflatten([func(path, leaf, *more) for (path, leaf), *more in zip(found, *others)])
+
+
+def treespec_dumps(treespec, protocol=None):
+    """The description as JSON that treespec_loads reads, and torch's.
+
+    TypeError for anything else or for a context JSON does not know, NotImplementedError for a class without a name,
+    ValueError for another protocol than 1.
+    """
+    if not isinstance(treespec, TreeSpec):
+        raise TypeError(f"`treespec` has to be an instance of PyTreeSpec, not of {type(treespec)}.")
+    return _texts.dumps(treespec, protocol)
+
+
+def treespec_loads(serialized):
+    """The description of a text by treespec_dumps. NotImplementedError for a name nobody registered."""
+    return _texts.loads(serialized, TreeSpec, _LEAF_SPEC)
+
+
+def pytree_to_str(treespec):
+    """treespec_dumps as older programs call it."""
+    return treespec_dumps(treespec)
+
+
+def str_to_pytree(json):
+    """treespec_loads as older programs call it."""
+    return treespec_loads(json)
+
+
+_get_node_type = kind_of
+
+
+class _Asterisk(str):
+    """The text of a leaf, without quotes in containers."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "*"
+
+
+def treespec_pprint(treespec):
+    """The nesting as Python writes it, with an asterisk for each leaf."""
+    return repr(tree_unflatten([_Asterisk("*")] * treespec.num_leaves, treespec))
 
 
 __getattr__ = _absent_names(__name__)
