@@ -1,8 +1,26 @@
 """minidynamo.compiler: names of torch.compiler."""
 
+import functools
+
+from . import _C
 from ._absent import absent_names as _absent_names
-from ._dynamo.eval_frame import compile, disable, is_compiling, list_backends, reset, wait_for_kernels
-from ._dynamo.marked_callables import allow_in_graph, assume_constant_result, nested_compile_region, substitute_in_graph
+from ._dynamo.eval_frame import (
+    compile,
+    disable,
+    get_default_backend,
+    is_compiling,
+    list_backends,
+    reset,
+    set_default_backend,
+    wait_for_kernels,
+)
+from ._dynamo.marked_callables import (
+    allow_in_graph,
+    assume_constant_result,
+    dont_skip_tracing,
+    nested_compile_region,
+    substitute_in_graph,
+)
 from ._dynamo.stance import set_stance
 
 __all__ = [
@@ -10,15 +28,19 @@ __all__ = [
     "assume_constant_result",
     "compile",
     "disable",
+    "cudagraph_mark_step_begin",
+    "get_default_backend",
     "is_compiling",
     "is_dynamo_compiling",
     "is_exporting",
     "list_backends",
     "nested_compile_region",
     "reset",
+    "set_default_backend",
     "set_stance",
     "substitute_in_graph",
     "wait_for_kernels",
+    "wrap_numpy",
 ]
 
 is_dynamo_compiling = is_compiling
@@ -27,6 +49,29 @@ is_dynamo_compiling = is_compiling
 def is_exporting():
     """True while traced, False in plain Python."""
     return False
+
+
+def cudagraph_mark_step_begin():
+    """Says that a step of training or inference begins. Nothing is recorded for a device here, so nothing is done."""
+
+
+def wrap_numpy(fn):
+    """A function of tensors that calls `fn`, a function of arrays, on their memory; arrays it gives become tensors.
+
+    Compiled, the operations of NumPy are part of the graph. TypeError or RuntimeError for what NumPy gets no array of.
+    """
+
+    import numpy
+
+    from .utils import _pytree
+
+    @functools.wraps(fn)
+    @dont_skip_tracing
+    def of_tensors(*args, **kwargs):
+        args, kwargs = _pytree.tree_map_only(_C.Tensor, _C.Tensor.numpy, (args, kwargs))
+        return _pytree.tree_map_only(numpy.ndarray, _C.as_tensor, fn(*args, **kwargs))
+
+    return of_tensors
 
 
 __getattr__ = _absent_names(__name__)

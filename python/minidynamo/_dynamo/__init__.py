@@ -1,17 +1,20 @@
 """The tracer's controls: graph_break, skip_frame, disable, reset, explain, config, exceptions, counters."""
 
+from .. import _C
 from .._absent import absent_names as _absent_names
 from . import config, exc, report, utils
-from .dynamic_marks import mark_dynamic, mark_static, maybe_mark_dynamic
+from .dynamic_marks import mark_dynamic, mark_static, mark_static_address, maybe_mark_dynamic
 from .eval_frame import (
     compile,
     disable,
     explain,
     graph_break,
     is_compiling,
+    is_dynamo_disable_recursive,
     list_backends,
     lookup_backend,
     optimize,
+    optimize_assert,
     register_backend,
     reset,
     skip_frame,
@@ -26,7 +29,7 @@ from .marked_callables import (
     nonstrict_trace,
     substitute_in_graph,
 )
-from .stance import set_stance
+from .stance import run, set_stance
 
 __all__ = [
     "allow_in_graph",
@@ -42,16 +45,20 @@ __all__ = [
     "forbid_in_graph",
     "graph_break",
     "is_compiling",
+    "is_dynamo_disable_recursive",
     "list_backends",
     "lookup_backend",
     "mark_dynamic",
     "mark_static",
+    "mark_static_address",
     "maybe_mark_dynamic",
     "nonstrict_trace",
     "optimize",
+    "optimize_assert",
     "register_backend",
     "report",
     "reset",
+    "run",
     "set_stance",
     "skip_frame",
     "substitute_in_graph",
@@ -59,11 +66,21 @@ __all__ = [
 ]
 
 
+@dont_skip_tracing
+def _get_tracing_state():
+    """What torch.jit.trace keeps while it traces: there is no such tracing here."""
+
+
+_C._get_tracing_state = _get_tracing_state
+
+
 def _load(name, missing):
     import importlib
 
     if name in ("testing", "output", "comptime", "compiled_autograd", "external_utils"):
         return importlib.import_module(f"{__name__}.{name}")
+    if name == "OptimizedModule":
+        return importlib.import_module(f"{__name__}.eval_frame").OptimizedModule
     if name == "export":
         return importlib.import_module(f"{__name__}.exporting").export
     return missing

@@ -50,3 +50,13 @@ def maybe_mark_dynamic(t, index):
 def mark_static(t, index=None):
     """The sizes of dimensions `index` (all of them if None) are constants, also under `dynamic=True`."""
     _mark(t, "_dynamo_static_indices", list(range(t.ndim)) if index is None else index)
+
+
+def mark_static_address(t, guard=False):
+    """Says that `t` stays where it is in memory. Kernels here take addresses at each call: nothing is faster for it.
+
+    TypeError for what is no tensor.
+    """
+    if not _C.is_tensor(t):
+        raise TypeError(f"mark_static_address expects a tensor, not {type(t)}")
+    t._dynamo_static_input_type = "guarded" if guard else "unguarded"

@@ -9,9 +9,11 @@ from .. import _C
 from .._absent import absent_names as _absent_names
 from . import report
 from .callables import Disabling, Options, compile_callable, loaded_module_class, module_makers
+from .callback import callback_handler
 from .exc import InvalidBackend
 from .recording import recording
 
+_PACKAGE = __package__.partition(".")[0]
 _OWN_BACKENDS = {"llvm": "llvm", "inductor": "llvm", "eager": "eager", "blocks": "blocks"}
 _DEBUG_BACKENDS = ("aot_eager", "eager", "eager_debug", "eager_noexcept")
 # When machine code is made (CompileMode in ir/compile/backend.h).
@@ -70,6 +72,25 @@ def _compiled(gm, backend):
 _COMPILERS = {"llvm": _machine_code, "inductor": _machine_code, "aot_eager": _functional, "blocks": _functional}
 
 
+_default_backend = None
+
+
+def set_default_backend(backend):
+    """What compile() uses from now on where no backend is given: a name, a callable, or None for this compiler.
+
+    TypeError for anything else; InvalidBackend, for an unknown name, is raised by compile().
+    """
+    global _default_backend
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"backend has to be a name or a callable, not {type(backend)}")
+    _default_backend = backend
+
+
+def get_default_backend():
+    """What compile() uses where no backend is given."""
+    return "inductor" if _default_backend is None else _default_backend
+
+
 def resolve_backend(backend):
     """(callable or None, name) of a backend argument."""
     if backend is None:
@@ -92,7 +113,7 @@ def resolve_backend(backend):
 def _check_options(backend, mode, options):
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
-    own = backend in (None, "llvm", "inductor")
+    own = (_default_backend if backend is None else backend) in (None, "llvm", "inductor")
     if own and mode is not None and mode not in _MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(_MODES)}")
     if options is not None and not isinstance(options, dict):
@@ -135,7 +156,7 @@ def compile(
     if dynamic not in (None, True, False):
         raise AssertionError(f"Expected dynamic to be a bool or None, got {type(dynamic)}")
     _check_options(backend, mode, options)
-    function, name = resolve_backend(backend)
+    function, name = resolve_backend(_default_backend if backend is None else backend)
     if disable:
         return model
     extra = None
@@ -150,6 +171,18 @@ def compile(
 def optimize(backend="llvm", *, nopython=False, dynamic=None):
     """Decorator form of older programs."""
     return lambda fn: compile(fn, backend=backend, fullgraph=nopython, dynamic=dynamic)
+
+
+def optimize_assert(backend="llvm", *, dynamic=None):
+    """The same, with every graph break an exception."""
+    return lambda fn: compile(fn, backend=backend, fullgraph=True, dynamic=dynamic)
+
+
+def is_dynamo_disable_recursive(method):
+    """Whether disable() made the function with `recursive=True`, or False; None if it made it not at all."""
+    if not getattr(method, "_torchdynamo_disable", False):
+        return None
+    return hasattr(method, "_torchdynamo_orig_callable")
 
 
 def graph_break(msg=""):
@@ -191,6 +224,14 @@ def disable(fn=None, recursive=True, *, reason=None):
     return asked.of_function(_C._original(fn) or fn)
 
 
+def _load(name, missing):
+    if name != "OptimizedModule":
+        return missing
+    import importlib
+
+    return importlib.import_module(f"{_PACKAGE}.nn.compiled_module").OptimizedModule
+
+
 def wait_for_kernels():
     """Returns when the machine code that is being made in the background is there: before measuring, for one."""
     while not _C._wait_for_kernels(50):
@@ -198,9 +239,10 @@ def wait_for_kernels():
 
 
 def reset():
-    """Forgets every compiled entry, skip decision and logged break."""
+    """Forgets every compiled entry, skip decision, logged break and callback (`_dynamo.callback`)."""
     _C._reset()
     report.forget()
+    callback_handler.clear()
     backward = sys.modules.get(f"{__package__}.compiled_autograd")
     if backward is not None:
         backward.reset()
@@ -242,4 +284,4 @@ def explain(f, *extra_args, **extra_kwargs):
     return inner
 
 
-__getattr__ = _absent_names(__name__)
+__getattr__ = _absent_names(__name__, _load)

@@ -5,6 +5,7 @@ context, explanation, hints); code -1 is a break that has a title only.
 """
 
 import _signal
+import _thread
 import logging
 import re
 import sys
@@ -12,7 +13,7 @@ import traceback
 import warnings
 
 from .. import _logging
-from . import config, message, recompile_report, recording, source_text
+from . import callback, config, message, recompile_report, recording, source_text
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
@@ -269,7 +270,12 @@ def marked_source(*place):
 
 
 def set_compile_id(text):
+    """An attempt at a compilation begins ("0/1", later ones "0/1_2"), or the compilation is over ("")."""
     _logging.set_compile_id(text)
+    if not text:
+        callback.compilation_ends(_thread.get_ident())
+    elif "_" not in text:
+        callback.compilation_begins(_thread.get_ident(), text)
 
 
 def log_info(text):

@@ -88,3 +88,24 @@ class set_stance(contextlib.ContextDecorator):
 
 
 forbid_in_graph(set_stance)
+
+
+def run(fn=None):
+    """A function that calls `fn` and compiles nothing: calls that no compiled code fits run as plain Python.
+
+    Without `fn` a decorator. AssertionError for what is not callable.
+    """
+    if fn is None:
+        return run
+    if not callable(fn):
+        raise AssertionError(f"A callable function is expected, but {type(fn)} is provided.")
+
+    @functools.wraps(fn)
+    def without_compiling(*args, **kwargs):
+        before = _set(DynamoStance("eager_on_recompile"))
+        try:
+            return fn(*args, **kwargs)
+        finally:
+            _set(before)
+
+    return forbid_in_graph(without_compiling)

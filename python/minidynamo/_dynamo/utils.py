@@ -1,7 +1,13 @@
 """What the compiler did. The names are the reference's: programs read `torch._dynamo.utils.counters`."""
 
 import collections
+import contextlib
+import functools
+import sys
+import time
+import types
 
+from .. import _C
 from .._absent import absent_names as _absent_names
 
 # counters["frames"]["total"], counters["stats"]["unique_graphs"], counters["graph_break"][message], ...
@@ -22,6 +28,7 @@ Why the newest code of a function did not fit. `guard`: its first failing guard,
 of guard that is; `source`: what it looks at, as in the log of guards; `place`: what has changed there ("x.size(0)");
 `old`, `new`: its values; `hint`: a way out; `stack`: the callers as (file, line, function), outermost first."""
 
+_PACKAGE = __name__.partition(".")[0]
 _KEPT = 64
 _metrics = collections.deque(maxlen=_KEPT)
 
@@ -38,10 +45,131 @@ def clear_compilation_metrics():
     _metrics.clear()
 
 
+compilation_time_metrics = {}  # seconds of each part of the compiler, by name
+
+
+def compile_times(repr="str", aggregate=False):
+    """How long compilations took: a text, or for "csv" (names, times); None for any other `repr`.
+
+    Of each function the compilations that get_compilation_metrics() knows; with `aggregate` their sum.
+    """
+    rows = collections.defaultdict(list)
+    for made in _metrics:
+        rows["_compile.compile_inner"].append(made.entire_frame_compile_time_s)
+    times = {name: [sum(each)] if aggregate else each for name, each in rows.items()}
+    if repr == "csv":
+        return list(times), [", ".join(f"{x:.6f}" for x in each) for each in times.values()]
+    if repr != "str":
+        return None
+    lines = [f"{name}, {', '.join(f'{x:.4f}' for x in each)}" for name, each in times.items()]
+    return "\n".join(["TorchDynamo compilation metrics:", "Function, Runtimes (s)", *lines])
+
+
+def istype(obj, allowed_types):
+    """Whether the class of the object is the type, or one of some types; classes derived from them are others."""
+    if isinstance(allowed_types, (tuple, list, set)):
+        return type(obj) in allowed_types
+    return type(obj) is allowed_types
+
+
+def istensor(obj):
+    """Whether it is a tensor or a parameter, and of no class derived from these."""
+    return isinstance(obj, _C.Tensor) and type(obj).__module__.partition(".")[0] == _PACKAGE
+
+
+def is_namedtuple_cls(cls):
+    """Whether the class is a tuple of named fields, made by collections.namedtuple, or of torch.return_types."""
+    return isinstance(cls, type) and issubclass(cls, tuple) and (hasattr(cls, "_fields") or hasattr(cls, "n_fields"))
+
+
+def is_namedtuple(obj):
+    """Whether it is an instance of such a class."""
+    return is_namedtuple_cls(type(obj))
+
+
+def identity(x):
+    return x
+
+
+def nothing(*args, **kwargs):
+    pass
+
+
+def hashable(x):
+    """Whether it has a hash."""
+    try:
+        hash(x)
+    except TypeError:
+        return False
+    return True
+
+
+@functools.lru_cache(None)
+def print_once(*args):
+    """Prints what has not been printed by it before."""
+    print(*args)
+
+
+def product(it):
+    """The factors multiplied; 1 if there are none."""
+    found = 1
+    for factor in it:
+        found *= factor
+    return found
+
+
+def make_cell(val=None):
+    """A cell of a closure."""
+    return types.CellType(val)
+
+
+def count_calls(graph):
+    """Number of call nodes of a graph."""
+    return sum("call" in node.op for node in graph.nodes)
+
+
+def timed(model, example_inputs, times=1):
+    """(what the last call gives, seconds of all calls); random numbers are the same in each."""
+    from .. import random
+
+    before = time.perf_counter()
+    found = None
+    for _ in range(times):
+        random.manual_seed(1337)
+        found = model(*example_inputs)
+    return found, time.perf_counter() - before
+
+
+@contextlib.contextmanager
+def preserve_rng_state():
+    """Random numbers drawn in the block are not missed after it."""
+    from .. import random
+
+    state = random.get_rng_state()
+    try:
+        yield
+    finally:
+        random.set_rng_state(state)
+
+
+@contextlib.contextmanager
+def disable_cache_limit():
+    """In the block functions are compiled as often as it takes."""
+    from . import config
+
+    with config.patch(recompile_limit=sys.maxsize >> 32, accumulated_recompile_limit=sys.maxsize >> 32):
+        yield
+
+
+_COMPARISON = ("same", "rmse", "bitwise_same", "clone_input", "clone_inputs")
+
+
 def _load(name, missing):
     """What needs the compiler, which is built on this module."""
     import importlib
 
+    if name in _COMPARISON:
+        return getattr(importlib.import_module(f"{__package__}.comparison"), name)
     if name == "maybe_enable_compiled_autograd":
         return importlib.import_module(f"{__package__}.compiled_autograd").maybe_enable_compiled_autograd
     return missing
