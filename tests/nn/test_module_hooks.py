@@ -1,8 +1,11 @@
 """Hooks of modules: on gradients, on state dicts, of all modules; extra state; submodules by path."""
 
+import collections
+
 import pytest
 
 import minidynamo as torch
+from minidynamo.utils.hooks import RemovableHandle
 
 nn = torch.nn
 x = torch.tensor([[1.0, 2.0]])
@@ -189,3 +192,102 @@ def test_arguments_of_module():
         call_super_init = True
 
     assert Both(5).value == 5
+
+
+def hook_of(*args):
+    return None
+
+
+def test_tables_hold_the_hooks_themselves():
+    layer = torch.nn.Linear(2, 2)
+    handles = [
+        layer.register_forward_hook(hook_of, with_kwargs=True, always_call=True),
+        layer.register_forward_pre_hook(hook_of, with_kwargs=True),
+        layer.register_full_backward_hook(hook_of),
+        layer.register_full_backward_pre_hook(hook_of),
+        layer.register_state_dict_pre_hook(hook_of),
+        layer.register_state_dict_post_hook(hook_of),
+        layer.register_load_state_dict_pre_hook(hook_of),
+        layer.register_load_state_dict_post_hook(hook_of),
+    ]
+    plain = layer.register_forward_hook(hook_of)
+    first = handles[0].id
+    tables = {name: table for name, table in vars(layer).items() if "_hooks" in name}
+    assert all(type(table) is collections.OrderedDict for table in tables.values())
+    assert list(layer._forward_hooks.items()) == [(first, hook_of), (plain.id, hook_of)]
+    assert layer._forward_hooks_with_kwargs == layer._forward_hooks_always_called == {first: True}
+    assert list(layer._forward_pre_hooks.values()) == list(layer._backward_hooks.values()) == [hook_of]
+    assert layer._is_full_backward_hook is True and layer._forward_pre_hooks_with_kwargs == {handles[1].id: True}
+    layer.load_state_dict(layer.state_dict())
+    for handle in [*handles, plain]:
+        handle.remove()
+    assert not any(tables.values())
+
+
+class Doubled:
+    """A change of a weight before each call, as published programs write it: found and taken away by its name."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, module, inputs):
+        setattr(module, self.name, getattr(module, f"{self.name}_orig") * 2)
+
+    @staticmethod
+    def apply(module, name):
+        for hook in module._forward_pre_hooks.values():
+            if isinstance(hook, Doubled) and hook.name == name:
+                raise RuntimeError("twice")
+        weight = module._parameters.pop(name)
+        module.register_parameter(f"{name}_orig", weight)
+        setattr(module, name, weight.data)
+        module.register_forward_pre_hook(Doubled(name))
+        return module
+
+    @staticmethod
+    def remove(module, name):
+        for key, hook in module._forward_pre_hooks.items():
+            if isinstance(hook, Doubled) and hook.name == name:
+                weight = module._parameters.pop(f"{name}_orig")
+                delattr(module, name)
+                module.register_parameter(name, weight)
+                del module._forward_pre_hooks[key]
+                return module
+        raise ValueError(name)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_programs_look_through_the_tables(compiled):
+    layer = Doubled.apply(torch.nn.Linear(2, 2, bias=False), "weight")
+    x = torch.ones(1, 2)
+    call = torch.compile(layer, fullgraph=True) if compiled else layer
+    expected = x @ layer.weight_orig.t()
+    assert torch.allclose(call(x), expected * 2)
+    with pytest.raises(RuntimeError, match="twice"):
+        Doubled.apply(layer, "weight")
+    Doubled.remove(layer, "weight")
+    assert torch.allclose(call(x), expected) and not layer._forward_pre_hooks
+    with pytest.raises(ValueError):
+        Doubled.remove(layer, "weight")
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_hooks_put_into_the_tables(compiled):
+    layer = torch.nn.Linear(2, 2)
+    call = torch.compile(layer, fullgraph=True) if compiled else layer
+    x = torch.ones(1, 2)
+    result = call(x)
+    handle = RemovableHandle(layer._forward_hooks)
+    layer._forward_hooks[handle.id] = lambda module, args, out: out + 1
+    layer.register_forward_hook(lambda module, args, out: out * 2)
+    assert torch.allclose(call(x), (result + 1) * 2)
+    layer._forward_hooks.move_to_end(handle.id)
+    assert torch.allclose(call(x), result * 2 + 1)
+    handle.remove()
+    assert torch.allclose(call(x), result * 2)
+    layer._forward_hooks.clear()
+    assert torch.allclose(call(x), result)
+    extra = {}
+    with RemovableHandle(layer._forward_hooks, extra_dict=extra) as other:
+        extra[other.id] = True
+    assert extra == {}

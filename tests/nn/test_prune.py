@@ -47,13 +47,13 @@ def test_one_rule_after_another(layer):
     prune.l1_unstructured(layer, "weight", 3)
     first = layer.weight_mask.clone()
     prune.l1_unstructured(layer, "weight", amount=2)
-    ((hook, *_),) = layer._forward_pre_hooks.values()
+    (hook,) = layer._forward_pre_hooks.values()
     assert isinstance(hook, prune.PruningContainer) and len(hook) == 2
     assert [type(method).__name__ for method in hook] == ["L1Unstructured"] * 2
     assert zeros(layer.weight_mask) == 5 and zeros(layer.weight_mask * first) == 5
     with pytest.raises(ValueError, match="amount=13"):
         prune.l1_unstructured(layer, "weight", amount=13)
-    assert len(hook) == 2 and next(iter(layer._forward_pre_hooks.values()))[0] is hook
+    assert len(hook) == 2 and next(iter(layer._forward_pre_hooks.values())) is hook
     prune.remove(layer, "weight")
     assert zeros(layer.weight) == 5
 

@@ -1,10 +1,10 @@
 """What compile(module) and disable(module) give: a module that runs another one their way and is that one otherwise."""
 
 from .. import _C
-from .hooks import CALL_TABLES
+from .hooks import CALL_FACTS, CALL_TABLES
 from .module import Module
 
-_STATE = (*CALL_TABLES, "forward")  # what a copy takes along
+_STATE = (*CALL_TABLES, *CALL_FACTS, "forward")  # what a copy takes along
 _OWN = ("_orig_mod", "_compiled_call", "_options", "forward")
 
 

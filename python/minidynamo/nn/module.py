@@ -1,5 +1,6 @@
 """torch.nn.Module: named parameters, buffers and submodules, and a call that runs `forward`."""
 
+from collections import OrderedDict
 from types import FunctionType, MappingProxyType
 
 from .. import _C
@@ -37,8 +38,9 @@ class Module(ModuleWalks, ModuleChanges, ModuleDevices, ModuleState, Hooks):
         put("_parameters", {})
         put("_buffers", {})
         put("_non_persistent_buffers_set", set())
+        put("_is_full_backward_hook", None)
         for table in HOOK_TABLES:
-            put(table, {})
+            put(table, OrderedDict())
         put("_modules", {})
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -77,7 +79,7 @@ class Module(ModuleWalks, ModuleChanges, ModuleDevices, ModuleState, Hooks):
     def __setstate__(self, state):
         self.__dict__.update(state)
         for table in HOOK_TABLES:  # of a module that was saved before there were such hooks
-            self.__dict__.setdefault(table, {})
+            self.__dict__.setdefault(table, OrderedDict())
 
     # --- attributes
 

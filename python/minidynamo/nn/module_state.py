@@ -45,11 +45,11 @@ class ModuleState:
 
     def register_state_dict_post_hook(self, hook):
         """`hook(module, state_dict, prefix, local_metadata)` runs after it, and may change `state_dict` in place."""
-        return _register(self._state_dict_hooks, (hook, False), False)
+        return _register(self._state_dict_hooks, hook, False, [(self._state_dict_hooks_in_place, True)])
 
     def _register_state_dict_hook(self, hook):
         """As register_state_dict_post_hook, but what the hook gives, if not None, takes the dictionary's place."""
-        return _register(self._state_dict_hooks, (hook, True), False)
+        return _register(self._state_dict_hooks, hook, False)
 
     def register_load_state_dict_pre_hook(self, hook):
         """`hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` runs
@@ -58,7 +58,8 @@ class ModuleState:
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):
         """The same, and without `with_module` the hook does not get the module."""
-        return _register(self._load_state_dict_pre_hooks, (hook, with_module), False)
+        facts = [(self._load_state_dict_pre_hooks_with_module, with_module)]
+        return _register(self._load_state_dict_pre_hooks, hook, False, facts)
 
     def register_load_state_dict_post_hook(self, hook):
         """`hook(module, incompatible_keys)` runs after this module and those below have loaded, and may change the two
@@ -90,10 +91,10 @@ class ModuleState:
         for name, module in self._modules.items():
             if module is not None:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        for hook, may_replace in self._state_dict_hooks.values():
+        for key, hook in self._state_dict_hooks.items():
             changed = hook(self, destination, prefix, about)
             if changed is not None:
-                if not may_replace:
+                if key in self._state_dict_hooks_in_place:
                     raise RuntimeError("a state_dict post-hook changes the dictionary in place and has to give None")
                 destination = changed
         return destination
@@ -102,8 +103,8 @@ class ModuleState:
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ):
         """Takes what this module itself holds from `state_dict`; what is wrong goes into the three lists."""
-        for hook, with_module in self._load_state_dict_pre_hooks.values():
-            module = (self,) if with_module else ()
+        for key, hook in self._load_state_dict_pre_hooks.items():
+            module = (self,) if key in self._load_state_dict_pre_hooks_with_module else ()
             hook(*module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         members = self._persistent_members()
         for name, member in members.items():

@@ -95,7 +95,7 @@ class BasePruningMethod(ABC):
 
 
 def _hook_of(module, name):
-    for number, (hook, *_) in module._forward_pre_hooks.items():
+    for number, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return number, hook
     return None
@@ -364,9 +364,7 @@ def remove(module, name):
 def is_pruned(module):
     """Whether the module, or one inside it, has a pruned parameter."""
     return any(
-        isinstance(hook, BasePruningMethod)
-        for each in module.modules()
-        for hook, *_ in each._forward_pre_hooks.values()
+        isinstance(hook, BasePruningMethod) for each in module.modules() for hook in each._forward_pre_hooks.values()
     )
 
 

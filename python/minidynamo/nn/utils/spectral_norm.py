@@ -56,7 +56,7 @@ class SpectralNorm:
     @staticmethod
     def apply(module, name, n_power_iterations, dim, eps):
         """Registers it; RuntimeError where there is one for the name, ValueError for an empty parameter."""
-        for hook, *_ in module._forward_pre_hooks.values():
+        for hook in module._forward_pre_hooks.values():
             if isinstance(hook, SpectralNorm) and hook.name == name:
                 raise RuntimeError(f"spectral_norm is on {name!r} already")
         found = SpectralNorm(name, n_power_iterations, dim, eps)

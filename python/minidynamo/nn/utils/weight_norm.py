@@ -36,7 +36,7 @@ class WeightNorm:
     @staticmethod
     def apply(module, name, dim):
         """Registers it; RuntimeError where there is one for the name."""
-        for hook, *_ in module._forward_pre_hooks.values():
+        for hook in module._forward_pre_hooks.values():
             if isinstance(hook, WeightNorm) and hook.name == name:
                 raise RuntimeError(f"weight_norm is on {name!r} already")
         found = WeightNorm(name, dim)
@@ -72,7 +72,7 @@ def weight_norm(module, name="weight", dim=0):
 
 def take_hook(module: Module, kind, name):
     """Takes the hook of this type and name away and gives it; ValueError where there is none."""
-    for key, (hook, *_) in module._forward_pre_hooks.items():
+    for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:
             del module._forward_pre_hooks[key]
             return hook
