@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "frontend/cpython/import_module.h"
+#include "frontend/marked_callables/call_out.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "ir/compile/passes/functionalize.h"
@@ -90,7 +91,12 @@ py::object stack_text(const Node& n) {
   return py::str(trace);
 }
 
-// (op, spelling, target, name, args, kwargs, sizes or None, dtype or None, stack or None)
+py::object called_function(const Node& n) {
+  const PyRef function = function_of(n);
+  return function ? py::reinterpret_borrow<py::object>(function.get()) : py::none();
+}
+
+// (op, spelling, target, name, args, kwargs, sizes or None, dtype or None, stack or None, called function or None)
 py::tuple node_row(const NodeIndex& index, const Node& n) {
   py::list args;
   py::dict kwargs;
@@ -108,7 +114,7 @@ py::tuple node_row(const NodeIndex& index, const Node& n) {
     dtype = py::reinterpret_borrow<py::object>(dtype_object(n.types[0].dtype));
   }
   return py::make_tuple(opcode_text(n), spelling_text(n), n.target, n.name, py::tuple(args), kwargs, sizes, dtype,
-                        stack_text(n));
+                        stack_text(n), called_function(n));
 }
 
 py::list graph_nodes(const Graph& g) {
@@ -388,7 +394,7 @@ void bind_graph(py::module_& module) {
       .def(
           "rows", [](const Graph& g) { return table_rows(g); },
           "Five cells per node: opcode, name, target, args, kwargs.")
-      .def("nodes", &graph_nodes, "(op, spelling, target, name, args, kwargs, sizes, dtype, stack) per node.")
+      .def("nodes", &graph_nodes, "(op, spelling, target, name, args, kwargs, sizes, dtype, stack, function) per node.")
       .def_static("empty", &empty_graph, "A graph that takes and gives nothing.")
       .def("run", &graph_run, "Runs the graph node by node: a tuple of its outputs.")
       .def(

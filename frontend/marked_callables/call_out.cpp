@@ -64,6 +64,7 @@ class PythonCallee final : public Callee {
 
   std::vector<GradState> grads;  // of its results
   bool declared = false;
+  PyObject* key() const { return known_.key.get(); }  // what plain Python calls
 
  private:
   std::vector<TensorRef> run(std::span<const Arg> args, std::span<const ExpectedTensor> expected, bool copies) const {
@@ -219,6 +220,12 @@ Node make_node(Tracer& t, const OutCall& call, const CallArgs& args) {
 }
 
 }  // namespace
+
+PyRef function_of(const Node& n) {
+  const auto* callee = dynamic_cast<const PythonCallee*>(n.callee.get());
+  const bool named = n.spelling == Spelling::Name && n.target != kFlatApply;
+  return callee && named ? PyRef::borrow(callee->key()) : PyRef();
+}
 
 ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   for (auto& a : args.positional) a = t.realize(a);

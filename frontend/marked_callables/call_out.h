@@ -27,6 +27,11 @@ struct OutCall {
 // A tensor the graph holds, itself and not a copy.
 ValueRef held_tensor(Tracer& t, PyObject* tensor);
 
+inline constexpr const char* kFlatApply = "flat_apply";  // target of calls of what nonstrict_trace() has marked
+
+// The function of the program that a node calls, and that is its target; null for other nodes.
+PyRef function_of(const Node& n);
+
 ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args);
 
 }  // namespace md

@@ -258,8 +258,8 @@ ValueRef MarkedValue::call_opaque(Tracer& t, CallArgs args) {
   const bool nonstrict = which == MarkKind::Nonstrict;
   PyRef function = payload.get() == Py_None || !payload ? real : payload;
   c.name = name_of(real.get());
-  c.target = nonstrict ? "flat_apply" : module_of(real.get()) + "_" + c.name;
-  c.node_name = c.target;
+  c.target = nonstrict ? kFlatApply : module_of(real.get()) + "_" + c.name;
+  c.node_name = nonstrict ? c.target : c.name;
   c.spelling = Spelling::Name;
   const bool nested = std::ranges::any_of(args.positional, [&](const ValueRef& v) { return holds_dict(t, v); }) ||
                       std::ranges::any_of(args.keywords, [&](const auto& k) { return holds_dict(t, k.second); });

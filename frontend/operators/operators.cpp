@@ -71,6 +71,15 @@ std::vector<ValueRef> repeated(Tracer& t, const std::vector<ValueRef>& items, st
   return out;
 }
 
+// One of two tuples that are added is a Size, and so is the sum: bools are ints there.
+ValueRef sum_of_sizes(Tracer& t, const TupleValue& a, const TupleValue& b) {
+  std::vector<ValueRef> items = joined(a.items, b.items);
+  for (ValueRef& item : items)
+    if (is_true_constant(item, Py_True) || is_true_constant(item, Py_False))
+      item = t.integer(is_true_constant(item, Py_True));
+  return make_ref<TupleValue>(std::move(items), is_size_type(b.type) ? b.type : a.type);
+}
+
 // Concatenation and repetition of lists and tuples, which keep their elements' identity.
 ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bool inplace) {
   std::int64_t n;
@@ -89,11 +98,11 @@ ValueRef sequence_op(Tracer& t, const ValueRef& a, const ValueRef& b, int op, bo
   }
   if (auto* x = as<TupleValue>(a)) {
     auto* y = as<TupleValue>(b);
+    if (op == kAdd && y && (is_size_type(x->type) || is_size_type(y->type))) return sum_of_sizes(t, *x, *y);
     if (op == kAdd && y && x->is_exact() && y->items.empty()) return a;
     if (op == kAdd && y && y->is_exact() && x->items.empty()) return b;
     if (op == kMul && x->is_exact() && constant_int(b, n) && n == 1) return a;
-    if (op == kAdd && y)
-      return make_ref<TupleValue>(joined(x->items, y->items), plain_or_size(is_size_type(y->type) ? y->type : x->type));
+    if (op == kAdd && y) return make_ref<TupleValue>(joined(x->items, y->items));
     if (op == kMul && constant_int(b, n)) return make_ref<TupleValue>(repeated(t, x->items, n), plain_or_size(x->type));
   }
   if (op == kMul && constant_int(a, n) && (b->kind == ValueKind::List || b->kind == ValueKind::Tuple))

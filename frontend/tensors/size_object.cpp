@@ -7,17 +7,32 @@ PyTypeObject* size_type = nullptr;
 
 namespace {
 
-// Size(iterable): every element must be usable as an index.
+bool fits(PyObject* index) {
+  int overflow = 0;
+  (void)PyLong_AsLongLongAndOverflow(index, &overflow);
+  return !overflow;
+}
+
+// Size(iterable): every element must be usable as an index of 64 bits; bools become ints.
 PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return guarded([&]() -> PyObject* {
     PyRef made = checked(PyTuple_Type.tp_new(type, args, kwargs));
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(made.get()); ++i) {
       PyObject* item = PyTuple_GET_ITEM(made.get(), i);
-      if (PyLong_Check(item)) continue;
+      if (PyLong_CheckExact(item) && fits(item)) continue;
       PyObject* index = PyIndex_Check(item) ? PyNumber_Index(item) : nullptr;
       if (!index) {
         PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%.200s')", i,
                      Py_TYPE(item)->tp_name);
+        throw PythonError{};
+      }
+      if (PyBool_Check(index)) {
+        Py_DECREF(index);
+        index = checked(PyLong_FromLong(item == Py_True)).release();
+      }
+      if (!fits(index)) {
+        Py_DECREF(index);
+        PyErr_SetString(PyExc_ValueError, "torch.Size() holds ints of 64 bits");
         throw PythonError{};
       }
       // The tuple is ours alone until returned.

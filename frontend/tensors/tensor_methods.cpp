@@ -156,7 +156,9 @@ PyRef with_attributes(PyObject* self, TensorRef t, PyObject* memo_or_null) {
 
 PyRef copy_method(const PassedArgs& call) {
   no_arguments("__copy__", call, 1);
-  return with_attributes(call.args[0], alias(TensorRef(tensor_impl(call.args[0]))), nullptr);
+  const TensorRef copied = alias(TensorRef(tensor_impl(call.args[0])));
+  copied->set_grad_state({copied->requires_grad, {}});  // a leaf, as what is unpickled
+  return with_attributes(call.args[0], copied, nullptr);
 }
 PyRef deepcopy_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "memo"};

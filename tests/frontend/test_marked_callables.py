@@ -5,7 +5,7 @@ import pytest
 
 import minidynamo as torch
 from frontend.differential import same
-from minidynamo._dynamo.testing import CompileCounter
+from minidynamo._dynamo.testing import CompileCounter, EagerAndRecordGraphs
 
 
 @torch.compiler.allow_in_graph
@@ -119,3 +119,35 @@ def test_a_tensor_handed_through_is_one_object():
         for dtype in (torch.float32, torch.float64):
             y, z, (again, same_y) = compiled(torch.ones(3, dtype=dtype))
             assert (y is z) == (dtype == torch.float64) and again is z and same_y is y
+
+
+class Marked:
+    @staticmethod
+    def doubled(x):
+        return x * 2
+
+
+def test_nodes_call_the_marked_function_itself():
+    def local(x):
+        return x - 1
+
+    tripled = lambda x: x * 3  # noqa: E731  a function without a name
+    for each in (Marked.doubled, local, tripled):
+        torch._dynamo.allow_in_graph(each)
+    backend = EagerAndRecordGraphs()
+    compiled = torch.compile(lambda x: tripled(local(Marked.doubled(x))) + local(x), backend=backend, fullgraph=True)
+    assert compiled(torch.ones(1)).item() == 3
+    calls = [node for node in backend.graphs[0].graph.nodes if node.op == "call_function"]
+    assert [node.target for node in calls[:4]] == [Marked.doubled, local, tripled, local]
+    assert [node.name for node in calls[:4]] == ["doubled", "local", "_lambda_", "local_1"]
+    again = torch.fx.GraphModule({}, backend.graphs[0].graph)
+    assert again(torch.ones(1))[0].item() == 3
+
+
+def test_sums_with_sizes_are_sizes_of_ints():
+    def f(x):
+        first, second = x.shape + (True,), (False, 2) + x[0].shape
+        return x + 1, first, second, [type(size).__name__ for size in first + second], x.shape + ()
+
+    same(f, lambda: (torch.ones(1, 2),), frames=1, breaks=[])
+    same(f, lambda: (torch.ones(3),), frames=1, breaks=[])

@@ -381,3 +381,24 @@ def test_reversed():
 
     rewards = torch.tensor([1.0, 2, 4])
     assert returns(rewards).tolist() == torch.compile(returns)(rewards).tolist() == [3, 4, 4]
+
+
+@pytest.mark.parametrize("given, expected", [((True,), [1]), ((1, False), [1, 0]), ([True, 2], [1, 2])])
+def test_bools_are_ints_in_sizes(given, expected):
+    made = torch.Size(given)
+    assert list(made) == expected and {type(size) for size in made} == {int}
+    assert repr(made + (True,)) == repr(torch.Size([*expected, 1]))
+
+
+def test_sizes_have_64_bits():
+    assert torch.Size([2**62]).numel() == 2**62
+    with pytest.raises(ValueError, match="64 bits"):
+        torch.Size([2**70])
+
+
+def test_a_shallow_copy_is_a_leaf():
+    x = torch.ones(2, requires_grad=True)
+    made = copy.copy(x * 2)
+    assert made.is_leaf and made.requires_grad and made.grad_fn is None
+    with pytest.raises(RuntimeError, match="leaves"):
+        copy.deepcopy(x * 2)

@@ -72,18 +72,17 @@ class CompilationCallbackHandler:
             self.leave(args)
 
     def enter(self, args):
-        with self._lock:
-            self._running += 1
-            outermost = self._running == 1
-        if outermost:
+        if self._counted(1) == 1:
             self.run_start_callbacks(args)
 
     def leave(self, args):
-        with self._lock:
-            self._running -= 1
-            outermost = self._running == 0
-        if outermost:
+        if self._counted(-1) == 0:
             self.run_end_callbacks(args)
+
+    def _counted(self, change):
+        with self._lock:
+            self._running += change
+            return self._running
 
     def clear(self):
         """Forgets all callbacks."""
@@ -110,6 +109,8 @@ _log = logging.getLogger(__name__)
 
 def compilation_begins(thread, compile_id):
     """A frame is about to be traced."""
+    if not (callback_handler.start_callbacks or callback_handler.end_callbacks):
+        return
     args = CallbackArgs(CallbackTrigger.DYNAMO, compile_id)
     _under_way.setdefault(thread, []).append(args)
     try:
@@ -120,7 +121,7 @@ def compilation_begins(thread, compile_id):
 
 def compilation_ends(thread):
     """What was made of the frame is there, or nothing was made of it."""
-    begun = _under_way.get(thread)
+    begun = _under_way.get(thread) if _under_way else None
     if not begun:
         return
     args = begun.pop()

@@ -1,19 +1,33 @@
 """Grad and inference modes: thread-local flags switched by context managers that also decorate functions."""
 
+import warnings
+
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .in_mode import decorated
+from .in_mode import decorated, decorated_class
 
 __all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
 
 
 class _ModeSwitch:
-    """Enters the mode on `with`; as a decorator, around every call of the function."""
+    """Enters the mode on `with`; as a decorator, around every call of the function.
+
+    A generator runs in the mode each time it goes on. Of a class (FutureWarning) the calls that make instances do.
+    """
+
+    _is_bare = False
 
     def __call__(self, function):
-        if isinstance(function, type) or not callable(function):
+        if not callable(function):
             raise TypeError(f"{type(self).__name__} decorates functions, not {function!r}")
-
+        if isinstance(function, type):
+            warnings.warn(
+                f"{type(self).__name__} on the class {function.__name__} makes a function of it, which switches while "
+                "an instance is made, and not in its methods: decorate `__init__` or the methods that are meant",
+                FutureWarning,
+                stacklevel=3 if self._is_bare else 2,
+            )
+            return decorated_class(function, type(self), self._given())
         return decorated(function, type(self), self._given())
 
     def _given(self):
@@ -27,7 +41,10 @@ class _SwitchOnConstruction(_ModeSwitch):
 
     def __new__(cls, function=None):
         made = super().__new__(cls)
-        return made if function is None else made(function)
+        if function is None:
+            return made
+        made._is_bare = True
+        return made(function)
 
     def __init__(self):
         self.prev = None
@@ -85,7 +102,7 @@ class inference_mode(_ModeSwitch):
         made = super().__new__(cls)
         if isinstance(mode, bool):
             return made
-        made.mode = True
+        made.mode = made._is_bare = True
         return made(mode)
 
     def __init__(self, mode=True):

@@ -160,8 +160,10 @@ class CapturedGraph(Graph):
         self._owning_module = owner
         self._unread = set()  # nodes with sizes that were not found in their texts
         rows, nodes = self._native.nodes(), []
-        for (op, spelling, target, name, _, _, sizes, dtype, stack), texts in zip(rows, self._native.rows()):
-            node = self._bare_node(op, _called(spelling, target) if op == "call_function" else target, name)
+        for (op, spelling, target, name, _, _, sizes, dtype, stack, function), texts in zip(rows, self._native.rows()):
+            if op == "call_function":
+                target = function if function is not None else _called(spelling, target)
+            node = self._bare_node(op, target, name)
             if op == "output":
                 node.__dict__["target"] = "output"
             node.meta["stack_trace"] = stack
