@@ -1,7 +1,7 @@
-"""`save` and `load`: tensors, and containers of them, to files and back. A format of our own, not torch's.
+"""`save` and `load`: tensors, and containers of them, to files and back, in torch's format.
 
-A file is the mark `_MARK`, the length of what follows (8 bytes, little-endian), its SHA-256, and a pickle. Tensors that
-share memory share it again after `load`: their memory is written once, whole.
+Tensors that share memory share it again after `load`: their memory is written once, whole. A second format of our own
+is a mark (`_MARK`), the length of what follows (8 bytes, little-endian), its SHA-256, and a pickle.
 """
 
 import os
@@ -85,31 +85,42 @@ def _pickler(file, protocol):
     return made
 
 
-def save(obj, f, pickle_module=None, pickle_protocol=4, _use_new_zipfile_serialization=True):
+def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Writes `obj` to a path or to a file opened for writing bytes.
 
-    The last argument chooses between torch's formats and has no effect. NotImplementedError for another pickle module
-    and for protocols below 4, which write memory as text.
+    The file is a zip archive as torch writes them, which torch reads too. With `_use_new_zipfile_serialization=False` a
+    format of minidynamo's own, with pickle protocol 4 or above. NotImplementedError for another pickle module.
     """
-    import hashlib
-    import io
     import pickle
 
     if pickle_module not in (None, pickle):
         raise NotImplementedError("save() writes with the standard pickle module only")
-    if pickle_protocol < 4:
-        raise NotImplementedError(f"save() writes with pickle protocols from 4 on, not {pickle_protocol}")
+    is_path = isinstance(f, (str, os.PathLike))
+    if _use_new_zipfile_serialization:
+        from .archive_writer import archive
+
+        stem = os.path.splitext(os.path.basename(os.fspath(f)))[0] if is_path else ""
+        parts = [archive(obj, stem if stem.isascii() and stem else "archive", pickle_protocol)]
+    else:
+        parts = _own_format(obj, max(4, pickle_protocol))
+    if not is_path:
+        for part in parts:
+            f.write(part)
+        return
+    with open(f, "wb") as file:
+        for part in parts:
+            file.write(part)
+
+
+def _own_format(obj, pickle_protocol):
+    import hashlib
+    import io
+
     body = io.BytesIO()
     _pickler(body, pickle_protocol).dump(obj)
     data = body.getbuffer()
     header = _MARK + len(data).to_bytes(8, "little") + hashlib.sha256(data).digest()
-    if isinstance(f, (str, os.PathLike)):
-        with open(f, "wb") as file:
-            file.write(header)
-            file.write(data)
-    else:
-        f.write(header)
-        f.write(data)
+    return header, data
 
 
 def _location(map_location):
@@ -191,16 +202,12 @@ def _read(file, length):
     return b"".join(parts)
 
 
-def _checked_body(file, name, whole):
-    """The pickle in `file`, compared with the header; `whole`: there must be nothing behind it."""
+def _checked_body(file, header, damaged, whole):
+    """The pickle in `file` behind its header, compared with that; `whole`: there must be nothing behind it."""
     import hashlib
 
-    def damaged(what):
-        return RuntimeError(f"load(): {name} {what}")
-
-    header = _read(file, _HEADER)
     if header[: len(_MARK)] != _MARK:
-        raise damaged("is not a file that save() of minidynamo wrote, or its beginning is damaged")
+        raise damaged("is no file of save(), or its beginning is damaged")
     if len(header) < _HEADER:
         raise damaged("is damaged: it ends within its header")
     length = int.from_bytes(header[len(_MARK) : len(_MARK) + 8], "little")
@@ -214,19 +221,57 @@ def _checked_body(file, name, whole):
     return body
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args):
-    """Reads what `save` wrote. With `weights_only=False` objects of any class: only for files you trust.
+def _archive_in(file, beginning, damaged, whole):
+    """The bytes of the archive in `file`, whose `beginning` has been read."""
+    from .archive_reader import first_part, own_length
 
-    `map_location`: "cpu" and "meta" as a string or device; a dict, of which "cpu" is looked up; or a function of the
-    memory, as a tensor of bytes, and of "cpu", that gives the memory back. `pickle_module` and further arguments are
-    for its Unpickler, with `weights_only=False`.
+    if len(beginning) < 30:
+        raise damaged("is damaged: it ends within its first header")
+    beginning += _read(file, first_part(beginning) - len(beginning))
+    length = own_length(beginning) if len(beginning) >= first_part(beginning) else None
+    if length is None or whole:
+        return beginning + file.read()
+    data = beginning + _read(file, length - len(beginning))
+    if len(data) < length:
+        raise damaged(f"is damaged: it tells of {length} bytes, and {len(data)} are there")
+    return data
 
-    RuntimeError with the file's name if the file is damaged, in whichever byte, or is none that `save`
-    wrote; pickle.UnpicklingError for objects that are neither tensors nor plain containers, nor were given to
-    add_safe_globals(). NotImplementedError for `mmap`. A file object is read from where it stands to the end of what
-    was saved.
-    """
+
+def _reader(file, name, whole, map_location, weights_only):
+    """read(base, options): what is in the file, by an unpickler class and its arguments."""
     import io
+
+    from . import archive_reader as archives
+
+    def damaged(what):
+        return RuntimeError(f"load(): {name} {what}")
+
+    header = _read(file, _HEADER)
+    names = archives.Names(weights_only, _safe)
+    if header.startswith(archives.MARK):
+        data = _archive_in(file, header, damaged, whole)
+        return lambda base, options: archives.read_archive(data, map_location, names, base, options)
+    if header.startswith(archives.OLD_MARK):
+        old = io.BytesIO(header + file.read())
+        return lambda base, options: archives.read_old(old, map_location, names, base, options)
+    body = _checked_body(file, header, damaged, whole)
+    rebuild = _rebuilder(_location(map_location))
+    return lambda base, options: _unpickled(io.BytesIO(body), base, rebuild, weights_only, options)
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args):
+    """Reads what `save` wrote, here or in torch (archives, and files from before torch 1.6).
+
+    With `weights_only=False` objects of any class: only for files you trust. `map_location`: "cpu" and "meta" as a
+    string or device; a dict, in which the device that was saved is looked up; or a function of the memory, as a tensor
+    of bytes, and of that device's name, that gives the memory back. `pickle_module` and further arguments are for its
+    Unpickler, with `weights_only=False`.
+
+    RuntimeError with the file's name if the file is damaged (one that `save` wrote here: in whichever byte) or is none
+    that `save` wrote, and for memory of a device there is not; pickle.UnpicklingError for objects that are neither
+    tensors nor plain containers, nor were given to add_safe_globals(). NotImplementedError for `mmap`, TorchScript and
+    another byte order. A file object is read from where it stands to the end of what was saved here, or to its end.
+    """
     import pickle
 
     if mmap:
@@ -234,28 +279,40 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     weights_only = weights_only is not False
     if weights_only and pickle_module not in (None, pickle):
         raise RuntimeError("a pickle_module of one's own goes with weights_only=False only")
-    rebuild = _rebuilder(_location(map_location))
+    _location(map_location)  # refuses what is none
     if isinstance(f, (str, os.PathLike)):
         name = repr(os.fspath(f))
         with open(f, "rb") as file:
-            body = _checked_body(file, name, True)
+            read = _reader(file, name, True, map_location, weights_only)
     else:
         name = repr(getattr(f, "name", None) or f)
-        body = _checked_body(f, name, False)
-    if not weights_only:
-        base = (pickle_module or pickle).Unpickler
-        return _unpickled(io.BytesIO(body), base, rebuild, False, pickle_load_args)
+        read = _reader(f, name, False, map_location, weights_only)
+    base = ((pickle_module if not weights_only else None) or pickle).Unpickler
+    return _read_by(read, base, name, weights_only, pickle_load_args)
+
+
+def _read_by(read, base, name, weights_only, options):
+    import pickle
+
+    from .archive_reader import Damaged, NoSuchPlace
+
     try:
-        return _unpickled(io.BytesIO(body), pickle.Unpickler, rebuild, True, pickle_load_args)
+        return read(base, options)
+    except Damaged as error:
+        raise RuntimeError(f"load(): {name} {error}") from None
+    except NoSuchPlace:
+        raise
     except pickle.UnpicklingError as error:
-        if "weights_only" in str(error):
+        if "weights_only" in str(error) or not weights_only:
             raise
         reason = error
     except (TypeError, NotImplementedError) as error:
-        if pickle_load_args or isinstance(error, NotImplementedError):
+        if options or isinstance(error, NotImplementedError) or not weights_only:
             raise
         reason = error
     except Exception as error:
+        if not weights_only:
+            raise
         reason = error
     raise RuntimeError(f"load(): {name} holds what save() does not write: {reason}") from reason
 

@@ -70,15 +70,16 @@ def test_shared_memory_stays_shared(tmp_path):
     assert os.path.getsize(tmp_path / "f") < 1 << 14 and torch.load(tmp_path / "f")[0].stride() == (0,)
 
 
-def saved(tmp_path):
+def saved(tmp_path, archive=False):
     path = tmp_path / "saved.pt"
-    torch.save({"a": torch.arange(3), "b": [torch.ones(2), "text"]}, path)
+    value = {"a": torch.arange(3), "b": [torch.ones(2), "text"]}
+    torch.save(value, path, _use_new_zipfile_serialization=archive)
     return path, path.read_bytes()
 
 
-@pytest.mark.parametrize("weights_only", [True, False])
-def test_damage_of_any_byte(tmp_path, weights_only):
-    path, good = saved(tmp_path)
+@pytest.mark.parametrize("archive, weights_only", [(False, True), (False, False), (True, True), (True, False)])
+def test_damage_of_any_byte(tmp_path, archive, weights_only):
+    path, good = saved(tmp_path, archive)
     for at in range(len(good)):
         for change in (0x01, 0x80, 0xFF):
             bad = bytearray(good)
@@ -88,8 +89,9 @@ def test_damage_of_any_byte(tmp_path, weights_only):
                 torch.load(path, weights_only=weights_only)
 
 
-def test_wrong_lengths_and_other_files(tmp_path):
-    path, good = saved(tmp_path)
+@pytest.mark.parametrize("archive", [False, True])
+def test_wrong_lengths_and_other_files(tmp_path, archive):
+    path, good = saved(tmp_path, archive)
     others = [b"\0", b"PK\x03\x04" * 20, pickle.dumps([1]), b"mdtensor", b"\x80\x04" + b"\xff" * 60]
     for bad in [*(good[:n] for n in range(len(good))), good + b"\0", good + good, *others]:
         path.write_bytes(bad)
@@ -204,8 +206,8 @@ def test_options_that_cannot_be_followed():
     with pytest.raises(TypeError):
         torch.load(file, unknown=1)
     assert torch.load(written([1]), pickle_module=pickle, weights_only=False, encoding="utf-8") == [1]
-    with pytest.raises(NotImplementedError, match="protocols from 4"):
-        torch.save([1], io.BytesIO(), pickle_protocol=2)
+    for protocol in range(6):
+        assert torch.load(written([1, torch.ones(2).shape, {2}], pickle_protocol=protocol)) == [1, (2,), {2}]
     with pytest.raises(NotImplementedError, match="standard pickle"):
         torch.save([1], io.BytesIO(), pickle_module=collections)
-    assert torch.load(written([1], pickle_protocol=5)) == [1]
+    assert torch.load(written([1], pickle_protocol=2, _use_new_zipfile_serialization=False)) == [1]
