@@ -16,6 +16,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
@@ -138,6 +139,12 @@ static PyRef usual_name(PyObject* name) {
   return text_of(name) == "_grad" ? checked(PyUnicode_InternFromString("grad")) : PyRef::borrow(name);
 }
 
+// One of Tensor's own methods, and nothing put on this tensor in its place.
+static bool is_method_in_python(const TensorValue& v, PyObject* function, const std::string& n) {
+  PyObject* const own = v.real ? reinterpret_cast<TensorObject*>(v.real.get())->dict : nullptr;
+  return find_item(tensor_type->tp_dict, n.c_str()) == function && !(own && find_item(own, n.c_str()));
+}
+
 ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   const PyRef usual = usual_name(given_name);
   PyObject* const name = usual.get();
@@ -174,6 +181,11 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
     args.positional.push_back(ValueRef(this));
     if (PyFunction_Check(get.get())) return t.call(t.wrap(get.get(), nullptr), std::move(args));
   }
+  if (on_type && PyFunction_Check(on_type.get()) && is_method_in_python(*this, on_type.get(), n)) {
+    if (real && source)
+      t.guard(GuardKind::NotPresent, t.recorder.sources.child(source, SourceKind::InstanceDict, name));
+    return make_ref<MethodValue>(t.wrap(on_type.get(), nullptr), ValueRef(this));
+  }
   if (real) {  // a Python attribute put on the tensor
     if (PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name)); v && !tensor_has_attr(n))
       return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));
@@ -194,6 +206,8 @@ void TensorValue::set_grad_state(GradState s) {
 bool TensorValue::has_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (tensor_has_method(n) || tensor_has_attr(n)) return true;
+  PyObject* const known = find_item(tensor_type->tp_dict, n.c_str());
+  if (known && PyFunction_Check(known)) return true;
   if (!real) return false;
   const bool there = has_attribute(real.get(), name);
   t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));

@@ -34,6 +34,7 @@ HOMES = {
     "real_tensors": "conj conj_physical resolve_conj resolve_neg real imag is_conj is_neg angle adjoint",
     "processor_settings": "get_num_interop_threads set_num_interop_threads set_flush_denormal",
     "signal_windows": "hann_window hamming_window blackman_window bartlett_window kaiser_window",
+    "storage": "UntypedStorage TypedStorage is_storage",
     "sparse": "sparse_coo_tensor spmm smm",
     "sparse.coo": "sparse_coo",
     "backends._matmul": "set_float32_matmul_precision get_float32_matmul_precision",

@@ -175,6 +175,31 @@ def of_sparse_tensors(name):
     return method
 
 
+def untyped_storage(self):
+    """The memory behind the tensor, as bytes: a torch.UntypedStorage."""
+    from .storage import UntypedStorage
+
+    return UntypedStorage._of(self)
+
+
+def storage(self):
+    """The memory behind the tensor, as elements: a torch.TypedStorage. UserWarning: untyped_storage() is meant."""
+    from .storage import typed_of
+
+    return typed_of(self)
+
+
+def new_empty_strided(self, size, stride, dtype=None, layout=None, device=None, pin_memory=False, requires_grad=False):
+    """An uninitialized tensor of these sizes and strides, of this one's dtype and device unless others are given."""
+    return _C.empty_strided(
+        size,
+        stride,
+        dtype=self.dtype if dtype is None else dtype,
+        device=self.device if device is None else device,
+        requires_grad=requires_grad,
+    )
+
+
 # Functions that are methods too, by the module they are loaded from.
 FUNCTIONS = {
     "linalg.older_names": HOMES["linalg.older_names"],
@@ -186,11 +211,18 @@ FUNCTIONS = {
 }
 
 
+def _loaded(module, name):
+    from importlib import import_module
+
+    return getattr(import_module("." + module, __package__), name)
+
+
+_C._mark_callable(_loaded, "constant")  # compiled code finds the function while it is traced
+
+
 def _of_function(module, name):
     def method(self, *args, **kwargs):
-        from importlib import import_module
-
-        return getattr(import_module("." + module, __package__), name)(self, *args, **kwargs)
+        return _loaded(module, name)(self, *args, **kwargs)
 
     method.__name__, method.__doc__ = name, f"torch.{name}() of this tensor."
     return method
@@ -215,6 +247,7 @@ def mH(self):  # noqa: N802  torch's name
 def attach():
     """Makes all of them methods and properties of Tensor."""
     methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
+    methods += [untyped_storage, storage, new_empty_strided]
     methods += [__reversed__, to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
     methods += map(of_sparse_tensors, ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"))
     methods += [_of_function(module, name) for module, names in FUNCTIONS.items() for name in names.split()]
