@@ -143,6 +143,7 @@ class ExecutableBuilder {
   void add_call_out(const Node& n) {
     Launch s{.args = n.args, .callee = n.callee};
     executable_.draws_random |= n.callee != nullptr;  // it may
+    if (!n.regions.empty()) s.region_kind = region_kind(n.target);
     for (const auto& region : n.regions) {
       s.regions.push_back(std::make_shared<const Executable>(build_executable(*region, target_)));
       executable_.draws_random |= s.regions.back()->draws_random;

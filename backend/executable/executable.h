@@ -10,6 +10,7 @@
 #include "backend/nest/lower_group.h"
 #include "backend/tiers/compile_queue.h"
 #include "backend/tiers/kernel_cache.h"
+#include "ir/graph/region_call.h"
 #include "ir/sizes/shape_env.h"
 
 namespace md {
@@ -51,8 +52,9 @@ struct Launch {
   OpId op = kNoOp;
   std::vector<Arg> args;  // nodes stand for their places
   std::vector<Place> results;
-  // ... or a call of something else, or of one of several executables, the regions of `cond`.
+  // ... or a call of something else, or of executables, the regions of an operator over such.
   std::shared_ptr<const Callee> callee;
+  RegionKind region_kind{};
   std::vector<std::shared_ptr<const Executable>> regions;
 };
 

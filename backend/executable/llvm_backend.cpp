@@ -81,8 +81,10 @@ class LlvmKernel final : public Kernel {
 
 // Whether sizes come up in the middle of the graph.
 bool finds_sizes(const Graph& g) {
-  return std::ranges::any_of(g.nodes,
-                             [](const auto& n) { return n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args); });
+  return std::ranges::any_of(g.nodes, [](const auto& n) {
+    return (n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args)) ||
+           std::ranges::any_of(n->regions, [](const auto& region) { return finds_sizes(*region); });
+  });
 }
 
 // A graph that calls code of the program, or holds what only Python can destroy, does not go to another thread.

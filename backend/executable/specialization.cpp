@@ -14,6 +14,7 @@
 #include "ir/run/eager.h"
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
+#include "ir/run/run_regions.h"
 #include "ir/tensor/extent.h"
 
 namespace md {
@@ -130,6 +131,7 @@ Specialization::SizedLaunch Specialization::sized(const Launch& s) const {
   p.op = s.op;
   p.args = s.args;
   p.callee = s.callee.get();
+  p.region_kind = s.region_kind;
   for (const auto& region : s.regions) p.regions.push_back(std::make_shared<const Specialization>(*region, symbols_));
   for (const Place& r : s.results) p.results.push_back(sized(r));
   for (const Place& b : s.buffers) p.buffers.push_back({b.slot, checked_shift(value(b.shift), b.type.dtype)});
@@ -333,7 +335,9 @@ void Specialization::call_out(const SizedLaunch& s, Frame& f) const {
     for (const SizedTensor& t : s.results) expected.push_back({t.dtype, t.sizes, t.strides});
     made = run_functional(*s.callee, std::move(args), expected);
   } else {
-    made = run_region(*s.regions[picked_region(args[0])], args[1]);
+    made = run_regions(s.region_kind, args, [&](std::size_t which, std::span<const TensorRef> operands) {
+      return run_region(*s.regions[which], operands);
+    });
   }
   for (std::size_t i = 0; i < made.size(); ++i) {
     const auto slot = static_cast<std::size_t>(s.results[i].slot);
@@ -342,9 +346,10 @@ void Specialization::call_out(const SizedLaunch& s, Frame& f) const {
   }
 }
 
-std::vector<TensorRef> Specialization::run_region(const Specialization& region, const Arg& operands) const {
+std::vector<TensorRef> Specialization::run_region(const Specialization& region,
+                                                  std::span<const TensorRef> operands) const {
   SmallVector<TensorImpl*, 8> inputs;
-  for (const Arg& a : operands.get<ListArg>().items) inputs.push_back(a.get<TensorRef>().get());
+  for (const TensorRef& t : operands) inputs.push_back(t.get());
   std::vector<TensorRef> outputs(region.outputs_.size());
   const WithoutReadSet part;
   region.run(std::span(inputs.data(), inputs.size()), outputs);

@@ -52,6 +52,7 @@ class Specialization {
     std::vector<Arg> args;
     std::vector<SizedTensor> results;
     const Callee* callee = nullptr;
+    RegionKind region_kind{};
     std::vector<std::shared_ptr<const Specialization>> regions;
   };
   struct SizedOutput {
@@ -78,7 +79,7 @@ class Specialization {
   std::int64_t execute_parts(const SizedLaunch& s, const SmallVector<void*, 24>& buffers) const;
   void execute_call(const SizedLaunch& s, Frame& f) const;
   void call_out(const SizedLaunch& s, Frame& f) const;
-  std::vector<TensorRef> run_region(const Specialization& region, const Arg& operands) const;
+  std::vector<TensorRef> run_region(const Specialization& region, std::span<const TensorRef> operands) const;
   TensorRef tensor(const SizedTensor& t, Frame& f) const;
   TensorRef output_view(const SizedTensor& t, Frame& f) const;
   Arg argument(const Arg& a, Frame& f) const;

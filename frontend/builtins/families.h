@@ -21,6 +21,8 @@ std::span<const BuiltinRow> frame_rules();     // sys.exc_info, sys._getframe
 std::span<const BuiltinRow> polyfill_rules();  // what polyfills of the library ask of the trace
 std::span<const BuiltinRow> override_rules();  // torch.overrides
 std::span<const BuiltinRow> marked_rules();    // nonstrict_trace, cond, error_on_graph_break, ...
+std::span<const BuiltinRow> marked_rules();    // nonstrict_trace, checkpoint, error_on_graph_break, ...
+std::span<const BuiltinRow> region_rules();    // cond, while_loop, scan, ...
 inline auto builtin_families() {
   return std::array{
       object_rules(),     //
@@ -35,6 +37,7 @@ inline auto builtin_families() {
       polyfill_rules(),   //
       override_rules(),   //
       marked_rules(),     //
+      region_rules(),     //
   };
 }
 

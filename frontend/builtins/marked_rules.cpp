@@ -1,9 +1,8 @@
-// Functions of the compiler's own that traced code calls: nonstrict_trace, cond, error_on_graph_break.
+// Functions of the compiler's own that traced code calls: nonstrict_trace, checkpoint, error_on_graph_break.
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
-#include "frontend/marked_callables/cond.h"
 #include "frontend/marked_callables/marked_value.h"
-#include "frontend/marked_callables/reachable.h"
+#include "frontend/marked_callables/regions.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -28,27 +27,6 @@ ValueRef rule_nonstrict_trace(Tracer& t, CallArgs& args) {
   return make_ref<MarkedValue>(MarkKind::Nonstrict, f->real, f->real);
 }
 
-ValueRef rule_cond(Tracer& t, CallArgs& args) {
-  static const char* const names[] = {"pred", "true_fn", "false_fn", "operands"};
-  std::vector<ValueRef> given = args.positional;
-  if (given.size() > 4) t.raise(PyExc_TypeError, "cond() takes from 3 to 4 positional arguments");
-  given.resize(4);
-  for (int k = 0; k < 4; ++k) {
-    ValueRef named = args.take_keyword(names[k]);
-    if (named && given[static_cast<std::size_t>(k)])
-      t.raise(PyExc_TypeError, std::string("cond() got multiple values for argument '") + names[k] + "'");
-    if (named) given[static_cast<std::size_t>(k)] = t.realize(named);
-  }
-  if (!args.keywords.empty())
-    t.raise(PyExc_TypeError,
-            "cond() got an unexpected keyword argument '" + text_of(args.keywords[0].first.get()) + "'");
-  for (int k = 0; k < 3; ++k)
-    if (!given[static_cast<std::size_t>(k)])
-      t.raise(PyExc_TypeError, std::string("cond() missing required argument: '") + names[k] + "'");
-  if (!given[3]) given[3] = make_ref<TupleValue>(std::vector<ValueRef>{});
-  return trace_cond(t, given[0], given[1], given[2], given[3]);
-}
-
 bool is_constant(const ValueRef& v) { return bool(v->as_constant()); }
 
 // utils.checkpoint.checkpoint(function, *args): the call itself, which has to be one that could be repeated.
@@ -68,12 +46,7 @@ ValueRef rule_checkpoint(Tracer& t, CallArgs& args) {
   if (args.positional.empty()) t.raise(PyExc_TypeError, "checkpoint() missing required argument: 'function'");
   ValueRef function = args[0];
   args.positional.erase(args.positional.begin());
-  const ReachableState before(t, {function});
-  const std::size_t effects = t.effects.list().size();
-  ValueRef result = t.call(function, std::move(args));
-  if (t.effects.list().size() != effects || before.has_changed())
-    graph_break<GB0067>(std::string("an object or a variable from outside of ") + function->print());
-  return result;
+  return call_without_effects(t, function, std::move(args));
 }
 
 ValueRef rule_error_on_graph_break(Tracer& t, CallArgs& args) {
@@ -90,8 +63,7 @@ ValueRef rule_error_on_graph_break(Tracer& t, CallArgs& args) {
 constexpr BuiltinRow kRows[] = {{"minidynamo.compiler", "is_exporting", rule_is_exporting},
                                 {"minidynamo._dynamo", "nonstrict_trace", rule_nonstrict_trace},
                                 {"minidynamo._dynamo", "error_on_graph_break", rule_error_on_graph_break},
-                                {"minidynamo.utils.checkpoint", "checkpoint", rule_checkpoint},
-                                {"minidynamo", "cond", rule_cond}};
+                                {"minidynamo.utils.checkpoint", "checkpoint", rule_checkpoint}};
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "ir/compile/passes/functionalize.h"
+#include "ir/graph/region_call.h"
 #include "ir/run/eager.h"
 #include "ir/run/evaluate_graph.h"
 #include "ir/run/read_set.h"
@@ -101,8 +102,9 @@ py::tuple node_row(const NodeIndex& index, const Node& n) {
   py::list args;
   py::dict kwargs;
   for (auto& a : n.args) args.append(plain_arg(index, a));
+  const std::size_t before = n.regions.empty() ? 0 : arguments_before_regions(region_kind(n.target));
   for (std::size_t k = n.regions.size(); k-- > 0;)  // their rows stand before this one
-    args.insert(1, py::make_tuple("%", index.at(&n) - static_cast<long>(n.regions.size() - k)));
+    args.insert(before, py::make_tuple("%", index.at(&n) - static_cast<long>(n.regions.size() - k)));
   if (n.kind == NodeKind::GetItem) args.append(n.index);
   if (n.kind == NodeKind::Op && n.spelling == Spelling::Attribute) args.append(n.target);
   for (auto& [k, a] : n.kwargs) kwargs[py::str(k)] = plain_arg(index, a);

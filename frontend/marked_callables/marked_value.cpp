@@ -9,8 +9,8 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/marked_callables/call_out.h"
 #include "frontend/marked_callables/comptime.h"
-#include "frontend/marked_callables/cond.h"
 #include "frontend/marked_callables/fake_tensors.h"
+#include "frontend/marked_callables/regions.h"
 #include "frontend/marked_callables/shaped_values.h"
 #include "frontend/plan/plan.h"
 #include "frontend/plan/result_shape.h"
@@ -316,7 +316,7 @@ ValueRef MarkedValue::call_later(Tracer& t, CallArgs args) {
   return t.none();
 }
 
-// Only what has a graph of its own in every call can be a region; here the graph is the one around it.
+// What has a graph of its own in torch's calls can be a region; here the graph is the one around it.
 ValueRef MarkedValue::call_region(Tracer& t, CallArgs args) {
   ValueRef f = t.from_object(payload.get(), nullptr);
   const bool module = is_library_class(Py_TYPE(payload.get()), LibraryClass::Module);
@@ -324,7 +324,7 @@ ValueRef MarkedValue::call_region(Tracer& t, CallArgs args) {
     const GraphBreak b = make_break<GB0042>(f->print());
     uncaptured(t.user_frames(), "nested_compile_region", &b, "");
   }
-  return t.call(f, std::move(args));
+  return trace_inlined(t, "nested_compile_region", f, std::move(args), InlineRule::OwnResults);
 }
 
 ValueRef MarkedValue::call_with_policy(Tracer& t, CallArgs args) {

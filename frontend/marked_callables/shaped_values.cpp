@@ -7,9 +7,10 @@
 
 namespace md {
 
-PyRef result_shape(Tracer& t, const ValueRef& raw, std::vector<ValueRef>& tensors, std::string& offender) {
+PyRef result_shape(Tracer& t, const ValueRef& raw, std::vector<ValueRef>& tensors, std::string& offender,
+                   bool (*is_leaf)(const ValueRef&)) {
   ValueRef v = t.realize(raw);
-  if (v->kind == ValueKind::Tensor) {
+  if (v->kind == ValueKind::Tensor || (is_leaf && is_leaf(v))) {
     tensors.push_back(v);
     return PyRef::borrow(shape_hole());
   }
@@ -18,7 +19,7 @@ PyRef result_shape(Tracer& t, const ValueRef& raw, std::vector<ValueRef>& tensor
   if (list || (tuple && tuple->type == &PyTuple_Type)) {
     std::vector<PyRef> items;
     for (auto& item : list ? list->items : tuple->items) {
-      items.push_back(result_shape(t, item, tensors, offender));
+      items.push_back(result_shape(t, item, tensors, offender, is_leaf));
       if (!items.back()) return {};
     }
     return shape_sequence(tuple != nullptr, std::move(items));
@@ -26,7 +27,7 @@ PyRef result_shape(Tracer& t, const ValueRef& raw, std::vector<ValueRef>& tensor
   if (auto* d = as<DictValue>(v); d && d->type == &PyDict_Type) {
     PyRef made = checked(PyDict_New());
     for (auto& e : d->live()) {
-      PyRef key = e.key->as_constant(), item = key ? result_shape(t, e.value, tensors, offender) : PyRef();
+      PyRef key = e.key->as_constant(), item = key ? result_shape(t, e.value, tensors, offender, is_leaf) : PyRef();
       if (!item) return {};
       checked(PyDict_SetItem(made.get(), key.get(), item.get()));
     }

@@ -9,7 +9,9 @@
 namespace md {
 
 // As result_shape() of objects.
-PyRef result_shape(Tracer& t, const ValueRef& result, std::vector<ValueRef>& tensors, std::string& offender);
+// `is_leaf`: what else counts as a tensor.
+PyRef result_shape(Tracer& t, const ValueRef& result, std::vector<ValueRef>& tensors, std::string& offender,
+                   bool (*is_leaf)(const ValueRef&) = nullptr);
 // A value of this structure; `next` gives the tensors in order.
 ValueRef shaped_value(Tracer& t, PyObject* shape, const std::function<ValueRef()>& next);
 

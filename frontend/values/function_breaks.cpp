@@ -44,9 +44,9 @@ constexpr ClosedModule kClosed[] = {
     {"multiprocessing", "it starts processes"},
     {"pickle", "it calls what is named in the data"},
 };
-constexpr const char* kOpenBelow[] = {"minidynamo.polyfills", "minidynamo.nn",     "minidynamo.distributions",
-                                      "minidynamo.optim",     "minidynamo.linalg", "minidynamo.utils.tree_",
-                                      "minidynamo.masked"};
+constexpr const char* kOpenBelow[] = {
+    "minidynamo.polyfills", "minidynamo.nn",          "minidynamo.distributions", "minidynamo.optim",
+    "minidynamo.linalg",    "minidynamo.utils.tree_", "minidynamo.masked",        "minidynamo._higher_order_ops"};
 constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._limits",
                                  "minidynamo.autograd.function",

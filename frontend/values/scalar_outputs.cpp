@@ -121,9 +121,10 @@ Reg NumberValue::rebuild(PlanBuilder& b) {
   return b.step(std::move(call));
 }
 
+ValueRef item_of(Tracer& t, TensorValue& x) { return size_value(t, append_item(t, x, id::Item)->types[0].sizes[0]); }
+
 ValueRef captured_int(Tracer& t, TensorValue& x) {
-  if (!t.config.capture_scalar_outputs) return {};
-  return size_value(t, append_item(t, x, id::Item)->types[0].sizes[0]);
+  return t.config.capture_scalar_outputs ? item_of(t, x) : ValueRef();
 }
 
 ValueRef captured_item(Tracer& t, TensorValue& x) {

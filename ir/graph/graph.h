@@ -21,7 +21,7 @@ struct Graph;
 enum class NodeKind : std::uint8_t {
   Placeholder,  // graph input; `target` is the source name ("L_x_")
   Op,           // op call
-  Call,         // call of something outside of the op table: of `callee`, or of one of `regions` (cond)
+  Call,         // call of something outside of the op table: of `callee`, or of an operator over `regions`
   GetItem,      // element `index` of a multi-result node
   GetAttr,      // module attribute (constant tensor); `constant` holds it
   State,        // ambient state that touches no tensor: "_C._set_grad_enabled"(False); kept for the printed graph
@@ -62,8 +62,8 @@ struct Node {
   TensorRef constant;          // GetAttr
   UserStack stack;
   std::shared_ptr<const Callee> callee;  // Call
-  // Call: graphs whose names are attributes of this one ("cond_true_0"). Their inputs are the items of args[1], their
-  // symbols this graph's.
+  // Call: graphs whose names are attributes of this one ("cond_true_0"). What their inputs are given, region_call.h says;
+  // their symbols are this graph's.
   std::vector<std::shared_ptr<Graph>> regions;
 
   const TensorType& type() const { return types.front(); }

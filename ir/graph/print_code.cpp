@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ir/graph/graph.h"
+#include "ir/graph/region_call.h"
 #include "ir/graph/text.h"
 #include "ir/sizes/shape_env.h"
 
@@ -115,8 +116,15 @@ std::string statement(const Node& n, const CodeStyle& style) {
     parts += fmt::format("{0} = self.{0}\n", region->name);
     names += region->name + ", ";
   }
-  return fmt::format("{}{}torch.{}({}, {}{})", parts, left, n.target, python_repr(n.args[0]), names,
-                     python_repr(n.args[1]));
+  std::string before, after;
+  const std::size_t split = arguments_before_regions(region_kind(n.target));
+  for (std::size_t k = 0; k < n.args.size(); ++k) {
+    if (k < split)
+      before += python_repr(n.args[k]) + ", ";
+    else
+      after += (after.empty() ? "" : ", ") + python_repr(n.args[k]);
+  }
+  return fmt::format("{}{}torch.{}({}{}{})", parts, left, n.target, before, names, after);
 }
 
 template <class F>
@@ -193,12 +201,14 @@ std::string function_header(const Graph& g, const CodeStyle& style) {
   return "def forward(self" + params + "):\n";
 }
 
-// "gt = cond_true_0 = cond_false_0 = l_x_ = ": the names nobody uses after `n`; regions stand behind the predicate.
+// "gt = cond_true_0 = cond_false_0 = l_x_ = ": the names nobody uses after `n`, in the order of the arguments.
 std::string forgotten(const Node& n, const std::vector<const Node*>& dead) {
   std::string regions, out;
   for (const auto& region : n.regions) regions += region->name + " = ";
+  const bool behind_first = !n.regions.empty() && arguments_before_regions(region_kind(n.target)) == 1;
   for (const Node* d : dead) {
-    if (!regions.empty() && !(n.args[0] == Arg(const_cast<Node*>(d)))) out += std::exchange(regions, "");
+    const bool first = behind_first && n.args[0] == Arg(const_cast<Node*>(d));
+    if (!regions.empty() && !first) out += std::exchange(regions, "");
     out += d->name + " = ";
   }
   return out + regions;
@@ -260,9 +270,10 @@ Node region_node(const Graph& region) {
 // that stand for the regions.
 std::vector<Arg> fx_args(const Node& n, std::vector<std::unique_ptr<Node>>& made) {
   std::vector<Arg> args = n.args;
+  const std::size_t before = n.regions.empty() ? 0 : arguments_before_regions(region_kind(n.target));
   for (std::size_t i = 0; i < n.regions.size(); ++i) {
     made.push_back(std::make_unique<Node>(region_node(*n.regions[i])));
-    args.insert(args.begin() + 1 + static_cast<std::ptrdiff_t>(i), Arg(made.back().get()));
+    args.insert(args.begin() + static_cast<std::ptrdiff_t>(before + i), Arg(made.back().get()));
   }
   if (n.kind == NodeKind::GetItem) args.push_back(n.index);
   if (n.kind == NodeKind::Op && n.spelling == Spelling::Attribute) args.push_back(n.target);

@@ -11,6 +11,7 @@
 #include "ir/graph/dataflow.h"
 #include "ir/graph/graph.h"
 #include "ir/graph/op_ids.h"
+#include "ir/graph/region_call.h"
 #include "ir/infer/unbacked.h"
 #include "ir/sizes/shape_env.h"
 
@@ -180,23 +181,51 @@ class Verifier {
     need(n.op == kNoOp && (n.callee != nullptr) != !n.regions.empty(), "a call is of code or of regions");
     need(!g_.functional || (n.kwargs.empty() && n.multi), "a functional call has no keywords and a tuple of results");
     if (n.callee) return;
-    const auto* operands = n.args.size() == 2 ? n.args[1].get_if<ListArg>() : nullptr;
-    need(operands && n.args[0].is<Node*>(), "a call of regions has a predicate and operands");
-    for (const auto& region : n.regions) {
-      const auto inputs = region->placeholders();
-      need(inputs.size() == operands->items.size(), "a region has an input for each operand");
-      for (std::size_t i = 0; i < inputs.size(); ++i) {
-        const TensorType& given = operands->items[i].get<Node*>()->type();
-        need(given.dtype == inputs[i]->type().dtype && given.sizes == inputs[i]->type().sizes,
+    const RegionKind kind = region_kind(n.target);
+    const std::size_t first = arguments_before_regions(kind);
+    for (std::size_t k = 0; k < n.args.size(); ++k)
+      need(k < first ? n.args[k].is<Node*>() : n.args[k].is<ListArg>(),
+           "a call of regions has tensors or lists of them");
+    for (std::size_t k = 0; k < n.regions.size(); ++k) {
+      check_region_inputs(n, kind, *n.regions[k]);
+      if (kind == RegionKind::WhileLoop && k == 0) {
+        const auto& tests = n.regions[k]->output()->args.at(0).get<ListArg>().items;
+        need(tests.size() == 1, "the condition of a loop has one result");
+        continue;
+      }
+      check_region_results(n, kind, *n.regions[k]);
+    }
+  }
+
+  void check_region_inputs(const Node& n, RegionKind kind, const Graph& region) const {
+    const auto inputs = region.placeholders();
+    std::size_t next = 0;
+    for (std::size_t k = arguments_before_regions(kind); k < n.args.size(); ++k) {
+      for (const Arg& a : n.args[k].get<ListArg>().items) {
+        TensorType given = a.get<Node*>()->type();
+        if (static_cast<int>(k) == rows_argument(kind)) given.sizes = row_sizes(given.sizes);
+        need(next < inputs.size(), "a region has an input for each operand");
+        const TensorType& input = inputs[next++]->type();
+        need(given.dtype == input.dtype && given.sizes == input.sizes,
              "an operand has the dtype and sizes of the region's input");
       }
-      const auto& results = region->output()->args.at(0).get<ListArg>().items;
-      need(results.size() == n.types.size(), "a region has the results of the call");
-      for (std::size_t i = 0; i < results.size(); ++i) {
-        TensorType got = results[i].get<Node*>()->type();
-        got.offset = n.types[i].offset;
-        need(same_type(got, n.types[i]), fmt::format("a region gives {}, not {}", as_text(got), as_text(n.types[i])));
+    }
+    need(next == inputs.size(), "a region has an input for each operand");
+  }
+
+  void check_region_results(const Node& n, RegionKind kind, const Graph& region) const {
+    const auto& results = region.output()->args.at(0).get<ListArg>().items;
+    need(results.size() == n.types.size(), "a region has the results of the call");
+    const std::size_t whole = rows_argument(kind) < 0 ? results.size() : carried_count(kind, n.args);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      TensorType got = results[i].get<Node*>()->type(), want = n.types[i];
+      if (i >= whole) {
+        need(got.dtype == want.dtype && got.sizes == row_sizes(want.sizes),
+             "a region gives the rows of the call's result");
+        continue;
       }
+      got.offset = want.offset;
+      need(same_type(got, want), fmt::format("a region gives {}, not {}", as_text(got), as_text(want)));
     }
   }
 

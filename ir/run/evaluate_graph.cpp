@@ -14,6 +14,7 @@
 #include "ir/reference/engine.h"
 #include "ir/run/long_work.h"
 #include "ir/run/run_callee.h"
+#include "ir/run/run_regions.h"
 #include "ir/sizes/shape_env.h"
 #include "ir/tensor/extent.h"
 
@@ -124,12 +125,20 @@ class GraphEvaluator::Run {
       results = run_functional(*n.callee, std::move(args),
                                expected_tensors(n.types, [&](Size size) { return concrete(size); }));
     } else {
-      std::vector<TensorImpl*> operands;
-      for_each_tensor(std::span(&args[1], 1), [&](TensorRef& t) { operands.push_back(t.get()); });
       const WithoutReadSet part;
-      s.regions[picked_region(args[0])]->run(engine_, operands, results, symbols_);
+      results = run_regions(region_kind(n.target), args, [&](std::size_t which, std::span<const TensorRef> inputs) {
+        return run_region(*s.regions[which], inputs);
+      });
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
+  }
+
+  std::vector<TensorRef> run_region(const GraphEvaluator& region, std::span<const TensorRef> inputs) const {
+    std::vector<TensorImpl*> operands;
+    for (const TensorRef& t : inputs) operands.push_back(t.get());
+    std::vector<TensorRef> results(region.output_count());
+    region.run(engine_, operands, results, symbols_);
+    return results;
   }
 
   Arg value(const Arg& a, const Step& s, std::size_t& next) {

@@ -9,6 +9,7 @@
 #include "ir/infer/unbacked.h"
 #include "ir/run/eager.h"
 #include "ir/run/run_callee.h"
+#include "ir/run/run_regions.h"
 #include "ir/run/undo_log.h"
 #include "ir/sizes/shape_env.h"
 
@@ -162,9 +163,9 @@ class Interpreter {
       results = n.callee->run_on_originals(args, expected_tensors(n.types, number));
       if (undo_) std::ranges::for_each(results, [&](const TensorRef& t) { undo_->shown(t); });
     } else {
-      std::vector<TensorRef> operands;
-      for_each_tensor(std::span(&args[1], 1), [&](TensorRef& t) { operands.push_back(t); });
-      results = Interpreter(*n.regions[picked_region(args[0])], operands, symbols_, undo_).run(nullptr);
+      results = run_regions(region_kind(n.target), args, [&](std::size_t which, std::span<const TensorRef> inputs) {
+        return Interpreter(*n.regions[which], inputs, symbols_, undo_).run(nullptr);
+      });
     }
     if (n.multi) return ListArg{std::vector<Arg>(results.begin(), results.end()), true};
     return results.empty() ? Arg(NoneArg{}) : Arg(results[0]);

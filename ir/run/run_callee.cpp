@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "ir/core/error.h"
-#include "ir/core/scalar_builder.h"
 #include "ir/graph/op_ids.h"
 #include "ir/reference/engine.h"
 #include "ir/tensor/extent.h"
@@ -70,19 +69,6 @@ std::vector<TensorRef> run_functional(const Callee& callee, std::vector<Arg> arg
   }
   std::ranges::move(written, std::back_inserter(out));
   return out;
-}
-
-std::size_t picked_region(const Arg& predicate) {
-  if (const auto* b = predicate.get_if<bool>()) return *b ? 0 : 1;
-  const TensorImpl& t = *predicate.get<TensorRef>();
-  if (!t.has_memory()) {
-    throw OpError(ErrorKind::Runtime, "Tensor.item() cannot be called on " + to_string(t.device()) + " tensors");
-  }
-  if (t.numel() != 1) {
-    throw OpError(ErrorKind::Runtime, "Boolean value of Tensor with more than one value is ambiguous");
-  }
-  const bool holds = visit_dtype(t.dtype, [&](auto element) { return widen(*t.as<decltype(element)>()) != 0; });
-  return holds ? 0 : 1;
 }
 
 }  // namespace md

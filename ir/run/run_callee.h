@@ -1,4 +1,4 @@
-// Running Call nodes: code outside of the op table, and which region of a branch is taken.
+// Running Call nodes of code outside of the op table.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,5 @@ void for_each_tensor(std::span<Arg> args, const std::function<void(TensorRef&)>&
 // Runs a Call of the functional dialect: copies what it writes to, and gives every result the strides of its type.
 std::vector<TensorRef> run_functional(const Callee& callee, std::vector<Arg> args,
                                       std::span<const ExpectedTensor> expected);
-
-// Which region a predicate picks: 0 if it holds. Throws OpError for a tensor of several elements.
-std::size_t picked_region(const Arg& predicate);
 
 }  // namespace md

@@ -27,6 +27,17 @@ class Tag(enum.Enum):
     view_copy = 11
 
 
+# In ops.higher_order: what they are called in _higher_order_ops.
+_OVER_FUNCTIONS = {
+    "cond": "cond",
+    "while_loop": "while_loop",
+    "scan": "scan",
+    "map_impl": "map",
+    "associative_scan": "associative_scan",
+    "invoke_subgraph": "invoke_subgraph",
+    "strict_mode": "strict_mode",
+}
+
 _lock = process_lock()
 _operators = {}  # "ns::name" -> minidynamo.library.Operator
 
@@ -196,10 +207,10 @@ class _Namespace:
             return packet
         if self._namespace == "aten" and not name.startswith("_") and _is_own(name):
             return self._own(name)
-        if self._namespace == "higher_order" and name == "cond":
-            from ._cond import cond
+        if self._namespace == "higher_order" and name in _OVER_FUNCTIONS:
+            from . import _higher_order_ops
 
-            return cond
+            return getattr(_higher_order_ops, _OVER_FUNCTIONS[name])
         if self._namespace == "profiler" and name in ("_record_function_enter", "_record_function_exit"):
             from .autograd import profiler
 

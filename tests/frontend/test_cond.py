@@ -181,8 +181,10 @@ def test_branches_that_differ(false_fn, what):
 
 def test_arguments_that_do_not_fit():
     for arguments in [(data(1), 3, lambda: 1), (data(1), lambda: 1, "x"), (data(1), lambda: 1, lambda: 2, data(2))]:
-        with pytest.raises(UncapturedHigherOrderOpError, match="should be"):
+        with pytest.raises(RuntimeError, match="should be"):
             torch.cond(*arguments)
+        with pytest.raises(UncapturedHigherOrderOpError, match="should be"):
+            torch.compile(lambda given: torch.cond(*given))(arguments)
 
 
 @pytest.mark.parametrize("backend", ["eager", "llvm"])
@@ -257,14 +259,32 @@ def test_branches_that_change_what_is_outside_are_refused(kind):
         torch.compile(f)(-torch.ones(3))
 
 
-def test_constants_of_the_branches_are_the_same_to_the_bit():
-    for one, other in ((1, True), (0.0, -0.0)):
-        torch._dynamo.reset()
-        compiled = torch.compile(
-            lambda x: torch.cond(x.sum() > 0, lambda x: (x + 1, one), lambda x: (x - 1, other), (x,))  # noqa: B023
-        )
-        with pytest.raises(torch._dynamo.exc.TorchRuntimeError):
-            compiled(-torch.ones(2))
+@pytest.mark.parametrize("one,other", [(1, True), (0.0, -0.0), (None, None), ("a", "a"), (True, True)])
+def test_branches_give_tensors_and_ints_only(one, other):
+    compiled = torch.compile(lambda x: torch.cond(x.sum() > 0, lambda x: (x + 1, one), lambda x: (x - 1, other), (x,)))
+    with pytest.raises(UncapturedHigherOrderOpError, match="tensors and ints"):
+        compiled(-torch.ones(2))
+
+
+@pytest.mark.parametrize("one,other", [(3, 3), (3, 4), (0, -1)])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_ints_of_branches(one, other, sign):
+    def f(x):
+        y, n = torch.cond(x.sum() > 0, lambda x: (x + 1, one), lambda x: (x - 1, other), (x,))
+        return y * n, n
+
+    same(f, lambda: (data(3) * sign,), frames=1, breaks=(), backends=ALL)
+    y, n = torch.cond((data(3) * sign).sum() > 0, lambda x: (x + 1, one), lambda x: (x - 1, other), (data(3),))
+    assert type(n) is int and n == (one if sign > 0 else other)
+
+
+def test_sizes_as_results_of_branches():
+    counter = CompileCounter()
+    f = torch.compile(
+        lambda x: torch.cond(x.sum() > 0, lambda x: x.shape[0], lambda x: x.shape[0] * 2, (x,)), backend=counter
+    )
+    assert [f(data(n) * sign) for n in (3, 4, 5) for sign in (1, -1)] == [3, 6, 4, 8, 5, 10]
+    assert counter.frame_count == 2
 
 
 def test_plain_cond_is_not_counted_against_a_limit():

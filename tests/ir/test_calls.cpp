@@ -7,7 +7,7 @@
 #include "ir/infer/verify.h"
 #include "ir/reference/engine.h"
 #include "ir/run/evaluate_graph.h"
-#include "ir/run/run_callee.h"
+#include "ir/run/run_regions.h"
 #include "tests/ir/traced_builder.h"
 
 namespace md {
@@ -119,8 +119,9 @@ TEST(Calls, APredicatePicksTheRegion) {
     EXPECT_EQ(values(interpret(*g, std::vector{p, x})[0]), want);
     EXPECT_EQ(values(evaluate(*functional, std::vector{p, x}, reference_engine())[0]), want);
   }
-  EXPECT_EQ(picked_region(Arg(true)), 0u);
-  EXPECT_THROW((void)picked_region(Arg(vector_of({1, 2}))), OpError);
+  Arg several[] = {vector_of({1, 2}), ListArg{{}, true}};
+  EXPECT_THROW((void)run_regions(RegionKind::Cond, several, [](auto, auto) { return std::vector<TensorRef>(); }),
+               OpError);
 }
 
 TEST(Calls, RegionsFitTheCall) {

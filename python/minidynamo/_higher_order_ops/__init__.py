@@ -1,20 +1,12 @@
-"""Operators over functions, as objects."""
+"""Operators over functions."""
 
-from .. import _C
 from .._absent import absent_names as _absent_names
-
-
-class _InvokeSubgraph:
-    """What torch.compiler.nested_compile_region stands for; its arguments are made by a tracer alone."""
-
-    def __call__(self, *args, **kwargs):
-        raise RuntimeError("invoke_subgraph takes graphs of the tracer; decorate with nested_compile_region instead")
-
-    def __repr__(self):
-        return "<invoke_subgraph>"
-
-
-_C._mark_callable(_InvokeSubgraph, "region_operator")
-invoke_subgraph = _InvokeSubgraph()
+from .associative_scan import associative_scan as associative_scan
+from .cond import cond as cond
+from .invoke_subgraph import invoke_subgraph as invoke_subgraph
+from .map import map as map
+from .scan import scan as scan
+from .strict_mode import strict_mode as strict_mode
+from .while_loop import while_loop as while_loop
 
 __getattr__ = _absent_names(__name__)
