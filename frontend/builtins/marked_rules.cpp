@@ -27,26 +27,52 @@ ValueRef rule_nonstrict_trace(Tracer& t, CallArgs& args) {
   return make_ref<MarkedValue>(MarkKind::Nonstrict, f->real, f->real);
 }
 
-bool is_constant(const ValueRef& v) { return bool(v->as_constant()); }
+// What a guard could compare: no tensor, object or function over variables, on its own or in a container.
+bool is_constant(Tracer& t, const ValueRef& raw) {
+  ValueRef v = t.realize(raw);
+  const auto all = [&](const std::vector<ValueRef>& items) {
+    return std::ranges::all_of(items, [&](const ValueRef& item) { return is_constant(t, item); });
+  };
+  if (auto* f = as<FunctionValue>(v)) return f->closure.empty();
+  if (auto* list = as<ListValue>(v)) return all(list->items);
+  if (auto* tuple = as<TupleValue>(v)) return all(tuple->items);
+  if (auto* dict = as<DictValue>(v))
+    return std::ranges::all_of(dict->live(), [&](const auto& e) { return is_constant(t, e.value); });
+  switch (v->kind) {
+    case ValueKind::Tensor:
+    case ValueKind::Object:
+    case ValueKind::Context:
+      return false;
+    default:
+      return true;
+  }
+}
+
+void check_context_function(Tracer& t, const ValueRef& contexts) {
+  auto* bound = as<PartialValue>(contexts);
+  if (!bound) return;
+  for (auto& v : bound->args.positional)
+    if (!is_constant(t, v)) graph_break<GB0086>(t.realize(v)->print());
+  for (auto& [name, v] : bound->args.keywords)
+    if (!is_constant(t, v)) graph_break<GB0086>(t.realize(v)->print());
+}
 
 // utils.checkpoint.checkpoint(function, *args): the call itself, which has to be one that could be repeated.
 ValueRef rule_checkpoint(Tracer& t, CallArgs& args) {
   for (const char* name : {"use_reentrant", "determinism_check", "debug", "preserve_rng_state", "early_stop"})
     args.take_keyword(name);
-  if (ValueRef contexts = args.take_keyword("context_fn")) {
-    contexts = t.realize(contexts);
-    if (auto* bound = as<PartialValue>(contexts)) {
-      for (auto& v : bound->args.positional)
-        if (!is_constant(t.realize(v))) graph_break<GB0086>(contexts->print());
-      for (auto& [name, v] : bound->args.keywords)
-        if (!is_constant(t.realize(v))) graph_break<GB0086>(contexts->print());
-    }
-    unmodelled(contexts->print(), "contexts of a checkpoint");
-  }
+  ValueRef contexts = args.take_keyword("context_fn");
+  if (contexts) check_context_function(t, contexts = t.realize(contexts));
   if (args.positional.empty()) t.raise(PyExc_TypeError, "checkpoint() missing required argument: 'function'");
   ValueRef function = args[0];
   args.positional.erase(args.positional.begin());
-  return call_without_effects(t, function, std::move(args));
+  if (!contexts) return call_without_effects(t, function, std::move(args));
+  auto named = make_ref<DictValue>(&PyDict_Type);
+  for (auto& [name, v] : args.keywords) named->put(t, t.constant(name), v);
+  PyRef module = checked(import_module("minidynamo._higher_order_ops.wrap"));
+  PyRef within = checked(PyObject_GetAttrString(module.get(), "within_contexts"));
+  CallArgs given{{contexts, function, make_ref<TupleValue>(std::move(args.positional)), named}, {}};
+  return t.call(t.from_object(within.get(), nullptr), std::move(given));
 }
 
 ValueRef rule_error_on_graph_break(Tracer& t, CallArgs& args) {

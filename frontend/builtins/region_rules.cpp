@@ -60,6 +60,26 @@ ValueRef rule_each_row(Tracer& t, CallArgs& args) {
   return trace_map(t, args[0], args[1], {}, SharedResults::Copied);
 }
 
+// wrap(f, *args, **kwargs): the call, which changes nothing outside.
+ValueRef rule_wrap(Tracer& t, CallArgs& args) {
+  if (args.positional.empty()) t.raise(PyExc_TypeError, "wrap() missing required argument: 'func'");
+  ValueRef function = args[0];
+  args.positional.erase(args.positional.begin());
+  return call_without_effects(t, function, std::move(args));
+}
+
+// hints_wrapper(body_fn, args, kwargs, *, hints): the same, as a whole or not at all.
+ValueRef rule_hints_wrapper(Tracer& t, CallArgs& args) {
+  const auto given = bound(t, "hints_wrapper", args, {"body_fn", "args", "kwargs", "hints"}, 0);
+  auto* named = given[2] ? as<DictValue>(given[2]) : nullptr;
+  const bool listed = given[1] && (given[1]->kind == ValueKind::Tuple || given[1]->kind == ValueKind::List);
+  expect(t, given[0] && listed && named && given[3], "hints_wrapper",
+         "it takes a function, a tuple of arguments, a dict of keyword arguments, and hints by keyword");
+  CallArgs call{collect(t, given[1]), {}};
+  for (auto& e : named->live()) call.keywords.emplace_back(e.key->as_constant(), e.value);
+  return trace_inlined(t, "hints_wrapper", given[0], std::move(call), InlineRule::NoEffects);
+}
+
 // call(operator, plain, functions, args) of compiled_calls.py: in a trace there is nothing more to compile.
 ValueRef rule_call(Tracer& t, CallArgs& args) {
   expect_args(t, "call", args, 4, 4);
@@ -85,7 +105,9 @@ constexpr BuiltinRow kRows[] = {{"minidynamo._higher_order_ops.compiled_calls", 
                                 {"minidynamo._higher_order_ops.scan", "scan_rows", rule_scan},
                                 {"minidynamo._higher_order_ops.map", "map_rows", rule_map},
                                 {"minidynamo._higher_order_ops.map", "each_row", rule_each_row},
-                                {"minidynamo._higher_order_ops.strict_mode", "strict_mode", rule_strict_mode}};
+                                {"minidynamo._higher_order_ops.strict_mode", "strict_mode", rule_strict_mode},
+                                {"minidynamo._higher_order_ops.wrap", "wrap", rule_wrap},
+                                {"minidynamo._higher_order_ops.hints_wrap", "hints_wrapper", rule_hints_wrapper}};
 
 }  // namespace
 

@@ -68,6 +68,7 @@ OPCODE(STORE_GLOBAL) {
   SideEffect e{EffectKind::GlobalSet, ValueRef()};
   e.name = PyRef::borrow(name);
   e.value = std::move(v);
+  if (!f.own_globals && !t.graphs.outer.empty()) graph_break<GB0067>("the global " + text_of(name));
   if (!f.own_globals) unmodelled("global " + text_of(name), "global of another module");
   t.effects.record(std::move(e));
 }

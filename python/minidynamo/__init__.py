@@ -35,8 +35,8 @@ __version__ = "0.1.0"
 del DisableTorchFunction, DisableTorchFunctionSubclass  # noqa: F821  stay in _C, as in the mirrored namespace
 newaxis = None
 from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
-from ._higher_order_ops.cond import cond as cond  # noqa: E402
 from ._dynamo import compile as compile  # noqa: E402
+from ._higher_order_ops.cond import cond as cond  # noqa: E402
 from ._inplace import *  # noqa: E402, F403
 from ._ops import Tag as Tag  # noqa: E402
 from ._ops import ops as ops  # noqa: E402

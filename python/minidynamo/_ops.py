@@ -27,16 +27,7 @@ class Tag(enum.Enum):
     view_copy = 11
 
 
-# In ops.higher_order: what they are called in _higher_order_ops.
-_OVER_FUNCTIONS = {
-    "cond": "cond",
-    "while_loop": "while_loop",
-    "scan": "scan",
-    "map_impl": "map",
-    "associative_scan": "associative_scan",
-    "invoke_subgraph": "invoke_subgraph",
-    "strict_mode": "strict_mode",
-}
+over_functions = {}  # ops.higher_order, filled by _higher_order_ops
 
 _lock = process_lock()
 _operators = {}  # "ns::name" -> minidynamo.library.Operator
@@ -135,6 +126,7 @@ class _OwnOp:
         self.__name__ = name
         self._own_name = name
         self._name = f"aten::{name}"
+        self._overload = overload
         self._graph_target = f"ops.aten.{name}{overload}"
         self._function = _function_of(name, overload)
 
@@ -152,6 +144,11 @@ class _OwnOp:
 
     def __repr__(self):
         return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+
+
+def is_packet(op):
+    """Whether `op` stands for all overloads of its name."""
+    return isinstance(op, OpOverloadPacket) or (isinstance(op, _OwnOp) and not op._overload)
 
 
 class _Function:
@@ -207,10 +204,8 @@ class _Namespace:
             return packet
         if self._namespace == "aten" and not name.startswith("_") and _is_own(name):
             return self._own(name)
-        if self._namespace == "higher_order" and name in _OVER_FUNCTIONS:
-            from . import _higher_order_ops
-
-            return getattr(_higher_order_ops, _OVER_FUNCTIONS[name])
+        if self._namespace == "higher_order" and name in over_functions:
+            return over_functions[name]
         if self._namespace == "profiler" and name in ("_record_function_enter", "_record_function_exit"):
             from .autograd import profiler
 

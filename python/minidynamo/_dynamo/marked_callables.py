@@ -86,11 +86,20 @@ def nonstrict_trace(fn):
     return kept_whole
 
 
-def nested_compile_region(fn):
+def nested_compile_region(fn=None, *, options=None, max_reuse_entries=8, reuse_hash_fn=None):
     """Decorator for a function (or module) that a program calls often: torch compiles it once for all calls.
 
-    Here it is traced in place at each call; what can be decorated is the same.
+    Here it is traced in place at each call, and the options change nothing; what can be decorated is the same. In
+    compiled code a break in the function (with its code), results that are inputs (GB0040) and other callables than
+    functions and modules (GB0042) are an UncapturedHigherOrderOpError in every mode.
     """
+    if fn is None:
+        return functools.partial(
+            nested_compile_region,
+            options=options,
+            max_reuse_entries=max_reuse_entries,
+            reuse_hash_fn=reuse_hash_fn,
+        )
     if not callable(fn):
         raise AssertionError(f"nested_compile_region expects a callable, but {type(fn)} is provided.")
 

@@ -4,10 +4,11 @@ T. Chen et al., "Training Deep Nets with Sublinear Memory Cost", 2016.
 """
 
 import contextlib
+import enum
 import warnings
 import weakref
 
-from .. import _C
+from .. import _C, _ops
 from .._absent import absent_names as _absent_names
 from ..autograd.backward import backward as _backward
 from ..autograd.backward import detours as _detours
@@ -23,9 +24,12 @@ from ..random import set_rng_state as _set_rng_state
 __all__ = [
     "CheckpointError",
     "CheckpointFunction",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
     "check_backward_validity",
     "checkpoint",
     "checkpoint_sequential",
+    "create_selective_checkpoint_contexts",
     "detach_variable",
     "noop_context_fn",
 ]
@@ -38,6 +42,51 @@ class CheckpointError(RuntimeError):
 def noop_context_fn():
     """Two contexts that do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+class CheckpointPolicy(enum.Enum):
+    """What becomes of the result of an operation in a checkpoint."""
+
+    MUST_SAVE = 0
+    PREFER_SAVE = 1
+    MUST_RECOMPUTE = 2
+    PREFER_RECOMPUTE = 3
+    MUST_CPU_OFFLOAD = 4
+    PREFER_CPU_OFFLOAD = 5
+
+
+class SelectiveCheckpointContext:
+    """What a policy is told beside the operation: whether this is the repetition."""
+
+    def __init__(self, *, is_recompute):
+        self.is_recompute = is_recompute
+
+
+def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """Contexts for `context_fn` that name operations whose results are kept: a list of overloads of operators, or a
+    function of (SelectiveCheckpointContext, operation, *args, **kwargs) that returns a CheckpointPolicy.
+
+    The arguments are checked and nothing else: all of a checkpoint is computed again here, which gives the same
+    gradients, and compiled graphs choose what they keep by themselves. The function is never called. Raises TypeError
+    and ValueError for other arguments.
+    """
+    if isinstance(policy_fn_or_list, list):
+        for op in policy_fn_or_list:
+            if not isinstance(op, (_ops.OpOverload, _ops._OwnOp)) or _ops.is_packet(op):
+                raise ValueError(f"the list of a selective checkpoint should hold overloads of operators, not {op!r}")
+    elif not callable(policy_fn_or_list):
+        raise TypeError("a selective checkpoint takes a function or a list of operators")
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+def _traced_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
+    """What is traced for it."""
+    return contextlib.nullcontext(), contextlib.nullcontext()
+
+
+for _function in (noop_context_fn, _traced_contexts):
+    _C._mark_callable(_function, "dont_skip")
+_C._mark_callable(create_selective_checkpoint_contexts, "substitute", _traced_contexts)
 
 
 def detach_variable(inputs):

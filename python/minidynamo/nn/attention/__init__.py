@@ -4,7 +4,7 @@ library has on the CPU."""
 import contextlib
 import enum
 
-from .._absent import absent_names as _absent_names
+from ..._absent import absent_names as _absent_names
 
 
 class SDPBackend(enum.IntEnum):
