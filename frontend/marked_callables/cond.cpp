@@ -28,14 +28,8 @@ namespace {
 // Only ints and tensors may differ between calls; what else stands in the shape is None, a bool or text.
 void check_shape(Tracer& t, PyObject* shape) {
   if (shape == shape_hole()) return;
-  if (PyTuple_CheckExact(shape) || PyList_CheckExact(shape)) {
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k) check_shape(t, PySequence_Fast_GET_ITEM(shape, k));
-  } else if (PyDict_CheckExact(shape)) {
-    PyObject *key, *item;
-    for (Py_ssize_t at = 0; PyDict_Next(shape, &at, &key, &item);) check_shape(t, item);
-  } else {
+  if (!for_each_part(shape, [&](PyObject* part) { check_shape(t, part); }))
     expect(t, false, "cond", "the branches have to give tensors and ints, but one gives " + repr_of(shape));
-  }
 }
 
 // Both branches have to give the same types; where only strides differ, both are made contiguous.
@@ -64,8 +58,11 @@ TensorType merged_type(Tracer& t, Region& a, Region& b, Node*& x, Node*& y) {
 bool same_number(const Leaf& a, const Leaf& b) { return !a.node && !b.node && a.number == b.number; }
 
 ValueRef emit_cond(Tracer& t, Node* predicate, Region yes, Region no) {
-  if (!same_shape(yes.shape.get(), no.shape.get()) || yes.results.size() != no.results.size())
-    results_differ("structure", shape_text(yes.shape.get()), shape_text(no.shape.get()));
+  const std::string one = shape_text(yes.shape.get()), other = shape_text(no.shape.get());
+  if (yes.results.size() != no.results.size()) results_differ("structure", one, other);
+  // Of dicts the order counts, which the texts show.
+  expect(t, same_shape(yes.shape.get(), no.shape.get()) && one == other, "cond",
+         "the branches have to give the same structure, but one gives " + one + " and the other " + other);
   // Numbers on which the branches agree are no results of the node; the others are read from tensors behind it.
   const std::vector<Leaf> first = yes.results, second = no.results;
   std::erase_if(yes.results,

@@ -110,16 +110,8 @@ TensorType stacked_type(Tracer& t, TensorType row, Size rows) {
 
 bool holds_constant(PyObject* shape) {
   if (shape == shape_hole()) return false;
-  if (PyTuple_CheckExact(shape) || PyList_CheckExact(shape)) {
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k)
-      if (holds_constant(PySequence_Fast_GET_ITEM(shape, k))) return true;
-    return false;
-  }
-  if (!PyDict_CheckExact(shape)) return true;
-  PyObject *key, *item;
-  for (Py_ssize_t at = 0; PyDict_Next(shape, &at, &key, &item);)
-    if (holds_constant(item)) return true;
-  return false;
+  bool found = false;
+  return !for_each_part(shape, [&](PyObject* part) { found |= holds_constant(part); }) || found;
 }
 
 // Of the condition: one bool, or a constant that ends the loop before its first step.
@@ -190,12 +182,7 @@ namespace {
 std::size_t count_leaves(PyObject* shape) {
   if (shape == shape_hole()) return 1;
   std::size_t n = 0;
-  PyObject *key, *item;
-  if (PyTuple_CheckExact(shape) || PyList_CheckExact(shape))
-    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k)
-      n += count_leaves(PySequence_Fast_GET_ITEM(shape, k));
-  else if (PyDict_CheckExact(shape))
-    for (Py_ssize_t at = 0; PyDict_Next(shape, &at, &key, &item);) n += count_leaves(item);
+  for_each_part(shape, [&](PyObject* part) { n += count_leaves(part); });
   return n;
 }
 
@@ -247,7 +234,7 @@ ValueRef trace_scan(Tracer& t, const ValueRef& combine_fn, const ValueRef& init,
   const std::vector<TensorType> rows = row_types(t, given);
   Region step;
   std::vector<Node*> results, next;
-  PyRef rest;
+  PyRef after, rest;
   do {
     std::vector<TensorType> inputs = types;
     inputs.insert(inputs.end(), rows.begin(), rows.end());
@@ -255,10 +242,10 @@ ValueRef trace_scan(Tracer& t, const ValueRef& combine_fn, const ValueRef& init,
     PyObject* shape = step.shape.get();
     const bool pair = (PyTuple_CheckExact(shape) || PyList_CheckExact(shape)) && PySequence_Fast_GET_SIZE(shape) == 2;
     expect(t, pair, op, "combine_fn should return a state and a result, but it returns " + shape_text(shape));
-    PyObject* after = PySequence_Fast_GET_ITEM(shape, 0);
+    after = PyRef::borrow(PySequence_Fast_GET_ITEM(shape, 0));
     rest = PyRef::borrow(PySequence_Fast_GET_ITEM(shape, 1));
-    const std::size_t carried = count_leaves(after);
-    expect(t, !holds_constant(after), op, "the state should hold tensors, but it is " + shape_text(after));
+    const std::size_t carried = count_leaves(after.get());
+    expect(t, !holds_constant(after.get()), op, "the state should hold tensors, but it is " + shape_text(after.get()));
     check_rows(op, step, carried, rest.get());
     results = result_nodes(step);
     next.assign(results.begin(), results.begin() + static_cast<std::ptrdiff_t>(carried));
@@ -268,7 +255,7 @@ ValueRef trace_scan(Tracer& t, const ValueRef& combine_fn, const ValueRef& init,
       append_row_loop(t, "scan", "scan_combine_fn", step, std::move(results), types, {&state, &given});
   std::size_t at = 0;
   const auto item = [&] { return made.at(at++); };
-  ValueRef last = shaped_value(t, state.shape.get(), item);
+  ValueRef last = shaped_value(t, after.get(), item);
   return make_ref<TupleValue>(std::vector<ValueRef>{last, shaped_value(t, rest.get(), item)});
 }
 

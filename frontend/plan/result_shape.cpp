@@ -93,13 +93,14 @@ bool same_shape(PyObject* a, PyObject* b) {
 std::string shape_text(PyObject* shape) {
   if (shape == hole()) return "Tensor";
   std::vector<std::string> items;
-  if (is_plain_sequence(shape)) {
+  if (PyTuple_Check(shape) || PyList_CheckExact(shape)) {
     for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(shape); ++k)
       items.push_back(shape_text(PySequence_Fast_GET_ITEM(shape, k)));
     if (PyList_CheckExact(shape)) return fmt::format("[{}]", fmt::join(items, ", "));
-    return fmt::format("({}{})", fmt::join(items, ", "), items.size() == 1 ? "," : "");
+    return fmt::format("{}({}{})", PyTuple_CheckExact(shape) ? "" : type_name(Py_TYPE(shape)), fmt::join(items, ", "),
+                       items.size() == 1 ? "," : "");
   }
-  if (!PyDict_CheckExact(shape)) return repr_of(shape);
+  if (!PyDict_Check(shape)) return repr_of(shape);
   PyObject *k, *v;
   for (Py_ssize_t pos = 0; PyDict_Next(shape, &pos, &k, &v);) items.push_back(repr_of(k) + ": " + shape_text(v));
   return fmt::format("{{{}}}", fmt::join(items, ", "));

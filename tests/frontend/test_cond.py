@@ -266,6 +266,24 @@ def test_branches_give_tensors_and_ints_only(one, other):
         compiled(-torch.ones(2))
 
 
+@pytest.mark.parametrize(
+    "yes,no",
+    [
+        (lambda x: {"a": x + 1, "b": x + 2}, lambda x: {"b": x + 3, "a": x + 4}),
+        (lambda x: {"a": x + 1}, lambda x: {"b": x + 1}),
+        (lambda x: [x + 1], lambda x: (x + 1,)),
+        (lambda x: x + 1, lambda x: (x + 1,)),
+    ],
+)
+def test_structures_that_differ(yes, no):
+    def f(x):
+        return torch.cond(x.sum() > 0, yes, no, (x,))
+
+    for g in (f, torch.compile(f)):
+        with pytest.raises(UncapturedHigherOrderOpError, match="same structure"):
+            g(data(3))
+
+
 @pytest.mark.parametrize("one,other", [(3, 3), (3, 4), (0, -1)])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_ints_of_branches(one, other, sign):

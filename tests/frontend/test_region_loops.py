@@ -1,5 +1,7 @@
 """while_loop, scan, map and associative_scan: loops as nodes of the graph, in every backend and in plain Python."""
 
+import collections
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,21 @@ def capturing(x):
 def strided(x):
     both = torch.stack([x, x + 1]).T
     return while_loop(lambda i, x: i < 2, lambda i, x: (i + 1, (x.T + 1).T), (torch.tensor(0), both))
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def named_state(x):
+    def step(i, pair, ordered):
+        return i + 1, Pair(pair.b * 2, ordered["k"] + pair.a), collections.OrderedDict(k=pair.a - 1)
+
+    state = (torch.tensor(0), Pair(x, x + 1), collections.OrderedDict(k=x * 3))
+    return while_loop(lambda i, pair, ordered: i < 3, step, state)
+
+
+def named_sums(x):
+    return scan(lambda c, row: (Pair(c.a + row, c.b * row), [Pair(row * 2, c.a * 1)]), Pair(x.sum(), x.max()), x)
 
 
 def loop_in_loop(x):
@@ -144,7 +161,20 @@ def first_of_prefixes(x):
 
 
 CASES = [
-    *(counted, by_value, never, ints, nested_state, capturing, strided, loop_in_loop, cond_in_loop, two_calls_deep),
+    *(
+        counted,
+        by_value,
+        never,
+        ints,
+        nested_state,
+        named_state,
+        named_sums,
+        capturing,
+        strided,
+        loop_in_loop,
+        cond_in_loop,
+        two_calls_deep,
+    ),
     *(sums, sums_of_rows, sums_of_columns, two_of_each, scan_in_scan),
     *(rows, rows_and_more, map_in_map, prefixes, prefixes_reversed, first_of_prefixes),
 ]
