@@ -82,7 +82,7 @@ class LlvmKernel final : public Kernel {
 // Whether sizes come up in the middle of the graph.
 bool finds_sizes(const Graph& g) {
   return std::ranges::any_of(g.nodes, [](const auto& n) {
-    return (n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args)) ||
+    return (n->kind == NodeKind::Op ? is_dynamic(op(n->op), n->args) : !n->unbacked.empty()) ||
            std::ranges::any_of(n->regions, [](const auto& region) { return finds_sizes(*region); });
   });
 }

@@ -12,6 +12,7 @@
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
 #include "ir/infer/infer.h"
+#include "ir/infer/unbacked.h"
 
 namespace md {
 
@@ -32,22 +33,32 @@ void check_shape(Tracer& t, PyObject* shape) {
     expect(t, false, "cond", "the branches have to give tensors and ints, but one gives " + repr_of(shape));
 }
 
-// Both branches have to give the same types; where only strides differ, both are made contiguous.
-TensorType merged_type(Tracer& t, Region& a, Region& b, Node*& x, Node*& y) {
+bool same_size(Size a, Size b) {
+  if (a == b) return true;
+  return !is_unbacked(a) && !is_unbacked(b) && guard_eq(a, b);
+}
+
+// Both branches have to give the same dtypes and as many dimensions. Where sizes differ, the run finds them out; where
+// these or strides do, both are made contiguous.
+TensorType merged_type(Tracer& t, Node& n, Region& a, Region& b, Node*& x, Node*& y) {
   if (x->type().dim() != y->type().dim())
     results_differ("dim", std::to_string(x->type().dim()), std::to_string(y->type().dim()));
   if (x->type().dtype != y->type().dtype)
     results_differ("dtype", std::string(info(x->type().dtype).name), std::string(info(y->type().dtype).name));
   if (!(x->type().device == y->type().device))
     results_differ("device", to_string(x->type().device), to_string(y->type().device));
-  bool same_strides = true;
-  for (std::size_t d = 0; d < x->type().sizes.size(); ++d) {
-    if (!guard_eq(x->type().sizes[d], y->type().sizes[d]))
-      results_differ("sizes", sizes_text(x->type().sizes), sizes_text(y->type().sizes));
-    same_strides &= guard_eq(x->type().strides[d], y->type().strides[d]);
+  SizeVec sizes = x->type().sizes;
+  bool same_sizes = true, same_strides = true;
+  for (std::size_t d = 0; d < sizes.size(); ++d) {
+    if (!same_size(sizes[d], y->type().sizes[d])) {
+      sizes[d] = unknown_size(t, n, {0, SizeRange::kMax});
+      same_sizes = false;
+    }
+    same_strides &= same_sizes && same_size(x->type().strides[d], y->type().strides[d]);
   }
   if (!same_strides) x = made_contiguous(a, x), y = made_contiguous(b, y);
   TensorType type = x->type();
+  if (!same_sizes) type.sizes = sizes, type.strides = row_major_strides(sizes);
   type.offset = 0;
   type.storage = t.graphs.next_storage++;
   type.requires_grad |= y->type().requires_grad;
@@ -74,7 +85,7 @@ ValueRef emit_cond(Tracer& t, Node* predicate, Region yes, Region no) {
   n.target = "ops.higher_order.cond";
   n.name = "cond";
   for (std::size_t k = 0; k < results[0].size(); ++k)
-    n.types.push_back(merged_type(t, yes, no, results[0][k], results[1][k]));
+    n.types.push_back(merged_type(t, n, yes, no, results[0][k], results[1][k]));
   Region* const regions[] = {&yes, &no};
   const std::string names[] = {region_name(t, "cond_true"), region_name(t, "cond_false")};
   const std::vector<Node*> captured = close_regions(regions, results, names);

@@ -13,6 +13,7 @@
 #include "frontend/values/tensor.h"
 #include "ir/graph/region_call.h"
 #include "ir/infer/infer.h"
+#include "ir/infer/unbacked.h"
 
 namespace md {
 
@@ -60,7 +61,9 @@ std::string type_text(const TensorType& x) {
 bool same_state(const TensorType& a, const TensorType& b) {
   if (a.dtype != b.dtype || !(a.device == b.device) || a.dim() != b.dim()) return false;
   for (std::size_t d = 0; d < a.sizes.size(); ++d)
-    if (!guard_eq(a.sizes[d], b.sizes[d])) return false;
+    if (!(a.sizes[d] == b.sizes[d]) &&
+        (is_unbacked(a.sizes[d]) || is_unbacked(b.sizes[d]) || !guard_eq(a.sizes[d], b.sizes[d])))
+      return false;
   return true;
 }
 

@@ -391,7 +391,9 @@ std::vector<ValueRef> append_regions(Tracer& t, Node n, std::span<Region* const>
     get.index = static_cast<int>(k);
     get.types = {made->types[k]};
     get.stack = made->stack;
-    items.push_back(t.tensor_value(t.graphs.current->append(std::move(get))));
+    Node* item = t.graphs.current->append(std::move(get));
+    if (!made->unbacked.empty()) note_unbacked(t, item);
+    items.push_back(t.tensor_value(item));
   }
   return items;
 }

@@ -17,6 +17,13 @@
 
 namespace md {
 
+Size unknown_size(Tracer& t, Node& n, SizeRange range) {
+  const Size s = t.shapes().unbacked(range);
+  t.sizes.places.push_back({});
+  n.unbacked.push_back(s);
+  return s;
+}
+
 namespace {
 
 class TracedSymbols final : public UnbackedSupply {
@@ -25,10 +32,7 @@ class TracedSymbols final : public UnbackedSupply {
 
   Size next(const Op& op, SizeRange range) override {
     if (!allowed_ && op.id != id::Position) throw DataDependent(DataDependent::What::Shape, op.public_name);
-    const Size s = t_.shapes().unbacked(range);
-    t_.sizes.places.push_back({});
-    n_.unbacked.push_back(s);
-    return s;
+    return unknown_size(t_, n_, range);
   }
 
  private:

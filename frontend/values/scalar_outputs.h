@@ -5,6 +5,7 @@
 #include "frontend/values/tensor.h"
 #include "ir/core/error.h"
 #include "ir/graph/graph.h"
+#include "ir/sizes/shape_env.h"
 
 namespace md {
 
@@ -30,6 +31,8 @@ struct NumberValue final : Value {
 std::vector<TensorType> infer_traced(Tracer& t, Node& n, const BoundArgs& args, std::vector<Node*>& handed_back);
 // x[index] = value, the arguments of `n`: throws what the assignment would.
 bool check_traced_assignment(Tracer& t, Node& n);
+// A symbol for a size of a result of the node, which the run finds out.
+Size unknown_size(Tracer& t, Node& n, SizeRange range);
 // The node's sizes are where the run finds the values of symbols first seen there.
 void note_unbacked(Tracer& t, Node* n);
 // The break for a call that needs what no trace knows.

@@ -129,6 +129,8 @@ class GraphEvaluator::Run {
       results = run_regions(region_kind(n.target), args, [&](std::size_t which, std::span<const TensorRef> inputs) {
         return run_region(*s.regions[which], inputs);
       });
+      if (!n.unbacked.empty())
+        for (std::size_t i = 0; i < results.size(); ++i) bind_unbacked(n.types[i], results[i]->sizes, symbols_);
     }
     for (std::size_t i = 0; i < results.size(); ++i) slot(s.slot + static_cast<int>(i)) = std::move(results[i]);
   }
@@ -192,7 +194,7 @@ GraphEvaluator::GraphEvaluator(std::shared_ptr<const Graph> functional) : graph_
   std::vector<int> last_reader;  // by slot: the step
   const auto reader = [&](int slot) -> int& { return last_reader[static_cast<std::size_t>(slot)]; };
   for (const auto& n : graph_->nodes) {
-    finds_sizes_ |= n->kind == NodeKind::Op && is_dynamic(op(n->op), n->args);
+    finds_sizes_ |= n->kind == NodeKind::Op ? is_dynamic(op(n->op), n->args) : !n->unbacked.empty();
     Step s{n.get(), {}, slots_, {}, {}};
     for (const auto& region : n->regions) s.regions.push_back(std::make_shared<const GraphEvaluator>(region));
     for (const Arg& a : n->args) for_each_value(a, [&](const Node* in) { s.operands.push_back(slot_of.at(in)); });

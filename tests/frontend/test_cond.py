@@ -166,7 +166,6 @@ def test_a_variable_of_the_function_around():
     [
         (lambda t: t.double(), "dtype"),
         (lambda t: t.sum(), "dim"),
-        (lambda t: t[:1] * 2, "sizes"),
         (lambda t: (t * 2, t * 3), "structure"),
     ],
 )
@@ -264,6 +263,49 @@ def test_branches_give_tensors_and_ints_only(one, other):
     compiled = torch.compile(lambda x: torch.cond(x.sum() > 0, lambda x: (x + 1, one), lambda x: (x - 1, other), (x,)))
     with pytest.raises(UncapturedHigherOrderOpError, match="tensors and ints"):
         compiled(-torch.ones(2))
+
+
+def of_two_sizes(x):
+    y, z = torch.cond(x.sum() > 0, lambda t: (t[:2] * 2, t.T + 1), lambda t: (t * 3, (t + 1)[:, :1].T), (x,))
+    return y, z, (y + 1).sum(0), y.shape[0], torch.cond(x.sum() > 0, lambda: y + 1, lambda: y[:1] * 2)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_branches_of_two_sizes(sign):
+    same(of_two_sizes, lambda: (data(3, 4) * sign,), frames=1, breaks=(), backends=ALL)
+    found = [y.tolist() for y in of_two_sizes(data(3, 4) * sign)[:2]]
+    x = data(3, 4) * sign
+    assert found == [y.tolist() for y in ((x[:2] * 2, x.T + 1) if sign > 0 else (x * 3, (x + 1)[:, :1].T))]
+
+
+@pytest.mark.parametrize("backend", ALL)
+def test_one_entry_for_branches_of_two_sizes(backend):
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    f = torch.compile(
+        lambda x: torch.cond(x.sum() > 0, lambda t: t[:2] * 2, lambda t: t * 3, (x,)) + 1, backend=backend
+    )
+    g = torch.compile(
+        lambda x: torch.cond(x.sum() > 0, lambda t: t[:2] * 2, lambda t: t * 3, (x,)) + 1, backend=counter
+    )
+    for n in (3, 4, 5):
+        for sign in (1, -1):
+            x = data(n) * sign
+            want = x[:2] * 2 + 1 if sign > 0 else x * 3 + 1
+            assert f(x).tolist() == g(x).tolist() == want.tolist()
+    assert counter.frame_count == 2
+
+
+@pytest.mark.parametrize("backend", [None, *ALL])
+def test_gradients_of_branches_of_two_sizes(backend):
+    def f(x):
+        return torch.cond(x.sum() > 0, lambda t: t[:2] * t[:2], lambda t: t * 3, (x,))
+
+    for sign in (1, -1):
+        x = (data(3) * sign).requires_grad_()
+        (f if backend is None else torch.compile(f, backend=backend))(x).sum().backward()
+        want = [2 * v * (k < 2) for k, v in enumerate(x.tolist())] if sign > 0 else [3, 3, 3]
+        assert x.grad.tolist() == want
 
 
 @pytest.mark.parametrize(

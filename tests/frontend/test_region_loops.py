@@ -161,21 +161,8 @@ def first_of_prefixes(x):
 
 
 CASES = [
-    *(
-        counted,
-        by_value,
-        never,
-        ints,
-        nested_state,
-        named_state,
-        named_sums,
-        capturing,
-        strided,
-        loop_in_loop,
-        cond_in_loop,
-        two_calls_deep,
-    ),
-    *(sums, sums_of_rows, sums_of_columns, two_of_each, scan_in_scan),
+    *(counted, by_value, never, ints, nested_state, named_state, named_sums, capturing, strided),
+    *(loop_in_loop, cond_in_loop, two_calls_deep, sums, sums_of_rows, sums_of_columns, two_of_each, scan_in_scan),
     *(rows, rows_and_more, map_in_map, prefixes, prefixes_reversed, first_of_prefixes),
 ]
 

@@ -238,6 +238,7 @@ class Functionalizer final : public OpCaller {
     Node made{.kind = NodeKind::Call, .spelling = n.spelling, .target = n.target, .name = n.name, .multi = true};
     for (const Arg& a : n.args) made.args.push_back(operand(argument(a)));
     for (const TensorType& t : n.types) made.types.push_back(out_.in_own_storage(t));
+    made.unbacked = n.unbacked;
     for (const auto& region : n.regions) made.regions.push_back(functionalize(*region));
     return results(n, out_.append_items(out_.append(std::move(made))));
   }

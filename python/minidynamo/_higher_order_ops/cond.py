@@ -10,12 +10,12 @@ def cond(pred, true_fn, false_fn, operands=()):
     """true_fn(*operands) if `pred` holds, else false_fn(*operands).
 
     `pred` is a tensor of one element or a Python bool. Both functions take the operands, a list or tuple of tensors or
-    of containers of them, and return tensors and ints, or containers of them, of the same structure, dtypes and sizes.
+    of containers of them, and return tensors and ints, or containers of them, of the same structure, dtypes and ranks.
     They may not write to operands or captured tensors, return them, or change Python objects from outside.
 
     In compiled code both become graphs of one node; the predicate chooses at run time. Outside, the call is compiled by
     itself, so that the same rules hold. Raises RuntimeError for arguments that do not fit, UncapturedHigherOrderOpError
-    where the rules are broken, TorchRuntimeError where the branches give different shapes.
+    where the rules are broken, TorchRuntimeError where the branches give different dtypes or ranks.
     """
     _check(pred, true_fn, false_fn, operands)
     return _call(cond, _plain, (true_fn, false_fn), (pred, true_fn, false_fn, operands))
