@@ -32,6 +32,11 @@ def by_value(x):
     return while_loop(lambda x: x.sum() < 40, lambda x: (x * x + 1,), (x,))
 
 
+def as_graphs_call_it(x):
+    op = torch.ops.higher_order.while_loop
+    return op(lambda i, x, y: i < 3, lambda i, x, y: (i + 1, x * y), (torch.tensor(0), x), (x + 1,))
+
+
 def never(x):
     return while_loop(lambda i, x: i < 0, lambda i, x: (i + 1, x * 2), (torch.tensor(0), x))
 
@@ -161,7 +166,7 @@ def first_of_prefixes(x):
 
 
 CASES = [
-    *(counted, by_value, never, ints, nested_state, named_state, named_sums, capturing, strided),
+    *(counted, by_value, as_graphs_call_it, never, ints, nested_state, named_state, named_sums, capturing, strided),
     *(loop_in_loop, cond_in_loop, two_calls_deep, sums, sums_of_rows, sums_of_columns, two_of_each, scan_in_scan),
     *(rows, rows_and_more, map_in_map, prefixes, prefixes_reversed, first_of_prefixes),
 ]

@@ -11,6 +11,7 @@ from .out_dtype import out_dtype as out_dtype
 from .scan import scan as scan
 from .strict_mode import strict_mode as strict_mode
 from .while_loop import while_loop as while_loop
+from .while_loop import while_loop_op as while_loop_op
 from .wrap import wrap as wrap
 
 _ops.over_functions.update(
@@ -22,7 +23,7 @@ _ops.over_functions.update(
     out_dtype=out_dtype,
     scan=scan,
     strict_mode=strict_mode,
-    while_loop=while_loop,
+    while_loop=while_loop_op,
     wrap=wrap,
 )
 __getattr__ = _absent_names(__name__)

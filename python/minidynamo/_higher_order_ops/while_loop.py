@@ -27,6 +27,18 @@ def while_loop(cond_fn, body_fn, carried_inputs):
     return _call(while_loop, _plain, (cond_fn, body_fn), (cond_fn, body_fn, carried_inputs))
 
 
+def while_loop_op(cond_fn, body_fn, carried_inputs, additional_inputs):
+    """while_loop() as graphs call it: both functions take `additional_inputs`, a tuple, behind what is carried."""
+
+    def holds(*carried):
+        return cond_fn(*carried, *additional_inputs)
+
+    def step(*carried):
+        return body_fn(*carried, *additional_inputs)
+
+    return while_loop(holds, step, carried_inputs)
+
+
 def _plain(cond_fn, body_fn, carried):
     while cond_fn(*carried):
         carried = body_fn(*carried)
