@@ -30,6 +30,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
+#include "ir/batching/levels.h"
 
 namespace md {
 
@@ -152,6 +153,7 @@ struct Compilation {
       t.recorder.varying = &notes.varying;
       try {
         start_attempt();
+        if (is_in_transform()) graph_break<GB0149>(std::string(transform_levels().back().is_vmap ? "vmap" : "grad"));
         TraceResult end = t.run(root_frame(t, request, name), request.args);
         t.finishing = true;
         ended_at = end.end == TraceResult::End::Return ? std::vector{end.returned_at} : t.user_frames();

@@ -14,6 +14,7 @@
 #include "frontend/report/source_lines.h"
 #include "frontend/tensors/function_modes.h"
 #include "frontend/values/constant.h"
+#include "ir/batching/levels.h"
 
 namespace md {
 
@@ -83,6 +84,12 @@ CompileOptions* forced_options(const CompileOptions& r) {
   }
 }
 
+// Function transforms (vmap, grad) of eager mode run what they are applied to as plain Python. With fullgraph that is
+// an error, except of the backend that is plain Python.
+bool is_plain_in_transform(const CompileOptions& options) {
+  return is_in_transform() && (!options.fullgraph || options.backend_name == "eager");
+}
+
 // `Single`: an entry that only returns one output is run the short way. It holds neither code nor arguments: while its
 // kernel runs, another thread may replace the function's code or defaults. Where it has done nothing, the call begins
 // again from the function as it is then.
@@ -93,7 +100,8 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
   const RunSwitches& switches = run_switches();
   if ((switches.disabling && is_disabled_here()) || switches.stance == Stance::ForceEager ||
-      (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed()) {
+      (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed() ||
+      is_plain_in_transform(*self->options)) {
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, nullptr);
   }
@@ -112,7 +120,8 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   const bool runs_plain = notes && notes->runs_plain(*options);
   if (!runs_plain || notes->runs_plain_below(*options)) {
     LoadedValues found;
-    EntryRef entry = state ? find_entry(*state, options, bound.frame(), found) : EntryRef();
+    const bool usable = state && !is_in_transform();
+    EntryRef entry = usable ? find_entry(*state, options, bound.frame(), found) : EntryRef();
     if (Single && entry && !runs_plain && is_single(*entry) && !counting_frames()) [[likely]] {
       bool repeat = false;
       PyObject* out = run_single(*entry, found, bound.frame(), repeat);

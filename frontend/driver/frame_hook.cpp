@@ -18,6 +18,7 @@
 #include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
+#include "ir/batching/levels.h"
 
 namespace md {
 
@@ -289,7 +290,8 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   CompileOptions* options = current_options();
   PyCodeObject* code = frame_code(frame);
   FrameNotes* notes = find_frame_notes(code);
-  if (!options || observed || (notes && notes->own_code)) return pass_through(thread, frame, throwflag);
+  if (!options || observed || (notes && notes->own_code) || is_in_transform())
+    return pass_through(thread, frame, throwflag);
   if (notes && notes->runs_plain(*options)) {
     count_skipped(code);
     if (options == run_switches().everything) return run_plain(thread, frame, throwflag);  // every frame is counted

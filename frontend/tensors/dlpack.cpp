@@ -91,6 +91,7 @@ PyRef capsule_of(const TensorImpl& t, std::uint64_t flags) {
 }
 
 void check_exportable(const TensorImpl& t) {
+  if (t.batch) expect_elements(t, "DLPack");
   if (!t.has_memory()) {
     PyErr_Format(PyExc_BufferError, "Cannot pack tensors on %s: they have no elements", to_string(t.device()).c_str());
     throw PythonError{};

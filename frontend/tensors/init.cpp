@@ -28,10 +28,10 @@ int init_tensors(PyObject* module) {
                     numpy_methods(), dlpack_methods(), format_methods(), element_questions()}) {
     if (add_native_methods(rows) < 0) return -1;
   }
-  for (auto rows :
-       {creation_functions(), numpy_functions(), dlpack_functions(), buffer_functions(), saved_tensor_functions(),
-        format_functions(), namespace_functions(), gradient_functions(), function_node_functions(),
-        saved_tensor_hook_functions(), anomaly_functions(), compiled_backward_functions(), element_questions()}) {
+  for (auto rows : {creation_functions(), numpy_functions(), dlpack_functions(), buffer_functions(),
+                    saved_tensor_functions(), format_functions(), namespace_functions(), gradient_functions(),
+                    function_node_functions(), saved_tensor_hook_functions(), anomaly_functions(),
+                    compiled_backward_functions(), element_questions(), transform_functions()}) {
     if (add_native_functions(module, rows) < 0) return -1;
   }
   if (init_dlpack() < 0 || init_gradients(module) < 0 || init_absent_names(module) < 0) return -1;

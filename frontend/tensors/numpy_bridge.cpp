@@ -289,6 +289,7 @@ TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only) {
 }
 
 PyRef array_from_tensor(const TensorRef& t) {
+  if (t->batch) expect_elements(*t, "numpy()");
   if (!t->has_memory()) {
     throw_type_error("can't convert a tensor on device '%s' to numpy: it has no elements",
                      to_string(t->device()).c_str());

@@ -20,6 +20,7 @@
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
+#include "ir/tensor/batched.h"
 
 namespace md {
 
@@ -117,6 +118,14 @@ PyRef call_exactly(const Op& op, const PassedArgs& call) {
   return wrap_result(op, call_op(op, bound.args), call);
 }
 
+// A tensor that a native function made from other values than tensors.
+void note_native(PyObject* made, const PassedArgs& call) {
+  if (!is_tensor(made) || tensor_impl(made)->made_after != 0) return;
+  for (Py_ssize_t i = 0; i < call.nargs; ++i)
+    if (is_tensor(call.args[i])) return;
+  tensor_impl(made)->made_after = transforms_begun.load(std::memory_order_relaxed);
+}
+
 PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t nargsf, PyObject* kwnames) {
   const OpFunctionObject& f = *self_of(callable);
   const PassedArgs call{args, PyVectorcall_NARGS(nargsf), kwnames};
@@ -131,6 +140,7 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t n
                    : names_out(f, call) ? call_into(f, call)
                                         : call_overloads({f.overloads, static_cast<std::size_t>(f.overload_count)},
                                                          f.public_name, call, f.inplace);
+    if (in_transform() && f.native) note_native(result.get(), call);
     return keep_subclass(std::move(result), call).release();
   });
 }

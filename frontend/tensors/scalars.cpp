@@ -70,6 +70,12 @@ PyRef element(DType dtype, const void* at) {
 }
 
 void expect_elements(const TensorImpl& t, const char* question) {
+  if (t.batch) {
+    throw OpError(ErrorKind::Runtime,
+                  std::string("vmap: ") + (question ? question : "tolist()") +
+                      " asks for the elements of a tensor that differ from example to example. Compute with tensors, "
+                      "or choose by torch.where() instead of by a branch");
+  }
   if (t.has_memory()) return;
   const std::string where = to_string(t.device());
   if (!question) throw OpError(ErrorKind::NotImplemented, "Cannot copy out of " + where + " tensor; no data!");

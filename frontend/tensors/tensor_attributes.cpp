@@ -3,7 +3,9 @@
 #include "frontend/tensors/gradients.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/batching/levels.h"
 #include "ir/gradients/tape.h"
+#include "ir/tensor/batched.h"
 
 namespace md {
 
@@ -34,6 +36,10 @@ PyObject* get_layout(PyObject*, void*) {
 // Whether it requires grad, or says where a gradient goes, may have changed with the tensor it is a view of.
 const TensorImpl& with_base(PyObject* o) {
   if (of(o).base) follow_base(tensor_impl(o));
+  if (const Batch* b = batch_of(of(o))) {
+    if (b->all->base) follow_base(b->all);
+    renew_grad_state(*tensor_impl(o));
+  }
   return of(o);
 }
 PyObject* get_requires_grad(PyObject* o, void*) {
@@ -46,6 +52,11 @@ int set_requires_grad(PyObject* o, PyObject* value, void*) {
   }
   PyObject* const done = guarded([&]() -> PyObject* {
     TensorImpl& t = *tensor_impl(o);
+    if (!transform_levels().empty()) {
+      throw OpError(ErrorKind::Runtime,
+                    "requires_grad cannot be set inside a function that a transform of torch.func is applied to: ask "
+                    "for gradients by grad(), vjp() or jacrev()");
+    }
     if (!t.is_leaf()) {
       throw OpError(ErrorKind::Runtime,
                     "you can only change requires_grad flags of leaf variables; detach() gives a "

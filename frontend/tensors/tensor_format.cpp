@@ -1,7 +1,11 @@
 // repr, format and print options of tensors.
+#include <algorithm>
+
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/text_layout.h"
+#include "ir/batching/levels.h"
+#include "ir/tensor/batched.h"
 
 namespace md {
 
@@ -93,6 +97,36 @@ constexpr NativeRow kMethods[] = {
     {"__format__", format_method, "Text of the tensor; a 0-d tensor formats as its number."},
 };
 
+std::string indented(const std::string& text) {
+  std::string out = "    ";
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out += "    ";
+  }
+  return out;
+}
+
+// Inside function transforms: what each level makes of the tensor, innermost first, and in the middle what is there.
+std::string text_in_transform(const TensorImpl& t, const std::string& prefix) {
+  const Batch* batch = batch_of(t);
+  const TensorImpl& all = batch ? *batch->all : t;
+  const auto levels = transform_levels();
+  std::vector<std::string> heads;
+  for (std::size_t i = levels.size(); i-- > 0;) {
+    const std::string number = std::to_string(i + 1);
+    const bool of_batch = batch && std::ranges::find(batch->levels, levels[i].number) != batch->levels.end();
+    if (levels[i].is_vmap && of_batch)
+      heads.push_back("BatchedTensor(lvl=" + number + ", bdim=0, value=");
+    else if (!levels[i].is_vmap && t.made_after >= levels[i].number)
+      heads.push_back("GradTrackingTensor(lvl=" + number + ", value=");
+  }
+  if (heads.empty() && batch) heads.push_back("BatchedTensor(lvl=-1, bdim=0, value=");  // its vmap has ended
+  TensorImpl plain(all.storage, all.dtype, all.sizes, all.strides, all.offset);
+  std::string text = tensor_text(heads.empty() ? all : plain, prefix, options());
+  for (std::size_t i = heads.size(); i-- > 0;) text = heads[i] + "\n" + indented(text) + "\n)";
+  return text;
+}
+
 }  // namespace
 
 PyObject* tensor_repr(PyObject* self) {
@@ -104,7 +138,8 @@ PyObject* tensor_repr(PyObject* self) {
       if (!text) throw PythonError{};
       prefix = std::string(text) + "(";
     }
-    const std::string text = tensor_text(*tensor_impl(self), prefix, options());
+    const TensorImpl& t = *tensor_impl(self);
+    const std::string text = in_transform() ? text_in_transform(t, prefix) : tensor_text(t, prefix, options());
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   });
 }

@@ -6,6 +6,7 @@
 #include "ir/gradients/tape.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/run/eager.h"
+#include "ir/tensor/batched.h"
 
 namespace md {
 
@@ -60,6 +61,7 @@ PyRef numel_method(const PassedArgs& call) {
 PyRef data_ptr_method(const PassedArgs& call) {
   no_arguments("data_ptr", call, 1);
   const TensorImpl& t = self_of(call);
+  if (t.batch) expect_elements(t, "data_ptr()");
   return checked(PyLong_FromVoidPtr(t.numel() && t.has_memory() ? t.data() : nullptr));
 }
 PyRef element_size_method(const PassedArgs& call) {
@@ -178,6 +180,7 @@ PyRef deepcopy_method(const PassedArgs& call) {
 PyRef reduce_method(const PassedArgs& call) {
   PyObject* self = call.args[0];
   const TensorImpl& own = *tensor_impl(self);
+  if (own.batch) expect_elements(own, "pickling");
   const TensorRef flat = call_table("contiguous", {Arg(TensorRef(tensor_impl(self)))}).get<TensorRef>();
   const auto bytes = static_cast<Py_ssize_t>(flat->numel() * static_cast<std::int64_t>(item_size(flat->dtype)));
   // Where there are no elements the device stands for them.
@@ -222,6 +225,7 @@ constexpr NativeRow kMethods[] = {
 }  // namespace
 
 TensorRef alias(const TensorRef& t) {
+  if (const Batch* b = batch_of(*t)) return batched_tensor(alias(b->all), b->levels);
   TensorRef made = make_ref<TensorImpl>(t->storage, t->dtype, t->sizes, t->strides, t->offset);
   made->set_grad_state({t->requires_grad, t->history});
   return made;

@@ -40,7 +40,8 @@ void tensor_releasebuffer(PyObject* self, Py_buffer* view);
 const char* buffer_format(DType t);  // null: none
 std::span<const NativeRow> creation_functions();
 std::span<const NativeRow> namespace_functions();
-std::span<const NativeRow> element_questions();  // equal, allclose: functions and methods
+std::span<const NativeRow> transform_functions();  // transforms.cpp: levels of vmap and grad
+std::span<const NativeRow> element_questions();    // equal, allclose: functions and methods
 // tensor_format.cpp
 PyObject* tensor_repr(PyObject* self);
 std::span<const NativeRow> format_functions();

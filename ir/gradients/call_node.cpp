@@ -6,6 +6,7 @@
 #include "ir/core/error.h"
 #include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/node_names.h"
+#include "ir/tensor/batched.h"
 
 namespace md {
 
@@ -230,7 +231,10 @@ void CallNode::depend_on_read(std::vector<TensorRef>& found, std::uint64_t first
       TensorRef& t = found[place++];
       if (!t || !is_floating(t->dtype)) return;
       if (!reads) reads = rule_reads(op_, args_, made, std::uint64_t{1} << i);
-      t = depending(t, *reads, first);
+      if (const Batch* b = batch_of(*t))
+        t = batched_tensor(depending(b->all, *reads, first), b->levels);
+      else
+        t = depending(t, *reads, first);
     });
   }
 }

@@ -7,6 +7,7 @@
 
 #include "ir/core/error.h"
 #include "ir/gradients/tape.h"
+#include "ir/tensor/batched.h"
 
 namespace md {
 
@@ -52,6 +53,7 @@ void refuse_saved_tensor_hooks(std::optional<std::string> text) {
 const std::optional<std::string>& saved_tensor_hooks_refusal() { return thread_hooks().refusal; }
 
 TensorRef alias_of(const TensorImpl& t) {
+  if (const Batch* b = batch_of(t)) return batched_tensor(alias_of(*b->all), b->levels);
   TensorRef a = make_ref<TensorImpl>(t.storage, t.dtype, t.sizes, t.strides, t.offset);
   a->wrapped_number = t.wrapped_number;
   return a;

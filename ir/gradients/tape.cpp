@@ -11,6 +11,7 @@
 #include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/call_node.h"
 #include "ir/gradients/unrecorded.h"
+#include "ir/tensor/batched.h"
 
 namespace md {
 
@@ -243,6 +244,7 @@ void label_nodes(const Arg& result, const NodeLabel& label) {
 }
 
 GradEdge grad_edge(const TensorRef& t) {
+  if (const Batch* b = batch_of(*t)) return grad_edge(b->all);
   if (!t->requires_grad) return {};
   GradRecord& r = make_grad_record(*t);
   // A write through another view is in the history of the base. One without a record changes no history.

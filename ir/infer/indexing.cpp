@@ -209,7 +209,8 @@ class IndexOpener {
     if (is_mask(t.dtype)) return add_mask(a, t);
     if (!is_integer_scalar(t)) return look_up(a, 1);
     const auto* real = a.get_if<TensorRef>();
-    if (!device_of(a).has_memory()) {  // which place it is nobody can say, nor needs to
+    // Which place it is nobody can say, nor needs to, or it is another one for each example.
+    if (!device_of(a).has_memory() || (real && (*real)->batch)) {
       return look_up(t.dtype == DType::Int64 ? a : caller_.call(id::Convert, {a, DType::Int64}), 1);
     }
     if (real) {

@@ -18,8 +18,10 @@
 #include "ir/infer/inplace.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/reference/engine.h"
+#include "ir/run/batched_call.h"
 #include "ir/run/long_work.h"
 #include "ir/run/sweep.h"
+#include "ir/tensor/batched.h"
 #include "ir/tensor/shared_memory.h"
 
 namespace md {
@@ -293,9 +295,20 @@ Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
 
 }  // namespace
 
+namespace {
+
+Arg call_plainly(const Op& op, std::span<const Arg> bound) {
+  return needs_record(bound) ? compute_recorded(op, bound) : compute(op, bound);
+}
+
+TensorRef write_recorded(const Op& op, std::span<const Arg> bound, const TensorRef& target);
+constexpr PlainCalls kPlain{call_plainly, opened, write_recorded};
+
+}  // namespace
+
 Arg call_op(const Op& op, std::span<const Arg> bound) {
   check_enabled(op);
-  return needs_record(bound) ? compute_recorded(op, bound) : compute(op, bound);
+  return in_transform() ? call_in_transform(kPlain, op, bound) : call_plainly(op, bound);
 }
 
 namespace {
@@ -338,7 +351,8 @@ const bool kTapeReady = [] {
 
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
   check_enabled(op);
-  return write_recorded(op, bound, bound[0].get<TensorRef>());
+  const TensorRef target = bound[0].get<TensorRef>();
+  return in_transform() ? write_in_transform(kPlain, op, bound, target) : write_recorded(op, bound, target);
 }
 
 TensorRef index_tensor(const TensorRef& x, const Arg& index) {
@@ -350,7 +364,10 @@ void assign_index(const TensorRef& x, const Arg& index, const Arg& value) {
   EagerCaller caller;
   const Assignment a = open_assignment(caller, x, index, value);
   check_enabled(op(a.op));
-  write_recorded(op(a.op), a.args, x);
+  if (in_transform())
+    write_in_transform(kPlain, op(a.op), a.args, x);
+  else
+    write_recorded(op(a.op), a.args, x);
 }
 
 }  // namespace md

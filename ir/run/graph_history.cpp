@@ -88,7 +88,8 @@ class GraphRunNode final : public GradNode {
     const bool create = grad_enabled();
     const auto of_writes = grads.subspan(outputs);
     const bool watched = runs_hooks() && is_watched();
-    const bool compiled = compiled_ && !create && !watched &&
+    const auto is_batched = [](const TensorRef& g) { return g && g->batch; };
+    const bool compiled = compiled_ && !create && !watched && std::ranges::none_of(grads, is_batched) &&
                           std::ranges::none_of(of_writes, [](const TensorRef& g) { return static_cast<bool>(g); });
     if (BackwardRecorder* const recorder = backward_recorder()) {
       if (compiled)

@@ -121,9 +121,13 @@ class TensorImpl final : public RefCounted {
   // What autograd keeps of the tensor (ir/gradients/tape.h): its gradient, the call that computed it. Null for most.
   Ref<RefCounted> autograd;
   Ref<TensorImpl> base;  // of a view: the tensor it shows a part of, no view itself
+  // Of a tensor that stands for one example of several (ir/tensor/batched.h): all of them. Null for most.
+  Ref<RefCounted> batch;
   void* face = nullptr;  // the program's object for the tensor while there is one: it holds the tensor
   // 0-d tensor made from a Python number: takes part in promotion as a number does.
   bool wrapped_number = false;
+  // When a transform is active: how many had begun in this process when the tensor was made.
+  std::uint32_t made_after = 0;
 };
 using TensorRef = Ref<TensorImpl>;
 

@@ -27,6 +27,7 @@ HOMES = {
     "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce",
     "older_functions": "range",
     "numerical_functions": "cov corrcoef cumulative_trapezoid combinations vander isin gradient",
+    "func": "vmap",
     "shape_functions": """
         split_with_sizes narrow_copy constant_pad_nd unravel_index scalar_tensor is_signed is_nonzero is_same_size
         get_device

@@ -1,7 +1,16 @@
-"""torch.func: modules as functions of their parameters."""
+"""torch.func: functions of functions (vmap, grad, ...), and modules as functions of their parameters."""
 
 from . import _C
 from ._absent import absent_names as _absent_names
+from ._transforms.gradients import grad as grad
+from ._transforms.gradients import grad_and_value as grad_and_value
+from ._transforms.gradients import jvp as jvp
+from ._transforms.gradients import linearize as linearize
+from ._transforms.gradients import vjp as vjp
+from ._transforms.jacobians import hessian as hessian
+from ._transforms.jacobians import jacfwd as jacfwd
+from ._transforms.jacobians import jacrev as jacrev
+from ._transforms.vmap import vmap as vmap
 from .nn.utils import stateless as _stateless
 
 

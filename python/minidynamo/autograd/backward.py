@@ -38,7 +38,8 @@ def passes():
 detours = set()
 
 
-def _run(outputs, grads, keep_graph, create_graph, inputs, accumulate):
+def run_pass(outputs, grads, keep_graph, create_graph, inputs, accumulate):
+    """The gradients of `inputs`, or what is added to the leaves. The record has no examples of vmap: nor have these."""
     here = Pass(outputs, inputs, keep_graph, create_graph)
     wanted = inputs
     if inputs and detours:
@@ -54,6 +55,26 @@ def _run(outputs, grads, keep_graph, create_graph, inputs, accumulate):
     for callback in here.callbacks:
         callback()
     return found[: len(inputs)]
+
+
+def _run(outputs, grads, keep_graph, create_graph, inputs, accumulate):
+    if not _C._transforms():
+        return run_pass(outputs, grads, keep_graph, create_graph, inputs, accumulate)
+    if accumulate:
+        raise RuntimeError(
+            "backward() called inside a functorch transform: use grad() or vjp() of torch.func there, or call "
+            "backward() outside of it"
+        )
+    levels = _C._vmap_levels()
+
+    def whole(x):
+        return _C._without_levels(x, levels) if isinstance(x, _C.Tensor) else x
+
+    grads = [
+        None if g is None and y.dim() else whole(_C.ones_like(y) if g is None else g) for g, y in zip(grads, outputs)
+    ]
+    found = run_pass([whole(y) for y in outputs], grads, keep_graph, create_graph, tuple(map(whole, inputs)), False)
+    return tuple(None if g is None else _C._with_levels(g, levels) for g in found)
 
 
 def _with_added(here, found, accumulate):
@@ -145,17 +166,19 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def _batched(outputs, grads, keep_graph, create_graph, inputs):
-    """grad() for each element of the batch, stacked; None where it is so for all."""
+    """grad() for each element of the batch, all at once; None where it is so for all."""
     count = next((len(g) for g in grads if g is not None), 0)
-    rows = []
-    for i in range(count):
-        row = [None if g is None else g[i] for g in grads]
-        rows.append(_run(outputs, row, keep_graph or i + 1 < count, create_graph, inputs, False))
-    found = []
-    for x, column in zip(inputs, zip(*rows)):
-        none = all(g is None for g in column)
-        found.append(None if none else _C.stack([_zeros_like(x) if g is None else g for g in column]))
-    return tuple(found)
+    outer = _C._vmap_levels()
+    level = _C._begin_vmap(count, 0)
+    try:
+        rows = [None if g is None else _C._with_levels(g, (level,)) for g in grads]
+        if outer:
+            found = _run(outputs, rows, keep_graph, create_graph, inputs, False)
+        else:
+            found = run_pass(outputs, rows, keep_graph, create_graph, inputs, False)
+        return tuple(None if g is None else _C._without_levels(g, (level,)) for g in found)
+    finally:
+        _C._end_transform(level)
 
 
 def grad(

@@ -1,0 +1,4 @@
+"""Function transforms: vmap, and gradients of functions. torch.func and torch.vmap show them.
+
+Their levels are kept in C++ (ir/batching/levels.h), which batches each call of an op (ir/batching).
+"""
