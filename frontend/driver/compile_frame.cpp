@@ -153,7 +153,8 @@ struct Compilation {
       t.recorder.varying = &notes.varying;
       try {
         start_attempt();
-        if (is_in_transform()) graph_break<GB0149>(std::string(transform_levels().back().is_vmap ? "vmap" : "grad"));
+        if (is_in_transform())
+          graph_break<GB0149>(std::string(transform_levels().back().asks_gradients() ? "grad" : "vmap"));
         TraceResult end = t.run(root_frame(t, request, name), request.args);
         t.finishing = true;
         ended_at = end.end == TraceResult::End::Return ? std::vector{end.returned_at} : t.user_frames();

@@ -117,7 +117,7 @@ std::string text_in_transform(const TensorImpl& t, const std::string& prefix) {
     const bool of_batch = batch && std::ranges::find(batch->levels, levels[i].number) != batch->levels.end();
     if (levels[i].is_vmap && of_batch)
       heads.push_back("BatchedTensor(lvl=" + number + ", bdim=0, value=");
-    else if (!levels[i].is_vmap && t.made_after >= levels[i].number)
+    else if (levels[i].asks_gradients() && t.made_after >= levels[i].number)
       heads.push_back("GradTrackingTensor(lvl=" + number + ", value=");
   }
   if (heads.empty() && batch) heads.push_back("BatchedTensor(lvl=-1, bdim=0, value=");  // its vmap has ended

@@ -40,7 +40,7 @@ PyRef tuple_of(std::span<const std::uint32_t> numbers) {
 }
 
 bool is_grad_under_way() {
-  return std::ranges::any_of(transform_levels(), [](const TransformLevel& l) { return !l.is_vmap; });
+  return std::ranges::any_of(transform_levels(), [](const TransformLevel& l) { return l.asks_gradients(); });
 }
 
 // _begin_vmap(size, randomness): its number. 0 of `randomness` raises, 1 draws for each example, 2 for all.
@@ -49,7 +49,15 @@ PyRef begin_vmap(const PassedArgs& call) {
   PyObject* out[2];
   parse_native({"_begin_vmap", names, 2}, call, out);
   const auto randomness = static_cast<Randomness>(int_of(out[1]));
-  return checked(PyLong_FromUnsignedLong(begin_transform({0, true, int_of(out[0]), randomness})));
+  return checked(PyLong_FromUnsignedLong(begin_transform({0, true, false, int_of(out[0]), randomness})));
+}
+
+PyRef begin_draws(const PassedArgs& call) {
+  static const char* const names[] = {"randomness"};
+  PyObject* out[1];
+  parse_native({"_begin_draws", names, 1}, call, out);
+  const auto randomness = static_cast<Randomness>(int_of(out[0]));
+  return checked(PyLong_FromUnsignedLong(begin_transform({0, false, true, 0, randomness})));
 }
 
 PyRef begin_grad(const PassedArgs& call) {
@@ -181,6 +189,7 @@ PyRef is_differentiated(const PassedArgs& call) {
 
 constexpr NativeRow kFunctions[] = {
     {"_begin_vmap", begin_vmap, "A call of vmap begins in this thread; its number."},
+    {"_begin_draws", begin_draws, "Random numbers are from here on as inside such a call of vmap."},
     {"_begin_grad", begin_grad, "A transform that asks for gradients begins in this thread; its number."},
     {"_end_transform", end_transform_function, "The transform of this number, and those inside it, end."},
     {"_with_levels", with_levels_function, "The first dimensions become examples of these calls of vmap."},

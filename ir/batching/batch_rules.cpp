@@ -140,7 +140,8 @@ Arg batch_pointwise(const Batching& b) {
     for (int i = 0; i < b.op.operands; ++i) {
       if (!b.is_batched(i) || b.rank_of_one(i) != 0) continue;
       Arg& a = args[static_cast<std::size_t>(i)];
-      a = converted(b, a, operand_dtype(b.op, b.logical, i, wanted.compute));
+      const bool mask = b.op.decl->promote == Promote::Select && i == 0;
+      if (!mask) a = converted(b, a, wanted.compute);
     }
   }
   return b.again(std::move(args));

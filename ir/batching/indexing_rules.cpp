@@ -22,7 +22,8 @@ Arg example_numbers(const Batching& b, int rank) {
 }
 
 Arg flat(const Batching& b, const Arg& x) {
-  return reshaped(b, x, SizeVec{b.batch, product(SizeVec(type_of(x).sizes.begin() + 1, type_of(x).sizes.end()))});
+  const SizeVec sizes = type_of(x).sizes;
+  return reshaped(b, x, SizeVec{b.batch, product(SizeVec(sizes.begin() + 1, sizes.end()))});
 }
 
 // Positions from the front, in int64.

@@ -43,7 +43,7 @@ void end_transform(std::uint32_t number) {
 
 void check_captured_write(std::uint32_t made_after, const std::string& name) {
   for (const TransformLevel& l : levels | std::views::reverse) {
-    if (l.is_vmap) continue;
+    if (!l.asks_gradients()) continue;
     if (made_after >= l.number) return;
     throw OpError(ErrorKind::Runtime,
                   name +

@@ -16,8 +16,10 @@ enum class Randomness : std::uint8_t { Error, Different, Same };
 struct TransformLevel {
   std::uint32_t number = 0;  // by transforms_begun: inner ones have higher numbers
   bool is_vmap = false;
-  std::int64_t size = 0;  // of vmap: how many examples
+  bool only_draws = false;  // says what random numbers are, and has no examples
+  std::int64_t size = 0;    // of vmap: how many examples
   Randomness randomness = Randomness::Error;
+  bool asks_gradients() const { return !is_vmap && !only_draws; }
 };
 
 std::span<const TransformLevel> transform_levels();  // outermost first

@@ -135,7 +135,7 @@ class RandomCall {
   // Inside the outermost `depth` transforms.
   Arg run(std::span<const Arg> bound, std::size_t depth) {
     const std::span<const TransformLevel> all = transform_levels();
-    while (depth > 0 && !all[depth - 1].is_vmap) --depth;
+    while (depth > 0 && all[depth - 1].asks_gradients()) --depth;
     if (depth == 0) return holds_batched(bound) ? escaped(bound) : plain_.call(op_, bound);
     const TransformLevel level = all[--depth];
     bool differs = false;
@@ -151,6 +151,7 @@ class RandomCall {
       case Randomness::Different:
         break;
     }
+    if (level.only_draws) return run(bound, depth);
     return differs || op_.operands > 0 || op_.schema.find("size") < 0 ? one_by_one(bound, level, depth)
                                                                       : by_sizes(bound, level, depth);
   }
@@ -209,7 +210,7 @@ class RandomCall {
 };
 
 bool is_vmap_under_way() {
-  return std::ranges::any_of(transform_levels(), [](const TransformLevel& l) { return l.is_vmap; });
+  return std::ranges::any_of(transform_levels(), [](const TransformLevel& l) { return !l.asks_gradients(); });
 }
 
 // What was made since the innermost transform began, the function may write to. A view belongs to whoever made its

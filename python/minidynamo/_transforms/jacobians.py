@@ -53,11 +53,11 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     return wrapper
 
 
-def _watched(randomness, size):
+def _watched(randomness):
     """Calls a function as if it was in the vmap over all columns, for whose random numbers it asks."""
 
     def call(func, args):
-        level = _C._begin_vmap(size, _RANDOMNESS[randomness])
+        level = _C._begin_draws(_RANDOMNESS[randomness])
         try:
             return func(*args)
         finally:
@@ -80,9 +80,8 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
         called = functools.partial(func, **kwargs) if kwargs else func
         inputs = [args[i] for i in places]
         leaves, of_inputs = flattened(inputs)
-        size = sum(x.numel() for x in leaves if isinstance(x, _C.Tensor))
         mode = "same" if randomness == "different" else randomness
-        linear = Linear(what, called, args, places, has_aux, _watched(mode, size))
+        linear = Linear(what, called, args, places, has_aux, _watched(mode))
         columns = vmap(lambda *tangents: linear.along(tangents), randomness=mode, out_dims=-1)(*_basis(leaves))
         found, nesting = flattened(columns)
         sizes = [x.numel() for x in leaves]
