@@ -133,6 +133,7 @@ class TracedForward {
 ValueRef rule_apply(Tracer& t, CallArgs& args) {
   auto* cls = args.positional.empty() ? nullptr : as<ClassValue>(args[0]);
   if (!cls) return {};
+  if (!t.graphs.transforms.empty()) unmodelled(cls->print(), "an autograd.Function inside a function transform");
   const std::string self = cls->print();
   PyTypeObject* type = cls->type();
   std::vector<ValueRef> given(args.positional.begin() + 1, args.positional.end());

@@ -8,6 +8,7 @@
 #include "ir/gradients/tape.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/run/eager.h"
+#include "ir/tensor/batched.h"
 #include "ir/tensor/extent.h"
 
 namespace md {
@@ -26,6 +27,7 @@ void adopt(TensorImpl& self, const TensorImpl& from) {
   self.strides = from.strides;
   self.offset = from.offset;
   self.dtype = from.dtype;
+  self.batch = from.batch;
 }
 
 // The tensor becomes what the view op of the same name returns.
@@ -36,6 +38,7 @@ PyRef become_view(const PassedArgs& call, const char* view) {
   adopt(self, *tensor_impl(made.get()));
   const GradRecord* r = grad_record(*tensor_impl(made.get()));
   if (r && r->node) set_history(self, r->node, r->result);
+  renew_grad_state(self);
   return PyRef::borrow(call.args[0]);
 }
 PyRef transposed(const PassedArgs& call) { return become_view(call, "t"); }
@@ -46,6 +49,11 @@ PyRef strided(const PassedArgs& call) { return become_view(call, "as_strided"); 
 PyRef detached(const PassedArgs& call) {
   no_arguments("detach_", call, 1);
   TensorImpl& self = *tensor_impl(call.args[0]);
+  if (self.batch) {
+    adopt(self, *call_table("detach", {Arg(TensorRef(&self))}).get<TensorRef>());
+    renew_grad_state(self);
+    return PyRef::borrow(call.args[0]);
+  }
   if (self.history == GradHistory::LeafView)
     throw OpError(ErrorKind::Runtime, "Can't detach views in-place. Use detach() instead.");
   self.set_grad_state({});
@@ -105,6 +113,8 @@ NamedFormat format_argument(PyObject* o, const char* function) {
 
 PyRef resize(PyObject* self, const DimVec& sizes, NamedFormat format, const char* function) {
   TensorImpl& t = *tensor_impl(self);
+  if (t.batch)
+    throw OpError(ErrorKind::Runtime, std::string(function) + "() has no meaning for one example inside vmap");
   if (t.requires_grad) throw OpError(ErrorKind::Runtime, "cannot resize variables that require grad");
   if (format == MemoryFormat::Preserve) {
     throw OpError(ErrorKind::Runtime, std::string(function) + "(): preserve_format is of a tensor, not of sizes");
@@ -166,6 +176,8 @@ PyRef set_method(const PassedArgs& call) {
                                           ", not " + std::string(info(source.dtype).name));
   }
   TensorRef made = alias(TensorRef(const_cast<TensorImpl*>(&source)));
+  if (out[2] && source.batch)
+    throw OpError(ErrorKind::Runtime, "set_() takes no offset into the storage of one example inside vmap");
   if (out[2]) {
     made->offset = PyLong_AsLongLong(out[2]);
     if (made->offset == -1 && PyErr_Occurred()) throw PythonError{};

@@ -15,6 +15,14 @@ namespace md {
 
 struct TensorValue;
 
+// A call of vmap or grad whose function is being traced, by its number in the graph.
+struct TracedTransform {
+  int number = 0;
+  bool is_vmap = false;
+  bool asks_gradients = false;
+  Size size = 0;  // of vmap
+};
+
 struct GraphBuilder {
   std::unique_ptr<Graph> current = std::make_unique<Graph>();
   // While a region (a branch of cond) is traced, `current` is the region's, and the graphs around it wait here,
@@ -28,6 +36,8 @@ struct GraphBuilder {
   int constant_count = 0;                     // of tensors the graph holds
   std::unordered_set<const Node*> named;      // after a variable
   std::pair<const void*, int> logged_call{};  // body and instruction of the graph call logged last
+  std::vector<TracedTransform> transforms;    // outermost first
+  int transforms_begun = 0;
   // --- memory, by number
   bool holds_functions = false;  // forwards of autograd.Function: the graph does not hold their backward
   int next_storage = 0;

@@ -45,8 +45,9 @@ constexpr ClosedModule kClosed[] = {
     {"pickle", "it calls what is named in the data"},
 };
 constexpr const char* kOpenBelow[] = {
-    "minidynamo.polyfills", "minidynamo.nn",          "minidynamo.distributions", "minidynamo.optim",
-    "minidynamo.linalg",    "minidynamo.utils.tree_", "minidynamo.masked",        "minidynamo._higher_order_ops"};
+    "minidynamo.polyfills",  "minidynamo.nn",          "minidynamo.distributions", "minidynamo.optim",
+    "minidynamo.linalg",     "minidynamo.utils.tree_", "minidynamo.masked",        "minidynamo._higher_order_ops",
+    "minidynamo._transforms"};
 constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._limits",
                                  "minidynamo.autograd.function",

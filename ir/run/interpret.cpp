@@ -10,6 +10,7 @@
 #include "ir/run/eager.h"
 #include "ir/run/run_callee.h"
 #include "ir/run/run_regions.h"
+#include "ir/run/transforms.h"
 #include "ir/run/undo_log.h"
 #include "ir/sizes/shape_env.h"
 
@@ -206,6 +207,7 @@ class Interpreter {
 std::vector<TensorRef> interpret(const Graph& traced, std::span<const TensorRef> inputs, const Node** failed,
                                  UndoLog* undo) {
   const GradMode as_now(grad_enabled());  // nodes of the graph may change it
+  const TransformsOfRun transforms;
   return Interpreter(traced, inputs, undo).run(failed);
 }
 

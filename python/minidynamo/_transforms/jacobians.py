@@ -4,7 +4,7 @@ import functools
 
 from .. import _C
 from .gradients import Linear, _is_index, _leaving, chosen, vjp_of
-from .nesting import flattened, rebuilt
+from .nesting import flattened, named_after, rebuilt
 from .vmap import _RANDOMNESS, vmap
 
 
@@ -31,7 +31,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
-    @functools.wraps(func)
+    @named_after(func)
     def wrapper(*args, **kwargs):
         places = chosen(argnums, args)
         outputs, pull_back, aux = vjp_of(functools.partial(func, **kwargs) if kwargs else func, args, places, has_aux)
@@ -73,7 +73,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     "different", which draws as "same" does: all columns are those of one call.
     """
 
-    @functools.wraps(func)
+    @named_after(func)
     def wrapper(*args, **kwargs):
         places = chosen(argnums, args)
         what = "jacfwd: jvp(f, primals, tangents)"

@@ -1,12 +1,34 @@
 """Containers of tensors as transforms take and return them."""
 
+import functools
+import types
+
 from .. import _C
+from .._dynamo.eval_frame import is_compiling as _is_compiling
 from ..utils import _pytree as pytree
 
 
 def name_of(func):
     """What a message calls a function."""
     return getattr(func, "__name__", None) or repr(func)
+
+
+def named_after(func):
+    """Decorator: the name and the documentation of `func`, where it is a function."""
+
+    def decorate(wrapper):
+        if isinstance(func, types.FunctionType) or not _is_compiling():
+            return functools.wraps(func)(wrapper)
+        return wrapper
+
+    return decorate
+
+
+def alike(a, b):
+    """Whether two nestings are the same."""
+    if a.type is not b.type or a.context != b.context or len(a.children_specs) != len(b.children_specs):
+        return False
+    return all([alike(x, y) for x, y in zip(a.children_specs, b.children_specs)])
 
 
 def flattened(tree):

@@ -1,9 +1,7 @@
 """vmap: a function of one example applied to many at once."""
 
-import functools
-
 from .. import _C
-from .nesting import flattened, name_of, rebuilt, spread
+from .nesting import flattened, name_of, named_after, rebuilt, spread
 
 _RANDOMNESS = {"error": 0, "different": 1, "same": 2}
 
@@ -25,7 +23,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
 
-    @functools.wraps(func)
+    @named_after(func)
     def batched(*args, **kwargs):
         size, dims, leaves, nesting = _examples(func, in_dims, args)
         if chunk_size is None or chunk_size >= size:

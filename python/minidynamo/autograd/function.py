@@ -212,6 +212,12 @@ class Function:
         raise NotImplementedError("a subclass of torch.autograd.Function has to define backward(ctx, ...)")
 
     vjp = backward
+    generate_vmap_rule = False  # True: vmap runs forward, setup_context and backward on all examples at once
+
+    @staticmethod
+    def vmap(info, in_dims, *args):
+        """(outputs, out_dims) of all examples: `info` has their number, `in_dims` says where `args` have them."""
+        raise NotImplementedError("vmap is not defined")
 
     @staticmethod
     def jvp(ctx, *grad_inputs):
@@ -231,7 +237,11 @@ class Function:
     @classmethod
     def apply(cls, *args, **kwargs):
         """forward(ctx, *args) with gradients off; a floating result requires grad if an argument does."""
-        return _run(cls, args, kwargs)
+        if not _C._transforms():
+            return _run(cls, args, kwargs)
+        from .._transforms.functions import apply
+
+        return apply(cls, _positional(cls, args, kwargs) if kwargs else args, lambda cls, args: _run(cls, args, {}))
 
 
 def once_differentiable(function):
