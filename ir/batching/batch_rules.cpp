@@ -2,115 +2,101 @@
 #include "ir/batching/batch_rules.h"
 
 #include <algorithm>
+#include <array>
+
+#include "ir/graph/op_ids.h"
 
 namespace md {
 
-BatchRule batch_rule_of(OpId id) {
-  switch (id) {
-    case id::View:
-      return batch_view;
-    case id::Squeeze:
-    case id::SqueezeDim:
-      return batch_squeeze;
-    case id::Unsqueeze:
-      return batch_unsqueeze;
-    case id::Expand:
-      return batch_expand;
-    case id::Permute:
-      return batch_permute;
-    case id::Transpose:
-      return batch_transpose;
-    case id::MatrixT:
-      return batch_matrix_t;
-    case id::ReversedT:
-      return batch_reversed_t;
-    case id::LastTwoT:
-      return batch_last_two_t;
-    case id::Select:
-    case id::SelectAt:
-    case id::Narrow:
-    case id::Slice:
-    case id::Unfold:
-      return batch_dim_view;
-    case id::Diagonal:
-      return batch_diagonal;
-    case id::AsStrided:
-      return batch_as_strided;
-    case id::WriteView:
-      return batch_write_view;
-    case id::Mm:
-      return batch_mm;
-    case id::Bmm:
-      return batch_bmm;
-    case id::Matmul:
-      return batch_matmul;
-    case id::Cat:
-      return batch_cat;
-    case id::Convolution:
-      return batch_convolution;
-    case id::Detach:
-    case id::ErfInv:
-    case id::LGamma:
-    case id::Digamma:
-    case id::OneHot:
-    case id::MaxPool:
-    case id::MaxPoolValues:
-    case id::AvgPool:
-    case id::AdaptiveAvgPool:
-    case id::AdaptiveMaxPool:
-    case id::Resample:
-    case id::LeakyRelu:
-    case id::Hardtanh:
-    case id::Relu6:
-    case id::Sinc:
-      return batch_same_call;
-    case id::Gcd:
-    case id::Lcm:
-    case id::NextAfter:
-      return batch_pointwise;
-    case id::BatchedMm:
-      return batch_by_last_dims;
-    case id::CumSum:
-    case id::CumProd:
-    case id::LogCumSumExp:
-    case id::CumMax:
-    case id::CumMin:
-    case id::Sort:
-    case id::Flip:
-    case id::Mode:
-    case id::LogSumExp:
-    case id::Softmax:
-    case id::SafeSoftmax:
-    case id::LogSoftmax:
-    case id::VectorNorm:
-      return batch_along_dims;
-    case id::Gather:
-    case id::Scatter:
-    case id::ScatterValue:
-    case id::ScatterReduceSource:
-    case id::ScatterReduceValue:
-    case id::ScatterAdd:
-    case id::ScatterReduce:
-      return batch_along_whole;
-    case id::IndexSelect:
-      return batch_index_select;
-    case id::IndexAdd:
-    case id::IndexCopy:
-    case id::IndexFill:
-    case id::IndexFillTensor:
-      return batch_index_write;
-    case id::Take:
-      return batch_take;
-    case id::Put:
-      return batch_put;
-    case id::Index:
-      return batch_index;
-    case id::IndexPut:
-      return batch_index_put;
-    default:
-      return nullptr;
-  }
-}
+namespace {
+
+struct RuleRow {
+  OpId op;
+  BatchRule rule;
+};
+constexpr RuleRow kRows[] = {
+    {id::View, batch_view},
+    {id::Squeeze, batch_squeeze},
+    {id::SqueezeDim, batch_squeeze},
+    {id::Unsqueeze, batch_unsqueeze},
+    {id::Expand, batch_expand},
+    {id::Permute, batch_permute},
+    {id::Transpose, batch_transpose},
+    {id::MatrixT, batch_matrix_t},
+    {id::ReversedT, batch_reversed_t},
+    {id::LastTwoT, batch_last_two_t},
+    {id::Select, batch_dim_view},
+    {id::SelectAt, batch_dim_view},
+    {id::Narrow, batch_dim_view},
+    {id::Slice, batch_dim_view},
+    {id::Unfold, batch_dim_view},
+    {id::Diagonal, batch_diagonal},
+    {id::AsStrided, batch_as_strided},
+    {id::WriteView, batch_write_view},
+    {id::Mm, batch_mm},
+    {id::Bmm, batch_bmm},
+    {id::Matmul, batch_matmul},
+    {id::Cat, batch_cat},
+    {id::Convolution, batch_convolution},
+    {id::Detach, batch_same_call},
+    {id::ErfInv, batch_same_call},
+    {id::LGamma, batch_same_call},
+    {id::Digamma, batch_same_call},
+    {id::OneHot, batch_same_call},
+    {id::MaxPool, batch_same_call},
+    {id::MaxPoolValues, batch_same_call},
+    {id::AvgPool, batch_same_call},
+    {id::AdaptiveAvgPool, batch_same_call},
+    {id::AdaptiveMaxPool, batch_same_call},
+    {id::Resample, batch_same_call},
+    {id::LeakyRelu, batch_same_call},
+    {id::Hardtanh, batch_same_call},
+    {id::Relu6, batch_same_call},
+    {id::Sinc, batch_same_call},
+    {id::Gcd, batch_pointwise},
+    {id::Lcm, batch_pointwise},
+    {id::NextAfter, batch_pointwise},
+    {id::BatchedMm, batch_by_last_dims},
+    {id::CumSum, batch_along_dims},
+    {id::CumProd, batch_along_dims},
+    {id::LogCumSumExp, batch_along_dims},
+    {id::CumMax, batch_along_dims},
+    {id::CumMin, batch_along_dims},
+    {id::Sort, batch_along_dims},
+    {id::Flip, batch_along_dims},
+    {id::Mode, batch_along_dims},
+    {id::LogSumExp, batch_along_dims},
+    {id::Softmax, batch_along_dims},
+    {id::SafeSoftmax, batch_along_dims},
+    {id::LogSoftmax, batch_along_dims},
+    {id::VectorNorm, batch_along_dims},
+    {id::Gather, batch_along_whole},
+    {id::Scatter, batch_along_whole},
+    {id::ScatterValue, batch_along_whole},
+    {id::ScatterReduceSource, batch_along_whole},
+    {id::ScatterReduceValue, batch_along_whole},
+    {id::ScatterAdd, batch_along_whole},
+    {id::ScatterReduce, batch_along_whole},
+    {id::IndexSelect, batch_index_select},
+    {id::IndexAdd, batch_index_write},
+    {id::IndexCopy, batch_index_write},
+    {id::IndexFill, batch_index_write},
+    {id::IndexFillTensor, batch_index_write},
+    {id::Take, batch_take},
+    {id::Put, batch_put},
+    {id::Index, batch_index},
+    {id::IndexPut, batch_index_put},
+};
+
+constexpr auto kRules = [] {
+  std::array<BatchRule, id::kCount> rules{};
+  for (const RuleRow& row : kRows) rules[row.op] = row.rule;
+  return rules;
+}();
+
+}  // namespace
+
+BatchRule batch_rule_of(OpId id) { return id < kRules.size() ? kRules[id] : nullptr; }
 
 namespace {
 

@@ -121,3 +121,6 @@ def _for_all(cls, size, randomness, dims):
 
     ForAll.__name__ = cls.__name__
     return ForAll
+
+
+Function._in_transform = staticmethod(apply)

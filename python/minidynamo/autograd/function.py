@@ -223,6 +223,8 @@ class Function:
     def jvp(ctx, *grad_inputs):
         raise NotImplementedError("jvp is not defined")
 
+    _in_transform = None  # apply() inside function transforms: minidynamo/_transforms/functions.py
+
     @classmethod
     def _own_setup(cls):
         return cls.setup_context is not Function.setup_context
@@ -239,9 +241,8 @@ class Function:
         """forward(ctx, *args) with gradients off; a floating result requires grad if an argument does."""
         if not _C._transforms():
             return _run(cls, args, kwargs)
-        from .._transforms.functions import apply
-
-        return apply(cls, _positional(cls, args, kwargs) if kwargs else args, lambda cls, args: _run(cls, args, {}))
+        given = _positional(cls, args, kwargs) if kwargs else args
+        return Function._in_transform(cls, given, lambda cls, args: _run(cls, args, {}))
 
 
 def once_differentiable(function):
