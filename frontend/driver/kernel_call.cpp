@@ -6,6 +6,7 @@
 
 #include "frontend/guards/guard.h"
 #include "frontend/tensors/tensor_object.h"
+#include "ir/run/transforms.h"
 
 namespace md {
 
@@ -75,12 +76,19 @@ PyRef KernelCall::output(std::size_t k) {
 }
 
 void KernelCall::require_grads() {
-  for (std::size_t k = 0; k < plan_.output_grads.size(); ++k)
-    if (!input_object(outputs_[k].get())) outputs_[k]->set_grad_state(plan_.output_grads[k]);
+  // What gradients depend on is known when a graph that asks for some has worked them out.
+  const bool recorded =
+      history_ && grad_enabled() && plan_.kernel->records_gradients() && holds_transforms(*plan_.traced);
+  std::vector<GradState> known;
+  for (std::size_t k = 0; recorded && k < plan_.output_grads.size(); ++k)
+    known.push_back(outputs_[k]->requires_grad ? plan_.output_grads[k] : GradState{});
+  const std::vector<GradState>& states = recorded ? known : plan_.output_grads;
+  for (std::size_t k = 0; k < states.size(); ++k)
+    if (!input_object(outputs_[k].get())) outputs_[k]->set_grad_state(states[k]);
   if (plan_.history_unknown)
     for (std::size_t k = 0; k < outputs_.size(); ++k)
       if (!input_object(outputs_[k].get()) && outputs_[k]->requires_grad) forget_history(*outputs_[k]);
-  if (history_) history_->attach(outputs_, kept_, plan_.output_grads);
+  if (history_) history_->attach(outputs_, kept_, states);
   kept_.clear();
 }
 

@@ -118,6 +118,11 @@ std::shared_ptr<const Callee> transform_callee(std::string_view name) {
   return std::make_shared<TransformCallee>(at->run);
 }
 
+bool holds_transforms(const Graph& g) {
+  return std::ranges::any_of(
+      g.nodes, [](const auto& n) { return n->callee && dynamic_cast<const TransformCallee*>(n->callee.get()); });
+}
+
 TransformsOfRun::TransformsOfRun() : before_(running.size()) {}
 
 TransformsOfRun::~TransformsOfRun() {

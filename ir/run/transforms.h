@@ -29,6 +29,9 @@ bool is_differentiated(const TensorRef& t);
 // Levels have numbers of the graph there. Such graphs have no functional form.
 std::shared_ptr<const Callee> transform_callee(std::string_view name);
 
+// Whether there are such calls in the graph.
+bool holds_transforms(const Graph& g);
+
 // While a graph runs: what it leaves open, because it failed, is ended.
 class TransformsOfRun {
  public:

@@ -53,6 +53,9 @@ CASES = {
     "each example": lambda x: vmap(
         grad(lambda p, a: functional_call(LAYER, p, (a,)).pow(2).sum()), in_dims=(None, 0)
     )(NAMED, x),
+    "linear in what requires grad": lambda x: vmap(
+        grad(lambda p, a: functional_call(LAYER, p, (a,)).sum()), in_dims=(None, 0)
+    )(dict(LAYER.named_parameters()), x),
     "vjp": lambda x: vjp(torch.sin, x)[1](x),
     "jvp": lambda x: jvp(lambda a: a.sin(), (x,), (x + 1,)),
     "linearize": lambda x: linearize(lambda a: a.sin(), x)[1](x),
