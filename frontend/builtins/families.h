@@ -14,22 +14,16 @@ std::span<const BuiltinRow> sequence_rules();  // len, range, zip, list, sorted,
 std::span<const BuiltinRow> number_rules();    // abs, min, sum, int, operator.*, ...
 std::span<const BuiltinRow> library_rules();   // functools, contextlib, our own _dynamo functions, grad mode
 std::span<const BuiltinRow> itertools_rules();
-std::span<const BuiltinRow> autograd_rules();  // autograd.Function
-std::span<const BuiltinRow> array_rules();     // what NumPy's polyfills and tensors hand each other
-std::span<const BuiltinRow> class_rules();     // class statements
-std::span<const BuiltinRow> frame_rules();     // sys.exc_info, sys._getframe
-std::span<const BuiltinRow> polyfill_rules();  // what polyfills of the library ask of the trace
-std::span<const BuiltinRow> override_rules();  // torch.overrides
-std::span<const BuiltinRow> marked_rules();    // nonstrict_trace, cond, error_on_graph_break, ...
-std::span<const BuiltinRow> marked_rules();    // nonstrict_trace, checkpoint, error_on_graph_break, ...
-std::span<const BuiltinRow> region_rules();    // cond, while_loop, scan, ...
 std::span<const BuiltinRow> autograd_rules();   // autograd.Function
 std::span<const BuiltinRow> array_rules();      // what NumPy's polyfills and tensors hand each other
 std::span<const BuiltinRow> class_rules();      // class statements
 std::span<const BuiltinRow> frame_rules();      // sys.exc_info, sys._getframe
 std::span<const BuiltinRow> polyfill_rules();   // what polyfills of the library ask of the trace
-std::span<const BuiltinRow> marked_rules();     // nonstrict_trace, cond, error_on_graph_break, ...
+std::span<const BuiltinRow> override_rules();   // torch.overrides
+std::span<const BuiltinRow> marked_rules();     // nonstrict_trace, checkpoint, error_on_graph_break, ...
+std::span<const BuiltinRow> region_rules();     // cond, while_loop, scan, ...
 std::span<const BuiltinRow> transform_rules();  // levels of vmap and grad
+
 inline auto builtin_families() {
   return std::array{
       object_rules(),     //
