@@ -1,7 +1,9 @@
 """load() of files that torch wrote (torch_files/, made by the script there), and what save() writes for torch."""
 
+import base64
 import collections
 import io
+import json
 import pathlib
 import pickle
 import zipfile
@@ -11,7 +13,7 @@ import pytest
 import minidynamo as torch
 from minidynamo import archive_writer
 
-FILES = pathlib.Path(__file__).parent / "torch_files"
+STORED = json.loads((pathlib.Path(__file__).parent / "torch_files" / "files.json").read_text())
 DTYPES = "float32 float64 float16 bfloat16 int64 int32 int16 int8 uint8 bool".split()
 
 
@@ -20,6 +22,10 @@ def written(value, **options):
     torch.save(value, file, **options)
     file.seek(0)
     return file
+
+
+def by_torch(name):
+    return io.BytesIO(base64.b64decode(STORED[name]))
 
 
 def check_values(found):
@@ -48,17 +54,17 @@ def check_values(found):
 
 @pytest.mark.parametrize("weights_only", [True, False])
 @pytest.mark.parametrize("name", ["values.pt", "values_before_1_6.pt"])
-def test_values_that_torch_wrote(name, weights_only):
-    found = torch.load(FILES / name, weights_only=weights_only)
+def test_values_that_torch_wrote(tmp_path, name, weights_only):
+    found = torch.load(by_torch(name), weights_only=weights_only)
     check_values(torch.load(written(found), weights_only=weights_only))
     check_values(torch.load(written(found, _use_new_zipfile_serialization=False), weights_only=False))
     check_values(found)
-    with open(FILES / name, "rb") as file:
-        check_values(torch.load(file, weights_only=weights_only))
+    (tmp_path / name).write_bytes(by_torch(name).getvalue())
+    check_values(torch.load(tmp_path / name, weights_only=weights_only))
 
 
 @pytest.mark.parametrize(
-    "load", [lambda: torch.load(FILES / "kinds.pt"), lambda: torch.load(written(torch.load(FILES / "kinds.pt")))]
+    "load", [lambda: torch.load(by_torch("kinds.pt")), lambda: torch.load(written(torch.load(by_torch("kinds.pt"))))]
 )
 def test_sparse_and_meta_tensors(load):
     found = load()
@@ -68,8 +74,8 @@ def test_sparse_and_meta_tensors(load):
 
 def test_whole_models():
     with pytest.raises(pickle.UnpicklingError, match="torch.nn.modules.container.Sequential"):
-        torch.load(FILES / "whole_model.pt")
-    model = torch.load(FILES / "whole_model.pt", weights_only=False)
+        torch.load(by_torch("whole_model.pt"))
+    model = torch.load(by_torch("whole_model.pt"), weights_only=False)
     again = torch.load(written(model), weights_only=False)
     for each in (model, again):
         assert type(each) is torch.nn.Sequential and each(torch.tensor([[1.0, -3.0]])).item() == 0
@@ -82,16 +88,16 @@ def test_whole_models():
         for kind, module in zip(names, ["container", "linear", "activation"])
     ]
     with torch.serialization.safe_globals(safe):
-        assert torch.load(FILES / "whole_model.pt")(torch.ones(1, 2)).item() == 6
+        assert torch.load(by_torch("whole_model.pt"))(torch.ones(1, 2)).item() == 6
 
 
 @pytest.mark.parametrize("name", ["values.pt", "values_before_1_6.pt"])
 def test_where_to(name):
     seen = []
     for place in ("cpu", {"cuda:0": "cpu"}, lambda memory, at: seen.append((memory.dtype, at))):
-        assert torch.load(FILES / name, map_location=place)["tail"].tolist() == [2, 3, 4, 5]
+        assert torch.load(by_torch(name), map_location=place)["tail"].tolist() == [2, 3, 4, 5]
     assert set(seen) == {(torch.uint8, "cpu")}
-    found = torch.load(FILES / name, map_location="meta")
+    found = torch.load(by_torch(name), map_location="meta")
     assert found["memory"].is_meta and found["required"].requires_grad and found["parameters"][0].is_meta
 
 

@@ -1,6 +1,9 @@
-"""Writes the files of this folder: run by a Python that has torch, `python make.py`. Tests read them without torch."""
+"""Writes files.json, files by torch in base64: run by a Python that has torch. Tests read them without torch."""
 
+import base64
 import collections
+import io
+import json
 import pathlib
 
 import torch
@@ -37,13 +40,22 @@ def values():
     return found
 
 
+def written(value, **options):
+    file = io.BytesIO()
+    torch.save(value, file, **options)
+    return base64.b64encode(file.getvalue()).decode()
+
+
 if __name__ == "__main__":
-    torch.save(values(), HERE / "values.pt")
-    torch.save(values(), HERE / "values_before_1_6.pt", _use_new_zipfile_serialization=False)
-    more = {"sparse": torch.eye(2).to_sparse(), "meta": torch.zeros(2, 3, device="meta")}
-    torch.save(more, HERE / "kinds.pt")
     layer = torch.nn.Linear(2, 1)
     with torch.no_grad():
         layer.weight.copy_(torch.tensor([[1.0, 2.0]]))
         layer.bias.fill_(3.0)
-    torch.save(torch.nn.Sequential(layer, torch.nn.ReLU()), HERE / "whole_model.pt")
+    kinds = {"sparse": torch.eye(2).to_sparse(), "meta": torch.zeros(2, 3, device="meta")}
+    files = {
+        "values.pt": written(values()),
+        "values_before_1_6.pt": written(values(), _use_new_zipfile_serialization=False),
+        "kinds.pt": written(kinds),
+        "whole_model.pt": written(torch.nn.Sequential(layer, torch.nn.ReLU())),
+    }
+    (HERE / "files.json").write_text(json.dumps(files, indent=1) + "\n")
