@@ -7,6 +7,7 @@
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "frontend/tensors/warn_once.h"
 #include "ir/core/scalar_builder.h"
 #include "ir/tensor/extent.h"
 #include "ir/tensor/strided.h"
@@ -74,12 +75,20 @@ class Leaves {
     for (Py_ssize_t i = 0; i < n; ++i) {
       // Reading an element may run user code, which may shrink the list.
       if (i >= PySequence_Fast_GET_SIZE(fast.get())) throw OpError(ErrorKind::Runtime, "sequence changed size");
-      collect(PyRef::borrow(PySequence_Fast_GET_ITEM(fast.get(), i)).get(), depth + 1);
+      const PyRef item = PyRef::borrow(PySequence_Fast_GET_ITEM(fast.get(), i));
+      if (is_array(item.get())) warn_of_arrays();
+      collect(item.get(), depth + 1);
     }
   }
   const std::vector<PyRef>& all() const { return leaves_; }
 
  private:
+  static void warn_of_arrays() {
+    static std::atomic_flag said;
+    warn_once(said,
+              "A tensor is made from a sequence of NumPy arrays, element by element, which is slow: make one array of "
+              "them first, numpy.array(sequence).");
+  }
   void add(PyObject* o) {
     if (TensorRef zero_dim = tensor_from_array(o); zero_dim && zero_dim->dim() == 0) {
       leaves_.push_back(wrap_tensor(std::move(zero_dim)));

@@ -18,6 +18,7 @@
 #include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "frontend/tensors/warn_once.h"
 #include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/batched.h"
@@ -300,6 +301,18 @@ void add_alias(PyObject* module, PyObject* namespaces, const std::string& alias)
   checked(PyDict_SetItemString(members.get(), name.c_str(), make_table_function(op_function_type, alias, false).get()));
 }
 
+// .T and .mT are meant for matrices; of other tensors .T will not stay what it is.
+void warn_of_transposing(const Op& o, std::int64_t dimensions) {
+  static std::atomic_flag said_of_scalars, said_of_others;
+  if (dimensions == 2 || (o.public_name != "T" && o.public_name != "mT")) return;
+  if (dimensions == 0)
+    warn_once(said_of_scalars, "x.T and x.mT of a tensor without dimensions are the tensor itself, and deprecated.");
+  else if (o.public_name == "T")
+    warn_once(said_of_others,
+              "x.T of a tensor that has not two dimensions is deprecated: x.mT transposes matrices, and "
+              "x.permute(*range(x.ndim - 1, -1, -1)) reverses all dimensions.");
+}
+
 // An attribute such as x.T: the op called with the tensor alone.
 PyObject* get_property(PyObject* self, void* context) {
   const Op& o = *static_cast<const Op*>(context);
@@ -311,6 +324,7 @@ PyObject* get_property(PyObject* self, void* context) {
       const PyRef getter = checked(PyObject_GetAttrString(attribute.get(), "__get__"));
       if (PyRef answer = try_torch_function(getter.get(), call)) return answer.release();
     }
+    warn_of_transposing(o, static_cast<std::int64_t>(tensor_impl(self)->dim()));
     BoundArgs bound{Arg(TensorRef(tensor_impl(self)))};
     for (std::size_t i = 1; i < o.schema.params.size(); ++i) bound.push_back(o.schema.params[i].default_value);
     return keep_subclass(wrap_result(o, call_op(o, bound), call), call).release();

@@ -1,8 +1,10 @@
 """Attention: with masks, and with the projections of several heads."""
 
 import math
+import warnings
 
 from .. import _C
+from .._dynamo.eval_frame import is_compiling
 from .arguments import need_tensors
 from .dropout_functions import dropout
 from .linear_functions import linear as _linear
@@ -120,6 +122,17 @@ def _check_mask(mask, batch, num_heads, targets, sources):
         raise RuntimeError(f"attn_mask has to have the shape {wanted}, got {tuple(mask.shape)}")
 
 
+def _warn_of_two_kinds(attn_mask, key_padding_mask):
+    if attn_mask is None or key_padding_mask is None or is_compiling():
+        return
+    if key_padding_mask.dtype != attn_mask.dtype:
+        warnings.warn(
+            f"attn_mask ({attn_mask.dtype}) and key_padding_mask ({key_padding_mask.dtype}) of two kinds are "
+            "deprecated: give both as bools, or both as numbers that are added",
+            stacklevel=3,
+        )
+
+
 def _merged(attn_mask, key_padding_mask, batch, num_heads, sources):
     """Both masks as one of 4 dimensions that is added to scores, or None."""
     if attn_mask is not None and attn_mask.dim() == 3:  # one for each head of each batch entry
@@ -171,6 +184,7 @@ def multi_head_attention_forward(
     there, is causal. AssertionError and RuntimeError for shapes that do not go together.
     """
     _check_inputs(query, key, value, key_padding_mask, attn_mask)
+    _warn_of_two_kinds(attn_mask, key_padding_mask)
     batched = query.dim() == 3
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)

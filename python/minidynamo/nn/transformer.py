@@ -1,11 +1,14 @@
 """The Transformer (Vaswani et al. 2017): layers of encoder and decoder, stacks of them, and both together."""
 
 import math
+import warnings
 from copy import deepcopy
 
 from .. import _C
+from .._dynamo.eval_frame import is_compiling
 from . import functional as F
 from . import init
+from .activation import GELU, ReLU
 from .containers import ModuleList
 from .dropout import Dropout
 from .linear import Linear
@@ -160,10 +163,28 @@ def _copies(layer, count):
     return ModuleList([deepcopy(layer) for _ in range(count)])
 
 
+def _why_not_nested(layer):
+    """Why torch would not leave padding out of its computations with such a layer; None where it would."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return f"the layer is no TransformerEncoderLayer but a {type(layer).__name__}"
+    attention = layer.self_attn
+    rectifies = layer.activation in (F.relu, F.gelu) or isinstance(layer.activation, (ReLU, GELU))
+    reasons = {
+        "norm_first is set": layer.norm_first,
+        "batch_first is not set": not attention.batch_first,
+        "the attention has no bias": attention.in_proj_bias is None,
+        "its activation is neither relu nor gelu": not rectifies,
+        "its norms differ in eps": layer.norm1.eps != layer.norm2.eps,
+        "its number of heads is odd": attention.num_heads % 2 == 1,
+    }
+    return next((f"of the layer {reason}" for reason, holds in reasons.items() if holds), None)
+
+
 class TransformerEncoder(Module):
     """`num_layers` copies of a layer, one after the other, then `norm` if given.
 
-    `enable_nested_tensor` and `mask_check` are kept and of no use: padding is computed as everything else.
+    `enable_nested_tensor` and `mask_check` are kept and of no use: padding is computed as everything else. A
+    UserWarning tells, as torch's does, where the layer rules nested tensors out.
     """
 
     def __init__(self, encoder_layer, num_layers, norm=None, enable_nested_tensor=True, mask_check=True):
@@ -172,6 +193,9 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
+        why_not = _why_not_nested(encoder_layer) if enable_nested_tensor and not is_compiling() else None
+        if why_not is not None:
+            warnings.warn(f"enable_nested_tensor=True has no effect: {why_not}", stacklevel=2)
         self.mask_check = mask_check
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):
