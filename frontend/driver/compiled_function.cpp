@@ -86,8 +86,20 @@ CompileOptions* forced_options(const CompileOptions& r) {
 
 // Function transforms (vmap, grad) of eager mode run what they are applied to as plain Python. With fullgraph that is
 // an error, except of the backend that is plain Python.
-bool is_plain_in_transform(const CompileOptions& options) {
-  return is_in_transform() && (!options.fullgraph || options.backend_name == "eager");
+[[gnu::cold, gnu::noinline]] PyObject* call_transformed(CompiledFunctionObject* self, PyObject* const* args,
+                                                        std::size_t nargsf, PyObject* kwnames) {
+  auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
+  BoundArguments bound;
+  if (self->options->fullgraph && self->options->backend_name != "eager" && bound.bind(fn, args, nargsf, kwnames) &&
+      bound.complete()) {
+    PyRef result;
+    const FrameRequest request{reinterpret_cast<PyCodeObject*>(fn->func_code), bound.frame(), self->options,
+                               std::string()};
+    if (run_missed(request, result) == RunOutcome::Raised) return nullptr;
+  }
+  if (PyErr_Occurred()) return nullptr;
+  Disarmed below;
+  return call_plain(self, args, nargsf, kwnames, nullptr);
 }
 
 // `Single`: an entry that only returns one output is run the short way. It holds neither code nor arguments: while its
@@ -100,11 +112,12 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   auto* code = reinterpret_cast<PyCodeObject*>(fn->func_code);
   const RunSwitches& switches = run_switches();
   if ((switches.disabling && is_disabled_here()) || switches.stance == Stance::ForceEager ||
-      (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed() ||
-      is_plain_in_transform(*self->options)) {
+      (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed()) {
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, nullptr);
   }
+  if (is_in_transform()) [[unlikely]]
+    return call_transformed(self, args, nargsf, kwnames);
   CompileOptions* options = self->options;
   PyRef kept;  // also if the stance ends meanwhile
   if (switches.forces_backend) {
@@ -120,8 +133,7 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   const bool runs_plain = notes && notes->runs_plain(*options);
   if (!runs_plain || notes->runs_plain_below(*options)) {
     LoadedValues found;
-    const bool usable = state && !is_in_transform();
-    EntryRef entry = usable ? find_entry(*state, options, bound.frame(), found) : EntryRef();
+    EntryRef entry = state ? find_entry(*state, options, bound.frame(), found) : EntryRef();
     if (Single && entry && !runs_plain && is_single(*entry) && !counting_frames()) [[likely]] {
       bool repeat = false;
       PyObject* out = run_single(*entry, found, bound.frame(), repeat);

@@ -75,14 +75,26 @@ PyRef KernelCall::output(std::size_t k) {
   return wrapped_.emplace_back(outputs_[k].get(), wrap_tensor(outputs_[k])).second;
 }
 
+namespace {
+
+// What gradients depend on is known when a graph that asks for some has worked them out.
+[[gnu::noinline]] std::vector<GradState> as_recorded(const std::vector<GradState>& expected,
+                                                     std::span<const TensorRef> outputs) {
+  std::vector<GradState> states;
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    states.push_back(outputs[k]->requires_grad ? expected[k] : GradState{});
+  return states;
+}
+
+}  // namespace
+
 void KernelCall::require_grads() {
-  // What gradients depend on is known when a graph that asks for some has worked them out.
-  const bool recorded =
-      history_ && grad_enabled() && plan_.kernel->records_gradients() && holds_transforms(*plan_.traced);
-  std::vector<GradState> known;
-  for (std::size_t k = 0; recorded && k < plan_.output_grads.size(); ++k)
-    known.push_back(outputs_[k]->requires_grad ? plan_.output_grads[k] : GradState{});
-  const std::vector<GradState>& states = recorded ? known : plan_.output_grads;
+  if (history_ && grad_enabled() && plan_.kernel->records_gradients() && holds_transforms(*plan_.traced))
+    return set_states(as_recorded(plan_.output_grads, outputs_));
+  set_states(plan_.output_grads);
+}
+
+void KernelCall::set_states(const std::vector<GradState>& states) {
   for (std::size_t k = 0; k < states.size(); ++k)
     if (!input_object(outputs_[k].get())) outputs_[k]->set_grad_state(states[k]);
   if (plan_.history_unknown)

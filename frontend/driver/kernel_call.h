@@ -47,7 +47,8 @@ class KernelCall {
   void require_grads();  // what requires grad, which kernels know nothing of
 
  private:
-  PyObject* input_object(const TensorImpl* t);  // null: it is none
+  void set_states(const std::vector<GradState>& states);  // of the outputs
+  PyObject* input_object(const TensorImpl* t);            // null: it is none
 
   const EntryPlan& plan_;
   const FrameArgs& args_;
