@@ -12,13 +12,11 @@
 #include <string>
 
 #include "frontend/cpython/import_module.h"
-#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
-#include "frontend/tensors/warn_once.h"
 #include "frontend/tensors/written_tensors.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/batched.h"
@@ -301,44 +299,6 @@ void add_alias(PyObject* module, PyObject* namespaces, const std::string& alias)
   checked(PyDict_SetItemString(members.get(), name.c_str(), make_table_function(op_function_type, alias, false).get()));
 }
 
-// .T and .mT are meant for matrices; of other tensors .T will not stay what it is.
-void warn_of_transposing(const Op& o, std::int64_t dimensions) {
-  static std::atomic_flag said_of_scalars, said_of_others;
-  if (dimensions == 2 || (o.public_name != "T" && o.public_name != "mT")) return;
-  if (dimensions == 0)
-    warn_once(said_of_scalars, "x.T and x.mT of a tensor without dimensions are the tensor itself, and deprecated.");
-  else if (o.public_name == "T")
-    warn_once(said_of_others,
-              "x.T of a tensor that has not two dimensions is deprecated: x.mT transposes matrices, and "
-              "x.permute(*range(x.ndim - 1, -1, -1)) reverses all dimensions.");
-}
-
-// An attribute such as x.T: the op called with the tensor alone.
-PyObject* get_property(PyObject* self, void* context) {
-  const Op& o = *static_cast<const Op*>(context);
-  return guarded([&]() -> PyObject* {
-    const PassedArgs call{&self, 1, nullptr};
-    if (may_be_overridden(self)) {
-      const PyRef attribute =
-          checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), o.public_name.c_str()));
-      const PyRef getter = checked(PyObject_GetAttrString(attribute.get(), "__get__"));
-      if (PyRef answer = try_torch_function(getter.get(), call)) return answer.release();
-    }
-    warn_of_transposing(o, static_cast<std::int64_t>(tensor_impl(self)->dim()));
-    BoundArgs bound{Arg(TensorRef(tensor_impl(self)))};
-    for (std::size_t i = 1; i < o.schema.params.size(); ++i) bound.push_back(o.schema.params[i].default_value);
-    return keep_subclass(wrap_result(o, call_op(o, bound), call), call).release();
-  });
-}
-
-void add_property(const Op& o) {
-  // CPython keeps a pointer to the definition for as long as the type lives.
-  auto* definition = new PyGetSetDef{lasting(o.public_name), get_property, nullptr, nullptr, const_cast<Op*>(&o)};
-  definition->doc = lasting(std::string(o.decl->doc));
-  PyRef descriptor = checked(PyDescr_NewGetSet(tensor_type, definition));
-  checked(PyObject_SetAttrString(reinterpret_cast<PyObject*>(tensor_type), definition->name, descriptor.get()));
-}
-
 PyRef make_native(PyTypeObject* type, const NativeRow& row) {
   PyRef made = make_function(type, row.name);
   self_of(made.get())->native = row.call;
@@ -375,17 +335,6 @@ int add_table_ops(PyObject* module) {
       for_each_alias(o, [&](std::string_view alias) { add_alias(module, namespaces.get(), std::string(alias)); });
     }
     set_attribute(module, "_namespaces", namespaces);
-    return Py_None;
-  })
-             ? 0
-             : -1;
-}
-
-int add_table_properties() {
-  return guarded([&]() -> PyObject* {
-    for (const Op& o : all_ops()) {
-      if (o.decl->property) add_property(o);
-    }
     return Py_None;
   })
              ? 0
