@@ -143,6 +143,19 @@ def _rows(output, index, inputs, create_graph, strict):
     return tuple(_C.stack(of_input).reshape(output.shape + x.shape) for of_input, x in zip(zip(*rows), inputs))
 
 
+def _rows_at_once(output, inputs, create_graph):
+    """As _rows(), all in one pass."""
+    count = output.numel()
+    if not (count and output.requires_grad):
+        return tuple(_C.zeros(output.shape + x.shape, dtype=output.dtype) for x in inputs)
+    basis = _C.eye(count, dtype=output.dtype).reshape((count, *output.shape))
+    found = _grad((output,), inputs, (basis,), True, create_graph, allow_unused=True, is_grads_batched=True)
+    return tuple(
+        _C.zeros(output.shape + x.shape, dtype=output.dtype) if g is None else g.reshape(output.shape + x.shape)
+        for g, x in zip(found, inputs)
+    )
+
+
 def _check_strategy(strategy, create_graph, strict, vectorize):
     if strategy not in _STRATEGIES:
         raise AssertionError(f"Expected strategy to be one of {_STRATEGIES}, got {strategy!r}")
@@ -162,8 +175,8 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
 
     A Tensor for one input and one output that are no tuples, else a tuple over inputs or outputs, or a tuple over
     outputs of tuples over inputs. `create_graph` makes it differentiable; `strict` raises RuntimeError where an output
-    does not depend on an input, which otherwise gives zeros. `vectorize` and `strategy` change neither values nor, as
-    the rows are worked out one after another, the time.
+    does not depend on an input, which otherwise gives zeros. With `vectorize` all rows are worked out at once;
+    `strategy` changes neither values nor time.
 
     Raises AssertionError for another strategy than "reverse-mode" and "forward-mode", NotImplementedError for the
     latter with `create_graph` or without `vectorize`, RuntimeError for `strict` with `vectorize`.
@@ -173,7 +186,10 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
         is_tuple, given = _tensors(inputs, "inputs", "jacobian")
         given = _fresh_inputs(given, create_graph)
         outputs_tuple, outputs = _call(func, given, "jacobian", strict)
-        found = [_rows(y, i, given, create_graph, strict) for i, y in enumerate(outputs)]
+        if vectorize:
+            found = [_rows_at_once(y, given, create_graph) for y in outputs]
+        else:
+            found = [_rows(y, i, given, create_graph, strict) for i, y in enumerate(outputs)]
     found = tuple(_finished(of_output, is_tuple, create_graph) for of_output in found)
     return found if outputs_tuple else found[0]
 
