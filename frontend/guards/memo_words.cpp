@@ -235,9 +235,9 @@ bool MemoWords::length(PyObject* o, const At& a) {
   type_word(o, a);
   if (PyTuple_CheckExact(o) || PyList_CheckExact(o)) {
     word(&reinterpret_cast<PyVarObject*>(o)->ob_size, a.node);
-  } else if (!PyDict_CheckExact(o)) {
+  } else if (!PyDict_CheckExact(o) && !PyODict_CheckExact(o)) {
     return false;
-  } else if (is_by_entry(a.node) || !dict_version_is_complete(o)) {
+  } else if (PyODict_CheckExact(o) || is_by_entry(a.node) || !dict_version_is_complete(o)) {
     word(&reinterpret_cast<PyDictObject*>(o)->ma_used, a.node);
   } else {
     word(dict_version_at(o), a.node);

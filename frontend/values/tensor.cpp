@@ -167,9 +167,6 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
     args.positional.push_back(ValueRef(this));
     return t.call_attribute_op(n, args);
   }
-  PyObject* const own = own_attribute(tensor_type, name);  // written in Python
-  if (own && (PyFunction_Check(own) || is_overridable_function(own)) && (!real || of_instance))
-    return make_ref<MethodValue>(t.from_object(own, nullptr), ValueRef(this));
   // x.__setitem__ and its like, C functions of the type.
   PyRef on_type = PyRef::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(python_type()), name));
   if (!on_type) clear_answer();
@@ -181,7 +178,8 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
     args.positional.push_back(ValueRef(this));
     if (PyFunction_Check(get.get())) return t.call(t.wrap(get.get(), nullptr), std::move(args));
   }
-  if (on_type && PyFunction_Check(on_type.get()) && is_method_in_python(*this, on_type.get(), n)) {
+  const bool in_python = on_type && (PyFunction_Check(on_type.get()) || is_overridable_function(on_type.get()));
+  if (in_python && is_method_in_python(*this, on_type.get(), n)) {
     if (real && source)
       t.guard(GuardKind::NotPresent, t.recorder.sources.child(source, SourceKind::InstanceDict, name));
     return make_ref<MethodValue>(t.wrap(on_type.get(), nullptr), ValueRef(this));
@@ -207,7 +205,7 @@ bool TensorValue::has_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (tensor_has_method(n) || tensor_has_attr(n)) return true;
   PyObject* const known = find_item(tensor_type->tp_dict, n.c_str());
-  if (known && PyFunction_Check(known)) return true;
+  if (known && (PyFunction_Check(known) || is_overridable_function(known))) return true;
   if (!real) return false;
   const bool there = has_attribute(real.get(), name);
   t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
