@@ -19,10 +19,6 @@ CALLS = json.loads((pathlib.Path(__file__).parent / "torch_function_calls.json")
 LOG = []
 
 
-def passed_on(cls, func, types, args, kwargs):
-    return super(cls, cls).__torch_function__(func, types, args, kwargs or {})
-
-
 class Plain(torch.Tensor):
     """Leaves everything to Tensor."""
 
