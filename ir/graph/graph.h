@@ -62,8 +62,8 @@ struct Node {
   TensorRef constant;          // GetAttr
   UserStack stack;
   std::shared_ptr<const Callee> callee;  // Call
-  // Call: graphs whose names are attributes of this one ("cond_true_0"). What their inputs are given, region_call.h says;
-  // their symbols are this graph's.
+  // Call: graphs whose names are attributes of this one ("cond_true_0"). What their inputs are given, region_call.h
+  // says; their symbols are this graph's.
   std::vector<std::shared_ptr<Graph>> regions;
 
   const TensorType& type() const { return types.front(); }
