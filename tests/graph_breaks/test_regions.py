@@ -187,12 +187,18 @@ def codes_of(error):
     return found
 
 
-@pytest.mark.parametrize("code,body", BROKEN, ids=lambda v: getattr(v, "__name__", v))
-@pytest.mark.parametrize("name", REGIONS)
+# Writes and views are no matter where the function stays part of the graph around it.
+CROSSED = [
+    pytest.param(name, code, body, id=f"{name}-{code}-{body.__name__}")
+    for name, operator in REGIONS.items()
+    for code, body in BROKEN
+    if not (code in ("GB0040", "GB0041") and operator in IN_PLACE)
+]
+
+
+@pytest.mark.parametrize("name,code,body", CROSSED)
 def test_what_a_function_may_not_do(name, code, body):
     operator = REGIONS[name]
-    if code in ("GB0040", "GB0041") and operator in IN_PLACE:
-        pytest.skip("part of the graph around it")
     if code == "GB0040" and operator is in_associative_scan:
         code = None  # added to the other operand, and no result
     for fullgraph in (True, False, None):
