@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "frontend/cpython/dict_access.h"
+#include "frontend/cpython/method_wrapper.h"
 
 namespace md {
 namespace {
@@ -88,7 +89,7 @@ bool is_plain(PyObject* o) {
   }
   if (PyFrozenSet_CheckExact(o)) return all_elements(o, [](PyObject* key, Py_hash_t) { return is_plain(key); });
   // Bound by C code, these compare what they are bound to by identity.
-  return by_identity(o) || Py_TYPE(o) == &_PyMethodWrapper_Type;
+  return by_identity(o) || is_method_wrapper(o);
 }
 
 bool holds_equal(PyObject* data, PyObject* instance) {

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/cpython/method_wrapper.h"
 #include "frontend/tensors/function_modes.h"
 
 namespace md {
@@ -116,7 +117,7 @@ PyRef convert_result(PyRef result, PyTypeObject* type) {
 }
 
 bool is_unconverted(PyObject* function) {
-  if (Py_TYPE(function) != &_PyMethodWrapper_Type) return false;
+  if (!is_method_wrapper(function)) return false;
   const PyRef self = checked(PyObject_GetAttrString(function, "__self__"));
   return std::ranges::find(*unconverted_attributes, self.get()) != unconverted_attributes->end();
 }

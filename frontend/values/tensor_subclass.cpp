@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/method_wrapper.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
@@ -131,7 +132,7 @@ ValueRef plain_call(Tracer& t, const ValueRef& function, CallArgs args) {
 }
 
 bool is_unconverted(PyObject* function) {
-  if (!function || Py_TYPE(function) != &_PyMethodWrapper_Type) return false;
+  if (!function || !is_method_wrapper(function)) return false;
   const PyRef self = checked(PyObject_GetAttrString(function, "__self__"));
   for (const char* name : {"grad", "_grad", "_base"})
     if (own_attribute(tensor_type, interned(name).get()) == self.get()) return true;
@@ -319,7 +320,7 @@ ValueRef call_default_torch_function(Tracer& t, PyObject* function, const CallAr
 }
 
 bool is_tensor_access(PyObject* o) {
-  const bool bound = Py_TYPE(o) == &_PyMethodWrapper_Type;
+  const bool bound = is_method_wrapper(o);
   const PyRef attribute = bound ? checked(PyObject_GetAttrString(o, "__self__")) : PyRef::borrow(o);
   return Py_TYPE(attribute.get()) == &PyGetSetDescr_Type &&
          reinterpret_cast<PyDescrObject*>(attribute.get())->d_type == tensor_type;
@@ -327,7 +328,7 @@ bool is_tensor_access(PyObject* o) {
 
 ValueRef call_tensor_slot(Tracer& t, PyObject* function, const CallArgs& args) {
   if (args.positional.empty() || !args.keywords.empty()) return {};
-  const bool access = Py_TYPE(function) == &_PyMethodWrapper_Type && is_tensor_access(function);
+  const bool access = is_method_wrapper(function) && is_tensor_access(function);
   const PyRef attribute = access ? checked(PyObject_GetAttrString(function, "__self__")) : PyRef();
   const bool slot =
       Py_TYPE(function) == &PyWrapperDescr_Type && reinterpret_cast<PyDescrObject*>(function)->d_type == tensor_type;
