@@ -95,7 +95,7 @@ class UntypedStorage:
             raise TypeError(f"a storage is indexed by an int or a slice, not by {type(index).__name__}")
         at = operator.index(index)
         if not -len(self) <= at < len(self):
-            raise IndexError(f"index {at} out of range for storage of size {len(self)}")
+            raise IndexError(f"there is no element {at} in a storage of {len(self)}")
         return at
 
     def fill_(self, value):
@@ -198,7 +198,7 @@ class TypedStorage:
             raise TypeError(f"a storage is indexed by an int, not by {type(index).__name__}")
         at = operator.index(index)
         if not -len(self) <= at < len(self):
-            raise IndexError(f"index {at} out of range for storage of size {len(self)}")
+            raise IndexError(f"there is no element {at} in a storage of {len(self)}")
         return at
 
     def __getitem__(self, index):

@@ -274,7 +274,7 @@ def test_functions_with_a_backward():
     class Neither(Square):
         generate_vmap_rule = False
 
-    with pytest.raises(RuntimeError, match="vmap support"):
+    with pytest.raises(RuntimeError, match="how to batch"):
         vmap(lambda x: Neither.apply(x, 1.0))(batch)
 
     class Old(torch.autograd.Function):
@@ -292,23 +292,23 @@ def test_functions_with_a_backward():
 @pytest.mark.parametrize(
     "error, text, call",
     [
-        (RuntimeError, "scalar Tensor", lambda: grad(lambda x: x)(X)),
-        (RuntimeError, "return a Tensor", lambda: grad(lambda x: 3)(X)),
+        (RuntimeError, "one number", lambda: grad(lambda x: x)(X)),
+        (RuntimeError, "give a tensor", lambda: grad(lambda x: 3)(X)),
         (RuntimeError, "floating", lambda: grad(lambda x: x.sum())(torch.arange(3))),
-        (ValueError, "must be Tensor", lambda: grad(lambda x: torch.tensor(1.0))(3)),
+        (ValueError, "with respect to tensors", lambda: grad(lambda x: torch.tensor(1.0))(3)),
         (RuntimeError, "has_aux", lambda: grad(cubes, has_aux=True)(X)),
-        (RuntimeError, "unsupported type", lambda: grad(lambda x: (cubes(x), "no"), has_aux=True)(X)),
-        (RuntimeError, "argnum=2", lambda: grad(cubes, argnums=2)(X)),
+        (RuntimeError, "tensors are wanted", lambda: grad(lambda x: (cubes(x), "no"), has_aux=True)(X)),
+        (RuntimeError, "argument 2", lambda: grad(cubes, argnums=2)(X)),
         (RuntimeError, "argnums", lambda: grad(cubes, argnums="a")(X)),
-        (RuntimeError, "non-empty", lambda: grad(cubes, argnums=())(X)),
-        (RuntimeError, "unique", lambda: grad(cubes, argnums=(0, 0))(X)),
-        (RuntimeError, "structure", lambda: vjp(torch.sin, X)[1]((X,))),
-        (RuntimeError, "Mismatch", lambda: vjp(torch.sin, X)[1](torch.ones(2))),
-        (RuntimeError, "only tensors", lambda: vjp(lambda x: 1, X)),
+        (RuntimeError, "no argument", lambda: grad(cubes, argnums=())(X)),
+        (RuntimeError, "twice", lambda: grad(cubes, argnums=(0, 0))(X)),
+        (RuntimeError, "nested", lambda: vjp(torch.sin, X)[1]((X,))),
+        (RuntimeError, "has the shape", lambda: vjp(torch.sin, X)[1](torch.ones(2))),
+        (RuntimeError, "be tensors", lambda: vjp(lambda x: 1, X)),
         (RuntimeError, "tuple", lambda: jvp(torch.sin, X, (X,))),
-        (RuntimeError, "different size", lambda: jvp(torch.sin, (X,), (torch.ones(2),))),
-        (RuntimeError, "structure", lambda: jvp(torch.sin, (X,), X)),
-        (RuntimeError, "at least one", lambda: jvp(torch.sin, (), ())),
+        (RuntimeError, "of sizes", lambda: jvp(torch.sin, (X,), (torch.ones(2),))),
+        (RuntimeError, "nested", lambda: jvp(torch.sin, (X,), X)),
+        (RuntimeError, "no tensor among", lambda: jvp(torch.sin, (), ())),
         (ValueError, "floating", lambda: jvp(torch.sin, (torch.arange(3),), (torch.arange(3),))),
         (RuntimeError, "shape", lambda: linearize(torch.sin, X)[1](torch.ones(2))),
         (ValueError, "chunk_size", lambda: jacrev(torch.sin, chunk_size=0)),

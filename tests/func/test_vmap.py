@@ -105,21 +105,21 @@ def test_what_left_is_refused():
 @pytest.mark.parametrize(
     "error, text, call",
     [
-        (ValueError, "must only return Tensors", lambda: vmap(lambda x: 3)(X)),
+        (ValueError, "has no examples", lambda: vmap(lambda x: 3)(X)),
         (ValueError, "no positional arguments", lambda: vmap(lambda: 3)()),
-        (ValueError, "in_dim=5", lambda: vmap(lambda x: x, in_dims=5)(X)),
-        (ValueError, "not compatible", lambda: vmap(lambda x: x, in_dims=(0, 0))(X)),
+        (ValueError, "says dimension 5", lambda: vmap(lambda x: x, in_dims=5)(X)),
+        (ValueError, "does not fit", lambda: vmap(lambda x: x, in_dims=(0, 0))(X)),
         (ValueError, "in_dims has to be", lambda: vmap(lambda x: x, in_dims="a")(X)),
         (ValueError, "in_dims has to be", lambda: vmap(lambda x: x, in_dims=None)(X)),
         (ValueError, "int", lambda: vmap(lambda x: x)(3)),
         (ValueError, r"\[2, 3\]", lambda: vmap(lambda x, y: x)(X, torch.zeros(3))),
         (IndexError, "5", lambda: vmap(lambda x: x, out_dims=5)(X)),
-        (ValueError, "not compatible", lambda: vmap(lambda x: (x, x), out_dims=(0,))(X)),
-        (ValueError, "out_dim is None", lambda: vmap(lambda x: x, out_dims=None)(X)),
+        (ValueError, "does not fit", lambda: vmap(lambda x: (x, x), out_dims=(0,))(X)),
+        (ValueError, "None of a result", lambda: vmap(lambda x: x, out_dims=None)(X)),
         (ValueError, "out_dims", lambda: vmap(lambda x: x, out_dims="x")(X)),
         (ValueError, "chunk_size", lambda: vmap(lambda x: x, chunk_size=0)(X)),
-        (RuntimeError, "Got foo", lambda: vmap(lambda x: x, randomness="foo")(X)),
-        (ValueError, "dimensionality 0", lambda: vmap(lambda x: x)(torch.tensor(1.0))),
+        (RuntimeError, "foo", lambda: vmap(lambda x: x, randomness="foo")(X)),
+        (ValueError, "has 0 dimensions", lambda: vmap(lambda x: x)(torch.tensor(1.0))),
     ],
 )
 def test_wrong_arguments(error, text, call):

@@ -54,7 +54,7 @@ def test_named_results_and_registered_classes_are_nested_and_subclasses_are_leav
     assert box.inside == (-1, -2) and box.label == "name"
     special = type("Special", (list,), {})([1])
     assert pytree.tree_leaves([special]) == [special] and pytree.tree_leaves([special])[0] is special
-    with pytest.raises(ValueError, match="already registered"):
+    with pytest.raises(ValueError, match="registered before"):
         pytree.register_pytree_node(list, list, list)
 
 
@@ -65,7 +65,7 @@ def test_descriptions():
     )
     assert (spec.num_nodes, spec.num_children, spec.type) == (7, 2, dict)
     assert pytree.tree_structure(1) == pytree.LeafSpec() and pytree.LeafSpec().is_leaf()
-    with pytest.raises(ValueError, match="`leaves` has length 1 but the spec refers to a pytree that holds 4 items"):
+    with pytest.raises(ValueError, match="1 leaves are given for a nesting of 4"):
         pytree.tree_unflatten([1], spec)
 
 
@@ -73,7 +73,7 @@ def test_several_trees():
     both = pytree.tree_map(lambda a, b: (a, b), {"x": 1, "y": [2]}, {"y": [(2, 3)], "x": 0})
     assert both == {"x": (1, 0), "y": [(2, (2, 3))]}
     for other in ([1, 2, 3], (1, 2)):
-        with pytest.raises(ValueError, match="mismatch"):
+        with pytest.raises(ValueError, match="differ"):
             pytree.tree_map(lambda a, b: b, [1, 2], other)
 
 

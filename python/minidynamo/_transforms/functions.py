@@ -24,10 +24,12 @@ def apply(cls, args, run):
         return run(cls, args)
     own = cls.vmap is not Function.vmap
     if own and cls.generate_vmap_rule:
-        raise RuntimeError(f"{name} has both generate_vmap_rule=True and a static method vmap: leave one out")
+        raise RuntimeError(
+            f"{name} says how it is batched twice, by generate_vmap_rule and by a static method vmap: leave one out"
+        )
     if not own and not cls.generate_vmap_rule:
         raise RuntimeError(
-            f"You tried to vmap over {name}, but it does not have vmap support: say generate_vmap_rule = True in the "
+            f"vmap does not know how to batch {name}: say generate_vmap_rule = True in the "
             f"class, or define its static method vmap(info, in_dims, *args)"
         )
     dims = [0 if isinstance(a, _C.Tensor) and level in _C._batch_levels(a) else None for a in args]

@@ -37,7 +37,7 @@ class Level:
         leaves, nesting = flattened(tree)
         for x in leaves:
             if not isinstance(x, _C.Tensor):
-                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(x)}")
+                raise ValueError(f"gradients are asked for with respect to tensors, and one input is {type(x)}")
         return rebuilt([self.input(x) for x in leaves], nesting)
 
     def whole(self, x):
@@ -75,16 +75,16 @@ def _is_index(argnums):
 def chosen(argnums, args):
     """The positions among `args` that `argnums` names. RuntimeError for what names none."""
     if not _is_index(argnums) and not (isinstance(argnums, tuple) and all(map(_is_index, argnums))):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+        raise RuntimeError(f"argnums is an int or a tuple of ints, and was given as {type(argnums)}")
     numbers = (argnums,) if _is_index(argnums) else argnums
     if not numbers:
-        raise RuntimeError("argnums must be non-empty")
+        raise RuntimeError("argnums names no argument")
     for i in numbers:
         if not -len(args) <= i < len(args):
-            raise RuntimeError(f"Got argnum={i}, but only {len(args)} positional inputs")
+            raise RuntimeError(f"argnums names argument {i}, and there are {len(args)} positional arguments")
     found = [i % len(args) for i in numbers]
     if len(set(found)) != len(found):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        raise RuntimeError(f"argnums names an argument twice: {argnums}")
     return found
 
 
@@ -99,12 +99,10 @@ def with_inputs(level, args, places):
 def with_aux(function, output):
     """(output, aux) of a function that returns both. RuntimeError if it does not."""
     if not (isinstance(output, tuple) and len(output) == 2):
-        raise RuntimeError(
-            f"{function}: output of function f should be a tuple: (output, aux) if has_aux is True, got {type(output)}"
-        )
+        raise RuntimeError(f"{function}: with has_aux the function gives a tuple, (result, aux), not {type(output)}")
     for x in flattened(output[1])[0]:
         if not isinstance(x, _C.Tensor):
-            raise RuntimeError(f"Expected tensors, got unsupported type {type(x)}")
+            raise RuntimeError(f"tensors are wanted here, not {type(x)}")
     return output
 
 
@@ -128,10 +126,10 @@ def grad_and_value(func, argnums=0, has_aux=False):
             if has_aux:
                 output, aux = with_aux(what, output)
             if not isinstance(output, _C.Tensor):
-                raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {type(output)}")
+                raise RuntimeError(f"{what}: the function has to give a tensor, and gave {type(output)}")
             if output.dim() != 0:
                 raise RuntimeError(
-                    f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with {output.dim()} dims. Use "
+                    f"{what}: the function has to give one number, and gave a tensor of {output.dim()} dimensions: use "
                     f"vjp or jacrev for functions of more than one result"
                 )
             whole = level.whole(output)
@@ -167,14 +165,10 @@ def grad(func, argnums=0, has_aux=False):
 def _only_tensors(function, outputs):
     leaves, nesting = flattened(outputs)
     if not leaves or leaves == [None]:
-        raise RuntimeError(
-            f"{function}: Expected f to be a function that has non-empty output (got output = {outputs!r})"
-        )
+        raise RuntimeError(f"{function}: the function gives nothing to go back from: {outputs!r}")
     for y in leaves:
         if not isinstance(y, _C.Tensor):
-            raise RuntimeError(
-                f"{function}: expected f(*primals) to return only tensors, got unsupported type {type(y)}"
-            )
+            raise RuntimeError(f"{function}: all that the function gives has to be tensors, and {type(y)} is among it")
     return leaves, nesting
 
 
@@ -195,15 +189,11 @@ def vjp_of(func, primals, places, has_aux):
         vectors, shape = flattened(cotangents)
         if not alike(shape, nesting):
             raise RuntimeError(
-                f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the "
-                f"function. cotangents: {shape}, primal output: {nesting}"
+                f"the cotangents are nested as {shape}, and what the function gives as {nesting}: they have to be alike"
             )
         for i, (v, y) in enumerate(zip(vectors, leaves)):
             if v.shape != y.shape:
-                raise RuntimeError(
-                    f"Mismatch in shape: grad_output[{i}] has a shape of {v.shape} and output[{i}] has a shape of "
-                    f"{y.shape}."
-                )
+                raise RuntimeError(f"cotangent {i} has the shape {v.shape}, and the result it belongs to {y.shape}")
         if create_graph is None:
             create_graph = _C._is_differentiated(*whole, *vectors)
         with enable_grad():
@@ -276,28 +266,22 @@ class Linear:
 
 def _check_primals(what, primals, tangents):
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{what}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+        raise RuntimeError(f"{what}: primals is a tuple of the arguments that the function is called with")
     given, nesting = flattened(primals)
     vectors, shape = flattened(tangents)
     if not alike(shape, nesting):
-        raise RuntimeError(
-            f"{what}: Expected primals and tangents to have the same python structure, but they are {nesting} and "
-            f"{shape}"
-        )
+        raise RuntimeError(f"{what}: primals are nested as {nesting} and tangents as {shape}: they have to be alike")
     if not given:
-        raise RuntimeError(f"{what}: Expected primals to contain at least one Tensor.")
+        raise RuntimeError(f"{what}: there is no tensor among the primals")
     for name, tensors in (("primals", given), ("tangents", vectors)):
         for x in tensors:
             if not isinstance(x, _C.Tensor):
-                raise RuntimeError(f"{what}: Expected {name} to contain only Tensors, got {type(x)}")
+                raise RuntimeError(f"{what}: {type(x)} is among the {name}, which are tensors only")
     for x, t in zip(given, vectors):
         if not x.is_floating_point():
-            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+            raise ValueError(f"a primal of dtype {x.dtype} has no derivatives: floating point ones have")
         if x.shape != t.shape:
-            raise RuntimeError(
-                f"Trying to set a forward gradient that has a different size than that of the original Tensor: "
-                f"{list(t.shape)} for a Tensor of size {list(x.shape)}"
-            )
+            raise RuntimeError(f"a tangent of sizes {list(t.shape)} is given for a primal of sizes {list(x.shape)}")
     return vectors
 
 
@@ -333,18 +317,12 @@ def linearize(func, *primals):
     def jvp_fn(*tangents):
         vectors, shape = flattened(tangents)
         if not alike(shape, nesting):
-            raise RuntimeError(f"Expected the tangents {shape} to have the same structure as the primals {nesting}")
+            raise RuntimeError(f"tangents nested as {shape} are given for primals nested as {nesting}")
         for i, (t, x) in enumerate(zip(vectors, leaves)):
             if t.shape != x.shape:
-                raise RuntimeError(
-                    f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape {x.shape} of the "
-                    f"corresponding primal."
-                )
+                raise RuntimeError(f"tangent {i} has the shape {t.shape}, and its primal {x.shape}")
             if t.dtype != x.dtype:
-                raise RuntimeError(
-                    f"tangent:{i} with dtype {t.dtype} in flattened pytree doesn't match the dtype {x.dtype} of the "
-                    f"corresponding primal."
-                )
+                raise RuntimeError(f"tangent {i} has the dtype {t.dtype}, and its primal {x.dtype}")
         return linear.along(vectors)
 
     return linear.value(), jvp_fn

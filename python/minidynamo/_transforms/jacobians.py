@@ -29,7 +29,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     and `argnums` that do not fit; ValueError for a `chunk_size` below 1.
     """
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+        raise ValueError("jacrev: chunk_size is a positive number")
 
     @named_after(func)
     def wrapper(*args, **kwargs):

@@ -19,9 +19,9 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     or writes in place to what is the same for all examples.
     """
     if randomness not in _RANDOMNESS:
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+        raise RuntimeError(f"vmap: randomness is 'error', 'different' or 'same', not {randomness!r}")
     if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+        raise ValueError(f"vmap: chunk_size is None or a positive number, not {chunk_size}")
 
     @named_after(func)
     def batched(*args, **kwargs):
@@ -49,9 +49,7 @@ def _examples(func, in_dims, args):
     leaves, nesting = flattened(args)
     dims = spread(in_dims, nesting)
     if dims is None:
-        raise ValueError(
-            f"{_call_text(func, in_dims)}: in_dims is not compatible with the structure of the arguments, {nesting}"
-        )
+        raise ValueError(f"{_call_text(func, in_dims)}: in_dims does not fit the nesting of the arguments, {nesting}")
     found = []
     for i, (x, dim) in enumerate(zip(leaves, dims)):
         if dim is not None:
@@ -60,27 +58,18 @@ def _examples(func, in_dims, args):
     if not found:
         raise ValueError(f"{_call_text(func, in_dims)}: no argument has a dimension with examples")
     if any(size != found[0] for size in found):
-        raise ValueError(
-            f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {found} for the "
-            f"mapped dimension"
-        )
+        raise ValueError(f"vmap: the arguments have different numbers of examples: {found}")
     return found[0], dims, leaves, nesting
 
 
 def _checked_dim(func, in_dims, x, dim):
     where = _call_text(func, in_dims)
     if not isinstance(dim, int) or isinstance(dim, bool):
-        raise ValueError(f"{where}: Got in_dim={dim} for an input, which is neither an int nor None")
+        raise ValueError(f"{where}: {dim!r} in in_dims is neither an int nor None")
     if not isinstance(x, _C.Tensor):
-        raise ValueError(
-            f"{where}: Got in_dim={dim} for an input but the input is of type {type(x)}: only tensors have examples, "
-            f"say None for it"
-        )
+        raise ValueError(f"{where}: in_dims says {dim} for {type(x)}: only tensors have examples, say None for it")
     if dim < -x.dim() or dim >= x.dim():
-        raise ValueError(
-            f"{where}: Got in_dim={dim} for some input, but that input is a Tensor of dimensionality {x.dim()} so "
-            f"expected in_dim to satisfy -{x.dim()} <= in_dim < {x.dim()}."
-        )
+        raise ValueError(f"{where}: in_dims says dimension {dim} of a tensor that has {x.dim()} dimensions")
     return dim % x.dim()
 
 
@@ -111,13 +100,12 @@ def _result(func, x, dim, level):
     if dim is None:
         if isinstance(x, _C.Tensor) and level in _C._batch_levels(x):
             raise ValueError(
-                f"vmap({name_of(func)}, ...): `{name_of(func)}` can not return a BatchedTensor when out_dim is None"
+                f"vmap({name_of(func)}, ...): out_dims says None of a result that differs from example to example"
             )
         return x
     if not isinstance(x, _C.Tensor):
         raise ValueError(
-            f"vmap({name_of(func)}, ...): `{name_of(func)}` must only return Tensors, got type {type(x)}. Say "
-            f"out_dims=None for what is no tensor."
+            f"vmap({name_of(func)}, ...): {type(x)} is no tensor and has no examples: say None for it in out_dims"
         )
     return all_examples(x, dim, level)
 
@@ -126,16 +114,16 @@ def _out_dims(func, out_dims, results, nesting):
     flat = flattened(out_dims)[0]
     if any(dim is not None and (not isinstance(dim, int) or isinstance(dim, bool)) for dim in flat):
         raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or containers of them "
-            f"that say where in the results the examples lie"
+            f"vmap({name_of(func)}, ..., out_dims={out_dims}): out_dims says by ints and None, nested as the results, "
+            f"where the examples lie"
         )
     if nesting.is_leaf() and isinstance(out_dims, tuple) and len(out_dims) == 1:
         return [out_dims[0]]
     found = spread(out_dims, nesting)
     if found is None:
         raise ValueError(
-            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure "
-            f"of the results, {nesting}"
+            f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims does not fit the nesting of the "
+            f"results, {nesting}"
         )
     return found
 

@@ -62,7 +62,7 @@ def _run(outputs, grads, keep_graph, create_graph, inputs, accumulate):
         return run_pass(outputs, grads, keep_graph, create_graph, inputs, accumulate)
     if accumulate:
         raise RuntimeError(
-            "backward() called inside a functorch transform: use grad() or vjp() of torch.func there, or call "
+            "backward() cannot run inside a transform of torch.func: use grad() or vjp() of torch.func there, or call "
             "backward() outside of it"
         )
     levels = _C._vmap_levels()

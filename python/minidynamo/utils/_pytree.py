@@ -294,7 +294,7 @@ def treespec_dumps(treespec, protocol=None):
     ValueError for another protocol than 1.
     """
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"`treespec` has to be an instance of PyTreeSpec, not of {type(treespec)}.")
+        raise TypeError(f"a TreeSpec is written as text, not {type(treespec)}")
     return _texts.dumps(treespec, protocol)
 
 

@@ -65,10 +65,7 @@ class TreeSpec:
         """The nesting with these leaves. ValueError if there are too few or too many."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
-            raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to a pytree that "
-                f"holds {self.num_leaves} items ({self})"
-            )
+            raise ValueError(f"unflatten(): {len(leaves)} leaves are given for a nesting of {self.num_leaves} ({self})")
         return _built(iter(leaves), self)
 
     def flatten_up_to(self, tree):
@@ -131,23 +128,21 @@ def _parts_like(spec, tree):
         if type(tree) is not expected:
             raise ValueError(f"Type mismatch; expected {expected!r}, but got {type(tree)!r}.")
     elif kind is not expected and not (kind in _DICTS and expected in _DICTS):
-        raise ValueError(f"Node type mismatch; expected {expected!r}, but got {kind!r}.")
+        raise ValueError(f"the nestings differ: {kind!r} stands where {expected!r} was")
     parts, context = SUPPORTED_NODES[kind].flatten_fn(tree)
     parts = list(parts)
     if len(parts) != spec.num_children:
-        raise ValueError(f"Node arity mismatch; expected {spec.num_children}, but got {len(parts)}.")
+        raise ValueError(f"the nestings differ: a node has {len(parts)} parts where there were {spec.num_children}")
     if expected in _DICTS:
         keys = spec.context[1] if expected is collections.defaultdict else spec.context
         missing, extra = set(keys) - set(tree), set(tree) - set(keys)
         if missing or extra:
-            raise ValueError(f"Node keys mismatch; missing key(s): {missing}; extra key(s): {extra}.")
+            raise ValueError(f"the nestings differ: keys {missing} are missing, keys {extra} are new")
         return [tree[key] for key in keys]
     if expected not in _BUILTIN and context != spec.context:
-        raise ValueError(f"Node context mismatch for custom node type {expected!r}.")
+        raise ValueError(f"the nestings differ in what {expected!r} keeps beside its parts")
     if expected is collections.namedtuple and context != spec.context:
-        raise ValueError(
-            f"Node context mismatch for node type {expected!r}; expected {spec.context!r}, but got {context!r}."
-        )
+        raise ValueError(f"the nestings differ in {expected!r}: {context!r} stands where {spec.context!r} was")
     return parts
 
 
@@ -190,7 +185,7 @@ def register_pytree_node(
     """
     with _REGISTERING:
         if cls in SUPPORTED_NODES:
-            raise ValueError(f"{cls} is already registered as pytree node.")
+            raise ValueError(f"{cls} has been registered before")
         _enter(
             cls,
             flatten_fn,
