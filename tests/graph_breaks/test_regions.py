@@ -188,15 +188,10 @@ def codes_of(error):
 
 
 # Writes and views are no matter where the function stays part of the graph around it.
-CROSSED = [
-    pytest.param(name, code, body, id=f"{name}-{code}-{body.__name__}")
-    for name, operator in REGIONS.items()
-    for code, body in BROKEN
-    if not (code in ("GB0040", "GB0041") and operator in IN_PLACE)
-]
+CROSSED = [(n, *b) for n in REGIONS for b in BROKEN if b[0] not in ("GB0040", "GB0041") or REGIONS[n] not in IN_PLACE]
 
 
-@pytest.mark.parametrize("name,code,body", CROSSED)
+@pytest.mark.parametrize("name,code,body", CROSSED, ids=lambda v: getattr(v, "__name__", v))
 def test_what_a_function_may_not_do(name, code, body):
     operator = REGIONS[name]
     if code == "GB0040" and operator is in_associative_scan:
