@@ -18,18 +18,14 @@ PyRef ask_attribute(const char* name, const char* access, std::initializer_list<
                             PassedArgs{operands.begin(), static_cast<Py_ssize_t>(operands.size()), nullptr});
 }
 
-bool is_converted(const char* name) {
-  return std::strcmp(name, "grad") != 0 && std::strcmp(name, "_grad") != 0 && std::strcmp(name, "_base") != 0;
-}
-
 PyObject* get(PyObject* self, void* context) {
   const PyGetSetDef& row = plain(context);
   if (!may_be_overridden(self)) return row.get(self, row.closure);
   return guarded([&]() -> PyObject* {
     if (PyRef answer = ask_attribute(row.name, "__get__", {self})) return answer.release();
     PyRef value = checked(row.get(self, row.closure));
-    return is_converted(row.name) ? keep_subclass(std::move(value), PassedArgs{&self, 1, nullptr}).release()
-                                  : value.release();
+    const bool as_it_is = std::ranges::find(kUnconverted, row.name) != std::end(kUnconverted);
+    return !as_it_is ? keep_subclass(std::move(value), PassedArgs{&self, 1, nullptr}).release() : value.release();
   });
 }
 

@@ -15,8 +15,6 @@ namespace {
 PyObject* torch_function_name = nullptr;      // interned "__torch_function__"
 PyObject* default_torch_function = nullptr;   // Tensor's own, as found in its dict
 PyObject* disabled_torch_function = nullptr;  // _C._disabled_torch_function_impl
-// The attributes whose values are handed out as they are: grad, _grad, _base.
-std::vector<PyObject*>* unconverted_attributes = nullptr;
 
 PyTypeObject* parameter_type = nullptr;  // nn.Parameter, once its module has run; kept for the life of the process
 
@@ -116,12 +114,6 @@ PyRef convert_result(PyRef result, PyTypeObject* type) {
   return checked(PyObject_CallOneArg(reinterpret_cast<PyObject*>(Py_TYPE(r)), made.get()));
 }
 
-bool is_unconverted(PyObject* function) {
-  if (!is_method_wrapper(function)) return false;
-  const PyRef self = checked(PyObject_GetAttrString(function, "__self__"));
-  return std::ranges::find(*unconverted_attributes, self.get()) != unconverted_attributes->end();
-}
-
 // Whether `cls` is below (or is) each of the classes.
 bool is_below_all(PyTypeObject* cls, PyObject* types) {
   const PyRef all = checked(PySequence_Tuple(types));
@@ -178,6 +170,15 @@ PyObject* set_parameter_type(PyObject*, PyObject* type) {
 }
 
 }  // namespace
+
+bool is_unconverted(PyObject* function) {
+  if (!function || !is_method_wrapper(function)) return false;
+  const PyRef of = checked(PyObject_GetAttrString(function, "__self__"));
+  if (Py_TYPE(of.get()) != &PyGetSetDescr_Type) return false;
+  const auto* attribute = reinterpret_cast<PyDescrObject*>(of.get());
+  const char* const name = PyUnicode_AsUTF8(attribute->d_name);
+  return attribute->d_type == tensor_type && name && std::ranges::find(kUnconverted, name) != std::end(kUnconverted);
+}
 
 bool is_parameter(PyObject* o) { return Py_TYPE(o) == parameter_type; }
 
@@ -339,12 +340,6 @@ int init_subclass(PyObject* module) {
   if (PyObject_SetAttr(reinterpret_cast<PyObject*>(tensor_type), torch_function_name, descriptor) < 0) return -1;
   disabled_torch_function = PyObject_GetAttrString(module, "_disabled_torch_function_impl");
   if (!disabled_torch_function) return -1;
-  unconverted_attributes = new std::vector<PyObject*>;
-  for (const char* name : {"grad", "_grad", "_base"}) {
-    PyObject* attribute = PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name);
-    if (!attribute) return -1;
-    unconverted_attributes->push_back(attribute);
-  }
   return PyModule_AddFunctions(module, module_functions);
 }
 

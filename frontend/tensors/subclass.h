@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string_view>
 
 #include "frontend/tensors/op_function.h"
 
@@ -24,6 +25,10 @@ PyRef as_subclass(PyObject* tensor, PyTypeObject* type);
 
 // An op function that overrides are asked about.
 bool op_function_asks(PyObject* o);
+
+// Attributes whose values are handed on as they are, also where results become instances of a subclass.
+inline constexpr std::string_view kUnconverted[] = {"grad", "_grad", "_base"};
+bool is_unconverted(PyObject* function);  // the __get__ of one of them
 
 // What a class has under that name: Tensor's own (bound: of which class), or what stands for no override.
 bool is_default_torch_function(PyObject* on_class);

@@ -2,6 +2,7 @@
 #include <array>
 #include <vector>
 
+#include "frontend/tensors/asked_operators.h"
 #include "frontend/tensors/fast_call.h"
 #include "frontend/tensors/overridable.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -60,23 +61,8 @@ constexpr std::array<const char*, kOperatorCount> kOpNames{"add",
                                                            "abs",
                                                            "bitwise_not"};
 
-// What overrides are asked about where the operator is not called by its op's name.
-constexpr std::array<const char*, kOperatorCount> kSpecialNames = [] {
-  std::array<const char*, kOperatorCount> names{};
-  names[kFloorDiv] = "__floordiv__", names[kEq] = "__eq__";
-  names[kAnd] = "__and__", names[kOr] = "__or__", names[kXor] = "__xor__";
-  names[kLshift] = "__lshift__", names[kRshift] = "__rshift__", names[kInvert] = "__invert__";
-  return names;
-}();
-// The same where the tensor is on the right: it is called with the tensor first.
-constexpr std::array<const char*, kOperatorCount> kReflectedNames = [] {
-  std::array<const char*, kOperatorCount> names{};
-  names[kAdd] = "add", names[kMul] = "mul";
-  names[kSub] = "__rsub__", names[kDiv] = "__rdiv__", names[kFloorDiv] = "__rfloordiv__", names[kMod] = "__rmod__";
-  names[kPow] = "__rpow__", names[kMatmul] = "__rmatmul__", names[kAnd] = "__rand__", names[kOr] = "__ror__";
-  names[kXor] = "__rxor__", names[kLshift] = "__rlshift__", names[kRshift] = "__rrshift__";
-  return names;
-}();
+// CPython's numbers of the binary ones.
+constexpr std::array<std::size_t, kLt> kNumbers{0, 10, 5, 11, 2, 6, 8, 4, 1, 7, 12, 3, 9};
 
 // What an operator needs of the table, looked up once.
 struct Resolved {
@@ -115,9 +101,11 @@ PyObject* general_call(PyObject* callable, std::initializer_list<PyObject*> oper
 
 // Asked here where the call that follows would ask about another function; null: nobody has an answer, or not here.
 PyRef ask_about(int which, PyObject* a, PyObject* b) {
-  const auto at = static_cast<std::size_t>(which);
-  if (is_tensor(a)) return kSpecialNames[at] ? ask_overrides(kSpecialNames[at], {a, b}) : PyRef();
-  return is_tensor(b) && kReflectedNames[at] ? ask_overrides(kReflectedNames[at], {b, a}) : PyRef();
+  const bool compares = which >= kLt;
+  const AskedOperator& row = kAskedOperators[compares ? 0 : kNumbers[static_cast<std::size_t>(which)]];
+  if (!is_tensor(a)) return is_tensor(b) && !compares ? ask_overrides(row.reflected, {b, a}) : PyRef();
+  const char* const name = compares ? kAskedComparisons[which - kLt] : row.method;
+  return *name == '_' ? ask_overrides(name, {a, b}) : PyRef();
 }
 
 PyObject* run_binary(int which, PyObject* a, PyObject* b) {

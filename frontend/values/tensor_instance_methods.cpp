@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "frontend/cpython/type_dict.h"
+#include "frontend/tensors/asked_operators.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -17,49 +18,25 @@ namespace md {
 
 namespace {
 
-// An operator: CPython's number, and what overrides are asked about with the tensor on the left and on the right.
-struct OperatorRow {
-  const char* dunder;
-  int number;
-  const char *method, *reflected;
-};
-constexpr OperatorRow kOperators[] = {{"add", 0, "add", "add"},
-                                      {"and", 1, "__and__", "__rand__"},
-                                      {"floordiv", 2, "__floordiv__", "__rfloordiv__"},
-                                      {"lshift", 3, "__lshift__", "__rlshift__"},
-                                      {"matmul", 4, "matmul", "__rmatmul__"},
-                                      {"mul", 5, "mul", "mul"},
-                                      {"mod", 6, "remainder", "__rmod__"},
-                                      {"or", 7, "__or__", "__ror__"},
-                                      {"pow", 8, "pow", "__rpow__"},
-                                      {"rshift", 9, "__rshift__", "__rrshift__"},
-                                      {"sub", 10, "sub", "__rsub__"},
-                                      {"truediv", 11, "div", "__rdiv__"},
-                                      {"xor", 12, "__xor__", "__rxor__"}};
-constexpr int kInplace = 13;
-constexpr const char* kInplaceMethods[] = {
-    "add_",        "bitwise_and_", "floor_divide_", "bitwise_left_shift_",  "",     "mul_",
-    "remainder_",  "bitwise_or_",  "pow_",          "bitwise_right_shift_", "sub_", "div_",
-    "bitwise_xor_"};
-constexpr std::pair<const char*, const char*> kComparisons[] = {
-    {"__lt__", "lt"}, {"__le__", "le"}, {"__eq__", "__eq__"}, {"__ne__", "ne"}, {"__gt__", "gt"}, {"__ge__", "ge"}};
+constexpr int kInplace = 13;  // added to the number of an operator
 
 struct Parsed {
-  const OperatorRow* row = nullptr;  // null: a comparison, or none of these
+  int number = -1;  // -1: a comparison, or none of these
   bool reflected = false, inplace = false;
 };
 Parsed parse(const std::string& name) {
-  for (const OperatorRow& row : kOperators) {
-    const std::string rest = std::string(row.dunder) + "__";
-    if (name == "__" + rest) return {&row};
-    if (name == "__r" + rest) return {&row, true, false};
-    if (name == "__i" + rest) return {&row, false, true};
+  for (int number = 0; number < kInplace; ++number) {
+    const std::string rest = std::string(kAskedOperators[number].dunder) + "__";
+    if (name == "__" + rest) return {number};
+    if (name == "__r" + rest) return {number, true, false};
+    if (name == "__i" + rest) return {number, false, true};
   }
   return {};
 }
 int comparison(const std::string& name) {
-  const auto* found = std::ranges::find_if(kComparisons, [&](auto& c) { return name == c.first; });
-  return found == std::end(kComparisons) ? -1 : static_cast<int>(found - std::begin(kComparisons));
+  static constexpr const char* kNames[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  const auto* found = std::ranges::find(kNames, name);
+  return found == std::end(kNames) ? -1 : static_cast<int>(found - std::begin(kNames));
 }
 
 // What Tensor's operators take beside the tensor.
@@ -92,17 +69,18 @@ ValueRef tensor_instance_operator(Tracer& t, const ValueRef& self, const std::st
   const ValueRef other = t.realize(raw);
   const Parsed p = parse(name);
   const int compared = comparison(name);
-  if ((!p.row && compared < 0) || !is_operand(t, other)) return t.constant(Py_NotImplemented);
-  const char* const method = !p.row        ? kComparisons[compared].second
-                             : p.inplace   ? kInplaceMethods[p.row->number]
-                             : p.reflected ? p.row->reflected
-                                           : p.row->method;
-  if (p.inplace && !*method) return t.constant(Py_NotImplemented);
+  if ((p.number < 0 && compared < 0) || !is_operand(t, other)) return t.constant(Py_NotImplemented);
+  const AskedOperator& row = kAskedOperators[std::max(p.number, 0)];
+  const char* const method = p.number < 0  ? kAskedComparisons[compared]
+                             : p.inplace   ? row.inplace
+                             : p.reflected ? row.reflected
+                                           : row.method;
+  if (!*method) return t.constant(Py_NotImplemented);
   if (ValueRef answer = ask_tensor_method(t, method, CallArgs{{self, other}, {}})) return answer;
   const ValueRef a = plain(self), b = plain(other);
-  if (!p.row) return t.compare(a, b, compared);
-  if (p.reflected) return t.binary_op(b, a, p.row->number);
-  const ValueRef result = t.binary_op(a, b, p.row->number + (p.inplace ? kInplace : 0));
+  if (p.number < 0) return t.compare(a, b, compared);
+  if (p.reflected) return t.binary_op(b, a, p.number);
+  const ValueRef result = t.binary_op(a, b, p.number + (p.inplace ? kInplace : 0));
   return p.inplace && result == a ? self : result;
 }
 
@@ -111,8 +89,8 @@ ValueRef ask_modes_about_binary(Tracer& t, const ValueRef& a, const ValueRef& b,
   const bool inplace = number >= kInplace, left = a->kind == ValueKind::Tensor;
   if ((!left && b->kind != ValueKind::Tensor) || a->kind == ValueKind::Object || b->kind == ValueKind::Object)
     return {};
-  const OperatorRow& row = kOperators[inplace ? number - kInplace : number];
-  const char* const method = !left ? row.reflected : inplace ? kInplaceMethods[row.number] : row.method;
+  const AskedOperator& row = kAskedOperators[inplace ? number - kInplace : number];
+  const char* const method = !left ? row.reflected : inplace ? row.inplace : row.method;
   if (!*method) return {};
   return ask_tensor_method(t, method, CallArgs{left ? std::vector{a, b} : std::vector{b, a}, {}});
 }
@@ -123,7 +101,7 @@ ValueRef ask_modes_about_compare(Tracer& t, const ValueRef& a, const ValueRef& b
   if ((!left && b->kind != ValueKind::Tensor) || a->kind == ValueKind::Object || b->kind == ValueKind::Object)
     return {};
   static constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
-  return ask_tensor_method(t, kComparisons[left ? op : kMirrored[op]].second,
+  return ask_tensor_method(t, kAskedComparisons[left ? op : kMirrored[op]],
                            CallArgs{left ? std::vector{a, b} : std::vector{b, a}, {}});
 }
 
@@ -135,7 +113,8 @@ ValueRef tensor_instance_unary(Tracer& t, const ValueRef& self, int op) {
 
 ValueRef call_plain_special(Tracer& t, const ValueRef& self, const std::string& name, const CallArgs& args) {
   const ValueRef other = args.size() == 1 ? t.realize(args[0]) : ValueRef();
-  if (other && (parse(name).row || comparison(name) >= 0)) return tensor_instance_operator(t, self, name, other);
+  if (other && (parse(name).number >= 0 || comparison(name) >= 0))
+    return tensor_instance_operator(t, self, name, other);
   if (args.size() == 0) {
     static constexpr const char* kUnary[] = {"__pos__", "__neg__", "__invert__"};
     for (int op = 0; op < 3; ++op)

@@ -131,14 +131,6 @@ ValueRef plain_call(Tracer& t, const ValueRef& function, CallArgs args) {
   return t.call(function, std::move(args));
 }
 
-bool is_unconverted(PyObject* function) {
-  if (!function || !is_method_wrapper(function)) return false;
-  const PyRef self = checked(PyObject_GetAttrString(function, "__self__"));
-  for (const char* name : {"grad", "_grad", "_base"})
-    if (own_attribute(tensor_type, interned(name).get()) == self.get()) return true;
-  return false;
-}
-
 // Tensor.__torch_function__ of `cls`.
 ValueRef default_answer(Tracer& t, PyTypeObject* cls, const ValueRef& function, const CallArgs& args) {
   ValueRef result = plain_call(t, function, args);
@@ -372,7 +364,8 @@ ValueRef tensor_instance_attr(Tracer& t, ObjectValue& self, PyObject* name) {
     if (found && is_inlined(found)) return {};
     graph_break<GB0164>(n);
   }
-  if ((n == "grad" || n == "_grad" || n == "_base") && t.overrides.asks_subclasses() && asked_type(t, ValueRef(&self)))
+  if (std::ranges::find(kUnconverted, n) != std::end(kUnconverted) && t.overrides.asks_subclasses() &&
+      asked_type(t, ValueRef(&self)))
     graph_break<GB0163>(n);
   PyTypeObject* const kind = Py_TYPE(found);
   if (kind == &PyGetSetDescr_Type) {
