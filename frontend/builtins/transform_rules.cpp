@@ -5,6 +5,7 @@
 
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/trace/append_item.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -37,13 +38,7 @@ Node* append_call(Tracer& t, const char* name, std::vector<Arg> args, std::vecto
 }
 
 ValueRef item_of(Tracer& t, Node* made, std::size_t i) {
-  Node get{NodeKind::GetItem};
-  get.target = get.name = "getitem";
-  get.args = {made};
-  get.index = static_cast<int>(i);
-  get.types = {made->types[i]};
-  get.stack = made->stack;
-  return t.tensor_value(t.graphs.current->append(std::move(get)));
+  return t.tensor_value(append_item(*t.graphs.current, made, i));
 }
 
 TensorValue* tensor_of(Tracer& t, const ValueRef& v) { return as<TensorValue>(t.realize(v)); }

@@ -12,6 +12,7 @@
 #include "frontend/tensors/op_function.h"
 #include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/append_item.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/logs.h"
 #include "frontend/trace/tracer.h"
@@ -215,13 +216,7 @@ ValueRef Tracer::op_result(Node* n) {
   }
   std::vector<ValueRef> items;
   for (std::size_t i = 0; i < n->types.size(); ++i) {
-    Node get{NodeKind::GetItem};
-    get.target = get.name = "getitem";
-    get.args = {n};
-    get.index = static_cast<int>(i);
-    get.types = {n->types[i]};
-    get.stack = n->stack;
-    Node* item = graphs.current->append(std::move(get));
+    Node* item = append_item(*graphs.current, n, i);
     note_unbacked(*this, item);
     items.push_back(tensor_value(item));
   }

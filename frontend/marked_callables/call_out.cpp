@@ -15,6 +15,7 @@
 #include "frontend/report/call_text.h"
 #include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/append_item.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
@@ -271,13 +272,7 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   return shaped_value(t, result.shape.get(), [&]() -> ValueRef {
     const std::size_t i = next++;
     if (!made->multi) return t.tensor_value(made);
-    Node get{NodeKind::GetItem};
-    get.target = get.name = "getitem";
-    get.args = {made};
-    get.index = static_cast<int>(i);
-    get.types = {made->types[i]};
-    get.stack = made->stack;
-    return t.tensor_value(t.graphs.current->append(std::move(get)));
+    return t.tensor_value(append_item(*t.graphs.current, made, i));
   });
 }
 

@@ -11,6 +11,7 @@
 #include "frontend/marked_callables/shaped_values.h"
 #include "frontend/plan/result_shape.h"
 #include "frontend/report/events.h"
+#include "frontend/trace/append_item.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
@@ -385,13 +386,7 @@ std::vector<ValueRef> append_regions(Tracer& t, Node n, std::span<Region* const>
   if (t.log_traces) log_graph_call(t, *made);
   std::vector<ValueRef> items;
   for (std::size_t k = 0; k < made->types.size(); ++k) {
-    Node get{NodeKind::GetItem};
-    get.target = get.name = "getitem";
-    get.args = {made};
-    get.index = static_cast<int>(k);
-    get.types = {made->types[k]};
-    get.stack = made->stack;
-    Node* item = t.graphs.current->append(std::move(get));
+    Node* item = append_item(*t.graphs.current, made, k);
     if (!made->unbacked.empty()) note_unbacked(t, item);
     items.push_back(t.tensor_value(item));
   }
