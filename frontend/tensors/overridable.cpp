@@ -6,17 +6,16 @@
 
 namespace md {
 
-namespace {
-
-const PyGetSetDef& plain(void* context) { return *static_cast<const PyGetSetDef*>(context); }
-
-// The answer of a mode or a class to Tensor.<name>.<access>(self, ...); null: nobody has one.
 PyRef ask_attribute(const char* name, const char* access, std::initializer_list<PyObject*> operands) {
   const PyRef attribute = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), name));
   const PyRef function = checked(PyObject_GetAttrString(attribute.get(), access));
   return try_torch_function(function.get(),
                             PassedArgs{operands.begin(), static_cast<Py_ssize_t>(operands.size()), nullptr});
 }
+
+namespace {
+
+const PyGetSetDef& plain(void* context) { return *static_cast<const PyGetSetDef*>(context); }
 
 PyObject* get(PyObject* self, void* context) {
   const PyGetSetDef& row = plain(context);

@@ -65,6 +65,8 @@ int asking_contains(PyObject* self, PyObject* value) {
   return ok ? found : -1;
 }
 
+// The answer of a mode or a class to Tensor.<name>.<access>(self, ...); null: nobody has one.
+PyRef ask_attribute(const char* name, const char* access, std::initializer_list<PyObject*> operands);
 // The rows of `attributes`, which end with an empty one, in a form that asks first; made once.
 PyGetSetDef* asking_attributes(PyGetSetDef* attributes);
 

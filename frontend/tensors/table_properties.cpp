@@ -2,8 +2,7 @@
 #include <atomic>
 #include <string>
 
-#include "frontend/tensors/function_modes.h"
-#include "frontend/tensors/subclass.h"
+#include "frontend/tensors/overridable.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/warn_once.h"
 #include "ir/run/eager.h"
@@ -30,10 +29,7 @@ PyObject* get_property(PyObject* self, void* context) {
   return guarded([&]() -> PyObject* {
     const PassedArgs call{&self, 1, nullptr};
     if (may_be_overridden(self)) {
-      const PyRef attribute =
-          checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(tensor_type), o.public_name.c_str()));
-      const PyRef getter = checked(PyObject_GetAttrString(attribute.get(), "__get__"));
-      if (PyRef answer = try_torch_function(getter.get(), call)) return answer.release();
+      if (PyRef answer = ask_attribute(o.public_name.c_str(), "__get__", {self})) return answer.release();
     }
     warn_of_transposing(o, static_cast<std::int64_t>(tensor_impl(self)->dim()));
     BoundArgs bound{Arg(TensorRef(tensor_impl(self)))};
