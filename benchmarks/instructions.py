@@ -3,12 +3,11 @@
     benchmarks/instructions.py [--check | --record] [PATH ...]
 
 Wall time varies by half on a shared machine, instructions hardly: each path runs under callgrind with two repeat
-counts, whose difference is the cost. Both are counted in one process, the smaller one on the way to the larger one:
-what happens before (traces, whose tables of addresses cost more or less as the checkout's path moves the heap) is then
-the same for both to the last instruction. x86-64-v3 is forced, for valgrind knows no AVX-512; hash seed and addresses
-are fixed. The interpreter's own instructions do not count, so that its build does not matter; the compiler of the
-extension does. --check fails where a path has become more than 2 % dearer than instructions.json says, --record writes
-that file.
+counts, and what is executed between them is the cost. callgrind counts from the first of them on only, as what comes
+before (import, traces, machine code) takes it several times as long. x86-64-v3 is forced, for valgrind knows no
+AVX-512; hash seed and addresses are fixed. The interpreter's own instructions do not count, so that its build does not
+matter; the compiler of the extension does. --check fails where a path has become more than 2 % dearer than
+instructions.json says, --record writes that file.
 """
 
 import argparse
@@ -26,7 +25,12 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RECORD = pathlib.Path(__file__).with_name("instructions.json")
 TOLERANCE = 0.02
-MARK = "getppid"  # of the C library, which nothing else here calls
+# Tells callgrind when to begin and to end: requests to valgrind are instructions, which Python cannot execute itself.
+SWITCH = """
+#include <valgrind/callgrind.h>
+void begin(void) { CALLGRIND_START_INSTRUMENTATION; }
+void end(void) { CALLGRIND_STOP_INSTRUMENTATION; }
+"""
 
 COMMON = """
 import itertools, sys
@@ -169,17 +173,21 @@ def self_costs(text):
     return costs
 
 
-def program(path):
-    """Runs the statement as often as the smaller count says, then up to the larger one, a MARK before and after."""
+def program(path, switch):
+    """Runs the statement as often as the smaller count says, then, counted, up to the larger one."""
     before, statement, (few, many) = PATHS[path]
+
+    def repeated(times):
+        return f"for _ in itertools.repeat(None, {times}):\n    {statement}"
+
     # Collected at the end and nowhere else: what is left behind is freed in the part that counts, once.
-    lines = ["import gc, os", "gc.disable()", COMMON, before]
-    for repeat, last in ((few, "pass"), (many - few, "gc.collect()")):
-        lines += [f"for _ in itertools.repeat(None, {repeat}):", f"    {statement}", last, f"os.{MARK}()"]
+    lines = ["import ctypes, gc", "gc.disable()", f"switch = ctypes.CDLL({str(switch)!r})"]
+    lines += ["begin, end = switch.begin, switch.end", COMMON, before]
+    lines += [repeated(few), "begin()", repeated(many - few), "gc.collect()", "end()"]
     return "\n".join(lines) + "\n"
 
 
-def count(path):
+def count(path, switch):
     """Instructions of one run of the statement in the extension and in generated code, which belongs to no file."""
     environment = {
         **os.environ,
@@ -191,26 +199,26 @@ def count(path):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "costs"
         script = pathlib.Path(folder) / "program.py"
-        script.write_text(program(path))
-        # Each call of the mark writes costs.1, costs.2 with what was executed since the one before.
-        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--dump-before={MARK}"]
+        script.write_text(program(path, switch))
+        valgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--instr-atstart=no"]
         fixed = ["setarch", platform.machine(), "--addr-no-randomize"]
         done = subprocess.run(
             [*fixed, *valgrind, sys.executable, script], env=environment, capture_output=True, text=True
         )
         if done.returncode:
             sys.exit(f"{path}: failed under callgrind:\n{done.stderr}")
-        if len(parts := list(out.parent.glob("costs.[0-9]*"))) != 2:
-            sys.exit(f"{path}: {MARK} was called {len(parts)} times and not twice")
-        costs = self_costs(out.with_name("costs.2").read_text())
+        costs = self_costs(out.read_text())
     few, many = PATHS[path][2]
     ours = sum(n for name, n in costs.items() if name is None or "/_C." in name or name == "???" or not name)
     return round(ours / (many - few))
 
 
 def measure(paths):
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        return dict(zip(paths, pool.map(count, paths)))
+    with tempfile.TemporaryDirectory() as folder:
+        switch = pathlib.Path(folder) / "switch.so"
+        subprocess.run(["gcc", "-shared", "-fPIC", "-o", switch, "-xc", "-"], input=SWITCH, text=True, check=True)
+        with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            return dict(zip(paths, pool.map(lambda path: count(path, switch), paths)))
 
 
 def judge(found, record):

@@ -9,7 +9,7 @@
 namespace md {
 
 namespace {
-constexpr int kTreeLevels = 48;
+constexpr int kReduceTreeLevels = 48;
 }
 
 void NestEmitter::emit_reduction_stage(const std::vector<int>& reduces, const std::vector<int>& stores,
@@ -24,7 +24,7 @@ void NestEmitter::emit_reduction_stage(const std::vector<int>& reduces, const st
   const int shift = std::countr_zero(static_cast<std::uint64_t>(schedule_.chunk));
   std::vector<Value*> trees;
   for (std::size_t i = 0; i < reduces.size(); ++i)
-    trees.push_back(stack(register_type(ir_.getContext(), reduce_at(i).dtype, 1), kTreeLevels));
+    trees.push_back(stack(register_type(ir_.getContext(), reduce_at(i).dtype, 1), kReduceTreeLevels));
   loop(col_begin_, col_end_, schedule_.chunk, true, [&](Value* start) {
     Value* left = ir_.CreateSub(col_end_, start);
     Value* count = ir_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, i64(schedule_.chunk));

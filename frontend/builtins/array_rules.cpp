@@ -96,22 +96,22 @@ ValueRef rule_from_numpy(Tracer& t, CallArgs& args) {
   return args.keywords.empty() ? tensor_of_array(t, args, false) : ValueRef();
 }
 
-constexpr BuiltinRow kRows[] = {{"minidynamo.polyfills.bridge", "tensor_of", rule_tensor_of},
-                                {"minidynamo.polyfills.bridge", "is_writeable", rule_is_writeable},
-                                {"minidynamo.polyfills.bridge", "array_of", rule_made_of<false, true>},
-                                {"minidynamo.polyfills.bridge", "read_only_array_of", rule_made_of<false, false>},
-                                {"minidynamo.polyfills.bridge", "scalar_of", rule_made_of<true, false>},
-                                {"minidynamo.polyfills.bridge", "reversed_view", rule_reversed_view},
-                                {"minidynamo.polyfills.bridge", "is_reversed", rule_is_reversed},
-                                {"minidynamo.polyfills.bridge", "is_array", rule_is_array},
-                                {"minidynamo.polyfills.bridge", "is_scalar", rule_is_scalar},
-                                {"minidynamo.polyfills.bridge", "is_number", rule_is_number},
-                                {"minidynamo.polyfills.bridge", "kind_of", rule_kind_of},
-                                {"minidynamo", "from_numpy", rule_from_numpy},
-                                {"minidynamo", "asarray", rule_from_numpy}};
+constexpr BuiltinRow kArrayRules[] = {{"minidynamo.polyfills.bridge", "tensor_of", rule_tensor_of},
+                                      {"minidynamo.polyfills.bridge", "is_writeable", rule_is_writeable},
+                                      {"minidynamo.polyfills.bridge", "array_of", rule_made_of<false, true>},
+                                      {"minidynamo.polyfills.bridge", "read_only_array_of", rule_made_of<false, false>},
+                                      {"minidynamo.polyfills.bridge", "scalar_of", rule_made_of<true, false>},
+                                      {"minidynamo.polyfills.bridge", "reversed_view", rule_reversed_view},
+                                      {"minidynamo.polyfills.bridge", "is_reversed", rule_is_reversed},
+                                      {"minidynamo.polyfills.bridge", "is_array", rule_is_array},
+                                      {"minidynamo.polyfills.bridge", "is_scalar", rule_is_scalar},
+                                      {"minidynamo.polyfills.bridge", "is_number", rule_is_number},
+                                      {"minidynamo.polyfills.bridge", "kind_of", rule_kind_of},
+                                      {"minidynamo", "from_numpy", rule_from_numpy},
+                                      {"minidynamo", "asarray", rule_from_numpy}};
 
 }  // namespace
 
-std::span<const BuiltinRow> array_rules() { return kRows; }
+std::span<const BuiltinRow> array_rules() { return kArrayRules; }
 
 }  // namespace md

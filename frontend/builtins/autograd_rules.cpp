@@ -198,16 +198,16 @@ ValueRef rule_engine_callback(Tracer&, CallArgs& args) {
   graph_break<GB0166>(args[0]->print());
 }
 
-constexpr BuiltinRow kRows[] = {{kModule, "Function.apply.__func__", rule_apply},
-                                {kModule, "_require_grad", rule_require_grad},
-                                {kModule, "FunctionCtx.save_for_backward", rule_save_for_backward},
-                                {kModule, "FunctionCtx.maybe_clear_saved_tensors", rule_context_method<0>},
-                                {kModule, "FunctionCtx.save_for_forward", rule_context_method<1>},
-                                {kModule, "_ImperativeEngine.is_checkpoint_valid", rule_engine_valid},
-                                {kModule, "_ImperativeEngine.queue_callback", rule_engine_callback}};
+constexpr BuiltinRow kAutogradRules[] = {{kModule, "Function.apply.__func__", rule_apply},
+                                         {kModule, "_require_grad", rule_require_grad},
+                                         {kModule, "FunctionCtx.save_for_backward", rule_save_for_backward},
+                                         {kModule, "FunctionCtx.maybe_clear_saved_tensors", rule_context_method<0>},
+                                         {kModule, "FunctionCtx.save_for_forward", rule_context_method<1>},
+                                         {kModule, "_ImperativeEngine.is_checkpoint_valid", rule_engine_valid},
+                                         {kModule, "_ImperativeEngine.queue_callback", rule_engine_callback}};
 
 }  // namespace
 
-std::span<const BuiltinRow> autograd_rules() { return kRows; }
+std::span<const BuiltinRow> autograd_rules() { return kAutogradRules; }
 
 }  // namespace md

@@ -21,10 +21,10 @@ ValueRef rule_build_class(Tracer& t, CallArgs& args) {
   return make_class(t, std::move(name), std::move(bases), members);
 }
 
-constexpr BuiltinRow kRows[] = {{"builtins", "__build_class__", rule_build_class}};
+constexpr BuiltinRow kClassRules[] = {{"builtins", "__build_class__", rule_build_class}};
 
 }  // namespace
 
-std::span<const BuiltinRow> class_rules() { return kRows; }
+std::span<const BuiltinRow> class_rules() { return kClassRules; }
 
 }  // namespace md

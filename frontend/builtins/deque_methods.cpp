@@ -99,7 +99,7 @@ ValueRef method_count(Tracer& t, Value& self, CallArgs& args) {
   return t.integer(deque_of(self).count_equal(t, args[0]));
 }
 
-constexpr MethodRow kRows[] = {
+constexpr MethodRow kDequeMethods[] = {
     {ValueKind::Deque, "append", method_append},   {ValueKind::Deque, "appendleft", method_appendleft},
     {ValueKind::Deque, "extend", method_extend},   {ValueKind::Deque, "extendleft", method_extendleft},
     {ValueKind::Deque, "pop", method_pop},         {ValueKind::Deque, "popleft", method_popleft},
@@ -109,6 +109,6 @@ constexpr MethodRow kRows[] = {
 
 }  // namespace
 
-std::span<const MethodRow> deque_methods() { return kRows; }
+std::span<const MethodRow> deque_methods() { return kDequeMethods; }
 
 }  // namespace md

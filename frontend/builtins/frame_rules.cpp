@@ -40,7 +40,7 @@ ValueRef rule_getframe(Tracer& t, CallArgs&) {
   throw b;
 }
 
-constexpr BuiltinRow kRows[] = {
+constexpr BuiltinRow kFrameRules[] = {
     {"sys", "exc_info", rule_exc_info},
     {"sys", "exception", rule_exception},
     {"sys", "_getframe", rule_getframe},
@@ -48,6 +48,6 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-std::span<const BuiltinRow> frame_rules() { return kRows; }
+std::span<const BuiltinRow> frame_rules() { return kFrameRules; }
 
 }  // namespace md

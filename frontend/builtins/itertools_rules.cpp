@@ -304,13 +304,14 @@ ValueRef rule_islice(Tracer& t, CallArgs& args) {
   return it;
 }
 
-constexpr BuiltinRow kRows[] = {{"itertools", "accumulate", rule_accumulate}, {"itertools", "groupby", rule_groupby},
-                                {"itertools", "cycle", rule_cycle},           {"itertools", "chain", rule_chain},
-                                {"itertools", "repeat", rule_repeat},         {"itertools", "count", rule_count},
-                                {"itertools", "islice", rule_islice}};
+constexpr BuiltinRow kItertoolsRules[] = {
+    {"itertools", "accumulate", rule_accumulate}, {"itertools", "groupby", rule_groupby},
+    {"itertools", "cycle", rule_cycle},           {"itertools", "chain", rule_chain},
+    {"itertools", "repeat", rule_repeat},         {"itertools", "count", rule_count},
+    {"itertools", "islice", rule_islice}};
 
 }  // namespace
 
-std::span<const BuiltinRow> itertools_rules() { return kRows; }
+std::span<const BuiltinRow> itertools_rules() { return kItertoolsRules; }
 
 }  // namespace md

@@ -86,13 +86,13 @@ ValueRef rule_error_on_graph_break(Tracer& t, CallArgs& args) {
   return manager;
 }
 
-constexpr BuiltinRow kRows[] = {{"minidynamo.compiler", "is_exporting", rule_is_exporting},
-                                {"minidynamo._dynamo", "nonstrict_trace", rule_nonstrict_trace},
-                                {"minidynamo._dynamo", "error_on_graph_break", rule_error_on_graph_break},
-                                {"minidynamo.utils.checkpoint", "checkpoint", rule_checkpoint}};
+constexpr BuiltinRow kMarkedRules[] = {{"minidynamo.compiler", "is_exporting", rule_is_exporting},
+                                       {"minidynamo._dynamo", "nonstrict_trace", rule_nonstrict_trace},
+                                       {"minidynamo._dynamo", "error_on_graph_break", rule_error_on_graph_break},
+                                       {"minidynamo.utils.checkpoint", "checkpoint", rule_checkpoint}};
 
 }  // namespace
 
-std::span<const BuiltinRow> marked_rules() { return kRows; }
+std::span<const BuiltinRow> marked_rules() { return kMarkedRules; }
 
 }  // namespace md

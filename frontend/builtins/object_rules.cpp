@@ -306,25 +306,25 @@ ValueRef rule_hash(Tracer& t, CallArgs& args) {
   return t.integer(h);
 }
 
-constexpr BuiltinRow kRows[] = {{"builtins", "isinstance", rule_isinstance},
-                                {"builtins", "issubclass", rule_issubclass},
-                                {"builtins", "type", rule_type},
-                                {"builtins", "getattr", rule_getattr},
-                                {"builtins", "hasattr", rule_hasattr},
-                                {"builtins", "setattr", rule_setattr},
-                                {"builtins", "delattr", rule_delattr},
-                                {"builtins", "callable", rule_callable},
-                                {"builtins", "object", rule_object},
-                                {"builtins", "id", rule_id},
-                                {"builtins", "super", rule_super},
-                                {"builtins", "repr", rule_repr},
-                                {"builtins", "str", rule_str},
-                                {"builtins", "format", rule_format},
-                                {"builtins", "vars", rule_vars},
-                                {"builtins", "hash", rule_hash}};
+constexpr BuiltinRow kObjectRules[] = {{"builtins", "isinstance", rule_isinstance},
+                                       {"builtins", "issubclass", rule_issubclass},
+                                       {"builtins", "type", rule_type},
+                                       {"builtins", "getattr", rule_getattr},
+                                       {"builtins", "hasattr", rule_hasattr},
+                                       {"builtins", "setattr", rule_setattr},
+                                       {"builtins", "delattr", rule_delattr},
+                                       {"builtins", "callable", rule_callable},
+                                       {"builtins", "object", rule_object},
+                                       {"builtins", "id", rule_id},
+                                       {"builtins", "super", rule_super},
+                                       {"builtins", "repr", rule_repr},
+                                       {"builtins", "str", rule_str},
+                                       {"builtins", "format", rule_format},
+                                       {"builtins", "vars", rule_vars},
+                                       {"builtins", "hash", rule_hash}};
 
 }  // namespace
 
-std::span<const BuiltinRow> object_rules() { return kRows; }
+std::span<const BuiltinRow> object_rules() { return kObjectRules; }
 
 }  // namespace md

@@ -75,7 +75,7 @@ ValueRef rule_pop(Tracer& t, CallArgs& args) {
   t.overrides.modes.pop_back();
   return mode;
 }
-ValueRef rule_count(Tracer& t, CallArgs& args) {
+ValueRef rule_modes_count(Tracer& t, CallArgs& args) {
   expect_args(t, "_len_torch_function_stack", args, 0, 0);
   return t.integer(static_cast<std::int64_t>(t.overrides.modes.size()));
 }
@@ -94,22 +94,22 @@ ValueRef rule_is_all_disabled(Tracer& t, CallArgs& args) {
   return t.boolean(t.overrides.asked == Asked::None);
 }
 
-constexpr BuiltinRow kRows[] = {{"minidynamo._C", "DisableTorchFunctionSubclass", rule_disable_subclasses},
-                                {"minidynamo._C", "DisableTorchFunction", rule_disable_all},
-                                {"minidynamo._C", "_EnableTorchFunction", rule_enable},
-                                {"minidynamo._C", "_has_torch_function", rule_has},
-                                {"minidynamo._C", "_has_torch_function_unary", rule_has_variadic},
-                                {"minidynamo._C", "_has_torch_function_variadic", rule_has_variadic},
-                                {"minidynamo._C", "_handle_torch_function", rule_handle},
-                                {"minidynamo._C", "_push_on_torch_function_stack", rule_push},
-                                {"minidynamo._C", "_pop_torch_function_stack", rule_pop},
-                                {"minidynamo._C", "_len_torch_function_stack", rule_count},
-                                {"minidynamo._C", "_get_function_stack_at", rule_mode_at},
-                                {"minidynamo._C", "_is_torch_function_enabled", rule_is_enabled},
-                                {"minidynamo._C", "_is_torch_function_all_disabled", rule_is_all_disabled}};
+constexpr BuiltinRow kOverrideRules[] = {{"minidynamo._C", "DisableTorchFunctionSubclass", rule_disable_subclasses},
+                                         {"minidynamo._C", "DisableTorchFunction", rule_disable_all},
+                                         {"minidynamo._C", "_EnableTorchFunction", rule_enable},
+                                         {"minidynamo._C", "_has_torch_function", rule_has},
+                                         {"minidynamo._C", "_has_torch_function_unary", rule_has_variadic},
+                                         {"minidynamo._C", "_has_torch_function_variadic", rule_has_variadic},
+                                         {"minidynamo._C", "_handle_torch_function", rule_handle},
+                                         {"minidynamo._C", "_push_on_torch_function_stack", rule_push},
+                                         {"minidynamo._C", "_pop_torch_function_stack", rule_pop},
+                                         {"minidynamo._C", "_len_torch_function_stack", rule_modes_count},
+                                         {"minidynamo._C", "_get_function_stack_at", rule_mode_at},
+                                         {"minidynamo._C", "_is_torch_function_enabled", rule_is_enabled},
+                                         {"minidynamo._C", "_is_torch_function_all_disabled", rule_is_all_disabled}};
 
 }  // namespace
 
-std::span<const BuiltinRow> override_rules() { return kRows; }
+std::span<const BuiltinRow> override_rules() { return kOverrideRules; }
 
 }  // namespace md

@@ -121,7 +121,7 @@ ValueRef rule_is_same_raise(Tracer& t, CallArgs& args) {
   return t.boolean(a.traceback == b.traceback && same(a.cause, b.cause) && same(a.context, b.context));
 }
 
-constexpr BuiltinRow kRows[] = {
+constexpr BuiltinRow kPolyfillRules[] = {
     {"minidynamo.polyfills.bridge", "refuse", rule_refuse},
     {"minidynamo.polyfills.bridge", "is_held", rule_is_held},
     {"minidynamo.polyfills.bridge", "is_made_here", rule_is_made_here},
@@ -136,6 +136,6 @@ constexpr BuiltinRow kRows[] = {
 
 }  // namespace
 
-std::span<const BuiltinRow> polyfill_rules() { return kRows; }
+std::span<const BuiltinRow> polyfill_rules() { return kPolyfillRules; }
 
 }  // namespace md

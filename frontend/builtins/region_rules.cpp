@@ -49,7 +49,7 @@ ValueRef rule_scan(Tracer& t, CallArgs& args) {
   return trace_scan(t, args[0], args[1], args[2]);
 }
 
-ValueRef rule_map(Tracer& t, CallArgs& args) {
+ValueRef rule_region_map(Tracer& t, CallArgs& args) {
   const std::vector<ValueRef> more(args.positional.begin() + 2, args.positional.end());
   return trace_map(t, args[0], args[1], more, SharedResults::Refused);
 }
@@ -99,18 +99,19 @@ ValueRef rule_strict_mode(Tracer& t, CallArgs& args) {
   return trace_inlined(t, "strict_mode", given[0], CallArgs{std::move(operands), {}}, InlineRule::NoEffects);
 }
 
-constexpr BuiltinRow kRows[] = {{"minidynamo._higher_order_ops.compiled_calls", "call", rule_call},
-                                {"minidynamo._higher_order_ops.cond", "cond", rule_cond},
-                                {"minidynamo._higher_order_ops.while_loop", "while_loop", rule_while_loop},
-                                {"minidynamo._higher_order_ops.scan", "scan_rows", rule_scan},
-                                {"minidynamo._higher_order_ops.map", "map_rows", rule_map},
-                                {"minidynamo._higher_order_ops.map", "each_row", rule_each_row},
-                                {"minidynamo._higher_order_ops.strict_mode", "strict_mode", rule_strict_mode},
-                                {"minidynamo._higher_order_ops.wrap", "wrap", rule_wrap},
-                                {"minidynamo._higher_order_ops.hints_wrap", "hints_wrapper", rule_hints_wrapper}};
+constexpr BuiltinRow kRegionRules[] = {
+    {"minidynamo._higher_order_ops.compiled_calls", "call", rule_call},
+    {"minidynamo._higher_order_ops.cond", "cond", rule_cond},
+    {"minidynamo._higher_order_ops.while_loop", "while_loop", rule_while_loop},
+    {"minidynamo._higher_order_ops.scan", "scan_rows", rule_scan},
+    {"minidynamo._higher_order_ops.map", "map_rows", rule_region_map},
+    {"minidynamo._higher_order_ops.map", "each_row", rule_each_row},
+    {"minidynamo._higher_order_ops.strict_mode", "strict_mode", rule_strict_mode},
+    {"minidynamo._higher_order_ops.wrap", "wrap", rule_wrap},
+    {"minidynamo._higher_order_ops.hints_wrap", "hints_wrapper", rule_hints_wrapper}};
 
 }  // namespace
 
-std::span<const BuiltinRow> region_rules() { return kRows; }
+std::span<const BuiltinRow> region_rules() { return kRegionRules; }
 
 }  // namespace md

@@ -275,28 +275,28 @@ ValueRef rule_tuple_new(Tracer& t, CallArgs& args) {
                               reinterpret_cast<PyTypeObject*>(cls.get()));
 }
 
-constexpr BuiltinRow kRows[] = {{"builtins", "len", rule_len},
-                                {"builtins", "tuple.__new__", rule_tuple_new},
-                                {"builtins", "range", rule_range},
-                                {"builtins", "list", rule_list},
-                                {"builtins", "tuple", rule_tuple},
-                                {"builtins", "set", rule_set},
-                                {"builtins", "frozenset", rule_frozenset},
-                                {"builtins", "dict", rule_dict},
-                                {"builtins", "slice", rule_slice},
-                                {"builtins", "iter", rule_iter},
-                                {"builtins", "next", rule_next},
-                                {"builtins", "enumerate", rule_enumerate},
-                                {"builtins", "zip", rule_zip},
-                                {"builtins", "map", rule_map},
-                                {"builtins", "filter", rule_filter},
-                                {"builtins", "reversed", rule_reversed},
-                                {"builtins", "sorted", rule_sorted},
-                                {"builtins", "any", rule_any},
-                                {"builtins", "all", rule_all}};
+constexpr BuiltinRow kSequenceRules[] = {{"builtins", "len", rule_len},
+                                         {"builtins", "tuple.__new__", rule_tuple_new},
+                                         {"builtins", "range", rule_range},
+                                         {"builtins", "list", rule_list},
+                                         {"builtins", "tuple", rule_tuple},
+                                         {"builtins", "set", rule_set},
+                                         {"builtins", "frozenset", rule_frozenset},
+                                         {"builtins", "dict", rule_dict},
+                                         {"builtins", "slice", rule_slice},
+                                         {"builtins", "iter", rule_iter},
+                                         {"builtins", "next", rule_next},
+                                         {"builtins", "enumerate", rule_enumerate},
+                                         {"builtins", "zip", rule_zip},
+                                         {"builtins", "map", rule_map},
+                                         {"builtins", "filter", rule_filter},
+                                         {"builtins", "reversed", rule_reversed},
+                                         {"builtins", "sorted", rule_sorted},
+                                         {"builtins", "any", rule_any},
+                                         {"builtins", "all", rule_all}};
 
 }  // namespace
 
-std::span<const BuiltinRow> sequence_rules() { return kRows; }
+std::span<const BuiltinRow> sequence_rules() { return kSequenceRules; }
 
 }  // namespace md

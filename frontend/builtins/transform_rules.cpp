@@ -206,7 +206,7 @@ ValueRef rule_vmap_levels(Tracer& t, CallArgs& args) {
   return make_ref<TupleValue>(std::move(out));
 }
 
-ValueRef rule_count(Tracer& t, CallArgs& args) {
+ValueRef rule_levels_count(Tracer& t, CallArgs& args) {
   expect_args(t, "_transforms", args, 0, 0);
   return t.integer(static_cast<std::int64_t>(t.graphs.transforms.size()));
 }
@@ -366,22 +366,22 @@ ValueRef rule_run_pass(Tracer& t, CallArgs& args) {
   return make_ref<TupleValue>(std::move(out));
 }
 
-constexpr BuiltinRow kRows[] = {{kNative, "_begin_vmap", rule_begin_vmap},
-                                {kNative, "_begin_draws", rule_begin_draws},
-                                {kNative, "_begin_grad", rule_begin_grad},
-                                {kNative, "_end_transform", rule_end},
-                                {kNative, "_vmap_levels", rule_vmap_levels},
-                                {kNative, "_transforms", rule_count},
-                                {kNative, "_batch_levels", rule_batch_levels},
-                                {kNative, "_with_levels", rule_with_levels},
-                                {kNative, "_without_levels", rule_without_levels},
-                                {kNative, "_input_of_level", rule_input_of_level},
-                                {kNative, "_outside", rule_outside},
-                                {kNative, "_is_differentiated", rule_is_differentiated},
-                                {"minidynamo.autograd.backward", "run_pass", rule_run_pass}};
+constexpr BuiltinRow kTransformRules[] = {{kNative, "_begin_vmap", rule_begin_vmap},
+                                          {kNative, "_begin_draws", rule_begin_draws},
+                                          {kNative, "_begin_grad", rule_begin_grad},
+                                          {kNative, "_end_transform", rule_end},
+                                          {kNative, "_vmap_levels", rule_vmap_levels},
+                                          {kNative, "_transforms", rule_levels_count},
+                                          {kNative, "_batch_levels", rule_batch_levels},
+                                          {kNative, "_with_levels", rule_with_levels},
+                                          {kNative, "_without_levels", rule_without_levels},
+                                          {kNative, "_input_of_level", rule_input_of_level},
+                                          {kNative, "_outside", rule_outside},
+                                          {kNative, "_is_differentiated", rule_is_differentiated},
+                                          {"minidynamo.autograd.backward", "run_pass", rule_run_pass}};
 
 }  // namespace
 
-std::span<const BuiltinRow> transform_rules() { return kRows; }
+std::span<const BuiltinRow> transform_rules() { return kTransformRules; }
 
 }  // namespace md

@@ -12,8 +12,6 @@
 namespace md {
 namespace {
 
-constexpr bool kNullAboveCallable = kMinor >= 13;
-
 bool may_be_value(Item i) { return i != Item::Null; }
 bool is_value(Item i) { return i != Item::Null && i != Item::ValueOrNull; }
 Item join(Item a, Item b) {

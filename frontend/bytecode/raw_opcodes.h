@@ -10,6 +10,8 @@ namespace md {
 constexpr int kMinor = PY_MINOR_VERSION;
 // locals() of one frame is one dictionary, and so are its f_locals and what exec() works on.
 constexpr bool kOneLocalsDict = kMinor < 13;
+// Calls find their NULL above the callable, not below it.
+constexpr bool kNullAboveCallable = kMinor >= 13;
 
 enum class RawOp : std::uint8_t {
   Unknown,

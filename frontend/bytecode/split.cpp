@@ -14,7 +14,6 @@
 namespace md {
 namespace {
 
-constexpr bool kNullAboveCallable = kMinor >= 13;
 constexpr int kGeneratorFlags = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
 
 void refuse(const char* why) { throw InternalError(fmt::format("cannot split: {}", why)); }

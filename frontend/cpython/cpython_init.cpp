@@ -73,7 +73,7 @@ PyObject* py_run_hooked(PyObject*, PyObject* args) {
 
 PyObject* py_probe(PyObject*, PyObject*) { return PyBool_FromLong(probe_frames()); }
 
-PyMethodDef methods[] = {
+PyMethodDef kInspectionFunctions[] = {
     {"dict_find", py_dict_find, METH_VARARGS, "dict_find(dict, key) -> (status, value)"},
     {"dict_version", py_dict_version, METH_O, "dict_version(dict) -> (tag, the tag sees every change)"},
     {"instance_find", py_instance_find, METH_VARARGS, "instance_find(object, name) -> (status, value)"},
@@ -84,7 +84,7 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "minidynamo._C._cpython", nullptr, -1, methods};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "minidynamo._C._cpython", nullptr, -1, kInspectionFunctions};
 
 }  // namespace
 

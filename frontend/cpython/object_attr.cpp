@@ -10,11 +10,11 @@ namespace {
 
 bool is_data_descriptor(PyObject* o) { return Py_TYPE(o)->tp_descr_set != nullptr; }
 
-PyObject* interned(const char* text) { return PyUnicode_InternFromString(text); }
+PyObject* interned_name(const char* text) { return PyUnicode_InternFromString(text); }
 
 // A type with a Python __getattr__ has a slot of its own that first does the normal search.
 bool overrides_getattribute(PyTypeObject* type) {
-  static PyObject* const name = interned("__getattribute__");
+  static PyObject* const name = interned_name("__getattribute__");
   static PyObject* const of_object = _PyType_Lookup(&PyBaseObject_Type, name);
   static PyObject* const of_type = _PyType_Lookup(&PyType_Type, name);
   static PyObject* const of_module = _PyType_Lookup(&PyModule_Type, name);
@@ -42,7 +42,7 @@ bool is_object_slot(PyObject* descriptor) {
 PyObject* type_find(PyTypeObject* type, PyObject* name) { return _PyType_Lookup(type, name); }
 
 bool has_getattr_hook(PyTypeObject* type) {
-  static PyObject* const name = interned("__getattr__");
+  static PyObject* const name = interned_name("__getattr__");
   return _PyType_Lookup(type, name) != nullptr;
 }
 

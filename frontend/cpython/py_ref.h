@@ -71,6 +71,8 @@ inline bool has_attribute(PyObject* o, PyObject* name) {
   if (!found) clear_answer();
   return static_cast<bool>(found);
 }
+// A name as attributes are looked up by it.
+inline PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
 // A str's text, as long as it lives.
 inline const char* utf8_of(PyObject* str) {
   const char* text = PyUnicode_AsUTF8(str);

@@ -241,7 +241,8 @@ PyMemberDef kMembers[] = {
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef kGetSet[] = {{"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
                          {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef kMethods[] = {{"__reduce__", compiled_reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kCompiledFunctionMethods[] = {{"__reduce__", compiled_reduce, METH_NOARGS, nullptr},
+                                          {nullptr, nullptr, 0, nullptr}};
 PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc)},
                         {Py_tp_traverse, reinterpret_cast<void*>(compiled_traverse)},
                         {Py_tp_clear, reinterpret_cast<void*>(compiled_clear)},
@@ -251,7 +252,7 @@ PyType_Slot kSlots[] = {{Py_tp_dealloc, reinterpret_cast<void*>(compiled_dealloc
                         {Py_tp_getattro, reinterpret_cast<void*>(compiled_getattro)},
                         {Py_tp_members, kMembers},
                         {Py_tp_getset, kGetSet},
-                        {Py_tp_methods, kMethods},
+                        {Py_tp_methods, kCompiledFunctionMethods},
                         {0, nullptr}};
 PyType_Spec kSpec = {
     "minidynamo.CompiledFunction", sizeof(CompiledFunctionObject), 0,

@@ -193,25 +193,25 @@ PyRef compiler_of_running_code() {
                                      static_cast<int>(options->mode)));
 }
 
-PyMethodDef kMethods[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
-                          {"_original", py_original, METH_O, nullptr},
-                          {"_reset", py_reset, METH_NOARGS, nullptr},
-                          {"_wait_for_kernels", py_wait_for_kernels, METH_O, nullptr},
-                          {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
-                          {"_set_stance", py_set_stance, METH_VARARGS, nullptr},
-                          {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr},
-                          {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
-                          {"_guard_rows", py_guard_rows, METH_O, nullptr},
-                          {"_run_everything", py_run_everything, METH_O, nullptr},
-                          {"_end_with", py_end_with, METH_O, nullptr},
-                          {"_count_frames", py_count_frames, METH_O, nullptr},
-                          {"_frame_counts", py_frame_counts, METH_NOARGS, nullptr},
-                          {nullptr, nullptr, 0, nullptr}};
+PyMethodDef kDriverFunctions[] = {{"_compile", py_compile, METH_VARARGS, nullptr},
+                                  {"_original", py_original, METH_O, nullptr},
+                                  {"_reset", py_reset, METH_NOARGS, nullptr},
+                                  {"_wait_for_kernels", py_wait_for_kernels, METH_O, nullptr},
+                                  {"_set_switches", py_set_switches, METH_VARARGS, nullptr},
+                                  {"_set_stance", py_set_stance, METH_VARARGS, nullptr},
+                                  {"_mark_skip", py_mark_skip, METH_VARARGS, nullptr},
+                                  {"_call_unhooked", py_call_unhooked, METH_VARARGS, nullptr},
+                                  {"_guard_rows", py_guard_rows, METH_O, nullptr},
+                                  {"_run_everything", py_run_everything, METH_O, nullptr},
+                                  {"_end_with", py_end_with, METH_O, nullptr},
+                                  {"_count_frames", py_count_frames, METH_O, nullptr},
+                                  {"_frame_counts", py_frame_counts, METH_NOARGS, nullptr},
+                                  {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 int init_frontend(PyObject* module) {
-  if (PyModule_AddFunctions(module, kMethods) < 0) return -1;
+  if (PyModule_AddFunctions(module, kDriverFunctions) < 0) return -1;
   if (init_compiled_function(module) < 0) return -1;
   init_marks(module);
   init_rules();

@@ -35,7 +35,7 @@ struct Comparison {
 };
 
 // A row answers, or gives null: the next one is asked.
-using Row = ValueRef (*)(Comparison& c);
+using ComparisonRow = ValueRef (*)(Comparison& c);
 
 ValueRef arrays(Comparison& c) { return c.either(ValueKind::Array) ? array_compare(c.t, c.a, c.b, c.op) : ValueRef(); }
 
@@ -184,8 +184,9 @@ ValueRef ordered_sequences(Comparison& c) {
   return c.t.compare(length(*p), length(*q), c.op);
 }
 
-constexpr Row kRows[] = {arrays, library_objects, objects, tensors,        sizes,    constants,
-                         slices, views,           sets,    opaque_objects, equality, ordered_sequences};
+constexpr ComparisonRow kComparisonRows[] = {arrays, library_objects, objects,  tensors,
+                                             sizes,  constants,       slices,   views,
+                                             sets,   opaque_objects,  equality, ordered_sequences};
 
 }  // namespace
 
@@ -194,7 +195,7 @@ ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
   if (ValueRef answer = ask_modes_about_compare(*this, c.a, c.b, op)) return answer;
   if (c.a->kind == ValueKind::Tensor) c.b = scalar_as_number(*this, c.b);
   if (c.b->kind == ValueKind::Tensor) c.a = scalar_as_number(*this, c.a);
-  for (Row row : kRows)
+  for (ComparisonRow row : kComparisonRows)
     if (ValueRef r = row(c)) return r;
   raise(PyExc_TypeError, std::string("'") + kSymbols[op] + "' not supported between instances of '" +
                              operand_type(c.a) + "' and '" + operand_type(c.b) + "'");

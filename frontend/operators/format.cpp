@@ -109,7 +109,7 @@ struct Formatting {
 };
 
 // A row answers, or gives null: the next one is asked.
-using Row = ValueRef (*)(Formatting& f);
+using FormatRow = ValueRef (*)(Formatting& f);
 
 ValueRef deferred_texts(Formatting& f) { return deferred_text(f.t, f.v, f.conversion, f.spec); }
 
@@ -188,14 +188,14 @@ ValueRef constants(Formatting& f) {
   return f.t.constant(text);
 }
 
-constexpr Row kRows[] = {deferred_texts, enumeration_members, made_classes, formatted_objects,
-                         objects,        polyfilled_objects,  exceptions,   constants};
+constexpr FormatRow kFormatRows[] = {deferred_texts, enumeration_members, made_classes, formatted_objects,
+                                     objects,        polyfilled_objects,  exceptions,   constants};
 
 }  // namespace
 
 ValueRef Tracer::format_value(const ValueRef& raw, int conversion, const ValueRef& spec) {
   Formatting f{*this, realize(raw), conversion, spec};
-  for (Row row : kRows)
+  for (FormatRow row : kFormatRows)
     if (ValueRef r = row(f)) return r;
   throw InternalError("no row writes " + f.v->print());
 }

@@ -15,7 +15,7 @@ namespace md {
 
 namespace {
 
-constexpr const char* kNames[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+constexpr const char* kSpecialNames[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
 constexpr int kMirrored[] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
 
 bool is_subtype(const ValueRef& a, const ValueRef& of) {
@@ -79,7 +79,7 @@ ValueRef attempt_compare(Tracer& t, const ValueRef& self, int op, const ValueRef
     ValueRef equal = attempt(t, self, "__eq__", other);
     return equal ? t.boolean(!t.realize(equal)->truth(t)) : ValueRef();
   }
-  return attempt(t, self, kNames[op], other);
+  return attempt(t, self, kSpecialNames[op], other);
 }
 
 bool compares_by_identity(PyTypeObject* type) {
@@ -144,9 +144,9 @@ ValueRef object_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int op)
   const bool right_first = a->python_type() != b->python_type() && is_subtype(b, a);
   // Two of one builtin type: it answers for the left one before the right one is asked.
   auto* x = as<ObjectValue>(a);
-  const bool native =
-      x && x->payload && !tensor_instance(a) && x->has_native(t, kNames[op]) && data_of(a)->kind == data_of(b)->kind;
-  if (native && !right_first) expect_own_slot(t, *x, kNames[op]);
+  const bool native = x && x->payload && !tensor_instance(a) && x->has_native(t, kSpecialNames[op]) &&
+                      data_of(a)->kind == data_of(b)->kind;
+  if (native && !right_first) expect_own_slot(t, *x, kSpecialNames[op]);
   if (native && !right_first) return t.compare(data_of(a), data_of(b), op);
   if (right_first)
     if (ValueRef r = attempt_compare(t, b, kMirrored[op], a)) return r;
@@ -161,7 +161,7 @@ ValueRef identity_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int o
   const bool known = a->kind == ValueKind::Object || b->kind == ValueKind::Object || by_identity(a) || by_identity(b);
   const bool unlike = a->python_type() && b->python_type() && a->python_type() != b->python_type();
   if (!known && !(unlike && is_builtin_kind(a) && is_builtin_kind(b)) && a.get() != b.get())
-    unmodelled_method(*a, kNames[op], CallArgs{{b}, {}});
+    unmodelled_method(*a, kSpecialNames[op], CallArgs{{b}, {}});
   return t.boolean(same_object(t, a, b) == (op == Py_EQ));
 }
 

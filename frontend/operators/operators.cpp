@@ -189,7 +189,7 @@ struct Operation {
 };
 
 // A row answers, or gives null: the next one is asked.
-using Row = ValueRef (*)(Operation& o);
+using OperatorRow = ValueRef (*)(Operation& o);
 
 ValueRef arrays(Operation& o) {
   if (!o.either(ValueKind::Array)) return {};
@@ -295,7 +295,8 @@ ValueRef constants(Operation& o) {
 
 ValueRef library_objects(Operation& o) { return library_operator(o.t, o.a, o.b, o.row().dunder, o.inplace()); }
 
-constexpr Row kRows[] = {arrays, objects, tensors, sizes, sequences, sets, views, dicts, constants, library_objects};
+constexpr OperatorRow kOperatorRows[] = {arrays, objects, tensors, sizes,     sequences,
+                                         sets,   views,   dicts,   constants, library_objects};
 
 }  // namespace
 
@@ -304,7 +305,7 @@ ValueRef Tracer::binary_op(const ValueRef& ra, const ValueRef& rb, int number) {
   if (ValueRef answer = ask_modes_about_binary(*this, o.a, o.b, number)) return answer;
   if (o.a->kind == ValueKind::Tensor) o.b = scalar_as_number(*this, o.b);
   if (o.b->kind == ValueKind::Tensor) o.a = scalar_as_number(*this, o.a);
-  for (Row row : kRows)
+  for (OperatorRow row : kOperatorRows)
     if (ValueRef r = row(o)) return r;
   if (!formats(o.a, o.op()) && empty_like(o.a) && empty_like(o.b))
     refuse_operands(*this, o.a, o.b, o.inplace() ? o.row().fold_inplace : o.row().fold, o.row().name);

@@ -21,8 +21,6 @@ namespace md {
 
 namespace {
 
-PyRef interned(const std::string& name) { return checked(PyUnicode_InternFromString(name.c_str())); }
-
 // Row: (function, constants that come first...). What it cannot do, and what NumPy would refuse, is NumPy's own
 // business: the graph breaks there, so that results, warnings and exceptions are NumPy's.
 ValueRef call_row(Tracer& t, PyObject* row, const CallArgs& given, const std::string& module,
@@ -74,7 +72,7 @@ PyTypeObject* ArrayValue::python_type() const {
 }
 
 ValueRef ArrayValue::operate(Tracer& t, const std::string& dunder, std::vector<ValueRef> others) {
-  PyObject* row = numpy_row("METHODS", interned(dunder).get());
+  PyObject* row = numpy_row("METHODS", interned(dunder.c_str()).get());
   if (!row) return {};
   CallArgs args{std::move(others), {}};
   args.positional.insert(args.positional.begin(), ValueRef(this));

@@ -12,7 +12,7 @@ namespace {
 
 thread_local CycleBreaker* current = nullptr;
 
-void let_go(const ValueRef& v) {
+void empty_out(const ValueRef& v) {
   if (auto* o = as<ObjectValue>(v)) o->attrs.clear();
   if (auto* l = as<ListValue>(v)) l->items.clear();
   if (auto* tuple = as<TupleValue>(v)) tuple->items.clear();
@@ -27,8 +27,8 @@ CycleBreaker::CycleBreaker(Tracer& t) : tracer_(t), outer_(current) { current = 
 
 CycleBreaker::~CycleBreaker() {
   current = outer_;
-  for (auto& [object, v] : tracer_.objects.known) let_go(v);
-  for (auto& v : changed_) let_go(v);
+  for (auto& [object, v] : tracer_.objects.known) empty_out(v);
+  for (auto& v : changed_) empty_out(v);
 }
 
 void CycleBreaker::note(Value* v) {

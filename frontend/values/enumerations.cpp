@@ -10,8 +10,6 @@
 
 namespace md {
 
-static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
-
 bool is_enumeration(PyTypeObject* type) {
   PyObject* const metaclass = library_object("enum", "EnumMeta");
   return metaclass && PyType_IsSubtype(Py_TYPE(type), reinterpret_cast<PyTypeObject*>(metaclass));

@@ -101,7 +101,7 @@ ValueRef SequenceIterator::next(Tracer& t) {
 }
 
 // What an iterator of the same type is over that ends at once; null: the iterable itself will do, which cannot change.
-static PyRef empty_like(const ValueRef& base) {
+static PyRef empty_container(const ValueRef& base) {
   if (base->kind == ValueKind::List) return checked(PyList_New(0));
   if (base->kind == ValueKind::Set) return checked(PySet_New(nullptr));
   auto* view = as<DictViewValue>(base);
@@ -119,7 +119,7 @@ bool is_changed(const PlanBuilder& b, const ValueRef& container) {
 
 Reg SequenceIterator::rebuild(PlanBuilder& b) {
   // One that has ended holds nothing any more.
-  const PyRef empty = exhausted ? empty_like(base) : PyRef();
+  const PyRef empty = exhausted ? empty_container(base) : PyRef();
   const bool survives = empty || base->kind == ValueKind::List;  // a position in it does
   if (!survives && (keys_changed() || is_changed(b, base))) graph_break<GB0092>(print());
   auto* list = as<ListValue>(base);

@@ -18,8 +18,6 @@ namespace md {
 
 namespace {
 
-PyTypeObject* as_type(PyObject* o) { return reinterpret_cast<PyTypeObject*>(o); }
-PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
 bool is_special(std::string_view name) { return name.size() > 4 && name.starts_with("__") && name.ends_with("__"); }
 
 // Names that say something about the class and change nothing in what it does.
@@ -98,7 +96,7 @@ PyRef stand_in(Tracer& t, const ValueRef& v) {
 void check_base(Tracer& t, const ValueRef& base) {
   PyRef object = class_object(base);
   if (!object || !PyType_Check(object.get()) || Py_TYPE(object.get()) != &PyType_Type) graph_break<GB0075>();
-  PyTypeObject* type = as_type(object.get());
+  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(object.get());
   PyRef hook = interned("__init_subclass__");
   if (t.on_class(type, hook.get()).found != type_find(&PyBaseObject_Type, hook.get())) graph_break<GB0075>();
   if (PyType_IsSubtype(type, &PyType_Type) || PyType_IsSubtype(type, tensor_type)) graph_break<GB0075>();

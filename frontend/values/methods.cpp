@@ -21,7 +21,7 @@ namespace md {
 
 namespace {
 
-std::vector<std::span<const MethodRow>>& families() {
+std::vector<std::span<const MethodRow>>& method_families() {
   static auto* all = new std::vector<std::span<const MethodRow>>();
   return *all;
 }
@@ -49,7 +49,7 @@ static ValueRef folded_method(Tracer& t, const Value& self, PyObject* name, cons
   return make_ref<ConstantValue>(own)->call_method(t, name, args);
 }
 
-void add_methods(std::span<const MethodRow> family) { families().push_back(family); }
+void add_methods(std::span<const MethodRow> family) { method_families().push_back(family); }
 
 ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs args) {
   const std::string n = text_of(name);
@@ -62,7 +62,7 @@ ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs 
       args.positional.insert(args.positional.begin(), self);
       return call_library(t, type_find(type, name), row, std::move(args));
     }
-  for (auto rows : families())
+  for (auto rows : method_families())
     for (const MethodRow& row : rows)
       if (row.kind == self->kind && n == row.name)
         if (ValueRef r = ruled_method(t, row, *self, name, args)) return r;

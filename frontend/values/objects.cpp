@@ -24,8 +24,6 @@
 
 namespace md {
 
-static PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
-
 ObjectValue::ObjectValue(PyTypeObject* type)
     : Value(kKind), type(type), type_ref(PyRef::borrow(reinterpret_cast<PyObject*>(type))) {}
 

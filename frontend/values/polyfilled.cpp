@@ -47,8 +47,6 @@ class CallingFrame {
   bool logged_, pushed_ = false;
 };
 
-PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
-
 // The arguments fit the callee's parameters; bound to nothing.
 bool fits(Tracer& t, FunctionValue& function, const CallArgs& args) {
   auto body = decoded_body(reinterpret_cast<PyCodeObject*>(function.code.get()));

@@ -23,7 +23,6 @@ namespace md {
 
 namespace {
 
-PyRef interned(const char* name) { return checked(PyUnicode_InternFromString(name)); }
 PyObject* tensor_class() { return reinterpret_cast<PyObject*>(tensor_type); }
 
 // The innermost mode, off the stack while it answers.

@@ -100,8 +100,6 @@ BatchRule batch_rule_of(OpId id) { return id < kRules.size() ? kRules[id] : null
 
 namespace {
 
-bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
-
 // Operands with as many dimensions as the largest example.
 std::vector<Arg> aligned(const Batching& b) {
   std::vector<Arg> args = b.copied();

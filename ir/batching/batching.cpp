@@ -34,11 +34,7 @@ Arg padded(const Expansion& e, const Arg& x, int rank_of_one, int rank) {
   return out;
 }
 
-namespace {
-
-bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
-
-}  // namespace
+namespace {}  // namespace
 
 Arg batch_one_by_one(const Batching& b) {
   const std::int64_t n = fixed_size(b.batch);

@@ -8,8 +8,6 @@ namespace md {
 
 namespace {
 
-bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
-
 bool is_tensor_type(ParamType t) {
   return t == ParamType::Tensor || t == ParamType::TensorOpt || t == ParamType::Operand || t == ParamType::OperandOpt;
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/composites/arithmetic.h"
 #include "ir/infer/expansion.h"
 #include "registry/ops/activations.h"
 
@@ -20,19 +21,8 @@ Arg narrowed(const Expansion& e, const Arg& result, const Arg& like) {
   return is_half(t) ? converted(e, result, t) : result;
 }
 
-Arg add(const Expansion& e, const Arg& a, const Arg& b) { return e.call(id::Add, {a, b}); }
-Arg sub(const Expansion& e, const Arg& a, const Arg& b) { return e.call(id::Sub, {a, b}); }
-Arg mul(const Expansion& e, const Arg& a, const Arg& b) { return e.call(id::Mul, {a, b}); }
 Arg div(const Expansion& e, const Arg& a, const Arg& b) { return e.call(id::Div, {a, b}); }
 Arg where(const Expansion& e, const Arg& c, const Arg& a, const Arg& b) { return e.call(id::Where, {c, a, b}); }
-
-double number(const Arg& a) {
-  if (const auto* d = a.get_if<double>()) return *d;
-  if (const auto* b = a.get_if<bool>()) return *b;
-  const std::int64_t n = hint(a.get<Size>());
-  guard_eq(a.get<Size>(), n);
-  return static_cast<double>(n);
-}
 
 // x above 0, scale * alpha * (exp(x / width) - 1) below, all scaled.
 Arg exponential_unit(const Expansion& e, double alpha, double scale, double inner) {

@@ -7,7 +7,7 @@ namespace {
 
 using std::size_t;
 
-Arg list_of(const std::vector<int>& items) {
+Arg int_list(const std::vector<int>& items) {
   ListArg l;
   for (const int i : items) l.items.emplace_back(i);
   return l;
@@ -208,8 +208,8 @@ Arg turned_weight(const Expansion& e, const Arg& w, Size groups) {
     apart.push_back(sizes[i + 2]), joined.push_back(sizes[i + 2]);
     order.push_back(static_cast<int>(i) + 3), windows.push_back(static_cast<int>(i) + 2);
   }
-  const Arg swapped = e.call(id::Permute, {reshaped(e, w, apart), list_of(order)});
-  return e.call(id::Flip, {reshaped(e, swapped, joined), list_of(windows)});
+  const Arg swapped = e.call(id::Permute, {reshaped(e, w, apart), int_list(order)});
+  return e.call(id::Flip, {reshaped(e, swapped, joined), int_list(windows)});
 }
 
 Arg transposed(const Expansion& e, size_t n) {

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/composites/arithmetic.h"
 #include "ir/infer/expansion.h"
 #include "registry/ops/folds.h"
 
@@ -19,14 +20,9 @@ Widened widened(const Expansion& e, const Arg& x, const Arg& dtype) {
   return {converted(e, x, wide_dtype(t)), t};
 }
 
-Arg sub(const Expansion& e, const Arg& a, const Arg& b) { return e.call(id::Sub, {a, b}); }
-Arg add(const Expansion& e, const Arg& a, const Arg& b) { return e.call(id::Add, {a, b}); }
-Arg mul(const Expansion& e, const Arg& a, const Arg& b) { return e.call(id::Mul, {a, b}); }
 Arg sum(const Expansion& e, const Arg& x, const Arg& dim, bool keepdim) {
   return e.call(id::Sum, {x, dim, keepdim, NoneArg{}});
 }
-Arg list_of(std::initializer_list<Arg> items) { return ListArg{std::vector<Arg>(items)}; }
-Arg pair(Arg a, Arg b) { return ListArg{{std::move(a), std::move(b)}, true}; }
 
 bool is_empty(const Arg& x) { return guard_eq(product(type_of(x).sizes), 0); }
 
@@ -157,13 +153,7 @@ Arg expand_rule(ops::AMinMax, const Expansion& e) {
 
 namespace {
 
-double number(const Arg& a) {
-  if (const auto* d = a.get_if<double>()) return *d;
-  if (const auto* b = a.get_if<bool>()) return *b;
-  return static_cast<double>(fixed_size(a.get<Size>()));
-}
-
-void need_floats(const Expansion& e, const Arg& tensor) {
+void need_inexact(const Expansion& e, const Arg& tensor) {
   if (const DType given = type_of(tensor).dtype; !is_floating(given)) {
     e.fail(ErrorKind::Runtime, "Expected a floating point tensor as input. Got {}", info(given).name);
   }
@@ -181,13 +171,13 @@ void check_folds_something(const Expansion& e, const TensorType& x, const Arg& d
 }
 
 Arg vector_norm(const Expansion& e, const Arg& tensor, double order, const Arg& dim, bool keepdim, const Arg& dtype) {
-  need_floats(e, tensor);
+  need_inexact(e, tensor);
   return e.call(id::VectorNorm, {tensor, order, dim, keepdim, dtype});
 }
 
 Arg parts_of_vector_norm(const Expansion& e, const Arg& tensor, double order, const Arg& dim, bool keepdim,
                          const Arg& dtype) {
-  need_floats(e, tensor);
+  need_inexact(e, tensor);
   const auto [x, t] = widened(e, tensor, dtype);
   const Arg dims = dim.is_none() ? list_of({}) : dim;
   if (order < 0 || std::isinf(order)) check_folds_something(e, type_of(x), dims, order);
@@ -210,7 +200,7 @@ Arg parts_of_vector_norm(const Expansion& e, const Arg& tensor, double order, co
 
 // The largest (or smallest) sum of sizes along one dimension of a matrix.
 Arg matrix_norm(const Expansion& e, double order, const Arg& dim, bool keepdim, const Arg& dtype) {
-  need_floats(e, e.arg(0));
+  need_inexact(e, e.arg(0));
   if (std::abs(order) != 1 && !std::isinf(order)) {
     e.fail(ErrorKind::NotImplemented, "order {} of a matrix norm needs singular values, which are not there", order);
   }

@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/composites/arithmetic.h"
 #include "ir/infer/expansion.h"
 #include "ir/infer/indexing.h"
 #include "registry/ops/folds.h"
 
 namespace md {
 namespace {
-
-Arg pair(Arg a, Arg b) { return ListArg{{std::move(a), std::move(b)}, true}; }
 
 struct Sorted {
   Arg values, indices;

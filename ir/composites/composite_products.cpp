@@ -2,14 +2,13 @@
 #include <cmath>
 #include <limits>
 
+#include "ir/composites/arithmetic.h"
 #include "ir/infer/expansion.h"
 #include "registry/ops/arrangement.h"
 #include "registry/ops/products.h"
 
 namespace md {
 namespace {
-
-Arg list_of(std::initializer_list<Arg> items) { return ListArg{std::vector<Arg>(items)}; }
 
 void need_vectors(const Expansion& e, int first, int count) {
   for (int i = first; i < first + count; ++i) {

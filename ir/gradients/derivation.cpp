@@ -48,8 +48,6 @@ constexpr Rule kRules[] = {
 #undef MD_OP
 };
 
-bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
-
 // In the sizes and dtype of the operand it belongs to.
 Arg fitted(const Derivation& d, const Arg& operand, const Arg& gradient) {
   if (const auto* operands = operand.get_if<ListArg>()) {

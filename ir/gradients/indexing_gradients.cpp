@@ -188,7 +188,7 @@ Gradients of_mean(const Derivation& d) {
 }
 
 // Equal extremes share the gradient.
-Gradients of_extreme(const Derivation& d) {
+Gradients of_scattered_extreme(const Derivation& d) {
   const DType t = type_of(d.g()).dtype;
   const Arg self_has = converted(d, d.call(id::Eq, {d.arg(0), d.y()}), t);
   const Arg source_has = converted(d, d.call(id::Eq, {d.arg(3), gathered(d, d.y())}), t);
@@ -208,7 +208,7 @@ Gradients vjp_rule(ops::ScatterReduce, const Derivation& d) {
   Gradients out = reduce == "sum"    ? of_sum(d)
                   : reduce == "prod" ? of_prod(d)
                   : reduce == "mean" ? of_mean(d)
-                                     : of_extreme(d);
+                                     : of_scattered_extreme(d);
   if (d.wants(0) && !d.flag(5)) out[0] = with_zeros(d, out[0]);
   return out;
 }

@@ -74,6 +74,7 @@ struct Arg {
   bool operator==(const Arg& o) const { return v == o.v; }
 };
 
+inline bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
 inline bool ListArg::operator==(const ListArg& o) const { return tuple == o.tuple && items == o.items; }
 inline bool SliceArg::operator==(const SliceArg& o) const { return *parts == *o.parts; }
 SliceArg make_slice(Arg start, Arg stop, Arg step);

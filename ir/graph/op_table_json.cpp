@@ -8,7 +8,7 @@
 namespace md {
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string json_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -42,11 +42,11 @@ std::string param_json(const Op& op, const Param& p) {
   };
   while (!ends(named)) named = text.find(' ' + p.name, named + 1);  // " dtype" of "dtype dtype" is a type
   const std::size_t start = text.find_last_of(" (", named - 1) + 1;
-  std::string out = fmt::format(R"({{"name": {}, "type": {}, "keyword_only": {})", quoted(p.name),
-                                quoted(text.substr(start, named - start)), p.keyword_only);
+  std::string out = fmt::format(R"({{"name": {}, "type": {}, "keyword_only": {})", json_text(p.name),
+                                json_text(text.substr(start, named - start)), p.keyword_only);
   if (p.has_default) {
     const std::size_t value = text.find('=', named) + 1;
-    out += fmt::format(R"(, "default": {})", quoted(text.substr(value, text.find_first_of(",)", value) - value)));
+    out += fmt::format(R"(, "default": {})", json_text(text.substr(value, text.find_first_of(",)", value) - value)));
   }
   return out + "}";
 }
@@ -54,7 +54,7 @@ std::string param_json(const Op& op, const Param& p) {
 std::string results_json(const Schema& s) {
   if (s.results < 0) return "\"list\"";
   if (s.result_names.empty()) return "[\"\"]";
-  return "[" + joined(s.result_names, [](const std::string& n) { return quoted(n); }) + "]";
+  return "[" + joined(s.result_names, [](const std::string& n) { return json_text(n); }) + "]";
 }
 
 std::string op_json(const Op& op) {
@@ -62,8 +62,8 @@ std::string op_json(const Op& op) {
   return fmt::format(
       R"({{"name": {}, "public_name": {}, "also": {}, "kind": {}, "signature": {}, "doc": {}, "function": {}, "method": {}, )"
       R"("inplace": {}, "property": {}, "can_fail": {}, "params": [{}], "results": {}}})",
-      quoted(d.name), quoted(op.public_name), quoted(d.also), quoted(kind_name(d.kind)), quoted(d.signature),
-      quoted(d.doc), d.function, d.method, d.inplace, d.property, d.can_fail,
+      json_text(d.name), json_text(op.public_name), json_text(d.also), json_text(kind_name(d.kind)),
+      json_text(d.signature), json_text(d.doc), d.function, d.method, d.inplace, d.property, d.can_fail,
       joined(op.schema.params, [&](const Param& p) { return param_json(op, p); }), results_json(op.schema));
 }
 

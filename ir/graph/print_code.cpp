@@ -128,7 +128,7 @@ std::string statement(const Node& n, const CodeStyle& style) {
 }
 
 template <class F>
-void for_each_input(const Node& n, F&& f) {
+void for_each_operand(const Node& n, F&& f) {
   // for_each_node wants to write; a copy of the arguments serves both it and us.
   for (Arg a : n.args) for_each_node(a, f);
   for (auto [key, a] : n.kwargs) for_each_node(a, f);
@@ -141,7 +141,7 @@ std::unordered_map<const Node*, std::vector<const Node*>> last_uses(const Graph&
   for (auto it = g.nodes.rbegin(); it != g.nodes.rend(); ++it) {
     const Node& n = **it;
     const bool unused = !used.contains(&n);
-    for_each_input(n, [&](Node*& in) {
+    for_each_operand(n, [&](Node*& in) {
       if (used.insert(in).second) dead[&n].push_back(in);
     });
     if (unused) dead[&n].push_back(&n);
@@ -332,7 +332,7 @@ std::vector<std::array<std::string, 5>> table_rows(const Graph& g) {
 
 std::string print_fx_graph(const Graph& g) {
   std::unordered_map<const Node*, std::unordered_set<const Node*>> users;
-  for (const auto& n : g.nodes) for_each_input(*n, [&](Node*& in) { users[in].insert(n.get()); });
+  for (const auto& n : g.nodes) for_each_operand(*n, [&](Node*& in) { users[in].insert(n.get()); });
   std::string out = "graph():";
   for (const auto& n : g.nodes) {
     const std::size_t count = users.contains(n.get()) ? users[n.get()].size() : 0;

@@ -324,17 +324,17 @@ Arg expand_rule(ops::IsClose, const Expansion& e) {
 
 namespace {
 
-using Rule = Arg (*)(const Expansion&);
+using ExpandRule = Arg (*)(const Expansion&);
 
 template <class O>
-constexpr Rule rule_of() {
+constexpr ExpandRule expand_rule_of() {
   if constexpr (requires { O::decl; }) {
     if constexpr (O::decl.kind == OpKind::Composite) return [](const Expansion& e) { return expand_rule(O{}, e); };
   }
   return nullptr;
 }
-constexpr Rule kRules[] = {
-#define MD_OP(S) rule_of<ops::S>(),
+constexpr ExpandRule kExpandRules[] = {
+#define MD_OP(S) expand_rule_of<ops::S>(),
 #include "registry/ops.inc"
 #undef MD_OP
 };
@@ -352,10 +352,9 @@ std::optional<DType> rounded_result(const Op& composite, std::span<const Arg> bo
   return is_half(t) ? std::optional(t) : std::nullopt;
 }
 
-bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
-
 // The call on float32 operands, its results rounded to `t`.
-Arg expand_wide(Rule rule, const Op& composite, OpCaller& caller, std::span<const Arg> bound, DType t, Device place) {
+Arg expand_wide(ExpandRule rule, const Op& composite, OpCaller& caller, std::span<const Arg> bound, DType t,
+                Device place) {
   std::vector<Arg> wide(bound.begin(), bound.end());
   const Expansion given{{composite, bound}, caller, place};
   for (Arg& a : wide) {
@@ -389,7 +388,7 @@ Device place_of(const Op& composite, std::span<const Arg> bound) {
 }  // namespace
 
 Arg expand(const Op& composite, OpCaller& caller, std::span<const Arg> bound) {
-  const Rule rule = composite.id < std::size(kRules) ? kRules[composite.id] : nullptr;
+  const ExpandRule rule = composite.id < std::size(kExpandRules) ? kExpandRules[composite.id] : nullptr;
   if (!rule) throw InternalError(fmt::format("{} is not a composite op", composite.name()));
   const Device place = place_of(composite, bound);
   if (const auto t = rounded_result(composite, bound)) return expand_wide(rule, composite, caller, bound, *t, place);

@@ -22,8 +22,6 @@ namespace {
   throw OpError(ErrorKind::Index, "tensors used as indices must be long, int, byte or bool tensors");
 }
 
-bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
-
 bool holds_bools(const ListArg& list) {
   for (const Arg& a : list.items) {
     if (const auto* inner = a.get_if<ListArg>()) return holds_bools(*inner);

@@ -7,7 +7,6 @@
 namespace md {
 namespace {
 
-bool is_tensor(const Arg& a) { return a.is<TensorRef>() || a.is<Node*>(); }
 int rank_of(const Arg& a) {
   const auto* t = a.get_if<TensorRef>();
   return t ? (*t)->dim() : a.get<Node*>()->type().dim();

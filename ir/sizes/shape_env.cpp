@@ -8,7 +8,7 @@
 namespace md {
 namespace {
 
-[[noreturn]] void overflow() { throw OpError(ErrorKind::Runtime, "size arithmetic does not fit 64 bits"); }
+[[noreturn]] void refuse_overflow() { throw OpError(ErrorKind::Runtime, "size arithmetic does not fit 64 bits"); }
 
 bool is_infinite(std::int64_t v) { return v == SizeRange::kMin || v == SizeRange::kMax; }
 
@@ -288,11 +288,11 @@ std::int64_t value_of(const SizeExpr& e, SymbolValue&& symbol, OperandValue&& op
   for (const SizeTerm& t : e.terms) {
     std::int64_t product = t.coefficient;
     for (const SizeAtom* a : t.factors()) {
-      if (__builtin_mul_overflow(product, value(*a), &product)) overflow();
+      if (__builtin_mul_overflow(product, value(*a), &product)) refuse_overflow();
     }
     sum += product;
   }
-  if (sum != saturate(sum)) overflow();
+  if (sum != saturate(sum)) refuse_overflow();
   return static_cast<std::int64_t>(sum);
 }
 
