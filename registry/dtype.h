@@ -9,11 +9,24 @@
 
 namespace md {
 
-enum class DType : std::uint8_t { Bool, UInt8, Int8, Int16, Int32, Int64, Float16, BFloat16, Float32, Float64 };
-inline constexpr int kDTypeCount = 10;
+enum class DType : std::uint8_t {
+  Bool,
+  UInt8,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+  Complex64,
+  Complex128
+};
+inline constexpr int kDTypeCount = 12;
 
 // Ordered: a value of a higher category decides the result of a promotion across categories.
-// No dtype is complex yet; numbers of the program may be.
+// Calls with complex elements are done by their parts (ir/infer/complex_calls.h): no body computes in such a dtype.
 enum class DTypeCategory : std::uint8_t { Bool, Integral, Floating, Complex };
 
 struct DTypeInfo {
@@ -43,11 +56,15 @@ inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes{{
     {DType::BFloat16, "bfloat16", "bf16", "BFloat16", 2, DTypeCategory::Floating, DType::Float32, 8, 0},
     {DType::Float32, "float32", "f32", "Float", 4, DTypeCategory::Floating, DType::Float32, 24, 'f'},
     {DType::Float64, "float64", "f64", "Double", 8, DTypeCategory::Floating, DType::Float64, 53, 'd'},
+    {DType::Complex64, "complex64", "c64", "ComplexFloat", 8, DTypeCategory::Complex, DType::Complex64, 24, 0},
+    {DType::Complex128, "complex128", "c128", "ComplexDouble", 16, DTypeCategory::Complex, DType::Complex128, 53, 0},
 }};
 
 constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<std::size_t>(t)]; }
 constexpr bool is_floating(DType t) { return info(t).category == DTypeCategory::Floating; }
 constexpr bool is_complex(DType t) { return info(t).category == DTypeCategory::Complex; }
+// Whether tensors of this dtype can require gradients.
+constexpr bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
 constexpr bool is_integral(DType t) { return info(t).category == DTypeCategory::Integral; }
 constexpr bool is_signed(DType t) { return t != DType::Bool && t != DType::UInt8; }
 constexpr std::size_t item_size(DType t) { return info(t).size; }
@@ -76,10 +93,22 @@ constexpr double floating_max(DType t) {
                                 : 0x1.fffffffffffffp1023;
 }
 
+// The dtype of the parts of a complex dtype, others themselves; and the complex dtype with such parts.
+constexpr DType to_real(DType t) {
+  return t == DType::Complex64 ? DType::Float32 : t == DType::Complex128 ? DType::Float64 : t;
+}
+constexpr DType to_complex(DType t) {
+  return t == DType::Float64 || t == DType::Complex128 ? DType::Complex128 : DType::Complex64;
+}
+
 // The smallest dtype both convert to without changing category (torch.promote_types).
 constexpr DType promote(DType a, DType b) {
   if (a == b) return a;
   const auto ca = info(a).category, cb = info(b).category;
+  if (ca == DTypeCategory::Complex || cb == DTypeCategory::Complex) {
+    return to_complex(a) == DType::Complex128 || to_complex(b) == DType::Complex128 ? DType::Complex128
+                                                                                    : DType::Complex64;
+  }
   if (ca != cb) return ca > cb ? a : b;
   if (ca == DTypeCategory::Floating) {
     const bool halves = item_size(a) == 2 && item_size(b) == 2;  // float16 with bfloat16

@@ -249,6 +249,11 @@ ValueRef rule_is_floating_point(Tracer& t, CallArgs& args) {
   return x ? t.boolean(is_floating(x->type.dtype)) : ValueRef();
 }
 
+ValueRef rule_is_complex(Tracer& t, CallArgs& args) {
+  auto* x = args.size() == 1 ? as<TensorValue>(args[0]) : nullptr;
+  return x ? t.boolean(is_complex(x->type.dtype)) : ValueRef();
+}
+
 ValueRef rule_numel(Tracer& t, CallArgs& args) {
   auto* x = args.size() == 1 ? as<TensorValue>(args[0]) : nullptr;
   return x ? x->call_method(t, checked(PyUnicode_FromString("numel")).get(), {}) : ValueRef();
@@ -380,6 +385,7 @@ constexpr BuiltinRow kLibraryRules[] = {{"minidynamo._dynamo", "graph_break", ru
                                         {"minidynamo", "_check", rule_check},
                                         {"minidynamo", "_check_is_size", rule_check_is_size},
                                         {"minidynamo", "is_tensor", rule_is_tensor},
+                                        {"minidynamo", "is_complex", rule_is_complex},
                                         {"minidynamo", "is_floating_point", rule_is_floating_point},
                                         {"minidynamo", "numel", rule_numel},
                                         {"minidynamo", "equal", rule_data_dependent<0>},

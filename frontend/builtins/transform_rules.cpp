@@ -259,7 +259,7 @@ ValueRef rule_input_of_level(Tracer& t, CallArgs& args) {
   expect_args(t, "_input_of_level", args, 2, 2);
   auto* x = tensor_of(t, args[0]);
   if (!x) return {};
-  if (!is_floating(x->type.dtype))
+  if (!is_differentiable(x->type.dtype))
     t.raise(PyExc_RuntimeError, "only Tensors of floating point dtype can require gradients");
   std::vector<int> levels;
   for (const TracedTransform& l : t.graphs.transforms)

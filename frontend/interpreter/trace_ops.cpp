@@ -190,7 +190,7 @@ Arg Tracer::to_arg(const ValueRef& raw) {
   }
   if (v->kind == ValueKind::Constant) {
     PyObject* o = v->real.get();
-    if (PyComplex_Check(o) || PyBytes_Check(o)) graph_break<GB0055>(v->print());
+    if (PyBytes_Check(o)) graph_break<GB0055>(v->print());
     return md::to_arg(o);
   }
   if (v->kind == ValueKind::Object &&

@@ -20,7 +20,7 @@ void take_on_grad(TensorValue& self, bool gradient, const std::string& target) {
 
 void note_write(TensorValue& self, const Op& op, const TensorType& result, const std::string& target) {
   check_inplace(op, self.type, result);
-  take_on_grad(self, result.requires_grad && is_floating(self.type.dtype), target);
+  take_on_grad(self, result.requires_grad && is_differentiable(self.type.dtype), target);
 }
 
 }  // namespace md

@@ -259,7 +259,7 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
     const auto wants = [](const auto& x) { return x->type.requires_grad; };
     const bool grad = t.grad_enabled && std::ranges::any_of(tensors_of(t, args), wants);
     for (TensorType& type : n.types) {
-      type.requires_grad = grad && is_floating(type.dtype);
+      type.requires_grad = grad && is_differentiable(type.dtype);
       type.history = type.requires_grad ? GradHistory::Computed : GradHistory::Leaf;
     }
   }

@@ -17,6 +17,10 @@ bool is_native_type(PyTypeObject* t) { return !(t->tp_flags & Py_TPFLAGS_HEAPTYP
 
 bool dtype_of_buffer(const char* format, Py_ssize_t itemsize, DType& out) {
   if (!format || (format[0] == '@' || format[0] == '=' || format[0] == '<')) format = format ? format + 1 : "B";
+  if (format[0] == 'Z' && (std::strcmp(format, "Zf") == 0 || std::strcmp(format, "Zd") == 0)) {
+    out = format[1] == 'f' ? DType::Complex64 : DType::Complex128;
+    return static_cast<std::size_t>(itemsize) == item_size(out);
+  }
   if (std::strlen(format) != 1) return false;
   const char c = format[0];
   for (const DTypeInfo& row : kDTypes) {
@@ -60,7 +64,7 @@ ArrayView::~ArrayView() {
 
 bool ArrayView::suits() {
   if (!dtype_of_buffer(view_.format, view_.itemsize, dtype_)) return false;
-  if (reinterpret_cast<std::uintptr_t>(view_.buf) % static_cast<std::uintptr_t>(view_.itemsize) != 0) return false;
+  if (reinterpret_cast<std::uintptr_t>(view_.buf) % item_size(to_real(dtype_)) != 0) return false;
   for (int d = 0; d < view_.ndim; ++d)
     if (view_.strides[d] < 0 || view_.strides[d] % view_.itemsize != 0) return false;
   return true;

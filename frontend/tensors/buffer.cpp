@@ -210,6 +210,7 @@ constexpr NativeRow kFunctions[] = {
 std::span<const NativeRow> buffer_functions() { return kFunctions; }
 
 const char* buffer_format(DType t) {
+  if (is_complex(t)) return t == DType::Complex64 ? "Zf" : "Zd";
   // Texts of one character: a consumer keeps the pointer.
   static constexpr auto kTexts = [] {
     std::array<std::array<char, 2>, kDTypeCount> texts{};

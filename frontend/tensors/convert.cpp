@@ -57,13 +57,17 @@ bool numpy_scalar_arg(PyObject* o, Arg& out) {
     const double d = PyFloat_AsDouble(o);
     if (d == -1 && PyErr_Occurred()) throw PythonError{};
     out = Arg(d);
+  } else if (std::strncmp(t->tp_name, "numpy.complex", 13) == 0) {
+    const Py_complex c = PyComplex_AsCComplex(o);
+    if (c.real == -1 && PyErr_Occurred()) throw PythonError{};
+    out = Arg(std::complex<double>(c.real, c.imag));
   } else {
     return false;
   }
   return true;
 }
 
-// dtype=float, int or bool: Python's number types stand for the element types of their values.
+// dtype=float, int, bool or complex: Python's number types stand for the element types of their values.
 bool python_number_dtype(PyObject* type, Arg& out) {
   if (type == reinterpret_cast<PyObject*>(&PyFloat_Type)) {
     out = Arg(DType::Float64);
@@ -71,6 +75,8 @@ bool python_number_dtype(PyObject* type, Arg& out) {
     out = Arg(DType::Int64);
   } else if (type == reinterpret_cast<PyObject*>(&PyBool_Type)) {
     out = Arg(DType::Bool);
+  } else if (type == reinterpret_cast<PyObject*>(&PyComplex_Type)) {
+    out = Arg(DType::Complex128);
   } else {
     return false;
   }

@@ -38,7 +38,7 @@ DType leaf_dtype(PyObject* o) {
   }
   if (PyFloat_Check(o)) return default_dtype();
   if (PyLong_Check(o)) return DType::Int64;
-  if (PyComplex_Check(o)) throw_type_error("minidynamo has no complex tensors; a complex number was given");
+  if (PyComplex_Check(o)) return to_complex(default_dtype());
   if (PyUnicode_Check(o)) throw_type_error("new(): invalid data type 'str'");
   throw OpError(ErrorKind::Runtime, std::string("Could not infer dtype of ") + type);
 }
@@ -129,10 +129,15 @@ std::int64_t checked_integer(PyObject* number, DType dtype) {
 // A leaf as a Python bool, int or float.
 PyRef plain_number(PyObject* o) {
   if (is_tensor(o)) return item(*tensor_impl(o));
-  if (PyLong_Check(o) || PyFloat_Check(o)) return PyRef::borrow(o);
+  if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o)) return PyRef::borrow(o);
   if (PyIndex_Check(o)) return checked(PyNumber_Index(o));
   if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
     return checked(PyBool_FromLong(checked(PyObject_IsTrue(o))));
+  }
+  if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.complex", 13) == 0) {
+    const Py_complex c = PyComplex_AsCComplex(o);
+    if (c.real == -1 && PyErr_Occurred()) throw PythonError{};
+    return checked(PyComplex_FromCComplex(c));
   }
   if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0) return checked(PyNumber_Float(o));
   leaf_dtype(o);  // throws what is wrong with it
@@ -141,6 +146,16 @@ PyRef plain_number(PyObject* o) {
 
 void store(DType dtype, void* at, PyObject* leaf) {
   const PyRef number = plain_number(leaf);
+  if (is_complex(dtype)) {
+    const Py_complex c = PyComplex_AsCComplex(number.get());
+    if (c.real == -1 && PyErr_Occurred()) throw PythonError{};
+    if (dtype == DType::Complex128) {
+      static_cast<double*>(at)[0] = c.real, static_cast<double*>(at)[1] = c.imag;
+    } else {
+      static_cast<float*>(at)[0] = static_cast<float>(c.real), static_cast<float*>(at)[1] = static_cast<float>(c.imag);
+    }
+    return;
+  }
   visit_dtype(dtype, [&](auto element) {
     using T = decltype(element);
     T& to = *static_cast<T*>(at);
@@ -305,7 +320,9 @@ TensorRef legacy_tensor(PyObject* args) {
 
 // An object of another library that is neither a number, a sequence nor a buffer of bytes.
 bool gives_memory(PyObject* o) {
-  if (PyFloat_Check(o) || PyLong_Check(o) || PyList_Check(o) || PyTuple_Check(o) || PyType_Check(o)) return false;
+  if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o) || PyList_Check(o) || PyTuple_Check(o) ||
+      PyType_Check(o))
+    return false;
   return has_attribute(o, "__dlpack__");
 }
 

@@ -29,6 +29,7 @@ dlpack::DataType data_type(DType t) {
   if (t == DType::Bool) return {dlpack::kBool, bits, 1};
   if (t == DType::BFloat16) return {dlpack::kBfloat, bits, 1};
   if (is_floating(t)) return {dlpack::kFloat, bits, 1};
+  if (is_complex(t)) return {dlpack::kComplex, bits, 1};
   return {t == DType::UInt8 ? dlpack::kUInt : dlpack::kInt, bits, 1};
 }
 

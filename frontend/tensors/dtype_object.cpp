@@ -25,13 +25,11 @@ struct NamedOnly {
   bool floating, complex, is_signed;
   int size;
 };
-constexpr std::array<NamedOnly, 16> kNamedOnly{{
+constexpr std::array<NamedOnly, 14> kNamedOnly{{
     {"uint16", false, false, false, 2},
     {"uint32", false, false, false, 4},
     {"uint64", false, false, false, 8},
     {"complex32", false, true, true, 4},
-    {"complex64", false, true, true, 8},
-    {"complex128", false, true, true, 16},
     {"float8_e4m3fn", true, false, true, 1},
     {"float8_e5m2", true, false, true, 1},
     {"float8_e4m3fnuz", true, false, true, 1},
@@ -138,7 +136,7 @@ int init_dtypes(PyObject* module) {
   dtype_type->tp_name = "torch.dtype";
   try {
     for (const DTypeInfo& row : kDTypes) {
-      const NamedOnly named{row.name, is_floating(row.dtype), false, is_signed(row.dtype), row.size};
+      const NamedOnly named{row.name, is_floating(row.dtype), is_complex(row.dtype), is_signed(row.dtype), row.size};
       const int index = static_cast<int>(row.dtype);
       dtype_objects[static_cast<std::size_t>(index)] = add_dtype(module, named, index).release();
     }

@@ -115,10 +115,9 @@ PyRef is_floating_point(const PassedArgs& call) {
   const auto [input] = arguments("is_floating_point", {"input"}, call);
   return bool_ref(is_floating(tensor_argument("is_floating_point", input).dtype));
 }
-PyRef is_complex(const PassedArgs& call) {
+PyRef is_complex_function(const PassedArgs& call) {
   const auto [input] = arguments("is_complex", {"input"}, call);
-  tensor_argument("is_complex", input);
-  return bool_ref(false);
+  return bool_ref(md::is_complex(tensor_argument("is_complex", input).dtype));
 }
 PyRef numel(const PassedArgs& call) {
   const auto [input] = arguments("numel", {"input"}, call);
@@ -226,7 +225,7 @@ constexpr NativeRow kFunctions[] = {
     {"set_num_threads", set_threads, "set_num_threads(n)\n\nThreads one kernel may use."},
     {"is_tensor", is_tensor_function, "is_tensor(obj)\n\nWhether `obj` is a Tensor.", true},
     {"is_floating_point", is_floating_point, "is_floating_point(input)\n\nWhether the dtype is a floating one."},
-    {"is_complex", is_complex, "is_complex(input)\n\nFalse: there are no complex tensors."},
+    {"is_complex", is_complex_function, "is_complex(input)\n\nWhether the dtype is complex."},
     {"numel", numel, "numel(input)\n\nNumber of elements."},
     {"can_cast", can_cast, "can_cast(from_, to)\n\nWhether promotion lets a `from_` be stored as `to`."},
     {"promote_types", promote_types, "promote_types(type1, type2)\n\nThe smallest dtype both convert to."},

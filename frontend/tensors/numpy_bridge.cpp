@@ -117,8 +117,8 @@ struct ViewGuard {
                   "a.astype(a.dtype.newbyteorder('='))");
   }
   throw_type_error(
-      "can't convert np.ndarray of type %S: minidynamo has float64, float32, float16, int64, int32, int16, int8, uint8 "
-      "and bool tensors",
+      "can't convert np.ndarray of type %S: minidynamo has complex128, complex64, float64, float32, float16, int64, "
+      "int32, int16, int8, uint8 and bool tensors",
       dtype.get());
 }
 

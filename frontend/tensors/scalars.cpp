@@ -29,6 +29,10 @@ void refuse_dynamic(const Op& op) {
   throw PythonError{};
 }
 
+double element_as_double(DType dtype, const char* at) {
+  return dtype == DType::Float32 ? *reinterpret_cast<const float*>(at) : *reinterpret_cast<const double*>(at);
+}
+
 PyRef list_of(const TensorImpl& t, int dim, const char* at) {
   if (dim == t.dim()) return element(t.dtype, at);
   const auto d = static_cast<std::size_t>(dim);
@@ -60,6 +64,12 @@ constexpr NativeRow kMethods[] = {
 }  // namespace
 
 PyRef element(DType dtype, const void* at) {
+  if (is_complex(dtype)) {
+    const DType part = to_real(dtype);
+    const auto* const both = static_cast<const char*>(at);
+    const auto number = [&](std::size_t i) { return element_as_double(part, both + i * item_size(part)); };
+    return checked(PyComplex_FromDoubles(number(0), number(1)));
+  }
   return visit_dtype(dtype, [&](auto element) {
     const auto v = widen(*static_cast<const decltype(element)*>(at));
     using V = std::remove_const_t<decltype(v)>;

@@ -80,26 +80,30 @@ PyObject* get_data(PyObject* o, void*) {
   });
 }
 // A real tensor is its own real part.
-PyObject* get_real(PyObject* o, void*) { return Py_NewRef(o); }
-int set_real(PyObject* o, PyObject* value, void*) {
+PyObject* get_part(PyObject* o, const char* name) {
+  return guarded(
+      [&] { return wrap_tensor(call_table(name, {Arg(TensorRef(tensor_impl(o)))}).get<TensorRef>()).release(); });
+}
+int set_part(PyObject* o, PyObject* value, const char* name) {
   PyObject* ok = guarded([&]() -> PyObject* {
-    if (!value) throw_type_error("the real part of a tensor cannot be deleted");
-    return PyObject_CallMethod(o, "copy_", "O", value);
+    if (!value) throw_type_error("the %s part of a tensor cannot be deleted", name);
+    const PyRef part = checked(PyObject_GetAttrString(o, name));
+    return PyObject_CallMethod(part.get(), "copy_", "O", value);
   });
   Py_XDECREF(ok);
   return ok ? 0 : -1;
 }
-PyObject* get_imag(PyObject*, void*) {
-  PyErr_SetString(PyExc_RuntimeError, "a tensor of a non-complex dtype has no imaginary part");
-  return nullptr;
-}
+PyObject* get_real(PyObject* o, void*) { return is_complex(of(o).dtype) ? get_part(o, "real") : Py_NewRef(o); }
+int set_real(PyObject* o, PyObject* value, void*) { return set_part(o, value, "real"); }
+PyObject* get_imag(PyObject* o, void*) { return get_part(o, "imag"); }
+int set_imag(PyObject* o, PyObject* value, void*) { return set_part(o, value, "imag"); }
 PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(of(o).storage->version); }
 PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 
 }  // namespace
 
 void set_requires_grad(TensorImpl& x, bool wanted) {
-  if (wanted && !is_floating(x.dtype))
+  if (wanted && !is_differentiable(x.dtype))
     throw OpError(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
   x.set_grad_state({wanted, GradHistory::Leaf});
 }
@@ -139,8 +143,8 @@ PyGetSetDef tensor_getset[] = {
     {"is_xla", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
     {"is_maia", get_false, nullptr, "False: no tensor lives on such a device.", nullptr},
     {"data", get_data, set_tensor_data, "The same elements, without gradient history.", nullptr},
-    {"real", get_real, set_real, "The tensor itself: there are no complex tensors.", nullptr},
-    {"imag", get_imag, nullptr, "Raises: there are no complex tensors.", nullptr},
+    {"real", get_real, set_real, "The real parts, a view; the tensor itself if it is not complex.", nullptr},
+    {"imag", get_imag, set_imag, "The imaginary parts of a complex tensor, a view.", nullptr},
     {"_version", get_version, nullptr, "Counts in-place writes to the storage.", nullptr},
     {"__array_priority__", get_priority, nullptr, "NumPy leaves mixed operators to the tensor.", nullptr},
     {},

@@ -86,6 +86,10 @@ PyRef is_floating_point_method(const PassedArgs& call) {
 }
 PyRef is_complex_method(const PassedArgs& call) {
   no_arguments("is_complex", call, 1);
+  return bool_ref(is_complex(self_of(call).dtype));
+}
+PyRef is_lazy_view_method(const PassedArgs& call) {
+  no_arguments("is_conj", call, 1);
   return bool_ref(false);
 }
 PyRef is_signed_method(const PassedArgs& call) {
@@ -210,9 +214,9 @@ constexpr NativeRow kMethods[] = {
      "is_contiguous(*, memory_format=torch.contiguous_format)\n\nWhether the elements lie without gaps in the order "
      "of the format: row-major unless told."},
     {"is_floating_point", is_floating_point_method, "is_floating_point()\n\nWhether the dtype is a floating one."},
-    {"is_complex", is_complex_method, "is_complex()\n\nFalse: there are no complex tensors."},
-    {"is_neg", is_complex_method, "is_neg()\n\nFalse: no tensor is a lazily negated view."},
-    {"is_conj", is_complex_method, "is_conj()\n\nFalse: there are no complex tensors."},
+    {"is_complex", is_complex_method, "is_complex()\n\nWhether the dtype is complex."},
+    {"is_neg", is_lazy_view_method, "is_neg()\n\nFalse: no tensor is a lazily negated view."},
+    {"is_conj", is_lazy_view_method, "is_conj()\n\nFalse: conjugates are computed when they are asked for."},
     {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},
     {"get_device", get_device_method, "get_device()\n\n-1: the CPU has no ordinal."},
     {"requires_grad_", requires_grad_method, "requires_grad_(requires_grad=True)\n\nSets requires_grad, returns self."},

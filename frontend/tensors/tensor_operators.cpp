@@ -76,7 +76,8 @@ std::array<Resolved, kOperatorCount>* resolved = nullptr;  // filled at import, 
 const Resolved& of(int which) { return (*resolved)[static_cast<std::size_t>(which)]; }
 
 bool acceptable(PyObject* o) {
-  if (is_tensor(o) || PyLong_Check(o) || PyFloat_Check(o) || overrides_torch_function(o)) return true;
+  if (is_tensor(o) || PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o) || overrides_torch_function(o))
+    return true;
   const char* name = Py_TYPE(o)->tp_name;
   return std::string_view(name).starts_with("numpy.") && (PyIndex_Check(o) || PyNumber_Check(o));
 }
@@ -170,7 +171,7 @@ PyObject* power(PyObject* a, PyObject* b, PyObject* modulus) {
 PyObject* inplace_power(PyObject* a, PyObject* b, PyObject*) { return run_inplace(kPow, a, b); }
 
 PyObject* invert(PyObject* self) {
-  if (is_floating(tensor_impl(self)->dtype)) {
+  if (is_differentiable(tensor_impl(self)->dtype)) {
     PyErr_SetString(PyExc_TypeError, "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return nullptr;
   }
@@ -204,15 +205,23 @@ PyRef single(PyObject* self) {
   }
   return item(*tensor_impl(self));
 }
+// The number as a real one.
+PyRef single_real(PyObject* self, const char* type) {
+  PyRef number = single(self);
+  if (!PyComplex_Check(number.get())) return number;
+  if (PyComplex_ImagAsDouble(number.get()) != 0)
+    throw OpError(ErrorKind::Runtime, std::string("value cannot be converted to type ") + type + " without overflow");
+  return checked(PyFloat_FromDouble(PyComplex_RealAsDouble(number.get())));
+}
 PyObject* as_int(PyObject* self) {
-  return guarded([&] { return PyNumber_Long(single(self).get()); });
+  return guarded([&] { return PyNumber_Long(single_real(self, "int64_t").get()); });
 }
 PyObject* as_float(PyObject* self) {
-  return guarded([&] { return PyNumber_Float(single(self).get()); });
+  return guarded([&] { return PyNumber_Float(single_real(self, "double").get()); });
 }
 PyObject* as_index(PyObject* self) {
   return guarded([&] {
-    if (tensor_impl(self)->numel() != 1 || is_floating(tensor_impl(self)->dtype)) {
+    if (tensor_impl(self)->numel() != 1 || is_differentiable(tensor_impl(self)->dtype)) {
       throw OpError(ErrorKind::Type, "only integer tensors of a single element can be converted to an index");
     }
     return PyNumber_Index(single(self).get());

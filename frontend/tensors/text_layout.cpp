@@ -66,6 +66,7 @@ class ElementStyle {
     return s.size() < width_ ? std::string(width_ - s.size(), ' ') + s : s;
   }
   std::size_t width() const { return width_; }
+  bool is_negative(const char* at) const { return as_double(dtype_, at) < 0; }
 
  private:
   std::string text(const char* at) const {
@@ -87,6 +88,36 @@ class ElementStyle {
   double smallest_ = std::numeric_limits<double>::infinity(), largest_ = 0;
   bool whole_ = true, scientific_ = false;
   std::size_t width_ = 1;
+};
+
+// Of any dtype: of complex elements each part has a style of its own, and the sign of the second one stands between.
+class NumberStyle {
+ public:
+  NumberStyle(DType dtype, const PrintOptions& options)
+      : complex_(is_complex(dtype)),
+        part_(static_cast<std::size_t>(item_size(to_real(dtype)))),
+        first_(to_real(dtype), options),
+        second_(to_real(dtype), options) {}
+  void see(const char* at) {
+    first_.see(at);
+    if (complex_) second_.see(at + part_);
+  }
+  void decide() {
+    first_.decide();
+    if (complex_) second_.decide();
+  }
+  std::string padded(const char* at) const {
+    if (!complex_) return first_.padded(at);
+    std::string imaginary = second_.padded(at + part_);
+    imaginary.erase(0, imaginary.find_first_not_of(' '));
+    return first_.padded(at) + (second_.is_negative(at + part_) ? "" : "+") + imaginary + "j";
+  }
+  std::size_t width() const { return complex_ ? first_.width() + second_.width() + 1 : first_.width(); }
+
+ private:
+  bool complex_;
+  std::size_t part_;
+  ElementStyle first_, second_;
 };
 
 class Layout {
@@ -163,7 +194,7 @@ class Layout {
   const TensorImpl& t_;
   const PrintOptions& options_;
   bool summarise_;
-  ElementStyle style_;
+  NumberStyle style_;
 };
 
 std::string sizes_text(const DimVec& sizes) {
@@ -178,7 +209,9 @@ std::vector<std::string> suffixes(const TensorImpl& t) {
   const bool empty = t.numel() == 0 || shows_none;
   if (!t.device().is_cpu()) list.push_back("device='" + to_string(t.device()) + "'");
   if (shows_none || (empty && t.dim() != 1)) list.push_back("size=" + sizes_text(t.sizes));
-  const bool obvious = t.dtype == default_dtype() || (!empty && (t.dtype == DType::Int64 || t.dtype == DType::Bool));
+  const bool obvious =
+      t.dtype == default_dtype() ||
+      (!empty && (t.dtype == DType::Int64 || t.dtype == DType::Bool || t.dtype == to_complex(default_dtype())));
   if (!obvious) list.push_back("dtype=torch." + std::string(info(t.dtype).name));
   if (!t.is_leaf()) {
     const std::string name = grad_edge(TensorRef(const_cast<TensorImpl*>(&t))).node->name();

@@ -30,7 +30,7 @@ void write_inplace(const Op& op, std::span<const Arg> bound) {
   }
   TensorImpl& self = *bound[0].get<TensorRef>();
   check_grad_write(self);
-  const bool gradient = is_floating(self.dtype) && infer(op, bound).at(0).requires_grad;
+  const bool gradient = is_differentiable(self.dtype) && infer(op, bound).at(0).requires_grad;
   call_inplace(op, bound);
   take_on_grad(self, gradient);
 }

@@ -59,7 +59,7 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   if (n == "requires_grad") return t.boolean(type.requires_grad);
   if (n == "is_leaf") return t.boolean(type.is_leaf());
   if (n == "itemsize") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
-  if (n == "real") return ValueRef(&v);
+  if (n == "real" && !is_complex(type.dtype)) return ValueRef(&v);
   if (n == "nbytes") return size_value(t, count(type) * Size(static_cast<std::int64_t>(item_size(type.dtype))));
   if (n == "layout")
     return t.constant(checked(PyObject_GetAttrString(checked(import_module("minidynamo._C")).get(), "strided")).get());
@@ -125,7 +125,7 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
     return size_value(t, count(type));
   }
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
-  if (n == "is_complex") return t.boolean(false);
+  if (n == "is_complex") return t.boolean(is_complex(type.dtype));
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
   if (n == "storage_offset") {
     if (!type.offset.is_const() && !t.shapes().is_backed(type.offset)) graph_break<GB0033>(n);
@@ -162,7 +162,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   }
   if (n == "data") return call_method(t, checked(PyUnicode_FromString("detach")).get(), {});
   if (tensor_has_method(n)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
-  if (n == "T" || n == "mT") {
+  if (n == "T" || n == "mT" || n == "real" || n == "imag") {
     CallArgs args;
     args.positional.push_back(ValueRef(this));
     return t.call_attribute_op(n, args);
@@ -229,6 +229,13 @@ void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
     SideEffect e{EffectKind::AttrSet, ValueRef(this)};
     e.name = PyRef::borrow(name), e.value = v;
     return t.effects.record(std::move(e));
+  }
+  if ((n == "real" || n == "imag") && v) {  // a write into the view
+    CallArgs args;
+    args.positional.push_back(std::move(v));
+    const ValueRef part = t.realize(get_attr(t, name));
+    part->call_method(t, checked(PyUnicode_InternFromString("copy_")).get(), std::move(args));
+    return;
   }
   if (n == "requires_grad") graph_break<GB0206>(print(), n, given);
   auto* data = as<TensorValue>(v);

@@ -229,7 +229,7 @@ Arg expand_rule(ops::Addcmul, const Expansion& e) {
 }
 
 Arg expand_rule(ops::Addcdiv, const Expansion& e) {
-  if (!is_floating(e.tensor(1).dtype) && !is_floating(e.tensor(2).dtype)) {
+  if (!is_differentiable(e.tensor(1).dtype) && !is_differentiable(e.tensor(2).dtype)) {
     e.fail(ErrorKind::Runtime, "Integer division with addcdiv is no longer supported; use addcmul or div");
   }
   return add(e, e.arg(0), div(e, weighted(e, e.arg(1), e.arg(3)), e.arg(2)));

@@ -121,7 +121,7 @@ Arg drawn_like(const Expansion& e, Draw&& draw) {
   const SizeVec strides = strides_like(x, e.args.back());
   const Arg& grad = e.arg(e.op.requires_grad);
   if (strides == row_major_strides(x.sizes)) return draw(grad);
-  if (grad.get<bool>() && !is_floating(chosen_dtype(e, x.dtype))) {
+  if (grad.get<bool>() && !is_differentiable(chosen_dtype(e, x.dtype))) {
     e.fail(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
   }
   return laid_out(e, draw(false), slowest_first(x.sizes, strides), strides);

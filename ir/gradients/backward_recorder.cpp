@@ -9,6 +9,7 @@
 #include "ir/core/error.h"
 #include "ir/gradients/saved_tensor.h"
 #include "ir/graph/dynamic.h"
+#include "ir/infer/complex_calls.h"
 
 namespace md {
 
@@ -71,7 +72,7 @@ Arg BackwardRecorder::call(const Op& op, std::vector<Arg> bound) {
     run();
     return tape_runner().caller->call(op, std::move(bound));
   }
-  if (op.kind() == OpKind::Composite) return expand(op, *this, bound);
+  if (opens(op, bound)) return expand(op, *this, bound);
   const TensorRef* like = op.id == id::FullLike ? bound[0].get_if<TensorRef>() : nullptr;
   if (like && is_type_only(**like)) return filled_like(op, std::move(bound));
   // The device that is the default here has no part in it.

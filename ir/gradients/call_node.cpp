@@ -108,7 +108,7 @@ void CallNode::add_edges() {
     for_each_tensor(std::span<Arg>(&args_[i], 1), [&](TensorRef& t) {
       edges.push_back(grad_edge(t));
       const std::size_t place = edges.size() - 1;
-      if (!is_floating(t->dtype) && place < 64 && selects(op_, place)) selects_ |= std::uint64_t{1} << place;
+      if (!is_differentiable(t->dtype) && place < 64 && selects(op_, place)) selects_ |= std::uint64_t{1} << place;
       if (edges.back().node) wanted_ |= std::uint64_t{1} << i;
     });
   }
@@ -172,7 +172,7 @@ TensorRef CallNode::with_history(const SavedTensor& s, std::size_t place) {
   const GradEdge e = result ? GradEdge{Ref<GradNode>(this), static_cast<int>(place - edges.size())} : edges[place];
   if (!grad_enabled() && t == s.tensor) return t;
   t = alias_of(*t);
-  if (e.node && is_floating(t->dtype)) set_history(*t, e.node, e.result);
+  if (e.node && is_differentiable(t->dtype)) set_history(*t, e.node, e.result);
   return t;
 }
 
@@ -229,7 +229,7 @@ void CallNode::depend_on_read(std::vector<TensorRef>& found, std::uint64_t first
     std::optional<RuleReads> reads;
     for_each_tensor(std::span<const Arg>(&args_[i], 1), [&](const TensorRef&) {
       TensorRef& t = found[place++];
-      if (!t || !is_floating(t->dtype)) return;
+      if (!t || !is_differentiable(t->dtype)) return;
       if (!reads) reads = rule_reads(op_, args_, made, std::uint64_t{1} << i);
       if (const Batch* b = batch_of(*t))
         t = batched_tensor(depending(b->all, *reads, first), b->levels);
@@ -252,7 +252,7 @@ TensorRef CallNode::depending(const TensorRef& t, const RuleReads& reads, std::u
     const bool result = s.place >= edges.size();
     const std::size_t number = result ? s.place - edges.size() : s.place;
     if (result ? !reads.result(number) : !reads.operand(parameter_of(s.place))) continue;
-    if (!is_floating(s.what.tensor->dtype)) continue;
+    if (!is_differentiable(s.what.tensor->dtype)) continue;
     add(result ? GradEdge{Ref<GradNode>(this), static_cast<int>(number)} : edges[s.place], Arg(s.what.tensor));
   }
   if (to.size() == 1) return t;

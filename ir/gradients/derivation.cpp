@@ -58,7 +58,7 @@ Arg fitted(const Derivation& d, const Arg& operand, const Arg& gradient) {
       out.items.push_back(fitted(d, operands->items[i], gradients->items.at(i)));
     return out;
   }
-  if (!is_tensor(operand) || !is_tensor(gradient) || !is_floating(type_of(operand).dtype)) return NoneArg{};
+  if (!is_tensor(operand) || !is_tensor(gradient) || !is_differentiable(type_of(operand).dtype)) return NoneArg{};
   return converted(d, summed_to(d, gradient, type_of(operand).sizes), type_of(operand).dtype);
 }
 

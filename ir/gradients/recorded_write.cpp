@@ -100,7 +100,7 @@ void record_write(Ref<GradNode> node, std::size_t operand, const TensorRef& writ
     else
       node = unrecorded_node();
   }
-  if (is_floating(base->dtype)) set_history(*base, node, 0);
+  if (is_differentiable(base->dtype)) set_history(*base, node, 0);
   if (base == target) return;
   if (base->dtype == target->dtype)
     record_view_of(base, target);

@@ -23,7 +23,7 @@ class WatchedCall {
     for (std::size_t i = 0; i < of.size(); ++i) args.push_back(watched(of[i], {std::uint64_t{1} << i, 0}));
     for (std::size_t i = 0; i < made.size(); ++i) {
       results.push_back(node(type_of(Arg(made[i])), {0, std::uint64_t{1} << (i < 63 ? i : 63)}));
-      grads.push_back(is_floating(made[i]->dtype) ? node(type_of(Arg(made[i])), {0, 0}) : Arg());
+      grads.push_back(is_differentiable(made[i]->dtype) ? node(type_of(Arg(made[i])), {0, 0}) : Arg());
     }
   }
   void note(const Node* n, RuleReads& found) const {

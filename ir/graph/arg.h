@@ -69,8 +69,8 @@ struct Arg {
     return std::get_if<T>(&v);
   }
   bool is_none() const { return is<NoneArg>(); }
-  // A number ops take: complex ones are arguments that no op accepts yet.
-  bool is_number() const { return is<bool>() || is<Size>() || is<double>(); }
+  // A number ops take.
+  bool is_number() const { return is<bool>() || is<Size>() || is<double>() || is<std::complex<double>>(); }
   bool operator==(const Arg& o) const { return v == o.v; }
 };
 

@@ -90,7 +90,7 @@ bool fits(ParamType t, const Arg& a) {
       return a.is<Size>() || is_int_list(a);
     case ParamType::Float:
     case ParamType::FloatOpt:
-      return a.is_number();
+      return a.is_number() && !a.is<std::complex<double>>();
     case ParamType::Bool:
     case ParamType::BoolOpt:
       return a.is<bool>();
@@ -317,7 +317,7 @@ std::string wrong_type(const Op& op, const Misfit& m) {
   const Param& p = op.schema.params[m.param];
   std::string_view name = p.name == "self" ? "input" : std::string_view(p.name);
   const std::string where = m.given < 0 ? "" : fmt::format(" (position {})", m.given + 1);
-  std::string given(type_name(*m.value));
+  const std::string_view given = type_name(*m.value);
   if (const auto* l = m.value->get_if<ListArg>()) {
     const bool tensors = p.type == ParamType::TensorList || p.type == ParamType::TensorRest;
     const ParamType t = tensors ? ParamType::Tensor : ParamType::Int;
@@ -327,7 +327,6 @@ std::string wrong_type(const Op& op, const Misfit& m) {
                          name, where, wanted(p.type), type_name(l->items[i]), i);
     }
   }
-  if (m.value->is<std::complex<double>>()) given += " (minidynamo has no complex tensors)";
   return fmt::format("{}(): argument '{}'{} must be {}, not {}", op.public_name, name, where, wanted(p.type), given);
 }
 

@@ -8,6 +8,7 @@
 #include "ir/graph/op_ids.h"
 #include "registry/ops/activations.h"
 #include "registry/ops/arrangement.h"
+#include "registry/ops/complex.h"
 #include "registry/ops/composites.h"
 #include "registry/ops/convolution.h"
 #include "registry/ops/folds.h"

@@ -10,7 +10,7 @@ namespace md {
 // that dtype cannot.
 inline bool asks_for_gradient(const Op& op, std::span<const Arg> args, DType made) {
   if (op.requires_grad < 0 || !(args[static_cast<std::size_t>(op.requires_grad)] == Arg(true))) return false;
-  if (is_floating(made)) return true;
+  if (is_differentiable(made)) return true;
   throw OpError(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
 }
 

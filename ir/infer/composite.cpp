@@ -3,9 +3,11 @@
 
 #include <cmath>
 
+#include "ir/infer/complex_calls.h"
 #include "ir/infer/expansion.h"
 #include "registry/ops/activations.h"
 #include "registry/ops/arrangement.h"
+#include "registry/ops/complex.h"
 #include "registry/ops/composites.h"
 #include "registry/ops/convolution.h"
 #include "registry/ops/folds.h"
@@ -62,6 +64,13 @@ DType arithmetic_dtype(OpId id, const Arg& a, const Arg& b) {
 }
 
 Arg scaled_number(const Arg& x, const Arg& alpha) {
+  const auto as_complex_number = [](const Arg& a) {
+    if (const auto* c = a.get_if<std::complex<double>>()) return *c;
+    if (const auto* d = a.get_if<double>()) return std::complex<double>(*d);
+    return std::complex<double>(a.is<bool>() ? a.get<bool>() : static_cast<double>(hint(a.get<Size>())));
+  };
+  if (x.is<std::complex<double>>() || alpha.is<std::complex<double>>())
+    return as_complex_number(x) * as_complex_number(alpha);
   const auto as_size = [](const Arg& a) { return a.is<bool>() ? Size(a.get<bool>()) : a.get<Size>(); };
   if (!x.is<double>() && !alpha.is<double>()) return as_size(x) * as_size(alpha);
   const auto as_double = [&](const Arg& a) {
@@ -76,7 +85,7 @@ bool is_one(const Arg& a) { return a == Arg(1) || a == Arg(1.0) || a == Arg(true
 Arg scaled(const Expansion& e, OpId id, const Arg& self, const Arg& x, const Arg& alpha) {
   const DType t = arithmetic_dtype(id, self, x);
   if (alpha.is<bool>() && t != DType::Bool) e.fail(ErrorKind::Runtime, "a bool alpha needs bool operands");
-  if (alpha.is<double>() && !is_floating(t)) {
+  if (alpha.is<double>() && !is_differentiable(t)) {
     e.fail(ErrorKind::Runtime, "alpha must be an integer when the operands are, not {}", alpha.get<double>());
   }
   if (is_one(alpha)) return x;
@@ -261,7 +270,7 @@ Arg unbiased(const Expansion& e, int i) { return e.flag(i) ? 1 : 0; }
 
 Arg expand_rule(ops::Mean, const Expansion& e) {
   const DType t = e.arg(3).is_none() ? e.tensor(0).dtype : e.arg(3).get<DType>();
-  if (!is_floating(t)) {
+  if (!is_differentiable(t)) {
     e.fail(ErrorKind::Runtime, "the mean of {} values needs a floating point dtype: give dtype or convert first",
            info(t).name);
   }
@@ -388,10 +397,13 @@ Device place_of(const Op& composite, std::span<const Arg> bound) {
 }  // namespace
 
 Arg expand(const Op& composite, OpCaller& caller, std::span<const Arg> bound) {
-  const ExpandRule rule = composite.id < std::size(kExpandRules) ? kExpandRules[composite.id] : nullptr;
+  ExpandRule rule = composite.id < std::size(kExpandRules) ? kExpandRules[composite.id] : nullptr;
+  const bool of_complex = involves_complex(bound);
+  if (const ComplexRule special = of_complex ? complex_rule_of(composite.id) : nullptr) rule = special;
   if (!rule) throw InternalError(fmt::format("{} is not a composite op", composite.name()));
   const Device place = place_of(composite, bound);
-  if (const auto t = rounded_result(composite, bound)) return expand_wide(rule, composite, caller, bound, *t, place);
+  if (const auto t = of_complex ? std::nullopt : rounded_result(composite, bound))
+    return expand_wide(rule, composite, caller, bound, *t, place);
   return rule(Expansion{{composite, bound}, caller, place});
 }
 

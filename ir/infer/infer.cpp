@@ -9,6 +9,7 @@
 #include "ir/graph/op_ids.h"
 #include "ir/graph/op_visit.h"
 #include "ir/infer/asked_gradient.h"
+#include "ir/infer/complex_calls.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/infer/type_caller.h"
@@ -76,7 +77,10 @@ struct Promotion {
 
   void add(const OperandInfo& o) {
     const int level = o.rank > 0 ? 0 : o.rank == 0 ? 1 : 2;
-    const DType t = level == 2 && is_floating(o.dtype) ? default_dtype() : o.dtype;
+    const DType t = level < 2              ? o.dtype
+                    : is_floating(o.dtype) ? default_dtype()
+                    : is_complex(o.dtype)  ? to_complex(default_dtype())
+                                           : o.dtype;
     best[level] = seen[level] ? promote(best[level], t) : t;
     seen[level] = true;
   }
@@ -85,7 +89,10 @@ struct Promotion {
     bool any = false;
     for (int level = 0; level < 3; ++level) {
       if (!seen[level]) continue;
-      if (!any || info(best[level]).category > info(t).category) t = best[level];
+      if (any && is_floating(t) && is_complex(best[level]))
+        t = to_complex(t);
+      else if (!any || info(best[level]).category > info(t).category)
+        t = best[level];
       any = true;
     }
     return t;
@@ -113,7 +120,7 @@ void check_computes(const Op& op, DType t) {
       case DTypeCategory::Floating:
         return op.traits.on_floats;
       case DTypeCategory::Complex:
-        return false;  // no body is written for them
+        return false;  // such calls are opened before
     }
     return false;
   };
@@ -138,7 +145,7 @@ ComputeTypes types_by_rule(const Op& op, std::span<const Arg> args) {
     }
     case Promote::Accumulate: {
       const DType own = operand_info(args[0]).dtype;
-      const DType t = dtype_or(op, args, is_floating(own) ? own : DType::Int64);
+      const DType t = dtype_or(op, args, is_differentiable(own) ? own : DType::Int64);
       return {t, t};
     }
     case Promote::Logical:
@@ -255,7 +262,7 @@ TensorType infer_pointwise(const InferCall& c) {
                 : c.op.decl->row_major ? row_major_strides(sizes)
                                        : joined_strides(operands, sizes);
   out.sizes = std::move(sizes);
-  out.requires_grad = grad && grad_enabled() && is_floating(out.dtype);
+  out.requires_grad = grad && grad_enabled() && is_differentiable(out.dtype);
   return out;
 }
 
@@ -299,7 +306,7 @@ std::vector<TensorType> infer_reduction(const InferCall& c) {
     if (reduced[i] && keep) sizes.push_back(1);
   }
   TensorType out = fresh_type(c, types.result, std::move(sizes));
-  out.requires_grad = x.requires_grad && grad_enabled() && is_floating(out.dtype);
+  out.requires_grad = x.requires_grad && grad_enabled() && is_differentiable(out.dtype);
   if (c.op.schema.results == 1) return {out};
   TensorType positions = out;
   positions.dtype = DType::Int64;
@@ -351,6 +358,12 @@ SizeVec like_strides(const TensorType& x) {
   return is_row_major(x.sizes, x.strides) ? x.strides : joined_strides({&x, 1}, x.sizes);
 }
 
+DType promoted_dtype(std::span<const Arg> operands) {
+  Promotion p;
+  for (const Arg& a : operands) p.add(operand_info(a));
+  return p.result();
+}
+
 ComputeTypes compute_types(const Op& op, std::span<const Arg> args) {
   const ComputeTypes t = types_by_rule(op, args);
   check_computes(op, t.compute);
@@ -372,13 +385,13 @@ DType operand_dtype(const Op& op, std::span<const Arg> args, int i, DType comput
 
 static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> args, std::vector<Node*>* handed_back) {
   const InferCall c{op, args};
+  if (opens(op, args)) return infer_composite(c, handed_back);
+  refuse_complex(op, args);
   switch (op.kind()) {
     case OpKind::Pointwise:
       return {infer_pointwise(c)};
     case OpKind::Reduction:
       return infer_reduction(c);
-    case OpKind::Composite:
-      return infer_composite(c, handed_back);
     default:
       if (op.decl->dynamic_sizes && !has_supply() && args[0].is<TensorRef>() && is_dynamic(op, args)) {
         std::vector<TensorType> types;
@@ -404,7 +417,7 @@ static std::vector<TensorType> infer_settled(const Op& op, std::span<const Arg> 
   check_enabled(op);
   std::vector<TensorType> types = infer_by_kind(op, args, handed_back);
   // Of a composite the parts have said it.
-  const bool composite = op.kind() == OpKind::Composite;
+  const bool composite = opens(op, args);
   const Device device = composite ? kCpu : device_of_call(op, args);
   for (TensorType& t : types) {
     if (!composite) {

@@ -19,7 +19,7 @@ TensorType like(const InferCall& c, const TensorType& x) {
 TensorType written(const InferCall& c, bool source_grad = false) {
   const TensorType x = c.tensor(0);
   TensorType out = like(c, x);
-  out.requires_grad = (x.requires_grad || source_grad) && grad_enabled() && is_floating(x.dtype);
+  out.requires_grad = (x.requires_grad || source_grad) && grad_enabled() && is_differentiable(x.dtype);
   return out;
 }
 
@@ -188,7 +188,7 @@ TensorType infer_rule(ops::Index, const InferCall& c) {
   const SizeVec sizes = shape.sizes();
   TensorType out = fresh_type(c, x.dtype, sizes);
   out.strides = shape.strides(sizes);
-  out.requires_grad = x.requires_grad && grad_enabled() && is_floating(x.dtype);
+  out.requires_grad = x.requires_grad && grad_enabled() && is_differentiable(x.dtype);
   return out;
 }
 
@@ -252,7 +252,7 @@ TensorType infer_rule(ops::Take, const InferCall& c) {
   }
   TensorType out = fresh_type(c, x.dtype, index.sizes);
   out.strides = like_strides(index);
-  out.requires_grad = x.requires_grad && grad_enabled() && is_floating(x.dtype);
+  out.requires_grad = x.requires_grad && grad_enabled() && is_differentiable(x.dtype);
   return out;
 }
 
@@ -311,7 +311,7 @@ TensorType infer_rule(ops::IndexSelect, const InferCall& c) {
   SizeVec sizes = x.sizes;
   if (x.dim() > 0) sizes[d] = length_of(index);
   TensorType out = fresh_type(c, x.dtype, sizes);
-  out.requires_grad = x.requires_grad && grad_enabled() && is_floating(x.dtype);
+  out.requires_grad = x.requires_grad && grad_enabled() && is_differentiable(x.dtype);
   return out;
 }
 

@@ -219,7 +219,7 @@ TensorType infer_rule(ops::Cat, const InferCall& c) {
   }
   if (!chosen) checked_dim(c, c.size(1), out.dim());
   TensorType result = fresh_type(c, dtype, out.sizes);
-  result.requires_grad = grad && grad_enabled() && is_floating(dtype);
+  result.requires_grad = grad && grad_enabled() && is_differentiable(dtype);
   return result;
 }
 

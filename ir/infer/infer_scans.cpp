@@ -12,7 +12,7 @@ namespace {
 TensorType like(const InferCall& c, const TensorType& x, DType t) {
   TensorType out = fresh_type(c, t, x.sizes);
   out.strides = like_strides(x);
-  out.requires_grad = x.requires_grad && grad_enabled() && is_floating(t);
+  out.requires_grad = x.requires_grad && grad_enabled() && is_differentiable(t);
   return out;
 }
 
@@ -65,7 +65,7 @@ TensorType infer_rule(ops::Gather, const InferCall& c) {
     }
   }
   TensorType out = fresh_type(c, x.dtype, index.sizes);
-  out.requires_grad = x.requires_grad && grad_enabled() && is_floating(x.dtype);
+  out.requires_grad = x.requires_grad && grad_enabled() && is_differentiable(x.dtype);
   return out;
 }
 

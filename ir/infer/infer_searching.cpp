@@ -16,7 +16,7 @@ TensorType infer_rule(ops::MaskedScatter, const InferCall& c) {
     c.fail(ErrorKind::Runtime, "only supports boolean masks, but got mask with dtype {}", info(mask.dtype).name);
   }
   TensorType out = fresh_type(c, x.dtype, broadcast(c, x.sizes, mask.sizes));
-  out.requires_grad = (x.requires_grad || source.requires_grad) && grad_enabled() && is_floating(x.dtype);
+  out.requires_grad = (x.requires_grad || source.requires_grad) && grad_enabled() && is_differentiable(x.dtype);
   return out;
 }
 

@@ -93,6 +93,7 @@ SizeVec broadcast(const InferCall& c, const SizeVec& a, const SizeVec& b) {
 
 DType number_dtype(const Arg& number) {
   if (number.is<bool>()) return DType::Bool;
+  if (number.is<std::complex<double>>()) return to_complex(default_dtype());
   return number.is<double>() ? default_dtype() : DType::Int64;
 }
 
@@ -131,7 +132,7 @@ TensorType fresh_type(const InferCall& c, DType dtype, SizeVec sizes) {
   t.strides = row_major_strides(sizes);
   t.sizes = std::move(sizes);
   if (c.op.requires_grad >= 0 && c.flag(c.op.requires_grad)) {
-    if (!is_floating(dtype))
+    if (!is_differentiable(dtype))
       c.fail(ErrorKind::Runtime, "only Tensors of floating point and complex dtype can require gradients");
     t.requires_grad = true;
   }

@@ -117,7 +117,7 @@ bool check_item_assignment(const Arg& x, const Arg& index, const Arg& value) {
   const TensorType self = type_of(a.args[0]), result = infer(op(a.op), a.args).at(0);
   check_grad_write(self.requires_grad, self.history);
   check_inplace(op(a.op), self, result);
-  return result.requires_grad && is_floating(self.dtype);
+  return result.requires_grad && is_differentiable(self.dtype);
 }
 
 }  // namespace md

@@ -7,6 +7,7 @@
 #include "ir/batching/batching.h"
 #include "ir/batching/levels.h"
 #include "ir/core/error.h"
+#include "ir/infer/complex_calls.h"
 #include "ir/infer/inplace.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/batched.h"
@@ -112,6 +113,7 @@ Arg batched_call(const PlainCalls& plain, const Op& op, std::span<const Arg> bou
     const Arg all = repeated(expansion_of(op, bound), same, level.size);
     return on_level(eager_caller().call(id::Clone, {all}), level.number);
   }
+  if (opens_complex(op, bound)) return plain.opened(op, bound);
   std::uint64_t batched = 0;
   const std::vector<Arg> args = taken_off(op, bound, level, batched);
   const Batching b{expansion_of(op, args), bound, batched, level.size};
@@ -238,7 +240,7 @@ Arg call_in_transform(const PlainCalls& plain, const Op& op, std::span<const Arg
     result = RandomCall(plain, op).run(bound, transform_levels().size());
   } else if (holds_batched(bound)) {
     result = batched_call(plain, op, bound);
-  } else if (op.kind() == OpKind::Composite && !op.decl->own_gradient && is_vmap_under_way()) {
+  } else if (opens(op, bound) && !op.decl->own_gradient && is_vmap_under_way()) {
     result = plain.opened(op, bound);  // its parts may draw random numbers
   } else {
     result = plain.call(op, bound);

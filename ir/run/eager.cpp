@@ -13,6 +13,7 @@
 #include "ir/graph/dynamic.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/asked_gradient.h"
+#include "ir/infer/complex_calls.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
 #include "ir/infer/inplace.h"
@@ -157,12 +158,36 @@ void write_composite(const Op& op, const TensorRef& self, std::span<const Arg> b
   store(self, std::move(value));
 }
 
+// The parts of a complex tensor in a last dimension; others themselves.
+TensorRef parts_of(const TensorRef& x) {
+  if (!is_complex(x->dtype)) return x;
+  DimVec sizes = x->sizes, strides;
+  for (const std::int64_t s : x->strides) strides.push_back(2 * s);
+  sizes.push_back(2), strides.push_back(1);
+  return make_ref<TensorImpl>(x->storage, to_real(x->dtype), sizes, strides, 2 * x->offset);
+}
+
+// Elements are moved as their parts are; of a complex value a real tensor takes the real parts by copy_ alone.
+void write_complex(const Op& op, const TensorRef& self, std::span<const Arg> bound) {
+  const bool copies = op.id == id::Copy;
+  check_inplace(op, type_of(bound[0]), infer(op, bound)[0]);
+  if (!self->has_memory()) return;
+  TensorRef value = copies ? bound[1].get<TensorRef>() : call_op(op, bound).get<TensorRef>();
+  if (value == self) return;
+  if (value->dtype != self->dtype)
+    value = eager_caller().call(id::Convert, {value, self->dtype}).get<TensorRef>();
+  else if (share_memory(*value->storage, *self->storage))
+    value = eager_caller().call(id::Clone, {value}).get<TensorRef>();
+  store(parts_of(self), parts_of(value));
+}
+
 // What is found out about the operands holds to the end: between the parts of this others may go on.
 void write_result(const Op& op, std::span<const Arg> given) {
   HeldMemory held;
   std::vector<Arg> bound;
   for (const Arg& a : given) bound.push_back(held.add(a));
   const TensorRef self = bound[0].get<TensorRef>();
+  if (involves_complex(bound)) return write_complex(op, self, bound);
   const bool composite = op.kind() == OpKind::Composite;
   if (composite && self->has_memory() && self->is_contiguous()) return write_composite(op, self, bound);
   const TensorType result = infer(op, bound)[0];
@@ -224,6 +249,7 @@ Arg opened(const Op& op, std::span<const Arg> bound) {
 }
 
 Arg compute(const Op& op, std::span<const Arg> bound) {
+  if (opens_complex(op, bound)) return opened(op, bound);
   switch (op.kind()) {
     case OpKind::Composite:
       return worth_sweeping(bound) ? shown(op, bound, run_swept(op, bound)) : opened(op, bound);
@@ -246,7 +272,7 @@ Arg compute(const Op& op, std::span<const Arg> bound) {
 
 void require_grad(const Arg& result) {
   for_each_result(result, [](const TensorRef& t) {
-    if (is_floating(t->dtype)) t->set_grad_state({true, GradHistory::Computed});
+    if (is_differentiable(t->dtype)) t->set_grad_state({true, GradHistory::Computed});
   });
 }
 
@@ -266,7 +292,7 @@ void show_as_call(const Op& op, std::span<const Arg> bound, const Arg& result, s
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (bound[i].is_none() && op.schema.params[i].type == ParamType::TensorOpt) add(false);
     for_each_tensor(bound.subspan(i, 1), [&](const TensorRef& t) {
-      if (is_floating(t->dtype)) add(t->requires_grad);
+      if (is_differentiable(t->dtype)) add(t->requires_grad);
     });
   }
   label_nodes(result, label);
@@ -275,7 +301,7 @@ void show_as_call(const Op& op, std::span<const Arg> bound, const Arg& result, s
 // The parts of a composite record themselves, unless it has a derivative of its own.
 Arg compute_recorded(const Op& op, std::span<const Arg> bound) {
   const bool composite = op.kind() == OpKind::Composite;
-  if (composite && !has_gradient(op)) {
+  if (opens_complex(op, bound) || (composite && !has_gradient(op))) {
     const std::uint64_t first = next_order();
     Arg result = opened(op, bound);
     show_as_call(op, bound, result, first);
@@ -315,7 +341,7 @@ namespace {
 TensorRef write_unrecorded(const Op& op, std::span<const Arg> bound) {
   const TensorRef self = bound[0].get<TensorRef>();
   const Ref<Storage> written = self->storage;  // others may give `self` other memory meanwhile
-  if (plain_inplace(op, *self, bound))
+  if (!involves_complex(bound) && plain_inplace(op, *self, bound))
     engine().run(op, bound, std::span<const TensorRef>(&self, 1));
   else
     write_result(op, bound);
@@ -324,9 +350,10 @@ TensorRef write_unrecorded(const Op& op, std::span<const Arg> bound) {
 }
 
 TensorRef write_recorded(const Op& op, std::span<const Arg> bound, const TensorRef& target) {
-  const bool flows = is_floating(bound[0].get<TensorRef>()->dtype) && needs_record(bound);
+  const bool flows = is_differentiable(bound[0].get<TensorRef>()->dtype) && needs_record(bound);
   if (!flows) return write_unrecorded(op, bound);
-  if (!has_gradient(op)) {  // its parts have, or none: what it gives is copied
+  if (!has_gradient(op) ||
+      (op.id != id::Copy && opens_complex(op, bound))) {  // its parts have, or none: what it gives is copied
     const TensorRef self = bound[0].get<TensorRef>();
     check_inplace(op, type_of(bound[0]), infer(op, bound)[0]);
     const std::uint64_t first = next_order();

@@ -26,7 +26,7 @@ bool are_gradients_asked() {
 }  // namespace
 
 LevelInput input_of_level(const TensorRef& x, std::uint32_t number) {
-  if (!is_floating(x->dtype))
+  if (!is_differentiable(x->dtype))
     throw OpError(ErrorKind::Runtime, "only Tensors of floating point dtype can require gradients");
   const std::vector<std::uint32_t> levels = vmap_levels();
   const TensorRef all = without_levels(x, levels);

@@ -33,7 +33,7 @@ class ElementCursor {
   std::int64_t offset_ = 0;
 };
 
-// f(T{}) for the C++ type of a stored element.
+// f(T{}) for the C++ type of a stored element of a dtype that is not complex.
 template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
@@ -56,6 +56,8 @@ decltype(auto) visit_dtype(DType t, F&& f) {
     case DType::Float32:
       return f(float{});
     case DType::Float64:
+    case DType::Complex64:  // engines see the parts of complex tensors
+    case DType::Complex128:
       break;
   }
   return f(double{});

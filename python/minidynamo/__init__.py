@@ -10,6 +10,7 @@ from . import _C as _C
 from . import _absent as _absent
 from . import _tensor_methods as _tensor_methods
 from . import autograd as autograd
+from . import fft as fft
 from . import linalg as linalg
 from . import nn as nn
 from . import optim as optim

@@ -32,8 +32,9 @@ HOMES = {
         split_with_sizes narrow_copy constant_pad_nd unravel_index scalar_tensor is_signed is_nonzero is_same_size
         get_device
     """,
-    "real_tensors": "conj conj_physical resolve_conj resolve_neg real imag is_conj is_neg angle adjoint",
+    "real_tensors": "resolve_conj resolve_neg is_conj is_neg adjoint",
     "processor_settings": "get_num_interop_threads set_num_interop_threads set_flush_denormal",
+    "spectrograms": "stft istft",
     "signal_windows": "hann_window hamming_window blackman_window bartlett_window kaiser_window",
     "storage": "UntypedStorage TypedStorage is_storage",
     "sparse": "sparse_coo_tensor spmm smm",

@@ -206,8 +206,9 @@ FUNCTIONS = {
     "functional": "renorm renorm_",
     "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce index_reduce_",
     "numerical_functions": "cov corrcoef",
+    "spectrograms": "stft istft",
     "shape_functions": "split_with_sizes narrow_copy sum_to_size is_nonzero is_same_size",
-    "real_tensors": "conj conj_physical resolve_conj resolve_neg angle adjoint",
+    "real_tensors": "resolve_conj resolve_neg adjoint cfloat cdouble",
 }
 
 
@@ -229,19 +230,19 @@ def _of_function(module, name):
 
 
 def H(self):  # noqa: N802  torch's name
-    """A matrix transposed (there are no complex tensors to conjugate). RuntimeError for other numbers of dimensions."""
+    """A matrix transposed, its elements conjugate. RuntimeError for other numbers of dimensions."""
     if self.dim() not in (0, 2):
         raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
-    return self.T
+    return self.T.conj()
 
 
 def mH(self):  # noqa: N802  torch's name
-    """The last two dimensions swapped. RuntimeError for fewer dimensions."""
+    """The last two dimensions swapped, the elements conjugate. RuntimeError for fewer dimensions."""
     if self.dim() < 2:
         raise RuntimeError(
             f"tensor.mH is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor."
         )
-    return self.mT
+    return self.mT.conj()
 
 
 def attach():

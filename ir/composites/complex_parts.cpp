@@ -1,0 +1,140 @@
+// From complex tensors to their parts and back, and arithmetic on parts.
+#include "ir/composites/complex_parts.h"
+
+#include <cmath>
+
+namespace md {
+
+std::complex<double> complex_number(const Arg& number) {
+  if (const auto* c = number.get_if<std::complex<double>>()) return *c;
+  if (const auto* d = number.get_if<double>()) return *d;
+  if (const auto* b = number.get_if<bool>()) return *b ? 1.0 : 0.0;
+  return static_cast<double>(fixed_size(number.get<Size>()));
+}
+
+namespace {
+
+const double* as_known(const Arg& a) { return a.get_if<double>(); }
+
+template <class F>
+Arg known_or_called(const PartsCaller& p, OpId id, const Arg& a, const Arg& b, F&& f) {
+  const double *x = as_known(a), *y = as_known(b);
+  return x && y ? Arg(f(*x, *y)) : p.e.call(id, {a, b});
+}
+
+// A tensor of the part, of the sizes of the other one where it is a number.
+Arg part_tensor(const Expansion& e, const Arg& part, const Arg& other) {
+  if (!as_known(part)) return part;
+  if (as_known(other)) return e.call(id::Full, {ListArg{}, part, default_dtype()});
+  return e.call(id::FullLike, {other, part});
+}
+
+}  // namespace
+
+Arg PartsCaller::add(const Arg& a, const Arg& b) const {
+  return known_or_called(*this, id::Add, a, b, [](double x, double y) { return x + y; });
+}
+Arg PartsCaller::sub(const Arg& a, const Arg& b) const {
+  return known_or_called(*this, id::Sub, a, b, [](double x, double y) { return x - y; });
+}
+Arg PartsCaller::mul(const Arg& a, const Arg& b) const {
+  return known_or_called(*this, id::Mul, a, b, [](double x, double y) { return x * y; });
+}
+Arg PartsCaller::div(const Arg& a, const Arg& b) const {
+  return known_or_called(*this, id::Div, a, b, [](double x, double y) { return x / y; });
+}
+Arg PartsCaller::neg(const Arg& a) const { return as_known(a) ? Arg(-*as_known(a)) : e.call(id::Neg, {a}); }
+
+Arg PartsCaller::hypot(const Arg& a, const Arg& b) const {
+  if (as_known(a) && as_known(b)) return std::hypot(*as_known(a), *as_known(b));
+  return e.call(id::Hypot, {part_tensor(e, a, b), part_tensor(e, b, a)});
+}
+Arg PartsCaller::atan2(const Arg& y, const Arg& x) const {
+  if (as_known(x) && as_known(y)) return std::atan2(*as_known(y), *as_known(x));
+  return e.call(id::Atan2, {part_tensor(e, y, x), part_tensor(e, x, y)});
+}
+
+Arg PartsCaller::is_zero(const ComplexParts& z) const {
+  return e.call(id::LogicalAnd,
+                {e.call(id::Eq, {part_tensor(e, z.re, z.im), 0.0}), e.call(id::Eq, {part_tensor(e, z.im, z.re), 0.0})});
+}
+
+ComplexParts PartsCaller::parts(const Arg& x, DType t) const {
+  if (x.is_number()) {
+    const std::complex<double> c = complex_number(x);
+    return {c.real(), c.imag()};
+  }
+  const DType real = to_real(t);
+  if (!is_complex_tensor(x)) return {converted(e, x, real), 0.0};
+  const Arg both = pairs(x);
+  const auto part = [&](int i) { return converted(e, e.call(id::Select, {both, -1, i}), real); };
+  return {part(0), part(1)};
+}
+
+// Whatever gave the pairs may have laid the parts apart.
+Arg PartsCaller::of_pairs(const Arg& pairs) const {
+  const TensorType t = type_of(pairs);
+  bool together = t.strides.back().is_const(1);
+  for (std::size_t i = 0; i + 1 < t.strides.size(); ++i) together &= guard_eq(mod(t.strides[i], 2), 0);
+  together = together && guard_eq(mod(t.offset, 2), 0);
+  return e.call(id::ViewAsComplex, {together ? pairs : e.call(id::Compact, {pairs})});
+}
+
+Arg PartsCaller::joined(const ComplexParts& p) const {
+  Arg re = part_tensor(e, p.re, p.im), im = part_tensor(e, p.im, p.re);
+  const SizeVec a = type_of(re).sizes, b = type_of(im).sizes;
+  if (!(a == b)) {
+    const Arg sizes = sizes_arg(broadcast(e, a, b));
+    re = e.call(id::Expand, {re, sizes}), im = e.call(id::Expand, {im, sizes});
+  }
+  return e.call(id::ViewAsComplex, {e.call(id::Stack, {ListArg{{re, im}}, -1})});
+}
+
+ComplexParts PartsCaller::product(const ComplexParts& x, const ComplexParts& y) const {
+  return {sub(mul(x.re, y.re), mul(x.im, y.im)), add(mul(x.re, y.im), mul(x.im, y.re))};
+}
+
+// Scaled by the larger part of the divisor, so that squares neither overflow nor vanish; the scale is no function of
+// the operands to derivatives, for the quotient does not depend on it.
+ComplexParts PartsCaller::quotient(const ComplexParts& x, const ComplexParts& y) const {
+  if (y.im == Arg(0.0)) return {div(x.re, y.re), div(x.im, y.re)};
+  const Arg c = part_tensor(e, y.re, y.im), d = part_tensor(e, y.im, y.re);
+  const auto size = [&](const Arg& a) { return e.call(id::Abs, {e.call(id::Detach, {a})}); };
+  const Arg scale = e.call(id::Maximum, {size(c), size(d)});
+  const ComplexParts u{div(x.re, scale), div(x.im, scale)}, v{div(c, scale), div(d, scale)};
+  const Arg divisor = add(mul(v.re, v.re), mul(v.im, v.im));
+  return {div(add(mul(u.re, v.re), mul(u.im, v.im)), divisor), div(sub(mul(u.im, v.re), mul(u.re, v.im)), divisor)};
+}
+
+Arg PartsCaller::absolute(const ComplexParts& z) const {
+  if (as_known(z.re) && as_known(z.im)) return std::hypot(*as_known(z.re), *as_known(z.im));
+  const Arg zero = is_zero(z);
+  return where(zero, 0.0, hypot(where(zero, 1.0, part_tensor(e, z.re, z.im)), part_tensor(e, z.im, z.re)));
+}
+
+Arg PartsCaller::angle(const ComplexParts& z) const {
+  const Arg zero = is_zero(z), re = part_tensor(e, z.re, z.im), im = part_tensor(e, z.im, z.re);
+  const Arg there = e.call(id::Atan2, {e.call(id::Detach, {im}), e.call(id::Detach, {re})});
+  return where(zero, there, e.call(id::Atan2, {im, where(zero, 1.0, re)}));
+}
+
+// By the half of the plane: what is added has one sign.
+ComplexParts PartsCaller::square_root(const ComplexParts& z) const {
+  const Arg zero = is_zero(z);
+  const Arg re = where(zero, 1.0, part_tensor(e, z.re, z.im)), im = part_tensor(e, z.im, z.re);
+  const Arg size = hypot(re, im), right = e.call(id::Ge, {re, 0.0});
+  const Arg root = fn(id::Sqrt, mul(add(size, fn(id::Abs, re)), 0.5));
+  const Arg other = div(im, mul(root, 2.0));
+  const Arg real = where(right, root, fn(id::Abs, other));
+  const Arg imag = where(right, other, e.call(id::CopySign, {root, im}));
+  return {where(zero, 0.0, real), where(zero, im, imag)};
+}
+
+Arg as_complex(const Expansion& e, const Arg& x, DType t) {
+  const PartsCaller p{e};
+  if (!is_complex_tensor(x)) return p.joined({converted(e, x, to_real(t)), 0.0});
+  if (type_of(x).dtype == t) return x;
+  return p.of_pairs(converted(e, p.pairs(x), to_real(t)));
+}
+
+}  // namespace md
