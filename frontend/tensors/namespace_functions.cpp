@@ -4,6 +4,7 @@
 #include "frontend/tensors/promoted_dtype.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/core/threads.h"
+#include "ir/infer/complex_calls.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/generator.h"
 
@@ -232,15 +233,12 @@ constexpr NativeRow kFunctions[] = {
     {"result_type", result_type, "result_type(tensor1, tensor2)\n\nThe dtype arithmetic on both would have."},
 };
 
-DType number_dtype(const Arg& a) { return a.is<bool>() ? DType::Bool : a.is<Size>() ? DType::Int64 : default_dtype(); }
-
 }  // namespace
 
 DType promoted_dtype(const Arg& a, const Arg& b) {
   if (a.is_number() && b.is_number()) return promote(number_dtype(a), number_dtype(b));
-  static const OpId product = find_op("mul");  // promotes any two dtypes, bool included
   const Arg operands[] = {a, b};
-  return compute_types(op(product), operands).result;
+  return promoted_dtype(std::span<const Arg>(operands));
 }
 
 std::span<const NativeRow> namespace_functions() { return kFunctions; }

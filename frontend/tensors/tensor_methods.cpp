@@ -88,6 +88,16 @@ PyRef is_complex_method(const PassedArgs& call) {
   no_arguments("is_complex", call, 1);
   return bool_ref(is_complex(self_of(call).dtype));
 }
+PyRef complex_method(const PassedArgs& call) {
+  no_arguments("__complex__", call, 1);
+  if (self_of(call).numel() != 1)
+    throw OpError(ErrorKind::Value, "only one element tensors can be converted to Python scalars");
+  const PyRef number = item(self_of(call));
+  if (PyComplex_Check(number.get())) return number;
+  const double real = PyFloat_AsDouble(number.get());
+  if (real == -1 && PyErr_Occurred()) throw PythonError{};
+  return checked(PyComplex_FromDoubles(real, 0));
+}
 PyRef is_lazy_view_method(const PassedArgs& call) {
   no_arguments("is_conj", call, 1);
   return bool_ref(false);
@@ -215,6 +225,7 @@ constexpr NativeRow kMethods[] = {
      "of the format: row-major unless told."},
     {"is_floating_point", is_floating_point_method, "is_floating_point()\n\nWhether the dtype is a floating one."},
     {"is_complex", is_complex_method, "is_complex()\n\nWhether the dtype is complex."},
+    {"__complex__", complex_method, "The element as a complex number."},
     {"is_neg", is_lazy_view_method, "is_neg()\n\nFalse: no tensor is a lazily negated view."},
     {"is_conj", is_lazy_view_method, "is_conj()\n\nFalse: conjugates are computed when they are asked for."},
     {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},

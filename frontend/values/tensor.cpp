@@ -9,6 +9,7 @@
 #include "frontend/tensors/overridable_function.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/tensors/tensor_parts.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/array.h"
@@ -125,6 +126,7 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
     return size_value(t, count(type));
   }
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
+  if (n == "is_conj" || n == "is_neg") return t.boolean(false);
   if (n == "is_complex") return t.boolean(is_complex(type.dtype));
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
   if (n == "storage_offset") {
@@ -298,7 +300,7 @@ static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {
     graph_break<GB0106>(v.print());
   }
   const DType dtype = v.type.dtype;
-  if (args.size() != 0 || v.type.requires_grad || !info(dtype).format)
+  if (args.size() != 0 || v.type.requires_grad || !buffer_format(dtype))
     unmodelled_method(v, "numpy", args);  // refused, or given away with force=True
   return make_ref<ArrayValue>(Ref<TensorValue>(&v), false, true);
 }

@@ -278,6 +278,17 @@ Arg atanh(const Expansion& e) {
 Arg asinh(const Expansion& e) { return turned_function(e, inverse_sine); }
 Arg atan(const Expansion& e) { return turned_function(e, inverse_hyperbolic_tangent); }
 
+// sin(pi z) / (pi z); 1 at 0.
+Arg sinc(const Expansion& e) {
+  const Arg zero = e.call(id::Eq, {e.arg(0), 0});
+  const Arg turned = e.call(id::Mul, {e.call(id::Where, {zero, 1, e.arg(0)}), std::numbers::pi});
+  return e.call(id::Where, {zero, 1, e.call(id::Div, {e.call(id::Sin, {turned}), turned})});
+}
+
+Arg lerp(const Expansion& e) {
+  return e.call(id::Add, {e.arg(0), e.call(id::Mul, {e.call(id::Sub, {e.arg(1), e.arg(0)}), e.arg(2)})});
+}
+
 Arg sigmoid(const Expansion& e) {
   const Arg grown = e.call(id::Exp, {e.call(id::Neg, {e.arg(0)})});
   return e.call(id::Reciprocal, {e.call(id::Add, {grown, 1.0})});

@@ -158,6 +158,8 @@ Arg fill(const Expansion& e) {
   return e.call(id::Clone, {e.call(id::Expand, {converted(e, e.arg(1), self.dtype), sizes_arg(self.sizes)})});
 }
 
+Arg zero(const Expansion& e) { return e.call(id::FullLike, {e.arg(0), 0}); }
+
 Arg zeros(const Expansion& e) {
   const Arg sizes = sizes_arg(with_parts(e.sizes(0)));
   const DType t = e.arg(e.op.dtype).get<DType>();

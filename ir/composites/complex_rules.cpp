@@ -48,6 +48,9 @@ constexpr ComplexRow kComplexRows[] = {
     {id::Asinh, complex_rule::asinh},
     {id::Acosh, complex_rule::acosh},
     {id::Atanh, complex_rule::atanh},
+    {id::Sinc, complex_rule::sinc},
+    {id::Lerp, complex_rule::lerp},
+    {id::LerpScalar, complex_rule::lerp},
     {id::Sigmoid, complex_rule::sigmoid},
     {id::Silu, complex_rule::silu},
     {id::Eq, complex_rule::eq},
@@ -74,6 +77,7 @@ constexpr ComplexRow kComplexRows[] = {
     {id::Copy, complex_rule::copy},
     {id::CopyFrom, complex_rule::copy},
     {id::Fill, complex_rule::fill},
+    {id::Zero, complex_rule::zero},
     {id::Zeros, complex_rule::zeros},
     {id::Ones, complex_rule::ones},
     {id::Full, complex_rule::full},
@@ -146,7 +150,10 @@ void refuse_complex(const Op& op, std::span<const Arg> args) {
   DType t = DType::Complex64;
   for (const Arg& a : args)
     if (is_complex_tensor(a)) t = type_of(a).dtype;
-  throw OpError(ErrorKind::NotImplemented,
+  // These ask before they look for a kernel.
+  constexpr OpId kAsking[] = {id::Maximum, id::Minimum, id::Sort, id::ArgMax, id::ArgMin};
+  const bool asks = std::ranges::find(kAsking, op.id) != std::end(kAsking);
+  throw OpError(asks ? ErrorKind::Runtime : ErrorKind::NotImplemented,
                 fmt::format("\"{}\" not implemented for '{}'", op.public_name, info(t).guard_name));
 }
 

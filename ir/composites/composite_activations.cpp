@@ -214,7 +214,8 @@ namespace {
 // value * x, unchanged for 1. Where all is whole, so is the weight.
 Arg weighted(const Expansion& e, const Arg& x, const Arg& value) {
   bool floats = false;
-  for (int i = 0; i < 3; ++i) floats |= is_floating(e.tensor(i).dtype);
+  for (int i = 0; i < 3; ++i) floats |= is_differentiable(e.tensor(i).dtype);
+  if (value.is<std::complex<double>>()) return mul(e, x, value);
   const double v = floats ? number(value) : std::trunc(number(value));
   if (v == 1) return x;
   return mul(e, x, floats ? value : Arg(static_cast<std::int64_t>(v)));

@@ -154,7 +154,7 @@ Arg expand_rule(ops::AMinMax, const Expansion& e) {
 namespace {
 
 void need_inexact(const Expansion& e, const Arg& tensor) {
-  if (const DType given = type_of(tensor).dtype; !is_floating(given)) {
+  if (const DType given = type_of(tensor).dtype; !is_differentiable(given)) {
     e.fail(ErrorKind::Runtime, "Expected a floating point tensor as input. Got {}", info(given).name);
   }
 }

@@ -59,7 +59,7 @@ Arg weighted_sum(const Expansion& e, Arg made) {
   const auto weight = [&](int i) {
     const auto* d = e.arg(i).get_if<double>();
     if (t.dtype == DType::Bool) return Arg(!is_number(e.arg(i), 0));
-    return d && !is_floating(t.dtype) ? Arg(static_cast<std::int64_t>(std::trunc(*d))) : e.arg(i);
+    return d && !is_differentiable(t.dtype) ? Arg(static_cast<std::int64_t>(std::trunc(*d))) : e.arg(i);
   };
   const Arg beta = weight(3), alpha = weight(4);
   if (e.tensor(0).dtype != t.dtype) {

@@ -60,6 +60,7 @@ namespace {
 // The dtype this op gives for these operands.
 DType arithmetic_dtype(OpId id, const Arg& a, const Arg& b) {
   const Arg args[] = {a, b};
+  if (involves_complex(args)) return promoted_dtype(args);
   return compute_types(op(id), args).result;
 }
 

@@ -249,7 +249,10 @@ Arg opened(const Op& op, std::span<const Arg> bound) {
 }
 
 Arg compute(const Op& op, std::span<const Arg> bound) {
-  if (opens_complex(op, bound)) return opened(op, bound);
+  if (involves_complex(bound)) {
+    if (opens_complex(op, bound)) return opened(op, bound);
+    refuse_complex(op, bound);
+  }
   switch (op.kind()) {
     case OpKind::Composite:
       return worth_sweeping(bound) ? shown(op, bound, run_swept(op, bound)) : opened(op, bound);

@@ -16,7 +16,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     if input.dim() > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.dim()} dimensions")
     x = input.reshape(-1, input.shape[-1] if input.dim() else 1)
-    x = x if x.is_floating_point() else x.to(_C.get_default_dtype())
+    x = x if x.is_floating_point() or x.is_complex() else x.to(_C.get_default_dtype())
     count = x.shape[-1]
     weights = _weights(count, fweights, aweights)
     total = count if weights is None else weights.sum()
@@ -32,7 +32,7 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         divisor = 0 * divisor
     centred = x - mean
     weighted = centred if weights is None else centred * weights
-    return (weighted @ centred.mT / divisor).squeeze()
+    return (weighted @ centred.mT.conj() / divisor).squeeze()
 
 
 def _weights(count, fweights, aweights):
@@ -57,8 +57,9 @@ def corrcoef(input):
     c = cov(input)
     if c.dim() == 0:
         return c / c
-    deviations = c.diagonal().sqrt()
-    return (c / deviations.unsqueeze(-1) / deviations).clamp(-1, 1)
+    deviations = c.diagonal().real.sqrt()
+    c = c / deviations.unsqueeze(-1) / deviations
+    return _C.complex(c.real.clamp(-1, 1), c.imag.clamp(-1, 1)) if c.is_complex() else c.clamp(-1, 1)
 
 
 def cumulative_trapezoid(y, x=None, *, dx=None, dim=-1):
