@@ -50,7 +50,8 @@ bool is_operand(const ValueRef& v) {
     case ValueKind::Tuple:
       return true;
     case ValueKind::Constant:
-      return PyBool_Check(v->real.get()) || PyLong_CheckExact(v->real.get()) || PyFloat_CheckExact(v->real.get());
+      return PyBool_Check(v->real.get()) || PyLong_CheckExact(v->real.get()) || PyFloat_CheckExact(v->real.get()) ||
+             PyComplex_CheckExact(v->real.get());
     default:
       return false;
   }

@@ -39,7 +39,9 @@ class PartWriteNode final : public GradNode {
         base_(type_of(Arg(base))),
         order_(order),
         back_(order.size()) {
-    part_.offset = part.offset - base->offset;
+    // The elements of the base that lie where the part begins, counted as the part's are.
+    const auto counted = [&](DType t) { return static_cast<std::int64_t>(item_size(t)); };
+    part_.offset = part.offset - base->offset * counted(base->dtype) / counted(part.dtype);
     for (std::size_t i = 0; i < order_.size(); ++i) back_[static_cast<std::size_t>(order_[i])] = static_cast<int>(i);
     edges.push_back(grad_edge(base));
     for (std::size_t i = 0; i < inner_->edges.size(); ++i)
@@ -57,7 +59,7 @@ class PartWriteNode final : public GradNode {
   std::vector<TensorRef> backward(std::span<const TensorRef> grads, const BackwardStep& step) override {
     OpCaller& caller = backward_caller();
     const Arg turned = caller.call(id::Permute, {grads[0], dims_list(order_)});
-    const Arg whole = caller.call(id::Compact, {turned});  // in memory as the base is
+    const Arg whole = as_elements(caller, caller.call(id::Compact, {turned}), part_.dtype);  // as the base lies
     const Arg sizes = sizes_arg(part_.sizes), strides = sizes_arg(part_.strides);
     const TensorRef inside[] = {caller.call(id::AsStrided, {whole, sizes, strides, part_.offset}).get<TensorRef>()};
     std::vector<TensorRef> of_inner = inner_->backward(inside, {step.keep, nullptr});
@@ -66,7 +68,9 @@ class PartWriteNode final : public GradNode {
       const TensorRef& flows = of_inner[written_];
       const Arg left = flows ? Arg(flows) : caller.call(id::FullLike, {inside[0], 0.0});
       const Arg written = caller.call(id::WriteView, {whole, left, strides, part_.offset});
-      out[0] = caller.call(id::Permute, {written, dims_list(back_)}).get<TensorRef>();
+      const Arg back = as_elements(caller, written, base_.dtype);
+      const Arg shaped = back == written ? written : caller.call(id::View, {back, sizes_arg(type_of(turned).sizes)});
+      out[0] = caller.call(id::Permute, {shaped, dims_list(back_)}).get<TensorRef>();
     }
     for (std::size_t i = 0; i < of_inner.size(); ++i)
       if (i != written_) out.push_back(std::move(of_inner[i]));
@@ -74,6 +78,14 @@ class PartWriteNode final : public GradNode {
   }
 
  private:
+  // A contiguous tensor as pairs of parts, or as what they are parts of.
+  static Arg as_elements(OpCaller& caller, const Arg& x, DType wanted) {
+    const DType have = type_of(x).dtype;
+    if (have == wanted) return x;
+    if (is_complex(have)) return caller.call(id::ViewAsReal, {x});
+    return caller.call(id::ViewAsComplex, {caller.call(id::View, {x, ListArg{{Arg(-1), Arg(2)}}})});
+  }
+
   Ref<GradNode> inner_;
   std::size_t written_;
   TensorType part_, base_;
@@ -95,14 +107,14 @@ void record_write(Ref<GradNode> node, std::size_t operand, const TensorRef& writ
   const TensorRef base = target->base ? target->base : target;
   if (base != written) {
     const auto order = order_in_memory(*base);
-    if (order && base->dtype == written->dtype)
+    if (order && to_real(base->dtype) == to_real(written->dtype))
       node = make_ref<PartWriteNode>(std::move(node), operand, base, *written, *order);
     else
       node = unrecorded_node();
   }
   if (is_differentiable(base->dtype)) set_history(*base, node, 0);
   if (base == target) return;
-  if (base->dtype == target->dtype)
+  if (to_real(base->dtype) == to_real(target->dtype))
     record_view_of(base, target);
   else
     set_history(*target, unrecorded_node(), 0);

@@ -74,7 +74,15 @@ Ref<GradNode> unrecorded_node() { return make_ref<UnrecordedNode>(); }
 
 void record_view_of(const TensorRef& base, const TensorRef& t) {
   const TensorType type = type_of(t);
-  const Arg args[] = {base, sizes_arg(type.sizes), sizes_arg(type.strides), type.offset};
+  Arg seen = base;
+  if (base->dtype != t->dtype) {  // of the parts of complex numbers, or the numbers whose parts the base has
+    OpCaller& caller = *tape_runner().caller;
+    if (is_complex(base->dtype))
+      seen = caller.call(id::ViewAsReal, {seen});
+    else
+      seen = caller.call(id::ViewAsComplex, {caller.call(id::View, {seen, ListArg{{Arg(-1), Arg(2)}}})});
+  }
+  const Arg args[] = {seen, sizes_arg(type.sizes), sizes_arg(type.strides), type.offset};
   const GradHistory history = t->requires_grad ? t->history : GradHistory::Computed;
   t->requires_grad = true;
   record_call(op(id::AsStrided), *tape_runner().caller, args, t);

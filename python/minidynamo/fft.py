@@ -111,22 +111,23 @@ def _half(input, dims, sizes, norm, inverse):
     return transformed.narrow(dims[-1], 0, transformed.shape[dims[-1]] // 2 + 1)
 
 
-def _from_half(input, dims, sizes, norm, inverse):
-    """Real values from half of the last dimension: the rest is the conjugate, turned about."""
+def _from_half(input, dims, sizes, norm, divides):
+    """Real values by the inverse transform of what half of the last dimension tells: the rest is the conjugate, turned
+    about. `divides`: whether they are divided as the inverse is."""
     last, others = dims[-1], dims[:-1]
     size = _points(sizes[-1], 2 * (input.shape[last] - 1))
     count = size
     for d, points in zip(others, sizes[:-1]):
         count *= _points(points, input.shape[d])
         input = _resized(input, d, _points(points, input.shape[d]))
-    scale = _scale(norm, count, inverse)
+    scale = _scale(norm, count, divides)
     if others:
-        input = _C._fourier(input, others, inverse, 1.0)
+        input = _C._fourier(input, others, True, 1.0)
     input = _resized(input, last, size // 2 + 1)
     rest = (size - 1) // 2
     if rest:
         input = _C.cat([input, input.narrow(last, 1, rest).flip(last).conj()], last)
-    return _C._fourier(input, [last], inverse, scale).real
+    return _C._fourier(input, [last], True, scale).real
 
 
 def _given(result, out):

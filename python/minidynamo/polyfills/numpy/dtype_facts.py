@@ -6,7 +6,7 @@ import minidynamo as torch
 
 TENSOR_DTYPES = {
     numpy.dtype(name): getattr(torch, name)
-    for name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64")
+    for name in "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split()
 }
 NUMPY_DTYPES = {ours: theirs for theirs, ours in TENSOR_DTYPES.items()}
 

@@ -47,7 +47,17 @@ def matrix_transposed(self):
 
 
 def real(self):
-    return self
+    return view(viewable(self).real, self) if tensor_of(self).is_complex() else self
+
+
+def imag(self):
+    value = tensor_of(self)
+    return view(viewable(self).imag, self) if value.is_complex() else result(torch.zeros_like(value))
+
+
+def conjugated(self):
+    value = tensor_of(self)
+    return result(value.conj() if value.is_complex() else value.clone())
 
 
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
@@ -104,4 +114,5 @@ ATTRIBUTES = {
     "T": (transposed,),
     "mT": (matrix_transposed,),
     "real": (real,),
+    "imag": (imag,),
 }

@@ -118,7 +118,7 @@ FUNCTIONS = {
 for _name in operations.OPERATIONS:
     if hasattr(np, _name) and getattr(np, _name) not in FUNCTIONS:
         FUNCTIONS[getattr(np, _name)] = (elementwise.elementwise, _name)
-for _name in ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"):
+for _name in "bool uint8 int8 int16 int32 int64 float16 float32 float64 complex64 complex128".split():
     FUNCTIONS[np.dtype(_name).type] = (creation.scalar_type, _name)
 
 # (ufunc, its method)
