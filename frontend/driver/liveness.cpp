@@ -6,6 +6,7 @@
 
 #include "frontend/bytecode/effects.h"
 #include "frontend/tensors/array_view.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -57,7 +58,7 @@ bool end_is_seen(PyObject* o, int depth) {
   }
   if (PyType_Check(o)) return reinterpret_cast<PyTypeObject*>(o)->tp_flags & Py_TPFLAGS_HEAPTYPE;
   return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_weaklistoffset != 0 || PyWeakref_Check(o) ||
-         type->tp_finalize || type->tp_del;
+         has_finalizer(type);
 }
 
 }  // namespace

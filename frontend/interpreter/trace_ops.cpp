@@ -20,6 +20,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/handled_values.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
@@ -160,6 +161,15 @@ ValueRef with_operands(Tracer& t, const CallArgs& args, Node* made, ValueRef res
   return result;
 }
 
+// Results that handlers have made are of the classes of their stand-ins.
+ValueRef with_stand_ins(Tracer& t, ValueRef result, const std::vector<TensorRef>& made) {
+  auto* several = as<TupleValue>(result);
+  if (!several) return made.size() == 1 ? with_stand_in(t, result, made[0]) : result;
+  for (std::size_t i = 0; i < several->items.size() && i < made.size(); ++i)
+    several->items[i] = with_stand_in(t, several->items[i], made[i]);
+  return result;
+}
+
 // A call that makes a tensor wherever this thread makes them says so in the graph.
 void name_default_device(Node& n, BoundCall& call) {
   const Op& called = op(call.op);
@@ -249,6 +259,8 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   if (inplace && graphs.mirrored.contains(self->type.storage))
     unmodelled(target, "a write to what an array reads backward");
   const bool setitem = public_name == "setitem";
+  const bool handled = holds_handled(*this, args);
+  std::vector<TensorRef> stand_ins;  // of the results
   std::vector<Node*> handed_back;
   const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
   const auto bound = [&] {
@@ -272,6 +284,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
       if (inplace) check_writable(*self);
       n.types = infer_traced(*this, n, call.args, handed_back);
       n.multi = op(call.op).schema.results != 1;
+      if (handled) stand_ins = call_stand_ins(*this, args, n, call, inplace);
       if (inplace) note_write(*self, op(n.op), n.types.at(0), target);
     }
   } catch (const OpError& e) {
@@ -283,7 +296,7 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   if (inplace) n.types = setitem ? std::vector<TensorType>{} : std::vector<TensorType>{self->type};
   Node* made = graphs.current->append(std::move(n));
   if (log_traces) log_graph_call(*this, *made);
-  if (!inplace) return with_operands(*this, args, made, op_result(made), handed_back);
+  if (!inplace) return with_operands(*this, args, made, with_stand_ins(*this, op_result(made), stand_ins), handed_back);
   // x += 1 assigns; after x.add_(1) and x[0] = 7 the tensor goes by its old name.
   if (spelling == Spelling::Inplace && !setitem) self->node = made;
   return ValueRef(self);

@@ -20,11 +20,13 @@
 #include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/handled_values.h"
 #include "frontend/values/objects.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/op_ids.h"
 #include "ir/run/run_callee.h"
 #include "ir/tensor/generator.h"
+#include "ir/tensor/handled.h"
 
 namespace md {
 
@@ -250,6 +252,8 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   auto callee = std::make_shared<PythonCallee>(call.name, call.function, result.shape, keywords, n.stack, known);
   callee->declared = call.declared;
   callee->aliases = !call.writes && result.aliases;
+  // What only a handler knows is computed op by op.
+  callee->aliases |= std::ranges::any_of(result.made, [](const TensorRef& x) { return handled_of(*x) != nullptr; });
   callee->writes = call.writes ? *call.writes : result.writes;
   n.callee = callee;
   n.types = result.types;
@@ -271,8 +275,8 @@ ValueRef call_out(Tracer& t, const OutCall& call, CallArgs args) {
   std::size_t next = 0;
   return shaped_value(t, result.shape.get(), [&]() -> ValueRef {
     const std::size_t i = next++;
-    if (!made->multi) return t.tensor_value(made);
-    return t.tensor_value(append_item(*t.graphs.current, made, i));
+    const ValueRef tensor = t.tensor_value(made->multi ? append_item(*t.graphs.current, made, i) : made);
+    return i < result.made.size() ? with_stand_in(t, tensor, result.made[i]) : tensor;
   });
 }
 

@@ -1,8 +1,6 @@
 // Makes the fakes, runs the function on them and reads the results' types: with numbers, or in a scratch graph.
 #include "frontend/marked_callables/fake_tensors.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <map>
 
@@ -13,6 +11,7 @@
 #include "frontend/report/events.h"
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/tensors/untouched_memory.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -26,14 +25,6 @@
 namespace md {
 
 namespace {
-
-// Pages of zeros that take no memory until somebody writes to them.
-Ref<Storage> untouched_zeros(std::size_t bytes) {
-  if (bytes == 0) return allocate_storage(0);
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (data == MAP_FAILED) throw OpError(ErrorKind::Memory, "out of memory for a fake tensor");
-  return make_ref<Storage>(data, bytes, [](void* p, std::size_t n, void*) { munmap(p, n); }, nullptr);
-}
 
 // The thread's gradient mode and the random stream as they were.
 class Ambient {
@@ -116,6 +107,7 @@ class Numbers {
       }
       out.types.push_back(std::move(type));
     }
+    out.made = std::move(tensors);
     for (std::size_t k = 0; k < given_.size(); ++k)
       if (given_[k].tensor->storage->version != 0) out.writes.push_back(static_cast<int>(k));
     return out;
@@ -128,6 +120,10 @@ class Numbers {
   };
 
   PyRef tensor(const TensorValue& x) {
+    if (x.stand_in) {
+      given_.push_back({x.stand_in, x.type.storage});
+      return wrap_tensor(x.stand_in);
+    }
     DimVec sizes, strides;
     for (Size s : x.type.sizes) sizes.push_back(settled(s));
     for (Size s : x.type.strides) strides.push_back(settled(s));

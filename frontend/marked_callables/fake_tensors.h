@@ -12,6 +12,7 @@ namespace md {
 struct FakeResult {
   PyRef shape;                    // see result_shape.h
   std::vector<TensorType> types;  // storage: an argument's, or -1
+  std::vector<TensorRef> made;    // the results themselves, where there were numbers
   bool aliases = false;           // a result shares memory with an argument, or with another
   std::vector<int> writes;        // tensors among the arguments that were written to, by position
 };

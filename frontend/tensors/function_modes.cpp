@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frontend/tensors/subclass.h"
+#include "ir/tensor/handled.h"
 
 namespace md {
 
@@ -165,7 +166,9 @@ PyMethodDef module_functions[] = {
 }  // namespace
 
 Overrides overrides_asked() { return asked; }
-bool overrides_are_changed_here() { return asked != Overrides::All || !modes.stack.empty(); }
+bool overrides_are_changed_here() {
+  return asked != Overrides::All || !modes.stack.empty() || handlers_here().modes != 0;
+}
 
 LessOverrides::LessOverrides(Overrides left) : before_(std::exchange(asked, std::max(asked, left))) {
   ++changed_overrides;

@@ -2,6 +2,7 @@
 #include "frontend/tensors/held_objects.h"
 
 #include "ir/core/small_vector.h"
+#include "ir/tensor/handled.h"
 
 namespace md {
 
@@ -13,6 +14,7 @@ class Walk {
 
   void tensor(const TensorImpl& t) {
     if (t.base && t.base->use_count() == 1) tensors_.push_back(t.base.get());
+    if (const Handled* h = handled_of(t); h && h->use_count() == 1 && h->kept) held(*h->kept);
     const GradRecord* r = grad_record(t);
     if (!r) return;
     if (r->node && r->node->use_count() == 1) nodes_.push_back(r->node.get());
@@ -84,6 +86,9 @@ void clear_tensor(TensorImpl& t) {
   if (t.use_count() != 1) return;
   const Ref<RefCounted> record = std::move(t.autograd);
   const Ref<TensorImpl> base = std::move(t.base);
+  Handled* const h = handled_of(t);
+  if (!h) return;
+  const Ref<RefCounted> kept = std::move(h->kept);
 }
 
 void clear_node(GradNode& node) {

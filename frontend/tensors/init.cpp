@@ -6,6 +6,7 @@
 #include "frontend/tensors/generator_object.h"
 #include "frontend/tensors/gradient_hooks.h"
 #include "frontend/tensors/gradients.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/overridable_function.h"
 #include "frontend/tensors/saved_tensor_object.h"
@@ -35,6 +36,7 @@ int init_tensors(PyObject* module) {
     if (add_native_functions(module, rows) < 0) return -1;
   }
   if (init_dlpack() < 0 || init_gradients(module) < 0 || init_absent_names(module) < 0) return -1;
+  if (init_handlers(module) < 0) return -1;
   return init_operators(module);
 }
 

@@ -1,9 +1,11 @@
 // Elements as Python values: item, tolist.
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/core/scalar_builder.h"
 #include "ir/graph/dynamic.h"
+#include "ir/tensor/handled.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -80,6 +82,10 @@ PyRef element(DType dtype, const void* at) {
 }
 
 void expect_elements(const TensorImpl& t, const char* question) {
+  if (handled_of(t)) {
+    throw OpError(ErrorKind::Runtime, std::string(question ? question : "tolist()") +
+                                          " asks for the elements of a tensor that only its __torch_dispatch__ knows");
+  }
   if (t.batch) {
     throw OpError(ErrorKind::Runtime,
                   std::string("vmap: ") + (question ? question : "tolist()") +
@@ -97,6 +103,8 @@ PyRef item(const TensorImpl& t) {
   if (n != 1) {
     throw OpError(ErrorKind::Runtime, "a Tensor with " + std::to_string(n) + " elements cannot be converted to Scalar");
   }
+  if (in_transform())
+    if (PyRef answer = handled_item(t)) return answer;
   expect_elements(t, "Tensor.item()");
   expect_known();
   return element(t.dtype, t.data());

@@ -7,6 +7,7 @@
 
 #include "frontend/cpython/method_wrapper.h"
 #include "frontend/tensors/function_modes.h"
+#include "frontend/tensors/handlers.h"
 
 namespace md {
 
@@ -184,7 +185,8 @@ bool is_parameter(PyObject* o) { return Py_TYPE(o) == parameter_type; }
 
 bool overrides_torch_function(PyObject* o) {
   if (plain_value(o) || !asks_subclasses() || PyType_Check(o)) return false;
-  PyObject* found = _PyType_Lookup(Py_TYPE(o), torch_function_name);  // borrowed
+  PyObject* found = _PyType_Lookup(Py_TYPE(o), torch_function_name);                   // borrowed
+  if (found == default_torch_function && class_has_handler(Py_TYPE(o))) return false;  // asked below, by operator
   return found && found != disabled_torch_function && found != Py_None;
 }
 
@@ -317,7 +319,7 @@ PyRef keep_subclass(PyRef result, const PassedArgs& call) {
     if (!is_tensor(o)) return;
     PyTypeObject* t = Py_TYPE(o);
     // A class without overrides (a parameter) leaves results plain.
-    if (_PyType_Lookup(t, torch_function_name) != default_torch_function) return;
+    if (_PyType_Lookup(t, torch_function_name) != default_torch_function || class_has_handler(t)) return;
     if (!type || PyType_IsSubtype(t, type)) type = t;
   });
   return type ? convert_result(std::move(result), type) : result;

@@ -6,7 +6,7 @@
 #include "ir/gradients/tape.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/run/eager.h"
-#include "ir/tensor/batched.h"
+#include "ir/tensor/handled.h"
 
 namespace md {
 
@@ -240,6 +240,7 @@ constexpr NativeRow kMethods[] = {
 }  // namespace
 
 TensorRef alias(const TensorRef& t) {
+  if (handled_of(*t)) return call_table("detach", {Arg(t)}).get<TensorRef>();
   if (const Batch* b = batch_of(*t)) return batched_tensor(alias(b->all), b->levels);
   TensorRef made = make_ref<TensorImpl>(t->storage, t->dtype, t->sizes, t->strides, t->offset);
   made->set_grad_state({t->requires_grad, t->history});

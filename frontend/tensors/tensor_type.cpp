@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "frontend/cpython/plain_object.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/held_objects.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/node_object.h"
@@ -36,6 +37,7 @@ void tensor_dealloc(PyObject* o) {
   PyTypeObject* type = Py_TYPE(o);
   PyObject_GC_UnTrack(o);
   if (t->impl && t->impl->face == o) t->impl->face = nullptr;
+  if (Handled* const h = t->impl ? handled_of(*t->impl) : nullptr; h && h->face == o) h->face = nullptr;
   if (t->weakrefs) PyObject_ClearWeakRefs(o);
   Py_CLEAR(t->dict);
   if (t->impl) std::exchange(t->impl, nullptr)->release();
@@ -141,6 +143,7 @@ PyRef object_of_tensor(const TensorRef& t) {
 }
 
 PyRef wrap_tensor(TensorRef t) {
+  if (PyObject* const face = t->batch ? face_of_handled(*t) : nullptr) return PyRef::borrow(face);
   PyObject* o = allocate_object();
   if (!o) throw PythonError{};
   TensorObject* made = self_of(o);
@@ -159,6 +162,7 @@ PyRef as_subclass(PyObject* tensor, PyTypeObject* type) {
   self_of(made.get())->impl = impl.get();
   impl->face = made.get();
   impl->retain();
+  if (class_has_handler(type)) give_to_handler(made.get());
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include "frontend/cpython/type_dict.h"
 #include "frontend/entries/compiled_object.h"
 #include "frontend/plan/plan.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -16,6 +17,7 @@
 #include "frontend/values/descriptor.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/handled_values.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/made_class.h"
 #include "frontend/values/objects.h"
@@ -321,6 +323,8 @@ static ValueRef instantiate_exception(Tracer& t, ClassValue& cls, CallArgs args)
 // type.__call__: __new__, then __init__, both inlined.
 ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
   PyTypeObject* type = cls.type();
+  if (class_has_handler(type) && type_find(type, checked(PyUnicode_InternFromString("__tensor_flatten__")).get()))
+    return make_handled(t, cls, std::move(args));
   refuse_finalizer(t, cls);
   PyRef new_name = checked(PyUnicode_InternFromString("__new__"));
   PyObject* found = type_find(type, new_name.get());

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/cpython/byte_stream.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -31,7 +32,7 @@ bool acts_at_its_end(PyObject* o, int depth = 0) {
   if (PyType_Check(o)) return false;
   if (is_watched(o)) return true;
   if (is_byte_stream(o)) return false;  // closes itself, in C
-  if (!PyGen_CheckExact(o)) return Py_TYPE(o)->tp_finalize || Py_TYPE(o)->tp_del;
+  if (!PyGen_CheckExact(o)) return has_finalizer(Py_TYPE(o));
   PyRef suspended = checked(PyObject_GetAttrString(o, "gi_suspended"));
   return suspended.get() == Py_True;
 }

@@ -18,6 +18,7 @@
 #include "frontend/values/cycles.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/handled_values.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/tensor_subclass.h"
@@ -125,6 +126,8 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
     return t.from_object(type_ref.get(), source ? t.recorder.sources.child(source, SourceKind::TypeOf) : nullptr);
   if (tensor_instance(ValueRef(this)))
     if (ValueRef v = tensor_instance_attr(t, *this, name)) return v;
+  if (const Stored* own = stored(name); payload && !(own && own->value))
+    if (ValueRef v = handled_attr(t, *this, name)) return v;
   PyObject* found = type_find(type, name);
   ValueRef cls = t.from_object(type_ref.get(), nullptr);
   if (ValueRef v = member_field(t, *this, found, name)) return v;

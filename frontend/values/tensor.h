@@ -32,6 +32,9 @@ struct TensorValue final : Value {
   ValueRef set_grad;  // what the trace has assigned to `grad`, if anything
   Node* node;         // the latest one: an in-place op moves it on
   TensorType type;
+  // Of a tensor whose calls its class's __torch_dispatch__ answers: one of that class over zeros, which is asked in its
+  // place while tracing (handled_values.h). Null for others.
+  TensorRef stand_in;
   bool of_instance = false;  // of a class below Tensor: its source leads to the instance, and this is the plain tensor
 };
 

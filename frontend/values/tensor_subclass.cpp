@@ -7,6 +7,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/plan/plan.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/overridable_function.h"
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_object.h"
@@ -16,6 +17,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/handled_values.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/tensor.h"
 
@@ -61,6 +63,7 @@ PyTypeObject* asked_type(Tracer& t, const ValueRef& v) {
   auto* o = as<ObjectValue>(v);
   if (!o) return nullptr;
   PyObject* const answer = t.on_class(o->type, interned("__torch_function__").get(), o->source).found;
+  if (is_default_torch_function(answer) && class_has_handler(o->type)) return nullptr;  // asked below, by operator
   return answer && answer != Py_None && !is_disabled_torch_function(answer) ? o->type : nullptr;
 }
 
@@ -162,6 +165,9 @@ ValueRef wrap_tensor_subclass(Tracer& t, PyObject* o, SourceRef s) {
   const ValueRef tensor = t.input_tensor(o, s);
   static_cast<TensorValue&>(*tensor).of_instance = true;
   self->payload = tensor;
+  self->source = s;
+  self->real = PyRef::borrow(o);
+  if (class_has_handler(Py_TYPE(o))) take_stand_in(t, *self, o);
   return self;
 }
 
@@ -392,10 +398,15 @@ bool set_tensor_instance_attr(Tracer& t, ObjectValue& self, PyObject* name, cons
 }
 
 Reg rebuild_tensor_instance(ObjectValue& self, PlanBuilder& b) {
-  PlanStep cast{StepOp::Call};
-  cast.a = b.load_constant(checked(PyObject_GetAttrString(tensor_class(), "as_subclass")));
-  cast.regs = {b.rebuild(self.payload), b.load_class(self.type)};
-  const Reg r = b.step(std::move(cast));
+  const auto made = [&] {
+    const Reg tensor = b.rebuild(self.payload);
+    if (as<TensorValue>(self.payload)->stand_in) return tensor;  // the handler has made it of this class
+    PlanStep cast{StepOp::Call};
+    cast.a = b.load_constant(checked(PyObject_GetAttrString(tensor_class(), "as_subclass")));
+    cast.regs = {tensor, b.load_class(self.type)};
+    return b.step(std::move(cast));
+  };
+  const Reg r = made();
   b.remember(&self, r);
   for (auto& s : self.attrs)
     if (s.value) b.fill([&b, r, s] { return b.attribute(r, s.name, s.value); });

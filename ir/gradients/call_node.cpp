@@ -6,7 +6,7 @@
 #include "ir/core/error.h"
 #include "ir/gradients/backward_recorder.h"
 #include "ir/gradients/node_names.h"
-#include "ir/tensor/batched.h"
+#include "ir/tensor/handled.h"
 
 namespace md {
 
@@ -135,6 +135,13 @@ void CallNode::save_operands(const TensorRef& first_copy) {
   }
 }
 
+// A handler's tensor is known by its object, which holds this node: another one is kept.
+TensorRef CallNode::kept_result(const TensorRef& made) {
+  if (!handled_of(*made)) return alias_of(*made);
+  const GradMode off(false);
+  return caller_.call(id::Detach, {made}).get<TensorRef>();
+}
+
 void CallNode::set_results(std::span<const TensorRef> made) {
   results = static_cast<int>(made.size());
   for (std::size_t i = 0; i < made.size(); ++i) {
@@ -142,7 +149,7 @@ void CallNode::set_results(std::span<const TensorRef> made) {
       results_.emplace_back(type_only(*made[i]));
       continue;
     }
-    const TensorRef own = alias_of(*made[i]);
+    const TensorRef own = kept_result(made[i]);
     results_.emplace_back(own);
     // Hooks do not get the result itself: what they keep belongs to this node, which the result holds.
     TensorRef shown;

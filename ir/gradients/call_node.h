@@ -36,6 +36,7 @@ class CallNode final : public GradNode {
   const Arg* plain_argument(const std::string& name) const;
 
  private:
+  TensorRef kept_result(const TensorRef& made);
   // Its place: operands are counted as edges are, results go on from there.
   struct Saved {
     std::size_t place;

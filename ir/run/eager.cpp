@@ -20,6 +20,7 @@
 #include "ir/infer/memory_formats.h"
 #include "ir/reference/engine.h"
 #include "ir/run/batched_call.h"
+#include "ir/run/handled_calls.h"
 #include "ir/run/long_work.h"
 #include "ir/run/sweep.h"
 #include "ir/tensor/batched.h"
@@ -249,6 +250,10 @@ Arg opened(const Op& op, std::span<const Arg> bound) {
 }
 
 Arg compute(const Op& op, std::span<const Arg> bound) {
+  if (in_transform() && is_for_handlers(bound)) {
+    if (std::optional<Arg> answer = answered_call(op, bound)) return std::move(*answer);
+    if (op.kind() == OpKind::Composite) return opened(op, bound);
+  }
   if (involves_complex(bound)) {
     if (opens_complex(op, bound)) return opened(op, bound);
     refuse_complex(op, bound);
@@ -344,7 +349,9 @@ namespace {
 TensorRef write_unrecorded(const Op& op, std::span<const Arg> bound) {
   const TensorRef self = bound[0].get<TensorRef>();
   const Ref<Storage> written = self->storage;  // others may give `self` other memory meanwhile
-  if (!involves_complex(bound) && plain_inplace(op, *self, bound))
+  if (in_transform() && is_for_handlers(bound) && answered_write(op, bound)) {
+    // the handler has written
+  } else if (!involves_complex(bound) && plain_inplace(op, *self, bound))
     engine().run(op, bound, std::span<const TensorRef>(&self, 1));
   else
     write_result(op, bound);

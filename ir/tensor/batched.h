@@ -28,7 +28,9 @@ inline bool in_transform() { return transforms_in_use.load(std::memory_order_rel
 // How many transforms have begun in this process; the last one's number.
 inline constinit std::atomic<std::uint32_t> transforms_begun{0};
 
-inline const Batch* batch_of(const TensorImpl& t) { return static_cast<const Batch*>(t.batch.get()); }
+inline const Batch* batch_of(const TensorImpl& t) {
+  return t.batch ? dynamic_cast<const Batch*>(t.batch.get()) : nullptr;  // it may be another thing: handled.h
+}
 // One example of `all`, whose first dimensions are `levels`; `all` itself without any. It requires grad if `all` does.
 TensorRef batched_tensor(TensorRef all, std::vector<std::uint32_t> levels);
 // After a write to what `t` stands for: it requires grad if that does.

@@ -99,13 +99,24 @@ class _Overload:
         return self._operator(*args, **kwargs)
 
 
-class OpOverload(_Overload):
+class _Kind(type):
+    """Operators of torch's own that are ops of this package are of the same kinds."""
+
+    def __instancecheck__(cls, o):
+        return type.__instancecheck__(cls, o) or (isinstance(o, _OwnOp) and bool(o._overload) is cls._is_overload)
+
+
+class OpOverload(_Overload, metaclass=_Kind):
+    _is_overload = True
+
     def __repr__(self):
         namespace, name = self._operator.name.split("::")
         return f"<OpOverload(op='{namespace}.{name}', overload='default')>"
 
 
-class OpOverloadPacket(_Overload):
+class OpOverloadPacket(_Overload, metaclass=_Kind):
+    _is_overload = False
+
     def __init__(self, operator):
         super().__init__(operator, "")
         self.default = OpOverload(operator, ".default")
@@ -120,30 +131,134 @@ class OpOverloadPacket(_Overload):
 
 
 class _OwnOp:
-    """An op of this package under its name in `ops.aten`."""
+    """An op of this package under its name in `ops.aten`; with an overload ("Tensor"), of that signature alone."""
 
-    def __init__(self, name, overload=""):
-        self.__name__ = name
-        self._own_name = name
+    namespace = "aten"
+
+    def __init__(self, name, overload="", function=None, packet=None, exact=False):
+        self.__name__ = self.__qualname__ = f"{name}{overload}"
+        self.__module__ = "torch._ops.aten"
+        self._own_name = self._opname = name
         self._name = f"aten::{name}"
         self._overload = overload
+        self._overloadname = overload.removeprefix(".")
+        self._qualified_op_name = f"aten::{name}"
         self._graph_target = f"ops.aten.{name}{overload}"
-        self._function = _function_of(name, overload)
+        self._graph_name = f"{name}{overload.replace('.', '_')}"
+        self._exact = exact
+        self._function = function or _function_of(name, overload, exact)
+        if packet is not None:
+            self.overloadpacket = self._overloadpacket = packet
 
     def __getattr__(self, name):
-        if name.startswith("_"):
-            raise AttributeError(name)
-        made = self.__dict__[name] = _OwnOp(self._own_name, f".{name}")
+        if name == "_schema" and self._overload:
+            return self.__dict__.setdefault("_schema", self._signature())
+        if name.startswith("_") or name == "overloadpacket" or self._overload:
+            raise AttributeError(f"{self!r} has no attribute {name!r}")
+        if not self._has_overload(name):
+            raise AttributeError(f"the operator aten::{self._own_name} has no overload {name!r}")
+        made = self.__dict__[name] = self._made_overload(f".{name}")
         return made
 
+    def _made_overload(self, suffix):
+        return _OwnOp(self._own_name, suffix, packet=self, exact=self._exact)
+
+    def _has_overload(self, name):
+        from ._aten.schema import overload_names
+
+        if name == "default" or name in overload_names(self._own_name):
+            return True
+        try:
+            return _C._op_function(f"{self._own_name}.{name}") is not None
+        except KeyError:
+            return False
+
+    def _signature(self):
+        from ._aten.schema import schema_of
+
+        found = schema_of(self._own_name, self._overloadname)
+        if found is None:
+            raise AttributeError(f"{self!r} has no signature")
+        return found
+
+    def overloads(self):
+        """Names of the overloads."""
+        from ._aten.schema import overload_names
+
+        return overload_names(self._own_name)
+
+    def name(self):
+        """ "aten::add.Tensor"; the overload called default goes without."""
+        return f"{self._name}{'' if self._overload == '.default' else self._overload}"
+
+    @property
+    def is_view(self):
+        returns = self._schema.returns
+        return bool(returns) and returns[0].alias_info is not None and not returns[0].is_write
+
+    @property
+    def tags(self):
+        return []
+
+    def has_kernel_for_dispatch_key(self, key):
+        """False: there are no kernels by key here."""
+        return False
+
     def __call__(self, *args, **kwargs):
+        if kwargs:
+            from ._aten.implementations import without_places
+
+            kwargs = without_places(kwargs)
         try:
             return self._function(*args, **kwargs)
         except TypeError as error:
             raise RuntimeError(f"{self._name}: no overload takes these arguments: {error}") from None
 
+    def __str__(self):
+        return f"aten.{self._own_name}{self._overload}"
+
     def __repr__(self):
-        return f"<OpOverloadPacket(op='aten.{self.__name__}')>"
+        if self._overload:
+            return f"<OpOverload(op='aten.{self._own_name}', overload='{self._overloadname}')>"
+        return f"<OpOverloadPacket(op='aten.{self._own_name}')>"
+
+    def __reduce__(self):
+        return _own_op, (self._own_name, self._overloadname)
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+class _OperatorOfTorch(_OwnOp):
+    """One that is no op of the table: a function in Python computes it, which is traced like the program."""
+
+    def _made_overload(self, suffix):
+        return _OperatorOfTorch(self._own_name, suffix, self._function, self)
+
+    def __call__(self, *args, **kwargs):
+        if _C._asks_handlers((*args, *kwargs.values())):
+            from importlib import import_module
+
+            return import_module("._aten.dispatch", __package__).ask(
+                self if self._overload else self._for(args), args, kwargs
+            )
+        return super().__call__(*args, **kwargs)
+
+    def _for(self, args):
+        from ._aten.schema import overload_names
+
+        names = overload_names(self._own_name)
+        return getattr(self, "default" if "default" in names else names[0])
+
+
+def _own_op(name, overload):
+    packet = getattr(ops.aten, name)
+    return getattr(packet, overload) if overload else packet
+
+
+def aten_overload(name, overload):
+    """`ops.aten.<name>.<overload>`, also where this package has no op of that name: then it cannot be called."""
+    return getattr(ops.aten._packet(name) or ops.aten._named_only(name), overload)
 
 
 def is_packet(op):
@@ -172,12 +287,14 @@ class _Function:
         return f"<OpOverloadPacket(op='{self._name.replace('::', '.')}')>"
 
 
-def _function_of(name, overload):
+def _function_of(name, overload, exact):
     """That overload's own function where the table has one of this name, else the function for all of them."""
+    if not exact and overload in ("", ".default") and hasattr(_C, name):
+        return getattr(_C, name)
     try:
         return _C._op_function(name if overload == ".default" else name + overload)
     except KeyError:
-        return getattr(_C, name)
+        return getattr(_C, name, None) or _C._op_function(name)
 
 
 def op_named(name):
@@ -192,6 +309,7 @@ class _Namespace:
     def __init__(self, name):
         self._namespace = name
         self._packets = {}
+        self._of_table = {}
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -202,8 +320,8 @@ class _Namespace:
             if packet is None or packet._operator is not operator:
                 packet = self._packets[name] = OpOverloadPacket(operator)
             return packet
-        if self._namespace == "aten" and not name.startswith("_") and _is_own(name):
-            return self._own(name)
+        if self._namespace == "aten" and (packet := self._packet(name)) is not None:
+            return packet
         if self._namespace == "higher_order" and name in over_functions:
             return over_functions[name]
         if self._namespace == "profiler" and name in ("_record_function_enter", "_record_function_exit"):
@@ -214,7 +332,29 @@ class _Namespace:
         raise AttributeError(f"'_OpNamespace' '{self._namespace}' object has no attribute '{name}'")
 
     def _own(self, name):
-        return self._packets.get(name) or self._packets.setdefault(name, _OwnOp(name))
+        """The op of the table; its `.default` is the one that the table calls so."""
+        return self._of_table.get(name) or self._of_table.setdefault(name, _OwnOp(name, exact=True))
+
+    def _packet(self, name):
+        """Torch's operator of that name; None if it is not here."""
+        if name in self._packets:
+            return self._packets[name]
+        from ._aten.implementations import IMPLEMENTATIONS, implementation
+        from ._aten.schema import is_known
+
+        if not name.startswith("_") and name not in IMPLEMENTATIONS and _is_own(name):
+            made = _OwnOp(name)
+        elif is_known(name) and (function := implementation(name)) is not None:
+            made = _OperatorOfTorch(name, "", function)
+        else:
+            return None
+        return self._packets.setdefault(name, made)
+
+    def _named_only(self, name):
+        def missing(*args, **kwargs):
+            raise NotImplementedError(f"aten::{name} is no operator that can be called here")
+
+        return _OperatorOfTorch(name, "", missing)
 
     def _key(self, name):
         """Where the operator `name` is registered."""

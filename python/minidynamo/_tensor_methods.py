@@ -106,6 +106,36 @@ def _make_subclass(cls, data, require_grad=False):
     return data.detach().as_subclass(cls).requires_grad_(require_grad)
 
 
+def _make_wrapper_subclass(
+    cls,
+    size,
+    strides=None,
+    storage_offset=None,
+    memory_format=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    dispatch_sizes_strides_policy=None,
+    dispatch_device=False,
+    dispatch_layout=False,
+    _extra_dispatch_keys=None,
+    storage_size=None,
+):
+    """A tensor of `cls` without elements: what is computed with it, `cls.__torch_dispatch__` answers.
+
+    Sizes, dtype and device are those given, strides row-major ones unless they are named. TypeError for a class without
+    `__torch_dispatch__` of its own. The questions `dispatch_...` are for are answered from what is given here.
+    """
+    size = (size,) if isinstance(size, int) else tuple(size)
+    if strides is None and memory_format not in (None, _C.contiguous_format, _C.preserve_format):
+        strides = _C.empty(size, device="meta", memory_format=memory_format).stride()
+    dtype = _C.get_default_dtype() if dtype is None else dtype
+    device = _C.device("cpu" if device is None else device)
+    return _C._make_wrapper(cls, size, strides, storage_offset or 0, dtype, device, requires_grad)
+
+
 def share_memory_(self):
     """Moves the elements to memory that processes share: what one writes, all see. Gives the tensor.
 
@@ -256,5 +286,6 @@ def attach():
         method.__qualname__ = f"Tensor.{method.__name__}"
         setattr(_C.Tensor, method.__name__, _C._overridable(method))
     _C.Tensor._make_subclass = staticmethod(_make_subclass)
+    _C.Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
     for getter in (H, mH):
         setattr(_C.Tensor, getter.__name__, property(getter))

@@ -10,6 +10,7 @@
 #include "ir/gradients/tape.h"
 #include "ir/graph/callee.h"
 #include "ir/graph/dataflow.h"
+#include "ir/graph/handled_input.h"
 #include "ir/graph/mutation.h"
 #include "ir/graph/op_ids.h"
 #include "ir/infer/composite.h"
@@ -102,6 +103,7 @@ class Functionalizer final : public OpCaller {
   }
 
   void add_input(const Node& n) {
+    if (is_handled_input(n)) throw NotFunctional("functionalize: only a handler knows input " + n.name);
     if (n.types.empty()) throw NotFunctional("functionalize: input " + n.name + " is no tensor");
     Node* p = out_.append(
         {.kind = NodeKind::Placeholder, .target = n.target, .name = n.name, .types = n.types, .is_size = n.is_size});

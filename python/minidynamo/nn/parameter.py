@@ -4,13 +4,32 @@ from .. import _C
 from .._absent import absent_names as _absent_names
 
 
-class Parameter(_C.Tensor):
+class _ParameterType(type(_C.Tensor)):
+    """A tensor of another class stays of that class; it is a parameter all the same."""
+
+    def __instancecheck__(cls, instance):
+        if type.__instancecheck__(cls, instance):
+            return True
+        return cls is Parameter and isinstance(instance, _C.Tensor) and getattr(instance, "_is_param", False)
+
+
+class Parameter(_C.Tensor, metaclass=_ParameterType):
     """A tensor that is a parameter of the Modules it is an attribute of. It shares the memory of `data`."""
 
     __torch_function__ = _C._disabled_torch_function_impl  # results of operations are plain tensors
 
     def __new__(cls, data=None, requires_grad=True):
-        data = _C.empty(0) if data is None else data.detach()
+        data = _C.empty(0) if data is None else data
+        if _C._class_has_handler(type(data)):
+            made = data.detach().requires_grad_(requires_grad)
+            if type(made) is not type(data):
+                raise RuntimeError(
+                    f"Parameter(): detach() of a {type(data).__name__} gives a {type(made).__name__}; its "
+                    "__torch_dispatch__ has to give one of its own class"
+                )
+            made._is_param = True
+            return made
+        data = data.detach()
         return data.as_subclass(cls).requires_grad_(requires_grad)
 
     def __repr__(self):

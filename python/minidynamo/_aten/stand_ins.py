@@ -1,0 +1,67 @@
+"""Stand-ins: tensors of a program's class over zeros, which its `__torch_dispatch__` is asked about while tracing."""
+
+import functools
+
+from .. import _C
+from . import modes
+
+
+def _can_be_taken_apart(t):
+    return hasattr(type(t), "__tensor_flatten__") and hasattr(type(t), "__tensor_unflatten__")
+
+
+def stand_in(t):
+    """A tensor like `t`, made of zeros; None if its class cannot be taken apart and put together."""
+    if not _can_be_taken_apart(t):
+        return None
+    with modes.none_active():
+        before = _C.is_grad_enabled()
+        _C._set_grad_enabled(False)
+        try:
+            return _put_together(t)
+        finally:
+            _C._set_grad_enabled(before)
+
+
+def _put_together(t):
+    names, context = t.__tensor_flatten__()
+    inner = {}
+    for name in names:
+        part = getattr(t, name)
+        made = stand_in(part) if _C._is_handled(part) else None
+        inner[name] = _C._untouched_like(part) if made is None else made
+    return type(t).__tensor_unflatten__(inner, context, t.size(), t.stride())
+
+
+_CONSTANTS = (bool, int, float, str, type(None), type(_C.float32), _C.device)
+
+
+def constants(t):
+    """Names of the attributes of an instance that are numbers, texts and the like: compiled code is for these."""
+    return [name for name, value in vars(t).items() if type(value) in _CONSTANTS]
+
+
+def holds(t, name):
+    """Whether the instance has the attribute itself, in its __dict__ or in a slot."""
+    if name in vars(t):
+        return True
+    return type(getattr(type(t), name, None)).__name__ == "member_descriptor" and hasattr(t, name)
+
+
+def part(t, name):
+    return getattr(t, name)
+
+
+@functools.cache
+def maker(cls):
+    """A function that calls the class, as one node of a graph."""
+
+    def make(*args, **kwargs):
+        return cls(*args, **kwargs)
+
+    make.__name__ = make.__qualname__ = cls.__name__
+    _C._mark_callable(make, "allow_in_graph")
+    return make
+
+
+_C._mark_callable(part, "allow_in_graph")

@@ -1,0 +1,268 @@
+"""Ops of this package that torch knows by another name, with other arguments, or as calls of others."""
+
+import itertools
+import math
+from dataclasses import dataclass
+
+from .. import _C, _ops
+from . import modes
+
+_END = 2**63 - 1
+
+
+@dataclass
+class Call:
+    """A call of the operator of this name."""
+
+    base: str
+    given: dict  # by parameter
+
+
+@dataclass
+class Done:
+    """What other calls have made."""
+
+    value: object
+
+
+def _named(base, *args, overload="default"):
+    return _ops.aten_overload(base, overload)(*args)
+
+
+def _commuted(base):
+    """A number on the left goes to the right."""
+
+    def translate(given, inplace):
+        a, b = given["self"], given["other"]
+        return Call(base, given if isinstance(a, _C.Tensor) else {**given, "self": b, "other": a})
+
+    return translate
+
+
+def _sub(given, inplace):
+    if isinstance(given["self"], _C.Tensor):
+        return Call("sub", given)
+    return Call("rsub", {"self": given["other"], "other": given["self"]})
+
+
+def _div(given, inplace):
+    if isinstance(given["self"], _C.Tensor):
+        return Call("div", given)
+    return Done(given["other"].reciprocal() * given["self"])
+
+
+def _renamed(base, **names):
+    return lambda given, inplace: Call(base, {names.get(name, name): value for name, value in given.items()})
+
+
+def _along(base):
+    """softmax: the dtype is a conversion before."""
+
+    def translate(given, inplace):
+        x, dtype = given["self"], given["dtype"]
+        x = x if dtype is None else x.to(dtype)
+        return Call(base, {"self": x, "dim": given["dim"], "half_to_float": False})
+
+    return translate
+
+
+def _slice(given, inplace):
+    end = _END if given["stop"] is None else given["stop"]
+    start = given["start"] or 0
+    return Call("slice", {"self": given["self"], "dim": given["dim"], "start": start, "end": end,
+                          "step": given["step"]})  # fmt: skip
+
+
+def _narrow(given, inplace):
+    start = given["start"]
+    return _slice({**given, "stop": start + given["length"], "step": 1}, inplace)
+
+
+def _transposed(given, inplace):
+    x = given["self"]
+    return Call("permute", {"self": x, "dims": list(range(x.dim() - 1, -1, -1))})
+
+
+def _positions(indices):
+    """`x[indices]` as operators have it: None where a whole dimension is taken."""
+    items = indices if isinstance(indices, (list, tuple)) else [indices]
+    return [None if item is None or isinstance(item, slice) else item for item in items]
+
+
+def _index(given, inplace):
+    return Call("index", {"self": given["self"], "indices": _positions(given["indices"])})
+
+
+def _index_put(given, inplace):
+    return Call("index_put", {**given, "indices": _positions(given["indices"])})
+
+
+def _reshape(given, inplace):
+    x, shape = given["self"], list(given["shape"])
+    if _views(x, shape):
+        return Done(x.view(shape))
+    if -1 in shape:
+        known = math.prod(n for n in shape if n != -1)
+        shape[shape.index(-1)] = x.numel() // known if known else 0
+    return Done(_named("_unsafe_view", x.clone(memory_format=_C.contiguous_format), shape))
+
+
+def _views(x, shape):
+    """Whether a view shows the tensor in this shape; a shape that does not fit is for view() to refuse."""
+    try:
+        with modes.none_active():
+            _C.empty_strided(x.shape, x.stride(), device="meta").view(shape)
+    except RuntimeError:
+        return x.is_contiguous()
+    return True
+
+
+def _matmul(given, inplace):
+    a, b = given["self"], given["other"]
+    ranks = a.dim(), b.dim()
+    if ranks == (1, 1):
+        return Done(_C.dot(a, b))
+    if ranks == (2, 1):
+        return Done(_C.mv(a, b))
+    if ranks == (2, 2):
+        return Done(_C.mm(a, b))
+    if ranks == (1, 2):
+        return Done(_C.mm(a.unsqueeze(0), b).squeeze(0))
+    if ranks[0] >= 3 and ranks[1] <= 2:
+        rows = a.reshape([math.prod(a.shape[:-1]), a.shape[-1]])
+        if ranks[1] == 1:
+            return Done(_C.mv(rows, b).view(list(a.shape[:-1])))
+        return Done(_named("_unsafe_view", _C.mm(rows, b), [*a.shape[:-1], b.shape[-1]]))
+    return _matmul_of_batches(a, b)
+
+
+def _matmul_of_batches(a, b):
+    wide_a = a if a.dim() > 1 else a.unsqueeze(0)
+    wide_b = b if b.dim() > 1 else b.unsqueeze(1)
+    batch = _joint(wide_a.shape[:-2], wide_b.shape[:-2])
+    n, k, m = wide_a.shape[-2], wide_a.shape[-1], wide_b.shape[-1]
+    count = math.prod(batch)
+    left = wide_a.expand([*batch, n, k]).reshape([count, n, k])
+    right = wide_b.expand([*batch, wide_b.shape[-2], m]).reshape([count, wide_b.shape[-2], m])
+    made = _named("_unsafe_view", _C.bmm(left, right), [*batch, n, m])
+    if a.dim() == 1:
+        made = made.squeeze(-2)
+    return Done(made.squeeze(-1) if b.dim() == 1 else made)
+
+
+def _joint(a, b):
+    """Two shapes broadcast."""
+    pairs = itertools.zip_longest(reversed(a), reversed(b), fillvalue=1)
+    return [n if m == 1 else m for n, m in pairs][::-1]
+
+
+def _norm(given, inplace):
+    p = given.get("p", given.get("ord"))
+    if given.get("dtype") is not None or not (p is None or p == "fro" or isinstance(p, (int, float))):
+        return None
+    x = given["self"] if "self" in given else given["x"]
+    order = 2 if p in (None, "fro") else p
+    return Call("linalg_vector_norm", {"self": x, "ord": order, "dim": given["dim"], "keepdim": given["keepdim"]})
+
+
+def _spread(base):
+    """var, std with `unbiased`."""
+
+    def translate(given, inplace):
+        named = {"self": given["self"], "dim": given.get("dim"), "correction": int(given["unbiased"])}
+        return Call(base, {**named, "keepdim": given.get("keepdim", False)})
+
+    return translate
+
+
+def _write_view(given, inplace):
+    made = given["self"].clone()
+    made.as_strided(given["src"].shape, given["stride"], given["offset"]).copy_(given["src"])
+    return Done(made)
+
+
+def _where(given, inplace):
+    tensors = [v for v in (given["self"], given["other"]) if isinstance(v, _C.Tensor)]
+
+    def tensor(value):
+        if isinstance(value, _C.Tensor):
+            return value
+        return _C.tensor(value, dtype=tensors[0].dtype if tensors else None)
+
+    return Call("where", {**given, "self": tensor(given["self"]), "other": tensor(given["other"])})
+
+
+def _convolution(given, inplace):
+    x = given["input"] if "input" in given else given["self"]
+    spread = x.dim() - 2
+    if spread < 1 or isinstance(given["padding"], str):
+        return None
+
+    def whole(value):
+        items = list(value) if isinstance(value, (list, tuple)) else [value]
+        return items * spread if len(items) == 1 else items
+
+    return Call("convolution", {
+        "input": x, "weight": given["weight"], "bias": given.get("bias"), "stride": whole(given["stride"]),
+        "padding": whole(given["padding"]), "dilation": whole(given["dilation"]), "transposed": False,
+        "output_padding": [0] * spread, "groups": given["groups"],
+    })  # fmt: skip
+
+
+def _max_pool(given, inplace):
+    x, kernel = given["self"], list(given["kernel_size"])
+    stride = list(given["stride"] or kernel)
+    rest = list(given["padding"]), list(given["dilation"]), given["ceil_mode"]
+    return Done(_named("max_pool2d_with_indices", x, kernel, stride, *rest)[0]) if len(kernel) == 2 else None
+
+
+def _chunk(given, inplace):
+    x, chunks, dim = given["self"], given["chunks"], given["dim"]
+    return Done(x.split(max(1, -(-x.shape[dim] // chunks)), dim)) if chunks > 0 and x.dim() and x.shape[dim] else None
+
+
+def _copied_number(given, inplace):
+    return Call("fill", {"self": given["self"], "value": given["other"]})
+
+
+TRANSLATIONS = {
+    "add": _commuted("add"),
+    "mul": _commuted("mul"),
+    "sub": _sub,
+    "div": _div,
+    "convert": _renamed("_to_copy"),
+    "copy_to_device": _renamed("_to_copy"),
+    "compact": lambda given, inplace: Call("clone", {**given, "memory_format": _C.contiguous_format}),
+    "softmax": _along("_softmax"),
+    "log_softmax": _along("_log_softmax"),
+    "gelu_erf": _renamed("gelu"),
+    "gelu_tanh": lambda given, inplace: Call("gelu", {**given, "approximate": "tanh"}),
+    "logsigmoid": lambda given, inplace: Done(-_C.softplus(-given["self"])),
+    "step": _renamed("heaviside"),
+    "T": _transposed,
+    "mT": lambda given, inplace: Call("transpose", {**given, "dim0": -2, "dim1": -1}),
+    "narrow": _narrow,
+    "slice": _slice,
+    "select_at": _renamed("select", start="index"),
+    "index": _index,
+    "index_put": _index_put,
+    "reshape": _reshape,
+    "matmul": _matmul,
+    "batched_mm": lambda given, inplace: _matmul_of_batches(given["self"], given["mat2"]),
+    "write_view": _write_view,
+    "where": _where,
+    "norm": _norm,
+    "vector_norm": _norm,
+    "var.unbiased": _spread("var"),
+    "var.unbiased_dim": _spread("var"),
+    "std.unbiased": _spread("std"),
+    "std.unbiased_dim": _spread("std"),
+    "square": lambda given, inplace: Call("pow", {"self": given["self"], "exponent": 2}),
+    "conv1d": _convolution,
+    "conv2d": _convolution,
+    "conv3d": _convolution,
+    "convolution": _convolution,
+    "max_pool_values": _max_pool,
+    "chunk": _chunk,
+    "copy.number": _copied_number,
+}

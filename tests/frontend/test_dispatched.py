@@ -1,0 +1,136 @@
+"""Compiled functions on tensors with __torch_dispatch__: results as in plain Python, and as many graphs as torch 2.13
+makes (recorded)."""
+
+import pathlib
+import sys
+
+import pytest
+
+import minidynamo as torch
+import minidynamo.nn.functional as F  # noqa: N812  it is called so everywhere
+from minidynamo._dynamo.testing import CompileCounter
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "python"))
+from dispatched_classes import Scaled, Slotted, Two, seen  # noqa: E402
+
+
+def numbers(*shape):
+    count = 1
+    for n in shape:
+        count *= n
+    return torch.arange(count, dtype=torch.float32).reshape(shape)
+
+
+def two(*shape):
+    return Two(numbers(*shape), numbers(*shape) + 1)
+
+
+def with_gradient(f):
+    def call(x):
+        x.requires_grad_()
+        y = f(x)
+        y.sum().backward()
+        return y, x.grad
+
+    return call
+
+
+def in_place(x):
+    x.add_(1)
+    return x * 2
+
+
+def of_a_part(x):
+    y = x[0]
+    y.add_(5)
+    return y
+
+
+def scaled_twice(x):
+    y = x * 2
+    y.mul_(3)
+    return y
+
+
+# (function, arguments, operations in the graph), fullgraph
+WHOLE = [
+    (lambda x: x * 2 + x, lambda: [two(3)], 2),
+    (lambda x, y: x @ y + 1, lambda: [two(2, 3), numbers(3, 2)], 2),
+    (in_place, lambda: [two(3)], 2),
+    (of_a_part, lambda: [two(2, 3)], 2),
+    (lambda x: x.a + x.b, lambda: [two(3)], 1),
+    (lambda x: (x * 2).a, lambda: [two(3)], 2),
+    (lambda a, b: Two(a, b) * 2, lambda: [numbers(3), numbers(3)], 2),
+    (lambda x: x.view(6).sum(), lambda: [two(2, 3)], 2),
+    (lambda x: x + 1 if isinstance(x, Two) else x - 1, lambda: [two(3)], 1),
+    (lambda x: x * 3 + 1, lambda: [Scaled(numbers(3), 2.0)], 2),
+    (lambda x: x * 3, lambda: [Scaled(numbers(3), 2.0)], 1),
+    (lambda x: x * 2, lambda: [Two(two(3), two(3))], 1),
+    (lambda x: torch.cat([x, x]).relu(), lambda: [two(3)], 2),
+    (lambda x: [x * 2, {"k": x}], lambda: [two(3)], 1),
+    (lambda x: F.softmax(x, -1), lambda: [two(2, 3)], 1),
+    (lambda x: x.to(torch.float64), lambda: [two(3)], 1),
+    (lambda x: torch.ops.aten.mul.Tensor(x, x), lambda: [two(3)], 1),
+    (lambda x: x.max(1).values, lambda: [two(2, 3)], None),
+    (lambda x: torch.stack([t * 2 for t in x.unbind(0)]), lambda: [two(2, 3)], None),
+    (lambda x: x.T.contiguous().reshape(-1), lambda: [two(2, 3)], 3),
+]
+
+
+@pytest.mark.parametrize("row", range(len(WHOLE)))
+@pytest.mark.parametrize("backend", ["count", "inductor"])
+def test_one_graph(row, backend):
+    f, arguments, ops = WHOLE[row]
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    plain, given = arguments(), arguments()
+    expected = f(*plain)
+    compiled = torch.compile(f, backend=counter if backend == "count" else backend, fullgraph=True)
+    assert seen(compiled(*given)) == seen(expected)
+    assert seen(given) == seen(plain)
+    assert seen(compiled(*arguments())) == seen(expected)
+    if backend == "count":
+        assert counter.frame_count == 1
+        assert ops is None or counter.op_count == ops
+
+
+@pytest.mark.parametrize("f", [lambda x: x * x, lambda x: x.exp().sin(), scaled_twice])
+def test_gradients(f):
+    expected = with_gradient(f)(two(3))
+    assert seen(with_gradient(torch.compile(f, fullgraph=True))(two(3))) == seen(expected)
+
+
+def test_what_an_instance_is_made_of_is_guarded():
+    torch._dynamo.reset()
+    counter = CompileCounter()
+    f = torch.compile(lambda x: x * 3, backend=counter)
+    for scale in (2.0, 5.0, 2.0):
+        assert f(Scaled(numbers(2), scale)).scale == 3 * scale
+    assert counter.frame_count == 2
+    assert f(numbers(2)).tolist() == [0.0, 3.0]
+    assert counter.frame_count == 3
+
+
+def test_a_class_that_cannot_be_taken_apart():
+    f = torch.compile(lambda x: x * 2, backend="eager")
+    assert seen(f(Slotted(numbers(2)))) == seen(Slotted(numbers(2) * 2))
+
+
+def test_training():
+    def losses(compile):
+        layer = torch.nn.Linear(3, 2)
+        with torch.no_grad():
+            layer.weight.fill_(0.5), layer.bias.zero_()
+        layer.weight = torch.nn.Parameter(Two(layer.weight.detach(), layer.weight.detach() + 1))
+        assert isinstance(layer.weight, torch.nn.Parameter) and type(layer.weight) is Two
+        optimizer = torch.optim.SGD(layer.parameters(), lr=0.01)
+        forward, found = compile(layer), []
+        for _ in range(3):
+            loss = forward(numbers(4, 3)).sum()
+            found.append(seen(loss))
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+        return found
+
+    assert losses(torch.compile) == losses(lambda layer: layer)

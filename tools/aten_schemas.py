@@ -1,0 +1,56 @@
+"""Records the signatures under which torch knows its operators, which handlers (`__torch_dispatch__`) are shown. Needs
+torch and this package; its answer is kept in python/minidynamo/_aten/schemas.txt. Lines that begin with "parts" are of
+operators that torch opens into others before it asks.
+
+    PYTHONPATH=python python tools/aten_schemas.py
+"""
+
+import json
+import pathlib
+
+import torch
+
+WRITTEN = pathlib.Path(__file__).resolve().parents[1] / "python/minidynamo/_aten/schemas.txt"
+# Operators that are no op of the table here: some stand for several, others for a part of one.
+FURTHER = """
+    _to_copy _softmax _log_softmax native_layer_norm native_group_norm native_batch_norm _native_batch_norm_legit
+    native_dropout _local_scalar_dense alias _unsafe_view lift_fresh lift lift_fresh_copy zero new_empty_strided
+    scalar_tensor embedding linear layer_norm batch_norm group_norm instance_norm dropout mse_loss l1_loss
+    smooth_l1_loss huber_loss nll_loss_forward nll_loss cross_entropy_loss binary_cross_entropy
+    binary_cross_entropy_with_logits kl_div bilinear rnn_tanh_cell maximum minimum equal is_same_size is_nonzero
+    _assert_async sym_size sym_numel sym_stride size stride numel item set_ resize conj real imag
+    threshold_backward _softmax_backward_data _log_softmax_backward_data gelu_backward sigmoid_backward tanh_backward
+    silu_backward view_copy unsafe_split unsafe_chunk _reshape_alias numpy_T matrix_H adjoint mH swapaxes swapdims
+    moveaxis constant_pad_nd pad reflection_pad1d reflection_pad2d replication_pad1d replication_pad2d
+    scaled_dot_product_attention _scaled_dot_product_flash_attention_for_cpu _fused_sdp_choice
+    copysign fmod floor_divide remainder true_divide multiply subtract absolute negative clip concat concatenate
+    row_stack arcsin arccos arctan index_put_ _index_put_impl masked_fill fill split_with_sizes unsafe_split_with_sizes
+    new_zeros new_ones new_full new_empty empty_like zeros_like full_like rand_like randn_like linalg_vector_norm
+    max_pool2d_with_indices _adaptive_avg_pool2d upsample_nearest2d upsample_bilinear2d avg_pool2d is_pinned
+    resolve_conj resolve_neg _conj
+""".split()
+
+
+def rows():
+    from minidynamo import _C
+
+    names = {op["public_name"] for op in json.loads(_C.op_table_json())} | set(FURTHER)
+    for schema in torch._C._jit_get_all_schemas():
+        base = schema.name.removeprefix("aten::")
+        if base.removesuffix("_") not in names and base not in names:
+            continue
+        try:
+            overload = getattr(getattr(torch.ops.aten, base), schema.overload_name or "default")
+            by_parts = torch._C._dispatch_has_kernel_for_dispatch_key(
+                overload.name().removesuffix(".default"), "CompositeImplicitAutograd"
+            )
+        except (AttributeError, RuntimeError):  # of the scripting language only
+            continue
+        text = str(overload._schema)
+        if not text.startswith("aten::") or "Dimname" in text or "out" in (schema.overload_name or "").split("_"):
+            continue
+        yield ("parts " if by_parts else "") + text.removeprefix("aten::")
+
+
+if __name__ == "__main__":
+    WRITTEN.write_text("".join(f"{row}\n" for row in sorted(set(rows()))))
