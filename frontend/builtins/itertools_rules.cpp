@@ -37,11 +37,15 @@ ValueRef next_of_accumulate(Tracer& t, FunctionIterator& self) {
     self.inner.push_back(v);
     return v;
   }
+  const auto refused = [&] { return "[" + self.inner[1]->print() + ", " + v->print() + "]"; };
   try {
     return self.inner[1] = self.function ? t.call(self.function, CallArgs{{self.inner[1], v}, {}})
                                          : t.binary_op(self.inner[1], v, kAdd);
   } catch (const GraphBreak&) {
-    graph_break<GB0114>(printed("accumulate"), "[" + self.inner[1]->print() + ", " + v->print() + "]", "{}");
+    graph_break<GB0114>(printed("accumulate"), refused(), "{}");
+  } catch (const TracedRaise&) {
+    if (t.config.trace_more) throw;
+    listed_break<GB0114>(printed("accumulate"), refused(), "{}");
   }
 }
 
@@ -62,6 +66,9 @@ ValueRef rule_accumulate(Tracer& t, CallArgs& args) {
   if (args.positional.empty() || args.positional.size() > 2) graph_break<GB0133>(self, positional, named);
   if (args.positional.size() == 2 && function) graph_break<GB0132>(self, positional, named);
   if (args.positional.size() == 2) function = args[1];
+  if (PyTypeObject* type = args[0]->python_type(); type && !type->tp_iter && !t.config.trace_more &&
+                                                   !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+    listed_break<GB0133>(self, positional, named);
   auto it = make_ref<FunctionIterator>("AccumulateIteratorVariable()", itertools_type("accumulate"),
                                        std::vector<ValueRef>{iterator_over(t, args[0])}, next_of_accumulate);
   it->remake = remake_accumulate;
@@ -86,6 +93,9 @@ bool read_next(Tracer& t, FunctionIterator& groups) {
       key = t.realize(t.call(groups.function, CallArgs{{v}, {}}));
     } catch (const GraphBreak&) {
       graph_break<GB0115>(printed("groupby"), "[" + v->print() + "]", "{}");
+    } catch (const TracedRaise&) {
+      if (t.config.trace_more) throw;
+      listed_break<GB0115>(printed("groupby"), "[" + v->print() + "]", "{}");
     }
   }
   if (!t.realize(key)->as_constant())

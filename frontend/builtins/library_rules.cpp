@@ -308,6 +308,8 @@ ValueRef rule_constant_answer(Tracer& t, CallArgs& args) {
   std::vector<PyRef> positional;
   PyRef kwargs;
   if (!all_constant(args, positional, kwargs)) return {};
+  if (std::string_view(names[which]) == "can_cast" && !t.config.trace_more)
+    listed_break<GB0208>("bool", "call_function", "can_cast" + print_list(args.positional));
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
   for (std::size_t i = 0; i < positional.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());

@@ -19,9 +19,11 @@ ValueRef rule_is_exporting(Tracer& t, CallArgs& args) {
 
 // nonstrict_trace(g)(x) written inside compiled code.
 ValueRef rule_nonstrict_trace(Tracer& t, CallArgs& args) {
+  if (args.positional.empty())
+    if (ValueRef named = args.take_keyword("traceable_fn")) args.positional.push_back(t.realize(named));
   expect_args(t, "nonstrict_trace", args, 1, 1);
   const ValueRef& f = args[0];
-  if (f->kind == ValueKind::Constant)
+  if (PyTypeObject* type = f->python_type(); f->kind == ValueKind::Constant || (type && !type->tp_call))
     graph_break<GB0111>(f->print(), print_list(args.positional), print_keywords(args));
   if (!f->real || !PyCallable_Check(f->real.get())) graph_break<GB0078>(f->print());
   return make_ref<MarkedValue>(MarkKind::Nonstrict, f->real, f->real);

@@ -15,12 +15,21 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
+#include "frontend/values/tensor.h"
 
 namespace md {
 
 namespace {
 
+// A method in place that breaks the graph once it is called: until then nothing is known of it.
+bool is_postponed(const ValueRef& v) {
+  auto* const bound = as<BoundAttrValue>(v);
+  auto* const x = bound ? as<TensorValue>(bound->self) : nullptr;
+  return x && x->source && is_inplace_view(text_of(bound->name.get()));
+}
+
 PyTypeObject* type_or_break(const ValueRef& v, const std::string& asked = "") {
+  if (!asked.empty() && is_postponed(v)) graph_break<GB0175>(v->print(), asked);
   if (PyTypeObject* type = v->python_type()) return type;
   graph_break<GB0175>(v->print(), asked);
 }
@@ -157,6 +166,7 @@ ValueRef rule_getattr(Tracer& t, CallArgs& args) {
   expect_args(t, "getattr", args, 2, 3);
   PyRef name = attr_name(args[1], args[0]->print(), args.size() == 3 ? args[2]->print() : std::string("None"));
   if (args.size() == 2) return args[0]->get_attr(t, name.get());
+  if (args[0]->kind == ValueKind::Super && !t.config.trace_more) (void)args[0]->has_attr(t, name.get());
   try {
     return args[0]->get_attr(t, name.get());
   } catch (const TracedRaise& e) {

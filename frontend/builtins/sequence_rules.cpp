@@ -122,7 +122,7 @@ ValueRef rule_next(Tracer& t, CallArgs& args) {
   if (auto* g = as<GeneratorValue>(args[0]); g && args.size() == 1)
     return g->call_method(t, checked(PyUnicode_FromString("__next__")).get(), {});
   PyTypeObject* type = args[0]->python_type();
-  if (type && !type->tp_iternext && !t.uncaught()) throw WrongArguments{};
+  if (type && !type->tp_iternext && t.config.trace_more && !t.uncaught()) throw WrongArguments{};
   if (ValueRef v = args[0]->next(t)) return v;
   if (args.size() == 2) return args[1];
   throw TracedRaise{

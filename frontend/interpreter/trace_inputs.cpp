@@ -4,6 +4,7 @@
 
 #include "frontend/guards/attributes.h"
 #include "frontend/report/events.h"
+#include "frontend/tensors/gradients.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/dynamic_sizes.h"
@@ -49,6 +50,13 @@ static void guard_input(Tracer& t, const TensorValue& v, PyObject* object) {
   t.recorder.guards.add(std::move(fixed));
 }
 
+static void check_gradient_dtype(PyObject* object, const TensorType& type) {
+  if (!type.requires_grad || !type.is_leaf()) return;
+  const PyRef grad = checked(tensor_grad(object, nullptr));
+  if (!is_tensor(grad.get()) || tensor_impl(grad.get())->dtype == type.dtype) return;
+  graph_break<GB0181>(std::string(info(type.dtype).name), std::string(info(tensor_impl(grad.get())->dtype).name));
+}
+
 // Memory that others own may overlap any other; the library's own is apart from all but itself.
 int Tracer::storage_of_input(const Ref<Storage>& memory) {
   if (const auto known = graphs.input_memory.find(memory.get()); known != graphs.input_memory.end())
@@ -74,6 +82,7 @@ ValueRef Tracer::input_tensor(PyObject* object, SourceRef source) {
   const bool of_array = source->kind == SourceKind::ArrayTensor;  // guarded as what it is
   TensorType type = input_type(*this, object, of_array ? source->base : source);
   type.storage = storage_of_input(impl->storage);
+  if (!of_array) check_gradient_dtype(object, type);
 
   Node n{NodeKind::Placeholder};
   n.target = placeholder_target(*source);

@@ -93,6 +93,14 @@ OPCODE(CLEANUP_THROW) {
   throw TracedRaise{e};
 }
 
+// Managers of the compiler's own package, and the one that does nothing.
+static bool is_known_manager(PyTypeObject* type) {
+  PyObject* const module = find_item(type->tp_dict, "__module__");
+  const std::string name = module && PyUnicode_Check(module) ? text_of(module) : "";
+  return name == "minidynamo" || name.starts_with("minidynamo.") ||
+         (name == "contextlib" && std::string_view(type->tp_name) == "nullcontext");
+}
+
 // manager → exit, value
 OPCODE(BEFORE_WITH) {
   ValueRef m = t.realize(f.pop());
@@ -111,6 +119,7 @@ OPCODE(BEFORE_WITH) {
       !type_find(o->type, checked(PyUnicode_InternFromString(enter ? "__exit__" : "__enter__")).get()))
     t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object does not support the context manager protocol");
   if (!enter || !exit) graph_break<GB0142>(m->print());
+  if (!t.config.trace_more && o->source && !f.is_library() && !is_known_manager(o->type)) listed_break<GB0142>(m->print());
   f.push(make_ref<WithExitValue>(std::move(exit)));
   f.contexts.push_back({m, index});
   ValueRef entered = t.call(enter, {});

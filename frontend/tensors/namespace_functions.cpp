@@ -75,6 +75,14 @@ PyRef mark_computed(const PassedArgs& call) {
   tensor_impl(x)->set_grad_state({true, GradHistory::Computed});
   return none_ref();
 }
+PyRef set_version(const PassedArgs& call) {
+  const auto [x, version] = arguments("_set_version", {"input", "version"}, call);
+  tensor_argument("_set_version", x);
+  const unsigned long v = PyLong_AsUnsignedLong(version);
+  if (PyErr_Occurred()) throw PythonError{};
+  tensor_impl(x)->storage->version = static_cast<decltype(tensor_impl(x)->storage->version)>(v);
+  return none_ref();
+}
 PyRef set_grad_enabled_function(const PassedArgs& call) {
   const auto [on] = arguments("_set_grad_enabled", {"enabled"}, call);
   md::set_grad_enabled(checked(PyObject_IsTrue(on)));
@@ -217,6 +225,7 @@ constexpr NativeRow kFunctions[] = {
     {"get_default_device", get_default_place,
      "get_default_device()\n\nWhere this thread's functions make tensors unless told."},
     {"is_grad_enabled", is_grad_enabled_function, "is_grad_enabled()\n\nWhether grad mode is on in this thread."},
+    {"_set_version", set_version, "The tensor's count of writes is this from now on."},
     {"_mark_computed", mark_computed, "The tensor requires grad, as the result of an operation."},
     {"_set_grad_enabled", set_grad_enabled_function, "Switches grad mode of this thread."},
     {"is_inference_mode_enabled", is_inference_mode_enabled,

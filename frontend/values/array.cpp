@@ -16,6 +16,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/tensor_functions.h"
 
 namespace md {
 
@@ -83,6 +84,7 @@ ValueRef ArrayValue::operate(Tracer& t, const std::string& dunder, std::vector<V
 ValueRef ArrayValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(python_type()), nullptr);
+  if (n == "dtype" && !scalar && !t.config.trace_more && !is_in_library(t)) listed_break<GB0157>(print(), n);
   if (PyObject* row = numpy_row("ATTRIBUTES", name))
     return call_row(t, row, {{ValueRef(this)}, {}}, "numpy", "ndarray." + n);
   if (numpy_row("METHODS", name)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));

@@ -420,7 +420,7 @@ ValueRef SuperValue::get_attr(Tracer& t, PyObject* name) {
                            on_class ? self : t.from_object(reinterpret_cast<PyObject*>(type), nullptr));
   }
   t.expect_on_class(type, name, nullptr, start);
-  if (t.uncaught()) graph_break<GB0113>(text_of(name), std::string(type_name(start)));
+  if (!t.config.trace_more) listed_break<GB0113>(text_of(name), std::string(type_name(start)));
   t.raise(PyExc_AttributeError, "'super' object has no attribute '" + text_of(name) + "'");
 }
 

@@ -5,6 +5,7 @@
 #include "frontend/cpython/library_modules.h"
 #include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 
@@ -32,6 +33,23 @@ static ValueRef kept(Tracer& t, ObjectValue& member, const char* field) {
   return t.constant(a.value);
 }
 
+// A member looked up by its name has no place that the reference knows, so its value may only be of a kind which needs
+// none.
+static void break_on_odd_value(const ObjectValue& member) {
+  const Source* s = member.source;
+  const bool by_name = s && s->kind == SourceKind::DictItem && s->base && s->base->key &&
+                       PyUnicode_Check(s->base->key.get()) && text_of(s->base->key.get()) == "_member_map_";
+  const PyRef value = by_name ? checked(PyObject_GetAttrString(member.real.get(), "_value_")) : PyRef();
+  PyTypeObject* const type = value ? Py_TYPE(value.get()) : nullptr;
+  if (!type || is_constant_object(value.get()) || PyType_Check(value.get()) || PyCallable_Check(value.get())) return;
+  for (PyTypeObject* known : {&PyTuple_Type, &PyList_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type, &PyRange_Type,
+                              &PySlice_Type})
+    if (type == known) return;
+  if (is_enumeration(type)) return;
+  const PyRef module = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));
+  listed_break<GB0116>(text_of(module.get()), type_name(type));
+}
+
 ValueRef member_field(Tracer& t, ObjectValue& member, PyObject* found, PyObject* name) {
   const std::string n = text_of(name);
   if (!member.real || !found || (n != "value" && n != "name")) return {};
@@ -39,6 +57,7 @@ ValueRef member_field(Tracer& t, ObjectValue& member, PyObject* found, PyObject*
       made_once([] { return checked(PyObject_GetAttrString(checked(import_module("enum")).get(), "Enum")).release(); });
   if (found != type_find(reinterpret_cast<PyTypeObject*>(base), name)) return {};
   t.expect_on_class(member.type, name, found);
+  if (!t.config.trace_more && n == "value") break_on_odd_value(member);
   return kept(t, member, n == "value" ? "_value_" : "_name_");
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "frontend/entries/frame_notes.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
@@ -9,6 +10,8 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/marks.h"
+#include "frontend/values/module_breaks.h"
+#include "frontend/values/objects.h"
 #include "frontend/values/tensor_subclass.h"
 
 namespace md {
@@ -163,14 +166,19 @@ void break_if_disabled(const FunctionValue& f) {
   graph_break<GB0099>(repr_of(f.real.get()), why);
 }
 
-// Module.parameters and the like: what they list depends on their flags.
-static bool lists_parts_of_modules(const FunctionValue& f) {
-  if (!std::string_view(f.module_name()).starts_with("minidynamo.nn.module")) return false;
-  const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
-  for (const char* lister : {"parameters", "named_parameters", "buffers", "named_buffers", "modules", "named_modules",
-                             "children", "named_children", "state_dict"})
-    if (name == lister) return true;
-  return false;
+// An ordinary method rebinds a variable around its class, and the object it is called on is of this trace. The function
+// has no source then, and neither have its cells.
+static bool writes_unknown_cell(Tracer& t, const FunctionValue& f, const ValueRef& first) {
+  auto* const self = as<ObjectValue>(first);
+  if (!f.real || f.closure.empty() || !self || self->source || self->real) return false;
+  PyObject* const name = reinterpret_cast<PyCodeObject*>(f.code.get())->co_name;
+  PyObject* const found = type_find(self->type, name);
+  if (!found || (found != f.real.get() && Py_TYPE(found) != &PyProperty_Type)) return false;
+  const auto body = decoded_body(reinterpret_cast<PyCodeObject*>(f.code.get()));
+  return std::ranges::any_of(body->instructions, [&](const Instruction& i) {
+    return (i.op == Opcode::STORE_DEREF || i.op == Opcode::DELETE_DEREF) &&
+           (body->slot_kinds[static_cast<std::size_t>(i.a)] & kSlotFree);
+  });
 }
 
 // What the registry lists among calls of Python functions although their code could be traced.
@@ -179,9 +187,13 @@ static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& a
       f.real && PyFunction_Check(f.real.get()) ? reinterpret_cast<PyFunctionObject*>(f.real.get())->func_dict : nullptr;
   if (PyObject* self = own ? find_item(own, "__self__") : nullptr; self && self != Py_None)
     listed_break<GB0071>(f.print());
-  if (args.positional.empty()) return;
+  const ValueRef* given_class = nullptr;
+  for (const auto& [key, value] : args.keywords)
+    if (text_of(key.get()) == "class_or_instance") given_class = &value;
+  if (args.positional.empty() && !given_class) return;
   const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
-  auto first = [&] { return t.realize(args.positional[0]); };
+  auto first = [&] { return t.realize(args.positional.empty() ? *given_class : args.positional[0]); };
+  if (writes_unknown_cell(t, f, first())) listed_break<GB0169>(std::string("CellVariable()"), std::string("a new value"));
   if (name == "__setitem__" || name == "__setattr__" || name == "__delitem__" || name == "__delattr__") {
     const ValueRef on = first();
     if ((on->kind != ValueKind::Object || tensor_instance(on)) && on->kind != ValueKind::Class)
@@ -191,7 +203,7 @@ static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& a
     if (first()->kind != ValueKind::Object) listed_break<GB0180>(given, given.substr(0, given.find('(')));
   } else if (name == "__init__") {
     const std::string place = f.module_name() + ("." + text_of(f.qualname.get()));
-    if (place == "minidynamo.nn.module.Module.__init__" && first()->source)
+    if (place == "minidynamo.nn.module.Module.__init__" && (first()->source || args.size() > 1))
       listed_break<GB0162>(first()->print(), print_list({args.positional.begin() + 1, args.positional.end()}),
                            print_keywords(args));
     if (place != "contextlib._GeneratorContextManagerBase.__init__" || args.positional.size() < 2) return;
@@ -205,11 +217,7 @@ void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
   if (!t.config.trace_more && !in_polyfills(f.globals.get())) break_if_listed(t, f, args);
   if (t.config.enable_trace_unittest && watches_warnings(f))
     graph_break<GB0060>(text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name));
-  if (lists_parts_of_modules(f) && args.positional.size() > 1)
-    for (std::size_t k = 1; k < args.positional.size(); ++k)
-      if (t.realize(args.positional[k])->kind == ValueKind::Tensor)
-        graph_break<GB0202>(args.positional[0]->print(), text_of(f.qualname.get()), print_list(args.positional),
-                            print_keywords(args));
+  break_on_listed_module_call(t, f.module_name(), text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name), args);
   if (std::string_view(f.module_name()) != "inspect" || text_of(f.qualname.get()) != "signature") return;
   const ValueRef of = args.positional.empty() ? ValueRef() : t.realize(args[0]);
   if (of && of->kind != ValueKind::Function && of->kind != ValueKind::Method) graph_break<GB0151>(of->print());

@@ -22,6 +22,7 @@
 #include "frontend/values/rules.h"
 #include "frontend/values/tensor.h"
 #include "frontend/values/tensor_subclass.h"
+#include "frontend/values/tensor_functions.h"
 
 namespace md {
 
@@ -199,7 +200,13 @@ ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
     if (real) break_on_skipped(t, real.get());
     unmodelled(print(), "function of a module that is not traced");
   }
-  return t.run_nested(t.make_frame(*this, std::move(args)));
+  if (t.config.trace_more || !is_tensor_function(t, *this)) return t.run_nested(t.make_frame(*this, std::move(args)));
+  const bool asks = std::ranges::any_of(args.positional, [&](const ValueRef& v) {
+    return v->kind == ValueKind::Tensor || t.realize(v)->kind == ValueKind::Tensor;
+  });
+  ValueRef answer = t.run_nested(tensor_function_frame(t, *this, std::move(args)));
+  check_tensor_answer(*this, asks, answer);
+  return answer;
 }
 
 Reg FunctionValue::rebuild(PlanBuilder& b) {

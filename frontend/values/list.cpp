@@ -160,10 +160,10 @@ void ListValue::set_item(Tracer& t, const ValueRef& raw, ValueRef v) {
     const auto [start, step, n] = places(t, c.get(), items.size());
     PyTypeObject* given = v ? t.realize(v)->python_type() : nullptr;
     const bool iterable = !given || given->tp_iter || (given->tp_as_sequence && given->tp_as_sequence->sq_item);
+    if (!iterable && !t.config.trace_more)
+      listed_break<GB0143>(print(), "__setitem__", "[" + key->print() + ", " + v->print() + "]");
     if (!iterable && !t.uncaught() && t.realize(v)->kind != ValueKind::Object) refuse_items(t, c.get());
     if (step != 1) return set_extended(t, *this, c.get(), v);
-    if (v && t.uncaught() && t.realize(v)->kind == ValueKind::Constant && !Py_TYPE(t.realize(v)->real.get())->tp_iter)
-      graph_break<GB0143>(print(), "__setitem__", "[" + key->print() + ", " + v->print() + "]");
     std::vector<ValueRef> fresh = v ? collect(t, v) : std::vector<ValueRef>();
     // The places counted in the list as it was; drawing the values may have made it shorter.
     const auto size = static_cast<Py_ssize_t>(items.size());

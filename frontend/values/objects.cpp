@@ -21,6 +21,7 @@
 #include "frontend/values/handled_values.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
+#include "frontend/values/module_breaks.h"
 #include "frontend/values/tensor_subclass.h"
 
 namespace md {
@@ -156,7 +157,10 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
               t.recorder.sources.child(source, slot ? SourceKind::Attr : SourceKind::InstanceDict, name));
   }
   const auto attribute = t.on_class(type, name, source);
-  if (found && !slot) return bind_class_attr(t, found, attribute.source, ValueRef(this), cls);
+  if (found && !slot) {
+    break_on_listed_attr(t, *this, name, found);
+    return bind_class_attr(t, found, attribute.source, ValueRef(this), cls);
+  }
   t.raise(PyExc_AttributeError, std::string("'") + type_name(type) + "' object has no attribute '" + n + "'");
 }
 
@@ -313,8 +317,6 @@ ValueRef ObjectValue::call(Tracer& t, CallArgs args) {
 }
 
 ValueRef ObjectValue::get_item(Tracer& t, const ValueRef& key) {
-  if (is_library_class(type, LibraryClass::Module) && t.realize(key)->kind == ValueKind::Tensor)
-    graph_break<GB0153>(print(), print_list({key}), "{}");
   ValueRef m = special(t, "__getitem__");
   if (ValueRef r = m ? ValueRef() : from_base(t, *this, "__getitem__", {{key}, {}})) return r;
   if (!m) return Value::get_item(t, key);
@@ -471,6 +473,7 @@ Reg ObjectValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   if (real) return b.load_constant(real);
   if (is_library_class(type, LibraryClass::AutogradContext)) graph_break<GB0019>();
+  break_on_listed_escape(*this);
   if (payload && payload->kind == ValueKind::Tensor) return rebuild_tensor_instance(*this, b);
   PlanStep make{StepOp::NewObject};
   if (b.tracer.prototypes.has(type)) {

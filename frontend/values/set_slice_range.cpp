@@ -278,9 +278,9 @@ Reg SliceValue::rebuild(PlanBuilder& b) {
 
 ValueRef RangeValue::get_attr(Tracer& t, PyObject* name) {
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
-  if (!v && t.uncaught()) {
+  if (!v && !t.config.trace_more) {
     clear_answer();
-    graph_break<GB0136>(print(), text_of(name));
+    listed_break<GB0136>(print(), text_of(name));
   }
   if (!v) t.raise_current();
   return is_constant_object(v.get()) ? t.constant(v) : method_attr(t, this, name);

@@ -23,6 +23,7 @@
 #include "frontend/values/rules.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/tensor_functions.h"
 #include "frontend/values/tensor_subclass.h"
 #include "ir/infer/memory_formats.h"
 #include "ir/sizes/shape_env.h"
@@ -70,13 +71,6 @@ static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   return {};
 }
 
-static bool takes_nothing(const std::string& method) {
-  for (const char* name :
-       {"dim", "ndimension", "numel", "nelement", "is_floating_point", "is_complex", "element_size", "storage_offset"})
-    if (method == name) return true;
-  return false;
-}
-
 static ValueRef is_contiguous(Tracer& t, TensorValue& v, CallArgs& args) {
   MemoryFormat format = MemoryFormat::Contiguous;
   if (args.size() != 0) {
@@ -104,8 +98,10 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   const TensorType& type = v.type;
   std::int64_t dim = 0;
   const bool asks_extent = n == "size" || n == "stride";
-  const bool has_dim =
-      asks_extent && args.size() == 1 && args.keywords.empty() && constant_int(t.realize(args[0]), dim);
+  if (asks_extent && args.positional.empty())
+    if (ValueRef named = args.take_keyword("dim"); named && !is_true_constant(t.realize(named), Py_None))
+      args.positional.push_back(named);
+  const bool has_dim = asks_extent && args.size() == 1 && constant_int(t.realize(args[0]), dim);
   if (asks_extent && (args.size() == 0 || has_dim)) {
     auto all = size_values(t, n == "size" ? type.sizes : type.strides);
     if (!has_dim) return make_ref<TupleValue>(std::move(all), n == "size" ? size_type() : &PyTuple_Type);
@@ -118,8 +114,6 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
     return all[static_cast<std::size_t>(dim < 0 ? dim + rank : dim)];
   }
   if (n == "is_contiguous") return is_contiguous(t, v, args);
-  if (args.size() != 0 && takes_nothing(n))
-    graph_break<GB0117>(v.print(), n, print_list(args.positional), print_keywords(args));
   if (args.size() != 0) return {};
   if (n == "dim" || n == "ndimension") return t.integer(type.dim());
   if (n == "numel" || n == "nelement") {
@@ -129,6 +123,7 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   if (n == "is_conj" || n == "is_neg") return t.boolean(false);
   if (n == "is_complex") return t.boolean(is_complex(type.dtype));
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
+  if (n == "get_device" && type.device.is_cpu()) return t.integer(-1);
   if (n == "storage_offset") {
     if (!type.offset.is_const() && !t.shapes().is_backed(type.offset)) graph_break<GB0033>(n);
     return size_value(t, type.offset);
@@ -312,6 +307,8 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     args.positional.insert(args.positional.begin(), ValueRef(this));
     return t.call(t.from_object(own, nullptr), std::move(args));
   }
+  if (!(source && is_inplace_view(n)) && !handles_arguments(n, args))
+    graph_break<GB0117>(print(), n, print_list(args.positional), print_keywords(args));
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;
   if (n == "item" && args.size() == 0)
     if (ValueRef v = captured_item(t, *this)) return v;
@@ -323,7 +320,11 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (n == "numpy") return to_array(t, *this, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
   if (!tensor_has_method(n)) return t.call(get_attr(t, name), std::move(args));
-  if (!tensor_method_is_op(n)) unmodelled_method(*this, n, args);
+  if (!tensor_method_is_op(n)) {
+    if (n == "equal" || n == "allclose") graph_break<GB0033>(n);
+    if (n.starts_with("is_") || n.starts_with("has_")) graph_break<GB0208>("bool", "call_method", n);
+    unmodelled_method(*this, n, args);
+  }
   args.positional.insert(args.positional.begin(), ValueRef(this));
   return t.call_op(n, Spelling::Method, args);
 }
@@ -336,6 +337,11 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
   }
   if (n == "__len__" && args.size() == 0) return length_value(t);
   if (n == "__iter__" && args.size() == 0) return iter(t);
+  if (n == "__index__" && args.size() == 0) graph_break<GB0218>(print());
+  if (n == "__setattr__" && args.size() == 2) {
+    set_attr(t, attr_name(t.realize(args[0])).get(), t.realize(args[1]));
+    return t.none();
+  }
   static const std::pair<const char*, const char*> operators[] = {{"__add__", "add"},
                                                                   {"__sub__", "sub"},
                                                                   {"__mul__", "mul"},

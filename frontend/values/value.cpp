@@ -75,6 +75,8 @@ void Value::set_attr(Tracer&, PyObject* name, ValueRef) { unmodelled_method(*thi
 
 ValueRef Value::call(Tracer& t, CallArgs args) {
   PyTypeObject* type = python_type();
+  if (type && !type->tp_call && !t.config.trace_more)
+    listed_break<GB0147>(print(), print_list(args.positional), print_keywords(args));
   if (type && !type->tp_call) t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not callable");
   not_modelled<GB0147>(print(), print_list(args.positional), print_keywords(args));
 }

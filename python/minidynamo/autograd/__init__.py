@@ -11,6 +11,7 @@ from .backward import backward as backward
 from .backward import grad as grad
 from .function import Function as Function
 from .function import Variable as Variable
+from .function import _unsafe_preserve_version_counter as _unsafe_preserve_version_counter
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
 from .grad_mode import no_grad as no_grad

@@ -279,6 +279,25 @@ class _ImperativeEngine:
         running[-1].callbacks.append(callback)
 
 
+class _unsafe_preserve_version_counter:  # noqa: N801  torch's name
+    """Within the block, what is written to the tensors does not count as a change of them."""
+
+    def __init__(self, tensors):
+        self.tensors = (tensors,) if isinstance(tensors, _C.Tensor) else tuple(tensors)
+        # A trace has no versions: what it makes may only be thrown away.
+        self.versions = () if _is_compiling() else self._current()
+
+    def _current(self):
+        return tuple([t._version for t in self.tensors])
+
+    def __enter__(self):
+        self.versions = self.versions or self._current()
+
+    def __exit__(self, *exc):
+        for tensor, version in zip(self.tensors, self.versions):
+            _C._set_version(tensor, version)
+
+
 class _VariableType(type):
     def __instancecheck__(cls, instance):
         return isinstance(instance, _C.Tensor)

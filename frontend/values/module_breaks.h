@@ -1,0 +1,17 @@
+// What the registry lists about modules of torch.nn and objects of the library although it could be traced.
+#pragma once
+
+#include "frontend/values/objects.h"
+
+namespace md {
+
+// The program has marked the module as one whose parts never change (torchdynamo_force_dynamic = False).
+bool is_specialized(const ObjectValue& module);
+// Reading `name`, which the class has as `found`, through an instance.
+void break_on_listed_attr(Tracer& t, const ObjectValue& self, PyObject* name, PyObject* found);
+// A call of one of the library's own functions for modules.
+void break_on_listed_module_call(Tracer& t, const std::string& module, const std::string& name, const CallArgs& args);
+// An object made while tracing that would outlive the graph.
+void break_on_listed_escape(const ObjectValue& self);
+
+}  // namespace md

@@ -1,0 +1,21 @@
+// The library's functions for tensors that are written in Python, and the methods of tensors whose arguments the
+// reference checks itself.
+#pragma once
+
+#include "frontend/values/functions.h"
+
+namespace md {
+
+// The frame that is traced runs code of the library: what the registry lists is about calls of the program's.
+bool is_in_library(Tracer& t);
+// False: the reference has a function of its own for this method of tensors, and it does not take these arguments.
+bool handles_arguments(const std::string& method, const CallArgs& args);
+// A function of minidynamo.nn.functional and its kin or a method of tensors, which the reference puts into its graph as
+// one call. No frame of the library is calling.
+bool is_tensor_function(Tracer& t, const FunctionValue& f);
+// A frame for such a call. What does not fit breaks the graph.
+std::unique_ptr<SymbolicFrame> tensor_function_frame(Tracer& t, FunctionValue& f, CallArgs args);
+// Breaks on an answer about a tensor that is no tensor.
+void check_tensor_answer(const FunctionValue& f, bool asks_tensor, const ValueRef& answer);
+
+}  // namespace md
