@@ -22,6 +22,7 @@
 #include "frontend/report/source_lines.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/frame_places.h"
 #include "frontend/trace/logs.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/caller_frames.h"
@@ -117,8 +118,8 @@ struct Compilation {
   FrameNotes& notes;
   SpeculationLog speculation;
   CarriedGuards carried;
-  std::vector<UserFrame> ended_at;  // where the trace came to its end
-  int unfinished = 0;               // attempts whose values could not be kept over the break
+  PlacedFrames ended_at;  // where the trace came to its end
+  int unfinished = 0;     // attempts whose values could not be kept over the break
   static constexpr int kMostUnfinished = 6;
   std::string file, name;
   int first_line;
@@ -157,7 +158,7 @@ struct Compilation {
           graph_break<GB0149>(std::string(transform_levels().back().asks_gradients() ? "grad" : "vmap"));
         TraceResult end = t.run(root_frame(t, request, name), request.args);
         t.finishing = true;
-        ended_at = end.end == TraceResult::End::Return ? std::vector{end.returned_at} : t.user_frames();
+        ended_at = end.end == TraceResult::End::Return ? PlacedFrames{{end.returned_at}} : placed_frames(t);
         keep_apart(t, end);
         if (end.end == TraceResult::End::Return && logs.info) {
           report("log_info", {py_str(fmt::format("Step 1: torchdynamo done tracing {} ({})", name, end.returned_by))});
@@ -185,12 +186,12 @@ struct Compilation {
   }
 
   // The user frames of the trace; after its end the line with which it ended, or the function as a whole.
-  std::vector<UserFrame> places(const Tracer& t) const {
-    if (!t.stack.frames.empty()) return t.user_frames();
-    if (!ended_at.empty() && !ended_at.front().file.empty()) return ended_at;
+  PlacedFrames places(const Tracer& t) const {
+    if (!t.stack.frames.empty()) return placed_frames(t);
+    if (!ended_at.empty() && !ended_at.front().frame.file.empty()) return ended_at;
     UserFrame whole;
     whole.file = file, whole.line = first_line, whole.function = name;
-    return {whole};
+    return {{whole}};
   }
 
   // True: restart; the trace then stops right before the breaking instruction.
@@ -217,10 +218,10 @@ struct Compilation {
       count_break(request.code, b);
       if (is_row(b, GB0170)) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.stack.frames.front();
-      speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), frames};
+      speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), without_columns(frames)};
       if (config.trace_more) carried.take(t.recorder.guards, std::move(t.recorder.sources));
       if (logs.info) {
-        const UserFrame& at = frames.back();
+        const UserFrame& at = frames.back().frame;
         report("log_info",
                {py_str(fmt::format("Restarting analysis due to {}:{} in {}", at.file, at.line, at.function))});
       }
@@ -234,7 +235,8 @@ struct Compilation {
     report("on_break", {message, frames_list(frames)});
     if (verdict == BreakVerdict::SkipLoop) {
       break_parts_call("log_break", b, frames);
-      report("log_skip_in_loop", {frames_list({frames.front()}), py_str(name), py_str(file), py_int(first_line)});
+      report("log_skip_in_loop",
+             {frames_list(PlacedFrames{frames.front()}), py_str(name), py_str(file), py_int(first_line)});
       return false;
     }
     PyRef cause;
@@ -270,7 +272,7 @@ struct Compilation {
   }
 
   // With config.trace_more what the frame does before a break at any place is compiled; true: restart, as above.
-  bool leave_before(Tracer& t, const GraphBreak& b, const std::vector<UserFrame>& frames) {
+  bool leave_before(Tracer& t, const GraphBreak& b, const PlacedFrames& frames) {
     if (!config.trace_more || b.looks_at_frame || (t.finishing && ++unfinished > kMostUnfinished)) return false;
     const auto body = decoded_body(request.code);
     const FrameStack::RootPlace place = place_to_leave(t, *body);
@@ -279,7 +281,7 @@ struct Compilation {
     report("count", {py_str("graph_break"), message});
     report("on_break", {message, frames_list(frames)});
     count_break(request.code, b);
-    speculation.breaks[place.ordinal] = {place.instruction, text_of(message.get()), frames, true};
+    speculation.breaks[place.ordinal] = {place.instruction, text_of(message.get()), without_columns(frames), true};
     if (!t.finishing) carried.take(t.recorder.guards, std::move(t.recorder.sources));
     return true;
   }
@@ -312,7 +314,7 @@ struct Compilation {
     auto* x = as<ExceptionValue>(e.exception);
     const std::string type = x ? type_name(x->type) : "Exception";
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
-    const auto frames = x && !x->raised_at.empty() ? x->raised_at : t.user_frames();
+    const auto frames = x && !x->raised_at.empty() ? x->raised_at : placed_frames(t);
     if (type == "AssertionError" && failed_assert(t.frame())) {
       if (t.sizes.test.body == t.frame().body.get() && t.sizes.test.line == t.frame().instruction().pos.line)
         b = make_break<GB0002>(t.sizes.test.text());
@@ -387,8 +389,9 @@ void clear_programs_own(const FrameRequest& r) {
       return;
     }
   note_plain_reason(r.code, std::string("internal error: ") + Py_TYPE(error.get())->tp_name);
-  report("warn_internal", {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)),
-                           py_int(r.code->co_firstlineno), report("internal_error", {error, frames_list({})})});
+  report("warn_internal",
+         {py_str(text_of(r.code->co_name)), py_str(text_of(r.code->co_filename)), py_int(r.code->co_firstlineno),
+          report("internal_error", {error, frames_list(PlacedFrames())})});
 }
 
 // An exception that is set stays set.

@@ -11,7 +11,6 @@
 #include "frontend/guards/arguments.h"
 #include "frontend/plan/opaque_calls.h"
 #include "frontend/report/events.h"
-#include "frontend/report/source_lines.h"
 #include "frontend/tensors/function_modes.h"
 #include "frontend/values/constant.h"
 #include "ir/batching/levels.h"
@@ -40,31 +39,17 @@ PyObject* call_plain(CompiledFunctionObject* self, PyObject* const* args, std::s
   return r;
 }
 
-// The line of a function's `def`; its code begins with the first decorator, if it has any.
-int line_of_def(PyCodeObject* code) {
-  constexpr int kMostDecorated = 200;  // lines
-  SourceLines lines;
-  if (!lines.stripped(code->co_filename, code->co_firstlineno, nullptr).starts_with('@')) return code->co_firstlineno;
-  for (int line = code->co_firstlineno; line < code->co_firstlineno + kMostDecorated; ++line) {
-    const std::string text = lines.stripped(code->co_filename, line, nullptr);
-    if (text.starts_with("def ") || text.starts_with("async def ")) return line;
-  }
-  return code->co_firstlineno;
-}
-
 // A generator's frame is the generator: it cannot be replaced. False: an exception is set (fullgraph).
 bool give_up_generator(CompileOptions* options, PyCodeObject* code) {
   try {
     GraphBreak b = make_break<GB0003>();
-    std::vector<UserFrame> frames(1);
-    frames[0].file = text_of(code->co_filename), frames[0].line = line_of_def(code),
-    frames[0].function = text_of(code->co_name);
-    if (options->fullgraph) raise_unsupported(b, frames);
+    const std::vector<UserFrame> none;  // nothing of it has run: what called it is shown
+    if (options->fullgraph) raise_unsupported(b, none);
     frame_notes(code).broke = true;
     count_break(code, b, "");
-    PyRef error = break_parts_call("unsupported", b, frames);
+    PyRef error = break_parts_call("unsupported", b, none);
     report("log_wont_convert",
-           {py_str(frames[0].function), py_str(frames[0].file), py_int(code->co_firstlineno), error});
+           {py_str(text_of(code->co_name)), py_str(text_of(code->co_filename)), py_int(code->co_firstlineno), error});
     return true;
   } catch (const PythonError&) {
     return false;

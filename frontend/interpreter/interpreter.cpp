@@ -7,6 +7,7 @@
 #include "frontend/marked_callables/marked_value.h"
 #include "frontend/tensors/absent_names.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/frame_places.h"
 #include "frontend/trace/logs.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
@@ -115,7 +116,8 @@ bool Tracer::unwind(const TracedRaise& e, std::size_t floor) {
   auto* x = as<ExceptionValue>(e.exception);
   const Instruction& raising = frame().instruction();
   bool again = raises_again(raising);
-  if (x && uncaught() && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS)) x->raised_at = user_frames();
+  if (x && uncaught() && (x->raised_at.empty() || raising.op == Opcode::RAISE_VARARGS))
+    x->raised_at = placed_frames(*this);
   if (x && !again && (!x->context || raising.op == Opcode::RAISE_VARARGS)) set_context(*x, handled_exception());
   for (; stack.frames.size() > floor; again = false) {
     SymbolicFrame& f = *stack.frames.back();

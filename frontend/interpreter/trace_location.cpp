@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/report/source_lines.h"
+#include "frontend/trace/frame_places.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
@@ -18,6 +19,9 @@ UserFrame Tracer::frame_location(const SymbolicFrame& f) const {
   u.file = text_of(f.body->filename.get());
   u.function = f.printed_name;
   u.line = f.instruction().pos.line;
+  // What the compiler adds by itself has no line: it counts to what was executed before.
+  for (int k = f.current; u.line < 0 && k >= 0; --k)
+    u.line = f.body->instructions[static_cast<std::size_t>(k)].pos.line;
   if (u.line < 0) u.line = f.body->firstlineno;
   u.line_text = source_lines.stripped(f.body->filename.get(), u.line, f.globals.get());
   return u;
@@ -27,6 +31,17 @@ std::vector<UserFrame> Tracer::user_frames() const {
   std::vector<UserFrame> out;
   for (auto& f : stack.frames)
     if (!f->is_library()) out.push_back(frame_location(*f));
+  return out;
+}
+
+PlacedFrames placed_frames(const Tracer& t) {
+  PlacedFrames out;
+  const std::vector<UserFrame> frames = t.user_frames();
+  for (auto& f : t.stack.frames) {
+    if (f->is_library()) continue;
+    const Position& at = f->instruction().pos;
+    out.push_back({frames[out.size()], at.end_line, at.column, at.end_column});
+  }
   return out;
 }
 

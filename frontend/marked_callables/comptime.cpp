@@ -4,6 +4,7 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/report/events.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/frame_places.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
@@ -58,7 +59,7 @@ PyRef made_function(Tracer& t, const FunctionValue& f) {
 ValueRef call_comptime(Tracer& t, const std::string& method, CallArgs args) {
   PyRef module = checked(import_module("minidynamo._dynamo.comptime"));
   PyRef context =
-      checked(PyObject_CallMethod(module.get(), "ComptimeContext", "OsO", frames_list(t.user_frames()).get(),
+      checked(PyObject_CallMethod(module.get(), "ComptimeContext", "OsO", frames_list(placed_frames(t)).get(),
                                   print_code(*t.graphs.current, {}).c_str(), known_locals(t.frame()).get()));
   PyRef result;
   t.compile_time_code = true;

@@ -17,6 +17,7 @@
 #include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/frame_places.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -322,7 +323,7 @@ ValueRef MarkedValue::call_region(Tracer& t, CallArgs args) {
   const bool module = is_library_class(Py_TYPE(payload.get()), LibraryClass::Module);
   if (f->kind != ValueKind::Function && !module) {
     const GraphBreak b = make_break<GB0042>(f->print());
-    uncaptured(t.user_frames(), "nested_compile_region", &b, "");
+    uncaptured(placed_frames(t), "nested_compile_region", &b, "");
   }
   return trace_inlined(t, "nested_compile_region", f, std::move(args), InlineRule::OwnResults);
 }

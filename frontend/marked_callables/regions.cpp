@@ -13,6 +13,7 @@
 #include "frontend/report/events.h"
 #include "frontend/trace/append_item.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/frame_places.h"
 #include "frontend/trace/logs.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
@@ -25,8 +26,7 @@
 
 namespace md {
 
-void uncaptured(const std::vector<UserFrame>& frames, const std::string& op, const GraphBreak* inner,
-                const std::string& text) {
+void uncaptured(const PlacedFrames& frames, const std::string& op, const GraphBreak* inner, const std::string& text) {
   PyRef cause = inner ? break_parts_call("unsupported", *inner, frames) : PyRef();
   PyRef error = report("uncaptured", {py_str(op), cause, py_str(text), frames_list(frames)});
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
@@ -172,7 +172,7 @@ Node* append_input(Tracer& t, TensorType type) {
 // Breaks are converted by the caller; `where` is then the innermost place.
 Region trace_in(Tracer& t, const std::string& op, const ValueRef& function, const std::vector<TensorType>& types,
                 const std::vector<ValueRef>& operands, const RegionArgs& arguments, SharedResults shared,
-                std::vector<UserFrame>& where) {
+                PlacedFrames& where) {
   std::vector<ValueRef> reached = operands;
   reached.push_back(function);
   const ReachableState before(t, std::move(reached));
@@ -187,7 +187,7 @@ Region trace_in(Tracer& t, const std::string& op, const ValueRef& function, cons
   try {
     value = t.call(function, arguments(inputs));
   } catch (const GraphBreak&) {
-    where = t.user_frames();
+    where = placed_frames(t);
     throw;
   }
   if (trace.has_effects() || trace.has_switched_grad() || before.has_changed())
@@ -207,7 +207,7 @@ Region trace_in(Tracer& t, const std::string& op, const ValueRef& function, cons
 }  // namespace
 
 void expect(Tracer& t, bool holds, const std::string& op, const std::string& text) {
-  if (!holds) uncaptured(t.user_frames(), op, nullptr, text);
+  if (!holds) uncaptured(placed_frames(t), op, nullptr, text);
 }
 
 PyRef leaves_of(Tracer& t, const std::string& op, const ValueRef& v, std::vector<ValueRef>& leaves) {
@@ -219,14 +219,14 @@ PyRef leaves_of(Tracer& t, const std::string& op, const ValueRef& v, std::vector
 
 Region trace_region(Tracer& t, const std::string& op, const ValueRef& function, const std::vector<TensorType>& inputs,
                     const std::vector<ValueRef>& operands, const RegionArgs& arguments, SharedResults shared) {
-  std::vector<UserFrame> where = t.user_frames();
+  PlacedFrames where = placed_frames(t);
   try {
     return trace_in(t, op, function, inputs, operands, arguments, shared, where);
   } catch (const GraphBreak& b) {
     uncaptured(where, op, &b, "");
   } catch (const TracedRaise& e) {
     GraphBreak b = make_break<GB0088>(e.exception->print());
-    uncaptured(t.user_frames(), op, &b, "");
+    uncaptured(placed_frames(t), op, &b, "");
   }
 }
 
@@ -265,14 +265,14 @@ ValueRef call_with_own_results(Tracer& t, const ValueRef& function, CallArgs arg
 }  // namespace
 
 ValueRef trace_inlined(Tracer& t, const std::string& op, const ValueRef& function, CallArgs args, InlineRule rule) {
-  std::vector<UserFrame> where = t.user_frames();
+  PlacedFrames where = placed_frames(t);
   const std::size_t depth = t.stack.frames.size();
   try {
     try {
       return rule == InlineRule::OwnResults ? call_with_own_results(t, function, std::move(args))
                                             : call_without_effects(t, function, std::move(args));
     } catch (const GraphBreak&) {
-      if (t.stack.frames.size() > depth) where = t.user_frames();
+      if (t.stack.frames.size() > depth) where = placed_frames(t);
       throw;
     }
   } catch (const GraphBreak& b) {

@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
+#include "frontend/report/placed_frames.h"
 #include "frontend/trace/tracer.h"
 
 namespace md {
 
 // An operator over functions has no partial form: what does not fit is an error in every mode. `inner`: the break of
 // the function, or null.
-[[noreturn]] void uncaptured(const std::vector<UserFrame>& frames, const std::string& op, const GraphBreak* inner,
+[[noreturn]] void uncaptured(const PlacedFrames& frames, const std::string& op, const GraphBreak* inner,
                              const std::string& text);
 // The same for `text` alone, unless `holds`.
 void expect(Tracer& t, bool holds, const std::string& op, const std::string& text);

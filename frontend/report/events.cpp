@@ -45,15 +45,6 @@ LogSwitches log_switches() {
   return out;
 }
 
-PyRef frames_list(const std::vector<UserFrame>& frames) {
-  PyRef list = checked(PyList_New(0));
-  for (auto& f : frames)
-    checked(PyList_Append(
-        list.get(),
-        checked(PyTuple_Pack(3, py_str(f.file).get(), py_int(f.line).get(), py_str(f.function).get())).get()));
-  return list;
-}
-
 PyRef report(const char* function, std::initializer_list<PyRef> args) {
   PyRef module = own_module("minidynamo._dynamo.report");
   PyRef fn = checked(PyObject_GetAttrString(module.get(), function));
@@ -61,19 +52,6 @@ PyRef report(const char* function, std::initializer_list<PyRef> args) {
   Py_ssize_t k = 0;
   for (const PyRef& a : args) PyTuple_SET_ITEM(tuple.get(), k++, Py_NewRef(a ? a.get() : Py_None));
   return checked(PyObject_CallObject(fn.get(), tuple.get()));
-}
-
-PyRef break_parts_call(const char* function, const GraphBreak& b, const std::vector<UserFrame>& frames) {
-  PyRef hints = checked(PyList_New(0));
-  for (auto& h : b.hints) checked(PyList_Append(hints.get(), py_str(h).get()));
-  return report(function,
-                {py_int(b.code), py_str(b.type), py_str(b.context), py_str(b.explanation), hints, frames_list(frames)});
-}
-
-void raise_unsupported(const GraphBreak& b, const std::vector<UserFrame>& frames) {
-  PyRef error = break_parts_call("unsupported", b, frames);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
-  throw PythonError{};
 }
 
 PyRef take_exception() {

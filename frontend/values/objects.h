@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "frontend/bytecode/split.h"
+#include "frontend/report/placed_frames.h"
 #include "frontend/trace/value.h"
 #include "ir/graph/graph.h"
 
@@ -109,9 +110,9 @@ struct ExceptionValue final : Value {
   std::vector<ValueRef> args;
   ValueRef cause, context;
   bool suppress_context = false;
-  std::vector<UserFrame> raised_at;  // where, if nothing catches it
-  long traceback = 0;                // a number for the one that a real one would have; 0: none
-  ValueRef message, members;         // of a group, for ever
+  PlacedFrames raised_at;     // where, if nothing catches it
+  long traceback = 0;         // a number for the one that a real one would have; 0: none
+  ValueRef message, members;  // of a group, for ever
   std::vector<std::pair<PyRef, ValueRef>> attrs;
 
  private:

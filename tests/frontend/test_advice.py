@@ -60,9 +60,46 @@ def marked(f):
     return inner
 
 
-def test_a_generator_is_shown_at_its_def():
+def test_a_generator_is_shown_where_it_is_called():
     error = refused(marked(lambda x: x))
-    assert error.gb_code == "GB0003" and error.real_stack[-1].line.startswith("def inner")
+    assert error.gb_code == "GB0003" and [f.name for f in error.real_stack] == ["refused"]
+
+
+def identity(*xs):
+    return xs[0]
+
+
+CARETS = [
+    (lambda x, n: identity(x, 1) + torch.tensor(identity(x).tolist()), "identity(x).tolist()", "~~~~~~~~~~~~~~~~~~^^"),
+    (lambda x, n: (x + 1, 2 if x.sum() > 0 else 3), "x.sum() > 0", "^^^^^^^^^^^"),
+    (lambda x, n: [n, x[x > 0]], "x[x > 0]", "~^^^^^^^"),
+    (lambda x, n: identity(n, identity(print(n), x)), "print(n)", "~~~~~^^^"),
+]
+
+
+@pytest.mark.parametrize(("f", "expression", "marks"), CARETS)
+def test_carets_are_under_the_expression_that_broke(f, expression, marks):
+    lines = str(refused(f, X, 1)).split("\n")
+    (at,) = [k for k, line in enumerate(lines) if line.strip().startswith("(lambda x, n")]
+    start = lines[at].index(expression)
+    assert lines[at + 1].index(marks[0]) == start and lines[at + 1].strip() == marks
+
+
+def test_every_frame_shows_what_it_was_at():
+    def inner(x):
+        return identity("größe", print(x), x)
+
+    def outer(x):
+        return identity(x) + inner(
+            x,
+        )
+
+    stack = str(refused(outer, X)).split("from user code:\n")[1]
+    outer_lines = (
+        "    return identity(x) + inner(\n                         ~~~~~^\n        x,\n        ^^\n    )\n    ^\n"
+    )
+    assert outer_lines in stack
+    assert '    return identity("größe", print(x), x)\n                             ~~~~~^^^\n' in stack
 
 
 def test_modules_are_shown_from_the_programs_first_frame():

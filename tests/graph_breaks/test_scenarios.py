@@ -29,6 +29,7 @@ def is_for_this_python(path):
     return not last or sys.version_info[:2] <= (int(last[1]), int(last[2]))
 
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = [path for path in sorted(pathlib.Path(__file__).parent.glob("GB*.py")) if is_for_this_python(path)]
 
 
@@ -69,6 +70,8 @@ def equal(a, b):
         return type(a) is type(b) and a.dtype == b.dtype and a.shape == b.shape and repr(a.tolist()) == repr(b.tolist())
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
         return len(a) == len(b) and all(map(equal, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(equal(a[key], b[key]) for key in a)
     return type(a) is type(b) and (a == b or a != a)
 
 

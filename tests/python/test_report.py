@@ -7,14 +7,15 @@ import logging
 import pytest
 
 from minidynamo import _logging
-from minidynamo._dynamo import config, exc, report, source_text
+from minidynamo._dynamo import config, exc, message, report, source_text
 from minidynamo._dynamo.utils import counters
 
 LINK = "https://pytorch-labs.github.io/compile-graph-break-site/gb/gb0124.html"
 PARTS = (124, "Title", "the context", "It cannot.", ["do this", "or that"])
 MESSAGE = (
     "Title\n  Explanation: It cannot.\n  Hint: do this\n  Hint: or that\n\n  Developer debug context: the context\n\n"
-    f" For more details about this graph break, please visit: {LINK}"
+    f" For more details about this graph break, please visit: {LINK}\n"
+    " Explained offline by: python -m minidynamo explain GB0124"
 )
 ADVICE = (
     "Set TORCHDYNAMO_VERBOSE=1 for the internal stack trace (please do this especially if you're reporting a bug to "
@@ -68,12 +69,76 @@ def test_message_of_title_only_break():
 
 def test_a_code_of_our_own_has_no_page():
     text = report.break_message(9000, "Title", "c", "It cannot.", ["Do."])
-    assert "visit" not in text and text.endswith("Developer debug context: c\n")
+    command = " Explained offline by: python -m minidynamo explain GB9000"
+    assert "visit" not in text and text.endswith(f"Developer debug context: c\n\n{command}")
 
 
 def test_registry_url_moves_the_link():
     with config.patch(registry_url="https://example.org/x/"):
-        assert report.break_message(*PARTS).endswith("visit: https://example.org/x/gb/gb0124.html")
+        assert "visit: https://example.org/x/gb/gb0124.html\n" in report.break_message(*PARTS)
+    with config.patch(registry_url=""):
+        assert "visit" not in report.break_message(*PARTS) and "explain GB0124" in report.break_message(*PARTS)
+
+
+MARKED = """\
+def f(x):
+    if x:
+\treturn "日本語" + x.item() + 1
+    return foo(x, x.item(
+        ), [1,
+            2,
+            3,
+            4, 5])
+"""
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ((3, (3, 22, 30)), 'return "日本語" + x.item() + 1\n                  ~~~~~~^^'),
+        ((3, (3, 8, 34)), 'return "日本語" + x.item() + 1\n       ~~~~~~~~~~~~~~~~~~~~^~~'),
+        ((3, (3, 1, 34)), 'return "日本語" + x.item() + 1'),
+        ((2, (2, 7, 8)), "if x:\n   ^"),
+        ((2, (-1, -1, -1)), "if x:"),
+        ((4, (5, 18, 9)), "return foo(x, x.item(\n              ~~~~~~^\n    ), [1,\n    ^"),
+        (
+            (4, (6, 11, 14)),
+            "return foo(x, x.item(\n       ^^^^^^^^^^^^^^\n    ), [1,\n    ^^^^^^\n        2,\n        ^^",
+        ),
+        ((99, (99, 1, 2)), ""),
+    ],
+)
+def test_carets_are_under_what_was_executed(tmp_path, place, shown):
+    path = tmp_path / "marked.py"
+    path.write_text(MARKED)
+    text = report.stack_text([(str(path), place[0], "f", place[1])])
+    assert text.startswith(
+        f'  File "{path}", line {place[0]}, in f\n' + (f"    {shown}".replace("\n", "\n    ") if shown else "")
+    )
+
+
+def test_long_expressions_are_cut_and_repeated_frames_counted(tmp_path):
+    path = tmp_path / "marked.py"
+    path.write_text(MARKED)
+    frame = (str(path), 4, "f", (8, 11, 18))
+    text = report.stack_text([frame] * 5)
+    assert text.count("...<1 lines>...") == 3 and text.endswith("  [Previous line repeated 2 more times]\n")
+
+
+def test_frames_of_this_package_are_hidden(program):
+    file, frames = program
+    inside = (message.PACKAGE + "nn/module.py", 3, "__call__")
+    assert message.shown([*frames, inside]) == frames
+    assert message.shown([inside])[0][0] == __file__
+    with config.patch(verbose=True):
+        assert message.shown([*frames, inside])[-1] == inside
+
+
+def test_the_place_of_a_break_is_a_line_of_the_program(program):
+    file, frames = program
+    library = (inspect.__file__, 5, "signature")
+    assert message.place([*frames, library]) == (file, 4)
+    assert message.place([library]) == (inspect.__file__, 5)
 
 
 def test_unsupported_text(program):
@@ -138,17 +203,18 @@ def test_backend_failed_text():
 
 def test_first_break_is_logged_with_the_callers_stack(program, logged):
     file, frames = program
-    message = report.log_break(*PARTS, frames)
+    logged_text = report.log_break(*PARTS, frames)
     here = inspect.currentframe()
     level, text = logged[0]
     head, _, stack = text.partition("User code traceback:\n")
-    assert (message, level) == (MESSAGE, "DEBUG")
+    assert (logged_text, level) == (MESSAGE, "DEBUG")
     assert head == f"Graph break in user code at {file}:4\nGraph Break Reason: {MESSAGE}\n\n"
     assert stack.endswith(
-        f'in {here.f_code.co_name}\n    message = report.log_break(*PARTS, frames)\n  File "{file}", line 2, in f\n'
+        f"in {here.f_code.co_name}\n    logged_text = report.log_break(*PARTS, frames)\n"
+        f'                  ~~~~~~~~~~~~~~~~^^^^^^^^^^^^^^^^\n  File "{file}", line 2, in f\n'
         f'    return g(x)\n  File "{file}", line 4, in g\n    return   x.item()\n'
     )
-    assert "_dynamo/report.py" not in stack and "^^^" not in stack
+    assert "_dynamo/report.py" not in stack
 
 
 def test_second_break_at_a_line_has_no_stack(program, logged):

@@ -12,6 +12,8 @@ from .._lock import process_lock
 from . import config, source_text
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
+_INSTALLED = tuple(os.path.join(_LIBRARY, name, "") for name in ("site-packages", "dist-packages"))
 lock = process_lock()  # of everything that is counted or said once
 _warned = set()
 _silent = threading.Event()  # nothing is said that was not asked for
@@ -43,48 +45,65 @@ def break_message(code, type_, context, explanation, hints):
     # A list: from 3.12 on CPython crashes where memory lacks for a generator.
     hint_lines = "\n".join([f"  Hint: {hint}" for hint in hints])
     text = f"{type_}\n  Explanation: {explanation}\n{hint_lines}\n\n  Developer debug context: {context}\n"
-    if is_published(code):
+    if config.registry_url and is_published(code):
         text += f"\n For more details about this graph break, please visit: {link(code)}"
-    return text
+    return f"{text}\n Explained offline by: python -m minidynamo explain {code_name(code)}"
 
 
 def _is_ours(frame):
     return frame[0].startswith(PACKAGE)
 
 
-def _without_entrance(frames):
-    """Frames from the program's first on: a compiled module is entered by way of this package. Where all are this
-    package's, the line that called it stands before them."""
-    if config.verbose or not frames or not _is_ours(frames[0]):
+def shown(frames):
+    """The program's frames: code of this package that is traced counts to the line that called it, which stands for
+    all where there is no other. With `config.verbose` nothing is hidden."""
+    if config.verbose or not any(map(_is_ours, frames)):
         return frames
-    for k, frame in enumerate(frames):
-        if not _is_ours(frame):
-            return frames[k:]
-    return callers()[-1:] + list(frames)
+    return [frame for frame in frames if not _is_ours(frame)] or callers()[-1:]
+
+
+def place(frames):
+    """(file, line) of the program's innermost frame. Python's own library is none of the program's."""
+    frames = shown(frames)
+    for file, line, *_ in reversed(frames):
+        if not file.startswith(_LIBRARY) or file.startswith(_INSTALLED):
+            return file, line
+    return frames[-1][:2]
 
 
 def summaries(frames):
     """traceback.StackSummary of traced frames."""
-    frames = _without_entrance(frames)
-    return traceback.StackSummary.from_list([source_text.summary(f, n, name) for f, n, name in frames])
+    return traceback.StackSummary.from_list([source_text.summary(*frame[:3]) for frame in shown(frames)])
 
 
 def stack_text(frames):
-    return "".join(summaries(frames).format())
+    """The stack as Python's tracebacks show it, with carets where columns are known."""
+    frames, text, times = shown(frames), [], 0
+    for k, frame in enumerate(frames):
+        times = times + 1 if k and frame == frames[k - 1] else 1
+        if times <= 3:
+            text.append(_frame_text(*frame))
+        elif k + 1 == len(frames) or frames[k + 1] != frame:
+            text.append(f"  [Previous line repeated {times - 3} more time{'s' if times > 4 else ''}]\n")
+    return "".join(text)
 
 
-def _with_user_stack(message, frames):
-    """The closing part all errors share."""
-    text = message
-    if frames:
-        text += f"\n\nfrom user code:\n {stack_text(frames)}"
-    return text + ("" if config.verbose else f"\n{VERBOSE_ADVICE}\n")
+def _frame_text(file, line, function, columns=None):
+    source = source_text.line(file, line).strip()
+    if source and columns is not None and min(columns) >= 0:
+        from .source_marks import underlined  # here: it imports ast
+
+        source = underlined(file, line, *columns)
+    shown_source = "".join(f"    {row}\n" for row in source.split("\n")) if source else ""
+    return f'  File "{file}", line {line}, in {function}\n{shown_source}'
 
 
 def finish(error, frames):
-    """Gives an exception its full text and its stack."""
-    error.real_stack = summaries(frames)
-    error.args = (_with_user_stack(error.msg, frames), *error.args[1:])
+    """Gives an exception its full text, which ends like that of all errors, and its stack."""
+    error.real_stack, error._stack_text = summaries(frames), stack_text(frames)
+    stack = f"\n\nfrom user code:\n {error._stack_text}" if frames else ""
+    advice = "" if config.verbose else f"\n{VERBOSE_ADVICE}\n"
+    error.args = (f"{error.msg}{stack}{advice}", *error.args[1:])
     return error
 
 
@@ -93,10 +112,19 @@ def callers():
     frames = []
     frame = sys._getframe(1)
     while frame is not None:
-        if not frame.f_code.co_filename.startswith(PACKAGE):
-            frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
+        code = frame.f_code
+        if not code.co_filename.startswith(PACKAGE):
+            frames.append((code.co_filename, frame.f_lineno, code.co_name, _columns(frame)))
         frame = frame.f_back
     return frames[::-1]
+
+
+def _columns(frame):
+    """(end line, column, end column) of what a frame executes; None: not known."""
+    for k, (_, *columns) in enumerate(frame.f_code.co_positions()):
+        if k == frame.f_lasti // 2:
+            return None if None in columns else tuple(columns)
+    return None
 
 
 # ---- once-only warnings ------------------------------------------------------------------------------------------

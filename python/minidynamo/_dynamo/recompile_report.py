@@ -68,7 +68,9 @@ def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic)
         text, place, source, kind, old, new, number = changed
         place = _plain(place)
         way_out = hint(place, number, kind, old, new, dynamic)
-        reason = utils.RecompileReason(text, kind, source, place, old, new, way_out, tuple(message.callers()))
+        reason = utils.RecompileReason(
+            text, kind, source, place, old, new, way_out, tuple(frame[:3] for frame in message.callers())
+        )
     started = time.time() - seconds
     utils._metrics.append(
         utils.CompilationMetrics(f"{frame}/{entry}", name, file, first_line, entry, started, seconds, reason)

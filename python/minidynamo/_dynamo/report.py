@@ -1,7 +1,8 @@
 """Texts of graph breaks, errors and skip lines. Native code calls these functions; the layouts are written only here.
 
-`frames` is always a list of (file, line, function), outermost traced frame first. A break's parts come as (code, type,
-context, explanation, hints); code -1 is a break that has a title only.
+`frames` is always a list of (file, line, function, columns), outermost traced frame first; columns are (end line, first
+column, last column) of what the frame was executing, -1: not known, and may be left out. A break's parts come as (code,
+type, context, explanation, hints); code -1 is a break that has a title only.
 """
 
 import _signal
@@ -13,7 +14,7 @@ import traceback
 import warnings
 
 from .. import _logging
-from . import callback, config, message, recompile_report, recording, source_text
+from . import callback, config, message, recompile_report, recording
 from .artifact_report import log_artifact as log_artifact
 from .artifact_report import log_bytecode as log_bytecode
 from .artifact_report import log_graph_table as log_graph_table
@@ -36,6 +37,7 @@ from .message import (
     finish,
     first_time,
     lock,
+    place,
     stack_text,
     summaries,
 )
@@ -67,7 +69,8 @@ _CHAINED = "\nThe above exception was the direct cause of the following exceptio
 
 
 def unsupported(code, type_, context, explanation, hints, frames, cause=None):
-    """The exception of a graph break that is not allowed."""
+    """The exception of a graph break that is not allowed. Where no frame was traced, what called is its place."""
+    frames = frames or callers()[-1:]
     kind = RecompileLimitExceeded if code == 39 else Unsupported
     error = kind(
         break_message(code, type_, context, explanation, hints),
@@ -140,13 +143,13 @@ def count(category, message):
 def fold(frames):
     """Shows a resume function as the function it resumes, once, at its last line."""
     folded = []
-    for file, line, name in frames:
+    for file, line, name, *columns in frames:
         resumed = _RESUME.match(name)
         if resumed:
             name = resumed.group(1)
             if folded and folded[-1][0] == file and folded[-1][2] == name:
                 folded.pop()
-        folded.append((file, line, name))
+        folded.append((file, line, name, *columns))
     return folded
 
 
@@ -166,7 +169,7 @@ def log_break(code, type_, context, explanation, hints, frames):
     log = _logging.get_artifact_logger("graph_breaks")
     if not log.isEnabledFor(logging.DEBUG):
         return message
-    file, line, _ = frames[-1]
+    file, line = place(frames)
     with lock:
         first = (file, line) not in _seen_breaks
         _seen_breaks.add((file, line))
@@ -197,8 +200,7 @@ def log_skipped_break(error, cause=None):
     """A break at a place that cannot be resumed: the frame will run as plain Python."""
     log = _logging.get_artifact_logger("graph_breaks")
     if log.isEnabledFor(logging.DEBUG):
-        stack = "".join(error.real_stack.format())
-        log.debug("Graph break: skip: from user code at:\n%s%s", stack, _exception_text(error, cause))
+        log.debug("Graph break: skip: from user code at:\n%s%s", error._stack_text, _exception_text(error, cause))
 
 
 def _exception_text(error, cause):
@@ -216,9 +218,8 @@ def log_wont_convert(name, file, first_line, error, cause=None):
 
 
 def log_skip_in_loop(frames, name, file, first_line):
-    file_, line, fn = frames[-1]
-    place = source_text.summary(file_, line, fn)
-    reason = f"Skipping frame because there is a graph break in a for/while loop\n{place}"
+    loop = summaries(frames)[-1]
+    reason = f"Skipping frame because there is a graph break in a for/while loop\n{loop}"
     _log.info("%s", reason)
     log_skipping(reason, name, file, first_line)
 
