@@ -41,7 +41,7 @@ constexpr unsigned kLimitedMisses = 256;
 [[gnu::cold, gnu::noinline]] void go_on_plain(const FrameRequest& r, const std::string& what) {
   PyErr_Clear();
   Disarmed plain;
-  PyRef error = report("internal_error", {py_str(what), frames_list({})});
+  PyRef error = report("internal_error", {py_str(what), frames_list(std::vector<UserFrame>{})});
   if (r.options->fullgraph) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
     throw PythonError{};
