@@ -81,7 +81,7 @@ bool answered_write(const Op& op, std::span<const Arg> bound) {
   if (answer_call(op, bound, true)) return true;
   if (!holds_handled(bound.first(1))) return false;
   const Arg copied[] = {bound[0], call_op(op, bound)};
-  if (op.id == id::Copy || !answer_call(md::op(id::Copy), copied, true)) refuse(op);
+  if (op.id == id::Copy || !answer_call(md::op(id::Copy), std::span<const Arg>(copied), true)) refuse(op);
   return true;
 }
 
