@@ -20,7 +20,7 @@ bool is_number(const ValueRef& v) {
   if (v->kind == ValueKind::Size) return true;
   if (v->kind != ValueKind::Constant) return false;
   PyObject* o = v->real.get();
-  return PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o);
+  return PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyComplex_CheckExact(o);
 }
 
 ValueRef rule_tensor_of(Tracer&, CallArgs& args) {

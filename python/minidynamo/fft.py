@@ -133,7 +133,8 @@ def _from_half(input, dims, sizes, norm, divides):
 def _given(result, out):
     if out is None:
         return result
-    out.resize_(result.shape)
+    if out.shape != result.shape:
+        out.resize_(result.shape)
     return out.copy_(result)
 
 

@@ -236,7 +236,10 @@ class Linear:
                 outputs, self.aux = with_aux(what, outputs)
             self.outputs, self.nesting = _only_tensors(what, outputs)
             whole = [level.whole(y) for y in self.outputs]
-            self.weights = [level.input(_C.zeros_like(y)) if y.is_floating_point() else None for y in self.outputs]
+            self.weights = [
+                level.input(_C.zeros_like(y)) if (y.is_floating_point() or y.is_complex()) else None
+                for y in self.outputs
+            ]
             weights = [None if w is None else level.whole(w) for w in self.weights]
             self.whole_weights = weights
             asked = [(y, w) for y, w in zip(whole, weights) if w is not None]
@@ -278,7 +281,7 @@ def _check_primals(what, primals, tangents):
             if not isinstance(x, _C.Tensor):
                 raise RuntimeError(f"{what}: {type(x)} is among the {name}, which are tensors only")
     for x, t in zip(given, vectors):
-        if not x.is_floating_point():
+        if not (x.is_floating_point() or x.is_complex()):
             raise ValueError(f"a primal of dtype {x.dtype} has no derivatives: floating point ones have")
         if x.shape != t.shape:
             raise RuntimeError(f"a tangent of sizes {list(t.shape)} is given for a primal of sizes {list(x.shape)}")

@@ -94,7 +94,11 @@ def _handed_out(ctx, output, inputs, recorded):
     dirty = any(output is t for t in ctx._dirty)
     if recorded and dirty and output.requires_grad and output.is_leaf:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
-    differentiable = recorded and output.is_floating_point() and not any(output is t for t in ctx._non_differentiable)
+    differentiable = (
+        recorded
+        and (output.is_floating_point() or output.is_complex())
+        and not any(output is t for t in ctx._non_differentiable)
+    )
     if any(output is t for t in inputs) and not dirty:
         output = output.view_as(output)  # an input that is handed back is another tensor
     return _require_grad(output) if differentiable else output

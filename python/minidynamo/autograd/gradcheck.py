@@ -16,7 +16,7 @@ def _outputs(result):
 
 
 def _differentiable(result):
-    return [t for t in _outputs(result) if t.is_floating_point() and t.requires_grad]
+    return [t for t in _outputs(result) if (t.is_floating_point() or t.is_complex()) and t.requires_grad]
 
 
 def _numerical(values, x, eps):

@@ -180,7 +180,7 @@ def passed_through(operator, values, result):
     for tensor in made:
         if tensor.requires_grad and not tensor.is_leaf:
             tensor.register_hook(lambda grad, name=operator.name: _warn(name))
-    lost = [t for t in made if not t.requires_grad and t.is_floating_point()]
+    lost = [t for t in made if not t.requires_grad and (t.is_floating_point() or t.is_complex())]
     if not lost:
         return result
     inputs = [t for t in tensors_in(list(values.values())) if t.requires_grad]

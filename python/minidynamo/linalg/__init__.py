@@ -13,6 +13,7 @@ _HOMES = {
         cholesky cholesky_ex det diagonal inv inv_ex matrix_exp pinv slogdet solve solve_ex solve_triangular
         tensorinv tensorsolve vander
     """,
+    "complex_matrices": "eig eigvals",
     "spectra": "cond eigh eigvalsh lstsq matrix_norm matrix_rank norm qr svd svdvals",
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -81,3 +81,8 @@ def svd(input, some=True, compute_uv=True, *, out=None):
     if not compute_uv:
         u, vh = _C.zeros_like(u), _C.zeros_like(vh)
     return _Singular(u, s, vh.mT)
+
+
+from . import complex_matrices  # noqa: E402  which uses what is above
+
+complex_matrices.for_both(globals(), older=True)

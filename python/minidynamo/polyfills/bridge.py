@@ -58,8 +58,8 @@ def is_scalar(value):
 
 
 def is_number(value):
-    """True for Python's own bool, int and float."""
-    return type(value) in (bool, int, float)
+    """True for Python's own bool, int, float and complex."""
+    return type(value) in (bool, int, float, complex)
 
 
 def kind_of(value):

@@ -1,8 +1,12 @@
 """Attributes and methods of arrays that are more than the function of the same name."""
 
+import math
+
+import minidynamo as torch
+
 from ..bridge import array_of, is_number, is_scalar, scalar_of, tensor_of
 from . import facts, layout
-from .operands import check_number, view, viewable, writeable_tensor
+from .operands import check_number, result, tensor, view, viewable, writeable_tensor
 from .shaping import reshape, transpose
 
 
@@ -53,6 +57,12 @@ def real(self):
 def imag(self):
     value = tensor_of(self)
     return view(viewable(self).imag, self) if value.is_complex() else result(torch.zeros_like(value))
+
+
+def angle(z, deg=False):
+    """numpy.angle."""
+    value = torch.angle(tensor(z))
+    return result(value * (180 / math.pi) if deg else value)
 
 
 def conjugated(self):

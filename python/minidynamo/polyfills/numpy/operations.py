@@ -198,6 +198,8 @@ OPERATIONS = {
     "sign": sign,
     "signbit": torch.signbit,
     "copysign": torch.copysign,
+    "conjugate": torch.conj_physical,
+    "conj": torch.conj_physical,
     "square": torch.square,
     "sqrt": torch.sqrt,
     "reciprocal": reciprocal,
