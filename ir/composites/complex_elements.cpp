@@ -121,6 +121,23 @@ Arg product_along(const Expansion& e, Arg x, int d) {
   return x;
 }
 
+// Linear in each of the first two operands.
+Arg bilinear(const Expansion& e) {
+  const PartsCaller p{e};
+  const DType t = promoted_dtype(e.args.first(2));
+  const auto tensors = [&](int i) {
+    const ComplexParts z = p.parts(e.arg(i), t);
+    return ComplexParts{z.re, z.im.is<double>() ? e.call(id::FullLike, {z.re, 0.0}) : z.im};
+  };
+  const ComplexParts x = tensors(0), y = tensors(1);
+  const auto times = [&](const Arg& u, const Arg& v) {
+    std::vector<Arg> args(e.args.begin(), e.args.end());
+    args[0] = u, args[1] = v;
+    return e.caller.call(e.op, std::move(args));
+  };
+  return p.joined({p.sub(times(x.re, y.re), times(x.im, y.im)), p.add(times(x.re, y.im), times(x.im, y.re))});
+}
+
 }  // namespace
 
 namespace complex_rule {
@@ -306,11 +323,10 @@ Arg matrix_product(const Expansion& e) {
     throw OpError(ErrorKind::Runtime, fmt::format("expected m1 and m2 to have the same dtype, but got: {} != {}",
                                                   info(a).name, info(b).name));
   }
-  const PartsCaller p{e};
-  const ComplexParts x = p.parts(0), y = p.parts(1);
-  const auto times = [&](const Arg& u, const Arg& v) { return e.call(e.op.id, {u, v}); };
-  return p.joined({p.sub(times(x.re, y.re), times(x.im, y.im)), p.add(times(x.re, y.im), times(x.im, y.re))});
+  return bilinear(e);
 }
+
+Arg convolution(const Expansion& e) { return bilinear(e); }
 
 Arg conjugate_first(const Expansion& e) {
   const DType a = e.tensor(0).dtype, b = e.tensor(1).dtype;

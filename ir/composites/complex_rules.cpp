@@ -102,6 +102,7 @@ constexpr ComplexRow kComplexRows[] = {
     {id::Mm, complex_rule::matrix_product},
     {id::Bmm, complex_rule::matrix_product},
     {id::BatchedMm, complex_rule::matrix_product},
+    {id::Convolution, complex_rule::convolution},
     {id::Vdot, complex_rule::conjugate_first},
     {id::LinalgVecdot, complex_rule::vecdot},
     {id::Cat, complex_rule::by_parts},

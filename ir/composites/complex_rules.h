@@ -75,6 +75,7 @@ Arg variance(const Expansion& e);
 Arg spread(const Expansion& e);
 Arg of_absolute(const Expansion& e);
 Arg matrix_product(const Expansion& e);
+Arg convolution(const Expansion& e);
 Arg conjugate_first(const Expansion& e);
 Arg vecdot(const Expansion& e);
 Arg index(const Expansion& e);

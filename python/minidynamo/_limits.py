@@ -22,6 +22,7 @@ class finfo:
         dtype = _C.get_default_dtype() if type is None else type
         if not isinstance(dtype, _C.dtype):
             raise TypeError(f"finfo(): argument 'type' must be torch.dtype, not {dtype.__class__.__name__}")
+        dtype = dtype.to_real()  # the parts have the limits
         if dtype not in _FLOATS:
             raise TypeError(f"finfo() needs a floating-point dtype, not {dtype}; integers have iinfo()")
         mantissa, exponent, resolution = _FLOATS[dtype]

@@ -15,6 +15,8 @@ _NAMES = {
     _C.int32: "Int",
     _C.int64: "Long",
     _C.bool: "Bool",
+    _C.complex64: "ComplexFloat",
+    _C.complex128: "ComplexDouble",
 }
 
 

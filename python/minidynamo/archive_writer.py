@@ -28,6 +28,8 @@ STORAGES = {
     _C.int8: "CharStorage",
     _C.uint8: "ByteStorage",
     _C.bool: "BoolStorage",
+    _C.complex64: "ComplexFloatStorage",
+    _C.complex128: "ComplexDoubleStorage",
 }
 
 

@@ -19,6 +19,24 @@ def _differentiable(result):
     return [t for t in _outputs(result) if (t.is_floating_point() or t.is_complex()) and t.requires_grad]
 
 
+def _is_complex(x):
+    return isinstance(x, _C.Tensor) and x.is_complex()
+
+
+def _in_parts(func, inputs):
+    """The function of the real and the imaginary parts of what is complex, which gives those of its results."""
+
+    def parts(x):
+        return _C.view_as_real(x.detach().clone()).requires_grad_(x.requires_grad) if _is_complex(x) else x
+
+    def of_parts(*given):
+        whole = [_C.view_as_complex(x) if _is_complex(was) else x for x, was in zip(given, inputs)]
+        result = func(*whole)
+        return tuple([_C.view_as_real(y) if _is_complex(y) else y for y in _outputs(result)])
+
+    return of_parts, tuple([parts(x) for x in inputs])
+
+
 def _numerical(values, x, eps):
     """d outputs / d x as rows, one for each element of x: central differences."""
     where = x.detach()  # in any layout: elements are written where they are
@@ -64,7 +82,7 @@ def gradcheck(
     one place. Errors: ValueError if none requires grad, GradcheckError (or False without `raise_exception`) where
     values differ.
     """
-    inputs = (inputs,) if isinstance(inputs, _C.Tensor) else tuple(inputs)
+    func, inputs = _in_parts(func, (inputs,) if isinstance(inputs, _C.Tensor) else tuple(inputs))
     wanted = [x for x in inputs if isinstance(x, _C.Tensor) and x.requires_grad]
     if not wanted:
         raise ValueError("gradcheck expects at least one input tensor to require gradient")

@@ -94,7 +94,7 @@ def _check_autograd(op, args, kwargs):
     given = tensors_in([*args, *kwargs.values()])
     if not any(t.requires_grad for t in given):  # the example shows values; gradients may be asked of any
         for tensor in given:
-            tensor.requires_grad_((tensor.is_floating_point() or tensor.is_complex()))
+            tensor.requires_grad_(tensor.is_floating_point() or tensor.is_complex())
     if not any(t.requires_grad for t in given):
         return "no argument can require grad"
     with enable_grad():

@@ -11,6 +11,15 @@ from . import LinAlgError, complex_operators
 from .matrices import result_type
 
 _Eigen = result_type("linalg_eig", "eigenvalues eigenvectors")
+_SignAndLog = result_type("linalg_slogdet", "sign logabsdet")
+_InverseAndInfo = result_type("linalg_inv_ex", "inverse info")
+_FactorAndInfo = result_type("linalg_cholesky_ex", "L info")
+_SolutionAndInfo = result_type("linalg_solve_ex", "result info")
+_HermitianEigen = result_type("linalg_eigh", "eigenvalues eigenvectors")
+_Singular = result_type("linalg_svd", "U S Vh")
+_OlderSingular = result_type("svd", "U S V")
+_Orthogonal = result_type("linalg_qr", "Q R")
+_LeastSquares = result_type("linalg_lstsq", "solution residuals rank singular_values")
 
 
 def _need_matrices(name, a, letter="A"):
@@ -67,7 +76,7 @@ def det(A):
 
 def slogdet(A):
     _need_square("linalg.slogdet", A)
-    return result_type("linalg_slogdet", "sign logabsdet")(*complex_operators.sign_and_log_determinant(A))
+    return _SignAndLog(*complex_operators.sign_and_log_determinant(A))
 
 
 def logdet(A):
@@ -100,7 +109,7 @@ def _each(A, function):
 def inv_ex(A, *, check_errors=False):
     _need_square("linalg.inv_ex", A)
     found = (inv(A), _no_errors(A)) if check_errors else _each(A, inv)
-    return result_type("linalg_inv_ex", "inverse info")(*found)
+    return _InverseAndInfo(*found)
 
 
 def cholesky_ex(A, *, upper=False, check_errors=False):
@@ -108,7 +117,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
         return cholesky(matrix, upper=upper)
 
     found = (factor(A), _no_errors(A)) if check_errors else _each(A, factor)
-    return result_type("linalg_cholesky_ex", "L info")(*found)
+    return _FactorAndInfo(*found)
 
 
 def _meeting(name, A, B):
@@ -135,7 +144,7 @@ def solve(A, B, *, left=True):
 
 
 def solve_ex(A, B, *, left=True, check_errors=False):
-    return result_type("linalg_solve_ex", "result info")(solve(A, B, left=left), _no_errors(A))
+    return _SolutionAndInfo(solve(A, B, left=left), _no_errors(A))
 
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
@@ -162,7 +171,7 @@ def eigh(A, UPLO="L"):
     _need_square("linalg.eigh", A)
     if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return result_type("linalg_eigh", "eigenvalues eigenvectors")(*complex_operators.hermitian_eigen(A, UPLO.upper()))
+    return _HermitianEigen(*complex_operators.hermitian_eigen(A, UPLO.upper()))
 
 
 def eigvalsh(A, UPLO="L"):
@@ -171,14 +180,14 @@ def eigvalsh(A, UPLO="L"):
 
 def svd(A, full_matrices=True, *, driver=None):
     _need_matrices("linalg.svd", A)
-    return result_type("linalg_svd", "U S Vh")(*complex_operators.singular(A, bool(full_matrices)))
+    return _Singular(*complex_operators.singular(A, bool(full_matrices)))
 
 
 def older_svd(A, some=True, compute_uv=True):
     u, s, vh = complex_operators.singular(A, not some)
     if not compute_uv:
         u, vh = _C.zeros_like(u), _C.zeros_like(vh)
-    return result_type("svd", "U S V")(u, s, vh.mH)
+    return _OlderSingular(u, s, vh.mH)
 
 
 def svdvals(A, *, driver=None):
@@ -189,7 +198,7 @@ def qr(A, mode="reduced"):
     _need_matrices("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected 'reduced', 'r', or 'complete'")
-    return result_type("linalg_qr", "Q R")(*complex_operators.orthogonal(A, mode))
+    return _Orthogonal(*complex_operators.orthogonal(A, mode))
 
 
 def _least_kept(A, largest, atol, rtol):
@@ -229,7 +238,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
     solution = pinv(A, rtol=rcond) @ (B.unsqueeze(-1) if vectors else B)
     empty = A.new_empty(0, dtype=A.dtype.to_real())
     rank = matrix_rank(A.detach(), rtol=rcond)
-    made = result_type("linalg_lstsq", "solution residuals rank singular_values")
+    made = _LeastSquares
     return made(solution.squeeze(-1) if vectors else solution, empty, rank, empty)
 
 

@@ -276,7 +276,7 @@ def _fitted(value, param, options, key=None):
         if key == "step":
             counts_in_float = options.get("capturable") or options.get("fused")
             return value.to(dtype=_C.float32, device=param.device) if counts_in_float else value
-        if param.is_floating_point():
+        if param.is_floating_point() or (param.is_complex() and value.is_complex()):
             return value.to(dtype=param.dtype, device=param.device)
         return value.to(device=param.device)
     if isinstance(value, dict):
@@ -334,16 +334,38 @@ class _PerParameter(Optimizer):
             raise AssertionError("capturable=True is for parameters on accelerators, which there are none of")
         grad = -param.grad if group["maximize"] else param.grad
         state = self.state[param]
+        if param.is_complex():
+            return self._step_of_parts(_C.view_as_real(param), _C.view_as_real(grad), group, state)
         if not state:
             self._begin(param, group, state)
         state["step"].add_(1)
         self._update(param, grad, group, state)
+
+    def _step_of_parts(self, param, grad, group, state):
+        """Of a complex parameter: its parts are parameters; kept are complex states."""
+        if state:
+            parts = {name: _C.view_as_real(v) if _is_complex(v) else v for name, v in state.items()}
+        else:
+            parts = {}
+            self._begin(param, group, parts)
+        parts["step"].add_(1)
+        self._update(param, grad, group, parts)
+        for name, value in parts.items():
+            of_parts = isinstance(value, _C.Tensor) and value.shape == param.shape
+            if name not in state:
+                state[name] = _C.view_as_complex(value) if of_parts else value
+            elif not _is_complex(state[name]):
+                state[name] = value
 
     def _begin(self, param, group, state):
         raise NotImplementedError
 
     def _update(self, param, grad, group, state):
         raise NotImplementedError
+
+
+def _is_complex(value):
+    return isinstance(value, _C.Tensor) and value.is_complex()
 
 
 def _check_lr(lr):

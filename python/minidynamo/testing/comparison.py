@@ -13,6 +13,8 @@ TOLERANCES = {
     _C.bfloat16: (1.6e-2, 1e-5),
     _C.float32: (1.3e-6, 1e-5),
     _C.float64: (1e-7, 1e-7),
+    _C.complex64: (1.3e-6, 1e-5),
+    _C.complex128: (1e-7, 1e-7),
 }
 _OF_NUMBERS = {float: (1e-7, 1e-7), complex: (1e-7, 1e-7), int: (0.0, 0.0)}
 _LEGACY = {_C.float16: (1e-3, 1e-3), _C.float32: (1e-4, 1e-5), _C.float64: (1e-5, 1e-8)}
@@ -201,7 +203,7 @@ def _compare_values(actual, expected, rtol, atol, equal_nan, name="Tensors"):
     if actual.dim() == 0:
         _compare_scalars(_plain(actual), _plain(expected), rtol, atol, equal_nan)
     wrong, count = int((~close).sum()), actual.numel()
-    if not actual.is_floating_point():
+    if not actual.is_floating_point() and not actual.is_complex():
         actual, expected = actual.long(), expected.long()
     difference = (actual - expected).abs().masked_fill(close, 0)
     relative = (difference / expected.abs()).masked_fill(close, 0)
@@ -247,7 +249,7 @@ def assert_close(
 
     Tensors, NumPy arrays, numbers, bools and None, and sequences and mappings of them. Tolerances depend on the dtype:
     (rtol, atol) of float16 (1e-3, 1e-5), bfloat16 (1.6e-2, 1e-5), float32 (1.3e-6, 1e-5), float64 (1e-7, 1e-7), of
-    others 0. Shapes are compared always, devices, dtypes, layouts and strides as the flags say. `msg`: a text to raise
+    complex ones those of their parts, of others 0. Shapes are compared always, devices, dtypes, layouts and strides as the flags say. `msg`: a text to raise
     instead, or a function of the one there is. TypeError for what cannot be compared, ValueError for one tolerance
     without the other.
     """
