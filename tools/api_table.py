@@ -48,7 +48,7 @@ asking for it raises AttributeError and says so.
 
 Everywhere: elements live on the CPU (tensors of the device `meta` have none), tensors are dense and strided, there is
 no backward pass (`requires_grad` is kept and propagated as torch does it, except that a write of what requires grad
-through a view does not make its base require grad), and complex and quantised dtypes have names but no tensors.
+through a view does not make its base require grad), and complex32 and quantised dtypes have names but no tensors.
 
 *Dtypes* says what an op computes in, by trying it with f32 f64 f16 bf16 i64 i32 u8 bool. *Lacks* names parameters of
 torch's that are not accepted.

@@ -231,6 +231,18 @@ Arg rand(const Expansion& e) { return PartsCaller{e}.of_pairs(random_pairs(e)); 
 // The variance of a number is 1, that of its parts half of it.
 Arg randn(const Expansion& e) { return PartsCaller{e}.of_pairs(e.call(id::Mul, {random_pairs(e), std::sqrt(0.5)})); }
 
+// Both parts of each element.
+Arg uniform(const Expansion& e) {
+  const PartsCaller p{e};
+  return p.of_pairs(e.call(id::Uniform, {p.pairs(e.arg(0)), e.arg(1), e.arg(2), e.arg(3)}));
+}
+Arg normal(const Expansion& e) {
+  const PartsCaller p{e};
+  const double spread = complex_number(e.arg(2)).real() * std::sqrt(0.5);
+  const Arg both = p.of_pairs(e.call(id::NormalFill, {p.pairs(e.arg(0)), 0.0, spread, e.arg(3)}));
+  return e.arg(1) == Arg(0.0) ? both : e.call(id::Add, {both, e.arg(1)});
+}
+
 // --- Folds -----------------------------------------------------------------------------------------------------------
 
 Arg sum(const Expansion& e) {

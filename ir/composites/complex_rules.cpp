@@ -86,6 +86,8 @@ constexpr ComplexRow kComplexRows[] = {
     {id::Linspace, complex_rule::linspace},
     {id::Rand, complex_rule::rand},
     {id::Randn, complex_rule::randn},
+    {id::Uniform, complex_rule::uniform},
+    {id::NormalFill, complex_rule::normal},
     {id::Sum, complex_rule::sum},
     {id::Prod, complex_rule::prod},
     {id::CumSum, complex_rule::by_parts},

@@ -66,6 +66,8 @@ Arg eye(const Expansion& e);
 Arg linspace(const Expansion& e);
 Arg rand(const Expansion& e);
 Arg randn(const Expansion& e);
+Arg uniform(const Expansion& e);
+Arg normal(const Expansion& e);
 Arg sum(const Expansion& e);
 Arg prod(const Expansion& e);
 Arg cumprod(const Expansion& e);

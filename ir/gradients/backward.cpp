@@ -60,6 +60,10 @@ TensorRef given_gradient(const TensorRef& given, const std::optional<TensorType>
 // The 1 of a root of one element.
 TensorRef one_for(const GradTarget& root, const std::optional<TensorType>& type) {
   if (!type || !product(type->sizes).is_const(1)) refuse("grad can be implicitly created only for scalar outputs");
+  if (is_complex(type->dtype)) {
+    refuse("grad can be implicitly created only for real scalar outputs but got torch." +
+           std::string(info(type->dtype).name));
+  }
   if (root.tensor) return backward_caller().call(id::FullLike, {root.tensor, 1.0}).get<TensorRef>();
   return backward_caller().call(id::Full, {sizes_arg(type->sizes), 1.0, type->dtype}).get<TensorRef>();
 }

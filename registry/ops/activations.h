@@ -235,8 +235,7 @@ struct Heaviside {
 };
 
 struct IsReal {
-  static constexpr OpDecl decl =
-      composite("isreal", "isreal(Tensor self) -> Tensor", "True: there are no complex tensors.");
+  static constexpr OpDecl decl = composite("isreal", "isreal(Tensor self) -> Tensor", "Where the imaginary part is 0.");
 };
 
 struct WhereMethod {

@@ -31,6 +31,7 @@ def _load(name, missing):
 
     if name not in _home_of:
         return missing
+    import_module(".complex_matrices", __name__)  # which has the functions of the others take complex matrices
     found = globals()[name] = getattr(import_module("." + _home_of[name], __name__), name)
     return found
 

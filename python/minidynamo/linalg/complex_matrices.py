@@ -1,13 +1,11 @@
 """The functions of torch.linalg for complex matrices, and eigenvalues of matrices that need not be symmetric.
 
-`for_both` gives the functions of a module, which are for real matrices, these ones to call where a matrix is complex.
+Importing this gives the functions of matrices.py and spectra.py these ones to call where a matrix is complex.
 """
-
-from importlib import import_module
 
 from .. import _C
 from .._limits import finfo
-from . import LinAlgError, complex_operators
+from . import LinAlgError, complex_operators, matrices, spectra
 from .matrices import result_type
 
 _Eigen = result_type("linalg_eig", "eigenvalues eigenvectors")
@@ -229,8 +227,7 @@ def cond(A, p=None):
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
     _need_square("linalg.cond", A)
     found, info = inv_ex(A)
-    norm = import_module(".spectra", __package__).matrix_norm
-    return _C.where(info == 0, norm(A, p) * norm(found, p), float("inf"))
+    return _C.where(info == 0, spectra.matrix_norm(A, p) * spectra.matrix_norm(found, p), float("inf"))
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
@@ -256,8 +253,13 @@ _OF_LINALG = (
     "inv det slogdet cholesky inv_ex cholesky_ex solve solve_ex solve_triangular matrix_exp matrix_power eigh eigvalsh "
     "svd svdvals qr pinv matrix_rank cond lstsq"
 ).split()
-_OLDER = {"logdet": logdet, "svd": older_svd}
-_OLDER |= {"cholesky_solve": cholesky_solve, "cholesky_inverse": cholesky_inverse}
+# Of the names outside of torch.linalg; others there call these.
+OLDER = {
+    "logdet": logdet,
+    "svd": older_svd,
+    "cholesky_solve": cholesky_solve,
+    "cholesky_inverse": cholesky_inverse,
+}
 
 
 def _for_both(of_real, of_complex):
@@ -272,9 +274,12 @@ def _for_both(of_real, of_complex):
     return function
 
 
-def for_both(namespace, older=False):
-    """Replaces the functions of a module for real matrices by ones that take complex ones as well."""
-    table = _OLDER if older else {name: globals()[name] for name in _OF_LINALG}
-    for name, of_complex in table.items():
+def for_both(namespace, of_complex):
+    """Replaces functions of a module for real matrices by ones that take complex ones as well."""
+    for name, function in of_complex.items():
         if name in namespace:
-            namespace[name] = _for_both(namespace[name], of_complex)
+            namespace[name] = _for_both(namespace[name], function)
+
+
+for _module in (matrices, spectra):
+    for_both(vars(_module), {name: globals()[name] for name in _OF_LINALG})

@@ -189,8 +189,3 @@ def vander(x, N=None):
 def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """The diagonals of matrices, a view."""
     return A.diagonal(offset, dim1, dim2)
-
-
-from . import complex_matrices  # noqa: E402  which uses what is above
-
-complex_matrices.for_both(globals())

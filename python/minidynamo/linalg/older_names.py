@@ -1,7 +1,7 @@
 """Functions of torch's own namespace, and methods of tensors, that torch.linalg has under its own names and forms."""
 
 from .. import _C
-from . import matrices, operators, spectra
+from . import complex_matrices, matrices, operators, spectra
 from .arguments import need_square, refuse_out
 from .matrices import result_type
 
@@ -83,6 +83,4 @@ def svd(input, some=True, compute_uv=True, *, out=None):
     return _Singular(u, s, vh.mT)
 
 
-from . import complex_matrices  # noqa: E402  which uses what is above
-
-complex_matrices.for_both(globals(), older=True)
+complex_matrices.for_both(globals(), complex_matrices.OLDER)

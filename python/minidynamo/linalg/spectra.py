@@ -140,8 +140,3 @@ def lstsq(A, B, rcond=None, *, driver=None):
     solution = pinv(A, rtol=rcond) @ right
     rank = matrix_rank(A.detach(), rtol=rcond)
     return _LeastSquares(solution.squeeze(-1) if vectors else solution, A.new_empty(0), rank, A.new_empty(0))
-
-
-from . import complex_matrices  # noqa: E402  which uses what is above
-
-complex_matrices.for_both(globals())

@@ -249,7 +249,8 @@ def assert_close(
 
     Tensors, NumPy arrays, numbers, bools and None, and sequences and mappings of them. Tolerances depend on the dtype:
     (rtol, atol) of float16 (1e-3, 1e-5), bfloat16 (1.6e-2, 1e-5), float32 (1.3e-6, 1e-5), float64 (1e-7, 1e-7), of
-    complex ones those of their parts, of others 0. Shapes are compared always, devices, dtypes, layouts and strides as the flags say. `msg`: a text to raise
+    complex ones those of their parts, of others 0. Shapes are compared always, devices, dtypes, layouts and strides as
+    the flags say. `msg`: a text to raise
     instead, or a function of the one there is. TypeError for what cannot be compared, ValueError for one tolerance
     without the other.
     """
