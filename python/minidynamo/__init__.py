@@ -18,6 +18,7 @@ from . import random as random
 from . import special as special
 from ._as_torch import install_as_torch as install_as_torch
 from ._C import *  # noqa: F403  every op of the table, dtypes, Tensor, Size, device
+from ._C import _fourier as _fourier  # what torch.fft is made of
 from ._C import _lstm_cell as _lstm_cell  # what nn.LSTM and nn.LSTMCell do in a step
 from ._C import _rebuild_tensor as _rebuild_tensor  # pickled tensors name it
 from ._C import _rebuild_view as _rebuild_view  # saved ones

@@ -17,6 +17,11 @@ OPS = {op["name"]: op for op in json.loads(_C.op_table_json())}
 MAKERS = {
     "_lstm_cell": "torch._lstm_cell(c, c[..., :1])",
     "fill": "torch.fill(x, 2)",
+    "view_as_real": "torch.view_as_real(torch.complex(x, y))",
+    "view_as_complex": "torch.view_as_complex(c[..., :2])",
+    "view.dtype": "x.view(torch.int32)",
+    "imag": "torch.imag(torch.complex(x, y))",
+    "_fourier": "torch._fourier(torch.complex(x, y), (0, 1), False, 1.0)",
     "randint.low": "torch.randint(1, 9, (4, 6))",
     "bmm": "torch.bmm(c, c.transpose(1, 2))",
     "gather": "torch.gather(x, 1, k[:, :2].clamp(0, 5))",

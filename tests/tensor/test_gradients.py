@@ -23,6 +23,8 @@ ROUNDS = {"float", "half", "bfloat16"}
 # A source larger than the index: torch refuses its gradient as well.
 REFUSED = {"scatter", "scatter_add", "scatter_reduce"}
 NAMED_TWICE = {"put"}  # the later of two writes to one place wins
+# Graphs with complex tensors run op by op, and so do their gradients.
+COMPLEX = {"view_as_real", "view_as_complex", "complex", "polar", "imag", "_fourier"}
 OTHER_DTYPE = {"quantile", "nanquantile"}  # the second operand is a literal of float32
 
 
@@ -69,7 +71,7 @@ def leaves(result):
 @pytest.mark.parametrize("strided", [False, True], ids=["", "strided"])
 @pytest.mark.parametrize("name", PUBLIC)
 def test_first_and_second_derivative(name, strided):
-    if name in ROUNDS | REFUSED | NAMED_TWICE | OTHER_DTYPE:
+    if name in ROUNDS | REFUSED | NAMED_TWICE | OTHER_DTYPE or (strided and name in ("view_as_complex", "view.dtype")):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -129,7 +131,7 @@ def test_compiled_gradients_have_the_same_bits(name, hints):
                 assert want.stride() == got.stride() and torch.allclose(
                     want, got, rtol=1e-14, atol=1e-14, equal_nan=True
                 )
-        assert name in FILLS or not any("runs it again op by op" in hint for hint in hints)
+        assert name in FILLS | COMPLEX or not any("runs it again op by op" in hint for hint in hints)
 
 
 def test_how_many_are_checked():
