@@ -1,10 +1,12 @@
 // What torch.overrides stands on: switches, the stack of modes, and the question whether anybody overrides.
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/overridable_function.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/rules.h"
@@ -94,7 +96,14 @@ ValueRef rule_is_all_disabled(Tracer& t, CallArgs& args) {
   return t.boolean(t.overrides.asked == Asked::None);
 }
 
-constexpr BuiltinRow kOverrideRules[] = {{"minidynamo._C", "DisableTorchFunctionSubclass", rule_disable_subclasses},
+ValueRef rule_inside_of(Tracer& t, CallArgs& args) {
+  expect_args(t, "_inside_of", args, 1, 1);
+  auto* f = as<FunctionValue>(t.realize(args[0]));
+  return f && f->overridable ? t.from_object(function_of_overridable(f->overridable.get()), nullptr) : t.none();
+}
+
+constexpr BuiltinRow kOverrideRules[] = {{"minidynamo._C", "_inside_of", rule_inside_of},
+                                         {"minidynamo._C", "DisableTorchFunctionSubclass", rule_disable_subclasses},
                                          {"minidynamo._C", "DisableTorchFunction", rule_disable_all},
                                          {"minidynamo._C", "_EnableTorchFunction", rule_enable},
                                          {"minidynamo._C", "_has_torch_function", rule_has},

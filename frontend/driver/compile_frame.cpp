@@ -11,6 +11,7 @@
 #include "frontend/builtins/families.h"
 #include "frontend/bytecode/split.h"
 #include "frontend/cpython/frame_access.h"
+#include "frontend/driver/ambient_autocast.h"
 #include "frontend/driver/finish_trace.h"
 #include "frontend/driver/recompile.h"
 #include "frontend/entries/frame_counts.h"
@@ -156,6 +157,7 @@ struct Compilation {
         start_attempt();
         if (is_in_transform())
           graph_break<GB0149>(std::string(transform_levels().back().asks_gradients() ? "grad" : "vmap"));
+        enter_autocast(t);
         TraceResult end = t.run(root_frame(t, request, name), request.args);
         t.finishing = true;
         ended_at = end.end == TraceResult::End::Return ? PlacedFrames{{end.returned_at}} : placed_frames(t);

@@ -1,6 +1,7 @@
 // Packs the ambient state (grad mode, default dtype, threads, device) into a word and explains a difference.
 #include "frontend/guards/state.h"
 
+#include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/tensor_object.h"
 #include "ir/core/threads.h"
 
@@ -18,6 +19,7 @@ constexpr Field kInferenceMode{1, 1, "inference_mode"};
 constexpr Field kDefaultDType{8, 8, "default_dtype"};
 constexpr Field kThreads{16, 32, "num_threads"};
 constexpr Field kDefaultDevice{48, 8, "default_device"};
+constexpr Field kAutocast{56, 2, "autocast_state"};
 
 }  // namespace
 
@@ -26,7 +28,7 @@ std::int64_t ambient_state() {
   return std::int64_t{modes.grad_enabled} << kGradMode.shift | std::int64_t{modes.inference} << kInferenceMode.shift |
          static_cast<std::int64_t>(default_dtype()) << kDefaultDType.shift |
          static_cast<std::int64_t>(modes.default_device.type) << kDefaultDevice.shift |
-         static_cast<std::int64_t>(num_threads()) << kThreads.shift;
+         static_cast<std::int64_t>(num_threads()) << kThreads.shift | std::int64_t{autocast_word()} << kAutocast.shift;
 }
 
 std::int64_t abc_token(PyObject* get_cache_token) {
@@ -50,7 +52,7 @@ void guards::GlobalState::explain_difference(std::int64_t before, std::int64_t n
   const auto add = [](std::string& to, const Field& f, std::int64_t word) {
     to += (to.empty() ? "" : ", ") + std::string(f.name) + "=" + value_text(f, f.of(word));
   };
-  for (const Field& f : {kGradMode, kInferenceMode, kDefaultDType, kThreads, kDefaultDevice}) {
+  for (const Field& f : {kGradMode, kInferenceMode, kDefaultDType, kThreads, kDefaultDevice, kAutocast}) {
     if (f.of(before) == f.of(now)) continue;
     names += std::string(f.name) + " ";
     add(why.expected, f, before);

@@ -1,6 +1,7 @@
 // The stack of modes, what switches overrides off, and the functions torch.overrides builds on.
 #include "frontend/tensors/function_modes.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -14,27 +15,39 @@ constinit std::atomic<int> changed_overrides{0};
 
 namespace {
 
+bool changes_answers(PyObject* mode);
+
 // Freed with its thread: a thread that ends inside a mode takes it along.
 struct Modes {
   std::vector<PyRef> stack;
   ~Modes() {
     function_modes -= static_cast<int>(stack.size());
-    changed_overrides -= static_cast<int>(stack.size());
-    for (PyRef& mode : stack) mode.release();  // the thread may not hold the interpreter's lock any more
+    for (PyRef& mode : stack) {
+      if (changes_answers(mode.get())) --changed_overrides;
+      mode.release();
+    }  // the thread may not hold the interpreter's lock any more
   }
 };
 thread_local Modes modes;
 thread_local Overrides asked = Overrides::All;
 
+PyTypeObject* region_type = nullptr;  // kept for the life of the process
+thread_local int word_of_autocast = 0;
+
+bool changes_answers(PyObject* mode) { return Py_TYPE(mode) != region_type; }
+bool is_region(const PyRef& mode) { return region_type && Py_TYPE(mode.get()) == region_type; }
+
 void push(PyRef mode) {
+  if (!is_region(mode)) ++changed_overrides;
   modes.stack.push_back(std::move(mode));
-  ++function_modes, ++changed_overrides;
+  ++function_modes;
 }
 
 PyRef pop() {
   PyRef mode = std::move(modes.stack.back());
   modes.stack.pop_back();
-  --function_modes, --changed_overrides;
+  --function_modes;
+  if (!is_region(mode)) --changed_overrides;
   return mode;
 }
 
@@ -49,6 +62,19 @@ PyObject* pop_mode(PyObject*, PyObject*) {
   return guarded([&]() -> PyObject* {
     if (modes.stack.empty()) throw OpError(ErrorKind::Runtime, "no TorchFunctionMode is active in this thread");
     return pop().release();
+  });
+}
+
+PyObject* set_region_type(PyObject*, PyObject* type) {
+  Py_XSETREF(region_type, reinterpret_cast<PyTypeObject*>(Py_NewRef(type)));
+  Py_RETURN_NONE;
+}
+PyObject* set_autocast_word(PyObject*, PyObject* word) {
+  return guarded([&]() -> PyObject* {
+    const long value = PyLong_AsLong(word);
+    if (value == -1 && PyErr_Occurred()) throw PythonError{};
+    word_of_autocast = static_cast<int>(value);
+    Py_RETURN_NONE;
   });
 }
 
@@ -148,6 +174,8 @@ int add_switch(PyObject* module, const char* name, const char* full_name, const 
 PyMethodDef module_functions[] = {
     {"_push_on_torch_function_stack", push_mode, METH_O, "Makes a mode the innermost one of this thread."},
     {"_pop_torch_function_stack", pop_mode, METH_NOARGS, "Takes the innermost mode off the stack and returns it."},
+    {"_set_region_type", set_region_type, METH_O, "Says which class regions of autocast are of."},
+    {"_set_autocast_word", set_autocast_word, METH_O, "Says which region of autocast this thread is in."},
     {"_len_torch_function_stack", count_modes, METH_NOARGS, "How many modes are active in this thread."},
     {"_get_function_stack_at", mode_at, METH_O, "The i-th mode, counted from the outermost one."},
     {"_is_torch_function_enabled", is_enabled, METH_NOARGS, "True unless overrides are switched off."},
@@ -166,8 +194,10 @@ PyMethodDef module_functions[] = {
 }  // namespace
 
 Overrides overrides_asked() { return asked; }
+int autocast_word() { return word_of_autocast; }
+PyTypeObject* autocast_region_type() { return region_type; }
 bool overrides_are_changed_here() {
-  return asked != Overrides::All || !modes.stack.empty() || handlers_here().modes != 0;
+  return asked != Overrides::All || !std::ranges::all_of(modes.stack, is_region) || handlers_here().modes != 0;
 }
 
 LessOverrides::LessOverrides(Overrides left) : before_(std::exchange(asked, std::max(asked, left))) {

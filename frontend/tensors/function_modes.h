@@ -23,6 +23,11 @@ inline bool overrides_are_changed() {
   return changed_overrides.load(std::memory_order_relaxed) != 0 && overrides_are_changed_here();
 }
 
+// What regions of autocast this thread is in: 0, or 1 and 2 for float16 and bfloat16 on the CPU. They are modes whose
+// class is known, and which compiled code is made for.
+int autocast_word();
+PyTypeObject* autocast_region_type();  // null: there has been none
+
 // What is not asked, in this thread.
 enum class Overrides : std::uint8_t { All, Modes, None };  // asked: all, modes only, nothing
 Overrides overrides_asked();

@@ -114,7 +114,12 @@ PyType_Spec spec = {"minidynamo._C.overridable_function", sizeof(OverridableObje
                     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
                         Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                     slots};
+PyObject* inside_of(PyObject*, PyObject* o) {
+  return Py_NewRef(is_overridable_function(o) ? function_of_overridable(o) : Py_None);
+}
+
 PyMethodDef functions[] = {
+    {"_inside_of", inside_of, METH_O, "The function in Python that a callable asks overrides for; None: it is in C."},
     {"_overridable", make_overridable, METH_O,
      "The function as one whose calls modes and subclasses are asked about: a decorator."},
     {},

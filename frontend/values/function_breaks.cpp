@@ -48,9 +48,9 @@ constexpr ClosedModule kClosed[] = {
     {"pickle", "it calls what is named in the data"},
 };
 constexpr const char* kOpenBelow[] = {
-    "minidynamo.polyfills",  "minidynamo.nn",          "minidynamo.distributions", "minidynamo.optim",
-    "minidynamo.linalg",     "minidynamo.utils.tree_", "minidynamo.masked",        "minidynamo._higher_order_ops",
-    "minidynamo._transforms"};
+    "minidynamo.polyfills",   "minidynamo.nn",          "minidynamo.distributions", "minidynamo.optim",
+    "minidynamo.linalg",      "minidynamo.utils.tree_", "minidynamo.masked",        "minidynamo._higher_order_ops",
+    "minidynamo._transforms", "minidynamo.amp.",        "minidynamo.cpu.amp"};
 constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._limits",
                                  "minidynamo.autograd.function",
@@ -67,7 +67,8 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo.utils._pytree",
                                  "minidynamo.autograd.profiler",
                                  "minidynamo.func",
-                                 "minidynamo.overrides"};
+                                 "minidynamo.overrides",
+                                 "minidynamo.utils._python_dispatch"};
 
 const ClosedModule* closed_module(std::string_view module) {
   const auto below = [&](std::string_view of) {

@@ -1,17 +1,15 @@
-"""Which ops change the dtypes of their operands under autocast on the CPU, and how calls of them are reached.
+"""Which ops change the dtypes of their operands under autocast on the CPU: a region is a mode that calls are asked of.
 
-While autocast is on in some thread these functions and methods are replaced, where programs find them, by ones that
-cast first; with the end of the last such region they are back. A function that a program has kept under a name of its
-own before, as `from torch import bmm` does, is not reached.
+In compiled code a region is a mode of the trace, made anew there; `autocast` and its settings are traced by what stands
+at the end of autocast_mode.py.
 """
 
 import functools
-import importlib
 import threading
 
 from .. import _C
+from ..overrides import TorchFunctionMode
 
-_ROOT = __package__.rpartition(".")[0]
 # To the dtype of the region: products, and what is made of them.
 _LOWER = """
 mm matmul __matmul__ __rmatmul__ bmm baddbmm addmm addbmm linear conv1d conv2d conv3d conv_transpose1d conv_transpose2d
@@ -29,7 +27,6 @@ eig eigh eigvals eigvalsh inv inv_ex cholesky_ex lstsq qr svd svdvals solve cond
 fft ifft fft2 ifft2 fftn ifftn rfft irfft rfft2 irfft2 rfftn irfftn hfft ihfft
 """
 _NARROW = (_C.float16, _C.bfloat16)
-_lock = threading.Lock()
 
 
 class _State(threading.local):
@@ -40,21 +37,22 @@ class _State(threading.local):
         self.dtypes = {}
         self.caches = True
         self.nesting = 0
-        self.inside = False  # an op that has cast is running: those it is made of do not cast
         self.cache = {}
-        self.disabled = None  # what keeps compiled code from running
+        self.region = None  # while it is on for the CPU
 
 
 state = _State()
 
 
-def lowered(value):
-    """Floats but float64 in the dtype of the region. Of leaves that require grad one copy is kept in the region."""
-    dtype = state.dtypes.get("cpu", _C.bfloat16)
+def _fits(value, dtype):
+    """Whether the value is to be converted to `dtype`: floats of the CPU but float64."""
     if not isinstance(value, _C.Tensor) or not value.is_floating_point():
-        return value
-    if value.dtype in (dtype, _C.float64) or value.device.type != "cpu":
-        return value
+        return False
+    return value.dtype != dtype and value.dtype != _C.float64 and value.device.type == "cpu"
+
+
+def _kept(value, dtype):
+    """value.to(dtype); of leaves that require grad one copy is kept in the region."""
     kept = state.caches and value.requires_grad and value.is_leaf and _C.is_grad_enabled()
     if not kept or value.is_sparse:
         return value.to(dtype)
@@ -64,127 +62,130 @@ def lowered(value):
     return state.cache[key][1]
 
 
-def widened(value):
-    """Narrow floats in float32."""
-    is_narrow = isinstance(value, _C.Tensor) and value.dtype in _NARROW and value.device.type == "cpu"
-    return value.float() if is_narrow else value
-
-
-def _cast(values, rule):
+def _cast(values, dtype, narrow_only, keep):
     if isinstance(values, (list, tuple)) and not isinstance(values, _C.Size):
-        made = [_cast(value, rule) for value in values]
+        made = [_cast(value, dtype, narrow_only, keep) for value in values]
         return made if isinstance(values, list) or type(values) is not tuple else tuple(made)
-    return rule(values)
+    if not _fits(values, dtype) or (narrow_only and values.dtype not in _NARROW):
+        return values
+    return keep(values, dtype)
 
 
-def _always(rule):
-    return lambda args, kwargs: rule
+def _converted(value, dtype):
+    return value.to(dtype)
 
 
-def _einsum_rule(args, kwargs):
-    """Contractions are products; other sums are not. In the form with letters only."""
+def _sums_up(args):
+    """Whether an einsum is a product: contractions are, other sums are not. In the form with letters only."""
     if not isinstance(args[0], str) or len(args) < 3:
-        return lowered if not isinstance(args[0], str) else None
+        return not isinstance(args[0], str)
     terms, _, result = args[0].replace(" ", "").partition("->")
     counted = [letter for letter in set(terms) if letter.isalpha() and sum(letter in t for t in terms.split(",")) > 1]
     result = result if "->" in args[0] else [letter for letter in terms if terms.count(letter) == 1]
-    return lowered if any(letter not in result for letter in counted) else None
+    return any(letter not in result for letter in counted)
 
 
-def _inner_rule(args, kwargs):
-    return lowered if any(isinstance(a, _C.Tensor) and a.dim() > 1 for a in args) else None
-
-
-def _pad_rule(args, kwargs):
+def _widens_padding(args, kwargs):
     pad = args[1] if len(args) > 1 else kwargs.get("pad", ())
     mode = args[2] if len(args) > 2 else kwargs.get("mode", "constant")
-    return widened if mode == "replicate" or (mode == "reflect" and len(pad) <= 4) else None
+    return mode == "replicate" or (mode == "reflect" and len(pad) <= 4)
 
 
-def _index_copy_rule(args, kwargs):
-    dtypes = [a.dtype for a in (*args, *kwargs.values()) if isinstance(a, _C.Tensor) and a.is_floating_point()]
-    if len(set(dtypes)) < 2:
-        return None
-    widest = functools.reduce(_C.promote_types, dtypes)
-    return lambda value: value.to(widest) if isinstance(value, _C.Tensor) and value.is_floating_point() else value
+def _widest(values):
+    """The dtype that floats of several dtypes have in common; None if they are of one."""
+    dtypes = [a.dtype for a in values if isinstance(a, _C.Tensor) and a.is_floating_point()]
+    return functools.reduce(_C.promote_types, dtypes) if len(set(dtypes)) > 1 else None
 
 
-_RULES = {name: _always(lowered) for name in _LOWER.split()}
-_RULES |= {name: _always(widened) for name in _WIDEN.split()}
-_RULES |= {"einsum": _einsum_rule, "inner": _inner_rule, "pad": _pad_rule, "index_copy": _index_copy_rule}
+_KINDS = {name: "lower" for name in _LOWER.split()} | {name: "widen" for name in _WIDEN.split()}
+_KINDS |= {name: name for name in ("einsum", "inner", "pad", "index_copy")}
 
 
-def _casting(function, choose):
-    """`function`, which casts its operands first where autocast is on in this thread."""
-
-    @functools.wraps(function, updated=())
-    def call(*args, **kwargs):
-        if not state.enabled.get("cpu") or state.inside or kwargs.get("out") is not None:
-            return function(*args, **kwargs)
-        rule = choose(args, kwargs)
-        if rule is None:
-            return function(*args, **kwargs)
-        args = [_cast(value, rule) for value in args]
-        kwargs = {name: _cast(value, rule) for name, value in kwargs.items()}
-        state.inside = True
-        try:
-            return function(*args, **kwargs)
-        finally:
-            state.inside = False
-
-    return call
+def kind_of(name):
+    """What is done to the operands of a function of that name; None: nothing."""
+    return _KINDS.get(name)
 
 
-@functools.cache
-def _replacements():
-    """(holder, name, function, what stands there while autocast is on) for every place programs find an op in."""
-    modules = ("", ".nn.functional", ".linalg", ".special", ".functional", "._C")
-    holders = [importlib.import_module(_ROOT + name) for name in modules]
-    made, found = {}, []
-    for holder in (*holders, _C.Tensor):
-        for name, choose in _RULES.items():
-            function = vars(holder).get(name)
-            if callable(function) and not isinstance(function, type):
-                key = (id(function), name)
-                made.setdefault(key, _casting(function, choose))
-                found.append((holder, name, function, made[key]))
-    return found
+_C._mark_callable(kind_of, "constant")
 
 
-_count = 0  # of threads that have autocast on
+def _cast_of(kind, dtype, args, kwargs):
+    """(dtype, whether narrow floats alone are converted) for a call; None if its operands stay as they are."""
+    if kind == "lower":
+        return dtype, False
+    if kind == "widen":
+        return _C.float32, True
+    if kind == "einsum":
+        return (dtype, False) if _sums_up(args) else None
+    if kind == "inner":
+        return (dtype, False) if any(isinstance(a, _C.Tensor) and a.dim() > 1 for a in args) else None
+    if kind == "pad":
+        return (_C.float32, True) if _widens_padding(args, kwargs) else None
+    widest = _widest([*args, *kwargs.values()])
+    return None if widest is None else (widest, False)
 
 
-def _begin():
-    """Replaces the functions. Compiled code, which knows nothing of autocast, is not used in this thread meanwhile."""
-    global _count
-    from .._dynamo import config
+class Region(TorchFunctionMode):
+    """Converts operands, and calls the function without looking at what it is made of."""
 
-    state.disabled = config.patch(disable=True)
-    state.disabled.__enter__()
-    with _lock:
-        _count += 1
-        if _count == 1:
-            for holder, name, _, casting in _replacements():
-                setattr(holder, name, casting)
+    def __init__(self, kind, enabled, dtype, keep):
+        self.kind, self.enabled, self.dtype, self.keep = kind, enabled, dtype, keep
+        self.covered = False  # by a region within
+        self.outer = None  # which this one covers
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if not self.enabled or self.covered or self.kind != "cpu":
+            return func(*args, **kwargs)
+        kind = kind_of(func.__name__)
+        if kind is None:
+            inner = _C._inside_of(func)
+            if inner is None:
+                return func(*args, **kwargs)
+            with self:  # a function in Python: its parts are looked at
+                return inner(*args, **kwargs)
+        cast = _cast_of(kind, self.dtype, args, kwargs) if kwargs.get("out") is None else None
+        if cast is None:
+            return func(*args, **kwargs)
+        args = [_cast(value, *cast, self.keep) for value in args]
+        kwargs = {name: _cast(value, *cast, self.keep) for name, value in kwargs.items()}
+        return func(*args, **kwargs)
 
 
-def _end():
-    """Puts everything back."""
-    global _count
-    with _lock:
-        _count -= 1
-        if _count == 0:
-            for holder, name, function, _ in _replacements():
-                setattr(holder, name, function)
-    state.disabled.__exit__(None, None, None)
-    state.disabled = None
+_C._set_region_type(Region)
+
+
+def _take_off(region):
+    """Takes a mode off the stack, wherever it stands."""
+    above = []
+    while (mode := _C._pop_torch_function_stack()) is not region:
+        above.append(mode)
+    for mode in reversed(above):
+        _C._push_on_torch_function_stack(mode)
+
+
+def _note():
+    """Tells compiled code what it is called under."""
+    region = state.region
+    _C._set_autocast_word(0 if region is None else 1 + _NARROW.index(region.dtype))
 
 
 def enable(kind, enabled):
     """Switches autocast for a kind of device in this thread; only that of the CPU changes anything."""
-    before = state.enabled.get(kind, False)
-    if kind == "cpu" and enabled and not before:
-        _begin()
     state.enabled[kind] = enabled
-    if kind == "cpu" and before and not enabled:
-        _end()
+    if kind != "cpu" or enabled == (state.region is not None):
+        return
+    if enabled:
+        state.region = Region("cpu", True, state.dtypes.get("cpu", _C.bfloat16), _kept)
+        _C._push_on_torch_function_stack(state.region)
+    else:
+        _take_off(state.region)
+        state.region = None
+    _note()
+
+
+def set_dtype(kind, dtype):
+    state.dtypes[kind] = dtype
+    if kind == "cpu" and state.region is not None:
+        state.region.dtype = dtype
+        _note()

@@ -6,45 +6,55 @@ from collections.abc import Mapping
 
 from .. import _C
 from .._absent import absent_names as _absent_names
-from .._dynamo import disable
 from .._dynamo.marked_callables import forbid_in_graph
 from . import _casts
-from ._casts import state
+from ._casts import Region, _converted, state
 
 __all__ = ["autocast_decorator", "autocast", "is_autocast_available", "custom_fwd", "custom_bwd"]
 _KINDS = ("cpu", "cuda", "xpu", "mps", "hpu", "mtia", "maia", "ipu", "xla", "privateuseone")
 _OF_CPU = (_C.bfloat16, _C.float16)
 
 
+def _kind_of(device_type):
+    return _C.device(device_type).type
+
+
+_C._mark_callable(_kind_of, "constant")
+
+
 def is_autocast_available(device_type):
     """Whether autocast knows the kind of device; only for 'cpu' it changes anything. RuntimeError for no kind."""
     if not isinstance(device_type, str):
         raise TypeError(f"is_autocast_available(): device_type must be str, not {type(device_type).__name__}")
-    return _C.device(device_type).type in _KINDS
+    return _kind_of(device_type) in _KINDS
 
 
 def is_autocast_enabled(device_type="cuda"):
     """Whether autocast is on for the kind of device in this thread."""
-    return state.enabled.get(_C.device(device_type).type, False)
+    return state.enabled.get(_kind_of(device_type), False)
 
 
 def set_autocast_enabled(device_type, enabled=None):
     """Switches autocast on or off in this thread: set_autocast_enabled('cpu', True); of 'cuda' with one argument."""
-    kind, enabled = ("cuda", device_type) if enabled is None else (_C.device(device_type).type, enabled)
+    kind, enabled = ("cuda", device_type) if enabled is None else (_kind_of(device_type), enabled)
     _casts.enable(kind, bool(enabled))
 
 
 def get_autocast_dtype(device_type):
     """The dtype that products are computed in: bfloat16 for 'cpu', float16 for others, unless it was set."""
-    kind = _C.device(device_type).type
+    kind = _kind_of(device_type)
     if kind not in _KINDS:
         raise RuntimeError(f"autocast does not know the device type {device_type!r}")
-    return state.dtypes.get(kind, _C.bfloat16 if kind in ("cpu", "xla") else _C.float16)
+    return state.dtypes.get(kind, _usual_dtype(kind))
+
+
+def _usual_dtype(kind):
+    return _C.bfloat16 if kind in ("cpu", "xla") else _C.float16
 
 
 def set_autocast_dtype(device_type, dtype):
     """Sets the dtype that products are computed in, in this thread."""
-    state.dtypes[_C.device(device_type).type] = dtype
+    _casts.set_dtype(_kind_of(device_type), dtype)
 
 
 def is_autocast_cache_enabled():
@@ -82,16 +92,21 @@ def autocast_decorator(autocast_instance, func):
         with autocast_instance:
             return func(*args, **kwargs)
 
-    return disable(decorate_autocast)
+    return decorate_autocast
+
+
+def _warn(text):
+    warnings.warn(text, stacklevel=3)
+
+
+_C._mark_callable(_warn, "constant")  # compiled code has warned when it was made
 
 
 class autocast:
     """A region, or with @ a function, in which ops choose dtypes: products `dtype`, losses float32; not float64.
 
     On the CPU `dtype` is bfloat16 or float16; others warn and disable it, as do regions for CUDA devices, of which
-    there are none. Compiled functions run as plain Python within. In the code of a compiled function a region is an
-    error: it goes around the call, or around another function by @. ValueError for a `device_type` that is no text,
-    RuntimeError for one that is no kind of device.
+    there are none. ValueError for a `device_type` that is no text, RuntimeError for one that is no kind of device.
     """
 
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
@@ -104,14 +119,11 @@ class autocast:
         self._enabled = enabled
         self._before = []
         if enabled and device_type == "cuda":
-            warnings.warn("autocast: there are no CUDA devices, so the region changes nothing", stacklevel=2)
+            _warn("autocast: there are no CUDA devices, so the region changes nothing")
             self._enabled = False
         elif enabled and device_type == "cpu" and self.fast_dtype not in _OF_CPU:
             names = " and ".join(map(str, _OF_CPU))
-            warnings.warn(
-                f"autocast on the CPU is for {names}; with {self.fast_dtype} the region changes nothing",
-                stacklevel=2,
-            )
+            _warn(f"autocast on the CPU is for {names}; with {self.fast_dtype} the region changes nothing")
             self._enabled = False
 
     def __enter__(self):
@@ -191,7 +203,60 @@ def custom_bwd(bwd=None, *, device_type):
     return decorate_bwd
 
 
-# A trace would compute as it does without: an error says so. The region belongs around the call of what is compiled.
-for _marked in (autocast, autocast.__enter__, autocast.__exit__, set_autocast_enabled):
-    forbid_in_graph(_marked)
+# --- In compiled code ------------------------------------------------------------------------------------------------
+
+# What is traced in the place of what reads and changes the thread's settings.
+
+
+def _innermost(kind):
+    """The region for that kind of device that the traced code is in; None outside of all."""
+    for i in range(_C._len_torch_function_stack() - 1, -1, -1):
+        mode = _C._get_function_stack_at(i)
+        if type(mode) is Region and mode.kind == kind:
+            return mode
+    return None
+
+
+def _traced_enter(self):
+    region = Region(self.device, self._enabled, self.fast_dtype, _converted)
+    region.outer = _innermost(self.device)
+    if region.outer is not None:
+        region.outer.covered = True
+    region.__enter__()
+    return self
+
+
+def _traced_exit(self, exc_type, exc_val, exc_tb):
+    region = _innermost(self.device)
+    region.__exit__(exc_type, exc_val, exc_tb)
+    if region.outer is not None:
+        region.outer.covered = False
+    return False
+
+
+def _traced_is_enabled(device_type="cuda"):
+    region = _innermost(_kind_of(device_type))
+    return region is not None and region.enabled
+
+
+def _traced_dtype(device_type):
+    kind = _kind_of(device_type)
+    region = _innermost(kind)
+    return _usual_dtype(kind) if region is None else region.dtype
+
+
+def _traced_caches():
+    return True
+
+
+for _real, _traced in (
+    (autocast.__enter__, _traced_enter),
+    (autocast.__exit__, _traced_exit),
+    (is_autocast_enabled, _traced_is_enabled),
+    (get_autocast_dtype, _traced_dtype),
+    (is_autocast_cache_enabled, _traced_caches),
+):
+    _C._mark_callable(_real, "substitute", _traced)
+# A trace changes nothing outside of it: a region says where the setting ends.
+forbid_in_graph(set_autocast_enabled)
 __getattr__ = _absent_names(__name__)

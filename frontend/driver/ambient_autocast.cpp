@@ -1,0 +1,29 @@
+// Makes the region anew in the trace: regions within change it.
+#include "frontend/driver/ambient_autocast.h"
+
+#include "frontend/cpython/import_module.h"
+#include "frontend/tensors/function_modes.h"
+#include "frontend/values/objects.h"
+
+namespace md {
+
+void enter_autocast(Tracer& t) {
+  const int word = autocast_word();
+  if (word == 0) return;
+  const PyRef casts = checked(import_module("minidynamo.amp._casts"));
+  const PyRef keep = checked(PyObject_GetAttrString(casts.get(), "_converted"));
+  auto region = make_ref<ObjectValue>(autocast_region_type());
+  const auto set = [&](const char* name, const ValueRef& v) {
+    region->attrs.push_back({checked(PyUnicode_InternFromString(name)), v});
+  };
+  PyObject* const dtype = dtype_object(word == 1 ? DType::Float16 : DType::BFloat16);
+  set("kind", t.constant(checked(PyUnicode_FromString("cpu"))));
+  set("enabled", t.boolean(true));
+  set("dtype", t.from_object(dtype, nullptr));
+  set("keep", t.from_object(keep.get(), nullptr));
+  set("covered", t.boolean(false));
+  set("outer", t.none());
+  t.overrides.modes.push_back(region);
+}
+
+}  // namespace md
