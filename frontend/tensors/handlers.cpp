@@ -234,6 +234,13 @@ PyRef handled_item(const TensorImpl& t) {
   return asked("answer_named", name.get(), false, given.get());
 }
 
+PyRef lifted(PyRef tensor) {
+  if (handlers_here().modes == 0) return tensor;
+  const PyRef given = checked(PyTuple_Pack(1, tensor.get()));
+  const PyRef name = checked(PyUnicode_FromString("lift_fresh"));
+  return asked("answer_named", name.get(), false, given.get());
+}
+
 int init_handlers(PyObject* module) {
   handler_name = PyUnicode_InternFromString("__torch_dispatch__");
   if (!handler_name || PyModule_AddFunctions(module, handler_functions) < 0) return -1;

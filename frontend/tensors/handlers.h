@@ -19,6 +19,9 @@ bool has_finalizer(PyTypeObject* type);
 // What the handlers answer to item(); null: none is asked.
 PyRef handled_item(const TensorImpl& t);
 
+// What modes make of a tensor that comes from values outside of all: torch.tensor(...).
+PyRef lifted(PyRef tensor);
+
 int init_handlers(PyObject* module);
 
 }  // namespace md

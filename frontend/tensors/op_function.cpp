@@ -13,6 +13,7 @@
 
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/generator_object.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/out_argument.h"
 #include "frontend/tensors/subclass.h"
@@ -139,7 +140,10 @@ PyObject* call_function(PyObject* callable, PyObject* const* args, std::size_t n
                    : names_out(f, call) ? call_into(f, call)
                                         : call_overloads({f.overloads, static_cast<std::size_t>(f.overload_count)},
                                                          f.public_name, call, f.inplace);
-    if (in_transform() && f.native) note_native(result.get(), call);
+    if (in_transform() && f.native) {
+      note_native(result.get(), call);
+      if (is_tensor(result.get()) && std::strcmp(f.name, "tensor") == 0) result = lifted(std::move(result));
+    }
     return keep_subclass(std::move(result), call).release();
   });
 }
