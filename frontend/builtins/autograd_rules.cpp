@@ -198,8 +198,11 @@ ValueRef rule_engine_callback(Tracer&, CallArgs& args) {
   graph_break<GB0166>(args[0]->print());
 }
 
+ValueRef rule_backward_hooks(Tracer&, CallArgs&) { graph_break<GB0083>(); }
+
 constexpr BuiltinRow kAutogradRules[] = {{kModule, "Function.apply.__func__", rule_apply},
                                          {kModule, "_require_grad", rule_require_grad},
+                                         {"minidynamo.nn.hooks", "_enter_with_backward_hooks", rule_backward_hooks},
                                          {kModule, "FunctionCtx.save_for_backward", rule_save_for_backward},
                                          {kModule, "FunctionCtx.maybe_clear_saved_tensors", rule_context_method<0>},
                                          {kModule, "FunctionCtx.save_for_forward", rule_context_method<1>},

@@ -213,6 +213,8 @@ ValueRef rule_id(Tracer& t, CallArgs& args) {
   expect_args(t, "id", args, 1, 1);
   const ValueRef& v = args[0];
   if (v->kind == ValueKind::Tensor && !v->source) graph_break<GB0141>(v->print());
+  // Named by a call of NumPy's bridge, which the reference cannot make while it traces.
+  if (v->kind == ValueKind::Array && v->source && !t.config.trace_more) listed_break<GB0048>(v->print());
   if (!v->real || !v->source) graph_break<GB0191>(v->print());
   // Code run at compile time may have taken it away since.
   if (v->kind == ValueKind::Tensor && load(v->source, t.args).get() != v->real.get()) graph_break<GB0176>(v->print());

@@ -19,6 +19,10 @@ Place place_of(LibraryClass which) {
       return {"minidynamo.nn.recurrent", "RNNBase"};
     case LibraryClass::AutogradContext:
       return {"minidynamo.autograd.function", "FunctionCtx"};
+    case LibraryClass::HookHandle:
+      return {"minidynamo.nn.hooks", "RemovableHandle"};
+    case LibraryClass::SparseTensor:
+      return {"minidynamo.sparse.coo", "SparseTensor"};
     default:
       return {"minidynamo.autograd.function", "Function"};
   }

@@ -5,7 +5,7 @@
 
 namespace md {
 
-enum class LibraryClass { Module, RecurrentModule, AutogradContext, AutogradFunction };
+enum class LibraryClass { Module, RecurrentModule, AutogradContext, AutogradFunction, HookHandle, SparseTensor };
 
 // The class or a class derived from it. False while nobody has imported the class: nothing can be derived from it then.
 bool is_library_class(PyTypeObject* type, LibraryClass which);

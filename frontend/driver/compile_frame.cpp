@@ -111,6 +111,21 @@ bool failed_assert(const SymbolicFrame& f) {
   return false;
 }
 
+// The line where an exception began, maybe in a called function, is one of an `assert` statement.
+bool is_line_of_assert(const UserFrame& at) {
+  const std::string& text = at.line_text;
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (std::size_t k = text.find("assert"); k != std::string::npos; k = text.find("assert", k + 1))
+    if ((k == 0 || !is_word(text[k - 1])) && (k + 6 == text.size() || !is_word(text[k + 6]))) return true;
+  return false;
+}
+
+// The comparison of sizes made last stands in that line.
+bool is_at(const TracedSizes::Test& test, const UserFrame& at) {
+  return test.body && test.line == at.line &&
+         text_of(static_cast<const CodeBody*>(test.body)->filename.get()) == at.file;
+}
+
 // One attempt after another until the trace ends or the frame is given up.
 struct Compilation {
   const FrameRequest& request;
@@ -317,10 +332,11 @@ struct Compilation {
     const std::string type = x ? type_name(x->type) : "Exception";
     GraphBreak b = make_break<GB0088>(type + "(" + (x ? print_list(x->args) : std::string("[]")) + ")");
     const auto frames = x && !x->raised_at.empty() ? x->raised_at : placed_frames(t);
-    if (type == "AssertionError" && failed_assert(t.frame())) {
-      if (t.sizes.test.body == t.frame().body.get() && t.sizes.test.line == t.frame().instruction().pos.line)
+    if (type == "AssertionError" && !frames.empty() &&
+        (failed_assert(t.frame()) || is_line_of_assert(frames.back().frame))) {
+      if (is_at(t.sizes.test, frames.back().frame))
         b = make_break<GB0002>(t.sizes.test.text());
-      else if (config.fullgraph)
+      else if (config.fullgraph || frames.size() > 1)
         b = make_break<GB0034>("ConstantVariable(bool: False)");
     }
     if (config.fullgraph) raise_unsupported(b, frames);

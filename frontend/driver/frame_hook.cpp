@@ -63,10 +63,10 @@ bool frame_uses_tensors(PyCodeObject* code, PyObject* globals, PyObject** slots)
   return false;
 }
 
-// "/usr/lib/python3.11/" of the module's file; empty if it is not loaded.
+// "/usr/lib/python3.11/" of the module's file; empty if it is not loaded. Waits for no import that is under way: that
+// would run code of importlib, which is a frame of which this is asked.
 std::string folder_of(const char* module) {
-  PyRef name = PyRef::steal(PyUnicode_FromString(module));
-  PyRef m = name ? PyRef::steal(PyImport_GetModule(name.get())) : PyRef();
+  PyRef m = PyRef::borrow(find_item(PyImport_GetModuleDict(), module));
   PyRef file = m ? PyRef::steal(PyObject_GetAttrString(m.get(), "__file__")) : PyRef();
   clear_answer();
   const std::string path = file ? text_of(file.get()) : "";

@@ -18,6 +18,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
+#include "frontend/values/skipped_methods.h"
 #include "frontend/values/tensor.h"
 
 namespace md {
@@ -157,6 +158,7 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   auto* fn = as<FunctionValue>(v);
   if (!fn) return false;
   break_if_known(*this, *fn, call_args);
+  if (m) break_on_skipped_method(*this, *fn);
   if (!may_inline(*this, *fn)) {
     fn->call(*this, std::move(call_args));  // breaks
     return false;

@@ -1,4 +1,5 @@
 // The tracer's objects: each real one becomes one value, when somebody looks at it; a second source of it is an alias.
+#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/interpreter/wrap.h"
 #include "frontend/tensors/array_view.h"
@@ -94,6 +95,7 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
   } else if (config.trace_numpy && (is_plain_array(object) || is_numpy_scalar(object))) {
     v = input_array(*this, object, source);
   } else if (is_tensor(object)) {
+    if (is_library_class(Py_TYPE(object), LibraryClass::SparseTensor)) graph_break<GB0015>();
     v = wrap_tensor_subclass(*this, object, source);
     v->source = source;
     v->real = PyRef::borrow(object);

@@ -128,10 +128,11 @@ static void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) 
 OPCODE(DICT_UPDATE) { merge(t, f, i, false); }
 OPCODE(DICT_MERGE) { merge(t, f, i, true); }
 
+// By its type, as Python finds out; what has a type of its own in the trace only says so when asked.
 static bool can_iterate(const ValueRef& v) {
-  if (auto* o = as<ObjectValue>(v))
-    return o->type->tp_iter || (o->type->tp_as_sequence && o->type->tp_as_sequence->sq_item);
-  return v->kind != ValueKind::Constant || Py_TYPE(v->real.get())->tp_iter;
+  if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array || v->kind == ValueKind::Polyfilled) return true;
+  PyTypeObject* const type = v->kind == ValueKind::Constant ? Py_TYPE(v->real.get()) : v->python_type();
+  return !type || type->tp_iter || (type->tp_as_sequence && type->tp_as_sequence->sq_item);
 }
 
 OPCODE(UNPACK_SEQUENCE) {

@@ -3,6 +3,7 @@
 #include "frontend/cpython/library_classes.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/trace/polyfills.h"
+#include "frontend/values/hook_handles.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 
@@ -61,6 +62,8 @@ OPCODE(LOAD_GLOBAL) {
 OPCODE(STORE_GLOBAL) {
   ValueRef v = f.pop();
   PyObject* name = name_of(f, i.a);
+  if (is_hook_handle(t, t.realize(v)))
+    f.own_globals ? graph_break<GB0100>(text_of(name)) : graph_break<GB0101>(text_of(name));
   t.name_node(v, text_of(name));
   ValueRef& stored = t.effects.stored_globals[stored_key(f.globals.get(), name)];
   if (!stored) let_go_of_object(PyDict_GetItemWithError(f.globals.get(), name));
@@ -153,7 +156,10 @@ static void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, co
   if (t.config.trace_more) return;
   if (owner->kind == ValueKind::Super) {
     const ValueKind kind = t.realize(method)->kind;
-    if (kind == ValueKind::Object || kind == ValueKind::Partial) listed_break<GB0006>(owner->print(), text_of(name));
+    const bool data = kind == ValueKind::Object || kind == ValueKind::Partial || kind == ValueKind::Class ||
+                      kind == ValueKind::Constant || kind == ValueKind::Opaque || kind == ValueKind::Marked ||
+                      (kind == ValueKind::Builtin && PyType_Check(t.realize(method)->real.get()));
+    if (data) listed_break<GB0006>(owner->print(), text_of(name));
   }
   if (auto* cls = as<ClassValue>(owner); cls && is_library_class(cls->type(), LibraryClass::AutogradFunction)) {
     PyObject* found = type_find(cls->type(), name);
@@ -191,8 +197,21 @@ OPCODE(STORE_ATTR) {
 
 OPCODE(DELETE_ATTR) { t.realize(f.pop())->set_attr(t, name_of(f, i.a), {}); }
 
+// What a relative import means in the module of `globals`; null: nothing, as in a module that is in no package.
+static PyRef absolute_name(PyObject* globals, PyObject* name, std::int64_t level) {
+  PyObject* const package = find_item(globals, "__package__");  // borrowed
+  if (!package || !PyUnicode_Check(package) || PyUnicode_GET_LENGTH(package) == 0) return {};
+  const PyRef bootstrap = checked(import_module("importlib._bootstrap"));
+  PyRef full = PyRef::steal(
+      PyObject_CallMethod(bootstrap.get(), "_resolve_name", "OOL", name, package, static_cast<long long>(level)));
+  clear_answer();  // it is above all packages
+  return full;
+}
+
 static bool module_exists(PyObject* name) {
-  if (checked(PyDict_Contains(PyImport_GetModuleDict(), name))) return true;
+  PyObject* const loaded = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+  if (!loaded && PyErr_Occurred()) throw PythonError{};
+  if (loaded) return loaded != Py_None;  // None forbids the import
   PyRef util = checked(import_module("importlib.util"));
   PyRef spec = PyRef::steal(PyObject_CallMethod(util.get(), "find_spec", "O", name));
   clear_answer();
@@ -202,12 +221,15 @@ static bool module_exists(PyObject* name) {
 // Only modules already loaded: importing for real has effects of its own.
 OPCODE(IMPORT_NAME) {
   PyRef fromlist = t.realize(f.pop())->as_constant();
-  std::int64_t level = -1;
-  const bool absolute = constant_int(t.realize(f.pop()), level) && level == 0;
-  PyObject* name = name_of(f, i.a);
-  if (absolute && fromlist && !module_exists(name)) graph_break<GB0069>(text_of(name), repr_of(fromlist.get()), "0");
-  if (!absolute || !fromlist || !checked(PyDict_Contains(PyImport_GetModuleDict(), name)))
-    unmodelled("import " + text_of(name), "import of a module that is not loaded, or relative");
+  std::int64_t level = 0;
+  const bool plain = constant_int(t.realize(f.pop()), level) && fromlist;
+  const PyRef full =
+      level > 0 ? absolute_name(f.globals.get(), name_of(f, i.a), level) : PyRef::borrow(name_of(f, i.a));
+  if (plain && (!full || !module_exists(full.get())))
+    graph_break<GB0069>(text_of(name_of(f, i.a)), repr_of(fromlist.get()), std::to_string(level));
+  PyObject* const name = full.get();
+  if (!plain || !checked(PyDict_Contains(PyImport_GetModuleDict(), name)))
+    unmodelled("import " + text_of(name_of(f, i.a)), "import of a module that is not loaded");
   // What sys.modules holds may be replaced.
   PyObject* const modules = PyImport_GetModuleDict();
   SourceRef loaded = t.recorder.sources.constant(modules, "sys.modules");

@@ -7,6 +7,7 @@
 #include "frontend/trace/tracer.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/methods.h"
+#include "frontend/values/pinned_modules.h"
 #include "frontend/values/rules.h"
 
 namespace md {
@@ -77,6 +78,11 @@ void AttributeDictValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
     unmodelled(object->print() + ".__dict__", "an entry that a descriptor of the class hides");
   if (!v && !find(t, key)) raise_key_error(t, name.get());
   object->plain_store(t, name.get(), std::move(v));
+}
+
+bool AttributeDictValue::contains(Tracer& t, const ValueRef& item) {
+  refuse_dict_of_pinned(t, *object, t.realize(item));
+  return bool(find(t, item));
 }
 
 ValueRef AttributeDictValue::get_attr(Tracer& t, PyObject* name) { return method_attr(t, this, name); }

@@ -18,7 +18,7 @@ struct AttributeDictValue final : Value {
   std::optional<std::int64_t> length(Tracer& t) override { return contents(t)->length(t); }
   bool truth(Tracer& t) override { return contents(t)->truth(t); }
   ValueRef iter(Tracer& t) override { return contents(t)->iter(t); }
-  bool contains(Tracer& t, const ValueRef& item) override { return bool(find(t, item)); }
+  bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
   // Its items now. Only for instances made while tracing: nothing guards which attributes a real one has.
   Ref<DictValue> contents(Tracer& t);

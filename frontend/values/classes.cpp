@@ -368,6 +368,10 @@ ValueRef ClassValue::find_member(Tracer& t, const ValueRef& value) {
   if (!v || asks_the_program(type(), v.get()))
     graph_break<GB0054>(value->print(), repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
   PyRef member = PyRef::steal(PyObject_CallOneArg(real.get(), v.get()));
+  if (!member && t.uncaught() && PyErr_ExceptionMatches(PyExc_ValueError)) {
+    PyErr_Clear();
+    graph_break<GB0054>(value->print(), repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
+  }
   if (!member) t.raise_current();
   return t.from_object(member.get(), nullptr);
 }

@@ -9,9 +9,11 @@
 #include "frontend/values/caller_frames.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/inlining.h"
 #include "frontend/values/marks.h"
 #include "frontend/values/module_breaks.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/skipped_methods.h"
 #include "frontend/values/tensor_subclass.h"
 
 namespace md {
@@ -156,15 +158,42 @@ static const Source* disabled_module(const FunctionValue& f) {
   return s;
 }
 
-void break_if_disabled(const FunctionValue& f) {
+static void break_if_disabled(const FunctionValue& f, bool as_method) {
   if (!f.real || !has_attribute(f.real.get(), "_torchdynamo_disable")) return;
   PyRef reason = PyRef::steal(PyObject_GetAttrString(f.real.get(), "_torchdynamo_disable_msg"));
   clear_answer();
   const std::string why = reason && reason.get() != Py_None ? text_of(reason.get()) : "none was given";
   if (const Source* module = disabled_module(f))
     graph_break<GB0148>(module->name, "It is a module that compiler.disable() gave; its reason: " + why + ".");
-  if (has_attribute(f.real.get(), "_torchdynamo_orig_callable")) graph_break<GB0098>(repr_of(f.real.get()), why);
+  if (!as_method && has_attribute(f.real.get(), "_torchdynamo_orig_callable"))
+    graph_break<GB0098>(repr_of(f.real.get()), why);
   graph_break<GB0099>(repr_of(f.real.get()), why);
+}
+void break_if_disabled(const FunctionValue& f) { break_if_disabled(f, false); }
+
+// Of these modules only what is borrowed breaks: where they are called as their own names say, they are traced.
+static bool is_borrowed(const FunctionValue& f) {
+  const std::string_view module = f.module_name();
+  const bool closed = module == "re" || module == "importlib" || module.starts_with("importlib.");
+  return closed && text_of(f.qualname.get()).find('.') == std::string::npos;
+}
+
+void break_on_skipped_method(Tracer& t, const FunctionValue& f) {
+  const std::string_view module = f.module_name();
+  if (!f.real || module == "minidynamo" || module.starts_with("minidynamo.")) return;
+  if (has_attribute(f.real.get(), "_torchdynamo_disable")) {
+    break_if_disabled(f, true);
+    return;
+  }
+  if (is_dont_skip(f.real.get())) return;
+  if (!is_borrowed(f) && may_inline(t, f)) return;
+  if (watches_warnings(f)) return;  // has its own code
+  const std::string name = text_of(f.qualname.get());
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(f.real.get()));
+  GraphBreak b = make_break<GB0008>(std::string(module) + "." + name, text_of(code->co_name),
+                                    text_of(code->co_filename), reason_of_function(std::string(module), name));
+  b.looks_at_frame = looks_at_frames(f.code.get());
+  throw b;
 }
 
 // An ordinary method rebinds a variable around its class, and the object it is called on is of this trace. The function

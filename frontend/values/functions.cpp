@@ -20,6 +20,7 @@
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/skipped_methods.h"
 #include "frontend/values/tensor.h"
 #include "frontend/values/tensor_subclass.h"
 #include "frontend/values/tensor_functions.h"
@@ -197,6 +198,8 @@ ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
   break_if_disabled(*this);
   break_if_known(t, *this, args);
   if (!may_inline(t, *this)) {
+    if (std::string_view(module_name()).starts_with("minidynamo."))  // a kind of tensor may have a code of its own
+      for (auto& a : args.positional) (void)t.realize(a);
     if (real) break_on_skipped(t, real.get());
     unmodelled(print(), "function of a module that is not traced");
   }
@@ -258,6 +261,7 @@ bool MethodValue::has_attr(Tracer& t, PyObject* name) {
 
 ValueRef MethodValue::call(Tracer& t, CallArgs args) {
   if (t.is_ignored_method(*this)) return t.none();
+  if (auto* f = as<FunctionValue>(function)) break_on_skipped_method(t, *f);
   args.positional.insert(args.positional.begin(), self);
   return t.call(function, std::move(args));
 }

@@ -118,6 +118,8 @@ bool is_changed(const PlanBuilder& b, const ValueRef& container) {
 }
 
 Reg SequenceIterator::rebuild(PlanBuilder& b) {
+  const bool over_dict = base->kind == ValueKind::DictView || base->kind == ValueKind::Dict;
+  if (over_dict && !b.tracer.config.trace_more) listed_break<GB0092>(print());
   // One that has ended holds nothing any more.
   const PyRef empty = exhausted ? empty_container(base) : PyRef();
   const bool survives = empty || base->kind == ValueKind::List;  // a position in it does

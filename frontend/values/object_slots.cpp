@@ -7,6 +7,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/objects.h"
+#include "frontend/values/pinned_modules.h"
 
 namespace md {
 
@@ -40,10 +41,11 @@ ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& na
   }
   if (name == "__delattr__" && args.size() == 1) {
     if (args[0]->kind != ValueKind::Constant) graph_break<GB0084>(self->print(), args[0]->print());
+    if (finds_attributes_itself(*o)) graph_break<GB0004>(o->print(), std::string("__delattr__"), type_name(o->type));
     o->plain_store(t, attr_name(args[0]).get(), {});
     return t.none();
   }
-  if (name == "__getattribute__" && args.size() == 1) return o->get_attr(t, attr_name(args[0]).get());
+  if (name == "__getattribute__" && args.size() == 1) return o->plain_attr(t, attr_name(args[0]).get());
   if (name == "__eq__" && args.size() == 1)
     return same_object(t, self, args[0]) ? t.boolean(true) : t.constant(Py_NotImplemented);
   return {};

@@ -22,6 +22,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/module_breaks.h"
+#include "frontend/values/pinned_modules.h"
 #include "frontend/values/tensor_subclass.h"
 
 namespace md {
@@ -103,14 +104,15 @@ ValueRef ObjectValue::get_attr(Tracer& t, PyObject* name) {
   PyRef own = interned("__getattribute__");
   const auto search = t.on_class(type, own.get(), source);
   const bool overridden = search.found && PyFunction_Check(search.found);
-  if (overridden && is_library_class(type, LibraryClass::Module)) graph_break<GB0031>(print(), text_of(name));
   if (search.found && !overridden && type->tp_getattro != PyObject_GenericGetAttr && !has_getattr_hook(type))
     unmodelled(print() + "." + text_of(name), "class with its own __getattribute__");
   const auto hook = t.on_class(type, interned("__getattr__").get(), source);
   if (!hook.found && !overridden) return plain_attr(t, name);
   const CallArgs asked{{ValueRef(this), t.constant(name)}, {}};
   try {
-    return overridden ? t.call(t.wrap(search.found, search.source), asked) : plain_attr(t, name);
+    if (!overridden) return plain_attr(t, name);
+    const ValueRef own_search = t.wrap(search.found, search.source);
+    return is_pinned(t, *this) ? pinned_attribute(t, *this, own_search, name) : t.call(own_search, asked);
   } catch (const TracedRaise& e) {
     if (!hook.found ||
         !PyType_IsSubtype(e.exception->python_type(), reinterpret_cast<PyTypeObject*>(PyExc_AttributeError)))
@@ -144,7 +146,7 @@ ValueRef ObjectValue::plain_attr(Tracer& t, PyObject* name) {
   if (s && s->value) return s->value;  // the store has looked at the class
   if (s && t.uncaught() && !found) graph_break<GB0010>(print(), n);
   if (real && !s) {
-    Attr a = find_attr(real.get(), name);
+    Attr a = finds_attributes_itself(*this) ? attr_past_getattribute(real.get(), name) : find_attr(real.get(), name);
     if (a.where == AttrWhere::Undecidable) unmodelled(print() + "." + n, "attribute only user code can find");
     if (a.where == AttrWhere::Slot)
       return t.lazy(a.value.get(), source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr);
@@ -273,6 +275,7 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   }
   note_part_stored(this);
   if (!source) return;
+  refuse_change_of_pinned(t, *this);
   SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};
   e.name = PyRef::borrow(name);
   e.value = std::move(v);

@@ -18,6 +18,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/hook_handles.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
@@ -158,6 +159,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
     return t.lazy(v.get(), t.recorder.sources.child(source, SourceKind::TensorAttr, name));
   }
   if (n == "data") return call_method(t, checked(PyUnicode_FromString("detach")).get(), {});
+  if (n == "retain_grad") graph_break<GB0108>(print());
   if (tensor_has_method(n)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   if (n == "T" || n == "mT" || n == "real" || n == "imag") {
     CallArgs args;
@@ -249,6 +251,22 @@ bool is_inplace_view(const std::string& method) {
   return false;
 }
 
+// Those that only look at the same elements in another way.
+static bool changes_own_view(const std::string& method) {
+  return is_inplace_view(method) && !method.starts_with("res") && method != "set_" && method != "detach_";
+}
+
+// y.unsqueeze_(0) of a tensor of the graph: from here on y is that view of what it was.
+static ValueRef change_own_view(Tracer& t, TensorValue& self, const std::string& method, CallArgs args) {
+  const std::string view = method.substr(0, method.size() - 1);
+  args.positional.insert(args.positional.begin(), ValueRef(&self));
+  const ValueRef made = t.realize(t.call_op(view, Spelling::Method, args));
+  auto& x = *as<TensorValue>(made);
+  self.node = x.node;
+  self.type = x.type;
+  return ValueRef(&self);
+}
+
 // requires_grad_(flag) with the flag that the tensor has.
 static bool keeps_grad_flag(Tracer& t, const TensorValue& v, CallArgs args) {
   ValueRef wanted = args.take_keyword("requires_grad");
@@ -283,7 +301,10 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
     if (n == "uniform_" && text_of(key.get()) == "from")
       graph_break<GB0110>(n, print_list(args.positional), print_keywords(args));
   if (n == "random_") graph_break<GB0107>(n, print_list(args.positional), print_keywords(args));
+  if (n == "equal" || n == "allclose") graph_break<GB0033>(n);
   if (n == "retain_grad") graph_break<GB0108>(v.print());
+  if (n == "tolist" && args.size() == 0 && is_integral(v.type.dtype))
+    graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
   if (n == "tolist" && !is_integral(v.type.dtype)) graph_break<GB0109>(v.print());
 }
 
@@ -317,6 +338,8 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (n == "requires_grad_" && keeps_grad_flag(t, *this, args)) return ValueRef(this);
   if (n == "as_subclass") return cast_to_subclass(t, ValueRef(this), args);
   breaking_method(t, *this, n, args);
+  if (!source && changes_own_view(n)) return change_own_view(t, *this, n, std::move(args));
+  if (registers_hook(n)) return register_hook(t, *this, name, args);
   if (n == "numpy") return to_array(t, *this, args);
   if (n.rfind("__", 0) == 0) return call_dunder(t, n, std::move(args));
   if (!tensor_has_method(n)) return t.call(get_attr(t, name), std::move(args));

@@ -85,7 +85,19 @@ ValueRef Value::call(Tracer& t, CallArgs args) {
   unmodelled_method(self, text_of(name), args);
 }
 
+// Iterators have object's equality, by identity; null: another method.
+static ValueRef iterator_equality(Tracer& t, Value& self, const std::string& method, const CallArgs& args) {
+  const bool equality = method == "__eq__" || method == "__ne__";
+  PyTypeObject* const type = self.python_type();
+  if (!equality || args.size() != 1 || !type || !type->tp_iternext) return {};
+  const ValueRef other = t.realize(args[0]);
+  const bool listed = other->kind == self.kind && !t.config.trace_more;
+  if (listed || other.get() == &self) return t.compare(ValueRef(&self), other, method == "__eq__" ? Py_EQ : Py_NE);
+  return t.constant(Py_NotImplemented);
+}
+
 ValueRef Value::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (ValueRef v = iterator_equality(t, *this, text_of(name), args)) return v;
   if (PyTypeObject* type = python_type();
       type && type->tp_iternext && args.size() == 0 && text_of(name) == "__next__") {
     if (ValueRef v = next(t)) return v;

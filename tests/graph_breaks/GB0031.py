@@ -1,10 +1,34 @@
-"""A module looks its attributes up itself."""
+"""A module that is pinned looks its attributes up itself, by code that cannot be traced."""
 
 CODE = "GB0031"
 import torch
 
 
+class Reporting(torch.nn.Module):
+    torchdynamo_force_dynamic = False
+
+    def __init__(self):
+        super().__init__()
+        self.factor = 4.0
+        self.reads = []
+
+    def __getattribute__(self, name):
+        if name == "gain":
+            print("", end="")
+            return 2.0
+        return super().__getattribute__(name)
+
+    def forward(self, x):
+        return x * self.gain
+
+
+def run(compile):
+    return compile(Reporting())(torch.ones(2))
+
+
 class Doubling(torch.nn.Module):
+    """Not pinned: what its look-up does is traced."""
+
     def __init__(self):
         super().__init__()
         self.factor = 4.0
@@ -17,16 +41,5 @@ class Doubling(torch.nn.Module):
         return x * self.factor
 
 
-def run(compile):
-    return compile(Doubling())(torch.ones(2))
-
-
-class Plain(torch.nn.Module):
-    factor = 8.0
-
-    def forward(self, x):
-        return x * self.factor
-
-
 def fix(compile):
-    return compile(Plain())(torch.ones(2))
+    return compile(Doubling())(torch.ones(2))

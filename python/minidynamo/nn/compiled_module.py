@@ -1,11 +1,32 @@
 """What compile(module) and disable(module) give: a module that runs another one their way and is that one otherwise."""
 
 from .. import _C
-from .hooks import CALL_FACTS, CALL_TABLES
+from .hooks import CALL_FACTS, CALL_TABLES, global_hooks
 from .module import Module
 
+_CO_GENERATOR = 0x20  # a flag of code objects
 _STATE = (*CALL_TABLES, *CALL_FACTS, "forward")  # what a copy takes along
 _OWN = ("_orig_mod", "_compiled_call", "_options", "forward")
+
+
+def _generating(module):
+    """Where `forward` is a generator function, what makes a call that compiles `forward` itself: it has no frame that
+    could be replaced, and says so. None for other modules."""
+    forward = type(module).forward
+    code = getattr(forward, "__code__", None)
+    if type(module).__call__ is not Module.__call__ or code is None or not code.co_flags & _CO_GENERATOR:
+        return None
+
+    def make(options):
+        compiled = options.of_module(forward)
+
+        def call(module, *args, **kwargs):
+            hooked = global_hooks or any(getattr(module, table) for table in CALL_TABLES)
+            return module._call_impl(*args, **kwargs) if hooked else compiled(module, *args, **kwargs)
+
+        return call
+
+    return make
 
 
 class OptimizedModule(Module):
@@ -16,7 +37,8 @@ class OptimizedModule(Module):
         self._orig_mod = module
         self._options = options
         call = type(module).__call__
-        self._compiled_call = options.of_module(_C._original(call) or call)
+        generating = _generating(module)
+        self._compiled_call = generating(options) if generating else options.of_module(_C._original(call) or call)
 
     def __call__(self, *args, **kwargs):
         own = self.__dict__

@@ -60,6 +60,28 @@ def _global(kind):
     return [(key, entry[1:]) for key, entry in global_hooks.items() if entry[0] == kind] if global_hooks else []
 
 
+def _enter_with_backward_hooks(module, backward, before, args):
+    """Gates around a call of `module`, and its arguments behind them. In a trace the graph breaks here."""
+    from .backward_hooks import enter_module
+
+    return enter_module(module, backward, before, args)
+
+
+def _noted_hook(hook):
+    """Traced in place of register_hook() and its kin: a handle whose hook is registered when the graph has run."""
+    handle = RemovableHandle.__new__(RemovableHandle)
+    handle.id = None
+    handle._tables = ({None: hook},)
+    return handle
+
+
+def _register_noted(handle, register):
+    """Makes it the handle of a real hook, unless the traced program has removed it."""
+    for hook in handle._tables[0].values():
+        real = register(hook)
+        handle.id, handle._tables = real.id, real._tables
+
+
 class Hooks:
     """The part of Module that knows hooks around calls."""
 
@@ -124,9 +146,7 @@ class Hooks:
         before = [*[hook for _, (hook, _, _) in _global("backward_pre")], *self._backward_pre_hooks.values()]
         gates = None
         if backward or before:
-            from .backward_hooks import enter_module, leave_module
-
-            gates, args = enter_module(self, backward, before, args)
+            gates, args = _enter_with_backward_hooks(self, backward, before, args)
         result = self.forward(*args, **kwargs)
         for key, (hook, with_kwargs, always) in self._hooks_after_forward():
             if always:
@@ -134,7 +154,11 @@ class Hooks:
             changed = hook(self, args, kwargs, result) if with_kwargs else hook(self, args, result)
             if changed is not None:
                 result = changed
-        return result if gates is None else leave_module(gates, result)
+        if gates is None:
+            return result
+        from .backward_hooks import leave_module
+
+        return leave_module(gates, result)
 
     def _run_pre_hooks(self, args, kwargs):
         for hook, with_kwargs in self._hooks_before_forward():

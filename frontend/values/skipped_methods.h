@@ -1,0 +1,11 @@
+// Functions of modules that are not entered, reached as methods.
+#pragma once
+
+#include "frontend/values/functions.h"
+
+namespace md {
+
+// Breaks where a class has a function that is not entered as a method, its own or borrowed.
+void break_on_skipped_method(Tracer& t, const FunctionValue& f);
+
+}  // namespace md
