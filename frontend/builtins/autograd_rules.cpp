@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "frontend/builtins/backward_probe.h"
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
@@ -198,10 +199,17 @@ ValueRef rule_engine_callback(Tracer&, CallArgs& args) {
   graph_break<GB0166>(args[0]->print());
 }
 
+ValueRef rule_look_at_backward(Tracer& t, CallArgs& args) {
+  expect_args(t, "_look_at_backward", args, 3, 3);
+  probe_backward(t, args[0], args[1], args[2]);
+  return t.none();
+}
+
 ValueRef rule_backward_hooks(Tracer&, CallArgs&) { graph_break<GB0083>(); }
 
 constexpr BuiltinRow kAutogradRules[] = {{kModule, "Function.apply.__func__", rule_apply},
                                          {kModule, "_require_grad", rule_require_grad},
+                                         {kModule, "_look_at_backward", rule_look_at_backward},
                                          {"minidynamo.nn.hooks", "_enter_with_backward_hooks", rule_backward_hooks},
                                          {kModule, "FunctionCtx.save_for_backward", rule_save_for_backward},
                                          {kModule, "FunctionCtx.maybe_clear_saved_tensors", rule_context_method<0>},

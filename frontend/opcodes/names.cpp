@@ -208,6 +208,14 @@ static PyRef absolute_name(PyObject* globals, PyObject* name, std::int64_t level
   return full;
 }
 
+// Importing one has no effect but that it is there, apart from two jokes.
+static bool is_of_standard_library(PyObject* name) {
+  const std::string full = text_of(name), top = full.substr(0, full.find('.'));
+  PyObject* const names = PySys_GetObject("stdlib_module_names");  // borrowed
+  if (!names || top == "this" || top == "antigravity") return false;
+  return checked(PySequence_Contains(names, checked(PyUnicode_FromString(top.c_str())).get()));
+}
+
 static bool module_exists(PyObject* name) {
   PyObject* const loaded = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
   if (!loaded && PyErr_Occurred()) throw PythonError{};
@@ -228,6 +236,7 @@ OPCODE(IMPORT_NAME) {
   if (plain && (!full || !module_exists(full.get())))
     graph_break<GB0069>(text_of(name_of(f, i.a)), repr_of(fromlist.get()), std::to_string(level));
   PyObject* const name = full.get();
+  if (plain && is_of_standard_library(name)) (void)PyRef::steal(import_module(text_of(name).c_str())), clear_answer();
   if (!plain || !checked(PyDict_Contains(PyImport_GetModuleDict(), name)))
     unmodelled("import " + text_of(name_of(f, i.a)), "import of a module that is not loaded");
   // What sys.modules holds may be replaced.

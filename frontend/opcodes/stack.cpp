@@ -104,6 +104,9 @@ OPCODE(STORE_DEREF) {
   cell_at(t, f, i.a)->set(t, std::move(v));
 }
 
-OPCODE(DELETE_DEREF) { cell_at(t, f, i.a)->set(t, {}); }
+OPCODE(DELETE_DEREF) {
+  if (!t.config.trace_more) no_handler(f, i);
+  cell_at(t, f, i.a)->set(t, {});
+}
 
 }  // namespace md

@@ -162,8 +162,6 @@ ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
 
 ValueRef ConstantValue::get_item(Tracer& t, const ValueRef& key) {
   PyRef k = t.realize(key)->as_constant();
-  if (!k && PyTuple_Check(real.get()) && t.realize(key)->kind == ValueKind::Tensor)
-    graph_break<GB0070>("tuple", "__getitem__", "[" + t.realize(key)->print() + "]", "{}");
   if (!k) return Value::get_item(t, key);
   PyRef r = PyRef::steal(PyObject_GetItem(real.get(), k.get()));
   if (!r) t.raise_current();

@@ -180,11 +180,8 @@ static bool is_borrowed(const FunctionValue& f) {
 
 void break_on_skipped_method(Tracer& t, const FunctionValue& f) {
   const std::string_view module = f.module_name();
+  if (f.real && has_attribute(f.real.get(), "_torchdynamo_disable")) break_if_disabled(f, true);
   if (!f.real || module == "minidynamo" || module.starts_with("minidynamo.")) return;
-  if (has_attribute(f.real.get(), "_torchdynamo_disable")) {
-    break_if_disabled(f, true);
-    return;
-  }
   if (is_dont_skip(f.real.get())) return;
   if (!is_borrowed(f) && may_inline(t, f)) return;
   if (watches_warnings(f)) return;  // has its own code

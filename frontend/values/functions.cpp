@@ -21,6 +21,7 @@
 #include "frontend/values/objects.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/skipped_methods.h"
+#include "frontend/values/strict_backward.h"
 #include "frontend/values/tensor.h"
 #include "frontend/values/tensor_subclass.h"
 #include "frontend/values/tensor_functions.h"
@@ -189,6 +190,12 @@ void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
 }
 
 ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
+  if (overridable && !args.positional.empty()) {  // may be one of Tensor's methods
+    const std::string name = text_of(reinterpret_cast<PyCodeObject*>(code.get())->co_name);
+    auto* x = as<TensorValue>(t.realize(args.positional[0]));
+    if (x && is_forbidden_in_backward(t, *x, name))
+      graph_break<GB0068>(x->print(), name, print_list(args.positional), print_keywords(args));
+  }
   if (overridable)
     if (ValueRef answer = ask_torch_function(t, ValueRef(this), args)) return answer;
   if (t.config.trace_more && real && !args.positional.empty() && std::string_view(module_name()) == "random") {

@@ -262,7 +262,9 @@ ValueRef TupleValue::get_item(Tracer& t, const ValueRef& raw) {
       return ValueRef(this);
     return make_ref<TupleValue>(std::move(chosen), plain_or_size(type));
   }
-  if (key->kind != ValueKind::Constant && key->kind != ValueKind::Size) return Value::get_item(t, key);
+  const bool may_be_index =
+      key->kind == ValueKind::Constant || key->kind == ValueKind::Size || key->kind == ValueKind::Tensor;
+  if (!may_be_index) return Value::get_item(t, key);
   return items[checked_index(t, key, items.size(), "tuple")];
 }
 

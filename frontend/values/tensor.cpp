@@ -24,6 +24,7 @@
 #include "frontend/values/rules.h"
 #include "frontend/values/scalar_outputs.h"
 #include "frontend/values/size_value.h"
+#include "frontend/values/strict_backward.h"
 #include "frontend/values/tensor_functions.h"
 #include "frontend/values/tensor_subclass.h"
 #include "ir/infer/memory_formats.h"
@@ -147,6 +148,7 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   const PyRef usual = usual_name(given_name);
   PyObject* const name = usual.get();
   const std::string n = text_of(name);
+  if (is_forbidden_in_backward(t, *this, n)) graph_break<GB0102>(print(), n);
   if (t.overrides.asks_modes())
     if (ValueRef v = ask_about_attribute(t, ValueRef(this), name)) return v;
   if (ValueRef v = metadata(t, *this, n)) return v;
@@ -328,6 +330,8 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     args.positional.insert(args.positional.begin(), ValueRef(this));
     return t.call(t.from_object(own, nullptr), std::move(args));
   }
+  if (is_forbidden_in_backward(t, *this, n))
+    graph_break<GB0068>(print(), n, print_list(args.positional), print_keywords(args));
   if (!(source && is_inplace_view(n)) && !handles_arguments(n, args))
     graph_break<GB0117>(print(), n, print_list(args.positional), print_keywords(args));
   if (ValueRef v = metadata_method(t, *this, n, args)) return v;

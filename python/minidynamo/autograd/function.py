@@ -125,9 +125,15 @@ def _run(cls, args, kwargs):
         outputs = result if isinstance(result, tuple) else (result,)
         _check_dirty(ctx, outputs)
         given = tuple([_handed_out(ctx, each, args, recorded) for each in outputs])
-    if recorded and not _is_compiling():
+    if recorded and _is_compiling():
+        _look_at_backward(cls, ctx, given)
+    elif recorded:
         _record(cls, ctx, noted, given)
     return given if isinstance(result, tuple) else given[0]
+
+
+def _look_at_backward(cls, ctx, outputs):
+    """Traced: the graph breaks if backward asks a gradient for what it may not ask in compiled code."""
 
 
 def _positional(cls, args, kwargs):
