@@ -3,9 +3,12 @@
 import functools
 import types
 
+from .. import _C
+
 # Of torch._dynamo.config._autograd_backward_strict_mode_banned_ops.
 FORBIDDEN = frozenset(["layout", "is_neg", "is_conj", "is_pinned"])
 _MOST_OBJECTS = 3000
+_METHODS = (type(_C.Tensor.is_neg), type(_C.Tensor.is_pinned), types.MethodDescriptorType)
 _LIBRARY = __name__.partition(".")[0]
 
 
@@ -48,8 +51,10 @@ def _parts(o):
         return [] if _is_library(o.__module__) else list(vars(o).values())
     if isinstance(o, (int, float, complex, bytes, types.ModuleType, types.BuiltinFunctionType)):
         return []
+    if isinstance(o, _METHODS):
+        return [o.__name__]
     if _is_library(type(o).__module__):
-        return [getattr(o, "__name__", None)]  # Tensor.is_neg
+        return []
     try:
         return [type(o), *object.__getattribute__(o, "__dict__").values()]
     except AttributeError:

@@ -1,0 +1,23 @@
+"""Codes by their conditions: a plain program, one two calls deep, one of another kind, a neighbour that is traced."""
+
+import importlib
+
+import pytest
+
+from graph_breaks.conditions import check
+
+MODULES = [
+    "conditions_from_0001",
+    "conditions_from_0014",
+    "conditions_from_0033",
+    "conditions_from_0054",
+    "conditions_from_0066",
+    "conditions_from_0081",
+    "conditions_from_0100",
+]
+CASES = [case for name in MODULES for case in importlib.import_module(f"graph_breaks.{name}").CASES]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.code or 'traced'}-{c.program.__name__}")
+def test_condition(case):
+    check(case)
