@@ -13,7 +13,7 @@ namespace md {
 namespace {
 
 // c10::ScalarType: Byte, Char, Short, Int, Long, Half, Float, Double, three complex ones, Bool, three quantized ones,
-// BFloat16.
+// BFloat16, then (23 to 26) 8-bit floats and (27 to 29) wide unsigned integers.
 constexpr std::array<std::pair<int, DType>, kDTypeCount> kNumbers = {{{0, DType::UInt8},
                                                                       {1, DType::Int8},
                                                                       {2, DType::Int16},
@@ -23,7 +23,14 @@ constexpr std::array<std::pair<int, DType>, kDTypeCount> kNumbers = {{{0, DType:
                                                                       {6, DType::Float32},
                                                                       {7, DType::Float64},
                                                                       {11, DType::Bool},
-                                                                      {15, DType::BFloat16}}};
+                                                                      {15, DType::BFloat16},
+                                                                      {23, DType::Float8E5M2},
+                                                                      {24, DType::Float8E4M3FN},
+                                                                      {25, DType::Float8E5M2FNUZ},
+                                                                      {26, DType::Float8E4M3FNUZ},
+                                                                      {27, DType::UInt16},
+                                                                      {28, DType::UInt32},
+                                                                      {29, DType::UInt64}}};
 
 TensorImpl* impl(MinidynamoTensor* t) { return reinterpret_cast<TensorImpl*>(t); }
 MinidynamoTensor* handle(const TensorRef& t) {

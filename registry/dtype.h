@@ -21,9 +21,16 @@ enum class DType : std::uint8_t {
   Float32,
   Float64,
   Complex64,
-  Complex128
+  Complex128,
+  UInt16,
+  UInt32,
+  UInt64,
+  Float8E4M3FN,
+  Float8E5M2,
+  Float8E4M3FNUZ,
+  Float8E5M2FNUZ
 };
-inline constexpr int kDTypeCount = 12;
+inline constexpr int kDTypeCount = 19;
 
 // Ordered: a value of a higher category decides the result of a promotion across categories.
 // Calls with complex elements are done by their parts (ir/infer/complex_calls.h): no body computes in such a dtype.
@@ -58,6 +65,16 @@ inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes{{
     {DType::Float64, "float64", "f64", "Double", 8, DTypeCategory::Floating, DType::Float64, 53, 'd'},
     {DType::Complex64, "complex64", "c64", "ComplexFloat", 8, DTypeCategory::Complex, DType::Complex64, 24, 0},
     {DType::Complex128, "complex128", "c128", "ComplexDouble", 16, DTypeCategory::Complex, DType::Complex128, 53, 0},
+    {DType::UInt16, "uint16", "u16", "UInt16", 2, DTypeCategory::Integral, DType::Int32, 16, 'H'},
+    {DType::UInt32, "uint32", "u32", "UInt32", 4, DTypeCategory::Integral, DType::Int64, 32, 'I'},
+    {DType::UInt64, "uint64", "u64", "UInt64", 8, DTypeCategory::Integral, DType::Int64, 64, 'L'},
+    {DType::Float8E4M3FN, "float8_e4m3fn", "f8e4m3fn", "Float8_e4m3fn", 1, DTypeCategory::Floating, DType::Float32, 4,
+     0},
+    {DType::Float8E5M2, "float8_e5m2", "f8e5m2", "Float8_e5m2", 1, DTypeCategory::Floating, DType::Float32, 3, 0},
+    {DType::Float8E4M3FNUZ, "float8_e4m3fnuz", "f8e4m3fnuz", "Float8_e4m3fnuz", 1, DTypeCategory::Floating,
+     DType::Float32, 4, 0},
+    {DType::Float8E5M2FNUZ, "float8_e5m2fnuz", "f8e5m2fnuz", "Float8_e5m2fnuz", 1, DTypeCategory::Floating,
+     DType::Float32, 3, 0},
 }};
 
 constexpr const DTypeInfo& info(DType t) { return kDTypes[static_cast<std::size_t>(t)]; }
@@ -66,7 +83,14 @@ constexpr bool is_complex(DType t) { return info(t).category == DTypeCategory::C
 // Whether tensors of this dtype can require gradients.
 constexpr bool is_differentiable(DType t) { return is_floating(t) || is_complex(t); }
 constexpr bool is_integral(DType t) { return info(t).category == DTypeCategory::Integral; }
-constexpr bool is_signed(DType t) { return t != DType::Bool && t != DType::UInt8; }
+// Dtypes that are kept and converted, with hardly any arithmetic: only the reference engine reads and writes them
+// (ir/tensor/stored_numbers.h), and a graph with such tensors runs op by op.
+constexpr bool is_wide_unsigned(DType t) { return t == DType::UInt16 || t == DType::UInt32 || t == DType::UInt64; }
+constexpr bool is_float8(DType t) {
+  return t == DType::Float8E4M3FN || t == DType::Float8E5M2 || t == DType::Float8E4M3FNUZ || t == DType::Float8E5M2FNUZ;
+}
+constexpr bool is_storage_only(DType t) { return is_wide_unsigned(t) || is_float8(t); }
+constexpr bool is_signed(DType t) { return t != DType::Bool && t != DType::UInt8 && !is_wide_unsigned(t); }
 constexpr std::size_t item_size(DType t) { return info(t).size; }
 constexpr DType working(DType t) { return info(t).working; }
 constexpr bool is_half(DType t) { return is_floating(t) && item_size(t) == 2; }
@@ -77,20 +101,24 @@ constexpr DType wide_dtype(DType t) { return is_floating(t) ? working(t) : t; }
 // The distance from 1 to the next larger value of a floating dtype.
 constexpr double machine_epsilon(DType t) { return 1.0 / static_cast<double>(std::int64_t{1} << (info(t).digits - 1)); }
 
-// The smallest and the largest integer of an integral dtype.
+// The smallest and the largest integer of an integral dtype; of uint64 the largest that int64 has, too.
 constexpr std::int64_t integer_min(DType t) {
   return is_signed(t) ? -(std::int64_t{1} << (8 * item_size(t) - 2)) * 2 : 0;
 }
 constexpr std::int64_t integer_max(DType t) {
+  if (t == DType::UInt64) return INT64_MAX;
   const auto half = std::int64_t{1} << (8 * item_size(t) - 2);
   return is_signed(t) ? half - 1 + half : 2 * (2 * half - 1) + 1;
 }
 // The largest finite value of a floating dtype.
 constexpr double floating_max(DType t) {
-  return t == DType::Float16    ? 0x1.ffcp15
-         : t == DType::BFloat16 ? 0x1.fep127
-         : t == DType::Float32  ? 0x1.fffffep127
-                                : 0x1.fffffffffffffp1023;
+  return t == DType::Float16          ? 0x1.ffcp15
+         : t == DType::BFloat16       ? 0x1.fep127
+         : t == DType::Float32        ? 0x1.fffffep127
+         : t == DType::Float8E4M3FN   ? 448
+         : t == DType::Float8E4M3FNUZ ? 240
+         : is_float8(t)               ? 57344
+                                      : 0x1.fffffffffffffp1023;
 }
 
 // The dtype of the parts of a complex dtype, others themselves; and the complex dtype with such parts.

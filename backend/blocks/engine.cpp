@@ -33,6 +33,18 @@ double expected_nanoseconds(const Op& op, std::span<const Arg> args, std::span<c
   return std::max({largest, results, results * terms / kTermsPerNanosecond});
 }
 
+bool any_storage_only(const Arg& a) {
+  if (const auto* t = a.get_if<TensorRef>()) return *t && is_storage_only((*t)->dtype);
+  const auto* l = a.get_if<ListArg>();
+  return l && std::ranges::any_of(l->items, [](const Arg& x) { return any_storage_only(x); });
+}
+// Block kernels do not read or write such elements.
+bool any_storage_only(std::span<const Arg> args, std::span<const TensorRef> out) {
+  const auto stored = [](const TensorRef& t) { return is_storage_only(t->dtype); };
+  return std::ranges::any_of(out, stored) ||
+         std::ranges::any_of(args, [](const Arg& a) { return any_storage_only(a); });
+}
+
 }  // namespace
 
 void BlockEngine::run(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
@@ -50,6 +62,7 @@ void BlockEngine::run(const Op& op, std::span<const Arg> args, std::span<const T
 
 void BlockEngine::run_now(const Op& op, std::span<const Arg> args, std::span<const TensorRef> out) {
   bool done = false;
+  if (any_storage_only(args, out)) return reference_engine().run(op, args, out);
   switch (op.kind()) {
     case OpKind::Pointwise:
       done = run_pointwise(kernels_, op, args, *out[0]);

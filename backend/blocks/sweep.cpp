@@ -140,7 +140,7 @@ class Builder {
     if (o.decl->can_fail || o.operands > kMostOperands || types.compute != working(types.compute)) return false;
     row_op.pointwise = kernels_.pointwise[compute_index(types.compute)][n.op];
     if (!row_op.pointwise || types.result != n.type().dtype) return false;
-    if (Conversion::store(kernels_, types.result, types.result)) return false;
+    if (is_storage_only(types.result) || Conversion::store(kernels_, types.result, types.result)) return false;
     row_op.count = o.operands;
     for (int k = 0; k < row_op.count; ++k) {
       const DType wanted = operand_dtype(o, n.args, k, types.compute);

@@ -27,8 +27,8 @@ bool dtype_of_buffer(const char* format, Py_ssize_t itemsize, DType& out) {
     if (row.size != itemsize || !row.format) continue;
     const bool same = row.category == DTypeCategory::Bool       ? c == '?'
                       : row.category == DTypeCategory::Floating ? std::strchr("efd", c) != nullptr
-                      : row.dtype == DType::UInt8               ? c == 'B'
-                                                                : std::strchr("bhilq", c) != nullptr;
+                      : is_signed(row.dtype)                    ? std::strchr("bhilq", c) != nullptr
+                                                                : std::strchr("BHILQ", c) != nullptr;
     if (same) {
       out = row.dtype;
       return true;
@@ -64,6 +64,7 @@ ArrayView::~ArrayView() {
 
 bool ArrayView::suits() {
   if (!dtype_of_buffer(view_.format, view_.itemsize, dtype_)) return false;
+  if (is_storage_only(dtype_)) return false;  // NumPy computes in these, tensors do not
   if (reinterpret_cast<std::uintptr_t>(view_.buf) % item_size(to_real(dtype_)) != 0) return false;
   for (int d = 0; d < view_.ndim; ++d)
     if (view_.strides[d] < 0 || view_.strides[d] % view_.itemsize != 0) return false;

@@ -225,7 +225,8 @@ int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   view->obj = nullptr;
   const TensorImpl& t = *tensor_impl(self);
   const char* format = buffer_format(t.dtype);
-  if (!format) return refuse("a bfloat16 tensor has no buffer: the buffer protocol has no such type");
+  if (!format)
+    return refuse("the buffer protocol has no name for bfloat16 and 8-bit floats: such tensors have no buffer");
   if (t.batch) return refuse("a tensor that stands for one example inside vmap has no buffer");
   if (!t.has_memory()) return refuse("a tensor without elements (device 'meta') has no buffer");
   if (t.requires_grad) return refuse("a tensor that requires grad has no buffer: use tensor.detach() first");

@@ -9,7 +9,9 @@
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/warn_once.h"
 #include "ir/core/scalar_builder.h"
+#include "ir/infer/promotion.h"
 #include "ir/tensor/extent.h"
+#include "ir/tensor/stored_numbers.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -144,6 +146,21 @@ PyRef plain_number(PyObject* o) {
   throw_type_error("'%.200s' object cannot be interpreted as a number", Py_TYPE(o)->tp_name);
 }
 
+void store_stored(DType dtype, void* at, PyObject* number) {
+  if (is_float8(dtype)) {
+    const double d = PyFloat_AsDouble(number);
+    if (d == -1 && PyErr_Occurred()) throw PythonError{};
+    return store_number(dtype, at, d);
+  }
+  if (dtype != DType::UInt64 || !PyLong_Check(number)) return store_number(dtype, at, checked_integer(number, dtype));
+  int overflow = 0;
+  if (PyLong_AsLongLongAndOverflow(number, &overflow) == -1 && PyErr_Occurred()) throw PythonError{};
+  if (overflow <= 0) return store_number(dtype, at, checked_integer(number, dtype));
+  const unsigned long long v = PyLong_AsUnsignedLongLong(number);
+  if (v == static_cast<unsigned long long>(-1) && PyErr_Occurred()) throw PythonError{};
+  store_number(dtype, at, v);
+}
+
 void store(DType dtype, void* at, PyObject* leaf) {
   const PyRef number = plain_number(leaf);
   if (is_complex(dtype)) {
@@ -156,6 +173,7 @@ void store(DType dtype, void* at, PyObject* leaf) {
     }
     return;
   }
+  if (is_storage_only(dtype)) return store_stored(dtype, at, number.get());
   visit_dtype(dtype, [&](auto element) {
     using T = decltype(element);
     T& to = *static_cast<T*>(at);
@@ -175,7 +193,7 @@ DType infer_dtype(const std::vector<PyRef>& leaves) {
   if (leaves.empty()) return default_dtype();
   DType t = leaf_dtype(leaves[0].get());
   for (const PyRef& leaf : leaves) {
-    if (leaf.get() != leaves[0].get()) t = promote(t, leaf_dtype(leaf.get()));
+    if (leaf.get() != leaves[0].get()) t = promoted(t, leaf_dtype(leaf.get()));
   }
   return t;
 }

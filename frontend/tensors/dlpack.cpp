@@ -28,9 +28,13 @@ dlpack::DataType data_type(DType t) {
   const auto bits = static_cast<std::uint8_t>(8 * row.size);
   if (t == DType::Bool) return {dlpack::kBool, bits, 1};
   if (t == DType::BFloat16) return {dlpack::kBfloat, bits, 1};
+  if (t == DType::Float8E4M3FN) return {dlpack::kFloat8E4M3FN, bits, 1};
+  if (t == DType::Float8E4M3FNUZ) return {dlpack::kFloat8E4M3FNUZ, bits, 1};
+  if (t == DType::Float8E5M2) return {dlpack::kFloat8E5M2, bits, 1};
+  if (t == DType::Float8E5M2FNUZ) return {dlpack::kFloat8E5M2FNUZ, bits, 1};
   if (is_floating(t)) return {dlpack::kFloat, bits, 1};
   if (is_complex(t)) return {dlpack::kComplex, bits, 1};
-  return {t == DType::UInt8 ? dlpack::kUInt : dlpack::kInt, bits, 1};
+  return {is_signed(t) ? dlpack::kInt : dlpack::kUInt, bits, 1};
 }
 
 // --- Tensor -> capsule ------------------------------------------------------------------------------------------

@@ -8,7 +8,18 @@ namespace md::dlpack {
 
 inline constexpr std::uint32_t kMajor = 1, kMinor = 3;
 inline constexpr std::int32_t kCpu = 1;
-enum Code : std::uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
+enum Code : std::uint8_t {
+  kInt = 0,
+  kUInt = 1,
+  kFloat = 2,
+  kBfloat = 4,
+  kComplex = 5,
+  kBool = 6,
+  kFloat8E4M3FN = 10,
+  kFloat8E4M3FNUZ = 11,
+  kFloat8E5M2 = 12,
+  kFloat8E5M2FNUZ = 13
+};
 inline constexpr std::uint64_t kReadOnly = 1, kCopied = 2;
 
 struct Device {

@@ -25,15 +25,8 @@ struct NamedOnly {
   bool floating, complex, is_signed;
   int size;
 };
-constexpr std::array<NamedOnly, 14> kNamedOnly{{
-    {"uint16", false, false, false, 2},
-    {"uint32", false, false, false, 4},
-    {"uint64", false, false, false, 8},
+constexpr std::array<NamedOnly, 7> kNamedOnly{{
     {"complex32", false, true, true, 4},
-    {"float8_e4m3fn", true, false, true, 1},
-    {"float8_e5m2", true, false, true, 1},
-    {"float8_e4m3fnuz", true, false, true, 1},
-    {"float8_e5m2fnuz", true, false, true, 1},
     {"qint8", false, false, true, 1},
     {"quint8", false, false, false, 1},
     {"qint32", false, false, true, 4},
@@ -161,9 +154,16 @@ bool as_dtype(PyObject* o, DType& out) {
   return true;
 }
 
+bool dtype_of_python_type(PyObject* o, DType& out) {
+  if (o == reinterpret_cast<PyObject*>(&PyFloat_Type)) return out = DType::Float64, true;
+  if (o == reinterpret_cast<PyObject*>(&PyLong_Type)) return out = DType::Int64, true;
+  if (o == reinterpret_cast<PyObject*>(&PyBool_Type)) return out = DType::Bool, true;
+  return false;
+}
+
 DType tensor_dtype(PyObject* o) {
   DType t;
-  if (as_dtype(o, t)) return t;
+  if (as_dtype(o, t) || dtype_of_python_type(o, t)) return t;
   if (Py_TYPE(o) != dtype_type) {
     PyErr_Format(PyExc_TypeError, "dtype must be a torch.dtype, not %.200s", Py_TYPE(o)->tp_name);
     throw PythonError{};

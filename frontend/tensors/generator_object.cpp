@@ -100,6 +100,23 @@ PyObject* generator_set_state(PyObject* o, PyObject* state) {
   });
 }
 
+PyObject* generator_clone_state(PyObject* o, PyObject*) {
+  return guarded([&]() -> PyObject* {
+    PyRef made = make_generator(nullptr);
+    set_state(*self_of(made.get()).state, state_of(*self_of(o).state));
+    return made.release();
+  });
+}
+
+PyObject* generator_take_state(PyObject* o, PyObject* other) {
+  return guarded([&]() -> PyObject* {
+    if (Py_TYPE(other) != generator_type)
+      throw_type_error("graphsafe_set_state(): expected a torch.Generator, but got %.200s", Py_TYPE(other)->tp_name);
+    set_state(*self_of(o).state, state_of(*self_of(other).state));
+    return Py_NewRef(o);
+  });
+}
+
 PyObject* generator_device(PyObject*, void*) {
   return guarded([]() -> PyObject* { return device_object(kCpu).release(); });
 }
@@ -111,6 +128,9 @@ PyMethodDef generator_methods[] = {
      "seed(): starts the stream from a number the system gives; gives the number."},
     {"get_state", generator_get_state, METH_NOARGS, "get_state(): the stream's position, as uint8."},
     {"set_state", generator_set_state, METH_O, "set_state(state): the position get_state() gave."},
+    {"clone_state", generator_clone_state, METH_NOARGS, "clone_state(): another generator at the same position."},
+    {"graphsafe_get_state", generator_clone_state, METH_NOARGS, "graphsafe_get_state(): as clone_state()."},
+    {"graphsafe_set_state", generator_take_state, METH_O, "graphsafe_set_state(generator): its position."},
     {}};
 PyGetSetDef generator_getset[] = {{"device", generator_device, nullptr, "Where it draws: the CPU.", nullptr}, {}};
 PyType_Slot generator_slots[] = {

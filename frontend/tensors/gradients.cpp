@@ -7,6 +7,7 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/compiled_backward.h"
 #include "frontend/tensors/held_objects.h"
+#include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/node_object.h"
 #include "frontend/tensors/saved_tensor_object.h"
 #include "frontend/tensors/tensor_parts.h"
@@ -168,6 +169,11 @@ PyObject* grad_object(const TensorImpl& t) {
   return static_cast<Held*>(r->grad_face.get())->object.get();
 }
 
+static bool is_on(PyObject* tensor, Device d) {
+  PyRef device = checked(PyObject_GetAttrString(tensor, "device"));
+  return is_device(device.get()) && device_value(device.get()) == d;
+}
+
 int set_tensor_grad(PyObject* self, PyObject* value, void*) {
   PyObject* done = guarded([&]() -> PyObject* {
     TensorImpl& t = *tensor_impl(self);
@@ -181,8 +187,9 @@ int set_tensor_grad(PyObject* self, PyObject* value, void*) {
     const TensorRef g = tensor_impl(value);
     if (g.get() == &t) throw OpError(ErrorKind::Runtime, "can't assign Variable as its own grad");
     if (g->dtype != t.dtype) throw OpError(ErrorKind::Runtime, "assigned grad has data of a different type");
-    if (!(g->device() == t.device()))
-      throw OpError(ErrorKind::Runtime, "assigned grad has data located on a different device");
+    // A tensor made of others (a sparse one) says itself where it is.
+    const bool elsewhere = is_tensor_exact(value) ? !(g->device() == t.device()) : !is_on(value, t.device());
+    if (elsewhere) throw OpError(ErrorKind::Runtime, "assigned grad has data located on a different device");
     if (!(g->sizes == t.sizes)) throw OpError(ErrorKind::Runtime, "assigned grad has data of a different size");
     GradRecord& r = make_grad_record(t);
     r.grad = g;

@@ -157,6 +157,17 @@ PyRef resize_as_method(const PassedArgs& call) {
   return resize(out[0], like->sizes, format, "resize_as_");
 }
 
+// All of the memory of a torch.storage as elements of one dtype.
+PyRef elements_of_storage(PyObject* storage, DType dtype) {
+  PyRef made = PyRef::steal(PyObject_CallMethod(storage, "_as_elements", "O", dtype_object(dtype)));
+  if (made && is_tensor(made.get())) return made;
+  if (made || PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear();
+    throw_type_error("set_(): argument 'source' must be Tensor or Storage, not %.200s", Py_TYPE(storage)->tp_name);
+  }
+  throw PythonError{};
+}
+
 // set_(), set_(source), set_(source, offset, sizes, strides)
 PyRef set_method(const PassedArgs& call) {
   static const char* const names[] = {"self", "source", "storage_offset", "size", "stride"};
@@ -168,9 +179,9 @@ PyRef set_method(const PassedArgs& call) {
     adopt(self, *empty_tensor({0}, self.dtype, self.device()));
     return PyRef::borrow(out[0]);
   }
-  if (!is_tensor(out[1]))
-    throw_type_error("set_(): argument 'source' must be Tensor, not %.200s", Py_TYPE(out[1])->tp_name);
-  const TensorImpl& source = *tensor_impl(out[1]);
+  const bool storage = !is_tensor(out[1]);  // torch.storage: its memory from the first byte
+  PyRef of_storage = storage ? elements_of_storage(out[1], self.dtype) : PyRef::borrow(out[1]);
+  const TensorImpl& source = *tensor_impl(of_storage.get());
   if (source.dtype != self.dtype) {
     throw OpError(ErrorKind::Runtime, "set_() needs a source of dtype " + std::string(info(self.dtype).name) +
                                           ", not " + std::string(info(source.dtype).name));
@@ -200,15 +211,17 @@ PyRef set_method(const PassedArgs& call) {
 }
 PyRef sparse_resize(const PassedArgs&) { refuse_sparse("sparse_resize_"); }
 PyRef sparse_resize_and_clear(const PassedArgs&) { refuse_sparse("sparse_resize_and_clear_"); }
-PyRef is_inference(const PassedArgs&) { return PyRef::borrow(Py_False); }
+PyRef is_inference(const PassedArgs& call) {
+  no_arguments("is_inference", call, 1);
+  return PyRef::borrow(tensor_impl(call.args[0])->storage->inference ? Py_True : Py_False);
+}
 
 constexpr NativeRow kMethods[] = {
     {"sparse_resize_", sparse_resize,
      "sparse_resize_(size, sparse_dim, dense_dim)\n\nNotImplementedError: there are no sparse tensors."},
     {"sparse_resize_and_clear_", sparse_resize_and_clear,
      "sparse_resize_and_clear_(size, sparse_dim, dense_dim)\n\nNotImplementedError: there are no sparse tensors."},
-    {"is_inference", is_inference,
-     "is_inference()\n\nFalse: what inference mode makes is an ordinary tensor that requires no grad."},
+    {"is_inference", is_inference, "is_inference()\n\nWhether its memory was made in inference mode."},
     {"t_", transposed, "t_()\n\nt() in place: the same elements, other sizes."},
     {"transpose_", swapped, "transpose_(dim0, dim1)\n\ntranspose() in place: the same elements, other sizes."},
     {"squeeze_", squeezed, "squeeze_(dim=None)\n\nsqueeze() in place: the same elements, other sizes."},

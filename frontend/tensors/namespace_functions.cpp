@@ -5,7 +5,10 @@
 #include "frontend/tensors/tensor_parts.h"
 #include "ir/core/threads.h"
 #include "ir/infer/complex_calls.h"
+#include "ir/infer/promotion.h"
+#include "ir/reference/uninitialised.h"
 #include "ir/run/eager.h"
+#include "ir/run/op_observer.h"
 #include "ir/tensor/generator.h"
 
 namespace md {
@@ -46,7 +49,7 @@ PyRef initial_seed(const PassedArgs& call) {
 PyRef set_default(const PassedArgs& call) {
   const auto [d] = arguments("set_default_dtype", {"d"}, call);
   DType t;
-  if (!as_dtype(d, t) || !is_floating(t)) {
+  if (!as_dtype(d, t) || !is_floating(t) || is_float8(t)) {
     throw_type_error("only floating-point types are supported as the default type");
   }
   set_default_dtype(tensor_dtype(d));
@@ -142,7 +145,7 @@ DType dtype_argument(const char* function, const char* name, PyObject* o) {
 PyRef promote_types(const PassedArgs& call) {
   const auto [a, b] = arguments("promote_types", {"type1", "type2"}, call);
   return PyRef::borrow(
-      dtype_object(promote(dtype_argument("promote_types", "type1", a), dtype_argument("promote_types", "type2", b))));
+      dtype_object(promoted(dtype_argument("promote_types", "type1", a), dtype_argument("promote_types", "type2", b))));
 }
 
 // Whether a result of `from_` may be stored in a tensor of `to`: never from a higher category into a lower one.
@@ -214,7 +217,33 @@ constexpr NativeRow kElementQuestions[] = {
      "a Python bool."},
 };
 
+// --- Profiles -------------------------------------------------------------------------------------------------------
+
+PyRef observe_ops_function(const PassedArgs& call) {
+  const auto [on] = arguments("_observe_ops", {"on"}, call);
+  observe_ops(checked(PyObject_IsTrue(on)));
+  return none_ref();
+}
+PyRef take_observed_ops_function(const PassedArgs& call) {
+  no_arguments("_take_observed_ops", call, 0);
+  PyRef list = checked(PyList_New(0));
+  for (const ObservedOp& o : take_observed_ops()) {
+    PyRef row = checked(Py_BuildValue("(sLLK)", o.name.c_str(), static_cast<long long>(o.start),
+                                      static_cast<long long>(o.end), static_cast<unsigned long long>(o.thread)));
+    checked(PyList_Append(list.get(), row.get()));
+  }
+  return list;
+}
+PyRef deterministic_fill_function(const PassedArgs& call) {
+  const auto [on] = arguments("_set_deterministic_fill", {"on"}, call);
+  fills_uninitialised = checked(PyObject_IsTrue(on));
+  return none_ref();
+}
+
 constexpr NativeRow kFunctions[] = {
+    {"_observe_ops", observe_ops_function, "Whether the calls of ops are noted for a profile."},
+    {"_take_observed_ops", take_observed_ops_function, "Those noted so far: (name, start, end, thread)."},
+    {"_set_deterministic_fill", deterministic_fill_function, "Whether new tensors get values that stand out."},
     {"manual_seed", manual_seed,
      "manual_seed(seed)\n\nStarts the default random stream anew from `seed` and gives its generator."},
     {"initial_seed", initial_seed, "initial_seed()\n\nThe seed the default random stream started from."},

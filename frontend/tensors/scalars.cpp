@@ -6,6 +6,7 @@
 #include "ir/core/scalar_builder.h"
 #include "ir/graph/dynamic.h"
 #include "ir/tensor/handled.h"
+#include "ir/tensor/stored_numbers.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -71,6 +72,12 @@ PyRef element(DType dtype, const void* at) {
     const auto* const both = static_cast<const char*>(at);
     const auto number = [&](std::size_t i) { return element_as_double(part, both + i * item_size(part)); };
     return checked(PyComplex_FromDoubles(number(0), number(1)));
+  }
+  if (is_storage_only(dtype)) {
+    return visit_stored(dtype, at, [](auto v) {
+      if constexpr (std::is_floating_point_v<decltype(v)>) return checked(PyFloat_FromDouble(v));
+      return checked(PyLong_FromUnsignedLongLong(static_cast<unsigned long long>(v)));
+    });
   }
   return visit_dtype(dtype, [&](auto element) {
     const auto v = widen(*static_cast<const decltype(element)*>(at));

@@ -62,6 +62,11 @@ int set_requires_grad(PyObject* o, PyObject* value, void*) {
                     "you can only change requires_grad flags of leaf variables; detach() gives a "
                     "tensor that requires no grad");
     }
+    if (value == Py_True && t.storage->inference && !thread_modes.inference) {
+      throw OpError(ErrorKind::Runtime,
+                    "an inference tensor cannot require grad outside of inference mode; clone() gives an ordinary "
+                    "tensor");
+    }
     md::set_requires_grad(t, value == Py_True);
     return Py_None;
   });
@@ -97,7 +102,11 @@ PyObject* get_real(PyObject* o, void*) { return is_complex(of(o).dtype) ? get_pa
 int set_real(PyObject* o, PyObject* value, void*) { return set_part(o, value, "real"); }
 PyObject* get_imag(PyObject* o, void*) { return get_part(o, "imag"); }
 int set_imag(PyObject* o, PyObject* value, void*) { return set_part(o, value, "imag"); }
-PyObject* get_version(PyObject* o, void*) { return PyLong_FromUnsignedLong(of(o).storage->version); }
+PyObject* get_version(PyObject* o, void*) {
+  if (!of(o).storage->inference) return PyLong_FromUnsignedLong(of(o).storage->version);
+  PyErr_SetString(PyExc_RuntimeError, "writes to inference tensors are not counted");
+  return nullptr;
+}
 PyObject* get_priority(PyObject*, void*) { return PyLong_FromLong(1000); }
 
 }  // namespace

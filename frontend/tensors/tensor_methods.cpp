@@ -1,4 +1,6 @@
 // Methods that are not ops: questions about sizes and memory, copies for Python's protocols.
+#include <cstring>
+
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/subclass.h"
@@ -138,7 +140,29 @@ PyRef as_subclass_method(const PassedArgs& call) {
   return as_subclass(wrap_tensor(std::move(same)).get(), reinterpret_cast<PyTypeObject*>(out[1]));
 }
 
-TensorRef fresh_copy(const TensorImpl& t) {
+// With memory of its own, which copies of other tensors over the same memory share: `memo` holds it by the address of
+// the storage.
+TensorRef copy_in_memo(const TensorImpl& t, PyObject* memo) {
+  if (t.batch || !t.has_memory())
+    return call_table("clone", {Arg(TensorRef(const_cast<TensorImpl*>(&t)))}).get<TensorRef>();
+  PyRef key = checked(PyLong_FromVoidPtr(t.storage.get()));
+  PyObject* seen = PyDict_GetItemWithError(memo, key.get());
+  if (!seen && PyErr_Occurred()) throw PythonError{};
+  Ref<Storage> memory;
+  if (seen && is_tensor(seen)) {
+    memory = tensor_impl(seen)->storage;
+  } else {
+    const std::size_t bytes = t.storage->bytes();
+    memory = allocate_storage(bytes, t.device());
+    if (bytes) std::memcpy(memory->data(), t.storage->data(), bytes);
+    const auto length = static_cast<std::int64_t>(bytes);
+    PyRef whole = wrap_tensor(make_ref<TensorImpl>(memory, DType::UInt8, DimVec{length}, DimVec{1}, 0));
+    checked(PyDict_SetItem(memo, key.get(), whole.get()));
+  }
+  return make_ref<TensorImpl>(std::move(memory), t.dtype, t.sizes, t.strides, t.offset);
+}
+
+TensorRef fresh_copy(const TensorImpl& t, PyObject* memo) {
   if (!t.is_leaf()) {
     throw OpError(ErrorKind::Runtime,
                   "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
@@ -148,7 +172,7 @@ TensorRef fresh_copy(const TensorImpl& t) {
   const auto cloned = [](const TensorImpl& x) {
     return call_table("clone", {Arg(TensorRef(const_cast<TensorImpl*>(&x)))}).get<TensorRef>();
   };
-  TensorRef copy = cloned(t);
+  TensorRef copy = copy_in_memo(t, memo);
   copy->set_grad_state({t.requires_grad, GradHistory::Leaf});
   if (const GradRecord* r = grad_record(t); r && r->grad) make_grad_record(*copy).grad = cloned(*r->grad);
   return copy;
@@ -185,22 +209,34 @@ PyRef deepcopy_method(const PassedArgs& call) {
   PyRef key = checked(PyLong_FromVoidPtr(out[0]));
   if (PyObject* seen = PyDict_GetItemWithError(out[1], key.get())) return PyRef::borrow(seen);
   if (PyErr_Occurred()) throw PythonError{};
-  PyRef made = with_attributes(out[0], fresh_copy(self_of(call)), out[1]);
+  PyRef made = with_attributes(out[0], fresh_copy(self_of(call), out[1]), out[1]);
   checked(PyDict_SetItem(out[1], key.get(), made.get()));
   return made;
 }
 
-// (rebuild, (bytes, sizes, dtype, requires_grad, type), attributes)
+// (rebuild, (memory, sizes, strides, offset, dtype, requires_grad, type), attributes): the memory is all that is behind the
+// tensor.
+PyRef reduce_over_memory(PyObject* self, const TensorImpl& own) {
+  PyRef module = checked(import_module("minidynamo.storage"));
+  PyRef memory = checked(PyObject_CallMethod(module.get(), "_pickled_memory", "O", self));
+  PyRef rebuild = checked(PyObject_GetAttrString(module.get(), "_rebuild_over"));
+  PyRef sizes = size_object(own.sizes);
+  PyRef strides = checked(PyObject_CallMethod(self, "stride", nullptr));
+  PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict;
+  return checked(Py_BuildValue("(O(OOOLOOO)O)", rebuild.get(), memory.get(), sizes.get(), strides.get(),
+                               static_cast<long long>(own.offset), dtype_object(own.dtype),
+                               own.requires_grad ? Py_True : Py_False, reinterpret_cast<PyObject*>(Py_TYPE(self)),
+                               dict ? dict : Py_None));
+}
+
+// Without elements: (rebuild, (device, sizes, dtype, requires_grad, type), attributes)
 PyRef reduce_method(const PassedArgs& call) {
   PyObject* self = call.args[0];
   const TensorImpl& own = *tensor_impl(self);
   if (own.batch) expect_elements(own, "pickling");
+  if (own.has_memory()) return reduce_over_memory(self, own);
   const TensorRef flat = call_table("contiguous", {Arg(TensorRef(tensor_impl(self)))}).get<TensorRef>();
-  const auto bytes = static_cast<Py_ssize_t>(flat->numel() * static_cast<std::int64_t>(item_size(flat->dtype)));
-  // Where there are no elements the device stands for them.
-  PyRef data = !own.has_memory()
-                   ? device_object(own.device())
-                   : checked(PyBytes_FromStringAndSize(bytes ? static_cast<const char*>(flat->data()) : "", bytes));
+  PyRef data = device_object(own.device());
   PyRef module = checked(import_module("minidynamo._C"));
   PyRef rebuild = checked(PyObject_GetAttrString(module.get(), "_rebuild_tensor"));
   PyRef sizes = size_object(flat->sizes);

@@ -25,6 +25,8 @@ PyRef wrap_tensor(TensorRef t);
 void track_tensor(PyObject* tensor);
 
 // --- Other types of the mirror ---------------------------------------------------------------------------------
+// `float`, `int` and `bool` name dtypes, too.
+bool dtype_of_python_type(PyObject* o, DType& out);
 PyObject* dtype_object(DType t);         // borrowed; minidynamo.float32, repr "torch.float32"
 bool as_dtype(PyObject* o, DType& out);  // false if o is not one of ours
 PyRef size_object(const DimVec& sizes);  // minidynamo.Size, a tuple subclass; repr "torch.Size([2, 3])"

@@ -10,6 +10,7 @@
 #include "ir/core/scalar_builder.h"
 #include "ir/gradients/tape.h"
 #include "ir/graph/op_table.h"
+#include "ir/tensor/stored_numbers.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -17,13 +18,16 @@ namespace md {
 namespace {
 
 double as_double(DType t, const char* at) {
+  if (is_storage_only(t)) return visit_stored(t, at, [](auto v) { return static_cast<double>(v); });
   return visit_dtype(
       t, [&](auto element) { return static_cast<double>(widen(*reinterpret_cast<const decltype(element)*>(at))); });
 }
 
-std::int64_t as_integer(DType t, const char* at) {
+std::string integer_text(DType t, const char* at) {
+  if (is_storage_only(t))
+    return visit_stored(t, at, [](auto v) { return std::to_string(static_cast<std::uint64_t>(v)); });
   return visit_dtype(t, [&](auto element) {
-    return static_cast<std::int64_t>(widen(*reinterpret_cast<const decltype(element)*>(at)));
+    return std::to_string(static_cast<std::int64_t>(widen(*reinterpret_cast<const decltype(element)*>(at))));
   });
 }
 
@@ -72,7 +76,7 @@ class ElementStyle {
   std::string text(const char* at) const {
     if (dtype_ == DType::Bool) return *at ? "True" : "False";
     if (is_floating(dtype_)) return number(as_double(dtype_, at));
-    return std::to_string(as_integer(dtype_, at));
+    return integer_text(dtype_, at);
   }
   std::string number(double v) const {
     if (std::isnan(v)) return "nan";

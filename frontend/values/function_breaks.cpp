@@ -69,6 +69,12 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo.utils._pytree",
                                  "minidynamo.autograd.profiler",
                                  "minidynamo.func",
+                                 "minidynamo.fake_quantization",
+                                 "minidynamo.fx.experimental.symbolic_shapes",
+                                 "minidynamo.signal_windows",
+                                 "minidynamo._tensor_types",
+                                 "minidynamo._layout_methods",
+                                 "minidynamo.distributed._setup",
                                  "minidynamo.overrides",
                                  "minidynamo.utils._python_dispatch"};
 

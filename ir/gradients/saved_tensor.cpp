@@ -71,6 +71,10 @@ bool is_type_only(const TensorImpl& t) { return t.storage == no_elements(); }
 
 SavedTensor::SavedTensor(TensorRef t, const TensorRef& shown)
     : tensor(std::move(t)), version(tensor->storage->version) {
+  if (tensor->storage->inference) {
+    throw OpError(ErrorKind::Runtime,
+                  "an inference tensor cannot be kept for backward(): clone() it outside of inference mode first");
+  }
   if (innermost) pack(*innermost, shown);
 }
 

@@ -12,6 +12,7 @@
 #include "ir/infer/complex_calls.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/memory_formats.h"
+#include "ir/infer/promotion.h"
 #include "ir/infer/type_caller.h"
 #include "ir/infer/unbacked.h"
 #include "ir/sizes/shape_env.h"
@@ -81,7 +82,7 @@ struct Promotion {
                     : is_floating(o.dtype) ? default_dtype()
                     : is_complex(o.dtype)  ? to_complex(default_dtype())
                                            : o.dtype;
-    best[level] = seen[level] ? promote(best[level], t) : t;
+    best[level] = seen[level] ? promoted(best[level], t) : t;
     seen[level] = true;
   }
   DType result() const {
@@ -102,6 +103,32 @@ struct Promotion {
 [[noreturn]] void unsupported_dtype(const Op& op, DType t) {
   throw OpError(ErrorKind::NotImplemented,
                 fmt::format("{}() is not defined for {} tensors", op.public_name, info(t).name));
+}
+
+// Bits alone decide the result of these, or the arithmetic of the wider dtype that stands for a stored one.
+constexpr OpId kOnStored[] = {id::Mul,   id::Eq,    id::Ne,      id::Where,   id::Fill,        id::Copy,
+                              id::IsNan, id::Clone, id::Compact, id::Convert, id::CopyToDevice};
+constexpr OpId kMovesStored[] = {id::Cat,          id::WriteView, id::Index, id::IndexPut,
+                                 id::MaskedSelect, id::SelectAt,  id::Item};
+
+// What a call that would be computed in a dtype that is only stored is computed in instead.
+DType stands_for(const Op& op, DType t) {
+  const bool bits = op.id == id::BitwiseAnd || op.id == id::BitwiseOr || op.id == id::BitwiseXor;
+  const bool known = std::ranges::find(kOnStored, op.id) != std::end(kOnStored);
+  if (!known && !(is_float8(t) ? op.id == id::Abs : bits)) unsupported_dtype(op, t);
+  return working(t);
+}
+
+// Kernels move such elements; none computes with them.
+void check_moves(const Op& op, const Arg& a) {
+  if (const auto* l = a.get_if<ListArg>()) {
+    for (const Arg& x : l->items) check_moves(op, x);
+  } else if (a.is<TensorRef>() || a.is<Node*>()) {
+    const DType t = operand_info(a).dtype;
+    const bool moved =
+        std::ranges::find(kMovesStored, op.id) != std::end(kMovesStored) || (op.id == id::IndexSelect && is_float8(t));
+    if (is_storage_only(t) && !moved) unsupported_dtype(op, t);
+  }
 }
 
 [[noreturn]] void refuse_bools(const Op& op) {
@@ -364,8 +391,18 @@ DType promoted_dtype(std::span<const Arg> operands) {
   return p.result();
 }
 
+DType promoted(DType a, DType b) {
+  if (a == b || (!is_storage_only(a) && !is_storage_only(b))) return promote(a, b);
+  const bool eight_bits = is_float8(a) || is_float8(b);
+  if (!eight_bits && (is_floating(a) || is_floating(b))) return is_floating(a) ? a : b;
+  throw OpError(ErrorKind::Runtime, fmt::format("{} elements have no common type with others: {} and {} were given",
+                                                eight_bits ? "float8" : "uint16, uint32 and uint64", info(a).guard_name,
+                                                info(b).guard_name));
+}
+
 ComputeTypes compute_types(const Op& op, std::span<const Arg> args) {
-  const ComputeTypes t = types_by_rule(op, args);
+  ComputeTypes t = types_by_rule(op, args);
+  if (is_storage_only(t.compute)) t.compute = stands_for(op, t.compute);
   check_computes(op, t.compute);
   if (op.decl == &ops::Fill::decl) check_fill_value(args[1]);
   if (op.decl->number_fits) {
@@ -393,6 +430,9 @@ static std::vector<TensorType> infer_by_kind(const Op& op, std::span<const Arg> 
     case OpKind::Reduction:
       return infer_reduction(c);
     default:
+      if (op.kind() == OpKind::Kernel) {
+        for (const Arg& a : args) check_moves(op, a);
+      }
       if (op.decl->dynamic_sizes && !has_supply() && args[0].is<TensorRef>() && is_dynamic(op, args)) {
         std::vector<TensorType> types;
         for (const TensorRef& t : run_dynamic(op, args)) types.push_back(type_of(t));

@@ -4,6 +4,7 @@
 #include "ir/core/scalar_builder.h"
 #include "ir/infer/infer.h"
 #include "ir/infer/memory_formats.h"
+#include "ir/infer/promotion.h"
 #include "ir/infer/unbacked.h"
 #include "registry/ops/kernels.h"
 
@@ -197,7 +198,7 @@ TensorType infer_rule(ops::Cat, const InferCall& c) {
   for (const Arg& a : items) {
     const TensorType t = type_of(a);
     if (t.dim() == 0) c.fail(ErrorKind::Runtime, "0-d tensors cannot be joined");
-    dtype = promote(dtype, t.dtype);
+    dtype = promoted(dtype, t.dtype);
     grad |= t.requires_grad;
     if (skipped_in_cat(t)) continue;
     if (!chosen) {

@@ -6,6 +6,7 @@
 #include "ir/graph/op_visit.h"
 #include "ir/reference/engine.h"
 #include "ir/reference/reference.h"
+#include "ir/tensor/stored_numbers.h"
 #include "registry/reduction_order.h"
 
 namespace md {
@@ -14,7 +15,40 @@ namespace md {
 #include "registry/ops.inc"
 #undef MD_OP
 
+static void gather_stored(const TensorImpl& t, ElementCursor& at, std::int64_t n, DType compute, void* out) {
+  const auto* base = static_cast<const char*>(t.data());
+  const auto item = static_cast<std::int64_t>(item_size(t.dtype));
+  visit_dtype(compute, [&](auto to) {
+    using To = decltype(to);
+    for (std::int64_t i = 0; i < n; ++i, at.next()) {
+      WorkingOf<To>& v = static_cast<WorkingOf<To>*>(out)[i];
+      visit_stored(t.dtype, base + at.offset() * item, [&](auto number) {
+        if constexpr (std::is_floating_point_v<decltype(number)>) {
+          v = widen(convert_value<To>(number));
+        } else if constexpr (std::is_same_v<To, Float16> || std::is_same_v<To, BFloat16>) {
+          v = widen(convert_value<To>(static_cast<float>(number)));
+        } else if constexpr (std::is_same_v<To, bool>) {
+          v = number != 0;
+        } else {
+          v = widen(static_cast<To>(number));
+        }
+      });
+    }
+  });
+}
+
+static void scatter_stored(const void* values, DType from, std::int64_t n, const TensorImpl& t, ElementCursor& at) {
+  auto* base = static_cast<char*>(t.data());
+  const auto item = static_cast<std::int64_t>(item_size(t.dtype));
+  visit_dtype(from, [&](auto source) {
+    const auto* v = static_cast<const WorkingOf<decltype(source)>*>(values);
+    for (std::int64_t i = 0; i < n; ++i, at.next()) store_number(t.dtype, base + at.offset() * item, v[i]);
+  });
+}
+
 void gather(const TensorImpl& t, ElementCursor& at, std::int64_t n, DType compute, void* out) {
+  if (is_storage_only(compute)) compute = working(compute);
+  if (is_storage_only(t.dtype)) return gather_stored(t, at, n, compute, out);
   visit_dtype(t.dtype, [&](auto from) {
     visit_dtype(compute, [&](auto to) {
       using To = decltype(to);
@@ -27,6 +61,8 @@ void gather(const TensorImpl& t, ElementCursor& at, std::int64_t n, DType comput
 }
 
 void scatter(const void* values, DType from, std::int64_t n, const TensorImpl& t, ElementCursor& at) {
+  if (is_storage_only(from)) from = working(from);
+  if (is_storage_only(t.dtype)) return scatter_stored(values, from, n, t, at);
   visit_dtype(from, [&](auto source) {
     visit_dtype(t.dtype, [&](auto to) {
       using From = decltype(source);

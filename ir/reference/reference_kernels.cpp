@@ -4,6 +4,7 @@
 #include "ir/reference/fill_elements.h"
 #include "ir/reference/random_fill.h"
 #include "ir/reference/reference.h"
+#include "ir/reference/uninitialised.h"
 #include "registry/ops/kernels.h"
 
 namespace md {
@@ -11,7 +12,7 @@ namespace {
 
 void fill_number(const TensorImpl& out, const Arg& number) {
   visit_dtype(working(out.dtype), [&](auto v) {
-    number_element(number, out.dtype, &v);
+    number_element(number, is_storage_only(out.dtype) ? working(out.dtype) : out.dtype, &v);
     fill_elements(out, [v](std::int64_t) { return v; });
   });
 }
@@ -55,8 +56,17 @@ void fill_line_of_halves(const TensorImpl& out, double from, double to) {
 
 }  // namespace
 
-void reference_kernel(ops::Empty, const KernelCall&) {}
-void reference_kernel(ops::EmptyLike, const KernelCall&) {}
+void fill_uninitialised(const TensorImpl& t) {
+  if (is_floating(t.dtype)) return fill_elements(t, [](std::int64_t) { return std::nan(""); });
+  if (t.dtype == DType::Bool) return fill_elements(t, [](std::int64_t) { return true; });
+  fill_elements(t, [&](std::int64_t) { return integer_max(t.dtype); });
+}
+void reference_kernel(ops::Empty, const KernelCall& c) {
+  if (fills_uninitialised) fill_uninitialised(*c.out[0]);
+}
+void reference_kernel(ops::EmptyLike, const KernelCall& c) {
+  if (fills_uninitialised) fill_uninitialised(*c.out[0]);
+}
 void reference_kernel(ops::Zeros, const KernelCall& c) { fill_number(*c.out[0], 0); }
 void reference_kernel(ops::Ones, const KernelCall& c) { fill_number(*c.out[0], 1); }
 void reference_kernel(ops::Full, const KernelCall& c) { fill_number(*c.out[0], c.args[1]); }

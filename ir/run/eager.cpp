@@ -22,6 +22,7 @@
 #include "ir/run/batched_call.h"
 #include "ir/run/handled_calls.h"
 #include "ir/run/long_work.h"
+#include "ir/run/op_observer.h"
 #include "ir/run/sweep.h"
 #include "ir/tensor/batched.h"
 #include "ir/tensor/shared_memory.h"
@@ -341,6 +342,7 @@ constexpr PlainCalls kPlain{call_plainly, opened, write_recorded};
 }  // namespace
 
 Arg call_op(const Op& op, std::span<const Arg> bound) {
+  const ObservedCall observed(op);
   check_enabled(op);
   return in_transform() ? call_in_transform(kPlain, op, bound) : call_plainly(op, bound);
 }
@@ -386,9 +388,18 @@ const bool kTapeReady = [] {
 }();
 }  // namespace
 
+static void check_writable(const TensorImpl& t) {
+  if (!t.storage->inference || thread_modes.inference) return;
+  throw OpError(ErrorKind::Runtime,
+                "an inference tensor cannot be written in place outside of inference mode; clone() gives an ordinary "
+                "tensor");
+}
+
 TensorRef call_inplace(const Op& op, std::span<const Arg> bound) {
+  const ObservedCall observed(op);
   check_enabled(op);
   const TensorRef target = bound[0].get<TensorRef>();
+  check_writable(*target);
   return in_transform() ? write_in_transform(kPlain, op, bound, target) : write_recorded(op, bound, target);
 }
 
@@ -398,6 +409,7 @@ TensorRef index_tensor(const TensorRef& x, const Arg& index) {
 }
 
 void assign_index(const TensorRef& x, const Arg& index, const Arg& value) {
+  check_writable(*x);
   EagerCaller caller;
   const Assignment a = open_assignment(caller, x, index, value);
   check_enabled(op(a.op));

@@ -33,21 +33,29 @@ class ElementCursor {
   std::int64_t offset_ = 0;
 };
 
-// f(T{}) for the C++ type of a stored element of a dtype that is not complex.
+// f(T{}) for the C++ type of a stored element of a dtype that is not complex. Of the dtypes that are only stored it is an
+// integer with their bits: for moving elements; what they mean is said by stored_numbers.h.
 template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
     case DType::Bool:
       return f(bool{});
     case DType::UInt8:
+    case DType::Float8E4M3FN:
+    case DType::Float8E5M2:
+    case DType::Float8E4M3FNUZ:
+    case DType::Float8E5M2FNUZ:
       return f(std::uint8_t{});
     case DType::Int8:
       return f(std::int8_t{});
     case DType::Int16:
+    case DType::UInt16:
       return f(std::int16_t{});
     case DType::Int32:
+    case DType::UInt32:
       return f(std::int32_t{});
     case DType::Int64:
+    case DType::UInt64:
       return f(std::int64_t{});
     case DType::Float16:
       return f(Float16{});

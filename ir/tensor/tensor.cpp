@@ -7,6 +7,7 @@
 #include "ir/core/error.h"
 #include "ir/core/scalar_builder.h"
 #include "ir/tensor/extent.h"
+#include "ir/tensor/stored_numbers.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -33,6 +34,7 @@ std::atomic<AllocateFn>& allocator_of(DeviceType type) { return allocators[stati
 template <class T>
 TensorRef filled_scalar(T v, DType dtype) {
   TensorRef t = empty_tensor({}, dtype);
+  if (is_storage_only(dtype)) return store_number(dtype, t->data(), v), t;
   visit_dtype(dtype, [&](auto element) { *t->as<decltype(element)>() = convert_value<decltype(element)>(v); });
   return t;
 }

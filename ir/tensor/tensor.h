@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ir/core/ref.h"
+#include "ir/core/thread_modes.h"
 #include "ir/sizes/size.h"
 #include "registry/device.h"
 #include "registry/dtype.h"
@@ -44,6 +45,8 @@ class Storage final : public RefCounted {
   bool foreign = false;
   // An array or a capsule was made over the memory: while others hold it, it stays where it is.
   bool lent = false;
+  // Made in inference mode: outside of it no operation writes there, and backward() keeps none of it.
+  const bool inference = thread_modes.inference;
   // Operations that use the memory while other threads go on: it stays where it is.
   std::atomic<std::uint16_t> at_work{0};
 

@@ -5,6 +5,7 @@ from . import _C
 _MODES = ("default", "warn", "error")
 _mode = 0
 _warn_always = False
+_fill = True
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
@@ -13,6 +14,19 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
     if not isinstance(mode, bool):
         raise TypeError(f"use_deterministic_algorithms: mode must be a bool, not {type(mode).__name__}")
     _mode = (1 if warn_only else 2) if mode else 0
+    _update_fill()
+
+
+def _update_fill():
+    """Memory nobody has written gets values that stand out, if both settings say so."""
+    _C._set_deterministic_fill(_mode != 0 and _fill)
+
+
+def set_fill(value):
+    """What torch.utils.deterministic.fill_uninitialized_memory is set to."""
+    global _fill
+    _fill = value
+    _update_fill()
 
 
 def are_deterministic_algorithms_enabled():
@@ -38,6 +52,7 @@ def set_deterministic_debug_mode(debug_mode):
     if debug_mode not in _MODES and debug_mode not in range(len(_MODES)):
         raise RuntimeError(f"debug_mode is one of 0, 1 and 2, or of {', '.join(_MODES)}; got {debug_mode}")
     _mode = _MODES.index(debug_mode) if isinstance(debug_mode, str) else debug_mode
+    _update_fill()
 
 
 def is_warn_always_enabled():

@@ -8,6 +8,10 @@ _FLOATS = {
     _C.bfloat16: (7, 127, 1e-2),
     _C.float32: (23, 127, 1e-6),
     _C.float64: (52, 1023, 1e-15),
+    _C.float8_e4m3fn: (3, 8, 1.0),
+    _C.float8_e5m2: (2, 15, 1.0),
+    _C.float8_e4m3fnuz: (3, 7, 1.0),
+    _C.float8_e5m2fnuz: (2, 15, 1.0),
 }
 
 

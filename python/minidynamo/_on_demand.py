@@ -29,6 +29,7 @@ HOMES = {
     "numerical_functions": "cov corrcoef cumulative_trapezoid combinations vander isin gradient",
     "func": "vmap",
     "shape_functions": """
+        empty_permuted
         split_with_sizes narrow_copy constant_pad_nd unravel_index scalar_tensor is_signed is_nonzero is_same_size
         get_device
     """,
@@ -39,6 +40,17 @@ HOMES = {
     "storage": "UntypedStorage TypedStorage is_storage",
     "sparse": "sparse_coo_tensor spmm smm",
     "sparse.coo": "sparse_coo",
+    "sparse.compressed": """
+        sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor sparse_compressed_tensor sparse_csr
+        sparse_csc sparse_bsr sparse_bsc
+    """,
+    "nested.jagged": "jagged",
+    "quantized_tensors": """
+        quantize_per_tensor quantize_per_tensor_dynamic quantize_per_channel dequantize empty_quantized qscheme
+        per_tensor_affine per_tensor_symmetric per_channel_affine per_channel_symmetric
+        per_channel_affine_float_qparams _make_per_tensor_quantized_tensor _make_per_channel_quantized_tensor
+    """,
+    "fake_quantization": "fake_quantize_per_tensor_affine fake_quantize_per_channel_affine",
     "backends._matmul": "set_float32_matmul_precision get_float32_matmul_precision",
 }
 TENSOR_TYPES = "BFloat16 Bool Byte Char Double Float Half Int Long Short".split()

@@ -5,7 +5,7 @@ What takes more than a line stands in the modules they load, so that programs wi
 
 import builtins
 
-from . import _C
+from . import _C, _layout_methods
 from ._no_device import refuse
 from ._on_demand import HOMES
 
@@ -156,12 +156,14 @@ def is_shared(self):
 def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
     """The entries that differ from 0 as a tensor of the layout torch.sparse_coo; gradients flow back to them.
 
-    The first `sparse_dim` dimensions, all by default, are given by indices. NotImplementedError for other layouts.
+    The first `sparse_dim` dimensions, all by default, are given by indices. `layout` names a compressed one instead.
     """
-    from .sparse import coo
+    from .sparse import compressed, coo
 
-    if layout not in (None, coo.sparse_coo) or blocksize is not None or dense_dim is not None:
-        raise NotImplementedError("to_sparse(): there is one sparse layout here, torch.sparse_coo")
+    if layout not in (None, coo.sparse_coo):
+        return compressed.from_dense(self, layout, blocksize)
+    if blocksize is not None or dense_dim is not None:
+        raise RuntimeError("to_sparse(): blocksize and dense_dim are for compressed layouts")
     return coo.from_dense(self, sparse_dim)
 
 
@@ -279,6 +281,7 @@ def attach():
     """Makes all of them methods and properties of Tensor."""
     methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
     methods += [untyped_storage, storage, new_empty_strided]
+    methods += _layout_methods.METHODS
     methods += [__reversed__, to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]
     methods += map(of_sparse_tensors, ("coalesce", "is_coalesced", "indices", "values", "_indices", "_values", "_nnz"))
     methods += [_of_function(module, name) for module, names in FUNCTIONS.items() for name in names.split()]

@@ -132,7 +132,7 @@ class Pickler(pickle._Pickler):
         memory = self.memories.get(number)
         if memory is None:
             kept_as = (
-                _C.uint8 if whole.numel() % obj.dtype.itemsize else obj.dtype
+                _C.uint8 if whole.numel() % obj.dtype.itemsize or obj.dtype not in STORAGES else obj.dtype
             )  # the size is a whole number of these
             memory = self.memories[number] = _Memory(str(len(self.memories)), whole, kept_as)
         args = (memory, obj.storage_offset(), sizes, strides, requires, collections.OrderedDict())

@@ -74,4 +74,37 @@ def wrap_numpy(fn):
     return of_tensors
 
 
+def skip_guard_on_inbuilt_nn_modules_unsafe(guard_entries):
+    """For the option `guard_filter_fn`: guards of modules of torch.nn are not checked."""
+    return [not getattr(entry, "is_global", False) or "nn" not in str(entry.name) for entry in guard_entries]
+
+
+def skip_guard_on_all_nn_modules_unsafe(guard_entries):
+    """For the option `guard_filter_fn`: guards of modules are not checked."""
+    return ["Module" not in entry.guard_type for entry in guard_entries]
+
+
+def keep_tensor_guards_unsafe(guard_entries, keep_parameters=False):
+    """For the option `guard_filter_fn`: guards of tensors alone are checked."""
+    return ["TENSOR" in entry.guard_type for entry in guard_entries]
+
+
+def skip_guard_on_globals_unsafe(guard_entries):
+    """For the option `guard_filter_fn`: guards of globals are not checked."""
+    return [not entry.is_global for entry in guard_entries]
+
+
+def skip_all_guards_unsafe(guard_entries):
+    """For the option `guard_filter_fn`: nothing is checked."""
+    return [False for _ in guard_entries]
+
+
+def set_enable_guard_collectives(enabled):
+    """Holds the setting, gives the one before: with one process there is nobody to agree with."""
+    global _guard_collectives
+    before, _guard_collectives = _guard_collectives, bool(enabled)
+    return before
+
+
+_guard_collectives = False
 __getattr__ = _absent_names(__name__)

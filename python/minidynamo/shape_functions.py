@@ -19,6 +19,16 @@ def narrow_copy(input, dim, start, length):
     return input.narrow(dim, start, length).clone()
 
 
+def empty_permuted(
+    size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
+    """A tensor of these sizes whose memory has the dimensions in the order `physical_layout`, the slowest first."""
+    if sorted(physical_layout) != list(range(len(size))):
+        raise RuntimeError(f"empty_permuted: {tuple(physical_layout)} is no order of {len(size)} dimensions")
+    made = _C.empty([size[d] for d in physical_layout], dtype=dtype, device=device)
+    return made.permute([list(physical_layout).index(d) for d in range(len(size))]).requires_grad_(requires_grad)
+
+
 def constant_pad_nd(input, pad, value=0):
     """As nn.functional.pad, with a constant: pairs of widths from the last dimension on, negative ones cut off."""
     from .nn.functional import pad as padded

@@ -31,6 +31,10 @@ class UntypedStorage:
         made._shown = tensor.detach()
         return made
 
+    def _as_elements(self, dtype):
+        whole = self._bytes()
+        return _C._rebuild_view(whole, (whole.numel() // dtype.itemsize,), (1,), 0, dtype, False, _C.Tensor)
+
     def _bytes(self):
         """All of the memory as a tensor, as large as it is now."""
         return _C._storage_bytes(self._shown)[0]
@@ -135,7 +139,7 @@ class UntypedStorage:
         return memo.setdefault(id(self), self.clone())
 
     def __reduce__(self):
-        return UntypedStorage, (self.tolist(),)
+        return _storage_of_bytes, (bytes(self._bytes().numpy()),)
 
     def __repr__(self):
         kind = f"[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
@@ -148,10 +152,11 @@ class TypedStorage:
     def __init__(self, *, wrap_storage, dtype):
         self._untyped_storage, self.dtype = wrap_storage, dtype
 
+    def _as_elements(self, dtype):
+        return self._untyped_storage._as_elements(dtype)
+
     def _elements(self):
-        whole = self._untyped_storage._bytes()
-        sizes = (whole.numel() // self.dtype.itemsize,)
-        return _C._rebuild_view(whole, sizes, (1,), 0, self.dtype, False, _C.Tensor)
+        return self._as_elements(self.dtype)
 
     def untyped(self):
         return self._untyped_storage
@@ -247,6 +252,37 @@ def typed_of(tensor):
         "TypedStorage is deprecated: Tensor.untyped_storage() gives the memory as bytes.", UserWarning, stacklevel=3
     )
     return TypedStorage(wrap_storage=UntypedStorage._of(tensor), dtype=tensor.dtype)
+
+
+class _Pickled:
+    """All memory behind a tensor, as pickle writes it."""
+
+    def __init__(self, whole):
+        self._whole = whole
+
+    def __reduce__(self):
+        return _Memory, (bytes(self._whole.numpy()),)
+
+
+class _Memory:
+    """Memory as it was read."""
+
+    def __init__(self, content):
+        self.whole = _C.frombuffer(bytearray(content), dtype=_C.uint8) if content else _C.empty(0, dtype=_C.uint8)
+        self.whole = self.whole.clone()
+
+
+def _pickled_memory(tensor):
+    return _Pickled(_C._storage_bytes(tensor)[0])
+
+
+def _rebuild_over(memory, sizes, strides, offset, dtype, requires_grad, kind):
+    """What pickle calls to make a tensor again."""
+    return _C._rebuild_view(memory.whole, sizes, strides, offset, dtype, requires_grad, kind)
+
+
+def _storage_of_bytes(content):
+    return UntypedStorage._of(_Memory(content).whole)
 
 
 __getattr__ = _absent_names(__name__)

@@ -94,11 +94,14 @@ class Functionalizer final : public OpCaller {
 
   // --- Inputs ---------------------------------------------------------------------------------------------------
 
-  // Passes and kernels know the memory of the CPU and real numbers; anything else is run op by op as traced.
+  // Passes and kernels know the memory of the CPU and the real dtypes one computes in; anything else is run op by op as
+  // traced.
   static void expect_on_cpu(const Node& n) {
     for (const TensorType& t : n.types) {
       if (is_complex(t.dtype)) throw NotFunctional("functionalize: " + n.name + " is complex");
       if (!t.device.is_cpu()) throw NotFunctional("functionalize: " + n.name + " is on device " + to_string(t.device));
+      if (is_storage_only(t.dtype))
+        throw NotFunctional("functionalize: " + n.name + " has elements of " + std::string(info(t.dtype).name));
     }
   }
 

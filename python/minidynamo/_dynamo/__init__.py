@@ -77,7 +77,7 @@ _C._get_tracing_state = _get_tracing_state
 def _load(name, missing):
     import importlib
 
-    if name in ("testing", "output", "comptime", "compiled_autograd", "external_utils"):
+    if name in ("testing", "output", "comptime", "compiled_autograd", "external_utils", "decorators", "callback"):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "OptimizedModule":
         return importlib.import_module(f"{__name__}.eval_frame").OptimizedModule

@@ -38,6 +38,28 @@ class ComptimeContext:
         for name, shown in self._locals:
             print(f"{name} = {shown}", file=file)
 
+    def assert_static(self, value):
+        """AssertionError if the value is not known while tracing, as a symbolic size is not."""
+        if isinstance(value, str):
+            raise AssertionError(f"a static value was expected, but {value} is a symbol; see print_locals()")
+
+    def print_disas(self, *, file=None, stacklevel=0):
+        """Prints the instructions of the frame that is traced."""
+        import dis
+        import linecache
+
+        filename, line = self._frames[-1][0], self._frames[-1][1]
+        try:
+            dis.dis(linecache.getline(filename, line).strip(), file=file)
+        except SyntaxError:
+            print(linecache.getline(filename, line).strip(), file=file)
+
+    def sleep(self, sec):
+        """Waits while the function is traced."""
+        import time
+
+        time.sleep(sec)
+
     def print_bt(self, *, file=None):
         """Prints the stack of the traced frames, outermost first."""
         from .report import stack_text
@@ -64,6 +86,15 @@ class _Comptime:
 
     def print_bt(self, **kwargs):
         """Prints the stack of the traced frames."""
+
+    def assert_static(self, value):
+        """AssertionError while tracing if the value is a symbol."""
+
+    def print_disas(self, **kwargs):
+        """Prints the instructions of the place that is traced."""
+
+    def sleep(self, sec):
+        """Waits while the function is traced."""
 
 
 _C._mark_callable(_Comptime, "comptime")

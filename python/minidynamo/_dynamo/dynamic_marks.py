@@ -47,6 +47,11 @@ def maybe_mark_dynamic(t, index):
     _mark(t, "_dynamo_weak_dynamic_indices", index)
 
 
+def mark_unbacked(t, index, hint_override=None, strict=False, specialize_on=None, shape_id=None):
+    """The size of dimension `index` is a symbol when `t` is next compiled. It keeps its hint: code may decide on it."""
+    _mark(t, "_dynamo_weak_dynamic_indices", index)
+
+
 def mark_static(t, index=None):
     """The sizes of dimensions `index` (all of them if None) are constants, also under `dynamic=True`."""
     _mark(t, "_dynamo_static_indices", list(range(t.ndim)) if index is None else index)

@@ -103,6 +103,15 @@ class _Capture:
         return run
 
 
+_ACCEPTED = frozenset(
+    """
+    aten_graph pre_dispatch decomposition_table tracing_mode dynamic_shapes specialize_float constraints
+    prefer_deferred_runtime_asserts_over_guards allow_complex_guards_as_runtime_asserts disable_constraint_solver
+    _log_export_usage
+    """.split()
+)  # say how the graph is to be shown or checked; its results are the same
+
+
 def export(f, *extra_args, assume_static_by_default=True, same_signature=True, **extra_kwargs):
     """`export(f)(*args)` runs `f` once on these arguments and gives (graph_module, guards).
 
@@ -110,6 +119,8 @@ def export(f, *extra_args, assume_static_by_default=True, same_signature=True, *
     parameters) are held by it, Python values among the arguments are those of the export. Raises Unsupported for a
     graph break: there is exactly one graph, which is empty if `f` computes nothing.
     """
+
+    extra_kwargs = {name: value for name, value in extra_kwargs.items() if name not in _ACCEPTED}
 
     def inner(*args, **kwargs):
         return _export(f, args, kwargs, assume_static_by_default)

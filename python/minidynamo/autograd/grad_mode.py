@@ -112,8 +112,7 @@ class inference_mode(_ModeSwitch):
     def __enter__(self):
         self.prev = (_C.is_inference_mode_enabled(), _C.is_grad_enabled())
         _C._set_inference_mode(self.mode)
-        if self.mode:
-            _C._set_grad_enabled(False)
+        _C._set_grad_enabled(not self.mode)
 
     def __exit__(self, exc_type, exc_value, traceback):
         inference, grad = self.prev

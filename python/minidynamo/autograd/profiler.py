@@ -1,7 +1,8 @@
 """torch.autograd.profiler and torch.profiler: how long named parts of a program take.
 
-Only what stands in a record_function() is measured, and each step of a profile: single operators are not watched, and
-no memory or device is. In compiled code a record_function() does nothing.
+What stands in a record_function() is measured, each step of a profile, and the operators that run one by one, called
+`aten::add` and the like; compiled graphs are not looked into. No memory or device is watched. In a graph a
+record_function() does nothing.
 """
 
 import collections
@@ -11,6 +12,7 @@ import os
 import threading
 import time
 
+from .. import _C
 from .._absent import absent_names as _absent_names
 from .._dynamo.eval_frame import is_compiling as _is_compiling
 
@@ -211,7 +213,7 @@ class profile:  # noqa: N801  torch's name
             raise TypeError(f"profile() got an unexpected keyword argument {min(unknown)!r}")
         self._enabled = enabled
         self._schedule, self._ready = schedule, on_trace_ready
-        self._parts, self._is_saved, self.step_num = [], False, 0
+        self._parts, self._is_saved, self.step_num, self._metadata = [], False, 0, {}
 
     def __enter__(self):
         self.start()
@@ -233,11 +235,11 @@ class profile:  # noqa: N801  torch's name
     def step(self):
         """Ends a step and begins the next one."""
         ended, recorded = self._action, self._end()
+        self.step_num += 1
         if recorded and ended is ProfilerAction.RECORD_AND_SAVE:
             if self._ready is not None:
                 self._ready(self)
             self._is_saved = True
-        self.step_num += 1
         self._action = self._asked()
         self._begin()
 
@@ -246,10 +248,12 @@ class profile:  # noqa: N801  torch's name
 
     def _begin(self):
         self._step = None
+        _take_ops()
         if self._enabled and self._action in (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE):
             if self._is_saved:
                 self._parts, self._is_saved = [], False
             _running.append(self)
+            _C._observe_ops(True)
             if self._schedule is not None:
                 self._step = record_function(f"ProfilerStep#{self.step_num}")
                 self._step.__enter__()
@@ -260,12 +264,43 @@ class profile:  # noqa: N801  torch's name
             return False
         if self._step is not None:
             self._step.__exit__(None, None, None)
+        _take_ops()
         _running.remove(self)
+        if not _running:
+            _C._observe_ops(False)
+        self._parts.sort(key=lambda part: part.end)
         return True
 
     def events(self):
         """The parts, in the order in which they ended."""
         return list(self._parts)
+
+    def total_average(self):
+        """All parts as one row."""
+        whole = Average("Total")
+        for row in self.key_averages():
+            whole.count += row.count
+            whole.cpu_time_total += row.cpu_time_total
+            whole.self_cpu_time_total += row.self_cpu_time_total
+        return whole
+
+    @property
+    def self_cpu_time_total(self):
+        """Microseconds of all parts."""
+        return sum([row.self_cpu_time_total for row in self.key_averages()])
+
+    def add_metadata(self, key, value):
+        """A text that is written with the trace."""
+        self._metadata[key] = value
+
+    add_metadata_json = add_metadata
+
+    def toggle_collection_dynamic(self, enable, activities=None):
+        """Whether parts count from here on."""
+        if enable and self not in _running:
+            self._begin()
+        elif not enable:
+            self._end()
 
     def key_averages(self, group_by_input_shape=False, group_by_stack_n=0):
         """What was measured, by name."""
@@ -288,22 +323,34 @@ class profile:  # noqa: N801  torch's name
         """Writes the parts as JSON that trace viewers read."""
         rows = [
             {
-                "ph": "X", "cat": "user_annotation", "name": part.name, "pid": os.getpid(), "tid": part.thread,
+                "ph": "X", "name": part.name, "pid": os.getpid(), "tid": part.thread,
+                "cat": "cpu_op" if part.name.startswith("aten::") else "user_annotation",
                 "ts": part.start / 1e3, "dur": (part.end - part.start) / 1e3,
             }
             for part in self._parts
         ]  # fmt: skip
         with open(path, "w", encoding="utf-8") as file:
-            json.dump({"traceEvents": rows}, file)
+            json.dump({"schemaVersion": 1, "traceEvents": rows, **self._metadata}, file)
+
+
+def _take_ops():
+    """The ops noted since the last time go to the profiles that record."""
+    taken = _C._take_observed_ops()
+    for each in _running:
+        each._parts.extend([Part(f"aten::{name}", start, end, 0, thread) for name, start, end, thread in taken])
 
 
 def _own_times(parts):
-    """How long each part took without those inside it; parts are in the order in which they ended."""
-    inside, own = collections.Counter(), []  # by (thread, depth): time of parts ended whose outer one has not
-    for part in parts:
-        taken = part.end - part.start
-        own.append(taken - inside.pop((part.thread, part.depth + 1), 0))
-        inside[part.thread, part.depth] += taken
+    """How long each part took without those inside it, which began later and ended before it."""
+    own = [part.end - part.start for part in parts]
+    open_parts = collections.defaultdict(list)  # by thread: those around the one looked at
+    for i in sorted(range(len(parts)), key=lambda i: (parts[i].start, -parts[i].end)):
+        part, around = parts[i], open_parts[parts[i].thread]
+        while around and parts[around[-1]].end < part.end:
+            around.pop()
+        if around:
+            own[around[-1]] -= part.end - part.start
+        around.append(i)
     return own
 
 

@@ -22,8 +22,14 @@ def _limit_rows(weight, index, max_norm, norm_type):
         weight.index_copy_(0, index.long(), rows * factor)
 
 
-def _rows(weight, index, scale_grad_by_freq):
+def _rows(weight, index, scale_grad_by_freq, sparse):
     """weight[index]; with `scale_grad_by_freq` the gradient of a row is divided by how often it is there."""
+    if sparse and weight.is_leaf and weight.requires_grad and _C.is_grad_enabled() and not is_compiling():
+        from .sparse_rows import SparseRows
+
+        if scale_grad_by_freq:
+            raise RuntimeError("embedding: scale_grad_by_freq does not go with sparse gradients")
+        return SparseRows.apply(weight, index)
     rows = weight.index_select(0, index)
     if not (scale_grad_by_freq and weight.requires_grad and _C.is_grad_enabled()):
         return rows
@@ -44,8 +50,8 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """The row of `weight` that each index names, of any shape.
 
     The row `padding_idx` gets no gradient; with `scale_grad_by_freq` each row's is divided by how often it is named;
-    with `sparse` the gradient is a dense tensor all the same. With `max_norm`, rows that are named and have a larger
-    `norm_type`-norm are first scaled to it, in `weight` itself: by max_norm / (norm + 1e-7), as in torch.
+    with `sparse` the gradient of a leaf is a sparse tensor, unless the call is compiled. With `max_norm`, rows that are
+    named and have a larger `norm_type`-norm are first scaled to it, in `weight` itself: by max_norm / (norm + 1e-7).
     """
     need_tensors("embedding", weight=weight, indices=input)
     if weight.dim() != 2:
@@ -54,7 +60,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     index = input.reshape(-1)
     if max_norm is not None:
         _limit_rows(weight, index, max_norm, norm_type)
-    rows = _rows(weight, index, scale_grad_by_freq)
+    rows = _rows(weight, index, scale_grad_by_freq, sparse)
     if padding_idx is not None:
         padding = _padding(weight, padding_idx)
         if rows.requires_grad:
@@ -94,7 +100,7 @@ def embedding_bag(
     index = input.reshape(-1)
     if max_norm is not None:
         _limit_rows(weight, index, max_norm, norm_type)
-    rows = _rows(weight, index, scale_grad_by_freq)
+    rows = _rows(weight, index, scale_grad_by_freq, sparse)
     if per_sample_weights is not None:
         rows = rows * per_sample_weights.reshape(-1, 1)
     if input.dim() == 2:

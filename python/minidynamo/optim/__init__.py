@@ -19,6 +19,7 @@ _HOMES = {
     "RMSprop": "rmsprop",
     "Rprop": "rprop",
     "SGD": "sgd",
+    "SparseAdam": "sparse_adam",
 }
 __all__ = ["lr_scheduler", "swa_utils", *_HOMES]  # noqa: F822  loaded when they are asked for
 

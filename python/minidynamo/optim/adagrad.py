@@ -18,6 +18,7 @@ class Adagrad(_PerParameter):
     """
 
     _added_options = {"maximize": False, "fused": None}
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -57,6 +58,10 @@ class Adagrad(_PerParameter):
         state["sum"] = _C.full_like(param, self.defaults["initial_accumulator_value"])
 
     def _update(self, param, grad, group, state):
+        if grad.is_sparse:
+            if group["weight_decay"] != 0:
+                raise RuntimeError("weight_decay does not go with sparse gradients")
+            grad = grad.to_dense()
         grad = decayed(param, grad, group)
         rate = to_scalar(group["lr"]) / (1 + (number_of(state) - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad, value=1)

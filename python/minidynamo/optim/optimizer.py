@@ -290,6 +290,7 @@ class _PerParameter(Optimizer):
     """An optimiser that updates each parameter from its own gradient and state: `_begin` and `_update` say how."""
 
     _added_options = {}  # what states saved by old versions lack
+    _takes_sparse = False  # gradients
     _numbers = ("step",)  # states that are tensors of one number, plain numbers in old versions
 
     def __init__(self, params, defaults):
@@ -332,6 +333,8 @@ class _PerParameter(Optimizer):
     def _step_of(self, param, group):
         if group.get("capturable"):
             raise AssertionError("capturable=True is for parameters on accelerators, which there are none of")
+        if param.grad.is_sparse and not self._takes_sparse:
+            raise RuntimeError(f"{type(self).__name__} does not take sparse gradients; SparseAdam, SGD and Adagrad do")
         grad = -param.grad if group["maximize"] else param.grad
         state = self.state[param]
         if param.is_complex():

@@ -7,10 +7,13 @@ from .. import _tensor_types as _types
 from .._absent import absent_names as _absent_names
 from . import products as _products
 from . import rules as _rules
+from .compressed import CompressedTensor as _CompressedTensor
+from .compressed import sampled_addmm as sampled_addmm
 from .coo import SparseTensor as _SparseTensor
 from .coo import from_dense as _from_dense
 from .coo import made as _made
 from .coo import places as _places
+from .invariants import check_sparse_tensor_invariants as check_sparse_tensor_invariants
 
 
 def sparse_coo_tensor(
@@ -95,6 +98,8 @@ def mm(mat1, mat2, reduce="sum"):
     """The product of two matrices, of which one at least is sparse; sparse if both are. Gradients flow to both."""
     if reduce != "sum":
         raise NotImplementedError(f"torch.sparse.mm: the reduction {reduce!r} is not supported, only 'sum'")
+    if isinstance(mat1, _CompressedTensor) or isinstance(mat2, _CompressedTensor):
+        return _C.mm(mat1, mat2)
     return _products.mm(mat1, mat2)
 
 
@@ -110,12 +115,26 @@ def smm(input, mat):
 
 def addmm(mat, mat1, mat2, *, beta=1.0, alpha=1.0):
     """beta * mat + alpha * (mat1 @ mat2), `mat1` sparse. Gradients flow to all three."""
+    if isinstance(mat1, _CompressedTensor):
+        return mat * beta + _C.mm(mat1, mat2) * alpha
     return _products.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
 
 
 def sum(input, dim=None, dtype=None):
     """The sum of a sparse tensor over all elements, dense; over some dimensions sparse."""
     return _rules.sum(input, dim, dtype=dtype)
+
+
+def spdiags(diagonals, offsets, shape, layout=None):
+    """The matrix of these sizes with row i of `diagonals` on the diagonal offsets[i], element j of it in column j."""
+    diagonals, offsets = _C.atleast_2d(diagonals), _C.atleast_1d(offsets)
+    if diagonals.shape[0] != offsets.shape[0] or len(set(offsets.tolist())) != offsets.shape[0]:
+        raise RuntimeError("spdiags: as many different offsets as rows of diagonals are needed")
+    columns = _C.arange(diagonals.shape[1]).expand(diagonals.shape)
+    rows = columns - offsets.reshape(-1, 1)
+    there = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    made = _made(_C.stack([rows[there], columns[there]]), diagonals[there], tuple(shape), False)
+    return made if layout is None else made.to_sparse(layout=layout)
 
 
 def softmax(input, dim, *, dtype=None):

@@ -112,11 +112,24 @@ class SparseTensor(_C.Tensor):
 
     def to_sparse(self, sparse_dim=None, *, layout=None, blocksize=None, dense_dim=None):
         """The tensor itself. NotImplementedError for other layouts and other numbers of sparse dimensions."""
+        if layout not in (None, sparse_coo) and sparse_dim is None:
+            return rules["to_layout"](self, layout, blocksize)
         if layout not in (None, sparse_coo) or blocksize is not None or sparse_dim not in (None, self.sparse_dim()):
             raise NotImplementedError("to_sparse(): sparse tensors stay as they are")
         return self
 
     to_sparse_coo = to_sparse
+
+    def tolist(self):
+        raise RuntimeError("a sparse tensor is no list; use to_dense()")
+
+    def stride(self, dim=None):
+        """Zeros: entries are not found by steps."""
+        return (0,) * self.dim() if dim is None else 0
+
+    def is_contiguous(self, **kwargs):
+        """False: there is no order of elements in memory."""
+        return False
 
     def numpy(self, *args, **kwargs):
         raise TypeError("a sparse tensor is no array of NumPy; use to_dense() first")

@@ -267,6 +267,43 @@ def _zeros_like(input, *, dtype=None, layout=None, device=None, requires_grad=Fa
     return made(_C.zeros((input.sparse_dim(), 0), dtype=_C.int64), values, tuple(input.shape), True)
 
 
+def _copied(input, source, non_blocking=False):
+    if not _is_sparse(source):
+        raise RuntimeError("copy_(): a sparse tensor can take another sparse one; see to_sparse()")
+    return made(
+        source._indices().clone(), source._values().to(input.dtype, copy=True), source.shape, source.is_coalesced()
+    )
+
+
+def _permute(input, *dims):
+    dims = dims[0] if len(dims) == 1 and not isinstance(dims[0], int) else dims
+    order = [_wrapped(d, input.dim()) for d in dims]
+    first_dense = input.sparse_dim()
+    if sorted(order) != list(range(input.dim())) or sorted(order[:first_dense]) != list(range(first_dense)):
+        raise RuntimeError("permute: sparse dimensions of a sparse tensor stay in front of dense ones")
+    values = input._values().permute(0, *[d - first_dense + 1 for d in order[first_dense:]])
+    sizes = [input.shape[d] for d in order]
+    return made(input._indices()[order[:first_dense]], values, sizes, False)
+
+
+def _masked_by(input, mask):
+    """The elements of `input` in the places of `mask`; 0 where it has none."""
+    if not _is_sparse(input):
+        _same_sizes(input, mask, "sparse_mask")
+        mask = mask.coalesce()
+        return made(mask.indices(), input[tuple(mask.indices())], tuple(input.shape), True)
+    input, mask = input.coalesce(), mask.coalesce()
+    _same_sizes(input, mask, "sparse_mask")
+    sizes = input.shape[: input.sparse_dim()]
+    mine, wanted = places(input._indices(), sizes), places(mask._indices(), sizes)
+    values = _C.zeros((wanted.shape[0], *input._values().shape[1:]), dtype=input.dtype)
+    if mine.shape[0]:
+        at = _C.searchsorted(mine, wanted).clamp(max=mine.shape[0] - 1)
+        there = (mine[at] == wanted).reshape(-1, *[1] * (values.dim() - 1))
+        values = _C.where(there, input._values()[at], values)
+    return made(mask._indices(), values, tuple(input.shape), True)
+
+
 def _norm(input, p="fro", *args, **kwargs):
     if args or kwargs:
         raise NotImplementedError("norm of sparse tensors: only that over all elements is supported")
@@ -280,6 +317,8 @@ def _in_place(rule):
         if input.requires_grad and input.is_leaf and _C.is_grad_enabled():
             raise RuntimeError("a sparse leaf that requires grad cannot be changed in-place, except within no_grad()")
         result = rule(input, *args, **kwargs)
+        if not _is_sparse(input) and not _is_sparse(result):
+            return input.copy_(result)
         if not _is_sparse(result):
             raise RuntimeError("the result of this op is dense, and cannot be written to a sparse tensor")
         input._parts, input._coalesced = result._parts, result._coalesced
@@ -317,5 +356,8 @@ rules |= {
     "zeros_like": _zeros_like,
     "empty_like": _zeros_like,
     "zero_": _in_place(_zeros_like),
+    "copy_": _in_place(_copied),
+    "permute": _permute,
+    "sparse_mask": _masked_by,
     "any": lambda input: input._values().any(),
 }

@@ -39,6 +39,20 @@ class CheckpointError(RuntimeError):
     """What was computed again differs from what was computed first."""
 
 
+_debug = None
+
+
+@contextlib.contextmanager
+def set_checkpoint_debug_enabled(enabled):
+    """Within it the setting holds for checkpoints that name none; what they find wrong they say in any case."""
+    global _debug
+    before, _debug = _debug, enabled
+    try:
+        yield
+    finally:
+        _debug = before
+
+
 def noop_context_fn():
     """Two contexts that do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()

@@ -1,4 +1,7 @@
-"""Errors of symbolic sizes."""
+"""Questions about sizes that may be symbols, and their errors. What is asked of a symbol here decides it: a guard."""
+
+import builtins
+import enum
 
 from ..._absent import absent_names as _absent_names
 from ..._dynamo.exc import TorchDynamoException
@@ -6,6 +9,162 @@ from ..._dynamo.exc import TorchDynamoException
 
 class ConstraintViolationError(TorchDynamoException):
     """A size marked with `mark_dynamic` has become a constant of the compiled function."""
+
+
+class GuardOnDataDependentSymNode(RuntimeError):
+    """A decision depends on a size that depends on the elements of a tensor."""
+
+
+class DimDynamic(enum.Enum):
+    """How a dimension is taken."""
+
+    DYNAMIC = 0
+    DUCK = 1
+    STATIC = 2
+    SIZE_LIKE_UNBACKED = 3
+    INFER_STRIDE = 4
+    OBLIVIOUS_SIZE = 5
+
+
+def is_symbolic(val):
+    """False: in plain Python sizes are ints, and what is traced is asked as if it were."""
+    return False
+
+
+def is_concrete_int(a):
+    """True: ints of traced code are known, or guarded when they are asked for."""
+    if not isinstance(a, int):
+        raise AssertionError(f"an int is needed, not {type(a).__name__}")
+    return True
+
+
+def is_concrete_float(a):
+    """As is_concrete_int()."""
+    if not isinstance(a, float):
+        raise AssertionError(f"a float is needed, not {type(a).__name__}")
+    return True
+
+
+def is_concrete_bool(a):
+    """As is_concrete_int()."""
+    if not isinstance(a, bool):
+        raise AssertionError(f"a bool is needed, not {type(a).__name__}")
+    return True
+
+
+def guard_int(a):
+    """The number."""
+    return int(a)
+
+
+def guard_float(a):
+    """The number."""
+    return float(a)
+
+
+def guard_bool(a):
+    """Whether it holds."""
+    return bool(a)
+
+
+def guard_scalar(a):
+    """The number, of the type it is."""
+    if isinstance(a, bool):
+        return guard_bool(a)
+    return guard_int(a) if isinstance(a, int) else guard_float(a)
+
+
+def guard_size_oblivious(expr):
+    """Whether it holds."""
+    return bool(expr)
+
+
+def guard_or_true(a):
+    """Whether it holds; True where nobody knows."""
+    return bool(a)
+
+
+def guard_or_false(a):
+    """Whether it holds; False where nobody knows."""
+    return bool(a)
+
+
+def statically_known_true(x):
+    """Whether it holds."""
+    return bool(x)
+
+
+def statically_known_false(x):
+    """Whether it does not hold."""
+    return not bool(x)
+
+
+definitely_true = statically_known_true
+definitely_false = statically_known_false
+expect_true = guard_bool
+
+
+def hint_int(a, fallback=None):
+    """The number."""
+    return int(a)
+
+
+size_hint = hint_int
+
+
+def has_static_value(a):
+    """True for numbers."""
+    return isinstance(a, (bool, int, float))
+
+
+def constrain_range(a, *, min=None, max=None):
+    """RuntimeError if the number is outside."""
+    if min is not None and a < min or max is not None and a > max:
+        raise ValueError(f"{a} is not in the range from {min} to {max}")
+
+
+def sym_eq(x, y):
+    """Whether two numbers, or nested tuples and lists of numbers, are the same."""
+    if isinstance(x, (tuple, list)) and isinstance(y, (tuple, list)):
+        return len(x) == len(y) and builtins.all([sym_eq(a, b) for a, b in zip(x, y)])
+    if isinstance(x, (bool, int)) and isinstance(y, (bool, int)):
+        return x == y
+    raise AssertionError(f"numbers or sequences of them are compared, not {type(x).__name__} and {type(y).__name__}")
+
+
+def sym_and(x, *others):
+    """Whether all hold."""
+    return builtins.all([bool(each) for each in (x, *others)])
+
+
+def sym_or(x, *others):
+    """Whether one of them holds."""
+    return builtins.any([bool(each) for each in (x, *others)])
+
+
+def free_symbols(val):
+    """The empty set: numbers have no symbols."""
+    return set()
+
+
+def free_unbacked_symbols(x):
+    """The empty set."""
+    return set()
+
+
+def has_free_symbols(val):
+    """False."""
+    return False
+
+
+def has_free_unbacked_symbols(x):
+    """False."""
+    return False
+
+
+def has_symbolic_sizes_strides(elem):
+    """False: tensors have sizes that are ints."""
+    return False
 
 
 __getattr__ = _absent_names(__name__)
