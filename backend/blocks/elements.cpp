@@ -2,6 +2,7 @@
 #include "backend/blocks/kernel_args.h"
 #include "backend/machine/thread_pool.h"
 #include "ir/reference/special.h"
+#include "ir/reference/special_functions.h"
 
 namespace md::blocks {
 namespace {
@@ -25,5 +26,9 @@ bool run_op(ops::Digamma o, const KernelArgs& c) { return by_elements(o, c); }
 bool run_op(ops::Gcd o, const KernelArgs& c) { return by_elements(o, c); }
 bool run_op(ops::Lcm o, const KernelArgs& c) { return by_elements(o, c); }
 bool run_op(ops::NextAfter o, const KernelArgs& c) { return by_elements(o, c); }
+#define MD_OP(S) \
+  bool run_op(ops::S o, const KernelArgs& c) { return by_elements(o, c); }
+#include "registry/special_functions.inc"
+#undef MD_OP
 
 }  // namespace md::blocks

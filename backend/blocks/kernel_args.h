@@ -5,7 +5,7 @@
 #include "backend/blocks/engine.h"
 #include "registry/ops/convolution.h"
 #include "registry/ops/indexing.h"
-#include "registry/ops/special.h"
+#include "registry/ops/special_functions.h"
 
 namespace md::blocks {
 
@@ -38,5 +38,8 @@ bool run_op(ops::Digamma, const KernelArgs& c);
 bool run_op(ops::Gcd, const KernelArgs& c);
 bool run_op(ops::Lcm, const KernelArgs& c);
 bool run_op(ops::NextAfter, const KernelArgs& c);
+#define MD_OP(S) bool run_op(ops::S, const KernelArgs& c);
+#include "registry/special_functions.inc"
+#undef MD_OP
 
 }  // namespace md::blocks

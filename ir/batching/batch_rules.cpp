@@ -95,6 +95,10 @@ constexpr RuleRow kRows[] = {
 constexpr auto kRules = [] {
   std::array<BatchRule, id::kCount> rules{};
   for (const RuleRow& row : kRows) rules[row.op] = row.rule;
+  // Of one operand or two, an element at a time.
+#define MD_OP(S) rules[id::S] = batch_pointwise;
+#include "registry/special_functions.inc"
+#undef MD_OP
   return rules;
 }();
 

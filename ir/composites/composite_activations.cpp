@@ -313,6 +313,21 @@ Arg expand_rule(ops::LogAddExp2, const Expansion& e) {
   });
 }
 
+Arg expand_rule(ops::Ndtr, const Expansion& e) {
+  const Arg x = widened(e, e.arg(0));
+  return narrowed(e, mul(e, e.call(id::Erfc, {mul(e, x, -M_SQRT1_2)}), 0.5), e.arg(0));
+}
+
+Arg expand_rule(ops::Mvlgamma, const Expansion& e) {
+  const std::int64_t p = fixed_size(e.size(1));
+  if (p < 1) e.fail(ErrorKind::Runtime, "p has to be at least 1");
+  const Arg x = widened(e, e.arg(0));
+  Arg sum = e.call(id::LGamma, {x});
+  for (std::int64_t j = 1; j < p; ++j) sum = add(e, sum, e.call(id::LGamma, {sub(e, x, static_cast<double>(j) / 2)}));
+  const double shift = static_cast<double>(p * (p - 1)) / 4 * std::log(M_PI);
+  return narrowed(e, p > 1 ? add(e, sum, shift) : sum, e.arg(0));
+}
+
 Arg expand_rule(ops::Logit, const Expansion& e) {
   const DType t = e.tensor(0).dtype;
   Arg x = is_floating(t) ? widened(e, e.arg(0)) : converted(e, e.arg(0), default_dtype());

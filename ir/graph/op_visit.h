@@ -18,6 +18,7 @@
 #include "registry/ops/randomness.h"
 #include "registry/ops/scans.h"
 #include "registry/ops/special.h"
+#include "registry/ops/special_functions.h"
 #include "registry/ops/views.h"
 
 namespace md {

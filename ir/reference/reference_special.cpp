@@ -2,61 +2,21 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <numeric>
 #include <vector>
 
+#include "ir/reference/elements.h"
+#include "ir/reference/gamma_formulas.h"
+#include "ir/reference/normal_formulas.h"
 #include "ir/reference/special.h"
 
 namespace md {
 namespace {
 
-// The operand broadcast to the result's sizes, read in row-major order from some element on.
-class Reader {
- public:
-  Reader(const TensorImpl& t, const DimVec& sizes, std::int64_t first) : t_(t), at_(t, sizes), skipped_(first) {}
-
-  // n values in the dtype `compute`.
-  void read(std::int64_t n, DType compute, void* out) {
-    for (; skipped_ > 0; --skipped_) at_.next();
-    gather(t_, at_, n, compute, out);
-  }
-
- private:
-  const TensorImpl& t_;
-  ElementCursor at_;
-  std::int64_t skipped_;
-};
-
-constexpr std::int64_t kPiece = 256;
-
-// out[i] = f(x[i]) for the elements [first, last); f is computed in double for floats of 32 bits and less, else in
-// long double.
-template <class F>
-void map_floats(const KernelCall& c, std::int64_t first, std::int64_t last, F&& f) {
-  const TensorImpl& out = *c.out[0];
-  Reader in(c.tensor(0), out.sizes, first);
-  visit_dtype(out.dtype, [&](auto zero) {
-    using T = decltype(zero);
-    using W = WorkingOf<T>;
-    if constexpr (std::is_floating_point_v<W>) {
-      using Wide = std::conditional_t<std::is_same_v<W, double>, long double, double>;
-      W values[kPiece];
-      for (std::int64_t at = first; at < last; at += kPiece) {
-        const std::int64_t n = std::min(kPiece, last - at);
-        in.read(n, out.dtype, values);
-        for (std::int64_t i = 0; i < n; ++i) {
-          out.as<T>()[at + i] = narrow<T>(static_cast<W>(f(static_cast<Wide>(values[i]))));
-        }
-      }
-    }
-  });
-}
-
 template <class F>
 void map_pairs(const KernelCall& c, std::int64_t first, std::int64_t last, F&& f) {
   const TensorImpl& out = *c.out[0];
-  Reader left(c.tensor(0), out.sizes, first), right(c.tensor(1), out.sizes, first);
+  ElementReader left(c.tensor(0), out.sizes, first), right(c.tensor(1), out.sizes, first);
   visit_dtype(out.dtype, [&](auto zero) {
     using T = decltype(zero);
     using W = WorkingOf<T>;
@@ -70,71 +30,6 @@ void map_pairs(const KernelCall& c, std::int64_t first, std::int64_t last, F&& f
       }
     }
   });
-}
-
-// --- Formulas --------------------------------------------------------------------------------------------------------
-
-// A first guess good to seven digits (Giles: "Approximating the erfinv function", GPU Computing Gems, 2011).
-double guess_erfinv(double y) {
-  double w = -std::log((1 - y) * (1 + y));
-  constexpr double kCentre[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
-                                -0.00125372503, -0.00417768164, 0.246640727,    1.50140941};
-  constexpr double kTail[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
-                              -0.0076224613,   0.00943887047,  1.00167406,    2.83297682};
-  const bool centre = w < 5;
-  w = centre ? w - 2.5 : std::sqrt(w) - 3;
-  double p = 0;
-  for (const double k : centre ? kCentre : kTail) p = p * w + k;
-  return p * y;
-}
-
-// Newton's method on erf; near 1 on erfc, which keeps the digits.
-template <class W>
-W erfinv(W y) {
-  const W size = std::abs(y);
-  if (!(size < 1)) return size == 1 ? std::copysign(std::numeric_limits<W>::infinity(), y) : std::nan("");
-  if (size < W(1e-8)) return y * (std::sqrt(std::numbers::pi_v<W>) / 2);
-  W x = std::abs(static_cast<W>(guess_erfinv(static_cast<double>(size))));
-  if (!std::isfinite(x)) x = 5.8L;  // where 1 - y is below what double resolves
-  for (int i = 0; i < 12; ++i) {    // three do, but for the last few numbers below 1
-    const W error = size < W(0.5) ? std::erf(x) - size : (1 - size) - std::erfc(x);
-    const W step = error * (std::sqrt(std::numbers::pi_v<W>) / 2) * std::exp(x * x);
-    x -= step / (1 + x * step);  // Halley's: its error is of the third order
-    if (std::abs(step) < W(1e-7) * x) break;
-  }
-  return std::copysign(x, y);
-}
-
-// The functions with _r keep the sign apart; the others write it to a global.
-double log_gamma(double x) {
-  int sign;
-  return lgamma_r(x, &sign);
-}
-long double log_gamma(long double x) {
-  int sign;
-  return lgammal_r(x, &sign);
-}
-
-// The asymptotic series from 12 on, brought there by digamma(x + 1) = digamma(x) + 1 / x; negative numbers by
-// reflection. (Abramowitz and Stegun, 6.3.)
-template <class W>
-W digamma(W x) {
-  constexpr W pi = std::numbers::pi_v<W>;
-  if (x == 0) return std::copysign(std::numeric_limits<W>::infinity(), -x);
-  if (x < 0) {
-    if (x == std::floor(x) || !std::isfinite(x)) return std::nan("");
-    const W part = x - std::trunc(x);  // tan of what is left has its digits
-    return digamma(1 - x) - pi / std::tan(pi * part);
-  }
-  if (std::isinf(x)) return x;
-  W shift = 0;
-  for (; x < 20; ++x) shift -= 1 / x;
-  constexpr W kBernoulli[] = {W(1) / 12,       -W(1) / 120, W(1) / 252,      -W(1) / 240,     W(1) / 132,
-                              -W(691) / 32760, W(1) / 12,   -W(3617) / 8160, W(43867) / 14364};
-  const W square = 1 / (x * x);
-  W power = square, series = 0;
-  for (const W b : kBernoulli) series += b * power, power *= square;
-  return shift + std::log(x) - 1 / (2 * x) - series;
 }
 
 template <class T>
@@ -189,13 +84,13 @@ struct NextTowards {
 }  // namespace
 
 void run_elements(ops::ErfInv, const KernelCall& c, std::int64_t first, std::int64_t last) {
-  map_floats(c, first, last, [](auto x) { return erfinv(x); });
+  map_floats(c, first, last, [](auto x) { return formulas::erfinv(x); });
 }
 void run_elements(ops::LGamma, const KernelCall& c, std::int64_t first, std::int64_t last) {
-  map_floats(c, first, last, [](auto x) { return log_gamma(x); });
+  map_floats(c, first, last, [](auto x) { return formulas::log_gamma(x); });
 }
 void run_elements(ops::Digamma, const KernelCall& c, std::int64_t first, std::int64_t last) {
-  map_floats(c, first, last, [](auto x) { return digamma(x); });
+  map_floats(c, first, last, [](auto x) { return formulas::digamma(x); });
 }
 void run_elements(ops::Gcd, const KernelCall& c, std::int64_t first, std::int64_t last) {
   map_pairs(c, first, last, GreatestDivisor{});

@@ -35,6 +35,7 @@ from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
 
 __version__ = "0.1.0"
 del DisableTorchFunction, DisableTorchFunctionSubclass  # noqa: F821  stay in _C, as in the mirrored namespace
+del matrix_power  # noqa: F821  that of linalg.older_names knows negative powers
 newaxis = None
 from . import _dynamo as _dynamo  # noqa: E402  after the names above, which it uses
 from ._dynamo import compile as compile  # noqa: E402

@@ -20,14 +20,18 @@ HOMES = {
     """,
     "amp.grad_scaler": "GradScaler",
     "linalg.older_names": """
-        cholesky cholesky_inverse cholesky_solve det inverse logdet matrix_exp pinverse qr slogdet svd triangular_solve
+        cholesky cholesky_inverse cholesky_solve det geqrf inverse logdet lu lu_solve matrix_exp matrix_power orgqr
+        ormqr pinverse qr slogdet svd triangular_solve
     """,
+    "linalg.functions": "lu_unpack frobenius_norm nuclear_norm norm_except_dim",
+    "linalg.low_rank": "svd_lowrank pca_lowrank lobpcg",
     "functional": "broadcast_shapes",
     "nn.functional": "pdist",
     "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce",
     "older_functions": "range",
     "numerical_functions": "cov corrcoef cumulative_trapezoid combinations vander isin gradient",
     "func": "vmap",
+    "special": "polygamma",
     "shape_functions": """
         empty_permuted
         split_with_sizes narrow_copy constant_pad_nd unravel_index scalar_tensor is_signed is_nonzero is_same_size

@@ -195,6 +195,21 @@ struct Logit {
            "special.logit");
 };
 
+struct Ndtr {
+  static constexpr OpDecl decl =
+      rounds_once(also(operator_only(composite("ndtr", "ndtr(Tensor self) -> Tensor",
+                                               "The distribution function of the standard normal distribution.")),
+                       "special.ndtr"));
+};
+
+struct Mvlgamma {
+  static constexpr OpDecl decl =
+      rounds_once(also(inplace_too(composite(
+                           "mvlgamma", "mvlgamma(Tensor self, int p) -> Tensor",
+                           "The logarithm of the multivariate gamma function of dimension p; RuntimeError for p < 1.")),
+                       "special.multigammaln"));
+};
+
 struct Xlogy {
   static constexpr OpDecl decl =
       own_gradient(also(inplace_too(composite("xlogy", "xlogy(Operand self, Operand other) -> Tensor",

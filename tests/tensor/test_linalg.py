@@ -146,8 +146,8 @@ def test_least_squares():
     found = linalg.lstsq(a, b)
     assert np.allclose(found.solution.numpy(), np.linalg.lstsq(a.numpy(), b.numpy(), rcond=None)[0])
     assert found.rank.item() == 3 and found.residuals.numel() == 0
-    with pytest.raises(NotImplementedError, match="driver"):
-        linalg.lstsq(a, b, driver="gelsd")
+    with pytest.raises(RuntimeError, match="driver"):
+        linalg.lstsq(a, b, driver="gesv")
 
 
 # --- gradients --------------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def test_matrices_without_a_result():
     both = torch.stack([torch.eye(2), -torch.eye(2)])
     factor, info = linalg.cholesky_ex(both)
     assert info.tolist() == [0, 1] and info.dtype is torch.int32 and factor[0].tolist() == torch.eye(2).tolist()
-    assert linalg.inv_ex(singular).info.item() == 1
+    assert linalg.inv_ex(singular).info.item() == 2  # the second pivot is zero
     assert linalg.slogdet(singular).logabsdet.item() == -float("inf")
     assert torch.logdet(torch.tensor([[0.0, 1.0], [1.0, 0.0]])).isnan().item()
 
@@ -256,7 +256,7 @@ def test_matrices_without_a_result():
         (lambda: linalg.inv(torch.ones(2, 2).long()), RuntimeError, "floating"),
         (lambda: linalg.inv(torch.ones(2, 2).half()), RuntimeError, "Low precision"),
         (lambda: linalg.inv([[1.0]]), TypeError, "must be Tensor"),
-        (lambda: linalg.inv(torch.eye(2), out=torch.empty(2, 2)), NotImplementedError, "out="),
+        (lambda: linalg.inv(torch.eye(2), out=torch.empty(2, 2).double()), RuntimeError, "dtype"),
         (lambda: linalg.solve(torch.eye(3), torch.ones(2, 2)), RuntimeError, "Incompatible shapes"),
         (lambda: linalg.solve(torch.eye(3), torch.ones(3, 2).double()), RuntimeError, "dtype"),
         (lambda: linalg.eigh(torch.eye(2), "x"), RuntimeError, "UPLO"),

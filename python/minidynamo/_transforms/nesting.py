@@ -17,7 +17,7 @@ def named_after(func):
     """Decorator: the name and the documentation of `func`, where it is a function."""
 
     def decorate(wrapper):
-        if isinstance(func, types.FunctionType) or not _is_compiling():
+        if not _is_compiling() or (isinstance(func, types.FunctionType) and not hasattr(func, "__wrapped__")):
             return functools.wraps(func)(wrapper)
         return wrapper
 

@@ -27,6 +27,7 @@ __all__ = [
     "register_autograd",
     "register_fake",
     "register_kernel",
+    "register_vmap",
 ]
 
 _KEYS = {"CPU": "cpu", "default": "CompositeExplicitAutograd", "AutogradCPU": "Autograd"}
@@ -43,6 +44,8 @@ class Operator:
         self.kernels = {}
         self.fake = None
         self.autograd = None  # (backward, setup_context)
+        self.vmap = None  # its rule inside vmap: minidynamo/_transforms/operators.py
+        self.batches_leading = False  # leading dimensions are batches: inside vmap it is called once for all examples
         self.recorded_as = None  # the Function that stands for its calls; None if what the kernel calls is recorded
 
     def __call__(self, *args, **kwargs):
@@ -54,6 +57,10 @@ class Operator:
 
     def _run(self, *args, **kwargs):
         values = self.schema.bind(args, kwargs)
+        if _C._transforms() and any([_C._batch_levels(t) for t in gradients.tensors_in(list(values.values()))]):
+            from .._transforms import operators
+
+            return operators.call(self, values)
         above = self.kernels.get("Autograd")
         if above is not None and not _C.is_inference_mode_enabled():
             return self._call(above, values)
@@ -193,6 +200,15 @@ class CustomOpDef(_ops._Overload):
         self._operator.fake = _checked_function(fn, "register_fake")
         return fn
 
+    def register_vmap(self, fn=None, /):
+        """Decorator: `fn(info, in_dims, *args)` computes all examples at once inside vmap. They lie in the dimensions
+        of arguments that in_dims says, None for those that all share, and it returns (results, out_dims). `info` has
+        batch_size and randomness. An operator without it is called for each example."""
+        if fn is None:
+            return self.register_vmap
+        self._operator.vmap = _checked_function(fn, "register_vmap")
+        return fn
+
     def register_kernel(self, device_types, fn=None, /):
         """Decorator: `fn` computes the operator on these devices ("cpu", or a list)."""
         if fn is None:
@@ -317,6 +333,14 @@ def register_autograd(op, backward, /, *, setup_context=None, lib=None):
         raise AttributeError(f"there is no operator {op}; define it first")
     operator = _operator(op)
     operator.set_formula(backward, setup_context, operator.dotted_name)
+
+
+def register_vmap(op, func=None, /, *, lib=None):
+    """Decorator: the rule of an operator, or of the one of that name, inside vmap: see CustomOpDef.register_vmap()."""
+    if func is None:
+        return functools.partial(register_vmap, op)
+    _operator(op).vmap = _checked_function(func, "register_vmap")
+    return func
 
 
 class Library:

@@ -126,6 +126,8 @@ def _text(gradient):
 
 
 class _Recorded(Function):
+    _runs_in_transforms = True  # an operator has taken the examples apart before
+
     @staticmethod
     def forward(ctx, *given):
         ctx._operator_call = given[-1]
@@ -138,6 +140,8 @@ class _Recorded(Function):
 
 class _NoFormula(Function):
     """Behind results of an operator whose kernel records nothing: no gradient comes through it."""
+
+    _runs_in_transforms = True
 
     @staticmethod
     def forward(ctx, name, results, *tensors):

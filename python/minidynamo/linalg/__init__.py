@@ -1,6 +1,6 @@
 """torch.linalg: norms and products from the op table; what needs factorizations of matrices is loaded on demand.
 
-NumPy's LAPACK computes those, behind operators of their own (operators.py, decompositions.py): one node of a graph
+LAPACK computes those, behind operators of their own (operators.py, decompositions.py): one node of a graph
 each, with gradients of any order that are made of the same operators.
 """
 
@@ -10,15 +10,18 @@ from .._C import _namespaces
 globals().update(_namespaces["linalg"])
 _HOMES = {
     "matrices": """
-        cholesky cholesky_ex det diagonal inv inv_ex matrix_exp pinv slogdet solve solve_ex solve_triangular
-        tensorinv tensorsolve vander
+        cholesky cholesky_ex det diagonal inv inv_ex matrix_exp matrix_power pinv slogdet solve solve_ex
+        solve_triangular tensorinv tensorsolve vander
+    """,
+    "spectra": "cond eigh eigvalsh matrix_norm matrix_rank norm qr svd svdvals",
+    "factors": """
+        householder_product ldl_factor ldl_factor_ex ldl_solve lstsq lu lu_factor lu_factor_ex lu_solve
     """,
     "complex_matrices": "eig eigvals",
-    "spectra": "cond eigh eigvalsh lstsq matrix_norm matrix_rank norm qr svd svdvals",
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names.split()}
 _table_norm, _table_matrix_norm = _namespaces["linalg"]["norm"], _namespaces["linalg"]["matrix_norm"]
-del norm, matrix_norm  # noqa: F821  those of spectra.py know orders that need singular values
+del norm, matrix_norm, matrix_power  # noqa: F821  those here need singular values or inverses
 __all__ = sorted({*_namespaces["linalg"], *_home_of, "LinAlgError"})
 
 

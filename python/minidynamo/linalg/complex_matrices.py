@@ -1,11 +1,11 @@
 """The functions of torch.linalg for complex matrices, and eigenvalues of matrices that need not be symmetric.
 
-Importing this gives the functions of matrices.py and spectra.py these ones to call where a matrix is complex.
+Importing this gives the functions of matrices.py, spectra.py and factors.py these ones to call where a matrix is complex.
 """
 
 from .. import _C
 from .._limits import finfo
-from . import LinAlgError, complex_operators, matrices, spectra
+from . import LinAlgError, complex_operators, factors, matrices, spectra
 from .matrices import result_type
 
 _Eigen = result_type("linalg_eig", "eigenvalues eigenvectors")
@@ -281,5 +281,5 @@ def for_both(namespace, of_complex):
             namespace[name] = _for_both(namespace[name], function)
 
 
-for _module in (matrices, spectra):
+for _module in (matrices, spectra, factors):
     for_both(vars(_module), {name: globals()[name] for name in _OF_LINALG})

@@ -11,11 +11,13 @@ from . import LinAlgError
 from .operators import array, define, solve_triangular, tensor_of
 
 
-def _from_lapack(name, function, *args, **kwargs):
+def _from_lapack(name, function, a, *args, **kwargs):
+    if name != "qr" and not np.isfinite(a).all():
+        raise LinAlgError(f"linalg.{name}: the algorithm does not converge for a matrix with infinite elements or NaN")
     try:
-        return tuple([tensor_of(values) for values in function(*args, **kwargs)])
+        return tuple([tensor_of(values) for values in function(a, *args, **kwargs)])
     except np.linalg.LinAlgError:
-        raise LinAlgError(f"linalg.{name}: the algorithm did not converge; the input may have NaN in it") from None
+        raise LinAlgError(f"linalg.{name}: the algorithm did not converge") from None
 
 
 def _diagonal(values):

@@ -1,14 +1,17 @@
 """Functions of torch's own namespace, and methods of tensors, that torch.linalg has under its own names and forms."""
 
 from .. import _C
-from . import complex_matrices, matrices, operators, spectra
-from .arguments import need_square, refuse_out
+from . import complex_matrices, factors, matrices, operators, spectra
+from .arguments import need_square, takes_out
+from .factors import geqrf as geqrf
+from .factors import ormqr as ormqr
 from .matrices import result_type
 
 _SignAndLog = result_type("slogdet", "sign logabsdet")
 _Triangular = result_type("triangular_solve", "solution cloned_coefficient")
 _Orthogonal = result_type("qr", "Q R")
 _Singular = result_type("svd", "U S V")
+_LuWithInfo = result_type("_lu_with_info", "LU pivots info")
 
 
 def det(input):
@@ -16,9 +19,10 @@ def det(input):
     return matrices.det(input)
 
 
-def slogdet(input, *, out=None):
+@takes_out
+def slogdet(input):
     """linalg.slogdet()."""
-    return _SignAndLog(*matrices.slogdet(input, out=out))
+    return _SignAndLog(*matrices.slogdet(input))
 
 
 def logdet(input):
@@ -28,9 +32,10 @@ def logdet(input):
     return _C.where(sign < 0, float("nan"), logarithm)
 
 
-def inverse(input, *, out=None):
+@takes_out
+def inverse(input):
     """linalg.inv()."""
-    return matrices.inv(input, out=out)
+    return matrices.inv(input)
 
 
 def pinverse(input, rcond=1e-15):
@@ -43,44 +48,72 @@ def matrix_exp(input):
     return matrices.matrix_exp(input)
 
 
-def cholesky(input, upper=False, *, out=None):
+def matrix_power(input, n, *, out=None):
+    """linalg.matrix_power()."""
+    return matrices.matrix_power(input, n, out=out)
+
+
+@takes_out
+def cholesky(input, upper=False):
     """linalg.cholesky()."""
-    return matrices.cholesky(input, upper=upper, out=out)
+    return matrices.cholesky(input, upper=upper)
 
 
-def cholesky_solve(input, L, upper=False, *, out=None):
+@takes_out
+def cholesky_solve(input, L, upper=False):
     """X with (L @ L.mT) @ X = input, or (L.mT @ L) @ X = input if `upper`."""
-    refuse_out("cholesky_solve", out)
     inner = matrices.solve_triangular(L.mT if upper else L, input, upper=False)
     return matrices.solve_triangular(L if upper else L.mT, inner, upper=True)
 
 
-def cholesky_inverse(L, upper=False, *, out=None):
+@takes_out
+def cholesky_inverse(L, upper=False):
     """The inverse of L @ L.mT, or of L.mT @ L if `upper`."""
-    refuse_out("cholesky_inverse", out)
     need_square("cholesky_inverse", L)
     return cholesky_solve(_C.eye(L.shape[-1], dtype=L.dtype, device=L.device), L, upper)
 
 
-def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False, *, out=None):
+@takes_out
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
     """(solution, A) of A @ X = b, or A.mT @ X = b if `transpose`; linalg.solve_triangular() gives X alone."""
-    refuse_out("triangular_solve", out)
     matrix = A.mT if transpose else A
     solution = matrices.solve_triangular(matrix, b, upper=upper != transpose, unitriangular=unitriangular)
     return _Triangular(solution, A.clone())
 
 
-def qr(input, some=True, *, out=None):
+@takes_out
+def qr(input, some=True):
     """linalg.qr(), complete if not `some`."""
-    return _Orthogonal(*spectra.qr(input, "reduced" if some else "complete", out=out))
+    return _Orthogonal(*spectra.qr(input, "reduced" if some else "complete"))
 
 
-def svd(input, some=True, compute_uv=True, *, out=None):
+@takes_out
+def svd(input, some=True, compute_uv=True):
     """(U, S, V) with input = U @ diag(S) @ V.mT; U and V are 0 unless `compute_uv`, and square unless `some`."""
-    u, s, vh = spectra.svd(input, not some, out=out)
+    u, s, vh = spectra.svd(input, not some)
     if not compute_uv:
         u, vh = _C.zeros_like(u), _C.zeros_like(vh)
     return _Singular(u, s, vh.mT)
+
+
+def orgqr(input, tau, *, out=None):
+    """linalg.householder_product()."""
+    return factors.householder_product(input, tau, out=out)
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    """(LU, pivots), with `get_infos` also info, of linalg.lu_factor_ex(). RuntimeError for a zero pivot without."""
+    found = tuple((factors.lu_factor_ex if get_infos else factors.lu_factor)(A, pivot=pivot))
+    if out is not None:
+        for given, value in zip(out, found):
+            given.resize_(value.shape).copy_(value)
+        found = tuple(out)
+    return _LuWithInfo(*found) if get_infos else tuple(found)
+
+
+def lu_solve(b, LU_data, LU_pivots, *, out=None):
+    """linalg.lu_solve() with b in front."""
+    return factors.lu_solve(LU_data, LU_pivots, b, out=out)
 
 
 complex_matrices.for_both(globals(), complex_matrices.OLDER)

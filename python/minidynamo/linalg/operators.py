@@ -1,4 +1,4 @@
-"""Operators for square systems: values by NumPy's LAPACK, gradients by formulas made of the same operators.
+"""Operators for square systems: values by LAPACK, gradients by formulas made of the same operators.
 
 Operands are (..., n, n) matrices and (..., n, k) right sides of one float dtype and equal batch dimensions; matrices.py
 brings them into that form. G is the gradient of a result. If nothing else is said, the formulas are those of M. Giles,
@@ -9,7 +9,8 @@ import numpy as np
 
 from .. import _C
 from ..library import custom_op
-from . import LinAlgError
+from . import lapack
+from .arguments import raise_for_indefinite, raise_for_singular
 
 
 def array(tensor):
@@ -27,6 +28,7 @@ def define(name, schema, compute, shape, backward, save):
     operator = custom_op(f"aten::linalg_{name}", compute, mutates_args=(), schema=schema)
     operator.register_fake(shape)
     operator.register_autograd(backward, setup_context=save)
+    operator._operator.batches_leading = True
     return operator
 
 
@@ -34,48 +36,93 @@ def save_result(ctx, inputs, output):
     ctx.save_for_backward(output)
 
 
-def _inverse(a):
-    try:
-        return tensor_of(np.linalg.inv(array(a)))
-    except np.linalg.LinAlgError:
-        raise LinAlgError("linalg.inv: a matrix is singular, so it has no inverse") from None
-
-
-def _inverse_backward(ctx, g):
-    # -A^-T G A^-T. The inverse is made anew from A, through which it can be differentiated again.
-    transposed = inverse(ctx.saved_tensors[0]).mT
-    return -transposed @ g @ transposed
+def info_of(a):
+    """What the fake of an operator gives for the info of each matrix."""
+    return a.new_empty(a.shape[:-2], dtype=_C.int32)
 
 
 def _save_first(ctx, inputs, output):
     ctx.save_for_backward(inputs[0])
 
 
+def _save_first_of(*results):
+    """The first input is kept; the others of the results have no gradient."""
+
+    def save(ctx, inputs, output):
+        ctx.mark_non_differentiable(*[output[i] for i in results])
+        ctx.save_for_backward(inputs[0])
+
+    return save
+
+
+def _inverse_and_info(a):
+    a = array(a)
+    factors, pivots, info = lapack.lu(a)
+    return lapack.lu_solve(factors, pivots, np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)), info
+
+
+def _inverse(a):
+    found, info = _inverse_and_info(a)
+    raise_for_singular("linalg.inv", info)
+    return tensor_of(found)
+
+
+def _inverse_backward(ctx, g, _=None):
+    # -A^-T G A^-T. The inverse is made anew from A, through which it can be differentiated again.
+    transposed = inverse_with_info(ctx.saved_tensors[0])[0].mT
+    return -transposed @ g @ transposed
+
+
 inverse = define(
     "inv", "(Tensor A) -> Tensor", _inverse, lambda a: a.new_empty(a.shape), _inverse_backward, _save_first
 )
+inverse_with_info = define(
+    "inv_ex",
+    "(Tensor A) -> (Tensor inverse, Tensor info)",
+    lambda a: tuple([tensor_of(x) for x in _inverse_and_info(a)]),
+    lambda a: (a.new_empty(a.shape), info_of(a)),
+    _inverse_backward,
+    _save_first_of(1),
+)
+
+
+def _solve_and_info(a, b):
+    factors, pivots, info = lapack.lu(array(a))
+    return lapack.lu_solve(factors, pivots, array(b)), info
 
 
 def _solve(a, b):
-    try:
-        return tensor_of(np.linalg.solve(array(a), array(b)))
-    except np.linalg.LinAlgError:
-        raise LinAlgError("linalg.solve: a matrix is singular, so there is no unique solution") from None
+    found, info = _solve_and_info(a, b)
+    raise_for_singular("linalg.solve", info)
+    return tensor_of(found)
 
 
 def _save_both(ctx, inputs, output):
     ctx.save_for_backward(*inputs[:2])
 
 
-def _solve_backward(ctx, g):
+def _save_both_of(ctx, inputs, output):
+    ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(*inputs[:2])
+
+
+def _solve_backward(ctx, g, _=None):
     # Of B: A^-T G. Of A: -(that) X^T.
     a, b = ctx.saved_tensors
-    of_b = solve(a.mT, g)
-    return -of_b @ solve(a, b).mT if ctx.needs_input_grad[0] else None, of_b
+    of_b = solve_with_info(a.mT, g)[0]
+    return -of_b @ solve_with_info(a, b)[0].mT if ctx.needs_input_grad[0] else None, of_b
 
 
 solve = define(
     "solve", "(Tensor A, Tensor B) -> Tensor", _solve, lambda a, b: b.new_empty(b.shape), _solve_backward, _save_both
+)
+solve_with_info = define(
+    "solve_ex",
+    "(Tensor A, Tensor B) -> (Tensor result, Tensor info)",
+    lambda a, b: tuple([tensor_of(x) for x in _solve_and_info(a, b)]),
+    lambda a, b: (b.new_empty(b.shape), info_of(a)),
+    _solve_backward,
+    _save_both_of,
 )
 
 
@@ -180,16 +227,15 @@ sign_and_log_determinant = define(
 
 
 def _cholesky(a):
-    try:
-        return tensor_of(np.linalg.cholesky(array(a)))
-    except np.linalg.LinAlgError:
-        raise LinAlgError("linalg.cholesky: a matrix is not positive-definite, so it has no Cholesky factor") from None
+    factor, info = lapack.cholesky(array(a))
+    raise_for_indefinite("linalg.cholesky", info)
+    return tensor_of(factor)
 
 
-def _cholesky_backward(ctx, g):
+def _cholesky_backward(ctx, g, _=None):
     # L^-T P L^-1, made symmetric, for P = tril(L^T G) with half its diagonal: I. Murray, "Differentiation of the
     # Cholesky decomposition" (2016), equation 10.
-    factor = cholesky(ctx.saved_tensors[0])
+    factor = cholesky_with_info(ctx.saved_tensors[0])[0]
     inner = (factor.mT @ g).tril()
     inner = inner - 0.5 * inner.diagonal(dim1=-2, dim2=-1).diag_embed()
     left = solve_triangular(factor.mT, inner, True, False)
@@ -199,6 +245,14 @@ def _cholesky_backward(ctx, g):
 
 cholesky = define(
     "cholesky", "(Tensor A) -> Tensor", _cholesky, lambda a: a.new_empty(a.shape), _cholesky_backward, _save_first
+)
+cholesky_with_info = define(
+    "cholesky_ex",
+    "(Tensor A) -> (Tensor L, Tensor info)",
+    lambda a: tuple([tensor_of(x) for x in lapack.cholesky(array(a))]),
+    lambda a: (a.new_empty(a.shape), info_of(a)),
+    _cholesky_backward,
+    _save_first_of(1),
 )
 
 _TAYLOR_TERMS, _TAYLOR_RADIUS = 18, 0.5  # 0.5^19 / 19! is below 1e-22
@@ -250,14 +304,18 @@ def _save_pseudo(ctx, inputs, output):
     ctx.others = inputs[1:]
 
 
-def _pseudo_inverse_backward(ctx, g):
-    # With P = A^+: -P^T G P^T + (I - A P) G^T P P^T + P^T P G^T (I - P A), from the differential of Golub and Pereyra,
-    # "The differentiation of pseudo-inverses" (1973).
-    (a,) = ctx.saved_tensors
-    p = pseudo_inverse(a, *ctx.others)
+def pseudo_inverse_gradient(a, p, g):
+    """Of A, from that of its pseudo-inverse p."""
+    # -P^T G P^T + (I - A P) G^T P P^T + P^T P G^T (I - P A), from the differential of Golub and Pereyra, "The
+    # differentiation of pseudo-inverses" (1973).
     first = g.mT @ p @ p.mT
     last = p.mT @ p @ g.mT
-    return -p.mT @ g @ p.mT + first - a @ (p @ first) + last - (last @ p) @ a, None, None, None
+    return -p.mT @ g @ p.mT + first - a @ (p @ first) + last - (last @ p) @ a
+
+
+def _pseudo_inverse_backward(ctx, g):
+    (a,) = ctx.saved_tensors
+    return pseudo_inverse_gradient(a, pseudo_inverse(a, *ctx.others), g), None, None, None
 
 
 pseudo_inverse = define(
