@@ -1,6 +1,7 @@
 """The functions of torch.linalg for complex matrices, and eigenvalues of matrices that need not be symmetric.
 
-Importing this gives the functions of matrices.py, spectra.py and factors.py these ones to call where a matrix is complex.
+Importing this gives the functions of matrices.py, spectra.py and factors.py these ones, which they call for complex
+matrices.
 """
 
 from .. import _C
