@@ -59,7 +59,8 @@ ValueRef rule_range(Tracer& t, CallArgs& args) {
   for (auto& a : args.positional) a = index_value(t, a);
   std::vector<PyRef> positional;
   PyRef kwargs;
-  if (!all_constant(args, positional, kwargs)) unmodelled("range", print_list(args.positional));
+  if (!all_constant(args, positional, kwargs))
+    not_modelled<GB0059>(std::string("range"), print_list(args.positional), std::string("False"));
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
   for (std::size_t i = 0; i < positional.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());

@@ -423,7 +423,7 @@ constexpr WrapRow kWrapRows[] = {
     {[](Tracer&, PyObject* o) { return PyModule_Check(o) && has_normal_getattribute(Py_TYPE(o)); },
      wrap_by_identity<ModuleValue>},
     {[](Tracer&, PyObject* o) { return PyType_Check(o) != 0; }, wrap_class},
-    {[](Tracer& t, PyObject* o) { return t.config.trace_more && is_method_of_instance(o); }, wrap_bound_method},
+    {[](Tracer&, PyObject* o) { return is_method_of_instance(o); }, wrap_bound_method},
     {is_exactly<PyCFunction_Type, PyMethodDescr_Type, PyWrapperDescr_Type, PyClassMethodDescr_Type>,
      wrap_by_identity<BuiltinValue>},
     {[](Tracer&, PyObject* o) { return is_tensor_access(o); }, wrap_by_identity<BuiltinValue>},

@@ -37,7 +37,11 @@ struct Comparison {
 // A row answers, or gives null: the next one is asked.
 using ComparisonRow = ValueRef (*)(Comparison& c);
 
-ValueRef arrays(Comparison& c) { return c.either(ValueKind::Array) ? array_compare(c.t, c.a, c.b, c.op) : ValueRef(); }
+ValueRef arrays(Comparison& c) {
+  if (!c.either(ValueKind::Array)) return {};
+  if (ValueRef tensor = number_beside(c.b, c.a)) return c.b = std::move(tensor), ValueRef();
+  return array_compare(c.t, c.a, c.b, c.op);
+}
 
 // By a library object's own method.
 ValueRef library_objects(Comparison& c) {

@@ -4,11 +4,13 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
+#include "frontend/values/array.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
+#include "frontend/values/tensor.h"
 #include "frontend/values/tensor_subclass.h"
 
 namespace md {
@@ -168,6 +170,14 @@ ValueRef identity_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int o
 bool is_set_view(const ValueRef& v) {
   auto* view = as<DictViewValue>(v);
   return view && view->is_set_like();
+}
+
+ValueRef number_beside(const ValueRef& number, const ValueRef& tensor) {
+  const auto* x = as<ArrayValue>(number);
+  const auto* beside = as<TensorValue>(tensor);
+  if (!x || !x->scalar || !beside || !is_floating(beside->type.dtype)) return {};
+  const DType dtype = x->tensor->type.dtype;
+  return is_complex(dtype) || dtype == DType::Bool ? ValueRef() : ValueRef(x->tensor);
 }
 
 std::string operand_type(const ValueRef& v) { return v->python_type() ? type_name(v->python_type()) : "object"; }

@@ -17,6 +17,9 @@ ValueRef identity_compare(Tracer& t, const ValueRef& a, const ValueRef& b, int o
 
 // The keys or the items of a dict, which are compared and joined like sets.
 bool is_set_view(const ValueRef& v);
+// A NumPy number beside a floating tensor counts as a number: it leaves the dtype as it is. The tensor that stands for
+// the number; null: another pair.
+ValueRef number_beside(const ValueRef& number, const ValueRef& tensor);
 // The type of an operand as TypeErrors name it.
 std::string operand_type(const ValueRef& v);
 

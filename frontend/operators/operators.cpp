@@ -193,6 +193,13 @@ using OperatorRow = ValueRef (*)(Operation& o);
 
 ValueRef arrays(Operation& o) {
   if (!o.either(ValueKind::Array)) return {};
+  for (const auto& [number, beside] : {std::pair{&o.b, &o.a}, std::pair{&o.a, &o.b}}) {
+    if (number == &o.a && o.inplace()) break;  // the number is what is bound anew
+    if (ValueRef tensor = number_beside(*number, *beside)) {
+      *number = std::move(tensor);
+      return {};
+    }
+  }
   if (ValueRef r = array_binary(o.t, o.a, o.b, o.row().dunder, o.inplace())) return r;
   o.no_rule();
 }

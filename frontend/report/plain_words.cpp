@@ -140,6 +140,14 @@ std::string value(Text kind, Text inside) {
   return known != std::end(kKinds) ? std::string(known->second) : words_of_name(kind);
 }
 
+// The name in ".name" at `from`; empty: there is none.
+Text attribute_at(Text s, std::size_t from) {
+  if (from + 1 >= s.size() || s[from] != '.' || !is_word(s[from + 1])) return {};
+  std::size_t end = from + 1;
+  while (end < s.size() && is_word(s[end])) ++end;
+  return s.substr(from + 1, end - from - 1);
+}
+
 // The name of a value's kind, "List" of "ListVariable(", at `from`; empty: there is none.
 Text kind_at(Text s, std::size_t from) {
   if (from > 0 && (is_word(s[from - 1]) || s[from - 1] == '.')) return {};
@@ -173,8 +181,14 @@ std::string plain_words(std::string_view s) {
       out += s[i++];
       continue;
     }
-    out += kind == "LazyVariableTracker" ? "a value" : value(kind, s.substr(open + 1, end - open - 2));
+    const std::string words =
+        kind == "LazyVariableTracker" ? "a value" : value(kind, s.substr(open + 1, end - open - 2));
     i = end;
+    if (const Text name = attribute_at(s, i); !name.empty()) {  // "X().y": `y` of an x
+      out += code(name) + " of ";
+      i += name.size() + 1;
+    }
+    out += words;
   }
   return out;
 }

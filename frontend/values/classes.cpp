@@ -464,7 +464,8 @@ ValueRef OpaqueValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
     return t.call(t.wrap(found, place), std::move(args));
   }
   if (ValueRef deferred = found ? defer_call(t, found, ValueRef(this), args) : ValueRef()) return deferred;
-  if (PyIter_Check(real.get()))
+  // Files and string buffers are iterators as well: their other methods have nothing to do with a position.
+  if (PyIter_Check(real.get()) && text_of(name).starts_with("__"))
     graph_break<GB0156_iterator>(print(), std::string(Py_TYPE(real.get())->tp_name), text_of(name),
                                  print_list(args.positional), print_keywords(args));
   if (Py_TYPE(real.get())->tp_getattro != PyObject_GenericGetAttr) unmodelled_method(*this, text_of(name), args);

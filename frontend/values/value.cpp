@@ -71,7 +71,11 @@ bool Value::has_attr(Tracer& t, PyObject* name) {
   }
 }
 
-void Value::set_attr(Tracer&, PyObject* name, ValueRef) { unmodelled_method(*this, "__setattr__ " + text_of(name)); }
+void Value::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  CallArgs args;
+  args.positional = {t.constant(PyRef::borrow(name)), std::move(v)};
+  unmodelled_method(*this, "__setattr__", args);
+}
 
 ValueRef Value::call(Tracer& t, CallArgs args) {
   PyTypeObject* type = python_type();

@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 import minidynamo as torch
-from graph_breaks import hint_programs
+from graph_breaks import hint_tables, hints_from_0106, hints_to_0105  # noqa: F401  they fill the tables
 from graph_breaks import test_scenarios as scenarios
 
 ROWS = tomllib.loads((scenarios.ROOT / "registry/graph_breaks.toml").read_text())["break"]
@@ -30,7 +30,7 @@ def texts():
 
 
 TEXTS = dict(texts())
-FOLLOWED = {(id_, number) for id_, number, _, _ in hint_programs.AFTER}
+FOLLOWED = {(id_, number) for id_, number, _, _ in hint_tables.AFTER}
 
 
 def pattern(hint):
@@ -42,12 +42,12 @@ def test_every_hint_is_followed():
     wanted = {(id_, number) for id_, hints in TEXTS.items() for number in range(1, len(hints) + 1)}
     known = FOLLOWED | {(code, 1) for code in with_fix} | set(NOT_FOLLOWED)
     assert wanted - known == set()
-    assert {id_ for id_, _, _, _ in hint_programs.AFTER} <= set(TEXTS)
+    assert {id_ for id_, _, _, _ in hint_tables.AFTER} <= set(TEXTS)
 
 
-@pytest.mark.parametrize("id_", sorted(hint_programs.BEFORE))
+@pytest.mark.parametrize("id_", sorted(hint_tables.BEFORE))
 def test_the_graph_breaks_before(id_):
-    error, _ = scenarios.attempt(hint_programs.BEFORE[id_], scenarios.compiler(fullgraph=True))
+    error, _ = scenarios.attempt(hint_tables.BEFORE[id_], scenarios.compiler(fullgraph=True))
     assert isinstance(error, torch._dynamo.exc.Unsupported), error
     assert [bool(re.fullmatch(pattern(hint), got)) for hint, got in zip(TEXTS[id_], error.hints)] == [True] * len(
         TEXTS[id_]
@@ -56,8 +56,8 @@ def test_the_graph_breaks_before(id_):
 
 @pytest.mark.parametrize(
     ("id_", "number", "elsewhere", "program"),
-    hint_programs.AFTER,
-    ids=[f"{id_}-{number}-{program.__name__}" for id_, number, _, program in hint_programs.AFTER],
+    hint_tables.AFTER,
+    ids=[f"{id_}-{number}-{program.__name__}" for id_, number, _, program in hint_tables.AFTER],
 )
 def test_the_graph_is_whole_after(id_, number, elsewhere, program):
     with warnings.catch_warnings():

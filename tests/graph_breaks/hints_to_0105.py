@@ -1,0 +1,385 @@
+"""Programs that follow hints of GB0000 to GB0105."""
+
+import collections
+import decimal
+import functools
+import sys
+import time
+import types
+import warnings
+
+import numpy as np
+
+import minidynamo as torch
+from graph_breaks.hint_tables import after, before
+
+config = torch._dynamo.config
+X = functools.partial(torch.tensor, [1.0, 2.0, 4.0])
+
+
+@after("GB0005", 1)
+def text_in_python(compile):
+    class Price(decimal.Decimal):
+        def __str__(self):
+            return "free"
+
+    price = Price(0)
+    return compile(lambda x: (x + 1, str(price)))(X())
+
+
+@before("GB0007")
+def skipped(compile):
+    return compile(lambda x: x + len(torch._dynamo.list_backends()))(X())
+
+
+@after("GB0007", 1)
+def skipped_before(compile):
+    count = len(torch._dynamo.list_backends())
+    return compile(lambda x: x + count)(X())
+
+
+@before("GB0007_builtin")
+def c_function(compile):
+    return compile(lambda x: x + 0 * time.get_clock_info("time").resolution)(X())
+
+
+@after("GB0007_builtin", 1)
+def c_function_outside(compile):
+    resolution = time.get_clock_info("time").resolution
+    return compile(lambda x: x + 0 * resolution)(X())
+
+
+@torch.library.custom_op("gbhints::halved", mutates_args=())
+def halved(x: torch.Tensor) -> torch.Tensor:
+    return torch.from_numpy(np.asarray(x) / 2)
+
+
+@halved.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+
+@after("GB0007_builtin", 2)
+def c_function_as_operator(compile):
+    return compile(lambda x: halved(x) + 1)(X())
+
+
+@torch.compiler.allow_in_graph
+def kept_whole(x):
+    return x.sin() + len(bytes(3))
+
+
+@after("GB0007_builtin", 2)
+def c_function_kept_whole(compile):
+    return compile(lambda x: kept_whole(x) + 1)(X())
+
+
+@before("GB0007_numpy")
+def numpy_form(compile):
+    return compile(lambda x, a: x + np.packbits(a).sum())(X(), np.array([1, 0, 1], dtype=np.uint8))
+
+
+@after("GB0007_numpy", 1)
+def simpler_numpy_form(compile):
+    return compile(lambda x, a: x + torch.from_numpy(np.sum(a, axis=0)))(X(), np.ones((2, 3), dtype=np.float32))
+
+
+@after("GB0007_numpy", 2)
+def numpy_outside(compile):
+    total = int(np.packbits(np.array([1, 0, 1], dtype=np.uint8)).sum())
+    return compile(lambda x: x + total)(X())
+
+
+@before("GB0007_warning")
+def warns(compile):
+    @compile
+    def f(x):
+        warnings.warn("old", stacklevel=1)
+        return x + 1
+
+    return f(X())
+
+
+@after("GB0007_warning", 1)
+def warns_outside(compile):
+    y = compile(lambda x: x + 1)(X())
+    warnings.warn("old", stacklevel=1)
+    return y
+
+
+@after("GB0007_warning", 1)
+def warns_later(compile):
+    with config.patch(reorderable_logging_functions={warnings.warn}):
+        return warns(compile)
+
+
+@after("GB0014", 1)
+def recurrent_outside(compile):
+    cell = torch.nn.GRU(2, 2)
+    state = cell(torch.ones(3, 2))[1].detach()
+    return compile(lambda h: h.shape[0] * 2 + h * 0)(state)
+
+
+@after("GB0022", 1)
+def real_module(compile):
+    module = types.ModuleType("gbhints_settings")
+    module.rate = 3
+    sys.modules["gbhints_settings"] = module
+
+    @compile
+    def f(x):
+        import gbhints_settings
+
+        return x * gbhints_settings.rate
+
+    return f(X())
+
+
+@after("GB0023", 1)
+def lengths_and_elements(compile):
+    @compile
+    def f(x):
+        ours, theirs = [1, 2], [1, 2]
+        return x + 1 if len(ours) == len(theirs) and ours[0] == theirs[0] else x
+
+    return f(X())
+
+
+@after("GB0031", 1)
+def plain_attribute_or_getattr(compile):
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.shift = 1
+
+        def __getattr__(self, name):
+            return 3 if name == "factor" else super().__getattr__(name)
+
+        def forward(self, x):
+            return x * self.factor + self.shift
+
+    return compile(Scaled())(X())
+
+
+@after("GB0035", 1)
+def bool_before_branch(compile):
+    level = torch.ones(2)
+    high = bool(level.sum() > 1)
+    return compile(lambda x, high: x + 1 if high else x - 1)(X(), high)
+
+
+@after("GB0036", 1)
+def captured_size(compile):
+    with config.patch(capture_dynamic_output_shape_ops=True):
+        return compile(lambda x: x[x > 1].sum())(X())
+
+
+@after("GB0037", 1)
+def functions_of_torch(compile):
+    return compile(lambda x: torch.where(x > 1, x, 0).max())(X())
+
+
+@after("GB0038", 1)
+def narrowed(compile):
+    return compile(lambda x: torch.narrow(x, 0, 0, 2) + x[torch.arange(2) + 1])(X())
+
+
+@after("GB0039", 1)
+def marked_dynamic(compile):
+    f = compile(lambda x: x * 2)
+    with config.patch(recompile_limit=1):
+        results = []
+        for n in (2, 3, 4):
+            x = torch.ones(n)
+            torch._dynamo.mark_dynamic(x, 0)
+            results.append(f(x))
+        return results
+
+
+@after("GB0039", 2)
+def higher_limit(compile):
+    f = compile(lambda x, times: x * times, dynamic=False)
+    with config.patch(recompile_limit=3):
+        return [f(X(), n) for n in (2, 3, 4)]
+
+
+@after("GB0043", 1)
+def any_operator_allowed(compile):
+    with config.patch(only_allow_pt2_compliant_ops=False):
+        return compile(lambda x: halved(x) * 2)(X())
+
+
+@after("GB0056", 1)
+def copied_into(compile):
+    @compile
+    def f(x):
+        y = x + 1
+        y.copy_(x * 10)
+        return y
+
+    return f(X())
+
+
+@after("GB0057", 1)
+def raises_an_exception(compile):
+    @compile
+    def f(x):
+        try:
+            raise ValueError("too long")
+        except ValueError:
+            return x[:2]
+
+    return f(X())
+
+
+@before("GB0059")
+def hash_of_a_tensor(compile):
+    return compile(lambda x: (x, hash(x)))(X())[0]
+
+
+@before("GB0059_effect")
+def prints(compile):
+    @compile
+    def f(x):
+        print("step")
+        return x + 1
+
+    return f(X())
+
+
+@after("GB0059_effect", 1)
+def prints_outside(compile):
+    y = compile(lambda x: x + 1)(X())
+    print("step")
+    return y
+
+
+@after("GB0059_effect", 2)
+def prints_later(compile):
+    with config.patch(reorderable_logging_functions={print}):
+        return prints(compile)
+
+
+@after("GB0066", 2, breaks_elsewhere=True)
+def manager_of_the_library(compile):
+    @compile
+    def f(x):
+        with torch.no_grad():
+            y = x + 1
+            torch._dynamo.graph_break()
+            y = y * 2
+        return y
+
+    return f(X())
+
+
+@torch._dynamo.nonstrict_trace
+def doubled_by_python(x):
+    return x + x
+
+
+@after("GB0078", 2)
+def decorated(compile):
+    return compile(lambda x: doubled_by_python(x) - 1)(X())
+
+
+@after("GB0094", 1)
+def loop_over_it(compile):
+    def numbers():
+        for n in [1, 2]:
+            yield n + 1
+
+    return compile(lambda x: x + sum(numbers()))(X())
+
+
+@after("GB0103", 1)
+def another_name(compile):
+    class Cells(torch.Tensor):
+        def put(self, place, value):
+            torch.Tensor.fill_(self[place], value)
+
+    @compile
+    def f(cells):
+        cells.put(1, 5.0)
+        return cells * 2
+
+    return f(torch.zeros(3).as_subclass(Cells)).tolist()
+
+
+@after("GB0104", 1)
+def requires_grad_asked(compile):
+    return compile(lambda w: w * 2 if w.requires_grad else w)(torch.ones(2, requires_grad=True)).detach()
+
+
+@after("GB0105", 1)
+def numpy_traced(compile):
+    with config.patch(trace_numpy=True):
+        return compile(lambda x: torch.from_numpy((x + 1).numpy() * 2))(X())
+
+
+@after("GB0097", 1)
+def list_as_queue(compile):
+    kept = collections.deque([1, 2])
+
+    @compile
+    def f(x):
+        kept.append(3)
+        kept.popleft()
+        return x + len(kept)
+
+    return f(X()), list(kept)
+
+
+@after("GB0007", 2)
+def entered_anyway(compile):
+    def tripled(x):
+        return x * 3
+
+    function = torch._dynamo.dont_skip_tracing(tripled)
+    return compile(lambda x: function(x) + 1)(X())
+
+
+@after("GB0070", 1)
+def stacked_and_indexed(compile):
+    return compile(lambda x, at: torch.stack([x, x * 2])[at])(X(), torch.tensor([0, 1, 1]))
+
+
+@after("GB0079", 1)
+def type_statement_outside(compile):
+    if sys.version_info >= (3, 12):
+        scope = {}
+        exec("type Number = int\ndef same[T](x: T) -> T:\n    return x", scope)
+        return compile(lambda x: scope["same"](x) + 1)(X())
+    return compile(lambda x: x + 1)(X())
+
+
+@after("GB0081", 1)
+def method_of_a_size_outside(compile):
+    bits = X().shape[0].bit_length()
+    return compile(lambda x, bits: x * bits, dynamic=True)(X(), bits)
+
+
+@after("GB0084", 1)
+def deleted_by_statement(compile):
+    class Box:
+        pass
+
+    @compile
+    def f(box, x):
+        y = x + box.value
+        del box.value
+        return y
+
+    box = Box()
+    box.value = 2
+    return f(box, X()), hasattr(box, "value")
+
+
+@after("GB0092", 1)
+def returns_containers(compile):
+    return compile(lambda x: ([x, 1], {"a": (x + 1, "b")}))(X())
+
+
+@after("GB0092", 2)
+def value_without_a_break(compile):
+    return compile(lambda x: x + len({"a": 1}.keys()))(X())
