@@ -4,7 +4,7 @@
 
 Lines MD_BREAK(id, code, argument count), which the header includes, and lines
 MD_BREAK_TEXT(id, type, context, explanation, hints, args, area, class), so that a new wording compiles one file; and
-lines MD_BREAK_STATUS(code, status, why), one for each code.
+lines MD_BREAK_STATUS(code, status, why, python), one for each code.
 Placeholders {name} become {index}; {{ and }} stand for braces.
 """
 
@@ -19,8 +19,21 @@ CLASSES = {
     "user_error": "UserError",
     "internal": "Internal",
 }
-FIELDS = {"code", "type", "area", "class", "args", "context", "explanation", "hints", "variant", "status", "why"}
-STATUSES = {"raised", "synthetic", "internal", "unreachable"}
+FIELDS = {
+    "code",
+    "type",
+    "area",
+    "class",
+    "args",
+    "context",
+    "explanation",
+    "hints",
+    "variant",
+    "status",
+    "why",
+    "python",
+}
+STATUSES = {"raised", "synthetic", "internal", "superseded", "unreachable"}
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(\w*)\}|[{}]")
 SEPARATOR = "\x1f"  # between hints and between argument names: they are one C string each
 
@@ -77,6 +90,8 @@ def check(ident, row):
         raise TableError(f"{ident}: status {row.get('status')!r} is none of {sorted(STATUSES)}")
     if (row["status"] == "raised") == bool(row.get("why")):
         raise TableError(f"{ident}: `why` belongs to codes that are not raised, and to all of them")
+    if not re.fullmatch(r"((<=|>=)3\.\d+)?", row.get("python", "")):
+        raise TableError(f"{ident}: `python` is like <=3.11 or >=3.12, not {row['python']!r}")
     texts = [row.get("context", ""), row["explanation"], *row.get("hints", [])]
     unused = set(row.get("args", [])) - used_names(texts)
     if unused:
@@ -101,8 +116,8 @@ def render(table):
         body = ", ".join(c_string(f) for f in fields)
         texts.append(f"MD_BREAK_TEXT({ident}, {body}, {CLASSES[row['class']]})")
         if ident == row["code"]:
-            why = c_string(row.get("why", ""))
-            statuses.append(f'MD_BREAK_STATUS({int(ident[2:])}, "{row["status"]}", {why})')
+            why, python = c_string(row.get("why", "")), c_string(row.get("python", ""))
+            statuses.append(f'MD_BREAK_STATUS({int(ident[2:])}, "{row["status"]}", {why}, {python})')
     return numbers, texts, statuses
 
 

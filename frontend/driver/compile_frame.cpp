@@ -97,12 +97,6 @@ const char* place_name(BreakVerdict verdict) {
   }
 }
 
-PyRef hint_list(const GraphBreak& b) {
-  PyRef hints = checked(PyList_New(0));
-  for (auto& h : b.hints) checked(PyList_Append(hints.get(), py_str(h).get()));
-  return hints;
-}
-
 // The instruction raises what an `assert` statement raises: it loads AssertionError by an opcode of its own.
 bool failed_assert(const SymbolicFrame& f) {
   const auto& code = f.body->instructions;

@@ -52,18 +52,18 @@ py::list rows() {
 
 struct StatusRow {
   int code;
-  const char *status, *why;
+  const char *status, *why, *python;
 };
 constexpr StatusRow kStatuses[] = {
-#define MD_BREAK_STATUS(code, status, why) {code, status, why},
+#define MD_BREAK_STATUS(code, status, why, python) {code, status, why, python},
 #include "registry/graph_break_status.inc"
 #undef MD_BREAK_STATUS
 };
 
-// code: (status, why), as registry/graph_breaks.toml has it.
+// code: (status, why, python), as registry/graph_breaks.toml has it.
 py::dict statuses() {
   py::dict dict;
-  for (const StatusRow& row : kStatuses) dict[break_code_name(row.code).c_str()] = py::make_tuple(row.status, row.why);
+  for (const StatusRow& row : kStatuses) dict[break_code_name(row.code).c_str()] = py::make_tuple(row.status, row.why, row.python);
   return dict;
 }
 
@@ -72,7 +72,7 @@ py::dict statuses() {
 void bind_registry(py::module_& module) {
   py::module_ registry = module.def_submodule("_registry", "The graph-break table.");
   registry.def("rows", &rows, "One dict per row of the graph-break table; templates hold {0}, {1}, ... for args.");
-  registry.def("statuses", &statuses, "Code: (raised, synthetic, internal or unreachable; why it is not raised).");
+  registry.def("statuses", &statuses, "Code: (status; why it is not raised; on which CPythons it can be).");
 }
 
 }  // namespace md

@@ -32,11 +32,15 @@ std::vector<UserFrame> without_columns(const PlacedFrames& frames) {
   return out;
 }
 
-PyRef break_parts_call(const char* function, const GraphBreak& b, const PlacedFrames& frames) {
+PyRef hint_list(const GraphBreak& b) {
   PyRef hints = checked(PyList_New(0));
   for (auto& h : b.hints) checked(PyList_Append(hints.get(), py_str(h).get()));
-  return report(function,
-                {py_int(b.code), py_str(b.type), py_str(b.context), py_str(b.explanation), hints, frames_list(frames)});
+  return hints;
+}
+
+PyRef break_parts_call(const char* function, const GraphBreak& b, const PlacedFrames& frames) {
+  return report(function, {py_int(b.code), py_str(b.type), py_str(b.context), py_str(b.explanation), hint_list(b),
+                           frames_list(frames)});
 }
 
 PyRef break_parts_call(const char* function, const GraphBreak& b, const std::vector<UserFrame>& frames) {

@@ -16,6 +16,7 @@ using PlacedFrames = std::vector<PlacedFrame>;
 
 PyRef frames_list(const PlacedFrames& frames);  // [(file, line, function, (end line, column, end column))]
 std::vector<UserFrame> without_columns(const PlacedFrames& frames);
+PyRef hint_list(const GraphBreak& b);
 PyRef break_parts_call(const char* function, const GraphBreak& b, const PlacedFrames& frames);
 // As for frames without columns: throws PythonError.
 [[noreturn]] void raise_unsupported(const GraphBreak& b, const PlacedFrames& frames);

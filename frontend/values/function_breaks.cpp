@@ -226,7 +226,9 @@ static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& a
   if (args.positional.empty() && !given_class) return;
   const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
   auto first = [&] { return t.realize(args.positional.empty() ? *given_class : args.positional[0]); };
-  if (writes_unknown_cell(t, f, first())) listed_break<GB0169>(std::string("CellVariable()"), std::string("a new value"));
+  // An object of this trace is never lazy: nothing is looked at here that the call itself may not look at.
+  if (writes_unknown_cell(t, f, args.positional.empty() ? *given_class : args.positional[0]))
+    listed_break<GB0169>(std::string("CellVariable()"), std::string("a new value"));
   if (name == "__setitem__" || name == "__setattr__" || name == "__delitem__" || name == "__delattr__") {
     const ValueRef on = first();
     if ((on->kind != ValueKind::Object || tensor_instance(on)) && on->kind != ValueKind::Class)

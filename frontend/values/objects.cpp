@@ -9,7 +9,6 @@
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
-#include "frontend/trace/tracer.h"
 #include "frontend/values/attribute_dict.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"

@@ -21,8 +21,10 @@ _CODE = re.compile(r"(?<![A-Za-z0-9])GB(\d{1,4})(?!\d)", re.IGNORECASE)
 STATUSES = {
     "raised": "raised by this compiler",
     "synthetic": "raised only with a setting for tests",
-    "internal": "never raised: it is about a state this tracer cannot be in",
-    "unreachable": "not raised",
+    "internal": "never raised: it is about a state this tracer cannot be in. Where it is seen, that is a defect: please "
+    "report the program with what TORCHDYNAMO_VERBOSE=1 prints",
+    "superseded": "not raised: what it is about is traced",
+    "unreachable": "not raised: what it is about is not here",
 }
 
 
@@ -40,6 +42,10 @@ def page(found):
     first = found[0]
     lines = [f"{first.code}  {first.type}", "", f"  Area: {first.area}", _paragraph(f"Kind: {KINDS[first.kind]}")]
     lines.append(_paragraph(f"Status: {STATUSES[first.status]}{'. ' + first.why if first.why else ''}"))
+    if first.python:
+        lines.append(
+            _paragraph(f"Only on CPython {first.python}: others have no such instruction, or take another way.")
+        )
     for b in found:
         case = b.id.partition("_")[2].replace("_", " ")
         lines += ["", f"What happened{f' ({case})' if case else ''}", _paragraph(b.explanation)]

@@ -377,3 +377,81 @@ def index_instead_of_cycle(compile):
 @after("GB0218", 1)
 def indexed_by_tensor(compile):
     return compile(lambda x, at, i: torch.stack([x, x + 1])[at] + [x, x * 2][i])(X(), torch.tensor(1), 1)
+
+
+@after("GB0116", 1)
+def plain_numbers_stored(compile):
+    class Box:
+        pass
+
+    @compile
+    def f(x):
+        box = Box()
+        box.value = (1, "a", [2.0])
+        return x + box.value[0]
+
+    return f(X())
+
+
+@after("GB0161", 1)
+def assigned_in_init(compile):
+    class Scaled(torch.nn.Module):
+        limit = 5
+
+        def __init__(self):
+            super().__init__()
+            self.factor = 2.0
+
+        @property
+        def double(self):
+            return self.factor * 2
+
+        def forward(self, x):
+            return x * self.double + self.limit
+
+    return compile(Scaled())(X())
+
+
+@after("GB0169", 1)
+def returned_and_assigned(compile):
+    @compile
+    def f(x):
+        count = 0
+
+        def counted(n):
+            return n + 1
+
+        count = counted(count)
+        return x + count
+
+    return f(X())
+
+
+@after("GB0181", 1)
+def gradient_of_the_same_dtype(compile):
+    w = torch.ones(3, requires_grad=True)
+    w.grad = torch.ones(3, dtype=w.dtype)
+    return compile(lambda w: w.detach() + w.grad)(w)
+
+
+@after("GB0189", 1)
+def asked_before_the_change(compile):
+    class Counted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(3))
+            self.calls = 0
+
+        def forward(self, x):
+            weight = self.weight
+            self.calls += 1
+            return (x * weight).detach()
+
+    return compile(Counted())(X())
+
+
+@after("GB0209", 1)
+@after("GB0212", 1)
+def profiled_outside(compile):
+    with torch.profiler.profile():
+        return compile(lambda x: x + 1)(X())

@@ -383,3 +383,109 @@ def returns_containers(compile):
 @after("GB0092", 2)
 def value_without_a_break(compile):
     return compile(lambda x: x + len({"a": 1}.keys()))(X())
+
+
+@after("GB0004", 1)
+def deleted_without_getattribute(compile):
+    class Base:
+        def drop(self):
+            del self.value
+
+    class Box(Base):
+        def drop(self):
+            super().__delattr__("value")
+
+    @compile
+    def f(box, x):
+        y = x + box.value
+        box.drop()
+        return y
+
+    box = Box()
+    box.value = 2
+    return f(box, X()), hasattr(box, "value")
+
+
+@after("GB0008", 1)
+def method_of_its_own(compile):
+    class Named:
+        def title(self):
+            return "name"
+
+    return compile(lambda x: x + len(Named().title()))(X())
+
+
+@after("GB0008", 2)
+def forced_into(compile):
+    @torch._dynamo.dont_skip_tracing
+    def double(self, x):
+        return x * 2
+
+    class Doubles:
+        apply = double
+
+    return compile(lambda x: Doubles().apply(x))(X())
+
+
+@after("GB0013", 1)
+def handle_removed_outside(compile):
+    w = torch.ones(3, requires_grad=True)
+    handle = w.register_hook(lambda g: g * 2)
+    y = compile(lambda w: (w * w).sum())(w)
+    y.backward()
+    handle.remove()
+    return w.grad
+
+
+@after("GB0015", 1)
+def dense_before(compile):
+    dense = torch.eye(3).to_sparse().to_dense()
+    return compile(lambda x, m: m @ x)(X(), dense)
+
+
+@after("GB0029", 1)
+def hook_outside(compile):
+    w = torch.ones(3, requires_grad=True)
+    y = compile(lambda w: w * 3)(w)
+    y.register_hook(lambda g: g * 2)
+    y.sum().backward()
+    return w.grad
+
+
+@after("GB0032", 1)
+def attribute_of_a_module(compile):
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.factor = 2
+
+        def forward(self, x):
+            return x * self.factor if "factor" in self.__dict__ else x
+
+    return compile(Scaled())(X())
+
+
+@after("GB0048", 1)
+def identity_outside(compile):
+    x = X()
+    known = id(x)
+    return compile(lambda x, same: x + 1 if same else x)(x, id(x) == known)
+
+
+@after("GB0083", 1)
+def module_without_hooks(compile):
+    layer = torch.nn.Linear(3, 2)
+    torch.nn.init.ones_(layer.weight)
+    torch.nn.init.zeros_(layer.bias)
+    layer.register_full_backward_hook(lambda *a: None).remove()
+    return compile(lambda x: layer(x).sum())(X()).detach()
+
+
+@after("GB0100", 1)
+@after("GB0101", 1)
+def handle_stored_outside(compile):
+    w = torch.ones(3, requires_grad=True)
+    y = compile(lambda w: w * 2)(w)
+    kept = [y.register_hook(lambda g: g)]
+    y.sum().backward()
+    return w.grad, len(kept)

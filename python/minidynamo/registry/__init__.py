@@ -27,8 +27,9 @@ class GraphBreak:
     hints: tuple
     area: str
     kind: str  # fundamental, supportable, user_error or internal
-    status: str  # raised, synthetic (only with a setting for tests), internal or unreachable
+    status: str  # raised, synthetic (only with a setting for tests), superseded (traced), internal or unreachable
     why: str  # of a code that is not raised
+    python: str  # the CPythons on which it can be raised, "<=3.11"; "": all
 
 
 def _readable(template, args):
