@@ -66,8 +66,8 @@ ValueRef rule_accumulate(Tracer& t, CallArgs& args) {
   if (args.positional.empty() || args.positional.size() > 2) graph_break<GB0133>(self, positional, named);
   if (args.positional.size() == 2 && function) graph_break<GB0132>(self, positional, named);
   if (args.positional.size() == 2) function = args[1];
-  if (PyTypeObject* type = args[0]->python_type(); type && !type->tp_iter && !t.config.trace_more &&
-                                                   !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
+  if (PyTypeObject* type = args[0]->python_type();
+      type && !type->tp_iter && !t.config.trace_more && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
     listed_break<GB0133>(self, positional, named);
   auto it = make_ref<FunctionIterator>("AccumulateIteratorVariable()", itertools_type("accumulate"),
                                        std::vector<ValueRef>{iterator_over(t, args[0])}, next_of_accumulate);

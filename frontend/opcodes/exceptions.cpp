@@ -119,7 +119,8 @@ OPCODE(BEFORE_WITH) {
       !type_find(o->type, checked(PyUnicode_InternFromString(enter ? "__exit__" : "__enter__")).get()))
     t.raise(PyExc_TypeError, "'" + type_name(o->type) + "' object does not support the context manager protocol");
   if (!enter || !exit) graph_break<GB0142>(m->print());
-  if (!t.config.trace_more && o->source && !f.is_library() && !is_known_manager(o->type)) listed_break<GB0142>(m->print());
+  if (!t.config.trace_more && o->source && !f.is_library() && !is_known_manager(o->type))
+    listed_break<GB0142>(m->print());
   f.push(make_ref<WithExitValue>(std::move(exit)));
   f.contexts.push_back({m, index});
   ValueRef entered = t.call(enter, {});

@@ -63,7 +63,8 @@ constexpr StatusRow kStatuses[] = {
 // code: (status, why, python), as registry/graph_breaks.toml has it.
 py::dict statuses() {
   py::dict dict;
-  for (const StatusRow& row : kStatuses) dict[break_code_name(row.code).c_str()] = py::make_tuple(row.status, row.why, row.python);
+  for (const StatusRow& row : kStatuses)
+    dict[break_code_name(row.code).c_str()] = py::make_tuple(row.status, row.why, row.python);
   return dict;
 }
 

@@ -214,8 +214,8 @@ PyRef deepcopy_method(const PassedArgs& call) {
   return made;
 }
 
-// (rebuild, (memory, sizes, strides, offset, dtype, requires_grad, type), attributes): the memory is all that is behind the
-// tensor.
+// (rebuild, (memory, sizes, strides, offset, dtype, requires_grad, type), attributes): the memory is all that is behind
+// the tensor.
 PyRef reduce_over_memory(PyObject* self, const TensorImpl& own) {
   PyRef module = checked(import_module("minidynamo.storage"));
   PyRef memory = checked(PyObject_CallMethod(module.get(), "_pickled_memory", "O", self));

@@ -42,8 +42,8 @@ static void break_on_odd_value(const ObjectValue& member) {
   const PyRef value = by_name ? checked(PyObject_GetAttrString(member.real.get(), "_value_")) : PyRef();
   PyTypeObject* const type = value ? Py_TYPE(value.get()) : nullptr;
   if (!type || is_constant_object(value.get()) || PyType_Check(value.get()) || PyCallable_Check(value.get())) return;
-  for (PyTypeObject* known : {&PyTuple_Type, &PyList_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type, &PyRange_Type,
-                              &PySlice_Type})
+  for (PyTypeObject* known :
+       {&PyTuple_Type, &PyList_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type, &PyRange_Type, &PySlice_Type})
     if (type == known) return;
   if (is_enumeration(type)) return;
   const PyRef module = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "__module__"));

@@ -252,7 +252,8 @@ void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
   if (!t.config.trace_more && !in_polyfills(f.globals.get())) break_if_listed(t, f, args);
   if (t.config.enable_trace_unittest && watches_warnings(f))
     graph_break<GB0060>(text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name));
-  break_on_listed_module_call(t, f.module_name(), text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name), args);
+  break_on_listed_module_call(t, f.module_name(), text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name),
+                              args);
   if (std::string_view(f.module_name()) != "inspect" || text_of(f.qualname.get()) != "signature") return;
   const ValueRef of = args.positional.empty() ? ValueRef() : t.realize(args[0]);
   if (of && of->kind != ValueKind::Function && of->kind != ValueKind::Method) graph_break<GB0151>(of->print());

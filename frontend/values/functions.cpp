@@ -23,8 +23,8 @@
 #include "frontend/values/skipped_methods.h"
 #include "frontend/values/strict_backward.h"
 #include "frontend/values/tensor.h"
-#include "frontend/values/tensor_subclass.h"
 #include "frontend/values/tensor_functions.h"
+#include "frontend/values/tensor_subclass.h"
 
 namespace md {
 

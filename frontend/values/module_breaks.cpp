@@ -32,9 +32,9 @@ bool is_plain_class_value(PyObject* found) {
 
 // What the tracer of specialized modules takes from a class.
 bool is_known_class_attr(PyObject* found) {
-  for (PyTypeObject* known : {&PyFunction_Type, &PyProperty_Type, &PyClassMethod_Type, &PyStaticMethod_Type,
-                              &PyMethodDescr_Type, &PyWrapperDescr_Type, &PyClassMethodDescr_Type, &PyCFunction_Type,
-                              &PyGetSetDescr_Type, &PyMemberDescr_Type})
+  for (PyTypeObject* known :
+       {&PyFunction_Type, &PyProperty_Type, &PyClassMethod_Type, &PyStaticMethod_Type, &PyMethodDescr_Type,
+        &PyWrapperDescr_Type, &PyClassMethodDescr_Type, &PyCFunction_Type, &PyGetSetDescr_Type, &PyMemberDescr_Type})
     if (Py_TYPE(found) == known) return true;
   return is_plain_class_value(found) || is_tensor(found);
 }

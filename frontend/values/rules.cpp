@@ -431,7 +431,8 @@ void expect_at_most(Tracer& t, const char* name, const CallArgs& args, std::size
 void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t least, std::size_t most) {
   const std::size_t n = args.positional.size();
   if (args.keywords.empty() && n >= least && n <= most) return;
-  if (!t.config.trace_more || t.uncaught()) graph_break<GB0193>(std::string(name), print_list(args.positional), print_keywords(args));
+  if (!t.config.trace_more || t.uncaught())
+    graph_break<GB0193>(std::string(name), print_list(args.positional), print_keywords(args));
   throw WrongArguments{};
 }
 

@@ -76,8 +76,8 @@ const HandledMethod* handled_method(const std::string& name) {
 
 // Where the library's functions for tensors stand that are no single op.
 constexpr std::string_view kFunctionModules[] = {
-    "minidynamo.functional",          "minidynamo.nn.functional",     "minidynamo.special",
-    "minidynamo.scatter_functions",   "minidynamo.shape_functions",   "minidynamo.real_tensors",
+    "minidynamo.functional",          "minidynamo.nn.functional",   "minidynamo.special",
+    "minidynamo.scatter_functions",   "minidynamo.shape_functions", "minidynamo.real_tensors",
     "minidynamo.numerical_functions", "minidynamo.older_functions"};
 
 bool holds_tensor_functions(std::string_view module) {

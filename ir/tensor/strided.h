@@ -33,8 +33,8 @@ class ElementCursor {
   std::int64_t offset_ = 0;
 };
 
-// f(T{}) for the C++ type of a stored element of a dtype that is not complex. Of the dtypes that are only stored it is an
-// integer with their bits: for moving elements; what they mean is said by stored_numbers.h.
+// f(T{}) for the C++ type of a stored element of a dtype that is not complex. Of the dtypes that are only stored it is
+// an integer with their bits: for moving elements; what they mean is said by stored_numbers.h.
 template <class F>
 decltype(auto) visit_dtype(DType t, F&& f) {
   switch (t) {
