@@ -21,8 +21,8 @@ _CODE = re.compile(r"(?<![A-Za-z0-9])GB(\d{1,4})(?!\d)", re.IGNORECASE)
 STATUSES = {
     "raised": "raised by this compiler",
     "synthetic": "raised only with a setting for tests",
-    "internal": "never raised: it is about a state this tracer cannot be in. Where it is seen, that is a defect: please "
-    "report the program with what TORCHDYNAMO_VERBOSE=1 prints",
+    "internal": "never raised: it is about a state this tracer cannot be in. Where it is seen, that is a defect: "
+    "please report the program with what TORCHDYNAMO_VERBOSE=1 prints",
     "superseded": "not raised: what it is about is traced",
     "unreachable": "not raised: what it is about is not here",
 }

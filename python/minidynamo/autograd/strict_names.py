@@ -80,7 +80,7 @@ def _names(code):
 
 def _is_full(cell):
     try:
-        cell.cell_contents
+        _ = cell.cell_contents
     except ValueError:
         return False
     return True
