@@ -403,8 +403,14 @@ Arg expand(const Op& composite, OpCaller& caller, std::span<const Arg> bound) {
   if (const ComplexRule special = of_complex ? complex_rule_of(composite.id) : nullptr) rule = special;
   if (!rule) throw InternalError(fmt::format("{} is not a composite op", composite.name()));
   const Device place = place_of(composite, bound);
-  if (const auto t = of_complex ? std::nullopt : rounded_result(composite, bound))
-    return expand_wide(rule, composite, caller, bound, *t, place);
+  if (of_complex) {
+    try {
+      return rule(Expansion{{composite, bound}, caller, place});
+    } catch (const std::bad_variant_access&) {  // the rule reads a number that may not be complex
+      throw OpError(ErrorKind::NotImplemented, composite.public_name + "() is not defined for complex numbers");
+    }
+  }
+  if (const auto t = rounded_result(composite, bound)) return expand_wide(rule, composite, caller, bound, *t, place);
   return rule(Expansion{{composite, bound}, caller, place});
 }
 

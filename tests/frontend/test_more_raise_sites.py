@@ -170,10 +170,6 @@ def test_what_only_a_run_knows_is_used_as_a_constant():
         breaks_with("GB0170", lambda x, i: (x + 1, f"{i.item() > 3}"), numbers)
 
 
-def test_a_complex_number_is_no_operand():
-    breaks_with("GB0055", refused(lambda: torch.ones(2) * 1j))
-
-
 @torch._dynamo.allow_in_graph
 def kept(given):
     return given["x"] + 1

@@ -218,7 +218,7 @@ WRONG_CALLS = [
     ("x.expand(9, 9)", RuntimeError, "expand"),
     ("x.size(4)", IndexError, "Dimension out of range"),
     ("x.size('a')", TypeError, "str"),
-    ("x.add(1j)", TypeError, "complex"),
+    ("x.sum(1j)", TypeError, "complex"),
     ("x.permute(0, 0)", RuntimeError, "dim"),
     ("torch.zeros(2).item()", RuntimeError, "cannot be converted to Scalar"),
     ("x.add(2**70)", RuntimeError, "Overflow"),

@@ -72,6 +72,7 @@ def test_views_of_parts_share_memory():
     torch.view_as_real(z)[0, 1] = 2
     z.real[1], z.imag[2] = 5, 7
     assert z.tolist() == [2j, 5 + 0j, 7j]
+    assert z.conj_physical_().tolist() == [-2j, 5 + 0j, -7j]
     pairs = torch.zeros(2, 2)
     torch.view_as_complex(pairs).add_(1 + 2j)
     assert pairs.tolist() == [[1, 2], [1, 2]]

@@ -417,15 +417,3 @@ def test_random_numbers_are_not_drawn():
     m.normal_(), m.uniform_(), m.bernoulli_(), m.random_(5), torch.rand_like(m), torch.bernoulli(m)
     torch.nn.functional.dropout(m), torch.randperm(4, device="meta"), nn.init.kaiming_uniform_(meta(3, 4))
     assert torch.get_rng_state().tolist() == before
-
-
-def test_complex_numbers_are_refused_by_name():
-    for call in (
-        lambda: torch.ones(2) + 1j,
-        lambda: torch.add(torch.ones(2), 2j),
-        lambda: torch.full((2,), 1j),
-        lambda: torch.tensor([1j]),
-        lambda: torch.ones(2).fill_(1j),
-    ):
-        with pytest.raises(TypeError, match="complex"):
-            call()

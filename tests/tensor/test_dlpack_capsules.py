@@ -99,7 +99,7 @@ REFUSED = {
     "managed memory": {"device_type": 13},
     "lanes": {"lanes": 4},
     "no lanes": {"lanes": 0},
-    "complex": {"code": 5, "bits": 64},
+    "complex of halves": {"code": 5, "bits": 32},
     "opaque": {"code": 3},
     "unsigned": {"code": 1, "bits": 32},
     "four bits": {"code": 0, "bits": 4},
