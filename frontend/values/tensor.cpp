@@ -231,7 +231,7 @@ void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
     e.name = PyRef::borrow(name), e.value = v;
     return t.effects.record(std::move(e));
   }
-  if ((n == "real" || n == "imag") && v) {  // a write into the view
+  if ((n == "real" || n == "imag") && v && t.config.trace_more) {  // a write into the view
     CallArgs args;
     args.positional.push_back(std::move(v));
     const ValueRef part = t.realize(get_attr(t, name));

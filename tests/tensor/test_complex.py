@@ -18,7 +18,7 @@ IN_PARTS = (
     "f\"{",
     "result_type", "jacobian(", "torch.save", "gradcheck", "assert_close", "Parameter", "storage()", ".type()",
     "set_default", "sparse", "bool(", "dlpack", "_is_view", "np.complex", "np.array", "float(", "hann_window", "out=a",
-    "unique", "Linear(",
+    "unique", "Linear(", "a.real =", "a.imag =",
 )  # fmt: skip
 
 
@@ -102,3 +102,17 @@ def test_what_is_not_defined_is_refused():
             f(z)
     with pytest.raises(RuntimeError, match="real scalar outputs"):
         (z.requires_grad_() * 2).sum().backward()
+
+
+@pytest.mark.parametrize("more", [False, True])
+def test_setting_a_part_breaks_unless_more_is_traced(more):
+    def f(z, x):
+        a = z * 2
+        a.real = x
+        return a + 1
+
+    z, x = torch.ones(2, dtype=torch.complex64) * 1j, torch.tensor([3.0, 4.0])
+    counter = CompileCounter()
+    with torch._dynamo.config.patch(trace_more=more):
+        assert torch.compile(f, backend=counter)(z, x).tolist() == [4 + 2j, 5 + 2j]
+    assert counter.frame_count == (1 if more else 2)
