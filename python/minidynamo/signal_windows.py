@@ -24,14 +24,15 @@ def _window(name, length, periodic, weights, dtype, layout, device, pin_memory, 
     if pin_memory:
         raise RuntimeError(f"{name}: there is no accelerator to pin memory for")
     if length < 2:
-        values = np.ones(length)
+        values = _C.ones((length,), dtype=dtype, device=device)
     else:
-        values = weights(np.arange(length) / (length if periodic else length - 1))
-    return _C.tensor(values, dtype=dtype, device=device, requires_grad=requires_grad)
+        places = _C.arange(length, dtype=_C.float64, device=device)
+        values = weights(places / (length if periodic else length - 1)).to(dtype)
+    return values.requires_grad_() if requires_grad else values
 
 
 def _of_cosines(factors):
-    return lambda places: sum(f * np.cos(2 * math.pi * k * places) for k, f in enumerate(factors))
+    return lambda places: sum([f * _C.cos(2 * math.pi * k * places) for k, f in enumerate(factors)])
 
 
 def hann_window(
@@ -77,13 +78,17 @@ def bartlett_window(
         "bartlett_window",
         window_length,
         periodic,
-        lambda places: 1 - np.abs(2 * places - 1),
+        lambda places: 1 - (2 * places - 1).abs(),
         dtype,
         layout,
         device,
         pin_memory,
         requires_grad,
     )
+
+
+def _bessel(values):
+    return values if values.is_meta else _C.from_numpy(np.i0(values.numpy()))
 
 
 def kaiser_window(
@@ -102,7 +107,7 @@ def kaiser_window(
         "kaiser_window",
         window_length,
         periodic,
-        lambda places: np.i0(beta * np.sqrt(np.maximum(0, 1 - (2 * places - 1) ** 2))) / np.i0(beta),
+        lambda places: _bessel(beta * (1 - (2 * places - 1) ** 2).clamp(min=0).sqrt()) / float(np.i0(beta)),
         dtype,
         layout,
         device,

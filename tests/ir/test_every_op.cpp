@@ -62,6 +62,20 @@ Arg sample(const Op& o, std::size_t i, DType t) {
   }
 }
 
+std::vector<Arg> complex_args(const Op& o, DType t) {
+  switch (o.id) {
+    case id::ViewAsReal:
+    case id::ImagPart:
+      return {small(DType::Complex64, {2})};
+    case id::FourierPairs:
+      return {small(t, {2, 2}), 0, false, 1.0};
+    case id::FourierTransform:
+      return {small(DType::Complex64, {2, 2}), testing::list({0}), false, 1.0};
+    default:
+      return {};
+  }
+}
+
 std::vector<Arg> random_args(const Op& o, DType t) {
   switch (o.id) {
     case id::Bernoulli:
@@ -79,7 +93,7 @@ std::vector<Arg> random_args(const Op& o, DType t) {
     case id::NormalSize:
       return {0.0, 1.0, testing::list({2, 2})};
     default:
-      return {};
+      return complex_args(o, t);
   }
 }
 

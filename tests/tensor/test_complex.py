@@ -17,7 +17,7 @@ IN_PARTS = (
     "nonzero", "x > 0]", "masked_select", "allclose", "equal(", "item()", "tolist", "complex(z[0])", "complex(v)",
     "f\"{",
     "result_type", "jacobian(", "torch.save", "gradcheck", "assert_close", "Parameter", "storage()", ".type()",
-    "set_default", "sparse", "bool(", "dlpack", "_is_view", "np.complex", "np.array", "float(", "hann_window", "out=a",
+    "set_default", "sparse", "bool(", "dlpack", "_is_view", "np.complex", "np.array", "float(", "out=a",
     "unique", "Linear(", "a.real =", "a.imag =",
 )  # fmt: skip
 
