@@ -100,8 +100,13 @@ PyRef complex_method(const PassedArgs& call) {
   if (real == -1 && PyErr_Occurred()) throw PythonError{};
   return checked(PyComplex_FromDoubles(real, 0));
 }
-PyRef is_lazy_view_method(const PassedArgs& call) {
+PyRef is_conj_method(const PassedArgs& call) {
   no_arguments("is_conj", call, 1);
+  const TensorImpl& t = self_of(call);
+  return bool_ref(is_complex(t.dtype) && t.storage->is_conjugate());
+}
+PyRef is_lazy_view_method(const PassedArgs& call) {
+  no_arguments("is_neg", call, 1);
   return bool_ref(false);
 }
 PyRef is_signed_method(const PassedArgs& call) {
@@ -263,7 +268,7 @@ constexpr NativeRow kMethods[] = {
     {"is_complex", is_complex_method, "is_complex()\n\nWhether the dtype is complex."},
     {"__complex__", complex_method, "The element as a complex number."},
     {"is_neg", is_lazy_view_method, "is_neg()\n\nFalse: no tensor is a lazily negated view."},
-    {"is_conj", is_lazy_view_method, "is_conj()\n\nFalse: conjugates are computed when they are asked for."},
+    {"is_conj", is_conj_method, "is_conj()\n\nWhether it was made by conj(), or is a view of what was."},
     {"is_signed", is_signed_method, "is_signed()\n\nWhether the dtype has negative values."},
     {"get_device", get_device_method, "get_device()\n\n-1: the CPU has no ordinal."},
     {"requires_grad_", requires_grad_method, "requires_grad_(requires_grad=True)\n\nSets requires_grad, returns self."},

@@ -95,6 +95,17 @@ static ValueRef is_contiguous(Tracer& t, TensorValue& v, CallArgs& args) {
   return t.boolean(dense);
 }
 
+// Whether conj() in this graph made what the tensor lies in.
+static bool is_conjugate(Tracer& t, const TensorType& type) {
+  if (!is_complex(type.dtype)) return false;
+  for (const auto& n : t.graphs.current->nodes) {
+    if (n->kind != NodeKind::Op || n->op != id::Conj || n->types.front().storage != type.storage) continue;
+    auto* const* from = n->args.empty() ? nullptr : n->args[0].get_if<Node*>();
+    return from && !is_conjugate(t, (*from)->type());
+  }
+  return false;
+}
+
 // Methods that answer from metadata.
 static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n, CallArgs& args) {
   const TensorType& type = v.type;
@@ -122,7 +133,11 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
     return size_value(t, count(type));
   }
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
-  if (n == "is_conj" || n == "is_neg") return t.boolean(false);
+  if (n == "is_neg") return t.boolean(false);
+  if (n == "is_conj") {
+    if (v.real && tensor_impl(v.real.get())->storage->is_conjugate()) return {};  // no guard would tell it from others
+    return t.boolean(is_conjugate(t, type));
+  }
   if (n == "is_complex") return t.boolean(is_complex(type.dtype));
   if (n == "element_size") return t.integer(static_cast<std::int64_t>(item_size(type.dtype)));
   if (n == "get_device" && type.device.is_cpu()) return t.integer(-1);

@@ -56,7 +56,14 @@ Arg expand_rule(ops::ImagPart, const Expansion& e) {
   return e.call(id::Select, {PartsCaller{e}.pairs(e.arg(0)), -1, 1});
 }
 
-Arg expand_rule(ops::Conj, const Expansion& e) { return is_complex_tensor(e.arg(0)) ? conjugate(e) : e.arg(0); }
+// Elements are computed at once; what the program can ask about them is told as of a view.
+Arg expand_rule(ops::Conj, const Expansion& e) {
+  if (!is_complex_tensor(e.arg(0))) return e.arg(0);
+  const Arg made = conjugate(e);
+  const auto *from = e.arg(0).get_if<TensorRef>(), *to = made.get_if<TensorRef>();
+  if (from && to) (*to)->storage->set_conjugate(!(*from)->storage->is_conjugate());
+  return made;
+}
 
 Arg expand_rule(ops::ConjPhysical, const Expansion& e) { return is_complex_tensor(e.arg(0)) ? conjugate(e) : e.arg(0); }
 

@@ -32,6 +32,9 @@ class Storage final : public RefCounted {
   void* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
   Device device() const { return device_; }
+  // What holds complex numbers was made as the conjugate of others, which torch keeps as a view to be resolved.
+  bool is_conjugate() const { return conjugate_; }
+  void set_conjugate(bool on) { conjugate_ = on; }
   // Exchanges the blocks, which are on one device: every view of this storage sees the other's memory from here on.
   void exchange(Storage& o) {
     std::swap(data_, o.data_);
@@ -52,6 +55,7 @@ class Storage final : public RefCounted {
 
  private:
   const Device device_;
+  bool conjugate_ = false;
   void* data_;
   std::size_t bytes_;
   Release release_;

@@ -1,12 +1,13 @@
-"""What torch says of conjugates and negations that are pending: here none ever is, they are computed when asked for."""
+"""What torch says of conjugates and negations that are pending: here all are computed when asked for, but what conj()
+gave says so."""
 
 from . import _C
 from ._absent import absent_names as _absent_names
 
 
 def resolve_conj(input):
-    """The tensor itself, of which no conjugate is pending."""
-    return input
+    """A copy of what conj() gave; any other tensor itself."""
+    return input.clone() if input.is_conj() else input
 
 
 def resolve_neg(input):
@@ -15,8 +16,8 @@ def resolve_neg(input):
 
 
 def is_conj(input):
-    """False."""
-    return False
+    """Whether conj() gave it, or it is a view of what that gave."""
+    return input.is_conj()
 
 
 def is_neg(input):
