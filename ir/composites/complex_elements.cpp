@@ -1,4 +1,5 @@
 // Complex elements made, moved, folded and multiplied, by their parts.
+#include <algorithm>
 #include <cmath>
 
 #include "ir/composites/complex_parts.h"

@@ -1,6 +1,7 @@
 // Which op takes complex operands by which rule, and what is refused.
 #include "ir/composites/complex_rules.h"
 
+#include <algorithm>
 #include <array>
 
 #include "ir/composites/complex_parts.h"

@@ -1,6 +1,7 @@
 // The discrete Fourier transform along one dimension: mixed radix for lengths of small factors, Bluestein's algorithm
 // for others. Computes in double whatever the dtype.
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <vector>
 
