@@ -226,12 +226,12 @@ PyObject* face_of_handled(const TensorImpl& t) {
 
 bool has_finalizer(PyTypeObject* type) { return (type->tp_finalize && type->tp_finalize != keep_face) || type->tp_del; }
 
-PyRef handled_item(const TensorImpl& t) {
-  const Arg args[] = {TensorRef(const_cast<TensorImpl*>(&t))};
-  if (!is_for_handlers(args)) return {};
-  const PyRef given = checked(PyTuple_Pack(1, from_arg(args[0]).get()));
-  const PyRef name = checked(PyUnicode_FromString("_local_scalar_dense"));
-  return asked("answer_named", name.get(), false, given.get());
+PyRef handled_answer(const char* name, std::initializer_list<Arg> args) {
+  if (!in_transform() || !is_for_handlers(args)) return {};
+  PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
+  Py_ssize_t i = 0;
+  for (const Arg& a : args) PyTuple_SET_ITEM(given.get(), i++, from_arg(a).release());
+  return asked("answer_named", checked(PyUnicode_FromString(name)).get(), false, given.get());
 }
 
 PyRef lifted(PyRef tensor) {

@@ -2,6 +2,8 @@
 // record of gradients. Which operator it is asked about, and in which order, is in minidynamo/_aten.
 #pragma once
 
+#include <initializer_list>
+
 #include "frontend/tensors/op_function.h"
 #include "ir/tensor/handled.h"
 
@@ -16,8 +18,8 @@ PyObject* face_of_handled(const TensorImpl& t);
 // Whether the end of instances runs code of the program: not what keeps the object of a handler's tensor alive while
 // the tensor is needed.
 bool has_finalizer(PyTypeObject* type);
-// What the handlers answer to item(); null: none is asked.
-PyRef handled_item(const TensorImpl& t);
+// What the handlers answer to an operator of torch's that is no op of the table; null: none is asked.
+PyRef handled_answer(const char* name, std::initializer_list<Arg> args);
 
 // What modes make of a tensor that comes from values outside of all: torch.tensor(...).
 PyRef lifted(PyRef tensor);

@@ -63,6 +63,7 @@ PyRef numel_method(const PassedArgs& call) {
 PyRef data_ptr_method(const PassedArgs& call) {
   no_arguments("data_ptr", call, 1);
   const TensorImpl& t = self_of(call);
+  if (handled_of(t)) return py_int(0);
   if (t.batch) expect_elements(t, "data_ptr()");
   return checked(PyLong_FromVoidPtr(t.numel() && t.has_memory() ? t.data() : nullptr));
 }

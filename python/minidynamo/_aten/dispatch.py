@@ -123,6 +123,14 @@ def _fitting_list(value, kind):
     return list(value) if all(item is None or isinstance(item, wanted) for item in value) else _NO
 
 
+def _is_default(value, argument):
+    if not argument.has_default_value() or isinstance(value, _C.Tensor):
+        return False
+    if isinstance(value, (list, tuple)) and any(isinstance(item, _C.Tensor) for item in value):
+        return False
+    return value == argument.default_value
+
+
 def _as_shown(schema, placed):
     """(args, kwargs) without what is as its default says; where memory is made, torch says where."""
     if schema.name != "aten::_to_copy" and any(a.name == "pin_memory" for a in schema.arguments):
@@ -133,8 +141,7 @@ def _as_shown(schema, placed):
     positional = [a for a in schema.arguments if not a.kwarg_only]
     while positional and positional[-1].has_default_value():
         last = positional[-1]
-        value = placed.get(last.name, last.default_value)
-        if isinstance(value, _C.Tensor) or value != last.default_value:
+        if not _is_default(placed.get(last.name, last.default_value), last):
             break
         positional.pop()
     for argument in positional:
@@ -143,7 +150,7 @@ def _as_shown(schema, placed):
         if not argument.kwarg_only or argument.name not in placed:
             continue
         value = placed[argument.name]
-        if argument.name == "pin_memory" or not (argument.has_default_value() and value == argument.default_value):
+        if argument.name == "pin_memory" or not _is_default(value, argument):
             kwargs[argument.name] = value
     return tuple(args), kwargs
 
@@ -185,4 +192,9 @@ def checked(func, result):
             f"__torch_dispatch__ has to return a tensor for {func}, not {type(result).__name__}: return what "
             "func(*args, **kwargs) gives, wrapped again"
         )
+    if len(returns) > 1 or (returns and returns[0].type.endswith("[]")):
+        count = len(returns) if len(returns) > 1 else None
+        if not isinstance(result, (list, tuple)) or count not in (None, len(result)):
+            wanted = f"{count} values" if count else "a list of tensors"
+            raise RuntimeError(f"__torch_dispatch__ has to return {wanted} for {func}, not {type(result).__name__}")
     return result

@@ -93,6 +93,15 @@ def _log_softmax_backward(grad, out, dim, dtype):
     return grad - out.exp() * grad.sum(dim, keepdim=True)
 
 
+def _pooled(spread):
+    def adaptive(x, output_size):
+        from ..nn import functional
+
+        return getattr(functional, f"adaptive_avg_pool{spread}d")(x, output_size)
+
+    return adaptive
+
+
 IMPLEMENTATIONS = {
     "_to_copy": _to_copy,
     "_softmax": _softmax,
@@ -112,6 +121,8 @@ IMPLEMENTATIONS = {
     "convolution": _convolution,
     "linalg_vector_norm": _vector_norm,
     "native_layer_norm": _layer_norm,
+    "_adaptive_avg_pool2d": _pooled(2),
+    "_adaptive_avg_pool3d": _pooled(3),
     "threshold_backward": _threshold_backward,
     "_softmax_backward_data": _softmax_backward,
     "_log_softmax_backward_data": _log_softmax_backward,

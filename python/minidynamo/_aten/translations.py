@@ -210,10 +210,46 @@ def _convolution(given, inplace):
 
 
 def _max_pool(given, inplace):
+    """One dimension is two, the first of which is 1, as torch has it."""
     x, kernel = given["self"], list(given["kernel_size"])
-    stride = list(given["stride"] or kernel)
-    rest = list(given["padding"]), list(given["dilation"]), given["ceil_mode"]
-    return Done(_named("max_pool2d_with_indices", x, kernel, stride, *rest)[0]) if len(kernel) == 2 else None
+    parts = [kernel, list(given["stride"] or kernel), list(given["padding"]), list(given["dilation"])]
+    if len(kernel) == 1:
+        front = [[1, *parts[0]], [1, *parts[1]], [0, *parts[2]], [1, *parts[3]]]
+        made = _named("max_pool2d_with_indices", x.unsqueeze(-2), *front, given["ceil_mode"])
+        return Done([part.squeeze(-2) for part in made])
+    return Done(list(_named(f"max_pool{len(kernel)}d_with_indices", x, *parts, given["ceil_mode"])))
+
+
+def _max_pool_values(given, inplace):
+    return Done(_max_pool(given, inplace).value[0])
+
+
+def _avg_pool(given, inplace):
+    spread = len(given["kernel_size"])
+    if spread == 1:
+        x, *sizes = (given[name] for name in ("self", "kernel_size", "stride", "padding"))
+        front = [[first, *size] for first, size in zip((1, 1, 0), sizes)]
+        made = _named("avg_pool2d", x.unsqueeze(-2), *front, given["ceil_mode"], given["count_include_pad"])
+        return Done(made.squeeze(-2))
+    return Call(f"avg_pool{spread}d", given)
+
+
+def _adaptive_avg_pool(given, inplace):
+    size = list(given["output_size"])
+    if len(size) == 1:
+        return Done(_named("_adaptive_avg_pool2d", given["self"].unsqueeze(-2), [1, *size]).squeeze(-2))
+    return Call(f"_adaptive_avg_pool{len(size)}d", given)
+
+
+def _isfinite(given, inplace):
+    x = given["self"]
+    return Done((x == x) * (x.abs() != math.inf))
+
+
+def _one_hot(given, inplace):
+    x = given["self"]
+    places = x.new_zeros([*x.shape, given["num_classes"]])
+    return Done(places.scatter(-1, x.unsqueeze(-1), 1))
 
 
 def _chunk(given, inplace):
@@ -262,7 +298,13 @@ TRANSLATIONS = {
     "conv2d": _convolution,
     "conv3d": _convolution,
     "convolution": _convolution,
-    "max_pool_values": _max_pool,
+    "max_pool": _max_pool,
+    "max_pool_values": _max_pool_values,
+    "avg_pool": _avg_pool,
+    "adaptive_avg_pool": _adaptive_avg_pool,
+    "isfinite": _isfinite,
+    "one_hot": _one_hot,
+    "trunc_divide": lambda given, inplace: Call("div", {**given, "rounding_mode": "trunc"}),
     "chunk": _chunk,
     "copy.number": _copied_number,
 }

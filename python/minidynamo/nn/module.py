@@ -95,7 +95,8 @@ class Module(ModuleWalks, ModuleChanges, ModuleDevices, ModuleState, Hooks):
     def __setattr__(self, name, value):
         if isinstance(value, Parameter):
             self._require_init("parameters")
-            self._forget(name)
+            if name not in self._parameters:  # whose place among the others stays
+                self._forget(name)
             self.register_parameter(name, value)
         elif name in self._parameters:
             if value is not None:

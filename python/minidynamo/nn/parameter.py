@@ -8,7 +8,7 @@ class _ParameterType(type(_C.Tensor)):
     """A tensor of another class stays of that class; it is a parameter all the same."""
 
     def __instancecheck__(cls, instance):
-        if type.__instancecheck__(cls, instance):
+        if issubclass(type(instance), cls):
             return True
         return cls is Parameter and isinstance(instance, _C.Tensor) and getattr(instance, "_is_param", False)
 
