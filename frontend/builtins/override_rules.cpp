@@ -1,4 +1,6 @@
 // What torch.overrides stands on: switches, the stack of modes, and the question whether anybody overrides.
+#include <algorithm>
+
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/overridable_function.h"
@@ -96,13 +98,49 @@ ValueRef rule_is_all_disabled(Tracer& t, CallArgs& args) {
   return t.boolean(t.overrides.asked == Asked::None);
 }
 
+// autocast(device_type, dtype, enabled, cache_enabled) of constants; others are objects of the class.
+ValueRef rule_autocast(Tracer& t, CallArgs& args) {
+  static constexpr const char* kNames[] = {"device_type", "dtype", "enabled", "cache_enabled"};
+  if (args.positional.size() > std::size(kNames)) throw WrongArguments{};
+  std::vector<ValueRef> given{{}, t.none(), t.boolean(true), t.none()};
+  for (std::size_t i = 0; i < args.positional.size(); ++i) given[i] = t.realize(args.positional[i]);
+  for (const auto& [name, v] : args.keywords) {
+    const auto at = std::ranges::find(kNames, text_of(name.get()));
+    if (at == std::end(kNames)) return {};
+    given[static_cast<std::size_t>(at - std::begin(kNames))] = t.realize(v);
+  }
+  const PyRef module = checked(import_module("minidynamo.amp.autocast_mode"));
+  const PyRef cls = checked(PyObject_GetAttrString(module.get(), "autocast"));
+  const PyRef kind = given[0] ? given[0]->as_constant() : PyRef();
+  if (!kind || !PyUnicode_Check(kind.get())) return {};
+  if (is_true_constant(given[1], Py_None)) {  // what the region around has
+    const PyRef usual = checked(PyObject_GetAttrString(module.get(), "_traced_dtype"));
+    given[1] = t.realize(t.call(t.from_object(usual.get(), nullptr), CallArgs{{given[0]}, {}}));
+  }
+  PyRef constants = checked(PyTuple_New(4));
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    PyRef c = given[i]->as_constant();
+    if (!c) return {};
+    PyTuple_SET_ITEM(constants.get(), static_cast<Py_ssize_t>(i), c.release());
+  }
+  const PyRef real = PyRef::steal(PyObject_Call(cls.get(), constants.get(), nullptr));
+  if (!real) {  // the traced class raises it
+    PyErr_Clear();
+    return {};
+  }
+  const PyRef enabled = checked(PyObject_GetAttrString(real.get(), "_enabled"));
+  given[2] = t.constant(enabled);
+  return make_ref<ContextValue>(ContextKind::Autocast, cls, std::move(given));
+}
+
 ValueRef rule_inside_of(Tracer& t, CallArgs& args) {
   expect_args(t, "_inside_of", args, 1, 1);
   auto* f = as<FunctionValue>(t.realize(args[0]));
   return f && f->overridable ? t.from_object(function_of_overridable(f->overridable.get()), nullptr) : t.none();
 }
 
-constexpr BuiltinRow kOverrideRules[] = {{"minidynamo._C", "_inside_of", rule_inside_of},
+constexpr BuiltinRow kOverrideRules[] = {{"minidynamo.amp.autocast_mode", "autocast", rule_autocast},
+                                         {"minidynamo._C", "_inside_of", rule_inside_of},
                                          {"minidynamo._C", "DisableTorchFunctionSubclass", rule_disable_subclasses},
                                          {"minidynamo._C", "DisableTorchFunction", rule_disable_all},
                                          {"minidynamo._C", "_EnableTorchFunction", rule_enable},

@@ -109,7 +109,9 @@ OPCODE(BEFORE_WITH) {
   if (auto* c = as<ContextValue>(m)) {
     c->enter(t);
     f.push(make_ref<WithExitValue>(make_ref<BoundAttrValue>(m, exit_name)));
-    f.push(c->which == ContextKind::Null && !c->args.empty() ? c->args[0] : t.none());
+    f.push(c->which == ContextKind::Autocast                   ? ValueRef(c)
+           : c->which == ContextKind::Null && !c->args.empty() ? c->args[0]
+                                                               : t.none());
     f.contexts.push_back({m, index});
     return;
   }

@@ -225,6 +225,7 @@ PyTypeObject* type_of_exception(Tracer& t, ClassValue& cls, const std::vector<Va
 std::string ContextValue::print() const {
   if (which == ContextKind::BreakPolicy) return "ErrorOnGraphBreakVariable()";
   if (which == ContextKind::Overrides) return "TorchFunctionDisableVariable()";
+  if (which == ContextKind::Autocast) return "AutocastModeVariable()";
   return which == ContextKind::Null ? "NullContextVariable()" : "GradModeVariable()";
 }
 
@@ -235,6 +236,13 @@ ValueRef ContextValue::get_attr(Tracer&, PyObject* name) {
 static void set_grad(Tracer& t, bool on) {
   t.grad_enabled = on;
   t.emit_grad_switch(on);
+}
+
+// Regions are modes, which Python code makes and takes off the stack.
+static ValueRef call_of_autocast(Tracer& t, const char* function, const std::vector<ValueRef>& args) {
+  const PyRef module = checked(import_module("minidynamo.amp.autocast_mode"));
+  const PyRef traced = checked(PyObject_GetAttrString(module.get(), function));
+  return t.realize(t.call(t.from_object(traced.get(), nullptr), CallArgs{args, {}}));
 }
 
 void ContextValue::enter(Tracer& t) {
@@ -248,11 +256,16 @@ void ContextValue::enter(Tracer& t) {
     t.overrides.asked = static_cast<Asked>(asked == 0 ? asked : std::max(asked, asked_before));
     return;
   }
+  if (which == ContextKind::Autocast) {
+    region = call_of_autocast(t, "_enter_region", args);
+    return;
+  }
   outer = t.grad_enabled;
   set_grad(t, target);
 }
 
 void ContextValue::exit(Tracer& t) {
+  if (which == ContextKind::Autocast) (void)call_of_autocast(t, "_leave_region", {region});
   if (which == ContextKind::GradMode) set_grad(t, outer);
   if (which == ContextKind::BreakPolicy) t.errors_on_break = outer;
   if (which == ContextKind::Overrides) t.overrides.asked = static_cast<Asked>(asked_before);
@@ -284,6 +297,7 @@ ValueRef ContextValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (which == ContextKind::GradMode && n == "__enter__" && is_inference_mode(*this)) unmodelled_method(*this, n, args);
   if (n == "__enter__") {
     enter(t);
+    if (which == ContextKind::Autocast) return ValueRef(this);
     return which == ContextKind::Null && !this->args.empty() ? this->args[0] : t.none();
   }
   if (n != "__exit__") unmodelled_method(*this, n, args);

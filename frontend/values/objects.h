@@ -142,7 +142,7 @@ struct OpaqueValue final : Value {
 };
 
 // Managers of the library: grad mode, nullcontext, error_on_graph_break.
-enum class ContextKind : std::uint8_t { GradMode, Null, BreakPolicy, Overrides };
+enum class ContextKind : std::uint8_t { GradMode, Null, BreakPolicy, Overrides, Autocast };
 struct ContextValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Context;
   ContextValue(ContextKind which, PyRef cls, std::vector<ValueRef> args)
@@ -160,6 +160,7 @@ struct ContextValue final : Value {
   bool target = false;                       // grad mode inside
   bool outer = false;                        // grad mode to go back to
   bool at_once = false;                      // set_grad_enabled: the mode changed when it was made
+  ValueRef region;                           // autocast: the mode, once entered
   std::uint8_t asked = 0, asked_before = 0;  // overrides: `Asked` inside, and outside
 };
 

@@ -140,10 +140,41 @@ def test_breaks_in_regions():
                 return y @ W.T
         return x
 
-    assert shown(torch.compile(f)(x23())) == shown(f(x23()))
+    def prints(x):
+        with torch.autocast("cpu", f16):
+            y = x @ W
+            print(end="")
+            return y @ W.T, torch.get_autocast_dtype("cpu")
+
+    for program in (f, prints):
+        counter = CompileCounter()
+        assert shown(torch.compile(program, backend=counter)(x23())) == shown(program(x23()))
+        assert counter.frame_count == 2 and not torch.is_autocast_enabled("cpu")
     g = torch.compile(lambda x: (print(end=""), x @ W)[1])
     with torch.autocast("cpu"):
         assert g(x23()).dtype == bf16
+
+
+def test_the_dtype_of_the_region_around():
+    def f(x):
+        with torch.autocast("cpu", dtype=f16), torch.autocast("cpu") as region:
+            return x @ W, region.fast_dtype
+
+    assert torch.compile(lambda x: f(x)[0], fullgraph=True)(x23()).dtype == f(x23())[0].dtype
+
+
+@pytest.mark.parametrize("bad", [lambda: torch.autocast(5), lambda: torch.autocast("plugh"), lambda: torch.autocast()])
+def test_regions_that_cannot_be(bad):
+    def f(x):
+        with bad():
+            return x @ W
+
+    errors = []
+    for program in (f, torch.compile(f)):
+        with pytest.raises((RuntimeError, ValueError, TypeError)) as error:
+            program(x23())
+        errors.append(type(error.value))
+    assert errors[0] is errors[1]
 
 
 def test_gradients():

@@ -217,20 +217,28 @@ def _innermost(kind):
     return None
 
 
-def _traced_enter(self):
-    region = Region(self.device, self._enabled, self.fast_dtype, _converted)
-    region.outer = _innermost(self.device)
+def _enter_region(kind, dtype, enabled, cache_enabled):
+    region = Region(kind, enabled, dtype, _converted)
+    region.outer = _innermost(kind)
     if region.outer is not None:
         region.outer.covered = True
     region.__enter__()
+    return region
+
+
+def _leave_region(region):
+    region.__exit__(None, None, None)
+    if region.outer is not None:
+        region.outer.covered = False
+
+
+def _traced_enter(self):
+    _enter_region(self.device, self.fast_dtype, self._enabled, self._cache_enabled)
     return self
 
 
 def _traced_exit(self, exc_type, exc_val, exc_tb):
-    region = _innermost(self.device)
-    region.__exit__(exc_type, exc_val, exc_tb)
-    if region.outer is not None:
-        region.outer.covered = False
+    _leave_region(_innermost(self.device))
     return False
 
 
