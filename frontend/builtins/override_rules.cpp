@@ -98,10 +98,10 @@ ValueRef rule_is_all_disabled(Tracer& t, CallArgs& args) {
   return t.boolean(t.overrides.asked == Asked::None);
 }
 
-// autocast(device_type, dtype, enabled, cache_enabled) of constants; others are objects of the class.
-ValueRef rule_autocast(Tracer& t, CallArgs& args) {
+// autocast(device_type, dtype, enabled, cache_enabled) of constants; null: it is an object of the class like any other.
+ValueRef region_of_constants(Tracer& t, const PyRef& module, const PyRef& cls, const CallArgs& args) {
   static constexpr const char* kNames[] = {"device_type", "dtype", "enabled", "cache_enabled"};
-  if (args.positional.size() > std::size(kNames)) throw WrongArguments{};
+  if (args.positional.size() > std::size(kNames)) return {};
   std::vector<ValueRef> given{{}, t.none(), t.boolean(true), t.none()};
   for (std::size_t i = 0; i < args.positional.size(); ++i) given[i] = t.realize(args.positional[i]);
   for (const auto& [name, v] : args.keywords) {
@@ -109,8 +109,6 @@ ValueRef rule_autocast(Tracer& t, CallArgs& args) {
     if (at == std::end(kNames)) return {};
     given[static_cast<std::size_t>(at - std::begin(kNames))] = t.realize(v);
   }
-  const PyRef module = checked(import_module("minidynamo.amp.autocast_mode"));
-  const PyRef cls = checked(PyObject_GetAttrString(module.get(), "autocast"));
   const PyRef kind = given[0] ? given[0]->as_constant() : PyRef();
   if (!kind || !PyUnicode_Check(kind.get())) return {};
   if (is_true_constant(given[1], Py_None)) {  // what the region around has
@@ -131,6 +129,14 @@ ValueRef rule_autocast(Tracer& t, CallArgs& args) {
   const PyRef enabled = checked(PyObject_GetAttrString(real.get(), "_enabled"));
   given[2] = t.constant(enabled);
   return make_ref<ContextValue>(ContextKind::Autocast, cls, std::move(given));
+}
+
+ValueRef rule_autocast(Tracer& t, CallArgs& args) {
+  const PyRef module = checked(import_module("minidynamo.amp.autocast_mode"));
+  const PyRef cls = checked(PyObject_GetAttrString(module.get(), "autocast"));
+  if (ValueRef region = region_of_constants(t, module, cls, args)) return region;
+  const auto plain = make_ref<ClassValue>(cls);
+  return instantiate(t, *plain, std::move(args));
 }
 
 ValueRef rule_inside_of(Tracer& t, CallArgs& args) {
