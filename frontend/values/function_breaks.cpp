@@ -75,6 +75,7 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._tensor_types",
                                  "minidynamo._layout_methods",
                                  "minidynamo.distributed._setup",
+                                 "minidynamo.distributed._group",
                                  "minidynamo.overrides",
                                  "minidynamo.utils._python_dispatch"};
 

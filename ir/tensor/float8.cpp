@@ -56,7 +56,9 @@ std::uint8_t float8_bits(DType t, float v) {
   int exponent = x > 0 && !std::isinf(x) ? std::max(std::ilogb(x), lowest) : lowest;
   const float steps = std::isinf(x) ? 0 : std::nearbyint(std::ldexp(x, l.fraction - exponent));
   const float rounded = std::ldexp(steps, exponent - l.fraction);
-  if (std::isinf(x) || rounded > l.largest)
+  const bool too_large = std::isinf(x) || rounded > l.largest;
+  if (too_large && !l.infinities && !l.fnuz) return static_cast<std::uint8_t>((kNaN - 1) | sign);
+  if (too_large)
     return l.infinities ? static_cast<std::uint8_t>(kInfinity | sign) : not_a_number;
   int digits = static_cast<int>(steps);
   const int one = 1 << l.fraction;

@@ -8,10 +8,13 @@ _FLOATS = {
     _C.bfloat16: (7, 127, 1e-2),
     _C.float32: (23, 127, 1e-6),
     _C.float64: (52, 1023, 1e-15),
-    _C.float8_e4m3fn: (3, 8, 1.0),
-    _C.float8_e5m2: (2, 15, 1.0),
-    _C.float8_e4m3fnuz: (3, 7, 1.0),
-    _C.float8_e5m2fnuz: (2, 15, 1.0),
+}
+# What the fields do not say: largest number, smallest normal one, distance of 1 from the next
+_SMALL_FLOATS = {
+    _C.float8_e4m3fn: (448.0, 2.0**-6, 0.125),
+    _C.float8_e5m2: (57344.0, 2.0**-14, 0.25),
+    _C.float8_e4m3fnuz: (240.0, 2.0**-7, 0.125),
+    _C.float8_e5m2fnuz: (57344.0, 2.0**-15, 0.125),
 }
 
 
@@ -27,6 +30,11 @@ class finfo:
         if not isinstance(dtype, _C.dtype):
             raise TypeError(f"finfo(): argument 'type' must be torch.dtype, not {dtype.__class__.__name__}")
         dtype = dtype.to_real()  # the parts have the limits
+        if dtype in _SMALL_FLOATS:
+            self.dtype, self.bits, self.resolution = _name(dtype), 8, 1.0
+            self.max, self.tiny, self.eps = _SMALL_FLOATS[dtype]
+            self.min, self.smallest_normal = -self.max, self.tiny
+            return
         if dtype not in _FLOATS:
             raise TypeError(f"finfo() needs a floating-point dtype, not {dtype}; integers have iinfo()")
         mantissa, exponent, resolution = _FLOATS[dtype]

@@ -150,6 +150,8 @@ class _OwnOp:
         if packet is not None:
             self.overloadpacket = self._overloadpacket = packet
 
+    namespace = "aten"
+
     def __getattr__(self, name):
         if name == "_schema" and self._overload:
             return self.__dict__.setdefault("_schema", self._signature())

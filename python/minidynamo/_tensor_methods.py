@@ -16,15 +16,11 @@ def type(self, dtype=None, non_blocking=False, *, memory_format=None, **kwargs):
     A tensor that is of the dtype is returned itself. RuntimeError for types of other devices, ValueError for unknown
     names, TypeError for other objects.
     """
-    from . import _tensor_types
-
     if kwargs.keys() - {"async"}:
         raise TypeError(f"type() got an unexpected keyword argument {min(kwargs)!r}")
-    return (
-        _tensor_types.name_of(self)
-        if dtype is None
-        else self.to(_tensor_types.dtype_of(dtype), memory_format=memory_format)
-    )
+    if dtype is None:
+        return _loaded("_tensor_types", "name_of")(self)
+    return self.to(_loaded("_tensor_types", "dtype_of")(dtype), memory_format=memory_format)
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
@@ -84,9 +80,8 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
 
 def new(self, *args, device=None, **kwargs):
     """As the tensor type of this dtype makes them: torch.FloatTensor(...) of float32."""
-    from . import _tensor_types
-
-    return _tensor_types._made(self.dtype, *args, device=self.device if device is None else device, **kwargs)
+    made = _loaded("_tensor_types", "_made")
+    return made(self.dtype, *args, device=self.device if device is None else device, **kwargs)
 
 
 def __reversed__(self):

@@ -61,7 +61,8 @@ class tensortype(type):
 
 def _made(dtype, /, *args, device=None, **named):
     """What torch.FloatTensor(...) makes: of sizes, of data, or of a tensor of the dtype, sharing its memory."""
-    if device is not None and _C.device(device).type != "cpu":
+    kind = "cpu" if device is None else device.type if isinstance(device, _C.device) else _C.device(device).type
+    if kind != "cpu":
         raise RuntimeError(f"these constructors make tensors on the CPU, not on {device}")
     if len(named) + bool(args) > 1 or named.keys() - {"data", "size"}:
         raise TypeError(f"new() takes sizes, or data, and a device; got {len(args)} and {', '.join(named) or 'none'}")

@@ -159,6 +159,14 @@ def _rebuilder(location):
     return rebuild
 
 
+_REBUILT = {
+    ("minidynamo.nn.parameter", "Parameter"),
+    ("minidynamo.sparse.coo", "rebuild"),
+    ("minidynamo.storage", "_Memory"),
+    ("minidynamo.storage", "_rebuild_over"),
+}
+
+
 def _unpickled(file, base, rebuild, data_only, options):
     import collections
     import pickle
@@ -173,7 +181,7 @@ def _unpickled(file, base, rebuild, data_only, options):
             kinds = (_C.dtype, _C.memory_format)
             if name in ("_rebuild_tensor", "Size", "Tensor", "device") or isinstance(found, kinds):
                 return found
-        elif (module, name) in (("minidynamo.nn.parameter", "Parameter"), ("minidynamo.sparse.coo", "rebuild")):
+        elif (module, name) in _REBUILT:
             return inherited(module, name)
         elif name in _CONTAINERS.get(module, ()):
             return getattr(collections, name, None) or inherited(module, name)

@@ -15,7 +15,7 @@ def inner():
 
 
 def counts(prof):
-    return {row.key: row.count for row in prof.key_averages()}
+    return {row.key: row.count for row in prof.key_averages() if not row.key.startswith("aten::")}
 
 
 def test_parts_and_their_own_time():
@@ -47,7 +47,7 @@ def test_steps_of_a_schedule(tmp_path):
         for _ in range(6):
             inner()
             prof.step()
-    assert ready == [(3, {"inner": 2, "ProfilerStep*": 2})]
+    assert ready == [(4, {"inner": 2, "ProfilerStep*": 2})]
     assert [row["name"] for row in json.loads((tmp_path / "trace.json").read_text())["traceEvents"]].count("inner") == 2
     actions = [schedule(wait=1, warmup=0, active=1)(step) for step in range(3)]
     assert actions == [ProfilerAction.NONE, ProfilerAction.RECORD_AND_SAVE, ProfilerAction.NONE]

@@ -101,7 +101,7 @@ REFUSED = {
     "no lanes": {"lanes": 0},
     "complex of halves": {"code": 5, "bits": 32},
     "opaque": {"code": 3},
-    "unsigned": {"code": 1, "bits": 32},
+    "wide unsigned": {"code": 1, "bits": 128},
     "four bits": {"code": 0, "bits": 4},
     "no bits": {"bits": 0},
     "unknown code": {"code": 250},

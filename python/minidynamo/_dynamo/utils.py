@@ -87,6 +87,28 @@ def is_namedtuple(obj):
     return is_namedtuple_cls(type(obj))
 
 
+def is_numpy_ndarray(value):
+    """Whether it is an array of NumPy."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.ndarray
+
+
+def is_torch_sym(value):
+    """False: sizes are ints."""
+    return False
+
+
+def is_function(value):
+    """Whether it is a function, in Python or C."""
+    return isinstance(value, (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType))
+
+
+def is_utils_checkpoint(obj):
+    """Whether it is torch.utils.checkpoint.checkpoint."""
+    home = sys.modules.get(f"{_PACKAGE}.utils.checkpoint")
+    return home is not None and obj is home.checkpoint
+
+
 def identity(x):
     return x
 

@@ -15,6 +15,7 @@ from . import (
     itertools,
     math,
     operator,
+    tensors,
     types,
 )
 
@@ -26,6 +27,7 @@ TABLE = {
     **itertools.TABLE,
     **math.TABLE,
     **operator.TABLE,
+    **tensors.TABLE,
     **types.TABLE,
 }
 

@@ -1,4 +1,4 @@
-"""torch.sparse.check_sparse_tensor_invariants."""
+"""Whether what compressed sparse tensors are made of is checked."""
 
 
 class check_sparse_tensor_invariants:

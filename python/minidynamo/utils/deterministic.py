@@ -4,6 +4,7 @@ import sys
 import types
 
 from .. import _determinism
+from .._absent import absent_names as _absent_names
 
 
 class _Settings(types.ModuleType):
@@ -24,4 +25,5 @@ class _Settings(types.ModuleType):
         _determinism.set_fill(value)
 
 
+__getattr__ = _absent_names(__name__)
 sys.modules[__name__].__class__ = _Settings
