@@ -29,6 +29,7 @@ HOMES = {
     "nn.functional": "pdist",
     "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce",
     "older_functions": "range",
+    "streams": "Stream Event",
     "numerical_functions": "cov corrcoef cumulative_trapezoid combinations vander isin gradient",
     "func": "vmap",
     "special": "polygamma",

@@ -98,3 +98,28 @@ def test_compile_time_assertions():
         return x + 1
 
     assert torch.compile(f, fullgraph=True)(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_operators_that_write():
+    x = torch.ones(2)
+    assert torch.ops.aten.add_.Tensor(x, 1) is x and x.tolist() == [2.0, 2.0]
+
+
+def test_orthogonal_weights_stay_so():
+    for made in (nn.Linear(3, 3), nn.Linear(3, 5), nn.Linear(5, 3)):
+        for chosen in (None, "cayley"):
+            layer = nn.utils.parametrizations.orthogonal(
+                type(made)(made.in_features, made.out_features), "weight", chosen
+            )
+            with torch.no_grad():
+                layer.parametrizations.weight.original.add_(torch.randn_like(layer.weight) * 0.1)
+            w = layer.weight if made.out_features <= made.in_features else layer.weight.mT
+            assert torch.allclose(w @ w.mT, torch.eye(w.shape[0]), atol=1e-5)
+
+
+def test_streams_and_events_of_the_cpu():
+    stream, event = torch.Stream(device="cpu"), torch.Event(device="cpu", enable_timing=True)
+    with stream:
+        event.record()
+        later = stream.record_event(torch.Event(enable_timing=True))
+    assert stream.device == torch.device("cpu") and later.query() and event.elapsed_time(later) >= 0

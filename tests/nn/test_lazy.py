@@ -132,3 +132,11 @@ def test_numbers_for_each_dimension():
     assert isinstance(nn.L1Loss(), nn.modules.loss._Loss)
     assert isinstance(nn.BatchNorm1d(2), nn.modules.batchnorm._BatchNorm)
     assert isinstance(nn.MultiheadAttention(2, 1).out_proj, nn.modules.linear.NonDynamicallyQuantizableLinear)
+
+
+def test_the_first_call_of_a_compiled_module_sets_its_sizes():
+    m = nn.Sequential(nn.LazyLinear(4), nn.ReLU(), nn.LazyLinear(2))
+    compiled = torch.compile(m, fullgraph=True)
+    x = torch.ones(3, 5)
+    first = compiled(x)
+    assert type(m[0]) is nn.Linear and m[0].weight.shape == (4, 5) and torch.equal(compiled(x), first)

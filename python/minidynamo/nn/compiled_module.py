@@ -3,6 +3,7 @@
 from .. import _C
 from .hooks import CALL_FACTS, CALL_TABLES, global_hooks
 from .module import Module
+from .parameter import is_lazy
 
 _CO_GENERATOR = 0x20  # a flag of code objects
 _STATE = (*CALL_TABLES, *CALL_FACTS, "forward")  # what a copy takes along
@@ -29,6 +30,11 @@ def _generating(module):
     return make
 
 
+def _has_no_sizes_yet(module):
+    """Whether a layer takes its sizes from the first call: that one runs as plain Python."""
+    return any(map(is_lazy, [*module.parameters(), *module.buffers()]))
+
+
 class OptimizedModule(Module):
     """Calls run compiled, or never do; attributes are those of the module it was made of, which is its `_orig_mod`."""
 
@@ -39,6 +45,8 @@ class OptimizedModule(Module):
         call = type(module).__call__
         generating = _generating(module)
         self._compiled_call = generating(options) if generating else options.of_module(_C._original(call) or call)
+        if _has_no_sizes_yet(module):
+            self.__dict__["_waits"] = True
 
     def __call__(self, *args, **kwargs):
         own = self.__dict__
@@ -48,7 +56,13 @@ class OptimizedModule(Module):
             or own["_backward_hooks"]
             or own["_backward_pre_hooks"]
             or "forward" in own
+            or "_waits" in own
         ):
+            if "_waits" in own:
+                if _has_no_sizes_yet(self._orig_mod):
+                    return self._orig_mod(*args, **kwargs)
+                del own["_waits"]
+                return self(*args, **kwargs)
             return self._call_with_hooks(args, kwargs)
         return own["_compiled_call"](own["_modules"]["_orig_mod"], *args, **kwargs)
 

@@ -5,6 +5,7 @@ from ..._absent import absent_names as _absent_names
 from ...autograd.grad_mode import no_grad
 from ..functional import normalize
 from ..module import Module
+from .orthogonal import orthogonal as orthogonal
 from .parametrize import register_parametrization
 from .spectral_norm import as_matrix, default_dim, iterate
 from .weight_norm import norm_except_dim, weight_of
