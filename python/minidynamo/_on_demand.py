@@ -34,7 +34,7 @@ HOMES = {
     "func": "vmap",
     "special": "polygamma",
     "shape_functions": """
-        empty_permuted
+        empty_permuted is_inference
         split_with_sizes narrow_copy constant_pad_nd unravel_index scalar_tensor is_signed is_nonzero is_same_size
         get_device
     """,

@@ -20,6 +20,18 @@ _NAMES = {
 }
 
 
+# Of dtypes that no tensor type makes.
+_UNTYPED_NAMES = {
+    _C.uint16: "UInt16",
+    _C.uint32: "UInt32",
+    _C.uint64: "UInt64",
+    _C.float8_e4m3fn: "Float8_e4m3fn",
+    _C.float8_e5m2: "Float8_e5m2",
+    _C.float8_e4m3fnuz: "Float8_e4m3fnuz",
+    _C.float8_e5m2fnuz: "Float8_e5m2fnuz",
+}
+
+
 class OutOfMemoryError(RuntimeError):
     """What torch raises where a device has no memory left; here MemoryError is raised."""
 
@@ -131,7 +143,7 @@ def _type_names():
 def name_of(tensor):
     """'torch.FloatTensor': dtype and, where it is not the CPU, device of a tensor."""
     where = "sparse." if tensor.is_sparse else "" if tensor.device.type == "cpu" else f"{tensor.device.type}."
-    return f"torch.{where}{_NAMES[tensor.dtype]}Tensor"
+    return f"torch.{where}{_NAMES.get(tensor.dtype) or _UNTYPED_NAMES[tensor.dtype]}Tensor"
 
 
 def dtype_of(kind):
