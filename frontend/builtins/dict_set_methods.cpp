@@ -28,7 +28,8 @@ void fill_dict(Tracer& t, DictValue& d, const ValueRef& raw) {
   ValueRef from = t.realize(raw);
   if (auto* o = as<ObjectValue>(from)) {
     PyRef keys = checked(PyUnicode_InternFromString("keys"));
-    if (o->payload && o->payload->kind == ValueKind::Dict && !o->special(t, "__iter__")) {
+    auto* held = as<DictValue>(o->payload);
+    if (held && held->type == &PyDict_Type && !o->special(t, "__iter__")) {
       from = o->payload;
     } else if (o->has_attr(t, keys.get())) {
       for (auto& key : collect(t, o->call_method(t, keys.get(), {}))) d.put(t, key, o->get_item(t, key));
@@ -36,6 +37,7 @@ void fill_dict(Tracer& t, DictValue& d, const ValueRef& raw) {
     }
   }
   if (auto* attributes = as<AttributeDictValue>(from)) from = attributes->contents(t);
+  from = shown_mapping(from);
   if (auto* other = as<DictValue>(from)) {
     other->observe_keys(t);
     for (auto& e : other->live()) d.put(t, e.key, e.value);
@@ -82,8 +84,7 @@ ValueRef dict_pop(Tracer& t, Value& self, CallArgs& args) {
   ValueRef v = dict_of(self).find(t, args[0]);
   if (!v && args.size() == 2) return args[1];
   if (!v) {
-    PyErr_SetObject(PyExc_KeyError, key_object(t, args[0]).get());
-    t.raise_current();
+    raise_key_error(t, args[0]);
   }
   dict_of(self).remove(t, args[0]);
   return v;
@@ -143,8 +144,7 @@ ValueRef set_discard(Tracer& t, Value& self, CallArgs& args) {
 ValueRef set_remove(Tracer& t, Value& self, CallArgs& args) {
   expect_args(t, "set.remove", args, 1, 1);
   if (!set_of(self).discard(t, args[0])) {
-    PyErr_SetObject(PyExc_KeyError, key_object(t, args[0]).get());
-    t.raise_current();
+    raise_key_error(t, args[0]);
   }
   return t.none();
 }

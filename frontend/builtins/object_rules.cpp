@@ -4,6 +4,7 @@
 
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/plain_object.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -311,6 +312,8 @@ ValueRef rule_hash(Tracer& t, CallArgs& args) {
   if (args[0]->kind == ValueKind::Deque)
     t.raise(PyExc_TypeError, std::string("unhashable type: '") + args[0]->python_type()->tp_name + "'");
   PyRef c = data_of(args[0])->as_constant();
+  if (!c && args[0]->real && args[0]->kind == ValueKind::Object && hashes_by_identity(Py_TYPE(args[0]->real.get())))
+    c = key_object(t, args[0]);  // itself, guarded
   if (!c) return {};
   if (holds_nan(c.get())) unmodelled(args[0]->print(), "hash of a NaN");
   const Py_hash_t h = PyObject_Hash(c.get());

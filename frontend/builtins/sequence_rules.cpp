@@ -223,9 +223,9 @@ PyTypeObject* reverse_iterator(const ValueRef& v) {
   if (v->kind == ValueKind::List) return &PyListRevIter_Type;
   if (v->kind == ValueKind::Dict) return &PyDictRevIterKey_Type;
   if (auto* view = as<DictViewValue>(v))
-    return view->which == ViewKind::Keys     ? &PyDictRevIterKey_Type
-           : view->which == ViewKind::Values ? &PyDictRevIterValue_Type
-                                             : &PyDictRevIterItem_Type;
+    return view->which == ViewKind::Keys || view->which == ViewKind::Proxy ? &PyDictRevIterKey_Type
+           : view->which == ViewKind::Values                               ? &PyDictRevIterValue_Type
+                                                                           : &PyDictRevIterItem_Type;
   if (v->kind == ValueKind::Deque)
     return of(checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(v->python_type()))).get());
   PyTypeObject* type = v->python_type();

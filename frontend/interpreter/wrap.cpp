@@ -27,6 +27,7 @@
 #include "frontend/values/deque.h"
 #include "frontend/values/enumerations.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/library_values.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/rules.h"
@@ -47,7 +48,8 @@ ValueRef wrap_constant(Tracer& t, PyObject* o, SourceRef s) {
     t.guard(o == Py_True ? GuardKind::TrueMatch : GuardKind::FalseMatch, s);
   } else if (PyFloat_CheckExact(o) && PyFloat_AS_DOUBLE(o) != PyFloat_AS_DOUBLE(o)) {
     t.guard(GuardKind::Nan, s);
-  } else if (PyCode_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented) {
+  } else if (PyCode_Check(o) || o == Py_Ellipsis || o == Py_NotImplemented || PyTuple_Check(o) ||
+             is_library_value_type(Py_TYPE(o))) {
     t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
   } else if (PyFrozenSet_CheckExact(o) && PySet_GET_SIZE(o) > 1) {
     t.guard(GuardKind::TypeMatch, s, type_object(o));
@@ -172,9 +174,14 @@ ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
   auto set = make_ref<SetValue>(PyFrozenSet_Check(o) != 0);
   PyRef it = checked(PyObject_GetIter(o));
   while (PyRef x = PyRef::steal(PyIter_Next(it.get()))) {
-    if (!is_constant_object(x.get()))  // a tuple would be made anew
-      unmodelled(s->name, "set whose members are not constants");
-    set->add(t, from_folded(t, x.get()));
+    if (is_constant_object(x.get())) {
+      set->add(t, from_folded(t, x.get()));
+      continue;
+    }
+    // A tuple would be made anew.
+    if (PyTuple_Check(x.get()) || PyFrozenSet_Check(x.get()) || !is_plain(x.get()))
+      unmodelled(s->name, "set whose members the program's code compares");
+    set->add(t, t.from_object(x.get(), nullptr));
   }
   set->members = checked(PySet_New(o));
   t.guard(GuardKind::SetMatch, s, checked(PyFrozenSet_New(o)));
@@ -410,6 +417,9 @@ constexpr WrapRow kWrapRows[] = {
     {is_exactly<PyDict_Type, PyODict_Type>, wrap_dict},
     {[](Tracer&, PyObject* o) { return is_defaultdict(Py_TYPE(o)); }, wrap_defaultdict},
     {is_exactly<PySet_Type, PyFrozenSet_Type>, wrap_set},
+    {is_exactly<PyDictProxy_Type, PyDictKeys_Type, PyDictValues_Type, PyDictItems_Type, PyODictKeys_Type,
+                PyODictValues_Type, PyODictItems_Type>,
+     wrap_dict_view},
     {is_exactly<PySlice_Type>, wrap_slice},
     {is_exactly<PyRange_Type>, wrap_range},
     {is_exactly<PyCell_Type>, wrap_cell},

@@ -7,6 +7,7 @@
 #include "frontend/values/enumerations.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/length_hint.h"
+#include "frontend/values/methods.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 
@@ -105,14 +106,20 @@ static ValueRef called_with(SymbolicFrame& f, const Instruction& i) {
 static void merge(Tracer& t, SymbolicFrame& f, const Instruction& i, bool once) {
   ValueRef v = t.realize(f.pop());
   auto* into = as<DictValue>(t.realize(f.top(i.a)));
-  auto* from = as<DictValue>(v);
+  ValueRef mapping = shown_mapping(v);
+  auto* from = as<DictValue>(mapping);
   if (!from && is_no_mapping(v)) {
     const std::string type = given_type(v);
     t.raise(PyExc_TypeError,
             once ? callable_text(t.realize(called_with(f, i))) + " argument after ** must be a mapping, not " + type
                  : "'" + type + "' object is not a mapping");
   }
-  if (!from) unmodelled(v->print(), "** of a mapping that is not a dict");
+  if (!from) {
+    if (v->kind != ValueKind::Object && v->kind != ValueKind::Polyfilled)
+      unmodelled(v->print(), "** of a mapping that is not a dict");
+    from = static_cast<DictValue*>((mapping = make_ref<DictValue>(&PyDict_Type)).get());
+    fill_dict(t, *from, v);
+  }
   from->observe_keys(t);
   for (auto& e : from->live()) {
     if (once && into->find(t, e.key)) {

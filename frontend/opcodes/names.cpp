@@ -3,6 +3,7 @@
 #include "frontend/cpython/library_classes.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/trace/polyfills.h"
+#include "frontend/values/functions.h"
 #include "frontend/values/hook_handles.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
@@ -21,9 +22,11 @@ static SourceRef global_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
   return t.recorder.sources.child(dict, SourceKind::DictItem, name);
 }
 
-static std::string stored_key(PyObject* globals, PyObject* name) {
-  return std::to_string(reinterpret_cast<std::uintptr_t>(globals)) + ":" + text_of(name);
+static std::string stored_prefix(PyObject* globals) {
+  return std::to_string(reinterpret_cast<std::uintptr_t>(globals)) + ":";
 }
+
+static std::string stored_key(PyObject* globals, PyObject* name) { return stored_prefix(globals) + text_of(name); }
 
 // A function over other globals may have builtins of its own.
 static SourceRef builtin_source(Tracer& t, SymbolicFrame& f, PyObject* name) {
@@ -65,14 +68,28 @@ OPCODE(STORE_GLOBAL) {
   if (is_hook_handle(t, t.realize(v)))
     f.own_globals ? graph_break<GB0100>(text_of(name)) : graph_break<GB0101>(text_of(name));
   t.name_node(v, text_of(name));
+  if (!f.own_globals && !t.graphs.outer.empty()) graph_break<GB0067>("the global " + text_of(name));
+  if (!f.own_globals) return store_in_module(t, f.globals.get(), name, std::move(v));
   ValueRef& stored = t.effects.stored_globals[stored_key(f.globals.get(), name)];
   if (!stored) let_go_of_object(PyDict_GetItemWithError(f.globals.get(), name));
   stored = v;
   SideEffect e{EffectKind::GlobalSet, ValueRef()};
   e.name = PyRef::borrow(name);
   e.value = std::move(v);
-  if (!f.own_globals && !t.graphs.outer.empty()) graph_break<GB0067>("the global " + text_of(name));
-  if (!f.own_globals) unmodelled("global " + text_of(name), "global of another module");
+  t.effects.record(std::move(e));
+}
+
+// The dictionary is given to dict.__setitem__ as it is: what it holds was not looked at.
+void store_in_module(Tracer& t, PyObject* globals, PyObject* name, ValueRef v) {
+  if (t.objects.known.contains(globals))
+    unmodelled("global " + text_of(name), "global that is read as an item as well");
+  ValueRef& stored = t.effects.stored_globals[stored_key(globals, name)];
+  if (!stored) let_go_of_object(PyDict_GetItemWithError(globals, name));
+  stored = v;
+  SideEffect e{EffectKind::Call, make_ref<OpaqueValue>(PyRef::borrow(globals))};
+  e.value =
+      make_ref<BuiltinValue>(checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), "__setitem__")));
+  e.items = {e.target, t.constant(name), std::move(v)};
   t.effects.record(std::move(e));
 }
 
@@ -262,7 +279,12 @@ OPCODE(IMPORT_FROM) { f.push(t.realize(f.top())->get_attr(t, name_of(f, i.a))); 
 
 ValueRef Tracer::stored_global(PyObject* globals, PyObject* name) const {
   auto stored = effects.stored_globals.find(stored_key(globals, name));
-  return stored == effects.stored_globals.end() ? ValueRef() : stored->second;
+  if (stored != effects.stored_globals.end()) return stored->second;
+  if (text_of(name) != "__dict__") return {};
+  const std::string prefix = stored_prefix(globals);
+  for (const auto& [key, value] : effects.stored_globals)
+    if (key.starts_with(prefix)) unmodelled("module", "the dictionary of a module whose globals have changed");
+  return {};
 }
 
 }  // namespace md

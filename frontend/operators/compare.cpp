@@ -195,7 +195,7 @@ constexpr ComparisonRow kComparisonRows[] = {arrays, library_objects, objects,  
 }  // namespace
 
 ValueRef Tracer::compare(const ValueRef& ra, const ValueRef& rb, int op) {
-  Comparison c{*this, realize(ra), realize(rb), op};
+  Comparison c{*this, shown_mapping(realize(ra)), shown_mapping(realize(rb)), op};
   if (ValueRef answer = ask_modes_about_compare(*this, c.a, c.b, op)) return answer;
   if (c.a->kind == ValueKind::Tensor) c.b = scalar_as_number(*this, c.b);
   if (c.b->kind == ValueKind::Tensor) c.a = scalar_as_number(*this, c.a);

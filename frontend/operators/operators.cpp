@@ -264,12 +264,16 @@ ValueRef sets(Operation& o) {
   return updates ? o.a : r;
 }
 
-ValueRef views(Operation& o) { return view_op(o.t, o.a, o.b, o.op()); }
+ValueRef views(Operation& o) {
+  if (o.a->kind == ValueKind::Dict && o.inplace() && o.op() == kOr) return {};  // which takes pairs first
+  return view_op(o.t, o.a, o.b, o.op());
+}
 
 // | of dicts.
 ValueRef dicts(Operation& o) {
   Tracer& t = o.t;
-  auto *d = as<DictValue>(o.a), *e = as<DictValue>(o.b);
+  const ValueRef a = o.inplace() ? o.a : shown_mapping(o.a), b = shown_mapping(o.b);
+  auto *d = as<DictValue>(a), *e = as<DictValue>(b);
   if (!d || o.op() != kOr) return {};
   if (!e && o.inplace()) {
     fill_dict(t, *d, o.b);

@@ -1,9 +1,40 @@
-// Instances of immutable types, frozen sets of them, dtypes, devices and memory formats.
+// Instances of immutable types, frozen sets of them, dtypes, devices and memory formats, values of the library that
+// never change.
 #include "frontend/tensors/constant_object.h"
 
+#include <algorithm>
+#include <string_view>
+
+#include "frontend/cpython/type_dict.h"
 #include "frontend/tensors/tensor_object.h"
 
 namespace md {
+
+namespace {
+
+// sys.version_info and its like: tuples with names, whose class C code has made.
+bool is_record(PyObject* o) {
+  if (!PyTuple_Check(o) || !find_item(Py_TYPE(o)->tp_dict, "n_sequence_fields")) return false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
+    if (!is_constant_object(PyTuple_GET_ITEM(o, i))) return false;
+  return true;
+}
+
+// A time zone may be an object of the program's.
+bool has_time_zone(PyObject* o) {
+  const std::string_view name = Py_TYPE(o)->tp_name;
+  if (name != "datetime.datetime" && name != "datetime.time") return false;
+  const PyRef zone = PyRef::steal(PyObject_GetAttrString(o, "tzinfo"));
+  return zone.get() != Py_None;
+}
+
+}  // namespace
+
+bool is_library_value_type(const PyTypeObject* type) {
+  static constexpr std::string_view names[] = {"datetime.timedelta", "datetime.date", "datetime.datetime",
+                                               "datetime.time",      "re.Pattern",    "re.Match"};
+  return is_c_type(type) && std::ranges::find(names, std::string_view(type->tp_name)) != std::end(names);
+}
 
 bool is_constant_object(PyObject* o) {
   if (o == Py_None || o == Py_Ellipsis || o == Py_NotImplemented) return true;
@@ -20,7 +51,7 @@ bool is_constant_object(PyObject* o) {
       if (!is_constant_object(x.get())) return false;
     return true;
   }
-  return false;
+  return is_c_type(t) && (PyTuple_Check(o) ? is_record(o) : is_library_value_type(t) && !has_time_zone(o));
 }
 
 }  // namespace md

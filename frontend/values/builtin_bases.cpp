@@ -32,7 +32,7 @@ PyRef new_exception(PyTypeObject* type, const PyRef& args) {
 }
 
 static bool is_mutable_base(PyTypeObject* base) {
-  return base == &PyList_Type || base == &PyDict_Type || base == &PySet_Type;
+  return base == &PyList_Type || base == &PyDict_Type || base == &PyODict_Type || base == &PySet_Type;
 }
 
 static bool is_number_or_text(PyTypeObject* base) {
@@ -69,7 +69,7 @@ ValueRef data_of(const ValueRef& v) {
 
 static ValueRef fresh_payload(Tracer& t, PyTypeObject* base, const CallArgs& args) {
   if (base == &PyList_Type) return make_ref<ListValue>(std::vector<ValueRef>{});
-  if (base == &PyDict_Type) return make_ref<DictValue>(&PyDict_Type);
+  if (base == &PyDict_Type || base == &PyODict_Type) return make_ref<DictValue>(base);
   if (base == &PySet_Type) return make_ref<SetValue>(false);
   if (base == &PyTuple_Type && args.size() <= 1 && args.keywords.empty())
     return make_ref<TupleValue>(args.size() ? collect(t, args[0]) : std::vector<ValueRef>{});
@@ -109,9 +109,9 @@ static PyRef exact_copy(PyObject* o) {
 }
 
 static ValueRef payload_of_real(Tracer& t, PyObject* o, SourceRef s, PyTypeObject* base) {
-  if (base == &PyDict_Type) {
+  if (base == &PyDict_Type || base == &PyODict_Type) {
     ValueRef dict = wrap_dict_items(t, o, s);
-    static_cast<DictValue*>(dict.get())->type = &PyDict_Type;
+    static_cast<DictValue*>(dict.get())->type = base;
     return dict;
   }
   const bool list = base == &PyList_Type;
@@ -153,6 +153,8 @@ static ValueRef fill(Tracer& t, ObjectValue& self, CallArgs& args) {
   if (!is_mutable_base(layout_base(self.type))) return t.none();
   if (auto* dict = as<DictValue>(self.payload)) {
     expect_at_most(t, "dict", args, 1);
+    if (dict->type == &PyODict_Type && args.size() > 0 && self.special(t, "__setitem__"))
+      unmodelled_method(self, "__init__", args);  // which stores by it
     if (args.size() > 0) dict->call_method(t, checked(PyUnicode_FromString("update")).get(), std::move(args));
     return t.none();
   }
@@ -268,11 +270,12 @@ static ValueRef base_method(Tracer& t, ObjectValue& self, PyObject* name, CallAr
   const std::string n = text_of(name);
   PyTypeObject* base = layout_base(self.type);
   if (n == "__init__") return fill(t, self, args);
-  if (!own_attribute(base, name)) return {};
+  if (!own_attribute(base, name) && !(base == &PyODict_Type && own_attribute(&PyDict_Type, name))) return {};
   if (one_of(n, {"__getattribute__", "__new__", "__class_getitem__", "__reversed__", "__sizeof__", "__getnewargs__",
                  "__reduce__", "__reduce_ex__"}))
     return {};
-  if (one_of(n, {"__repr__", "__str__"}) && self.payload->kind == ValueKind::Set)
+  if (base == &PyODict_Type && one_of(n, {"copy", "__or__", "__ror__"})) return {};  // of the same class
+  if (one_of(n, {"__repr__", "__str__"}) && (self.payload->kind == ValueKind::Set || base == &PyODict_Type))
     unmodelled_method(self, n, args);  // names the class, unlike the text of the others
   if (one_of(n, {"__repr__", "__str__"}) && args.size() == 0)
     return t.format_value(self.payload, n == "__str__" ? 1 : 2, {});

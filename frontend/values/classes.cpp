@@ -19,6 +19,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/handled_values.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/library_values.h"
 #include "frontend/values/made_class.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
@@ -234,7 +235,9 @@ static bool has_usual_new(PyTypeObject* type) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
     auto* cls = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
     PyObject* own = own_attribute(cls, "__new__");
-    if (own && PyCFunction_Check(own)) return cls == base || cls == tensor_type || cls == &PyBaseObject_Type;
+    if (own && PyCFunction_Check(own))
+      return cls == base || cls == tensor_type || cls == &PyBaseObject_Type ||
+             (PyType_IsSubtype(base, cls) && base->tp_new == cls->tp_new);
   }
   return false;
 }
@@ -248,6 +251,7 @@ static void refuse_finalizer(Tracer& t, ClassValue& cls) {
 
 ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyTypeObject *type = cls.type(), *base = layout_base(type);
+  if (ValueRef v = new_library_value(t, cls, args)) return v;
   refuse_finalizer(t, cls);
   if (is_exception_class(type)) {
     // Made anew outside of the trace it would run its __new__ once more, with other arguments.
@@ -342,6 +346,7 @@ ValueRef instantiate(Tracer& t, ClassValue& cls, CallArgs args) {
     return made;
   }
   if (is_exception_class(type)) return instantiate_exception(t, cls, std::move(args));
+  if (ValueRef v = new_library_value(t, cls, args)) return v;
   ValueRef self = new_instance(t, cls, args);
   initialise(t, self, std::move(args), false);
   return self;

@@ -1,15 +1,20 @@
 // Operations on constants run for real: attributes, methods, items, truth; their results become values again.
 #include "frontend/values/constant.h"
 
+#include <algorithm>
+
 #include "frontend/cpython/made_once.h"
+#include "frontend/cpython/object_attr.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/polyfills.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/polyfilled.h"
 #include "frontend/values/size_value.h"
 
 namespace md {
@@ -137,6 +142,13 @@ ValueRef ConstantValue::get_attr(Tracer& t, PyObject* name) {
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 
+// Or the locale: a date knows neither.
+static bool asks_the_time_zone(PyObject* o, const std::string& method) {
+  static const char* const names[] = {"timestamp", "astimezone", "strftime",      "__format__",      "now",
+                                      "today",     "utcnow",     "fromtimestamp", "utcfromtimestamp"};
+  return is_library_value_type(Py_TYPE(o)) && std::ranges::find(names, method) != std::end(names);
+}
+
 // Methods of constants run for real: their types are immutable and run no user code.
 ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (text_of(name) == "__iter__" && args.size() == 0) return iter(t);
@@ -148,7 +160,14 @@ ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   }
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
-  if (!all_constant(args, positional, kwargs)) unmodelled_method(*this, text_of(name), args);
+  if (!all_constant(args, positional, kwargs)) {
+    if (PyObject* row = library_method(Py_TYPE(real.get()), name)) {
+      args.positional.insert(args.positional.begin(), ValueRef(this));
+      return call_library(t, type_find(Py_TYPE(real.get()), name), row, std::move(args));
+    }
+    unmodelled_method(*this, text_of(name), args);
+  }
+  if (asks_the_time_zone(real.get(), text_of(name))) unmodelled_method(*this, text_of(name), args);
   PyRef fn = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!fn) t.raise_current();
   PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));

@@ -100,6 +100,12 @@ ValueRef as_any_set(Tracer& t, const ValueRef& v);
 ValueRef frozen_as_set(Tracer& t, const ValueRef& v);
 // The object a key hashes as; breaks on keys whose hash or equality would run user code.
 PyRef key_object(Tracer& t, const ValueRef& key);
+// Such an object, or one in a tuple, stands for a value hashed by identity whose real object a run will make.
+bool is_stand_in(PyObject* key);
+// The dictionary behind a mappingproxy, which compares and joins as that does. Anything else itself.
+ValueRef shown_mapping(const ValueRef& v);
+// A KeyError that names the key.
+[[noreturn]] void raise_key_error(Tracer& t, const ValueRef& key);
 
 struct SetValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Set;
@@ -146,6 +152,7 @@ struct SliceValue final : Value {
   PyTypeObject* python_type() const override { return &PySlice_Type; }
   PyRef as_constant() const override;
   ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
   Reg rebuild(PlanBuilder& b) override;
   ValueRef start, stop, step;
 };
@@ -166,7 +173,7 @@ struct RangeValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
 };
 
-enum class ViewKind : std::uint8_t { Keys, Values, Items };
+enum class ViewKind : std::uint8_t { Keys, Values, Items, Proxy };  // Proxy: a mappingproxy, which reads as the dict
 struct DictViewValue final : Value {
   static constexpr ValueKind kKind = ValueKind::DictView;
   DictViewValue(Ref<DictValue> dict, ViewKind which) : Value(kKind), dict(std::move(dict)), which(which) {}
@@ -174,11 +181,15 @@ struct DictViewValue final : Value {
   PyTypeObject* python_type() const override;
   std::optional<std::int64_t> length(Tracer& t) override { return dict->length(t); }
   bool truth(Tracer& t) override { return dict->truth(t); }
+  ValueRef get_attr(Tracer& t, PyObject* name) override;
+  ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
+  ValueRef get_item(Tracer& t, const ValueRef& key) override;
+  void set_item(Tracer& t, const ValueRef& key, ValueRef v) override;
   ValueRef iter(Tracer& t) override;
   bool contains(Tracer& t, const ValueRef& item) override;
   Reg rebuild(PlanBuilder& b) override;
   PyRef real_view(Tracer& t);
-  bool is_set_like() const { return which != ViewKind::Values; }
+  bool is_set_like() const { return which == ViewKind::Keys || which == ViewKind::Items; }
   ValueRef item(Tracer& t, const ValueRef& key);  // what iteration gives for a key
   Ref<DictValue> dict;
   ViewKind which;

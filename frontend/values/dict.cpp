@@ -1,5 +1,7 @@
 // DictValue and its views. Methods: frontend/builtins/dict_methods.cpp.
+#include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/guards/containers.h"
 #include "frontend/plan/plan.h"
@@ -46,6 +48,49 @@ static bool is_library_member(Tracer& t, const ValueRef& key) {
   return true;
 }
 
+// In front of the address of a value: no key of the program's is such a pair.
+static PyObject* stand_in_mark() {
+  return made_once(
+      [] { return checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release(); });
+}
+
+bool is_stand_in(PyObject* key) {
+  if (!PyTuple_CheckExact(key)) return false;
+  if (PyTuple_GET_SIZE(key) > 0 && PyTuple_GET_ITEM(key, 0) == stand_in_mark()) return true;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+    if (is_stand_in(PyTuple_GET_ITEM(key, i))) return true;
+  return false;
+}
+
+// Made in the trace, of a class that compares by identity. Who holds the key holds the value: its address is its own.
+static bool is_made_by_identity(Tracer& t, const ValueRef& key) {
+  if (key->real || key->source) return false;
+  if (key->kind == ValueKind::Tensor || key->kind == ValueKind::Function) return true;
+  if (key->kind != ValueKind::Object && key->kind != ValueKind::Exception) return false;
+  PyTypeObject* type = key->python_type();
+  for (const char* name : {"__hash__", "__eq__"}) {
+    const PyRef method = checked(PyUnicode_InternFromString(name));
+    PyObject* found = type_find(type, method.get());
+    if (found != type_find(&PyBaseObject_Type, method.get())) return false;
+    t.expect_on_class(type, method.get(), found);
+  }
+  return true;
+}
+
+ValueRef shown_mapping(const ValueRef& v) {
+  auto* view = as<DictViewValue>(v);
+  return view && view->which == ViewKind::Proxy ? ValueRef(view->dict) : v;
+}
+
+void raise_key_error(Tracer& t, const ValueRef& key) {
+  const PyRef k = key_object(t, key);
+  if (is_stand_in(k.get()))
+    throw TracedRaise{
+        make_ref<ExceptionValue>(reinterpret_cast<PyTypeObject*>(PyExc_KeyError), std::vector<ValueRef>{key})};
+  PyErr_SetObject(PyExc_KeyError, k.get());
+  t.raise_current();
+}
+
 PyRef key_object(Tracer& t, const ValueRef& raw) {
   ValueRef key = t.realize(raw);
   if (PyRef c = plain_key(t, key)) {
@@ -61,6 +106,16 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
     return key->real;
   }
   if (is_library_member(t, key)) return key->real;
+  if (is_made_by_identity(t, key)) {
+    const PyRef address = checked(PyLong_FromVoidPtr(key.get()));
+    return checked(PyTuple_Pack(2, stand_in_mark(), address.get()));
+  }
+  if (auto* tuple = as<TupleValue>(key)) {  // hashed and compared item by item
+    PyRef items = checked(PyTuple_New(static_cast<Py_ssize_t>(tuple->items.size())));
+    for (std::size_t i = 0; i < tuple->items.size(); ++i)
+      PyTuple_SET_ITEM(items.get(), static_cast<Py_ssize_t>(i), key_object(t, tuple->items[i]).release());
+    return items;
+  }
   unmodelled(key->print(), "dictionary or set key");
 }
 
@@ -163,7 +218,9 @@ void DictValue::clear(Tracer& t) {
 void DictValue::observe_keys(Tracer& t) {
   if (!source || !real || keys_observed) return;
   keys_observed = true;
-  const PyRef keys = checked(type == &PyODict_Type ? PyMapping_Keys(real.get()) : PyDict_Keys(real.get()));
+  const PyRef keys = checked(PyList_New(0));  // keys() of a subclass may be the program's
+  DictKeyCursor cursor(real.get());
+  while (PyObject* k = cursor.next()) checked(PyList_Append(keys.get(), k));
   t.guard(GuardKind::DictKeyOrder, source, checked(PyList_AsTuple(keys.get())));
 }
 
@@ -184,18 +241,13 @@ ValueRef DictValue::get_item(Tracer& t, const ValueRef& key) {
     put(t, key, fresh);
     return fresh;
   }
-  PyRef k = key_object(t, key);
-  PyErr_SetObject(PyExc_KeyError, k.get());
-  t.raise_current();
+  raise_key_error(t, key);
 }
 
 void DictValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
   if (v) return put(t, key, std::move(v));
   (void)find(t, key);
-  if (!remove(t, key)) {
-    PyErr_SetObject(PyExc_KeyError, key_object(t, key).get());
-    t.raise_current();
-  }
+  if (!remove(t, key)) raise_key_error(t, key);
 }
 
 std::optional<std::int64_t> DictValue::length(Tracer& t) {
@@ -229,12 +281,14 @@ Reg DictValue::rebuild(PlanBuilder& b) {
 // --- views -----------------------------------------------------------------------------------------------------------
 
 std::string DictViewValue::print() const {
-  return which == ViewKind::Keys     ? "DictKeysVariable()"
+  return which == ViewKind::Proxy    ? "MappingProxyVariable()"
+         : which == ViewKind::Keys   ? "DictKeysVariable()"
          : which == ViewKind::Values ? "DictValuesVariable()"
                                      : "DictItemsVariable()";
 }
 
 PyTypeObject* DictViewValue::python_type() const {
+  if (which == ViewKind::Proxy) return &PyDictProxy_Type;
   if (dict->type == &PyODict_Type)
     return which == ViewKind::Keys     ? &PyODictKeys_Type
            : which == ViewKind::Values ? &PyODictValues_Type
@@ -242,6 +296,31 @@ PyTypeObject* DictViewValue::python_type() const {
   return which == ViewKind::Keys     ? &PyDictKeys_Type
          : which == ViewKind::Values ? &PyDictValues_Type
                                      : &PyDictItems_Type;
+}
+
+ValueRef DictViewValue::get_attr(Tracer& t, PyObject* name) {
+  if (which == ViewKind::Proxy) return method_attr(t, this, name);
+  if (text_of(name) == "mapping") return make_ref<DictViewValue>(dict, ViewKind::Proxy);
+  return Value::get_attr(t, name);
+}
+
+ValueRef DictViewValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  if (which != ViewKind::Proxy) return Value::call_method(t, name, std::move(args));
+  static const char* const reads[] = {"get",          "keys",    "values",   "items",       "copy",
+                                      "__contains__", "__len__", "__iter__", "__getitem__", "__reversed__"};
+  for (const char* read : reads)
+    if (text_of(name) == read) return dict->call_method(t, name, std::move(args));
+  return call_builtin_method(t, ValueRef(this), name, std::move(args));
+}
+
+ValueRef DictViewValue::get_item(Tracer& t, const ValueRef& key) {
+  return which == ViewKind::Proxy ? dict->get_item(t, key) : Value::get_item(t, key);
+}
+
+void DictViewValue::set_item(Tracer& t, const ValueRef& key, ValueRef v) {
+  if (which != ViewKind::Proxy) return Value::set_item(t, key, std::move(v));
+  t.raise(PyExc_TypeError, v ? "'mappingproxy' object does not support item assignment"
+                             : "'mappingproxy' object doesn't support item deletion");
 }
 
 ValueRef DictViewValue::iter(Tracer& t) {
@@ -255,14 +334,14 @@ ValueRef DictViewValue::iter(Tracer& t) {
 }
 
 ValueRef DictViewValue::item(Tracer& t, const ValueRef& key) {
-  if (which == ViewKind::Keys) return key;
+  if (which == ViewKind::Keys || which == ViewKind::Proxy) return key;
   ValueRef value = dict->find(t, key);
   if (which == ViewKind::Values) return value;
   return make_ref<TupleValue>(std::vector<ValueRef>{key, std::move(value)});
 }
 
 bool DictViewValue::contains(Tracer& t, const ValueRef& item) {
-  if (which == ViewKind::Keys) return dict->contains(t, item);
+  if (which == ViewKind::Keys || which == ViewKind::Proxy) return dict->contains(t, item);
   if (which == ViewKind::Items) {
     ValueRef v = t.realize(item);
     auto* pair = as<TupleValue>(v);
@@ -289,6 +368,13 @@ PyRef DictViewValue::real_view(Tracer& t) {
 }
 
 Reg DictViewValue::rebuild(PlanBuilder& b) {
+  if (source) return b.load_source(source);
+  if (which == ViewKind::Proxy) {
+    PlanStep show{StepOp::Call};
+    show.a = b.load_constant(PyRef::borrow(reinterpret_cast<PyObject*>(&PyDictProxy_Type)));
+    show.regs = {b.rebuild(dict)};
+    return b.step(std::move(show));
+  }
   static const char* const names[] = {"keys", "values", "items"};
   PlanStep get{StepOp::GetAttr};
   get.a = b.rebuild(dict);

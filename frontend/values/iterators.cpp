@@ -34,6 +34,7 @@ static PyTypeObject* iterator_type(const ValueRef& base) {
       if (static_cast<DictViewValue*>(base.get())->dict->type == &PyODict_Type) return &PyODictIter_Type;
       switch (static_cast<DictViewValue*>(base.get())->which) {
         case ViewKind::Keys:
+        case ViewKind::Proxy:
           return &PyDictIterKey_Type;
         case ViewKind::Values:
           return &PyDictIterValue_Type;

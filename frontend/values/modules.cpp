@@ -42,6 +42,16 @@ ValueRef ModuleValue::get_attr(Tracer& t, PyObject* name) {
   return t.lazy(found, source ? t.recorder.sources.child(source, SourceKind::Attr, name) : nullptr);
 }
 
+void ModuleValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  PyObject* const dict = PyModule_GetDict(real.get());
+  PyTypeObject* const type = Py_TYPE(real.get());
+  const bool plain = v && dict && source && type->tp_setattro == PyObject_GenericSetAttr && !outranked(t, name);
+  PyObject* const found = type_find(type, name);
+  if (!plain || (found && Py_TYPE(found)->tp_descr_set)) return Value::set_attr(t, name, std::move(v));
+  t.guard(GuardKind::TypeMatch, source, PyRef::borrow(reinterpret_cast<PyObject*>(type)));
+  store_in_module(t, dict, name, std::move(v));
+}
+
 // Its entries are attributes to its class's __getattr__, which is ours.
 static bool is_own_config(PyObject* module) {
   PyObject* const name = find_item(PyModule_GetDict(module), "__name__");
@@ -94,6 +104,7 @@ ValueRef ModuleValue::missing_attr(Tracer& t, PyObject* name) {
 
 bool ModuleValue::has_attr(Tracer& t, PyObject* name) {
   PyObject* const dict = PyModule_GetDict(real.get());
+  if (dict && t.stored_global(dict, name)) return true;
   const bool there = dict && checked(PyDict_Contains(dict, name));
   if (!there && source) {  // its class or a function of its own may have an answer
     try {

@@ -82,6 +82,9 @@ struct ClassValue final : Value {
   std::shared_ptr<MadeClass> made;  // by a class statement of the trace: `real` is its prototype
 };
 
+// A global of a module other than that of the traced function, by its name.
+void store_in_module(Tracer& t, PyObject* globals, PyObject* name, ValueRef v);
+
 struct ModuleValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Module;
   explicit ModuleValue(PyRef module) : Value(kKind) { real = std::move(module); }
@@ -90,6 +93,7 @@ struct ModuleValue final : Value {
   PyRef as_constant() const override { return real; }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   bool has_attr(Tracer& t, PyObject* name) override;
+  void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
   ValueRef missing_attr(Tracer& t, PyObject* name);
   bool outranked(Tracer& t, PyObject* name);
   Reg rebuild(PlanBuilder& b) override;

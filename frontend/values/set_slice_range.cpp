@@ -72,9 +72,10 @@ static ValueRef value_of(const SetValue& s, PyObject* key) {
 
 void SetValue::observe_order(Tracer& t) {
   if (PySet_GET_SIZE(members.get()) < 2) return;
-  // Objects hash by their address, which is another one in the next call.
-  for (auto& v : held)
-    if (!v->as_constant()) unmodelled(print(), "the order of a set of objects");
+  // Objects hash by their address: of those that a run will make nobody knows it.
+  const PyRef keys = checked(PySequence_List(members.get()));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i)
+    if (is_stand_in(PyList_GET_ITEM(keys.get(), i))) unmodelled(print(), "the order of a set of objects");
   if (!source || !real || order_observed) return;
   if (changed) unmodelled(print(), "the order of a set that has changed");
   order_observed = true;
@@ -89,16 +90,33 @@ std::vector<ValueRef> SetValue::items(Tracer& t) {
   return out;
 }
 
+// For an operation on sets. Nobody knows the order of objects that a run will make, nor that of what comes out: it is
+// noticed where that is iterated over. Of constants beside such objects it would not be.
+static std::vector<ValueRef> members_of(Tracer& t, SetValue& set) {
+  const PyRef keys = checked(PySequence_List(set.members.get()));
+  std::vector<ValueRef> out;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
+    PyObject* key = PyList_GET_ITEM(keys.get(), i);
+    if (!is_stand_in(key)) return set.items(t);
+    out.push_back(value_of(set, key));
+  }
+  return out;
+}
+
 ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<ValueRef>& others) {
-  std::vector<std::pair<PyRef, ValueRef>> known;  // by key object
+  std::vector<ValueRef> known;
+  PyRef places = checked(PyDict_New());  // by key object
   PyRef args = checked(PyTuple_New(static_cast<Py_ssize_t>(others.size())));
   const auto keys_of = [&](const ValueRef& raw) {
     ValueRef v = as_any_set(t, raw);
     auto* set = as<SetValue>(v);
     PyRef keys = set ? PyRef() : checked(PyList_New(0));
-    for (auto& x : set ? set->items(t) : collect(t, v)) {
-      known.emplace_back(key_object(t, x), t.realize(x));
-      if (keys) checked(PyList_Append(keys.get(), known.back().first.get()));
+    for (auto& x : set ? members_of(t, *set) : collect(t, v)) {
+      const PyRef key = key_object(t, x);
+      if (!checked(PyDict_Contains(places.get(), key.get())))
+        checked(PyDict_SetItem(places.get(), key.get(), checked(PyLong_FromSize_t(known.size())).get()));
+      known.push_back(t.realize(x));
+      if (keys) checked(PyList_Append(keys.get(), key.get()));
     }
     if (auto* dict = as<DictValue>(v)) return dict->index;
     return set ? set->table() : keys;
@@ -112,8 +130,9 @@ ValueRef SetValue::combine(Tracer& t, const char* method, const std::vector<Valu
   PyRef it = checked(PyObject_GetIter(out->members.get()));
   while (PyRef k = PyRef::steal(PyIter_Next(it.get()))) {
     checked(PyDict_SetItem(out->values.get(), k.get(), checked(PyLong_FromSize_t(out->held.size())).get()));
-    const auto place = std::find_if(known.begin(), known.end(), [&](auto& e) { return e.first.get() == k.get(); });
-    out->held.push_back(place != known.end() ? place->second : from_folded(t, k.get()));
+    PyObject* place = PyDict_GetItemWithError(places.get(), k.get());
+    if (!place && PyErr_Occurred()) throw PythonError{};
+    out->held.push_back(place ? known[PyLong_AsSize_t(place)] : from_folded(t, k.get()));
   }
   return out;
 }
@@ -269,6 +288,17 @@ ValueRef SliceValue::get_attr(Tracer& t, PyObject* name) {
   return method_attr(t, this, name);
 }
 
+ValueRef SliceValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
+  const bool of_positions = text_of(name) == "indices" && args.size() == 1;
+  const auto part = [&](const ValueRef& v) { return index_value(t, v); };
+  const PyRef real = of_positions ? SliceValue(part(start), part(stop), part(step)).as_constant() : PyRef();
+  const PyRef length = real ? index_value(t, args[0])->as_constant() : PyRef();
+  if (!length) return Value::call_method(t, name, std::move(args));
+  const PyRef r = PyRef::steal(PyObject_CallMethod(real.get(), "indices", "O", length.get()));
+  if (!r) t.raise_current();
+  return from_folded(t, r.get());
+}
+
 Reg SliceValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);
   PlanStep s{StepOp::BuildSlice};
@@ -372,7 +402,7 @@ static bool sizes_equal(Tracer& t, const ValueRef& a, const ValueRef& b) {
 }
 
 bool values_equal(Tracer& t, const ValueRef& ra, const ValueRef& rb) {
-  ValueRef a = t.realize(ra), b = t.realize(rb);
+  ValueRef a = shown_mapping(t.realize(ra)), b = shown_mapping(t.realize(rb));
   if (ValueRef r = size_compare(t, a, b, Py_EQ)) return r->truth(t);
   if (holds_size(a) || holds_size(b)) return sizes_equal(t, a, b);
   // A NaN equals itself only as an element of a container, which compares identities first.

@@ -1,7 +1,7 @@
 """Runs the own tests of ten packages plainly and compiled, compares every outcome, and writes its part of
 docs/conformance.md.
 
-python tests/conformance/packages.py [PACKAGE ...] [--jobs N] [--fresh] [--no-document]
+python tests/conformance/packages.py [PACKAGE ...] [--jobs N] [--fresh] [--no-rule] [--no-document]
 
 Versions are pinned in packages.toml. Source distributions, and a virtual environment with the packages and what their
 tests need, are made once for each Python below build/packages. Where the package index cannot be reached, that is said
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import document
 from modules import COMPILED
-from run import compared, printed
+from run import compared, print_no_rule, printed
 from supervise import ROOT
 
 TABLE = tomllib.loads(Path(__file__).with_name("packages.toml").read_text(encoding="utf-8"))
@@ -102,6 +102,7 @@ def main():
     parser.add_argument("--way", action="append", choices=COMPILED, help="how to compile; both ways without it")
     parser.add_argument("--fresh", action="store_true", help="use no stored results")
     parser.add_argument("--required", action="store_true", help="fail where the package index cannot be reached")
+    parser.add_argument("--no-rule", action="store_true", help="count breaks at forms that have no rule")
     parser.add_argument("--no-document", action="store_true", help="leave docs/conformance.md as it is")
     args = parser.parse_args()
     every = [Package(row) for row in TABLE["package"]]
@@ -118,6 +119,8 @@ def main():
         for comparisons in pool.map(lambda p: compared(p, args), chosen):
             unexplained += printed(comparisons)
             rows.append(comparisons)
+    if args.no_rule:
+        print_no_rule(rows)
     if not (args.no_document or args.packages or args.way):
         pinned = {p.name: p.pinned.split("==")[1] for p in every}
         document.write_packages(rows, pinned, ROOT / "docs" / "conformance.md")

@@ -1,6 +1,7 @@
 """Runs CPython's test modules plainly and compiled, compares every outcome, and writes docs/conformance.md.
 
-python tests/conformance/run.py [MODULE ...] [--jobs N] [--shard K/N] [--fresh] [--no-document]
+python tests/conformance/run.py [MODULE ...] [--jobs N] [--shard K/N] [--fresh] [--no-rule]
+                                [--no-document]
 
 Results are kept in out/conformance/, one file for each module and way, and are used again as long as the Python and the
 package stay the same: a run that was cut short goes on where it stopped.
@@ -10,6 +11,7 @@ import argparse
 import json
 import os
 import sys
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +23,7 @@ from supervise import ROOT, CpythonModule, is_here, run_suite, stamp
 STORE = ROOT / "out" / "conformance"
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 MOST_SHOWN = 30  # differences of one suite
+MOST_FORMS = 10  # breaks without a rule of one suite
 
 
 def stored(suite, way, fresh=False, timeout=60.0):
@@ -61,6 +64,19 @@ def printed(comparisons):
     return found
 
 
+def print_no_rule(rows):
+    """How often the graph broke at a form of a construct that has no rule, by suite, and at which ones."""
+    every = Counter()
+    for comparisons in rows:
+        for c in comparisons:
+            counts = Counter(c.compiled.get("no_rule", {}))
+            every.update(counts)
+            print(f"{c.module} ({c.way}): {counts.total()} breaks without a rule", flush=True)
+            for text, n in counts.most_common(MOST_FORMS):
+                print(f"    {n:6} {text}", flush=True)
+    print(f"all: {every.total()} breaks without a rule, {len(every)} different ones", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description="CPython's test modules, plain and compiled.")
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="test_x ...; all of modules.py without any")
@@ -69,6 +85,7 @@ def main():
     parser.add_argument("--timeout", type=float, default=60.0, help="seconds a test may stand still")
     parser.add_argument("--way", action="append", choices=COMPILED, help="how to compile; both ways without it")
     parser.add_argument("--fresh", action="store_true", help="use no stored results")
+    parser.add_argument("--no-rule", action="store_true", help="count breaks at forms that have no rule")
     parser.add_argument("--no-document", action="store_true", help="leave docs/conformance.md as it is")
     args = parser.parse_args()
     part, parts = map(int, args.shard.split("/"))
@@ -80,6 +97,8 @@ def main():
         for comparisons in pool.map(lambda m: compared(CpythonModule(m), args), modules):
             unexplained += printed(comparisons)
             rows.append(comparisons)
+    if args.no_rule:
+        print_no_rule(rows)
     if not args.no_document and not args.modules and not args.way and parts == 1:
         document.write(rows, Path(ROOT / "docs" / "conformance.md"))
     return 1 if unexplained else 0

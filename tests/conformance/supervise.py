@@ -21,7 +21,8 @@ from modules import EVERYTHING, MORE, PLAIN
 ROOT = Path(__file__).resolve().parents[2]
 OUTCOMES = Path(__file__).with_name("outcomes.py")
 UNITTEST = os.path.dirname(unittest.__file__) + os.sep
-MERGED = "without unittest"  # how frames are counted: stored results that were counted otherwise are none
+NO_RULE = "no rule for this form"  # so ends the context of a break at a form that nobody has modelled
+MERGED = "without unittest, no rule"  # how frames are counted: stored results that were counted otherwise are none
 MAX_PARTS = 40  # a module is given up after so many crashes and hangs
 FLAGS = {EVERYTHING: [], MORE: ["--trace-more"]}
 
@@ -129,7 +130,7 @@ def run_part(suite, way, folder, part, timeout):
 def merge_reports(folder, suite):
     """Frames by how they ended, in all the parts whose report was written, and what the codes were."""
     frames, functions = Counter(), Counter()
-    breaks, skips, contexts = Counter(), Counter(), Counter()
+    breaks, skips, contexts, no_rule = Counter(), Counter(), Counter(), Counter()
     for path in sorted(folder.glob("report*")):
         for row in json.loads(path.read_text(encoding="utf-8"))["functions"]:
             if suite.is_machinery(row["file"]):
@@ -144,9 +145,12 @@ def merge_reports(folder, suite):
             skips.update(row["skips"])
             for text, n in row["details"].items():
                 contexts[text] += n
+                if NO_RULE in text:
+                    no_rule[text] += n
     return {
         "frames": dict(frames), "functions": dict(functions), "breaks": dict(breaks.most_common()),
         "skips": dict(skips.most_common()), "contexts": dict(contexts.most_common(200)),
+        "no_rule": dict(no_rule.most_common()),
     }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """What a traced polyfill may ask about constants: these functions run while tracing."""
 
+import _string
 import collections
 import copyreg
 import math
@@ -17,3 +18,14 @@ def missing_in_deque(value, by_index):
 
 def slot_names(cls):
     return copyreg._slotnames(cls)
+
+
+def format_parts(text):
+    """Pieces of a format string: what stands in front of a field, the field, its specification and conversion."""
+    return list(_string.formatter_parser(text))
+
+
+def field_parts(field):
+    """The argument a field names, and the attributes and items of it that follow: pairs (is it an attribute, name)."""
+    first, rest = _string.formatter_field_name_split(field)
+    return first, list(rest)

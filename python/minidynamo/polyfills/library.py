@@ -15,7 +15,9 @@ from . import (
     itertools,
     math,
     operator,
+    paths,
     tensors,
+    text,
     types,
 )
 
@@ -28,6 +30,8 @@ TABLE = {
     **math.TABLE,
     **operator.TABLE,
     **tensors.TABLE,
+    **paths.TABLE,
+    **text.TABLE,
     **types.TABLE,
 }
 

@@ -1,0 +1,77 @@
+// Makes and wraps objects of C classes that hold values or a dictionary and never change.
+#include "frontend/values/library_values.h"
+
+#include "frontend/cpython/held_mapping.h"
+#include "frontend/cpython/type_dict.h"
+#include "frontend/tensors/constant_object.h"
+#include "frontend/tensors/mirror_types.h"
+#include "frontend/tensors/tensor_object.h"
+#include "frontend/trace/breaks.h"
+#include "frontend/trace/tracer.h"
+#include "frontend/values/builtin_bases.h"
+#include "frontend/values/constant.h"
+#include "frontend/values/containers.h"
+
+namespace md {
+
+namespace {
+
+// torch.Size of ints, sizes among them. Null where something else is among them: the class itself refuses it.
+ValueRef new_size(Tracer& t, PyTypeObject* type, const CallArgs& args) {
+  if (!args.keywords.empty() || args.size() > 1) return {};
+  std::vector<ValueRef> items;
+  if (args.size() == 1) items = collect(t, args[0]);
+  for (auto& v : items) {
+    v = t.realize(v);
+    const bool is_int =
+        v->kind == ValueKind::Size || (v->kind == ValueKind::Constant && PyLong_CheckExact(v->real.get()));
+    if (!is_int) unmodelled(v->print(), "an item of a torch.Size");
+  }
+  return make_ref<TupleValue>(std::move(items), type);
+}
+
+ValueRef new_of_constants(Tracer& t, ClassValue& cls, const CallArgs& given) {
+  CallArgs args = given;
+  for (auto& v : args.positional) v = data_of(t.realize(v));
+  for (auto& [name, v] : args.keywords) v = data_of(t.realize(v));
+  std::vector<PyRef> positional;
+  PyRef kwargs;
+  if (!all_constant(args, positional, kwargs)) return {};
+  const PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
+  for (std::size_t i = 0; i < positional.size(); ++i)
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());
+  const PyRef made = PyRef::steal(PyObject_Call(cls.real.get(), tuple.get(), kwargs.get()));
+  if (!made) t.raise_current();
+  return t.constant(made);
+}
+
+}  // namespace
+
+ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args) {
+  PyTypeObject* type = cls.type();
+  if (is_size_type(type)) return new_size(t, type, args);
+  if (!is_c_type(type) || !cls.real) return {};
+  if (type == device_type || is_library_value_type(type)) return new_of_constants(t, cls, args);
+  if (type != &PyDictProxy_Type || args.size() != 1 || args.positional.empty()) return {};
+  auto* dict = as<DictValue>(t.realize(args[0]));
+  if (!dict) return {};
+  return make_ref<DictViewValue>(Ref<DictValue>(dict), ViewKind::Proxy);
+}
+
+ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
+  PyObject* const held = held_mapping(view);
+  if (!held || !(PyDict_CheckExact(held) || PyODict_CheckExact(held)))
+    unmodelled(s->name, "view of a mapping that is no dictionary");
+  t.guard(GuardKind::IdMatch, s, PyRef::borrow(view));
+  const ValueRef dict = t.wrap(held, t.recorder.sources.constant(held, s->name + ".mapping"));
+  PyTypeObject* const type = Py_TYPE(view);
+  const ViewKind which = type == &PyDictProxy_Type                                   ? ViewKind::Proxy
+                         : type == &PyDictKeys_Type || type == &PyODictKeys_Type     ? ViewKind::Keys
+                         : type == &PyDictValues_Type || type == &PyODictValues_Type ? ViewKind::Values
+                                                                                     : ViewKind::Items;
+  auto* of = as<DictValue>(dict);
+  if (!of) unmodelled(s->name, "view of a mapping that is no dictionary");
+  return make_ref<DictViewValue>(Ref<DictValue>(of), which);
+}
+
+}  // namespace md

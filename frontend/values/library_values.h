@@ -1,0 +1,14 @@
+// Objects of C classes whose state never changes, or is a dictionary's: devices, sizes, dates, read-only views.
+#pragma once
+
+#include "frontend/values/objects.h"
+
+namespace md {
+
+// torch.device("cpu"), torch.Size([2]), timedelta(1), MappingProxyType(d); null: a class of another kind, or arguments
+// that only a run knows.
+ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args);
+// A view of a dictionary, or a mappingproxy of one, that existed before the trace.
+ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s);
+
+}  // namespace md

@@ -1,0 +1,75 @@
+"""str.format and format_map, where an argument is no constant."""
+
+from . import facts
+
+AUTOMATIC, MANUAL = "automatic field numbering", "manual field specification"
+
+
+class _Positions:
+    """Which arguments fields without a name stand for: either all of them say it, or none does."""
+
+    def __init__(self, args):
+        self.args = args
+        self.way = None
+        self.next = 0
+
+    def argument(self, given):
+        way = AUTOMATIC if given is None else MANUAL
+        if self.way is None:
+            self.way = way
+        elif self.way != way:
+            raise ValueError(f"cannot switch from {self.way} to {way}")
+        at = self.next if given is None else given
+        if given is None:
+            self.next += 1
+        if self.args is None:
+            raise ValueError("Format string contains positional fields")
+        if at >= len(self.args):
+            raise IndexError(f"Replacement index {at} out of range for positional args tuple")
+        return self.args[at]
+
+
+def _value_of(field, positions, named):
+    first, rest = facts.field_parts(field)
+    if first == "":
+        value = positions.argument(None)
+    elif isinstance(first, int):
+        value = positions.argument(first)
+    else:
+        value = named[first]
+    for is_attribute, name in rest:
+        value = getattr(value, name) if is_attribute else value[name]
+    return value
+
+
+def _formatted(text, positions, named, depth):
+    if depth < 0:
+        raise ValueError("Max string recursion exceeded")
+    pieces = []
+    for literal, field, specification, conversion in facts.format_parts(text):
+        if literal:
+            pieces.append(literal)
+        if field is None:
+            continue
+        value = _value_of(field, positions, named)
+        if conversion == "s":
+            value = str(value)
+        elif conversion == "r":
+            value = repr(value)
+        elif conversion == "a":
+            value = ascii(value)
+        elif conversion is not None:
+            raise ValueError(f"Unknown conversion specifier {conversion}")
+        pieces.append(format(value, _formatted(specification, positions, named, depth - 1)))
+    return "".join(pieces)
+
+
+def format_text(self, /, *args, **kwargs):
+    return _formatted(self, _Positions(args), kwargs, 1)
+
+
+def format_from(self, mapping, /):
+    return _formatted(self, _Positions(None), mapping, 1)
+
+
+TABLE = {(str, "format"): format_text, (str, "format_map"): format_from}
