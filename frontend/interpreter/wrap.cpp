@@ -178,9 +178,9 @@ ValueRef wrap_set(Tracer& t, PyObject* o, SourceRef s) {
       set->add(t, from_folded(t, x.get()));
       continue;
     }
-    // A tuple would be made anew.
-    if (PyTuple_Check(x.get()) || PyFrozenSet_Check(x.get()) || !is_plain(x.get()))
-      unmodelled(s->name, "set whose members the program's code compares");
+    // Guards hold the members: other objects would live on. A tuple would be made anew.
+    const bool is_kept = PyFunction_Check(x.get()) || PyCFunction_Check(x.get()) || PyType_Check(x.get());
+    if (!is_kept || !is_plain(x.get())) unmodelled(s->name, "set whose members are neither constants nor functions");
     set->add(t, t.from_object(x.get(), nullptr));
   }
   set->members = checked(PySet_New(o));
@@ -417,9 +417,7 @@ constexpr WrapRow kWrapRows[] = {
     {is_exactly<PyDict_Type, PyODict_Type>, wrap_dict},
     {[](Tracer&, PyObject* o) { return is_defaultdict(Py_TYPE(o)); }, wrap_defaultdict},
     {is_exactly<PySet_Type, PyFrozenSet_Type>, wrap_set},
-    {is_exactly<PyDictProxy_Type, PyDictKeys_Type, PyDictValues_Type, PyDictItems_Type, PyODictKeys_Type,
-                PyODictValues_Type, PyODictItems_Type>,
-     wrap_dict_view},
+    {is_exactly<PyDictProxy_Type>, wrap_mapping_proxy},
     {is_exactly<PySlice_Type>, wrap_slice},
     {is_exactly<PyRange_Type>, wrap_range},
     {is_exactly<PyCell_Type>, wrap_cell},

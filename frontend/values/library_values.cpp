@@ -58,20 +58,14 @@ ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args) {
   return make_ref<DictViewValue>(Ref<DictValue>(dict), ViewKind::Proxy);
 }
 
-ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s) {
-  PyObject* const held = held_mapping(view);
+ValueRef wrap_mapping_proxy(Tracer& t, PyObject* proxy, SourceRef s) {
+  PyObject* const held = held_mapping(proxy);
   if (!held || !(PyDict_CheckExact(held) || PyODict_CheckExact(held)))
     unmodelled(s->name, "view of a mapping that is no dictionary");
-  t.guard(GuardKind::IdMatch, s, PyRef::borrow(view));
-  const ValueRef dict = t.wrap(held, t.recorder.sources.constant(held, s->name + ".mapping"));
-  PyTypeObject* const type = Py_TYPE(view);
-  const ViewKind which = type == &PyDictProxy_Type                                   ? ViewKind::Proxy
-                         : type == &PyDictKeys_Type || type == &PyODictKeys_Type     ? ViewKind::Keys
-                         : type == &PyDictValues_Type || type == &PyODictValues_Type ? ViewKind::Values
-                                                                                     : ViewKind::Items;
-  auto* of = as<DictValue>(dict);
-  if (!of) unmodelled(s->name, "view of a mapping that is no dictionary");
-  return make_ref<DictViewValue>(Ref<DictValue>(of), which);
+  t.guard(GuardKind::IdMatch, s, PyRef::borrow(proxy));
+  auto* dict = as<DictValue>(t.wrap(held, t.recorder.sources.constant(held, s->name + ".mapping")));
+  if (!dict) unmodelled(s->name, "view of a mapping that is no dictionary");
+  return make_ref<DictViewValue>(Ref<DictValue>(dict), ViewKind::Proxy);
 }
 
 }  // namespace md

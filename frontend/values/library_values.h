@@ -8,7 +8,7 @@ namespace md {
 // torch.device("cpu"), torch.Size([2]), timedelta(1), MappingProxyType(d); null: a class of another kind, or arguments
 // that only a run knows.
 ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args);
-// A view of a dictionary, or a mappingproxy of one, that existed before the trace.
-ValueRef wrap_dict_view(Tracer& t, PyObject* view, SourceRef s);
+// A mappingproxy that existed before the trace, of a dictionary.
+ValueRef wrap_mapping_proxy(Tracer& t, PyObject* proxy, SourceRef s);
 
 }  // namespace md

@@ -174,22 +174,12 @@ def of_slice(x, s):
     return x[s], x * len(range(*s.indices(3)))
 
 
-def of_set(x, s):
-    return x + sum(o.v for o in s), ONE in s
-
-
 def of_functions(x, s):
     return x + 1 if plus_one in s else x
 
 
 def of_keys(x, keys):
     return x * len(keys), "a" in keys, list(keys), keys
-
-
-def of_pairs(x, pairs):
-    for _, v in pairs:
-        x = x + v
-    return x
 
 
 def of_device(x, d):
@@ -206,10 +196,8 @@ def of_match(x, m):
 
 ARGUMENTS = [
     (of_slice, lambda: slice(0, None, 2)),
-    (of_set, lambda: {ONE, TWO}),
     (of_functions, lambda: {plus_one, x}),
-    (of_keys, lambda: SHOWN.keys()),
-    (of_pairs, lambda: SHOWN.items()),
+    (of_keys, lambda: SHOWN),
     (of_device, lambda: torch.device("cpu")),
     (of_span, lambda: datetime.timedelta(days=2)),
     (of_match, lambda: PATTERN.match("a1")),
