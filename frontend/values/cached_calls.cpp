@@ -51,7 +51,7 @@ PyObject* enter_function() {
 // What a key may hold: nothing of the program's that would live on in it, or that its code compares.
 bool is_value(PyObject* o) {
   if (PyFloat_CheckExact(o)) return !std::isnan(PyFloat_AS_DOUBLE(o));
-  if (PyTuple_CheckExact(o)) {
+  if (PyTuple_CheckExact(o) || is_size_type(Py_TYPE(o))) {
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(o); ++k)
       if (!is_value(PyTuple_GET_ITEM(o, k))) return false;
     return true;

@@ -3,6 +3,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/cpython/plain_object.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/guards/containers.h"
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
@@ -82,6 +83,42 @@ ValueRef shown_mapping(const ValueRef& v) {
   return view && view->which == ViewKind::Proxy ? ValueRef(view->dict) : v;
 }
 
+// A method that dataclasses has written for the class, from its fields.
+static bool is_from_fields(Tracer& t, PyTypeObject* type, const char* name) {
+  const PyRef key = checked(PyUnicode_InternFromString(name));
+  PyObject* found = own_attribute(type, name);
+  if (!found || !PyFunction_Check(found)) return false;
+  if (text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(found))->co_filename) != "<string>") return false;
+  t.expect_on_class(type, key.get(), found);
+  return true;
+}
+
+// Of an instance of such a class: equal to those of the same class whose fields are equal. Null: of another class.
+static PyRef dataclass_key(Tracer& t, const ValueRef& key) {
+  auto* o = as<ObjectValue>(key);
+  PyObject* fields = o && !o->payload ? own_attribute(o->type, "__dataclass_fields__") : nullptr;
+  if (!fields || !PyDict_CheckExact(fields)) return {};
+  if (!is_from_fields(t, o->type, "__eq__") || !is_from_fields(t, o->type, "__hash__")) return {};
+  const PyRef parts = checked(PyList_New(0)), all = checked(PyDict_Items(fields));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all.get()); ++i) {
+    PyObject* name = PyTuple_GET_ITEM(PyList_GET_ITEM(all.get(), i), 0);
+    PyObject* field = PyTuple_GET_ITEM(PyList_GET_ITEM(all.get(), i), 1);
+    const auto has = [&](const char* what, PyObject* value) {
+      return checked(PyObject_GetAttrString(field, what)).get() == value;
+    };
+    if (!has("hash", Py_None)) return {};  // what is hashed may differ from what is compared
+    const PyRef kind = checked(PyObject_GetAttrString(field, "_field_type"));
+    if (repr_of(kind.get()) != "_FIELD" || !has("compare", Py_True)) continue;
+    checked(PyList_Append(parts.get(), key_object(t, o->get_attr(t, name)).get()));
+  }
+  const PyRef items = checked(PyList_AsTuple(parts.get()));
+  return checked(PyTuple_Pack(3, stand_in_mark(), o->type_ref.get(), items.get()));
+}
+
+static bool is_dataclass_key(PyObject* key) {
+  return PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) == 3 && PyTuple_GET_ITEM(key, 0) == stand_in_mark();
+}
+
 void raise_key_error(Tracer& t, const ValueRef& key) {
   const PyRef k = key_object(t, key);
   if (is_stand_in(k.get()))
@@ -110,6 +147,7 @@ PyRef key_object(Tracer& t, const ValueRef& raw) {
     const PyRef address = checked(PyLong_FromVoidPtr(key.get()));
     return checked(PyTuple_Pack(2, stand_in_mark(), address.get()));
   }
+  if (PyRef of_fields = dataclass_key(t, key)) return of_fields;
   if (auto* tuple = as<TupleValue>(key)) {  // hashed and compared item by item
     PyRef items = checked(PyTuple_New(static_cast<Py_ssize_t>(tuple->items.size())));
     for (std::size_t i = 0; i < tuple->items.size(); ++i)
@@ -150,7 +188,7 @@ std::vector<DictValue::Entry> DictValue::live() const {
 
 // The key of a real dictionary is looked up in every call to come.
 static void expect_key(Tracer& t, const DictValue& dict, const PyRef& key) {
-  if (!is_plain(key.get())) unmodelled(dict.print(), "a key that guards cannot compare");
+  if (!is_plain(key.get()) || is_dataclass_key(key.get())) unmodelled(dict.print(), "a key that guards cannot compare");
   const bool was_there = checked(PyDict_Contains(dict.real.get(), key.get()));
   t.guard(was_there ? GuardKind::DictContains : GuardKind::DictNotContains, dict.source, key);
 }

@@ -171,6 +171,8 @@ ValueRef Value::iter(Tracer& t) {
   PyTypeObject* type = python_type();
   if (type && !type->tp_iter && !(type->tp_as_sequence && type->tp_as_sequence->sq_item))
     t.raise(PyExc_TypeError, std::string("'") + type->tp_name + "' object is not iterable");
+  if (kind == ValueKind::Opaque && PyIter_Check(real.get()))  // the code of what next() would be
+    return call_method(t, checked(PyUnicode_InternFromString("__next__")).get(), {});
   unmodelled_method(*this, "__iter__");
 }
 

@@ -19,6 +19,13 @@ class Thing:
         self.v = v
 
 
+@dataclasses.dataclass(frozen=True)
+class Point:
+    a: int
+    b: int = 3
+    note: str = dataclasses.field(default="", compare=False)
+
+
 ONE, TWO = Thing(3), Thing(4)
 TEXT = "{1} {0.v}"
 SHOWN = types.MappingProxyType({"a": 2, "b": 3})
@@ -74,6 +81,13 @@ def operations_on_sets(x):
 
 def order_of_known_objects(x):
     return [o.v for o in {ONE, TWO}], x + 1
+
+
+def dataclass_keys(x):
+    d = {Point(1): 2, Point(2): x}
+    d[Point(1)] = 5
+    s = {Point(1), (Point(1), 1), (Point(1, 4), 1)}
+    return d[Point(2)] * d[Point(1)], len(d), Point(3) in d, len(s), Point(1) in s, hash(Point(1)) == hash(Point(1))
 
 
 def device(x):
@@ -162,8 +176,8 @@ def mixed_dict_and_keys(x):
 
 @pytest.mark.parametrize(
     "function",
-    [set_of_tensors, set_of_objects, keys_made_here, missing_key, operations_on_sets, order_of_known_objects, device,
-     wrong_device, size, dates, matches, record, proxy, known_proxy, dict_of_class, paths, formats, wrong_formats],
+    [set_of_tensors, set_of_objects, keys_made_here, missing_key, operations_on_sets, order_of_known_objects, dataclass_keys,
+     device, wrong_device, size, dates, matches, record, proxy, known_proxy, dict_of_class, paths, formats, wrong_formats],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_in_one_graph(function):
