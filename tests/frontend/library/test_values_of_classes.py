@@ -176,8 +176,9 @@ def mixed_dict_and_keys(x):
 
 @pytest.mark.parametrize(
     "function",
-    [set_of_tensors, set_of_objects, keys_made_here, missing_key, operations_on_sets, order_of_known_objects, dataclass_keys,
-     device, wrong_device, size, dates, matches, record, proxy, known_proxy, dict_of_class, paths, formats, wrong_formats],
+    [set_of_tensors, set_of_objects, keys_made_here, missing_key, operations_on_sets, order_of_known_objects,
+     dataclass_keys, device, wrong_device, size, dates, matches, record, proxy, known_proxy, dict_of_class, paths,
+     formats, wrong_formats],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_in_one_graph(function):
