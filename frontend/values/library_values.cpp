@@ -51,6 +51,8 @@ ValueRef new_library_value(Tracer& t, ClassValue& cls, const CallArgs& args) {
   PyTypeObject* type = cls.type();
   if (is_size_type(type)) return new_size(t, type, args);
   if (!is_c_type(type) || !cls.real) return {};
+  if (is_library_value_type(type) && !t.config.trace_more)
+    listed_break<GB0147>(cls.print(), print_list(args.positional), print_keywords(args));
   if (type == device_type || is_library_value_type(type)) return new_of_constants(t, cls, args);
   if (type != &PyDictProxy_Type || args.size() != 1 || args.positional.empty()) return {};
   auto* dict = as<DictValue>(t.realize(args[0]));

@@ -177,12 +177,18 @@ def mixed_dict_and_keys(x):
 @pytest.mark.parametrize(
     "function",
     [set_of_tensors, set_of_objects, keys_made_here, missing_key, operations_on_sets, order_of_known_objects,
-     dataclass_keys, device, wrong_device, size, dates, matches, record, proxy, known_proxy, dict_of_class, paths,
+     dataclass_keys, device, wrong_device, size, matches, record, proxy, known_proxy, dict_of_class, paths,
      formats, wrong_formats],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_in_one_graph(function):
     same(function, lambda: (x(),), frames=1, breaks=[])
+
+
+def test_dates_are_made_where_more_is_traced():
+    same(dates, lambda: (x(),), breaks=["GB0147"])
+    with torch._dynamo.config.patch(trace_more=True):
+        same(dates, lambda: (x(),), frames=1, breaks=[])
 
 
 def of_slice(x, s):
