@@ -172,6 +172,9 @@ ValueRef exceptions(Formatting& f) {
 ValueRef constants(Formatting& f) {
   if (f.conversion == 1)
     if (ValueRef text = opaque_text(f.t, f.v)) return text;
+  PyTypeObject* const type = f.v->kind == ValueKind::Constant ? f.v->python_type() : nullptr;
+  if (type && is_library_value_type(type) && type->tp_str != PyBaseObject_Type.tp_str && !f.t.config.trace_more)
+    listed_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(type)));  // a date
   PyRef c = written_object(f.t, f.v);
   PyRef s = f.spec ? f.t.realize(f.spec)->as_constant() : PyRef();
   if (!c || (f.spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + f.v->print() + "]", std::string("False"));
