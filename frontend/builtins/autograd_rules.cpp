@@ -130,13 +130,19 @@ class TracedForward {
   DelegatedCall call_{};
 };
 
+// Inside vmap, grad and their kin: one node, whose call knows the transforms when the graph runs.
+ValueRef call_in_transform(Tracer& t, CallArgs args) {
+  return t.call(t.from_object(of_module("minidynamo._transforms.functions", "call_in_graph").get(), nullptr),
+                std::move(args));
+}
+
 // Function.apply with the class in front.
 ValueRef rule_apply(Tracer& t, CallArgs& args) {
   auto* cls = args.positional.empty() ? nullptr : as<ClassValue>(args[0]);
   if (!cls) return {};
-  if (!t.graphs.transforms.empty()) unmodelled(cls->print(), "an autograd.Function inside a function transform");
   const std::string self = cls->print();
   PyTypeObject* type = cls->type();
+  if (!t.graphs.transforms.empty()) return call_in_transform(t, std::move(args));
   std::vector<ValueRef> given(args.positional.begin() + 1, args.positional.end());
   if (!is_callable_code(t.on_class(type, checked(PyUnicode_InternFromString("forward")).get()).found))
     graph_break<GB0085>(self, print_list(given), print_keywords(args));

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/object_text.h"
 #include "frontend/marked_callables/cond.h"
 #include "frontend/marked_callables/loops.h"
@@ -33,9 +34,27 @@ std::array<ValueRef, N> bound(Tracer& t, const std::string& name, CallArgs& args
   return given;
 }
 
+PyRef named_in(const char* module, const char* name) {
+  return checked(PyObject_GetAttrString(checked(import_module(module)).get(), name));
+}
+
+// Whether the value differs from example to example of a call of vmap that is being traced.
+bool differs_by_example(Tracer& t, const ValueRef& raw) {
+  if (t.graphs.transforms.empty()) return false;
+  const ValueRef v = t.realize(raw);
+  if (v->kind != ValueKind::Tensor) return false;
+  const ValueRef levels = t.call(t.from_object(named_in("minidynamo._C", "_batch_levels").get(), nullptr), {{v}, {}});
+  auto* numbers = as<TupleValue>(levels);
+  return numbers && !numbers->items.empty();
+}
+
 ValueRef rule_cond(Tracer& t, CallArgs& args) {
   auto given = bound(t, "cond", args, {"pred", "true_fn", "false_fn", "operands"}, 3);
   if (!given[3]) given[3] = make_ref<TupleValue>(std::vector<ValueRef>{});
+  if (differs_by_example(t, given[0])) {
+    const PyRef both = named_in("minidynamo._higher_order_ops.cond", "for_each_example");
+    return t.call(t.from_object(both.get(), nullptr), {{given[0], given[1], given[2], given[3]}, {}});
+  }
   return trace_cond(t, given[0], given[1], given[2], given[3]);
 }
 

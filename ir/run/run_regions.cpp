@@ -9,6 +9,7 @@
 #include "ir/graph/op_ids.h"
 #include "ir/run/eager.h"
 #include "ir/run/run_callee.h"
+#include "ir/tensor/batched.h"
 #include "ir/tensor/strided.h"
 
 namespace md {
@@ -23,6 +24,11 @@ Tensors tensors_of(std::span<Arg> args) {
 }
 
 bool holds(const TensorImpl& t) {
+  if (batch_of(t)) {
+    throw OpError(ErrorKind::Runtime,
+                  "vmap: a loop or choice depends on a tensor that differs from example to example, which cond() "
+                  "alone knows; use torch.where()");
+  }
   if (!t.has_memory()) {
     throw OpError(ErrorKind::Runtime, "Tensor.item() cannot be called on " + to_string(t.device()) + " tensors");
   }

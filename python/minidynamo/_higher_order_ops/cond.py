@@ -17,8 +17,21 @@ def cond(pred, true_fn, false_fn, operands=()):
     itself, so that the same rules hold. Raises RuntimeError for arguments that do not fit, UncapturedHigherOrderOpError
     where the rules are broken, TorchRuntimeError where the branches give different dtypes or ranks.
     """
+    if isinstance(pred, _C.Tensor) and _C._transforms() and _C._batch_levels(pred):
+        return for_each_example(pred, true_fn, false_fn, operands)
     _check(pred, true_fn, false_fn, operands)
     return _call(cond, _plain, (true_fn, false_fn), (pred, true_fn, false_fn, operands))
+
+
+def for_each_example(pred, true_fn, false_fn, operands):
+    """Inside vmap, with a predicate that differs from example to example: both are computed, and chosen between."""
+    yes, no = true_fn(*operands), false_fn(*operands)
+    found, nesting = _pytree.tree_flatten(yes)
+    others, other_nesting = _pytree.tree_flatten(no)
+    if len(found) != len(others) or nesting != other_nesting:
+        raise RuntimeError("cond(): the branches have to give the same structure of tensors")
+    chosen = [_C.where(pred, a, b) if isinstance(a, _C.Tensor) else a for a, b in zip(found, others)]
+    return _pytree.tree_unflatten(chosen, nesting)
 
 
 def _plain(pred, true_fn, false_fn, operands):

@@ -1,9 +1,12 @@
 """autograd.Function inside function transforms: by its `vmap` method, or once more for all examples."""
 
 import collections
+import weakref
 
 from .. import _C
+from ..autograd import forward_ad
 from ..autograd.function import Function, FunctionCtx
+from .gradients import Level, modes
 from .nesting import flattened, rebuilt, spread
 from .vmap import as_examples
 
@@ -14,12 +17,15 @@ _WORDS = ("error", "different", "same")
 def apply(cls, args, run):
     """What `run(cls, args)` gives inside a transform. RuntimeError for a class that is not made for them."""
     name = cls.__name__
-    if not cls._own_setup():
+    forward = bool(modes) and modes[-1] and cls.jvp is not Function.jvp
+    if forward and not cls._by_jvp:
+        cls = by_jvp(cls)
+    if not cls._own_setup() and not (_forward_ad_only() and not _batched(args)):
         raise RuntimeError(
             f"{name} is an autograd.Function whose forward takes ctx: inside vmap, grad, vjp, jacrev and their kin it "
             f"needs a forward without it and a static method setup_context(ctx, inputs, output)"
         )
-    level = max((n for a in args if isinstance(a, _C.Tensor) for n in _C._batch_levels(a)), default=0)
+    level = _batched(args)
     if not level:
         return run(cls, args)
     own = cls.vmap is not Function.vmap
@@ -40,6 +46,97 @@ def apply(cls, args, run):
         return _wrapped(out, 0, level)
     out, out_dims = cls.vmap(VmapInfo(size, _WORDS[randomness]), tuple(dims), *whole)
     return _wrapped(out, out_dims, level)
+
+
+def _batched(args):
+    """The innermost vmap whose examples differ in an argument, 0 if there is none."""
+    return max((n for a in args if isinstance(a, _C.Tensor) for n in _C._batch_levels(a)), default=0)
+
+
+def _forward_ad_only():
+    """Whether no transform but a level of forward_ad is under way, where any Function may be called."""
+    return _C._transforms() == 1 and bool(forward_ad._levels)
+
+
+def by_jvp(cls):
+    """The Function whose gradients are those of cls.jvp: transposed, which gives jvp's values along tangents."""
+
+    def keep(ctx, inputs):
+        if ctx._saved_for_forward is not None:
+            ctx.save_for_backward(*ctx._saved_for_forward)
+        ctx._like = [_C.zeros_like(x) if isinstance(x, _C.Tensor) and x.is_floating_point() else None for x in inputs]
+
+    class ByJvp(cls):
+        _by_jvp = True
+        vjp = Function.vjp
+
+        @staticmethod
+        def forward(*given):
+            output = cls.forward(*given)
+            if not cls._own_setup():
+                keep(given[0], given[1:])
+            return output
+
+        @staticmethod
+        def backward(ctx, *grads):
+            with Level() as level:
+                tangents = [None if x is None else level.input(_C.zeros_like(x)) for x in ctx._like]
+                found = cls.jvp(ctx, *tangents)
+                found = found if isinstance(found, tuple) else (found,)
+                pairs = [(y, g) for y, g in zip(found, grads) if isinstance(y, _C.Tensor) and y.requires_grad]
+                if not pairs:
+                    return (None,) * len(tangents)
+                outputs, cotangents = [[level.whole(x) for x in each] for each in zip(*pairs)]
+                products = iter(level.gradients(outputs, level.reached, cotangents, True))
+            given = [None if t is None else next(products) for t in tangents]
+            return tuple([None if g is None else level.outside(g) for g in given])
+
+    if cls._own_setup():
+
+        def setup_context(ctx, inputs, output):
+            cls.setup_context(ctx, inputs, output)
+            keep(ctx, inputs)
+
+        ByJvp.setup_context = staticmethod(setup_context)
+    ByJvp.__name__ = cls.__name__
+    return ByJvp
+
+
+class _InGraph:
+    """Calls apply() of a Function where a graph runs that was traced inside a transform."""
+
+    def __init__(self, cls, forward):
+        self.cls = cls
+        self.forward = forward
+        self.__name__ = cls.__name__
+        self.__module__ = cls.__module__
+
+    def __call__(self, *args, **kwargs):
+        modes.append(self.forward)
+        try:
+            return self.cls.apply(*args, **kwargs)
+        finally:
+            modes.pop()
+
+
+_in_graph = weakref.WeakKeyDictionary()
+
+
+def in_graph(cls, forward):
+    """The callable whose calls are nodes of graphs: one for each class, and one where products are along tangents."""
+    made = _in_graph.setdefault(cls, {})
+    if forward not in made:
+        made[forward] = _InGraph(cls, forward)
+        _C._mark_callable(made[forward], "allow_in_graph")
+    return made[forward]
+
+
+_C._mark_callable(in_graph, "constant")
+
+
+def call_in_graph(cls, *args, **kwargs):
+    """Traced in the place of apply() inside a transform."""
+    return in_graph(cls, bool(modes) and modes[-1])(*args, **kwargs)
 
 
 def _wrapped(out, out_dims, level):

@@ -10,12 +10,19 @@ from ..autograd.backward import run_pass
 from ..autograd.grad_mode import enable_grad
 from .nesting import alike, flattened, map_tensors, named_after, rebuilt
 
+modes = []  # of each Level under way, outermost first, whether its products are along tangents
+
 
 class Level:
-    """A call of a function whose gradients are asked for."""
+    """A call of a function whose gradients are asked for; with `forward`, for products with tangents."""
+
+    def __init__(self, forward=False):
+        self.forward = forward
 
     def __enter__(self):
         self.number = _C._begin_grad()
+        modes.append(self.forward)
+        self.seen = []
         self.vmaps = _C._vmap_levels()
         self.reached = []
         self.recording = enable_grad()
@@ -23,6 +30,7 @@ class Level:
         return self
 
     def __exit__(self, *error):
+        modes.pop()
         self.recording.__exit__(*error)
         _C._end_transform(self.number)
 
@@ -226,7 +234,7 @@ class Linear:
 
     def __init__(self, what, func, args, places, has_aux=False, around=None):
         self.what = what
-        with Level() as level:
+        with Level(True) as level:
             given, inputs = with_inputs(level, args, places)
             self.level, self.of_inputs = level, flattened(inputs)[1]
             self.inputs = list(level.reached)

@@ -17,6 +17,7 @@ class FunctionCtx:
 
     needs_input_grad = ()
     materialize_grads = True
+    _saved_for_forward = None
     _saved = ()  # tensors and None; once recorded also _C._SavedTensor, for results and where there are hooks
     _versions = ()
     _dirty = ()
@@ -30,8 +31,8 @@ class FunctionCtx:
         self._saved = tensors
 
     def save_for_forward(self, *tensors):
-        """Keeps tensors for jvp, which nothing calls here."""
-        self._saved = tensors
+        """Keeps tensors for jvp, which sees them as saved_tensors."""
+        self._saved_for_forward = tensors
 
     @property
     def saved_tensors(self):
@@ -233,6 +234,7 @@ class Function:
     def jvp(ctx, *grad_inputs):
         raise NotImplementedError("jvp is not defined")
 
+    _by_jvp = False  # made of another one, by its jvp: minidynamo/_transforms/functions.py
     _runs_in_transforms = False  # apply() does there what it does outside
     _in_transform = None  # apply() inside function transforms: minidynamo/_transforms/functions.py
 
