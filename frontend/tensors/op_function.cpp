@@ -19,6 +19,7 @@
 #include "frontend/tensors/subclass.h"
 #include "frontend/tensors/tensor_parts.h"
 #include "frontend/tensors/written_tensors.h"
+#include "ir/batching/levels.h"
 #include "ir/run/eager.h"
 #include "ir/tensor/batched.h"
 
@@ -120,7 +121,7 @@ PyRef call_exactly(const Op& op, const PassedArgs& call) {
 
 // A tensor that a native function made from other values than tensors.
 void note_native(PyObject* made, const PassedArgs& call) {
-  if (!is_tensor(made) || tensor_impl(made)->made_after != 0) return;
+  if (!is_tensor(made) || tensor_impl(made)->made_after != 0 || transform_levels().empty()) return;
   for (Py_ssize_t i = 0; i < call.nargs; ++i)
     if (is_tensor(call.args[i])) return;
   tensor_impl(made)->made_after = transforms_begun.load(std::memory_order_relaxed);

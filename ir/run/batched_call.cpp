@@ -218,6 +218,7 @@ bool is_vmap_under_way() {
 // What was made since the innermost transform began, the function may write to. A view belongs to whoever made its
 // base.
 void note_making(const Op& op, std::span<const Arg> bound, const Arg& result) {
+  if (transform_levels().empty()) return;  // those under way are other threads'
   std::uint32_t now = transforms_begun.load(std::memory_order_relaxed);
   if (op.kind() == OpKind::View) now = bound[0].get<TensorRef>()->made_after;
   for_tensors(std::span<const Arg>(&result, 1), [&](const TensorRef& t) {

@@ -4,6 +4,7 @@ LAPACK computes those, behind operators of their own (operators.py, decompositio
 each, with gradients of any order that are made of the same operators.
 """
 
+from .. import _C
 from .._absent import absent_names as _absent_names
 from .._C import _namespaces
 
@@ -27,6 +28,12 @@ __all__ = sorted({*_namespaces["linalg"], *_home_of, "LinAlgError"})
 
 class LinAlgError(RuntimeError):
     """A matrix for which there is no result, as a Cholesky factor of one that is not positive definite."""
+
+    __module__, __qualname__ = _C.__name__, "_LinAlgError"  # where torch has it, and pickles find it
+
+
+LinAlgError.__name__ = "_LinAlgError"
+_C._LinAlgError = LinAlgError
 
 
 def _load(name, missing):
