@@ -63,4 +63,13 @@ def stack_module_state(models):
     return parameters, stacked([dict(model.named_buffers()) for model in models])
 
 
+def replace_all_batch_norm_modules_(root):
+    """Batch norms below `root` keep no running statistics from then on, which vmap could not write to. Returns it."""
+    for module in root.modules():
+        if hasattr(module, "running_mean") and hasattr(module, "num_batches_tracked"):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
 __getattr__ = _absent_names(__name__)

@@ -231,3 +231,11 @@ def test_gradients_go_through():
     vmap(lambda v: (v * w).sin().sum())(x).sum().backward()
     close(x.grad, X.cos())
     close(w.grad, (X.cos() * X).sum(0))
+
+
+def test_batch_norms_without_statistics():
+    layers = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 2))
+    torch.func.replace_all_batch_norm_modules_(layers)
+    assert layers[0].running_mean is None and not layers[0].track_running_stats
+    x = torch.arange(24.0).reshape(4, 2, 3)
+    assert torch.allclose(vmap(layers)(x), torch.stack([layers(each) for each in x]), atol=1e-5)

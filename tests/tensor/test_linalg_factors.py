@@ -125,6 +125,10 @@ def test_info_and_errors():
             linalg.eigh(torch.full((2, 2), broken))
         with pytest.raises(linalg.LinAlgError, match="svd"):
             linalg.svd(torch.full((2, 2), broken))
+        with pytest.raises(linalg.LinAlgError, match="pinv"):
+            linalg.pinv(torch.full((2, 2), broken))
+        with pytest.raises(linalg.LinAlgError, match="cholesky"):
+            linalg.cholesky(torch.full((2, 2), broken))
     with pytest.raises(RuntimeError, match="pivoting"):
         linalg.lu(singular, pivot=False)
     with pytest.raises(ValueError, match="3 times"):

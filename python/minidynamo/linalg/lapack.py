@@ -110,7 +110,11 @@ def cholesky(a):
     call, columns, info = _Call("potrf", a.dtype), _columns(a), _infos(a)
     for i in range(len(columns) if n else 0):
         info[i] = call("L", n, columns[i], n)
-    return np.tril(_rows(columns, batch)), info.reshape(batch)
+    factors = np.tril(_rows(columns, batch))
+    # OpenBLAS says nothing of NaN and infinities.
+    broken = ~np.isfinite(factors).all(-1).reshape(len(columns), n)
+    info = np.where((info == 0) & broken.any(-1), broken.argmax(-1) + 1, info) if n else info
+    return factors, info.astype(np.int32).reshape(batch)
 
 
 def ldl(a):

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _C
 from ..library import custom_op
-from . import lapack
+from . import LinAlgError, lapack
 from .arguments import raise_for_indefinite, raise_for_singular
 
 
@@ -292,6 +292,8 @@ exponential = define(
 
 
 def _pseudo_inverse(a, atol, rtol, hermitian):
+    if not np.isfinite(array(a)).all():
+        raise LinAlgError("linalg.pinv: the algorithm does not converge for a matrix with infinite elements or NaN")
     u, s, vh = np.linalg.svd(array(a), full_matrices=False)
     largest = s.max(-1, initial=0, keepdims=True)
     kept = s > np.maximum(np.array(atol)[..., None], np.array(rtol)[..., None] * largest)
