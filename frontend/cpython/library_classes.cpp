@@ -23,6 +23,8 @@ Place place_of(LibraryClass which) {
       return {"minidynamo.nn.hooks", "RemovableHandle"};
     case LibraryClass::SparseTensor:
       return {"minidynamo.sparse.coo", "SparseTensor"};
+    case LibraryClass::SymbolicInt:
+      return {"minidynamo.fx.experimental.symbolic_shapes", "SymInt"};
     default:
       return {"minidynamo.autograd.function", "Function"};
   }

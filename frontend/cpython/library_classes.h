@@ -5,7 +5,15 @@
 
 namespace md {
 
-enum class LibraryClass { Module, RecurrentModule, AutogradContext, AutogradFunction, HookHandle, SparseTensor };
+enum class LibraryClass {
+  Module,
+  RecurrentModule,
+  AutogradContext,
+  AutogradFunction,
+  HookHandle,
+  SparseTensor,
+  SymbolicInt
+};
 
 // The class or a class derived from it. False while nobody has imported the class: nothing can be derived from it then.
 bool is_library_class(PyTypeObject* type, LibraryClass which);

@@ -318,6 +318,7 @@ ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
     const bool enumeration = is_enumeration(type);
     t.guard(enumeration ? GuardKind::IdMatch : GuardKind::TypeMatch, s,
             enumeration ? PyRef::borrow(o) : type_object(o));
+    if (is_library_class(type, LibraryClass::SymbolicInt)) graph_break<GB0018>();
     if (is_library_class(type, LibraryClass::HookHandle)) graph_break<GB0013>();
     if (!t.config.allow_rnn && is_library_class(type, LibraryClass::RecurrentModule))
       graph_break<GB0014>(type_name(type) + " at " + s->name);

@@ -45,6 +45,8 @@ OPCODE(LOAD_CONST) {
 OPCODE(LOAD_FAST) {
   ValueRef v = slot(f, i.a);
   if (is_null(v)) {
+    // A comprehension in this frame has used the name and put back that nothing was there.
+    if (v && t.uncaught()) graph_break<GB0076>(slot_name(f, i.a));
     if (t.uncaught() && slot_name(f, i.a)[0] == '.') graph_break<GB0012>(slot_name(f, i.a));
     if (t.uncaught()) graph_break<GB0011>(slot_name(f, i.a));
     t.raise(PyExc_UnboundLocalError,

@@ -183,7 +183,9 @@ void break_if_disabled(const FunctionValue& f) { break_if_disabled(f, false); }
 // Of these modules only what is borrowed breaks: where they are called as their own names say, they are traced.
 static bool is_borrowed(const FunctionValue& f) {
   const std::string_view module = f.module_name();
-  const bool closed = module == "re" || module == "importlib" || module.starts_with("importlib.");
+  bool closed = false;
+  for (const char* name : {"re", "importlib", "unittest"})
+    closed |= module == name || module.starts_with(std::string(name) + ".");
   return closed && text_of(f.qualname.get()).find('.') == std::string::npos;
 }
 

@@ -21,6 +21,15 @@ bool registers_hook(const std::string& method) {
   return method == "register_hook" || method == "register_post_accumulate_grad_hook";
 }
 
+// The handle goes straight to a global: that is said first.
+static void break_where_stored(Tracer& t) {
+  const SymbolicFrame& f = t.frame();
+  const auto next = static_cast<std::size_t>(f.current) + 1;
+  if (next >= f.body->instructions.size() || f.body->instructions[next].op != Opcode::STORE_GLOBAL) return;
+  const std::string name = text_of(f.body->names[static_cast<std::size_t>(f.body->instructions[next].a)].get());
+  f.own_globals ? graph_break<GB0100>(name) : graph_break<GB0101>(name);
+}
+
 ValueRef register_hook(Tracer& t, TensorValue& tensor, PyObject* method, CallArgs& args) {
   const std::string n = text_of(method);
   ValueRef hook = args.take_keyword("hook");
@@ -28,6 +37,7 @@ ValueRef register_hook(Tracer& t, TensorValue& tensor, PyObject* method, CallArg
   if (!hook) hook = args[0];
   if (!tensor.type.requires_grad)
     t.raise(PyExc_RuntimeError, "cannot register a hook on a tensor that doesn't require gradient");
+  if (!tensor.source) break_where_stored(t);
   if (!tensor.source) graph_break<GB0029>(tensor.print(), n);
   if (!t.graphs.outer.empty()) graph_break<GB0067>("a hook of " + tensor.source->name);
   if (n != "register_hook" && !tensor.type.is_leaf())

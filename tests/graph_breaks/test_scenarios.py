@@ -6,7 +6,7 @@
     EAGER_ERROR     optional: name of the exception the plain program raises
     LISTED          optional: True where config.trace_more compiles `run` to one graph
     PARTIAL_ERROR   optional: the exception allowed without fullgraph (default EAGER_ERROR)
-    MAX_PYTHON      optional: the last version on which the code can be raised, as (3, 11)
+    MIN_PYTHON, MAX_PYTHON  optional: the first and the last version on which the code can be raised, as (3, 11)
 
 The code must be seen (raised under fullgraph, or counted without), the partial result must equal plain Python's, and
 the fix must compile under fullgraph.
@@ -25,8 +25,9 @@ import minidynamo as torch
 
 def is_for_this_python(path):
     """Without running it: a file may import what other versions do not have."""
-    last = re.search(r"^MAX_PYTHON = \((\d+), (\d+)\)", path.read_text(encoding="utf-8"), re.MULTILINE)
-    return not last or sys.version_info[:2] <= (int(last[1]), int(last[2]))
+    text = path.read_text(encoding="utf-8")
+    bounds = {name: (int(a), int(b)) for name, a, b in re.findall(r"(?m)^(M\w\w)_PYTHON = \((\d+), (\d+)\)", text)}
+    return bounds.get("MIN", (0, 0)) <= sys.version_info[:2] <= bounds.get("MAX", (99, 0))
 
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -68,7 +68,7 @@ def _parts_of_function(function):
     names = _names(code)
     modules = [known[name] for name in names if isinstance(known.get(name), types.ModuleType)]
     inside = [vars(m)[name] for m in modules if not _is_library(m.__name__) for name in names if name in vars(m)]
-    cells = [cell.cell_contents for cell in function.__closure__ or () if _is_full(cell)]
+    cells = [each for cell in function.__closure__ or () for each in _contents(cell)]
     defaults = [function.__defaults__, function.__kwdefaults__]
     return [code, *[known[name] for name in names if name in known], *inside, *cells, *defaults]
 
@@ -78,12 +78,11 @@ def _names(code):
     return {*code.co_names, *[name for each in inner for name in _names(each)]}
 
 
-def _is_full(cell):
+def _contents(cell):
     try:
-        _ = cell.cell_contents
+        return [cell.cell_contents]
     except ValueError:
-        return False
-    return True
+        return []
 
 
 def _is_library(module):

@@ -12,7 +12,34 @@ class ConstraintViolationError(TorchDynamoException):
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
-    """A decision depends on a size that depends on the elements of a tensor."""
+    """A size or a number that is not known yet was asked for its value."""
+
+
+class SymInt:
+    """An int that stands for a size or a number which depends on data: it has a name and no value."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __repr__(self):
+        return self._name
+
+    def _ask(self, *other):
+        raise GuardOnDataDependentSymNode(f"{self._name} depends on data and has no value here")
+
+    __bool__ = __int__ = __index__ = __float__ = __lt__ = __le__ = __gt__ = __ge__ = _ask
+
+
+class ShapeEnv:
+    """Where such numbers come from."""
+
+    def __init__(self):
+        self._made = 0
+
+    def create_unbacked_symint(self):
+        """An int without a value: u0, u1, ..."""
+        self._made += 1
+        return SymInt(f"u{self._made - 1}")
 
 
 class DimDynamic(enum.Enum):
