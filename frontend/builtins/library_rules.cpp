@@ -262,6 +262,8 @@ ValueRef rule_numel(Tracer& t, CallArgs& args) {
 // A Python bool computed from tensor contents.
 template <int which>
 ValueRef rule_data_dependent(Tracer&, CallArgs& args) {
+  for (const char* name : {"input", "other"})  // by name they are the same
+    if (ValueRef v = args.take_keyword(name)) args.positional.push_back(std::move(v));
   auto *a = args.size() == 2 ? as<TensorValue>(args[0]) : nullptr, *b = a ? as<TensorValue>(args[1]) : nullptr;
   const auto constant = [](const Size& n) { return n.is_const(); };
   if (which == 0 && b && std::ranges::all_of(a->type.sizes, constant) && std::ranges::all_of(b->type.sizes, constant) &&

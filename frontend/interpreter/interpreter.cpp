@@ -158,7 +158,7 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   auto* fn = as<FunctionValue>(v);
   if (!fn) return false;
   break_if_known(*this, *fn, call_args);
-  if (m) break_on_skipped_method(*this, *fn);
+  if (m && !m->real) break_on_skipped_method(*this, *fn);
   if (!may_inline(*this, *fn)) {
     fn->call(*this, std::move(call_args));  // breaks
     return false;

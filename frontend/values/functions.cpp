@@ -268,7 +268,7 @@ bool MethodValue::has_attr(Tracer& t, PyObject* name) {
 
 ValueRef MethodValue::call(Tracer& t, CallArgs args) {
   if (t.is_ignored_method(*this)) return t.none();
-  if (auto* f = as<FunctionValue>(function)) break_on_skipped_method(t, *f);
+  if (auto* f = as<FunctionValue>(function); f && !real) break_on_skipped_method(t, *f);
   args.positional.insert(args.positional.begin(), self);
   return t.call(function, std::move(args));
 }

@@ -5,7 +5,8 @@
 
 namespace md {
 
-// Breaks where a class has a function that is not entered as a method, its own or borrowed.
+// Breaks where a class has a function that is not entered as a method, its own or borrowed. Not for method objects that
+// the program has (random.choice): they are called like functions.
 void break_on_skipped_method(Tracer& t, const FunctionValue& f);
 
 }  // namespace md

@@ -1,4 +1,4 @@
-"""Programs for codes GB0066 to GB0078: see conditions.py."""
+"""Programs for codes GB0066 to GB0075: see conditions.py."""
 
 # fmt: off
 import contextlib
@@ -302,6 +302,15 @@ def imp_fine(compile):
         return x + pi + len(p.sep)
     return f(torch.ones(2))
 
+@case("")
+def imp_stdlib_unloaded(compile):
+    sys.modules.pop("colorsys", None)
+    @compile
+    def f(x):
+        import colorsys
+        return x + len(colorsys.__name__)
+    return f(torch.ones(2))
+
 
 # --- GB0070
 
@@ -426,26 +435,4 @@ def cls_deep(compile):
         return P()
     @compile
     def f(x): return x + mk().go()
-    return f(torch.ones(2))
-
-
-# --- GB0078
-
-@case("GB0078")
-def nonstrict_in(compile):
-    @compile
-    def f(x):
-        g = torch._dynamo.nonstrict_trace(lambda t: t + 1)
-        return g(x)
-    return f(torch.ones(2))
-
-@case("GB0078")
-def nonstrict_in_def(compile):
-    class A:
-        def mk(self):
-            @torch._dynamo.nonstrict_trace
-            def h(t): return t * 2
-            return h
-    @compile
-    def f(x): return A().mk()(x)
     return f(torch.ones(2))

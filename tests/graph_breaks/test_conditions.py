@@ -12,8 +12,9 @@ MODULES = [
     "conditions_from_0033",
     "conditions_from_0054",
     "conditions_from_0066",
-    "conditions_from_0081",
-    "conditions_from_0100",
+    "conditions_from_0078",
+    "conditions_from_0098",
+    "conditions_from_0110",
 ]
 CASES = [case for name in MODULES for case in importlib.import_module(f"graph_breaks.{name}").CASES]
 

@@ -1,4 +1,4 @@
-"""Programs for codes GB0100 to GB0109: see conditions.py."""
+"""Programs for codes GB0098 to GB0109: see conditions.py."""
 
 # fmt: off
 import functools
@@ -13,6 +13,55 @@ case = lister(CASES)
 
 
 class Box: pass
+
+
+# --- GB0098 99
+@torch.compiler.disable
+def dis(x): return x * 2
+@torch.compiler.disable(recursive=False)
+def dis_nr(x): return x * 2
+
+@case("GB0098")
+def dis_plain(compile):
+    @compile
+    def f(x): return dis(x + 1)
+    return f(torch.ones(2))
+
+@case("GB0098")
+def dis_deep(compile):
+    def g(h, x): return h(x)
+    @compile
+    def f(x): return g(dis, x) + 1
+    return f(torch.ones(2))
+
+@case("GB0098")
+def dis_map(compile):
+    @compile
+    def f(x): return list(map(dis, [x, x]))[0]
+    return f(torch.ones(2))
+
+@case("GB0099")
+def disnr_plain(compile):
+    @compile
+    def f(x): return dis_nr(x + 1)
+    return f(torch.ones(2))
+
+@case("GB0099")
+def dis_method(compile):
+    class A:
+        @torch.compiler.disable
+        def go(self, x): return x + 3
+    a = A()
+    @compile
+    def f(x): return a.go(x) * 2
+    return f(torch.ones(2))
+
+@case("GB0099")
+def disnr_partial(compile):
+    p = functools.partial(dis_nr)
+    @compile
+    def f(x): return p(x) * 2
+    return f(torch.ones(2))
 
 
 # --- GB0100 / 0101

@@ -1,4 +1,4 @@
-"""Programs for codes GB0081 to GB0098: see conditions.py."""
+"""Programs for codes GB0078 to GB0097: see conditions.py."""
 
 # fmt: off
 import collections
@@ -10,6 +10,28 @@ from minidynamo.utils.checkpoint import checkpoint, noop_context_fn
 
 CASES = []
 case = lister(CASES)
+
+
+# --- GB0078
+
+@case("GB0078")
+def nonstrict_in(compile):
+    @compile
+    def f(x):
+        g = torch._dynamo.nonstrict_trace(lambda t: t + 1)
+        return g(x)
+    return f(torch.ones(2))
+
+@case("GB0078")
+def nonstrict_in_def(compile):
+    class A:
+        def mk(self):
+            @torch._dynamo.nonstrict_trace
+            def h(t): return t * 2
+            return h
+    @compile
+    def f(x): return A().mk()(x)
+    return f(torch.ones(2))
 
 
 # --- GB0081
@@ -393,52 +415,3 @@ def dq_ok(compile):
         e = collections.deque(maxlen=1); e.append(1); e.append(2)
         d.append(3); return x + len(d) + e[0]
     return f(torch.ones(2)), list(d)
-
-
-# --- GB0098 99
-@torch.compiler.disable
-def dis(x): return x * 2
-@torch.compiler.disable(recursive=False)
-def dis_nr(x): return x * 2
-
-@case("GB0098")
-def dis_plain(compile):
-    @compile
-    def f(x): return dis(x + 1)
-    return f(torch.ones(2))
-
-@case("GB0098")
-def dis_deep(compile):
-    def g(h, x): return h(x)
-    @compile
-    def f(x): return g(dis, x) + 1
-    return f(torch.ones(2))
-
-@case("GB0098")
-def dis_map(compile):
-    @compile
-    def f(x): return list(map(dis, [x, x]))[0]
-    return f(torch.ones(2))
-
-@case("GB0099")
-def disnr_plain(compile):
-    @compile
-    def f(x): return dis_nr(x + 1)
-    return f(torch.ones(2))
-
-@case("GB0099")
-def dis_method(compile):
-    class A:
-        @torch.compiler.disable
-        def go(self, x): return x + 3
-    a = A()
-    @compile
-    def f(x): return a.go(x) * 2
-    return f(torch.ones(2))
-
-@case("GB0099")
-def disnr_partial(compile):
-    p = functools.partial(dis_nr)
-    @compile
-    def f(x): return p(x) * 2
-    return f(torch.ones(2))
