@@ -10,6 +10,7 @@
 #include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/made_once.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/entries/frame_notes.h"
 #include "frontend/report/events.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
@@ -136,6 +137,53 @@ ValueRef call_in_transform(Tracer& t, CallArgs args) {
                 std::move(args));
 }
 
+constexpr const char* kContextMethods[] = {"maybe_clear_saved_tensors", "save_for_forward", "name"};
+
+// Methods of the context that have a code of their own, and those that every object has.
+bool is_odd_context_method(PyObject* name) {
+  for (const char* known : kContextMethods)
+    if (text_of(name) == known) return true;
+  PyObject* const found = text_of(name) == "__setattr__" ? nullptr : type_find(&PyBaseObject_Type, name);
+  return found && (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type);
+}
+
+// The method with a code of its own that a function calls on its first argument, or that one of the functions does to
+// which it may hand it on: those its closure and its globals hold. Null: there is none.
+PyObject* odd_context_method(PyObject* function, int depth) {
+  const auto body = decoded_body(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function)));
+  if (body->argcount == 0) return nullptr;
+  const auto& code = body->instructions;
+  const auto is_context = [&](std::size_t k) { return code[k].op == Opcode::LOAD_FAST && code[k].a == 0; };
+  PyObject* found = nullptr;
+  const auto look_into = [&](PyObject* other) {
+    if (!found && other && PyFunction_Check(other) && depth > 0) found = odd_context_method(other, depth - 1);
+  };
+  for (std::size_t k = 0; k + 1 < code.size() && !found; ++k) {
+    if (is_context(k) && code[k + 1].op == Opcode::LOAD_ATTR && code[k + 1].b) {
+      PyObject* const name = body->names.at(static_cast<std::size_t>(code[k + 1].a)).get();
+      if (is_odd_context_method(name)) return name;
+    }
+    if (code[k].op == Opcode::LOAD_GLOBAL) {
+      PyObject* const name = body->names.at(static_cast<std::size_t>(code[k].a)).get();
+      look_into(PyDict_GetItemWithError(PyFunction_GET_GLOBALS(function), name));
+    }
+  }
+  PyObject* const closure = PyFunction_GET_CLOSURE(function);
+  for (Py_ssize_t k = 0; closure && k < PyTuple_GET_SIZE(closure); ++k)
+    look_into(PyCell_GET(PyTuple_GET_ITEM(closure, k)));
+  return found;
+}
+
+// What backward() calls on its context, read off its code: it is part of the graph although it runs later.
+void check_backward_methods(const std::string& cls, PyTypeObject* type) {
+  const PyRef backward = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), "backward"));
+  clear_answer();
+  constexpr int kHelpers = 2;
+  PyObject* const name =
+      backward && PyFunction_Check(backward.get()) ? odd_context_method(backward.get(), kHelpers) : nullptr;
+  if (name) graph_break<GB0139>("AutogradFunctionContextVariable(" + cls + ")", text_of(name));
+}
+
 // Function.apply with the class in front.
 ValueRef rule_apply(Tracer& t, CallArgs& args) {
   auto* cls = args.positional.empty() ? nullptr : as<ClassValue>(args[0]);
@@ -154,6 +202,7 @@ ValueRef rule_apply(Tracer& t, CallArgs& args) {
   if (wanted && t.grad_enabled) {
     if (overrides(t, type, "jvp")) graph_break<GB0144>(self, print_list(given), print_keywords(args));
     if (overrides(t, type, "vjp")) graph_break<GB0145>(self, print_list(given), print_keywords(args));
+    if (!t.config.trace_more) check_backward_methods(self, type);
   }
   auto named = make_ref<DictValue>(&PyDict_Type);
   for (auto& [name, v] : args.keywords) named->put(t, t.constant(name), v);
@@ -178,7 +227,9 @@ ValueRef rule_require_grad(Tracer& t, CallArgs& args) {
 ValueRef rule_save_for_backward(Tracer& t, CallArgs& args) {
   auto* ctx = args.positional.empty() ? nullptr : as<ObjectValue>(args[0]);
   if (!ctx) return {};
-  if (ctx->real) graph_break<GB0138>(ctx->print());
+  // apply() says first of all which inputs need gradients: a context without that is one made by hand.
+  if (ctx->real || !ctx->stored(checked(PyUnicode_InternFromString("needs_input_grad")).get()))
+    graph_break<GB0138>(ctx->print());
   for (std::size_t k = 1; k < args.positional.size(); ++k)
     if (args[k]->kind != ValueKind::Tensor && !is_true_constant(args[k], Py_None))
       t.raise(PyExc_TypeError, "save_for_backward can only save variables, but got a " +
@@ -190,9 +241,8 @@ ValueRef rule_save_for_backward(Tracer& t, CallArgs& args) {
 
 template <int which>
 ValueRef rule_context_method(Tracer&, CallArgs& args) {
-  static const char* const names[] = {"maybe_clear_saved_tensors", "save_for_forward"};
   if (args.positional.empty()) return {};
-  graph_break<GB0139>(args[0]->print(), std::string(names[which]));
+  graph_break<GB0139>(args[0]->print(), std::string(kContextMethods[which]));
 }
 
 ValueRef rule_engine_valid(Tracer&, CallArgs& args) {
@@ -220,6 +270,7 @@ constexpr BuiltinRow kAutogradRules[] = {{kModule, "Function.apply.__func__", ru
                                          {kModule, "FunctionCtx.save_for_backward", rule_save_for_backward},
                                          {kModule, "FunctionCtx.maybe_clear_saved_tensors", rule_context_method<0>},
                                          {kModule, "FunctionCtx.save_for_forward", rule_context_method<1>},
+                                         {kModule, "FunctionCtx.name", rule_context_method<2>},
                                          {kModule, "_ImperativeEngine.is_checkpoint_valid", rule_engine_valid},
                                          {kModule, "_ImperativeEngine.queue_callback", rule_engine_callback}};
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "frontend/builtins/families.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/plain_object.h"
 #include "frontend/tensors/tensor_object.h"
@@ -22,8 +23,18 @@ namespace md {
 
 namespace {
 
-// A method in place that breaks the graph once it is called: until then nothing is known of it.
+// A module that compiler.disable() gave.
+bool is_disabled_module(const ObjectValue& o) {
+  if (!o.real || type_name(o.type) != "OptimizedModule" || !is_library_class(o.type, LibraryClass::Module))
+    return false;
+  PyObject** const own = _PyObject_GetDictPtr(o.real.get());
+  PyObject* const call = own && *own ? find_item(*own, "_compiled_call") : nullptr;
+  return call && has_attribute(call, "_torchdynamo_disabled_module");
+}
+
+// What breaks the graph once it is called, such as a method in place of an input: until then nothing is known of it.
 bool is_postponed(const ValueRef& v) {
+  if (auto* const o = as<ObjectValue>(v)) return is_disabled_module(*o);
   auto* const bound = as<BoundAttrValue>(v);
   auto* const x = bound ? as<TensorValue>(bound->self) : nullptr;
   return x && x->source && is_inplace_view(text_of(bound->name.get()));

@@ -20,6 +20,7 @@
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/skipped_methods.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/tensor_functions.h"
 
 namespace md {
 
@@ -150,7 +151,9 @@ bool Tracer::try_push_call(const ValueRef& callee, CallArgs& call_args, OnReturn
   if (auto* exit = as<WithExitValue>(v)) v = exit->exit;
   if (is_deferred_draw(*this, v)) return false;
   auto* m = as<MethodValue>(v);
-  if (auto* of_library = as<FunctionValue>(m ? m->function : v); of_library && of_library->overridable) return false;
+  if (auto* of_library = as<FunctionValue>(m ? m->function : v);
+      of_library && (of_library->overridable || (!config.trace_more && is_tensor_function(*this, *of_library))))
+    return false;
   if (m && as<FunctionValue>(m->function) && !is_ignored_method(*m)) {
     call_args.positional.insert(call_args.positional.begin(), m->self);
     v = m->function;

@@ -310,8 +310,37 @@ void break_on_odd_module(const Tracer& t, PyObject* module) {
     listed_break<GB0053>();
 }
 
+// Numbers, strings and the like, and tuples of them.
+bool is_literal_key(PyObject* key) {
+  if (!PyTuple_CheckExact(key)) return is_constant_object(key);
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i)
+    if (!is_literal_key(PyTuple_GET_ITEM(key, i))) return false;
+  return true;
+}
+
+// Views of a dict that were there before: by the registry their keys are literals, and what a proxy shows is not read
+// once the trace has changed a dict that was there, too.
+void break_on_listed_view(Tracer& t, PyObject* o) {
+  const std::string_view name = Py_TYPE(o)->tp_name;
+  const bool proxy = Py_TYPE(o) == &PyDictProxy_Type;
+  if (t.config.trace_more || (!proxy && name != "dict_keys" && name != "odict_keys")) return;
+  const auto changes_dict = [](const SideEffect& e) {
+    return (e.kind == EffectKind::DictSet || e.kind == EffectKind::DictDelete || e.kind == EffectKind::DictClear) &&
+           e.target && e.target->source;
+  };
+  if (proxy && std::ranges::any_of(t.effects.list(), changes_dict))
+    listed_break<GB0198>(std::string("MappingProxyVariable()"));
+  const PyRef keys = checked(PySequence_List(o));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(keys.get()); ++i) {
+    PyObject* const key = PyList_GET_ITEM(keys.get(), i);
+    if (is_literal_key(key)) continue;
+    proxy ? listed_break<GB0204>(repr_of(key)) : listed_break<GB0203>(repr_of(key));
+  }
+}
+
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
+  break_on_listed_view(t, o);
   if (ValueRef v = wrap_library(t, o, s)) return v;
   if (ValueRef v = wrap_with_data(t, o, s)) return v;
   if (is_user_instance(type) && (has_normal_getattribute(type) || has_getattr_hook(type))) {

@@ -151,6 +151,7 @@ ValueRef objects(Formatting& f) {
   if (m && !f.spec)
     return f.done(checked_text(f.t, f.t.call(m, {}),
                                f.is_repr() ? "__repr__ returned non-string" : "__str__ returned non-string"));
+  if (f.conversion == 1 && !has_normal_getattribute(o->type)) graph_break<GB0184>(o->print());
   if (!o->payload) return {};
   if (o->payload->kind == ValueKind::Set || o->payload->python_type() == &PyODict_Type)
     unmodelled(o->print(), "text of an instance of a subclass of set, frozenset or OrderedDict");

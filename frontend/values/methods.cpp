@@ -16,6 +16,7 @@
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/rules.h"
+#include "frontend/values/tensor_functions.h"
 
 namespace md {
 
@@ -68,6 +69,9 @@ ValueRef call_builtin_method(Tracer& t, ValueRef self, PyObject* name, CallArgs 
         if (ValueRef r = ruled_method(t, row, *self, name, args)) return r;
   if (type && !type_find(type, name))
     t.raise(PyExc_AttributeError, std::string("'") + type->tp_name + "' object has no attribute '" + n + "'");
+  // What copying asks a container for is listed where the program itself asks for it.
+  if (self->kind == ValueKind::Deque && n == "__copy__" && !t.config.trace_more && !is_in_library(t))
+    unmodelled_method(*self, n, args);
   if (type)
     if (PyObject* row = library_method(type, name)) {
       args.positional.insert(args.positional.begin(), self);

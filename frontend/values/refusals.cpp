@@ -48,7 +48,8 @@ PyRef refusal(Tracer& t, PyObject* callable, const CallArgs& args, const PyRef& 
 
 }  // namespace
 
-void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
+// What it says of all stand-ins alike; null: it may take the arguments.
+static PyRef agreed_refusal(Tracer& t, PyObject* callable, const CallArgs& args) {
   bool stood_in = false;
   const PyRef first = refusal(t, callable, args, checked(PyTuple_New(0)), stood_in);
   bool agreed = static_cast<bool>(first);
@@ -60,8 +61,17 @@ void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
       agreed = again &&
                text_of(checked(PyObject_Str(again.get())).get()) == text_of(checked(PyObject_Str(first.get())).get());
     }
-  if (agreed) PyErr_SetObject(PyExc_TypeError, first.get());
-  raise_or_break(t, agreed ? PyRef() : PyRef::borrow(Py_None), repr_of(callable), args);
+  return agreed ? first : PyRef();
+}
+
+bool refuses_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
+  return static_cast<bool>(agreed_refusal(t, callable, args));
+}
+
+void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args) {
+  const PyRef said = agreed_refusal(t, callable, args);
+  if (said) PyErr_SetObject(PyExc_TypeError, said.get());
+  raise_or_break(t, said ? PyRef() : PyRef::borrow(Py_None), repr_of(callable), args);
 }
 
 void refuse_method_arguments(Tracer& t, const Value& self, PyObject* name, const CallArgs& args) {

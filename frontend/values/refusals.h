@@ -17,6 +17,8 @@ PyRef empty_like(const ValueRef& v);
 // Calls the callable with such objects and raises what it says. Breaks the graph if it has nothing against them. Other
 // arguments are stood for by objects that have little in common: what it says has to be the same of all of them.
 [[noreturn]] void refuse_arguments(Tracer& t, PyObject* callable, const CallArgs& args);
+// Whether it says so. Nothing is raised.
+bool refuses_arguments(Tracer& t, PyObject* callable, const CallArgs& args);
 // The same of a method of a builtin container.
 [[noreturn]] void refuse_method_arguments(Tracer& t, const Value& self, PyObject* name, const CallArgs& args);
 // The same of an operation on two operands.

@@ -182,6 +182,8 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
     for (auto& k : args.keywords) add(t.realize(k.second));
     const std::string has_kwargs = args.keywords.empty() ? "False" : "True";
     if (acts_on_the_world(name)) graph_break<GB0059_effect>(name, repr_of(types.get()), has_kwargs);
+    if (find_builtin_rule(callee.real.get()) && refuses_arguments(t, callee.real.get(), args))
+      graph_break<GB0193>(name, print_list(args.positional), print_keywords(args));
     not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
   }
   break_on_skipped(t, callee.real.get());
@@ -190,9 +192,36 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
 }  // namespace
 
 // dict.fromkeys, which every look-up binds anew.
-static bool is_fromkeys(PyObject* o) {
-  if (!PyCFunction_Check(o) || PyCFunction_GET_SELF(o) != reinterpret_cast<PyObject*>(&PyDict_Type)) return false;
+static bool is_fromkeys(PyObject* o, bool subclasses = false) {
+  PyObject* const self = PyCFunction_Check(o) ? PyCFunction_GET_SELF(o) : nullptr;
+  if (!self || !PyType_Check(self)) return false;
+  auto* const type = reinterpret_cast<PyTypeObject*>(self);
+  if (type != &PyDict_Type && !(subclasses && PyType_IsSubtype(type, &PyDict_Type))) return false;
   return std::string_view(reinterpret_cast<PyCFunctionObject*>(o)->m_ml->ml_name) == "fromkeys";
+}
+
+static bool is_unhashable_key(const ValueRef& key) {
+  PyRef constant = key->as_constant();
+  PyTypeObject* type = key->python_type();
+  // A hash of a class's own is a call that the program sees: put() makes it, once.
+  if (!constant || PyType_HasFeature(Py_TYPE(constant.get()), Py_TPFLAGS_HEAPTYPE))
+    return type && type->tp_hash == PyObject_HashNotImplemented;
+  const bool refused = PyObject_Hash(constant.get()) == -1;
+  clear_answer();
+  return refused;
+}
+
+// fromkeys of a class below dict, which is left to the class: its keys are looked at before.
+static void check_keys_of_subclass(Tracer& t, PyObject* function, const CallArgs& args) {
+  if (is_fromkeys(function) || !is_fromkeys(function, true) || args.positional.empty()) return;
+  const ValueRef from = t.realize(args.positional[0]);
+  const auto* list = as<ListValue>(from);
+  const auto* tuple = as<TupleValue>(from);
+  if (!list && !tuple) return;
+  for (const ValueRef& item : list ? list->items : tuple->items)
+    if (is_unhashable_key(t.realize(item)))
+      graph_break<GB0183>(type_name(reinterpret_cast<PyTypeObject*>(PyCFunction_GET_SELF(function))),
+                          print_list(args.positional), print_keywords(args));
 }
 
 static ValueRef call_fromkeys(Tracer& t, CallArgs& args) {
@@ -201,14 +230,7 @@ static ValueRef call_fromkeys(Tracer& t, CallArgs& args) {
   const ValueRef value = args.size() == 2 ? args[1] : t.none();
   for (auto& raw : collect(t, t.realize(args[0]))) {
     ValueRef key = t.realize(raw);
-    PyRef constant = key->as_constant();
-    PyTypeObject* type = key->python_type();
-    // A hash of a class's own is a call that the program sees: put() makes it, once.
-    const bool is_tried = constant && !PyType_HasFeature(Py_TYPE(constant.get()), Py_TPFLAGS_HEAPTYPE);
-    if (is_tried ? PyObject_Hash(constant.get()) == -1 : type && type->tp_hash == PyObject_HashNotImplemented) {
-      clear_answer();
-      graph_break<GB0183>("dict", print_list(args.positional), print_keywords(args));
-    }
+    if (is_unhashable_key(key)) graph_break<GB0183>("dict", print_list(args.positional), print_keywords(args));
     made->put(t, key, value);
   }
   return made;
@@ -356,6 +378,7 @@ ValueRef descriptors(BuiltinCall& c) {
 }
 
 ValueRef dict_fromkeys(BuiltinCall& c) {
+  check_keys_of_subclass(c.t, c.function(), c.args);
   if (!is_fromkeys(c.function())) return {};
   const CallArgs given = c.args;
   try {

@@ -320,6 +320,7 @@ ValueRef RangeValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (text_of(name) == "__iter__" && args.size() == 0) return iter(t);
   if (text_of(name) == "__reversed__" && args.size() == 0)
     return t.realize(get_item(t, make_ref<SliceValue>(t.none(), t.none(), t.integer(-1))))->iter(t);
+  if (!t.config.trace_more && text_of(name).starts_with("__reduce")) unmodelled_method(*this, text_of(name), args);
   return make_ref<ConstantValue>(real)->call_method(t, name, std::move(args));
 }
 

@@ -86,12 +86,15 @@ bool holds_tensor_functions(std::string_view module) {
          (module.starts_with("minidynamo.nn.") && module.ends_with("_functions"));
 }
 
-std::string name_of_code(const FunctionValue& f) {
+// As the program knows it, which may be another than that of its code.
+std::string shown_name(const FunctionValue& f) {
+  if (f.real && PyFunction_Check(f.real.get()))
+    return text_of(reinterpret_cast<PyFunctionObject*>(f.real.get())->func_name);
   return text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
 }
 
 bool is_tensor_method(const FunctionValue& f) {
-  PyObject* const found = find_item(tensor_type->tp_dict, name_of_code(f).c_str());
+  PyObject* const found = find_item(tensor_type->tp_dict, shown_name(f).c_str());
   return found && (found == f.real.get() || found == f.overridable.get());
 }
 
@@ -116,7 +119,7 @@ bool is_tensor_function(Tracer& t, const FunctionValue& f) {
 }
 
 std::unique_ptr<SymbolicFrame> tensor_function_frame(Tracer& t, FunctionValue& f, CallArgs args) {
-  const std::string name = name_of_code(f);
+  const std::string name = shown_name(f);
   if (is_tensor_method(f) && !args.positional.empty()) {
     const CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
     if (!handles_arguments(name, rest))
@@ -132,11 +135,18 @@ std::unique_ptr<SymbolicFrame> tensor_function_frame(Tracer& t, FunctionValue& f
   }
 }
 
+void check_tensor_question(const FunctionValue& f) {
+  const std::string name = shown_name(f);
+  if (name == "is_nonzero") graph_break<GB0033>(name);
+  if ((!name.starts_with("is_") && !name.starts_with("has_")) || handled_method(name)) return;
+  listed_break<GB0208>(std::string("bool"), std::string(is_tensor_method(f) ? "call_method" : "call_function"), name);
+}
+
 void check_tensor_answer(const FunctionValue& f, bool asks_tensor, const ValueRef& answer) {
   const PyRef c = asks_tensor && answer && answer->kind == ValueKind::Constant ? answer->as_constant() : PyRef();
-  if (!c || !(PyLong_Check(c.get()) || PyUnicode_Check(c.get())) || handled_method(name_of_code(f))) return;
+  if (!c || !(PyLong_Check(c.get()) || PyUnicode_Check(c.get())) || handled_method(shown_name(f))) return;
   listed_break<GB0208>(std::string(Py_TYPE(c.get())->tp_name),
-                       std::string(is_tensor_method(f) ? "call_method" : "call_function"), name_of_code(f));
+                       std::string(is_tensor_method(f) ? "call_method" : "call_function"), shown_name(f));
 }
 
 }  // namespace md

@@ -15,6 +15,8 @@ bool handles_arguments(const std::string& method, const CallArgs& args);
 bool is_tensor_function(Tracer& t, const FunctionValue& f);
 // A frame for such a call. What does not fit breaks the graph.
 std::unique_ptr<SymbolicFrame> tensor_function_frame(Tracer& t, FunctionValue& f, CallArgs args);
+// Breaks on a question about a tensor whose answer is known to be no tensor, before it is asked.
+void check_tensor_question(const FunctionValue& f);
 // Breaks on an answer about a tensor that is no tensor.
 void check_tensor_answer(const FunctionValue& f, bool asks_tensor, const ValueRef& answer);
 

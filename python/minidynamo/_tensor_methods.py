@@ -141,6 +141,17 @@ def share_memory_(self):
     return shared_memory.move(self)
 
 
+def is_set_to(self, tensor):
+    """Whether both are the same elements of the same memory, in the same order."""
+    mine, other = self.untyped_storage(), tensor.untyped_storage()
+    return (
+        mine.data_ptr() == other.data_ptr()
+        and self.storage_offset() == tensor.storage_offset()
+        and self.shape == tensor.shape
+        and self.stride() == tensor.stride()
+    )
+
+
 def is_shared(self):
     """Whether the elements lie in memory that processes share, see share_memory_()."""
     from .multiprocessing import shared_memory
@@ -274,7 +285,7 @@ def mH(self):  # noqa: N802  torch's name
 
 def attach():
     """Makes all of them methods and properties of Tensor."""
-    methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared]
+    methods = [type, cuda, xpu, mtia, ipu, pin_memory, is_pinned, new_tensor, new, share_memory_, is_shared, is_set_to]
     methods += [untyped_storage, storage, new_empty_strided]
     methods += _layout_methods.METHODS
     methods += [__reversed__, to_sparse, to_sparse_coo, to_dense, sparse_mask, sparse_dim, dense_dim]

@@ -141,6 +141,12 @@ def test_result_type_with_sizes_and_wrong_operands():
 def test_dtype_questions_are_traced():
     def f(x):
         wide = torch.promote_types(x.dtype, torch.int64)
-        return x.to(wide), torch.can_cast(torch.float32, x.dtype), torch.can_cast(torch.bool, torch.int64)
+        return x.to(wide)
 
     same(f, lambda: (torch.ones(2),), frames=1, breaks=[])
+
+    def asks(x):
+        return torch.can_cast(torch.float32, x.dtype), torch.can_cast(torch.bool, torch.int64), x + 1
+
+    with torch._dynamo.config.patch(trace_more=True):  # the registry lists answers that are no tensors
+        same(asks, lambda: (torch.ones(2),), frames=1, breaks=[])

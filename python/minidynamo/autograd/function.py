@@ -73,6 +73,10 @@ class FunctionCtx:
         """Whether backward gets zeros instead of None."""
         self.materialize_grads = value
 
+    def name(self):
+        """What the node of the graph of gradients is called."""
+        return f"{self._function.__name__}Backward"
+
     def _free(self):
         if self._saved:
             self._saved = None
@@ -114,8 +118,10 @@ def _check_dirty(ctx, outputs):
 def _run(cls, args, kwargs):
     """forward with a fresh context; behind Function.apply, and traced in its place."""
     ctx = FunctionCtx()
-    if kwargs and not _is_compiling():
-        args, kwargs = _positional(cls, args, kwargs), {}
+    if not _is_compiling():
+        ctx._function = cls
+        if kwargs:
+            args, kwargs = _positional(cls, args, kwargs), {}
     wants = [isinstance(a, _C.Tensor) and a.requires_grad for a in args]
     ctx.needs_input_grad = tuple(wants)
     recorded = _C.is_grad_enabled() and any(wants)
