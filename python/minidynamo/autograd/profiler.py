@@ -225,7 +225,8 @@ class profile:  # noqa: N801  torch's name
     def start(self):
         """Begins to measure."""
         self._action = self._asked()
-        self._begin()
+        if not _is_compiling():  # a trace has no times
+            self._begin()
 
     def stop(self):
         """Ends it."""
