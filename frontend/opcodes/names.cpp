@@ -155,7 +155,13 @@ static void push_method(SymbolicFrame& f, ValueRef v) {
   if (!kNullBelowCallable) f.push(null_value());
 }
 
-// Methods of the context of an autograd.Function and of the engine that are none of the library's Python functions.
+static bool is_of_package(PyTypeObject* type) {
+  PyObject* const module = find_item(type->tp_dict, "__module__");
+  return module && PyUnicode_Check(module) && text_of(module).starts_with("minidynamo.");
+}
+
+// Methods of the context of an autograd.Function, of events and of the engine that are none of the library's Python
+// functions.
 static void break_on_listed_method(const ValueRef& owner, PyObject* name) {
   auto* const o = as<ObjectValue>(owner);
   if (!o) return;
@@ -165,6 +171,7 @@ static void break_on_listed_method(const ValueRef& owner, PyObject* name) {
   if (!inherited) return;
   if (is_library_class(o->type, LibraryClass::AutogradContext) && !o->real && text_of(name) != "__setattr__")
     listed_break<GB0139>(owner->print(), text_of(name));
+  if (type_name(o->type) == "Event" && is_of_package(o->type)) listed_break<GB0146>(text_of(name));
   if (type_name(o->type) == "_ImperativeEngine") listed_break<GB0165>(owner->print(), text_of(name));
 }
 

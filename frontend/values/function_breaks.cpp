@@ -253,7 +253,33 @@ static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& a
   }
 }
 
+// A collective that is to go on behind the call, and methods of events that are about times.
+static void break_on_listed_device_call(Tracer& t, const FunctionValue& f, const CallArgs& args) {
+  const std::string_view module = f.module_name();
+  const std::string name = text_of(f.qualname.get());
+  if (module == "minidynamo.streams" && name.starts_with("Event.") && !name.ends_with("__")) {
+    const std::string method = name.substr(name.find('.') + 1);
+    for (const char* known : {"wait", "record", "synchronize", "query"})
+      if (method == known) return;
+    listed_break<GB0146>(method);
+  }
+  if (!module.starts_with("minidynamo.distributed")) return;
+  const auto is_on = [&](const ValueRef& raw) {
+    const PyRef c = t.realize(raw)->as_constant();
+    return c && PyObject_IsTrue(c.get()) == 1;
+  };
+  bool waits = true;
+  for (const auto& [key, value] : args.keywords)
+    if (text_of(key.get()) == "async_op" && is_on(value)) waits = false;
+  const auto body = decoded_body(reinterpret_cast<PyCodeObject*>(f.code.get()));
+  const int at = body->slot("async_op");
+  if (at >= 0 && at < body->argcount && static_cast<std::size_t>(at) < args.positional.size())
+    waits &= !is_on(args.positional[static_cast<std::size_t>(at)]);
+  if (!waits) listed_break<GB0172>(f.print(), print_list(args.positional), print_keywords(args));
+}
+
 void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
+  if (!t.config.trace_more) break_on_listed_device_call(t, f, args);
   if (!t.config.trace_more && !in_polyfills(f.globals.get())) break_if_listed(t, f, args);
   if (t.config.enable_trace_unittest && watches_warnings(f))
     graph_break<GB0060>(text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name));

@@ -404,3 +404,42 @@ def test_cells_of_methods_of_new_objects(use):
 
 def test_cells_of_methods_of_objects_from_outside():
     check(None, lambda m, x: x * m.tick(), lambda: (meter()(), torch.ones(2)))
+
+
+# --- distributed, events ---------------------------------------------------------------------------------------------
+
+
+def reduced(x):
+    y = x * 2
+    torch.distributed.all_reduce(y, async_op=True).wait()
+    return y
+
+
+def gathered(x):
+    out = torch.zeros(2)
+    torch.distributed.all_gather_into_tensor(out, x * 2, None, True).wait()
+    return out
+
+
+@pytest.mark.parametrize("f", [reduced, deep(reduced), gathered])
+def test_collectives_that_go_on(f):
+    torch.distributed.init_process_group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    try:
+        check("GB0172", f)
+    finally:
+        torch.distributed.destroy_process_group()
+
+
+def test_stores():
+    store = torch.distributed.HashStore()
+    store.set("a", "text")
+    assert (store.get("a"), store.add("n", 2), store.add("n", 3), store.num_keys()) == (b"text", 2, 5, 2)
+    assert store.delete_key("a") and not store.check(["a"])
+
+
+event = torch.cpu.Event()
+
+
+@pytest.mark.parametrize("f", [lambda x: (x, len(event.__dir__())), deep(lambda x: (x, len(event.__repr__()) > 0))])
+def test_other_methods_of_events(f):
+    check("GB0146", f)

@@ -54,5 +54,6 @@ from ._setup import is_torchelastic_launched as is_torchelastic_launched
 from ._setup import is_ucc_available as is_ucc_available
 from ._setup import is_xccl_available as is_xccl_available
 from ._setup import new_group as new_group
+from ._store import HashStore as HashStore
 
 __getattr__ = _absent_names(__name__)
