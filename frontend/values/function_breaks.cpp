@@ -206,9 +206,12 @@ void break_on_skipped_method(Tracer& t, const FunctionValue& f) {
 
 // An ordinary method rebinds a variable around its class, and the object it is called on is of this trace. The function
 // has no source then, and neither have its cells.
-static bool writes_unknown_cell(Tracer& t, const FunctionValue& f, const ValueRef& first) {
+static bool writes_unknown_cell(const FunctionValue& f, const CallArgs& args) {
+  if (!f.real || f.closure.empty() || args.positional.empty()) return false;
+  const ValueRef first = args.positional[0];
+  // What nobody has looked at yet comes from outside.
   auto* const self = as<ObjectValue>(first);
-  if (!f.real || f.closure.empty() || !self || self->source || self->real) return false;
+  if (!self || self->source || self->real) return false;
   PyObject* const name = reinterpret_cast<PyCodeObject*>(f.code.get())->co_name;
   PyObject* const found = type_find(self->type, name);
   if (!found || (found != f.real.get() && Py_TYPE(found) != &PyProperty_Type)) return false;
@@ -231,9 +234,7 @@ static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& a
   if (args.positional.empty() && !given_class) return;
   const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
   auto first = [&] { return t.realize(args.positional.empty() ? *given_class : args.positional[0]); };
-  // An object of this trace is never lazy: nothing is looked at here that the call itself may not look at.
-  if (writes_unknown_cell(t, f, args.positional.empty() ? *given_class : args.positional[0]))
-    listed_break<GB0169>(std::string("CellVariable()"), std::string("a new value"));
+  if (writes_unknown_cell(f, args)) listed_break<GB0169>(std::string("CellVariable()"), std::string("a new value"));
   if (name == "__setitem__" || name == "__setattr__" || name == "__delitem__" || name == "__delattr__") {
     const ValueRef on = first();
     if ((on->kind != ValueKind::Object || tensor_instance(on)) && on->kind != ValueKind::Class)
