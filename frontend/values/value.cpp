@@ -73,8 +73,9 @@ bool Value::has_attr(Tracer& t, PyObject* name) {
 
 void Value::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   CallArgs args;
-  args.positional = {t.constant(PyRef::borrow(name)), std::move(v)};
-  unmodelled_method(*this, "__setattr__", args);
+  args.positional = {t.constant(PyRef::borrow(name))};
+  if (v) args.positional.push_back(v);  // null: it is deleted
+  unmodelled_method(*this, v ? "__setattr__" : "__delattr__", args);
 }
 
 ValueRef Value::call(Tracer& t, CallArgs args) {

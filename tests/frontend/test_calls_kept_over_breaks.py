@@ -1,5 +1,7 @@
 """Methods of containers that are on the stack while an argument breaks, and numbers of NumPy beside tensors."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,19 @@ def test_open_and_range_are_builtins():
 
     same(reads, lambda: (torch.ones(2),), breaks=["GB0059", "GB0142"])
     same(lambda x, n: [x for _ in range(n)], lambda: (torch.ones(2), torch.tensor(2)), breaks=["GB0059"])
+
+
+def test_attributes_of_modules_of_python():
+    def sets(x):
+        math.gbtests = 1
+        return x + 1
+
+    def deletes(x):
+        del math.gbtests
+        return x + 1
+
+    same(sets, lambda: (torch.ones(2),), breaks=["GB0156"])
+    math.gbtests = 1
+    torch._dynamo.reset()
+    assert torch.compile(deletes, backend="eager")(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert not hasattr(math, "gbtests")
