@@ -37,7 +37,6 @@
 namespace md {
 
 namespace {
-
 constexpr int kMaxRestarts = 64;
 std::atomic<int> next_frame_id{0};
 
@@ -220,13 +219,16 @@ struct Compilation {
     if (config.fullgraph || t.errors_on_break) raise_unsupported(b, frames);
     if (logs.debug) log_inlining_failed(t);
     if (verdict == BreakVerdict::Resume) {
-      PyRef message = break_parts_call("log_break", b, frames);
+      const bool again = enters_module(t);
+      PyRef message = break_parts_call(again ? "unlogged_break" : "log_break", b, frames);
       // As in torch: a jump on data that is split is none of the breaks.
       const bool jumps =
           is_row(b, GB0170) && t.stack.frames.size() == 1 && t.frame().instruction().op == Opcode::POP_JUMP_IF;
-      report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
-      report("on_break", {message, frames_list(frames)});
-      count_break(request.code, b);
+      if (!again) {
+        report("count", {py_str(jumps ? "unimplemented" : "graph_break"), message});
+        report("on_break", {message, frames_list(frames)});
+        count_break(request.code, b);
+      }
       if (is_row(b, GB0170)) message = py_str("generic_jump TensorVariable()");  // as logs call it; explain() shows all
       const SymbolicFrame& root = *t.stack.frames.front();
       speculation.breaks[t.stack.ordinal] = {root.current, text_of(message.get()), without_columns(frames)};

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/bytecode/effects.h"
+#include "frontend/cpython/object_text.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/objects.h"
@@ -91,6 +92,12 @@ void break_if_forced(Tracer& t) {
   if (at > 0 ? t.stack.break_places != at : t.stack.break_places % every != 0) return;
   graph_break<GB0025>(std::string("[]"), std::string("{}"),
                       std::string(at > 0 ? "config.break_at" : "config.break_every"));
+}
+
+bool enters_module(const Tracer& t) {
+  if (t.stack.frames.size() < 2) return false;
+  PyObject* const module = find_item(t.stack.frames.front()->globals.get(), "__name__");
+  return module && PyUnicode_Check(module) && text_of(module) == "minidynamo.nn.module";
 }
 
 }  // namespace md

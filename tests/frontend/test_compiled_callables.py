@@ -215,3 +215,42 @@ def test_compiled_methods_are_traced():
     made = Marked()
     same(lambda m, x: (m.method(x), m + x, m.of_class(x)), lambda: (made, torch.ones(2)), frames=1, breaks=[])
     same(lambda m, x: (Marked.method(m, x), type(m).of_class(x)), lambda: (made, torch.ones(2)), frames=1, breaks=[])
+
+
+class Prints(torch.nn.Module):
+    def forward(self, x):
+        y = x + 1
+        print("forward")
+        return y * 2
+
+
+class Outer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Prints()
+
+    def forward(self, x):
+        return self.inner(x * 3) - 1
+
+
+@pytest.mark.parametrize(("kind", "breaks", "graphs"), [(Prints, 1, 2), (Outer, 2, 4)])
+@pytest.mark.parametrize("how", ["object", "in place", "method", "function"])
+def test_the_call_of_a_compiled_module_is_no_break_of_its_own(kind, breaks, graphs, how):
+    """As in torch 2.13: a break in `forward` counts once, in a function that calls the module once more."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    seen, module = [], kind()
+
+    def backend(graph, inputs):
+        seen.append(graph)
+        return graph
+
+    compiled = module
+    if how == "in place":
+        module.compile(backend=backend)
+    else:
+        target = {"object": module, "method": module.forward, "function": lambda x: module(x)}[how]
+        compiled = torch.compile(target, backend=backend)
+    assert compiled(torch.ones(2)).tolist() == kind()(torch.ones(2)).tolist()
+    counted = sum(torch._dynamo.utils.counters["graph_break"].values())
+    assert (counted, len(seen)) == (breaks + (how == "function"), graphs)

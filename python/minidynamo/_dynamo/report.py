@@ -188,6 +188,11 @@ def log_break(code, type_, context, explanation, hints, frames):
     return message
 
 
+def unlogged_break(code, type_, context, explanation, hints, frames):
+    """The message of a break that will be met, and logged, once more."""
+    return break_message(code, type_, context, explanation, hints)
+
+
 def forget():
     """reset(): breaks are logged in full again, limits and warnings are reported again."""
     with lock:
