@@ -1,5 +1,5 @@
 """Tables of programs that follow hints. The first hint of a code is followed by `fix` in GBxxxx.py; others, other ways
-that a hint names, and programs that meet the variants of a code are in hints_to_0105.py and hints_from_0106.py.
+that a hint names, and programs that meet the variants of a code are in hints_*.py beside this one.
 
 `before(id)` marks a program that meets the text `id` ("GB0007_numpy"), `after(id, n)` one that follows its n-th hint.
 """

@@ -1,4 +1,4 @@
-"""Programs that follow hints of GB0106 and later codes."""
+"""Programs that follow hints of GB0140 and later codes."""
 
 import contextlib
 import dataclasses
@@ -14,103 +14,6 @@ from graph_breaks.hint_tables import after, before
 
 config = torch._dynamo.config
 X = functools.partial(torch.tensor, [1.0, 2.0, 4.0])
-
-
-@after("GB0108", 1)
-def retained_outside(compile):
-    w = torch.ones(2, requires_grad=True)
-    y = compile(lambda w: w.sin())(w)
-    y.retain_grad()
-    y.sum().backward()
-    return y.grad, w.grad
-
-
-@after("GB0109", 1)
-def list_outside(compile):
-    return compile(lambda x: x * 2)(X()).tolist()
-
-
-@after("GB0113", 1)
-def parent_has_it(compile):
-    class Base:
-        def apply(self, x):
-            return x * 2
-
-    class Child(Base):
-        def apply(self, x):
-            return super().apply(x) + 1
-
-    return compile(lambda x: Child().apply(x))(X())
-
-
-@after("GB0114", 1)
-def accumulated_in_a_loop(compile):
-    @compile
-    def f(x):
-        sums = [x]
-        for part in (x * 2, x * 3):
-            sums.append(sums[-1] + part)
-        return sums
-
-    return f(X())
-
-
-@after("GB0120", 1)
-def sent_to_the_inner_one(compile):
-    def inner(x):
-        got = yield x
-        yield x + got
-
-    @compile
-    def f(x):
-        g = inner(x)
-        return next(g) + g.send(3)
-
-    return f(X())
-
-
-@after("GB0124", 1)
-def item_kept(compile):
-    with config.patch(capture_scalar_outputs=True):
-        return compile(lambda x: x * x.max().item())(X())
-
-
-@after("GB0126", 1)
-def allocated(compile):
-    return compile(lambda x: torch.empty(2).copy_(x[:2]) + x.reshape(3, 1)[0])(X())
-
-
-@after("GB0132", 1)
-def function_once(compile):
-    return compile(lambda x: list(itertools.accumulate([x, x], torch.add)))(X()), compile(
-        lambda x: list(itertools.accumulate([x, x], func=torch.add))
-    )(X())
-
-
-@after("GB0133", 1)
-def iterable_given(compile):
-    return compile(lambda x: list(itertools.accumulate([x, x], torch.add, initial=x)))(X())
-
-
-@after("GB0138", 1)
-def ctx_of_forward(compile):
-    class Squared(torch.autograd.Function):
-        @staticmethod
-        def forward(ctx, x):
-            ctx.save_for_backward(x)
-            ctx.note = "kept"
-            return x * x
-
-        @staticmethod
-        def backward(ctx, g):
-            return 2 * ctx.saved_tensors[0] * g
-
-    w = X().requires_grad_()
-    compile(lambda w: Squared.apply(w).sum())(w).backward()
-    return w.grad
-
-
-after("GB0139", 1)(ctx_of_forward)
 
 
 def tripled(x):
@@ -314,48 +217,6 @@ def without_the_operation(compile):
     return compile(lambda x: x.sin() + 1)(X())
 
 
-@after("GB0106", 1)
-def stays_with_tensors(compile):
-    return compile(lambda x: (x + 1).sum() * x)(X())
-
-
-@after("GB0107", 1)
-def drawn_and_copied(compile):
-    @compile
-    def f(x):
-        y = x.clone()
-        y.copy_(torch.randint_like(y, 0, 9))
-        return y * 0 + torch.randint(3, (3,)) * 0
-
-    return f(X())
-
-
-@after("GB0110", 1)
-def bounds_by_position(compile):
-    return compile(lambda x: x.clone().uniform_(0, 2) * 0)(X())
-
-
-@after("GB0123", 1)
-def backward_outside(compile):
-    w = torch.ones(2, requires_grad=True)
-    compile(lambda w: (w * w).sum())(w).backward()
-    return w.grad
-
-
-@after("GB0127", 1)
-def shaped_by_functions(compile):
-    @compile
-    def f(x, y):
-        return x.reshape(y.shape) + x.reshape(3, 1).expand(3, 2).reshape(-1)[: y.numel()].reshape(y.shape).clone()
-
-    return f(X(), torch.ones(3, 1))
-
-
-@after("GB0128", 1)
-def views_instead(compile):
-    return compile(lambda x: x.as_strided((2,), (1,)) + x[:2] + x.reshape(3, 1)[1:, 0])(X())
-
-
 @after("GB0175", 1)
 def tested_outside(compile):
     return compile(lambda x, is_list: x + 1 if is_list else x)(X(), isinstance([1], list))
@@ -377,20 +238,6 @@ def index_instead_of_cycle(compile):
 @after("GB0218", 1)
 def indexed_by_tensor(compile):
     return compile(lambda x, at, i: torch.stack([x, x + 1])[at] + [x, x * 2][i])(X(), torch.tensor(1), 1)
-
-
-@after("GB0116", 1)
-def plain_numbers_stored(compile):
-    class Box:
-        pass
-
-    @compile
-    def f(x):
-        box = Box()
-        box.value = (1, "a", [2.0])
-        return x + box.value[0]
-
-    return f(X())
 
 
 @after("GB0161", 1)
@@ -455,3 +302,35 @@ def asked_before_the_change(compile):
 def profiled_outside(compile):
     with torch.profiler.profile():
         return compile(lambda x: x + 1)(X())
+
+
+@after("GB0146", 1)
+def timings_outside(compile):
+    started = time.perf_counter()
+    y = compile(lambda x: x + 1)(X())
+    return y, time.perf_counter() >= started
+
+
+@after("GB0172", 1)
+def without_async(compile):
+    return compile(lambda x: x * 1)(X())
+
+
+@after("GB0198", 1)
+def the_dict_itself(compile):
+    @compile
+    def f(x, table):
+        table["b"] = 3
+        return x + table["a"] + len(table)
+
+    return f(X(), {"a": 2})
+
+
+@after("GB0203", 1)
+@after("GB0204", 1)
+def numbers_and_strings_as_keys(compile):
+    @compile
+    def f(x, table):
+        return x + sum(table[key] for key in list(table.keys()))
+
+    return f(X(), {1: 2, "a": 3})

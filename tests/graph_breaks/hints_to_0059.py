@@ -1,6 +1,5 @@
-"""Programs that follow hints of GB0000 to GB0105."""
+"""Programs that follow hints of GB0000 to GB0059."""
 
-import collections
 import decimal
 import functools
 import sys
@@ -260,76 +259,6 @@ def prints_later(compile):
         return prints(compile)
 
 
-@after("GB0066", 2, breaks_elsewhere=True)
-def manager_of_the_library(compile):
-    @compile
-    def f(x):
-        with torch.no_grad():
-            y = x + 1
-            torch._dynamo.graph_break()
-            y = y * 2
-        return y
-
-    return f(X())
-
-
-@torch._dynamo.nonstrict_trace
-def doubled_by_python(x):
-    return x + x
-
-
-@after("GB0078", 2)
-def decorated(compile):
-    return compile(lambda x: doubled_by_python(x) - 1)(X())
-
-
-@after("GB0094", 1)
-def loop_over_it(compile):
-    def numbers():
-        for n in [1, 2]:
-            yield n + 1
-
-    return compile(lambda x: x + sum(numbers()))(X())
-
-
-@after("GB0103", 1)
-def another_name(compile):
-    class Cells(torch.Tensor):
-        def put(self, place, value):
-            torch.Tensor.fill_(self[place], value)
-
-    @compile
-    def f(cells):
-        cells.put(1, 5.0)
-        return cells * 2
-
-    return f(torch.zeros(3).as_subclass(Cells)).tolist()
-
-
-@after("GB0104", 1)
-def requires_grad_asked(compile):
-    return compile(lambda w: w * 2 if w.requires_grad else w)(torch.ones(2, requires_grad=True)).detach()
-
-
-@after("GB0105", 1)
-def numpy_traced(compile):
-    with config.patch(trace_numpy=True):
-        return compile(lambda x: torch.from_numpy((x + 1).numpy() * 2))(X())
-
-
-@after("GB0097", 1)
-def list_as_queue(compile):
-    kept = collections.deque([1, 2])
-
-    @compile
-    def f(x):
-        kept.append(3)
-        kept.popleft()
-        return x + len(kept)
-
-    return f(X()), list(kept)
-
-
 @after("GB0007", 2)
 def entered_anyway(compile):
     def tripled(x):
@@ -337,52 +266,6 @@ def entered_anyway(compile):
 
     function = torch._dynamo.dont_skip_tracing(tripled)
     return compile(lambda x: function(x) + 1)(X())
-
-
-@after("GB0070", 1)
-def stacked_and_indexed(compile):
-    return compile(lambda x, at: torch.stack([x, x * 2])[at])(X(), torch.tensor([0, 1, 1]))
-
-
-@after("GB0079", 1)
-def type_statement_outside(compile):
-    if sys.version_info >= (3, 12):
-        scope = {}
-        exec("type Number = int\ndef same[T](x: T) -> T:\n    return x", scope)
-        return compile(lambda x: scope["same"](x) + 1)(X())
-    return compile(lambda x: x + 1)(X())
-
-
-@after("GB0081", 1)
-def method_of_a_size_outside(compile):
-    bits = X().shape[0].bit_length()
-    return compile(lambda x, bits: x * bits, dynamic=True)(X(), bits)
-
-
-@after("GB0084", 1)
-def deleted_by_statement(compile):
-    class Box:
-        pass
-
-    @compile
-    def f(box, x):
-        y = x + box.value
-        del box.value
-        return y
-
-    box = Box()
-    box.value = 2
-    return f(box, X()), hasattr(box, "value")
-
-
-@after("GB0092", 1)
-def returns_containers(compile):
-    return compile(lambda x: ([x, 1], {"a": (x + 1, "b")}))(X())
-
-
-@after("GB0092", 2)
-def value_without_a_break(compile):
-    return compile(lambda x: x + len({"a": 1}.keys()))(X())
 
 
 @after("GB0004", 1)
@@ -472,20 +355,6 @@ def identity_outside(compile):
     return compile(lambda x, same: x + 1 if same else x)(x, id(x) == known)
 
 
-@after("GB0083", 1)
-def module_without_hooks(compile):
-    layer = torch.nn.Linear(3, 2)
-    torch.nn.init.ones_(layer.weight)
-    torch.nn.init.zeros_(layer.bias)
-    layer.register_full_backward_hook(lambda *a: None).remove()
-    return compile(lambda x: layer(x).sum())(X()).detach()
-
-
-@after("GB0100", 1)
-@after("GB0101", 1)
-def handle_stored_outside(compile):
-    w = torch.ones(3, requires_grad=True)
-    y = compile(lambda w: w * 2)(w)
-    kept = [y.register_hook(lambda g: g)]
-    y.sum().backward()
-    return w.grad, len(kept)
+@after("GB0018", 1)
+def plain_int_passed(compile):
+    return compile(lambda x, n: x * n)(X(), 3)
