@@ -107,14 +107,15 @@ def finish(error, frames):
     return error
 
 
-def callers():
+def callers(with_columns=True):
     """The real stack above the compiled call: this package's own frames removed."""
     frames = []
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith(PACKAGE):
-            frames.append((code.co_filename, frame.f_lineno, code.co_name, _columns(frame)))
+            place = (code.co_filename, frame.f_lineno, code.co_name)
+            frames.append((*place, _columns(frame)) if with_columns else place)
         frame = frame.f_back
     return frames[::-1]
 

@@ -69,7 +69,7 @@ def on_compiled(frame, entry, name, file, first_line, seconds, changed, dynamic)
         place = _plain(place)
         way_out = hint(place, number, kind, old, new, dynamic)
         reason = utils.RecompileReason(
-            text, kind, source, place, old, new, way_out, tuple(frame[:3] for frame in message.callers())
+            text, kind, source, place, old, new, way_out, tuple(message.callers(with_columns=False))
         )
     started = time.time() - seconds
     utils._metrics.append(
