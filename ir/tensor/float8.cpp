@@ -58,8 +58,7 @@ std::uint8_t float8_bits(DType t, float v) {
   const float rounded = std::ldexp(steps, exponent - l.fraction);
   const bool too_large = std::isinf(x) || rounded > l.largest;
   if (too_large && !l.infinities && !l.fnuz) return static_cast<std::uint8_t>((kNaN - 1) | sign);
-  if (too_large)
-    return l.infinities ? static_cast<std::uint8_t>(kInfinity | sign) : not_a_number;
+  if (too_large) return l.infinities ? static_cast<std::uint8_t>(kInfinity | sign) : not_a_number;
   int digits = static_cast<int>(steps);
   const int one = 1 << l.fraction;
   if (digits == 2 * one) digits = one, ++exponent;

@@ -10,8 +10,8 @@
 namespace md {
 
 float float8_value(DType t, std::uint8_t bits);
-// Rounded to nearest even. What is too large is infinite in float8_e5m2, the largest number in float8_e4m3fn, and NaN in
-// the others.
+// Rounded to nearest even. What is too large is infinite in float8_e5m2, the largest number in float8_e4m3fn, and NaN
+// in the others.
 std::uint8_t float8_bits(DType t, float v);
 
 // f(number) for the element at `at`: an unsigned integer or a float.
