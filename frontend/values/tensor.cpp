@@ -40,7 +40,7 @@ static std::vector<ValueRef> size_values(Tracer& t, const SizeVec& sizes) {
   return out;
 }
 
-static PyTypeObject* size_type() {
+static PyTypeObject* size_class() {
   PyRef s = size_object(DimVec{});
   return Py_TYPE(s.get());
 }
@@ -54,7 +54,7 @@ static Size count(const TensorType& type) {
 // Attributes that are metadata: known while tracing, no node.
 static ValueRef metadata(Tracer& t, TensorValue& v, const std::string& n) {
   const TensorType& type = v.type;
-  if (n == "shape") return make_ref<TupleValue>(size_values(t, type.sizes), size_type());
+  if (n == "shape") return make_ref<TupleValue>(size_values(t, type.sizes), size_class());
   if (n == "dtype") return t.constant(dtype_object(type.dtype));
   if (n == "device") return t.constant(device_object(type.device));
   if (n == "is_meta") return t.boolean(type.device.type == DeviceType::Meta);
@@ -117,7 +117,7 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   const bool has_dim = asks_extent && args.size() == 1 && constant_int(t.realize(args[0]), dim);
   if (asks_extent && (args.size() == 0 || has_dim)) {
     auto all = size_values(t, n == "size" ? type.sizes : type.strides);
-    if (!has_dim) return make_ref<TupleValue>(std::move(all), n == "size" ? size_type() : &PyTuple_Type);
+    if (!has_dim) return make_ref<TupleValue>(std::move(all), n == "size" ? size_class() : &PyTuple_Type);
     const auto rank = static_cast<std::int64_t>(all.size());
     if (dim < -rank || dim >= rank)
       t.raise(PyExc_IndexError, "Dimension out of range (expected to be in range of [" +
