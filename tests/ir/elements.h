@@ -11,11 +11,12 @@
 
 namespace md {
 
-// Those that engines see: of complex tensors they see the parts.
+// Those that engines compute in: of complex tensors they see the parts, and the dtypes that are only stored are moved
+// and converted (tests/tensor/test_stored_dtypes.py).
 inline std::vector<DType> every_dtype() {
   std::vector<DType> all;
   for (const DTypeInfo& row : kDTypes)
-    if (!is_complex(row.dtype)) all.push_back(row.dtype);
+    if (!is_complex(row.dtype) && !is_storage_only(row.dtype)) all.push_back(row.dtype);
   return all;
 }
 
