@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <set>
 
 #include "frontend/builtins/families.h"
 #include "frontend/bytecode/split.h"

@@ -69,10 +69,8 @@ static ValueRef named_item(PyObject* found, const ValueRef& self) {
 
 // Python's own rule for what a class attribute gives: functions bind, static and class methods unwrap.
 ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueRef& self, const ValueRef& cls) {
-  if (binds_as_function(found)) {
-    ValueRef f = t.wrap(found, src);
-    return self ? ValueRef(make_ref<MethodValue>(f, self)) : f;
-  }
+  if (binds_as_function(found))
+    return self ? ValueRef(make_ref<MethodValue>(t.wrap(found, src), self)) : t.wrap(found, src);
   if (binds_like(found, &PyStaticMethod_Type) || binds_like(found, &PyClassMethod_Type)) {
     PyRef inner = checked(PyObject_GetAttrString(found, "__func__"));
     ValueRef f = t.from_object(inner.get(), nullptr);

@@ -15,7 +15,6 @@
 #include "ir/infer/promotion.h"
 #include "ir/infer/type_caller.h"
 #include "ir/infer/unbacked.h"
-#include "ir/sizes/shape_env.h"
 
 namespace md {
 
