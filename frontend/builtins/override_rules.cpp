@@ -3,6 +3,7 @@
 
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/import_module.h"
+#include "frontend/tensors/handlers.h"
 #include "frontend/tensors/overridable_function.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -97,6 +98,11 @@ ValueRef rule_is_all_disabled(Tracer& t, CallArgs& args) {
   expect_args(t, "_is_torch_function_all_disabled", args, 0, 0);
   return t.boolean(t.overrides.asked == Asked::None);
 }
+ValueRef rule_class_has_handler(Tracer& t, CallArgs& args) {
+  expect_args(t, "_class_has_handler", args, 1, 1);
+  auto* const cls = as<ClassValue>(args[0]);
+  return t.boolean(cls && PyType_IsSubtype(cls->type(), tensor_type) && class_has_handler(cls->type()));
+}
 
 // autocast(device_type, dtype, enabled, cache_enabled) of constants; null: it is an object of the class like any other.
 ValueRef region_of_constants(Tracer& t, const PyRef& module, const PyRef& cls, const CallArgs& args) {
@@ -147,6 +153,7 @@ ValueRef rule_inside_of(Tracer& t, CallArgs& args) {
 
 constexpr BuiltinRow kOverrideRules[] = {{"minidynamo.amp.autocast_mode", "autocast", rule_autocast},
                                          {"minidynamo._C", "_inside_of", rule_inside_of},
+                                         {"minidynamo._C", "_class_has_handler", rule_class_has_handler},
                                          {"minidynamo._C", "DisableTorchFunctionSubclass", rule_disable_subclasses},
                                          {"minidynamo._C", "DisableTorchFunction", rule_disable_all},
                                          {"minidynamo._C", "_EnableTorchFunction", rule_enable},

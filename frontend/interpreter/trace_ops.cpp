@@ -258,6 +258,8 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   if (inplace && !self) raise(PyExc_TypeError, target + " needs a tensor");
   if (inplace && graphs.mirrored.contains(self->type.storage))
     unmodelled(target, "a write to what an array reads backward");
+  if (inplace && graphs.hooked.contains(self->type.storage))
+    unmodelled(target, "a write to a tensor whose gradient has just got a hook");
   const bool setitem = public_name == "setitem";
   const bool handled = holds_handled(*this, args);
   std::vector<TensorRef> stand_ins;  // of the results

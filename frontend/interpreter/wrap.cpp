@@ -338,6 +338,11 @@ void break_on_listed_view(Tracer& t, PyObject* o) {
   }
 }
 
+ValueRef wrap_listed_proxy(Tracer& t, PyObject* o, SourceRef s) {
+  break_on_listed_view(t, o);
+  return wrap_mapping_proxy(t, o, s);
+}
+
 ValueRef wrap_other(Tracer& t, PyObject* o, SourceRef s) {
   PyTypeObject* type = Py_TYPE(o);
   break_on_listed_view(t, o);
@@ -447,7 +452,7 @@ constexpr WrapRow kWrapRows[] = {
     {is_exactly<PyDict_Type, PyODict_Type>, wrap_dict},
     {[](Tracer&, PyObject* o) { return is_defaultdict(Py_TYPE(o)); }, wrap_defaultdict},
     {is_exactly<PySet_Type, PyFrozenSet_Type>, wrap_set},
-    {is_exactly<PyDictProxy_Type>, wrap_mapping_proxy},
+    {is_exactly<PyDictProxy_Type>, wrap_listed_proxy},
     {is_exactly<PySlice_Type>, wrap_slice},
     {is_exactly<PyRange_Type>, wrap_range},
     {is_exactly<PyCell_Type>, wrap_cell},

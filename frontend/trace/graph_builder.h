@@ -42,6 +42,7 @@ struct GraphBuilder {
   bool holds_functions = false;  // forwards of autograd.Function: the graph does not hold their backward
   int next_storage = 0;
   std::set<int> mirrored;  // storages that an array reads backward: a copy here, so nothing may write to them any more
+  std::set<int> hooked;    // storages of tensors with a hook from this trace: it is registered when the graph has run
   struct InputMemory {
     Ref<Storage> storage;
     int number;

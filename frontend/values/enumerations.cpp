@@ -41,7 +41,8 @@ static void break_on_odd_value(const ObjectValue& member) {
                        PyUnicode_Check(s->base->key.get()) && text_of(s->base->key.get()) == "_member_map_";
   const PyRef value = by_name ? checked(PyObject_GetAttrString(member.real.get(), "_value_")) : PyRef();
   PyTypeObject* const type = value ? Py_TYPE(value.get()) : nullptr;
-  if (!type || is_constant_object(value.get()) || PyType_Check(value.get()) || PyCallable_Check(value.get())) return;
+  if (!type || PyType_Check(value.get()) || PyCallable_Check(value.get())) return;
+  if (is_constant_object(value.get()) && !is_library_value_type(type)) return;
   for (PyTypeObject* known :
        {&PyTuple_Type, &PyList_Type, &PyDict_Type, &PySet_Type, &PyFrozenSet_Type, &PyRange_Type, &PySlice_Type})
     if (type == known) return;

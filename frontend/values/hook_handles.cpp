@@ -48,6 +48,7 @@ ValueRef register_hook(Tracer& t, TensorValue& tensor, PyObject* method, CallArg
   e.value = make_ref<BuiltinValue>(function_of_hooks("_register_noted"));
   e.items = {handle, make_ref<BoundAttrValue>(ValueRef(&tensor), PyRef::borrow(method))};
   t.effects.record(std::move(e));
+  t.graphs.hooked.insert(tensor.type.storage);
   return handle;
 }
 

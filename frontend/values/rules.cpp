@@ -334,6 +334,13 @@ ValueRef by_rule(BuiltinCall& c, const BuiltinRow& row) {
   try {
     return row.rule(c.t, c.args);
   } catch (const WrongArguments&) {
+    // The error of a builtin function is not traced, even if it is caught: the registry lists it. A call of constants
+    // is made by Python itself.
+    std::vector<PyRef> positional;
+    PyRef kwargs;
+    const bool listed = std::string_view(row.module) == "builtins" && !all_constant(given, positional, kwargs);
+    if (listed && !c.t.config.trace_more)
+      graph_break<GB0193>(std::string(row.name), print_list(given.positional), print_keywords(given));
     refuse_arguments(c.t, c.function(), given);
   }
 }
@@ -454,8 +461,7 @@ void expect_at_most(Tracer& t, const char* name, const CallArgs& args, std::size
 void expect_args(Tracer& t, const char* name, const CallArgs& args, std::size_t least, std::size_t most) {
   const std::size_t n = args.positional.size();
   if (args.keywords.empty() && n >= least && n <= most) return;
-  if (!t.config.trace_more || t.uncaught())
-    graph_break<GB0193>(std::string(name), print_list(args.positional), print_keywords(args));
+  if (t.uncaught()) graph_break<GB0193>(std::string(name), print_list(args.positional), print_keywords(args));
   throw WrongArguments{};
 }
 

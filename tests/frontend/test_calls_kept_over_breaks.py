@@ -74,8 +74,11 @@ def test_attributes_of_modules_of_python():
         del math.gbtests
         return x + 1
 
-    same(sets, lambda: (torch.ones(2),), breaks=["GB0156"])
-    math.gbtests = 1
+    same(sets, lambda: (torch.ones(2),), breaks=[])
+    del math.gbtests
+    torch._dynamo.reset()
+    assert torch.compile(sets, backend="eager", fullgraph=True)(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert math.gbtests == 1
     torch._dynamo.reset()
     assert torch.compile(deletes, backend="eager")(torch.ones(2)).tolist() == [2.0, 2.0]
     assert not hasattr(math, "gbtests")

@@ -15,7 +15,7 @@ def caught(x):
 
 READS = {
     "getattr": lambda x: x + getattr(x, "extra", 0),
-    "getattr_of_a_name_of_torch": lambda x: x + getattr(x, "ormqr", 0),
+    "getattr_of_a_name_of_torch": lambda x: x + getattr(x, "sspaddmm", 0),
     "hasattr": lambda x: x + 1 if hasattr(x, "extra") else x - 1,
     "caught": caught,
     "of_an_attribute": lambda box: box.t + getattr(box.t, "extra", 0),

@@ -68,6 +68,7 @@ LEAVES = {
 BREAKS = {
     "mask": {"GB0036"},
     "module": {"GB0125"},
+    "subclass": {"GB0001"},  # the results of whose instances are plain tensors
     "parameter": {"GB0125"},
     "detached in place": {"GB0156"},
 }
