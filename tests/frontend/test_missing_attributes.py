@@ -30,8 +30,8 @@ def test_set_later(read):
     compiled = torch.compile(f, backend="eager")
     for _ in range(2):
         assert compiled(argument).tolist() == f(argument).tolist()
-    x.extra = x.ormqr = 7
+    x.extra = x.sspaddmm = 7
     for _ in range(2):
         assert compiled(argument).tolist() == f(argument).tolist()
-    del x.extra, x.ormqr
+    del x.extra, x.sspaddmm
     assert compiled(argument).tolist() == f(argument).tolist()

@@ -174,8 +174,10 @@ def _copied(name):
 
 def _made_like(name):
     def function(x):
-        y = LIKE[name](x, memory_format=LAST)
-        return y.fill_(1) if name == "empty_like" else y, LIKE[name](x.transpose(1, 2)) * 0
+        y, swapped = LIKE[name](x, memory_format=LAST), LIKE[name](x.transpose(1, 2))
+        if name == "empty_like":  # what lies in fresh memory may be NaN, which no factor makes zero
+            return y.fill_(1), swapped.fill_(0)
+        return y, swapped * 0
 
     return function
 

@@ -19,9 +19,20 @@ def lines(text):
     return [line.strip() for line in text.strip().splitlines()]
 
 
-def check(function):
-    """One graph, nothing broken, the same results in two calls in a row."""
-    same(function, lambda: (torch.tensor([1.0, 2.0, 3.0]),), frames=1, breaks=(), backends=("eager",))
+# Programs that break by default, as the registry lists what they do; config.trace_more traces them whole.
+LISTED = {
+}
+
+
+def check(function, program=None):
+    """One graph, nothing broken, the same results in two calls in a row; a listed program breaks with its code, too."""
+    args = {"make_args": lambda: (torch.tensor([1.0, 2.0, 3.0]),), "backends": ("eager",)}
+    if program in LISTED:
+        same(function, breaks=[LISTED[program]], **args)
+        with torch._dynamo.config.patch(trace_more=True):
+            same(function, frames=1, breaks=(), **args)
+    else:
+        same(function, frames=1, breaks=(), **args)
 
 
 def check_expression(names, setup, expression, shown=None):
@@ -31,7 +42,8 @@ def check_expression(names, setup, expression, shown=None):
             f"{setup}\ntry:\n    r = {expression}\nexcept Exception as e:\n    r = type(e).__name__, str(e)\n"
             f"return x + 1, r, {shown}",
             names,
-        )
+        ),
+        expression,
     )
 
 
@@ -43,7 +55,8 @@ def check_statement(names, setup, statement, shown):
             f"{setup}\nerror = None\ntry:\n{parts}\nexcept Exception as e:\n    error = type(e).__name__, str(e)\n"
             f"return x + 1, {shown}, error",
             names,
-        )
+        ),
+        statement,
     )
 
 
