@@ -20,6 +20,7 @@
 #include "frontend/values/handled_values.h"
 #include "frontend/values/rules.h"
 #include "frontend/values/tensor.h"
+#include "frontend/values/tensor_functions.h"
 
 namespace md {
 
@@ -185,9 +186,9 @@ ValueRef cast_to_subclass(Tracer& t, const ValueRef& tensor, const CallArgs& arg
   PyTypeObject* const type = cls->type();
   const bool by_name = cls->source && cls->source->kind != SourceKind::TypeOf;
   const bool below = type != tensor_type && PyType_IsSubtype(type, tensor_type);
-  // A class whose instances answer no calls, as nn.Parameter, is none to cast to in a graph.
+  // A class whose instances answer no calls, as nn.Parameter, is none for a program to cast to in a graph.
   const PyRef handler = checked(PyUnicode_InternFromString("__torch_function__"));
-  if (below && !t.config.trace_more && is_disabled_torch_function(type_find(type, handler.get())))
+  if (below && !t.config.trace_more && !is_in_library(t) && is_disabled_torch_function(type_find(type, handler.get())))
     graph_break<GB0001>(tensor->print(), repr_of(reinterpret_cast<PyObject*>(type)));
   if (!(type == tensor_type && t.config.trace_more) && (!below || (!by_name && !t.config.trace_more)))
     graph_break<GB0001>(tensor->print(), repr_of(reinterpret_cast<PyObject*>(type)));
