@@ -95,7 +95,7 @@ def test_what_is_absent_is_said_in_torch_s_name():
         said("import torch.package as package")
         said("from torch.futures import Future")
         said("from torch import package")
-        said("from torch.linalg import eig")
+        said("from torch.optim import Muon")
         said("import torch.nn.functionall")
     """) == (
         "ModuleNotFoundError torch.package No module named 'torch.package' "
@@ -104,8 +104,8 @@ def test_what_is_absent_is_said_in_torch_s_name():
         "(torch.futures, a module of torch 2.13, is not part of minidynamo)\n"
         "ImportError minidynamo cannot import name 'package' from 'minidynamo' "
         "(torch.package, a module of torch 2.13, is not part of minidynamo)\n"
-        "ImportError minidynamo.linalg cannot import name 'eig' from 'minidynamo.linalg' "
-        "(torch.linalg.eig, a function of torch 2.13, is not part of minidynamo)\n"
+        "ImportError minidynamo.optim cannot import name 'Muon' from 'minidynamo.optim' "
+        "(torch.optim.Muon, a class of torch 2.13, is not part of minidynamo)\n"
         "ModuleNotFoundError torch.nn.functionall No module named 'torch.nn.functionall' "
         "(torch 2.13 has no torch.nn.functionall either; nearest: torch.nn.functional)\n"
     )
