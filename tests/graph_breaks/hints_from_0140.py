@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import datetime
 import functools
 import itertools
 import time
