@@ -18,7 +18,7 @@ def kmeans(points, centres, rounds):
         nearest = np.argmin(squares, axis=1)
         member = nearest[:, np.newaxis] == np.arange(len(centres))
         size = np.maximum(member.sum(axis=0), 1)
-        centres = (member.T.astype(points.dtype) @ points) / size[:, np.newaxis]
+        centres = (member.T.astype(np.float64) @ points) / size[:, np.newaxis]
     return centres, nearest
 
 

@@ -184,10 +184,10 @@ class _OwnOp:
         return found
 
     def overloads(self):
-        """Names of the overloads."""
+        """Names of the overloads: those of the signatures, and the one that every operator has here."""
         from ._aten.schema import overload_names
 
-        return overload_names(self._own_name)
+        return list(dict.fromkeys([*overload_names(self._own_name), "default"]))
 
     def name(self):
         """ "aten::add.Tensor"; the overload called default goes without."""

@@ -1,6 +1,7 @@
 """Memory shared with other libraries: DLPack, the buffer protocol, __array__, asarray; who keeps what alive."""
 
 import array
+import ctypes
 import gc
 import sys
 import weakref
@@ -97,6 +98,16 @@ def test_read_only_memory_is_warned_about():
         assert torch.from_dlpack(a).tolist() == [0, 1, 2]
 
 
+def of_another_type(array, bits):
+    """A capsule with the memory of an array whose elements are said to have so many bits."""
+    capsule = array.__dlpack__()
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    # DLTensor: the address of the data, two numbers of the device, how many dimensions, then the code and the bits.
+    ctypes.c_uint8.from_address(pointer(capsule, b"dltensor") + 8 + 4 + 4 + 4 + 1).value = bits
+    return capsule
+
+
 def test_what_dlpack_refuses():
     with pytest.raises(BufferError, match="requires grad"):
         torch.ones(2, requires_grad=True).__dlpack__()
@@ -107,7 +118,7 @@ def test_what_dlpack_refuses():
     with pytest.raises(TypeError, match="__dlpack__"):
         torch.from_dlpack([1, 2])
     with pytest.raises(RuntimeError, match="has no tensor dtype"):
-        torch.from_dlpack(np.ones(2, np.uint32))
+        torch.from_dlpack(of_another_type(np.ones(2, np.uint32), bits=24))
     with pytest.raises(ValueError, match="negative stride"):
         torch.from_dlpack(np.arange(4)[::-1])
 

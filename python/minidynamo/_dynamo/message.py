@@ -3,6 +3,7 @@
 The modules that write texts (report, recompile_report, marked_report, recording) stand on this one.
 """
 
+import importlib
 import os
 import sys
 import threading
@@ -91,9 +92,8 @@ def stack_text(frames):
 def _frame_text(file, line, function, columns=None):
     source = source_text.line(file, line).strip()
     if source and columns is not None and min(columns) >= 0:
-        from .source_marks import underlined  # here: it imports ast
-
-        source = underlined(file, line, *columns)
+        # Here: it imports ast. No import statement: the program's own __import__ would see it.
+        source = importlib.import_module(f"{__package__}.source_marks").underlined(file, line, *columns)
     shown_source = "".join(f"    {row}\n" for row in source.split("\n")) if source else ""
     return f'  File "{file}", line {line}, in {function}\n{shown_source}'
 
