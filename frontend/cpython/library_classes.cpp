@@ -23,6 +23,10 @@ Place place_of(LibraryClass which) {
       return {"minidynamo.nn.hooks", "RemovableHandle"};
     case LibraryClass::SparseTensor:
       return {"minidynamo.sparse.coo", "SparseTensor"};
+    case LibraryClass::NestedTensor:
+      return {"minidynamo.nested.members", "MembersTensor"};
+    case LibraryClass::QuantizedTensor:
+      return {"minidynamo.quantized_tensors", "QuantizedTensor"};
     case LibraryClass::SymbolicInt:
       return {"minidynamo.fx.experimental.symbolic_shapes", "SymInt"};
     default:

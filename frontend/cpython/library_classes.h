@@ -12,6 +12,8 @@ enum class LibraryClass {
   AutogradFunction,
   HookHandle,
   SparseTensor,
+  NestedTensor,  // of the layout strided
+  QuantizedTensor,
   SymbolicInt
 };
 

@@ -96,6 +96,9 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
     v = input_array(*this, object, source);
   } else if (is_tensor(object)) {
     if (is_library_class(Py_TYPE(object), LibraryClass::SparseTensor)) graph_break<GB0015>();
+    if (is_library_class(Py_TYPE(object), LibraryClass::NestedTensor)) graph_break<GB0016>();
+    if (is_library_class(Py_TYPE(object), LibraryClass::QuantizedTensor))
+      graph_break<GB0064>("it is of type " + type_name(Py_TYPE(object)));
     v = wrap_tensor_subclass(*this, object, source);
     v->source = source;
     v->real = PyRef::borrow(object);
