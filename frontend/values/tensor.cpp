@@ -135,7 +135,8 @@ static ValueRef metadata_method(Tracer& t, TensorValue& v, const std::string& n,
   if (n == "is_floating_point") return t.boolean(is_floating(type.dtype));
   if (n == "is_neg") return t.boolean(false);
   if (n == "is_conj") {
-    if (!t.config.trace_more) return {};  // the call is recorded, and breaks because of its result
+    // A program's call is recorded, and breaks because of its result; resolve_conj() of the library asks, too.
+    if (!t.config.trace_more && !is_in_library(t)) return {};
     if (v.real && tensor_impl(v.real.get())->storage->is_conjugate()) return {};  // no guard would tell it from others
     return t.boolean(is_conjugate(t, type));
   }

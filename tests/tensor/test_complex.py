@@ -43,7 +43,9 @@ def test_compiled_ones_are_one_graph_with_the_same_values(start):
             refused = isinstance(theirs, list) and theirs[0] == "error"
             if refused or any(part in program for part in IN_PARTS):
                 continue
-            ours = run(torch, program, lambda f: torch.compile(f, fullgraph=True))
+            # is_conj() gives a bool, at which a graph breaks by default (GB0208), as in torch 2.13.
+            with torch._dynamo.config.patch(trace_more="is_conj(" in program):
+                ours = run(torch, program, lambda f: torch.compile(f, fullgraph=True))
             assert alike(ours, theirs), (program, ours, theirs)
 
 
