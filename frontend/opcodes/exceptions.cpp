@@ -1,6 +1,7 @@
 // raise, except, with.
 #include "frontend/builtins/families.h"
 #include "frontend/cpython/object_attr.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/caller_frames.h"
@@ -95,7 +96,7 @@ OPCODE(CLEANUP_THROW) {
 
 // Managers of the compiler's own package, and the one that does nothing.
 static bool is_known_manager(PyTypeObject* type) {
-  PyObject* const module = find_item(type->tp_dict, "__module__");
+  PyObject* const module = own_attribute(type, "__module__");
   const std::string name = module && PyUnicode_Check(module) ? text_of(module) : "";
   return name == "minidynamo" || name.starts_with("minidynamo.") ||
          (name == "contextlib" && std::string_view(type->tp_name) == "nullcontext");

@@ -1,6 +1,7 @@
 // Globals, attributes, imports.
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/library_classes.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
 #include "frontend/trace/polyfills.h"
 #include "frontend/values/functions.h"
@@ -156,7 +157,7 @@ static void push_method(SymbolicFrame& f, ValueRef v) {
 }
 
 static bool is_of_package(PyTypeObject* type) {
-  PyObject* const module = find_item(type->tp_dict, "__module__");
+  PyObject* const module = own_attribute(type, "__module__");
   return module && PyUnicode_Check(module) && text_of(module).starts_with("minidynamo.");
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // sys.version_info and its like: tuples with names, whose class C code has made.
 bool is_record(PyObject* o) {
-  if (!PyTuple_Check(o) || !find_item(Py_TYPE(o)->tp_dict, "n_sequence_fields")) return false;
+  if (!PyTuple_Check(o) || !own_attribute(Py_TYPE(o), "n_sequence_fields")) return false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(o); ++i)
     if (!is_constant_object(PyTuple_GET_ITEM(o, i))) return false;
   return true;

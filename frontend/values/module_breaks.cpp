@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/cpython/library_classes.h"
+#include "frontend/cpython/type_dict.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
@@ -91,7 +92,7 @@ void break_on_listed_module_call(Tracer& t, const std::string& module, const std
 }
 
 void break_on_listed_escape(const ObjectValue& self) {
-  PyObject* const module = find_item(self.type->tp_dict, "__module__");
+  PyObject* const module = own_attribute(self.type, "__module__");
   const std::string place = module && PyUnicode_Check(module) ? text_of(module) : "", name = type_name(self.type);
   if (!place.starts_with("minidynamo.")) return;
   if (name == "_unsafe_preserve_version_counter") graph_break<GB0209>(self.print());
