@@ -1,5 +1,6 @@
 // The symbolic interpreter: one flat step loop over canonical instructions. Inlining a Python callee pushes a frame; an
 // exception of the traced program unwinds by the exception tables.
+#include <algorithm>
 #include <atomic>
 
 #include "frontend/entries/frame_notes.h"
@@ -282,10 +283,22 @@ ValueRef Tracer::handled_exception() const {
   return {};
 }
 
+// Whether a handler of the frame sees the exception. The end of an inlined comprehension (from 3.12 on) only gives
+// variables their values back and raises the exception again.
+static bool has_handler(const SymbolicFrame& f) {
+  const auto& code = f.body->instructions;
+  int at = f.instruction().handler.label;
+  while (at >= 0) {
+    auto i = static_cast<std::size_t>(at);
+    while (code[i].op == Opcode::SWAP || code[i].op == Opcode::POP_TOP || code[i].op == Opcode::STORE_FAST) ++i;
+    if (code[i].op != Opcode::RERAISE) return true;
+    at = code[i].handler.label;
+  }
+  return false;
+}
+
 bool Tracer::uncaught() const {
-  for (auto& f : stack.frames)
-    if (f->instruction().handler.label >= 0) return false;
-  return true;
+  return std::ranges::none_of(stack.frames, [](const auto& f) { return has_handler(*f); });
 }
 
 void Tracer::raise(PyObject* type, const std::string& message) {

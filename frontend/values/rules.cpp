@@ -84,8 +84,11 @@ bool is_pure_module(const std::string& module) {
 
 // Of modules whose other functions are not.
 bool is_pure_function(const std::string& module, const std::string& name) {
-  static constexpr std::pair<const char*, const char*> kPure[] = {
-      {"posix", "fspath"}, {"posix", "_path_normpath"}, {"sys", "intern"}, {"_codecs", "utf_8_decode"}};
+  static constexpr std::pair<const char*, const char*> kPure[] = {{"posix", "fspath"},
+                                                                  {"posix", "_path_normpath"},
+                                                                  {"posix", "_path_splitroot_ex"},
+                                                                  {"sys", "intern"},
+                                                                  {"_codecs", "utf_8_decode"}};
   for (auto& [m, f] : kPure)
     if (module == m && name == f) return true;
   return false;
