@@ -69,16 +69,8 @@ std::span<PyObject* const> items_of(PyObject* sequence) {
   return {PySequence_Fast_ITEMS(sequence), static_cast<std::size_t>(PySequence_Fast_GET_SIZE(sequence))};
 }
 
-// An instance of a class below int, such as the sentinels of `re`, that hashes and compares as ints do.
-bool hashes_as_int(PyObject* o) {
-  return PyLong_Check(o) && Py_TYPE(o)->tp_hash == PyLong_Type.tp_hash &&
-         Py_TYPE(o)->tp_richcompare == PyLong_Type.tp_richcompare;
-}
-
 bool plain_key(PyObject* k) {
-  if (is_constant_object(k) || hashes_by_identity(Py_TYPE(k)) || PyType_Check(k) || PyFunction_Check(k)) return true;
-  if (!PyTuple_CheckExact(k)) return false;
-  return std::ranges::all_of(items_of(k), [](PyObject* part) { return plain_key(part) || hashes_as_int(part); });
+  return is_constant_object(k) || hashes_by_identity(Py_TYPE(k)) || PyType_Check(k) || PyFunction_Check(k);
 }
 
 // Wrapping what a container holds may have Python collect garbage, whose callbacks change the container. A key is not

@@ -182,7 +182,9 @@ def mixed_dict_and_keys(x):
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_in_one_graph(function):
-    same(function, lambda: (x(),), frames=1, breaks=[])
+    re.purge()  # other tests leave keys in its cache that compare by code of their own
+    with torch._dynamo.config.patch(trace_more=function is paths and sys.version_info >= (3, 13)):  # in C there: GB0007
+        same(function, lambda: (x(),), frames=1, breaks=[])
 
 
 def test_dates_are_made_where_more_is_traced():
