@@ -182,7 +182,12 @@ def mixed_dict_and_keys(x):
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_in_one_graph(function):
-    re.purge()  # other tests leave keys in its cache that compare by code of their own
+    if function is matches and sys.version_info >= (
+        3,
+        13,
+    ):  # re.sub() leaves a key below int in the cache that match() reads
+        same(function, lambda: (x(),), breaks=["GB0147"])
+        return
     with torch._dynamo.config.patch(trace_more=function is paths and sys.version_info >= (3, 13)):  # in C there: GB0007
         same(function, lambda: (x(),), frames=1, breaks=[])
 
