@@ -10,6 +10,7 @@ import numpy as np
 from .. import _C
 from . import LinAlgError
 from .operators import array, define, tensor_of
+from .operators import exponential as exponential
 
 
 def _real_like(a, shape):
@@ -164,40 +165,6 @@ cholesky = define(
     lambda a: _computed("cholesky", np.linalg.cholesky, array(a)),
     lambda a: a.new_empty(a.shape),
     _cholesky_backward,
-    _save_first,
-)
-
-_TERMS, _RADIUS = 18, 0.5
-
-
-def _exponential(a):
-    """Scaling and squaring with Taylor's series."""
-    a = array(a)
-    norm = np.abs(a).sum(-2).max(initial=0)
-    squarings = max(0, int(np.ceil(np.log2(norm / _RADIUS)))) if np.isfinite(norm) and norm > 0 else 0
-    scaled = a / 2.0**squarings
-    total = term = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
-    for k in range(1, _TERMS + 1):
-        term = term @ scaled / k
-        total = total + term
-    for _ in range(squarings):
-        total = total @ total
-    return tensor_of(total.astype(a.dtype))
-
-
-def _exponential_backward(ctx, g):
-    turned = ctx.saved_tensors[0].mH
-    n = turned.shape[-1]
-    below = _C.cat([_C.zeros_like(g), turned], -1)
-    return exponential(_C.cat([_C.cat([turned, g], -1), below], -2))[..., :n, n:]
-
-
-exponential = define(
-    "complex_matrix_exp",
-    "(Tensor A) -> Tensor",
-    _exponential,
-    lambda a: a.new_empty(a.shape),
-    _exponential_backward,
     _save_first,
 )
 

@@ -274,8 +274,8 @@ def _exponential(a):
 
 
 def _exponential_backward(ctx, g):
-    # The upper right block of exp([[A^T, G], [0, A^T]]): N. Higham, "Functions of Matrices" (2008), equation 3.16.
-    transposed = ctx.saved_tensors[0].mT
+    # The upper right block of exp([[A^H, G], [0, A^H]]): N. Higham, "Functions of Matrices" (2008), equation 3.16.
+    transposed = ctx.saved_tensors[0].mH
     n = transposed.shape[-1]
     below = _C.cat([_C.zeros_like(g), transposed], -1)
     return exponential(_C.cat([_C.cat([transposed, g], -1), below], -2))[..., :n, n:]
