@@ -159,6 +159,27 @@ DType dtype_or(const Op& op, std::span<const Arg> args, DType otherwise) {
   return given ? *given : otherwise;
 }
 
+// What the operands from `first` on promote to. Most calls of a program are of tensors that have one dtype.
+DType promoted_operands(const Op& op, std::span<const Arg> args, int first) {
+  const auto* t = first < op.operands ? args[first].get_if<TensorRef>() : nullptr;
+  if (t && (*t)->dim() > 0 && (*t)->dtype != DType::Bool) {
+    const DType own = (*t)->dtype;
+    int i = first + 1;
+    for (; i < op.operands; ++i) {
+      const auto* next = args[i].get_if<TensorRef>();
+      if (!next || (*next)->dtype != own) break;
+    }
+    if (i >= op.operands) return own;
+  }
+  Promotion p;
+  for (int i = first; i < op.operands; ++i) {
+    const OperandInfo o = operand_info(args[i]);
+    if (op.decl->no_bools && o.dtype == DType::Bool) refuse_bools(op);
+    p.add(o);
+  }
+  return p.result();
+}
+
 ComputeTypes types_by_rule(const Op& op, std::span<const Arg> args) {
   switch (op.decl->promote) {
     case Promote::KeepFirst: {
@@ -183,13 +204,7 @@ ComputeTypes types_by_rule(const Op& op, std::span<const Arg> args) {
     default:
       break;
   }
-  Promotion p;
-  for (int i = op.decl->promote == Promote::Select ? 1 : 0; i < op.operands; ++i) {
-    const OperandInfo o = operand_info(args[i]);
-    if (op.decl->no_bools && o.dtype == DType::Bool) refuse_bools(op);
-    p.add(o);
-  }
-  DType t = p.result();
+  DType t = promoted_operands(op, args, op.decl->promote == Promote::Select ? 1 : 0);
   if (op.decl->promote == Promote::IntToFloat && !is_floating(t)) t = default_dtype();
   return {t, op.decl->promote == Promote::Compare ? DType::Bool : t};
 }
