@@ -102,6 +102,8 @@ constexpr ComplexRow kComplexRows[] = {
     {id::StdUnbiased, complex_rule::spread},
     {id::StdUnbiasedDim, complex_rule::spread},
     {id::VectorNorm, complex_rule::of_absolute},
+    {id::LinalgNorm, complex_rule::of_absolute},
+    {id::LinalgNormName, complex_rule::of_absolute},
     {id::Mm, complex_rule::matrix_product},
     {id::Bmm, complex_rule::matrix_product},
     {id::BatchedMm, complex_rule::matrix_product},

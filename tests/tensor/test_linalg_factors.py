@@ -14,6 +14,7 @@ def matrix(*sizes, seed=0):
 
 
 A = matrix(4, 4) + 3 * torch.eye(4, dtype=torch.float64)
+COMPLEX = A + 1j * matrix(4, 4, seed=2)
 BATCH = torch.stack([A, 2 * A.mT, A @ A.mT])
 B = matrix(4, 2, seed=1)
 
@@ -23,22 +24,22 @@ CASES = {
     "lu of more rows": lambda a: linalg.lu(a[:, :2])[1],
     "lu of more columns": lambda a: linalg.lu(a[:2])[2],
     "lu_factor": lambda a: linalg.lu_factor(a).LU,
-    "lu_solve": lambda a: linalg.lu_solve(*linalg.lu_factor(a), B),
-    "lu_solve transposed": lambda a: linalg.lu_solve(*linalg.lu_factor(a), B, adjoint=True),
-    "lu_solve from the right": lambda a: linalg.lu_solve(*linalg.lu_factor(a), B.mT, left=False),
-    "torch.lu_solve": lambda a: torch.lu_solve(B, *torch.lu(a)),
+    "lu_solve": lambda a: linalg.lu_solve(*linalg.lu_factor(a), B.to(a.dtype)),
+    "lu_solve transposed": lambda a: linalg.lu_solve(*linalg.lu_factor(a), B.to(a.dtype), adjoint=True),
+    "lu_solve from the right": lambda a: linalg.lu_solve(*linalg.lu_factor(a), B.mT.to(a.dtype), left=False),
+    "torch.lu_solve": lambda a: torch.lu_solve(B.to(a.dtype), *torch.lu(a)),
     "inv_ex": lambda a: linalg.inv_ex(a).inverse,
-    "solve_ex": lambda a: linalg.solve_ex(a, B).result,
-    "cholesky_ex": lambda a: linalg.cholesky_ex(a @ a.mT, upper=True).L,
+    "solve_ex": lambda a: linalg.solve_ex(a, B.to(a.dtype)).result,
+    "cholesky_ex": lambda a: linalg.cholesky_ex(a @ a.mH, upper=True).L,
     "householder_product": lambda a: linalg.householder_product(a[:, :2], a[0, :2]),
     "orgqr": lambda a: torch.orgqr(a, a[0, :3]),
     "ormqr": lambda a: a.ormqr(a[0], a, transpose=True),
     "ormqr from the right": lambda a: torch.ormqr(a[:, :2], a[0, :2], a, left=False),
-    "lstsq": lambda a: linalg.lstsq(a[:, :2], B).solution,
-    "lstsq gels": lambda a: linalg.lstsq(a[:, :2], B, driver="gels").solution,
-    "lstsq of more columns": lambda a: linalg.lstsq(a[:2], B[:2], driver="gels").solution,
+    "lstsq": lambda a: linalg.lstsq(a[:, :2], B.to(a.dtype)).solution,
+    "lstsq gels": lambda a: linalg.lstsq(a[:, :2], B.to(a.dtype), driver="gels").solution,
+    "lstsq of more columns": lambda a: linalg.lstsq(a[:2], B[:2].to(a.dtype), driver="gels").solution,
     "matrix_power": lambda a: torch.matrix_power(a, -2) + a.matrix_power(2),
-    "cholesky_inverse": lambda a: torch.cholesky_inverse(linalg.cholesky(a @ a.mT)),
+    "cholesky_inverse": lambda a: torch.cholesky_inverse(linalg.cholesky(a @ a.mH)),
     "nuclear norm": lambda a: torch.nuclear_norm(a),
     "frobenius norm": lambda a: torch.frobenius_norm(a, (0, 1)),
     "norm_except_dim": lambda a: torch.norm_except_dim(a, 2, 0),
@@ -47,15 +48,26 @@ CASES = {
 }
 
 
+OF_COMPLEX = [name for name in CASES if name != "lobpcg"]
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_gradients(name):
     assert torch.autograd.gradcheck(CASES[name], (A.clone().requires_grad_(),))
     assert torch.autograd.gradgradcheck(CASES[name], (A.clone().requires_grad_(),))
 
 
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_gradients_of_complex_matrices(name):
+    assert torch.autograd.gradcheck(CASES[name], (COMPLEX.clone().requires_grad_(),))
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_compiled(name):
     same(CASES[name], lambda: (A.clone(),), frames=1, breaks=[])
+    if name in OF_COMPLEX:
+        torch._dynamo.reset()
+        same(CASES[name], lambda: (COMPLEX.clone(),), frames=1, breaks=[])
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -154,3 +166,61 @@ def test_low_rank():
     assert torch.allclose(s[:2], linalg.svdvals(thin - thin.mean(0))[:2])
     values, vectors = torch.lobpcg(A @ A.mT, 1, B=BATCH[2] + torch.eye(4), largest=False)
     assert torch.allclose(A @ A.mT @ vectors, (BATCH[2] + torch.eye(4)) @ vectors * values)
+
+
+# --- complex matrices -------------------------------------------------------------------------------------------------
+
+
+def test_complex_factors_make_the_matrix():
+    for a in (COMPLEX, COMPLEX[:3], COMPLEX[:, :3]):
+        p, lower, upper = linalg.lu(a)
+        assert torch.allclose(p.to(a.dtype) @ lower @ upper, a)
+        q, r = linalg.qr(a)
+        assert torch.allclose(q @ r, a) and torch.allclose(q.mH @ q, torch.eye(q.shape[-1], dtype=a.dtype))
+    vectors, tau = torch.geqrf(COMPLEX[:, :3])
+    q = linalg.householder_product(vectors, tau)
+    assert torch.allclose(q @ vectors[:3].triu(), COMPLEX[:, :3])
+    whole = torch.ormqr(vectors, tau, torch.eye(4, dtype=COMPLEX.dtype))
+    assert torch.allclose(whole[:, :3], q)
+    other = COMPLEX.mT
+    assert torch.allclose(torch.ormqr(vectors, tau, other, transpose=True), whole.mH @ other)
+    assert torch.allclose(torch.ormqr(vectors, tau, other, left=False), other @ whole)
+    assert torch.allclose(torch.ormqr(vectors, tau, other, left=False, transpose=True), other @ whole.mH)
+
+
+def test_complex_systems():
+    b = torch.complex(B, matrix(4, 2, seed=3))
+    factors = linalg.lu_factor(COMPLEX)
+    assert torch.allclose(COMPLEX @ linalg.lu_solve(*factors, b), b)
+    assert torch.allclose(COMPLEX.mH @ linalg.lu_solve(*factors, b, adjoint=True), b)
+    assert torch.allclose(linalg.lu_solve(*factors, b.mT, left=False) @ COMPLEX, b.mT)
+    for a, hermitian in ((COMPLEX + COMPLEX.mT, False), (COMPLEX + COMPLEX.mH, True)):
+        found = linalg.ldl_factor_ex(a, hermitian=hermitian)
+        assert not found.info and torch.allclose(a @ linalg.ldl_solve(*found[:2], b, hermitian=hermitian), b)
+    assert linalg.inv_ex(torch.zeros(2, 2, dtype=torch.complex64)).info == 1
+    assert linalg.cholesky_ex(-torch.eye(2, dtype=torch.complex64)).info == 1
+    with pytest.raises(linalg.LinAlgError, match="singular"):
+        linalg.solve(torch.zeros(4, 4, dtype=b.dtype), b)
+
+
+@pytest.mark.parametrize("driver", ["gels", "gelsy", "gelsd", "gelss"])
+def test_least_squares_of_complex_matrices(driver):
+    b = torch.complex(B, matrix(4, 2, seed=3))
+    for a, right in ((COMPLEX[:, :3], b), (COMPLEX[:2], b[:2])):
+        found = linalg.lstsq(a, right, driver=driver)
+        assert torch.allclose(found.solution, linalg.pinv(a) @ right)
+        assert found.residuals.dtype is found.singular_values.dtype is torch.float64
+        if found.residuals.numel():
+            assert torch.allclose(found.residuals, (a @ found.solution - right).abs().square().sum(0))
+        if found.singular_values.numel():
+            assert torch.allclose(found.singular_values, linalg.svdvals(a))
+
+
+def test_norms_and_ranks_of_complex_matrices():
+    a = COMPLEX.numpy()
+    for order in ("fro", "nuc", 1, -1, 2, -2, float("inf"), -float("inf")):
+        assert np.isclose(linalg.matrix_norm(COMPLEX, order).item(), np.linalg.norm(a, order))
+        assert np.isclose(linalg.cond(COMPLEX, order).item(), np.linalg.cond(a, order))
+    low = COMPLEX[:, :2] @ COMPLEX[:2]
+    assert linalg.matrix_rank(low) == 2 and linalg.matrix_rank(low @ low.mH, hermitian=True) == 2
+    assert torch.allclose(linalg.pinv(low @ low.mH, hermitian=True, rtol=1e-9), linalg.pinv(low @ low.mH, rtol=1e-9))

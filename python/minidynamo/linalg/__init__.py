@@ -14,11 +14,10 @@ _HOMES = {
         cholesky cholesky_ex det diagonal inv inv_ex matrix_exp matrix_power pinv slogdet solve solve_ex
         solve_triangular tensorinv tensorsolve vander
     """,
-    "spectra": "cond eigh eigvalsh matrix_norm matrix_rank norm qr svd svdvals",
+    "spectra": "cond eig eigh eigvals eigvalsh matrix_norm matrix_rank norm qr svd svdvals",
     "factors": """
         householder_product ldl_factor ldl_factor_ex ldl_solve lstsq lu lu_factor lu_factor_ex lu_solve
     """,
-    "complex_matrices": "eig eigvals",
 }
 _home_of = {name: home for home, names in _HOMES.items() for name in names.split()}
 _table_norm, _table_matrix_norm = _namespaces["linalg"]["norm"], _namespaces["linalg"]["matrix_norm"]
@@ -41,7 +40,6 @@ def _load(name, missing):
 
     if name not in _home_of:
         return missing
-    import_module(".complex_matrices", __name__)  # which has the functions of the others take complex matrices
     found = globals()[name] = getattr(import_module("." + _home_of[name], __name__), name)
     return found
 

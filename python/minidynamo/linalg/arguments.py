@@ -49,14 +49,14 @@ def _fill(name, out, result):
 
 
 def need_matrices(name, a, letter="A"):
-    """RuntimeError for fewer than two dimensions and other dtypes than float32 and float64."""
+    """RuntimeError for fewer than two dimensions and other dtypes than float32, float64 and complex."""
     if not isinstance(a, _C.Tensor):
         raise TypeError(f"{name}(): argument '{letter}' must be Tensor, not {type(a).__name__}")
     if a.dim() < 2:
         raise RuntimeError(f"{name}: The input tensor {letter} must have at least 2 dimensions.")
-    if not a.is_floating_point():
-        raise RuntimeError(f"{name}: Expected a floating point tensor as input. Got {a.dtype}")
-    if a.dtype not in (_C.float32, _C.float64):
+    if not (a.is_floating_point() or a.is_complex()):
+        raise RuntimeError(f"{name}: Expected a floating point or complex tensor as input. Got {a.dtype}")
+    if a.dtype not in (_C.float32, _C.float64, _C.complex64, _C.complex128):
         raise RuntimeError(f"{name}: Low precision dtypes are not supported. Got {a.dtype}")
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _C
 from . import LinAlgError
-from .operators import array, define, solve_triangular, tensor_of
+from .operators import array, define, real_like, solve, solve_triangular, tensor_of
 
 
 def _from_lapack(name, function, a, *args, **kwargs):
@@ -20,10 +20,6 @@ def _from_lapack(name, function, a, *args, **kwargs):
         raise LinAlgError(f"linalg.{name}: the algorithm did not converge") from None
 
 
-def _diagonal(values):
-    return values.diag_embed()
-
-
 def _reciprocal_gaps(values):
     """1 / (v_j - v_i) at (i, j), and 0 on the diagonal."""
     gaps = values.unsqueeze(-2) - values.unsqueeze(-1)
@@ -31,7 +27,7 @@ def _reciprocal_gaps(values):
     return _C.where(own, 0, 1 / _C.where(own, 1, gaps))
 
 
-# --- symmetric matrices -----------------------------------------------------------------------------------------------
+# --- eigenvalues ------------------------------------------------------------------------------------------------------
 
 
 def _save_with(ctx, inputs, output):
@@ -41,23 +37,56 @@ def _save_with(ctx, inputs, output):
 
 
 def _eigen_backward(ctx, of_values, of_vectors):
-    # V (diag(G_L) + skew(V^T G_V) / (l_j - l_i)) V^T: Giles (2008), section 3.1.
+    # V (diag(G_L) + skew(V^H G_V) / (l_j - l_i)) V^H: Giles (2008), section 3.1.
     if of_values is None and of_vectors is None:
         return None, None
     values, vectors = eigen(ctx.saved_tensors[0], *ctx.others)
-    inner = 0 if of_values is None else _diagonal(of_values)
+    inner = 0 if of_values is None else of_values.diag_embed()
     if of_vectors is not None:
-        turned = vectors.mT @ of_vectors
-        inner = inner + 0.5 * (turned - turned.mT) * _reciprocal_gaps(values)
-    return vectors @ inner @ vectors.mT, None
+        turned = vectors.mH @ of_vectors
+        inner = inner + 0.5 * (turned - turned.mH) * _reciprocal_gaps(values)
+    return vectors @ inner.to(vectors.dtype) @ vectors.mH, None
 
 
 eigen = define(
     "eigh",
     "(Tensor A, str UPLO) -> (Tensor eigenvalues, Tensor eigenvectors)",
     lambda a, uplo: _from_lapack("eigh", np.linalg.eigh, array(a), uplo),
-    lambda a, uplo: (a.new_empty(a.shape[:-1]), a.new_empty(a.shape)),
+    lambda a, uplo: (real_like(a, a.shape[:-1]), a.new_empty(a.shape)),
     _eigen_backward,
+    _save_with,
+)
+
+
+def _general_eigen(a):
+    values, vectors = np.linalg.eig(a)
+    wanted = np.result_type(a.dtype, np.complex64)
+    return values.astype(wanted), vectors.astype(wanted)
+
+
+def _general_eigen_backward(ctx, of_values, of_vectors):
+    # V^-H (diag(G_L) + (V^H G_V - V^H V diag(Re(diag(V^H G_V)))) / conj(l_j - l_i)) V^H; the diagonal of the second
+    # part does not count, for the vectors have length 1.
+    (a,) = ctx.saved_tensors
+    if of_values is None and of_vectors is None:
+        return None
+    values, vectors = general_eigen(a)
+    turned = vectors.mH
+    inner = 0 if of_values is None else of_values.diag_embed()
+    if of_vectors is not None:
+        moved = turned @ of_vectors
+        lengths = moved.diagonal(dim1=-2, dim2=-1).real.unsqueeze(-2)
+        inner = inner + (moved - turned @ (vectors * lengths)) * _reciprocal_gaps(values).conj()
+    found = solve(turned, inner @ turned)
+    return found if a.is_complex() else found.real
+
+
+general_eigen = define(
+    "eig",
+    "(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    lambda a: _from_lapack("eig", _general_eigen, array(a)),
+    lambda a: tuple([a.new_empty(sizes, dtype=a.dtype.to_complex()) for sizes in (a.shape[:-1], a.shape)]),
+    _general_eigen_backward,
     _save_with,
 )
 
@@ -69,12 +98,13 @@ def _singular_shapes(a, full):
     *batch, m, n = a.shape
     k = min(m, n)
     rows, columns = (m, n) if full else (k, k)
-    return a.new_empty((*batch, m, rows)), a.new_empty((*batch, k)), a.new_empty((*batch, columns, n))
+    return a.new_empty((*batch, m, rows)), real_like(a, (*batch, k)), a.new_empty((*batch, columns, n))
 
 
 def _singular_backward(ctx, of_u, of_s, of_vh):
     # J. Townsend, "Differentiating the singular value decomposition" (2016), for the thin one: of full matrices, the
-    # further columns of U and rows of V^T are not determined by A.
+    # further columns of U and rows of V^H are not determined by A. The phases of complex vectors turn together: that is
+    # the diagonal i Im(diag(U^H G_U)) / S.
     a, full = ctx.saved_tensors[0], ctx.others[0]
     if of_u is None and of_s is None and of_vh is None:
         return None, None
@@ -84,18 +114,21 @@ def _singular_backward(ctx, of_u, of_s, of_vh):
         if longer is not None:
             of_u, of_vh = (None if of_u is None else of_u[..., :k]), (None if of_vh is None else of_vh[..., :k, :])
     u, s, vh = singular(a, False)
-    inner = 0 if of_s is None else _diagonal(of_s)
+    inner = 0 if of_s is None else of_s.diag_embed()
     outer = 0
     gaps = _reciprocal_gaps(s.square())
     if of_u is not None:
-        turned = u.mT @ of_u
-        inner = inner + (turned - turned.mT) * gaps * s.unsqueeze(-2)
+        turned = u.mH @ of_u
+        skew = turned - turned.mH
+        inner = inner + skew * gaps * s.unsqueeze(-2)
+        if a.is_complex():
+            inner = inner + (skew.diagonal(dim1=-2, dim2=-1) / (2 * s)).diag_embed()
         outer = outer + ((of_u - u @ turned) / s.unsqueeze(-2)) @ vh
     if of_vh is not None:
-        turned = vh @ of_vh.mT
-        inner = inner + s.unsqueeze(-1) * (turned - turned.mT) * gaps
-        outer = outer + u @ ((of_vh - turned.mT @ vh) / s.unsqueeze(-1))
-    return u @ inner @ vh + outer, None
+        turned = vh @ of_vh.mH
+        inner = inner + s.unsqueeze(-1) * (turned - turned.mH) * gaps
+        outer = outer + u @ ((of_vh - turned.mH @ vh) / s.unsqueeze(-1))
+    return u @ inner.to(u.dtype) @ vh + outer, None
 
 
 singular = define(
@@ -124,11 +157,14 @@ def _orthogonal_shapes(a, mode):
 
 
 def _square_backward(q, r, of_q, of_r):
-    """For Q R with square R: (G_Q + Q S) R^-T, where S is symmetric with the lower triangle of R G_R^T - G_Q^T Q."""
-    m = -of_q.mT @ q if of_r is None else r @ of_r.mT - (0 if of_q is None else of_q.mT @ q)
-    right = q @ (m.tril() + m.tril(-1).mT)
-    right = right if of_q is None else right + of_q
-    return solve_triangular(r, right.mT, True, False).mT
+    """For Q R with square R: (G_Q + Q S) R^-H, where S is Hermitian with the lower triangle of R G_R^H - G_Q^H Q."""
+    m = -of_q.mH @ q if of_r is None else r @ of_r.mH - (0 if of_q is None else of_q.mH @ q)
+    lower = m.tril()
+    inner = lower + m.tril(-1).mH
+    if m.is_complex():  # the diagonal of a Hermitian matrix is real
+        inner = inner - 1j * lower.diagonal(dim1=-2, dim2=-1).imag.diag_embed()
+    right = q @ inner if of_q is None else q @ inner + of_q
+    return solve_triangular(r, right.mH, True, False).mH
 
 
 def _orthogonal_backward(ctx, of_q, of_r):
@@ -144,11 +180,11 @@ def _orthogonal_backward(ctx, of_q, of_r):
     q, r = orthogonal(a, "reduced")
     if m >= n:
         return _square_backward(q, r, of_q, of_r), None
-    # A = [X | Y] = Q [U | V]: Y takes part through V = Q^T Y.
+    # A = [X | Y] = Q [U | V]: Y takes part through V = Q^H Y.
     of_u, of_v = (None, None) if of_r is None else (of_r[..., :m], of_r[..., m:])
     through = of_q
     if of_v is not None:
-        through = a[..., m:] @ of_v.mT if of_q is None else of_q + a[..., m:] @ of_v.mT
+        through = a[..., m:] @ of_v.mH if of_q is None else of_q + a[..., m:] @ of_v.mH
     of_x = _square_backward(q, r[..., :m], through, of_u)
     of_y = _C.zeros_like(a[..., m:]) if of_v is None else q @ of_v
     return _C.cat([of_x, of_y], -1), None

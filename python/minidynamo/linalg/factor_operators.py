@@ -5,7 +5,16 @@ import numpy as np
 from .. import _C
 from . import lapack
 from .arguments import raise_for_rank
-from .operators import array, define, info_of, pseudo_inverse, pseudo_inverse_gradient, solve_triangular, tensor_of
+from .operators import (
+    array,
+    define,
+    info_of,
+    pseudo_inverse,
+    pseudo_inverse_gradient,
+    real_like,
+    solve_triangular,
+    tensor_of,
+)
 
 # --- LU ---------------------------------------------------------------------------------------------------------------
 
@@ -29,8 +38,8 @@ def _unit_lower(part):
 
 def _lu_backward(ctx, g, *_):
     # P^T A is [A1; A2] = [L1; L2] U for more rows, [A1 | A2] = L [U1 | U2] for more columns. From the differential of
-    # the product: of A1, L1^-T (tril(L1^T G_L1, -1) + triu(G_U1 U1^T), less what goes through the others) U1^-T, and
-    # of these G_L2 U^-T, or L^-T G_U2.
+    # the product: of A1, L1^-H (tril(L1^H G_L1, -1) + triu(G_U1 U1^H), less what goes through the others) U1^-H, and
+    # of these G_L2 U^-H, or L^-H G_U2.
     (a,) = ctx.saved_tensors
     m, n = a.shape[-2:]
     k = _smaller(a)
@@ -38,16 +47,16 @@ def _lu_backward(ctx, g, *_):
     square = factors[..., :k, :k]
     lower, upper = _unit_lower(square), square.triu()
     of_lower, of_upper = g[..., :k, :k].tril(-1), g[..., :k, :k].triu()
-    left, right = lower.mT @ of_lower, of_upper @ upper.mT
+    left, right = lower.mH @ of_lower, of_upper @ upper.mH
     others = None
     if m > k:
-        others = solve_triangular(upper, g[..., k:, :].mT, True, False).mT
-        right = right - factors[..., k:, :].mT @ g[..., k:, :]
+        others = solve_triangular(upper, g[..., k:, :].mH, True, False).mH
+        right = right - factors[..., k:, :].mH @ g[..., k:, :]
     if n > k:
-        others = solve_triangular(lower.mT, g[..., k:], True, True)
-        left = left - g[..., k:] @ factors[..., k:].mT
-    inner = solve_triangular(lower.mT, left.tril(-1) + right.triu(), True, True)
-    whole = solve_triangular(upper, inner.mT, True, False).mT
+        others = solve_triangular(lower.mH, g[..., k:], True, True)
+        left = left - g[..., k:] @ factors[..., k:].mH
+    inner = solve_triangular(lower.mH, left.tril(-1) + right.triu(), True, True)
+    whole = solve_triangular(upper, inner.mH, True, False).mH
     if others is not None:
         whole = _C.cat([whole, others], -2 if m > k else -1)
     return permutation(pivots, m).to(a.dtype) @ whole
@@ -120,18 +129,20 @@ def _only_first(ctx, inputs, output):
 
 ldl_factor = define(
     "ldl_factor_ex",
-    "(Tensor A) -> (Tensor LD, Tensor pivots, Tensor info)",
-    lambda a: tuple([tensor_of(x) for x in lapack.ldl(array(a))]),
-    lambda a: (a.new_empty(a.shape), a.new_empty(a.shape[:-1], dtype=_C.int32), info_of(a)),
+    "(Tensor A, bool hermitian) -> (Tensor LD, Tensor pivots, Tensor info)",
+    lambda a, hermitian: tuple([tensor_of(x) for x in lapack.ldl(array(a), hermitian)]),
+    lambda a, hermitian: (a.new_empty(a.shape), a.new_empty(a.shape[:-1], dtype=_C.int32), info_of(a)),
     _has_none("linalg.ldl_factor"),
     _only_first,
 )
 
 ldl_solve = define(
     "ldl_solve",
-    "(Tensor LD, Tensor pivots, Tensor B) -> Tensor",
-    lambda factors, pivots, b: tensor_of(lapack.ldl_solve(array(factors), array(pivots), array(b))),
-    lambda factors, pivots, b: b.new_empty(b.shape),
+    "(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor",
+    lambda factors, pivots, b, hermitian: tensor_of(
+        lapack.ldl_solve(array(factors), array(pivots), array(b), hermitian)
+    ),
+    lambda factors, pivots, b, hermitian: b.new_empty(b.shape),
     _has_none("linalg.ldl_solve"),
     _keep_nothing,
 )
@@ -161,9 +172,9 @@ def _least_squares_shapes(a, b, rcond, driver):
     k = b.shape[-1]
     return (
         a.new_empty((*batch, n, k)),
-        a.new_empty((*batch, k if m > n else 0)),
+        real_like(a, (*batch, k if m > n else 0)),
         a.new_empty(tuple(batch), dtype=_C.int64),
-        a.new_empty((*batch, _smaller(a))),
+        real_like(a, (*batch, _smaller(a))),
     )
 
 
@@ -177,8 +188,8 @@ def _least_squares_backward(ctx, g, *_):
     # X = A^+ B
     a, b = ctx.saved_tensors
     p = pseudo_inverse(a, 0.0, ctx.rcond, False)
-    of_a = pseudo_inverse_gradient(a, p, g @ b.mT) if ctx.needs_input_grad[0] else None
-    return of_a, p.mT @ g, None, None
+    of_a = pseudo_inverse_gradient(a, p, g @ b.mH) if ctx.needs_input_grad[0] else None
+    return of_a, p.mH @ g, None, None
 
 
 least_squares = define(

@@ -71,7 +71,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 
 @takes_out
 def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
-    """X with A @ X = B of the A whose lu_factor() is given; with A.mT if `adjoint`, X @ A = B if not `left`."""
+    """X with A @ X = B of the A whose lu_factor() is given; with A.mH if `adjoint`, X @ A = B if not `left`."""
     need_square("linalg.lu_solve", LU)
     need_matrices("linalg.lu_solve", B, "B")
     if pivots.dtype is not _C.int32:
@@ -79,18 +79,19 @@ def lu_solve(LU, pivots, B, *, left=True, adjoint=False):
             f"linalg.lu_solve: pivots are int32, as of linalg.lu_factor(), and were given as {pivots.dtype}"
         )
     if not left:
-        return lu_solve(LU, pivots, B.mT, adjoint=not adjoint).mT
+        return lu_solve(LU, pivots, B.mH, adjoint=not adjoint).mH
     permuted = operators.permutation(pivots, LU.shape[-1]).to(LU.dtype)
     if adjoint:
-        inner = solve_triangular(LU.mT, B, upper=False)
-        return permuted @ solve_triangular(LU.mT, inner, upper=True, unitriangular=True)
+        inner = solve_triangular(LU.mH, B, upper=False)
+        return permuted @ solve_triangular(LU.mH, inner, upper=True, unitriangular=True)
     inner = solve_triangular(LU, permuted.mT @ B, upper=False, unitriangular=True)
     return solve_triangular(LU, inner, upper=True)
 
 
 @takes_out
 def ldl_factor(A, *, hermitian=False):
-    """(LD, pivots) of symmetric matrices, by their lower triangles: D's and L's elements in one matrix."""
+    """(LD, pivots) of symmetric matrices, complex ones Hermitian if `hermitian`, by their lower triangles: D's and L's
+    elements in one matrix."""
     return _Symmetric(*ldl_factor_ex(A, hermitian=hermitian)[:2])
 
 
@@ -98,7 +99,7 @@ def ldl_factor(A, *, hermitian=False):
 def ldl_factor_ex(A, *, hermitian=False, check_errors=False):
     """(LD, pivots, info): info is the place of the first zero on D's diagonal, 0 if there is none."""
     need_square("linalg.ldl_factor_ex", A)
-    found = _SymmetricAndInfo(*operators.ldl_factor(A))
+    found = _SymmetricAndInfo(*operators.ldl_factor(A, bool(hermitian)))
     if check_errors and bool((found.info != 0).any()):
         raise RuntimeError("linalg.ldl_factor_ex: D has a zero on its diagonal")
     return found
@@ -113,18 +114,20 @@ def ldl_solve(LD, pivots, B, *, hermitian=False):
         raise RuntimeError(f"linalg.ldl_solve: pivots are int32, as of linalg.ldl_factor(), and are {pivots.dtype}")
     batch = broadcast_sizes(LD.shape[:-2], B.shape[:-2])
     given = LD.expand(*batch, *LD.shape[-2:]), pivots.expand(*batch, pivots.shape[-1])
-    return operators.ldl_solve(*given, B.expand(*batch, *B.shape[-2:]))
+    return operators.ldl_solve(*given, B.expand(*batch, *B.shape[-2:]), bool(hermitian))
 
 
 def _reflected(vectors, tau, x, backwards):
-    """The product of Householder's reflections I - tau v v^T with x; v_i is 0 above i and 1 there."""
+    """The product of Householder's reflections I - tau v v^H with x, of their adjoints unless `backwards`; v_i is 0
+    above i and 1 there."""
     rows = vectors.shape[-2]
     order = range(tau.shape[-1])
     for i in reversed(order) if backwards else order:
         one = _C.zeros(rows, 1, dtype=x.dtype, device=x.device)
         one[i] = 1
         v = _C.cat([vectors.new_zeros((*vectors.shape[:-2], i + 1, 1)), vectors[..., i + 1 :, i : i + 1]], -2) + one
-        x = x - tau[..., i, None, None] * (v @ (v.mT @ x))
+        factor = tau[..., i, None, None]
+        x = x - (factor if backwards else factor.conj()) * (v @ (v.mH @ x))
     return x
 
 
@@ -147,13 +150,13 @@ def householder_product(A, tau):
 
 @takes_out
 def ormqr(input, tau, other, left=True, transpose=False):
-    """Q @ other, Q.mT if `transpose`, or other @ Q if not `left`, for the square Q of geqrf()."""
+    """Q @ other, Q.mH if `transpose`, or other @ Q if not `left`, for the square Q of geqrf()."""
     need_matrices("ormqr", input, "input")
     need_matrices("ormqr", other, "other")
     if input.shape[-2] != other.shape[-2 if left else -1]:
         raise RuntimeError(f"ormqr: input of sizes {tuple(input.shape)} does not fit other of {tuple(other.shape)}")
     if not left:
-        return _reflected(input, tau, other.mT, transpose).mT
+        return _reflected(input, tau, other.mH, transpose).mH
     return _reflected(input, tau, other, not transpose)
 
 
@@ -194,7 +197,7 @@ def lstsq(A, B, rcond=None, *, driver=None):
     A, right = A.expand(*batch, m, n), right.expand(*batch, *right.shape[-2:])
     rcond = max(m, n) * finfo(A.dtype).eps if rcond is None else float(rcond)
     solution, residuals, rank, values = operators.least_squares(A, right, rcond, driver)
-    none = A.new_empty(0)
+    none = A.new_empty(0, dtype=A.dtype.to_real())
     if driver == "gelsy" or m <= n or (driver != "gels" and not _all_are(rank, n)):
         residuals = none
     return _LeastSquares(

@@ -1,4 +1,4 @@
-"""LAPACK's routines for batches of real matrices, from the library NumPy's own linear algebra is linked to.
+"""LAPACK's routines for batches of matrices, from the library NumPy's own linear algebra is linked to.
 
 NumPy shows the results of few routines and of none its `info`. Arrays are (..., m, n) in C's order, and come back so;
 `info` is int32 of the batch's sizes.
@@ -9,6 +9,7 @@ import functools
 
 import numpy as np
 
+_PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
 _SYMBOLS = (("scipy_{}_64_", np.int64), ("{}_64_", np.int64), ("scipy_{}_", np.int32), ("{}_", np.int32))
 
 
@@ -33,9 +34,10 @@ class _Call:
 
     def __init__(self, name, dtype):
         self.dtype = np.dtype(dtype)
-        if self.dtype not in (np.float32, np.float64):
+        if self.dtype.name not in _PREFIXES:
             raise RuntimeError(f"matrices of {self.dtype} have no LAPACK routine here")
-        self.function, self.integer = _routine(("s" if self.dtype == np.float32 else "d") + name)
+        self.real = np.empty(0, self.dtype).real.dtype
+        self.function, self.integer = _routine(_PREFIXES[self.dtype.name] + name)
         self.info = np.zeros(1, self.integer)
 
     def __call__(self, *arguments):
@@ -49,19 +51,24 @@ class _Call:
             if isinstance(argument, int):
                 argument = np.array([argument], self.integer)
             elif isinstance(argument, float):
-                argument = np.array([argument], self.dtype)
+                argument = np.array([argument], self.real)
             kept.append(argument)
             pointers.append(ctypes.c_void_p(argument.ctypes.data))
         pointers += [ctypes.c_size_t(1)] * letters  # the lengths of the letters, which Fortran's compilers add
         self.function(*pointers)
         return int(self.info[0])
 
-    def with_workspace(self, *arguments):
-        """Runs it with the workspace it asks for, between `arguments` and info."""
+    def with_workspace(self, *arguments, reals=0):
+        """Runs it with the workspace it asks for, between `arguments` and info. Routines for complex matrices may want
+        a second one of so many real numbers."""
+        more = [np.zeros(max(1, reals), self.real)] if reals and self.is_complex() else []
         work = np.zeros(1, self.dtype)
-        self(*arguments, work, -1)
-        size = max(1, int(work[0]))
-        return self(*arguments, np.empty(size, self.dtype), size)
+        self(*arguments, work, -1, *more)
+        size = max(1, int(work[0].real))
+        return self(*arguments, np.empty(size, self.dtype), size, *more)
+
+    def is_complex(self):
+        return self.dtype.kind == "c"
 
 
 def _columns(a):
@@ -117,10 +124,14 @@ def cholesky(a):
     return factors, info.astype(np.int32).reshape(batch)
 
 
-def ldl(a):
-    """(L and D in one lower triangle, pivots, info) of symmetric matrices, by Bunch and Kaufman."""
+def ldl(a, hermitian):
+    """(L and D in one lower triangle, pivots, info) of symmetric or Hermitian matrices, by Bunch and Kaufman."""
     *batch, n, _ = a.shape
-    call, columns, info = _Call("sytrf", a.dtype), _columns(a), _infos(a)
+    call, columns, info = (
+        _Call("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a.dtype),
+        _columns(a),
+        _infos(a),
+    )
     pivots = np.zeros((len(columns), n), call.integer)
     for i in range(len(columns) if n else 0):
         info[i] = call.with_workspace("L", n, columns[i], n, pivots[i])
@@ -128,10 +139,11 @@ def ldl(a):
     return factors, pivots.astype(np.int32).reshape(*batch, n), info.reshape(batch)
 
 
-def ldl_solve(factors, pivots, b):
+def ldl_solve(factors, pivots, b, hermitian):
     """X of A X = B by ldl() of A."""
     *batch, n, k = b.shape
-    call, left, right = _Call("sytrs", b.dtype), _columns(factors), _columns(b)
+    name = "hetrs" if hermitian and b.dtype.kind == "c" else "sytrs"
+    call, left, right = _Call(name, b.dtype), _columns(factors), _columns(b)
     pivots = pivots.astype(call.integer).reshape(len(left), n)
     for i in range(len(right) if n and k else 0):
         call("L", n, k, left[i], n, pivots[i], right[i], n)
@@ -159,20 +171,20 @@ def least_squares(a, b, rcond, driver):
     right = np.zeros((len(left), k, rows), a.dtype)
     right[..., :m] = _columns(b)
     ranks = np.zeros(len(left), np.int64)
-    values = np.zeros((len(left), min(m, n)), a.dtype)
+    values = np.zeros((len(left), min(m, n)), call.real)
     for i in range(len(left) if m and n and k else 0):
         rank = np.zeros(1, call.integer)
         operands = (m, n, k, left[i], m, right[i], rows)
         if driver == "gels":
             info[i] = call.with_workspace("N", *operands)
         elif driver == "gelsy":
-            info[i] = call.with_workspace(*operands, np.zeros(n, call.integer), float(rcond), rank)
+            info[i] = call.with_workspace(*operands, np.zeros(n, call.integer), float(rcond), rank, reals=2 * n)
         elif driver == "gelss":
-            info[i] = call.with_workspace(*operands, values[i], float(rcond), rank)
+            info[i] = call.with_workspace(*operands, values[i], float(rcond), rank, reals=5 * min(m, n))
         else:
             info[i] = _divide_and_conquer(call, operands, values[i], rcond, rank)
         ranks[i] = rank[0]
-    residuals = np.square(right[..., n:m]).sum(-1) if m > n else np.zeros((len(left), 0), a.dtype)
+    residuals = np.square(np.abs(right[..., n:m])).sum(-1) if m > n else np.zeros((len(left), 0), call.real)
     solution = _rows(right[..., :n], batch)
     return (
         solution,
@@ -184,8 +196,9 @@ def least_squares(a, b, rcond, driver):
 
 
 def _divide_and_conquer(call, operands, values, rcond, rank):
-    """gelsd, whose workspace of integers comes after that of numbers."""
-    work, integers = np.zeros(1, call.dtype), np.zeros(1, call.integer)
-    call(*operands, values, float(rcond), rank, work, -1, integers)
-    work, integers = np.empty(max(1, int(work[0])), call.dtype), np.zeros(max(1, int(integers[0])), call.integer)
-    return call(*operands, values, float(rcond), rank, work, len(work), integers)
+    """gelsd, whose workspaces of real numbers, for complex matrices, and of integers come after that of numbers."""
+    work, reals, integers = np.zeros(1, call.dtype), np.zeros(1, call.real), np.zeros(1, call.integer)
+    call(*operands, values, float(rcond), rank, work, -1, *([reals] if call.is_complex() else []), integers)
+    work, integers = np.empty(max(1, int(work[0].real)), call.dtype), np.zeros(max(1, int(integers[0])), call.integer)
+    more = [np.empty(max(1, int(reals[0])), call.real)] if call.is_complex() else []
+    return call(*operands, values, float(rcond), rank, work, len(work), *more, integers)

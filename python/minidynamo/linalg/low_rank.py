@@ -17,7 +17,7 @@ def _range_of(a, q, niter, mean):
         return a @ x if mean is None else a @ x - mean @ x
 
     def apply_transposed(x):
-        return a.mT @ x if mean is None else a.mT @ x - mean.mT @ x
+        return a.mH @ x if mean is None else a.mH @ x - mean.mH @ x
 
     columns = spectra.qr(apply(_C.randn(a.shape[-1], q, dtype=a.dtype, device=a.device)))[0]
     for _ in range(niter):
@@ -27,7 +27,7 @@ def _range_of(a, q, niter, mean):
 
 
 def svd_lowrank(A, q=6, niter=2, M=None):
-    """(U, S, V) with U @ diag(S) @ V.mT near A, or A - M: about the q largest singular values, by random projections.
+    """(U, S, V) with U @ diag(S) @ V.mH near A, or A - M: about the q largest singular values, by random projections.
 
     `niter` is how often the projection is improved. Random numbers are those of the default generator.
     """
@@ -35,11 +35,11 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     need_matrices("svd_lowrank", A)
     mean = None if M is None else M.expand(A.shape)
     if A.shape[-2] < A.shape[-1]:
-        v, s, u = svd_lowrank(A.mT, q, niter, None if mean is None else mean.mT)
+        v, s, u = svd_lowrank(A.mH, q, niter, None if mean is None else mean.mH)
         return u, s, v
     columns, apply_transposed = _range_of(A, q, niter, mean)
-    u, s, vh = spectra.svd(apply_transposed(columns).mT, False)
-    return columns @ u, s, vh.mT
+    u, s, vh = spectra.svd(apply_transposed(columns).mH, False)
+    return columns @ u, s, vh.mH
 
 
 def pca_lowrank(A, q=None, center=True, niter=2):

@@ -1,4 +1,4 @@
-"""Square systems, determinants and inverses of batches of matrices, (..., n, n) of float32 or float64.
+"""Square systems, determinants and inverses of batches of matrices, (..., n, n) of float32, float64 or complex.
 
 Gradients of any order flow, in compiled functions too, where each call is one node of the graph.
 """
@@ -54,10 +54,10 @@ def slogdet(A):
 
 @takes_out
 def cholesky(A, *, upper=False):
-    """Lower triangular L with L @ L.mT = A, or its transpose with `upper`. Only the lower triangle of A is read, and
+    """Lower triangular L with L @ L.mH = A, or L.mH with `upper`. Only the lower triangle of A is read, and
     with `upper` the upper one. LinAlgError for a matrix that is not positive definite."""
     need_square("linalg.cholesky", A)
-    return operators.cholesky(A.mT).mT if upper else operators.cholesky(A)
+    return operators.cholesky(A.mH).mH if upper else operators.cholesky(A)
 
 
 @takes_out
@@ -79,8 +79,8 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
     need_square("linalg.cholesky_ex", A)
     if check_errors:
         return _FactorAndInfo(cholesky(A, upper=upper), _no_errors(A))
-    factor, info = operators.cholesky_with_info(A.mT if upper else A)
-    return _FactorAndInfo(factor.mT if upper else factor, info)
+    factor, info = operators.cholesky_with_info(A.mH if upper else A)
+    return _FactorAndInfo(factor.mH if upper else factor, info)
 
 
 @takes_out
@@ -146,13 +146,13 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The Moore-Penrose inverses, (..., n, m) of (..., m, n).
 
     Singular values not above max(atol, rtol * the largest) count as 0; rtol, which `rcond` is the older name of, is
-    max(m, n) times the resolution of the dtype unless atol is given. `hermitian`: A is symmetric, by its lower
+    max(m, n) times the resolution of the dtype unless atol is given. `hermitian`: A is Hermitian, by its lower
     triangle.
     """
     need_matrices("linalg.pinv", A)
     if hermitian:
         need_square("linalg.pinv", A)
-        A = A.tril() + A.tril(-1).mT
+        A = A.tril() + A.tril(-1).mH
     atol, rtol = tolerances(A, atol, rtol if rcond is None else rcond)
     if isinstance(atol, _C.Tensor) or isinstance(rtol, _C.Tensor):
         return _scaled_pinv(A, atol, rtol)
@@ -166,7 +166,7 @@ def _scaled_pinv(A, atol, rtol):
     bound = s.amax(-1, keepdim=True) * rtol
     kept = (s > bound) & (s > atol)
     inverted = _C.where(kept, 1 / _C.where(kept, s, 1), 0).to(A.dtype)
-    return (vh.mT * inverted.unsqueeze(-2)) @ u.mT
+    return (vh.mH * inverted.unsqueeze(-2)) @ u.mH
 
 
 def tolerances(A, atol, rtol):

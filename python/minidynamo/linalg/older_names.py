@@ -1,7 +1,7 @@
 """Functions of torch's own namespace, and methods of tensors, that torch.linalg has under its own names and forms."""
 
 from .. import _C
-from . import complex_matrices, factors, matrices, operators, spectra
+from . import factors, matrices, operators, spectra
 from .arguments import need_square, takes_out
 from .factors import geqrf as geqrf
 from .factors import ormqr as ormqr
@@ -26,8 +26,10 @@ def slogdet(input):
 
 
 def logdet(input):
-    """The logarithms of determinants: NaN of negative ones, -inf of 0."""
+    """The logarithms of determinants: NaN of negative ones, -inf of 0; complex ones of complex matrices."""
     need_square("logdet", input)
+    if input.is_complex():
+        return operators.determinant(input).log()
     sign, logarithm = operators.sign_and_log_determinant(input)
     return _C.where(sign < 0, float("nan"), logarithm)
 
@@ -61,14 +63,14 @@ def cholesky(input, upper=False):
 
 @takes_out
 def cholesky_solve(input, L, upper=False):
-    """X with (L @ L.mT) @ X = input, or (L.mT @ L) @ X = input if `upper`."""
-    inner = matrices.solve_triangular(L.mT if upper else L, input, upper=False)
-    return matrices.solve_triangular(L if upper else L.mT, inner, upper=True)
+    """X with (L @ L.mH) @ X = input, or (L.mH @ L) @ X = input if `upper`."""
+    inner = matrices.solve_triangular(L.mH if upper else L, input, upper=False)
+    return matrices.solve_triangular(L if upper else L.mH, inner, upper=True)
 
 
 @takes_out
 def cholesky_inverse(L, upper=False):
-    """The inverse of L @ L.mT, or of L.mT @ L if `upper`."""
+    """The inverse of L @ L.mH, or of L.mH @ L if `upper`."""
     need_square("cholesky_inverse", L)
     return cholesky_solve(_C.eye(L.shape[-1], dtype=L.dtype, device=L.device), L, upper)
 
@@ -89,11 +91,11 @@ def qr(input, some=True):
 
 @takes_out
 def svd(input, some=True, compute_uv=True):
-    """(U, S, V) with input = U @ diag(S) @ V.mT; U and V are 0 unless `compute_uv`, and square unless `some`."""
+    """(U, S, V) with input = U @ diag(S) @ V.mH; U and V are 0 unless `compute_uv`, and square unless `some`."""
     u, s, vh = spectra.svd(input, not some)
     if not compute_uv:
         u, vh = _C.zeros_like(u), _C.zeros_like(vh)
-    return _Singular(u, s, vh.mT)
+    return _Singular(u, s, vh.mH)
 
 
 def orgqr(input, tau, *, out=None):
@@ -114,6 +116,3 @@ def lu(A, pivot=True, get_infos=False, out=None):
 def lu_solve(b, LU_data, LU_pivots, *, out=None):
     """linalg.lu_solve() with b in front."""
     return factors.lu_solve(LU_data, LU_pivots, b, out=out)
-
-
-complex_matrices.for_both(globals(), complex_matrices.OLDER)

@@ -1,8 +1,9 @@
 """Operators for square systems: values by LAPACK, gradients by formulas made of the same operators.
 
-Operands are (..., n, n) matrices and (..., n, k) right sides of one float dtype and equal batch dimensions; matrices.py
-brings them into that form. G is the gradient of a result. If nothing else is said, the formulas are those of M. Giles,
-"An extended collection of matrix derivative results for forward and reverse mode algorithmic differentiation" (2008).
+Operands are (..., n, n) matrices and (..., n, k) right sides of one float or complex dtype and equal batch dimensions;
+matrices.py brings them into that form. G is the gradient of a result: the loss changes by Re(sum(conj(G) * change)). If
+nothing else is said, the formulas are those of M. Giles, "An extended collection of matrix derivative results for
+forward and reverse mode algorithmic differentiation" (2008), with conjugate transposes.
 """
 
 import numpy as np
@@ -34,6 +35,11 @@ def define(name, schema, compute, shape, backward, save):
 
 def save_result(ctx, inputs, output):
     ctx.save_for_backward(output)
+
+
+def real_like(a, shape):
+    """What the fake of an operator gives for real results, also of complex matrices."""
+    return a.new_empty(shape, dtype=a.dtype.to_real())
 
 
 def info_of(a):
@@ -68,8 +74,8 @@ def _inverse(a):
 
 
 def _inverse_backward(ctx, g, _=None):
-    # -A^-T G A^-T. The inverse is made anew from A, through which it can be differentiated again.
-    transposed = inverse_with_info(ctx.saved_tensors[0])[0].mT
+    # -A^-H G A^-H. The inverse is made anew from A, through which it can be differentiated again.
+    transposed = inverse_with_info(ctx.saved_tensors[0])[0].mH
     return -transposed @ g @ transposed
 
 
@@ -107,10 +113,10 @@ def _save_both_of(ctx, inputs, output):
 
 
 def _solve_backward(ctx, g, _=None):
-    # Of B: A^-T G. Of A: -(that) X^T.
+    # Of B: A^-H G. Of A: -(that) X^H.
     a, b = ctx.saved_tensors
-    of_b = solve_with_info(a.mT, g)[0]
-    return -of_b @ solve_with_info(a, b)[0].mT if ctx.needs_input_grad[0] else None, of_b
+    of_b = solve_with_info(a.mH, g)[0]
+    return -of_b @ solve_with_info(a, b)[0].mH if ctx.needs_input_grad[0] else None, of_b
 
 
 solve = define(
@@ -147,10 +153,10 @@ def _save_triangular(ctx, inputs, output):
 def _solve_triangular_backward(ctx, g):
     # As of solve(), and of A the triangle that was read.
     a, b = ctx.saved_tensors
-    of_b = solve_triangular(a.mT, g, not ctx.upper, ctx.unit)
+    of_b = solve_triangular(a.mH, g, not ctx.upper, ctx.unit)
     if not ctx.needs_input_grad[0]:
         return None, of_b, None, None
-    of_a = -of_b @ solve_triangular(a, b, ctx.upper, ctx.unit).mT
+    of_a = -of_b @ solve_triangular(a, b, ctx.upper, ctx.unit).mH
     of_a = of_a.triu(1 if ctx.unit else 0) if ctx.upper else of_a.tril(-1 if ctx.unit else 0)
     return of_a, of_b, None, None
 
@@ -166,7 +172,8 @@ solve_triangular = define(
 
 
 def _cofactors(a):
-    """d det(A) / dA, (..., n, n), also for singular A: det(U V^T) U C V^T, C the products of the other singular values.
+    """The gradient of det(A), (..., n, n), also for singular A: conj(det(U V^H)) U C V^H, C the products of the other
+    singular values.
 
     It has no gradient in turn.
     """
@@ -174,17 +181,17 @@ def _cofactors(a):
     n = s.shape[-1]
     others = np.broadcast_to(s[..., None, :], (*s.shape, n)).copy()
     others[..., np.arange(n), np.arange(n)] = 1
-    sign = np.linalg.det(u) * np.linalg.det(vh)
-    return tensor_of((sign[..., None, None] * u * others.prod(-1)[..., None, :] @ vh).astype(array(a).dtype))
+    phase = np.conj(np.linalg.det(u) * np.linalg.det(vh))
+    return tensor_of((phase[..., None, None] * u * others.prod(-1)[..., None, :] @ vh).astype(array(a).dtype))
 
 
 def _determinant_backward(ctx, g):
-    # G det(A) A^-T
+    # G conj(det(A)) A^-H
     (a,) = ctx.saved_tensors
     value = determinant(a)
     if bool((value == 0).any()) or not bool(value.isfinite().all()):
         return g[..., None, None] * _cofactors(a)
-    return (g * value)[..., None, None] * inverse(a).mT
+    return (g * value.conj())[..., None, None] * inverse(a).mH
 
 
 determinant = define(
@@ -203,24 +210,28 @@ def _sign_and_logarithm(a):
 
 
 def _save_for_logarithm(ctx, inputs, output):
-    ctx.mark_non_differentiable(output[0])
+    if not inputs[0].is_complex():
+        ctx.mark_non_differentiable(output[0])
     ctx.save_for_backward(inputs[0])
 
 
-def _logarithm_backward(ctx, _, g):
-    # G A^-T, of singular matrices the infinite limit of cofactors / determinant
+def _logarithm_backward(ctx, of_sign, g):
+    # G A^-H, of singular matrices the infinite limit of cofactors / determinant. The sign of a complex determinant
+    # turns with the imaginary part of what its logarithm grows by.
     (a,) = ctx.saved_tensors
+    if a.is_complex():
+        g = g + 1j * (of_sign * sign_and_log_determinant(a)[0].conj()).imag
     values = determinant(a)
     if bool((values == 0).any()):
-        return g[..., None, None] * _cofactors(a) / values[..., None, None]
-    return g[..., None, None] * inverse(a).mT
+        return g[..., None, None] * _cofactors(a) / values.conj()[..., None, None]
+    return g[..., None, None] * inverse(a).mH
 
 
 sign_and_log_determinant = define(
     "slogdet",
     "(Tensor A) -> (Tensor sign, Tensor logabsdet)",
     _sign_and_logarithm,
-    lambda a: (a.new_empty(a.shape[:-2]), a.new_empty(a.shape[:-2])),
+    lambda a: (a.new_empty(a.shape[:-2]), real_like(a, a.shape[:-2])),
     _logarithm_backward,
     _save_for_logarithm,
 )
@@ -233,14 +244,14 @@ def _cholesky(a):
 
 
 def _cholesky_backward(ctx, g, _=None):
-    # L^-T P L^-1, made symmetric, for P = tril(L^T G) with half its diagonal: I. Murray, "Differentiation of the
+    # L^-H P L^-1, made Hermitian, for P = tril(L^H G) with half its diagonal: I. Murray, "Differentiation of the
     # Cholesky decomposition" (2016), equation 10.
     factor = cholesky_with_info(ctx.saved_tensors[0])[0]
-    inner = (factor.mT @ g).tril()
+    inner = (factor.mH @ g).tril()
     inner = inner - 0.5 * inner.diagonal(dim1=-2, dim2=-1).diag_embed()
-    left = solve_triangular(factor.mT, inner, True, False)
-    whole = solve_triangular(factor.mT, left.mT, True, False).mT
-    return 0.5 * (whole + whole.mT)
+    left = solve_triangular(factor.mH, inner, True, False)
+    whole = solve_triangular(factor.mH, left.mH, True, False).mH
+    return 0.5 * (whole + whole.mH)
 
 
 cholesky = define(
@@ -298,7 +309,7 @@ def _pseudo_inverse(a, atol, rtol, hermitian):
     largest = s.max(-1, initial=0, keepdims=True)
     kept = s > np.maximum(np.array(atol)[..., None], np.array(rtol)[..., None] * largest)
     inverted = np.divide(1, s, out=np.zeros_like(s), where=kept)
-    return tensor_of(vh.swapaxes(-1, -2) * inverted[..., None, :] @ u.swapaxes(-1, -2))
+    return tensor_of(vh.conj().swapaxes(-1, -2) * inverted[..., None, :] @ u.conj().swapaxes(-1, -2))
 
 
 def _save_pseudo(ctx, inputs, output):
@@ -308,11 +319,11 @@ def _save_pseudo(ctx, inputs, output):
 
 def pseudo_inverse_gradient(a, p, g):
     """Of A, from that of its pseudo-inverse p."""
-    # -P^T G P^T + (I - A P) G^T P P^T + P^T P G^T (I - P A), from the differential of Golub and Pereyra, "The
+    # -P^H G P^H + (I - A P) G^H P P^H + P^H P G^H (I - P A), from the differential of Golub and Pereyra, "The
     # differentiation of pseudo-inverses" (1973).
-    first = g.mT @ p @ p.mT
-    last = p.mT @ p @ g.mT
-    return -p.mT @ g @ p.mT + first - a @ (p @ first) + last - (last @ p) @ a
+    first = g.mH @ p @ p.mH
+    last = p.mH @ p @ g.mH
+    return -p.mH @ g @ p.mH + first - a @ (p @ first) + last - (last @ p) @ a
 
 
 def _pseudo_inverse_backward(ctx, g):

@@ -1,4 +1,4 @@
-"""Eigenvalues, singular values, QR, and what is made of them: norms, ranks, condition numbers. Real matrices only."""
+"""Eigenvalues, singular values, QR, and what is made of them: norms, ranks, condition numbers."""
 
 from .. import _C
 from . import _table_matrix_norm, _table_norm, decompositions
@@ -6,6 +6,7 @@ from .arguments import need_matrices, need_square, takes_out
 from .matrices import inv_ex, result_type, tolerances
 
 _Eigen = result_type("linalg_eigh", "eigenvalues eigenvectors")
+_GeneralEigen = result_type("linalg_eig", "eigenvalues eigenvectors")
 _Singular = result_type("linalg_svd", "U S Vh")
 _Orthogonal = result_type("linalg_qr", "Q R")
 _OF_SINGULAR_VALUES = (2, -2, "nuc")
@@ -14,7 +15,7 @@ _LAST_TWO = (-2, -1)
 
 @takes_out
 def eigh(A, UPLO="L"):
-    """(eigenvalues, eigenvectors) of symmetric matrices, ascending, vectors as columns. One triangle of A is read."""
+    """(eigenvalues, eigenvectors) of Hermitian matrices, ascending, vectors as columns. One triangle of A is read."""
     need_square("linalg.eigh", A)
     if UPLO not in ("L", "U", "l", "u"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
@@ -25,6 +26,20 @@ def eigh(A, UPLO="L"):
 def eigvalsh(A, UPLO="L"):
     """The eigenvalues of eigh()."""
     return eigh(A, UPLO)[0]
+
+
+@takes_out
+def eig(A):
+    """(eigenvalues, eigenvectors) of square matrices, complex, vectors of length 1 as columns; in no order."""
+    need_square("linalg.eig", A)
+    return _GeneralEigen(*decompositions.general_eigen(A))
+
+
+@takes_out
+def eigvals(A):
+    """The eigenvalues of eig()."""
+    need_square("linalg.eigvals", A)
+    return decompositions.general_eigen(A)[0]
 
 
 @takes_out
@@ -129,10 +144,10 @@ def cond(A, p=None):
     if p in (None, 2, -2):
         values = svdvals(A)
         if values.shape[-1] == 0:
-            return A.new_zeros(A.shape[:-2])
+            return values.new_zeros(A.shape[:-2])
         return values[..., -1] / values[..., 0] if p == -2 else values[..., 0] / values[..., -1]
     need_square("linalg.cond", A)
     if A.shape[-1] == 0:
-        return A.new_zeros(A.shape[:-2])
+        return A.new_zeros(A.shape[:-2], dtype=A.dtype.to_real())
     inverse, info = inv_ex(A)
     return _C.where(info == 0, matrix_norm(A, p) * matrix_norm(inverse, p), float("inf"))
