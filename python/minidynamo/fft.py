@@ -95,6 +95,22 @@ def _axes(input, s, dim):
     return dims, sizes
 
 
+def _laid_out(made, input, dims):
+    """The result in torch's order in memory: the dimensions that were not transformed as they lie in the input, then
+    `dims`."""
+    strides = input.stride()
+    others = sorted([d for d in range(input.dim()) if d not in dims], key=lambda d: -strides[d])
+    order = [*others, *dims]
+    if order == list(range(len(order))):
+        return made.contiguous()
+    return made.permute(order).contiguous().permute([order.index(d) for d in range(len(order))])
+
+
+def _by_stride(input, dims):
+    strides = input.stride()
+    return sorted(dims, key=lambda d: -strides[d])
+
+
 def _transformed(input, dims, sizes, norm, inverse):
     """A complex tensor along dimensions, each with a number of points."""
     count = 1
@@ -102,13 +118,17 @@ def _transformed(input, dims, sizes, norm, inverse):
         size = _points(size, input.shape[d])
         input = _resized(input, d, size)
         count *= size
-    return _C._fourier(input, dims, inverse, _scale(norm, count, inverse)) if dims else input
+    if not dims:
+        return input
+    made = _C._fourier(input, dims, inverse, _scale(norm, count, inverse))
+    return _laid_out(made, input, _by_stride(input, dims))
 
 
 def _half(input, dims, sizes, norm, inverse):
     """Of real values: half of the last dimension holds all."""
     transformed = _transformed(input.to(input.dtype.to_complex()), dims, sizes, norm, inverse)
-    return transformed.narrow(dims[-1], 0, transformed.shape[dims[-1]] // 2 + 1)
+    half = transformed.narrow(dims[-1], 0, transformed.shape[dims[-1]] // 2 + 1)
+    return _laid_out(half, input, [*_by_stride(input, dims[:-1]), dims[-1]])
 
 
 def _from_half(input, dims, sizes, norm, divides):
@@ -122,12 +142,13 @@ def _from_half(input, dims, sizes, norm, divides):
         input = _resized(input, d, _points(points, input.shape[d]))
     scale = _scale(norm, count, divides)
     if others:
-        input = _C._fourier(input, others, True, 1.0)
+        input = _laid_out(_C._fourier(input, others, True, 1.0), input, _by_stride(input, others))
+    given = input
     input = _resized(input, last, size // 2 + 1)
     rest = (size - 1) // 2
     if rest:
         input = _C.cat([input, input.narrow(last, 1, rest).flip(last).conj()], last)
-    return _C._fourier(input, [last], True, scale).real
+    return _laid_out(_C._fourier(input, [last], True, scale).real, given, [last])
 
 
 def _given(result, out):
@@ -204,7 +225,8 @@ def hfftn(input, s=None, dim=None, norm=None, *, out=None):
         count *= _points(points, input.shape[d])
         input = _resized(input, d, _points(points, input.shape[d]))
     if len(dims) > 1:
-        input = _C._fourier(input, dims[:-1], False, _scale(norm, count, False))
+        made = _C._fourier(input, dims[:-1], False, _scale(norm, count, False))
+        input = _laid_out(made, input, _by_stride(input, dims[:-1]))
     return _given(_from_half(input.conj(), [last], [sizes[-1]], norm, False), out)
 
 

@@ -8,14 +8,15 @@ import numpy as np
 
 from .. import _C
 from . import LinAlgError
-from .operators import array, define, real_like, solve, solve_triangular, tensor_of
+from .operators import array, columns_like, define, matrix_of, real_like, solve, solve_triangular, tensor_of
 
 
 def _from_lapack(name, function, a, *args, **kwargs):
     if name != "qr" and not np.isfinite(a).all():
         raise LinAlgError(f"linalg.{name}: the algorithm does not converge for a matrix with infinite elements or NaN")
     try:
-        return tuple([tensor_of(values) for values in function(a, *args, **kwargs)])
+        found = function(a, *args, **kwargs)
+        return tuple([matrix_of(x) if x.ndim == a.ndim else tensor_of(x) for x in found])
     except np.linalg.LinAlgError:
         raise LinAlgError(f"linalg.{name}: the algorithm did not converge") from None
 
@@ -52,7 +53,7 @@ eigen = define(
     "eigh",
     "(Tensor A, str UPLO) -> (Tensor eigenvalues, Tensor eigenvectors)",
     lambda a, uplo: _from_lapack("eigh", np.linalg.eigh, array(a), uplo),
-    lambda a, uplo: (real_like(a, a.shape[:-1]), a.new_empty(a.shape)),
+    lambda a, uplo: (real_like(a, a.shape[:-1]), columns_like(a, a.shape)),
     _eigen_backward,
     _save_with,
 )
@@ -85,7 +86,10 @@ general_eigen = define(
     "eig",
     "(Tensor A) -> (Tensor eigenvalues, Tensor eigenvectors)",
     lambda a: _from_lapack("eig", _general_eigen, array(a)),
-    lambda a: tuple([a.new_empty(sizes, dtype=a.dtype.to_complex()) for sizes in (a.shape[:-1], a.shape)]),
+    lambda a: (
+        a.new_empty(a.shape[:-1], dtype=a.dtype.to_complex()),
+        columns_like(a, a.shape, a.dtype.to_complex()),
+    ),
     _general_eigen_backward,
     _save_with,
 )
@@ -98,7 +102,7 @@ def _singular_shapes(a, full):
     *batch, m, n = a.shape
     k = min(m, n)
     rows, columns = (m, n) if full else (k, k)
-    return a.new_empty((*batch, m, rows)), real_like(a, (*batch, k)), a.new_empty((*batch, columns, n))
+    return columns_like(a, (*batch, m, rows)), real_like(a, (*batch, k)), columns_like(a, (*batch, columns, n))
 
 
 def _singular_backward(ctx, of_u, of_s, of_vh):
@@ -146,14 +150,15 @@ singular = define(
 
 def _orthogonal(a, mode):
     if mode == "r":
-        return tensor_of(np.empty((0,), array(a).dtype)), tensor_of(np.linalg.qr(array(a), "r"))
+        return tensor_of(np.empty((0,), array(a).dtype)), matrix_of(np.linalg.qr(array(a), "r"))
     return _from_lapack("qr", np.linalg.qr, array(a), mode)
 
 
 def _orthogonal_shapes(a, mode):
     *batch, m, n = a.shape
     k = m if mode == "complete" else min(m, n)
-    return a.new_empty((0,) if mode == "r" else (*batch, m, k)), a.new_empty((*batch, k, n))
+    q = a.new_empty((0,)) if mode == "r" else columns_like(a, (*batch, m, k))
+    return q, columns_like(a, (*batch, k, n))
 
 
 def _square_backward(q, r, of_q, of_r):

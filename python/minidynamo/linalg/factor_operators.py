@@ -7,8 +7,10 @@ from . import lapack
 from .arguments import raise_for_rank
 from .operators import (
     array,
+    columns_like,
     define,
     info_of,
+    matrix_of,
     pseudo_inverse,
     pseudo_inverse_gradient,
     real_like,
@@ -24,7 +26,11 @@ def _smaller(a):
 
 
 def _lu_shapes(a):
-    return a.new_empty(a.shape), a.new_empty((*a.shape[:-2], _smaller(a)), dtype=_C.int32), info_of(a)
+    return columns_like(a, a.shape), a.new_empty((*a.shape[:-2], _smaller(a)), dtype=_C.int32), info_of(a)
+
+
+def _first_by_columns(matrices, *others):
+    return matrix_of(matrices), *[tensor_of(x) for x in others]
 
 
 def _save_lu(ctx, inputs, output):
@@ -65,7 +71,7 @@ def _lu_backward(ctx, g, *_):
 lu_factor = define(
     "lu_factor_ex",
     "(Tensor A) -> (Tensor LU, Tensor pivots, Tensor info)",
-    lambda a: tuple([tensor_of(x) for x in lapack.lu(array(a))]),
+    lambda a: _first_by_columns(*lapack.lu(array(a))),
     _lu_shapes,
     _lu_backward,
     _save_lu,
@@ -75,7 +81,7 @@ lu_factor = define(
 def _lu_factor_checked(a):
     factors, pivots, info = lapack.lu(array(a))
     raise_for_rank("linalg.lu_factor", info, "its pivot {} is zero: solving with the factors would divide by it")
-    return tensor_of(factors), tensor_of(pivots), tensor_of(info)
+    return _first_by_columns(factors, pivots, info)
 
 
 lu_factor_checked = define(
@@ -130,8 +136,8 @@ def _only_first(ctx, inputs, output):
 ldl_factor = define(
     "ldl_factor_ex",
     "(Tensor A, bool hermitian) -> (Tensor LD, Tensor pivots, Tensor info)",
-    lambda a, hermitian: tuple([tensor_of(x) for x in lapack.ldl(array(a), hermitian)]),
-    lambda a, hermitian: (a.new_empty(a.shape), a.new_empty(a.shape[:-1], dtype=_C.int32), info_of(a)),
+    lambda a, hermitian: _first_by_columns(*lapack.ldl(array(a), hermitian)),
+    lambda a, hermitian: (columns_like(a, a.shape), a.new_empty(a.shape[:-1], dtype=_C.int32), info_of(a)),
     _has_none("linalg.ldl_factor"),
     _only_first,
 )
@@ -139,10 +145,10 @@ ldl_factor = define(
 ldl_solve = define(
     "ldl_solve",
     "(Tensor LD, Tensor pivots, Tensor B, bool hermitian) -> Tensor",
-    lambda factors, pivots, b, hermitian: tensor_of(
+    lambda factors, pivots, b, hermitian: matrix_of(
         lapack.ldl_solve(array(factors), array(pivots), array(b), hermitian)
     ),
-    lambda factors, pivots, b, hermitian: b.new_empty(b.shape),
+    lambda factors, pivots, b, hermitian: columns_like(b, b.shape),
     _has_none("linalg.ldl_solve"),
     _keep_nothing,
 )
@@ -152,8 +158,8 @@ ldl_solve = define(
 geqrf = define(
     "geqrf",
     "(Tensor A) -> (Tensor a, Tensor tau)",
-    lambda a: tuple([tensor_of(x) for x in lapack.qr(array(a))]),
-    lambda a: (a.new_empty(a.shape), a.new_empty((*a.shape[:-2], _smaller(a)))),
+    lambda a: _first_by_columns(*lapack.qr(array(a))),
+    lambda a: (columns_like(a, a.shape), a.new_empty((*a.shape[:-2], _smaller(a)))),
     _has_none("geqrf"),
     _keep_nothing,
 )
@@ -164,14 +170,14 @@ geqrf = define(
 def _least_squares(a, b, rcond, driver):
     solution, residuals, ranks, values, info = lapack.least_squares(array(a), array(b), rcond, driver)
     raise_for_rank("linalg.lstsq", info, "the driver found no solution, for the matrix has no full rank (info {})")
-    return tensor_of(solution), tensor_of(residuals), tensor_of(ranks), tensor_of(values)
+    return _first_by_columns(solution, residuals, ranks, values)
 
 
 def _least_squares_shapes(a, b, rcond, driver):
     *batch, m, n = a.shape
     k = b.shape[-1]
     return (
-        a.new_empty((*batch, n, k)),
+        columns_like(a, (*batch, n, k)),
         real_like(a, (*batch, k if m > n else 0)),
         a.new_empty(tuple(batch), dtype=_C.int64),
         real_like(a, (*batch, _smaller(a))),

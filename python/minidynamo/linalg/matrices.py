@@ -57,7 +57,7 @@ def cholesky(A, *, upper=False):
     """Lower triangular L with L @ L.mH = A, or L.mH with `upper`. Only the lower triangle of A is read, and
     with `upper` the upper one. LinAlgError for a matrix that is not positive definite."""
     need_square("linalg.cholesky", A)
-    return operators.cholesky(A.mH).mH if upper else operators.cholesky(A)
+    return operators.cholesky(A, bool(upper))
 
 
 @takes_out
@@ -79,8 +79,7 @@ def cholesky_ex(A, *, upper=False, check_errors=False):
     need_square("linalg.cholesky_ex", A)
     if check_errors:
         return _FactorAndInfo(cholesky(A, upper=upper), _no_errors(A))
-    factor, info = operators.cholesky_with_info(A.mH if upper else A)
-    return _FactorAndInfo(factor.mH if upper else factor, info)
+    return _FactorAndInfo(*operators.cholesky_with_info(A, bool(upper)))
 
 
 @takes_out

@@ -24,6 +24,29 @@ def tensor_of(values):
     return _C.from_numpy(np.array(values, order="C"))
 
 
+def _column_strides(sizes):
+    """Of matrices that lie column by column, one behind the other."""
+    *batch, rows, columns = sizes
+    rows = max(rows, 1)
+    strides, step = [1, rows], rows * max(columns, 1)
+    for size in reversed(batch):
+        strides.insert(0, step)
+        step *= max(size, 1)
+    return strides
+
+
+def matrix_of(values):
+    """A tensor over memory of its own, in LAPACK's order."""
+    found = tensor_of(np.empty(0, values.dtype)).new_empty_strided(values.shape, _column_strides(values.shape))
+    array(found)[...] = values
+    return found
+
+
+def columns_like(a, sizes, dtype=None):
+    """What the fake of an operator gives for a result of matrix_of()."""
+    return a.new_empty_strided(sizes, _column_strides(sizes), dtype=dtype or a.dtype)
+
+
 def define(name, schema, compute, shape, backward, save):
     """The operator aten::linalg_<name>. `shape` makes results of the right sizes, `save` is its setup_context."""
     operator = custom_op(f"aten::linalg_{name}", compute, mutates_args=(), schema=schema)
@@ -61,6 +84,10 @@ def _save_first_of(*results):
     return save
 
 
+def _with_info(found, info):
+    return matrix_of(found), tensor_of(info)
+
+
 def _inverse_and_info(a):
     a = array(a)
     factors, pivots, info = lapack.lu(a)
@@ -70,7 +97,7 @@ def _inverse_and_info(a):
 def _inverse(a):
     found, info = _inverse_and_info(a)
     raise_for_singular("linalg.inv", info)
-    return tensor_of(found)
+    return matrix_of(found)
 
 
 def _inverse_backward(ctx, g, _=None):
@@ -80,13 +107,13 @@ def _inverse_backward(ctx, g, _=None):
 
 
 inverse = define(
-    "inv", "(Tensor A) -> Tensor", _inverse, lambda a: a.new_empty(a.shape), _inverse_backward, _save_first
+    "inv", "(Tensor A) -> Tensor", _inverse, lambda a: columns_like(a, a.shape), _inverse_backward, _save_first
 )
 inverse_with_info = define(
     "inv_ex",
     "(Tensor A) -> (Tensor inverse, Tensor info)",
-    lambda a: tuple([tensor_of(x) for x in _inverse_and_info(a)]),
-    lambda a: (a.new_empty(a.shape), info_of(a)),
+    lambda a: _with_info(*_inverse_and_info(a)),
+    lambda a: (columns_like(a, a.shape), info_of(a)),
     _inverse_backward,
     _save_first_of(1),
 )
@@ -100,7 +127,7 @@ def _solve_and_info(a, b):
 def _solve(a, b):
     found, info = _solve_and_info(a, b)
     raise_for_singular("linalg.solve", info)
-    return tensor_of(found)
+    return matrix_of(found)
 
 
 def _save_both(ctx, inputs, output):
@@ -120,13 +147,18 @@ def _solve_backward(ctx, g, _=None):
 
 
 solve = define(
-    "solve", "(Tensor A, Tensor B) -> Tensor", _solve, lambda a, b: b.new_empty(b.shape), _solve_backward, _save_both
+    "solve",
+    "(Tensor A, Tensor B) -> Tensor",
+    _solve,
+    lambda a, b: columns_like(b, b.shape),
+    _solve_backward,
+    _save_both,
 )
 solve_with_info = define(
     "solve_ex",
     "(Tensor A, Tensor B) -> (Tensor result, Tensor info)",
-    lambda a, b: tuple([tensor_of(x) for x in _solve_and_info(a, b)]),
-    lambda a, b: (b.new_empty(b.shape), info_of(a)),
+    lambda a, b: _with_info(*_solve_and_info(a, b)),
+    lambda a, b: (columns_like(b, b.shape), info_of(a)),
     _solve_backward,
     _save_both_of,
 )
@@ -140,9 +172,9 @@ def _triangle(a, upper, unit):
 
 def _solve_triangular(a, b, upper, unit):
     try:
-        return tensor_of(np.linalg.solve(_triangle(array(a), upper, unit), array(b)))
+        return matrix_of(np.linalg.solve(_triangle(array(a), upper, unit), array(b)))
     except np.linalg.LinAlgError:  # a zero on the diagonal
-        return tensor_of(np.full_like(array(b), np.inf))
+        return matrix_of(np.full_like(array(b), np.inf))
 
 
 def _save_triangular(ctx, inputs, output):
@@ -165,7 +197,7 @@ solve_triangular = define(
     "solve_triangular",
     "(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor",
     _solve_triangular,
-    lambda a, b, upper, unit: b.new_empty(b.shape),
+    lambda a, b, upper, unit: columns_like(b, b.shape),
     _solve_triangular_backward,
     _save_triangular,
 )
@@ -237,33 +269,56 @@ sign_and_log_determinant = define(
 )
 
 
-def _cholesky(a):
-    factor, info = lapack.cholesky(array(a))
+def _turned(a, upper):
+    """The matrices whose lower triangles are to be read."""
+    return a.swapaxes(-1, -2).conj() if upper else a
+
+
+def _factor_and_info(a, upper):
+    factor, info = lapack.cholesky(_turned(array(a), upper))
+    return _turned(factor, upper), info
+
+
+def _cholesky(a, upper):
+    factor, info = _factor_and_info(a, upper)
     raise_for_indefinite("linalg.cholesky", info)
-    return tensor_of(factor)
+    return matrix_of(factor)
+
+
+def _save_with_triangle(ctx, inputs, output):
+    if isinstance(output, tuple):
+        ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(inputs[0])
+    ctx.upper = inputs[1]
 
 
 def _cholesky_backward(ctx, g, _=None):
     # L^-H P L^-1, made Hermitian, for P = tril(L^H G) with half its diagonal: I. Murray, "Differentiation of the
     # Cholesky decomposition" (2016), equation 10.
-    factor = cholesky_with_info(ctx.saved_tensors[0])[0]
+    a, g = (ctx.saved_tensors[0].mH, g.mH) if ctx.upper else (ctx.saved_tensors[0], g)
+    factor = cholesky_with_info(a, False)[0]
     inner = (factor.mH @ g).tril()
     inner = inner - 0.5 * inner.diagonal(dim1=-2, dim2=-1).diag_embed()
     left = solve_triangular(factor.mH, inner, True, False)
     whole = solve_triangular(factor.mH, left.mH, True, False).mH
-    return 0.5 * (whole + whole.mH)
+    return 0.5 * (whole + whole.mH), None
 
 
 cholesky = define(
-    "cholesky", "(Tensor A) -> Tensor", _cholesky, lambda a: a.new_empty(a.shape), _cholesky_backward, _save_first
+    "cholesky",
+    "(Tensor A, bool upper) -> Tensor",
+    _cholesky,
+    lambda a, upper: columns_like(a, a.shape),
+    _cholesky_backward,
+    _save_with_triangle,
 )
 cholesky_with_info = define(
     "cholesky_ex",
-    "(Tensor A) -> (Tensor L, Tensor info)",
-    lambda a: tuple([tensor_of(x) for x in lapack.cholesky(array(a))]),
-    lambda a: (a.new_empty(a.shape), info_of(a)),
+    "(Tensor A, bool upper) -> (Tensor L, Tensor info)",
+    lambda a, upper: _with_info(*_factor_and_info(a, upper)),
+    lambda a, upper: (columns_like(a, a.shape), info_of(a)),
     _cholesky_backward,
-    _save_first_of(1),
+    _save_with_triangle,
 )
 
 _TAYLOR_TERMS, _TAYLOR_RADIUS = 18, 0.5  # 0.5^19 / 19! is below 1e-22
