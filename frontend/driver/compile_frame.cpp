@@ -315,10 +315,7 @@ struct Compilation {
     return {};
   }
 
-  EntryRef run_again() {
-    ++speculation.restarts;
-    return run();
-  }
+  EntryRef run_again() { return ++speculation.restarts, run(); }
 
   // The exception would leave the frame: plain Python raises it for real. True: restart, as above.
   bool on_raise(Tracer& t, const TracedRaise& e) {
@@ -471,7 +468,8 @@ EntryRef compile_frame(const FrameRequest& request) {
   Disarmed plain;
   const std::shared_ptr<FrameNotes> held = own_frame_notes(request.code);  // reset() may come meanwhile
   FrameNotes& notes = *held;
-  if (notes.compiling) return {};
+  // The function of a comprehension was traced with it, and had nothing to capture.
+  if (notes.compiling || (request.options->fullgraph && is_comprehension(*decoded_body(request.code)))) return {};
   struct Busy {
     FrameNotes& n;
     explicit Busy(FrameNotes& n) : n(n) { n.compiling = true; }

@@ -55,6 +55,10 @@ bool looks_at_frames(PyObject* code) {
   return (uses_name(code, "_getframe") || uses_name(code, "currentframe")) && !wants_globals_only(code);
 }
 
+bool is_comprehension(const CodeBody& body) {
+  return !body.slot_names.empty() && text_of(body.slot_names[0].get()) == ".0";
+}
+
 bool shares_locals(const CodeBody& body) {
   if (!kOneLocalsDict) return false;
   int uses = 0;

@@ -14,5 +14,7 @@ bool looks_at_frames(PyObject* code);
 bool wants_globals_only(PyObject* code);
 // More than one look at the frame's own namespace, where what one of them stores is there for the next (until 3.12).
 bool shares_locals(const CodeBody& body);
+// Whether the code is that of a comprehension (before CPython 3.12), whose argument is the iterator.
+bool is_comprehension(const CodeBody& body);
 
 }  // namespace md

@@ -20,12 +20,12 @@ class Parameter(_C.Tensor, metaclass=_ParameterType):
 
     def __new__(cls, data=None, requires_grad=True):
         data = _C.empty(0) if data is None else data
-        if _C._class_has_handler(type(data)):
+        if type(data) is not _C.Tensor and type(data) is not Parameter:
             made = data.detach().requires_grad_(requires_grad)
             if type(made) is not type(data):
                 raise RuntimeError(
                     f"Parameter(): detach() of a {type(data).__name__} gives a {type(made).__name__}; its "
-                    "__torch_dispatch__ has to give one of its own class"
+                    "__torch_function__ and __torch_dispatch__ have to give one of its own class"
                 )
             made._is_param = True
             return made
