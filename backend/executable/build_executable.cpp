@@ -115,7 +115,9 @@ class ExecutableBuilder {
       }
       const Node& n = *l.buffers[i];
       if (i >= loads && !places_.contains(n)) places_.define(n, {.type = n.type()});
-      s.buffers.push_back(places_.use(places_.of(&n)));
+      Place p = places_.use(places_.of(&n));
+      if (i < l.shifts.size()) p.shift = p.shift + l.shifts[i];
+      s.buffers.push_back(std::move(p));
     }
     for (const NestValue& v : l.nest.values)
       s.can_fail |= v.kind == NestValue::Kind::Compute && op(v.op).decl->can_fail;

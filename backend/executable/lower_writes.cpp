@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "backend/nest/schedule.h"
+#include "ir/compile/passes/stacks.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
@@ -21,6 +22,15 @@ SizeVec strides_of(const Arg& list) {
   SizeVec strides;
   for (const Arg& s : list.get<ListArg>().items) strides.push_back(s.get<Size>());
   return strides;
+}
+
+// A place of complex numbers as that of their parts.
+Place of_parts(Place p) {
+  p.type.dtype = to_real(p.type.dtype);
+  for (Size& s : p.type.strides) s = s * 2;
+  p.type.sizes.push_back(2), p.type.strides.push_back(1);
+  p.type.offset = p.type.offset * 2, p.shift = p.shift * 2;
+  return p;
 }
 
 // The part of `whole` that a write_view or commit with these arguments writes.
@@ -41,7 +51,7 @@ WriteLowering::WriteLowering(const Graph& functional, const std::vector<FusionGr
   for (const auto& n : functional.nodes) {
     if (n->kind != NodeKind::Op || n->op != id::WriteView) continue;
     const Node* source = n->args[1].get<Node*>();
-    if (readers[source] == 1) written_by_[source] = n.get();
+    if (readers[source] == 1 && stacked_dim(*source) < 0) written_by_[source] = n.get();
   }
 }
 
@@ -140,6 +150,7 @@ void WriteLowering::add_copy(const Place& from, const Place& to) {
 
 // Copying one tensor over another of the same sizes: a nest of its own.
 Launch WriteLowering::copy_launch(const Place& from, const Place& to) const {
+  if (is_complex(from.type.dtype) && is_complex(to.type.dtype)) return copy_launch(of_parts(from), of_parts(to));
   LoopNest nest;
   nest.extents = to.type.sizes;
   nest.buffers = 2;

@@ -23,6 +23,14 @@ bool ValuePlaces::is_known(const Node* n) const {
   return true;
 }
 
+namespace {
+// So many elements of dtype `from`, counted in those of `to`.
+Size in_elements(Size count, DType from, DType to) {
+  const auto have = static_cast<std::int64_t>(item_size(from)), want = static_cast<std::int64_t>(item_size(to));
+  return have == want ? count : have > want ? count * (have / want) : floordiv(count, want / have);
+}
+}  // namespace
+
 Place ValuePlaces::of(const Node* n) {
   std::vector<const Node*> views;  // on the way down
   while (is_view(*n) && !contains(*n)) {
@@ -32,7 +40,8 @@ Place ValuePlaces::of(const Node* n) {
   Place p = computed(n);
   for (; !views.empty(); n = views.back(), views.pop_back()) {
     const Node* const view = views.back();
-    p.shift = p.shift + (view->type().offset - n->type().offset);
+    const DType from = n->type().dtype, to = view->type().dtype;
+    p.shift = in_elements(p.shift, from, to) + (view->type().offset - in_elements(n->type().offset, from, to));
     p.type = view->type();
     set(*view, p);
   }

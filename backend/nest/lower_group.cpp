@@ -7,9 +7,11 @@
 
 #include "backend/nest/schedule.h"
 #include "backend/nest/split_fold.h"
+#include "ir/compile/passes/stacks.h"
 #include "ir/core/error.h"
 #include "ir/core/scalar_builder.h"
 #include "ir/graph/dataflow.h"
+#include "ir/graph/op_ids.h"
 #include "ir/tensor/strided.h"
 #include "registry/reduction_order.h"
 
@@ -35,6 +37,8 @@ class GroupLowering {
       const Node& n = *m.node;
       if (is_view_member(n)) {
         value_of_[&n] = operand(m, n.args[0].get<Node*>());
+      } else if (n.op == id::Cat) {
+        for (const Arg& a : n.args[0].get<ListArg>().items) stacked_[&n].push_back(operand(m, a.get<Node*>()));
       } else {
         value_of_[&n] = is_reduction(n) ? reduction(m) : pointwise(m);
       }
@@ -44,6 +48,7 @@ class GroupLowering {
     LoweredGroup result;
     result.nest = std::move(nest_);
     result.buffers = std::move(buffers_);
+    result.shifts = std::move(shifts_);
     return result;
   }
 
@@ -165,7 +170,24 @@ class GroupLowering {
       if (m == group_.members.end())
         throw InternalError("fusion: " + out->name + " is an output but no member of its group");
       const TensorType& t = out->type();
+      if (out->op == id::Cat) {
+        add_stack(*out, *m);
+        continue;
+      }
       nest_.store(value_of_.at(out), nest_.access(buffer(out), t.dtype, along_axes(group_, *m, t.strides)));
+    }
+  }
+
+  // Each value into its place in the stack.
+  void add_stack(const Node& n, const FusionGroup::Member& m) {
+    const TensorType& t = n.type();
+    const Size step = t.strides[static_cast<std::size_t>(stacked_dim(n))];
+    Size shift = 0;
+    for (const int value : stacked_.at(&n)) {
+      nest_.store(value, nest_.access(buffer(&n), t.dtype, along_axes(group_, m, t.strides)));
+      shifts_.resize(buffers_.size(), Size(0));
+      shifts_.back() = shift;
+      shift = shift + step;
     }
   }
 
@@ -178,8 +200,10 @@ class GroupLowering {
   const FusionGroup& group_;
   LoopNest nest_;
   std::vector<const Node*> buffers_;
+  std::vector<Size> shifts_;
   std::vector<Loaded> loads_;
   std::unordered_map<const Node*, int> value_of_;
+  std::unordered_map<const Node*, std::vector<int>> stacked_;  // values by the stack they go into
   std::unordered_map<std::int64_t, int> converted_;
 };
 

@@ -12,6 +12,7 @@ struct LoweredGroup {
   const Node* call = nullptr;  // set: no loop nest, but this op through the engine
   LoopNest nest;
   std::vector<const Node*> buffers;  // whose memory each buffer of the nest is: operands, then results
+  std::vector<Size> shifts;          // elements by which a buffer begins later than its node; as many as are needed
   // Set by split_fold: the step runs once per so many folded columns and stores into scratch, whose node is null.
   std::int64_t part = 0;
   std::vector<TensorType> scratch;

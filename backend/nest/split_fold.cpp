@@ -56,7 +56,7 @@ class Splitter {
       if (varies(nest_.values[static_cast<std::size_t>(s.value)])) add_store(out, s, to);
     for (int f : folds) {
       const DType t = out.nest.values[static_cast<std::size_t>(f)].dtype;
-      out.nest.stores.push_back({f, out.nest.access(add_buffer(out, nullptr), t, scratch_strides(false))});
+      out.nest.stores.push_back({f, out.nest.access(add_scratch(out), t, scratch_strides(false))});
       out.scratch.push_back(scratch_type(t));
     }
     out.nest.buffers = static_cast<int>(out.buffers.size());
@@ -77,7 +77,7 @@ class Splitter {
       NestValue load;
       load.dtype = v.dtype;
       load.access = static_cast<int>(out.nest.accesses.size());
-      out.nest.accesses.push_back(out.nest.access(add_buffer(out, nullptr), v.dtype, scratch_strides(true)));
+      out.nest.accesses.push_back(out.nest.access(add_scratch(out), v.dtype, scratch_strides(true)));
       v.args = {out.nest.add(std::move(load))};
       to[i] = out.nest.add(std::move(v));
     }
@@ -90,7 +90,7 @@ class Splitter {
     for (int& a : v.args) a = to[static_cast<std::size_t>(a)];
     if (v.kind == NestValue::Kind::Load) {
       Access a = nest_.accesses[static_cast<std::size_t>(v.access)];
-      a.buffer = add_buffer(out, whole_.buffers[static_cast<std::size_t>(a.buffer)]);
+      a.buffer = add_buffer(out, a.buffer);
       v.access = static_cast<int>(out.nest.accesses.size());
       out.nest.accesses.push_back(std::move(a));
     }
@@ -99,12 +99,22 @@ class Splitter {
 
   void add_store(LoweredGroup& out, Store s, const std::vector<int>& to) {
     s.value = to[static_cast<std::size_t>(s.value)];
-    s.to.buffer = add_buffer(out, whole_.buffers[static_cast<std::size_t>(s.to.buffer)]);
+    s.to.buffer = add_buffer(out, s.to.buffer);
     out.nest.stores.push_back(std::move(s));
   }
 
-  static int add_buffer(LoweredGroup& out, const Node* n) {
-    out.buffers.push_back(n);
+  // Buffer `i` of the whole.
+  int add_buffer(LoweredGroup& out, int i) const {
+    const auto at = static_cast<std::size_t>(i);
+    out.buffers.push_back(whole_.buffers[at]);
+    if (at < whole_.shifts.size()) {
+      out.shifts.resize(out.buffers.size(), Size(0));
+      out.shifts.back() = whole_.shifts[at];
+    }
+    return static_cast<int>(out.buffers.size()) - 1;
+  }
+  static int add_scratch(LoweredGroup& out) {
+    out.buffers.push_back(nullptr);
     return static_cast<int>(out.buffers.size()) - 1;
   }
 

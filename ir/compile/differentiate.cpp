@@ -82,7 +82,7 @@ class ReverseWalk {
     for (Node* n : c.results) {
       // One that gives its operand back has nothing to differentiate, and no parts.
       if (!inside_.erase(n)) throw NotFunctional("differentiate: a composite returns what it was given");
-      if (n->type().requires_grad && is_floating(n->type().dtype)) active_.insert(n);
+      if (n->type().requires_grad && is_differentiable(n->type().dtype)) active_.insert(n);
     }
   }
 
@@ -101,7 +101,7 @@ class ReverseWalk {
     if (!reached) return false;
     if (n.kind == NodeKind::Call) throw NotFunctional("differentiate: the derivative of " + n.target + " is not known");
     const bool grows =
-        std::ranges::any_of(n.types, [](const TensorType& t) { return t.requires_grad && is_floating(t.dtype); });
+        std::ranges::any_of(n.types, [](const TensorType& t) { return t.requires_grad && is_differentiable(t.dtype); });
     if (grows && n.kind == NodeKind::Op && !has_gradient(op(n.op)))
       throw NotFunctional("differentiate: " + op(n.op).public_name + " has no derivative");
     return grows;

@@ -29,7 +29,9 @@ struct OneOperand : PartsCaller {
 // Both together where both are complex: the last dimensions broadcast.
 Arg added(const Expansion& e, OpId id) {
   const PartsCaller p{e};
-  if (is_complex_tensor(e.arg(0)) && is_complex_tensor(e.arg(1))) {
+  // At once; in a graph each part is a value of its own.
+  const bool at_once = e.arg(0).is<TensorRef>() && e.arg(1).is<TensorRef>();
+  if (at_once && is_complex_tensor(e.arg(0)) && is_complex_tensor(e.arg(1))) {
     const DType t = to_real(result_dtype(e));
     const auto both = [&](int i) { return converted(e, p.pairs(e.arg(i)), t); };
     return p.of_pairs(e.call(id, {both(0), both(1)}));
@@ -150,7 +152,7 @@ Arg div(const Expansion& e) {
 
 Arg neg(const Expansion& e) {
   const PartsCaller p{e};
-  return p.of_pairs(p.neg(p.pairs(e.arg(0))));
+  return p.elementwise(e.arg(0), [&](const Arg& part) { return p.neg(part); });
 }
 
 Arg pow(const Expansion& e) {

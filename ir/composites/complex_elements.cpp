@@ -97,7 +97,7 @@ Arg each_part(const Expansion& e, DType t) {
 
 Arg on_pairs(const Expansion& e) {
   const PartsCaller p{e};
-  return p.of_pairs(e.call(e.op.id, {p.pairs(e.arg(0))}));
+  return p.elementwise(e.arg(0), [&](const Arg& part) { return e.call(e.op.id, {part}); });
 }
 
 // Elements `from` to `to` of dimension `d`.
@@ -292,7 +292,6 @@ Arg log_cumsum_exp(const Expansion& e) {
 }
 
 Arg log_sum_exp(const Expansion& e) {
-  const PartsCaller p{e};
   const Arg grown = e.call(id::Exp, {e.arg(0)});
   return e.call(id::Log, {e.call(id::Sum, {grown, e.arg(1), e.arg(2)})});
 }

@@ -1,7 +1,11 @@
 // From complex tensors to their parts and back, and arithmetic on parts.
 #include "ir/composites/complex_parts.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+
+#include "ir/infer/unbacked.h"
 
 namespace md {
 
@@ -16,6 +20,23 @@ namespace {
 
 const double* as_known(const Arg& a) { return a.get_if<double>(); }
 
+// The order of dimensions from the slowest in memory to the fastest, and the one that undoes it.
+std::pair<ListArg, ListArg> memory_orders(const SizeVec& strides) {
+  std::vector<int> slow_to_fast(strides.size());
+  std::iota(slow_to_fast.begin(), slow_to_fast.end(), 0);
+  std::ranges::stable_sort(slow_to_fast, [&](int a, int b) {
+    const Size x = strides[static_cast<std::size_t>(a)], y = strides[static_cast<std::size_t>(b)];
+    return !(x == y) && layout_lt(y, x);
+  });
+  ListArg order, back;
+  back.items.resize(strides.size());
+  for (std::size_t i = 0; i < strides.size(); ++i) {
+    order.items.emplace_back(slow_to_fast[i]);
+    back.items[static_cast<std::size_t>(slow_to_fast[i])] = static_cast<int>(i);
+  }
+  return {order, back};
+}
+
 template <class F>
 Arg known_or_called(const PartsCaller& p, OpId id, const Arg& a, const Arg& b, F&& f) {
   const double *x = as_known(a), *y = as_known(b);
@@ -26,6 +47,8 @@ Arg known_or_called(const PartsCaller& p, OpId id, const Arg& a, const Arg& b, F
 Arg part_tensor(const Expansion& e, const Arg& part, const Arg& other) {
   if (!as_known(part)) return part;
   if (as_known(other)) return e.call(id::Full, {ListArg{}, part, default_dtype()});
+  // In a graph it is computed with what reads it.
+  if (other.is<Node*>()) return e.call(id::Fill, {e.call(id::Detach, {other}), part});
   return e.call(id::FullLike, {other, part});
 }
 
@@ -87,7 +110,14 @@ Arg PartsCaller::joined(const ComplexParts& p) const {
     const Arg sizes = sizes_arg(broadcast(e, a, b));
     re = e.call(id::Expand, {re, sizes}), im = e.call(id::Expand, {im, sizes});
   }
-  return e.call(id::ViewAsComplex, {e.call(id::Stack, {ListArg{{re, im}}, -1})});
+  const auto together = [&](const Arg& a, const Arg& b) {
+    return e.call(id::ViewAsComplex, {e.call(id::Stack, {ListArg{{a, b}}, -1})});
+  };
+  const TensorType operands[] = {type_of(re), type_of(im)};
+  const SizeVec strides = joined_strides(operands, operands[0].sizes);
+  if (is_row_major(operands[0].sizes, strides)) return together(re, im);
+  const auto [order, back] = memory_orders(strides);
+  return e.call(id::Permute, {together(e.call(id::Permute, {re, order}), e.call(id::Permute, {im, order})), back});
 }
 
 ComplexParts PartsCaller::product(const ComplexParts& x, const ComplexParts& y) const {
@@ -134,7 +164,7 @@ Arg as_complex(const Expansion& e, const Arg& x, DType t) {
   const PartsCaller p{e};
   if (!is_complex_tensor(x)) return p.joined({converted(e, x, to_real(t)), 0.0});
   if (type_of(x).dtype == t) return x;
-  return p.of_pairs(converted(e, p.pairs(x), to_real(t)));
+  return p.elementwise(x, [&](const Arg& part) { return converted(e, part, to_real(t)); });
 }
 
 }  // namespace md

@@ -34,7 +34,16 @@ struct PartsCaller {
   ComplexParts parts(int i) const { return parts(e.arg(i), promoted_dtype({&e.arg(i), 1})); }
   Arg pairs(const Arg& x) const { return e.call(id::ViewAsReal, {x}); }  // of a complex tensor
   Arg of_pairs(const Arg& pairs) const;
+  // Laid out in memory as elementwise results of both parts are.
   Arg joined(const ComplexParts& p) const;
+  // f of a real tensor that holds the elements' parts. In a graph each part is a value of its own, so that it fuses
+  // with what is computed before and after; at once both are one call.
+  template <class F>
+  Arg elementwise(const Arg& x, F&& f) const {
+    if (!x.is<Node*>()) return of_pairs(f(pairs(x)));
+    const ComplexParts z = parts(x, type_of(x).dtype);
+    return joined({f(z.re), f(z.im)});
+  }
 
   ComplexParts product(const ComplexParts& x, const ComplexParts& y) const;
   ComplexParts quotient(const ComplexParts& x, const ComplexParts& y) const;

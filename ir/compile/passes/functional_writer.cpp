@@ -5,6 +5,7 @@
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
+#include "ir/infer/complex_calls.h"
 
 namespace md {
 
@@ -19,7 +20,30 @@ std::unique_ptr<Graph> FunctionalWriter::finish() {
   return std::move(graph_);
 }
 
+namespace {
+
+// Appends the parts that a call on complex values is made of.
+class AppendingCaller final : public OpCaller {
+ public:
+  explicit AppendingCaller(FunctionalWriter& out) : out_(out) {}
+  using OpCaller::call;
+  Arg call(const Op& op, std::vector<Arg> args) override {
+    if (opens(op, args)) return expand(op, *this, args);
+    Node* const n = out_.append_op(op, std::move(args));
+    if (op.schema.results == 1) return n;
+    ListArg items;
+    for (Node* item : out_.append_items(n)) items.items.emplace_back(item);
+    return items;
+  }
+
+ private:
+  FunctionalWriter& out_;
+};
+
+}  // namespace
+
 Node* FunctionalWriter::append_op(const Op& op, BoundArgs args) {
+  if (opens_complex(op, args)) return AppendingCaller(*this).call(op, std::move(args)).get<Node*>();
   std::vector<TensorType> types = infer(op, args);
   return append_op(op, std::move(args), std::move(types));
 }

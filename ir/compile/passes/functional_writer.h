@@ -24,7 +24,8 @@ class FunctionalWriter {
     n.stack = origin_->stack;
     return graph_->append(std::move(n));
   }
-  // An op on functional values; `types`, if given, are what inference says.
+  // An op on functional values, opened into those on their parts where some are complex; `types`, if given, are what
+  // inference says.
   Node* append_op(const Op& op, BoundArgs args);
   Node* append_op(const Op& op, BoundArgs args, std::vector<TensorType> types);
   // One node per result of a node that has several.

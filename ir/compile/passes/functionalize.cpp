@@ -13,6 +13,7 @@
 #include "ir/graph/handled_input.h"
 #include "ir/graph/mutation.h"
 #include "ir/graph/op_ids.h"
+#include "ir/infer/complex_calls.h"
 #include "ir/infer/composite.h"
 #include "ir/infer/indexing.h"
 #include "ir/infer/unbacked.h"
@@ -40,13 +41,14 @@ class Functionalizer final : public OpCaller {
   Arg call(const Op& op, BoundArgs args) override {
     switch (op.kind()) {
       case OpKind::Composite:
-        return notes_ && op.decl->own_gradient && !in_composite_ && grad_enabled() ? noted_composite(op, args)
-                                                                                   : expand(op, *this, args);
+        return notes_ && op.decl->own_gradient && !in_composite_ && grad_enabled() && !involves_complex(args)
+                   ? noted_composite(op, args)
+                   : expand(op, *this, args);
       case OpKind::View:
         return MD_MUTATED("alias", op.name()) ? compute(op, std::move(args))
                                               : values_.new_view(op, std::move(args)).node;
       default:
-        return compute(op, std::move(args));
+        return opens_complex(op, args) ? expand(op, *this, args) : compute(op, std::move(args));
     }
   }
 
@@ -94,11 +96,10 @@ class Functionalizer final : public OpCaller {
 
   // --- Inputs ---------------------------------------------------------------------------------------------------
 
-  // Passes and kernels know the memory of the CPU and the real dtypes one computes in; anything else is run op by op as
-  // traced.
+  // Passes and kernels know the memory of the CPU and the dtypes one computes in, complex ones by their parts; anything
+  // else is run op by op as traced.
   static void expect_on_cpu(const Node& n) {
     for (const TensorType& t : n.types) {
-      if (is_complex(t.dtype)) throw NotFunctional("functionalize: " + n.name + " is complex");
       if (!t.device.is_cpu()) throw NotFunctional("functionalize: " + n.name + " is on device " + to_string(t.device));
       if (is_storage_only(t.dtype))
         throw NotFunctional("functionalize: " + n.name + " has elements of " + std::string(info(t.dtype).name));

@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "ir/compile/passes/stacks.h"
 #include "ir/core/error.h"
 #include "ir/graph/dataflow.h"
 #include "ir/graph/op_ids.h"
@@ -170,6 +171,8 @@ class Fuser {
       add_pointwise(n, after);
     } else if (kind == OpKind::Reduction && folds(n)) {
       add_reduction(n, after);
+    } else if (const int d = stacked_dim(n); d >= 0 && add_stack(n, d, after)) {
+      return;
     } else if (kind == OpKind::Create && after < 0) {
       out_.first.push_back(&n);  // before everything
       out_.rank[&n] = -1;
@@ -251,14 +254,38 @@ class Fuser {
   void add_pointwise(const Node& n, int after) {
     const SizeVec& sizes = n.type().sizes;
     if (after >= 0) {
-      gather(n, after);
+      gather(n, sizes, after);
       Group& g = out_.groups[static_cast<std::size_t>(after)];
       if (has_room(g) && reads_nothing_stored(g, n)) {
-        if (auto axes = place(g, n)) return join(after, n, std::move(*axes));
+        if (auto axes = place(g, n, sizes)) return join(after, n, std::move(*axes));
       }
     }
     if (const int beside = neighbour(n, sizes, after); beside >= 0) return join(beside, n, identity(sizes));
     open_loops(n, sizes, identity(sizes));
+  }
+
+  // Each of the stacked values is stored where it belongs as it is computed; whether that is done.
+  bool add_stack(const Node& n, int d, int after) {
+    const SizeVec& space = n.args[0].get<ListArg>().items[0].get<Node*>()->args[0].get<Node*>()->type().sizes;
+    const auto at = [d](auto& v) { return v.begin() + d; };
+    SizeVec sizes = space;
+    sizes.insert(at(sizes), Size(1));
+    if (after >= 0) {
+      gather(n, space, after);
+      Group& g = out_.groups[static_cast<std::size_t>(after)];
+      if (has_room(g) && reads_nothing_stored(g, n)) {
+        if (auto axes = place(g, n, sizes)) {
+          join(after, n, std::move(*axes));
+          g.axes[&n].reset();  // what reads it reads its memory
+          return true;
+        }
+      }
+    }
+    if (d != n.type().dim() - 1) return false;  // runs of elements are copied as they lie
+    AxisMap axes = identity(space);
+    axes.insert(at(axes), -1);
+    out_.groups[static_cast<std::size_t>(open_loops(n, space, std::move(axes)))].axes[&n].reset();
+    return true;
   }
 
   void add_reduction(const Node& n, int after) {
@@ -290,8 +317,8 @@ class Fuser {
   }
 
   // Where several groups over one space meet in a node, the earlier ones may as well run with the last.
-  void gather(const Node& n, int after) {
-    if (!(out_.groups[static_cast<std::size_t>(after)].result.extents == n.type().sizes)) return;
+  void gather(const Node& n, const SizeVec& sizes, int after) {
+    if (!(out_.groups[static_cast<std::size_t>(after)].result.extents == sizes)) return;
     for_each_input(n, [&](const Node* in) {
       const int r = rank(in);
       if (r >= 0 && r < after && may_wait(r, after)) absorb(r, after);
@@ -338,8 +365,7 @@ class Fuser {
   }
 
   // Where the dimensions of a pointwise result lie in the group's space, if they can.
-  std::optional<AxisMap> place(Group& g, const Node& n) {
-    const SizeVec& sizes = n.type().sizes;
+  std::optional<AxisMap> place(Group& g, const Node& n, const SizeVec& sizes) {
     AxisMap axes(sizes.size(), -1);
     bool anything = false, fits = true;
     for_each_input(n, [&](const Node* in) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "ir/compile/passes/layouts.h"
+#include "ir/compile/passes/stacks.h"
 #include "ir/core/error.h"
 #include "ir/gradients/tape.h"
 #include "ir/graph/dataflow.h"
@@ -99,6 +100,7 @@ Node* StorageValues::see(const Op& view, BoundArgs args, Node* on, const TensorT
   if (view.id == id::AsStrided && !(same_layout(on->type(), eager) && on->type().offset == eager.offset)) {
     throw NotFunctional("functionalize: as_strided of a tensor laid out unlike eager mode's");
   }
+  if (Node* const seen = see_stacked(view, args, on)) return seen;
   args[0] = on;
   try {
     return out_.append_op(view, args);
@@ -106,6 +108,27 @@ Node* StorageValues::see(const Op& view, BoundArgs args, Node* on, const TensorT
     args[0] = out_.append_op(op(id::Compact), {on});
     return out_.append_op(view, std::move(args));
   }
+}
+
+// Where values were stacked, the value that a view selects, and views of complex values as views of both parts; else
+// null. Memory that nobody reads any more is not made.
+Node* StorageValues::see_stacked(const Op& view, const BoundArgs& args, Node* on) {
+  if (view.id == id::ViewAsReal) return is_joined_pairs(*on) ? on->args[0].get<Node*>() : nullptr;
+  if (Node* const part = selected_part(view, args, *on)) {
+    if (!same_history_) return part;
+    // Derivatives of the uses are added up here before they get to the part, as eager mode's do.
+    ListArg order;
+    for (int i = 0; i < part->type().dim(); ++i) order.items.emplace_back(i);
+    return out_.append_op(op(id::Permute), {part, order});
+  }
+  const bool of_places = view.id == id::AsStrided || view.id == id::ViewDType;
+  if (of_places || !is_joined_pairs(*on)) return nullptr;
+  ListArg raised;
+  for (const Arg& x : on->args[0].get<Node*>()->args[0].get<ListArg>().items) {
+    Node* const part = x.get<Node*>()->args[0].get<Node*>();
+    raised.items.emplace_back(out_.append_op(op(id::Unsqueeze), {see(view, args, part, part->type()), -1}));
+  }
+  return out_.append_op(op(id::ViewAsComplex), {out_.append_op(op(id::Cat), {raised, -1})});
 }
 
 void StorageValues::write(Handle& self, Handle& result) {
@@ -176,10 +199,27 @@ TensorType StorageValues::placement(const Handle& h) const {
   return t;
 }
 
-// The base's value with the elements that `h` shows replaced by `v`.
+// The base's value with the elements that `h` shows replaced by `v`. Complex numbers are written as their parts.
 Node* StorageValues::write_view(const State& s, const Handle& h, Node* v) {
-  const TensorType at = placement(h);
-  const SizeVec& base_sizes = s.base->type().sizes;
+  const DType base = s.base->type().dtype, seen = h.type().dtype;
+  if (!is_complex(base) && !is_complex(seen)) return write_placed(s.value, placement(h), s.base->type().sizes, v);
+  if (to_real(base) != to_real(seen))
+    throw NotFunctional("functionalize: complex numbers are written as elements of another dtype");
+  TensorType at = placement(h);
+  SizeVec sizes = s.base->type().sizes;
+  const auto as_pairs = [&](Node* n) { return see(op(id::ViewAsReal), {n}, n, n->type()); };
+  if (is_complex(seen)) {
+    for (Size& step : at.strides) step = step * 2;
+    at.offset = at.offset * 2;
+    at.strides.push_back(1), at.sizes.push_back(2);
+    v = as_pairs(v);
+  }
+  if (!is_complex(base)) return write_placed(s.value, at, sizes, v);
+  sizes.push_back(2);
+  return out_.append_op(op(id::ViewAsComplex), {write_placed(as_pairs(s.value), at, sizes, v)});
+}
+
+Node* StorageValues::write_placed(Node* whole, const TensorType& at, const SizeVec& base_sizes, Node* v) {
   if (element_count(at.sizes) == element_count(base_sizes) && is_dense(at)) {  // every element: the old value is dead
     ListArg order;
     bool moved = false;
@@ -190,7 +230,7 @@ Node* StorageValues::write_view(const State& s, const Handle& h, Node* v) {
     Node* linear = out_.compact(moved ? out_.append_op(op(id::Permute), {v, order}) : v);
     return linear->type().sizes == base_sizes ? linear : out_.append_op(op(id::View), {linear, int_list(base_sizes)});
   }
-  return out_.append_op(op(id::WriteView), {s.value, v, int_list(at.strides), at.offset});
+  return out_.append_op(op(id::WriteView), {whole, v, int_list(at.strides), at.offset});
 }
 
 // --- The end ----------------------------------------------------------------------------------------------------
