@@ -25,7 +25,7 @@ void emit_kernel(llvm::Module& module, const LoopNest& nest, const Schedule& sch
 // What `params` holds, in order: extents of the inner row loops, of the folded loop, then each dynamic stride.
 std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule);
 
-enum class StrideKind : std::uint8_t { Zero, One, Dynamic };
+enum class StrideKind : std::uint8_t { Zero, One, Two, Dynamic };
 StrideKind stride_kind(Size stride);
 
 // --- Bodies (emit_body.cpp)
@@ -49,5 +49,7 @@ llvm::Value* emit_combine(const Emit& e, const NestValue& reduce, llvm::Value* a
 // Memory: bool is a byte.
 llvm::Value* emit_load(const Emit& e, DType t, llvm::Value* pointer, llvm::Value* stride);  // stride null: 1
 void emit_store(const Emit& e, DType t, llvm::Value* v, llvm::Value* pointer, llvm::Value* stride);
+// first[0], second[0], first[1], ... from `pointer` on.
+void emit_store_pairs(const Emit& e, DType t, llvm::Value* first, llvm::Value* second, llvm::Value* pointer);
 
 }  // namespace md

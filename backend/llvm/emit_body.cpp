@@ -252,11 +252,47 @@ Value* emit_identity(const Emit& e, const NestValue& reduce) {
   });
 }
 
+namespace {
+
+bool is_two(Value* stride) {
+  const auto* known = llvm::dyn_cast_or_null<llvm::ConstantInt>(stride);
+  return known && known->equalsInt(2);
+}
+
+// A mask of twice as many elements as there are lanes.
+template <class F>
+Value* double_mask(const Emit& e, F&& is_meant) {
+  llvm::SmallVector<llvm::Constant*, 128> mask;
+  for (int i = 0; i < 2 * e.lanes; ++i) mask.push_back(e.ir.getInt1(is_meant(i)));
+  return llvm::ConstantVector::get(mask);
+}
+
+// Every other element: all are loaded but the one behind the last, which need not be there.
+Value* load_every_other(const Emit& e, llvm::Type* element, Value* pointer, llvm::Align align) {
+  llvm::Type* wide = lanes_of(element, 2 * e.lanes);
+  Value* all = e.ir.CreateMaskedLoad(wide, pointer, align, double_mask(e, [&](int i) { return i + 1 < 2 * e.lanes; }),
+                                     llvm::Constant::getNullValue(wide));
+  llvm::SmallVector<int, 64> chosen;
+  for (int i = 0; i < e.lanes; ++i) chosen.push_back(2 * i);
+  return e.ir.CreateShuffleVector(all, chosen);
+}
+
+// a[0], b[0], a[1], ...
+Value* interleaved(const Emit& e, Value* a, Value* b) {
+  llvm::SmallVector<int, 64> chosen;
+  for (int i = 0; i < e.lanes; ++i) chosen.push_back(i), chosen.push_back(i + e.lanes);
+  return e.ir.CreateShuffleVector(a, b, chosen);
+}
+
+}  // namespace
+
 Value* emit_load(const Emit& e, DType t, Value* pointer, Value* stride) {
   llvm::Type* element = element_type(e.ir.getContext(), t);
   const llvm::Align align(item_size(t));
   Value* v;
-  if (stride && e.lanes > 1) {
+  if (e.lanes > 1 && is_two(stride)) {
+    v = load_every_other(e, element, pointer, align);
+  } else if (stride && e.lanes > 1) {
     llvm::SmallVector<llvm::Constant*, 64> lane;
     for (int i = 0; i < e.lanes; ++i) lane.push_back(e.ir.getInt64(static_cast<std::uint64_t>(i)));
     Value* steps =
@@ -276,11 +312,20 @@ void emit_store(const Emit& e, DType t, Value* v, Value* pointer, Value* stride)
     e.ir.CreateAlignedStore(v, pointer, align);
     return;
   }
+  if (is_two(stride)) {
+    e.ir.CreateMaskedStore(interleaved(e, v, v), pointer, align, double_mask(e, [](int i) { return i % 2 == 0; }));
+    return;
+  }
   for (int i = 0; i < e.lanes; ++i) {
     Value* offset = e.ir.CreateMul(stride, e.ir.getInt64(static_cast<std::uint64_t>(i)));
     e.ir.CreateAlignedStore(e.ir.CreateExtractElement(v, static_cast<std::uint64_t>(i)),
                             e.ir.CreateGEP(element, pointer, offset), align);
   }
+}
+
+void emit_store_pairs(const Emit& e, DType t, Value* first, Value* second, Value* pointer) {
+  Value* both = interleaved(e, into_memory(e, t, first), into_memory(e, t, second));
+  e.ir.CreateAlignedStore(both, pointer, llvm::Align(item_size(t)));
 }
 
 }  // namespace md

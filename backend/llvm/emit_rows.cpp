@@ -9,7 +9,9 @@
 namespace md {
 
 StrideKind stride_kind(Size stride) {
-  return stride.is_const(0) ? StrideKind::Zero : stride.is_const(1) ? StrideKind::One : StrideKind::Dynamic;
+  if (!stride.is_const() || stride.value() < 0 || stride.value() > 2) return StrideKind::Dynamic;
+  constexpr StrideKind kKnown[] = {StrideKind::Zero, StrideKind::One, StrideKind::Two};
+  return kKnown[stride.value()];
 }
 
 std::vector<Size> kernel_params(const LoopNest& nest, const Schedule& schedule) {
@@ -95,6 +97,7 @@ void NestEmitter::read_params() {
     if (!stride(a, schedule_.folded).is_const(0)) p.folded_stride = read();
     p.col = stride_kind(stride(a, schedule_.cols));
     if (p.col == StrideKind::Dynamic) p.col_stride = read();
+    if (p.col == StrideKind::Two) p.col_stride = i64(2);
     ports_.push_back(p);
   };
   for (const Access& a : nest_.accesses) add_port(a, false);
@@ -359,6 +362,13 @@ void NestEmitter::emit_loop_stores(const std::vector<int>& stores, const Strip& 
     const auto port = static_cast<std::size_t>(std::find(strip.ports.begin(), strip.ports.end(), port_of_store(s)) -
                                                strip.ports.begin());
     Value* v = operand(store.value, schedule_.lanes);
+    const auto paired = [&](int other) { return std::ranges::find(stores, other) != stores.end(); };
+    if (store.second_of_pair && paired(s - 1) && in_pairs(s)) continue;  // stored with the first
+    if (is_first_of_pair(s) && paired(s + 1) && in_pairs(s + 1)) {
+      Value* second = operand(nest_.stores[static_cast<std::size_t>(s + 1)].value, schedule_.lanes);
+      emit_store_pairs(at(schedule_.lanes), store.to.dtype, v, second, step.pointers[port]);
+      continue;
+    }
     if (ports_[static_cast<std::size_t>(strip.ports[port])].col == StrideKind::Zero) {
       if (schedule_.lanes > 1) v = ir_.CreateExtractElement(v, std::uint64_t{0});
       emit_store(at(1), store.to.dtype, v, step.pointers[port], nullptr);

@@ -24,11 +24,11 @@ void NestEmitter::emit_strip(Strip& strip) {
   p.main = ir_.CreateAnd(strip.count, i64(-step));
   p.rest = ir_.CreateSub(strip.count, p.main);
   for (int port_index : strip.ports) {
-    Port& port = ports_[static_cast<std::size_t>(port_index)];
-    if (!port.tail) port.tail = stack(element_of(port.access->dtype), kInnerLanes);
+    const Port& port = ports_[static_cast<std::size_t>(port_index)];
+    tail_of(port_index);
     Value* offset = port.col_stride ? ir_.CreateMul(strip.start, port.col_stride) : strip.start;
     p.first.push_back(port.col == StrideKind::Zero ? port.row : element_at(port.access->dtype, port.row, offset));
-    p.stride.push_back(port.col_stride);
+    p.stride.push_back(port.col == StrideKind::Dynamic ? port.col_stride : nullptr);
   }
   llvm::BasicBlock *check = block("rest"), *in = block("tail_in"), *out = block("tail_out"), *done = block("done");
   p.head = block("phase"), p.after = block("phase_end");
@@ -51,6 +51,21 @@ void NestEmitter::emit_strip(Strip& strip) {
   ir_.CreateBr(done);
   ir_.SetInsertPoint(done);
   for (std::size_t i = 0; i < strip.carried.size(); ++i) strip.carried[i] = p.result[i];
+}
+
+// Where the columns that fill no whole vector of a port are worked on: one after the other, or where every other
+// element is meant, that far apart. Those of a pair lie in one buffer.
+NestEmitter::Value* NestEmitter::tail_of(int port_index) {
+  Port& port = ports_[static_cast<std::size_t>(port_index)];
+  if (port.tail) return port.tail;
+  const int store = port_index - static_cast<int>(nest_.accesses.size());
+  const bool second = store > 0 && nest_.stores[static_cast<std::size_t>(store)].second_of_pair;
+  if (second && port.col == StrideKind::Two) {
+    port.tail = ir_.CreateConstGEP1_64(element_of(port.access->dtype), tail_of(port_index - 1), 1);
+  } else {
+    port.tail = stack(element_of(port.access->dtype), kInnerLanes * (port.col == StrideKind::Two ? 2 : 1));
+  }
+  return port.tail;
 }
 
 // The values that differ between the two phases, as the first of them sees them.
@@ -113,10 +128,12 @@ void NestEmitter::position_step(const Strip& strip, const Phase& p, Value* colum
   step.mask = strip.masks ? p.masks[static_cast<std::size_t>(step.vector)] : nullptr;
   for (std::size_t i = 0; i < strip.ports.size(); ++i) {
     const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
-    Value* offset = p.step[i] ? ir_.CreateMul(column, p.step[i]) : column;
+    Value* const known = port.col == StrideKind::Two ? port.col_stride : nullptr;
+    Value* const step_by = known ? known : p.step[i];
+    Value* offset = step_by ? ir_.CreateMul(column, step_by) : column;
     const bool fixed = port.col == StrideKind::Zero;
     step.pointers.push_back(fixed ? p.pointer[i] : element_at(port.access->dtype, p.pointer[i], offset));
-    step.strides.push_back(p.step[i]);
+    step.strides.push_back(step_by);
   }
 }
 
@@ -157,7 +174,7 @@ void NestEmitter::copy_tail(const Strip& strip, Phase& p, bool stores) {
   for (std::size_t i = 0; i < strip.ports.size(); ++i) {
     const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
     if (port.store != stores || port.col == StrideKind::Zero) continue;
-    if (p.stride[i] || !target_.masked_moves || schedule_.lanes == 1) {
+    if (port.col_stride || !target_.masked_moves || schedule_.lanes == 1) {
       single.push_back(i);
       continue;
     }
@@ -180,7 +197,8 @@ void NestEmitter::copy_tail(const Strip& strip, Phase& p, bool stores) {
   if (!stores) {
     for (std::size_t i : single) {
       const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
-      const int bytes = schedule_.lanes * strip.vectors * static_cast<int>(item_size(port.access->dtype));
+      const int apart = port.col == StrideKind::Two ? 2 : 1;
+      const int bytes = apart * schedule_.lanes * strip.vectors * static_cast<int>(item_size(port.access->dtype));
       ir_.CreateMemSet(port.tail, ir_.getInt8(0), static_cast<std::uint64_t>(bytes), llvm::MaybeAlign(64));
     }
   }
@@ -189,8 +207,8 @@ void NestEmitter::copy_tail(const Strip& strip, Phase& p, bool stores) {
       const Port& port = ports_[static_cast<std::size_t>(strip.ports[i])];
       const DType t = port.access->dtype;
       Value* column = ir_.CreateAdd(p.main, k);
-      Value* far = element_at(t, p.first[i], p.stride[i] ? ir_.CreateMul(column, p.stride[i]) : column);
-      Value* near = element_at(t, port.tail, k);
+      Value* far = element_at(t, p.first[i], port.col_stride ? ir_.CreateMul(column, port.col_stride) : column);
+      Value* near = element_at(t, port.tail, port.col == StrideKind::Two ? ir_.CreateMul(k, port.col_stride) : k);
       ir_.CreateStore(ir_.CreateLoad(element_of(t), stores ? near : far), stores ? far : near);
     }
   });

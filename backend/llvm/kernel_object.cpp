@@ -31,7 +31,7 @@ class KernelText {
     for (const NestValue& v : nest.values) add(v);
     for (const Store& st : nest.stores) {
       add("\nstore", st.to);
-      numbers(st.value);
+      numbers(st.value, st.second_of_pair);
     }
   }
   std::string take() { return std::move(text_); }
@@ -56,6 +56,8 @@ class KernelText {
         return words("zero");
       case StrideKind::One:
         return words("one");
+      case StrideKind::Two:
+        return words("two");
       case StrideKind::Dynamic:
         return words("any");
     }

@@ -23,8 +23,8 @@ class NestEmitter {
     Value* folded_stride = nullptr;
     Value* col_stride = nullptr;  // dynamic strides only
     StrideKind col = StrideKind::Zero;
-    Value* row = nullptr;              // first element of the current row
-    llvm::AllocaInst* tail = nullptr;  // where the columns that fill no whole vector are worked on
+    Value* row = nullptr;   // first element of the current row
+    Value* tail = nullptr;  // where the columns that fill no whole vector are worked on
   };
   // One iteration of a vector loop, or one of its vectors. A port that does not move along the columns keeps its
   // pointer.
@@ -77,11 +77,20 @@ class NestEmitter {
     return (v.axes & loop_axes_) != 0 || (schedule_.shape == Schedule::Shape::Columns && v.stage > 0);
   }
   int port_of_store(int store) const { return static_cast<int>(nest_.accesses.size()) + store; }
+  bool is_first_of_pair(int store) const {
+    const auto next = static_cast<std::size_t>(store) + 1;
+    return next < nest_.stores.size() && nest_.stores[next].second_of_pair;
+  }
+  // Whether the second store of a pair writes every other element along the columns.
+  bool in_pairs(int second) const {
+    return schedule_.lanes > 1 && ports_[static_cast<std::size_t>(port_of_store(second))].col == StrideKind::Two;
+  }
 
   // emit_strip.cpp
   void emit_strip(Strip& strip);
   void begin_phase(Strip& strip, Phase& p);
   void emit_vector_loop(Strip& strip, Phase& p);
+  Value* tail_of(int port_index);
   void copy_in(const Strip& strip, Phase& p);
   void copy_out(const Strip& strip, Phase& p);
   void copy_tail(const Strip& strip, Phase& p, bool stores);

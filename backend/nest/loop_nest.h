@@ -46,6 +46,7 @@ struct NestValue {
 struct Store {
   int value;
   Access to;
+  bool second_of_pair = false;  // each element right behind the one that the store before this one writes
 };
 
 struct LoopNest {

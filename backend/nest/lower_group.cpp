@@ -182,11 +182,13 @@ class GroupLowering {
   void add_stack(const Node& n, const FusionGroup::Member& m) {
     const TensorType& t = n.type();
     const Size step = t.strides[static_cast<std::size_t>(stacked_dim(n))];
+    const bool pairs = step.is_const(1) && stacked_.at(&n).size() == 2;
     Size shift = 0;
     for (const int value : stacked_.at(&n)) {
       nest_.store(value, nest_.access(buffer(&n), t.dtype, along_axes(group_, m, t.strides)));
       shifts_.resize(buffers_.size(), Size(0));
       shifts_.back() = shift;
+      nest_.stores.back().second_of_pair = pairs && !shift.is_const(0);
       shift = shift + step;
     }
   }

@@ -98,6 +98,7 @@ class Splitter {
   }
 
   void add_store(LoweredGroup& out, Store s, const std::vector<int>& to) {
+    s.second_of_pair = false;  // the other one may go elsewhere
     s.value = to[static_cast<std::size_t>(s.value)];
     s.to.buffer = add_buffer(out, s.to.buffer);
     out.nest.stores.push_back(std::move(s));
