@@ -5,6 +5,7 @@
 #include <memory_resource>
 #include <unordered_map>
 
+#include "ir/compile/passes/stacks.h"
 #include "ir/compile/passes/storage_values.h"
 #include "ir/core/error.h"
 #include "ir/gradients/tape.h"
@@ -179,6 +180,9 @@ class Functionalizer final : public OpCaller {
       });
     }
     if (eager.empty()) throw NotFunctional("functionalize: op " + std::string(op.name()) + " gives no tensor");
+    if (op.id == id::Add) {
+      if (Node* const sum = sum_of_halves(args)) return values_.new_base(eager.at(0), sum).node;
+    }
     Node* n = as_eager ? out_.append_op(op, std::move(args), std::move(eager)) : out_.append_op(op, std::move(args));
     const std::vector<TensorType>& types = as_eager ? n->types : eager;
     if (op.schema.results == 1) return (as_eager ? values_.new_base(n, n) : values_.new_base(types.at(0), n)).node;
@@ -186,6 +190,21 @@ class Functionalizer final : public OpCaller {
     const std::vector<Node*> items = out_.append_items(n);
     for (std::size_t i = 0; i < types.size(); ++i) results.items.push_back(values_.new_base(types[i], items[i]).node);
     return results;
+  }
+
+  // Derivatives of the two parts of complex values come as pairs, the other half of which is zeros. Adding those is
+  // stacking the parts; the sum with a zero stays, for it has no negative sign.
+  Node* sum_of_halves(const BoundArgs& args) {
+    const auto *a = args[0].get_if<Node*>(), *b = args[1].get_if<Node*>();
+    if (!a || !b) return nullptr;
+    const auto [first, second] = added_halves(**a, **b);
+    if (!first) return nullptr;
+    ListArg raised;
+    for (Node* half : {first, second}) {
+      Node* const sum = out_.append_op(md::op(id::Add), {half, 0.0});
+      raised.items.emplace_back(out_.append_op(md::op(id::Unsqueeze), {sum, -1}));
+    }
+    return out_.append_op(md::op(id::Cat), {raised, -1});
   }
 
   // Inference makes the same of both.

@@ -1,6 +1,7 @@
 // Recognised by their nodes; nothing is kept about them.
 #include "ir/compile/passes/stacks.h"
 
+#include "ir/compile/passes/layouts.h"
 #include "ir/graph/op_ids.h"
 
 namespace md {
@@ -38,6 +39,31 @@ bool is_joined_pairs(const Node& n) {
   const Node& pairs = *n.args[0].get<Node*>();
   return is_call(pairs, id::Cat) && pairs.args[0].get<ListArg>().items.size() == 2 &&
          stacked_dim(pairs) == pairs.type().dim() - 1;
+}
+
+namespace {
+
+// Which half of the pairs `n` writes into zeros; -1 if it is no such write.
+int written_half(const Node& n) {
+  if (!is_call(n, id::WriteView) || !is_call(*n.args[0].get<Node*>(), id::Zeros)) return -1;
+  const SizeVec& sizes = n.type().sizes;
+  const SizeVec& source = n.args[1].get<Node*>()->type().sizes;
+  if (sizes.size() != source.size() + 1 || !sizes.back().is_const(2)) return -1;
+  const SizeVec strides = contiguous(sizes);
+  const auto& steps = n.args[2].get<ListArg>().items;
+  for (std::size_t d = 0; d < source.size(); ++d)
+    if (!(source[d] == sizes[d]) || !(steps[d].get<Size>() == strides[d])) return -1;
+  const Size offset = n.args[3].get<Size>();
+  return offset.is_const(0) ? 0 : offset.is_const(1) ? 1 : -1;
+}
+
+}  // namespace
+
+std::pair<Node*, Node*> added_halves(const Node& a, const Node& b) {
+  const int first = written_half(a), second = written_half(b);
+  if (first < 0 || second < 0 || first == second || !(a.type().sizes == b.type().sizes)) return {};
+  const auto source = [](const Node& n) { return n.args[1].get<Node*>(); };
+  return first == 0 ? std::pair(source(a), source(b)) : std::pair(source(b), source(a));
 }
 
 Node* selected_part(const Op& view, const BoundArgs& args, const Node& on) {
