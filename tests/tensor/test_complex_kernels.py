@@ -49,7 +49,7 @@ ONE_NEST = {
     "summed": lambda z, w, x: (z * w).sum() + (z - w).mean(),
     "stacked": lambda z, w, x: torch.stack([x + 1, x * 2, x - 3], -1),
     "seen as pairs": lambda z, w, x: torch.view_as_real(z * w),
-    "several": lambda z, w, x: (z + w, z * w, z.conj()),
+    "several": lambda z, w, x: (z + w, z * w, z.conj() * 1j),
 }
 ANY_NESTS = {
     "summed along": lambda z, w, x: (z * w).sum(0, keepdim=True) * z,
@@ -181,3 +181,13 @@ def test_an_optimiser_steps_complex_parameters_as_it_does_plain():
     plain = trained(lambda f: f)
     assert plain[0][-1] < plain[0][0]
     assert repr(trained(torch.compile)) == repr(plain)
+
+
+def test_results_say_whether_they_are_conjugate():
+    @torch.compile
+    def f(z):
+        return z.conj(), z.conj().T, z.conj().conj(), z.conj() + 1, z.mH, z.conj_physical()
+
+    found = f(torch.ones(2, 2, dtype=torch.complex64) * 1j)
+    assert [y.is_conj() for y in found] == [True, True, False, False, True, False]
+    assert [y[0, 0].item() for y in found] == [-1j, -1j, 1j, 1 - 1j, -1j, -1j]
