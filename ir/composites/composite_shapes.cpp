@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/infer/expansion.h"
+#include "ir/infer/memory_formats.h"
 #include "ir/infer/unbacked.h"
 #include "registry/ops/composites.h"
 
@@ -136,8 +137,16 @@ Arg expand_rule(ops::Stack, const Expansion& e) {
       e.fail(ErrorKind::Runtime, "all tensors must have the same sizes, but there are {} and {}",
              sizes_text(first.sizes), sizes_text(t.sizes));
     }
-    raised.items.push_back(e.call(id::Unsqueeze, {a, d}));
+    raised.items.push_back(a);
   }
+  // Joined along the dimension that is cut afterwards, so that they keep their memory format.
+  if (d < first.dim() && first.dim() >= 4 && suggested_format(first) != MemoryFormat::Contiguous) {
+    const Arg joined = e.call(id::Cat, {raised, d});
+    SizeVec sizes = first.sizes;
+    sizes.insert(sizes.begin() + d, Size(static_cast<std::int64_t>(items.size())));
+    return e.call(id::View, {joined, sizes_arg(sizes)});
+  }
+  for (Arg& a : raised.items) a = e.call(id::Unsqueeze, {a, d});
   return e.call(id::Cat, {raised, d});
 }
 

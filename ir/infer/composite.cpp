@@ -1,10 +1,12 @@
 // Composite ops: dispatch, arithmetic, creation, reductions, conversions.
 #include "ir/infer/composite.h"
 
+#include <array>
 #include <cmath>
 
 #include "ir/infer/complex_calls.h"
 #include "ir/infer/expansion.h"
+#include "ir/infer/memory_formats.h"
 #include "registry/ops/activations.h"
 #include "registry/ops/arrangement.h"
 #include "registry/ops/complex.h"
@@ -381,6 +383,41 @@ Arg expand_wide(ExpandRule rule, const Op& composite, OpCaller& caller, std::spa
   return rounded;
 }
 
+// How results lie in memory, where the parts of a composite would leave them otherwise.
+enum class ResultLayout : std::uint8_t { Any, RowMajor, OfOperand, OfOperands };
+
+constexpr auto kResultLayouts = [] {
+  std::array<ResultLayout, id::kCount> layouts{};
+  for (const OpId of : {id::Softmax, id::LogSoftmax, id::SafeSoftmax, id::LayerNorm})
+    layouts[of] = ResultLayout::RowMajor;
+  for (const OpId of : {id::MaxPool2d, id::MaxPool3d, id::MaxPool2dWithIndices, id::MaxPool3dWithIndices, id::AvgPool2d,
+                        id::AvgPool3d, id::AdaptiveAvgPool2d, id::AdaptiveMaxPool2dWithIndices, id::Interpolate,
+                        id::PixelShuffle, id::PixelUnshuffle, id::ChannelShuffle, id::Roll})
+    layouts[of] = ResultLayout::OfOperand;
+  for (const OpId of : {id::Conv2d, id::Conv3d, id::Conv2dPadding, id::Conv3dPadding, id::ConvTranspose2d})
+    layouts[of] = ResultLayout::OfOperands;
+  return layouts;
+}();
+
+Arg in_layout(const Expansion& e, Arg result) {
+  if (const auto* l = result.get_if<ListArg>()) {
+    ListArg all{{}, l->tuple};
+    for (const Arg& x : l->items) all.items.push_back(in_layout(e, x));
+    return all;
+  }
+  const TensorType t = type_of(result);
+  const ResultLayout layout = kResultLayouts[e.op.id];
+  MemoryFormat f = MemoryFormat::Contiguous;
+  if (layout != ResultLayout::RowMajor) {
+    if (t.dim() < 4) return result;
+    f = suggested_format(e.tensor(0));
+    if (f == MemoryFormat::Contiguous && layout == ResultLayout::OfOperands) f = suggested_format(e.tensor(1));
+    if (f == MemoryFormat::Contiguous || info(f).rank != t.dim()) return result;
+    return t.strides == format_strides(f, t.sizes) ? result : in_format(e, result, f);
+  }
+  return is_row_major(t.sizes, t.strides) ? result : in_format(e, result, f);
+}
+
 // Where a composite's parts make what they need; whether its operands fit together they say themselves.
 Device place_of(const Op& composite, std::span<const Arg> bound) {
   const Device* named = composite.device < 0 ? nullptr : bound[composite.device].get_if<Device>();
@@ -410,8 +447,10 @@ Arg expand(const Op& composite, OpCaller& caller, std::span<const Arg> bound) {
       throw OpError(ErrorKind::NotImplemented, composite.public_name + "() is not defined for complex numbers");
     }
   }
-  if (const auto t = rounded_result(composite, bound)) return expand_wide(rule, composite, caller, bound, *t, place);
-  return rule(Expansion{{composite, bound}, caller, place});
+  const auto t = rounded_result(composite, bound);
+  const Expansion e{{composite, bound}, caller, place};
+  Arg result = t ? expand_wide(rule, composite, caller, bound, *t, place) : rule(e);
+  return kResultLayouts[composite.id] == ResultLayout::Any ? result : in_layout(e, std::move(result));
 }
 
 }  // namespace md

@@ -384,6 +384,7 @@ TensorType scattered(const InferCall& c, bool has_source) {
   const TensorType source = has_source ? c.tensor(3) : x;
   if (source.dtype != x.dtype) c.fail(ErrorKind::Runtime, "Expected self.dtype to be equal to src.dtype");
   TensorType out = written(c, source.requires_grad);
+  out.strides = row_major_strides(out.sizes);
   if (guard_eq(product(index.sizes), 0)) return out;
   const auto need_rank = [&](const TensorType& t, const char* what) {
     if (std::max(index.dim(), 1) == std::max(t.dim(), 1)) return;

@@ -188,6 +188,16 @@ namespace {
 bool skipped_in_cat(const TensorType& t) { return t.dim() == 1 && t.sizes[0].is_const(0); }
 }  // namespace
 
+// The format that all of them are in, else contiguous_format.
+static MemoryFormat format_of_all(std::span<const Arg> tensors) {
+  const TensorType first = type_of(tensors[0]);
+  if (first.dim() < 4) return MemoryFormat::Contiguous;
+  const MemoryFormat f = suggested_format(first);
+  for (std::size_t i = 1; i < tensors.size() && f != MemoryFormat::Contiguous; ++i)
+    if (suggested_format(type_of(tensors[i])) != f) return MemoryFormat::Contiguous;
+  return f;
+}
+
 TensorType infer_rule(ops::Cat, const InferCall& c) {
   const auto& items = c.arg(0).get<ListArg>().items;
   if (items.empty()) c.fail(ErrorKind::Value, "a non-empty list of tensors is needed");
@@ -220,6 +230,8 @@ TensorType infer_rule(ops::Cat, const InferCall& c) {
   }
   if (!chosen) checked_dim(c, c.size(1), out.dim());
   TensorType result = fresh_type(c, dtype, out.sizes);
+  if (const MemoryFormat f = format_of_all(items); f != MemoryFormat::Contiguous && info(f).rank == result.dim())
+    result.strides = format_strides(f, result.sizes);
   result.requires_grad = grad && grad_enabled() && is_differentiable(dtype);
   return result;
 }

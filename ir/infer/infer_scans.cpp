@@ -22,7 +22,9 @@ TensorType accumulated(const InferCall& c) {
   const DType otherwise = is_floating(x.dtype) ? x.dtype : DType::Int64;
   const DType t = c.arg(2).is_none() ? otherwise : c.arg(2).get<DType>();
   if (t == DType::Bool) c.fail(ErrorKind::NotImplemented, "not defined for bool");
-  return like(c, x, t);
+  TensorType out = like(c, x, t);
+  out.strides = row_major_strides(out.sizes);
+  return out;
 }
 
 std::vector<TensorType> values_and_positions(const InferCall& c) {

@@ -3,7 +3,7 @@
 import math
 
 from .. import _C
-from .arguments import each
+from .arguments import each, in_format_of
 
 
 def cubic_weights(t, a=-0.75):
@@ -89,4 +89,4 @@ def resampled(input, size, scale_factor, mode, align_corners, recompute_scale_fa
         matrix = _matrix(have, want, scale, mode, align_corners, antialias).to(work)
         result = result.matmul(matrix.t()) if dim == 3 else matrix.matmul(result)
     name = f"Upsample{mode.capitalize()}2D{'Aa' if antialias else ''}"
-    return _C._as_one_call(result.to(input.dtype), name, input)
+    return _C._as_one_call(in_format_of(input, result.to(input.dtype)), name, input)

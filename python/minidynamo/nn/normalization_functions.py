@@ -4,6 +4,7 @@ Half precision is computed in float32 and rounded once, at the end.
 """
 
 from .. import _C
+from .arguments import in_format_of
 from .padding_functions import pad
 
 _ops = _C._namespaces["nn.functional"]
@@ -38,7 +39,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     variance = (centred * centred).mean(-1, keepdim=True)
     result = (centred * _C.rsqrt(variance + eps)).view(input.shape)
     result = _scaled(result, _per_channel(weight, input), _per_channel(bias, input), input.dtype)
-    return _C._as_one_call(result, "NativeGroupNorm", input, weight, bias)
+    return _C._as_one_call(in_format_of(input, result), "NativeGroupNorm", input, weight, bias)
 
 
 def _per_channel(values, input):
@@ -115,8 +116,8 @@ def instance_norm(
         _running(running_mean, mean.mean(0).squeeze(-1), momentum)
     if running_var is not None:
         _running(running_var, variance.mean(0).squeeze(-1) * (count / (count - 1)), momentum)
-    result = (centred * _C.rsqrt(variance + eps)).view(input.shape)
-    return _scaled(result, _per_channel(weight, input), _per_channel(bias, input), input.dtype)
+    result = (centred * _C.rsqrt(variance + eps)).reshape(input.shape)
+    return _scaled(result, _per_channel(weight, input), _per_channel(bias, input), input.dtype).contiguous()
 
 
 @_C._overridable

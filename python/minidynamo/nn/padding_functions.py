@@ -1,6 +1,7 @@
 """Padding: constants, or what the input has at its borders."""
 
 from .. import _C
+from .arguments import in_format_of
 
 _SPATIAL = {2: (2, 3), 4: (3, 4), 6: (4, 5)}  # length of `pad`: dimensions of the input, where borders are repeated
 
@@ -26,7 +27,7 @@ def pad(input, pad, mode="constant", value=None):
     for dim, before, after in _sides(input, pad):
         result = _constant(result, dim, before, after, 0 if value is None else value)
     result = result.clone() if result is input or not any(n > 0 for n in pad) else result
-    return _C._as_one_call(result, "ConstantPadNd", input)
+    return _C._as_one_call(in_format_of(input, result), "ConstantPadNd", input)
 
 
 def _sides(input, pad):
@@ -75,9 +76,9 @@ def _repeated(input, pad, mode, value):
         result = _C.cat(parts, dim) if len(parts) > 1 else parts[0]
     result = result.clone() if result is input or not any(n > 0 for n in pad) else result
     if mode == "circular":  # written into an empty result, by parts
-        return result
+        return result.contiguous()
     name = "ReflectionPad" if mode == "reflect" else "ReplicationPad"
-    return _C._as_one_call(result, f"{name}{len(pad) // 2}D", input)
+    return _C._as_one_call(in_format_of(input, result), f"{name}{len(pad) // 2}D", input)
 
 
 def _check_border(input, dim, before, after, limit, mode):
