@@ -53,6 +53,20 @@ def set_checkpoint_debug_enabled(enabled):
         _debug = before
 
 
+_early_stop = None
+
+
+@contextlib.contextmanager
+def set_checkpoint_early_stop(enable):
+    """Accepted as in torch; checkpoint() says what `early_stop` changes here."""
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
+
+
 def noop_context_fn():
     """Two contexts that do nothing."""
     return contextlib.nullcontext(), contextlib.nullcontext()
@@ -80,17 +94,37 @@ def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mu
     """Contexts for `context_fn` that name operations whose results are kept: a list of overloads of operators, or a
     function of (SelectiveCheckpointContext, operation, *args, **kwargs) that returns a CheckpointPolicy.
 
-    The arguments are checked and nothing else: all of a checkpoint is computed again here, which gives the same
-    gradients, and compiled graphs choose what they keep by themselves. The function is never called. Raises TypeError
-    and ValueError for other arguments.
+    The two are modes with `__torch_dispatch__`. A compiled graph chooses by itself what it keeps: there the function is
+    not called. Raises TypeError and ValueError for other arguments, RuntimeError in the backward pass if what was kept
+    has been written to (unless `allow_cache_entry_mutation`) or was handed out already.
     """
-    if isinstance(policy_fn_or_list, list):
-        for op in policy_fn_or_list:
-            if not isinstance(op, (_ops.OpOverload, _ops._OwnOp)) or _ops.is_packet(op):
-                raise ValueError(f"the list of a selective checkpoint should hold overloads of operators, not {op!r}")
-    elif not callable(policy_fn_or_list):
+    from . import selective_checkpoint
+
+    policy = policy_fn_or_list
+    if isinstance(policy, list):
+        policy = _policy_of_list(policy)
+    elif not callable(policy):
         raise TypeError("a selective checkpoint takes a function or a list of operators")
-    return contextlib.nullcontext(), contextlib.nullcontext()
+
+    def keeps(is_recompute, func, args, kwargs):
+        said = policy(SelectiveCheckpointContext(is_recompute=is_recompute), func, *args, **kwargs)
+        if isinstance(said, bool):  # an older form of policies
+            return said
+        return said in (CheckpointPolicy.MUST_SAVE, CheckpointPolicy.PREFER_SAVE)
+
+    return selective_checkpoint.contexts(keeps, allow_cache_entry_mutation)
+
+
+def _policy_of_list(operators):
+    """Keeps the results of these overloads; ValueError for what is none."""
+    for op in operators:
+        if not isinstance(op, (_ops.OpOverload, _ops._OwnOp)) or _ops.is_packet(op):
+            raise ValueError(f"the list of a selective checkpoint should hold overloads of operators, not {op!r}")
+
+    def policy(ctx, op, *args, **kwargs):
+        return CheckpointPolicy.MUST_SAVE if op in operators else CheckpointPolicy.PREFER_RECOMPUTE
+
+    return policy
 
 
 def _traced_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
