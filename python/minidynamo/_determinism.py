@@ -81,3 +81,12 @@ def get_device_module(device=None):
     if kind not in ("cpu", "cuda", "xpu", "mps"):
         raise RuntimeError(f"get_device_module: there is no module torch.{kind}")
     return import_module(f".{kind}", __package__)
+
+
+for _function in (
+    are_deterministic_algorithms_enabled,
+    is_deterministic_algorithms_warn_only_enabled,
+    get_deterministic_debug_mode,
+    is_warn_always_enabled,
+):
+    _C._mark_callable(_function, "dont_skip")

@@ -26,6 +26,12 @@ HOMES = {
     "linalg.functions": "lu_unpack frobenius_norm nuclear_norm norm_except_dim",
     "linalg.low_rank": "svd_lowrank pca_lowrank lobpcg",
     "functional": "broadcast_shapes",
+    "random_counts": "poisson binomial",
+    "symbolic_numbers": "sym_int sym_float sym_not sym_max sym_min sym_sum sym_ite sym_fresh_size _sym_sqrt",
+    "_more_checks": """
+        _check_type _check_value _check_index _check_not_implemented _check_with _check_tensor_all
+        _check_tensor_all_with
+    """,
     "nn.functional": "pdist",
     "scatter_functions": "slice_scatter select_scatter diagonal_scatter index_reduce",
     "older_functions": "range",

@@ -1,8 +1,10 @@
 """torch.random: the state of the default random stream."""
 
 import contextlib
+import copyreg
 
 from ._absent import absent_names as _absent_names
+from ._C import Generator as _Generator
 from ._C import default_generator as default_generator
 from ._C import initial_seed as initial_seed
 from ._C import manual_seed as manual_seed
@@ -24,8 +26,8 @@ def set_rng_state(new_state):
 
 
 @contextlib.contextmanager
-def fork_rng(devices=None, enabled=True):
-    """Whatever is drawn within, the default stream goes on as if it had not been."""
+def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="devices", device_type="cuda"):
+    """Whatever is drawn within, the default stream goes on as if it had not been. There are no streams of devices."""
     state = get_rng_state() if enabled else None
     try:
         yield
@@ -33,5 +35,14 @@ def fork_rng(devices=None, enabled=True):
         if enabled:
             set_rng_state(state)
 
+
+def _generator_at(seed, state):
+    made = _Generator()
+    made.manual_seed(seed)
+    made.set_state(state)
+    return made
+
+
+copyreg.pickle(_Generator, lambda generator: (_generator_at, (generator.initial_seed(), generator.get_state())))
 
 __getattr__ = _absent_names(__name__)

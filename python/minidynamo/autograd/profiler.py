@@ -18,7 +18,39 @@ from .._dynamo.eval_frame import is_compiling as _is_compiling
 
 __all__ = ["emit_nvtx", "profile", "record_function"]
 
-Part = collections.namedtuple("Part", "name start end depth thread")  # times in nanoseconds, as perf_counter_ns
+
+class Part(collections.namedtuple("Part", "name start end depth thread")):
+    """One part of the program that was measured; `start` and `end` in nanoseconds, as perf_counter_ns() gives them."""
+
+    __slots__ = ()
+    count, is_async, input_shapes, stack, device_time, device_time_total = 1, False, (), (), 0, 0
+
+    @property
+    def key(self):
+        return self.name
+
+    @property
+    def cpu_time_total(self):
+        """Microseconds."""
+        return (self.end - self.start) / 1e3
+
+    cpu_time = cpu_time_total
+
+    @property
+    def time_range(self):
+        """From when to when, in microseconds."""
+        return Interval(self.start / 1e3, self.end / 1e3)
+
+
+class Interval(collections.namedtuple("Interval", "start end")):
+    """Two times in microseconds."""
+
+    __slots__ = ()
+
+    def elapsed_us(self):
+        return self.end - self.start
+
+
 _running = []  # profiles that record
 _open = threading.local()  # .parts: the names this thread is in
 
@@ -101,6 +133,7 @@ class ProfilerAction(enum.Enum):
     WARMUP = 1
     RECORD = 2
     RECORD_AND_SAVE = 3
+    DEVICE_STOPPED = 4  # asked for by no schedule
 
 
 def supported_activities():
@@ -111,10 +144,13 @@ def supported_activities():
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0):
     """From the number of a step to what the profile does in it: `wait`, `warmup` and `active` steps in turn.
 
-    Raises ValueError for negative numbers, or no active step.
+    Raises AssertionError for negative numbers, or no active step.
     """
     if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
-        raise ValueError("Invalid profiler schedule arguments")
+        raise AssertionError(
+            f"Invalid profiler schedule arguments: {wait=}, {warmup=}, {active=}, {repeat=}, {skip_first=}; active "
+            "should be positive, no other one negative"
+        )
     cycle = wait + warmup + active
 
     def action(step):
@@ -153,8 +189,52 @@ def _cells(row, whole):
     ]  # fmt: skip
 
 
+class EventList(list):
+    """What was measured, in the order in which it ended; sums of it by name."""
+
+    def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
+        """The sums, one for each name."""
+        found = {}
+        for part, own in zip(self, _own_times(self)):
+            name = "ProfilerStep*" if part.name.startswith("ProfilerStep#") else part.name
+            average = found.setdefault(name, FunctionEventAvg(name))
+            average.count += 1
+            average.cpu_time_total += part.cpu_time_total
+            average.self_cpu_time_total += own / 1e3
+        return Averages(found.values())
+
+    def total_average(self):
+        """All parts as one row."""
+        return self.key_averages().total_average()
+
+    @property
+    def self_cpu_time_total(self):
+        """Microseconds of all parts."""
+        return sum(_own_times(self)) / 1e3
+
+    def table(self, sort_by=None, row_limit=100, **options):
+        """The table of key_averages()."""
+        return self.key_averages().table(sort_by, row_limit)
+
+    __str__ = table
+
+
 class Averages(list):
     """For each name what was measured: count, total and own time in microseconds."""
+
+    def total_average(self):
+        """All rows as one."""
+        whole = FunctionEventAvg("Total")
+        for row in self:
+            whole.count += row.count
+            whole.cpu_time_total += row.cpu_time_total
+            whole.self_cpu_time_total += row.self_cpu_time_total
+        return whole
+
+    @property
+    def self_cpu_time_total(self):
+        """Microseconds of all rows."""
+        return sum(row.self_cpu_time_total for row in self)
 
     def table(self, sort_by=None, row_limit=100, **options):
         """The rows as text, in the order of `sort_by`, an attribute of rows."""
@@ -170,13 +250,14 @@ class Averages(list):
     __str__ = table
 
 
-class Average:
+class FunctionEventAvg:
     """One name: times in microseconds."""
 
     # What is not watched: programs sort by it all the same.
     cuda_time = cuda_time_total = self_cuda_time_total = device_time = device_time_total = self_device_time_total = 0
     cpu_memory_usage = self_cpu_memory_usage = cuda_memory_usage = self_cuda_memory_usage = 0
     device_memory_usage = self_device_memory_usage = flops = 0
+    input_shapes, stack, is_async, is_remote, is_legacy, node_id = "", (), False, False, False, 0
 
     def __init__(self, key):
         self.key, self.count, self.cpu_time_total, self.self_cpu_time_total = key, 0, 0.0, 0.0
@@ -274,21 +355,18 @@ class profile:  # noqa: N801  torch's name
 
     def events(self):
         """The parts, in the order in which they ended."""
-        return list(self._parts)
+        return EventList(self._parts)
+
+    function_events = property(events)
 
     def total_average(self):
         """All parts as one row."""
-        whole = Average("Total")
-        for row in self.key_averages():
-            whole.count += row.count
-            whole.cpu_time_total += row.cpu_time_total
-            whole.self_cpu_time_total += row.self_cpu_time_total
-        return whole
+        return self.events().total_average()
 
     @property
     def self_cpu_time_total(self):
         """Microseconds of all parts."""
-        return sum([row.self_cpu_time_total for row in self.key_averages()])
+        return self.events().self_cpu_time_total
 
     def add_metadata(self, key, value):
         """A text that is written with the trace."""
@@ -303,16 +381,9 @@ class profile:  # noqa: N801  torch's name
         elif not enable:
             self._end()
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0):
+    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
         """What was measured, by name."""
-        found = {}
-        for part, own in zip(self._parts, _own_times(self._parts)):
-            name = "ProfilerStep*" if part.name.startswith("ProfilerStep#") else part.name
-            average = found.setdefault(name, Average(name))
-            average.count += 1
-            average.cpu_time_total += (part.end - part.start) / 1e3
-            average.self_cpu_time_total += own / 1e3
-        return Averages(found.values())
+        return self.events().key_averages()
 
     def table(self, sort_by=None, row_limit=100, **options):
         """The table of key_averages()."""

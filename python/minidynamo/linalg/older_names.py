@@ -91,10 +91,12 @@ def qr(input, some=True):
 
 @takes_out
 def svd(input, some=True, compute_uv=True):
-    """(U, S, V) with input = U @ diag(S) @ V.mH; U and V are 0 unless `compute_uv`, and square unless `some`."""
-    u, s, vh = spectra.svd(input, not some)
+    """(U, S, V) with input = U @ diag(S) @ V.mH; both square unless `some`, and 0 and square unless
+    `compute_uv`."""
     if not compute_uv:
-        u, vh = _C.zeros_like(u), _C.zeros_like(vh)
+        u, vh = [input.new_zeros((*input.shape[:-2], n, n)) for n in input.shape[-2:]]
+        return _Singular(u, spectra.svdvals(input), vh)
+    u, s, vh = spectra.svd(input, not some)
     return _Singular(u, s, vh.mH)
 
 

@@ -1,0 +1,53 @@
+"""Assertions that raise other errors than RuntimeError, and those about tensors."""
+
+from . import _C
+from ._checks import _failed
+
+_SAID = "Expected cond to be True, but got False."
+
+
+def _check_with(error_type, cond, message):
+    """Raises the error with the text `message()` gives unless `cond`, a bool, is true."""
+    if not isinstance(cond, bool):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if not cond:
+        _failed(error_type, message, _SAID)
+
+
+def _check_type(cond, message=None):
+    """TypeError unless `cond` is true."""
+    _check_with(TypeError, cond, message)
+
+
+def _check_value(cond, message=None):
+    """ValueError unless `cond` is true."""
+    _check_with(ValueError, cond, message)
+
+
+def _check_index(cond, message=None):
+    """IndexError unless `cond` is true."""
+    _check_with(IndexError, cond, message)
+
+
+def _check_not_implemented(cond, message=None):
+    """NotImplementedError unless `cond` is true."""
+    _check_with(NotImplementedError, cond, message)
+
+
+def _check_tensor_all_with(error_type, cond, message=None):
+    """Raises the error unless all elements of the tensor `cond`, of bools, are true."""
+    if not isinstance(cond, _C.Tensor):
+        raise TypeError(f"cond must be a tensor, but got {type(cond)}")
+    if cond.dtype != _C.bool:
+        raise TypeError(f"cond tensor must have dtype torch.bool, but got {cond.dtype}")
+    if not cond.all().item():
+        _failed(error_type, message, _SAID)
+
+
+def _check_tensor_all(cond, message=None):
+    """RuntimeError unless all elements of the tensor are true."""
+    _check_tensor_all_with(RuntimeError, cond, message)
+
+
+for _function in (_check_with, _check_type, _check_value, _check_index, _check_not_implemented, _failed):
+    _C._mark_callable(_function, "dont_skip")
