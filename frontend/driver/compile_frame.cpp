@@ -157,6 +157,7 @@ struct Compilation {
       const CycleBreaker cycles(t);
       t.log_traces = logs.debug || logs.trace_bytecode || logs.trace_source || logs.trace_call;
       t.grad_enabled = t.initial_grad_enabled = grad_enabled();
+      t.errors_on_break = report("errors_on_break", {}).get() == Py_True;
       t.sizes.observed = &notes.observed;
       t.recorder.varying = &notes.varying;
       try {
@@ -386,6 +387,10 @@ void clear_programs_own(const FrameRequest& r) {
   PyRef module = own_module("minidynamo._dynamo.exc");
   PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
   const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
+  if (config_snapshot(*r.options).suppress_errors && report("suppressed", {error}).get() == Py_True) {
+    note_plain_reason(r.code, "the backend failed");
+    return;
+  }
   const bool short_of = is(PyExc_MemoryError) || is(PyExc_RecursionError);  // nothing more can be asked then
   if (!is(PyExc_Exception) || is(ours.get()) || (!short_of && report("came_from_outside", {error}).get() == Py_True)) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());

@@ -30,6 +30,9 @@ def test_a_module_becomes_a_graph():
     signature = program.graph_signature
     assert signature.parameters == ("layer.weight", "layer.bias") and signature.buffers == ("shift",)
     assert signature.user_inputs == ("x",)
+    kinds = [spec.kind.name for spec in signature.input_specs]
+    assert kinds == ["PARAMETER", "PARAMETER", "BUFFER", "USER_INPUT"]
+    assert {spec.kind for spec in signature.output_specs} == {torch.export.graph_signature.OutputKind.USER_OUTPUT}
     targets = [str(node.target) for node in program.graph.nodes if node.op == "call_function"]
     assert targets[-2:] == ["aten.relu.default", "aten.add.Tensor"]
     with torch.no_grad():

@@ -212,6 +212,41 @@ def test_error_on_graph_break():
     same(mixed, lambda: (data(2),), breaks=["GB0025"])
 
 
+def test_error_on_graph_break_around_a_compiled_function():
+    f = torch.compile(breaking, backend="eager")
+    with torch._dynamo.error_on_graph_break(True):
+        with pytest.raises(torch._dynamo.exc.Unsupported):
+            f(data(2))
+        with torch._dynamo.error_on_graph_break(False):
+            assert f(data(2)).tolist() == breaking(data(2)).tolist()
+    torch._dynamo.reset()
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch._dynamo.error_on_graph_break(True)(f)(data(2))
+    assert f(data(2)).tolist() == breaking(data(2)).tolist()
+
+    @torch._dynamo.error_on_graph_break(False)
+    def lenient(x):
+        return breaking(x)
+
+    with torch._dynamo.error_on_graph_break(True):
+        assert torch.compile(lambda x: lenient(x), backend="eager")(data(2)).tolist() == breaking(data(2)).tolist()
+
+
+def test_suppressed_errors_of_backends():
+    def failing(gm, example_inputs):
+        raise ZeroDivisionError("no")
+
+    def f(x):
+        return x + 1
+
+    with torch._dynamo.config.patch(suppress_errors=True):
+        assert torch.compile(f, backend=failing)(data(2)).tolist() == f(data(2)).tolist()
+        with pytest.raises(torch._dynamo.exc.BackendCompilerFailed):
+            torch.compile(f, backend=failing, fullgraph=True)(data(2))
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed):
+        torch.compile(f, backend=failing)(data(2))
+
+
 def test_is_compiling():
     def f(x):
         flags = (torch.compiler.is_compiling(), torch.compiler.is_dynamo_compiling(), torch.compiler.is_exporting())

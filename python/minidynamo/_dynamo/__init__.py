@@ -17,6 +17,8 @@ from .eval_frame import (
     optimize_assert,
     register_backend,
     reset,
+    reset_code_caches,
+    reset_frame_count,
     skip_frame,
 )
 from .marked_callables import (
@@ -58,6 +60,8 @@ __all__ = [
     "register_backend",
     "report",
     "reset",
+    "reset_code_caches",
+    "reset_frame_count",
     "run",
     "set_stance",
     "skip_frame",
@@ -74,13 +78,33 @@ def _get_tracing_state():
 _C._get_tracing_state = _get_tracing_state
 
 
+def _supported():
+    """True: wherever the package can be imported, it compiles."""
+    return True
+
+
 def _load(name, missing):
     import importlib
 
-    if name in ("testing", "output", "comptime", "compiled_autograd", "external_utils", "decorators", "callback"):
+    if name in (
+        "testing",
+        "output",
+        "comptime",
+        "compiled_autograd",
+        "external_utils",
+        "decorators",
+        "callback",
+        "backends",
+    ):
         return importlib.import_module(f"{__name__}.{name}")
     if name == "OptimizedModule":
         return importlib.import_module(f"{__name__}.eval_frame").OptimizedModule
+    if name in ("callback_handler", "on_compile_start", "on_compile_end"):
+        return getattr(importlib.import_module(f"{__name__}.callback"), name)
+    if name == "patch_dynamo_config":
+        return config.patch
+    if name in ("is_dynamo_supported", "is_inductor_supported"):
+        return _supported
     if name == "export":
         return importlib.import_module(f"{__name__}.exporting").export
     return missing

@@ -60,6 +60,13 @@ class ComptimeContext:
 
         time.sleep(sec)
 
+    def print_value_stack(self, *, file=None, stacklevel=0):
+        """Prints what an instruction is in the middle of: nothing, where a call stands by itself."""
+
+    def print_guards(self, *, file=None):
+        """Says where the guards are: they are known at the end of the trace."""
+        print("guards are logged when the trace has ended: TORCH_LOGS=guards", file=file)
+
     def print_bt(self, *, file=None):
         """Prints the stack of the traced frames, outermost first."""
         from .report import stack_text
@@ -83,6 +90,12 @@ class _Comptime:
 
     def print_locals(self, **kwargs):
         """Prints the local variables."""
+
+    def print_value_stack(self, **kwargs):
+        """Prints what the instruction is in the middle of."""
+
+    def print_guards(self, **kwargs):
+        """Says where the guards are."""
 
     def print_bt(self, **kwargs):
         """Prints the stack of the traced frames."""

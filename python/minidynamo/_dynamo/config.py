@@ -110,6 +110,16 @@ def _defaults():
         "cprofile": False,
         "run_gc_after_compile": True,
         "log_file_name": None,
+        "allow_ignore_mark_dynamic": False,
+        "enable_cpp_guard_manager": True,
+        "error_on_nested_fx_trace": True,
+        "issue_3_13_0_warning": True,
+        "replay_record_enabled": False,
+        "repro_after": os.environ.get("TORCHDYNAMO_REPRO_AFTER"),
+        "repro_level": 2,
+        "skip_fsdp_guards": True,
+        "traceable_tensor_subclasses": set(),
+        "verify_correctness": False,
     }
     return {**tracing, **shapes, **entries, **running, **_own_defaults()}
 
@@ -153,7 +163,22 @@ NO_EFFECT = {
     "skip_nnmodule_hook_guards": "hooks of modules are always guarded",
     "specialize_float": "floats are always constants that are guarded",
     "use_numpy_random_stream": "NumPy's random functions always run as NumPy",
+    "allow_ignore_mark_dynamic": "a mark that does not hold is always an error",
+    "enable_cpp_guard_manager": "guards are always native code",
+    "error_on_nested_fx_trace": "functions traced by torch.fx are compiled like others",
+    "issue_3_13_0_warning": "there is nothing to warn of",
+    "replay_record_enabled": "no records for a replay are written",
+    "repro_after": "no programs that show a failure are written",
+    "repro_level": "no programs that show a failure are written",
+    "skip_fsdp_guards": "there is no distributed training",
+    "traceable_tensor_subclasses": "all subclasses of Tensor are traced",
+    "verify_correctness": "results of a backend are not compared with those of another one",
 }
+_OF_THE_MACHINE = ("log_file_name", "registry_url")
+_COPIES = (
+    "codegen_config", "get_config_copy", "get_hash", "get_serializable_config_copy", "is_default", "load_config",
+    "save_config", "shallow_copy_dict", "to_dict",
+)  # fmt: skip
 _warned = set()
 
 
@@ -266,7 +291,7 @@ class _Config(types.ModuleType):
         _set(name, set(default) if isinstance(default, set) else default)
 
     def __dir__(self):
-        return sorted([*_DEFAULTS, *_ALIASES, "patch", "get_config_copy"])
+        return sorted([*_DEFAULTS, *_ALIASES, *_COPIES, "patch"])
 
     def patch(self, name=None, value=None, **changes):
         """patch(x=1), patch("x", 1) or patch({"x": 1}): context manager and decorator."""
@@ -281,6 +306,47 @@ class _Config(types.ModuleType):
     def get_config_copy(self):
         """A dict of every entry; containers are copied."""
         return {name: set(v) if isinstance(v, set) else v for name, v in _snapshot().items()}
+
+    to_dict = get_config_copy
+
+    def shallow_copy_dict(self):
+        """A dict of every entry."""
+        return _snapshot()
+
+    def get_serializable_config_copy(self):
+        """A dict of the entries that say something of the program, not of the machine."""
+        return {name: value for name, value in self.get_config_copy().items() if name not in _OF_THE_MACHINE}
+
+    def codegen_config(self):
+        """The assignments, as a program, that set what differs from the defaults."""
+        changed = {name: value for name, value in _snapshot().items() if value != _DEFAULTS[name]}
+        return "\n".join([f"torch._dynamo.config.{name} = {value!r}" for name, value in changed.items()])
+
+    def get_hash(self):
+        """Bytes that differ where entries differ."""
+        import hashlib
+
+        rows = [(name, sorted(v) if isinstance(v, set) else v) for name, v in sorted(_snapshot().items())]
+        return hashlib.md5(repr(rows).encode(), usedforsecurity=False).digest()
+
+    def save_config(self):
+        """Every entry as bytes, for load_config()."""
+        import pickle
+
+        return pickle.dumps(self.get_config_copy())
+
+    def load_config(self, maybe_pickled_config):
+        """Sets the entries of a dict, or of the bytes save_config() gave."""
+        import pickle
+
+        given = maybe_pickled_config
+        for name, value in (given if isinstance(given, dict) else pickle.loads(given)).items():
+            if _get(_entry(name)) != value:
+                setattr(self, name, value)
+
+    def is_default(self, name):
+        """Whether the entry has its default."""
+        return _get(_entry(name)) == _DEFAULTS[_entry(name)]
 
 
 sys.modules[__name__].__class__ = _Config

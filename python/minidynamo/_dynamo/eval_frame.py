@@ -19,6 +19,7 @@ _DEBUG_BACKENDS = ("aot_eager", "eager", "eager_debug", "eager_noexcept")
 # When machine code is made (CompileMode in ir/compile/backend.h).
 _MODES = {"default": 1, "reduce-overhead": 0, "max-autotune-no-cudagraphs": 2, "max-autotune": 2}
 _registered = {}
+_tags = {}  # of registered ones
 
 
 def register_backend(compiler_fn=None, name=None, tags=()):
@@ -27,14 +28,19 @@ def register_backend(compiler_fn=None, name=None, tags=()):
         return functools.partial(register_backend, name=name, tags=tags)
     if not callable(compiler_fn):
         raise AssertionError(f"A backend must be callable, not {type(compiler_fn)}")
-    _registered[name or compiler_fn.__name__] = compiler_fn
+    name = name or compiler_fn.__name__
+    if _registered.get(name, compiler_fn) is not compiler_fn or name in _OWN_BACKENDS:
+        raise AssertionError(f"duplicate name: {name}")
+    _registered[name] = compiler_fn
+    _tags[name] = frozenset(tags)
     return compiler_fn
 
 
 def list_backends(exclude_tags=("debug", "experimental")):
-    """Names for compile(backend=...). With `exclude_tags=()` those meant for debugging too."""
-    debug = () if exclude_tags else _DEBUG_BACKENDS
-    return sorted({"llvm", *_registered, *debug})
+    """Names for compile(backend=...). With `exclude_tags=()`, or None, those meant for debugging too."""
+    excluded = frozenset(exclude_tags or ())
+    debug = () if "debug" in excluded else _DEBUG_BACKENDS
+    return sorted({"llvm", "inductor", *debug, *(name for name in _registered if not excluded & _tags[name])})
 
 
 def lookup_backend(backend):
@@ -168,14 +174,54 @@ def compile(
     return compile_callable(model, Options(function, name, bool(fullgraph), dynamic, extra, own_mode))
 
 
-def optimize(backend="llvm", *, nopython=False, dynamic=None):
-    """Decorator form of older programs."""
-    return lambda fn: compile(fn, backend=backend, fullgraph=nopython, dynamic=dynamic)
+class OptimizeContext:
+    """What optimize() gives: called with a function or a module, it compiles it."""
+
+    def __init__(self, **options):
+        self._options = options
+
+    def __call__(self, fn):
+        return compile(fn, **self._options)
+
+    def __enter__(self):
+        raise RuntimeError("optimize() is a decorator: call what it gives with a function")
+
+    def __exit__(self, *exc):
+        return False
 
 
-def optimize_assert(backend="llvm", *, dynamic=None):
+def optimize(
+    backend="inductor", *, nopython=False, guard_export_fn=None, guard_fail_fn=None, guard_filter_fn=None,
+    disable=False, dynamic=None, package=None,
+):  # fmt: skip
+    """Decorator form of older programs. Functions that are to hear of guards are not called."""
+    return OptimizeContext(
+        backend=_backend_of(backend), fullgraph=bool(nopython), dynamic=dynamic, disable=bool(disable)
+    )
+
+
+def optimize_assert(backend="inductor", *, dynamic=None, **unused):
     """The same, with every graph break an exception."""
-    return lambda fn: compile(fn, backend=backend, fullgraph=True, dynamic=dynamic)
+    return OptimizeContext(backend=_backend_of(backend), fullgraph=True, dynamic=dynamic)
+
+
+def _backend_of(backend):
+    """A name is looked up at once: InvalidBackend for an unknown one."""
+    if isinstance(backend, str):
+        lookup_backend(backend)
+    return backend
+
+
+def reset_frame_count():
+    """Counts of frames begin at 0 again."""
+    from .utils import counters
+
+    counters["frames"].clear()
+
+
+def reset_code_caches():
+    """Forgets compiled entries only."""
+    _C._reset()
 
 
 def is_dynamo_disable_recursive(method):

@@ -8,6 +8,7 @@ import functools
 import types
 
 from .. import _C
+from .marked_report import break_policy as _break_policy
 
 
 class NoFakeImplementation(RuntimeError):
@@ -181,7 +182,8 @@ class _PolicyFunction:
         self.error = error
 
     def __call__(self, *args, **kwargs):
-        return self.function(*args, **kwargs)
+        with error_on_graph_break(self.error):
+            return self.function(*args, **kwargs)
 
     def __get__(self, instance, owner=None):
         return self if instance is None else functools.partial(self, instance)
@@ -190,16 +192,19 @@ class _PolicyFunction:
 class error_on_graph_break(contextlib.ContextDecorator):
     """Context manager and decorator: graph breaks of compiled code inside are errors (True), or not (False).
 
-    The innermost one decides. Under `fullgraph=True` breaks are errors anyway. Does nothing in plain Python.
+    The innermost one decides. Under `fullgraph=True` breaks are errors anyway. In plain Python it holds for functions
+    that are compiled inside.
     """
 
     def __init__(self, error):
         self.error = bool(error)
+        self._before = []
 
     def __enter__(self):
-        return None
+        self._before.append(_break_policy.set(self.error))
 
     def __exit__(self, *exc):
+        _break_policy.reset(self._before.pop())
         return False
 
     def __call__(self, fn):

@@ -1,5 +1,7 @@
 """Texts of calls that leave the graph: custom operators, cond, stances. Called as functions of report.py."""
 
+import contextvars
+
 from .exc import TorchRuntimeError, UncapturedHigherOrderOpError
 from .message import finish
 
@@ -36,3 +38,12 @@ def stance_error(fails, name, file, first_line):
         f"Recompilation triggered with skip_guard_eval_unsafe stance. Call the function with all kinds of inputs "
         f"before the stance is set. {place}"
     )
+
+
+# What error_on_graph_break() says where compiled code is called, for this context.
+break_policy = contextvars.ContextVar("minidynamo_break_policy", default=False)
+
+
+def errors_on_break():
+    """Whether the program that calls compiled code is within error_on_graph_break(True)."""
+    return break_policy.get()

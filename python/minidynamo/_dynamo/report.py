@@ -25,6 +25,7 @@ from .exc import (
     TorchRuntimeError,
     Unsupported,
 )
+from .marked_report import errors_on_break as errors_on_break
 from .marked_report import stance_error as stance_error
 from .marked_report import uncaptured as uncaptured
 from .marked_report import wrong_result as wrong_result
@@ -128,6 +129,14 @@ def backend_failed(backend, cause):
     error.__cause__ = cause
     error.args = (f"{error.msg}\n\n{'' if config.verbose else VERBOSE_ADVICE}\n",)
     return error
+
+
+def suppressed(error):
+    """With `suppress_errors` a failure of a backend is said, and the frame runs as plain Python: whether it is one."""
+    if isinstance(error, BackendCompilerFailed):
+        _log.warning("WON'T CONVERT: %s", error.msg)
+        return True
+    return False
 
 
 def count(category, message):

@@ -7,6 +7,7 @@ import unittest
 
 from .. import _C
 from .._absent import absent_names as _absent_names
+from . import config
 from .comparison import same as same
 from .eval_frame import disable, lookup_backend
 from .eval_frame import optimize_assert as optimize_assert
@@ -30,6 +31,15 @@ class CompileCounter:
     def clear(self):
         self.frame_count = 0
         self.op_count = 0
+
+
+class CompileCounterInt(CompileCounter):
+    """CompileCounter that also counts the graphs' nodes that stand for numbers of the call."""
+
+    def __call__(self, gm, example_inputs):
+        with self._lock:
+            self.op_count += sum(isinstance(x, int) for x in example_inputs)
+        return super().__call__(gm, example_inputs)
 
 
 class CompileCounterWithBackend:
@@ -107,6 +117,44 @@ def requires_bwd_pass(out):
     raise NotImplementedError(f"Nothing is known about backward of {type(out)}")
 
 
+def standard_test(self, fn, nargs, expected_ops=None, expected_ops_dynamic=None, expected_frame_count=1):
+    """In a TestCase: `fn` of `nargs` tensors gives the same compiled, in one graph with that many operations."""
+    if not config.assume_static_by_default and expected_ops_dynamic is not None:
+        expected_ops = expected_ops_dynamic
+    counter = CompileCounter()
+    args = [_C.randn(10, 10) for _ in range(nargs)]
+    expected = fn(*args)
+    reset()
+    compiled = optimize_assert(counter)(fn)
+    for _ in range(3):
+        self.assertTrue(same(expected, compiled(*args)))
+    self.assertEqual(counter.frame_count, expected_frame_count)
+    if expected_ops is not None:
+        self.assertEqual(counter.op_count, expected_ops)
+
+
+def collect_results(model, prediction, loss, example_inputs):
+    """What a step of training has made: prediction, loss, gradients of parameters and inputs, buffers."""
+    gradients, parameters = {}, {}
+    for name, parameter in model.named_parameters():
+        name = remove_optimized_module_prefix(name)
+        gradients[f"{name}.grad"] = parameter.grad if parameter.grad is not None else _C.zeros_like(parameter)
+        parameters[name] = clone_me(parameter)
+    buffers = {remove_optimized_module_prefix(name): buffer for name, buffer in model.named_buffers()}
+    inputs = example_inputs.values() if isinstance(example_inputs, dict) else example_inputs
+    return [prediction, loss, gradients, parameters, buffers, [x.grad for x in inputs if isinstance(x, _C.Tensor)]]
+
+
+def named_parameters_for_optimized_module(mod):
+    """named_parameters(), with the names they have in the module that was compiled."""
+    return [(remove_optimized_module_prefix(name), value) for name, value in mod.named_parameters()]
+
+
+def named_buffers_for_optimized_module(mod):
+    """The same of buffers."""
+    return [(remove_optimized_module_prefix(name), value) for name, value in mod.named_buffers()]
+
+
 def reduce_to_scalar_loss(out):
     """One number from the result of a program, for backward(): means of sums. NotImplementedError for other kinds."""
     if isinstance(out, _C.Tensor):
@@ -156,8 +204,6 @@ def dummy_fx_compile(gm, example_inputs):
 
 def check_dynamic_shape_capture():
     """Whether sizes are symbols from the first call on."""
-    from . import config
-
     return not config.assume_static_by_default
 
 

@@ -1,6 +1,7 @@
 """torch.export: a module as one graph of its parameters, buffers and inputs, with what makes it callable."""
 
 from .._absent import absent_names as _absent_names
+from . import graph_signature as graph_signature
 from .dims import Dim as Dim
 from .dims import DimHint as _DimHint
 from .dims import dims as dims

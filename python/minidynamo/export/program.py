@@ -10,7 +10,7 @@ from .._dynamo.exporting import _Capture, _Leaf, _mapped, _path_text, _tensors
 from ..nn import Module, Parameter
 from .aten_graph import lifted
 from .dims import Dim, of_arguments
-from .signature import ArgumentSpec, ExportGraphSignature
+from .signature import ArgumentSpec, ExportGraphSignature, InputKind, OutputKind
 
 
 class _Unlifted(Module):
@@ -70,12 +70,13 @@ class ExportedProgram:
         specs, names = [], []
         for k, leaf in enumerate(self._inputs):
             if leaf.kind == "state":
-                kind = "PARAMETER" if isinstance(self.state_dict[leaf.place], Parameter) else "BUFFER"
-                name = ("p_" if kind == "PARAMETER" else "b_") + leaf.place.replace(".", "_")
+                is_parameter = isinstance(self.state_dict[leaf.place], Parameter)
+                kind = InputKind.PARAMETER if is_parameter else InputKind.BUFFER
+                name = ("p_" if is_parameter else "b_") + leaf.place.replace(".", "_")
             elif leaf.kind == "argument":
-                kind, name = "USER_INPUT", "_".join(map(str, leaf.place))
+                kind, name = InputKind.USER_INPUT, "_".join(map(str, leaf.place))
             else:
-                kind, name = "CONSTANT_TENSOR", f"c_lifted_tensor_{k}"
+                kind, name = InputKind.CONSTANT_TENSOR, f"c_lifted_tensor_{k}"
                 self.constants[f"lifted_tensor_{k}"] = leaf.place
             names.append(name)
             specs.append(ArgumentSpec(kind, name, leaf.place if leaf.kind == "state" else None))
@@ -97,7 +98,7 @@ class ExportedProgram:
 
         def note(leaf):
             value = results[leaf.place] if leaf.kind == "output" else None
-            outputs.append(ArgumentSpec("USER_OUTPUT", getattr(value, "name", names_of.get(leaf.place, ""))))
+            outputs.append(ArgumentSpec(OutputKind.USER_OUTPUT, getattr(value, "name", names_of.get(leaf.place, ""))))
             return leaf
 
         names_of = {}
@@ -108,9 +109,9 @@ class ExportedProgram:
 
     def _in_order(self, specs):
         """Parameters and buffers come first."""
-        order = {"PARAMETER": 0, "BUFFER": 1, "CONSTANT_TENSOR": 2, "USER_INPUT": 3}
+        order = [InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR, InputKind.USER_INPUT]
         placeholders = [node for node in self.graph.nodes if node.op == "placeholder"]
-        ranked = sorted(range(len(specs)), key=lambda k: order[specs[k].kind])
+        ranked = sorted(range(len(specs)), key=lambda k: order.index(specs[k].kind))
         first = placeholders[0] if placeholders else None
         for k in ranked:
             if first is not None and placeholders[k] is not first:

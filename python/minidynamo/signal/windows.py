@@ -1,6 +1,6 @@
-"""torch.signal.windows: weights of M places. With `sym=False` the last place of a window that is one longer is left out.
+"""torch.signal.windows: weights of M places; with `sym=False` the last of M + 1 places is left out.
 
-All take dtype (a floating one), layout, device and requires_grad. Raises ValueError for a negative M and other dtypes.
+All take dtype (float32 or float64), layout, device and requires_grad. ValueError for a negative M and other dtypes.
 """
 
 import math
