@@ -126,3 +126,37 @@ def test_streams_and_events_of_the_cpu():
         event.record()
         later = stream.record_event(torch.Event(enable_timing=True))
     assert stream.device == torch.device("cpu") and later.query() and event.elapsed_time(later) >= 0
+
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", torch.zeros(()))
+
+    def forward(self, x):
+        self.n.add_(1)
+        x.mul_(2)
+        return x + self.n + torch.rand(())
+
+
+def test_exporting_changes_nothing():
+    m, x = Counting(), torch.ones(2)
+    stream = torch.get_rng_state().tolist()
+    program = torch.export.export(m, (x,))
+    assert m.n.item() == 0 and x.tolist() == [1.0, 1.0] and torch.get_rng_state().tolist() == stream
+    called = program.module()
+    called(x)
+    called(x)
+    assert called.n.item() == 2 and x.tolist() == [4.0, 4.0]
+
+
+class Branching(torch.nn.Module):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
+def test_branches_are_exported():
+    program = torch.export.export(Branching(), (torch.ones(2),))
+    assert program.module()(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert program.module()(-torch.ones(2)).tolist() == [-2.0, -2.0]
+    assert "cond" in str(program)

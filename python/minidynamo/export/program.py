@@ -53,6 +53,13 @@ class _Unlifted(Module):
         raise NotImplementedError("Calling eval() is not supported yet.")
 
 
+class Region(Module):
+    """Stands for the graph of a branch or loop body, which is not held apart from the whole: it cannot be called."""
+
+    def forward(self, *args):
+        raise NotImplementedError("the graphs of branches and bodies run as parts of the exported program only")
+
+
 class ExportedProgram:
     """A module as a graph. `module()` gives it back as something to call."""
 
@@ -89,8 +96,8 @@ class ExportedProgram:
         root = Module()
         if capture.graphs:
             for node in self.graph.nodes:
-                if node.op == "get_attr" and hasattr(capture.graphs[0], node.target):
-                    setattr(root, node.target, getattr(capture.graphs[0], node.target))
+                if node.op == "get_attr":
+                    setattr(root, node.target, getattr(capture.graphs[0], node.target, None) or Region())
         self.graph_module = fx.GraphModule(root, self.graph)
         results = [node for node in self.graph.nodes if node.op == "output"][0].args[0]
         results = results if isinstance(results, (tuple, list)) else (results,)
@@ -252,6 +259,20 @@ def _state_of(mod):
     return state
 
 
+class _Untouched:
+    """What running a program may not change for good: elements of tensors, and the stream of random numbers."""
+
+    def __init__(self, tensors):
+        self._tensors = [(t, t._version, t.detach().clone()) for t in tensors if t.layout == _C.strided]
+        self._stream = _C.default_generator.get_state()
+
+    def restore(self):
+        for tensor, version, elements in self._tensors:
+            if tensor._version != version:
+                tensor.detach().copy_(elements)
+        _C.default_generator.set_state(self._stream)
+
+
 def _captured(mod, args, kwargs, arguments, marked):
     from .._dynamo.dynamic_marks import mark_dynamic
     from .._dynamo.eval_frame import compile
@@ -262,6 +283,7 @@ def _captured(mod, args, kwargs, arguments, marked):
         for dim, each in spec.items():
             mark_dynamic(tensors[path], dim, max=getattr(each, "max", None))
     capture = _Capture()
+    untouched = _Untouched([*mod.parameters(), *mod.buffers(), *tensors.values()])
     try:
         compiled = compile(mod.forward, backend=capture, fullgraph=True, dynamic=None if marked else False)
         result = compiled(*args, **kwargs)
@@ -272,6 +294,7 @@ def _captured(mod, args, kwargs, arguments, marked):
 
         raise GuardOnDataDependentSymNode(str(error)) from None
     finally:
+        untouched.restore()
         for path, attributes in before.items():
             tensors[path].__dict__.clear()
             tensors[path].__dict__.update(attributes)
