@@ -34,6 +34,19 @@ from ._group import ReduceOp as ReduceOp
 from ._group import Work as Work
 from ._group import default_pg_timeout as default_pg_timeout
 from ._group import group as group
+from ._mesh import DeviceMesh as DeviceMesh
+from ._mesh import init_device_mesh as init_device_mesh
+from ._more_groups import DebugLevel as DebugLevel
+from ._more_groups import P2POp as P2POp
+from ._more_groups import all_gather_coalesced as all_gather_coalesced
+from ._more_groups import all_reduce_coalesced as all_reduce_coalesced
+from ._more_groups import batch_isend_irecv as batch_isend_irecv
+from ._more_groups import get_debug_level as get_debug_level
+from ._more_groups import new_subgroups as new_subgroups
+from ._more_groups import new_subgroups_by_enumeration as new_subgroups_by_enumeration
+from ._more_groups import set_debug_level as set_debug_level
+from ._more_groups import set_debug_level_from_env as set_debug_level_from_env
+from ._more_groups import supports_complex as supports_complex
 from ._setup import destroy_process_group as destroy_process_group
 from ._setup import get_backend as get_backend
 from ._setup import get_default_backend_for_device as get_default_backend_for_device
@@ -54,6 +67,18 @@ from ._setup import is_torchelastic_launched as is_torchelastic_launched
 from ._setup import is_ucc_available as is_ucc_available
 from ._setup import is_xccl_available as is_xccl_available
 from ._setup import new_group as new_group
+from ._store import FileStore as FileStore
 from ._store import HashStore as HashStore
+from ._store import PrefixStore as PrefixStore
+from ._store import Store as Store
+from ._store import TCPStore as TCPStore
 
-__getattr__ = _absent_names(__name__)
+
+def _load(name, missing):
+    from importlib import import_module
+
+    known = ("_functional_collectives", "device_mesh")
+    return import_module(f"{__name__}.{name}") if name in known else missing
+
+
+__getattr__ = _absent_names(__name__, _load)

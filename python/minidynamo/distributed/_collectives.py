@@ -14,8 +14,11 @@ def _check_tensor(tensor, name):
 
 def _check_list(tensors, name, like=None):
     """A list of as many tensors as there are processes, one."""
-    if not isinstance(tensors, (list, tuple)) or not all(isinstance(t, _C.Tensor) for t in tensors):
+    if not isinstance(tensors, (list, tuple)):
         raise TypeError(f"{name}: a list of Tensors is needed")
+    for tensor in tensors:
+        if not isinstance(tensor, _C.Tensor):
+            raise TypeError(f"{name}: a list of Tensors is needed")
     if len(tensors) != 1:
         raise RuntimeError(f"{name}: one tensor for each of 1 processes is needed, got {len(tensors)}")
     if like is not None:
@@ -51,9 +54,9 @@ def _ended(async_op, *written):
     return Work(written) if async_op else None
 
 
-@no_grad()
 def _copy(into, source):
-    into.copy_(source)
+    with no_grad():
+        into.copy_(source)
 
 
 def barrier(group=None, async_op=False, device_ids=None, timeout=None):
@@ -241,3 +244,11 @@ def scatter_object_list(
         raise ValueError("scatter_object_list: `scatter_object_input_list` must be specified on the source rank")
     _check_objects(scatter_object_input_list, "scatter_object_input_list")
     scatter_object_output_list[0] = _copied(scatter_object_input_list[0])
+
+
+# What writes to tensors only is traced in place; other collectives break the graph.
+for _function in (
+    all_reduce, all_gather, all_gather_into_tensor, reduce_scatter_tensor, all_to_all_single, _check_tensor,
+    _check_list, _check_alike, _check_op, _ended, _copy, member,
+):  # fmt: skip
+    _C._mark_callable(_function, "dont_skip")
