@@ -70,6 +70,13 @@ std::shared_ptr<GradientProgram> with_gradients(const Graph& graph, const std::v
   }
 }
 
+// The number of ints that come before the tensors.
+std::size_t size_inputs(const Graph& graph) {
+  std::size_t sizes = 0;
+  for (const Node* n : graph.placeholders()) sizes += n->is_size;
+  return sizes;
+}
+
 GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<bool>& differentiated, const Tracer& t,
                          const CompileOptions& options, const LogSwitches& logs) {
   Backend* backend = find_backend(options.backend_name);
@@ -77,6 +84,10 @@ GraphKernels compile_own(const std::shared_ptr<Graph>& graph, const std::vector<
   const bool waits = options.mode == CompileMode::Background && !t.config.background_compile;
   const CompileMode mode = waits ? CompileMode::Wait : options.mode;
   GraphKernels made;
+  if (may_be_opened(*graph)) {
+    PyRef opened = opened_graph(make_graph_module(graph), options.backend_name);
+    if (opened.get() != Py_None) return {python_kernel(std::move(opened), size_inputs(*graph)), nullptr};
+  }
   std::shared_ptr<const Graph> functional;
   const auto program = with_gradients(*graph, differentiated, *backend, mode, logs);
   made.backward = program;

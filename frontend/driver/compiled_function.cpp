@@ -14,6 +14,7 @@
 #include "frontend/tensors/function_modes.h"
 #include "frontend/values/constant.h"
 #include "ir/batching/levels.h"
+#include "ir/run/op_recorder.h"
 
 namespace md {
 
@@ -75,8 +76,8 @@ CompileOptions* forced_options(const CompileOptions& r) {
                                                         std::size_t nargsf, PyObject* kwnames) {
   auto* fn = reinterpret_cast<PyFunctionObject*>(self->function);
   BoundArguments bound;
-  if (self->options->fullgraph && self->options->backend_name != "eager" && bound.bind(fn, args, nargsf, kwnames) &&
-      bound.complete()) {
+  if (!op_recorder() && self->options->fullgraph && self->options->backend_name != "eager" &&
+      bound.bind(fn, args, nargsf, kwnames) && bound.complete()) {
     PyRef result;
     const FrameRequest request{reinterpret_cast<PyCodeObject*>(fn->func_code), bound.frame(), self->options,
                                std::string()};
@@ -101,7 +102,7 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, nullptr);
   }
-  if (is_in_transform()) [[unlikely]]
+  if (in_transform() && (is_in_transform() || op_recorder())) [[unlikely]]
     return call_transformed(self, args, nargsf, kwnames);
   CompileOptions* options = self->options;
   PyRef kept;  // also if the stance ends meanwhile

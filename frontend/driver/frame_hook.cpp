@@ -19,6 +19,7 @@
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/values/constant.h"
 #include "ir/batching/levels.h"
+#include "ir/run/op_recorder.h"
 
 namespace md {
 
@@ -290,7 +291,7 @@ PyObject* hook(PyThreadState* thread, Frame* frame, int throwflag) {
   CompileOptions* options = current_options();
   PyCodeObject* code = frame_code(frame);
   FrameNotes* notes = find_frame_notes(code);
-  if (!options || observed || (notes && notes->own_code) || is_in_transform())
+  if (!options || observed || (notes && notes->own_code) || (in_transform() && (is_in_transform() || op_recorder())))
     return pass_through(thread, frame, throwflag);
   if (notes && notes->runs_plain(*options)) {
     count_skipped(code);

@@ -397,6 +397,13 @@ void bind_graph(py::module_& module) {
           "rows", [](const Graph& g) { return table_rows(g); },
           "Five cells per node: opcode, name, target, args, kwargs.")
       .def("nodes", &graph_nodes, "(op, spelling, target, name, args, kwargs, sizes, dtype, stack, function) per node.")
+      .def(
+          "opened",
+          [](const Graph& g, const py::object& graph_module, const std::string& backend) {
+            if (!may_be_opened(g)) return py::object(py::none());
+            return owned(opened_graph(PyRef::borrow(graph_module.ptr()), backend));
+          },
+          "What a backend makes of it where handlers have a say that can be asked once; None elsewhere.")
       .def_static("empty", &empty_graph, "A graph that takes and gives nothing.")
       .def("run", &graph_run, "Runs the graph node by node: a tuple of its outputs.")
       .def(
@@ -408,6 +415,7 @@ void bind_graph(py::module_& module) {
           "functional", [](const CompiledGraph& c) { return c.functional ? print_code(*c.functional, {}) : ""; },
           "The functional graph that was compiled, as code; empty if the graph has no such form and is interpreted.")
       .def("run", &CompiledGraph::run, "Runs the compiled graph: a tuple of its outputs.");
+  bind_recorder(module);
 }
 
 }  // namespace md

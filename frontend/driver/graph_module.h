@@ -25,6 +25,11 @@ std::shared_ptr<Kernel> python_kernel(PyRef callable, std::size_t sizes);
 TensorRef size_carrier(std::int64_t value);
 // Runs the traced graph node by node: backend "eager".
 std::shared_ptr<Kernel> interpreting_kernel(std::shared_ptr<Graph> graph);
-void bind_graph(pybind11::module_& module);  // _C._Graph
+void bind_graph(pybind11::module_& module);  // _C._Graph, and (graph_recorder.cpp) _C._OpRecorder
+// Whether handlers of the program have a say in the graph, and nothing is in it that only a run can decide.
+bool may_be_opened(const Graph& g);
+// A callable that runs what the handlers make of the graph, compiled by this backend; None if it has to ask them.
+PyRef opened_graph(const PyRef& graph_module, const std::string& backend);
+void bind_recorder(pybind11::module_& module);
 
 }  // namespace md

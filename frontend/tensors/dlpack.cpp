@@ -4,8 +4,10 @@
 #include <type_traits>
 
 #include "frontend/tensors/dlpack_abi.h"
+#include "frontend/tensors/known_values.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/run/op_recorder.h"
 #include "ir/tensor/extent.h"
 
 namespace md {
@@ -97,6 +99,7 @@ PyRef capsule_of(const TensorImpl& t, std::uint64_t flags) {
 
 void check_exportable(const TensorImpl& t) {
   if (t.batch) expect_elements(t, "DLPack");
+  if (in_transform() && op_recorder()) expect_known();
   if (!t.has_memory()) {
     PyErr_Format(PyExc_BufferError, "Cannot pack tensors on %s: they have no elements", to_string(t.device()).c_str());
     throw PythonError{};

@@ -13,4 +13,7 @@ class UnknownValues {
   UnknownValues& operator=(const UnknownValues&) = delete;
 };
 
+// Raises that exception while one lives.
+void expect_known();
+
 }  // namespace md

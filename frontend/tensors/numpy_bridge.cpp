@@ -8,8 +8,10 @@
 #include "frontend/cpython/import_module.h"
 #include "frontend/cpython/made_once.h"
 #include "frontend/tensors/array_view.h"
+#include "frontend/tensors/known_values.h"
 #include "frontend/tensors/mirror_types.h"
 #include "frontend/tensors/tensor_parts.h"
+#include "ir/run/op_recorder.h"
 #include "ir/tensor/extent.h"
 
 namespace md {
@@ -290,6 +292,7 @@ TensorRef tensor_over_buffer(PyObject* o, ReadOnly read_only) {
 
 PyRef array_from_tensor(const TensorRef& t) {
   if (t->batch) expect_elements(*t, "numpy()");
+  if (in_transform() && op_recorder()) expect_known();
   if (!t->has_memory()) {
     throw_type_error("can't convert a tensor on device '%s' to numpy: it has no elements",
                      to_string(t->device()).c_str());

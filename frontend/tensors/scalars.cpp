@@ -15,14 +15,6 @@ namespace {
 
 thread_local int unknown_values = 0;
 
-void expect_known() {
-  if (!unknown_values) return;
-  PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
-  PyErr_SetString(checked(PyObject_GetAttrString(module.get(), "DataDependentValue")).get(),
-                  "the element of a tensor that stands in for another while tracing");
-  throw PythonError{};
-}
-
 // Zeros have sizes of their own.
 void refuse_dynamic(const Op& op) {
   PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
@@ -86,6 +78,14 @@ PyRef element(DType dtype, const void* at) {
     if constexpr (std::is_floating_point_v<V>) return checked(PyFloat_FromDouble(v));
     return checked(PyLong_FromLongLong(static_cast<long long>(v)));
   });
+}
+
+void expect_known() {
+  if (!unknown_values) return;
+  PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
+  PyErr_SetString(checked(PyObject_GetAttrString(module.get(), "DataDependentValue")).get(),
+                  "the element of a tensor that stands in for another while tracing");
+  throw PythonError{};
 }
 
 void expect_elements(const TensorImpl& t, const char* question) {

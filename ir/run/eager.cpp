@@ -23,6 +23,7 @@
 #include "ir/run/handled_calls.h"
 #include "ir/run/long_work.h"
 #include "ir/run/op_observer.h"
+#include "ir/run/op_recorder.h"
 #include "ir/run/sweep.h"
 #include "ir/tensor/batched.h"
 #include "ir/tensor/shared_memory.h"
@@ -251,9 +252,12 @@ Arg opened(const Op& op, std::span<const Arg> bound) {
 }
 
 Arg compute(const Op& op, std::span<const Arg> bound) {
-  if (in_transform() && is_for_handlers(bound)) {
-    if (std::optional<Arg> answer = answered_call(op, bound)) return std::move(*answer);
-    if (op.kind() == OpKind::Composite) return opened(op, bound);
+  if (in_transform()) {
+    const bool asked = is_for_handlers(bound);
+    if (asked)
+      if (std::optional<Arg> answer = answered_call(op, bound)) return std::move(*answer);
+    if (asked && op.kind() == OpKind::Composite) return opened(op, bound);
+    if (OpRecorder* const recorder = op_recorder()) return recorder->call(op, bound);
   }
   if (involves_complex(bound)) {
     if (opens_complex(op, bound)) return opened(op, bound);
@@ -353,6 +357,8 @@ TensorRef write_unrecorded(const Op& op, std::span<const Arg> bound) {
   const Ref<Storage> written = self->storage;  // others may give `self` other memory meanwhile
   if (in_transform() && is_for_handlers(bound) && answered_write(op, bound)) {
     // the handler has written
+  } else if (in_transform() && op_recorder()) {
+    op_recorder()->write(op, bound);
   } else if (!involves_complex(bound) && plain_inplace(op, *self, bound))
     engine().run(op, bound, std::span<const TensorRef>(&self, 1));
   else

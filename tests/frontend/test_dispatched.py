@@ -11,7 +11,7 @@ import minidynamo.nn.functional as F  # noqa: N812  it is called so everywhere
 from minidynamo._dynamo.testing import CompileCounter
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "python"))
-from dispatched_classes import Scaled, Slotted, Two, seen  # noqa: E402
+from dispatched_classes import Scaled, Slotted, Two, asked, seen  # noqa: E402
 
 
 def numbers(*shape):
@@ -134,3 +134,114 @@ def test_training():
         return found
 
     assert losses(torch.compile) == losses(lambda layer: layer)
+
+
+def asked_in_each(f, arguments, calls=3):
+    """What handlers were asked in each call, with the results."""
+    found = []
+    for _ in range(calls):
+        asked.clear()
+        result = seen(f(*arguments()))
+        found.append((result, list(asked)))
+    return found
+
+
+OPENED = [
+    (lambda x: x * 2 + x, lambda: [two(3)]),
+    (lambda x, y: x @ y + 1, lambda: [two(2, 3), numbers(3, 2)]),
+    (in_place, lambda: [two(3)]),
+    (of_a_part, lambda: [two(2, 3)]),
+    (lambda a, b: Two(a, b) * 2, lambda: [numbers(3), numbers(3)]),
+    (lambda x: (x * 2).a, lambda: [two(3)]),
+    (lambda x: x * 2, lambda: [Two(two(3), two(3))]),
+    (lambda x: F.softmax(x, -1), lambda: [two(2, 3)]),
+    (lambda x: [t.sum() for t in x.unbind(0)], lambda: [two(2, 3)]),
+    (lambda x: (x, x.view(-1), x + 0), lambda: [two(2, 3)]),
+    (lambda x: x + torch.randn(3), lambda: [two(3)]),
+]
+
+
+@pytest.mark.parametrize("row", range(len(OPENED)))
+@pytest.mark.parametrize("backend", ["inductor", "aot_eager"])
+def test_handlers_are_asked_while_compiling_only(row, backend):
+    """As torch's aot_eager and inductor; with "eager" they are asked in each run."""
+    f, arguments = OPENED[row]
+    torch._dynamo.reset()
+    torch.manual_seed(1)
+    expected = asked_in_each(f, arguments)
+    torch.manual_seed(1)
+    found = asked_in_each(torch.compile(f, backend=backend, fullgraph=True), arguments)
+    assert [r for r, _ in found] == [r for r, _ in expected]
+    assert [a for _, a in found[1:]] == [[], []]
+    torch.manual_seed(1)
+    eager = asked_in_each(torch.compile(f, backend="eager", fullgraph=True), arguments)
+    assert eager[1:] == expected[1:]
+
+
+@pytest.mark.parametrize("f", [lambda x: x * x, lambda x: x.exp().sin(), lambda x: F.softmax(x, 0) @ x])
+def test_gradients_ask_no_handler(f):
+    def calls(f):
+        for _ in range(2):
+            x = two(3)
+            x.requires_grad_()
+            asked.clear()
+            y = f(x)
+            forward = list(asked)
+            grads = Two(torch.full((3,), 2.0), torch.ones(3)) if y.dim() else Two(torch.tensor(2.0), torch.tensor(1.0))
+            asked.clear()
+            y.backward(grads)
+            found = seen([y, x.grad]), forward, list(asked)
+        return found
+
+    torch._dynamo.reset()
+    expected, _, _ = calls(f)
+    result, forward, backward = calls(torch.compile(f, fullgraph=True))
+    assert result == expected
+    assert forward == [] and set(backward) <= {"aten.clone.default", "aten.detach.default"}
+
+
+class Rebinding(Two):
+    """Writes in place by another inner tensor."""
+
+    @staticmethod
+    def __tensor_unflatten__(inner, context, outer_size, outer_stride):
+        return Rebinding(inner["a"], inner["b"], outer_size, outer_stride)
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.add_.Tensor:
+            asked.append(str(func))
+            args[0].a = args[0].a + args[1]
+            return args[0]
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+class Reading(Rebinding):
+    """Lets elements decide."""
+
+    @staticmethod
+    def __tensor_unflatten__(inner, context, outer_size, outer_stride):
+        return Reading(inner["a"], inner["b"], outer_size, outer_stride)
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        if func is torch.ops.aten.mul.Tensor:
+            asked.append(str(func))
+            return args[0].a.numpy().sum() + args[0].b
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def test_what_only_a_run_can_tell_is_asked_in_each():
+    def written(x):
+        x.add_(1)
+        return x * 2
+
+    torch._dynamo.reset()
+    x, y = Rebinding(numbers(2), numbers(2)), Rebinding(numbers(2), numbers(2))
+    f = torch.compile(written)
+    for _ in range(2):
+        assert seen(f(x)) == seen(written(y))
+    assert seen(x) == seen(y)
+    g = torch.compile(lambda x: x * 2)
+    for k in range(3):
+        assert g(Reading(numbers(2) + k, numbers(2))).tolist() == [1.0 + 2 * k, 2.0 + 2 * k]

@@ -61,7 +61,13 @@ def maker(cls):
 
     make.__name__ = make.__qualname__ = cls.__name__
     _C._mark_callable(make, "allow_in_graph")
+    make._makes_handled = True
     return make
+
+
+def is_opened(function):
+    """Whether a graph's call of the function may be made once, on stand-ins: it takes apart or puts together only."""
+    return function is part or hasattr(function, "_makes_handled")
 
 
 _C._mark_callable(part, "allow_in_graph")

@@ -72,7 +72,9 @@ def _functional(gm, example_inputs):
 def _compiled(gm, backend):
     """The captured graph, or if it has been changed (minidynamo.fx) what its code does, compiled."""
     native = getattr(gm, "_native", None)
-    return compile(gm.forward, backend=backend) if native is None else native.compiled(backend).run
+    if native is None:
+        return compile(gm.forward, backend=backend)
+    return native.opened(gm, backend) or native.compiled(backend).run
 
 
 _COMPILERS = {"llvm": _machine_code, "inductor": _machine_code, "aot_eager": _functional, "blocks": _functional}
