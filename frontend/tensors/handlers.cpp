@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
 #include "frontend/tensors/function_modes.h"
 #include "frontend/tensors/held_objects.h"
@@ -43,6 +44,7 @@ PyRef asked(const char* function, PyObject* name, bool inplace, PyObject* args) 
   const PyRef module = checked(import_module("minidynamo._aten.dispatch"));
   const PyRef answer = checked(PyObject_GetAttrString(module.get(), function));
   const Unrecorded plain;
+  const Disarmed below;  // what a handler does below the record of gradients is no program to be compiled by itself
   return checked(PyObject_CallFunctionObjArgs(answer.get(), name, inplace ? Py_True : Py_False, args, nullptr));
 }
 

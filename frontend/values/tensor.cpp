@@ -233,7 +233,7 @@ bool TensorValue::has_attr(Tracer& t, PyObject* name) {
 // None, or what an assignment to `grad` takes without a question.
 static bool fits_as_grad(const TensorValue& of, const ValueRef& v) {
   if (is_true_constant(v, Py_None)) return true;
-  const auto* g = as<TensorValue>(v);
+  const auto* g = as<TensorValue>(data_of(v));
   return g && g->python_type() == tensor_type && g->type.dtype == of.type.dtype && g->type.sizes == of.type.sizes &&
          g->type.device == of.type.device;
 }
@@ -244,7 +244,12 @@ void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
   const std::string n = text_of(name), given = v ? v->print() : "";
   if (n == "grad" && v && real && source && type.is_leaf() && fits_as_grad(*this, v = t.realize(v))) {
     set_grad = v;
-    SideEffect e{EffectKind::AttrSet, ValueRef(this)};
+    ValueRef owner(this);
+    if (of_instance) {  // the object that the source leads to, not the plain tensor of it
+      owner = make_ref<TensorValue>(node, type);
+      owner->source = source, owner->real = real;
+    }
+    SideEffect e{EffectKind::AttrSet, owner};
     e.name = PyRef::borrow(name), e.value = v;
     return t.effects.record(std::move(e));
   }

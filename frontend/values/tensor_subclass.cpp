@@ -328,6 +328,11 @@ bool is_tensor_access(PyObject* o) {
          reinterpret_cast<PyDescrObject*>(attribute.get())->d_type == tensor_type;
 }
 
+// A gradient keeps its class; other attributes of Tensor take what is below.
+static ValueRef as_assigned(PyObject* name, const ValueRef& given, const ValueRef& plain) {
+  return text_of(name) == "grad" ? given : plain;
+}
+
 ValueRef call_tensor_slot(Tracer& t, PyObject* function, const CallArgs& args) {
   if (args.positional.empty() || !args.keywords.empty()) return {};
   const bool access = is_method_wrapper(function) && is_tensor_access(function);
@@ -346,7 +351,9 @@ ValueRef call_tensor_slot(Tracer& t, PyObject* function, const CallArgs& args) {
   if (slot) return with_instances(call_plain_special(t, self, text_of(name.get()), plain), instances);
   const PyRef how = checked(PyObject_GetAttrString(function, "__name__"));
   if (text_of(how.get()) == "__get__") return self->get_attr(t, name.get());
-  self->set_attr(t, name.get(), text_of(how.get()) == "__set__" ? plain.positional.at(0) : ValueRef());
+  const bool sets = text_of(how.get()) == "__set__";
+  self->set_attr(t, name.get(),
+                 sets ? as_assigned(name.get(), args.positional.at(1), plain.positional.at(0)) : ValueRef());
   return t.none();
 }
 
@@ -397,7 +404,7 @@ bool set_tensor_instance_attr(Tracer& t, ObjectValue& self, PyObject* name, cons
   if (v) args.positional.push_back(v);
   if (!ask_torch_function(t, make_ref<BuiltinValue>(set), args)) {
     (void)strip_subclasses(t, args);
-    self.payload->set_attr(t, name, v ? args.positional[1] : ValueRef());
+    self.payload->set_attr(t, name, v ? as_assigned(name, v, args.positional[1]) : ValueRef());
   }
   return true;
 }

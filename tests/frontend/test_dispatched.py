@@ -245,3 +245,46 @@ def test_what_only_a_run_can_tell_is_asked_in_each():
     g = torch.compile(lambda x: x * 2)
     for k in range(3):
         assert g(Reading(numbers(2) + k, numbers(2))).tolist() == [1.0 + 2 * k, 2.0 + 2 * k]
+
+
+class Tagged(torch.Tensor):
+    pass
+
+
+@pytest.mark.parametrize("make", [two, lambda n: numbers(n).as_subclass(Tagged)])
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_gradients_are_assigned_to_the_instance(make, backend):
+    def assigns(x):
+        x.grad = x.detach() * 2
+        return x * 1
+
+    def forgets(x):
+        x.grad = None
+        return x * 1
+
+    torch._dynamo.reset()
+    plain, x = make(3).requires_grad_(), make(3).requires_grad_()
+    assigns(plain)
+    torch.compile(assigns, backend=backend, fullgraph=True)(x)
+    assert seen(x.grad) == seen(plain.grad) and type(x.grad) is type(x)
+    torch.compile(forgets, backend=backend, fullgraph=True)(x)
+    assert x.grad is None
+
+
+def test_a_compiled_step_of_training():
+    def run(compile):
+        weight = torch.nn.Parameter(two(3))
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+
+        def step():
+            loss = (weight * weight).sum()
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            return loss
+
+        step = compile(step)
+        return [seen(step()) for _ in range(3)], seen(weight), weight.grad
+
+    torch._dynamo.reset()
+    assert run(torch.compile) == run(lambda f: f)

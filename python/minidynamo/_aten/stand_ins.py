@@ -19,6 +19,8 @@ def stand_in(t):
         _C._set_grad_enabled(False)
         try:
             return _put_together(t)
+        except AttributeError:  # it is not made yet: within __init__, say
+            return None
         finally:
             _C._set_grad_enabled(before)
 
