@@ -13,6 +13,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/known_items.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/refusals.h"
 #include "frontend/values/scalar_outputs.h"
@@ -226,10 +227,10 @@ ValueRef rule_ordered_dict(Tracer& t, CallArgs& args) {
 }
 
 // A new class at every call; nothing makes one in a plan.
-ValueRef rule_namedtuple(Tracer&, CallArgs& args) {
+ValueRef rule_namedtuple(Tracer& t, CallArgs& args) {
   std::vector<PyRef> positional;
   PyRef kwargs;
-  if (!all_constant(args, positional, kwargs)) graph_break<GB0201>(print_list(args.positional), print_keywords(args));
+  if (!all_known(t, args, positional, kwargs)) graph_break<GB0201>(print_list(args.positional), print_keywords(args));
   return {};
 }
 

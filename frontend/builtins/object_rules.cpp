@@ -41,9 +41,9 @@ bool is_postponed(const ValueRef& v) {
 }
 
 PyTypeObject* type_or_break(const ValueRef& v, const std::string& asked = "") {
-  if (!asked.empty() && is_postponed(v)) graph_break<GB0175>(v->print(), asked);
-  if (PyTypeObject* type = v->python_type()) return type;
-  graph_break<GB0175>(v->print(), asked);
+  PyTypeObject* const type = v->python_type();
+  if (!type || (!asked.empty() && is_postponed(v))) graph_break<GB0175>(v->print(), asked);
+  return type;
 }
 
 // Where its type does not answer, isinstance() asks the object for its class.
@@ -174,8 +174,14 @@ ValueRef rule_type(Tracer& t, CallArgs& args) {
                        s && args[0]->kind == ValueKind::Object ? s : nullptr);
 }
 
+// Python refuses a name that is known and no string.
+void expect_name(const ValueRef& v) {
+  if (PyRef name = v->as_constant(); name && !PyUnicode_Check(name.get())) throw WrongArguments{};
+}
+
 ValueRef rule_getattr(Tracer& t, CallArgs& args) {
   expect_args(t, "getattr", args, 2, 3);
+  expect_name(args[1]);
   PyRef name = attr_name(args[1], args[0]->print(), args.size() == 3 ? args[2]->print() : std::string("None"));
   if (args.size() == 2) return args[0]->get_attr(t, name.get());
   if (args[0]->kind == ValueKind::Super && !t.config.trace_more) (void)args[0]->has_attr(t, name.get());
@@ -189,6 +195,7 @@ ValueRef rule_getattr(Tracer& t, CallArgs& args) {
 
 ValueRef rule_hasattr(Tracer& t, CallArgs& args) {
   expect_args(t, "hasattr", args, 2, 2);
+  expect_name(args[1]);
   const bool has = args[0]->has_attr(t, attr_name(args[1]).get());
   if (auto* d = as<DictValue>(args[0]); d && !has && d->python_type() != &PyDict_Type && !t.config.trace_more)
     listed_break<GB0217>(type_name(d->python_type()), text_of(attr_name(args[1]).get()));
@@ -197,12 +204,14 @@ ValueRef rule_hasattr(Tracer& t, CallArgs& args) {
 
 ValueRef rule_setattr(Tracer& t, CallArgs& args) {
   expect_args(t, "setattr", args, 3, 3);
+  expect_name(args[1]);
   args[0]->set_attr(t, attr_name(args[1]).get(), args[2]);
   return t.none();
 }
 
 ValueRef rule_delattr(Tracer& t, CallArgs& args) {
   expect_args(t, "delattr", args, 2, 2);
+  expect_name(args[1]);
   args[0]->set_attr(t, attr_name(args[1]).get(), {});
   return t.none();
 }
@@ -283,7 +292,10 @@ ValueRef rule_vars(Tracer& t, CallArgs& args) {
   const PyRef name = checked(PyUnicode_InternFromString("__dict__"));
   if (auto* made = args.size() == 1 ? as<PolyfilledValue>(args[0]) : nullptr; made && type_find(made->type, name.get()))
     return made->get_attr(t, name.get());
-  if (!o) return {};
+  if (!o) {
+    PyTypeObject* const type = args.size() == 1 && !args.positional.empty() ? args[0]->python_type() : nullptr;
+    return type && type_find(type, name.get()) ? args[0]->get_attr(t, name.get()) : ValueRef();
+  }
   PyObject* const found = t.on_class(o->type, name.get(), o->source).found;
   if (found) return Py_TYPE(found) == &PyGetSetDescr_Type ? o->instance_dict(t) : ValueRef();
   if (o->special(t, "__getattr__") || o->special(t, "__getattribute__")) return {};

@@ -205,7 +205,7 @@ struct Compilation {
 
   // True: restart; the trace then stops right before the breaking instruction.
   bool on_break(Tracer& t, GraphBreak& b) {
-    const auto frames = places(t);
+    const auto frames = b.happened_at ? *b.happened_at : places(t);
     b.looks_at_frame = b.looks_at_frame || looks_at_frames(reinterpret_cast<PyObject*>(request.code)) ||
                        shares_locals(*decoded_body(request.code));
     const BreakVerdict verdict =

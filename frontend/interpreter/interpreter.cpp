@@ -256,7 +256,8 @@ std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs ca
     return make_frame(static_cast<FunctionValue&>(*other), call_args);
   if (stack.frames.size() > kMaxDepth) throw SkipFrame{"calls nest deeper than " + std::to_string(kMaxDepth)};
   auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
-  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) unmodelled(fn.print(), "coroutine");
+  if (code->co_flags & CO_COROUTINE) unmodelled(fn.print(), "coroutine");
+  if (code->co_flags & CO_ASYNC_GENERATOR) unmodelled(fn.print(), "asynchronous generator");
   auto f = std::make_unique<SymbolicFrame>();
   f->code = fn.code;
   f->body = decoded_body(code);

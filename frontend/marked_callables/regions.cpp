@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "frontend/marked_callables/reachable.h"
@@ -34,6 +36,34 @@ void uncaptured(const PlacedFrames& frames, const std::string& op, const GraphBr
 }
 
 namespace {
+
+// Where the traced function first changes something that is recorded, for as long as this lives.
+class FirstEffect {
+ public:
+  explicit FirstEffect(Tracer& t) : t_(t), outer_(std::move(t.effects.noticed)) {
+    t.effects.noticed = [this] {
+      if (outer_) outer_();
+      if (at_) return;
+      at_ = std::make_shared<PlacedFrames>(placed_frames(t_));
+      target_ = t_.effects.list().back().target;
+    };
+  }
+  ~FirstEffect() { t_.effects.noticed = std::move(outer_); }
+  FirstEffect(const FirstEffect&) = delete;
+  FirstEffect& operator=(const FirstEffect&) = delete;
+
+  [[noreturn]] void refuse(const char* otherwise) const {
+    GraphBreak b = make_break<GB0067>(target_ ? target_->print() : std::string(at_ ? "a variable" : otherwise));
+    b.happened_at = at_;
+    throw b;
+  }
+
+ private:
+  Tracer& t_;
+  std::function<void()> outer_;
+  std::shared_ptr<PlacedFrames> at_;
+  ValueRef target_;
+};
 
 // One region while its graph takes the place of the trace's.
 class RegionTrace {
@@ -184,14 +214,15 @@ Region trace_in(Tracer& t, const std::string& op, const ValueRef& function, cons
     inputs.push_back(t.tensor_value(r.inputs.back()));
   }
   ValueRef value;
+  const FirstEffect effect(t);
   try {
     value = t.call(function, arguments(inputs));
-  } catch (const GraphBreak&) {
-    where = placed_frames(t);
+  } catch (const GraphBreak& b) {
+    where = b.happened_at ? *b.happened_at : placed_frames(t);
     throw;
   }
   if (trace.has_effects() || trace.has_switched_grad() || before.has_changed())
-    graph_break<GB0067>(std::string("an object or a variable from outside of ") + function->print());
+    effect.refuse(trace.has_switched_grad() ? "the gradient mode" : "an object or a variable");
   std::vector<ValueRef> leaves;
   r.shape = leaves_of(t, op, test_as_tensor(t, value), leaves);
   for (auto& v : leaves) r.results.push_back(leaf_of(v));
@@ -223,7 +254,7 @@ Region trace_region(Tracer& t, const std::string& op, const ValueRef& function, 
   try {
     return trace_in(t, op, function, inputs, operands, arguments, shared, where);
   } catch (const GraphBreak& b) {
-    uncaptured(where, op, &b, "");
+    uncaptured(b.happened_at ? *b.happened_at : where, op, &b, "");
   } catch (const TracedRaise& e) {
     GraphBreak b = make_break<GB0088>(e.exception->print());
     uncaptured(placed_frames(t), op, &b, "");
@@ -236,9 +267,9 @@ ValueRef call_without_effects(Tracer& t, const ValueRef& function, CallArgs args
   reached.push_back(function);
   const ReachableState before(t, std::move(reached));
   const std::size_t effects = t.effects.list().size();
+  const FirstEffect effect(t);
   ValueRef result = t.call(function, std::move(args));
-  if (t.effects.list().size() != effects || before.has_changed())
-    graph_break<GB0067>(std::string("an object or a variable from outside of ") + function->print());
+  if (t.effects.list().size() != effects || before.has_changed()) effect.refuse("an object or a variable");
   return result;
 }
 
@@ -276,7 +307,7 @@ ValueRef trace_inlined(Tracer& t, const std::string& op, const ValueRef& functio
       throw;
     }
   } catch (const GraphBreak& b) {
-    uncaptured(where, op, &b, "");
+    uncaptured(b.happened_at ? *b.happened_at : where, op, &b, "");
   } catch (const TracedRaise& e) {
     GraphBreak b = make_break<GB0088>(e.exception->print());
     uncaptured(where, op, &b, "");

@@ -8,6 +8,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/enumerations.h"
+#include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
@@ -169,6 +170,17 @@ ValueRef exceptions(Formatting& f) {
   return e ? exception_text(f.t, *e, f.conversion) : ValueRef();
 }
 
+// The builtin that makes such a text.
+std::string name_of_conversion(int conversion) {
+  constexpr const char* kBuiltins[] = {"format", "str", "repr", "ascii", "ascii"};
+  return kBuiltins[conversion];
+}
+
+std::string listed_type(const Value& v) {
+  PyTypeObject* type = v.python_type();
+  return "['" + (type ? type_name(type) : std::string("object")) + "']";
+}
+
 // What Python writes for an object of a builtin type.
 ValueRef constants(Formatting& f) {
   if (f.conversion == 1)
@@ -176,9 +188,12 @@ ValueRef constants(Formatting& f) {
   PyTypeObject* const type = f.v->kind == ValueKind::Constant ? f.v->python_type() : nullptr;
   if (type && is_library_value_type(type) && type->tp_str != PyBaseObject_Type.tp_str && !f.t.config.trace_more)
     listed_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(type)));  // a date
+  if (auto* fn = as<FunctionValue>(f.v); fn && fn->real && !fn->attrs.empty())
+    unmodelled(fn->print(), "text of a function that has changed");
   PyRef c = written_object(f.t, f.v);
   PyRef s = f.spec ? f.t.realize(f.spec)->as_constant() : PyRef();
-  if (!c || (f.spec && !s)) not_modelled<GB0059>(std::string("format"), "[" + f.v->print() + "]", std::string("False"));
+  if (!c || (f.spec && !s))
+    not_modelled<GB0059>(name_of_conversion(f.conversion), listed_type(*f.v), std::string("False"));
   PyRef text = c;
   if (f.conversion == 1) text = PyRef::steal(PyObject_Str(c.get()));
   if (f.conversion == 2) text = PyRef::steal(PyObject_Repr(c.get()));

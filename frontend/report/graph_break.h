@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +23,8 @@ enum BreakId : std::uint16_t {
 
 enum class BreakClass : std::uint8_t { Fundamental, Supportable, UserError, Internal };
 
+struct PlacedFrame;
+
 // Thrown while tracing, caught at one place. Code -1: a break that has a title line only, no registry row.
 struct GraphBreak {
   int code = -1;
@@ -29,6 +32,7 @@ struct GraphBreak {
   std::vector<std::string> hints;
   std::string_view id;          // of the row: "GB0007_builtin"
   bool looks_at_frame = false;  // the program would see that the frame runs in parts: it runs whole, as plain Python
+  std::shared_ptr<const std::vector<PlacedFrame>> happened_at;  // null: where the trace is when it is caught
 };
 
 // A row as text, placeholders {0}, {1}, ... not yet filled.

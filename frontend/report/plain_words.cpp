@@ -34,6 +34,7 @@ constexpr std::pair<Text, Text> kKinds[] = {
     {"LocalGeneratorObject", "a generator"},
     {"FunctoolsPartial", "a `functools.partial`"},
     {"StringFormat", "a formatted string"},
+    {"Super", "a `super()` object"},
     {"Null", "nothing"},
     {"Cell", "a variable of an enclosing function"},
     {"DictKeys", "the keys of a dict"},
@@ -94,7 +95,8 @@ std::size_t end_of_brackets(Text s, std::size_t from) {
 // The name in "<function f at 0x1>", "<built-in method m of T object at 0x1>", "<class 'a.b'>", "<module 'm' from ...>"
 // and "<a.b object at 0x1>"; empty: it is none of these.
 Text name_in_angles(Text inside) {
-  for (Text start : {"class '", "module '"})
+  if (inside.starts_with("super: ")) return "super";
+  for (Text start : {"class '", "module '", "enum '", "flag '"})
     if (inside.starts_with(start)) return inside.substr(start.size(), inside.find('\'', start.size()) - start.size());
   for (Text start :
        {"built-in function ", "built-in method ", "bound method ", "function ", "method ", "slot wrapper "})
@@ -159,6 +161,45 @@ Text kind_at(Text s, std::size_t from) {
   return named && end < s.size() && s[end] == '(' ? word.substr(0, word.size() - 8) : Text();
 }
 
+// What "L['x'].y['z']" and "G['t'][0]" at `from`, the spelling of a place in guards, are in the program: `x.y['z']` and
+// `t[0]`; `end` becomes the place behind. What has no name there is a value. Empty: there is none.
+std::string place_at(Text s, std::size_t from, std::size_t& end) {
+  const Text rest = s.substr(from);
+  if ((from > 0 && s[from - 1] != ' ') || !(rest.starts_with("L['") || rest.starts_with("G['"))) return {};
+  const auto quoted = [&](std::size_t open) {  // the text in ['text'] at `open`
+    const std::size_t close = s.find("']", open);
+    if (close == Text::npos || s.substr(open, 2) != "['") return Text();
+    end = close + 2;
+    return s.substr(open + 2, close - open - 2);
+  };
+  std::string name(quoted(from + 1));
+  if (name.empty() || (!is_word(name[0]) && name[0] != '.')) return {};
+  constexpr Text kImport = "__import_", kDot = "_dot_", kDict = ".__dict__['";
+  if (name.starts_with(kImport)) {
+    name.erase(0, kImport.size());
+    for (std::size_t at; (at = name.find(kDot)) != std::string::npos;) name.replace(at, kDot.size(), ".");
+    if (const Text attribute = quoted(end); !attribute.empty()) name += "." + std::string(attribute);
+  }
+  bool named = !name.starts_with("__") && name[0] != '.';
+  while (end < s.size()) {
+    if (s.substr(end).starts_with(kDict)) {
+      name += "." + std::string(quoted(end + kDict.size() - 2));
+    } else if (s[end] == '[') {
+      const std::size_t open = end, close = s.find(']', open);
+      if (close == Text::npos) break;
+      name += s.substr(open, close + 1 - open);
+      end = close + 1;
+    } else if (const Text attribute = attribute_at(s, end); !attribute.empty()) {
+      named = named && attribute != "__closure__";
+      name += "." + std::string(attribute);
+      end += attribute.size() + 1;
+    } else {
+      break;
+    }
+  }
+  return named ? code(name) : "a value";
+}
+
 }  // namespace
 
 std::string plain_words(std::string_view s) {
@@ -166,6 +207,12 @@ std::string plain_words(std::string_view s) {
   for (std::size_t i = 0; i < s.size();) {
     if (s.substr(i).starts_with("<unknown module>.")) {
       i += 17;
+      continue;
+    }
+    std::size_t behind = 0;
+    if (const std::string place = place_at(s, i, behind); !place.empty()) {
+      out += place;
+      i = behind;
       continue;
     }
     const std::size_t closed = s[i] == '<' ? end_of_brackets(s, i) : Text::npos;

@@ -2,6 +2,7 @@
 // graph has run. Objects made while tracing need none: they are rebuilt with their final contents.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -41,11 +42,15 @@ struct SideEffect {
 
 class Effects {
  public:
-  void record(SideEffect e) { list_.push_back(std::move(e)); }
+  void record(SideEffect e) {
+    list_.push_back(std::move(e));
+    if (noticed) noticed();
+  }
   bool empty() const { return list_.empty(); }
   const std::vector<SideEffect>& list() const { return list_; }
   std::vector<SideEffect>& list() { return list_; }
 
+  std::function<void()> noticed;                             // called after each
   std::unordered_map<std::string, ValueRef> stored_globals;  // the root module's globals written so far
   std::vector<ValueRef> deferred;  // calls whose results only a run knows, in program order (values/deferred_calls.h)
   std::shared_ptr<StreamFacts> stream;  // of the one whose place is followed

@@ -366,7 +366,7 @@ static bool asks_the_program(PyTypeObject* type, PyObject* value) {
 // An enumeration called with a value.
 ValueRef ClassValue::find_member(Tracer& t, const ValueRef& value) {
   ValueRef given = t.realize(value);
-  if (auto* member = as<ObjectValue>(given); member && member->type == type()) return given;
+  if (given->python_type() == type()) return given;
   PyRef v = given->as_constant();
   if (v)
     if (ValueRef known = member_of(t, *this, "_value2member_map_", v.get())) return known;

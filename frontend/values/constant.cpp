@@ -14,6 +14,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/known_items.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/size_value.h"
 
@@ -160,7 +161,7 @@ ValueRef ConstantValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   }
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
-  if (!all_constant(args, positional, kwargs)) {
+  if (!all_known(t, args, positional, kwargs)) {
     if (PyObject* row = library_method(Py_TYPE(real.get()), name)) {
       args.positional.insert(args.positional.begin(), ValueRef(this));
       return call_library(t, type_find(Py_TYPE(real.get()), name), row, std::move(args));

@@ -111,9 +111,14 @@ std::string owner_module(PyObject* method) {
   return "";
 }
 
+// Others of that module only note that the filters have changed.
+bool issues_warning(const std::string& module, const std::string& qualname) {
+  return module == "_warnings" && qualname.starts_with("warn");
+}
+
 // Why a function written in C is not called while tracing.
-const char* reason_of_builtin(const std::string& module) {
-  if (module == "_warnings") return "it issues a warning";
+const char* reason_of_builtin(const std::string& module, const std::string& qualname) {
+  if (issues_warning(module, qualname)) return "it issues a warning";
   PyObject* library = PySys_GetObject("stdlib_module_names");
   const PyRef top = checked(PyUnicode_FromString(module.substr(0, module.find('.')).c_str()));
   const int known = library ? PySequence_Contains(library, top.get()) : 0;
@@ -150,11 +155,11 @@ void break_on_skipped(Tracer& t, PyObject* o) {
   const bool observes = (module == "sys" && (qualname == "settrace" || qualname == "setprofile")) ||
                         (module == "sys.monitoring" && (qualname == "set_events" || qualname == "set_local_events"));
   if (observes && !t.config.fullgraph) throw SkipFrame{"it calls " + module + "." + qualname};
-  const std::string owner = module.empty() ? owner_module(o) : module, reason = reason_of_builtin(owner);
+  const std::string owner = module.empty() ? owner_module(o) : module, reason = reason_of_builtin(owner, qualname);
   const bool nameless = module.empty() && (owner.empty() || owner == "builtins");
   const std::string full_name = nameless ? qualname : owner + "." + qualname;
   if (module.empty()) module = "<unknown module>";  // as the reference prints it
-  if (module == "_warnings") graph_break<GB0007_warning>(module, qualname, reason);
+  if (issues_warning(module, qualname)) graph_break<GB0007_warning>(module, qualname, reason);
   graph_break<GB0007_builtin>(module, qualname, reason, full_name);
 }
 

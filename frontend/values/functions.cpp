@@ -86,6 +86,7 @@ ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "__code__")
     return real ? t.wrap(code.get(), t.recorder.sources.child(parts, SourceKind::FuncCode)) : t.constant(code);
   if (n == "__get__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
+  if (n == "__class__" && !overridable) return t.from_object(reinterpret_cast<PyObject*>(&PyFunction_Type), nullptr);
   if (!real) {
     if (ValueRef v = made_attr(t, name)) return v;
     if (type_find(&PyFunction_Type, name)) unmodelled(print() + "." + n, "attribute of a function made while tracing");
@@ -163,20 +164,19 @@ static bool only_describes(const std::string& name) {
 void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   const std::string n = text_of(name);
   const bool exists = source || real;
-  if (exists && (!v || !source || type_find(&PyFunction_Type, name) || !PyFunction_Check(real.get())))
-    unmodelled(print(), "attribute assignment on a function");
+  const bool of_type = type_find(&PyFunction_Type, name) != nullptr, described = v && only_describes(n);
+  if ((of_type && !described) || (exists && (!v || !source || !PyFunction_Check(real.get()))))
+    unmodelled(print() + "." + n, v ? "attribute assignment on a function" : "attribute deletion on a function");
+  if (n == "__name__" || n == "__qualname__") {
+    PyRef text = t.realize(v)->as_constant();
+    if (!text || !PyUnicode_Check(text.get())) t.raise(PyExc_TypeError, n + " must be set to a string object");
+  }
+  if (n == "__annotations__" && exists) unmodelled(print() + "." + n, "attribute assignment on a function");
   if (exists) {
     SideEffect e{EffectKind::AttrSet, ValueRef(this)};
     e.name = PyRef::borrow(name);
     e.value = v;
     t.effects.record(std::move(e));
-  }
-  const bool described = only_describes(n);
-  if (described ? !v : type_find(&PyFunction_Type, name) != nullptr)
-    unmodelled(print() + "." + n, v ? "attribute assignment on a function" : "attribute deletion on a function");
-  if (n == "__name__" || n == "__qualname__") {
-    PyRef text = t.realize(v)->as_constant();
-    if (!text || !PyUnicode_Check(text.get())) t.raise(PyExc_TypeError, n + " must be set to a string object");
   }
   auto same = [&](auto& entry) { return PyUnicode_Compare(entry.first.get(), name) == 0; };
   auto at = std::find_if(attrs.begin(), attrs.end(), same);

@@ -95,6 +95,7 @@ struct PartialValue final : Value {
   static constexpr ValueKind kKind = ValueKind::Partial;
   PartialValue(ValueRef function, CallArgs args) : Value(kKind), function(std::move(function)), args(std::move(args)) {}
   std::string print() const override { return "FunctoolsPartialVariable()"; }
+  PyTypeObject* python_type() const override;
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   void set_attr(Tracer& t, PyObject* name, ValueRef v) override;
   ValueRef call(Tracer& t, CallArgs more) override;

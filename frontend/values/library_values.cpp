@@ -11,6 +11,7 @@
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
+#include "frontend/values/known_items.h"
 
 namespace md {
 
@@ -36,7 +37,7 @@ ValueRef new_of_constants(Tracer& t, ClassValue& cls, const CallArgs& given) {
   for (auto& [name, v] : args.keywords) v = data_of(t.realize(v));
   std::vector<PyRef> positional;
   PyRef kwargs;
-  if (!all_constant(args, positional, kwargs)) return {};
+  if (!all_known(t, args, positional, kwargs)) return {};
   const PyRef tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(positional.size())));
   for (std::size_t i = 0; i < positional.size(); ++i)
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), positional[i].release());

@@ -10,6 +10,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/known_items.h"
 #include "frontend/values/length_hint.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/objects.h"
@@ -39,14 +40,14 @@ static ValueRef ruled_method(Tracer& t, const MethodRow& row, Value& self, PyObj
 }
 
 // Methods of immutable containers of constants run for real.
-static ValueRef folded_method(Tracer& t, const Value& self, PyObject* name, const CallArgs& args) {
+static ValueRef folded_method(Tracer& t, const Value& self, PyObject* name, CallArgs args) {
   PyTypeObject* type = self.python_type();
   const bool immutable =
       type == &PyTuple_Type || type == &PySlice_Type || type == &PyRange_Type || type == &PyFrozenSet_Type;
   PyRef own = immutable ? self.as_constant() : PyRef();
   std::vector<PyRef> positional;
   PyRef kwargs;
-  if (!own || !all_constant(args, positional, kwargs)) return {};
+  if (!own || !all_known(t, args, positional, kwargs)) return {};
   return make_ref<ConstantValue>(own)->call_method(t, name, args);
 }
 

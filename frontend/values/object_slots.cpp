@@ -51,4 +51,19 @@ ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& na
   return {};
 }
 
+void raise_refused_store(Tracer& t, const ObjectValue& self, PyObject* name, bool store) {
+  PyTypeObject* type = self.type;
+  if (type->tp_new == PyBaseObject_Type.tp_new &&
+      !type_find(type, checked(PyUnicode_InternFromString("__del__")).get())) {
+    PyRef fresh = checked(type->tp_alloc(type, 0));
+    if (PyObject_GenericSetAttr(fresh.get(), name, store ? Py_None : nullptr) < 0) t.raise_current();
+  }
+  t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + text_of(name) + "'");
+}
+
+void refuse_store(Tracer& t, const Value& self, PyObject* name, const char* what) {
+  if (t.frame().instruction().op == Opcode::STORE_ATTR) title_only_break("STORE_ATTR-caused graph break");
+  unmodelled(self.print() + "." + text_of(name), what);
+}
+
 }  // namespace md

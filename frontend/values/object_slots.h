@@ -5,8 +5,17 @@
 
 namespace md {
 
+struct ObjectValue;
+
 // object.__init__, object.__setattr__, dict.__getitem__ ... reached through super() or the class; null if not one of
 // them.
 ValueRef call_object_slot(Tracer& t, const ValueRef& self, const std::string& name, CallArgs& args);
+
+// What Python says where an instance without the attribute is asked to change it: a fresh one is asked.
+[[noreturn]] void raise_refused_store(Tracer& t, const ObjectValue& self, PyObject* name, bool store);
+
+// A store that nothing models: the statement breaks under the reference's title for it, calls of setattr() and
+// delattr() as constructs without a rule, which `what` names.
+[[noreturn]] void refuse_store(Tracer& t, const Value& self, PyObject* name, const char* what);
 
 }  // namespace md

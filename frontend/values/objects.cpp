@@ -21,6 +21,7 @@
 #include "frontend/values/iterators.h"
 #include "frontend/values/let_go.h"
 #include "frontend/values/module_breaks.h"
+#include "frontend/values/object_slots.h"
 #include "frontend/values/pinned_modules.h"
 #include "frontend/values/tensor_subclass.h"
 
@@ -183,7 +184,8 @@ void ObjectValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
     if (hook.found == type_find(&PyBaseObject_Type, own.get()) ||
         (tensor_instance(ValueRef(this)) && hook.found == type_find(tensor_type, own.get())))
       return plain_store(t, name, std::move(v));
-    if (!hook.found || !PyFunction_Check(hook.found)) title_only_break("STORE_ATTR-caused graph break");
+    if (!hook.found || !PyFunction_Check(hook.found))
+      refuse_store(t, *this, name, "a __setattr__ or __delattr__ that is no function");
     CallArgs args;
     args.positional = {ValueRef(this), t.constant(name)};
     if (v) args.positional.push_back(v);
@@ -215,16 +217,6 @@ static bool has_dict(PyTypeObject* type) {
   return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
 }
 
-// What Python says where an instance without the attribute is asked to change it: a fresh one is asked.
-[[noreturn]] static void raise_refused(Tracer& t, const ObjectValue& self, PyObject* name, bool store) {
-  PyTypeObject* type = self.type;
-  if (type->tp_new == PyBaseObject_Type.tp_new && !type_find(type, interned("__del__").get())) {
-    PyRef fresh = checked(type->tp_alloc(type, 0));
-    if (PyObject_GenericSetAttr(fresh.get(), name, store ? Py_None : nullptr) < 0) t.raise_current();
-  }
-  t.raise(PyExc_AttributeError, "'" + type_name(type) + "' object has no attribute '" + text_of(name) + "'");
-}
-
 void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   if (tensor_instance(ValueRef(this)) && set_tensor_instance_attr(t, *this, name, v)) return;
   PyObject* found = type_find(type, name);
@@ -238,9 +230,11 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
       t.call(t.wrap(set, nullptr), std::move(given));
       return;
     }
-    if (Py_TYPE(found)->tp_descr_set != PyProperty_Type.tp_descr_set) title_only_break("STORE_ATTR-caused graph break");
+    if (Py_TYPE(found)->tp_descr_set != PyProperty_Type.tp_descr_set)
+      refuse_store(t, *this, name, "a descriptor implemented in C");
     PyRef set = checked(PyObject_GetAttrString(found, v ? "fset" : "fdel"));
-    if (set.get() != Py_None && !PyFunction_Check(set.get())) title_only_break("STORE_ATTR-caused graph break");
+    if (set.get() != Py_None && !PyFunction_Check(set.get()))
+      refuse_store(t, *this, name, "a property whose setter is no function");
     if (set.get() == Py_None)
       t.raise(PyExc_AttributeError, std::string("property '") + text_of(name) + "' of '" + type_name(type) +
                                         "' object has no " + (v ? "setter" : "deleter"));
@@ -253,10 +247,10 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   const bool fixed = found && Py_TYPE(found) == &PyMemberDescr_Type &&
                      (reinterpret_cast<PyMemberDescrObject*>(found)->d_member->flags & READONLY);
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
-  if (fixed || (!slot && !has_dict(type))) raise_refused(t, *this, name, bool(v));
+  if (fixed || (!slot && !has_dict(type))) raise_refused_store(t, *this, name, bool(v));
   const Stored* gone = v ? nullptr : stored(name);
   if (gone && !gone->value && t.uncaught()) graph_break<GB0010>(print(), text_of(name));
-  if (!v && !has_own(t, name)) raise_refused(t, *this, name, false);
+  if (!v && !has_own(t, name)) raise_refused_store(t, *this, name, false);
   if (real && !stored(name)) {
     if (const Attr a = find_attr(real.get(), name); a.where == AttrWhere::Slot || a.where == AttrWhere::Instance)
       let_go_of_object(a.value.get());

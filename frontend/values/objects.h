@@ -152,6 +152,9 @@ struct ContextValue final : Value {
   ContextValue(ContextKind which, PyRef cls, std::vector<ValueRef> args)
       : Value(kKind), which(which), cls(std::move(cls)), args(std::move(args)) {}
   std::string print() const override;
+  PyTypeObject* python_type() const override {
+    return PyType_Check(cls.get()) ? reinterpret_cast<PyTypeObject*>(cls.get()) : nullptr;
+  }
   ValueRef get_attr(Tracer& t, PyObject* name) override;
   ValueRef call_method(Tracer& t, PyObject* name, CallArgs args) override;
   Reg rebuild(PlanBuilder& b) override;

@@ -10,8 +10,11 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/object_slots.h"
 
 namespace md {
+
+PyTypeObject* PartialValue::python_type() const { return partial_type(); }
 
 ValueRef PartialValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
@@ -61,7 +64,10 @@ CallArgs PartialValue::joined(Tracer& t, CallArgs more) {
   return all;
 }
 
-void PartialValue::set_attr(Tracer&, PyObject*, ValueRef) { title_only_break("STORE_ATTR-caused graph break"); }
+void PartialValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
+  refuse_store(t, *this, name,
+               v ? "attribute assignment on a functools.partial" : "attribute deletion on a functools.partial");
+}
 
 Reg PartialValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);

@@ -18,6 +18,7 @@
 #include "frontend/values/constant.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
+#include "frontend/values/known_items.h"
 #include "frontend/values/object_slots.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
@@ -160,6 +161,11 @@ bool acts_on_the_world(const std::string& builtin) {
   return builtin == "print" || builtin == "input" || builtin == "open" || builtin == "breakpoint";
 }
 
+// Nor has it code that is made while the program runs.
+bool takes_code(const std::string& builtin) {
+  return builtin == "exec" || builtin == "eval" || builtin == "compile" || builtin == "__import__";
+}
+
 // int.__and__(True, False): bool has another.
 ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, const CallArgs& args, PyTypeObject* of) {
   std::vector<PyRef> positional;
@@ -185,6 +191,7 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
     for (auto& k : args.keywords) add(t.realize(k.second));
     const std::string has_kwargs = args.keywords.empty() ? "False" : "True";
     if (acts_on_the_world(name)) graph_break<GB0059_effect>(name, repr_of(types.get()), has_kwargs);
+    if (takes_code(name)) graph_break<GB0059_code>(name, repr_of(types.get()), has_kwargs);
     if (find_builtin_rule(callee.real.get()) && refuses_arguments(t, callee.real.get(), args))
       graph_break<GB0193>(name, print_list(args.positional), print_keywords(args));
     not_modelled<GB0059>(name, repr_of(types.get()), has_kwargs);
@@ -421,7 +428,7 @@ ValueRef folded(BuiltinCall& c) {
   unwrap_plain_data(c.t, c.args);
   std::vector<PyRef> positional;
   PyRef kwargs;
-  return all_constant(c.args, positional, kwargs) ? fold(c.t, c.callee, positional, kwargs) : ValueRef();
+  return all_known(c.t, c.args, positional, kwargs) ? fold(c.t, c.callee, positional, kwargs) : ValueRef();
 }
 
 // Of builtins without a rule of their own. A row answers, or gives null: the next one is asked.

@@ -104,11 +104,6 @@ def hasattr_of_a_slice(a):
     return hasattr(slice(1), "start"), a + 1
 
 
-@breaks_at("GB0150", frames=1)
-def hasattr_of_a_partial(a):
-    return hasattr(functools.partial(max), "func"), a + 1
-
-
 @breaks_at("GB0113")
 def super_of_a_partial(a):
     return super(Box, functools.partial(max)).v, a + 1
@@ -121,11 +116,6 @@ def delattr_by_a_name_that_is_no_constant(a, box, name):
 
 
 # --- types and numbers
-
-
-@breaks_at("GB0175", frames=1)
-def isinstance_of_a_partial(a):
-    return isinstance(functools.partial(max), Box), a + 1
 
 
 @breaks_at("GB0218", frames=2)

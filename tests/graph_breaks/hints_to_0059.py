@@ -259,6 +259,25 @@ def prints_later(compile):
         return prints(compile)
 
 
+@before("GB0059_code")
+def code_as_data(compile):
+    @compile
+    def f(x):
+        scope = {}
+        exec("def twice(x): return x * 2", scope)
+        return scope["twice"](x + 1)
+
+    return f(X())
+
+
+@after("GB0059_code", 1)
+def code_as_data_before(compile):
+    scope = {}
+    exec("def twice(x): return x * 2", scope)
+    twice = scope["twice"]
+    return compile(lambda x: twice(x + 1))(X())
+
+
 @after("GB0007", 2)
 def entered_anyway(compile):
     def tripled(x):

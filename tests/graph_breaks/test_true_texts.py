@@ -1,0 +1,219 @@
+"""What a break says is true: the code, the explanation, and the expression under the carets, for breaks that were found
+to say something else when breaks of CPython's tests and of packages were read one by one.
+"""
+
+import _warnings
+import datetime
+import enum
+import functools
+import re
+import sys
+
+import pytest
+
+import minidynamo as torch
+
+held = functools.partial(max, 1)
+log = []
+NAME = "level"
+
+
+class Number(int):
+    pass
+
+
+class Day(datetime.date, enum.Enum):
+    FIRST = 2020, 1, 1
+
+
+class Chosen:
+    level = 3
+
+
+numbers = {Number(3)}
+
+
+def renamed():
+    """as it was"""
+
+
+@functools.lru_cache
+def cached(a):
+    return a
+
+
+def refused(function, *args):
+    with pytest.raises(Exception) as caught:
+        torch.compile(function, backend="eager", fullgraph=True)(*args)
+    error = caught.value
+    while not hasattr(
+        error, "gb_code"
+    ):  # operators over functions raise an error of their own, with the break as cause
+        error = error.__cause__
+    return error
+
+
+def under_carets(error):
+    """The text that the last frame of a break marks; the line, where all of it is meant."""
+    lines = str(error).split("\n")
+    at = max(n for n, line in enumerate(lines) if re.match(r" +File .* line \d+", line)) + 1
+    if not re.fullmatch(r"\s*[~^]+", lines[at + 1]):
+        return lines[at].strip()
+    return lines[at][re.search(r"[~^]", lines[at + 1]).start() : len(lines[at + 1])]
+
+
+def contains_itself(x):
+    row = [1]
+    row.append(row)
+    return repr(row), x
+
+
+def written(x):
+    return f"{held!r}", x
+
+
+def name_that_is_no_string(x):
+    return getattr(held, 1), x
+
+
+def filters(x):
+    _warnings._filters_mutated()
+    return x
+
+
+def warns(x):
+    _warnings.warn("old")
+    return x
+
+
+def call_of_setattr(x):
+    setattr(held, NAME, 1)
+    return x
+
+
+def text_of_renamed(x):
+    renamed.__name__ = "other"
+    return str(renamed), x
+
+
+def refused_name(x):
+    renamed.__name__ = 3
+    return x
+
+
+async def ticks():
+    yield 1
+
+
+async def waits():
+    return 1
+
+
+def asynchronous_generator(x):
+    return ticks(), x
+
+
+def coroutine(x):
+    return waits(), x
+
+
+def set_of_objects(x):
+    return Number(3) in numbers, x
+
+
+def wraps_what_is_there(x):
+    return functools.update_wrapper(cached, renamed), x
+
+
+def sorted_by_keys(x):
+    return sorted([3, 1], key=functools.cmp_to_key(lambda a, b: a - b)), x
+
+
+def made_code(x):
+    exec("y = 1", {})
+    return x
+
+
+def region(x):
+    return torch.cond(x.sum() > 0, lambda a: (log.append(1), a + 1)[1], lambda a: a - 1, (x,))
+
+
+def appends(a):
+    log.append(2)
+    return a + 1
+
+
+def region_two_calls_deep(x):
+    return torch.utils.checkpoint.checkpoint(lambda a: appends(a), x, use_reentrant=False)
+
+
+CASES = [
+    (contains_itself, "GB0059", "The builtin `repr` has no tracing rule for arguments of types ['list']", "repr(row)"),
+    (written, "GB0059", "The builtin `repr` has no tracing rule for arguments of types ['partial']", None),
+    (name_that_is_no_string, "GB0193", "`getattr` was called with a number or kind of arguments", "getattr(held, 1)"),
+    (filters, "GB0007", "`_warnings._filters_mutated` is implemented in C", "_warnings._filters_mutated()"),
+    (warns, "GB0007", "`warn` issues a Python warning", '_warnings.warn("old")'),
+    (call_of_setattr, "GB0147", "attribute assignment on a functools.partial", "setattr(held, NAME, 1)"),
+    (text_of_renamed, "GB0147", "text of a function that has changed", "str(renamed)"),
+    (refused_name, "GB0088", "raises an exception", "renamed.__name__"),
+    (asynchronous_generator, "GB0147", "asynchronous generator", "ticks()"),
+    (coroutine, "GB0147", "coroutine", "waits()"),
+    (wraps_what_is_there, "GB0187", "an object that is there before", "functools.update_wrapper(cached, renamed)"),
+    (sorted_by_keys, "GB0207", "the order of such values is not known", None),
+    (made_code, "GB0059", "`exec` takes code as data", 'exec("y = 1", {})'),
+    (region, "GB0067", "belongs to code around it: a list of", "log.append(1)"),
+    (region_two_calls_deep, "GB0067", "belongs to code around it: a list of", "log.append(2)"),
+]
+
+
+@pytest.mark.parametrize("program, code, explanation, marked", CASES, ids=[case[0].__name__ for case in CASES])
+def test_texts(program, code, explanation, marked):
+    error = refused(program, torch.ones(3))
+    assert error.gb_code == code
+    assert explanation in error.explanation
+    assert marked is None or under_carets(error) == marked
+
+
+def test_places_are_called_as_in_the_program():
+    said = refused(set_of_objects, torch.ones(3)).explanation
+    assert "L[" not in said and "G[" not in said
+
+
+def whole(program):
+    plain = program(torch.ones(3))
+    assert torch.compile(program, backend="eager", fullgraph=True)(torch.ones(3)).tolist() == plain.tolist()
+
+
+def test_the_type_of_a_partial_is_known():
+    whole(lambda x: x + isinstance(held, functools.partial) + (type(held) is functools.partial) + callable(held))
+
+
+def test_the_types_of_managers_are_known():
+    whole(lambda x: x + isinstance(torch.no_grad(), Chosen) + (type(torch.enable_grad()) is torch.enable_grad))
+    whole(lambda x: x + hasattr(held, "func") + hasattr(held, "nothing"))
+
+
+def test_a_member_given_to_its_enumeration():
+    whole(lambda x: x + (Day(Day.FIRST) is Day.FIRST))
+
+
+def test_variables_of_a_class():
+    whole(lambda x: x + vars(Chosen)["level"])
+
+
+def test_functions_are_described_anew():
+    def described():
+        """before"""
+
+    def f(x):
+        described.__name__, described.__doc__ = "other", "after all"
+        return x + len(described.__name__) + len(described.__doc__) + (described.__class__ is type(f))
+
+    assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1)).tolist() == [16.0]
+    assert (described.__name__, described.__doc__) == ("other", "after all")
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="the message of older ones is another")
+def test_a_name_that_is_no_string_raises_as_it_does():
+    with pytest.raises(TypeError, match="attribute name must be string"):
+        torch.compile(name_that_is_no_string, backend="eager")(torch.ones(1))
