@@ -166,7 +166,7 @@ ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
   if (parameters && PyTuple_GET_SIZE(parameters.get()) > 0)
     unmodelled(from->print(), "functools.wraps of a generic function");
   for (auto& [name, v] : from->attrs)
-    if (!type_find(&PyFunction_Type, name.get())) wrapper->set_attr(t, name.get(), v);
+    if (v && !type_find(&PyFunction_Type, name.get())) wrapper->set_attr(t, name.get(), v);
   wrapper->set_attr(t, checked(PyUnicode_InternFromString("__wrapped__")).get(), wrapped);
   return args[0];
 }

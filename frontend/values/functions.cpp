@@ -79,10 +79,17 @@ std::string FunctionValue::file_name() const {
   return text_of(reinterpret_cast<PyCodeObject*>(code.get())->co_filename);
 }
 
+// The trace has deleted the attribute of a real function: it is noted without a value.
+static bool was_deleted(const FunctionValue& f, PyObject* name) {
+  return std::ranges::any_of(
+      f.attrs, [&](auto& entry) { return !entry.second && PyUnicode_Compare(entry.first.get(), name) == 0; });
+}
+
 ValueRef FunctionValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   for (auto& [k, v] : attrs)
-    if (PyUnicode_Compare(k.get(), name) == 0) return v;
+    if (PyUnicode_Compare(k.get(), name) == 0 && v) return v;
+  if (was_deleted(*this, name)) t.raise(PyExc_AttributeError, "'function' object has no attribute '" + n + "'");
   if (n == "__code__")
     return real ? t.wrap(code.get(), t.recorder.sources.child(parts, SourceKind::FuncCode)) : t.constant(code);
   if (n == "__get__") return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
@@ -146,6 +153,7 @@ ValueRef FunctionValue::made_attr(Tracer& t, PyObject* name) {
 }
 
 bool FunctionValue::has_attr(Tracer& t, PyObject* name) {
+  if (was_deleted(*this, name)) return false;
   for (auto& [k, v] : attrs)
     if (PyUnicode_Compare(k.get(), name) == 0) return true;
   if (!real) return made_attr(t, name) || type_find(&PyFunction_Type, name);
@@ -165,21 +173,27 @@ void FunctionValue::set_attr(Tracer& t, PyObject* name, ValueRef v) {
   const std::string n = text_of(name);
   const bool exists = source || real;
   const bool of_type = type_find(&PyFunction_Type, name) != nullptr, described = v && only_describes(n);
-  if ((of_type && !described) || (exists && (!v || !source || !PyFunction_Check(real.get()))))
+  if ((of_type && !described) || (exists && (!source || !PyFunction_Check(real.get()))))
     unmodelled(print() + "." + n, v ? "attribute assignment on a function" : "attribute deletion on a function");
   if (n == "__name__" || n == "__qualname__") {
     PyRef text = t.realize(v)->as_constant();
     if (!text || !PyUnicode_Check(text.get())) t.raise(PyExc_TypeError, n + " must be set to a string object");
   }
   if (n == "__annotations__" && exists) unmodelled(print() + "." + n, "attribute assignment on a function");
+  if (exists && !v) (void)get_attr(t, name);  // raises where it is not there
   if (exists) {
-    SideEffect e{EffectKind::AttrSet, ValueRef(this)};
+    SideEffect e{v ? EffectKind::AttrSet : EffectKind::AttrDelete, ValueRef(this)};
     e.name = PyRef::borrow(name);
     e.value = v;
     t.effects.record(std::move(e));
   }
   auto same = [&](auto& entry) { return PyUnicode_Compare(entry.first.get(), name) == 0; };
   auto at = std::find_if(attrs.begin(), attrs.end(), same);
+  if (!v && exists) {
+    if (at == attrs.end()) at = attrs.emplace(attrs.end(), PyRef::borrow(name), ValueRef());
+    at->second = {};
+    return;
+  }
   if (!v && at == attrs.end()) t.raise(PyExc_AttributeError, "'function' object has no attribute '" + n + "'");
   if (!v)
     attrs.erase(at);

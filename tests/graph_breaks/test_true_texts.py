@@ -213,6 +213,29 @@ def test_functions_are_described_anew():
     assert (described.__name__, described.__doc__) == ("other", "after all")
 
 
+def test_attributes_of_functions_are_deleted():
+    def marked():
+        pass
+
+    def f(x):
+        marks = marked.marks
+        del marked.marks
+        return x + len(marks) + hasattr(marked, "marks") + getattr(marked, "marks", 10)
+
+    def twice(x):
+        del marked.marks
+        del marked.marks
+        return x
+
+    marked.marks = [1, 2]
+    assert torch.compile(f, backend="eager", fullgraph=True)(torch.ones(1)).tolist() == [13.0]
+    assert not hasattr(marked, "marks")
+    marked.marks = []
+    with pytest.raises(AttributeError):
+        torch.compile(twice, backend="eager")(torch.ones(1))
+    assert not hasattr(marked, "marks")
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="the message of older ones is another")
 def test_a_name_that_is_no_string_raises_as_it_does():
     with pytest.raises(TypeError, match="attribute name must be string"):
