@@ -368,11 +368,13 @@ ValueRef make_tensor(Tracer& t, CallArgs& args, const char* name) {
 }
 ValueRef rule_tensor(Tracer& t, CallArgs& args) {
   if (ValueRef made = tensor_of_array(t, args, true)) return made;
+  if (ValueRef made = tensor_of_numbers(t, args)) return made;
   return make_tensor(t, args, "tensor");
 }
 ValueRef rule_as_tensor(Tracer& t, CallArgs& args) {
   if (ValueRef made = tensor_of_array(t, args, false)) return made;
   if (args.size() == 1 && !args.positional.empty() && args[0]->kind == ValueKind::Tensor) return args[0];
+  if (ValueRef made = tensor_of_numbers(t, args)) return made;
   return make_tensor(t, args, "as_tensor");
 }
 

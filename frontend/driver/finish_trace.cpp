@@ -112,6 +112,12 @@ struct Finisher {
       plan.inputs.push_back(v->source);
       plan.input_slots.push_back(v->source->kind == SourceKind::Local ? v->source->index : -1);
     }
+    for (const auto& [source, reg] : plan.numbers) {
+      const auto at = std::ranges::find(plan.inputs, source);
+      if (at == plan.inputs.end()) continue;  // nothing uses it
+      plan.number_regs.resize(plan.inputs.size(), -1);
+      plan.number_regs[static_cast<std::size_t>(at - plan.inputs.begin())] = reg;
+    }
     plan.calls_out = calls_out(*graph);
     GraphKernels kernels = compile_graph(graph, differentiated(), t, *request.options, logs);
     plan.kernel = std::move(kernels.forward);

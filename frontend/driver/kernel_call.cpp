@@ -6,6 +6,7 @@
 
 #include "frontend/guards/guard.h"
 #include "frontend/tensors/tensor_object.h"
+#include "frontend/tensors/tensor_parts.h"
 #include "ir/run/transforms.h"
 
 namespace md {
@@ -22,7 +23,21 @@ std::int64_t number_at(const SizePlace& p, const FrameArgs& args) {
   return value;
 }
 
-void KernelCall::take_inputs() {
+// A number that counts as a number in the graph.
+static PyRef number_tensor(PyObject* number) {
+  const DType dtype = PyFloat_Check(number) ? DType::Float64 : PyBool_Check(number) ? DType::Bool : DType::Int64;
+  TensorRef made = tensor_from_data(number, &dtype);
+  made->wrapped_number = true;
+  return wrap_tensor(std::move(made));
+}
+
+PyRef KernelCall::input_of_call(std::size_t k, const std::vector<PyRef>& registers) const {
+  const Reg number = plan_.number_regs.empty() ? -1 : plan_.number_regs[k];
+  if (number >= 0) return number_tensor(registers[static_cast<std::size_t>(number)].get());
+  return input_elsewhere(plan_, k, args_, found_);
+}
+
+void KernelCall::take_inputs(const std::vector<PyRef>& registers) {
   for (const SizePlace& p : plan_.size_inputs) {
     carriers_.push_back(size_carrier(number_at(p, args_)));
     inputs_.push_back(carriers_.back().get());
@@ -31,7 +46,7 @@ void KernelCall::take_inputs() {
   for (std::size_t k = 0; k < plan_.inputs.size(); ++k) {
     PyObject* o = plan_.input_slots[k] >= 0 ? args_.localsplus[plan_.input_slots[k]] : nullptr;
     if (!o) {
-      held_.push_back(input_elsewhere(plan_, k, args_, found_));
+      held_.push_back(input_of_call(k, registers));
       o = held_.back().get();
     }
     if (!o || !is_tensor(o)) throw InternalError("a graph input vanished after its guard passed");

@@ -35,8 +35,8 @@ class KernelCall {
   KernelCall(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found)
       : plan_(plan), args_(args), found_(found) {}
 
-  // As the frame and the guards have them.
-  void take_inputs();
+  // As the frame and the guards have them; numbers are in registers.
+  void take_inputs(const std::vector<PyRef>& registers);
   void run(bool& committed);
   bool has_same_inputs(const LoadedValues& now) const;
 
@@ -49,6 +49,7 @@ class KernelCall {
  private:
   void set_states(const std::vector<GradState>& states);  // of the outputs
   PyObject* input_object(const TensorImpl* t);            // null: it is none
+  PyRef input_of_call(std::size_t k, const std::vector<PyRef>& registers) const;
 
   const EntryPlan& plan_;
   const FrameArgs& args_;

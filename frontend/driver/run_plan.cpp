@@ -1,4 +1,5 @@
 // What a call does once its entry is found: load, run the kernel, build what the frame returns, replay effects.
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -44,6 +45,7 @@ struct Runner {
 
   // The call takes place now: what is not of the graph is as others have left it.
   [[gnu::cold, gnu::noinline]] void load_again() {
+    if (!plan.number_regs.empty()) throw ReadConflict{};  // they are not computed again
     LoadedValues now;
     now.resize(wanted_count(*plan.guards));
     if (!check_and_load(*plan.guards, args, now.data()) || !kernel.has_same_inputs(now)) throw ReadConflict{};
@@ -65,7 +67,7 @@ struct Runner {
   }
 
   void run_kernel(PlanRun& out) {
-    kernel.take_inputs();
+    kernel.take_inputs(steps.regs);
     std::optional<Recording> recording;
     if (plan.calls_out) recording.emplace(out.calls);
     {
@@ -135,6 +137,42 @@ class Seeded {
   std::optional<Generator> before_;
 };
 
+// Python's generators that calls before the graph draw from are put back as well.
+class DrawnFrom {
+ public:
+  DrawnFrom(Runner& runner, const PlanRun& run) : run_(run) {
+    for (const PlanStep& s : runner.plan.calls) {
+      if (s.op != StepOp::Call || s.index != 1) continue;
+      const PyRef& generator = runner.steps.regs[static_cast<std::size_t>(s.regs[0])];
+      if (std::ranges::any_of(states_, [&](auto& known) { return known.first.get() == generator.get(); })) continue;
+      states_.emplace_back(generator, checked(PyObject_CallMethod(generator.get(), "getstate", nullptr)));
+    }
+  }
+  ~DrawnFrom() {
+    if (run_.committed || states_.empty()) return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    for (auto& [generator, state] : states_) {
+      PyRef done = PyRef::steal(PyObject_CallMethod(generator.get(), "setstate", "(O)", state.get()));
+      if (!done) PyErr_WriteUnraisable(generator.get());
+    }
+    PyErr_Restore(type, value, traceback);
+  }
+  DrawnFrom(const DrawnFrom&) = delete;
+  DrawnFrom& operator=(const DrawnFrom&) = delete;
+
+ private:
+  const PlanRun& run_;
+  std::vector<std::pair<PyRef, PyRef>> states_;
+};
+
+// Calls whose numbers the graph needs come before it.
+[[gnu::noinline]] void run_with_numbers(Runner& r, PlanRun& out) {
+  const DrawnFrom streams(r, out);
+  r.run_calls();
+  r.run_kernel(out);
+}
+
 }  // namespace
 
 void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* found, PlanRun& out) {
@@ -149,13 +187,16 @@ void run_plan(const EntryPlan& plan, const FrameArgs& args, PyObject* const* fou
   r.steps.run(plan.loads);
   const Seeded seeded(plan, out);
   out.in_kernel = true;
-  if (plan.kernel)
+  const bool calls_first = !plan.kernel || !plan.number_regs.empty();
+  if (plan.kernel && calls_first)
+    run_with_numbers(r, out);
+  else if (plan.kernel)
     r.run_kernel(out);
   else
     r.run_calls();
   out.in_kernel = false;
   out.committed = true;
-  if (plan.kernel) r.run_calls();
+  if (!calls_first) r.run_calls();
   r.steps.run(plan.steps);
   if (!plan.effects.empty()) r.steps.run_effects();
   if (plan.broken) {

@@ -187,7 +187,7 @@ Arg Tracer::to_arg(const ValueRef& raw) {
   ValueRef v = scalar_as_number(*this, data_of(realize(raw)));
   if (auto* x = as<TensorValue>(v)) return x->node;
   if (auto* n = as<SizeValue>(v)) return n->size;
-  if (auto* f = as<NumberValue>(v)) return f->node;
+  if (auto* f = as<NumberValue>(v)) return graph_number(*this, *f);
   if (auto* s = as<SliceValue>(v)) return slice_arg(*this, *s);
   const bool list = v->kind == ValueKind::List;
   if (list || v->kind == ValueKind::Tuple) {
@@ -265,11 +265,17 @@ ValueRef Tracer::emit(const std::string& public_name, Spelling spelling, const s
   std::vector<TensorRef> stand_ins;  // of the results
   std::vector<Node*> handed_back;
   const std::vector<OpId> forms = forms_of(overloads(setitem ? "getitem" : public_name), inplace && !setitem);
+  const bool has_key = setitem || public_name == "getitem";
+  if (has_key) {
+    std::vector<Arg> key{n.args.at(1)};
+    if (numbers_as_sizes(*this, key, n.kwargs)) n.args[1] = key[0];
+  }
   const auto bound = [&] {
     try {
       return md::bind(forms, setitem ? std::span<const Arg>(n.args).first(2) : std::span<const Arg>(n.args), n.kwargs);
     } catch (const OpError& e) {
       if (e.kind != ErrorKind::Type) throw;
+      if (numbers_as_sizes(*this, n.args, n.kwargs)) return md::bind(forms, n.args, n.kwargs);
       graph_break<GB0112>(call_target(n), std::string(e.what()));
     }
   };

@@ -177,7 +177,7 @@ Leaf leaf_of(const ValueRef& v) {
 
 ValueRef test_as_tensor(Tracer& t, const ValueRef& raw) {
   ValueRef v = t.realize(raw);
-  if (auto* number = as<NumberValue>(v)) return t.tensor_value(number->node);
+  if (auto* number = as<NumberValue>(v)) return t.tensor_value(graph_number(t, *number));
   auto* test = as<SizeTestValue>(v);
   if (!test) return v;
   const auto side = [&](Size s) {

@@ -1,6 +1,7 @@
 // Unary, binary, comparison, identity, membership, subscripts.
 #include "frontend/opcodes/family.h"
 #include "frontend/values/builtin_bases.h"
+#include "frontend/values/number_value.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -27,6 +28,7 @@ OPCODE(COMPARE_OP) {
 
 OPCODE(CONTAINS_OP) {
   ValueRef container = t.realize(f.pop()), item = f.pop();
+  if (NumberValue* n = plan_number(item); n && n->drawn) break_on_drawn("contains", {ValueRef(n), container});
   f.push(t.boolean(container->contains(t, item) != (i.a == 1)));
 }
 

@@ -10,6 +10,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
+#include "frontend/values/number_value.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/size_value.h"
 #include "frontend/values/tensor.h"
@@ -79,6 +80,12 @@ ValueRef tensors(Comparison& c) {
   if (!has_elements || is_true_constant(c.a, Py_None) || is_true_constant(c.b, Py_None))
     if (c.is_equality()) return c.t.boolean(c.op == Py_NE);
   return c.t.call_operator(kNames[c.op], CallArgs{{c.a, c.b}, {}});
+}
+
+ValueRef drawn_numbers(Comparison& c) {
+  if (!c.either(ValueKind::Number)) return {};
+  static constexpr const char* kOperators[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+  return number_operator(c.t, kOperators[c.op], {c.a, c.b});
 }
 
 ValueRef sizes(Comparison& c) { return size_compare(c.t, c.a, c.b, c.op); }
@@ -188,9 +195,9 @@ ValueRef ordered_sequences(Comparison& c) {
   return c.t.compare(length(*p), length(*q), c.op);
 }
 
-constexpr ComparisonRow kComparisonRows[] = {arrays, library_objects, objects,  tensors,
-                                             sizes,  constants,       slices,   views,
-                                             sets,   opaque_objects,  equality, ordered_sequences};
+constexpr ComparisonRow kComparisonRows[] = {arrays,         library_objects, objects,          tensors, drawn_numbers,
+                                             sizes,          constants,       slices,           views,   sets,
+                                             opaque_objects, equality,        ordered_sequences};
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include "frontend/values/deque.h"
 #include "frontend/values/iterators.h"
 #include "frontend/values/methods.h"
+#include "frontend/values/number_value.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
 #include "frontend/values/refusals.h"
@@ -241,6 +242,12 @@ ValueRef sizes(Operation& o) {
   return size_binary(o.t, o.a, o.b, o.row().name);
 }
 
+ValueRef numbers(Operation& o) {
+  if (!o.either(ValueKind::Number)) return {};
+  return number_operator(o.t, (o.inplace() && !o.t.config.trace_more ? "i" : "") + std::string(o.row().name),
+                         {o.a, o.b});
+}
+
 ValueRef sequences(Operation& o) { return sequence_op(o.t, o.a, o.b, o.op(), o.inplace()); }
 
 // | & - ^ of sets.
@@ -306,7 +313,7 @@ ValueRef constants(Operation& o) {
 
 ValueRef library_objects(Operation& o) { return library_operator(o.t, o.a, o.b, o.row().dunder, o.inplace()); }
 
-constexpr OperatorRow kOperatorRows[] = {arrays, objects, tensors, sizes,     sequences,
+constexpr OperatorRow kOperatorRows[] = {arrays, objects, tensors, numbers,   sizes,          sequences,
                                          sets,   views,   dicts,   constants, library_objects};
 
 }  // namespace
@@ -327,6 +334,11 @@ ValueRef Tracer::binary_op(const ValueRef& ra, const ValueRef& rb, int number) {
 ValueRef Tracer::unary_op(const ValueRef& raw, int op) {
   Tracer& t = *this;
   ValueRef v = t.realize(raw);
+  if (auto* n = as<NumberValue>(v); n && n->drawn) {
+    static const char* const of_numbers[] = {"pos", "neg", "invert"};
+    if (op == kUnaryNot) break_on_drawn("not_", {v});
+    if (ValueRef r = number_operator(t, of_numbers[op], {v})) return r;
+  }
   if (op == kUnaryNot) {
     if (v->kind == ValueKind::Tensor || v->kind == ValueKind::Array) graph_break<GB0170>(v->print());
     return t.boolean(!v->truth(t));

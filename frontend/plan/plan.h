@@ -36,7 +36,8 @@ enum class StepOp : std::uint8_t {
                    // (-1: none)
   MakeMethod,      // regs: function, self
   GetAttr,         // a = reg, object = name: a bound method of a builtin type
-  Call,            // a = callable reg; regs: arguments, the last named by object, a tuple of str (or null)
+  Call,            // a = callable reg; regs: arguments, the last named by object, a tuple of str (or null); index 1:
+                   // the first one is a generator of Python's that is drawn from
   Iterate,         // a = reg: iter(x), then advanced `index` times; object: the builtin type whose iter()
   // effects: return nothing
   ListAppend,
@@ -89,7 +90,10 @@ struct EntryPlan {
   std::vector<SourceRef> inputs;               // its tensors, in placeholder order
   std::vector<int> input_slots;                // localsplus slot of each, or -1
   std::vector<int> input_places;               // of the others: where the guards hand them out, or -1
-  std::shared_ptr<ShapeEnv> shapes;            // of the sizes that steps evaluate; null: none
+  // Inputs that are numbers which `calls` give, and where they are (values/number_value.h).
+  std::vector<std::pair<SourceRef, Reg>> numbers;
+  std::vector<Reg> number_regs;      // of each input, or -1; empty: there are none
+  std::shared_ptr<ShapeEnv> shapes;  // of the sizes that steps evaluate; null: none
   std::vector<std::pair<int, SizePlace>> symbols;
   struct OutputSymbol {
     int symbol, output, dim;
@@ -105,7 +109,7 @@ struct EntryPlan {
   bool history_unknown = false;                      // gradients cannot go back through the graph: backward() says so
   std::vector<GradState> output_grads;               // what kernels know nothing of; empty: there is nothing to say
   // In this order: sources are read before anything changes. `calls` (values/deferred_calls.h) come before a graph's
-  // work shows.
+  // work shows; before the graph, where it needs their numbers.
   std::vector<PlanStep> loads, calls, steps, effects;
   int registers = 0;
   Reg result = -1;  // Return

@@ -18,6 +18,7 @@
 #include "frontend/values/attributes.h"
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
+#include "frontend/values/number_value.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/size_value.h"
 #include "ir/sizes/shape_env.h"
@@ -40,6 +41,8 @@ constexpr std::string_view kDraws[] = {
     "randrange",      "randint",       "uniform",         "triangular",
     "normalvariate",  "betavariate",   "expovariate",     "gammavariate",
     "lognormvariate", "paretovariate", "vonmisesvariate", "weibullvariate"};
+// Those of them that are traced in any case, as the reference does.
+constexpr std::string_view kTracedDraws[] = {"random", "randrange", "randint", "uniform"};
 constexpr std::string_view kStreams[] = {"read", "write", "readline", "tell", "seek", "getvalue", "read1"};
 
 bool is_one_of(std::span<const std::string_view> names, const std::string& name) {
@@ -60,7 +63,12 @@ bool is_own(PyTypeObject* type, PyObject* function) {
 
 enum class Deferral : std::uint8_t { No, Draw, Stream };
 
-Deferral sort_of(PyObject* function, PyTypeObject* type) {
+Deferral sort_of(const Tracer& t, PyObject* function, PyTypeObject* type) {
+  if (!t.config.trace_more) {
+    if (std::string_view(type->tp_name) != "Random" || reinterpret_cast<PyObject*>(type) != random_type())
+      return Deferral::No;
+    return is_one_of(kTracedDraws, name_of(function)) && is_own(type, function) ? Deferral::Draw : Deferral::No;
+  }
   const auto streams = made_once([] { return std::array{stream_type("BytesIO"), stream_type("StringIO")}; });
   if (reinterpret_cast<PyObject*>(type) == random_type() && is_one_of(kDraws, name_of(function)) &&
       is_own(type, function))
@@ -86,16 +94,20 @@ bool may_be_argument(Tracer& t, const ValueRef& v, bool known) {
   return true;
 }
 
-// A draw with these arguments cannot fail: it is tried on a generator of its own.
-bool can_be_drawn(PyObject* function, const std::vector<ValueRef>& arguments) {
-  PyRef generator = checked(PyObject_CallNoArgs(random_type()));
-  PyRef given = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.size())));
-  PyTuple_SET_ITEM(given.get(), 0, generator.release());
-  for (std::size_t k = 1; k < arguments.size(); ++k)
-    PyTuple_SET_ITEM(given.get(), static_cast<Py_ssize_t>(k), Py_NewRef(arguments[k]->real.get()));
-  PyRef drawn = PyRef::steal(PyObject_CallObject(function, given.get()));
+// What a generator of its own gives for these arguments; null: a draw with them fails.
+PyRef drawn_on_trial(PyObject* function, const std::vector<ValueRef>& arguments, const PyRef& names) {
+  const PyRef generator = checked(PyObject_CallNoArgs(random_type()));
+  std::vector<PyObject*> given{generator.get()};
+  for (std::size_t k = 1; k < arguments.size(); ++k) given.push_back(arguments[k]->real.get());
+  const std::size_t named = names ? static_cast<std::size_t>(PyTuple_GET_SIZE(names.get())) : 0;
+  PyRef drawn = PyRef::steal(PyObject_Vectorcall(function, given.data(), given.size() - named, names.get()));
   clear_answer();
-  return static_cast<bool>(drawn);
+  return drawn;
+}
+
+// The generator, as a value whose methods the plan may call.
+bool is_generator(const ValueRef& self, PyTypeObject* type) {
+  return self->source && reinterpret_cast<PyObject*>(type) == random_type();
 }
 
 // The library's own method, and not one the program has put there.
@@ -129,12 +141,13 @@ bool draws_as_written(Tracer& t, const ValueRef& self, PyTypeObject* type, const
 }
 
 bool any_may_fail(const Tracer& t) {
-  return std::ranges::any_of(t.effects.deferred,
-                             [](const ValueRef& v) { return static_cast<DeferredCall&>(*v).may_fail; });
+  return std::ranges::any_of(t.effects.deferred, [](const ValueRef& v) {
+    return v->kind == ValueKind::Lazy && static_cast<DeferredCall&>(*v).may_fail;
+  });
 }
 
-Ref<DeferredCall> note_call(Tracer& t, PyObject* function, std::vector<ValueRef> arguments) {
-  auto call = make_ref<DeferredCall>(PyRef::borrow(function), std::move(arguments));
+Ref<DeferredCall> note_call(Tracer& t, PyObject* function, std::vector<ValueRef> arguments, PyRef names = {}) {
+  auto call = make_ref<DeferredCall>(PyRef::borrow(function), std::move(arguments), std::move(names));
   t.effects.deferred.push_back(call);
   return call;
 }
@@ -243,39 +256,66 @@ ValueRef deferred_items(Tracer& t, PyObject* function, const CallArgs& args) {
 }
 
 bool is_deferred_draw(const Tracer& t, const ValueRef& method) {
-  auto* m = t.config.trace_more ? as<MethodValue>(method) : nullptr;
-  PyTypeObject* type = m ? m->self->python_type() : nullptr;
-  return type && m->function->real && sort_of(m->function->real.get(), type) == Deferral::Draw;
+  auto* m = as<MethodValue>(method);
+  if (!m || !m->function->real) return false;
+  PyTypeObject* type = m->self->python_type();
+  return type && sort_of(t, m->function->real.get(), type) == Deferral::Draw;
 }
+
+namespace {
+
+// A number drawn in the run, once the methods a draw calls are the library's own. Null: it is not to be deferred.
+ValueRef draw(Tracer& t, PyObject* function, std::vector<ValueRef> arguments, PyRef names) {
+  const ValueRef self = arguments[0];
+  PyTypeObject* const type = self->python_type();
+  // random.random is a method in C of the module's own generator, which the reference does not look into.
+  if (!t.config.trace_more && name_of(function) == "random" && self->real.get() == library_object("random", "_inst"))
+    return {};
+  if (!is_generator(self, type) || !draws_as_written(t, self, type, name_of(function))) return {};
+  const PyRef trial = drawn_on_trial(function, arguments, names);
+  if (!trial) return {};
+  const Ref<DeferredCall> call = note_call(t, function, std::move(arguments), std::move(names));
+  call->draws = true;
+  for (PyTypeObject* number : {&PyFloat_Type, &PyLong_Type})
+    if (Py_TYPE(trial.get()) == number) call->realized = make_ref<NumberValue>(number, call.get());
+  return call;
+}
+
+}  // namespace
 
 ValueRef defer_call(Tracer& t, PyObject* function, const ValueRef& self, const CallArgs& args) {
   PyTypeObject* type = self->python_type();
-  if (!t.config.trace_more || t.config.fullgraph || !type || !self->source || !args.keywords.empty()) return {};
-  const Deferral sort = sort_of(function, type);
-  if (sort == Deferral::No) return {};
+  if (!type || !self->source) return {};
+  const Deferral sort = sort_of(t, function, type);
+  if (sort == Deferral::No || (sort == Deferral::Stream && (t.config.fullgraph || !args.keywords.empty()))) return {};
   if (sort == Deferral::Stream)
     if (ValueRef v = followed_call(t, function, self, args)) return v;
   std::vector<ValueRef> arguments{self};
-  for (auto& a : args.positional) {
+  const auto take = [&](const ValueRef& a) {
     if (sort == Deferral::Draw) (void)t.realize(a);
     auto* lazy = as<LazyValue>(a);
     arguments.push_back(lazy && lazy->realized ? lazy->realized : a);
-    if (!may_be_argument(t, arguments.back(), sort == Deferral::Draw)) return {};
+    return may_be_argument(t, arguments.back(), sort == Deferral::Draw);
+  };
+  for (auto& a : args.positional)
+    if (!take(a)) return {};
+  PyRef names = args.keywords.empty() ? PyRef() : checked(PyTuple_New(static_cast<Py_ssize_t>(args.keywords.size())));
+  Py_ssize_t at = 0;
+  for (auto& [name, a] : args.keywords) {
+    if (!take(a)) return {};
+    PyTuple_SET_ITEM(names.get(), at++, Py_NewRef(name.get()));
   }
+  if (sort == Deferral::Draw) return draw(t, function, std::move(arguments), std::move(names));
   // A call that fails has the frame run again as plain Python: before it nothing may have been done.
-  if (sort == Deferral::Stream &&
-      (!t.effects.deferred.empty() || !t.graphs.current->nodes.empty() || !t.graphs.outer.empty()))
-    return {};
-  if (sort == Deferral::Draw &&
-      !(draws_as_written(t, self, type, name_of(function)) && can_be_drawn(function, arguments)))
-    return {};
+  if (!t.effects.deferred.empty() || !t.graphs.current->nodes.empty() || !t.graphs.outer.empty()) return {};
   const Ref<DeferredCall> call = note_call(t, function, std::move(arguments));
-  call->may_fail = sort == Deferral::Stream;
+  call->may_fail = true;
   return call;
 }
 
 void plan_deferred_calls(PlanBuilder& b) {
   for (auto& v : b.tracer.effects.deferred) {
+    if (v->kind != ValueKind::Lazy) continue;
     auto& call = static_cast<DeferredCall&>(*v);
     const auto computes = [](const auto& n) { return n->kind != NodeKind::Placeholder; };
     if ((call.may_fail || b.tracer.effects.stream) && std::ranges::any_of(b.tracer.graphs.current->nodes, computes))
@@ -283,11 +323,14 @@ void plan_deferred_calls(PlanBuilder& b) {
     PlanStep s{StepOp::Call};
     s.a = b.load_constant(call.function);
     for (auto& a : call.arguments) s.regs.push_back(b.rebuild(a));
+    s.object = call.names;
+    s.index = call.draws;
     s.out = b.plan.registers++;
     b.remember(v.get(), s.out);
     if (call.realized) b.remember(call.realized.get(), s.out);
     b.plan.calls.push_back(std::move(s));
   }
+  plan_graph_numbers(b);
 }
 
 }  // namespace md

@@ -1,5 +1,6 @@
-// Calls that cannot run while tracing and whose results the program only hands on, with config.trace_more: methods in C
-// that work on the hidden state of their object (a random generator, a BytesIO), which no traced code can see.
+// Calls that cannot run while tracing: methods that work on the hidden state of their object, which no traced code can
+// see. Numbers drawn by random.randint, randrange and uniform go into the graph, or are handed on; with
+// config.trace_more, so do those of the other methods, and what a BytesIO gives.
 #pragma once
 
 #include "frontend/values/constant.h"
@@ -17,16 +18,21 @@ struct StreamFacts {
 // What such a call gives. As with any value nobody has looked at, it may be stored and returned; looking at it breaks
 // the graph, unless more than the call is known: then `realized` says what.
 struct DeferredCall final : LazyValue {
-  // `function(arguments...)`; the object is the first argument.
-  DeferredCall(PyRef function, std::vector<ValueRef> arguments)
-      : LazyValue(nullptr, nullptr), function(std::move(function)), arguments(std::move(arguments)) {}
+  // `function(arguments...)`, the last of them named by `names`; the object is the first argument.
+  DeferredCall(PyRef function, std::vector<ValueRef> arguments, PyRef names = {})
+      : LazyValue(nullptr, nullptr),
+        function(std::move(function)),
+        arguments(std::move(arguments)),
+        names(std::move(names)) {}
   std::string print() const override;
   PyTypeObject* python_type() const override { return nullptr; }
   Reg rebuild(PlanBuilder& b) override;
 
   PyRef function;
   std::vector<ValueRef> arguments;
+  PyRef names;  // a tuple of str, or null
   bool may_fail = false;
+  bool draws = false;  // from a generator, which is the first argument
 };
 
 // Bytes that `call` gives, of a known length.
@@ -50,7 +56,7 @@ struct DeferredBytes final : Value {
 ValueRef defer_call(Tracer& t, PyObject* function, const ValueRef& self, const CallArgs& args);
 // struct.unpack() of bytes that only a run knows: a tuple of such numbers; null: another call.
 ValueRef deferred_items(Tracer& t, PyObject* function, const CallArgs& args);
-// Whether a bound method is one of Python's random module that defer_call takes.
+// Whether a bound method is one of Python's random module that defer_call takes: it is called like a function then.
 bool is_deferred_draw(const Tracer& t, const ValueRef& method);
 // Adds the calls to the plan, before everything else.
 void plan_deferred_calls(PlanBuilder& b);

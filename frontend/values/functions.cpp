@@ -219,6 +219,10 @@ ValueRef FunctionValue::call(Tracer& t, CallArgs args) {
   break_if_disabled(*this);
   break_if_known(t, *this, args);
   if (!may_inline(t, *this)) {
+    if (real && !args.positional.empty() && std::string_view(module_name()) == "random") {
+      CallArgs rest{{args.positional.begin() + 1, args.positional.end()}, args.keywords};
+      if (ValueRef drawn = defer_call(t, real.get(), t.realize(args.positional[0]), rest)) return drawn;
+    }
     if (std::string_view(module_name()).starts_with("minidynamo."))  // a kind of tensor may have a code of its own
       for (auto& a : args.positional) (void)t.realize(a);
     if (real) break_on_skipped(t, real.get());
@@ -283,7 +287,8 @@ bool MethodValue::has_attr(Tracer& t, PyObject* name) {
 
 ValueRef MethodValue::call(Tracer& t, CallArgs args) {
   if (t.is_ignored_method(*this)) return t.none();
-  if (auto* f = as<FunctionValue>(function); f && !real) break_on_skipped_method(t, *f);
+  if (auto* f = as<FunctionValue>(function); f && !real && !is_deferred_draw(t, ValueRef(this)))
+    break_on_skipped_method(t, *f);
   args.positional.insert(args.positional.begin(), self);
   return t.call(function, std::move(args));
 }

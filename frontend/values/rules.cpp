@@ -19,6 +19,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
 #include "frontend/values/known_items.h"
+#include "frontend/values/number_value.h"
 #include "frontend/values/object_slots.h"
 #include "frontend/values/objects.h"
 #include "frontend/values/polyfilled.h"
@@ -441,6 +442,7 @@ constexpr BuiltinKind kKinds[] = {call_caches,      descriptors,          dict_f
 ValueRef call_builtin(Tracer& t, BuiltinValue& callee, CallArgs args) {
   BuiltinCall c{t, callee, std::move(args)};
   if (ValueRef r = call_constructor(t, callee, c.args)) return r;
+  if (ValueRef r = call_on_numbers(t, c.function(), c.args)) return r;
   if (const BuiltinRow* row = find_builtin_rule(c.function())) {
     if (ValueRef r = by_rule(c, *row)) return r;
   } else {

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 
-#include "frontend/plan/plan.h"
 #include "frontend/trace/breaks.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/containers.h"
@@ -109,21 +108,6 @@ Node* append_item(Tracer& t, TensorValue& x, OpId id) {
 }
 
 }  // namespace
-
-PyRef NumberValue::as_constant() const {
-  throw DataDependent(DataDependent::What::Element, "arithmetic on a float that is read from a tensor");
-}
-
-bool NumberValue::truth(Tracer&) { graph_break<GB0170>(print()); }
-
-Reg NumberValue::rebuild(PlanBuilder& b) {
-  PlanStep method{StepOp::GetAttr};
-  method.a = b.graph_output(node);
-  method.object = checked(PyUnicode_InternFromString("item"));
-  PlanStep call{StepOp::Call};
-  call.a = b.step(std::move(method));
-  return b.step(std::move(call));
-}
 
 ValueRef item_of(Tracer& t, TensorValue& x) { return size_value(t, append_item(t, x, id::Item)->types[0].sizes[0]); }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frontend/trace/value.h"
+#include "frontend/values/number_value.h"
 #include "frontend/values/tensor.h"
 #include "ir/core/error.h"
 #include "ir/graph/graph.h"
@@ -11,20 +12,6 @@ namespace md {
 
 struct TensorValue;
 struct SizeTestValue;
-
-// A float read from a tensor: a 0-d tensor in the graph, which counts as a number there.
-struct NumberValue final : Value {
-  static constexpr ValueKind kKind = ValueKind::Number;
-  explicit NumberValue(Node* node) : Value(kKind), node(node) {}
-
-  std::string print() const override { return "SymNodeVariable()"; }
-  PyTypeObject* python_type() const override { return &PyFloat_Type; }
-  PyRef as_constant() const override;
-  bool truth(Tracer& t) override;
-  Reg rebuild(PlanBuilder& b) override;
-
-  Node* node;
-};
 
 // Types of a bound call that becomes the node `n`, which notes the symbols it brings along. Throws DataDependent if the
 // settings do not allow any. `handed_back`: see infer().
