@@ -23,6 +23,8 @@ Place place_of(LibraryClass which) {
       return {"minidynamo.nn.hooks", "RemovableHandle"};
     case LibraryClass::SparseTensor:
       return {"minidynamo.sparse.coo", "SparseTensor"};
+    case LibraryClass::CompressedTensor:
+      return {"minidynamo.sparse.compressed", "CompressedTensor"};
     case LibraryClass::NestedTensor:
       return {"minidynamo.nested.members", "MembersTensor"};
     case LibraryClass::QuantizedTensor:

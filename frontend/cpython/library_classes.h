@@ -12,7 +12,8 @@ enum class LibraryClass {
   AutogradFunction,
   HookHandle,
   SparseTensor,
-  NestedTensor,  // of the layout strided
+  CompressedTensor,  // sparse too, by rows or columns
+  NestedTensor,      // of the layout strided
   QuantizedTensor,
   SymbolicInt
 };

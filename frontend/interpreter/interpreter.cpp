@@ -251,13 +251,22 @@ void Tracer::make_generator() {
     frame().push(on_return == OnReturn::Push ? ValueRef(g) : held);
 }
 
+// By the first of its instructions that has no handler.
+[[noreturn]] static void refuse_coroutine(FunctionValue& fn) {
+  const auto body = decoded_body(reinterpret_cast<PyCodeObject*>(fn.code.get()));
+  for (const Instruction& i : body->instructions)
+    for (const char* name : {"GET_AWAITABLE", "GET_AITER", "GET_ANEXT", "BEFORE_ASYNC_WITH"})
+      if (name == std::string_view(*i.orig_name ? i.orig_name : opcode_name(i.op)))
+        not_modelled<GB0082>(std::string(name), operand_text(*body, i.orig_arg));
+  unmodelled(fn.print(), "coroutine");
+}
+
 std::unique_ptr<SymbolicFrame> Tracer::make_frame(FunctionValue& fn, CallArgs call_args) {
   if (ValueRef other = replaced_function(*this, fn, call_args))
     return make_frame(static_cast<FunctionValue&>(*other), call_args);
   if (stack.frames.size() > kMaxDepth) throw SkipFrame{"calls nest deeper than " + std::to_string(kMaxDepth)};
   auto* code = reinterpret_cast<PyCodeObject*>(fn.code.get());
-  if (code->co_flags & CO_COROUTINE) unmodelled(fn.print(), "coroutine");
-  if (code->co_flags & CO_ASYNC_GENERATOR) unmodelled(fn.print(), "asynchronous generator");
+  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) refuse_coroutine(fn);
   auto f = std::make_unique<SymbolicFrame>();
   f->code = fn.code;
   f->body = decoded_body(code);

@@ -95,7 +95,9 @@ ValueRef Tracer::wrap(PyObject* object, SourceRef source) {
   } else if (config.trace_numpy && (is_plain_array(object) || is_numpy_scalar(object))) {
     v = input_array(*this, object, source);
   } else if (is_tensor(object)) {
-    if (is_library_class(Py_TYPE(object), LibraryClass::SparseTensor)) graph_break<GB0015>();
+    if (is_library_class(Py_TYPE(object), LibraryClass::SparseTensor) ||
+        is_library_class(Py_TYPE(object), LibraryClass::CompressedTensor))
+      graph_break<GB0015>();
     if (is_library_class(Py_TYPE(object), LibraryClass::NestedTensor)) graph_break<GB0016>();
     if (is_library_class(Py_TYPE(object), LibraryClass::QuantizedTensor))
       graph_break<GB0064>("it is of type " + type_name(Py_TYPE(object)));

@@ -207,6 +207,7 @@ Arg Tracer::to_arg(const ValueRef& raw) {
       type_find(v->python_type(), checked(PyUnicode_InternFromString("__torch_function__")).get()))
     unmodelled(v->print(), "operand with a __torch_function__");
   const bool object = v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin;
+  if (object && !config.trace_more) graph_break<GB0055>(v->print());
   if (object && !uncaught()) unmodelled(v->print(), "operand of an op that names itself when it refuses");
   if (object)
     raise(PyExc_TypeError,

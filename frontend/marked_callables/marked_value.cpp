@@ -23,6 +23,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/rules.h"
+#include "ir/graph/op_table.h"
 
 namespace md {
 
@@ -182,6 +183,10 @@ ValueRef MarkedValue::call_own(Tracer& t, CallArgs args) {
   const std::string name = text_attribute(real, "_own_name");
   for (auto& a : args.positional) a = t.realize(a);
   for (auto& k : args.keywords) k.second = t.realize(k.second);
+  // A function of the library that is no op of the table: equal().
+  const std::string base = name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
+  if (overloads(base).empty())
+    return t.call(t.from_object(attribute(real, "_function").get(), nullptr), std::move(args));
   try {
     return t.call_op(name, Spelling::Function, args, text_attribute(real, "_graph_target"));
   } catch (const GraphBreak& b) {

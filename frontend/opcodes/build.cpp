@@ -2,6 +2,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/marked_callables/marked_value.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/trace/listed_raises.h"
 #include "frontend/values/builtin_bases.h"
 #include "frontend/values/call_errors.h"
 #include "frontend/values/enumerations.h"
@@ -145,12 +146,13 @@ static bool can_iterate(const ValueRef& v) {
 OPCODE(UNPACK_SEQUENCE) {
   ValueRef v = t.realize(f.pop());
   if (!can_iterate(v)) {
-    if (t.uncaught()) graph_break<GB0063>(v->print());
+    if (breaks_where_raised(t)) graph_break<GB0063>(v->print());
     t.raise(PyExc_TypeError, "cannot unpack non-iterable " + type_name(v->python_type()) + " object");
   }
   auto items = collect(t, v);
   const auto want = static_cast<std::size_t>(i.a);
-  if (items.size() != want && t.uncaught()) graph_break<GB0077>(std::to_string(want), std::to_string(items.size()));
+  if (items.size() != want && breaks_where_raised(t))
+    graph_break<GB0077>(std::to_string(want), std::to_string(items.size()));
   if (items.size() < want)
     t.raise(PyExc_ValueError, "not enough values to unpack (expected " + std::to_string(want) + ", got " +
                                   std::to_string(items.size()) + ")");
@@ -162,7 +164,7 @@ OPCODE(UNPACK_SEQUENCE) {
 OPCODE(UNPACK_EX) {
   ValueRef v = t.realize(f.pop());
   if (!can_iterate(v)) {
-    if (t.uncaught()) graph_break<GB0062>(v->print());
+    if (breaks_where_raised(t)) graph_break<GB0062>(v->print());
     t.raise(PyExc_TypeError, "cannot unpack non-iterable " + type_name(v->python_type()) + " object");
   }
   auto items = collect(t, v);

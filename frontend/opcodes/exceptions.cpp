@@ -3,6 +3,7 @@
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/type_dict.h"
 #include "frontend/opcodes/family.h"
+#include "frontend/trace/listed_raises.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/caller_frames.h"
 #include "frontend/values/functions.h"
@@ -21,7 +22,7 @@ static Ref<ExceptionValue> exception_of(Tracer& t, const ValueRef& raw) {
   }
   if (v->real && PyExceptionInstance_Check(v->real.get()))
     unmodelled(v->print(), "raising an exception object made outside");
-  if (v->kind == ValueKind::Constant && !t.uncaught())
+  if (v->kind == ValueKind::Constant && !breaks_where_raised(t))
     t.raise(PyExc_TypeError, "exceptions must derive from BaseException");
   graph_break<GB0057>(v->print());
 }
@@ -85,7 +86,24 @@ OPCODE(INTRINSIC_2) {
   f.push(call_polyfill(t, "exceptions", "left_to_raise", {e, raised}));
 }
 
-OPCODE(LOAD_ASSERTION_ERROR) { f.push(t.from_object(PyExc_AssertionError, nullptr)); }
+// What fails is the comparison of sizes made last: in the assert statement, or where its variable was assigned.
+static bool asserts_last_test(const Tracer& t, const SymbolicFrame& f) {
+  const TracedSizes::Test& test = t.sizes.test;
+  if (!test.body || test.body != f.body.get()) return false;
+  if (test.line == f.instruction().pos.line) return !t.uncaught();  // else the exception says it
+  const auto& code = f.body->instructions;
+  auto k = static_cast<std::size_t>(f.current);
+  while (k > 0 && (code[k - 1].op == Opcode::POP_JUMP_IF || code[k - 1].op == Opcode::TO_BOOL)) --k;
+  if (k == 0 || code[k - 1].op != Opcode::LOAD_FAST) return false;
+  return std::ranges::any_of(code, [&](const Instruction& i) {
+    return i.op == Opcode::STORE_FAST && i.a == code[k - 1].a && i.pos.line == test.line;
+  });
+}
+
+OPCODE(LOAD_ASSERTION_ERROR) {
+  if (!t.config.trace_more && asserts_last_test(t, f)) graph_break<GB0002>(t.sizes.test.text());
+  f.push(t.from_object(PyExc_AssertionError, nullptr));
+}
 
 // sub-iterator, value sent last, exception → what was returned; what throw() does is the generator's business.
 OPCODE(CLEANUP_THROW) {

@@ -183,6 +183,7 @@ static void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, co
     const ValueKind kind = t.realize(method)->kind;
     const bool data = kind == ValueKind::Object || kind == ValueKind::Partial || kind == ValueKind::Class ||
                       kind == ValueKind::Constant || kind == ValueKind::Opaque || kind == ValueKind::Marked ||
+                      kind == ValueKind::Polyfilled ||
                       (kind == ValueKind::Builtin && PyType_Check(t.realize(method)->real.get()));
     if (data) listed_break<GB0006>(owner->print(), text_of(name));
   }

@@ -1,5 +1,6 @@
 // Stack, locals, cells.
 #include "frontend/opcodes/family.h"
+#include "frontend/trace/listed_raises.h"
 #include "frontend/values/functions.h"
 #include "frontend/values/let_go.h"
 
@@ -46,9 +47,9 @@ OPCODE(LOAD_FAST) {
   ValueRef v = slot(f, i.a);
   if (is_null(v)) {
     // A comprehension in this frame has used the name and put back that nothing was there.
-    if (v && t.uncaught()) graph_break<GB0076>(slot_name(f, i.a));
-    if (t.uncaught() && slot_name(f, i.a)[0] == '.') graph_break<GB0012>(slot_name(f, i.a));
-    if (t.uncaught()) graph_break<GB0011>(slot_name(f, i.a));
+    if (v && breaks_where_raised(t)) graph_break<GB0076>(slot_name(f, i.a));
+    if (breaks_where_raised(t) && slot_name(f, i.a)[0] == '.') graph_break<GB0012>(slot_name(f, i.a));
+    if (breaks_where_raised(t)) graph_break<GB0011>(slot_name(f, i.a));
     t.raise(PyExc_UnboundLocalError,
             "cannot access local variable '" + slot_name(f, i.a) + "' where it is not associated with a value");
   }
@@ -90,7 +91,7 @@ OPCODE(LOAD_CLOSURE) { f.push(slot(f, i.a)); }
 OPCODE(LOAD_DEREF) {
   ValueRef v = cell_at(t, f, i.a)->get(t);
   if (is_null(v)) {
-    if (t.uncaught()) graph_break<GB0091>(slot_name(f, i.a));
+    if (breaks_where_raised(t)) graph_break<GB0091>(slot_name(f, i.a));
     const bool free = f.body->slot_kinds[static_cast<std::size_t>(i.a)] & kSlotFree;
     t.raise(free ? PyExc_NameError : PyExc_UnboundLocalError,
             free ? "cannot access free variable '" + slot_name(f, i.a) +

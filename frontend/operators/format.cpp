@@ -80,6 +80,15 @@ PyRef native_text(Tracer& t, ObjectValue& o) {
   return checked(PyObject_CallOneArg(own, held.get()));
 }
 
+// __str__ of the class is a method written in C that is not object's.
+void break_on_native_text(Tracer& t, const ObjectValue& o) {
+  PyRef name = checked(PyUnicode_InternFromString("__str__"));
+  PyObject* own = t.on_class(o.type, name.get(), o.source).found;
+  if (!own || own == type_find(&PyBaseObject_Type, name.get())) return;
+  if (Py_TYPE(own) == &PyWrapperDescr_Type || Py_TYPE(own) == &PyMethodDescr_Type)
+    graph_break<GB0005>(repr_of(reinterpret_cast<PyObject*>(o.type)));
+}
+
 // What is written for a value: of a set the object whose order the program's set has.
 PyRef written_object(Tracer& t, const ValueRef& v) {
   auto* set = as<SetValue>(v);
@@ -148,6 +157,7 @@ ValueRef objects(Formatting& f) {
   if (!o) return {};
   ValueRef m = f.is_repr() ? ValueRef() : o->special(f.t, "__str__");
   if (PyRef text = m || f.is_repr() ? PyRef() : native_text(f.t, *o); text && !f.spec) return f.t.constant(text);
+  if (!m && !f.is_repr() && !o->payload) break_on_native_text(f.t, *o);
   if (!m) m = o->special(f.t, "__repr__");
   if (m && !f.spec)
     return f.done(checked_text(f.t, f.t.call(m, {}),

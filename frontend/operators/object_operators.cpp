@@ -135,6 +135,8 @@ ValueRef object_op(Tracer& t, const ValueRef& a, const ValueRef& b, const std::s
   if (ValueRef r = attempt(t, a, "__" + dunder + "__", b)) return r;
   if (!right_first && !asked && other_type)
     if (ValueRef r = attempt(t, b, reflected, a)) return r;
+  if (!t.config.trace_more && (a->kind == ValueKind::Tensor || b->kind == ValueKind::Tensor))
+    graph_break<GB0055>(print_list({a, b}));
   // [1] * index, "%s" % object
   for (const ValueRef& side : {a, b})
     if (!knows_no_objects(data_of(side)))

@@ -8,6 +8,7 @@
 #include "frontend/tensors/handlers.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/listed_raises.h"
 #include "frontend/trace/tracer.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
@@ -263,8 +264,12 @@ ValueRef new_instance(Tracer& t, ClassValue& cls, const CallArgs& args) {
   }
   if (PyType_IsSubtype(type, tensor_type) && type != tensor_type && has_usual_new(type))
     return new_tensor_instance(t, type, args);
-  if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type)))
+  if (!has_usual_new(type) || (base != &PyBaseObject_Type && (!is_data_base(base) || base == type))) {
+    if (find_item(t.frame().builtins.get(), type->tp_name) == reinterpret_cast<PyObject*>(type))
+      not_modelled<GB0059>(std::string(type->tp_name), print_list(args.positional),
+                           std::string(args.keywords.empty() ? "False" : "True"));
     unmodelled(cls.print(), "instance of a class with its own __new__ or a C base");
+  }
   if (base == &PyTuple_Type && type_find(type, checked(PyUnicode_InternFromString("_fields")).get()) &&
       args.size() == 1 && args.keywords.empty() &&
       is_usual_namedtuple(t, type))  // named tuples are tuples whose items have names
@@ -373,7 +378,7 @@ ValueRef ClassValue::find_member(Tracer& t, const ValueRef& value) {
   if (!v || asks_the_program(type(), v.get()))
     graph_break<GB0054>(value->print(), repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
   PyRef member = PyRef::steal(PyObject_CallOneArg(real.get(), v.get()));
-  if (!member && t.uncaught() && PyErr_ExceptionMatches(PyExc_ValueError)) {
+  if (!member && breaks_where_raised(t) && PyErr_ExceptionMatches(PyExc_ValueError)) {
     PyErr_Clear();
     graph_break<GB0054>(value->print(), repr_of(checked(PyObject_GetAttrString(real.get(), "__members__")).get()));
   }
@@ -383,7 +388,10 @@ ValueRef ClassValue::find_member(Tracer& t, const ValueRef& value) {
 
 ValueRef ClassValue::call(Tracer& t, CallArgs args) {
   if (ValueRef v = new_descriptor(t, *this, args)) return v;
-  if (is_enumeration(type()) && args.size() == 1 && !args.positional.empty()) return find_member(t, args[0]);
+  if (is_enumeration(type()) && args.size() == 1) {
+    if (!args.positional.empty()) return find_member(t, args[0]);
+    if (text_of(args.keywords[0].first.get()) == "value") return find_member(t, args.keywords[0].second);
+  }
   const auto own = t.on_class(Py_TYPE(real.get()), checked(PyUnicode_InternFromString("__call__")).get());
   if (is_enumeration(type()) || type() == &PyType_Type || PyType_IsSubtype(type(), &PyType_Type))
     unmodelled(print(), "making a class");

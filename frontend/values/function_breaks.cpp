@@ -284,6 +284,14 @@ static void break_on_listed_device_call(Tracer& t, const FunctionValue& f, const
   if (!waits) listed_break<GB0172>(f.print(), print_list(args.positional), print_keywords(args));
 }
 
+void break_on_watched_warnings(PyObject* method) {
+  if (!PyFunction_Check(method)) return;
+  const PyRef module = checked(PyObject_GetAttrString(method, "__module__"));
+  const PyRef name = checked(PyObject_GetAttrString(method, "__qualname__"));
+  if (!PyUnicode_Check(module.get()) || !watches_warnings(text_of(module.get()), text_of(name.get()))) return;
+  graph_break<GB0060>(text_of(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(method))->co_name));
+}
+
 void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
   if (!t.config.trace_more) break_on_listed_device_call(t, f, args);
   if (!t.config.trace_more && !in_polyfills(f.globals.get())) break_if_listed(t, f, args);

@@ -64,6 +64,7 @@ bool is_specialized(const ObjectValue& module) {
 }
 
 void break_on_listed_attr(Tracer& t, const ObjectValue& self, PyObject* name, PyObject* found) {
+  if (t.config.enable_trace_unittest) break_on_watched_warnings(found);
   if (t.config.trace_more || !self.source || !is_library_class(self.type, LibraryClass::Module)) return;
   const std::string n = text_of(name);
   if (names_lister(n) && has_pending_parts(t, self)) listed_break<GB0189>(self.print(), n, std::string("None"));

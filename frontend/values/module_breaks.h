@@ -14,4 +14,7 @@ void break_on_listed_module_call(Tracer& t, const std::string& module, const std
 // An object made while tracing that would outlive the graph.
 void break_on_listed_escape(const ObjectValue& self);
 
+// assertWarns and its kin, looked up on a TestCase.
+void break_on_watched_warnings(PyObject* method);
+
 }  // namespace md

@@ -9,6 +9,7 @@
 #include "frontend/plan/plan.h"
 #include "frontend/tensors/tensor_object.h"
 #include "frontend/trace/breaks.h"
+#include "frontend/trace/listed_raises.h"
 #include "frontend/values/attribute_dict.h"
 #include "frontend/values/attributes.h"
 #include "frontend/values/builtin_bases.h"
@@ -249,7 +250,7 @@ void ObjectValue::plain_store(Tracer& t, PyObject* name, ValueRef v) {
   const bool slot = found && Py_TYPE(found) == &PyMemberDescr_Type;
   if (fixed || (!slot && !has_dict(type))) raise_refused_store(t, *this, name, bool(v));
   const Stored* gone = v ? nullptr : stored(name);
-  if (gone && !gone->value && t.uncaught()) graph_break<GB0010>(print(), text_of(name));
+  if (gone && !gone->value && breaks_where_raised(t)) graph_break<GB0010>(print(), text_of(name));
   if (!v && !has_own(t, name)) raise_refused_store(t, *this, name, false);
   if (real && !stored(name)) {
     if (const Attr a = find_attr(real.get(), name); a.where == AttrWhere::Slot || a.where == AttrWhere::Instance)

@@ -181,7 +181,8 @@ ValueRef fold_method(Tracer& t, BuiltinValue& callee, const ValueRef& self, cons
 [[noreturn]] void no_rule(Tracer& t, BuiltinValue& callee, const CallArgs& args) {
   const std::string module = attr_text(callee.real.get(), "__module__"),
                     name = attr_text(callee.real.get(), "__name__");
-  if (module == "builtins" || find_item(t.frame().builtins.get(), name.c_str()) == callee.real.get()) {
+  const bool is_public = !name.starts_with("_");  // __import__ is skipped as functions of C modules are
+  if (is_public && (module == "builtins" || find_item(t.frame().builtins.get(), name.c_str()) == callee.real.get())) {
     PyRef types = checked(PyList_New(0));
     auto add = [&](const ValueRef& v) {
       PyTypeObject* type = v->python_type();

@@ -123,7 +123,7 @@ ValueRef captured_item(Tracer& t, TensorValue& x) {
 }
 
 ValueRef captured_list(Tracer& t, TensorValue& x) {
-  if (!t.config.capture_scalar_outputs || !is_integral(x.type.dtype)) return {};
+  if (!t.config.capture_scalar_outputs || !is_integral(x.type.dtype) || x.type.dtype == DType::UInt8) return {};
   if (x.type.dim() == 0) return captured_item(t, x);
   const std::int64_t n = x.length(t).value_or(0);
   std::vector<ValueRef> items;

@@ -166,6 +166,8 @@ ValueRef TensorValue::get_attr(Tracer& t, PyObject* given_name) {
   PyObject* const name = usual.get();
   const std::string n = text_of(name);
   if (is_forbidden_in_backward(t, *this, n)) graph_break<GB0102>(print(), n);
+  if (!notes.empty())
+    if (const ValueRef* kept = note(name)) return *kept;
   if (t.overrides.asks_modes())
     if (ValueRef v = ask_about_attribute(t, ValueRef(this), name)) return v;
   if (ValueRef v = metadata(t, *this, n)) return v;
@@ -224,6 +226,7 @@ bool TensorValue::has_attr(Tracer& t, PyObject* name) {
   if (tensor_has_method(n) || tensor_has_attr(n)) return true;
   PyObject* const known = find_item(tensor_type->tp_dict, n.c_str());
   if (known && (PyFunction_Check(known) || is_overridable_function(known))) return true;
+  if (note(name)) return true;
   if (!real) return false;
   const bool there = has_attribute(real.get(), name);
   t.guard(there ? GuardKind::Hasattr : GuardKind::NoHasattr, source, PyRef::borrow(name));
@@ -260,6 +263,7 @@ void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
     part->call_method(t, checked(PyUnicode_InternFromString("copy_")).get(), std::move(args));
     return;
   }
+  if (keeps_note(t, *this, name, v)) return;
   if (n == "requires_grad") graph_break<GB0206>(print(), n, given);
   auto* data = as<TensorValue>(v);
   if (n == "data" && data && data->type.dtype != type.dtype) graph_break<GB0220>(print(), n, given);
@@ -327,9 +331,9 @@ static void breaking_method(Tracer& t, TensorValue& v, const std::string& n, con
   if (n == "random_") graph_break<GB0107>(n, print_list(args.positional), print_keywords(args));
   if (n == "equal" || n == "allclose") graph_break<GB0033>(n);
   if (n == "retain_grad") graph_break<GB0108>(v.print());
-  if (n == "tolist" && args.size() == 0 && is_integral(v.type.dtype))
-    graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
-  if (n == "tolist" && !is_integral(v.type.dtype)) graph_break<GB0109>(v.print());
+  const bool lists_items = is_integral(v.type.dtype) && v.type.dtype != DType::UInt8;
+  if (n == "tolist" && args.size() == 0 && lists_items) graph_break<GB0124>(v.print(), tuple(), print_keywords(args));
+  if (n == "tolist" && !lists_items) graph_break<GB0109>(v.print());
 }
 
 static ValueRef to_array(Tracer& t, TensorValue& v, const CallArgs& args) {

@@ -26,11 +26,13 @@ struct TensorValue final : Value {
   Reg rebuild(PlanBuilder& b) override;
   ValueRef call_dunder(Tracer& t, const std::string& name, CallArgs args);
 
+  const ValueRef* note(PyObject* name) const;
   // A write made it require grad, or not.
   void set_grad_state(GradState s);
 
-  ValueRef set_grad;  // what the trace has assigned to `grad`, if anything
-  Node* node;         // the latest one: an in-place op moves it on
+  ValueRef set_grad;                              // what the trace has assigned to `grad`, if anything
+  std::vector<std::pair<PyRef, ValueRef>> notes;  // attributes of no meaning to tensors that the trace has assigned
+  Node* node;                                     // the latest one: an in-place op moves it on
   TensorType type;
   // Of a tensor whose calls its class's __torch_dispatch__ answers: one of that class over zeros, which is asked in its
   // place while tracing (handled_values.h). Null for others.
@@ -38,6 +40,8 @@ struct TensorValue final : Value {
   bool of_instance = false;  // of a class below Tensor: its source leads to the instance, and this is the plain tensor
 };
 
+// Assigns an attribute that tensors do not have, which Python puts into the instance's dictionary. False: it is none.
+bool keeps_note(Tracer& t, TensorValue& self, PyObject* name, const ValueRef& v);
 bool is_inplace_view(const std::string& method);  // "unsqueeze_", "t_", ...
 
 }  // namespace md
