@@ -145,6 +145,20 @@ ValueRef rule_partial(Tracer& t, CallArgs& args) {
   return make_ref<PartialValue>(fn, std::move(rest));
 }
 
+// What update_wrapper() takes from a function in C: its names and its text. False: one of them is no constant.
+bool copy_names(Tracer& t, FunctionValue& wrapper, const ValueRef& from) {
+  for (const char* attribute : {"__module__", "__name__", "__qualname__", "__doc__"}) {
+    const PyRef name = checked(PyUnicode_InternFromString(attribute));
+    const PyRef v = PyRef::steal(PyObject_GetAttr(from->real.get(), name.get()));
+    if (!v) clear_answer();
+    if (!v) continue;
+    if (!is_constant_object(v.get())) return false;
+    wrapper.set_attr(t, name.get(), t.constant(v));
+  }
+  wrapper.set_attr(t, checked(PyUnicode_InternFromString("__wrapped__")).get(), from);
+  return true;
+}
+
 // functools.update_wrapper on a function made while tracing; any other object is changed outside of the graph.
 ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
   ValueRef wrapped = args.take_keyword("wrapped");
@@ -152,7 +166,9 @@ ValueRef rule_update_wrapper(Tracer& t, CallArgs& args) {
   if (!wrapped || args.size() != 1 || args.positional.empty()) return {};
   auto* wrapper = as<FunctionValue>(args[0]);
   if (!wrapper || wrapper->real) graph_break<GB0187>(args[0]->print());
-  auto* from = as<FunctionValue>(t.realize(wrapped));
+  const ValueRef whole = t.realize(wrapped);
+  if (whole->kind == ValueKind::Builtin && whole->real) return copy_names(t, *wrapper, whole) ? args[0] : ValueRef();
+  auto* from = as<FunctionValue>(whole);
   if (!from) unmodelled(wrapped->print(), "functools.wraps of an object that is no function");
   auto copy = [&](const char* attribute) {
     PyRef name = checked(PyUnicode_InternFromString(attribute));
@@ -236,7 +252,9 @@ ValueRef rule_namedtuple(Tracer& t, CallArgs& args) {
 
 ValueRef rule_cast(Tracer&, CallArgs& args) {
   if (args.size() != 2) graph_break<GB0174>(print_list(args.positional), print_keywords(args));
-  return args.positional.size() == 2 ? args[1] : ValueRef();
+  if (args.positional.size() == 2) return args[1];
+  const ValueRef type = args.positional.empty() ? args.take_keyword("typ") : args[0];
+  return type ? args.take_keyword("val") : ValueRef();
 }
 
 ValueRef rule_is_tensor(Tracer& t, CallArgs& args) {

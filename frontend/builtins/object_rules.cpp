@@ -168,6 +168,7 @@ ValueRef rule_issubclass(Tracer& t, CallArgs& args) {
 }
 
 ValueRef rule_type(Tracer& t, CallArgs& args) {
+  if (args.size() == 0 || (args.size() == 2 && args.keywords.empty())) expect_args(t, "type", args, 1, 1);
   if (args.size() != 1) unmodelled("type", "creating a class");
   SourceRef s = args[0]->source ? t.recorder.sources.child(args[0]->source, SourceKind::TypeOf) : nullptr;
   return t.from_object(reinterpret_cast<PyObject*>(type_or_break(args[0])),
@@ -184,7 +185,8 @@ ValueRef rule_getattr(Tracer& t, CallArgs& args) {
   expect_name(args[1]);
   PyRef name = attr_name(args[1], args[0]->print(), args.size() == 3 ? args[2]->print() : std::string("None"));
   if (args.size() == 2) return args[0]->get_attr(t, name.get());
-  if (args[0]->kind == ValueKind::Super && !t.config.trace_more) (void)args[0]->has_attr(t, name.get());
+  const bool asks = args[0]->kind == ValueKind::Super || args[0]->kind == ValueKind::Slice;
+  if (asks && !t.config.trace_more) (void)args[0]->has_attr(t, name.get());
   try {
     return args[0]->get_attr(t, name.get());
   } catch (const TracedRaise& e) {
@@ -249,6 +251,7 @@ ValueRef rule_super(Tracer& t, CallArgs& args) {
     if (!start || !PyType_Check(start.get())) t.raise(PyExc_TypeError, "super() argument 1 must be a type");
     return make_ref<SuperValue>(reinterpret_cast<PyTypeObject*>(start.get()), args[1]);
   }
+  if (args.size() > 2) expect_args(t, "super", args, 0, 2);
   if (args.size() != 0) unmodelled("super", "unbound super object");
   SymbolicFrame& f = t.frame();
   const int at = f.body->slot("__class__");

@@ -22,8 +22,9 @@ namespace {
 void break_if_refused(const std::string& backend) {
   PyObject* module = PyDict_GetItemString(PyImport_GetModuleDict(), "minidynamo._subclasses.fake_tensor");
   if (!module) return;  // nobody can have raised one
-  for (const char* name : {"DataDependentOutputException", "DynamicOutputShapeException",
-                           "UnsupportedFakeTensorException", "UnsupportedOperatorException"}) {
+  for (const char* name :
+       {"DataDependentOutputException", "DynamicOutputShapeException", "UnsupportedFakeTensorException",
+        "UnsupportedMutationAliasingException", "UnsupportedOperatorException"}) {
     PyObject* cls = PyDict_GetItemString(PyModule_GetDict(module), name);
     if (!cls || !PyErr_ExceptionMatches(cls)) continue;
     PyRef error = take_exception();

@@ -213,6 +213,9 @@ void Tracer::guard_distinct() {
   }
   for (SourceRef s : dict_changed&& has_dict ? globals_read(recorder.sources, stored) : std::vector<SourceRef>()) {
     PyObject* dict = s->kind == SourceKind::Global ? args.globals : s->object.get();
+    const auto known = objects.known.find(dict);
+    if (s->kind == SourceKind::Constant && known != objects.known.end() && known->second->source == s)
+      continue;  // a dictionary that a view shows
     if (reached_as_dict(dict)) unmodelled("globals()", "the globals as a dictionary, one of them changed");
     if (dicts.insert(dict).second) places.push_back(s);
   }

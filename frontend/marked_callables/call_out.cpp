@@ -205,6 +205,8 @@ bool is_autograd_context(const ValueRef& v) {
 void check_arguments(Tracer& t, const CallArgs& args) {
   for (auto& v : args.positional)
     if (is_autograd_context(v)) graph_break<GB0205>(v->print());
+  for (auto& [name, v] : args.keywords)
+    if (is_autograd_context(v)) graph_break<GB0205>(v->print());
   bool fits = std::ranges::all_of(args.positional, [&](const ValueRef& v) { return fits_graph(t, v); });
   fits &= std::ranges::all_of(args.keywords, [&](const auto& k) { return fits_graph(t, k.second); });
   if (!fits) graph_break<GB0055>(print_list(args.positional) + " " + print_keywords(args));

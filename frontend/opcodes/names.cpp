@@ -7,6 +7,7 @@
 #include "frontend/values/functions.h"
 #include "frontend/values/hook_handles.h"
 #include "frontend/values/let_go.h"
+#include "frontend/values/module_breaks.h"
 #include "frontend/values/objects.h"
 
 namespace md {
@@ -156,26 +157,6 @@ static void push_method(SymbolicFrame& f, ValueRef v) {
   if (!kNullBelowCallable) f.push(null_value());
 }
 
-static bool is_of_package(PyTypeObject* type) {
-  PyObject* const module = own_attribute(type, "__module__");
-  return module && PyUnicode_Check(module) && text_of(module).starts_with("minidynamo.");
-}
-
-// Methods of the context of an autograd.Function, of events and of the engine that are none of the library's Python
-// functions.
-static void break_on_listed_method(const ValueRef& owner, PyObject* name) {
-  auto* const o = as<ObjectValue>(owner);
-  if (!o) return;
-  PyObject* const found = type_find(o->type, name);
-  if (!found || PyFunction_Check(found)) return;
-  const bool inherited = Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type;
-  if (!inherited) return;
-  if (is_library_class(o->type, LibraryClass::AutogradContext) && !o->real && text_of(name) != "__setattr__")
-    listed_break<GB0139>(owner->print(), text_of(name));
-  if (type_name(o->type) == "Event" && is_of_package(o->type)) listed_break<GB0146>(text_of(name));
-  if (type_name(o->type) == "_ImperativeEngine") listed_break<GB0165>(owner->print(), text_of(name));
-}
-
 // What the registry lists among method calls although it could be traced.
 static void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, const ValueRef& method) {
   if (t.config.trace_more) return;
@@ -189,12 +170,13 @@ static void break_if_listed(Tracer& t, const ValueRef& owner, PyObject* name, co
   }
   if (auto* cls = as<ClassValue>(owner); cls && is_library_class(cls->type(), LibraryClass::AutogradFunction)) {
     PyObject* found = type_find(cls->type(), name);
-    if (found && PyFunction_Check(found) && text_of(name) != "backward")
+    const bool of_object = found && (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type);
+    if (of_object || (found && PyFunction_Check(found) && text_of(name) != "backward"))
       listed_break<GB0140>(owner->print(), text_of(name));
     if (!found && method->kind != ValueKind::Function && type_find(Py_TYPE(owner->real.get()), name))
       listed_break<GB0140>(owner->print(), text_of(name));
   }
-  break_on_listed_method(owner, name);
+  break_on_listed_method(t, owner, name);
 }
 
 OPCODE(LOAD_ATTR) {

@@ -81,10 +81,16 @@ ValueRef ArrayValue::operate(Tracer& t, const std::string& dunder, std::vector<V
   return call_row(t, row, args, "numpy", "ndarray." + dunder);
 }
 
+// Code that stands in for NumPy's asks for itself, getters of operator for the program.
+static bool reads_for_library(Tracer& t) {
+  PyObject* const name = find_item(t.frame().globals.get(), "__name__");
+  return is_in_library(t) && text_of(name) != "minidynamo.polyfills.operator";
+}
+
 ValueRef ArrayValue::get_attr(Tracer& t, PyObject* name) {
   const std::string n = text_of(name);
   if (n == "__class__") return t.from_object(reinterpret_cast<PyObject*>(python_type()), nullptr);
-  if (n == "dtype" && !scalar && !t.config.trace_more && !is_in_library(t)) listed_break<GB0157>(print(), n);
+  if (n == "dtype" && !scalar && !t.config.trace_more && !reads_for_library(t)) listed_break<GB0157>(print(), n);
   if (PyObject* row = numpy_row("ATTRIBUTES", name))
     return call_row(t, row, {{ValueRef(this)}, {}}, "numpy", "ndarray." + n);
   if (numpy_row("METHODS", name)) return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
@@ -96,7 +102,10 @@ ValueRef ArrayValue::get_attr(Tracer& t, PyObject* name) {
   return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
 }
 
-bool ArrayValue::has_attr(Tracer&, PyObject* name) { return type_find(python_type(), name) != nullptr; }
+bool ArrayValue::has_attr(Tracer&, PyObject* name) {
+  if (text_of(name) == "__version__") graph_break<GB0159>(print());
+  return type_find(python_type(), name) != nullptr;
+}
 
 void ArrayValue::set_attr(Tracer&, PyObject* name, ValueRef) { graph_break<GB0157>(print(), text_of(name)); }
 

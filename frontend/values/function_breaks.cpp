@@ -78,6 +78,8 @@ constexpr const char* kOpen[] = {"minidynamo.functional",
                                  "minidynamo._layout_methods",
                                  "minidynamo.distributed._setup",
                                  "minidynamo.distributed._group",
+                                 "minidynamo.distributed._collectives",
+                                 "minidynamo.streams",
                                  "minidynamo.overrides",
                                  "minidynamo.utils._python_dispatch"};
 
@@ -233,12 +235,16 @@ static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& a
       f.real && PyFunction_Check(f.real.get()) ? reinterpret_cast<PyFunctionObject*>(f.real.get())->func_dict : nullptr;
   if (PyObject* self = own ? find_item(own, "__self__") : nullptr; self && self != Py_None)
     listed_break<GB0071>(f.print());
-  const ValueRef* given_class = nullptr;
-  for (const auto& [key, value] : args.keywords)
-    if (text_of(key.get()) == "class_or_instance") given_class = &value;
-  if (args.positional.empty() && !given_class) return;
+  const ValueRef* by_name = nullptr;  // what is given for the first parameter
+  if (args.positional.empty()) {
+    if (args.keywords.empty()) return;
+    const auto body = decoded_body(reinterpret_cast<PyCodeObject*>(f.code.get()));
+    for (const auto& [key, value] : args.keywords)
+      if (body->argcount > 0 && body->slot(text_of(key.get()).c_str()) == 0) by_name = &value;
+    if (!by_name) return;
+  }
   const std::string name = text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name);
-  auto first = [&] { return t.realize(args.positional.empty() ? *given_class : args.positional[0]); };
+  auto first = [&] { return t.realize(args.positional.empty() ? *by_name : args.positional[0]); };
   if (writes_unknown_cell(f, args)) listed_break<GB0169>(std::string("CellVariable()"), std::string("a new value"));
   if (name == "__setitem__" || name == "__setattr__" || name == "__delitem__" || name == "__delattr__") {
     const ValueRef on = first();
@@ -263,7 +269,10 @@ static void break_if_listed(Tracer& t, const FunctionValue& f, const CallArgs& a
 static void break_on_listed_device_call(Tracer& t, const FunctionValue& f, const CallArgs& args) {
   const std::string_view module = f.module_name();
   const std::string name = text_of(f.qualname.get());
-  if (module == "minidynamo.streams" && name.starts_with("Event.") && !name.ends_with("__")) {
+  if (module == "minidynamo.autograd.function" && name.starts_with("_ImperativeEngine.") &&
+      !name.ends_with(".queue_callback") && !args.positional.empty())
+    listed_break<GB0165>(t.realize(args.positional[0])->print(), name.substr(name.find('.') + 1));
+  if (module == "minidynamo.streams" && name.starts_with("Event.") && !name.ends_with("__init__")) {
     const std::string method = name.substr(name.find('.') + 1);
     for (const char* known : {"wait", "record", "synchronize", "query"})
       if (method == known) return;
@@ -299,6 +308,7 @@ void break_if_known(Tracer& t, const FunctionValue& f, const CallArgs& args) {
     graph_break<GB0060>(text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name));
   break_on_listed_module_call(t, f.module_name(), text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name),
                               args);
+  break_on_listed_group(t, f.module_name(), text_of(reinterpret_cast<PyCodeObject*>(f.code.get())->co_name), args);
   if (std::string_view(f.module_name()) != "inspect" || text_of(f.qualname.get()) != "signature") return;
   const ValueRef of = args.positional.empty() ? ValueRef() : t.realize(args[0]);
   if (of && of->kind != ValueKind::Function && of->kind != ValueKind::Method) graph_break<GB0151>(of->print());

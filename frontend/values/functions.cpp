@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/cpython/library_classes.h"
 #include "frontend/cpython/object_attr.h"
 #include "frontend/cpython/object_fields.h"
 #include "frontend/plan/plan.h"
@@ -384,7 +385,12 @@ std::string BoundAttrValue::print() const {
   return "GetAttrVariable(" + self->print() + ", " + text_of(name.get()) + ")";
 }
 PyTypeObject* BoundAttrValue::python_type() const { return &PyCFunction_Type; }
-ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) { return self->call_method(t, name.get(), std::move(args)); }
+ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) {
+  auto* const cls = as<ClassValue>(self);
+  if (cls && is_library_class(cls->type(), LibraryClass::AutogradFunction))
+    listed_break<GB0140>(self->print(), text_of(name.get()));
+  return self->call_method(t, name.get(), std::move(args));
+}
 
 Reg BoundAttrValue::rebuild(PlanBuilder& b) {
   if (source) return b.load_source(source);

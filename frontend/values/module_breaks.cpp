@@ -35,7 +35,7 @@ bool is_plain_class_value(PyObject* found) {
 bool is_known_class_attr(PyObject* found) {
   for (PyTypeObject* known :
        {&PyFunction_Type, &PyProperty_Type, &PyClassMethod_Type, &PyStaticMethod_Type, &PyMethodDescr_Type,
-        &PyWrapperDescr_Type, &PyClassMethodDescr_Type, &PyCFunction_Type, &PyGetSetDescr_Type, &PyMemberDescr_Type})
+        &PyWrapperDescr_Type, &PyClassMethodDescr_Type, &PyGetSetDescr_Type, &PyMemberDescr_Type})
     if (Py_TYPE(found) == known) return true;
   return is_plain_class_value(found) || is_tensor(found);
 }
@@ -90,6 +90,38 @@ void break_on_listed_module_call(Tracer& t, const std::string& module, const std
   if (!any) return;
   if (item) graph_break<GB0153>(self->print(), print_list(rest), print_keywords(args));
   graph_break<GB0202>(self->print(), name, print_list(args.positional), print_keywords(args));
+}
+
+void break_on_listed_group(Tracer& t, const std::string& module, const std::string& name, const CallArgs& args) {
+  if ((name != "_init_group" && name != "step") || !module.starts_with("minidynamo.optim") || args.positional.empty())
+    return;
+  const ValueRef first = t.realize(args.positional[0]);
+  auto* const self = as<ObjectValue>(first);
+  PyObject** const place = self && self->real ? _PyObject_GetDictPtr(self->real.get()) : nullptr;
+  PyObject* const groups = place && *place ? find_item(*place, "param_groups") : nullptr;
+  if (t.config.trace_more || !groups || !PyList_Check(groups)) return;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(groups); ++i) {
+    PyObject *const group = PyList_GET_ITEM(groups, i), *key = nullptr, *value = nullptr;
+    bool there = !PyDict_Check(group);
+    for (Py_ssize_t at = 0; !there && PyDict_Next(group, &at, &key, &value);)
+      there = PyUnicode_CheckExact(key) && text_of(key) == "params";
+    if (!there) listed_break<GB0196>(std::string("params"));
+  }
+}
+
+void break_on_listed_method(Tracer& t, const ValueRef& owner, PyObject* name) {
+  auto* const o = as<ObjectValue>(owner);
+  if (!o || t.config.trace_more) return;
+  PyObject* const found = type_find(o->type, name);
+  if (!found || (Py_TYPE(found) != &PyMethodDescr_Type && Py_TYPE(found) != &PyWrapperDescr_Type)) return;
+  const std::string kind = type_name(o->type), method = text_of(name);
+  if (is_library_class(o->type, LibraryClass::AutogradContext) && !o->real && method != "__setattr__")
+    listed_break<GB0139>(owner->print(), method);
+  if (kind != "Event" && kind != "_ImperativeEngine") return;
+  PyObject* const module = own_attribute(o->type, "__module__");
+  if (!module || !PyUnicode_Check(module) || !text_of(module).starts_with("minidynamo.")) return;
+  if (kind == "Event") listed_break<GB0146>(method);
+  listed_break<GB0165>(owner->print(), method);
 }
 
 void break_on_listed_escape(const ObjectValue& self) {

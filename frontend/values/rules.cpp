@@ -19,6 +19,7 @@
 #include "frontend/values/containers.h"
 #include "frontend/values/deferred_calls.h"
 #include "frontend/values/known_items.h"
+#include "frontend/values/module_breaks.h"
 #include "frontend/values/number_value.h"
 #include "frontend/values/object_slots.h"
 #include "frontend/values/objects.h"
@@ -390,6 +391,7 @@ ValueRef descriptors(BuiltinCall& c) {
       refuse_arguments(c.t, c.function(), c.args);
     c.args.positional.erase(c.args.positional.begin());
     if (ValueRef r = unbound_method(c, self, of, name.get())) return r;
+    break_on_listed_method(c.t, self, name.get());
   } else if (!c.t.uncaught()) {
     refuse_arguments(c.t, c.function(), c.args);
   }

@@ -284,7 +284,7 @@ ValueRef SliceValue::get_attr(Tracer& t, PyObject* name) {
   if (n == "start") return start;
   if (n == "stop") return stop;
   if (n == "step") return step;
-  if (t.uncaught() && n != "indices" && n.rfind("__", 0) != 0) graph_break<GB0137>(print(), n);
+  if (t.uncaught() && n != "indices" && !type_find(&PySlice_Type, name)) graph_break<GB0137>(print(), n);
   return method_attr(t, this, name);
 }
 

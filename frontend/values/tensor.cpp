@@ -241,6 +241,12 @@ static bool fits_as_grad(const TensorValue& of, const ValueRef& v) {
          g->type.device == of.type.device;
 }
 
+// An input that has no part in gradients is from here on the tensor it was given, in the trace as outside.
+static bool takes_data(const TensorValue& of, const TensorValue& v) {
+  return of.real && of.source && !of.type.requires_grad && !v.type.requires_grad && of.type.device == v.type.device &&
+         of.python_type() == tensor_type && v.python_type() == tensor_type;
+}
+
 void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
   const PyRef usual = usual_name(given_name);
   PyObject* const name = usual.get();
@@ -265,8 +271,15 @@ void TensorValue::set_attr(Tracer& t, PyObject* given_name, ValueRef v) {
   }
   if (keeps_note(t, *this, name, v)) return;
   if (n == "requires_grad") graph_break<GB0206>(print(), n, given);
-  auto* data = as<TensorValue>(v);
+  auto* data = as<TensorValue>(n == "data" && v ? v = t.realize(v) : v);
   if (n == "data" && data && data->type.dtype != type.dtype) graph_break<GB0220>(print(), n, given);
+  if (n == "data" && data && takes_data(*this, *data)) {
+    SideEffect e{EffectKind::AttrSet, ValueRef(this)};
+    e.name = PyRef::borrow(name), e.value = v;
+    node = data->node;
+    type = data->type;
+    return t.effects.record(std::move(e));
+  }
   if (n == "data") graph_break<GB0056>(print(), n, given);
   graph_break<GB0058>(print(), n, given);
 }
@@ -376,6 +389,7 @@ ValueRef TensorValue::call_method(Tracer& t, PyObject* name, CallArgs args) {
   if (!tensor_method_is_op(n)) {
     if (n == "equal" || n == "allclose") graph_break<GB0033>(n);
     if (n.starts_with("is_") || n.starts_with("has_")) graph_break<GB0208>("bool", "call_method", n);
+    break_on_other_answer(n);
     unmodelled_method(*this, n, args);
   }
   args.positional.insert(args.positional.begin(), ValueRef(this));
@@ -422,6 +436,7 @@ ValueRef TensorValue::call_dunder(Tracer& t, const std::string& n, CallArgs args
       args.positional.insert(args.positional.begin(), ValueRef(this));
       return t.call_operator(op, args);
     }
+  break_on_other_answer(n);
   unmodelled_method(*this, n, args);
 }
 

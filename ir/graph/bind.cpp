@@ -17,9 +17,8 @@ struct Alias {
 };
 // NumPy's and torch's second names for a parameter.
 constexpr Alias kAliases[] = {
-    {"input", "self"},      {"axis", "dim"}, {"keepdims", "keepdim"}, {"split_size_or_sections", "split_size"},
-    {"tensor", "self"},     {"dims", "dim"}, {"axis0", "dim0"},       {"axis1", "dim1"},
-    {"indices", "sections"}};
+    {"input", "self"},  {"axis", "dim"},   {"keepdims", "keepdim"}, {"split_size_or_sections", "split_size"},
+    {"tensor", "self"}, {"axis0", "dim0"}, {"axis1", "dim1"},       {"indices", "sections"}};
 
 int find_param(const Schema& s, std::string_view name) {
   if (const int at = s.find(name); at >= 0) return at;

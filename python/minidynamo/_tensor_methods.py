@@ -215,9 +215,7 @@ def of_sparse_tensors(name):
 
 def untyped_storage(self):
     """The memory behind the tensor, as bytes: a torch.UntypedStorage."""
-    from .storage import UntypedStorage
-
-    return UntypedStorage._of(self)
+    return _loaded("storage", "UntypedStorage")._of(self)
 
 
 def storage(self):

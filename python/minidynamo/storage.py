@@ -285,4 +285,5 @@ def _storage_of_bytes(content):
     return UntypedStorage._of(_Memory(content).whole)
 
 
+_C._mark_callable(UntypedStorage._of.__func__, "dont_skip")  # what is done with the object breaks, making it does not
 __getattr__ = _absent_names(__name__)

@@ -333,3 +333,12 @@ def numbers_and_strings_as_keys(compile):
         return x + sum(table[key] for key in list(table.keys()))
 
     return f(X(), {1: 2, "a": 3})
+
+
+@after("GB0196", 1)
+def plain_key_of_a_group(compile):
+    w = torch.nn.Parameter(torch.ones(3))
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    w.grad = torch.ones(3)
+    compile(optimizer.step)()
+    return w.detach()

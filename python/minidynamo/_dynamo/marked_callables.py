@@ -70,12 +70,13 @@ def dont_skip_tracing(fn=None):
     return _mark_all(fn, "dont_skip", "dont_skip_tracing")
 
 
-def nonstrict_trace(fn):
-    """A function like `fn` that compiled code keeps whole: one node (`flat_apply`) of the graph calls it.
+def nonstrict_trace(traceable_fn):
+    """A function like `traceable_fn` that compiled code keeps whole: one node (`flat_apply`) of the graph calls it.
 
     What happens inside, graph breaks included, does not matter to the trace. Arguments and results as for
     allow_in_graph().
     """
+    fn = traceable_fn
     if not callable(fn):
         raise AssertionError(f"nonstrict_trace expects a callable, but {type(fn)} is provided.")
 

@@ -18,12 +18,21 @@ __all__ = [
     "DataDependentOutputException",
     "DynamicOutputShapeException",
     "UnsupportedFakeTensorException",
+    "UnsupportedMutationAliasingException",
     "UnsupportedOperatorException",
 ]
 
 
 class UnsupportedFakeTensorException(RuntimeError):
     """A kind of tensor the backend does not work with."""
+
+    def __init__(self, reason):
+        super().__init__(reason)
+        self.reason = reason
+
+
+class UnsupportedMutationAliasingException(RuntimeError):
+    """Writes to tensors that share memory, in a way the backend cannot order."""
 
     def __init__(self, reason):
         super().__init__(reason)

@@ -290,6 +290,24 @@ class _ImperativeEngine:
         """Whether all passes under way bring gradients to every leaf, not to chosen tensors."""
         return not any(running.inputs for running in _passes())
 
+    def run_backward(
+        self,
+        tensors,
+        grad_tensors,
+        keep_graph,
+        create_graph,
+        inputs=(),
+        allow_unreachable=False,
+        accumulate_grad=False,
+    ):
+        """A backward pass: gradients of `inputs`, or into leaves with `accumulate_grad` or without inputs."""
+        from .backward import backward, grad
+
+        if inputs and not accumulate_grad:
+            return grad(tensors, inputs, grad_tensors or None, keep_graph, create_graph, allow_unused=allow_unreachable)
+        backward(tensors, grad_tensors or None, keep_graph, create_graph, inputs or None)
+        return ()
+
     def queue_callback(self, callback):
         """`callback()` is called at the end of the backward pass under way. RuntimeError if there is none."""
         running = _passes()

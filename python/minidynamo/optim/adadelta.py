@@ -19,6 +19,8 @@ class Adadelta(_PerParameter):
 
     _added_options = {"maximize": False, "capturable": False}
 
+    _listed = ("square_avg", "acc_delta", "step")
+
     def __init__(
         self,
         params,

@@ -20,6 +20,8 @@ class Adagrad(_PerParameter):
     _added_options = {"maximize": False, "fused": None}
     _takes_sparse = True
 
+    _listed = ("sum", "step")
+
     def __init__(
         self,
         params,
@@ -52,6 +54,11 @@ class Adagrad(_PerParameter):
         for group in self.param_groups:
             for param in group["params"]:
                 self._begin(param, group, self.state[param])
+
+    def _init_group(self, group, params, grads, state_sums, state_steps):
+        """As of any optimizer, but gives two answers: a gradient is sparse, a parameter is complex."""
+        complex_ones = super()._init_group(group, params, grads, state_sums, state_steps)
+        return any([grad.is_sparse for grad in grads]), complex_ones
 
     def _begin(self, param, group, state):
         state["step"] = _number_state(0, group["fused"])

@@ -31,6 +31,8 @@ class Adam(_PerParameter):
         "fused": None,
     }
 
+    _listed = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq", "step")
+
     def __init__(
         self,
         params,

@@ -19,6 +19,8 @@ class Adamax(_PerParameter):
 
     _added_options = {"maximize": False, "capturable": False}
 
+    _listed = ("exp_avg", "exp_inf", "step")
+
     def __init__(
         self,
         params,

@@ -21,6 +21,8 @@ class ASGD(_PerParameter):
     _added_options = {"maximize": False, "capturable": False}
     _numbers = ("step", "eta", "mu")
 
+    _listed = ("mu", "ax", "eta", "step")
+
     def __init__(
         self,
         params,

@@ -21,6 +21,8 @@ class NAdam(_PerParameter):
     _added_options = {"maximize": False, "capturable": False, "decoupled_weight_decay": False}
     _numbers = ("step", "mu_product")
 
+    _listed = ("exp_avg", "exp_avg_sq", "mu_product", "step")
+
     def __init__(
         self,
         params,

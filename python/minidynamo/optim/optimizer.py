@@ -292,6 +292,7 @@ class _PerParameter(Optimizer):
     _added_options = {}  # what states saved by old versions lack
     _takes_sparse = False  # gradients
     _numbers = ("step",)  # states that are tensors of one number, plain numbers in old versions
+    _listed = ()  # states in the order in which `_init_group` takes lists for them
 
     def __init__(self, params, defaults):
         super().__init__(params, defaults)
@@ -329,6 +330,28 @@ class _PerParameter(Optimizer):
                 if param.grad is not None:
                     self._step_of(param, group)
         return loss
+
+    def _init_group(self, group, params, grads, *lists):
+        """Fills lists with the parameters that have gradients, the gradients and their states, begun where missing.
+
+        True: one of the parameters is complex. For optimizers that take the step of a group by themselves.
+        """
+        complex_ones = False
+        for param in group["params"]:
+            if param.grad is None:
+                continue
+            if param.grad.is_sparse and not self._takes_sparse:
+                raise RuntimeError(f"{type(self).__name__} does not take sparse gradients")
+            complex_ones |= param.is_complex()
+            params.append(param)
+            grads.append(param.grad)
+            state = self.state[param]
+            if not state:
+                self._begin(param, group, state)
+            for name, values in zip(self._listed, lists):
+                if name in state:
+                    values.append(state[name])
+        return complex_ones
 
     def _step_of(self, param, group):
         if group.get("capturable"):

@@ -21,6 +21,8 @@ class RAdam(_PerParameter):
 
     _added_options = {"maximize": False, "capturable": False, "decoupled_weight_decay": False}
 
+    _listed = ("exp_avg", "exp_avg_sq", "step")
+
     def __init__(
         self,
         params,

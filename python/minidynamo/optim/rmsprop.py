@@ -20,6 +20,8 @@ class RMSprop(_PerParameter):
 
     _added_options = {"momentum": 0, "centered": False, "maximize": False, "capturable": False}
 
+    _listed = ("square_avg", "momentum_buffer", "grad_avg", "step")
+
     def __init__(
         self,
         params,

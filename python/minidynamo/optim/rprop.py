@@ -21,6 +21,8 @@ class Rprop(_PerParameter):
 
     _added_options = {"maximize": False, "capturable": False}
 
+    _listed = ("prev", "step_size", "step")
+
     def __init__(
         self,
         params,

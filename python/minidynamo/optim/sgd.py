@@ -49,6 +49,21 @@ class SGD(_PerParameter):
         )
         super().__init__(params, options)
 
+    def _init_group(self, group, params, grads, momentum_buffer_list):
+        """Fills lists with the parameters that have gradients, the gradients and, with momentum, buffers or None.
+
+        True: one of the gradients is sparse.
+        """
+        sparse = False
+        for param in group["params"]:
+            if param.grad is not None:
+                params.append(param)
+                grads.append(param.grad)
+                sparse |= param.grad.is_sparse
+                if group["momentum"] != 0:
+                    momentum_buffer_list.append(self.state[param].get("momentum_buffer"))
+        return sparse
+
     def _step_of(self, param, group):
         grad = decayed(param, -param.grad if group["maximize"] else param.grad, group)
         momentum = group["momentum"]
