@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/object_attr.h"
@@ -207,6 +208,10 @@ Arg Tracer::to_arg(const ValueRef& raw) {
       type_find(v->python_type(), checked(PyUnicode_InternFromString("__torch_function__")).get()))
     unmodelled(v->print(), "operand with a __torch_function__");
   const bool object = v->kind == ValueKind::Opaque || v->kind == ValueKind::Object || v->kind == ValueKind::Builtin;
+  if (object && v->real && std::strcmp(Py_TYPE(v->real.get())->tp_name, "torch.layout") == 0)
+    return md::to_arg(v->real.get());  // there is one such object
+  if (object && v->python_type() && std::strcmp(v->python_type()->tp_name, "_Layout") == 0)
+    unmodelled(v->print(), "layout other than torch.strided");
   if (object && !config.trace_more) graph_break<GB0055>(v->print());
   if (object && !uncaught()) unmodelled(v->print(), "operand of an op that names itself when it refuses");
   if (object)

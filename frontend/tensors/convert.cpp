@@ -128,6 +128,7 @@ Arg to_arg(PyObject* o) {
     const Py_complex c = PyComplex_AsCComplex(o);
     return Arg(std::complex<double>(c.real, c.imag));
   }
+  if (std::strcmp(Py_TYPE(o)->tp_name, "torch.layout") == 0) return Arg(std::string("torch.strided"));
   throw_type_error("a tensor op cannot take an argument of type '%.200s'", Py_TYPE(o)->tp_name);
 }
 

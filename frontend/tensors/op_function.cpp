@@ -51,6 +51,20 @@ bool names_generator(std::span<const OpId> overloads, const char* name) {
   return std::ranges::any_of(overloads, [](OpId id) { return takes_generator(op(id)); });
 }
 
+// Whether `name` = `value` asks for a layout other than torch.strided; such layouts are classes of minidynamo.sparse.
+bool names_other_layout(const char* name, PyObject* value) {
+  return std::strcmp(name, "layout") == 0 && std::strcmp(Py_TYPE(value)->tp_name, "_Layout") == 0;
+}
+
+// The layout other than torch.strided that a call names, or null.
+PyObject* other_layout(const PassedArgs& call) {
+  for (Py_ssize_t i = 0; i < call.keyword_count(); ++i) {
+    const char* name = PyUnicode_AsUTF8(PyTuple_GET_ITEM(call.kwnames, i));
+    if (name && names_other_layout(name, call.args[call.nargs + i])) return call.args[call.nargs + i];
+  }
+  return nullptr;
+}
+
 // Arguments as ops take them; returns the generator the call names, or null.
 Generator* convert_call(const PassedArgs& call, std::span<const OpId> overloads, const char* function,
                         std::vector<Arg>& args, KwArgs& kwargs) {
@@ -72,6 +86,8 @@ Generator* convert_call(const PassedArgs& call, std::span<const OpId> overloads,
     PyObject* value = call.args[call.nargs + i];
     if (names_generator(overloads, name)) {
       generator = named_generator(value, function);
+    } else if (names_other_layout(name, value)) {
+      kwargs.emplace_back(name, Arg());  // the result is brought into it
     } else {
       kwargs.emplace_back(name, convert_argument(value, function, name));
     }
@@ -427,7 +443,14 @@ PyRef call_overloads(std::span<const OpId> overloads, const char* public_name, c
     write_inplace(*chosen, bound);
     return PyRef::borrow(call.args[0]);
   }
-  return wrap_result(*chosen, call_op(*chosen, bound), call);
+  PyRef made = wrap_result(*chosen, call_op(*chosen, bound), call);
+  PyObject* const layout = kwargs.empty() ? nullptr : other_layout(call);
+  if (!layout) return made;
+  if (chosen->public_name.find("empty") != std::string::npos)
+    checked(PyObject_CallMethod(made.get(), "zero_", nullptr));  // it has no entries
+  const PyRef to_sparse = checked(PyObject_GetAttrString(made.get(), "to_sparse"));
+  const PyRef no_args = checked(PyTuple_New(0)), named = checked(Py_BuildValue("{s:O}", "layout", layout));
+  return checked(PyObject_Call(to_sparse.get(), no_args.get(), named.get()));
 }
 
 bool has_form(const Op& o, bool inplace) {

@@ -189,9 +189,17 @@ Misfit place(const Schema& s, int param, const Arg& a, int position, BoundArgs& 
   return {};
 }
 
+// What calls that make tensors may say besides, of which there is one kind here: `layout` and `pin_memory`.
+bool asks_nothing(const Schema& s, std::string_view name, const Arg& value) {
+  if (find_param(s, "device") < 0) return false;
+  if (name == "layout") return value.is_none() || value == Arg(std::string("torch.strided"));
+  return name == "pin_memory" && (value.is_none() || value == Arg(false));
+}
+
 Misfit place_keywords(const Schema& s, const KwArgs& kwargs, std::vector<bool>& seen, BoundArgs& out) {
   for (const auto& [name, value] : kwargs) {
     const int at = find_param(s, name);
+    if (at < 0 && asks_nothing(s, name, value)) continue;
     if (at < 0) return {.kind = Misfit::Unexpected, .keyword = name};
     if (seen[at]) return {.kind = Misfit::Twice, .param = at, .keyword = name};
     seen[at] = true;

@@ -50,6 +50,8 @@ class Embedding(Module):
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
+        if sparse:
+            from . import sparse_rows  # noqa: F401  a trace of forward() imports nothing
         if _weight is None:
             made = _C.empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
             self.weight = Parameter(made, requires_grad=not _freeze)
@@ -136,6 +138,8 @@ class EmbeddingBag(Module):
             self.weight = Parameter(_weight)
         self.mode = mode
         self.sparse = sparse
+        if sparse:
+            from . import sparse_rows  # noqa: F401  a trace of forward() imports nothing
         self.include_last_offset = include_last_offset
 
     def reset_parameters(self):

@@ -24,12 +24,12 @@ def _limit_rows(weight, index, max_norm, norm_type):
 
 def _rows(weight, index, scale_grad_by_freq, sparse):
     """weight[index]; with `scale_grad_by_freq` the gradient of a row is divided by how often it is there."""
-    if sparse and weight.is_leaf and weight.requires_grad and _C.is_grad_enabled() and not is_compiling():
-        from .sparse_rows import SparseRows
+    if sparse and weight.is_leaf and weight.requires_grad and _C.is_grad_enabled():
+        from .sparse_rows import sparse_rows
 
         if scale_grad_by_freq:
             raise RuntimeError("embedding: scale_grad_by_freq does not go with sparse gradients")
-        return SparseRows.apply(weight, index)
+        return sparse_rows(weight, index)
     rows = weight.index_select(0, index)
     if not (scale_grad_by_freq and weight.requires_grad and _C.is_grad_enabled()):
         return rows
@@ -50,7 +50,7 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
     """The row of `weight` that each index names, of any shape.
 
     The row `padding_idx` gets no gradient; with `scale_grad_by_freq` each row's is divided by how often it is named;
-    with `sparse` the gradient of a leaf is a sparse tensor, unless the call is compiled. With `max_norm`, rows that are
+    with `sparse` the gradient of a leaf is a sparse tensor. With `max_norm`, rows that are
     named and have a larger `norm_type`-norm are first scaled to it, in `weight` itself: by max_norm / (norm + 1e-7).
     """
     need_tensors("embedding", weight=weight, indices=input)

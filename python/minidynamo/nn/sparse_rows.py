@@ -1,5 +1,6 @@
 """Rows of a weight whose gradient is sparse: what embeddings with sparse=True take."""
 
+from .._dynamo.marked_callables import allow_in_graph
 from ..autograd import Function
 from ..sparse.coo import made
 
@@ -18,3 +19,9 @@ class SparseRows(Function):
         rows = made(ctx.index.long().unsqueeze(0), grad.detach().clone(), tuple(weight.shape))
         weight.grad = rows if weight.grad is None else weight.grad + rows
         return None, None
+
+
+@allow_in_graph
+def sparse_rows(weight, index):
+    """weight[index], with such a gradient; in a graph it is called as it is."""
+    return SparseRows.apply(weight, index)

@@ -52,7 +52,7 @@ class Rprop(_PerParameter):
     def _begin(self, param, group, state):
         state["step"] = _number_state(0)
         state["prev"] = _C.zeros_like(param)
-        state["step_size"] = _C.zeros_like(param.grad).fill_(to_scalar(group["lr"]))
+        state["step_size"] = _C.zeros_like(param).fill_(to_scalar(group["lr"]))
 
     def _update(self, param, grad, group, state):
         shrink, grow = group["etas"]
