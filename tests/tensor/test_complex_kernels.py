@@ -186,8 +186,9 @@ def test_an_optimiser_steps_complex_parameters_as_it_does_plain():
 def test_results_say_whether_they_are_conjugate():
     @torch.compile
     def f(z):
-        return z.conj(), z.conj().T, z.conj().conj(), z.conj() + 1, z.mH, z.conj_physical()
+        y = z.conj()
+        return y, y.T, y.conj(), y + 1, z.mH, z.conj_physical(), y[:1], y.reshape(4, 1), y.contiguous(), y.clone()
 
     found = f(torch.ones(2, 2, dtype=torch.complex64) * 1j)
-    assert [y.is_conj() for y in found] == [True, True, False, False, True, False]
-    assert [y[0, 0].item() for y in found] == [-1j, -1j, 1j, 1 - 1j, -1j, -1j]
+    assert [y.is_conj() for y in found] == [True, True, False, False, True, False, True, True, True, False]
+    assert [y[0, 0].item() for y in found] == [-1j, -1j, 1j, 1 - 1j, *[-1j] * 6]

@@ -275,7 +275,9 @@ class Functionalizer final : public OpCaller {
   static bool is_conjugate(const Node* n) {
     bool found = false;
     while (n->kind == NodeKind::Op && n->op != kNoOp && !is_inplace(*n)) {
-      if (op(n->op).kind() != OpKind::View && n->op != id::Conj) break;
+      constexpr OpId kSeen[] = {id::Conj,       id::GetItem, id::Reshape,  id::Flatten,
+                                id::Contiguous, id::MoveDim, id::Unflatten};
+      if (op(n->op).kind() != OpKind::View && std::ranges::find(kSeen, n->op) == std::end(kSeen)) break;
       found ^= n->op == id::Conj && is_complex(n->type().dtype);
       n = n->args.at(0).get<Node*>();
     }
