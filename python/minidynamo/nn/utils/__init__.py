@@ -22,6 +22,7 @@ from .clip_grad import (
 )
 from .convert_parameters import parameters_to_vector as parameters_to_vector
 from .convert_parameters import vector_to_parameters as vector_to_parameters
+from .creation import skip_init as skip_init
 from .fusion import (
     fuse_conv_bn_eval as fuse_conv_bn_eval,
 )
