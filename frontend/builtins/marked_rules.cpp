@@ -29,13 +29,13 @@ ValueRef rule_nonstrict_trace(Tracer& t, CallArgs& args) {
   return make_ref<MarkedValue>(MarkKind::Nonstrict, f->real, f->real);
 }
 
-// What a guard could compare: no tensor, object or function over variables, on its own or in a container.
+// What a guard could compare: no tensor, object or function made here over variables, on its own or in a container.
 bool is_constant(Tracer& t, const ValueRef& raw) {
   ValueRef v = t.realize(raw);
   const auto all = [&](const std::vector<ValueRef>& items) {
     return std::ranges::all_of(items, [&](const ValueRef& item) { return is_constant(t, item); });
   };
-  if (auto* f = as<FunctionValue>(v)) return f->closure.empty();
+  if (auto* f = as<FunctionValue>(v)) return f->closure.empty() || f->real;
   if (auto* list = as<ListValue>(v)) return all(list->items);
   if (auto* tuple = as<TupleValue>(v)) return all(tuple->items);
   if (auto* dict = as<DictValue>(v))

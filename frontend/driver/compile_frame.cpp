@@ -188,8 +188,8 @@ struct Compilation {
         return on_internal(t, e.what());
       }
     }
-    GraphBreak b = make_break<GB0052>(std::to_string(kMaxRestarts));
     Tracer none(config, speculation);
+    GraphBreak b = make_break<GB0052>(std::to_string(kMaxRestarts));
     on_break(none, b);
     return {};
   }
@@ -379,18 +379,14 @@ struct Compilation {
 };
 
 // A Python exception that was raised while nothing was traced to its end. What is meant for the user, and the
-// interpreter's (Ctrl-C) or a signal handler's, go on; after anything else the frame runs as plain Python, which raises
-// at its line what is the program's own. Of an argument's TypeError, lack of memory, stack or files, a module that
-// cannot be imported (any more), or a warning that the program wants raised, nobody is told; the rest is a defect.
+// interpreter's or a signal handler's, go on; after anything else the frame runs as plain Python. Of what the program
+// may raise, or lack of memory, stack, files or modules, nobody is told; the rest is a defect.
 void clear_programs_own(const FrameRequest& r) {
   PyRef error = take_exception();
-  PyRef module = own_module("minidynamo._dynamo.exc");
-  PyRef ours = checked(PyObject_GetAttrString(module.get(), "TorchDynamoException"));
+  PyRef ours = checked(PyObject_GetAttrString(own_module("minidynamo._dynamo.exc").get(), "TorchDynamoException"));
   const auto is = [&](PyObject* type) { return PyErr_GivenExceptionMatches(error.get(), type) != 0; };
-  if (config_snapshot(*r.options).suppress_errors && report("suppressed", {error}).get() == Py_True) {
-    note_plain_reason(r.code, "the backend failed");
-    return;
-  }
+  if (config_snapshot(*r.options).suppress_errors && report("suppressed", {error}).get() == Py_True)
+    return note_plain_reason(r.code, "the backend failed");
   const bool short_of = is(PyExc_MemoryError) || is(PyExc_RecursionError);  // nothing more can be asked then
   if (!is(PyExc_Exception) || is(ours.get()) || (!short_of && report("came_from_outside", {error}).get() == Py_True)) {
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.get())), error.get());
@@ -463,7 +459,6 @@ TraceConfig config_snapshot(const CompileOptions& options) {
 }
 
 void reset_frame_ids() { next_frame_id.store(0); }
-
 int next_name_number() {
   static std::atomic<int> counter{0};
   return counter.fetch_add(1);
