@@ -1,5 +1,7 @@
 """Names of torch._dynamo: backends, settings as a whole, optimize(), what tests of compiled code use."""
 
+import collections
+import gc
 import unittest
 
 import pytest
@@ -102,3 +104,49 @@ def test_results_of_a_step():
     assert found[2]["weight.grad"].tolist() == [[3.0, 3.0]] and found[5] == [x.grad]
     assert [n for n, _ in testing.named_parameters_for_optimized_module(model)] == ["weight", "bias"]
     assert testing.named_buffers_for_optimized_module(model) == []
+
+
+def test_dictionaries_by_identity():
+    table, key = dynamo.utils.ExactWeakKeyDictionary(), torch.nn.ReLU()
+    table[key] = 1
+    table[key] = 2
+    assert (table[key], key in table, table.get(3, 4), len(table.values), 3 in table) == (2, True, 4, 1, False)
+    del key
+    gc.collect()
+    assert not table.values and not table.refs
+
+
+def test_facts():
+    module = torch.nn.ReLU()
+    assert dynamo.utils.is_compile_supported("cpu") and not dynamo.utils.is_compile_supported("cuda")
+    assert not dynamo.utils.nnmodule_has_hooks(module)
+    module.register_forward_hook(lambda *args: None)
+    assert dynamo.utils.nnmodule_has_hooks(module) and not dynamo.utils.nnmodule_has_hooks(
+        module, check_backward_hooks=True
+    )
+    fields = dynamo.utils.namedtuple_fields
+    assert fields(collections.namedtuple("N", "a b")) == ("a", "b")
+    assert fields(type(torch.ones(2).max(0))) == ("values", "indices")
+
+
+def test_operators_over_lists():
+    from minidynamo._higher_order_ops import foreach_map, out_dtype
+
+    def f(xs, ys):
+        return foreach_map(lambda x, y, k: x * y + k, xs, ys, 2)
+
+    xs = [torch.ones(2), torch.ones(3)]
+    counter = testing.CompileCounter()
+    for g in (f, torch.compile(f, backend=counter, fullgraph=True)):
+        assert [t.tolist() for t in g(xs, xs)] == [[3.0] * 2, [3.0] * 3]
+    narrow = torch.full((2, 2), 100, dtype=torch.int8)
+
+    def wide(a):
+        return out_dtype(torch.ops.aten.mm.default, torch.int32, a, a)
+
+    for g in (wide, torch.compile(wide, backend=counter, fullgraph=True)):
+        assert g(narrow).tolist() == [[20000, 20000]] * 2
+    assert counter.frame_count == 2
+    for wrong in ((torch.ones(2),), (xs, xs[:1])):
+        with pytest.raises(ValueError):
+            foreach_map(torch.add, *wrong)

@@ -87,6 +87,64 @@ def is_namedtuple(obj):
     return is_namedtuple_cls(type(obj))
 
 
+def namedtuple_fields(cls):
+    """Names of the fields of such a class."""
+    if hasattr(cls, "_fields"):
+        return cls._fields
+    return tuple([name for name in vars(cls) if not name.startswith("_") and not name.startswith("n_")])
+
+
+class ExactWeakKeyDictionary:
+    """Keys are compared by `is`, and their entries go with them."""
+
+    def __init__(self):
+        self.values = {}
+        self.refs = {}
+
+    def __getitem__(self, key):
+        return self.values[id(key)]
+
+    def get(self, key, default=None):
+        return self.values.get(id(key), default)
+
+    def __contains__(self, key):
+        return id(key) in self.values
+
+    def __setitem__(self, key, value):
+        import weakref
+
+        number = id(key)
+        if number not in self.refs:
+            self.refs[number] = weakref.ref(key, lambda ref: self._forget(number))
+        self.values[number] = value
+
+    def _forget(self, number):
+        self.values.pop(number, None)
+        self.refs.pop(number, None)
+
+    def clear(self):
+        self.refs.clear()
+        self.values.clear()
+
+
+def is_compile_supported(device_type):
+    """Whether code is compiled for this kind of device."""
+    return device_type == "cpu"
+
+
+def nnmodule_has_hooks(mod, check_forward_hooks=False, check_backward_hooks=False, check_state_dict_hooks=False):
+    """Whether a module has hooks: of these kinds, or of any if none is named."""
+    kinds = {
+        "forward": ("_forward_pre_hooks", "_forward_hooks"),
+        "backward": ("_backward_pre_hooks", "_backward_hooks"),
+        "state_dict": ("_state_dict_pre_hooks", "_state_dict_hooks", "_load_state_dict_pre_hooks",
+                       "_load_state_dict_post_hooks"),
+    }  # fmt: skip
+    asked = dict(forward=check_forward_hooks, backward=check_backward_hooks, state_dict=check_state_dict_hooks)
+    names = [name for kind, each in kinds.items() if asked[kind] or not any(asked.values()) for name in each]
+    return any(getattr(mod, name, None) for name in names)
+
+
 def is_numpy_ndarray(value):
     """Whether it is an array of NumPy."""
     numpy = sys.modules.get("numpy")

@@ -4,6 +4,7 @@ from .. import _ops
 from .._absent import absent_names as _absent_names
 from .associative_scan import associative_scan as associative_scan
 from .cond import cond as cond
+from .foreach_map import foreach_map as foreach_map
 from .hints_wrap import hints_wrapper as hints_wrapper
 from .invoke_subgraph import invoke_subgraph as invoke_subgraph
 from .map import map as map

@@ -12,16 +12,27 @@ def _allowed():
     return (aten.mm.default, aten.linear.default, aten.conv2d.default, aten.mul.Tensor, aten.mul.Scalar)
 
 
+def _check(op):
+    if not isinstance(op, (_OpOverload, _OwnOp)):
+        raise ValueError(f"out_dtype(): op should be an overload of an operator, not {op}")
+    if op not in _allowed():
+        raise ValueError(f"out_dtype(): {op} is not among {_allowed()}")
+
+
 def out_dtype(op, output_dtype, *args):
     """op(*args) computed on tensors of `output_dtype`. `op` is an overload of ops.aten: mm, linear, conv2d or mul.
 
     Raises ValueError for other functions.
     """
-    if not isinstance(op, (_OpOverload, _OwnOp)):
-        raise ValueError(f"out_dtype(): op should be an overload of an operator, not {op}")
-    if op not in _allowed():
-        raise ValueError(f"out_dtype(): {op} is not among {_allowed()}")
-    return op(*(a.to(output_dtype) if isinstance(a, _C.Tensor) else a for a in args))
+    _check(op)
+    wider = []
+    for a in args:
+        wider.append(a.to(output_dtype) if isinstance(a, _C.Tensor) else a)
+    return op(*wider)
+
+
+_C._mark_callable(out_dtype, "dont_skip")
+_C._mark_callable(_check, "constant")  # compiled code has checked it when it was made
 
 
 __getattr__ = _absent_names(__name__)
