@@ -4,6 +4,7 @@
 #include <structmember.h>
 
 #include "frontend/cpython/frame_access.h"
+#include "frontend/cpython/import_module.h"
 #include "frontend/cpython/interpreter_lock.h"
 #include "frontend/driver/run_frame.h"
 #include "frontend/entries/frame_counts.h"
@@ -15,6 +16,7 @@
 #include "frontend/values/constant.h"
 #include "ir/batching/levels.h"
 #include "ir/run/op_recorder.h"
+#include "ir/tensor/handled.h"
 
 namespace md {
 
@@ -88,6 +90,12 @@ CompileOptions* forced_options(const CompileOptions& r) {
   return call_plain(self, args, nargsf, kwnames, nullptr);
 }
 
+// With fullgraph: operators are a mode's of the program to answer, so that nothing of the function would be compiled.
+[[gnu::cold, gnu::noinline]] void refuse_modes() {
+  const PyRef module = checked(import_module("minidynamo._aten.modes"));
+  checked(PyObject_CallMethod(module.get(), "refuse_to_compile", nullptr));
+}
+
 // `Single`: an entry that only returns one output is run the short way. It holds neither code nor arguments: while its
 // kernel runs, another thread may replace the function's code or defaults. Where it has done nothing, the call begins
 // again from the function as it is then.
@@ -99,6 +107,8 @@ PyObject* compiled_call(PyObject* o, PyObject* const* args, std::size_t nargsf, 
   const RunSwitches& switches = run_switches();
   if ((switches.disabling && is_disabled_here()) || switches.stance == Stance::ForceEager ||
       (is_observed(PyThreadState_Get(), code) && !compiles_while_traced()) || overrides_are_changed()) {
+    const bool plain_by_wish = (switches.disabling && is_disabled_here()) || switches.stance == Stance::ForceEager;
+    if (self->options->fullgraph && handlers_here().modes != 0 && !plain_by_wish) refuse_modes();
     Disarmed below;
     return call_plain(self, args, nargsf, kwnames, nullptr);
   }

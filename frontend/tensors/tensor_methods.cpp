@@ -239,6 +239,10 @@ PyRef reduce_over_memory(PyObject* self, const TensorImpl& own) {
 PyRef reduce_method(const PassedArgs& call) {
   PyObject* self = call.args[0];
   const TensorImpl& own = *tensor_impl(self);
+  if (handled_of(own)) {
+    const PyRef wrappers = checked(import_module("minidynamo._aten.stand_ins"));
+    return checked(PyObject_CallMethod(wrappers.get(), "reduced", "O", self));
+  }
   if (own.batch) expect_elements(own, "pickling");
   if (own.has_memory()) return reduce_over_memory(self, own);
   const TensorRef flat = call_table("contiguous", {Arg(TensorRef(tensor_impl(self)))}).get<TensorRef>();

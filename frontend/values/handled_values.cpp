@@ -5,6 +5,7 @@
 
 #include "frontend/cpython/frame_access.h"
 #include "frontend/cpython/import_module.h"
+#include "frontend/cpython/library_classes.h"
 #include "frontend/tensors/handlers.h"
 #include "frontend/tensors/known_values.h"
 #include "frontend/tensors/untouched_memory.h"
@@ -137,6 +138,9 @@ bool is_plain_constant(PyObject* o) {
 void take_stand_in(Tracer& t, ObjectValue& instance, PyObject* real) {
   auto& tensor = static_cast<TensorValue&>(*instance.payload);
   mark_handled(*tensor.node);
+  const PyRef parts = checked(PyObject_CallOneArg(stand_in_function("inner_tensors").get(), real));
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(parts.get()); ++i)
+    if (is_library_class(Py_TYPE(PyList_GET_ITEM(parts.get(), i)), LibraryClass::NestedTensor)) graph_break<GB0044>();
   const PyRef made = checked(PyObject_CallOneArg(stand_in_function("stand_in").get(), real));
   if (made.get() == Py_None) return;
   tensor.stand_in = TensorRef(tensor_impl(made.get()));

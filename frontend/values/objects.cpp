@@ -90,8 +90,7 @@ ValueRef bind_class_attr(Tracer& t, PyObject* found, SourceRef src, const ValueR
   if (ValueRef v = python_get(t, found, self, cls)) return v;
   if (ValueRef v = self ? named_item(found, self) : ValueRef()) return v;
   if (self && Py_TYPE(found)->tp_descr_get && !PyType_Check(found)) {
-    if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)
-      return make_ref<MethodValue>(t.from_object(found, src), self);
+    if (binds_like_method(found)) return make_ref<MethodValue>(t.realize(t.from_object(found, src)), self);
     unmodelled(repr_of(found), "descriptor implemented outside the traced program");
   }
   // Looked at now: a property in its place would be no value.

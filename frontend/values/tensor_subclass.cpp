@@ -154,6 +154,11 @@ ValueRef keyword_dict(Tracer& t, const CallArgs& args) {
 
 }  // namespace
 
+bool binds_like_method(PyObject* found) {
+  return Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type || is_op_function(found) ||
+         is_overridable_function(found);
+}
+
 ObjectValue* tensor_instance(const ValueRef& v) {
   auto* o = as<ObjectValue>(v);
   return o && o->payload && o->payload->kind == ValueKind::Tensor ? o : nullptr;
@@ -389,8 +394,7 @@ ValueRef tensor_instance_attr(Tracer& t, ObjectValue& self, PyObject* name) {
     if (ValueRef answer = ask_about_attribute(t, ValueRef(&self), name)) return answer;
     return self.payload->get_attr(t, name);
   }
-  if (kind == &PyWrapperDescr_Type || kind == &PyMethodDescr_Type || is_op_function(found) ||
-      is_overridable_function(found) || PyFunction_Check(found))
+  if (binds_like_method(found) || PyFunction_Check(found))
     return make_ref<MethodValue>(t.realize(t.from_object(found, nullptr)), ValueRef(&self));
   return {};
 }

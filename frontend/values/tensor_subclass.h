@@ -9,6 +9,8 @@
 
 namespace md {
 
+// Whether it is a method in C or C++ that instances bind: of a builtin type, or Tensor's own.
+bool binds_like_method(PyObject* found);
 // The value as an instance of a class below Tensor; null: it is something else.
 ObjectValue* tensor_instance(const ValueRef& v);
 

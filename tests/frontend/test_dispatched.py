@@ -2,6 +2,7 @@
 makes (recorded)."""
 
 import pathlib
+import pickle
 import sys
 
 import pytest
@@ -11,7 +12,7 @@ import minidynamo.nn.functional as F  # noqa: N812  it is called so everywhere
 from minidynamo._dynamo.testing import CompileCounter
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "python"))
-from dispatched_classes import Scaled, Slotted, Two, asked, seen  # noqa: E402
+from dispatched_classes import Log, Scaled, Slotted, Two, asked, seen  # noqa: E402
 
 
 def numbers(*shape):
@@ -288,3 +289,47 @@ def test_a_compiled_step_of_training():
 
     torch._dynamo.reset()
     assert run(torch.compile) == run(lambda f: f)
+
+
+def test_fullgraph_under_a_mode():
+    """Nothing would be compiled there; torch refuses it, too."""
+    f = torch.compile(lambda x: x * 2, fullgraph=True)
+    with Log() as log:
+        with pytest.raises(RuntimeError, match="called under Log"):
+            f(torch.ones(2))
+        assert torch.compile(lambda x: x * 2)(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert [c for c in log.calls if "mul" in c] == ["aten.mul.Tensor ['T', 2]"]
+    assert f(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_wrappers_are_pickled_by_their_attributes():
+    x = pickle.loads(pickle.dumps(two(2, 3).requires_grad_()))
+    assert seen(x) == seen(two(2, 3).requires_grad_()) and x.stride() == (3, 1)
+    assert seen(torch.compile(lambda x: x + 1)(x)) == seen(x + 1)
+
+
+class Summing(torch.Tensor):
+    def sum(self, *args):
+        return super().sum(*args) + 100
+
+
+def test_a_method_overridden_calls_tensors_own():
+    f = torch.compile(lambda x: x.sum(0), backend="eager", fullgraph=True)
+    assert f(numbers(3).as_subclass(Summing)).tolist() == 103.0
+
+
+@pytest.mark.parametrize(
+    "arguments", [lambda a: [Two(a, a)], lambda a: [Two(a, a + 1), a], lambda a: [Two(a[:2], a[1:])]]
+)
+def test_inner_tensors_that_share_memory(arguments):
+    def f(x, *others):
+        x.add_(1)
+        return x * 2, [o * 3 for o in others]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(f)
+    for _ in range(2):
+        plain, a = numbers(3), numbers(3)
+        assert seen(compiled(*arguments(a))) == seen(f(*arguments(plain)))
+        assert a.tolist() == plain.tolist()
+        compiled(two(3))

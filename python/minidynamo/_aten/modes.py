@@ -54,3 +54,14 @@ def none_active():
     finally:
         _here.stack[:] = before
         _C._set_dispatch_modes(len(before))
+
+
+def refuse_to_compile():
+    """RuntimeError if a mode of the program's is active, under which compiled functions run as plain Python."""
+    for mode in _here.stack:
+        if not mode.is_infra_mode() and not mode.ignore_compile_internals():
+            raise RuntimeError(
+                f"a function compiled with fullgraph=True is called under {type(mode).__name__}, a mode with "
+                "__torch_dispatch__, and would run as plain Python. Leave the mode before the call, or leave "
+                "fullgraph=True away"
+            )

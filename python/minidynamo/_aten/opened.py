@@ -161,8 +161,8 @@ class Plan:
                 self.results.append(_Result("result", before))
             else:
                 self.results.append(_Result("made", k, taken_apart(result, leaves), result.requires_grad))
-        written = any(recorder.is_written(t) for t in self._input_leaves)
-        if self.gradients and (written or any(r.kind != "made" for r in self.results)):
+        self.writes = any(recorder.is_written(t) for t in self._input_leaves)
+        if self.gradients and (self.writes or any(r.kind != "made" for r in self.results)):
             raise CannotOpen
         return leaves
 
@@ -231,6 +231,11 @@ def _leaf_looks(way, strides):
             _leaf_looks(part, strides)
 
 
+def _share_memory(tensors):
+    """Whether two of them lie in the same memory: what is written to one is then seen in the other."""
+    return len({t.untyped_storage().data_ptr() for t in tensors}) < len(tensors)
+
+
 class _grad_mode:
     def __init__(self, on):
         self.on = on
@@ -286,7 +291,7 @@ class OpenedGraph:
         except CannotOpen:
             return self._graph(*inputs)
         plan = self._plan_for(inputs, ways, gradients)
-        if plan is None:
+        if plan is None or (plan.writes and _share_memory(leaves)):
             return self._graph(*inputs)
         if not gradients:
             return plan.run(leaves, inputs)

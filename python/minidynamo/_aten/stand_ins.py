@@ -25,6 +25,17 @@ def stand_in(t):
             _C._set_grad_enabled(before)
 
 
+def inner_tensors(t):
+    """The plain tensors that a wrapper, and wrappers in it, hold."""
+    if not _can_be_taken_apart(t):
+        return []
+    try:
+        parts = [getattr(t, name) for name in t.__tensor_flatten__()[0]]
+    except AttributeError:  # it is not made yet
+        return []
+    return [inner for part in parts for inner in (inner_tensors(part) if _C._is_handled(part) else [part])]
+
+
 def _put_together(t):
     names, context = t.__tensor_flatten__()
     inner = {}
@@ -73,3 +84,14 @@ def is_opened(function):
 
 
 _C._mark_callable(part, "allow_in_graph")
+
+
+def reduced(t):
+    """What pickle is told about a wrapper: how it is made, and its attributes, the tensors inside among them."""
+    look = tuple(t.size()), t.stride(), t.storage_offset(), t.dtype, t.device, t.requires_grad
+    return rebuilt, (type(t), *look), vars(t)
+
+
+def rebuilt(cls, size, stride, offset, dtype, device, requires_grad):
+    """The wrapper, without attributes."""
+    return _C._make_wrapper(cls, size, stride, offset, dtype, device, requires_grad)

@@ -106,6 +106,10 @@ class FakeTensor(_C.Tensor):
 class FakeTensorMode(TorchDispatchMode):
     """Within `with FakeTensorMode():` new tensors are fake; from_tensor() gives the likeness of a real one."""
 
+    @classmethod
+    def is_infra_mode(cls):
+        return True
+
     def __init__(
         self,
         *,

@@ -42,7 +42,12 @@ class TorchDispatchMode:
 
     @classmethod
     def is_infra_mode(cls):
-        """False: modes of the library's own, which stand behind others, are none here."""
+        """Whether the mode is part of a library's machinery; FakeTensorMode is."""
+        return False
+
+    @classmethod
+    def ignore_compile_internals(cls):
+        """Whether functions compiled with fullgraph=True may be called under the mode, as plain Python."""
         return False
 
 
