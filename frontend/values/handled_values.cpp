@@ -128,6 +128,17 @@ void correct_types(Node& n, const std::vector<TensorRef>& made) {
   }
 }
 
+// A handler that needs elements, or has no answer, is asked outside of graphs.
+void break_at_handler(const std::string& asked, PyObject* error) {
+  const PyRef module = checked(import_module("minidynamo._dynamo.marked_callables"));
+  const auto is = [&](const char* name) {
+    return PyObject_IsInstance(error, checked(PyObject_GetAttrString(module.get(), name)).get()) == 1;
+  };
+  if (is("DynamicShape")) graph_break<GB0036>(asked);
+  if (is("DataDependentValue")) graph_break<GB0033>(asked);
+  if (PyErr_GivenExceptionMatches(error, PyExc_NotImplementedError)) graph_break<GB0087>(asked, text_of(error));
+}
+
 bool is_plain_constant(PyObject* o) {
   return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
          Py_TYPE(o) == Py_TYPE(dtype_object(DType::Float32)) || is_device(o);
@@ -145,7 +156,7 @@ void take_stand_in(Tracer& t, ObjectValue& instance, PyObject* real) {
   if (made.get() == Py_None) return;
   tensor.stand_in = TensorRef(tensor_impl(made.get()));
   tensor.stand_in->set_grad_state(tensor.type.grad_state());
-  const PyRef names = checked(PyObject_CallOneArg(stand_in_function("constants").get(), real));
+  const PyRef names = checked(PyObject_CallOneArg(stand_in_function("guarded_attributes").get(), real));
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(names.get()); ++i)
     (void)t.realize(instance.get_attr(t, PyList_GET_ITEM(names.get(), i)));
 }
@@ -184,6 +195,7 @@ std::vector<TensorRef> call_stand_ins(Tracer& t, const CallArgs& args, Node& n, 
   } catch (const PythonError&) {
     if (!PyErr_ExceptionMatches(PyExc_Exception)) throw;
     const PyRef error = take_exception();
+    break_at_handler(op(call.op).public_name, error.get());
     throw OpError(ErrorKind::Runtime,
                   "__torch_dispatch__ raised " + type_name(Py_TYPE(error.get())) + ": " + text_of(error.get()));
   }

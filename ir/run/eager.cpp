@@ -352,13 +352,18 @@ Arg call_op(const Op& op, std::span<const Arg> bound) {
 }
 
 namespace {
+bool written_elsewhere(const Op& op, std::span<const Arg> bound) {
+  if (is_for_handlers(bound) && answered_write(op, bound)) return true;
+  if (!op_recorder()) return false;
+  op_recorder()->write(op, bound);
+  return true;
+}
+
 TensorRef write_unrecorded(const Op& op, std::span<const Arg> bound) {
   const TensorRef self = bound[0].get<TensorRef>();
   const Ref<Storage> written = self->storage;  // others may give `self` other memory meanwhile
-  if (in_transform() && is_for_handlers(bound) && answered_write(op, bound)) {
-    // the handler has written
-  } else if (in_transform() && op_recorder()) {
-    op_recorder()->write(op, bound);
+  if (in_transform() && written_elsewhere(op, bound)) {
+    // by a handler, or it is written down
   } else if (!involves_complex(bound) && plain_inplace(op, *self, bound))
     engine().run(op, bound, std::span<const TensorRef>(&self, 1));
   else

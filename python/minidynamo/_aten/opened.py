@@ -79,7 +79,10 @@ class Wrapper:
             made, below = way.stand_in(getattr(tensor, name), recorder)
             parts.append(made)
             leaves += below
-        return self._put_together(parts), leaves
+        made = self._put_together(parts)
+        if type(made) is not self.cls:
+            raise CannotOpen
+        return made, leaves
 
 
 def taken_apart(tensor, leaves):

@@ -18,7 +18,8 @@ def stand_in(t):
         before = _C.is_grad_enabled()
         _C._set_grad_enabled(False)
         try:
-            return _put_together(t)
+            made = _put_together(t)
+            return made if type(made) is type(t) else None
         except AttributeError:  # it is not made yet: within __init__, say
             return None
         finally:
@@ -49,9 +50,10 @@ def _put_together(t):
 _CONSTANTS = (bool, int, float, str, type(None), type(_C.float32), _C.device)
 
 
-def constants(t):
-    """Names of the attributes of an instance that are numbers, texts and the like: compiled code is for these."""
-    return [name for name, value in vars(t).items() if type(value) in _CONSTANTS]
+def guarded_attributes(t):
+    """Names of the attributes of an instance that compiled code is for: numbers, texts and the like, inner tensors."""
+    inner = t.__tensor_flatten__()[0]
+    return [name for name, value in vars(t).items() if type(value) in _CONSTANTS or name in inner]
 
 
 def holds(t, name):
