@@ -69,12 +69,12 @@ def _get_current_dispatch_mode_stack():
 
 
 def is_in_torch_dispatch_mode(include_infra_modes=True):
-    """Whether a mode is active in this thread."""
-    return bool(_modes.stack())
+    """Whether a mode is active in this thread; those of a library's machinery can be left out."""
+    return any(include_infra_modes or not mode.is_infra_mode() for mode in _modes.stack())
 
 
 def is_in_any_mode_without_ignore_compile_internals():
-    return bool(_modes.stack())
+    return any(not mode.ignore_compile_internals() for mode in _modes.stack())
 
 
 def _push_mode(mode):
