@@ -389,6 +389,16 @@ ValueRef wrap_bound_method(Tracer& t, PyObject* o, SourceRef s) {
   return make_ref<BoundAttrValue>(t.wrap(bound->m_self, t.recorder.sources.child(s, SourceKind::MethodSelf)), name);
 }
 
+// A special method of a constant, or of a method written in C, that was taken from it outside; null: of something else.
+ValueRef wrap_special_method(Tracer& t, PyObject* o, SourceRef s) {
+  const PyRef self = checked(PyObject_GetAttrString(o, "__self__")),
+              name = checked(PyObject_GetAttrString(o, "__name__"));
+  const PyTypeObject* const type = Py_TYPE(self.get());
+  if (type != &PyWrapperDescr_Type && type != &PyMethodDescr_Type && !is_constant_object(self.get())) return {};
+  t.guard(GuardKind::IdMatch, s, PyRef::borrow(o));
+  return make_ref<BoundAttrValue>(t.from_object(self.get(), nullptr), name);
+}
+
 ValueRef wrap_cell(Tracer& t, PyObject* o, SourceRef s) {
   // Where a function keeps its cells there is nothing else.
   if (s->kind != SourceKind::FreeCell && s->kind != SourceKind::FuncClosure)
@@ -467,6 +477,7 @@ constexpr WrapRow kWrapRows[] = {
      wrap_by_identity<ModuleValue>},
     {[](Tracer&, PyObject* o) { return PyType_Check(o) != 0; }, wrap_class},
     {[](Tracer&, PyObject* o) { return is_method_of_instance(o); }, wrap_bound_method},
+    {is_exactly<_PyMethodWrapper_Type>, wrap_special_method},
     {is_exactly<PyCFunction_Type, PyMethodDescr_Type, PyWrapperDescr_Type, PyClassMethodDescr_Type>,
      wrap_by_identity<BuiltinValue>},
     {[](Tracer&, PyObject* o) { return is_tensor_access(o); }, wrap_by_identity<BuiltinValue>},

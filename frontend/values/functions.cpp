@@ -320,6 +320,9 @@ std::string BuiltinValue::print() const {
 }
 
 ValueRef BuiltinValue::get_attr(Tracer& t, PyObject* name) {
+  const PyTypeObject* const type = Py_TYPE(real.get());
+  if ((type == &PyWrapperDescr_Type || type == &PyMethodDescr_Type) && text_of(name) == "__get__")
+    return make_ref<BoundAttrValue>(ValueRef(this), PyRef::borrow(name));
   PyRef v = PyRef::steal(PyObject_GetAttr(real.get(), name));
   if (!v) t.raise_current();
   // Bound anew by each look-up (dict.fromkeys), it lives nowhere.
@@ -384,7 +387,11 @@ Reg OpFunctionValue::rebuild(PlanBuilder& b) { return source ? b.load_source(sou
 std::string BoundAttrValue::print() const {
   return "GetAttrVariable(" + self->print() + ", " + text_of(name.get()) + ")";
 }
-PyTypeObject* BoundAttrValue::python_type() const { return &PyCFunction_Type; }
+PyTypeObject* BoundAttrValue::python_type() const {
+  PyTypeObject* const type = self->python_type();
+  PyObject* const found = type ? type_find(type, name.get()) : nullptr;
+  return found && Py_TYPE(found) == &PyWrapperDescr_Type ? &_PyMethodWrapper_Type : &PyCFunction_Type;
+}
 ValueRef BoundAttrValue::call(Tracer& t, CallArgs args) {
   auto* const cls = as<ClassValue>(self);
   if (cls && is_library_class(cls->type(), LibraryClass::AutogradFunction))

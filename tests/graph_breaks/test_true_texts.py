@@ -213,6 +213,26 @@ def test_functions_are_described_anew():
     assert (described.__name__, described.__doc__) == ("other", "after all")
 
 
+def test_special_methods_are_bound_by_hand():
+    class Frozen:
+        def __setattr__(self, name, value):
+            raise TypeError("frozen")
+
+    bind, add = object.__setattr__.__get__, (3).__add__
+
+    def f(x):
+        made = Frozen()
+        store = bind(made)
+        store("level", 1)
+        object.__setattr__.__get__(made)("depth", add(2))
+        kinds = type(add), type(bind), type([].__len__), type([].append)
+        return x + made.level + made.depth + [kind.__name__ for kind in kinds].index("builtin_function_or_method")
+
+    whole(f)
+    with pytest.raises(TypeError, match="doesn't apply to a 'int' object"):
+        torch.compile(lambda x: (str.upper.__get__(3), x), backend="eager")(torch.ones(1))
+
+
 def test_attributes_of_functions_are_deleted():
     def marked():
         pass

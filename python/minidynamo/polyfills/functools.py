@@ -179,6 +179,20 @@ def function_get(self, instance, owner=None, /):
     return self if instance is None else types.MethodType(self, instance)
 
 
+def descriptor_get(self, instance, owner=None, /):
+    """Of methods of types written in C."""
+    if instance is None:
+        if owner is None:
+            raise TypeError("__get__(None, None) is invalid")
+        return self
+    if not isinstance(instance, self.__objclass__):
+        raise TypeError(
+            f"descriptor '{self.__name__}' for '{self.__objclass__.__name__}' objects "
+            f"doesn't apply to a '{type(instance).__name__}' object"
+        )
+    return types.MethodType(self, instance)
+
+
 def method_get(self, instance, owner=None, /):
     return self
 
@@ -198,6 +212,8 @@ TABLE = {
     id(_guarded.__code__): (not_recursive, "user_function"),
     functools.cached_property.__get__: read_cached_property,
     (types.FunctionType, "__get__"): function_get,
+    (types.WrapperDescriptorType, "__get__"): descriptor_get,
+    (types.MethodDescriptorType, "__get__"): descriptor_get,
     id(_dispatched.dispatch.__code__): (dispatch, "registry", "dispatch_cache"),
     functools._lru_cache_wrapper: cache_wrapper,
     functools.lru_cache: lru_cache,
